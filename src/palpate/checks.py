@@ -1,0 +1,57 @@
+"""Checks of numeric input, shared by every room: finite, of the right shape, in range."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from palpate.errors import BadShape, InvalidInput, NotFinite
+
+Array = NDArray[np.float64]
+
+
+def finite_array(value: ArrayLike, name: str, shape: tuple[int | None, ...] | None = None) -> Array:
+    """`value` as a C-contiguous float64 array, refused unless finite and of `shape`.
+
+    Args:
+        value: anything numpy can turn into numbers.
+        name: how the message calls it.
+        shape: expected shape; None in a place accepts any length there.
+    """
+    try:
+        array = np.ascontiguousarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"{name} must be numbers, got {value!r}") from error
+    if np.ndim(value) == 0:
+        array = array.reshape(())  # ascontiguousarray promotes a scalar to one dimension
+    if shape is not None and not _fits(array.shape, shape):
+        raise BadShape(f"{name} must have shape {_text(shape)}, got {_text(array.shape)}")
+    if not np.isfinite(array).all():
+        raise NotFinite(f"{name} must be finite, got {_first_bad(array)}")
+    return array
+
+
+def finite_number(value: float, name: str, *, above: float | None = None, least: float | None = None) -> float:
+    """`value` as a finite float; `above` is an exclusive lower bound, `least` an inclusive one."""
+    number = float(finite_array(value, name, ()))
+    if above is not None and number <= above:
+        raise InvalidInput(f"{name} must be greater than {above:g}, got {number:g}")
+    if least is not None and number < least:
+        raise InvalidInput(f"{name} must be at least {least:g}, got {number:g}")
+    return number
+
+
+def _fits(found: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
+    return len(found) == len(wanted) and all(w is None or f == w for f, w in zip(found, wanted))
+
+
+def _text(shape: tuple[int | None, ...]) -> str:
+    if not shape:
+        return "of a single number"
+    return "(" + ", ".join("any" if n is None else str(n) for n in shape) + ("," if len(shape) == 1 else "") + ")"
+
+
+def _first_bad(array: Array) -> str:
+    index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+    where = f" at index {index[0] if len(index) == 1 else index}" if index else ""
+    return f"{array[index]}{where}"
