@@ -53,6 +53,18 @@ class UnknownName(PalpateError, LookupError):
         super().__init__(f"unknown {kind} {name!r}; known: {listed}", hint=hint)
 
 
+class ModelError(InvalidInput):
+    """A robot model that cannot be trusted; `findings` lists every problem of the file."""
+
+    def __init__(self, message: str, findings: Iterable[object] = (), *, hint: str | None = None) -> None:
+        self.findings = list(findings)
+        super().__init__(message, hint=hint)
+
+
+class TraceError(InvalidInput):
+    """A trace that is foreign, damaged, or asked for what it does not hold."""
+
+
 class NoSolution(PalpateError):
     """A solver found no answer. Subclasses carry the evidence."""
 

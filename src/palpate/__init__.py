@@ -1,0 +1,1 @@
+"""Design, simulate and prove controllers for robots that touch things."""

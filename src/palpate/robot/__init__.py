@@ -1,0 +1,1 @@
+"""What the arm is: its description, its kinematics and its dynamics."""

@@ -1,0 +1,1 @@
+"""Positions, rotations, poses, twists and wrenches."""
