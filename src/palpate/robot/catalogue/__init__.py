@@ -1,0 +1,53 @@
+"""The robots palpate ships, each as an MJCF text: files for real arms, generated text for textbook ones.
+
+Every text follows one form (see docs/catalogue.md): radians, no actuators, torque limits on the joints,
+further limits and the provenance in `<custom>`, a keyframe `home`, a site `tool`, a geom `tip` that collides
+with nothing until a world says so.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from importlib import resources
+
+from palpate.errors import UnknownName
+from palpate.robot.catalogue.entry import Entry, Parameter, Value
+
+__all__ = ["Entry", "Parameter", "describe", "model_xml", "names"]
+
+_FILES = ("iiwa14",)
+
+
+def names() -> list[str]:
+    """The catalogue's robots, in alphabetical order."""
+    return sorted(_FILES)
+
+
+def describe(name: str) -> Entry:
+    """What the robot is, which parameters it takes and where its figures come from."""
+    texts = {text.get("name"): text.get("data", "") for text in ET.fromstring(model_xml(name)).iter("text")}
+    return Entry(name, texts["summary"], _parameters(name), texts["provenance"], texts["licence"])
+
+
+def model_xml(name: str, **parameters: Value) -> str:
+    """MJCF text of a catalogue robot.
+
+    Args:
+        name: one of `names()`.
+        parameters: values for the robot's own parameters, SI units; the rest keep their defaults.
+
+    Raises:
+        UnknownName: no such robot, or the robot has no such parameter.
+        InvalidInput: a value that is not finite, out of bounds, or of the wrong length.
+    """
+    known = {parameter.name: parameter for parameter in _parameters(name)}
+    for given in parameters:
+        if given not in known:
+            raise UnknownName(f"parameter of robot {name!r}", given, known)
+    return resources.files(__name__).joinpath(f"{name}.xml").read_text(encoding="utf-8")
+
+
+def _parameters(name: str) -> tuple[Parameter, ...]:
+    if name not in names():
+        raise UnknownName("robot", name, names())
+    return ()
