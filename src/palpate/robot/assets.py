@@ -1,0 +1,84 @@
+"""Files a model names, meshes and includes: they must lie below its folder or a declared package root."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+MAX_MESH_BYTES = 256 * 2**20
+_STL_HEADER, _STL_FACE = 84, 50
+
+
+@dataclass(frozen=True)
+class Asset:
+    """Where a file name of a model leads.
+
+    Attributes:
+        path: the existing file, or None.
+        escapes: it leads out of every allowed folder, or onto the network.
+    """
+
+    path: Path | None
+    escapes: bool = False
+
+
+def find_asset(name: str, folder: Path, package_roots: Sequence[Path] = ()) -> Asset:
+    """Looks up a plain name, `file://` or `package://` address without ever leaving the allowed folders.
+
+    Symbolic links are followed first, so a link cannot lead out either.
+
+    Args:
+        name: the file name as the model gives it.
+        folder: the folder of the model file.
+        package_roots: further allowed folders; `package://p/x` is searched as root/p/x, and as root/x where
+            the root itself is called p.
+    """
+    allowed = [folder.resolve(), *(Path(root).resolve() for root in package_roots)]
+    scheme, _, rest = name.partition("://")
+    if not rest:
+        candidates = [folder / name]
+    elif scheme == "file":
+        candidates = [Path(unquote(rest))]
+    elif scheme in ("package", "model"):
+        candidates = _package_candidates(rest.lstrip("/"), allowed)
+    else:
+        return Asset(None, escapes=True)
+    try:
+        inside = [path for path in (c.resolve() for c in candidates) if _below(path, allowed)]
+        found = next((path for path in inside if path.is_file()), None)
+    except (OSError, ValueError, RuntimeError):  # too long a name, a NUL in it, a ring of links
+        return Asset(None)
+    return Asset(found, escapes=not inside)
+
+
+def mesh_problem(path: Path) -> str | None:
+    """What is wrong with a mesh file: too large, or an STL whose face count does not fit its size."""
+    size = path.stat().st_size
+    if size > MAX_MESH_BYTES:
+        return f"has {size / 2**20:.0f} MiB, the limit is {MAX_MESH_BYTES // 2**20} MiB"
+    if size == 0:
+        return "is empty"
+    if path.suffix.lower() != ".stl" or size < _STL_HEADER:
+        return None
+    with path.open("rb") as file:
+        header = file.read(_STL_HEADER)
+    (faces,) = struct.unpack_from("<I", header, 80)
+    if header.startswith(b"solid") and all(32 <= byte < 127 or byte in b"\t\r\n" for byte in header):
+        return None  # an STL written as text
+    if _STL_HEADER + faces * _STL_FACE > size:
+        return f"claims {faces} faces, its {size} bytes hold {(size - _STL_HEADER) // _STL_FACE}"
+    return None
+
+
+def _package_candidates(rest: str, allowed: Sequence[Path]) -> list[Path]:
+    package, _, inner = rest.partition("/")
+    beside = [root / rest for root in allowed]
+    itself = [root / inner for root in allowed if root.name == package]
+    return itself + beside
+
+
+def _below(path: Path, allowed: Sequence[Path]) -> bool:
+    return any(path.is_relative_to(root) for root in allowed)

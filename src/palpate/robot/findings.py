@@ -1,0 +1,75 @@
+"""What is wrong with a model file: one finding per problem, told with file, line, element and rule."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from palpate.errors import ModelError
+
+Level = Literal["error", "warning"]
+_LONGEST_QUOTE = 160
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One problem of a model file.
+
+    Attributes:
+        level: "error" where the dynamics would be wrong or the file cannot be used; "warning" where
+            a value is implausible, ignored, or matters to the picture only.
+        file: the file it stands in, as the caller named it.
+        line: line of the culprit, from 1; 0 if the problem belongs to the whole file.
+        element: the culprit by name, such as "link 'arm' > inertial > mass"; empty for the whole file.
+        found: what the file says.
+        rule: the rule it breaks.
+        hint: what to try; may be empty.
+    """
+
+    level: Level
+    file: str
+    line: int
+    element: str
+    found: str
+    rule: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        what = f"{self.element}: " if self.element else ""
+        hint = f" ({self.hint})" if self.hint else ""
+        return printable(f"{place}: {self.level}: {what}{self.found}; {self.rule}{hint}")
+
+    def as_dict(self) -> dict[str, str | int]:
+        """The finding as plain data, for JSON."""
+        return asdict(self)
+
+
+def printable(text: str) -> str:
+    """`text` on one line, every control, bidirectional or unencodable character written as an escape.
+
+    Names in a model come from strangers: they must not move the cursor or recolour a terminal.
+    """
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
+
+
+def quoted(text: str) -> str:
+    """A value of the file in quotes, shortened if it is very long."""
+    shown = text if len(text) <= _LONGEST_QUOTE else f"{text[:_LONGEST_QUOTE]}… ({len(text)} characters)"
+    return printable(f"'{shown}'")
+
+
+def errors_of(findings: Iterable[Finding]) -> list[Finding]:
+    """Those findings that make a model unusable."""
+    return [finding for finding in findings if finding.level == "error"]
+
+
+def refuse(file: str, findings: Iterable[Finding], *, hint: str | None = None) -> ModelError:
+    """The exception that tells every error of `file` at once; `findings` of it hold the warnings too."""
+    findings = list(findings)
+    errors = errors_of(findings)
+    count = f"{len(errors)} error{'s' if len(errors) != 1 else ''}"
+    lines = "".join(f"\n  {error}" for error in errors)
+    return ModelError(f"{printable(file)} is not a usable model: {count}{lines}", findings, hint=hint)
