@@ -65,10 +65,49 @@ class TraceError(InvalidInput):
     """A trace that is foreign, damaged, or asked for what it does not hold."""
 
 
+class FileError(PalpateError):
+    """A file that cannot be read or written: missing folder, no permission, full disk."""
+
+
 class NoSolution(PalpateError):
     """A solver found no answer. Subclasses carry the evidence."""
+
+
+class Singular(NoSolution):
+    """A linear map that cannot be inverted where it was asked; `smallest_singular_value` is the evidence."""
+
+    def __init__(self, message: str, smallest_singular_value: float, least: float) -> None:
+        self.smallest_singular_value = smallest_singular_value
+        super().__init__(f"{message}; smallest singular value {smallest_singular_value:.3g}, need {least:g}")
 
 
 def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
     """The known names closest in spelling to `name`, best first."""
     return difflib.get_close_matches(name, list(known), n=count, cutoff=0.5)
+
+
+class SingularTask(NoSolution):
+    """A task that the posture cannot move along in every direction asked for."""
+
+    def __init__(self, frame: str, smallest_singular_value: float) -> None:
+        self.frame, self.smallest_singular_value = frame, smallest_singular_value
+        super().__init__(
+            f"the task at frame {frame!r} is singular: smallest singular value {smallest_singular_value:.3g}",
+            hint="name fewer directions, move the arm, or give a damping > 0",
+        )
+
+
+class Unreachable(NoSolution):
+    """Inverse kinematics found no posture; carries the nearest one.
+
+    Attributes:
+        nearest: the best coordinates found.
+        position_error: m.
+        angle_error: rad.
+    """
+
+    def __init__(self, message: str, nearest: object, position_error: float, angle_error: float) -> None:
+        self.nearest, self.position_error, self.angle_error = nearest, position_error, angle_error
+        super().__init__(
+            message, hint="the target may be out of reach or beyond the joint limits; see .nearest"
+        )

@@ -1,1 +1,25 @@
 """What the arm is: its description, its kinematics and its dynamics."""
+
+from typing import TYPE_CHECKING
+
+from palpate.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from palpate.robot.dh import DHLink
+    from palpate.robot.limits import JointLimits
+    from palpate.robot.load import load_robot
+    from palpate.robot.robot import Frame, Robot, Terms
+
+__all__ = ["DHLink", "Frame", "JointLimits", "Robot", "Terms", "load_robot"]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "DHLink": "palpate.robot.dh",
+        "Frame": "palpate.robot.robot",
+        "JointLimits": "palpate.robot.limits",
+        "Robot": "palpate.robot.robot",
+        "Terms": "palpate.robot.robot",
+        "load_robot": "palpate.robot.load",
+    },
+)

@@ -75,7 +75,8 @@ class Joint:
 
     Attributes:
         position, rotation: pose of the joint (and child link) frame in the parent link, at q = 0.
-        axis: unit vector in the joint frame.
+        axis: unit vector in the child link's frame.
+        anchor: a point on the axis, in the child link's frame.
         lower, upper: position limits, rad or m; infinite where there is none.
         velocity, effort: limits of |q̇| and |τ|; infinite where there is none.
         damping: viscous, N·m·s/rad or N·s/m.
@@ -90,6 +91,7 @@ class Joint:
     position: Array = field(default_factory=_zeros)
     rotation: Array = field(default_factory=_identity)
     axis: Array = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+    anchor: Array = field(default_factory=_zeros)
     lower: float = -np.inf
     upper: float = np.inf
     velocity: float = np.inf
@@ -101,12 +103,23 @@ class Joint:
 
 
 @dataclass(frozen=True)
+class FixedFrame:
+    """A named frame fixed on a link."""
+
+    name: str
+    link: str
+    position: Array = field(default_factory=_zeros)
+    rotation: Array = field(default_factory=_identity)
+
+
+@dataclass(frozen=True)
 class Tree:
     """A whole robot: one root link, every other link the child of exactly one joint."""
 
     name: str
     links: tuple[Link, ...]
     joints: tuple[Joint, ...]
+    frames: tuple[FixedFrame, ...] = ()
 
     @property
     def root(self) -> str:

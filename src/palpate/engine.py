@@ -1,0 +1,172 @@
+"""MuJoCo as compiled code sees it: its C functions, and a flat handle to one model and its data.
+
+A kernel compiled by numba cannot take Python objects, so a model and its data travel as a `handle`: an int64
+array of addresses and sizes, laid out by the constants below. `vector(handle[H_QPOS], n)` is then a view of the
+engine's own memory. A handle is valid only as long as the model and data it was made from are alive.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import llvmlite.binding
+import mujoco
+import numpy as np
+from numba import carray, njit, types
+from numba.extending import intrinsic, register_jitable
+from numpy.typing import NDArray
+
+Handle = NDArray[np.int64]
+
+# Places in a handle. Sizes first, then addresses of the data's arrays.
+H_MODEL, H_DATA, H_NQ, H_NV, H_NBODY = 0, 1, 2, 3, 4
+H_QPOS, H_QVEL, H_QACC, H_BIAS, H_PASSIVE, H_APPLIED = 5, 6, 7, 8, 9, 10
+H_XPOS, H_XQUAT, H_XMAT, H_XIPOS, H_XIMAT, H_ENERGY = 11, 12, 13, 14, 15, 16
+H_MASS, H_INERTIA, H_DOFNUM, H_WARNING, H_TIME, H_XFRC = 17, 18, 19, 20, 21, 22
+H_CONSTRAINT, H_MOCAP_POS, H_MOCAP_QUAT, H_GEOM_XPOS, H_GEOM_XMAT, H_ACTUATOR = 23, 24, 25, 26, 27, 28
+H_CDOF, H_SUBTREE_COM, H_SUBTREE_MASS, H_DOF_BODY, H_BODY_ROOT, H_GRAVITY = 29, 30, 31, 32, 33, 34
+H_JNT_TYPE, H_JNT_QPOSADR, H_NJNT, H_INVERSE = 35, 36, 37, 38
+HANDLE_SIZE = 40
+
+_DATA_FIELDS = {
+    H_QPOS: "qpos",
+    H_QVEL: "qvel",
+    H_QACC: "qacc",
+    H_BIAS: "qfrc_bias",
+    H_PASSIVE: "qfrc_passive",
+    H_APPLIED: "qfrc_applied",
+    H_XPOS: "xpos",
+    H_XQUAT: "xquat",
+    H_XMAT: "xmat",
+    H_XIPOS: "xipos",
+    H_XIMAT: "ximat",
+    H_ENERGY: "energy",
+    H_XFRC: "xfrc_applied",
+    H_CONSTRAINT: "qfrc_constraint",
+    H_MOCAP_POS: "mocap_pos",
+    H_MOCAP_QUAT: "mocap_quat",
+    H_GEOM_XPOS: "geom_xpos",
+    H_GEOM_XMAT: "geom_xmat",
+    H_ACTUATOR: "qfrc_actuator",
+    H_CDOF: "cdof",
+    H_SUBTREE_COM: "subtree_com",
+    H_INVERSE: "qfrc_inverse",
+}
+_MODEL_FIELDS = {
+    H_MASS: "body_mass",
+    H_INERTIA: "body_inertia",
+    H_DOFNUM: "body_dofnum",
+    H_SUBTREE_MASS: "body_subtreemass",
+    H_DOF_BODY: "dof_bodyid",
+    H_BODY_ROOT: "body_rootid",
+    H_JNT_TYPE: "jnt_type",
+    H_JNT_QPOSADR: "jnt_qposadr",
+}
+
+
+def make_handle(model: mujoco.MjModel, data: mujoco.MjData) -> Handle:
+    """Addresses and sizes of `model` and `data`; keep both alive while the handle is used."""
+    handle = np.zeros(HANDLE_SIZE, dtype=np.int64)
+    handle[H_MODEL], handle[H_DATA] = model._address, data._address
+    handle[H_NQ], handle[H_NV], handle[H_NBODY], handle[H_NJNT] = model.nq, model.nv, model.nbody, model.njnt
+    handle[H_GRAVITY] = model.opt.gravity.ctypes.data
+    for place, name in _DATA_FIELDS.items():
+        handle[place] = getattr(data, name).ctypes.data
+    for place, name in _MODEL_FIELDS.items():
+        handle[place] = getattr(model, name).ctypes.data
+    return handle
+
+
+def quiet_log() -> None:
+    """Stop MuJoCo from leaving a log file in the user's folder; palpate reads its warning counters instead."""
+    config = mujoco.MjLogConfig.get()
+    config.logto_file = False
+    config.logto_console = False
+    config.set()
+
+
+def _load_symbols() -> None:
+    folder = Path(mujoco.__file__).parent
+    library = next(iter(sorted(folder.glob("libmujoco*")) or sorted(folder.glob("mujoco*.dll"))))
+    llvmlite.binding.load_library_permanently(str(library))
+
+
+_load_symbols()
+quiet_log()
+
+_P = types.int64  # every pointer is passed as an address
+
+
+def _declare(name: str, count: int, result=types.void):
+    return types.ExternalFunction(name, result(*([_P] * count)))
+
+
+mj_kinematics = _declare("mj_kinematics", 2)
+mj_comPos = _declare("mj_comPos", 2)
+mj_makeM = _declare("mj_makeM", 2)
+mj_factorM = _declare("mj_factorM", 2)
+mj_comVel = _declare("mj_comVel", 2)
+mj_passive = _declare("mj_passive", 2)
+mj_energyPos = _declare("mj_energyPos", 2)
+mj_fullM = _declare("mj_fullM", 3)
+mj_forward = _declare("mj_forward", 2)
+mj_inverse = _declare("mj_inverse", 2)
+mj_step = _declare("mj_step", 2)
+mj_step1 = _declare("mj_step1", 2)
+mj_step2 = _declare("mj_step2", 2)
+mj_rne = types.ExternalFunction("mj_rne", types.void(_P, _P, types.int32, _P))
+mj_solveM = types.ExternalFunction("mj_solveM", types.void(_P, _P, _P, _P, types.int32))
+mj_jac = types.ExternalFunction("mj_jac", types.void(_P, _P, _P, _P, _P, types.int32))
+mj_jacDot = types.ExternalFunction("mj_jacDot", types.void(_P, _P, _P, _P, _P, types.int32))
+mj_integratePos = types.ExternalFunction("mj_integratePos", types.void(_P, _P, _P, types.float64))
+mj_applyFT = types.ExternalFunction("mj_applyFT", types.void(_P, _P, _P, _P, _P, types.int32, _P))
+mj_contactForce = types.ExternalFunction("mj_contactForce", types.void(_P, _P, types.int32, _P))
+
+
+@intrinsic
+def _float_pointer(typingctx, address):  # type: ignore[no-untyped-def]
+    signature = types.CPointer(types.float64)(types.int64)
+
+    def generate(context, builder, sig, args):
+        return builder.inttoptr(args[0], context.get_value_type(sig.return_type))
+
+    return signature, generate
+
+
+@intrinsic
+def _int32_pointer(typingctx, address):  # type: ignore[no-untyped-def]
+    signature = types.CPointer(types.int32)(types.int64)
+
+    def generate(context, builder, sig, args):
+        return builder.inttoptr(args[0], context.get_value_type(sig.return_type))
+
+    return signature, generate
+
+
+@register_jitable
+def vector(address, size):
+    """A view of `size` doubles at `address`."""
+    return carray(_float_pointer(address), (size,))
+
+
+@register_jitable
+def matrix(address, rows, columns):
+    """A row-major view of rows × columns doubles at `address`."""
+    return carray(_float_pointer(address), (rows, columns))
+
+
+@register_jitable
+def int_vector(address, size):
+    """A view of `size` 32-bit integers at `address`."""
+    return carray(_int32_pointer(address), (size,))
+
+
+@register_jitable
+def address_of(array):
+    """Address of an array's first element."""
+    return array.ctypes.data
+
+
+def kernel(*signature):
+    """The house's njit: explicit signature, cached on disk, GIL released."""
+    return njit(*signature, cache=True, nogil=True, error_model="numpy", fastmath=False)

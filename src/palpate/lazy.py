@@ -1,0 +1,23 @@
+"""Names that load their module on first use, so that `palpate --help` starts without the heavy libraries."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+
+from palpate.errors import nearest
+
+
+def lazy_names(
+    package: str, table: Mapping[str, str]
+) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` for a package whose public names live in the modules of `table`."""
+
+    def get(name: str) -> object:
+        if name not in table:
+            near = nearest(name, table)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
+        return getattr(importlib.import_module(table[name]), name)
+
+    return get, lambda: sorted(table)

@@ -1,0 +1,143 @@
+"""From a tree of links and joints to a MuJoCo spec, the form in which a robot is compiled and put into a world."""
+
+from __future__ import annotations
+
+import math
+
+import mujoco
+import numpy as np
+
+from palpate.checks import Array
+from palpate.robot.tree import Joint, Link, Shape, Tree
+from palpate.spatial import quat_from_matrix
+
+# MuJoCo refuses bodies without rotational inertia; a point mass gets this much (kg·m² per kg), which is below the
+# rounding of any arm's own inertia.
+POINT_INERTIA = 1e-12
+
+_GEOM_KINDS = {
+    "box": mujoco.mjtGeom.mjGEOM_BOX,
+    "sphere": mujoco.mjtGeom.mjGEOM_SPHERE,
+    "cylinder": mujoco.mjtGeom.mjGEOM_CYLINDER,
+    "capsule": mujoco.mjtGeom.mjGEOM_CAPSULE,
+    "mesh": mujoco.mjtGeom.mjGEOM_MESH,
+}
+_LIMITED, _UNLIMITED = mujoco.mjtLimited.mjLIMITED_TRUE, mujoco.mjtLimited.mjLIMITED_FALSE
+
+
+def spec_from_tree(tree: Tree) -> mujoco.MjSpec:
+    """A MuJoCo spec with one body per link (fixed links kept), exact inertias, limits, losses and looks."""
+    spec = mujoco.MjSpec()
+    spec.modelname = tree.name
+    spec.compiler.degree = False
+    spec.option.gravity = (0.0, 0.0, -9.81)
+    spec.option.timestep = 1e-3
+    links = {link.name: link for link in tree.links}
+    bodies = {tree.root: _add_body(spec, spec.worldbody, links[tree.root], np.zeros(3), np.eye(3))}
+    for joint in _parents_first(tree):
+        body = _add_body(spec, bodies[joint.parent], links[joint.child], joint.position, joint.rotation)
+        _add_joint(body, joint)
+        bodies[joint.child] = body
+    for frame in tree.frames:
+        bodies[frame.link].add_site(
+            name=frame.name, pos=frame.position, quat=quat_from_matrix(frame.rotation)
+        )
+    _add_couplings(spec, tree)
+    _add_velocity_limits(spec, tree)
+    return spec
+
+
+def set_inertia(body: mujoco.MjsBody, mass: float, com: Array, inertia: Array) -> None:
+    """Give a body its mass, centre of mass and tensor about it (body axes)."""
+    body.explicitinertial = True
+    body.mass = mass
+    body.ipos = com
+    moments, axes = np.linalg.eigh(inertia)
+    if np.linalg.det(axes) < 0:
+        axes[:, 0] = -axes[:, 0]
+    body.iquat = quat_from_matrix(axes)
+    body.inertia = np.maximum(moments, POINT_INERTIA * mass)
+
+
+def _parents_first(tree: Tree) -> list[Joint]:
+    waiting, ordered, placed = list(tree.joints), [], {tree.root}
+    while waiting:
+        ready = [joint for joint in waiting if joint.parent in placed]
+        ordered += ready
+        placed |= {joint.child for joint in ready}
+        waiting = [joint for joint in waiting if joint.parent not in placed or joint not in ordered]
+    return ordered
+
+
+def _add_body(
+    spec: mujoco.MjSpec, parent: mujoco.MjsBody, link: Link, position: Array, rotation: Array
+) -> mujoco.MjsBody:
+    body = parent.add_body(name=link.name, pos=position, quat=quat_from_matrix(rotation))
+    if link.mass > 0:
+        set_inertia(body, link.mass, link.com, link.inertia)
+    for shape in link.visuals or link.collisions:
+        _add_shape(spec, body, shape)
+    return body
+
+
+def _add_shape(spec: mujoco.MjSpec, body: mujoco.MjsBody, shape: Shape) -> None:
+    geom = body.add_geom(
+        type=_GEOM_KINDS[shape.kind],
+        pos=shape.position,
+        quat=quat_from_matrix(shape.rotation),
+        rgba=shape.rgba or (0.7, 0.7, 0.72, 1.0),
+        contype=0,
+        conaffinity=0,
+        group=1,
+        mass=0.0,
+    )
+    if shape.kind == "mesh":
+        name = f"mesh{len(spec.meshes)}"
+        spec.add_mesh(name=name, file=str(shape.mesh), scale=shape.size)
+        geom.meshname = name
+    elif shape.kind == "box":
+        geom.size = [edge / 2 for edge in shape.size]
+    elif shape.kind == "sphere":
+        geom.size = [shape.size[0], 0, 0]
+    else:
+        geom.size = [shape.size[0], shape.size[1] / 2, 0]
+
+
+def _add_joint(body: mujoco.MjsBody, joint: Joint) -> None:
+    if joint.kind == "fixed":
+        return
+    if joint.kind == "floating":
+        body.add_freejoint(name=joint.name)
+        return
+    kind = mujoco.mjtJoint.mjJNT_SLIDE if joint.kind == "prismatic" else mujoco.mjtJoint.mjJNT_HINGE
+    added = body.add_joint(name=joint.name, type=kind, axis=joint.axis, pos=joint.anchor)
+    added.damping = [joint.damping, 0.0, 0.0]
+    added.frictionloss = joint.friction
+    added.armature = joint.armature
+    bounded = math.isfinite(joint.lower) and math.isfinite(joint.upper)
+    added.limited = _LIMITED if bounded else _UNLIMITED
+    if bounded:
+        added.range = [joint.lower, joint.upper]
+    if math.isfinite(joint.effort) and joint.effort > 0:
+        added.actfrclimited = _LIMITED
+        added.actfrcrange = [-joint.effort, joint.effort]
+
+
+def _add_couplings(spec: mujoco.MjSpec, tree: Tree) -> None:
+    for joint in tree.joints:
+        if joint.mimic is not None:
+            spec.add_equality(
+                name=f"{joint.name} mimics {joint.mimic.joint}",
+                type=mujoco.mjtEq.mjEQ_JOINT,
+                objtype=mujoco.mjtObj.mjOBJ_JOINT,
+                name1=joint.name,
+                name2=joint.mimic.joint,
+                data=[joint.mimic.offset, joint.mimic.multiplier, *([0.0] * 9)],
+            )
+
+
+def _add_velocity_limits(spec: mujoco.MjSpec, tree: Tree) -> None:
+    moving = [j for j in _parents_first(tree) if j.kind in ("revolute", "continuous", "prismatic")]
+    limits = [joint.velocity for joint in moving]
+    if limits and all(math.isfinite(limit) and limit > 0 for limit in limits):
+        spec.add_numeric(name="velocity_limit", data=limits, size=len(limits))

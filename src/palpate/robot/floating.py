@@ -1,0 +1,48 @@
+"""Generalised coordinates and velocities of a machine with a free base (document 003).
+
+q = [r_IB; quaternion wxyz; joints], u = [_I v_B; _B ω_IB; joint rates], u = E(q) q̇.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from palpate.checks import Array
+
+if TYPE_CHECKING:
+    from palpate.robot.robot import Robot
+
+_FREE, _BALL = 0, 1
+
+
+def velocity_map(robot: Robot, q: Array) -> Array:
+    """E(q), n_v × n_q, with u = E(q) q̇ for a quaternion that stays of unit length."""
+    model = robot.model
+    if robot._coupling is not None:
+        return np.eye(robot.nv)
+    E = np.zeros((model.nv, model.nq))
+    for j in range(model.njnt):
+        row, column, kind = model.jnt_dofadr[j], model.jnt_qposadr[j], model.jnt_type[j]
+        if kind == _FREE:
+            E[row : row + 3, column : column + 3] = np.eye(3)
+            row, column = row + 3, column + 3
+        if kind in (_FREE, _BALL):
+            E[row : row + 3, column : column + 4] = body_rate_map(q[column : column + 4])
+        else:
+            E[row, column] = 1.0
+    return E
+
+
+def body_rate_map(quat_wxyz: Array) -> Array:
+    """3×4 matrix with _B ω = map q̇, from q̇ = ½ q ⊗ (0, ω)."""
+    w, x, y, z = quat_wxyz
+    return 2 * np.array([[-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w]])
+
+
+def euler_velocity_map(rate_matrix_body: Array, joints: int) -> Array:
+    """E_fb = diag(1, E_χR, 1) of document 003 for Euler angles, E_χR mapping their rates to body-frame ω."""
+    E = np.eye(6 + joints)
+    E[3:6, 3:6] = rate_matrix_body
+    return E

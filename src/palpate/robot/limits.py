@@ -1,0 +1,66 @@
+"""What a robot's joints can do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from palpate.checks import Array
+
+_SCALAR = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
+
+
+@dataclass(frozen=True)
+class JointLimits:
+    """Bounds per degree of freedom, infinite where none is known.
+
+    Attributes:
+        lower, upper: position, rad or m.
+        velocity: |q̇|, rad/s or m/s.
+        acceleration: |q̈|, rad/s² or m/s².
+        torque: |τ|, N·m or N.
+        torque_rate: |dτ/dt|, N·m/s or N/s.
+    """
+
+    lower: Array
+    upper: Array
+    velocity: Array
+    acceleration: Array
+    torque: Array
+    torque_rate: Array
+
+
+def limits_from_model(model: mujoco.MjModel) -> JointLimits:
+    """Read the limits a compiled model carries: joint ranges, force ranges and our `<custom>` numerics."""
+    lower, upper, torque = np.full(model.nv, -np.inf), np.full(model.nv, np.inf), np.full(model.nv, np.inf)
+    for j in range(model.njnt):
+        if model.jnt_type[j] not in _SCALAR:
+            continue
+        dof = model.jnt_dofadr[j]
+        if model.jnt_limited[j]:
+            lower[dof], upper[dof] = model.jnt_range[j]
+        if model.jnt_actfrclimited[j]:
+            torque[dof] = np.abs(model.jnt_actfrcrange[j]).min()
+    return JointLimits(
+        lower,
+        upper,
+        _numeric(model, "velocity_limit"),
+        _numeric(model, "acceleration_limit"),
+        torque,
+        _numeric(model, "torque_rate_limit"),
+    )
+
+
+def _numeric(model: mujoco.MjModel, name: str) -> Array:
+    """A `<custom>` numeric spread over the scalar joints, infinite where absent."""
+    values = np.full(model.nv, np.inf)
+    found = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_NUMERIC, name)
+    if found < 0:
+        return values
+    start, size = model.numeric_adr[found], model.numeric_size[found]
+    dofs = [model.jnt_dofadr[j] for j in range(model.njnt) if model.jnt_type[j] in _SCALAR]
+    if size == len(dofs):
+        values[dofs] = model.numeric_data[start : start + size]
+    return values

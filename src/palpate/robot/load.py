@@ -1,0 +1,85 @@
+"""One door for every robot: a catalogue name, a URDF or an MJCF file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import mujoco
+import numpy as np
+
+from palpate.errors import InvalidInput, ModelError, UnknownName
+from palpate.robot import catalogue
+from palpate.robot.robot import Robot
+
+_SUFFIXES = (".urdf", ".xml", ".mjcf")
+
+
+def load_robot(source: str | Path, **parameters: object) -> Robot:
+    """Load a robot.
+
+    Args:
+        source: a catalogue name (`palpate list`), or the path of a .urdf or MJCF .xml file.
+        **parameters: a catalogue robot's own parameters, such as `length=0.5, mass=5.0` for `planar3`.
+
+    Raises:
+        UnknownName: no such catalogue robot.
+        ModelError: the file breaks physics or cannot be read; lists every problem.
+    """
+    path = Path(source)
+    if isinstance(source, str) and source in catalogue.names():
+        return Robot.from_mjcf_text(catalogue.model_xml(source, **parameters), name=source)
+    if path.suffix.lower() not in _SUFFIXES and not path.exists():
+        raise UnknownName("robot", str(source), catalogue.names())
+    if parameters:
+        raise InvalidInput(f"a model file takes no parameters, got {', '.join(sorted(parameters))}")
+    return _from_file(path)
+
+
+def _from_file(path: Path) -> Robot:
+    from palpate.robot.check import check_model
+
+    report = check_model(path)
+    if report.errors:
+        raise ModelError(_message(path, report.errors), report.findings)
+    if report.tree is not None:
+        return Robot.from_tree(report.tree)
+    return Robot(_passive_spec(path), name=path.stem)
+
+
+def _message(path: Path, errors: list) -> str:
+    return "\n".join([f"{path.name} has {len(errors)} error(s):", *(f"  {finding}" for finding in errors)])
+
+
+def _passive_spec(path: Path) -> mujoco.MjSpec:
+    """An MJCF file without its actuators: laws command joint torques, whose limits are kept on the joints."""
+    spec = mujoco.MjSpec.from_file(str(path))
+    model = spec.copy().compile()
+    for j, limit in _torque_limits(model).items():
+        joint = spec.joint(model.joint(j).name)
+        joint.actfrclimited = mujoco.mjtLimited.mjLIMITED_TRUE
+        joint.actfrcrange = [-limit, limit]
+    for actuator in list(spec.actuators):
+        spec.delete(actuator)
+    for key in list(spec.keys):
+        key.ctrl, key.act = [], []
+    return spec
+
+
+def _torque_limits(model: mujoco.MjModel) -> dict[int, float]:
+    """Largest torque each joint's motors can give, where the file bounds it and the joint does not yet."""
+    limits: dict[int, float] = {}
+    for a in range(model.nu):
+        joint = int(model.actuator_trnid[a, 0])
+        if model.actuator_trntype[a] != mujoco.mjtTrn.mjTRN_JOINT or model.jnt_actfrclimited[joint]:
+            continue
+        motor = (
+            model.actuator_gaintype[a] == mujoco.mjtGain.mjGAIN_FIXED and not model.actuator_biasprm[a].any()
+        )
+        bound = np.inf
+        if model.actuator_forcelimited[a]:
+            bound = np.abs(model.actuator_forcerange[a]).min()
+        elif motor and model.actuator_ctrllimited[a]:
+            bound = np.abs(model.actuator_ctrlrange[a]).min() * abs(model.actuator_gainprm[a, 0])
+        if np.isfinite(bound):
+            limits[joint] = limits.get(joint, 0.0) + float(bound * abs(model.actuator_gear[a, 0]))
+    return limits

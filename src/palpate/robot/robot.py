@@ -1,0 +1,559 @@
+"""Robot: what the arm is, and every term of its kinematics and dynamics."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import mujoco
+import numpy as np
+from numpy.typing import ArrayLike
+
+from palpate import engine
+from palpate.checks import Array, finite_array, finite_number
+from palpate.errors import (
+    BadRotation,
+    BadShape,
+    InvalidInput,
+    ModelError,
+    NotFinite,
+    SingularTask,
+    UnknownName,
+)
+from palpate.robot import kernels
+from palpate.robot.build import set_inertia, spec_from_tree
+from palpate.robot.coupling import coupling_from_model
+from palpate.robot.dh import Convention, DHLink, checked_inertia, tree_from_dh
+from palpate.robot.limits import JointLimits, limits_from_model
+from palpate.robot.tree import Tree
+from palpate.spatial import Pose, quat_from_matrix
+
+_DISABLED = (
+    mujoco.mjtDisableBit.mjDSBL_CONTACT
+    | mujoco.mjtDisableBit.mjDSBL_LIMIT
+    | mujoco.mjtDisableBit.mjDSBL_ACTUATION
+    | mujoco.mjtDisableBit.mjDSBL_AUTORESET
+)
+_FREEDOMS = {0: 6, 1: 3, 2: 1, 3: 1}  # of a free, ball, slide and hinge joint
+_FREE_LABELS = ("vx", "vy", "vz", "wx", "wy", "wz")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame fixed on a body: its place and axes there."""
+
+    name: str
+    body: int
+    offset: Array
+    turn: Array
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Everything a controller asks of a model at (q, v), for one frame E.
+
+    Attributes:
+        M: mass matrix, n×n.
+        bias: C(q, v) v + g(q).
+        gravity: g(q).
+        position, rotation: pose of E in the world.
+        J: geometric Jacobian 6×n, rows [linear; angular], world axes.
+        drift: J̇ v.
+    """
+
+    M: Array
+    bias: Array
+    gravity: Array
+    position: Array
+    rotation: Array
+    J: Array
+    drift: Array
+
+
+class _Workspace(threading.local):
+    """One thread's engine data and scratch: a Robot is shared between threads, its data never is."""
+
+    def __init__(self, model: mujoco.MjModel) -> None:
+        self.data = mujoco.MjData(model)
+        self.handle = engine.make_handle(model, self.data)
+        self.J, self.J_rate, self.three = np.zeros((6, model.nv)), np.zeros((6, model.nv)), np.zeros(3)
+
+
+class Robot:
+    """An arm, or a machine with a free base: description, kinematics and dynamics.
+
+    Coordinates q (n_q) and velocities v (n_v) are in joint order, rad and m. A free base comes first: q holds its
+    position and quaternion (wxyz), v its linear velocity in world axes and its angular velocity in body axes. Joints
+    that mimic another are not coordinates.
+
+    The equation of motion is M(q) v̇ + C(q, v) v + g(q) = τ + Jᵀ F + losses, where F is the wrench of the
+    environment on the robot.
+
+    A Robot never changes: `with_payload`, `with_tool`, `with_base`, `with_free_base` and `with_gravity` return a new one.
+    It may be used from many threads at once.
+    """
+
+    def __init__(
+        self, spec: mujoco.MjSpec, *, name: str | None = None, tool_frame: str | None = None
+    ) -> None:
+        self._spec = spec
+        self.model = _compile(spec)
+        self.name = name or spec.modelname
+        self._coupling = coupling_from_model(self.model)
+        self._work = _Workspace(self.model)
+        self._frames = _frames(self.model)
+        self.tool_frame = tool_frame or _default_tool(self.model)
+        self.frame(self.tool_frame)
+
+    # ------------------------------------------------------------------ construction
+
+    @classmethod
+    def from_tree(cls, tree: Tree, *, tool_frame: str | None = None) -> Self:
+        """A robot from a tree of links and joints."""
+        return cls(spec_from_tree(tree), name=tree.name, tool_frame=tool_frame)
+
+    @classmethod
+    def from_dh(
+        cls, rows: Sequence[DHLink], convention: Convention = "standard", *, name: str = "dh-arm"
+    ) -> Self:
+        """A robot from a DH table; its links' frames are the DH frames, `tool` is the last."""
+        return cls.from_tree(tree_from_dh(rows, convention, name))
+
+    @classmethod
+    def from_mjcf_text(cls, text: str, *, name: str | None = None) -> Self:
+        """A robot from an MJCF document held in a string."""
+        return cls(mujoco.MjSpec.from_string(text), name=name)
+
+    def spec(self) -> mujoco.MjSpec:
+        """A fresh copy of the MuJoCo description, to build a world around."""
+        return self._spec.copy()
+
+    def with_payload(
+        self,
+        mass: float,
+        com: ArrayLike = (0, 0, 0),
+        inertia: ArrayLike | None = None,
+        *,
+        frame: str | None = None,
+    ) -> Self:
+        """The robot carrying a rigid load.
+
+        Args:
+            mass: kg.
+            com: the load's centre of mass in `frame`, m.
+            inertia: 3×3 about that centre, axes of `frame`, kg·m²; a point mass if None.
+            frame: where it is fixed; the tool frame by default.
+        """
+        return self.with_tool(mass, com, inertia, frame=frame, tip=None)
+
+    def with_tool(
+        self,
+        mass: float,
+        com: ArrayLike = (0, 0, 0),
+        inertia: ArrayLike | None = None,
+        *,
+        frame: str | None = None,
+        tip: Pose | None = None,
+        name: str = "tool_tip",
+    ) -> Self:
+        """The robot with a tool fixed at `frame`; `tip`, a pose in that frame, becomes its new tool frame `name`."""
+        mass = finite_number(mass, "mass", above=0.0)
+        tensor = (
+            np.zeros((3, 3)) if inertia is None else checked_inertia(np.asarray(inertia, float), "inertia")
+        )
+        spec, place = self.spec(), self.frame(frame)
+        body = spec.body(self.model.body(place.body).name).add_body(
+            name=_unused(f"{name}_body", self._frames), pos=place.offset, quat=quat_from_matrix(place.turn)
+        )
+        set_inertia(body, mass, finite_array(com, "com", (3,)), tensor)
+        if tip is None:
+            return type(self)(spec, name=self.name, tool_frame=self.tool_frame)
+        site = _unused(name, self._frames)
+        body.add_site(name=site, pos=tip.position, quat=tip.quat_wxyz)
+        return type(self)(spec, name=self.name, tool_frame=site)
+
+    def with_base(self, pose: Pose) -> Self:
+        """The robot with its base standing at `pose` in the world."""
+        spec = self.spec()
+        for body in spec.worldbody.bodies:
+            here = Pose.from_quat(np.array(body.pos), np.array(body.quat))
+            moved = pose @ here
+            body.pos, body.quat = moved.position, moved.quat_wxyz
+        return type(self)(spec, name=self.name, tool_frame=self.tool_frame)
+
+    def with_free_base(self) -> Self:
+        """The robot with its base free to move: six more velocities, seven more coordinates, unactuated."""
+        spec = self.spec()
+        root = spec.worldbody.first_body()
+        if list(root.joints):
+            raise InvalidInput(f"the base {root.name!r} of {self.name} already moves")
+        if self.model.body_mass[1] <= 0:
+            raise InvalidInput(f"the base {root.name!r} of {self.name} has no mass, so it cannot float")
+        root.add_freejoint(name="base_free")
+        for key in list(spec.keys):
+            key.qpos = np.concatenate([root.pos, root.quat, key.qpos])
+        return type(self)(spec, name=self.name, tool_frame=self.tool_frame)
+
+    def with_gravity(self, acceleration: ArrayLike) -> Self:
+        """The robot under another gravity, m/s² in world axes."""
+        spec = self.spec()
+        spec.option.gravity = finite_array(acceleration, "gravity", (3,))
+        return type(self)(spec, name=self.name, tool_frame=self.tool_frame)
+
+    # ------------------------------------------------------------------ description
+
+    @cached_property
+    def nq(self) -> int:
+        """How many coordinates."""
+        return self.model.nq if self._coupling is None else self._coupling.count
+
+    @cached_property
+    def nv(self) -> int:
+        """How many velocities (degrees of freedom)."""
+        return self.model.nv if self._coupling is None else self._coupling.count
+
+    @cached_property
+    def joint_names(self) -> tuple[str, ...]:
+        """Joints in the order of q, mimicking ones left out."""
+        names = tuple(self.model.joint(j).name for j in range(self.model.njnt))
+        return names if self._coupling is None else tuple(names[j] for j in self._coupling.kept)
+
+    @cached_property
+    def dof_names(self) -> tuple[str, ...]:
+        """A label for each velocity: the joint's name, or base_vx… for a free base."""
+        labels: list[str] = []
+        for name in self.joint_names:
+            kind = int(self.model.joint(name).type[0])
+            count = _FREEDOMS[kind]
+            labels += [name] if count == 1 else [f"{name}_{axis}" for axis in _FREE_LABELS[-count:]]
+        return tuple(labels)
+
+    @cached_property
+    def dof_units(self) -> tuple[str, ...]:
+        """The unit of each coordinate's displacement: rad, or m for a sliding joint."""
+        units: list[str] = []
+        for name in self.joint_names:
+            kind = int(self.model.joint(name).type[0])
+            units += {0: ["m"] * 3 + ["rad"] * 3, 1: ["rad"] * 3, 2: ["m"], 3: ["rad"]}[kind]
+        return tuple(units)
+
+    @cached_property
+    def actuated(self) -> np.ndarray:
+        """Which velocities a motor drives: all but a free base's, bool per degree of freedom."""
+        kinds = [int(self.model.joint(name).type[0]) for name in self.joint_names]
+        return np.concatenate([np.full(_FREEDOMS[kind], kind != 0) for kind in kinds])
+
+    @cached_property
+    def limits(self) -> JointLimits:
+        """Position, velocity, acceleration, torque and torque-rate limits per degree of freedom."""
+        limits = limits_from_model(self.model)
+        return limits if self._coupling is None else self._coupling.reduce_limits(limits)
+
+    @cached_property
+    def home(self) -> Array:
+        """The keyframe `home` of the model, or else its zero position clipped into the limits."""
+        key = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_KEY, "home")
+        if key >= 0:
+            full = self.model.key_qpos[key].copy()
+        else:
+            full = self.model.qpos0.copy()
+            if self.model.nq == self.model.nv:
+                limits = limits_from_model(self.model)
+                full = np.clip(full, limits.lower, limits.upper)
+        return full if self._coupling is None else full[self._coupling.kept]
+
+    @cached_property
+    def mass(self) -> float:
+        """Total mass, kg."""
+        return float(self.model.body_mass.sum())
+
+    @property
+    def frame_names(self) -> tuple[str, ...]:
+        """Every frame that can be named: links and sites."""
+        return tuple(self._frames)
+
+    def frame(self, name: str | None = None) -> Frame:
+        """Look a frame up by name; the tool frame by default."""
+        found = self._frames.get(self.tool_frame if name is None else name)
+        if found is None:
+            raise UnknownName("frame", str(name if name is not None else self.tool_frame), self._frames)
+        return found
+
+    def text(self, name: str) -> str | None:
+        """A note carried by the model: provenance, licence, summary."""
+        found = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_TEXT, name)
+        if found < 0:
+            return None
+        start, size = self.model.text_adr[found], self.model.text_size[found]
+        return bytes(self.model.text_data[start : start + size]).rstrip(b"\0").decode()
+
+    def __repr__(self) -> str:
+        return f"Robot({self.name!r}, {self.nv} degrees of freedom, {self.mass:.4g} kg, tool frame {self.tool_frame!r})"
+
+    # ------------------------------------------------------------------ dynamics
+
+    def mass_matrix(self, q: ArrayLike) -> Array:
+        """M(q): n×n, kg·m² (revolute) and kg (prismatic), rotor inertia included."""
+        M = np.empty((self.model.nv, self.model.nv))
+        self._run(kernels.mass_matrix, self._q(q), M)
+        return M if self._coupling is None else self._coupling.reduce_matrix(M)
+
+    def bias(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """C(q, v) v + g(q), N·m or N."""
+        out = np.empty(self.model.nv)
+        self._run(kernels.bias, self._q(q), self._v(v), out)
+        return self._reduced_force(out)
+
+    def gravity(self, q: ArrayLike) -> Array:
+        """g(q) = ∂V/∂q, N·m or N: the torque that holds the robot against gravity."""
+        out = np.empty(self.model.nv)
+        self._run(kernels.gravity, self._q(q), out)
+        return self._reduced_force(out)
+
+    def coriolis_matrix(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """C(q, v) = Σ m Jpᵀ J̇p + Jrᵀ (Θ J̇r + [ω]× Θ Jr), for which Ṁ − 2C is skew-symmetric."""
+        work, C = self._work, np.empty((self.model.nv, self.model.nv))
+        self._run(kernels.coriolis_matrix, self._q(q), self._v(v), work.J, work.J_rate, work.three, C)
+        return C if self._coupling is None else self._coupling.reduce_matrix(C)
+
+    def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, losses: bool = True) -> Array:
+        """τ = M a + C v + g, plus what joint damping, springs and friction take unless `losses` is False."""
+        q_full, v_full, a_full = self._q(q), self._v(v), self._v(a, "a")
+        if not losses:
+            M, bias = np.empty((self.model.nv, self.model.nv)), np.empty(self.model.nv)
+            self._run(kernels.bias, q_full, v_full, bias)
+            self._run(kernels.mass_matrix, q_full, M)
+            return self._reduced_force(M @ a_full + bias)
+        out = np.empty(self.model.nv)
+        self._run(kernels.inverse_dynamics, q_full, v_full, a_full, out)
+        return self._reduced_force(out)
+
+    def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, losses: bool = True) -> Array:
+        """v̇ = M⁻¹ (τ − C v − g − losses), losses as the plant has them unless `losses` is False."""
+        if self._coupling is not None or not losses:
+            force = finite_array(tau, "tau", (self.nv,))
+            rest = self.inverse_dynamics(q, v, np.zeros(self.nv), losses=losses)
+            return np.linalg.solve(self.mass_matrix(q), force - rest)
+        out = np.empty(self.model.nv)
+        self._run(kernels.forward_dynamics, self._q(q), self._v(v), self._v(tau, "tau"), out)
+        return out
+
+    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> float:
+        """½ vᵀ M(q) v, J."""
+        speed = finite_array(v, "v", (self.nv,))
+        return float(0.5 * speed @ self.mass_matrix(q) @ speed)
+
+    def potential_energy(self, q: ArrayLike) -> float:
+        """Energy of gravity (zero at the world's origin) and of springs in the model, J."""
+        out = np.empty(1)
+        self._run(kernels.potential_energy, self._q(q), out)
+        return float(out[0])
+
+    # ------------------------------------------------------------------ kinematics
+
+    def pose(self, q: ArrayLike, frame: str | None = None) -> Pose:
+        """X_WE: pose of a frame in the world."""
+        place = self.frame(frame)
+        position, rotation = np.empty(3), np.empty((3, 3))
+        self._run(kernels.pose, self._q(q), place.body, place.offset, place.turn, position, rotation)
+        return Pose(position, rotation)
+
+    def jacobian(self, q: ArrayLike, frame: str | None = None) -> Array:
+        """J_WE: 6×n, rows [linear; angular], world axes, at the frame's origin, so that V_WE = J v."""
+        return self._pose_and_jacobian(q, frame)[2]
+
+    def analytical_jacobian(self, q: ArrayLike, frame: str | None = None, *, euler: str = "XYZ") -> Array:
+        """J_A: 6×n with [ṗ; φ̇] = J_A v, φ the Euler angles of sequence `euler`. J = blkdiag(1, E(φ)) J_A."""
+        from palpate.spatial import euler_from_matrix, euler_rate_from_angular_velocity
+
+        _, rotation, J = self._pose_and_jacobian(q, frame)
+        angles = euler_from_matrix(rotation, euler)
+        rates = np.column_stack([euler_rate_from_angular_velocity(angles, w, euler) for w in J[3:].T])
+        return np.vstack([J[:3], rates])
+
+    def jacobian_drift(self, q: ArrayLike, v: ArrayLike, frame: str | None = None) -> Array:
+        """J̇ v: the acceleration [linear; angular] a frame has when v̇ = 0."""
+        return self.terms(q, v, frame).drift
+
+    def terms(self, q: ArrayLike, v: ArrayLike, frame: str | None = None) -> Terms:
+        """Mass matrix, bias, gravity, pose, Jacobian and drift in one cheap pass."""
+        n, place, work = self.model.nv, self.frame(frame), self._work
+        out = Terms(*map(np.empty, ((n, n), n, n, 3, (3, 3), (6, n), 6)))
+        status = kernels.terms(
+            work.handle, self._q(q), self._v(v), place.body, place.offset, place.turn,
+            out.M, out.bias, out.gravity, out.position, out.rotation, out.J, out.drift, work.J_rate,
+        )  # fmt: skip
+        if status:
+            self._refuse(status, (q, v))
+        return out if self._coupling is None else self._coupling.reduce_terms(out)
+
+    def task_inertia(
+        self,
+        q: ArrayLike,
+        frame: str | None = None,
+        *,
+        directions: ArrayLike | None = None,
+        damping: float = 0.0,
+    ) -> Array:
+        """Λ(q) = (J M⁻¹ Jᵀ + damping² 1)⁻¹: the inertia felt at a frame, also of a redundant arm.
+
+        Args:
+            q: coordinates.
+            frame: where; the tool frame by default.
+            directions: rows of the task, k×6 over [linear; angular] world axes; all six by default. A planar arm
+                needs this: `np.eye(6)[:2]` are its x and y.
+            damping: regularisation in the units of √(J M⁻¹ Jᵀ); 0 refuses a singular posture instead.
+        """
+        S = np.eye(6) if directions is None else finite_array(directions, "directions", (None, 6))
+        J = S @ self.jacobian(q, frame)
+        mobility = J @ np.linalg.solve(self.mass_matrix(q), J.T)
+        eigenvalues = np.linalg.eigvalsh(mobility)
+        damping = finite_number(damping, "damping", least=0.0)
+        if damping == 0.0 and eigenvalues[0] <= 1e-12 * max(eigenvalues[-1], 1e-300):
+            raise SingularTask(frame or self.tool_frame, self.smallest_singular_value(q, frame, directions=S))
+        return np.linalg.inv(mobility + damping**2 * np.eye(len(S)))
+
+    def smallest_singular_value(
+        self, q: ArrayLike, frame: str | None = None, *, directions: ArrayLike | None = None
+    ) -> float:
+        """σ_min of the task Jacobian: how far the posture is from singular (0)."""
+        return float(self._singular_values(q, frame, directions)[-1])
+
+    def manipulability(
+        self, q: ArrayLike, frame: str | None = None, *, directions: ArrayLike | None = None
+    ) -> float:
+        """√det(J Jᵀ), the volume of the velocity ellipsoid."""
+        return float(np.prod(self._singular_values(q, frame, directions)))
+
+    def inverse_kinematics(
+        self,
+        pose: Pose | ArrayLike,
+        frame: str | None = None,
+        *,
+        seed: ArrayLike | None = None,
+        restarts: int = 20,
+        position_tolerance: float = 1e-9,
+        angle_tolerance: float = 1e-9,
+    ) -> Array:
+        """Coordinates that bring a frame to a pose, or to a position if three numbers are given.
+
+        Respects joint limits. Starts from `seed` (home by default), then from random postures.
+
+        Raises:
+            Unreachable: with the nearest posture found and how far it stays away.
+        """
+        from palpate.robot.ik import solve
+
+        return solve(self, pose, frame, seed, restarts, position_tolerance, angle_tolerance)
+
+    def integrate(self, q: ArrayLike, v: ArrayLike, dt: float) -> Array:
+        """q ⊕ v dt: coordinates after moving at v for dt; on the rotation group for a free base."""
+        if self._coupling is not None:
+            return finite_array(q, "q", (self.nq,)) + finite_array(v, "v", (self.nv,)) * dt
+        out = self._q(q).copy()
+        mujoco.mj_integratePos(self.model, out, self._v(v), finite_number(dt, "dt"))
+        return out
+
+    def velocity_map(self, q: ArrayLike) -> Array:
+        """E(q), n_v × n_q, with v = E(q) q̇: identity for joints; a free base's quaternion rates become body ω."""
+        from palpate.robot.floating import velocity_map
+
+        return velocity_map(self, finite_array(q, "q", (self.nq,)))
+
+    # ------------------------------------------------------------------ internals
+
+    def _pose_and_jacobian(self, q: ArrayLike, frame: str | None) -> tuple[Array, Array, Array]:
+        place = self.frame(frame)
+        position, rotation, J = np.empty(3), np.empty((3, 3)), np.empty((6, self.model.nv))
+        self._run(
+            kernels.pose_and_jacobian, self._q(q), place.body, place.offset, place.turn, position, rotation, J
+        )
+        return position, rotation, J if self._coupling is None else J @ self._coupling.map
+
+    def _singular_values(self, q: ArrayLike, frame: str | None, directions: ArrayLike | None) -> Array:
+        J = self.jacobian(q, frame)
+        if directions is not None:
+            J = finite_array(directions, "directions", (None, 6)) @ J
+        return np.linalg.svd(J, compute_uv=False)
+
+    def _q(self, q: ArrayLike, name: str = "q") -> Array:
+        array = np.ascontiguousarray(q, dtype=np.float64)
+        if array.shape != (self.nq,):
+            raise BadShape(f"{name} of {self.name} must have shape ({self.nq},), got {array.shape}")
+        return array if self._coupling is None else self._coupling.expand_position(array)
+
+    def _v(self, v: ArrayLike, name: str = "v") -> Array:
+        array = np.ascontiguousarray(v, dtype=np.float64)
+        if array.shape != (self.nv,):
+            raise BadShape(f"{name} of {self.name} must have shape ({self.nv},), got {array.shape}")
+        return array if self._coupling is None else self._coupling.map @ array
+
+    def _reduced_force(self, force: Array) -> Array:
+        return force if self._coupling is None else self._coupling.map.T @ force
+
+    def _run(self, kernel: Callable[..., int], *arguments: object) -> None:
+        status = kernel(self._work.handle, *arguments)
+        if status != kernels.OK:
+            self._refuse(status, arguments)
+
+    def _refuse(self, status: int, arguments: Sequence[object]) -> None:
+        if status == kernels.BAD_QUAT:
+            raise BadRotation(
+                f"q of {self.name} holds a quaternion whose norm is not 1 (wxyz, after the base position)",
+                hint="normalise it before calling",
+            )
+        place = {kernels.BAD_Q: 0, kernels.BAD_V: 1, kernels.BAD_INPUT: 2}[status]
+        name = {kernels.BAD_Q: "q", kernels.BAD_V: "v", kernels.BAD_INPUT: "the third argument"}[status]
+        values = np.asarray(arguments[place], dtype=float)
+        index = int(np.flatnonzero(~np.isfinite(values))[0])
+        label = (
+            self.dof_names[index] if index < len(self.dof_names) and len(values) == self.nv else str(index)
+        )
+        raise NotFinite(f"{name} of {self.name} must be finite, got {values[index]} at {label}")
+
+
+def _compile(spec: mujoco.MjSpec) -> mujoco.MjModel:
+    try:
+        model = spec.copy().compile()
+    except (ValueError, mujoco.FatalError) as error:
+        raise ModelError(f"robot {spec.modelname!r} cannot be compiled: {error}") from error
+    if model.nv == 0:
+        raise ModelError(f"robot {spec.modelname!r} has no moving joint")
+    model.opt.disableflags |= int(_DISABLED)
+    if model.opt.disableflags & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY):
+        model.opt.gravity[:] = 0.0
+    return model
+
+
+def _frames(model: mujoco.MjModel) -> dict[str, Frame]:
+    frames = {
+        model.body(b).name: Frame(model.body(b).name, b, np.zeros(3), np.eye(3)) for b in range(model.nbody)
+    }
+    for s in range(model.nsite):
+        turn = np.zeros(9)
+        mujoco.mju_quat2Mat(turn, model.site_quat[s])
+        name = model.site(s).name
+        frames[name] = Frame(name, int(model.site_bodyid[s]), model.site_pos[s].copy(), turn.reshape(3, 3))
+    frames.pop("", None)
+    return frames
+
+
+def _default_tool(model: mujoco.MjModel) -> str:
+    """A site named `tool`, or else the deepest body of the tree."""
+    if mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SITE, "tool") >= 0:
+        return "tool"
+    depth = np.zeros(model.nbody, dtype=int)
+    for b in range(1, model.nbody):
+        depth[b] = depth[model.body_parentid[b]] + 1
+    return model.body(int(np.argmax(depth))).name
+
+
+def _unused(name: str, taken: dict[str, Frame]) -> str:
+    number, candidate = 1, name
+    while candidate in taken:
+        number += 1
+        candidate = f"{name}{number}"
+    return candidate
