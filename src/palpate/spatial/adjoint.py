@@ -1,0 +1,57 @@
+"""Twists [v; ω] and wrenches [f; n] seen from other frames and at other points.
+
+A twist's v is the velocity of the body's point at the origin of the frame (or the named point); a wrench's n
+is the moment about that point. Every pair below keeps the power f · v + n · ω.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from palpate.checks import Array, finite_array
+from palpate.spatial import kernels
+from palpate.spatial.inputs import checked_rotation, checked_vector
+from palpate.spatial.pose import Pose
+from palpate.spatial.rotation import skew
+
+
+def adjoint_twist(X_AB: Pose) -> Array:
+    """Ad (6×6) with V_A = Ad V_B: [R, S(p) R; 0, R]; axes and reference point go from B's to A's."""
+    return _blocks(X_AB, upper=skew(X_AB.position) @ X_AB.rotation)
+
+
+def adjoint_wrench(X_AB: Pose) -> Array:
+    """Ad (6×6) with F_A = Ad F_B: [R, 0; S(p) R, R], the inverse transpose of `adjoint_twist`."""
+    return _blocks(X_AB, lower=skew(X_AB.position) @ X_AB.rotation)
+
+
+def rotate_axes(R_AB: ArrayLike, twist_or_wrench: ArrayLike) -> Array:
+    """Components in A of a twist or wrench given in B, at the same point: both halves times R_AB."""
+    halves = _six(twist_or_wrench, "twist_or_wrench").reshape(2, 3)
+    return (halves @ checked_rotation(R_AB, "R_AB").T).ravel()
+
+
+def shift_twist(twist: ArrayLike, r_PQ: ArrayLike) -> Array:
+    """The twist of the same body at Q instead of P, same axes: v_Q = v_P + ω × r_PQ."""
+    out = np.empty(6)
+    kernels.shift_twist(_six(twist, "twist"), checked_vector(r_PQ, "r_PQ"), out)
+    return out
+
+
+def shift_wrench(wrench: ArrayLike, r_PQ: ArrayLike) -> Array:
+    """The same wrench with its moment about Q instead of P, same axes: n_Q = n_P − r_PQ × f."""
+    out = np.empty(6)
+    kernels.shift_wrench(_six(wrench, "wrench"), checked_vector(r_PQ, "r_PQ"), out)
+    return out
+
+
+def _blocks(X_AB: Pose, upper: Array | float = 0.0, lower: Array | float = 0.0) -> Array:
+    out = np.zeros((6, 6))
+    out[:3, :3] = out[3:, 3:] = X_AB.rotation
+    out[:3, 3:], out[3:, :3] = upper, lower
+    return out
+
+
+def _six(value: ArrayLike, name: str) -> Array:
+    return finite_array(value, name, (6,))

@@ -1,0 +1,170 @@
+"""Angular velocity from the rates of each orientation representation, and back: the E matrices.
+
+ω is the angular velocity of the body in the world, rad/s, with components in world axes (axes="world",
+S(ω) = Ṙ Rᵀ) or in body axes (axes="body", S(ω) = Rᵀ Ṙ); they differ by R: ω_world = R ω_body. A
+representation χ has ω = E(χ) χ̇.
+Where E loses rank its inverse is refused (Singular) with the smallest singular value.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from palpate.checks import Array, finite_array, finite_number
+from palpate.errors import InvalidInput
+from palpate.spatial import kernels
+from palpate.spatial.euler import axis_rotation, intrinsic_order
+from palpate.spatial.inputs import (
+    TOLERANCE,
+    Axes,
+    checked_axis,
+    checked_quat,
+    checked_rotation,
+    checked_rotation_vector,
+    checked_vector,
+    inverse,
+    is_world,
+)
+from palpate.spatial.rotation import skew
+
+# --- matrix -------------------------------------------------------------------------------------------------
+
+
+def angular_velocity_from_matrix_rate(R: ArrayLike, R_rate: ArrayLike, axes: Axes = "world") -> Array:
+    """ω with S(ω) = Ṙ Rᵀ (world) or Rᵀ Ṙ (body); refused if that product is not skew to 1e-6."""
+    R, R_rate = checked_rotation(R, "R"), finite_array(R_rate, "R_rate", (3, 3))
+    S = R_rate @ R.T if is_world(axes) else R.T @ R_rate
+    stretch = float(np.abs(S + S.T).max())
+    _refuse_leaving(stretch, float(np.abs(S).max()), "R_rate", "Ṙ Rᵀ must be skew, but its symmetric part")
+    return 0.5 * np.array([S[2, 1] - S[1, 2], S[0, 2] - S[2, 0], S[1, 0] - S[0, 1]])
+
+
+def matrix_rate_from_angular_velocity(R: ArrayLike, omega: ArrayLike, axes: Axes = "world") -> Array:
+    """Ṙ = S(ω) R (world) or R S(ω) (body)."""
+    R, S = checked_rotation(R, "R"), skew(checked_vector(omega, "omega"))
+    return S @ R if is_world(axes) else R @ S
+
+
+# --- quaternion ---------------------------------------------------------------------------------------------
+
+
+def quat_rate_matrix(quat_wxyz: ArrayLike, axes: Axes = "world") -> Array:
+    """E (3×4) with ω = E q̇: 2 [−ε, ηI + S(ε)] (world) or 2 [−ε, ηI − S(ε)] (body), q = (η, ε)."""
+    q = checked_quat(quat_wxyz, "quat_wxyz")
+    S = skew(q[1:])
+    square = q[0] * np.eye(3) + (S if is_world(axes) else -S)
+    return 2.0 * np.column_stack([-q[1:], square])
+
+
+def angular_velocity_from_quat_rate(quat_wxyz: ArrayLike, rate: ArrayLike, axes: Axes = "world") -> Array:
+    """ω = 2 vec(q̇ ⊗ q*) (world) or 2 vec(q* ⊗ q̇) (body); refused if q̇ changes |q| by more than 1e-6."""
+    q, rate = checked_quat(quat_wxyz, "quat_wxyz"), finite_array(rate, "rate", (4,))
+    _refuse_leaving(abs(float(q @ rate)), float(np.abs(rate).max()), "rate", "q · q̇ must be 0, but it")
+    return quat_rate_matrix(q, axes) @ rate
+
+
+def quat_rate_from_angular_velocity(quat_wxyz: ArrayLike, omega: ArrayLike, axes: Axes = "world") -> Array:
+    """q̇ = ½ (0, ω) ⊗ q (world) or ½ q ⊗ (0, ω) (body)."""
+    q, omega = checked_quat(quat_wxyz, "quat_wxyz"), checked_vector(omega, "omega")
+    out = np.empty(4)
+    (kernels.quat_rate_world if is_world(axes) else kernels.quat_rate_body)(q, omega, out)
+    return out
+
+
+# --- rotation vector ----------------------------------------------------------------------------------------
+
+
+def rotation_vector_rate_matrix(r: ArrayLike, axes: Axes = "world") -> Array:
+    """E with ω = E ṙ: I ± ((1 − cos θ)/θ²) S(r) + ((θ − sin θ)/θ³) S(r)², + world, − body; θ = |r|.
+
+    It is the identity at r = 0 and singular at θ = 2π, 4π….
+    """
+    out = np.empty((3, 3))
+    kernels.left_jacobian(checked_rotation_vector(r, "r"), out)
+    return out if is_world(axes) else out.T.copy()
+
+
+def angular_velocity_from_rotation_vector_rate(r: ArrayLike, rate: ArrayLike, axes: Axes = "world") -> Array:
+    """ω = E(r) ṙ."""
+    return rotation_vector_rate_matrix(r, axes) @ checked_vector(rate, "rate")
+
+
+def rotation_vector_rate_from_angular_velocity(r: ArrayLike, omega: ArrayLike, axes: Axes = "world") -> Array:
+    """ṙ = E(r)⁻¹ ω; refused at |r| = 2π, 4π…, where r may point anywhere."""
+    E = inverse(rotation_vector_rate_matrix(r, axes), f"rotation-vector rates at {r}")
+    return E @ checked_vector(omega, "omega")
+
+
+# --- angle-axis ---------------------------------------------------------------------------------------------
+
+
+def angle_axis_rate_matrix(angle: float, axis: ArrayLike, axes: Axes = "world") -> Array:
+    """E (3×4) with ω = E (θ̇, ṅ): n θ̇ + sin θ ṅ ± (1 − cos θ) n × ṅ, + world, − body; singular at θ = 0, 2π…
+
+    Only the part of ṅ across n counts, since |n| = 1.
+    """
+    theta, n = finite_number(angle, "angle"), checked_axis(axis, "axis")
+    sign = 1.0 if is_world(axes) else -1.0
+    across = np.eye(3) - np.outer(n, n)
+    turn = math.sin(theta) * across + sign * 2.0 * math.sin(0.5 * theta) ** 2 * skew(n)
+    return np.column_stack([n, turn])
+
+
+def angular_velocity_from_angle_axis_rate(
+    angle: float, axis: ArrayLike, angle_rate: float, axis_rate: ArrayLike, axes: Axes = "world"
+) -> Array:
+    """ω = E(θ, n) (θ̇, ṅ); refused if ṅ changes |n| by more than 1e-6."""
+    n, n_rate = checked_axis(axis, "axis"), checked_vector(axis_rate, "axis_rate")
+    _refuse_leaving(
+        abs(float(n @ n_rate)), float(np.abs(n_rate).max()), "axis_rate", "n · ṅ must be 0, but it"
+    )
+    return angle_axis_rate_matrix(angle, n, axes) @ np.array(
+        [finite_number(angle_rate, "angle_rate"), *n_rate]
+    )
+
+
+def angle_axis_rate_from_angular_velocity(
+    angle: float, axis: ArrayLike, omega: ArrayLike, axes: Axes = "world"
+) -> tuple[float, Array]:
+    """(θ̇, ṅ) of ω, with ṅ across n; refused near θ = 0, 2π…, where the axis is free."""
+    E = inverse(angle_axis_rate_matrix(angle, axis, axes), f"angle-axis rates at angle {angle:.9g}")
+    rates = E @ checked_vector(omega, "omega")
+    return float(rates[0]), rates[1:]
+
+
+# --- Euler angles -------------------------------------------------------------------------------------------
+
+
+def euler_rate_matrix(angles: ArrayLike, sequence: str, axes: Axes = "world") -> Array:
+    """E with ω = E (α̇, β̇, γ̇): each column is the axis its angle turns about; singular at gimbal lock."""
+    (i, j, k), (alpha, beta, gamma) = intrinsic_order(angles, sequence)
+    R_i, R_j, one = axis_rotation(i, alpha), axis_rotation(j, beta), np.eye(3)
+    E = np.column_stack([one[i], R_i @ one[j], R_i @ R_j @ one[k]])
+    if not is_world(axes):
+        E = (R_i @ R_j @ axis_rotation(k, gamma)).T @ E
+    return E[:, ::-1].copy() if sequence.islower() else E
+
+
+def angular_velocity_from_euler_rate(
+    angles: ArrayLike, rate: ArrayLike, sequence: str, axes: Axes = "world"
+) -> Array:
+    """ω = E(α, β, γ) (α̇, β̇, γ̇)."""
+    return euler_rate_matrix(angles, sequence, axes) @ checked_vector(rate, "rate")
+
+
+def euler_rate_from_angular_velocity(
+    angles: ArrayLike, omega: ArrayLike, sequence: str, axes: Axes = "world"
+) -> Array:
+    """(α̇, β̇, γ̇) = E⁻¹ ω; refused at gimbal lock."""
+    E = inverse(
+        euler_rate_matrix(angles, sequence, axes), f"Euler {sequence} rates at {angles} (gimbal lock)"
+    )
+    return E @ checked_vector(omega, "omega")
+
+
+def _refuse_leaving(amount: float, size: float, name: str, rule: str) -> None:
+    if amount > TOLERANCE * (1.0 + size):
+        raise InvalidInput(f"{name} leaves the rotations: {rule} reaches {amount:.3g}")
