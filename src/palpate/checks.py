@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from palpate.errors import BadShape, InvalidInput, NotFinite
 
-Array = NDArray[np.float64]
+# float64 throughout; numpy's own stubs widen most results, so the element type is left open here.
+Array = NDArray[Any]
 
 
 def finite_array(value: ArrayLike, name: str, shape: tuple[int | None, ...] | None = None) -> Array:

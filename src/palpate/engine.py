@@ -12,7 +12,7 @@ from pathlib import Path
 import llvmlite.binding
 import mujoco
 import numpy as np
-from numba import carray, njit, types
+from numba import carray, njit, types  # pyright: ignore[reportPrivateImportUsage]
 from numba.extending import intrinsic, register_jitable
 from numpy.typing import NDArray
 
@@ -124,7 +124,7 @@ mj_contactForce = types.ExternalFunction("mj_contactForce", types.void(_P, _P, t
 
 
 @intrinsic
-def _float_pointer(typingctx, address):  # type: ignore[no-untyped-def]
+def _float_pointer(typingctx, address=None):
     signature = types.CPointer(types.float64)(types.int64)
 
     def generate(context, builder, sig, args):
@@ -134,7 +134,7 @@ def _float_pointer(typingctx, address):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def _int32_pointer(typingctx, address):  # type: ignore[no-untyped-def]
+def _int32_pointer(typingctx, address=None):
     signature = types.CPointer(types.int32)(types.int64)
 
     def generate(context, builder, sig, args):

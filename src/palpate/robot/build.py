@@ -39,9 +39,7 @@ def spec_from_tree(tree: Tree) -> mujoco.MjSpec:
         _add_joint(body, joint)
         bodies[joint.child] = body
     for frame in tree.frames:
-        bodies[frame.link].add_site(
-            name=frame.name, pos=frame.position, quat=quat_from_matrix(frame.rotation)
-        )
+        bodies[frame.link].add_site(name=frame.name, pos=frame.position, quat=quat_from_matrix(frame.rotation))
     _add_couplings(spec, tree)
     _add_velocity_limits(spec, tree)
     return spec

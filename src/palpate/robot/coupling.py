@@ -80,9 +80,7 @@ def _ties(model: mujoco.MjModel) -> dict[int, tuple[int, float, float]]:
         follower = int(model.eq_obj1id[e])
         constant, slope, *higher = (float(x) for x in model.eq_data[e][:5])
         if any(higher):
-            raise ModelError(
-                f"joint {model.joint(follower).name!r} mimics by a curve; only a line is supported"
-            )
+            raise ModelError(f"joint {model.joint(follower).name!r} mimics by a curve; only a line is supported")
         ties[follower] = (int(model.eq_obj2id[e]), slope, constant)
     return ties
 

@@ -113,9 +113,7 @@ def checked_inertia(inertia: Array, name: str) -> Array:
     inertia = finite_array(inertia, name, (3, 3))
     scale = max(float(np.abs(inertia).max()), 1e-300)
     if np.abs(inertia - inertia.T).max() > 1e-9 * scale:
-        raise InvalidInput(
-            f"{name} must be symmetric; largest defect {np.abs(inertia - inertia.T).max():g} kg·m²"
-        )
+        raise InvalidInput(f"{name} must be symmetric; largest defect {np.abs(inertia - inertia.T).max():g} kg·m²")
     moments = np.linalg.eigvalsh(inertia)
     if moments[0] < -1e-9 * scale:
         raise InvalidInput(f"{name} must have no negative principal moment, got {moments}")

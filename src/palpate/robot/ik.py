@@ -32,9 +32,7 @@ def solve(
 ) -> Array:
     """Search from the seed, then from random postures inside the limits; see `Robot.inverse_kinematics`."""
     if robot.nq != robot.nv or robot._coupling is not None:
-        raise InvalidInput(
-            f"inverse kinematics needs plain joints; {robot.name} has a free base or coupled joints"
-        )
+        raise InvalidInput(f"inverse kinematics needs plain joints; {robot.name} has a free base or coupled joints")
     position, rotation, rows = _target(target)
     lower, upper = _bounds(robot)
     start = robot.home if seed is None else robot._q(seed, "seed")
@@ -43,9 +41,7 @@ def solve(
     random = np.random.default_rng(0)
     for attempt in range(restarts + 1):
         q = np.clip(start, lower, upper) if attempt == 0 else random.uniform(lower, upper)
-        error = _descend(
-            robot, frame, q, position, rotation, rows, lower, upper, position_tolerance, angle_tolerance
-        )
+        error = _descend(robot, frame, q, position, rotation, rows, lower, upper, position_tolerance, angle_tolerance)
         if error[0] <= position_tolerance and error[1] <= angle_tolerance:
             return q
         if sum(error) < sum(best_error):

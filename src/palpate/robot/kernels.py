@@ -268,9 +268,7 @@ def coriolis_matrix(handle, q, v, J, J_rate, omega, C):
     return status
 
 
-@kernel(
-    "int64(int64[::1], float64[::1], int64, float64[::1], float64[:, ::1], float64[::1], float64[:, ::1])"
-)
+@kernel("int64(int64[::1], float64[::1], int64, float64[::1], float64[:, ::1], float64[::1], float64[:, ::1])")
 def pose(handle, q, body, offset, turn, position, rotation):
     """Pose of a frame."""
     status = stage_position(handle, q)

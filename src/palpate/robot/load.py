@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import mujoco
@@ -14,7 +15,7 @@ from palpate.robot.robot import Robot
 _SUFFIXES = (".urdf", ".xml", ".mjcf")
 
 
-def load_robot(source: str | Path, **parameters: object) -> Robot:
+def load_robot(source: str | Path, **parameters: float | Sequence[float]) -> Robot:
     """Load a robot.
 
     Args:
@@ -72,9 +73,7 @@ def _torque_limits(model: mujoco.MjModel) -> dict[int, float]:
         joint = int(model.actuator_trnid[a, 0])
         if model.actuator_trntype[a] != mujoco.mjtTrn.mjTRN_JOINT or model.jnt_actfrclimited[joint]:
             continue
-        motor = (
-            model.actuator_gaintype[a] == mujoco.mjtGain.mjGAIN_FIXED and not model.actuator_biasprm[a].any()
-        )
+        motor = model.actuator_gaintype[a] == mujoco.mjtGain.mjGAIN_FIXED and not model.actuator_biasprm[a].any()
         bound = np.inf
         if model.actuator_forcelimited[a]:
             bound = np.abs(model.actuator_forcerange[a]).min()

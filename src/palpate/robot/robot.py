@@ -92,13 +92,11 @@ class Robot:
     The equation of motion is M(q) v̇ + C(q, v) v + g(q) = τ + Jᵀ F + losses, where F is the wrench of the
     environment on the robot.
 
-    A Robot never changes: `with_payload`, `with_tool`, `with_base`, `with_free_base` and `with_gravity` return a new one.
-    It may be used from many threads at once.
+    A Robot never changes (`with_payload`, `with_tool`, `with_base`, `with_free_base`, `with_gravity` return a new
+    one), and may be used from many threads at once.
     """
 
-    def __init__(
-        self, spec: mujoco.MjSpec, *, name: str | None = None, tool_frame: str | None = None
-    ) -> None:
+    def __init__(self, spec: mujoco.MjSpec, *, name: str | None = None, tool_frame: str | None = None) -> None:
         self._spec = spec
         self.model = _compile(spec)
         self.name = name or spec.modelname
@@ -116,9 +114,7 @@ class Robot:
         return cls(spec_from_tree(tree), name=tree.name, tool_frame=tool_frame)
 
     @classmethod
-    def from_dh(
-        cls, rows: Sequence[DHLink], convention: Convention = "standard", *, name: str = "dh-arm"
-    ) -> Self:
+    def from_dh(cls, rows: Sequence[DHLink], convention: Convention = "standard", *, name: str = "dh-arm") -> Self:
         """A robot from a DH table; its links' frames are the DH frames, `tool` is the last."""
         return cls.from_tree(tree_from_dh(rows, convention, name))
 
@@ -161,9 +157,7 @@ class Robot:
     ) -> Self:
         """The robot with a tool fixed at `frame`; `tip`, a pose in that frame, becomes its new tool frame `name`."""
         mass = finite_number(mass, "mass", above=0.0)
-        tensor = (
-            np.zeros((3, 3)) if inertia is None else checked_inertia(np.asarray(inertia, float), "inertia")
-        )
+        tensor = np.zeros((3, 3)) if inertia is None else checked_inertia(np.asarray(inertia, float), "inertia")
         spec, place = self.spec(), self.frame(frame)
         body = spec.body(self.model.body(place.body).name).add_body(
             name=_unused(f"{name}_body", self._frames), pos=place.offset, quat=quat_from_matrix(place.turn)
@@ -422,9 +416,7 @@ class Robot:
         """σ_min of the task Jacobian: how far the posture is from singular (0)."""
         return float(self._singular_values(q, frame, directions)[-1])
 
-    def manipulability(
-        self, q: ArrayLike, frame: str | None = None, *, directions: ArrayLike | None = None
-    ) -> float:
+    def manipulability(self, q: ArrayLike, frame: str | None = None, *, directions: ArrayLike | None = None) -> float:
         """√det(J Jᵀ), the volume of the velocity ellipsoid."""
         return float(np.prod(self._singular_values(q, frame, directions)))
 
@@ -468,9 +460,7 @@ class Robot:
     def _pose_and_jacobian(self, q: ArrayLike, frame: str | None) -> tuple[Array, Array, Array]:
         place = self.frame(frame)
         position, rotation, J = np.empty(3), np.empty((3, 3)), np.empty((6, self.model.nv))
-        self._run(
-            kernels.pose_and_jacobian, self._q(q), place.body, place.offset, place.turn, position, rotation, J
-        )
+        self._run(kernels.pose_and_jacobian, self._q(q), place.body, place.offset, place.turn, position, rotation, J)
         return position, rotation, J if self._coupling is None else J @ self._coupling.map
 
     def _singular_values(self, q: ArrayLike, frame: str | None, directions: ArrayLike | None) -> Array:
@@ -509,9 +499,7 @@ class Robot:
         name = {kernels.BAD_Q: "q", kernels.BAD_V: "v", kernels.BAD_INPUT: "the third argument"}[status]
         values = np.asarray(arguments[place], dtype=float)
         index = int(np.flatnonzero(~np.isfinite(values))[0])
-        label = (
-            self.dof_names[index] if index < len(self.dof_names) and len(values) == self.nv else str(index)
-        )
+        label = self.dof_names[index] if index < len(self.dof_names) and len(values) == self.nv else str(index)
         raise NotFinite(f"{name} of {self.name} must be finite, got {values[index]} at {label}")
 
 
@@ -529,9 +517,7 @@ def _compile(spec: mujoco.MjSpec) -> mujoco.MjModel:
 
 
 def _frames(model: mujoco.MjModel) -> dict[str, Frame]:
-    frames = {
-        model.body(b).name: Frame(model.body(b).name, b, np.zeros(3), np.eye(3)) for b in range(model.nbody)
-    }
+    frames = {model.body(b).name: Frame(model.body(b).name, b, np.zeros(3), np.eye(3)) for b in range(model.nbody)}
     for s in range(model.nsite):
         turn = np.zeros(9)
         mujoco.mju_quat2Mat(turn, model.site_quat[s])

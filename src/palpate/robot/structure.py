@@ -23,9 +23,7 @@ class Numbered(Generic[T]):
     element: Element
 
 
-def check_structure(
-    root: Element, links: list[Numbered[Link]], joints: list[Numbered[Joint]], report: Report
-) -> None:
+def check_structure(root: Element, links: list[Numbered[Link]], joints: list[Numbered[Joint]], report: Report) -> None:
     """Reports every fault of names, of the tree, of mimic and of massless moving links."""
     _check_names(links, joints, report)
     known = {link.item.name for link in links}
@@ -53,9 +51,7 @@ def _check_names(links: list[Numbered[Link]], joints: list[Numbered[Joint]], rep
             "a link and a joint of one name cannot be told apart as frames",
         )
     if "universe" in first_link:
-        report.warning(
-            first_link["universe"], "the name 'universe'", "reserved: other engines give it to the ground"
-        )
+        report.warning(first_link["universe"], "the name 'universe'", "reserved: other engines give it to the ground")
     children = {joint.item.child for joint in joints}
     if "world" in first_link and "world" in children:
         report.error(first_link["world"], "the name 'world'", "reserved: only the root link may be called so")
@@ -68,14 +64,10 @@ def _check_unique(
     for numbered in items:
         name, element = numbered.item.name, numbered.element
         if not name.strip():
-            report.error(
-                element, f"a {kind} with an empty or no name", f"every {kind} needs a name of its own"
-            )
+            report.error(element, f"a {kind} with an empty or no name", f"every {kind} needs a name of its own")
         elif name in first:
             lines = f"lines {first[name].line} and {element.line}"
-            report.error(
-                element, f"two {kind}s are called {quoted(name)}, {lines}", f"{kind} names are unique"
-            )
+            report.error(element, f"two {kind}s are called {quoted(name)}, {lines}", f"{kind} names are unique")
         first.setdefault(name, element)
     return first
 
@@ -204,9 +196,7 @@ def _check_mimic(joints: list[Numbered[Joint]], report: Report) -> None:
             hint = f"did you mean {' or '.join(map(quoted, near))}?" if near else ""
             report.error(at, f"{found}, which does not exist", "mimic names a joint of the file", hint)
         elif by_name[name].item.kind not in ("revolute", "continuous", "prismatic"):
-            report.error(
-                at, f"{found}, which is {by_name[name].item.kind}", "mimic follows a joint of one dof"
-            )
+            report.error(at, f"{found}, which is {by_name[name].item.kind}", "mimic follows a joint of one dof")
         elif _leads_back(joint.item.name, leader):
             report.error(at, found, "the mimic joints follow each other in a ring")
 

@@ -89,9 +89,7 @@ class _Reader:
             self.report.warning(self.root, f"{len(links)} links", "models this large simulate slowly")
         name = self.root.attributes.get("name", "")
         if not name:
-            self.report.warning(
-                self.root, "the robot has no name", "<robot> takes a name", line=self.root.line
-            )
+            self.report.warning(self.root, "the robot has no name", "<robot> takes a name", line=self.root.line)
         self._check_reach(links, joints)
         return Tree(name or "robot", tuple(n.item for n in links), tuple(n.item for n in joints))
 
@@ -273,9 +271,7 @@ class _Reader:
         values = [self._number(element, name) or 0.0 for name in ("damping", "friction")]
         for name, value in zip(("damping", "friction"), values):
             if value < 0:
-                self.report.dynamics_error(
-                    element, f"{name} {value:g}", f"{name} takes energy: it is not negative"
-                )
+                self.report.dynamics_error(element, f"{name} {value:g}", f"{name} takes energy: it is not negative")
         return values[0], values[1]
 
     def _mimic(self, joint: Element) -> Mimic | None:
@@ -285,9 +281,7 @@ class _Reader:
         multiplier, offset = self._number(element, "multiplier"), self._number(element, "offset")
         if multiplier == 0:
             self.report.warning(element, "multiplier 0", "the joint stands still")
-        return Mimic(
-            element.attributes.get("joint", ""), 1.0 if multiplier is None else multiplier, offset or 0.0
-        )
+        return Mimic(element.attributes.get("joint", ""), 1.0 if multiplier is None else multiplier, offset or 0.0)
 
     # Shapes
 
@@ -346,9 +340,7 @@ class _Reader:
             )
             return None
         if asset.path is None:
-            self.report.warning(
-                element, f"filename={quoted(name)}", "file not found; drawn without this mesh"
-            )
+            self.report.warning(element, f"filename={quoted(name)}", "file not found; drawn without this mesh")
             return None
         if problem := mesh_problem(asset.path):
             self.report.error(element, f"filename={quoted(name)}", f"the mesh {problem}")
@@ -396,9 +388,7 @@ class _Reader:
                 "millimetres? URDF has metres",
             )
         if max(map(abs, rpy)) > _FEW_TURNS:
-            self.report.warning(
-                origin, f"rpy {_text(rpy)}", "implausible: several turns", "degrees? URDF has radians"
-            )
+            self.report.warning(origin, f"rpy {_text(rpy)}", "implausible: several turns", "degrees? URDF has radians")
         return np.array(xyz), rotation_from_rpy(rpy[0], rpy[1], rpy[2])
 
     def _required(self, element: Element, tag: str, *, always: bool = False) -> Element | None:

@@ -82,15 +82,11 @@ class Report:
     dynamics: bool = True
     findings: list[Finding] = field(default_factory=list)
 
-    def error(
-        self, at: Element | None, found: str, rule: str, hint: str = "", *, line: int | None = None
-    ) -> None:
+    def error(self, at: Element | None, found: str, rule: str, hint: str = "", *, line: int | None = None) -> None:
         """A problem that makes the model unusable."""
         self._add("error", at, found, rule, hint, line)
 
-    def warning(
-        self, at: Element | None, found: str, rule: str, hint: str = "", *, line: int | None = None
-    ) -> None:
+    def warning(self, at: Element | None, found: str, rule: str, hint: str = "", *, line: int | None = None) -> None:
         """A doubt, or something that is ignored."""
         self._add("warning", at, found, rule, hint, line)
 
@@ -103,9 +99,7 @@ class Report:
         """Whether any finding is an error."""
         return any(finding.level == "error" for finding in self.findings)
 
-    def _add(
-        self, level: Level, at: Element | None, found: str, rule: str, hint: str, line: int | None
-    ) -> None:
+    def _add(self, level: Level, at: Element | None, found: str, rule: str, hint: str, line: int | None) -> None:
         file = at.source.file if at else self.file
         where = line if line is not None else (at.line if at else 0)
         self.findings.append(Finding(level, file, where, at.label if at else "", found, rule, hint))
@@ -199,9 +193,7 @@ def parse_number(word: str) -> float | None:
     return math.nan if bare == "nan" else math.inf if bare in ("inf", "infinity") else None
 
 
-def _report_bad_word(
-    element: Element, attribute: str, word: str, value: float | None, report: Report
-) -> None:
+def _report_bad_word(element: Element, attribute: str, word: str, value: float | None, report: Report) -> None:
     line, column = _word_position(element, attribute, word)
     found = f"{attribute}={quoted(element.attributes[attribute])}, {quoted(word)} in column {column}"
     if value is not None:

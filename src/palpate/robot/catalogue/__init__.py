@@ -12,15 +12,16 @@ from importlib import resources
 
 from palpate.errors import UnknownName
 from palpate.robot.catalogue.entry import Entry, Parameter, Value
+from palpate.robot.catalogue.generated import RECIPES
 
 __all__ = ["Entry", "Parameter", "describe", "model_xml", "names"]
 
-_FILES = ("iiwa14",)
+_FILES = ("iiwa14", "panda", "quadruped", "ur5e", "ur5e-3link")
 
 
 def names() -> list[str]:
     """The catalogue's robots, in alphabetical order."""
-    return sorted(_FILES)
+    return sorted([*_FILES, *RECIPES])
 
 
 def describe(name: str) -> Entry:
@@ -44,10 +45,13 @@ def model_xml(name: str, **parameters: Value) -> str:
     for given in parameters:
         if given not in known:
             raise UnknownName(f"parameter of robot {name!r}", given, known)
+    if recipe := RECIPES.get(name):
+        values = {key: known[key].read(parameters.get(key, known[key].default)) for key in known}
+        return recipe.build(**values)
     return resources.files(__name__).joinpath(f"{name}.xml").read_text(encoding="utf-8")
 
 
 def _parameters(name: str) -> tuple[Parameter, ...]:
     if name not in names():
         raise UnknownName("robot", name, names())
-    return ()
+    return RECIPES[name].parameters if name in RECIPES else ()
