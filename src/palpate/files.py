@@ -1,0 +1,60 @@
+"""Writing a file whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+from palpate.errors import FileError
+
+
+def atomic_write(path: str | os.PathLike[str], write: Callable[[BinaryIO], object]) -> Path:
+    """Let `write` fill a file that appears at `path` only when it is complete.
+
+    The bytes go to a temporary neighbour, reach the disk, and take the place of `path` in one step. Whatever
+    interrupts the writing (an exception, Ctrl-C, a full disk) leaves the old file as it was and no litter.
+
+    Args:
+        path: the file to create or replace; a symbolic link is followed.
+        write: receives the open binary file.
+
+    Returns:
+        The file written, with links resolved.
+
+    Raises:
+        FileError: the folder is missing, the target is no regular file, or the system refuses.
+    """
+    target = _replaceable(Path(path))
+    temporary = target.with_name(f".palpate-{uuid.uuid4().hex}.part")
+    try:
+        with open(temporary, "xb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise FileError(
+            f"cannot write {path}: {reason}", hint="check free space and permissions of the folder"
+        ) from error
+    finally:
+        with contextlib.suppress(OSError):  # gone already when all went well
+            temporary.unlink()
+    return target
+
+
+def _replaceable(path: Path) -> Path:
+    """The file behind `path`, refused unless it can be replaced: never a folder or a device."""
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        kind = "a folder" if target.is_dir() else "no regular file"
+        raise FileError(f"cannot write {path}: it is {kind}", hint="give the path of a file")
+    if not target.parent.is_dir():
+        raise FileError(
+            f"cannot write {path}: there is no folder {path.parent}", hint="create the folder first"
+        )
+    return target

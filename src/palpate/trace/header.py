@@ -1,0 +1,96 @@
+"""What stands beside the numbers in a trace's file, as JSON text."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from palpate.errors import TraceError
+from palpate.trace.channel import TIME, Channel
+from palpate.trace.outcome import Event, Outcome
+
+if TYPE_CHECKING:
+    from palpate.trace.trace import Trace
+
+FORMAT = 1
+HEADER_KEY, SEAL_KEY = "palpate", "palpate.sha256"
+
+
+@dataclass(frozen=True)
+class Header:
+    """A trace without its numbers."""
+
+    channels: tuple[Channel, ...]
+    outcome: Outcome
+    events: tuple[Event, ...]
+    info: dict[str, Any]
+
+
+def header_text(trace: Trace) -> str:
+    """The same text for the same trace: keys sorted, floats exact, ASCII only."""
+    content = {
+        "kind": "trace",
+        "format": FORMAT,
+        "channels": [asdict(channel) for name, channel in trace.channels.items() if name != TIME.name],
+        "outcome": asdict(trace.outcome),
+        "events": [asdict(event) for event in trace.events],
+        "info": trace.info,
+    }
+    return json.dumps(content, sort_keys=True, allow_nan=False, separators=(",", ":"))
+
+
+def header_from_text(text: str) -> Header:
+    """Read a header back.
+
+    Raises:
+        TraceError: not a trace's header, or of a newer format.
+    """
+    content = _object(text)
+    if content.get("kind") != "trace":
+        raise TraceError(f"it holds a palpate {content.get('kind')!r}, not a trace")
+    version = content.get("format")
+    if isinstance(version, int) and version > FORMAT:
+        raise TraceError(
+            f"its format is {version}, and this version of palpate reads formats up to {FORMAT}",
+            hint="install a newer palpate",
+        )
+    if version != FORMAT:
+        raise TraceError(f"its format is {version!r}, not {FORMAT}")
+    try:
+        return Header(
+            channels=tuple(Channel(**fields) for fields in content["channels"]),
+            outcome=Outcome(**content["outcome"]),
+            events=tuple(Event(**fields) for fields in content["events"]),
+            info=dict(content["info"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise TraceError(f"its description is damaged ({error})") from error
+
+
+def seal(header: str, trace: Trace) -> str:
+    """SHA-256 over header and data: a file whose seal does not fit was changed after it was written."""
+    return hashlib.sha256((header + trace.fingerprint()).encode()).hexdigest()
+
+
+def check_entries(found: Iterable[str], expected: Iterable[str]) -> None:
+    """Refuse a file whose columns or arrays are not exactly those its description announces."""
+    found, expected = list(found), list(expected)
+    missing = [name for name in expected if name not in found]
+    surplus = [name for name in found if name not in expected]
+    if missing:
+        raise TraceError(f"it lacks {', '.join(map(repr, missing))}")
+    if surplus:
+        raise TraceError(f"it holds {', '.join(map(repr, surplus))}, which its description does not announce")
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        content = json.loads(text)
+    except ValueError as error:
+        raise TraceError(f"its description is damaged ({error})") from error
+    if not isinstance(content, dict):
+        raise TraceError("its description is damaged (no JSON object)")
+    return content

@@ -1,0 +1,130 @@
+"""Reading a trace's file, and refusing what is none."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.errors import PalpateError, TraceError
+from palpate.trace.channel import TIME, Channel
+from palpate.trace.header import HEADER_KEY, SEAL_KEY, check_entries, header_from_text, seal
+from palpate.trace.save import NPZ_HEADER, NPZ_SEAL
+from palpate.trace.trace import Trace
+
+_FOREIGN = "it was not written by palpate (no description of a trace inside)"
+_HINT = "save traces with Trace.save; a damaged one can be made again from its scenario and seed"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A file taken apart: its description and seal, its entries, and how a channel is built from them."""
+
+    header: str
+    seal: str
+    entries: dict[str, np.ndarray]
+    names: Callable[[Channel], tuple[str, ...]]
+
+    def values(self, channel: Channel) -> Array:
+        """The channel's samples, (samples, *shape)."""
+        parts = [self.entries[name] for name in self.names(channel)]
+        if self.names(channel) == (channel.name,):
+            return parts[0]
+        return np.stack(parts, axis=-1).reshape(-1, *channel.shape)
+
+
+def load_trace(path: str | os.PathLike[str]) -> Trace:
+    """Read a trace written by `Trace.save` as `.parquet` or `.npz`.
+
+    Raises:
+        TraceError: the file is missing, foreign, damaged, changed since, or of a newer format.
+    """
+    read = _reader(Path(path))
+    try:
+        with open(path, "rb") as file:
+            return _trace(_taken_apart(read, file))
+    except OSError as error:
+        raise TraceError(f"cannot read {path}: {error.strerror or error}", hint="check the path") from error
+    except PalpateError as error:
+        reason, hint = error.args[0], error.hint or _HINT
+        raise TraceError(f"cannot load a trace from {path}: {reason}", hint=hint) from error
+
+
+def _reader(path: Path) -> Callable[[BinaryIO], Stored]:
+    suffix = path.suffix.lower()
+    if suffix == ".csv":
+        raise TraceError(
+            f"cannot load {path}: a .csv file keeps only the numbers",
+            hint="save the trace as .parquet to load it again",
+        )
+    if suffix not in _READERS:
+        raise TraceError(f"cannot load {path}: its suffix must be one of {', '.join(_READERS)}")
+    return _READERS[suffix]
+
+
+def _taken_apart(read: Callable[[BinaryIO], Stored], file: BinaryIO) -> Stored:
+    if not file.read(1):
+        raise TraceError("it is empty")
+    file.seek(0)
+    try:
+        return read(file)
+    except PalpateError:
+        raise
+    except Exception as error:  # a damaged file can fail anywhere inside the readers
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise TraceError(f"it is damaged or of another kind ({reason})") from error
+
+
+def _trace(stored: Stored) -> Trace:
+    header = header_from_text(stored.header)
+    expected = [name for channel in (TIME, *header.channels) for name in stored.names(channel)]
+    check_entries(stored.entries, expected)
+    for name, array in stored.entries.items():
+        if array.dtype != np.float64:
+            raise TraceError(f"{name!r} holds {array.dtype}, not float64")
+    data = {channel: stored.values(channel) for channel in header.channels}
+    trace = Trace(stored.values(TIME), data, header.outcome, header.events, header.info)
+    if seal(stored.header, trace) != stored.seal:
+        raise TraceError("it was changed after it was written (its checksum does not fit)")
+    return trace
+
+
+def _read_parquet(file: BinaryIO) -> Stored:
+    import pyarrow.parquet as pq
+
+    parquet = pq.ParquetFile(file, page_checksum_verification=True)
+    metadata = parquet.metadata.metadata or {}
+    if HEADER_KEY.encode() not in metadata:
+        raise TraceError(_FOREIGN)
+    table = parquet.read()
+    return Stored(
+        header=metadata[HEADER_KEY.encode()].decode(),
+        seal=metadata.get(SEAL_KEY.encode(), b"").decode(),
+        entries={name: column.to_numpy() for name, column in zip(table.column_names, table.columns)},
+        names=lambda channel: channel.columns,
+    )
+
+
+def _read_npz(file: BinaryIO) -> Stored:
+    with zipfile.ZipFile(file) as archive:
+        arrays = {name.removesuffix(".npy"): _array(archive, name) for name in archive.namelist()}
+    if NPZ_HEADER not in arrays:
+        raise TraceError(_FOREIGN)
+    header, sealed = str(arrays.pop(NPZ_HEADER)), str(arrays.pop(NPZ_SEAL, ""))
+    return Stored(header, sealed, arrays, names=lambda channel: (channel.name,))
+
+
+def _array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
+    with archive.open(name) as file:
+        array = np.lib.format.read_array(file, allow_pickle=False)
+        file.read()  # the archive checks an entry's checksum only at its very end
+        return array
+
+
+_READERS: dict[str, Callable[[BinaryIO], Stored]] = {".parquet": _read_parquet, ".npz": _read_npz}

@@ -1,0 +1,196 @@
+"""The record of a run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from palpate.checks import Array, finite_array
+from palpate.errors import InvalidInput, NotFinite, TraceError, UnknownName
+from palpate.trace.channel import TIME, Channel
+from palpate.trace.outcome import Event, Outcome
+from palpate.trace.plain import plain
+from palpate.trace.save import save_trace
+
+T = TypeVar("T")
+
+
+class ByName(dict[str, T]):
+    """A dict of channels' things that answers an unknown name with the nearest known ones."""
+
+    def __missing__(self, name: str) -> T:
+        raise UnknownName("channel", str(name), self)
+
+
+class Trace:
+    """What happened in a run: sampled channels over time, events, and how it ended.
+
+    `trace["q"]` is an array (samples × shape), float64 and read-only; `trace["time"]` is `trace.time`.
+    Iterating gives channel names, time first; `len(trace)` is the number of samples. Every number is finite:
+    the trace of a run that diverged ends before the first number that is none.
+
+    Attributes:
+        outcome: how the run ended.
+        events: guard interventions, contacts and warnings in order of time.
+        info: plain data: scenario, seed, versions, robot, periods, assumptions, world geometry.
+    """
+
+    def __init__(
+        self,
+        time: ArrayLike,
+        data: Mapping[Channel, ArrayLike],
+        outcome: Outcome,
+        events: Iterable[Event] = (),
+        info: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Take copies of everything.
+
+        Args:
+            time: s, strictly rising, (samples,).
+            data: each recorded channel with its values, (samples, *channel.shape).
+            outcome: how the run ended.
+            events: what happened on the way.
+            info: anything JSON can carry; numpy values become lists and numbers.
+
+        Raises:
+            BadShape: values do not fit the channel's shape or the number of samples.
+            NotFinite: a NaN or infinity; the message names channel, column and time.
+            InvalidInput: time does not rise, or two channels share a name.
+        """
+        instants = _rising(time)
+        self._channels: Final = _named((TIME, *data))
+        self._arrays: Final = ByName({TIME.name: instants})
+        for channel, values in data.items():
+            self._arrays[channel.name] = _read_only(_samples(channel, values, instants))
+        self.outcome: Final = outcome
+        self.events: Final = tuple(sorted(events, key=lambda event: event.time))
+        self.info: Final[dict[str, Any]] = plain(info or {}, "info")
+
+    @property
+    def time(self) -> Array:
+        """Instants of the samples, s, (samples,)."""
+        return self._arrays[TIME.name]
+
+    @property
+    def channels(self) -> dict[str, Channel]:
+        """Each channel by its name, time first."""
+        return ByName(self._channels)
+
+    @property
+    def units(self) -> dict[str, str | tuple[str, ...]]:
+        """Each channel's unit by its name: one text, or one per column where they differ."""
+        return ByName({name: channel.unit for name, channel in self._channels.items()})
+
+    def __getitem__(self, name: str) -> Array:
+        return self._arrays[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._arrays
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def __repr__(self) -> str:
+        span = f", {self.time[0]:.6g} to {self.time[-1]:.6g} s" if len(self) else ""
+        return f"<Trace: {len(self)} samples{span}, {len(self._channels)} channels, {self.outcome}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        data = {self._channels[name]: self[name] for name in self if name != TIME.name}
+        return Trace, (self.time, data, self.outcome, self.events, self.info)
+
+    def at(self, time: float) -> dict[str, Array]:
+        """Every channel's latest sample at or before `time` (s)."""
+        index = int(np.searchsorted(self.time, time, side="right")) - 1
+        if index < 0:
+            start = f"begins at {self.time[0]:g} s" if len(self) else "has no samples"
+            raise TraceError(f"no sample at or before {time:g} s: the trace {start}")
+        return {name: array[index] for name, array in self._arrays.items()}
+
+    def slice(self, start: float = -np.inf, stop: float = np.inf) -> Trace:
+        """The samples and events with start ≤ time ≤ stop (s); outcome and info stay."""
+        rows = (self.time >= start) & (self.time <= stop)
+        data = {channel: self[name][rows] for name, channel in self._channels.items() if name != TIME.name}
+        events = [event for event in self.events if start <= event.time <= stop]
+        return Trace(self.time[rows], data, self.outcome, events, self.info)
+
+    def table(self) -> dict[str, Array]:
+        """Flat columns (samples,) by their names, time first: `time`, `q[joint1]`, `q[joint2]`, …"""
+        columns: dict[str, Array] = {}
+        for name, channel in self._channels.items():
+            columns.update(zip(channel.columns, self[name].reshape(len(self), channel.size).T))
+        return columns
+
+    def fingerprint(self) -> str:
+        """SHA-256 of the data, in hex: every bit of every channel, with its name, unit, shape and frame."""
+        digest = hashlib.sha256()
+        for name in sorted(self):
+            channel = self._channels[name]
+            meaning = [name, channel.column_units, channel.shape, channel.columns, channel.frame, len(self)]
+            digest.update(json.dumps(meaning).encode())
+            digest.update(self[name].astype("<f8", copy=False).data)
+        return digest.hexdigest()
+
+    def equals(self, other: Trace) -> bool:
+        """Whether both hold the same data, bit for bit; outcome, events and info are not compared."""
+        return self.fingerprint() == other.fingerprint()
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the trace whole or not at all; the suffix decides how.
+
+        `.parquet` and `.npz` keep everything and load again; `.csv` keeps the numbers, units in its header.
+
+        Raises:
+            TraceError: another suffix.
+            FileError: the file cannot be written; an older one of that name is untouched.
+        """
+        return save_trace(self, path)
+
+
+def _named(channels: Iterable[Channel]) -> ByName[Channel]:
+    by_name: ByName[Channel] = ByName()
+    for channel in channels:
+        if channel.name in by_name:
+            hint = "time is given on its own" if channel.name == TIME.name else None
+            raise InvalidInput(f"two channels are called {channel.name!r}", hint=hint)
+        by_name[channel.name] = channel
+    return by_name
+
+
+def _rising(time: ArrayLike) -> Array:
+    instants = finite_array(time, "time", (None,))
+    stalls = np.flatnonzero(np.diff(instants) <= 0)
+    if len(stalls):
+        i = int(stalls[0])
+        raise InvalidInput(
+            f"time must rise strictly, got {instants[i]} s then {instants[i + 1]} s at index {i + 1}"
+        )
+    return _read_only(instants)
+
+
+def _samples(channel: Channel, values: ArrayLike, time: Array) -> Array:
+    try:
+        return finite_array(values, f"channel {channel.name!r}", (len(time), *channel.shape))
+    except NotFinite:
+        flat = np.asarray(values, dtype=np.float64).reshape(len(time), channel.size)
+        row, column = np.argwhere(~np.isfinite(flat))[0]
+        raise NotFinite(
+            f"channel {channel.name!r} must be finite, got {flat[row, column]} in {channel.columns[column]} "
+            f"at {time[row]:g} s (sample {row})",
+            hint="end the trace before that sample and say so in its outcome",
+        ) from None
+
+
+def _read_only(array: Array) -> Array:
+    copy = array.copy()
+    copy.flags.writeable = False
+    return copy
