@@ -1,0 +1,231 @@
+"""Textbook robots whose MJCF text is built from a few parameters."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from math import pi
+
+from palpate.robot.catalogue.entry import Parameter
+
+Axis = tuple[float, float, float]
+
+_LICENCE = "Apache-2.0; the figures are the document's or the caller's, the shapes are our own."
+_POINT_NOTE = (
+    "A point mass has no rotational inertia, but the engine wants some: it gets 1e-12 m l^2 about each axis, "
+    "which changes the mass matrix in its twelfth digit."
+)
+_ROD_NOTE = "A thin uniform rod: m l^2/12 across it; along it 1e-12 m l^2, because the engine refuses zero."
+_TIP_NOTE = "tip is a 0.01 m sphere centred on the tool point; it collides with nothing until a world says so."
+
+_STEEL, _DARK, _BRASS = "0.55 0.66 0.78 1", "0.25 0.27 0.30 1", "0.85 0.65 0.25 1"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to build a robot: its parameters, and a function from their values (lists) to MJCF text."""
+
+    parameters: tuple[Parameter, ...]
+    build: Callable[..., str]
+
+
+@dataclass(frozen=True)
+class _Card:
+    """What stands in the file beside the mechanics."""
+
+    name: str
+    summary: str
+    provenance: str
+    assumed: tuple[str, ...]
+
+
+def planar2(length: list[float], mass: list[float], gravity: list[float]) -> str:
+    """Two revolute joints, point masses at the link ends; angles from x, gravity along −y.
+
+    M = [[(m1 + m2) l1² + m2 l2² + 2 m2 l1 l2 c2, m2 l2² + m2 l1 l2 c2], [·, m2 l2²]].
+    """
+    card = _Card(
+        "planar2",
+        "planar 2R arm, point masses at the link ends, gravity along -y",
+        "Document 002 (lecture notes on robots in contact with the environment): unit lengths, unit masses.",
+        (_POINT_NOTE, "The angles are counted from the x axis, as in the document's section on the wall."),
+    )
+    robot, base = _start(card, (0.0, -gravity[0], 0.0))
+    _serial(base, length, mass, along=(1.0, 0.0, 0.0), axis=(0.0, 0.0, 1.0), point=True)
+    return _finish(card, robot, (pi / 3, -2 * pi / 3))
+
+
+def planar3(length: list[float], mass: list[float], gravity: list[float]) -> str:
+    """Three revolute joints, thin uniform rods; angles from x, gravity (if any) along −y.
+
+    With equal links: x = L (c1 + c12 + c123), y = L (s1 + s12 + s123); M is eq. (12) of document 001.
+    """
+    card = _Card(
+        "planar3",
+        "planar 3R arm of thin uniform rods; horizontal plane unless gravity is given",
+        "Document 001 (Robotics 2 exam of 10 September 2021, exercises 1 and 2): L = 1 m for the stop, "
+        "L = 0.5 m and m = 5 kg for the inertia.",
+        (_ROD_NOTE, "The document's figure shows no gravity, so there is none by default."),
+    )
+    robot, base = _start(card, (0.0, -gravity[0], 0.0))
+    _serial(base, length, mass, along=(1.0, 0.0, 0.0), axis=(0.0, 0.0, 1.0), point=False)
+    return _finish(card, robot, (0.0, pi / 2, pi / 2))
+
+
+def planar3_vertical(length: list[float], mass: list[float], base_height: list[float], gravity: list[float]) -> str:
+    """Three revolute joints in the x–z plane; angles from the vertical, positive towards +x.
+
+    x = l1 s1 + l2 s12 + l3 s123, z = l0 + l1 c1 + l2 c12 + l3 c123; the tool's rotation is about +y.
+    """
+    card = _Card(
+        "planar3-vertical",
+        "planar 3R arm in the vertical x-z plane, angles from the vertical, base at height l0",
+        "Document 003 (Robot Dynamics, lecture by M. Hutter, notes by Y. Song), planar arm of the kinematics "
+        "section. It prints no figures: unit lengths, unit masses and l0 = 1 m are ours.",
+        (_ROD_NOTE,),
+    )
+    robot, base = _start(card, (0.0, 0.0, -gravity[0]))
+    post = _text(0, 0, 0, 0, 0, max(base_height[0], 1e-3))  # a capsule needs some length
+    ET.SubElement(base, "geom", type="cylinder", fromto=post, size=_text(0.04), rgba=_DARK)
+    up = (0.0, 0.0, 1.0)
+    _serial(base, length, mass, along=up, axis=(0.0, 1.0, 0.0), point=False, height=base_height[0])
+    return _finish(card, robot, (pi / 6, pi / 3, pi / 6))
+
+
+def pendulum(length: list[float], mass: list[float], gravity: list[float]) -> str:
+    """A point mass on a massless rod, θ = 0 hanging down: θ̈ = −(g/l) sin θ, x = l sin θ, z = −l cos θ."""
+    card = _Card(
+        "pendulum",
+        "point mass on a massless rod in the x-z plane, hanging down at zero",
+        "Document 003 (Robot Dynamics, lecture by M. Hutter, notes by Y. Song), Lagrangian example.",
+        (_POINT_NOTE, "The pivot is the origin; positive angles swing towards +x."),
+    )
+    robot, base = _start(card, (0.0, 0.0, -gravity[0]))
+    _serial(base, length, mass, along=(0.0, 0.0, -1.0), axis=(0.0, -1.0, 0.0), point=True)
+    return _finish(card, robot, (0.0,))
+
+
+def cartesian2(mass: list[float], gravity: list[float]) -> str:
+    """Prismatic x carrying prismatic y, gravity along −y: M = diag(m1 + m2, m2), g = (0, m2 g), p = q."""
+    card = _Card(
+        "cartesian2",
+        "prismatic x axis carrying a prismatic y axis in a vertical plane",
+        "Document 001 (Robotics 2 exam of 10 September 2021, exercise 3); the masses are left open there.",
+        ("The links never turn, so their rotational inertia (that of 0.1 m cubes) does not matter.",),
+    )
+    robot, base = _start(card, (0.0, -gravity[0], 0.0))
+    ET.SubElement(base, "geom", type="box", pos="0 0.6 -0.05", size="0.7 0.02 0.02", rgba=_DARK)
+    cart = _slider(base, 1, (1.0, 0.0, 0.0), mass[0])
+    ET.SubElement(cart, "geom", type="box", pos="0 0.6 0", size="0.07 0.06 0.05", rgba=_STEEL)
+    ram = _slider(cart, 2, (0.0, 1.0, 0.0), mass[1])
+    ET.SubElement(ram, "geom", type="capsule", fromto="0 0 0 0 0.9 0", size="0.02", rgba=_BRASS)
+    _tool(ram, (0.0, 0.0, 0.0))
+    return _finish(card, robot, (0.0, 0.0))
+
+
+def _start(card: _Card, gravity: Axis) -> tuple[ET.Element, ET.Element]:
+    """The parts every robot shares, and its base body."""
+    robot = ET.Element("mujoco", model=card.name)
+    ET.SubElement(robot, "compiler", angle="radian", autolimits="true")
+    ET.SubElement(robot, "option", gravity=_text(*gravity), timestep="0.001")
+    custom = ET.SubElement(robot, "custom")
+    for name, data in (("summary", card.summary), ("provenance", card.provenance), ("licence", _LICENCE)):
+        ET.SubElement(custom, "text", name=name, data=data)
+    default = ET.SubElement(robot, "default")
+    ET.SubElement(default, "geom", contype="0", conaffinity="0", group="1", mass="0")
+    return robot, ET.SubElement(ET.SubElement(robot, "worldbody"), "body", name="base")
+
+
+def _finish(card: _Card, robot: ET.Element, home: Iterable[float]) -> str:
+    ET.SubElement(ET.SubElement(robot, "keyframe"), "key", name="home", qpos=_text(*home))
+    ET.indent(robot)
+    lines = (card.summary, card.provenance, _LICENCE, *card.assumed, _TIP_NOTE)
+    return "<!--\n" + "\n".join(lines) + "\n-->\n" + ET.tostring(robot, encoding="unicode") + "\n"
+
+
+def _serial(
+    base: ET.Element,
+    lengths: list[float],
+    masses: list[float],
+    *,
+    along: Axis,
+    axis: Axis,
+    point: bool,
+    height: float = 0.0,
+) -> None:
+    """Hang a chain of hinges under `base`; at q = 0 every link lies along `along`."""
+    parent, origin, radius = base, (0.0, 0.0, height), 0.04 * min(lengths)
+    for index, (length, mass) in enumerate(zip(lengths, masses), start=1):
+        link = ET.SubElement(parent, "body", name=f"link{index}", pos=_text(*origin))
+        end = _scaled(length, along)
+        _inertial(link, mass, length, along, point)
+        ET.SubElement(link, "joint", name=f"joint{index}", axis=_text(*axis))
+        _draw_link(link, end, axis, radius, point)
+        parent, origin = link, end
+    _tool(parent, origin)
+
+
+def _inertial(link: ET.Element, mass: float, length: float, along: Axis, point: bool) -> None:
+    least = max(1e-12 * mass * length**2, 2e-15)  # the engine's floor is 1e-15
+    across = least if point else mass * length**2 / 12
+    inertia = [least if a else across for a in along]
+    com = _scaled(length if point else length / 2, along)
+    ET.SubElement(link, "inertial", mass=_text(mass), pos=_text(*com), diaginertia=_text(*inertia))
+
+
+def _draw_link(link: ET.Element, end: Axis, axis: Axis, radius: float, point: bool) -> None:
+    pin = _scaled(1.5 * radius, axis)
+    ends = _text(*_scaled(-1.0, pin), *pin)
+    ET.SubElement(link, "geom", type="cylinder", fromto=ends, size=_text(1.2 * radius), rgba=_DARK)
+    thickness = radius / 2 if point else radius
+    ET.SubElement(link, "geom", type="capsule", fromto=_text(0, 0, 0, *end), size=_text(thickness), rgba=_STEEL)
+    if point:
+        ET.SubElement(link, "geom", type="sphere", pos=_text(*end), size=_text(2 * radius), rgba=_BRASS)
+
+
+def _slider(parent: ET.Element, index: int, axis: Axis, mass: float) -> ET.Element:
+    link = ET.SubElement(parent, "body", name=f"link{index}")
+    cube = _text(*[mass * 0.1**2 / 6] * 3)
+    ET.SubElement(link, "inertial", mass=_text(mass), pos="0 0 0", diaginertia=cube)
+    ET.SubElement(link, "joint", name=f"joint{index}", type="slide", axis=_text(*axis))
+    return link
+
+
+def _tool(link: ET.Element, where: Axis) -> None:
+    pos = _text(*where)
+    ET.SubElement(link, "geom", name="tip", type="sphere", pos=pos, size="0.01", group="3", rgba="0.9 0.2 0.2 1")
+    ET.SubElement(link, "site", name="tool", pos=pos)
+
+
+def _scaled(factor: float, axis: Axis) -> Axis:
+    x, y, z = (factor * a + 0.0 for a in axis)  # + 0.0 turns −0 into 0
+    return x, y, z
+
+
+def _text(*numbers: float) -> str:
+    """Shortest decimals that read back as the same doubles."""
+    return " ".join(repr(float(number)) for number in numbers)
+
+
+def _lengths(count: int) -> Parameter:
+    return Parameter("length", "m", 1.0, "link length, one for all links or one each", count)
+
+
+def _masses(count: int) -> Parameter:
+    return Parameter("mass", "kg", 1.0, "link mass, one for all links or one each", count)
+
+
+def _gravity(default: float, direction: str) -> Parameter:
+    return Parameter("gravity", "m/s²", default, f"acceleration of free fall, along {direction}", least=0.0)
+
+
+_HEIGHT = Parameter("base_height", "m", 1.0, "height l0 of the first joint above the origin", least=0.0)
+
+RECIPES: dict[str, Recipe] = {
+    "cartesian2": Recipe((_masses(2), _gravity(9.81, "-y")), cartesian2),
+    "pendulum": Recipe((_lengths(1), _masses(1), _gravity(9.81, "-z")), pendulum),
+    "planar2": Recipe((_lengths(2), _masses(2), _gravity(9.81, "-y")), planar2),
+    "planar3": Recipe((_lengths(3), _masses(3), _gravity(0.0, "-y")), planar3),
+    "planar3-vertical": Recipe((_lengths(3), _masses(3), _HEIGHT, _gravity(9.81, "-z")), planar3_vertical),
+}
