@@ -54,7 +54,5 @@ def _replaceable(path: Path) -> Path:
         kind = "a folder" if target.is_dir() else "no regular file"
         raise FileError(f"cannot write {path}: it is {kind}", hint="give the path of a file")
     if not target.parent.is_dir():
-        raise FileError(
-            f"cannot write {path}: there is no folder {path.parent}", hint="create the folder first"
-        )
+        raise FileError(f"cannot write {path}: there is no folder {path.parent}", hint="create the folder first")
     return target

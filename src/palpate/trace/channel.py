@@ -41,8 +41,7 @@ class Channel:
                 f"a channel's name must be letters, digits, '_', '-' and inner dots, got {self.name!r}",
                 hint="for example 'q', 'tool_position' or 'tau.spring'",
             )
-        shape = tuple(whole_number(n, f"shape of {self._called}", least=1) for n in self.shape)
-        object.__setattr__(self, "shape", shape)
+        object.__setattr__(self, "shape", self._checked_shape())
         object.__setattr__(self, "labels", self._checked_labels())
         object.__setattr__(self, "unit", self._checked_unit())
         if self.frame is not None:
@@ -70,8 +69,15 @@ class Channel:
     def _called(self) -> str:
         return f"channel {self.name!r}"
 
+    def _checked_shape(self) -> tuple[int, ...]:
+        if not isinstance(self.shape, list | tuple):
+            raise InvalidInput(
+                f"shape of {self._called} must be a tuple, got {self.shape!r}", hint=f"write ({self.shape!r},)"
+            )
+        return tuple(whole_number(n, f"shape of {self._called}", least=1) for n in self.shape)
+
     def _checked_labels(self) -> tuple[str, ...]:
-        if isinstance(self.labels, str):
+        if not isinstance(self.labels, list | tuple):
             raise InvalidInput(f"labels of {self._called} must be a tuple of texts, got {self.labels!r}")
         labels = tuple(self.labels)
         if not labels:
@@ -86,8 +92,8 @@ class Channel:
         return labels
 
     def _checked_unit(self) -> str | tuple[str, ...]:
-        units = (self.unit,) if isinstance(self.unit, str) else tuple(self.unit)
-        if not isinstance(self.unit, str) and len(units) != self.size:
+        units = tuple(self.unit) if isinstance(self.unit, list | tuple) else (self.unit,) * self.size
+        if len(units) != self.size:
             raise BadShape(f"{self._called} of shape {self.shape} takes {self.size} units, got {len(units)}")
         for unit in units:
             _check_text(unit, f"unit of {self._called}")
@@ -98,9 +104,7 @@ def _check_text(text: object, name: str, forbidden: str = "") -> None:
     """Refuse what would spoil a table's header."""
     if not isinstance(text, str) or not text.strip() or not text.isprintable() or set(text) & set(forbidden):
         rule = "printable text" + (f" without {' or '.join(forbidden)}" if forbidden else "")
-        raise InvalidInput(
-            f"{name} must be {rule}, got {text!r}", hint="a quantity without unit has unit '1'"
-        )
+        raise InvalidInput(f"{name} must be {rule}, got {text!r}", hint="a quantity without unit has unit '1'")
 
 
 TIME = Channel("time", "s", help="simulated time since the start of the run")

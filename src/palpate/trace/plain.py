@@ -37,9 +37,7 @@ def plain(value: Any, where: str) -> Any:
     if isinstance(value, list | tuple):
         return [plain(item, f"{where}[{i}]") for i, item in enumerate(value)]
     if isinstance(value, float) and not math.isfinite(value):
-        raise NotFinite(
-            f"{where} must be finite, got {value}", hint="leave an absent limit out, or write None"
-        )
+        raise NotFinite(f"{where} must be finite, got {value}", hint="leave an absent limit out, or write None")
     if value is None or isinstance(value, str | int | float):
         return value
     raise InvalidInput(

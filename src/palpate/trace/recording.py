@@ -24,12 +24,13 @@ class Recording:
     stride: int = 1
 
     def __post_init__(self) -> None:
-        if isinstance(self.channels, str) and self.channels != "all":
+        several = isinstance(self.channels, list | tuple)
+        if not several and self.channels != "all":
             raise InvalidInput(
                 f'channels must be "all" or a tuple of names, got {self.channels!r}',
                 hint=f"write ({self.channels!r},)",
             )
-        if not isinstance(self.channels, str):
+        if several:
             object.__setattr__(self, "channels", tuple(self.channels))
         object.__setattr__(self, "stride", whole_number(self.stride, "recording stride", least=1))
 

@@ -171,9 +171,7 @@ def _rising(time: ArrayLike) -> Array:
     stalls = np.flatnonzero(np.diff(instants) <= 0)
     if len(stalls):
         i = int(stalls[0])
-        raise InvalidInput(
-            f"time must rise strictly, got {instants[i]} s then {instants[i + 1]} s at index {i + 1}"
-        )
+        raise InvalidInput(f"time must rise strictly, got {instants[i]} s then {instants[i + 1]} s at index {i + 1}")
     return _read_only(instants)
 
 

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import pytest
+
+from palpate.errors import TraceError
+from palpate.trace import Outcome, Trace
+from palpate.trace.header import check_entries, header_from_text, header_text, seal
+
+
+def test_a_header_comes_back_from_its_text(trace: Trace):
+    header = header_from_text(header_text(trace))
+    assert {channel.name: channel for channel in header.channels} == {
+        name: channel for name, channel in trace.channels.items() if name != "time"
+    }
+    assert (header.outcome, header.events, header.info) == (trace.outcome, trace.events, trace.info)
+
+
+def test_the_text_does_not_depend_on_the_order_of_info_and_is_ascii(trace: Trace):
+    done = Outcome("completed", "fertig · 終", 0, 0)
+    one = header_text(Trace([], {}, done, info={"a": 1, "b": {"c": 2, "d": 3}}))
+    other = header_text(Trace([], {}, done, info={"b": {"d": 3, "c": 2}, "a": 1}))
+    assert one == other
+    assert one.isascii()
+
+
+def test_the_seal_changes_with_the_text_and_with_the_data(trace: Trace):
+    text = header_text(trace)
+    seals = {seal(text, trace), seal(text + " ", trace), seal(text, trace.slice(0.01))}
+    assert len(seals) == 3
+    assert seal(text, trace) == seal(text, trace.slice())
+
+
+def test_entries_must_be_exactly_those_expected():
+    check_entries(["a", "b"], ["b", "a"])
+    with pytest.raises(TraceError, match="it lacks 'b', 'c'"):
+        check_entries(["a"], ["a", "b", "c"])
+    with pytest.raises(TraceError, match="it holds 'b', which its description does not announce"):
+        check_entries(["a", "b"], ["a"])
