@@ -267,6 +267,16 @@ def test_limits_are_the_makers(name: str) -> None:
     np.testing.assert_allclose(model.numeric("velocity_limit").data, velocity, rtol=1e-15)
 
 
+def test_arms_start_in_their_usual_home() -> None:
+    homes = {
+        "iiwa14": [0, pi / 4, 0, -pi / 2, 0, 0, 0],
+        "panda": [0, -pi / 4, 0, -3 * pi / 4, 0, pi / 2, pi / 4],
+        "ur5e": [pi, -pi / 2, pi / 2, -pi / 2, -pi / 2, 0],
+    }
+    for name, home in homes.items():
+        np.testing.assert_array_equal(load(name).key("home").qpos, home)
+
+
 def test_panda_carries_its_further_limits() -> None:
     model = load("panda")
     assert list(model.numeric("acceleration_limit").data) == [15, 7.5, 10, 12.5, 15, 20, 20]
@@ -402,26 +412,34 @@ def test_ur5e_3link_has_the_corrected_dynamics_of_document_004() -> None:
 FEET = ("foot_fl", "foot_fr", "foot_rl", "foot_rr")
 
 
-def test_quadruped_inertias_are_those_of_the_stated_primitives() -> None:
+def test_quadruped_trunk_is_the_stated_box() -> None:
     model = load("quadruped")
     box = [12 / 12 * (0.2**2 + 0.1**2), 12 / 12 * (0.4**2 + 0.1**2), 12 / 12 * (0.4**2 + 0.2**2)]
+    assert model.body("base").mass[0] == 12
     np.testing.assert_allclose(body_inertia(model, "base"), np.diag(box), rtol=1e-14)
+
+
+@pytest.mark.parametrize("leg", ["fl", "fr", "rl", "rr"])
+def test_quadruped_legs_are_the_stated_primitives(leg: str) -> None:
+    model = load("quadruped")
+    assert [model.body(f"{leg}_{part}").mass[0] for part in ("hip", "thigh", "shank")] == [0.7, 0.9, 0.25]
     across, _, along = cylinder(0.7, 0.045, 0.06)
-    np.testing.assert_allclose(body_inertia(model, "rl_hip"), np.diag([across, along, across]), rtol=1e-12)
-    np.testing.assert_allclose(body_inertia(model, "fr_thigh"), np.diag(cylinder(0.9, 0.022, 0.2)), rtol=1e-12)
-    rod, foot = cylinder(0.2, 0.014, 0.2), 0.4 * 0.05 * 0.02**2
-    com = (0.2 * 0.1 + 0.05 * 0.2) / 0.25
+    np.testing.assert_allclose(body_inertia(model, f"{leg}_hip"), np.diag([across, along, across]), rtol=1e-12)
+    thigh = np.diag(cylinder(0.9, 0.022, 0.2))
+    np.testing.assert_allclose(body_inertia(model, f"{leg}_thigh"), thigh, rtol=1e-12)
+    rod, foot, com = cylinder(0.2, 0.014, 0.2), 0.4 * 0.05 * 0.02**2, (0.2 * 0.1 + 0.05 * 0.2) / 0.25
     across = rod[0] + 0.2 * (com - 0.1) ** 2 + foot + 0.05 * (0.2 - com) ** 2
-    for leg in ("fl", "fr", "rl", "rr"):
-        assert model.body(f"{leg}_shank").ipos[2] == pytest.approx(-com, rel=1e-15)
-        tensor = np.diag([across, across, rod[2] + foot])
-        np.testing.assert_allclose(body_inertia(model, f"{leg}_shank"), tensor, rtol=1e-12)
+    assert model.body(f"{leg}_shank").ipos[2] == pytest.approx(-com, rel=1e-15)
+    shank = np.diag([across, across, rod[2] + foot])
+    np.testing.assert_allclose(body_inertia(model, f"{leg}_shank"), shank, rtol=1e-12)
 
 
 def test_quadruped_has_its_feet_on_the_ground_at_home() -> None:
     model = load("quadruped")
     data = at(model, model.key("home").qpos)
-    for foot in FEET:
+    corners = [(0.17, 0.18), (0.17, -0.18), (-0.17, 0.18), (-0.17, -0.18)]
+    for foot, corner in zip(FEET, corners):
+        np.testing.assert_allclose(data.site(foot).xpos[:2], corner, rtol=0, atol=1e-15)
         lowest = data.site(foot).xpos[2] - model.geom(foot).size[0]
         assert lowest == pytest.approx(0, abs=1e-15)
 
