@@ -10,9 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from palpate.checks import Array
+from palpate.robot.xmlfile import Element, Report
 
 # Files are written with a few digits: what is missing by less than this share of tr(I) is rounding.
 ROUNDING = 1e-6
+# kg, m, kg·m²: beyond this, squares and products lose all meaning.
+LARGEST = 1e9
 # kg·m²: a grain of sand has more.
 NOTHING = 1e-12
 # A repaired tensor keeps this share of tr(I) in every second moment, so that rounding cannot spoil it again.
@@ -71,3 +74,19 @@ def nearest_physical(inertia: Array) -> Array:
 def radius_of_gyration(mass: float, inertia: Array) -> float:
     """√(C/m) [m]: how far from its centre of mass the mass would sit."""
     return float(np.sqrt(max(principal_moments(inertia)[-1], 0.0) / mass))
+
+
+def check_inertia(at: Element, mass: float | None, inertia: Array, report: Report) -> None:
+    """Reports an inertia [kg·m², about the centre of mass] that no body has."""
+    A, B, C = principal_moments(inertia).round(15)  # eigenvalues that are zero but for round-off
+    hint = "palpate check --repair writes the nearest valid inertia"
+    moments = f"principal moments {A:.4g}, {B:.4g}, {C:.4g} kg·m²"
+    if is_physical(inertia):
+        if mass == 0 and C > 0:
+            report.warning(at, f"{moments} with mass 0", "inertia without mass is no body")
+    elif (A + tolerance(inertia)) < 0:
+        report.dynamics_error(at, moments, f"an inertia has no negative eigenvalue, here {A:.4g}", hint)
+    else:
+        margin = triangle_margin(inertia)
+        rule = f"the triangle inequality A + B ≥ C is violated by {-margin:.3g} kg·m²"
+        report.dynamics_error(at, moments, rule, hint)

@@ -16,6 +16,7 @@ from palpate.errors import nearest
 from palpate.robot import inertials
 from palpate.robot.assets import find_asset, mesh_problem
 from palpate.robot.findings import Finding, quoted, refuse
+from palpate.robot.inertials import LARGEST
 from palpate.robot.structure import Numbered, check_structure
 from palpate.robot.tree import Joint, JointKind, Link, Mimic, Shape, Tree
 from palpate.robot.urdf_words import check_words
@@ -23,7 +24,6 @@ from palpate.robot.xmlfile import Element, Report, Source, numbers, parse, read_
 
 PLAUSIBLE_LENGTH = 10.0  # m: a longer offset or centre of mass suggests millimetres
 PLAUSIBLE_MASS = 1e4  # kg: a heavier link suggests grams
-LARGEST = 1e9  # beyond this, squares and products lose all meaning
 MANY_LINKS = 500
 _FEW_TURNS = 4 * math.pi + 1e-3  # a cable-fed joint turns no further; more suggests degrees
 _UNLIMITED = 1e3  # rad: limits beyond this are a way of writing "none"
@@ -135,7 +135,7 @@ class _Reader:
         if any(value is None and name in element.attributes for name, value in zip(names, six)):
             return np.zeros((3, 3))  # told already; do not judge a tensor of defaults
         inertia = inertials.inertia_from_six(*(value or 0.0 for value in six))
-        check_inertia(element, mass, inertia, self.report)
+        inertials.check_inertia(element, mass, inertia, self.report)
         return inertia
 
     def _check_reach(self, links: list[Numbered[Link]], joints: list[Numbered[Joint]]) -> None:
@@ -408,22 +408,6 @@ class _Reader:
             return None
         values = self._numbers(element, name, 1)
         return values[0] if values else None
-
-
-def check_inertia(at: Element, mass: float | None, inertia: Array, report: Report) -> None:
-    """Reports an inertia [kg·m², about the centre of mass] that no body has."""
-    A, B, C = inertials.principal_moments(inertia).round(15)  # eigenvalues that are zero but for round-off
-    hint = "palpate check --repair writes the nearest valid inertia"
-    moments = f"principal moments {A:.4g}, {B:.4g}, {C:.4g} kg·m²"
-    if inertials.is_physical(inertia):
-        if mass == 0 and C > 0:
-            report.warning(at, f"{moments} with mass 0", "inertia without mass is no body")
-    elif (A + inertials.tolerance(inertia)) < 0:
-        report.dynamics_error(at, moments, f"an inertia has no negative eigenvalue, here {A:.4g}", hint)
-    else:
-        margin = inertials.triangle_margin(inertia)
-        rule = f"the triangle inequality A + B ≥ C is violated by {-margin:.3g} kg·m²"
-        report.dynamics_error(at, moments, rule, hint)
 
 
 def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Array:

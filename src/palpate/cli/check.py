@@ -1,0 +1,96 @@
+"""`palpate check MODEL`: can this model be trusted?"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from palpate.robot.check import ModelReport
+
+
+def add_parser(subparsers: Any) -> None:
+    """Adds the command `check`."""
+    parser = subparsers.add_parser("check", help="read a model file and tell every problem in it")
+    parser.add_argument("model", metavar="MODEL", help="a .urdf or MJCF .xml file, or a catalogue name")
+    parser.add_argument("--repair", metavar="OUT", help="write a copy with the nearest valid inertias")
+    parser.add_argument("--package", metavar="DIR", action="append", default=[],
+                        help="a folder that package:// meshes may lie in (repeatable)")  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print the findings as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints what there is to say of the model.
+
+    Returns:
+        0 if it can be used (warnings allowed), 2 if it has errors. With --repair the copy counts.
+    """
+    import tempfile
+    from pathlib import Path
+
+    from palpate.robot.catalogue import model_xml, names
+
+    with tempfile.TemporaryDirectory(prefix="palpate-") as folder:
+        path = Path(args.model)
+        if not path.exists() and args.model in names():
+            path = Path(folder) / f"{args.model}.xml"
+            path.write_text(model_xml(args.model), encoding="utf-8")
+        return _check(path, args)
+
+
+def _check(path: Any, args: argparse.Namespace) -> int:
+    from palpate.robot.check import check_model
+
+    report = check_model(path, package_roots=args.package)
+    changes: list[str] = []
+    if args.repair is not None and report.format is not None:
+        from palpate.robot.repair import repair_model
+
+        changes = [str(change) for change in repair_model(path, args.repair)]
+        report = check_model(args.repair, package_roots=args.package)
+    if args.json:
+        _print_json(report, changes)
+    else:
+        _print_text(report, changes, args.repair)
+    return 2 if report.errors else 0
+
+
+def _print_text(report: ModelReport, changes: list[str], out: str | None) -> None:
+    from palpate.robot.findings import printable
+
+    if out is not None and report.format is not None:
+        print(f"repaired {len(changes)} of its inertias in {printable(out)}")
+        for change in changes:
+            print(f"  {printable(change)}")
+    for title, findings in (("errors", report.errors), ("warnings", report.warnings)):
+        if findings:
+            print(f"{title}:")
+            for finding in findings:
+                print(f"  {finding}")
+    print(_verdict(report))
+
+
+def _verdict(report: ModelReport) -> str:
+    from palpate.robot.findings import printable
+
+    counts = f"{_count(report.errors, 'error')}, {_count(report.warnings, 'warning')}"
+    if report.summary is None:
+        return f"{printable(report.path)}: {counts}"
+    holds = report.summary
+    parts = f"{holds.links} links, {holds.joints} joints, {holds.dof} dof, {holds.mass:.4g} kg"
+    return f"{printable(report.path)}: {counts}; {parts}"
+
+
+def _count(items: list[Any], word: str) -> str:
+    return f"{len(items)} {word}{'' if len(items) == 1 else 's'}"
+
+
+def _print_json(report: ModelReport, changes: list[str]) -> None:
+    import json
+    from dataclasses import asdict
+
+    summary = asdict(report.summary) if report.summary else None
+    findings = [finding.as_dict() for finding in report.findings]
+    answer = {"model": report.path, "format": report.format, "usable": not report.errors}
+    print(json.dumps({**answer, "summary": summary, "changes": changes, "findings": findings}, indent=2))
