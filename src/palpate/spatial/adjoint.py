@@ -12,17 +12,19 @@ from numpy.typing import ArrayLike
 from palpate.checks import Array, finite_array
 from palpate.spatial import kernels
 from palpate.spatial.inputs import checked_rotation, checked_vector
-from palpate.spatial.pose import Pose
+from palpate.spatial.pose import Pose, checked_pose
 from palpate.spatial.rotation import skew
 
 
 def adjoint_twist(X_AB: Pose) -> Array:
     """Ad (6×6) with V_A = Ad V_B: [R, S(p) R; 0, R]; axes and reference point go from B's to A's."""
+    X_AB = checked_pose(X_AB, "X_AB")
     return _blocks(X_AB, upper=skew(X_AB.position) @ X_AB.rotation)
 
 
 def adjoint_wrench(X_AB: Pose) -> Array:
     """Ad (6×6) with F_A = Ad F_B: [R, 0; S(p) R, R], the inverse transpose of `adjoint_twist`."""
+    X_AB = checked_pose(X_AB, "X_AB")
     return _blocks(X_AB, lower=skew(X_AB.position) @ X_AB.rotation)
 
 

@@ -76,9 +76,7 @@ def axis_rotation(index: int, angle: float) -> Array:
 
 def _axes(sequence: str) -> tuple[tuple[int, int, int], bool]:
     if sequence not in SEQUENCES:
-        raise UnknownName(
-            "Euler sequence (upper case intrinsic, lower case extrinsic)", str(sequence), SEQUENCES
-        )
+        raise UnknownName("Euler sequence (upper case intrinsic, lower case extrinsic)", str(sequence), SEQUENCES)
     extrinsic = sequence.islower()
     ordered = sequence[::-1] if extrinsic else sequence
     i, j, k = ("XYZ".index(letter) for letter in ordered.upper())

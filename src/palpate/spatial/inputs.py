@@ -47,9 +47,7 @@ def checked_rotation(value: ArrayLike, name: str) -> Array:
             hint="its axes are left-handed; swap two of them or reverse one",
         )
     while defect > 1e-14:
-        R = R @ (
-            1.5 * np.eye(3) - 0.5 * R.T @ R
-        )  # a Newton step towards the nearest rotation squares the defect
+        R = R @ (1.5 * np.eye(3) - 0.5 * R.T @ R)  # a Newton step towards the nearest rotation squares the defect
         defect = _defect(R)
     return R
 

@@ -1,9 +1,9 @@
 """Compiled kernels: the arithmetic of rotations, twists and wrenches that laws and the loop call.
 
 Rules of this file: results are written into the last argument, nothing is allocated, nothing is checked,
-nothing raises. Input is read before output is written, so an output may be one of the inputs. NaN in gives
-NaN out, and so does a quaternion of norm zero. Callers that take values from people use the checked
-functions of this room instead.
+nothing raises. Input is read before output is written, so an output may be one of the inputs. A NaN that is
+read comes out as NaN, and so does a quaternion of norm zero. Callers that take values from people use the
+checked functions of this room instead.
 
 Quaternions are wxyz. Inputs are declared read-only, which writable arrays satisfy too.
 """
@@ -319,17 +319,18 @@ def euler_from_matrix(R, i, j, last, first_is_zero, out):
         y, x = R[j, i], -s * R[k, i]
     else:
         y, x = -s * R[j, k], R[k, k]
-    if math.hypot(x, y) < LOCK:
+    lever = math.hypot(x, y)
+    if lever < LOCK:
         alpha = 0.0 if first_is_zero else math.atan2(s * R[k, j], R[j, j])
     else:
         alpha = math.atan2(y, x)
-    # With α undone, row j is left to γ alone and the last column to β alone.
+    # With α undone, row j is left to γ alone.
     ca, sa = math.cos(alpha), s * math.sin(alpha)
     if proper:
-        beta = math.atan2(-s * (ca * R[k, i] - sa * R[j, i]), R[i, i])
+        beta = math.atan2(lever, R[i, i])
         sine = -s * (ca * R[j, k] + sa * R[k, k])
     else:
-        beta = math.atan2(s * R[i, k], ca * R[k, k] - sa * R[j, k])
+        beta = math.atan2(s * R[i, k], lever)
         sine = s * (ca * R[j, i] + sa * R[k, i])
     gamma = math.atan2(sine, ca * R[j, j] + sa * R[k, j])
     out[0], out[1], out[2] = alpha, beta, gamma

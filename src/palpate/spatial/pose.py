@@ -35,6 +35,8 @@ class Pose:
     position: Array
     rotation: Array
 
+    __array_ufunc__ = None  # numpy shall not take X @ array for a product of its own
+
     def __init__(self, position: ArrayLike, rotation: ArrayLike) -> None:
         object.__setattr__(self, "position", _frozen(checked_vector(position, "position")))
         object.__setattr__(self, "rotation", _frozen(checked_rotation(rotation, "rotation")))
@@ -86,8 +88,7 @@ class Pose:
 
     def __matmul__(self, other: Pose) -> Pose:
         """X_AB @ X_BC = X_AC."""
-        if not isinstance(other, Pose):
-            return NotImplemented
+        other = checked_pose(other, "the right side of X @ Y")
         return Pose(self.rotation @ other.position + self.position, self.rotation @ other.rotation)
 
     def inverse(self) -> Pose:
@@ -107,16 +108,28 @@ class Pose:
 
     def interpolate(self, other: Pose, s: float) -> Pose:
         """X exp(s log(X⁻¹ Y)): one screw motion, this pose at s = 0 and `other` at s = 1."""
+        other = checked_pose(other, "other")
         return self @ Pose.exp(finite_number(s, "s") * (self.inverse() @ other).log())
 
     def error_to(self, desired: Pose) -> Array:
         """Desired − measured, in the axes both poses are given in: [p_d − p; log(R_d Rᵀ)], m and rad."""
+        desired = checked_pose(desired, "desired")
         turn = rotation_error(desired.rotation, self.rotation)
         return np.concatenate([desired.position - self.position, turn])
 
     def __reduce__(self) -> tuple[type[Pose], tuple[Array, Array]]:
         # Going through the constructor keeps the copies of a pickled pose read-only.
         return Pose, (self.position, self.rotation)
+
+
+def checked_pose(value: Pose, name: str) -> Pose:
+    """`value`, refused unless it is a Pose."""
+    if not isinstance(value, Pose):
+        raise InvalidInput(
+            f"{name} must be a Pose, got {type(value).__name__}",
+            hint="Pose.from_matrix makes one of a 4×4 matrix; X.apply(points) moves points",
+        )
+    return value
 
 
 def _frozen(array: Array) -> Array:

@@ -56,9 +56,7 @@ def spherical_rate_matrix(coordinates: ArrayLike) -> Array:
     """E_P with ṗ = E_P (ṙ, θ̇, φ̇): columns e_r, r sin φ e_θ, r e_φ in Cartesian axes."""
     r, theta, phi = _spherical(coordinates)
     ct, st, cp, sp = math.cos(theta), math.sin(theta), math.cos(phi), math.sin(phi)
-    return np.array(
-        [[ct * sp, -r * st * sp, r * ct * cp], [st * sp, r * ct * sp, r * st * cp], [cp, 0.0, -r * sp]]
-    )
+    return np.array([[ct * sp, -r * st * sp, r * ct * cp], [st * sp, r * ct * sp, r * st * cp], [cp, 0.0, -r * sp]])
 
 
 def velocity_from_cylindrical_rate(coordinates: ArrayLike, rate: ArrayLike) -> Array:

@@ -118,12 +118,8 @@ def angular_velocity_from_angle_axis_rate(
 ) -> Array:
     """ω = E(θ, n) (θ̇, ṅ); refused if ṅ changes |n| by more than 1e-6."""
     n, n_rate = checked_axis(axis, "axis"), checked_vector(axis_rate, "axis_rate")
-    _refuse_leaving(
-        abs(float(n @ n_rate)), float(np.abs(n_rate).max()), "axis_rate", "n · ṅ must be 0, but it"
-    )
-    return angle_axis_rate_matrix(angle, n, axes) @ np.array(
-        [finite_number(angle_rate, "angle_rate"), *n_rate]
-    )
+    _refuse_leaving(abs(float(n @ n_rate)), float(np.abs(n_rate).max()), "axis_rate", "n · ṅ must be 0, but it")
+    return angle_axis_rate_matrix(angle, n, axes) @ np.array([finite_number(angle_rate, "angle_rate"), *n_rate])
 
 
 def angle_axis_rate_from_angular_velocity(
@@ -148,20 +144,14 @@ def euler_rate_matrix(angles: ArrayLike, sequence: str, axes: Axes = "world") ->
     return E[:, ::-1].copy() if sequence.islower() else E
 
 
-def angular_velocity_from_euler_rate(
-    angles: ArrayLike, rate: ArrayLike, sequence: str, axes: Axes = "world"
-) -> Array:
+def angular_velocity_from_euler_rate(angles: ArrayLike, rate: ArrayLike, sequence: str, axes: Axes = "world") -> Array:
     """ω = E(α, β, γ) (α̇, β̇, γ̇)."""
     return euler_rate_matrix(angles, sequence, axes) @ checked_vector(rate, "rate")
 
 
-def euler_rate_from_angular_velocity(
-    angles: ArrayLike, omega: ArrayLike, sequence: str, axes: Axes = "world"
-) -> Array:
+def euler_rate_from_angular_velocity(angles: ArrayLike, omega: ArrayLike, sequence: str, axes: Axes = "world") -> Array:
     """(α̇, β̇, γ̇) = E⁻¹ ω; refused at gimbal lock."""
-    E = inverse(
-        euler_rate_matrix(angles, sequence, axes), f"Euler {sequence} rates at {angles} (gimbal lock)"
-    )
+    E = inverse(euler_rate_matrix(angles, sequence, axes), f"Euler {sequence} rates at {angles} (gimbal lock)")
     return E @ checked_vector(omega, "omega")
 
 
