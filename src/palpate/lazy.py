@@ -8,16 +8,14 @@ from collections.abc import Callable, Mapping
 from palpate.errors import nearest
 
 
-def lazy_names(
-    package: str, table: Mapping[str, str]
-) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+def lazy_names(package: str, table: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """`__getattr__` and `__dir__` for a package whose public names live in the modules of `table`."""
 
-    def get(name: str) -> object:
+    def __getattr__(name: str) -> object:  # noqa: N807 - becomes the package's own
         if name not in table:
             near = nearest(name, table)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
         return getattr(importlib.import_module(table[name]), name)
 
-    return get, lambda: sorted(table)
+    return __getattr__, lambda: sorted(table)

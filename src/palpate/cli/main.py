@@ -1,0 +1,125 @@
+"""The `palpate` command: finds the subcommand, runs it, and turns every error into a readable line and an exit code.
+
+Exit codes: 0 done, 1 a command's own "no" (such as a model with errors), 2 misuse or bad input, 130 interrupted,
+141 the reader of the output went away. Nothing heavy is imported here or at the top of a command's module.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import io
+import os
+import re
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+
+from palpate import __version__
+from palpate.errors import PalpateError, UnknownName
+
+# One line per command: the module palpate/cli/<name>.py with add_parser(subparsers) and run(args) -> exit code.
+COMMANDS = ("check", "list", "show")
+
+INTERRUPTED, BROKEN_PIPE, MISUSE = 130, 141, 2
+
+_EXAMPLES = """\
+examples:
+  palpate list                         what there is to work with
+  palpate show iiwa14                  joints, frames and terms of a robot of the catalogue
+  palpate show arm.urdf --frame hand   the same for a model file, at one of its frames
+  palpate check arm.urdf               every problem of a model file, with line and rule
+
+'palpate COMMAND --help' tells more about a command.
+"""
+# A negative number, or a list that starts with one: a value, never an option.
+_NEGATIVE = re.compile(r"-(\.?\d|inf|nan)", re.IGNORECASE)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code; `argv` defaults to the process's own arguments."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    _never_fail_to_print()
+    try:
+        code = _run(words)
+        sys.stdout.flush()  # a closed pipe must show here, not at exit
+        return code
+    except PalpateError as error:
+        if "--debug" in words:
+            raise
+        print(f"palpate: {error}", file=sys.stderr)
+        return MISUSE
+    except KeyboardInterrupt:
+        print("palpate: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the flush at exit is quiet too
+        return BROKEN_PIPE
+    except SystemExit as stop:  # argparse's way to end after --help, --version or a usage error
+        return stop.code if isinstance(stop.code, int) else MISUSE
+
+
+def _run(words: list[str]) -> int:
+    modules = {name: importlib.import_module(f"palpate.cli.{name}") for name in COMMANDS}
+    parser, commands = _parsers(modules)
+    _check_command(words, commands)
+    args, unknown = parser.parse_known_args([f" {word}" if _NEGATIVE.match(word) else word for word in words])
+    if args.command is None:
+        parser.print_help(sys.stderr)
+        return MISUSE
+    if unknown:
+        _refuse(unknown, commands[args.command])
+    return modules[args.command].run(args)
+
+
+def _parsers(
+    modules: dict[str, ModuleType],
+) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    """The whole parser, and each command's own."""
+    parser = argparse.ArgumentParser(
+        prog="palpate",
+        description="Design, simulate and prove controllers for robots that touch things.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"palpate {__version__}")
+    _add_debug(parser)
+    subparsers = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND")
+    for module in modules.values():
+        module.add_parser(subparsers)
+    for command in subparsers.choices.values():
+        command.allow_abbrev = False
+        _add_debug(command)
+    return parser, dict(subparsers.choices)
+
+
+def _add_debug(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+
+
+def _check_command(words: list[str], commands: dict[str, argparse.ArgumentParser]) -> None:
+    """Refuse a misspelt command by its nearest name; options before it take no value."""
+    command = next((word for word in words if not word.startswith("-")), None)
+    if command is not None and command not in commands:
+        raise UnknownName("command", command, commands)
+
+
+def _refuse(unknown: list[str], command: argparse.ArgumentParser) -> None:
+    """What was left over: a misspelt option, or one argument too many."""
+    option = next((word for word in unknown if word.startswith("-")), None)
+    if option is None:
+        command.error(f"unexpected argument {unknown[0].strip()!r}")
+    known = [name for action in command._actions for name in action.option_strings]
+    raise UnknownName(f"option of '{command.prog}'", option.split("=")[0], known)
+
+
+def _never_fail_to_print() -> None:
+    """A terminal that cannot encode '·' or 'ω' gets '?', not a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

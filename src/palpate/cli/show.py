@@ -1,0 +1,185 @@
+"""`palpate show ROBOT`: its joints and frames, and the terms of its kinematics and dynamics at a posture."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from palpate.cli.tables import WIDTH, matrix_lines, number, print_table, short
+from palpate.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from palpate.checks import Array
+    from palpate.robot.robot import Robot
+
+_LIMITS = ("lower", "upper", "velocity", "acceleration", "torque", "torque_rate")
+_TWIST_ROWS = ("vx", "vy", "vz", "ωx", "ωy", "ωz")
+_EXAMPLES = """\
+examples:
+  palpate show iiwa14
+  palpate show planar2 --q 0.3 -0.5 --v 1 0
+  palpate show arm.urdf --frame hand --json
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Declare the command."""
+    parser = subparsers.add_parser(
+        "show",
+        help="joints, frames and terms of a robot",
+        description="Print a robot's joints, limits and frames, and its terms at a posture. SI units, world axes.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("robot", metavar="ROBOT", help="a catalogue name (palpate list), or a .urdf or MJCF .xml file")
+    parser.add_argument("--q", nargs="+", metavar="Q", help="coordinates, rad and m, in joint order (home)")
+    parser.add_argument("--v", nargs="+", metavar="V", help="velocities, rad/s and m/s (zero)")
+    parser.add_argument("--frame", metavar="F", help="frame of the pose and the Jacobian (the tool frame)")
+    parser.add_argument("--json", action="store_true", help="print the same as JSON, null for an absent limit")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Load the robot, gather the facts, print them."""
+    from palpate.robot.load import load_robot
+
+    robot = load_robot(args.robot)
+    q = robot.home if args.q is None else _numbers(args.q, "--q")
+    v = [0.0] * robot.nv if args.v is None else _numbers(args.v, "--v")
+    facts = gather(robot, q, v, args.frame)
+    if args.json:
+        print(json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        _print_description(facts)
+        _print_terms(facts)
+    return 0
+
+
+def gather(robot: Robot, q: Array | Sequence[float], v: Sequence[float], frame: str | None) -> dict[str, Any]:
+    """Everything the command shows, as plain data in SI units."""
+    terms, pose = robot.terms(q, v, frame), robot.pose(q, frame)
+    return {
+        "robot": robot.name,
+        "summary": robot.text("summary"),
+        "degrees_of_freedom": robot.nv,
+        "mass": robot.mass,
+        "joints": _joints(robot),
+        "frames": list(robot.frame_names),
+        "frame": frame or robot.tool_frame,
+        "home": robot.home.tolist(),
+        "q": [float(x) for x in q],
+        "v": [float(x) for x in v],
+        "position": pose.position.tolist(),
+        "quat_wxyz": pose.quat_wxyz.tolist(),
+        "mass_matrix": terms.M.tolist(),
+        "gravity": terms.gravity.tolist(),
+        "bias": terms.bias.tolist(),
+        "jacobian": terms.J.tolist(),
+        "jacobian_drift": terms.drift.tolist(),
+        "smallest_singular_value": robot.smallest_singular_value(q, frame),
+    }
+
+
+def _joints(robot: Robot) -> list[dict[str, Any]]:
+    """One entry per degree of freedom."""
+    joints = []
+    for i, (name, unit) in enumerate(zip(robot.dof_names, robot.dof_units)):
+        bounds = {limit: float(getattr(robot.limits, limit)[i]) for limit in _LIMITS}
+        finite = {limit: bound if math.isfinite(bound) else None for limit, bound in bounds.items()}
+        joints.append({"name": name, "unit": unit, **finite})
+    return joints
+
+
+def _numbers(words: Sequence[str], option: str) -> list[float]:
+    """Numbers separated by spaces or commas."""
+    pieces = [piece.strip() for word in words for piece in word.split(",") if piece.strip()]
+    try:
+        return [float(piece) for piece in pieces]
+    except ValueError as error:
+        raise InvalidInput(
+            f"{option} takes numbers in SI units, got {' '.join(pieces)!r}", hint=f"write {option} 0.1 -0.5 …"
+        ) from error
+
+
+def _print_description(facts: dict[str, Any]) -> None:
+    summary = f": {_one_line(facts['summary'])}" if facts["summary"] else ""
+    print(f"{short(facts['robot'])}{summary}")
+    count = facts["degrees_of_freedom"]
+    print(f"{count} degree{'s' if count > 1 else ''} of freedom, {number(facts['mass'])} kg\n")
+    rows = [[short(joint["name"]), *_limit_cells(joint)] for joint in facts["joints"]]
+    print_table(["joint", "lower", "upper", "velocity", "torque"], rows, "lrrrr")
+    print("\n" + textwrap.fill("frames: " + ", ".join(map(short, facts["frames"])), WIDTH, subsequent_indent="  "))
+
+
+def _limit_cells(joint: dict[str, Any]) -> list[str]:
+    """Lower, upper, velocity and torque limit, each with its unit."""
+    unit = joint["unit"]
+    units = {"lower": unit, "upper": unit, "velocity": f"{unit}/s", "torque": _force_unit(unit)}
+    return [number(None) if joint[limit] is None else f"{number(joint[limit])} {units[limit]}" for limit in units]
+
+
+def _print_terms(facts: dict[str, Any]) -> None:
+    names, units = [j["name"] for j in facts["joints"]], [j["unit"] for j in facts["joints"]]
+    frame = short(facts["frame"])
+    moving = any(facts["v"])
+    print("\n" + _vector_text("q", facts["q"]) + (" (home)" if facts["q"] == facts["home"] else ""))
+    if moving:
+        print(_vector_text("v", facts["v"]))
+    _print_beyond_limits(facts)
+    print(f"\npose of frame {frame} in the world")
+    print(f"  position   {_row(facts['position'])}   m")
+    print(f"  quat_wxyz  {_row(facts['quat_wxyz'])}")
+    _print_matrix(f"mass matrix M(q), {_inertia_units(units)}", facts["mass_matrix"], names, names)
+    forces = {"g(q)": facts["gravity"], **({"C(q,v) v + g(q)": facts["bias"]} if moving else {})}
+    title = f"gravity{' and bias' if moving else ''}, {' and '.join(sorted({_force_unit(u) for u in units}))}"
+    _print_matrix(title, list(forces.values()), list(forces), names)
+    title = f"Jacobian of frame {frame}, m/s and rad/s per joint velocity, world axes"
+    _print_matrix(title, facts["jacobian"], _TWIST_ROWS, names)
+    if moving:
+        print(f"\ndrift J̇ v, m/s² and rad/s²: {_row(facts['jacobian_drift'])}")
+    remark = "mixes m and rad" if len(names) >= 6 else f"{len(names)} joints cannot move all 6 directions"
+    print(f"\nsmallest singular value of the Jacobian: {number(facts['smallest_singular_value'])} ({remark})")
+
+
+def _print_beyond_limits(facts: dict[str, Any]) -> None:
+    if len(facts["q"]) != len(facts["joints"]):
+        return  # a free base: coordinates and limits do not pair up one to one
+    for joint, value in zip(facts["joints"], facts["q"]):
+        lower, upper = joint["lower"], joint["upper"]
+        if (lower is not None and value < lower) or (upper is not None and value > upper):
+            found = f"{number(value)} {joint['unit']} is beyond its limits [{number(lower)}, {number(upper)}]"
+            print(f"note: {short(joint['name'])} = {found}")
+
+
+def _print_matrix(title: str, matrix: Sequence[Sequence[float]], rows: Sequence[str], columns: Sequence[str]) -> None:
+    print(f"\n{title}")
+    print("\n".join(matrix_lines(matrix, rows, columns)))
+
+
+def _vector_text(name: str, values: Sequence[float]) -> str:
+    text = f"{name} = [{', '.join(map(number, values))}]"
+    return textwrap.fill(text, WIDTH, subsequent_indent=" " * (len(name) + 4))
+
+
+def _row(values: Sequence[float]) -> str:
+    return " ".join(f"{number(x):>10}" for x in values)
+
+
+def _force_unit(unit: str) -> str:
+    return "N·m" if unit == "rad" else "N"
+
+
+def _inertia_units(units: Sequence[str]) -> str:
+    if len(set(units)) == 1:
+        return "kg·m²" if units[0] == "rad" else "kg"
+    return "kg·m² (rad, rad), kg·m (rad, m), kg (m, m)"
+
+
+def _one_line(text: str) -> str:
+    """A note of a model file on one printable line."""
+    from palpate.robot.findings import printable
+
+    return textwrap.shorten(printable(text), WIDTH - 30, placeholder=" …")

@@ -1,0 +1,66 @@
+"""Tables and matrices as text: the same columns on a terminal and in a pipe, colour on a terminal only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+WIDTH = 100
+_LONGEST_NAME = 24
+
+
+def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], align: str) -> None:
+    """Print aligned columns.
+
+    Args:
+        header: one title per column.
+        rows: cells as text.
+        align: one letter per column, l or r.
+    """
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for title, side in zip(header, align):  # Text, because the brackets of a unit or a name are no markup
+        table.add_column(Text(title), justify="right" if side == "r" else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    console = Console(highlight=False)
+    if console.is_terminal:
+        console.print(table)
+        return
+    console.width = 10 * WIDTH  # a pipe has no edge to fold at
+    with console.capture() as capture:
+        console.print(table)
+    print("\n".join(line.rstrip() for line in capture.get().splitlines()))
+
+
+def matrix_lines(matrix: Sequence[Sequence[float]], rows: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """A labelled matrix in lines of at most WIDTH characters, split into blocks of columns where it is wider."""
+    rows, columns = [short(name) for name in rows], [short(name) for name in columns]
+    left = max(map(len, rows)) + 2
+    cell = max(11, *(len(name) + 1 for name in columns))
+    fit = max(1, (WIDTH - left) // cell)
+    lines: list[str] = []
+    for start in range(0, len(columns), fit):
+        lines += [""] if lines else []
+        block = slice(start, start + fit)
+        lines.append(" " * left + "".join(f"{name:>{cell}}" for name in columns[block]))
+        for name, values in zip(rows, matrix):
+            lines.append(f"  {name:<{left - 2}}" + "".join(f"{number(x):>{cell}}" for x in values[block]))
+    return lines
+
+
+def number(value: float | None) -> str:
+    """Four significant digits, '–' for an absent bound; what rounding left of a zero is shown as 0."""
+    if value is None:
+        return "–"
+    return "0" if abs(value) < 1e-13 else f"{value:.4g}"
+
+
+def short(name: str) -> str:
+    """A name from a model file, safe to print and not wider than a column."""
+    from palpate.robot.findings import printable
+
+    shown = printable(name)
+    return shown if len(shown) <= _LONGEST_NAME else f"{shown[: _LONGEST_NAME - 1]}…"
