@@ -1,0 +1,386 @@
+"""The rules of the house, held by reading the source: imports, errors, docstrings, sizes, start-up, clean files.
+
+Each rule is a function from source text to complaints; beside the test that the package obeys stands a test that
+the rule sees an offence.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+import palpate.errors
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "src" / "palpate"
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+
+# Who may import whom (docs/index.md draws it). What a room may import, its importers may import too.
+FREE = {"errors", "checks", "files", "lazy", "config"}  # small modules that every room may use
+MODULES = FREE | {"engine"}
+ARROWS: dict[str, set[str]] = {
+    "errors": set(),
+    "checks": {"errors"},
+    "config": {"errors", "checks"},
+    "files": {"errors"},
+    "lazy": {"errors"},
+    "engine": {"errors", "checks"},
+    "spatial": set(),
+    "robot": {"spatial", "engine"},
+    "derive": {"robot", "spatial"},
+    "control": {"robot", "spatial", "engine"},
+    "world": {"robot", "spatial", "engine"},
+    "trace": set(),
+    "scenario": {"robot", "control", "world", "trace", "metrics"},
+    "run": {"scenario", "robot", "control", "world", "trace", "engine"},
+    "metrics": {"trace"},
+    "views": {"trace", "metrics", "robot"},
+}
+ARROWS["documents"] = set(ARROWS)
+ARROWS["cli"] = set(ARROWS)
+ARROWS["__init__"] = set(ARROWS)
+
+WITNESSES = {"pinocchio", "pin", "pydrake", "example_robot_data", "roboticstoolbox"}
+HEAVY = {"numpy", "numba", "llvmlite", "mujoco", "scipy", "sympy", "matplotlib", "plotly", "rich", "pydantic"}
+HEAVY |= {"pyarrow", "viser", "xml"}
+
+LONGEST_FUNCTION, LONGEST_FILE = 60, 600
+# "module.py:function": why it may be longer. Loop kernels belong here, nothing else should.
+LONG_FUNCTIONS: dict[str, str] = {}
+
+
+def complain(complaints: Iterable[str]) -> None:
+    found = list(complaints)
+    assert not found, f"{len(found)} complaint(s):\n  " + "\n  ".join(found)
+
+
+def place(path: Path, node: ast.AST) -> str:
+    return f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}"
+
+
+# ------------------------------------------------------------------ imports point one way
+
+
+def room_of(module: str) -> str:
+    """The room of a dotted module inside palpate: "palpate.robot.ik" is in robot, "palpate" itself in __init__."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else "__init__"
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported(tree: ast.Module, package: str) -> Iterator[tuple[str, ast.AST]]:
+    """Every module the source names: imports at any depth, relative ones resolved, and dotted names in strings."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            # `from palpate import x` names the room x, or a name of the package itself.
+            names = [f"palpate.{a.name}" if a.name in ARROWS else base for a in node.names]
+            yield from ((name, node) for name in (names if base == "palpate" else [base]))
+        elif isinstance(node, ast.Constant) and re.fullmatch(r"palpate(\.\w+)+", str(node.value)):
+            yield from ((name, node) for name in [str(node.value)] if room_of(name) in ARROWS)
+
+
+def allowed(room: str) -> set[str]:
+    """What a room may import: itself, the free modules, its arrows, and theirs in turn."""
+    reached: set[str] = set()
+    waiting = [room, *(() if room in MODULES else FREE)]
+    while waiting:
+        other = waiting.pop()
+        if other not in reached:
+            reached.add(other)
+            waiting += ARROWS[other]
+    return reached
+
+
+def wrong_imports(path: Path, source: str) -> Iterator[str]:
+    module = module_of(path)
+    room = room_of(module)
+    if room not in ARROWS:
+        yield f"{path.relative_to(ROOT)}: room {room!r} has no line in ARROWS"
+        return
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    for name, node in imported(ast.parse(source), package):
+        top = name.split(".")[0]
+        if top in WITNESSES:
+            yield f"{place(path, node)}: imports {top}, a witness; only tests and benchmarks may"
+        elif top == "palpate" and name != "palpate" and room_of(name) not in allowed(room):
+            can = ", ".join(sorted(allowed(room) - {room})) or "nothing"
+            yield f"{place(path, node)}: {room} imports {name}; it may import {can}"
+
+
+def test_imports_point_one_way() -> None:
+    complain(c for path in SOURCES for c in wrong_imports(path, path.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize(
+    ("file", "source"),
+    [
+        ("spatial/x.py", "import palpate.robot.tree"),
+        ("control/x.py", "def f():\n    from palpate.world.plant import Plant"),
+        ("robot/x.py", "if TYPE_CHECKING:\n    from palpate import control"),
+        ("world/x.py", "from ..control import laws"),
+        ("trace/x.py", "from palpate import engine"),
+        ("metrics/x.py", "table = {'Robot': 'palpate.robot.robot'}"),
+        ("views/x.py", "from palpate.run import loop"),
+        ("errors.py", "from palpate.checks import finite_array"),
+        ("engine.py", "from palpate.files import atomic_write"),
+        ("robot/x.py", "import pinocchio"),
+        ("attic/x.py", ""),
+    ],
+)
+def test_an_import_against_the_arrows_is_seen(file: str, source: str) -> None:
+    assert len(list(wrong_imports(PACKAGE / file, source))) == 1
+
+
+@pytest.mark.parametrize(
+    ("file", "source"),
+    [
+        ("robot/ik.py", "from palpate.spatial import Pose\nfrom . import tree\nfrom palpate import engine, lazy"),
+        ("run/loop.py", "from palpate.metrics import force\nfrom ..control import laws"),
+        ("documents/x.py", "import palpate.views.report"),
+        ("cli/x.py", "from palpate import __version__\nimport palpate.documents"),
+        ("views/x.py", "from palpate.spatial import Pose"),
+    ],
+)
+def test_imports_along_the_arrows_are_allowed(file: str, source: str) -> None:
+    complain(wrong_imports(PACKAGE / file, source))
+
+
+def test_the_arrows_form_no_ring() -> None:
+    complain(
+        f"{room} and {other} may import each other"
+        for room in ARROWS
+        for other in ARROWS[room]
+        if room in allowed(other)
+    )
+
+
+# ------------------------------------------------------------------ one tree of exceptions
+
+TREE = {
+    name
+    for name, value in vars(palpate.errors).items()
+    if isinstance(value, type) and issubclass(value, palpate.errors.PalpateError)
+}
+
+
+def error_makers(tree: ast.Module) -> set[str]:
+    """Functions whose annotation says that they return an error of the tree."""
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    return {f.name for f in functions if f.returns is not None and ast.unparse(f.returns).strip("'\"") in TREE}
+
+
+def private_errors(tree: ast.Module) -> set[str]:
+    """Classes of a module that are derived from the tree."""
+    classes = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    return {c.name for c in classes if any(ast.unparse(base).split(".")[-1] in TREE for base in c.bases)}
+
+
+def wrong_raises(path: Path, source: str, makers: set[str]) -> Iterator[str]:
+    tree = ast.parse(source)
+    good = TREE | makers | private_errors(tree)
+    caught = {node.name for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler) and node.name}
+    special = {id(r) for f in ast.walk(tree) if _is_getattr(f) for r in ast.walk(f) if _raised(r) == "AttributeError"}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Raise) or node.exc is None or id(node) in special:
+            continue
+        name = _raised(node)
+        reraised = isinstance(node.exc, ast.Name) and name in caught
+        leaves = name == "SystemExit" and path == PACKAGE / "cli" / "main.py"
+        if not (name in good or reraised or leaves):
+            yield f"{place(path, node)}: raises {name}; raise a class of palpate/errors.py, or add one there"
+
+
+def _raised(node: ast.AST) -> str:
+    if not isinstance(node, ast.Raise) or node.exc is None:
+        return ""
+    target = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+    return ast.unparse(target).split(".")[-1]
+
+
+def _is_getattr(node: ast.AST) -> bool:
+    return isinstance(node, ast.FunctionDef) and node.name == "__getattr__"
+
+
+def test_every_exception_raised_belongs_to_the_tree() -> None:
+    texts = {path: path.read_text(encoding="utf-8") for path in SOURCES}
+    makers = set().union(*(error_makers(ast.parse(text)) for text in texts.values()))
+    complain(c for path, text in texts.items() for c in wrong_raises(path, text, makers))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "raise ValueError('x')",
+        "raise NotImplementedError",
+        "def f():\n    raise AttributeError('x')",
+        "raise SystemExit(2)",
+        "error = make()\nraise error",
+        "class Mine(Exception): ...\nraise Mine()",
+    ],
+)
+def test_a_foreign_exception_is_seen(source: str) -> None:
+    assert len(list(wrong_raises(PACKAGE / "robot" / "x.py", source, set()))) == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "raise InvalidInput('x') from error",
+        "raise errors.BadShape('x')",
+        "try: ...\nexcept OSError as error:\n    raise error",
+        "try: ...\nexcept OSError:\n    raise",
+        "class _Mine(PalpateError): ...\nraise _Mine('x')",
+        "def __getattr__(name):\n    raise AttributeError(name)",
+        "raise refuse('x')",
+    ],
+)
+def test_errors_of_the_tree_may_be_raised(source: str) -> None:
+    complain(wrong_raises(PACKAGE / "robot" / "x.py", source, {"refuse"}))
+
+
+# ------------------------------------------------------------------ docstrings and sizes
+
+
+def undocumented(path: Path, source: str) -> Iterator[str]:
+    """Public modules, classes, functions and methods without a docstring; what is nested in a function is private."""
+    tree = ast.parse(source)
+    if not ast.get_docstring(tree) and tree.body:
+        yield f"{path.relative_to(ROOT)}: the module has no docstring"
+    waiting: list[tuple[str, ast.stmt]] = [("", node) for node in tree.body]
+    while waiting:
+        owner, node = waiting.pop()
+        if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) or node.name.startswith("_"):
+            continue
+        if not ast.get_docstring(node) and not _repeats_another(node):
+            yield f"{place(path, node)}: {owner}{node.name} has no docstring"
+        if isinstance(node, ast.ClassDef):
+            waiting += [(f"{node.name}.", child) for child in node.body]
+
+
+def _repeats_another(node: ast.AST) -> bool:
+    """An overload or a property's setter: the documented twin stands beside it."""
+    marks = [ast.unparse(mark) for mark in getattr(node, "decorator_list", [])]
+    return any(mark.split(".")[-1] in ("overload", "setter", "override") for mark in marks)
+
+
+def long_functions(path: Path, source: str, most: int = LONGEST_FUNCTION) -> Iterator[tuple[str, str]]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            if lines > most:
+                name = f"{path.relative_to(PACKAGE).as_posix()}:{node.name}"
+                yield name, f"{place(path, node)}: {node.name} has {lines} lines, at most {most}; split it"
+
+
+def test_every_public_name_has_a_docstring() -> None:
+    complain(c for path in SOURCES for c in undocumented(path, path.read_text(encoding="utf-8")))
+
+
+def test_a_missing_docstring_is_seen() -> None:
+    source = '"""m"""\ndef f(): ...\nclass A:\n    """a"""\n    def g(self): ...\n    def _h(self): ...\n'
+    assert [c.split(": ")[1] for c in undocumented(PACKAGE / "x.py", source)] == [
+        "A.g has no docstring",
+        "f has no docstring",
+    ]
+    assert list(undocumented(PACKAGE / "x.py", "x = 1"))
+
+
+def test_functions_are_short() -> None:
+    found = [pair for path in SOURCES for pair in long_functions(path, path.read_text(encoding="utf-8"))]
+    complain(text for name, text in found if name not in LONG_FUNCTIONS)
+    stale = set(LONG_FUNCTIONS) - {name for name, _ in found}
+    assert not stale, f"no longer long, or gone: delete from LONG_FUNCTIONS: {sorted(stale)}"
+
+
+def test_a_long_function_is_seen() -> None:
+    source = "def f():\n" + "    x = 1\n" * 3
+    assert [name for name, _ in long_functions(PACKAGE / "robot" / "x.py", source, most=3)] == ["robot/x.py:f"]
+    assert not list(long_functions(PACKAGE / "robot" / "x.py", source, most=4))
+
+
+def test_files_are_short() -> None:
+    files = [path for folder in ("src", "tests", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in files}
+    complain(
+        f"{path.relative_to(ROOT)} has {length} lines, at most {LONGEST_FILE}; give part of it a file of its own"
+        for path, length in lengths.items()
+        if length > LONGEST_FILE
+    )
+
+
+# ------------------------------------------------------------------ start-up
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = "import sys; from palpate.cli.main import main; main(['--help']); print('LOADED', *sys.modules)"
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
+    help_text, _, loaded = done.stdout.rpartition("LOADED")
+    assert "usage: palpate" in help_text
+    bare = subprocess.run(
+        [sys.executable, "-I", "-c", "import sys; print(*sys.modules)"], capture_output=True, text=True, check=True
+    )
+    brought = set(loaded.split()) - set(bare.stdout.split())  # a .pth file of the environment is not our doing
+    assert not HEAVY & brought
+
+
+def test_help_starts_within_half_a_second() -> None:
+    def once() -> float:
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "palpate.cli.main", "--help"], capture_output=True, check=True)
+        return time.perf_counter() - start
+
+    assert min(once() for _ in range(5)) < 0.5
+
+
+# ------------------------------------------------------------------ clean files
+
+# Character classes keep these patterns from finding themselves.
+MACHINE_PATH = re.compile(r"(?<![\w.>~-])/(?:home|root|work|Users|mnt|tmp|opt)/[\w.-]+|\b[A-Z]:\\Users\\")
+REGISTRY = re.compile(r"pypi[.]|pythonhosted[.]|anaconda[.]org|npmjs[.]|artifactory|--(?:extra-)?index-url", re.I)
+
+
+def tracked_files() -> list[Path]:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode != 0:
+        pytest.skip("not a git checkout")
+    return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+def unclean(path: Path, text: str) -> Iterator[str]:
+    for number, line in enumerate(text.splitlines(), 1):
+        for pattern, what in ((MACHINE_PATH, "a path of one machine"), (REGISTRY, "a package registry")):
+            if found := pattern.search(line):
+                yield f"{path.relative_to(ROOT)}:{number}: names {what}: {found[0]}"
+
+
+def test_no_file_names_a_machine_or_a_registry() -> None:
+    complain(c for path in tracked_files() for c in unclean(path, path.read_text(encoding="utf-8", errors="ignore")))
+
+
+@pytest.mark.parametrize(
+    "line", ["see /ho" "me/me/arm.urdf", "('/ro" "ot/x')", "https://py" "pi.org/simple", "pip --index-" "url x"]
+)  # fmt: skip
+def test_a_machine_path_or_registry_is_seen(line: str) -> None:
+    assert len(list(unclean(ROOT / "README.md", line))) == 1
+
+
+@pytest.mark.parametrize(
+    "line", ["#!/usr/bin/env bash", "tests/work/x", "robot/home/x", "and/or", "</root>", "a /work b"]
+)
+def test_ordinary_text_is_clean(line: str) -> None:
+    complain(unclean(ROOT / "README.md", line))
