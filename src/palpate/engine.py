@@ -7,6 +7,7 @@ engine's own memory. A handle is valid only as long as the model and data it was
 
 from __future__ import annotations
 
+import ctypes
 from pathlib import Path
 
 import llvmlite.binding
@@ -26,7 +27,8 @@ H_MASS, H_INERTIA, H_DOFNUM, H_WARNING, H_TIME, H_XFRC = 17, 18, 19, 20, 21, 22
 H_CONSTRAINT, H_MOCAP_POS, H_MOCAP_QUAT, H_GEOM_XPOS, H_GEOM_XMAT, H_ACTUATOR = 23, 24, 25, 26, 27, 28
 H_CDOF, H_SUBTREE_COM, H_SUBTREE_MASS, H_DOF_BODY, H_BODY_ROOT, H_GRAVITY = 29, 30, 31, 32, 33, 34
 H_JNT_TYPE, H_JNT_QPOSADR, H_NJNT, H_INVERSE = 35, 36, 37, 38
-HANDLE_SIZE = 40
+H_CVEL, H_SENSOR, H_DAMPER, H_IPOS, H_BODY_PARENT, H_WARMSTART = 39, 40, 41, 42, 43, 44
+HANDLE_SIZE = 48
 
 _DATA_FIELDS = {
     H_QPOS: "qpos",
@@ -51,6 +53,10 @@ _DATA_FIELDS = {
     H_CDOF: "cdof",
     H_SUBTREE_COM: "subtree_com",
     H_INVERSE: "qfrc_inverse",
+    H_CVEL: "cvel",
+    H_SENSOR: "sensordata",
+    H_DAMPER: "qfrc_damper",
+    H_WARMSTART: "qacc_warmstart",
 }
 _MODEL_FIELDS = {
     H_MASS: "body_mass",
@@ -59,6 +65,8 @@ _MODEL_FIELDS = {
     H_SUBTREE_MASS: "body_subtreemass",
     H_DOF_BODY: "dof_bodyid",
     H_BODY_ROOT: "body_rootid",
+    H_BODY_PARENT: "body_parentid",
+    H_IPOS: "body_ipos",
     H_JNT_TYPE: "jnt_type",
     H_JNT_QPOSADR: "jnt_qposadr",
 }
@@ -70,11 +78,30 @@ def make_handle(model: mujoco.MjModel, data: mujoco.MjData) -> Handle:
     handle[H_MODEL], handle[H_DATA] = model._address, data._address
     handle[H_NQ], handle[H_NV], handle[H_NBODY], handle[H_NJNT] = model.nq, model.nv, model.nbody, model.njnt
     handle[H_GRAVITY] = model.opt.gravity.ctypes.data
+    handle[H_WARNING], handle[H_TIME] = data._address + WARNING_OFFSET, data._address + CLOCK_OFFSET
     for place, name in _DATA_FIELDS.items():
         handle[place] = getattr(data, name).ctypes.data
     for place, name in _MODEL_FIELDS.items():
         handle[place] = getattr(model, name).ctypes.data
     return handle
+
+
+def _struct_offset(data: mujoco.MjData, mark: bytes) -> int:
+    """Where in the data's own struct a value lies that was just written there through Python."""
+    head, step = b"", 512  # grown in small steps, so that reading stops inside the struct
+    while mark not in head:
+        head += ctypes.string_at(data._address + len(head), step)
+    return head.index(mark)
+
+
+def _locate_header() -> tuple[int, int]:
+    """Offsets of the warning counters and of the clock, which Python shows by value only."""
+    model = mujoco.MjModel.from_xml_string("<mujoco/>")
+    data = mujoco.MjData(model)
+    data.time, data.warning[0].number = 1.2345e77, 123456789
+    clock = _struct_offset(data, np.float64(data.time).tobytes())
+    # A counter is a pair (lastinfo, number) of 32-bit integers.
+    return _struct_offset(data, np.int32(123456789).tobytes()) - 4, clock
 
 
 def quiet_log() -> None:
@@ -93,6 +120,8 @@ def _load_symbols() -> None:
 
 _load_symbols()
 quiet_log()
+WARNING_OFFSET, CLOCK_OFFSET = _locate_header()
+WARNINGS = tuple(name.removeprefix("mjWARN_").lower() for name in mujoco.mjtWarning.__members__ if "WARN_" in name)
 
 _P = types.int64  # every pointer is passed as an address
 
@@ -103,6 +132,7 @@ def _declare(name: str, count: int, result=types.void):
 
 mj_kinematics = _declare("mj_kinematics", 2)
 mj_comPos = _declare("mj_comPos", 2)
+mj_tendon = _declare("mj_tendon", 2)
 mj_makeM = _declare("mj_makeM", 2)
 mj_factorM = _declare("mj_factorM", 2)
 mj_comVel = _declare("mj_comVel", 2)
@@ -114,6 +144,12 @@ mj_inverse = _declare("mj_inverse", 2)
 mj_step = _declare("mj_step", 2)
 mj_step1 = _declare("mj_step1", 2)
 mj_step2 = _declare("mj_step2", 2)
+mj_fwdPosition = _declare("mj_fwdPosition", 2)
+mj_fwdVelocity = _declare("mj_fwdVelocity", 2)
+mj_fwdActuation = _declare("mj_fwdActuation", 2)
+mj_fwdAcceleration = _declare("mj_fwdAcceleration", 2)
+mj_fwdConstraint = _declare("mj_fwdConstraint", 2)
+mj_sensorAcc = _declare("mj_sensorAcc", 2)
 mj_rne = types.ExternalFunction("mj_rne", types.void(_P, _P, types.int32, _P))
 mj_solveM = types.ExternalFunction("mj_solveM", types.void(_P, _P, _P, _P, types.int32))
 mj_jac = types.ExternalFunction("mj_jac", types.void(_P, _P, _P, _P, _P, types.int32))

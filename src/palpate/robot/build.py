@@ -8,12 +8,15 @@ import mujoco
 import numpy as np
 
 from palpate.checks import Array
+from palpate.errors import ModelError
+from palpate.robot.limits import FAR
 from palpate.robot.tree import Joint, Link, Shape, Tree
 from palpate.spatial import quat_from_matrix
 
 # MuJoCo refuses bodies without rotational inertia; a point mass gets this much (kg·m² per kg), which is below the
 # rounding of any arm's own inertia.
 POINT_INERTIA = 1e-12
+LEAST_INERTIA = 2e-15  # kg·m²; the engine's own floor is 1e-15
 
 _GEOM_KINDS = {
     "box": mujoco.mjtGeom.mjGEOM_BOX,
@@ -54,16 +57,23 @@ def set_inertia(body: mujoco.MjsBody, mass: float, com: Array, inertia: Array) -
     if np.linalg.det(axes) < 0:
         axes[:, 0] = -axes[:, 0]
     body.iquat = quat_from_matrix(axes)
-    body.inertia = np.maximum(moments, POINT_INERTIA * mass)
+    moments = np.maximum(moments, max(POINT_INERTIA * mass, LEAST_INERTIA))
+    moments[2] = min(moments[2], moments[0] + moments[1])  # a flat plate's moments may break the rule by rounding
+    body.inertia = moments
 
 
 def _parents_first(tree: Tree) -> list[Joint]:
-    waiting, ordered, placed = list(tree.joints), [], {tree.root}
+    """Joints depth first, the order in which the engine numbers them."""
+    below: dict[str, list[Joint]] = {}
+    for joint in tree.joints:
+        below.setdefault(joint.parent, []).append(joint)
+    ordered, waiting = [], below.get(tree.root, [])[::-1]
     while waiting:
-        ready = [joint for joint in waiting if joint.parent in placed]
-        ordered += ready
-        placed |= {joint.child for joint in ready}
-        waiting = [joint for joint in waiting if joint.parent not in placed or joint not in ordered]
+        ordered.append(waiting.pop())
+        waiting += below.get(ordered[-1].child, [])[::-1]
+    if len(ordered) != len(tree.joints):
+        lost = sorted({joint.name for joint in tree.joints} - {joint.name for joint in ordered})
+        raise ModelError(f"{tree.name}: joints {', '.join(lost)} hang on no link below the root {tree.root!r}")
     return ordered
 
 
@@ -112,10 +122,10 @@ def _add_joint(body: mujoco.MjsBody, joint: Joint) -> None:
     added.damping = [joint.damping, 0.0, 0.0]
     added.frictionloss = joint.friction
     added.armature = joint.armature
-    bounded = math.isfinite(joint.lower) and math.isfinite(joint.upper)
+    bounded = math.isfinite(joint.lower) or math.isfinite(joint.upper)
     added.limited = _LIMITED if bounded else _UNLIMITED
     if bounded:
-        added.range = [joint.lower, joint.upper]
+        added.range = [max(joint.lower, -FAR), min(joint.upper, FAR)]
     if math.isfinite(joint.effort) and joint.effort > 0:
         added.actfrclimited = _LIMITED
         added.actfrcrange = [-joint.effort, joint.effort]
@@ -136,6 +146,6 @@ def _add_couplings(spec: mujoco.MjSpec, tree: Tree) -> None:
 
 def _add_velocity_limits(spec: mujoco.MjSpec, tree: Tree) -> None:
     moving = [j for j in _parents_first(tree) if j.kind in ("revolute", "continuous", "prismatic")]
-    limits = [joint.velocity for joint in moving]
-    if limits and all(math.isfinite(limit) and limit > 0 for limit in limits):
+    limits = [joint.velocity if joint.velocity > 0 else math.inf for joint in moving]
+    if any(map(math.isfinite, limits)):
         spec.add_numeric(name="velocity_limit", data=limits, size=len(limits))

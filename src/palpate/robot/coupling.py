@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -38,8 +39,33 @@ class Coupling:
         return self.map.T @ full @ self.map
 
     def reduce_limits(self, limits: JointLimits) -> JointLimits:
-        """The independent joints' own limits."""
-        return JointLimits(*(getattr(limits, name)[self.kept] for name in JointLimits.__dataclass_fields__))
+        """The independent joints' limits, narrowed so that their followers keep their own ranges and speeds."""
+        reduced = JointLimits(*(getattr(limits, name)[self.kept] for name in JointLimits.__dataclass_fields__))
+        for follower, leader in zip(*np.nonzero(self.map)):
+            slope, constant = self.map[follower, leader], self.offset[follower]
+            ends = np.sort((np.array([limits.lower[follower], limits.upper[follower]]) - constant) / slope)
+            reduced.lower[leader] = max(reduced.lower[leader], ends[0])
+            reduced.upper[leader] = min(reduced.upper[leader], ends[1])
+            reduced.velocity[leader] = min(reduced.velocity[leader], limits.velocity[follower] / abs(slope))
+        return reduced
+
+    def accelerate(
+        self, M: Array, start: Array, residual: Callable[[Array], Array], slopes: Callable[[], Array]
+    ) -> Array:
+        """The acceleration with residual(a) = M a + friction(a) − force = 0.
+
+        MuJoCo's Coulomb friction is a steep line between two constants in each joint's acceleration, so the residual
+        is the gradient of a convex, piecewise quadratic function: Newton's method with an exact search along each
+        step ends after a few pieces. `slopes` are the lines' gradients where `residual` was last asked.
+        """
+        a, r = start, residual(start)
+        for _ in range(100):
+            step = -np.linalg.solve(M + (self.map.T * slopes()) @ self.map, r)
+            a = a + _fraction(residual, a, step) * step
+            r = residual(a)
+            if np.abs(step).max() <= 1e-13 * (1 + np.abs(a).max()):
+                break
+        return a
 
     def reduce_terms(self, full: Terms) -> Terms:
         """Every term in the independent coordinates."""
@@ -55,6 +81,26 @@ class Coupling:
         )
 
 
+def _fraction(residual: Callable[[Array], Array], a: Array, step: Array) -> float:
+    """How far to go along a step: all of it, or to where the falling function begins to rise."""
+    from scipy.optimize import brentq
+
+    def rise(t: float) -> float:
+        return float(step @ residual(a + t * step))
+
+    return 1.0 if rise(1.0) <= 0 or rise(0.0) >= 0 else float(np.asarray(brentq(rise, 0.0, 1.0, xtol=1e-15)))
+
+
+def friction_slopes(data: mujoco.MjData) -> Array:
+    """d(friction)/d(acceleration) of each joint: MuJoCo's regularisation where it sticks, 0 where it slides."""
+    slopes = np.zeros(data.qacc.size)
+    friction = data.efc_type == mujoco.mjtConstraint.mjCNSTR_FRICTION_DOF
+    sticks = data.efc_state == mujoco.mjtConstraintState.mjCNSTRSTATE_QUADRATIC
+    rows = np.flatnonzero(friction & sticks)
+    slopes[data.efc_id[rows]] = data.efc_D[rows]
+    return slopes
+
+
 def coupling_from_model(model: mujoco.MjModel) -> Coupling | None:
     """The linear joint couplings of a model, or None where every joint is free."""
     ties = _ties(model)
@@ -62,7 +108,9 @@ def coupling_from_model(model: mujoco.MjModel) -> Coupling | None:
         return None
     if model.nq != model.nv:
         raise ModelError("mimic joints on a free-floating machine are not supported")
-    kept = np.array([joint for joint in range(model.nv) if joint not in ties])
+    kept = np.array([joint for joint in range(model.nv) if joint not in ties], dtype=int)
+    if kept.size == 0:
+        raise ModelError("every joint mimics another; none is left to move")
     G, offset = np.zeros((model.nv, len(kept))), np.zeros(model.nv)
     for joint in range(model.nv):
         leader, slope, offset[joint] = _leader(joint, ties)
@@ -81,7 +129,12 @@ def _ties(model: mujoco.MjModel) -> dict[int, tuple[int, float, float]]:
         constant, slope, *higher = (float(x) for x in model.eq_data[e][:5])
         if any(higher):
             raise ModelError(f"joint {model.joint(follower).name!r} mimics by a curve; only a line is supported")
-        ties[follower] = (int(model.eq_obj2id[e]), slope, constant)
+        leader = int(model.eq_obj2id[e])
+        if follower in ties:
+            raise ModelError(f"joint {model.joint(follower).name!r} mimics twice")
+        # The engine counts both joints from their reference positions.
+        constant += model.qpos0[follower] - (slope * model.qpos0[leader] if leader >= 0 else 0.0)
+        ties[follower] = (leader, slope, float(constant))
     return ties
 
 

@@ -55,6 +55,7 @@ from palpate.engine import (
     mj_makeM,
     mj_rne,
     mj_solveM,
+    mj_tendon,
     vector,
 )
 
@@ -98,6 +99,7 @@ def stage_position(handle, q):
     vector(handle[H_QPOS], handle[H_NQ])[:] = q
     mj_kinematics(handle[H_MODEL], handle[H_DATA])
     mj_comPos(handle[H_MODEL], handle[H_DATA])
+    mj_tendon(handle[H_MODEL], handle[H_DATA])  # tendons carry springs and rotor inertia
     return OK
 
 

@@ -9,6 +9,9 @@ import numpy as np
 
 from palpate.checks import Array
 
+# The engine bounds a joint on both sides or not at all, so an absent bound is written as this, and read as infinite.
+FAR = 1e10
+
 _SCALAR = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
 
 
@@ -40,7 +43,8 @@ def limits_from_model(model: mujoco.MjModel) -> JointLimits:
             continue
         dof = model.jnt_dofadr[j]
         if model.jnt_limited[j]:
-            lower[dof], upper[dof] = model.jnt_range[j]
+            low, high = model.jnt_range[j]
+            lower[dof], upper[dof] = (-np.inf if low <= -FAR else low), (np.inf if high >= FAR else high)
         if model.jnt_actfrclimited[j]:
             torque[dof] = np.abs(model.jnt_actfrcrange[j]).min()
     return JointLimits(
@@ -51,6 +55,16 @@ def limits_from_model(model: mujoco.MjModel) -> JointLimits:
         torque,
         _numeric(model, "torque_rate_limit"),
     )
+
+
+def clipped_zero(model: mujoco.MjModel) -> Array:
+    """The model's zero position, moved into the joints' ranges."""
+    q, limits = model.qpos0.copy(), limits_from_model(model)
+    for j in range(model.njnt):
+        if model.jnt_type[j] in _SCALAR:
+            place, dof = model.jnt_qposadr[j], model.jnt_dofadr[j]
+            q[place] = np.clip(q[place], limits.lower[dof], limits.upper[dof])
+    return q
 
 
 def _numeric(model: mujoco.MjModel, name: str) -> Array:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Any, NoReturn, Self
 
 import mujoco
 import numpy as np
@@ -25,9 +25,9 @@ from palpate.errors import (
 )
 from palpate.robot import kernels
 from palpate.robot.build import set_inertia, spec_from_tree
-from palpate.robot.coupling import coupling_from_model
+from palpate.robot.coupling import coupling_from_model, friction_slopes
 from palpate.robot.dh import Convention, DHLink, checked_inertia, tree_from_dh
-from palpate.robot.limits import JointLimits, limits_from_model
+from palpate.robot.limits import JointLimits, clipped_zero, limits_from_model
 from palpate.robot.tree import Tree
 from palpate.spatial import Pose, quat_from_matrix
 
@@ -36,9 +36,12 @@ _DISABLED = (
     | mujoco.mjtDisableBit.mjDSBL_LIMIT
     | mujoco.mjtDisableBit.mjDSBL_ACTUATION
     | mujoco.mjtDisableBit.mjDSBL_AUTORESET
+    | mujoco.mjtDisableBit.mjDSBL_WARMSTART  # results must not depend on earlier calls
 )
-_FREEDOMS = {0: 6, 1: 3, 2: 1, 3: 1}  # of a free, ball, slide and hinge joint
-_FREE_LABELS = ("vx", "vy", "vz", "wx", "wy", "wz")
+# By joint type: free, ball, slide, hinge.
+_VELOCITY_LABELS = {0: ("vx", "vy", "vz", "wx", "wy", "wz"), 1: ("wx", "wy", "wz"), 2: ("",), 3: ("",)}
+_POSITION_LABELS = {0: ("x", "y", "z", "qw", "qx", "qy", "qz"), 1: ("qw", "qx", "qy", "qz"), 2: ("",), 3: ("",)}
+_UNITS = {0: ("m",) * 3 + ("rad",) * 3, 1: ("rad",) * 3, 2: ("m",), 3: ("rad",)}
 
 
 @dataclass(frozen=True)
@@ -97,12 +100,12 @@ class Robot:
     """
 
     def __init__(self, spec: mujoco.MjSpec, *, name: str | None = None, tool_frame: str | None = None) -> None:
-        self._spec = spec
-        self.model = _compile(spec)
+        self._spec = _named(spec.copy())
+        self.model = _compile(self._spec)
         self.name = name or spec.modelname
         self._coupling = coupling_from_model(self.model)
         self._work = _Workspace(self.model)
-        self._frames = _frames(self.model)
+        self._frames = frames_of(self.model)
         self.tool_frame = tool_frame or _default_tool(self.model)
         self.frame(self.tool_frame)
 
@@ -121,7 +124,11 @@ class Robot:
     @classmethod
     def from_mjcf_text(cls, text: str, *, name: str | None = None) -> Self:
         """A robot from an MJCF document held in a string."""
-        return cls(mujoco.MjSpec.from_string(text), name=name)
+        try:
+            spec = mujoco.MjSpec.from_string(text)
+        except (ValueError, mujoco.FatalError) as error:
+            raise ModelError(f"the MJCF text cannot be read: {error}") from error
+        return cls(spec, name=name)
 
     def spec(self) -> mujoco.MjSpec:
         """A fresh copy of the MuJoCo description, to build a world around."""
@@ -170,12 +177,13 @@ class Robot:
         return type(self)(spec, name=self.name, tool_frame=site)
 
     def with_base(self, pose: Pose) -> Self:
-        """The robot with its base standing at `pose` in the world."""
+        """The robot with its base standing at `pose` in the world; gravity stays where it was."""
         spec = self.spec()
+        frame = spec.worldbody.add_frame(pos=pose.position, quat=pose.quat_wxyz)
         for body in spec.worldbody.bodies:
-            here = Pose.from_quat(np.array(body.pos), np.array(body.quat))
-            moved = pose @ here
-            body.pos, body.quat = moved.position, moved.quat_wxyz
+            if any(joint.type == mujoco.mjtJoint.mjJNT_FREE for joint in body.joints):
+                raise InvalidInput(f"the base of {self.name} is free: its pose is part of q")
+            _outermost(body).set_frame(frame)
         return type(self)(spec, name=self.name, tool_frame=self.tool_frame)
 
     def with_free_base(self) -> Self:
@@ -184,17 +192,20 @@ class Robot:
         root = spec.worldbody.first_body()
         if list(root.joints):
             raise InvalidInput(f"the base {root.name!r} of {self.name} already moves")
-        if self.model.body_mass[1] <= 0:
+        here = self.model.body(root.name)
+        if here.mass[0] <= 0:
             raise InvalidInput(f"the base {root.name!r} of {self.name} has no mass, so it cannot float")
         root.add_freejoint(name="base_free")
-        for key in list(spec.keys):
-            key.qpos = np.concatenate([root.pos, root.quat, key.qpos])
+        for number, key in enumerate(spec.keys):
+            key.qpos = np.concatenate([here.pos, here.quat, self.model.key_qpos[number]])
+            key.qvel = np.concatenate([np.zeros(6), self.model.key_qvel[number]])
         return type(self)(spec, name=self.name, tool_frame=self.tool_frame)
 
     def with_gravity(self, acceleration: ArrayLike) -> Self:
         """The robot under another gravity, m/s² in world axes."""
         spec = self.spec()
         spec.option.gravity = finite_array(acceleration, "gravity", (3,))
+        spec.option.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
         return type(self)(spec, name=self.name, tool_frame=self.tool_frame)
 
     # ------------------------------------------------------------------ description
@@ -218,27 +229,17 @@ class Robot:
     @cached_property
     def dof_names(self) -> tuple[str, ...]:
         """A label for each velocity: the joint's name, or base_vx… for a free base."""
-        labels: list[str] = []
-        for name in self.joint_names:
-            kind = int(self.model.joint(name).type[0])
-            count = _FREEDOMS[kind]
-            labels += [name] if count == 1 else [f"{name}_{axis}" for axis in _FREE_LABELS[-count:]]
-        return tuple(labels)
+        return self._labels(_VELOCITY_LABELS)
+
+    @cached_property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """A label for each coordinate: the joint's name, or base_x…base_qz for a free base (quaternion wxyz)."""
+        return self._labels(_POSITION_LABELS)
 
     @cached_property
     def dof_units(self) -> tuple[str, ...]:
-        """The unit of each coordinate's displacement: rad, or m for a sliding joint."""
-        units: list[str] = []
-        for name in self.joint_names:
-            kind = int(self.model.joint(name).type[0])
-            units += {0: ["m"] * 3 + ["rad"] * 3, 1: ["rad"] * 3, 2: ["m"], 3: ["rad"]}[kind]
-        return tuple(units)
-
-    @cached_property
-    def actuated(self) -> np.ndarray:
-        """Which velocities a motor drives: all but a free base's, bool per degree of freedom."""
-        kinds = [int(self.model.joint(name).type[0]) for name in self.joint_names]
-        return np.concatenate([np.full(_FREEDOMS[kind], kind != 0) for kind in kinds])
+        """The unit of each velocity's displacement: rad, or m for a sliding joint."""
+        return tuple(unit for name in self.joint_names for unit in _UNITS[self._joint_type(name)])
 
     @cached_property
     def limits(self) -> JointLimits:
@@ -250,13 +251,7 @@ class Robot:
     def home(self) -> Array:
         """The keyframe `home` of the model, or else its zero position clipped into the limits."""
         key = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_KEY, "home")
-        if key >= 0:
-            full = self.model.key_qpos[key].copy()
-        else:
-            full = self.model.qpos0.copy()
-            if self.model.nq == self.model.nv:
-                limits = limits_from_model(self.model)
-                full = np.clip(full, limits.lower, limits.upper)
+        full = (self.model.key_qpos[key] if key >= 0 else clipped_zero(self.model)).copy()
         return full if self._coupling is None else full[self._coupling.kept]
 
     @cached_property
@@ -327,17 +322,22 @@ class Robot:
 
     def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, losses: bool = True) -> Array:
         """v̇ = M⁻¹ (τ − C v − g − losses), losses as the plant has them unless `losses` is False."""
-        if self._coupling is not None or not losses:
-            force = finite_array(tau, "tau", (self.nv,))
-            rest = self.inverse_dynamics(q, v, np.zeros(self.nv), losses=losses)
-            return np.linalg.solve(self.mass_matrix(q), force - rest)
-        out = np.empty(self.model.nv)
-        self._run(kernels.forward_dynamics, self._q(q), self._v(v), self._v(tau, "tau"), out)
-        return out
+        if self._coupling is None and losses:
+            out = np.empty(self.model.nv)
+            self._run(kernels.forward_dynamics, self._q(q), self._v(v), self._v(tau, "tau"), out)
+            return out
+        force, M = self._plain(tau, "tau", self.nv, finite=True), self.mass_matrix(q)
+        rest = self.inverse_dynamics(q, v, np.zeros(self.nv), losses=losses)
+        start = np.linalg.solve(M, force - rest)
+        if self._coupling is None or not losses or not self.model.dof_frictionloss.any():
+            return start
+        return self._coupling.accelerate(
+            M, start, lambda a: self.inverse_dynamics(q, v, a) - force, lambda: friction_slopes(self._work.data)
+        )
 
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> float:
         """½ vᵀ M(q) v, J."""
-        speed = finite_array(v, "v", (self.nv,))
+        speed = self._plain(v, "v", self.nv, finite=True)
         return float(0.5 * speed @ self.mass_matrix(q) @ speed)
 
     def potential_energy(self, q: ArrayLike) -> float:
@@ -381,7 +381,7 @@ class Robot:
             out.M, out.bias, out.gravity, out.position, out.rotation, out.J, out.drift, work.J_rate,
         )  # fmt: skip
         if status:
-            self._refuse(status, (q, v))
+            self._refuse(status, (np.asarray(q, dtype=float), np.asarray(v, dtype=float)))
         return out if self._coupling is None else self._coupling.reduce_terms(out)
 
     def task_inertia(
@@ -413,11 +413,14 @@ class Robot:
     def smallest_singular_value(
         self, q: ArrayLike, frame: str | None = None, *, directions: ArrayLike | None = None
     ) -> float:
-        """σ_min of the task Jacobian: how far the posture is from singular (0)."""
+        """σ_min of the task Jacobian: how far the posture is from singular (0).
+
+        A task of more directions than the robot has joints is always singular.
+        """
         return float(self._singular_values(q, frame, directions)[-1])
 
     def manipulability(self, q: ArrayLike, frame: str | None = None, *, directions: ArrayLike | None = None) -> float:
-        """√det(J Jᵀ), the volume of the velocity ellipsoid."""
+        """√det(J Jᵀ), the volume of the velocity ellipsoid; 0 for more directions than joints."""
         return float(np.prod(self._singular_values(q, frame, directions)))
 
     def inverse_kinematics(
@@ -426,13 +429,14 @@ class Robot:
         frame: str | None = None,
         *,
         seed: ArrayLike | None = None,
-        restarts: int = 20,
+        restarts: int = 100,
         position_tolerance: float = 1e-9,
         angle_tolerance: float = 1e-9,
     ) -> Array:
         """Coordinates that bring a frame to a pose, or to a position if three numbers are given.
 
-        Respects joint limits. Starts from `seed` (home by default), then from random postures.
+        Respects joint limits; joints that mimic others follow them, a free base stays where `seed` has it. Starts
+        from `seed` (home by default), then from random postures, the same ones at every call.
 
         Raises:
             Unreachable: with the nearest posture found and how far it stays away.
@@ -443,17 +447,18 @@ class Robot:
 
     def integrate(self, q: ArrayLike, v: ArrayLike, dt: float) -> Array:
         """q ⊕ v dt: coordinates after moving at v for dt; on the rotation group for a free base."""
+        dt = finite_number(dt, "dt")
         if self._coupling is not None:
-            return finite_array(q, "q", (self.nq,)) + finite_array(v, "v", (self.nv,)) * dt
-        out = self._q(q).copy()
-        mujoco.mj_integratePos(self.model, out, self._v(v), finite_number(dt, "dt"))
+            return self._plain(q, "q", self.nq, finite=True) + self._plain(v, "v", self.nv, finite=True) * dt
+        out = self._plain(q, "q", self.nq, finite=True).copy()
+        mujoco.mj_integratePos(self.model, out, self._plain(v, "v", self.nv, finite=True), dt)
         return out
 
     def velocity_map(self, q: ArrayLike) -> Array:
         """E(q), n_v × n_q, with v = E(q) q̇: identity for joints; a free base's quaternion rates become body ω."""
         from palpate.robot.floating import velocity_map
 
-        return velocity_map(self, finite_array(q, "q", (self.nq,)))
+        return velocity_map(self, self._plain(q, "q", self.nq, finite=True))
 
     # ------------------------------------------------------------------ internals
 
@@ -467,40 +472,77 @@ class Robot:
         J = self.jacobian(q, frame)
         if directions is not None:
             J = finite_array(directions, "directions", (None, 6)) @ J
-        return np.linalg.svd(J, compute_uv=False)
+        values = np.linalg.svd(J, compute_uv=False)
+        return np.concatenate([values, np.zeros(len(J) - len(values))])
+
+    def _labels(self, kinds: dict[int, tuple[str, ...]]) -> tuple[str, ...]:
+        named = [(name, suffix) for name in self.joint_names for suffix in kinds[self._joint_type(name)]]
+        return tuple(f"{name}_{suffix}" if suffix else name for name, suffix in named)
+
+    def _joint_type(self, name: str) -> int:
+        return int(self.model.joint(name).type[0])
+
+    def _plain(self, value: ArrayLike, name: str, size: int, *, finite: bool = False) -> Array:
+        """`value` as the contiguous, writable float64 array the kernels take."""
+        try:
+            array = np.ascontiguousarray(value, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(f"{name} of {self.name} must be numbers, got {value!r}") from error
+        if array.shape != (size,):
+            raise BadShape(f"{name} of {self.name} must have shape ({size},), got {np.shape(value)}")
+        if finite and not np.isfinite(array).all():
+            self._refuse_not_finite(name, array)
+        return array if array.flags.writeable else array.copy()
 
     def _q(self, q: ArrayLike, name: str = "q") -> Array:
-        array = np.ascontiguousarray(q, dtype=np.float64)
-        if array.shape != (self.nq,):
-            raise BadShape(f"{name} of {self.name} must have shape ({self.nq},), got {array.shape}")
-        return array if self._coupling is None else self._coupling.expand_position(array)
+        if self._coupling is None:
+            return self._plain(q, name, self.nq)
+        return self._coupling.expand_position(self._plain(q, name, self.nq, finite=True))
 
     def _v(self, v: ArrayLike, name: str = "v") -> Array:
-        array = np.ascontiguousarray(v, dtype=np.float64)
-        if array.shape != (self.nv,):
-            raise BadShape(f"{name} of {self.name} must have shape ({self.nv},), got {array.shape}")
-        return array if self._coupling is None else self._coupling.map @ array
+        if self._coupling is None:
+            return self._plain(v, name, self.nv)
+        return self._coupling.map @ self._plain(v, name, self.nv, finite=True)
 
     def _reduced_force(self, force: Array) -> Array:
         return force if self._coupling is None else self._coupling.map.T @ force
 
-    def _run(self, kernel: Callable[..., int], *arguments: object) -> None:
+    def _run(self, kernel: Callable[..., int], *arguments: Any) -> None:
         status = kernel(self._work.handle, *arguments)
         if status != kernels.OK:
-            self._refuse(status, arguments)
+            self._refuse(status, arguments, "tau" if kernel is kernels.forward_dynamics else "a")
 
-    def _refuse(self, status: int, arguments: Sequence[object]) -> None:
+    def _refuse(self, status: int, arguments: Sequence[Array], third: str = "") -> NoReturn:
         if status == kernels.BAD_QUAT:
             raise BadRotation(
                 f"q of {self.name} holds a quaternion whose norm is not 1 (wxyz, after the base position)",
                 hint="normalise it before calling",
             )
         place = {kernels.BAD_Q: 0, kernels.BAD_V: 1, kernels.BAD_INPUT: 2}[status]
-        name = {kernels.BAD_Q: "q", kernels.BAD_V: "v", kernels.BAD_INPUT: "the third argument"}[status]
-        values = np.asarray(arguments[place], dtype=float)
+        self._refuse_not_finite(("q", "v", third)[place], arguments[place])
+
+    def _refuse_not_finite(self, name: str, values: Array) -> NoReturn:
+        labels = self.coordinate_names if name in ("q", "seed") else self.dof_names
         index = int(np.flatnonzero(~np.isfinite(values))[0])
-        label = self.dof_names[index] if index < len(self.dof_names) and len(values) == self.nv else str(index)
-        raise NotFinite(f"{name} of {self.name} must be finite, got {values[index]} at {label}")
+        raise NotFinite(f"{name} of {self.name} must be finite, got {values[index]} at {labels[index]}")
+
+
+def _named(spec: mujoco.MjSpec) -> mujoco.MjSpec:
+    """Give nameless bodies and joints a name: frames and coordinates are looked up by name."""
+    for kind, elements in (("body", spec.bodies), ("joint", spec.joints)):
+        taken = {element.name for element in elements}
+        for number, element in enumerate(elements):
+            if not element.name:
+                element.name = _unused(f"{kind}_{number}", taken)
+    return spec
+
+
+def _outermost(body: mujoco.MjsBody) -> mujoco.MjsBody | mujoco.MjsFrame:
+    """The body, or the outermost of the frames it stands in."""
+    found = body
+    while found.frame is not None:
+        found = found.frame
+    return found
 
 
 def _compile(spec: mujoco.MjSpec) -> mujoco.MjModel:
@@ -511,12 +553,14 @@ def _compile(spec: mujoco.MjSpec) -> mujoco.MjModel:
     if model.nv == 0:
         raise ModelError(f"robot {spec.modelname!r} has no moving joint")
     model.opt.disableflags |= int(_DISABLED)
+    model.opt.tolerance, model.opt.iterations = 0.0, 100  # Coulomb friction is solved to rounding
     if model.opt.disableflags & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY):
         model.opt.gravity[:] = 0.0
     return model
 
 
-def _frames(model: mujoco.MjModel) -> dict[str, Frame]:
+def frames_of(model: mujoco.MjModel) -> dict[str, Frame]:
+    """Every named body and site of a compiled model as a frame."""
     frames = {model.body(b).name: Frame(model.body(b).name, b, np.zeros(3), np.eye(3)) for b in range(model.nbody)}
     for s in range(model.nsite):
         turn = np.zeros(9)
@@ -537,7 +581,7 @@ def _default_tool(model: mujoco.MjModel) -> str:
     return model.body(int(np.argmax(depth))).name
 
 
-def _unused(name: str, taken: dict[str, Frame]) -> str:
+def _unused(name: str, taken: Collection[str]) -> str:
     number, candidate = 1, name
     while candidate in taken:
         number += 1
