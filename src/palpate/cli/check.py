@@ -6,6 +6,8 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from palpate.robot.check import ModelReport
 
 
@@ -29,20 +31,24 @@ def run(args: argparse.Namespace) -> int:
     import tempfile
     from pathlib import Path
 
+    from palpate.errors import UnknownName
     from palpate.robot.catalogue import model_xml, names
 
-    with tempfile.TemporaryDirectory(prefix="palpate-") as folder:
-        path = Path(args.model)
-        if not path.exists() and args.model in names():
-            path = Path(folder) / f"{args.model}.xml"
-            path.write_text(model_xml(args.model), encoding="utf-8")
-        return _check(path, args)
+    path = Path(args.model)
+    if args.model in names():
+        with tempfile.TemporaryDirectory(prefix="palpate-") as folder:
+            copy = Path(folder) / f"{args.model}.xml"
+            copy.write_text(model_xml(args.model), encoding="utf-8")
+            return _check(copy, args)
+    if path.name == args.model and not path.suffix and not path.exists():
+        raise UnknownName("model (neither a file nor a catalogue name)", args.model, names())
+    return _check(path, args)
 
 
-def _check(path: Any, args: argparse.Namespace) -> int:
+def _check(path: Path, args: argparse.Namespace) -> int:
     from palpate.robot.check import check_model
 
-    report = check_model(path, package_roots=args.package)
+    report = _named(check_model(path, package_roots=args.package), args.model)
     changes: list[str] = []
     if args.repair is not None and report.format is not None:
         from palpate.robot.repair import repair_model
@@ -54,6 +60,14 @@ def _check(path: Any, args: argparse.Namespace) -> int:
     else:
         _print_text(report, changes, args.repair)
     return 2 if report.errors else 0
+
+
+def _named(report: ModelReport, name: str) -> ModelReport:
+    """The report under the name the user gave, where the model itself came from the catalogue."""
+    from dataclasses import replace
+
+    told = [replace(f, file=name) if f.file == report.path else f for f in report.findings]
+    return replace(report, path=name, findings=tuple(told))
 
 
 def _print_text(report: ModelReport, changes: list[str], out: str | None) -> None:

@@ -41,7 +41,8 @@ def inspect_mjcf(path: str | Path, *, limits: CompileLimits | None = None) -> tu
         compilation = compile_guarded(path, limits)
         facts = compilation.facts
         _report_compilation(compilation, root, limits or CompileLimits(), report)
-    return sorted(report.findings, key=lambda finding: (finding.file, finding.line)), facts
+    main_file_first = sorted(report.findings, key=lambda f: (f.file != report.file, f.file, f.line))
+    return main_file_first, facts
 
 
 def _report_compilation(made: Compilation, root: Element, limits: CompileLimits, report: Report) -> None:
@@ -62,14 +63,22 @@ def _report_refusal(message: str, root: Element, report: Report) -> None:
     line_match = re.search(r"line(?: number=)? ?(\d+)", message, re.IGNORECASE)
     line = int(line_match[1]) if line_match else 0
     at = _culprit(message, line, root)
-    place = (at.source.file, at.line) if at else (report.file, line)
-    if any((f.file, f.line) == place and f.level == "error" for f in report.findings):
+    told = {(finding.file, finding.line) for finding in report.findings if finding.level == "error"}
+    if told & _places(at, (report.file, line)):
         return
     found = printable(" ".join(re.sub(r"^(XML )?Error:|^Element.*", "", message, flags=re.MULTILINE).split()))
     if at is not None:
         report.error(at, found, "MuJoCo refuses this")
     elif not (line == 0 and report.has_errors):
         report.error(None, found, "MuJoCo refuses this", line=line)
+
+
+def _places(at: Element | None, otherwise: tuple[str, int]) -> set[tuple[str, int]]:
+    """Where a complaint about an element may stand: itself, or what it is made of (but not the next body)."""
+    if at is None:
+        return {otherwise}
+    parts = [at, *(child for child in at.children if child.tag != "body")]
+    return {(part.source.file, part.line) for part in parts}
 
 
 def _culprit(message: str, line: int, root: Element) -> Element | None:
@@ -108,7 +117,7 @@ def _vocabulary(schema: str) -> dict[str, tuple[set[str], set[str]]]:
     words: dict[str, tuple[set[str], set[str]]] = {}
     way: list[str] = []
     for line in schema.splitlines():
-        head = re.match(r"( *)(\w+) \(.\)(.*)", line)
+        head = re.match(r"( *)(?:\(world\))?(\w+) \(.\)(.*)", line)
         if head:
             depth = len(head[1]) // 3
             way[depth:] = [head[2]]
@@ -117,8 +126,17 @@ def _vocabulary(schema: str) -> dict[str, tuple[set[str], set[str]]]:
         if way:
             rest = head[3] if head else line
             words.setdefault(way[-1], (set(), set()))[0].update(rest.split())
-    words.setdefault("worldbody", (set(), set()))[1].update(words.get("body", (set(), set()))[1])
+    _add_recursion(words)
     return words
+
+
+def _add_recursion(words: dict[str, tuple[set[str], set[str]]]) -> None:
+    """The schema prints once what may stand inside itself: bodies, their frames and copies, default classes."""
+    bodies = words["body"][1] | {"body", "frame", "replicate", "attach", "composite", "flexcomp", "plugin"}
+    for tag in ("worldbody", "body", "frame", "replicate"):
+        words[tag] = (words.get(tag, words["body"])[0], bodies)
+    words["default"][1].add("default")
+    words["mujoco"][1].add("worldbody")
 
 
 def _check_words(root: Element, words: dict[str, tuple[set[str], set[str]]], report: Report) -> None:
@@ -133,8 +151,7 @@ def _check_words(root: Element, words: dict[str, tuple[set[str], set[str]]], rep
                     _did_you_mean(name, attributes),
                 )
         for child in element.children:
-            recursive = child.tag == element.tag and child.tag in ("body", "default", "frame", "replicate")
-            if children and child.tag not in children | {"include"} and not recursive:
+            if children and child.tag not in children | {"include"}:
                 report.error(
                     child,
                     f"unknown element <{child.tag}>",

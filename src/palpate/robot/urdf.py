@@ -134,6 +134,10 @@ class _Reader:
             return np.zeros((3, 3))
         if any(value is None and name in element.attributes for name, value in zip(names, six)):
             return np.zeros((3, 3))  # told already; do not judge a tensor of defaults
+        absent = [name for name in names[3:] if name not in element.attributes]
+        if absent:
+            rule = "taken as 0, but other readers drop the whole inertial without them"
+            self.report.warning(element, f"has no {', '.join(absent)}", rule)
         inertia = inertials.inertia_from_six(*(value or 0.0 for value in six))
         inertials.check_inertia(element, mass, inertia, self.report)
         return inertia

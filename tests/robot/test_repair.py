@@ -1,0 +1,160 @@
+"""The nearest possible inertia, and the file that carries it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from palpate.errors import ModelError
+from palpate.robot import inertials
+from palpate.robot.check import check_model
+from palpate.robot.repair import repair_model
+
+URDF = """<robot name="r">\r
+  <!-- a comment  with   spaces -->
+  <link name="base"/>
+  <link name="a">
+    <inertial>
+      <mass value='1'/>
+      <inertia ixx="0.01"  iyy = "0.01" izz='0.05'
+               ixy="0" ixz="0.001" iyz="0"/>
+    </inertial>
+  </link>
+  <joint name="j" type="continuous"><parent link="base"/><child link="a"/></joint>
+</robot>"""
+
+MJCF = """<mujoco>
+  <worldbody>
+    <body name="a">
+      <joint name="j"/>
+      <inertial pos="0 0 0" mass="1" diaginertia="1 1 3"/>
+      <body name="b">
+        <joint name="k"/>
+        <inertial pos="0 0 0" mass="1" fullinertia="1 1 1 0.2 0 1.5"/>
+      </body>
+    </body>
+  </worldbody>
+</mujoco>"""
+
+
+def random_symmetric(rng: np.random.Generator) -> np.ndarray:
+    matrix = rng.normal(size=(3, 3))
+    return matrix + matrix.T + rng.uniform(0, 3) * np.eye(3)
+
+
+def test_a_body_of_point_masses_satisfies_every_condition():
+    """Σ = ∑ m r rᵀ and I = ∑ m (r² 1 − r rᵀ), straight from the definition."""
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        m, r = rng.uniform(0.1, 1, 6), rng.normal(size=(6, 3))
+        sigma = np.einsum("k,ki,kj->ij", m, r, r)
+        inertia = sum((mk * (rk @ rk * np.eye(3) - np.outer(rk, rk)) for mk, rk in zip(m, r)), np.zeros((3, 3)))
+        np.testing.assert_allclose(inertials.second_moment(inertia), sigma, atol=1e-13)
+        np.testing.assert_allclose(inertials.inertia_from_second_moment(sigma), inertia, atol=1e-13)
+        assert inertials.is_physical(inertia)
+        np.testing.assert_allclose(inertials.nearest_physical(inertia), inertia, atol=1e-12)
+
+
+def test_the_margin_is_twice_the_smallest_second_moment():
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        inertia = random_symmetric(rng)
+        smallest = np.linalg.eigvalsh(inertials.second_moment(inertia))[0]
+        assert inertials.triangle_margin(inertia) == pytest.approx(2 * smallest, abs=1e-12)
+
+
+def test_no_other_possible_tensor_is_nearer():
+    """A general optimiser over Σ = L Lᵀ finds nothing closer than the projection does."""
+    rng = np.random.default_rng(3)
+    for _ in range(10):
+        inertia = random_symmetric(rng)
+        sigma = inertials.second_moment(inertia)
+        if np.linalg.eigvalsh(sigma)[-1] < 0.1:
+            continue
+
+        def distance(entries: np.ndarray, sigma: np.ndarray = sigma) -> float:
+            L = entries.reshape(3, 3)
+            return float(np.linalg.norm(L @ L.T - sigma) ** 2)
+
+        best = min(minimize(distance, rng.normal(size=9), tol=1e-14).fun for _ in range(4))
+        projected = inertials.second_moment(inertials.nearest_physical(inertia))
+        found = np.linalg.norm(projected - sigma) ** 2
+        # The floor of 1e-6 moves the answer off the boundary by about that much.
+        assert found == pytest.approx(best, rel=1e-4, abs=1e-9)
+
+
+def test_every_repaired_tensor_is_possible_with_margin():
+    rng = np.random.default_rng(4)
+    for _ in range(50):
+        repaired = inertials.nearest_physical(random_symmetric(rng))
+        if repaired.any():
+            assert inertials.triangle_margin(repaired) > 0
+            assert inertials.principal_moments(repaired)[0] > 0
+
+
+def test_only_the_inertia_changes_in_a_urdf(tmp_path):
+    path, out = tmp_path / "in.urdf", tmp_path / "out.urdf"
+    path.write_bytes(URDF.encode())
+    (change,) = repair_model(path, out)
+    assert (change.line, change.element) == (7, "link 'a' > inertial > inertia")
+    assert change.old == (0.01, 0.01, 0.05, 0.0, 0.001, 0.0)
+    written = out.read_bytes().decode()
+    start, end = URDF.index("<inertia ixx"), URDF.index("/>\n    </inertial>")
+    assert written.startswith(URDF[:start])
+    assert written.endswith(URDF[end:])
+    assert check_model(out).errors == []
+    expected = inertials.nearest_physical(inertials.inertia_from_six(*change.old))
+    np.testing.assert_allclose(inertials.inertia_from_six(*change.new), expected, rtol=1e-8, atol=1e-15)
+    assert f'ixx="{change.new[0]:.9g}"' in written
+    assert f"izz='{change.new[2]:.9g}'" in written
+
+
+def test_explicit_inertias_of_an_mjcf_are_repaired(tmp_path):
+    path, out = tmp_path / "in.xml", tmp_path / "out.xml"
+    path.write_text(MJCF)
+    assert len(check_model(path).errors) == 2
+    changes = repair_model(path, out)
+    assert [change.line for change in changes] == [5, 8]
+    assert check_model(out).errors == []
+    np.testing.assert_allclose(changes[0].new[:3], (1.5, 1.5, 3.0), rtol=1e-5)
+
+
+def test_a_good_file_is_copied_byte_for_byte(tmp_path):
+    path, out = tmp_path / "in.urdf", tmp_path / "out.urdf"
+    path.write_bytes(URDF.replace("izz='0.05'", "izz='0.015'").encode())
+    assert repair_model(path, out) == []
+    assert out.read_bytes() == path.read_bytes()
+
+
+def test_what_is_not_an_inertia_is_left_and_remains_an_error(tmp_path):
+    path, out = tmp_path / "in.urdf", tmp_path / "out.urdf"
+    path.write_bytes(URDF.replace("value='1'", "value='-1'").encode())
+    assert len(repair_model(path, out)) == 1
+    (error,) = check_model(out).errors
+    assert "mass -1 kg" in error.found
+
+
+def test_a_tensor_without_any_positive_moment_is_not_invented(tmp_path):
+    path, out = tmp_path / "in.urdf", tmp_path / "out.urdf"
+    text = URDF.replace('"0.01"', '"-0.01"').replace("'0.05'", "'-0.01'")
+    path.write_bytes(text.encode())
+    assert repair_model(path, out) == []
+    assert len(check_model(out).errors) == 1
+
+
+def test_a_file_that_cannot_be_written_leaves_nothing_behind(tmp_path):
+    path, out = tmp_path / "in.urdf", tmp_path / "out"
+    path.write_text(URDF)
+    out.mkdir()
+    with pytest.raises(ModelError, match="cannot write"):
+        repair_model(path, out)
+    assert {entry.name for entry in tmp_path.iterdir()} == {"in.urdf", "out"}
+
+
+def test_a_file_that_is_no_model_is_refused(tmp_path):
+    path = tmp_path / "in.urdf"
+    path.write_text("<robot")
+    with pytest.raises(ModelError, match="well-formed"):
+        repair_model(path, tmp_path / "out.urdf")
+    assert not (tmp_path / "out.urdf").exists()
