@@ -104,6 +104,9 @@ def test_the_error_is_desired_minus_measured_in_world_axes(D: np.ndarray, M: np.
     error = sp.rotation_error(D, M)
     assert np.allclose(sp.matrix_from_rotation_vector(error) @ M, D, atol=4e-15)
     assert np.linalg.norm(error) <= math.pi + 1e-15
+    if np.linalg.norm(error) < math.pi - 1e-6:
+        assert np.allclose(D.T @ error, sp.rotation_vector_from_matrix(M.T @ D), atol=1e-14)
+        assert np.allclose(M.T @ error, sp.rotation_vector_from_matrix(M.T @ D), atol=1e-14)
 
 
 def test_a_desired_turn_to_the_left_is_a_positive_error_about_z():
