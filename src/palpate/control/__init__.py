@@ -1,0 +1,29 @@
+"""What decides: control laws with their gains beside them, references, guards and gain design."""
+
+from typing import TYPE_CHECKING
+
+from palpate.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from palpate.control.cartesian_impedance import CartesianImpedance
+    from palpate.control.gravity_compensation import GravityCompensation
+    from palpate.control.joint_impedance import JointImpedance
+    from palpate.control.law import Law, PythonLaw
+
+# One line per law: add a law by adding its file and its line here.
+LAWS = {
+    "gravity-compensation": ("palpate.control.gravity_compensation", "GravityCompensation"),
+    "joint-impedance": ("palpate.control.joint_impedance", "JointImpedance"),
+    "cartesian-impedance": ("palpate.control.cartesian_impedance", "CartesianImpedance"),
+}
+
+__all__ = ["LAWS", "CartesianImpedance", "GravityCompensation", "JointImpedance", "Law", "PythonLaw"]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        **{class_name: module for module, class_name in LAWS.values()},
+        "Law": "palpate.control.law",
+        "PythonLaw": "palpate.control.law",
+    },
+)

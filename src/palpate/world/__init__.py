@@ -1,0 +1,1 @@
+"""What pushes back: the plant, surfaces, objects, a pole, pushes, sensors and actuators."""

@@ -1,0 +1,199 @@
+"""What a world is made of, as typed settings."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import model_validator
+
+from palpate.config import Config, PerJoint, Quaternion, Vector3, Vector6, required, setting
+from palpate.errors import InvalidInput
+
+ORIGIN: Vector3 = (0.0, 0.0, 0.0)
+UPRIGHT: Quaternion = (1.0, 0.0, 0.0, 0.0)
+
+
+class Motion(Config):
+    """How a surface moves: a steady velocity between two times, and a sinusoid."""
+
+    velocity: Vector3 = setting(ORIGIN, "m/s", "steady velocity, world axes")
+    start: float = setting(0.0, "s", "when the steady motion begins", ge=0)
+    stop: float = setting(1e9, "s", "when the steady motion ends", ge=0)
+    amplitude: Vector3 = setting(ORIGIN, "m", "amplitude of the sinusoid, world axes")
+    frequency: float = setting(0.0, "Hz", "frequency of the sinusoid", ge=0)
+
+
+class Surface(Config):
+    """A plane, box, sphere or cylinder that pushes back.
+
+    Compliant contact: f = k δ + d δ̇ (Kelvin–Voigt) or f = k δᵉ (1 + c δ̇) (Hunt–Crossley), never pulling; friction
+    is a spring of stiffness k_t that slips at μ f. Rigid contact is MuJoCo's constraint solver.
+    """
+
+    name: str = setting("wall", "1", "name of the surface", min_length=1)
+    shape: Literal["plane", "box", "sphere", "cylinder"] = setting("plane", "1", "its shape")
+    size: tuple[float, ...] = setting(
+        (), "m", "box: three edge lengths; sphere: radius; cylinder: radius, length; plane: none"
+    )
+    position: Vector3 = setting(ORIGIN, "m", "its centre (a point of the plane), world axes")
+    quat_wxyz: Quaternion | None = setting(None, "1", "its orientation; a plane may give `normal` instead")
+    normal: Vector3 = setting((0.0, 0.0, 1.0), "1", "outward normal of a plane, world axes")
+    contact: Literal["compliant", "rigid"] = setting("compliant", "1", "how it pushes back")
+    model: Literal["kelvin-voigt", "hunt-crossley"] = setting("kelvin-voigt", "1", "law of a compliant contact")
+    stiffness: float = setting(1e4, "N/m", "k of a compliant contact (N/mᵉ for Hunt–Crossley)", gt=0)
+    damping: float = setting(50.0, "N·s/m", "d of a Kelvin–Voigt contact", ge=0)
+    dissipation: float = setting(0.5, "s/m", "c of a Hunt–Crossley contact", ge=0)
+    exponent: float = setting(1.0, "1", "e of a Hunt–Crossley contact", ge=1, le=3)
+    friction: float = setting(0.0, "1", "Coulomb coefficient μ", ge=0)
+    tangential_stiffness: float | None = setting(None, "N/m", "k_t; the normal stiffness if not given", gt=0)
+    tangential_damping: float | None = setting(
+        None, "N·s/m", "of a sticking contact; the normal one if not given", ge=0
+    )
+    motion: Motion | None = setting(None, "1", "how it moves; still if not given")
+
+    @model_validator(mode="after")
+    def _size_fits_shape(self) -> Surface:
+        wanted = {"plane": 0, "box": 3, "sphere": 1, "cylinder": 2}[self.shape]
+        if len(self.size) != wanted:
+            raise InvalidInput(f"surface {self.name!r}: a {self.shape} has {wanted} sizes, got {len(self.size)}")
+        if any(edge <= 0 for edge in self.size):
+            raise InvalidInput(f"surface {self.name!r}: sizes must be positive, got {self.size}")
+        if sum(x * x for x in self.normal) == 0:
+            raise InvalidInput(f"surface {self.name!r}: the normal must have a direction, got {self.normal}")
+        return self
+
+
+class FreeObject(Config):
+    """A sphere or box that moves freely."""
+
+    name: str = required("1", "name of the object", min_length=1)
+    shape: Literal["sphere", "box"] = setting("sphere", "1", "its shape")
+    size: tuple[float, ...] = setting((0.05,), "m", "sphere: radius; box: three edge lengths")
+    mass: float = setting(1.0, "kg", "its mass, spread evenly", gt=0)
+    position: Vector3 = setting(ORIGIN, "m", "its centre at the start")
+    quat_wxyz: Quaternion = setting(UPRIGHT, "1", "its orientation at the start")
+    velocity: Vector6 = setting((0.0,) * 6, "m/s, rad/s", "its twist at the start: linear (world), angular (body)")
+
+    @model_validator(mode="after")
+    def _size_fits_shape(self) -> FreeObject:
+        wanted = {"sphere": 1, "box": 3}[self.shape]
+        if len(self.size) != wanted or any(edge <= 0 for edge in self.size):
+            raise InvalidInput(f"object {self.name!r}: a {self.shape} has {wanted} positive sizes, got {self.size}")
+        return self
+
+
+class Pole(Config):
+    """A massless pole with a sphere at its end, hinged without friction at the tool (document 000)."""
+
+    length: float = setting(1.0, "m", "l", gt=0)
+    mass: float = setting(0.1, "kg", "m_s, of the sphere", gt=0)
+    joint: Literal["universal", "ball"] = setting("universal", "1", "how it hangs on the tool")
+    tilt: tuple[float, float] = setting((0.0, 0.0), "rad", "turn about the world's x and y at the start")
+    radius: float = setting(0.03, "m", "of the drawn sphere", gt=0)
+
+
+class Push(Config):
+    """A wrench on a body, on the clock."""
+
+    name: str = setting("push", "1", "name of the push", min_length=1)
+    kind: Literal["pulse", "ramp", "sine", "impulse"] = setting(
+        "pulse", "1", "constant, rising from 0, sinusoidal, or a short blow of given impulse"
+    )
+    frame: str | None = setting(None, "1", "frame whose origin is pushed; the tool frame if not given")
+    force: Vector3 = setting(ORIGIN, "N (N·s for an impulse)", "force, its peak, or its impulse")
+    torque: Vector3 = setting(ORIGIN, "N·m (N·m·s for an impulse)", "torque, its peak, or its impulse")
+    start: float = setting(0.0, "s", "when it begins", ge=0)
+    duration: float = setting(1.0, "s", "how long it lasts (one physics step for an impulse)", gt=0)
+    frequency: float = setting(1.0, "Hz", "of a sinusoid", gt=0)
+    axes: Literal["world", "frame"] = setting("world", "1", "axes of force and torque")
+
+
+class Attachment(Config):
+    """A mass that is fixed to, or released from, the robot during the run."""
+
+    name: str = setting("payload", "1", "name of the load", min_length=1)
+    frame: str | None = setting(None, "1", "where; the tool frame if not given")
+    mass: float = required("kg", "mass of the load", gt=0)
+    com: Vector3 = setting(ORIGIN, "m", "its centre in the frame")
+    attach: float = setting(0.0, "s", "when it is attached", ge=0)
+    release: float | None = setting(None, "s", "when it is released; never if not given", gt=0)
+
+
+class WrenchSensor(Config):
+    """A wrist force/torque sensor; it reports the wrench of the environment on the robot after tool compensation."""
+
+    frame: str | None = setting(None, "1", "where it sits; bodies beyond it are the tool; the tool frame if not given")
+    noise_force: float = setting(0.0, "N", "standard deviation per axis and sample", ge=0)
+    noise_torque: float = setting(0.0, "N·m", "standard deviation per axis and sample", ge=0)
+    bias: Vector6 = setting((0.0,) * 6, "N, N·m", "constant error")
+    cutoff: float | None = setting(None, "Hz", "first-order low-pass; none if not given", gt=0)
+    delay: int = setting(0, "samples", "control periods until a reading arrives", ge=0, le=1000)
+    compensate: bool = setting(True, "1", "subtract the nominal weight of the tool")
+
+
+class Sensors(Config):
+    """What the law gets to see; ideal unless said otherwise."""
+
+    encoder_resolution: float = setting(0.0, "rad or m", "smallest step of a joint encoder; 0 for none", ge=0)
+    encoder_noise: float = setting(0.0, "rad or m", "standard deviation per sample", ge=0)
+    velocity: Literal["measured", "differentiated"] = setting("measured", "1", "where joint velocities come from")
+    velocity_noise: float = setting(0.0, "rad/s or m/s", "standard deviation per sample", ge=0)
+    velocity_cutoff: float | None = setting(None, "Hz", "low-pass on the velocities; none if not given", gt=0)
+    torque_noise: float = setting(0.0, "N·m or N", "standard deviation of joint torque sensors", ge=0)
+    delay: int = setting(0, "samples", "control periods until joint readings arrive", ge=0, le=1000)
+    wrench: WrenchSensor = setting(WrenchSensor(), "1", "the wrist sensor")
+
+    @property
+    def ideal(self) -> bool:
+        """Whether the law sees the true joint state."""
+        return (
+            self.encoder_resolution == self.encoder_noise == self.velocity_noise == 0
+            and self.velocity == "measured"
+            and self.velocity_cutoff is None
+            and self.delay == 0
+        )
+
+
+class Actuators(Config):
+    """What stands between a command and a joint torque."""
+
+    torque_limit: bool = setting(True, "1", "respect the robot's torque limits")
+    torque_rate_limit: bool = setting(True, "1", "respect the robot's torque-rate limits where known")
+    delay: int = setting(0, "samples", "control periods until a command takes effect", ge=0, le=1000)
+    servo_bandwidth: float = setting(60.0, "rad/s", "of the joint servo behind position and velocity commands", gt=0)
+
+
+class PlantChange(Config):
+    """How the true plant differs from the model the law knows."""
+
+    mass_scale: float = setting(1.0, "1", "true mass over nominal mass, every link", gt=0)
+    link_mass_scale: dict[str, float] = setting({}, "1", "the same for single links, by name")
+    com_offset: Vector3 = setting(ORIGIN, "m", "shift of every link's centre of mass, link axes")
+    joint_damping: PerJoint = setting(0.0, "N·m·s/rad or N·s/m", "viscous friction added", ge=0)
+    joint_friction: PerJoint = setting(0.0, "N·m or N", "Coulomb friction added", ge=0)
+    base_position: Vector3 = setting(ORIGIN, "m", "error of the base's position")
+    tool_offset: Vector3 = setting(ORIGIN, "m", "error of the tool frame's place on its link")
+
+    @property
+    def none(self) -> bool:
+        """Whether plant and nominal model are the same."""
+        return self == PlantChange()
+
+
+class World(Config):
+    """What pushes back."""
+
+    surfaces: tuple[Surface, ...] = setting((), "1", "walls, tables, balls")
+    objects: tuple[FreeObject, ...] = setting((), "1", "things that move freely")
+    pole: Pole | None = setting(None, "1", "a pole balanced on the tool")
+    pushes: tuple[Push, ...] = setting((), "1", "wrenches on the clock")
+    attachments: tuple[Attachment, ...] = setting((), "1", "masses attached or released during the run")
+    sensors: Sensors = setting(Sensors(), "1", "what the law sees")
+    actuators: Actuators = setting(Actuators(), "1", "what carries the law's command out")
+    plant: PlantChange = setting(PlantChange(), "1", "how the plant differs from the nominal model")
+    gravity: Vector3 | None = setting(None, "m/s²", "gravity; the robot's own if not given")
+    contact_points: tuple[str, ...] = setting(
+        (),
+        "1",
+        "spheres of the robot that touch compliant surfaces, by geom name; its `tip`, or its tool point, if none",
+    )

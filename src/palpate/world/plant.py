@@ -1,0 +1,387 @@
+"""From a robot and a world to a compiled MuJoCo scene and the flat tables the loop reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from palpate.checks import Array
+from palpate.errors import InvalidInput, ModelError, UnknownName
+from palpate.robot.robot import Frame, Robot, frames_of
+from palpate.spatial import matrix_from_quat, quat_from_matrix
+from palpate.world.config import FreeObject, Surface, World
+
+SHAPES = {"plane": 0, "box": 1, "sphere": 2, "cylinder": 3}
+_GEOMS = {
+    "plane": mujoco.mjtGeom.mjGEOM_PLANE,
+    "box": mujoco.mjtGeom.mjGEOM_BOX,
+    "sphere": mujoco.mjtGeom.mjGEOM_SPHERE,
+    "cylinder": mujoco.mjtGeom.mjGEOM_CYLINDER,
+}
+INTEGRATORS = {
+    "euler": mujoco.mjtIntegrator.mjINT_EULER,
+    "implicit": mujoco.mjtIntegrator.mjINT_IMPLICITFAST,
+    "rk4": mujoco.mjtIntegrator.mjINT_EULER,  # the loop integrates by itself, contact forces included
+}
+_RIGID_BIT = 1
+
+
+@dataclass(frozen=True)
+class ContactPoint:
+    """A sphere on a moving body that compliant surfaces push; radius 0 is a point."""
+
+    name: str
+    body: int
+    offset: Array
+    radius: float
+    on_robot: bool
+
+
+@dataclass(frozen=True)
+class Plant:
+    """The true world: a compiled scene and where its parts are.
+
+    Attributes:
+        model: the compiled scene; the robot's coordinates come first.
+        tool: the robot's tool frame as the plant has it.
+        points: what can touch compliant surfaces.
+        surfaces: all surfaces, in order.
+        mocap: for each surface its MuJoCo mocap index, −1 where it is still.
+        rigid_sensors: address in sensordata of each rigid surface's net contact wrench.
+        q0, v0: coordinates and velocities of everything beyond the robot at the start.
+        attachment_bodies: body of each attachment.
+    """
+
+    model: mujoco.MjModel
+    tool: Frame
+    points: tuple[ContactPoint, ...]
+    surfaces: tuple[Surface, ...]
+    mocap: np.ndarray
+    rigid_sensors: np.ndarray
+    q0: Array
+    v0: Array
+    attachment_bodies: tuple[int, ...]
+
+    def frame(self, name: str) -> Frame:
+        """A frame of the scene by name."""
+        frames = frames_of(self.model)
+        if name not in frames:
+            raise UnknownName("frame", name, frames)
+        return frames[name]
+
+
+def build_plant(
+    robot: Robot, world: World, timestep: float, integrator: str = "euler", q_start: Array | None = None
+) -> Plant:
+    """Compile the scene: the (possibly changed) robot, then surfaces, objects, pole and attachments.
+
+    Args:
+        robot: the nominal robot.
+        world: what is around it, and how the plant differs.
+        timestep: physics step, s.
+        integrator: "euler", "implicit" or "rk4".
+        q_start: the robot's start posture, for which a pole stands upright; home by default.
+    """
+    spec = robot.spec()
+    _set_options(spec, world, timestep, integrator)
+    _change_robot(spec, robot, world)
+    _add_surfaces(spec, robot, world)
+    _add_attachments(spec, robot, world)
+    _add_pole(spec, robot, world, robot.home if q_start is None else q_start)
+    for thing in world.objects:
+        _add_object(spec, thing, bool(_rigid(world)))
+    model = _compile(spec)
+    _check_order(model, robot)
+    _change_masses(model, robot, world)
+    frames = frames_of(model)
+    q0, v0 = _start_of_the_rest(model, robot, world)
+    return Plant(
+        model,
+        frames[robot.tool_frame],
+        _contact_points(model, robot, world, frames),
+        world.surfaces,
+        np.array([_mocap_index(model, s.name) for s in world.surfaces], dtype=np.int64),
+        np.array([_sensor_address(model, s) for s in world.surfaces], dtype=np.int64),
+        q0,
+        v0,
+        tuple(model.body(f"attachment {a.name}").id for a in world.attachments),
+    )
+
+
+def surface_rotation(surface: Surface) -> Array:
+    """Axes of a surface in the world: given, or with z along a plane's normal."""
+    if surface.quat_wxyz is not None:
+        return matrix_from_quat(surface.quat_wxyz)
+    z = np.array(surface.normal) / np.linalg.norm(surface.normal)
+    helper = np.array([1.0, 0.0, 0.0]) if abs(z[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
+    x = np.cross(helper, z)
+    x /= np.linalg.norm(x)
+    return np.column_stack([x, np.cross(z, x), z])
+
+
+def _set_options(spec: mujoco.MjSpec, world: World, timestep: float, integrator: str) -> None:
+    if integrator not in INTEGRATORS:
+        raise UnknownName("integrator", integrator, INTEGRATORS)
+    spec.option.timestep = timestep
+    spec.option.integrator = INTEGRATORS[integrator]
+    spec.option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
+    spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    spec.compiler.degree = False
+    if world.gravity is not None:
+        spec.option.gravity = world.gravity
+
+
+def _change_robot(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
+    change = world.plant
+    names = {body.name for body in spec.bodies}
+    for name in change.link_mass_scale:
+        if name not in names:
+            raise UnknownName("link", name, names)
+    damping, friction = _per_joint(robot, change.joint_damping), _per_joint(robot, change.joint_friction)
+    for place, name in enumerate(robot.dof_names):
+        joint = spec.joint(name)
+        if joint is not None:
+            joint.damping = np.array(joint.damping) + np.array([damping[place], 0.0, 0.0])
+            joint.frictionloss = joint.frictionloss + friction[place]
+    for body in spec.worldbody.bodies:
+        body.pos = np.array(body.pos) + change.base_position
+    site = spec.site(robot.tool_frame)
+    if any(change.tool_offset):
+        if site is None:
+            raise InvalidInput(f"tool_offset needs the tool frame {robot.tool_frame!r} to be a site, not a link")
+        site.pos = np.array(site.pos) + change.tool_offset
+
+
+def _change_masses(model: mujoco.MjModel, robot: Robot, world: World) -> None:
+    """Scale the robot's masses and shift their centres in the compiled model, where every inertia is explicit."""
+    change = world.plant
+    for b in range(1, robot.model.nbody):
+        name = robot.model.body(b).name
+        body = model.body(name).id
+        scale = change.mass_scale * change.link_mass_scale.get(name, 1.0)
+        model.body_mass[body] *= scale
+        model.body_inertia[body] *= scale
+        if model.body_mass[body] > 0:
+            model.body_ipos[body] += change.com_offset
+    if any(change.com_offset):
+        model.body_sameframe[:] = 0
+        model.body_simple[:] = 0
+    mujoco.mj_setConst(model, mujoco.MjData(model))
+
+
+def _per_joint(robot: Robot, value: float | tuple[float, ...]) -> Array:
+    if isinstance(value, float | int):
+        return np.full(robot.nv, float(value))
+    if len(value) != robot.nv:
+        raise InvalidInput(f"{robot.name} has {robot.nv} joints, got {len(value)} values")
+    return np.array(value, dtype=float)
+
+
+def _rigid(world: World) -> list[Surface]:
+    return [surface for surface in world.surfaces if surface.contact == "rigid"]
+
+
+def _add_surfaces(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
+    names = [surface.name for surface in world.surfaces]
+    if len(set(names)) != len(names):
+        raise InvalidInput(f"surfaces must have different names, got {', '.join(names)}")
+    for surface in world.surfaces:
+        _add_surface(spec, surface)
+    if _rigid(world):
+        for name in _contact_geoms(robot, world):
+            geom = spec.geom(name)
+            geom.contype, geom.conaffinity = _RIGID_BIT, _RIGID_BIT
+
+
+def _add_surface(spec: mujoco.MjSpec, surface: Surface) -> None:
+    body = spec.worldbody.add_body(
+        name=surface.name,
+        pos=surface.position,
+        quat=quat_from_matrix(surface_rotation(surface)),
+        mocap=surface.motion is not None,
+    )
+    rigid = surface.contact == "rigid"
+    geom = body.add_geom(
+        name=f"surface {surface.name}",
+        type=_GEOMS[surface.shape],
+        rgba=(0.45, 0.62, 0.78, 0.55),
+        contype=_RIGID_BIT if rigid else 0,
+        conaffinity=_RIGID_BIT if rigid else 0,
+        friction=[max(surface.friction, 1e-5), 0.0, 0.0],
+        condim=3,
+        priority=1,
+        group=2,
+    )
+    sizes = {
+        "plane": lambda s: [0.5, 0.5, 0.01],
+        "box": lambda s: [s[0] / 2, s[1] / 2, s[2] / 2],
+        "sphere": lambda s: [s[0], 0, 0],
+        "cylinder": lambda s: [s[0], s[1] / 2, 0],
+    }
+    geom.size = sizes[surface.shape](surface.size)
+    if rigid:
+        sensor = spec.add_sensor(
+            name=f"contact {surface.name}",
+            type=mujoco.mjtSensor.mjSENS_CONTACT,
+            objtype=mujoco.mjtObj.mjOBJ_GEOM,
+            objname=f"surface {surface.name}",
+        )
+        # Found, force, torque, distance and place of the net contact, in world axes.
+        fields = mujoco.mjtConDataField
+        wanted = (fields.mjCONDATA_FOUND, fields.mjCONDATA_FORCE, fields.mjCONDATA_TORQUE)
+        wanted += (fields.mjCONDATA_DIST, fields.mjCONDATA_POS)
+        sensor.intprm[:3] = [sum(1 << int(field) for field in wanted), 3, 1]
+
+
+def _contact_geoms(robot: Robot, world: World) -> tuple[str, ...]:
+    """Robot geoms that touch: named ones, else `tip`, else feet."""
+    geoms = [robot.model.geom(g).name for g in range(robot.model.ngeom)]
+    if world.contact_points:
+        for name in world.contact_points:
+            if name not in geoms:
+                raise UnknownName("geom", name, [g for g in geoms if g])
+        return world.contact_points
+    return tuple(name for name in geoms if name == "tip" or name.startswith("foot_"))
+
+
+def _add_object(spec: mujoco.MjSpec, thing: FreeObject, rigid: bool) -> None:
+    body = spec.worldbody.add_body(name=thing.name, pos=thing.position, quat=thing.quat_wxyz)
+    body.add_freejoint(name=thing.name)
+    size = [thing.size[0], 0, 0] if thing.shape == "sphere" else [edge / 2 for edge in thing.size]
+    body.add_geom(
+        name=f"object {thing.name}",
+        type=_GEOMS[thing.shape],
+        size=size,
+        mass=thing.mass,
+        rgba=(0.85, 0.55, 0.25, 1.0),
+        contype=_RIGID_BIT if rigid else 0,
+        conaffinity=_RIGID_BIT if rigid else 0,
+        condim=3,
+        group=2,
+    )
+
+
+def _add_attachments(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
+    for load in world.attachments:
+        place = robot.frame(load.frame)
+        holder = spec.body(robot.model.body(place.body).name)
+        body = holder.add_body(
+            name=f"attachment {load.name}", pos=place.offset + place.turn @ np.array(load.com), gravcomp=0
+        )
+        body.explicitinertial = True
+        body.mass, body.inertia = load.mass, np.full(3, 1e-9 * load.mass)
+        body.add_geom(
+            type=mujoco.mjtGeom.mjGEOM_SPHERE,
+            size=[0.04, 0, 0],
+            rgba=(0.8, 0.3, 0.3, 1),
+            contype=0,
+            conaffinity=0,
+            mass=0,
+        )
+
+
+def _add_pole(spec: mujoco.MjSpec, robot: Robot, world: World, q_start: Array) -> None:
+    pole = world.pole
+    if pole is None:
+        return
+    place = robot.frame()
+    holder = spec.body(robot.model.body(place.body).name)
+    R_WH = robot.pose(q_start, robot.model.body(place.body).name).rotation
+    body = holder.add_body(name="pole", pos=place.offset, quat=quat_from_matrix(R_WH.T))
+    body.explicitinertial = True
+    body.mass, body.ipos = pole.mass, [0.0, 0.0, pole.length]
+    body.inertia = np.full(3, 1e-12 * pole.mass)
+    if pole.joint == "ball":
+        body.add_joint(name="pole", type=mujoco.mjtJoint.mjJNT_BALL)
+    else:
+        body.add_joint(name="pole_x", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[1, 0, 0])
+        body.add_joint(name="pole_y", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[0, 1, 0])
+    rod, ball = (0.55, 0.36, 0.2, 1.0), (0.8, 0.2, 0.2, 1.0)
+    body.add_geom(
+        type=mujoco.mjtGeom.mjGEOM_CYLINDER, fromto=[0, 0, 0, 0, 0, pole.length], size=[0.008, 0, 0],
+        rgba=rod, contype=0, conaffinity=0, mass=0,
+    )  # fmt: skip
+    body.add_geom(
+        type=mujoco.mjtGeom.mjGEOM_SPHERE, pos=[0, 0, pole.length], size=[pole.radius, 0, 0],
+        rgba=ball, contype=0, conaffinity=0, mass=0,
+    )  # fmt: skip
+
+
+def _compile(spec: mujoco.MjSpec) -> mujoco.MjModel:
+    for key in list(spec.keys):
+        spec.delete(key)
+    try:
+        return spec.compile()
+    except (ValueError, mujoco.FatalError) as error:
+        raise ModelError(f"the world cannot be compiled: {error}") from error
+
+
+def _check_order(model: mujoco.MjModel, robot: Robot) -> None:
+    """The loop reads the robot's state as the head of the scene's; a pole or load must not come in between."""
+    for j in range(robot.model.njnt):
+        name = robot.model.joint(j).name
+        if model.joint(name).qposadr[0] != robot.model.jnt_qposadr[j]:
+            raise ModelError(f"joint {name!r} of {robot.name} lies beyond what hangs on it; fix that at the last link")
+
+
+def _start_of_the_rest(model: mujoco.MjModel, robot: Robot, world: World) -> tuple[Array, Array]:
+    q0, v0 = model.qpos0.copy(), np.zeros(model.nv)
+    for thing in world.objects:
+        joint = model.joint(thing.name)
+        start = int(joint.dofadr[0])
+        v0[start : start + 6] = thing.velocity
+    pole = world.pole
+    if pole is not None and pole.joint == "universal":
+        for axis, angle in zip("xy", pole.tilt):
+            q0[int(model.joint(f"pole_{axis}").qposadr[0])] = angle
+    elif pole is not None:
+        start = int(model.joint("pole").qposadr[0])
+        half = np.array(pole.tilt) / 2
+        turn = np.zeros(4)
+        mujoco.mju_mulQuat(
+            turn,
+            np.array([np.cos(half[0]), np.sin(half[0]), 0, 0]),
+            np.array([np.cos(half[1]), 0, np.sin(half[1]), 0]),
+        )
+        q0[start : start + 4] = turn
+    return q0, v0
+
+
+def _contact_points(
+    model: mujoco.MjModel, robot: Robot, world: World, frames: dict[str, Frame]
+) -> tuple[ContactPoint, ...]:
+    points = [_point_of_geom(model, name) for name in _contact_geoms(robot, world)]
+    if not points:
+        tool = frames[robot.tool_frame]
+        points = [ContactPoint("tool point", tool.body, tool.offset, 0.0, True)]
+    for thing in world.objects:
+        points += _object_points(model, thing)
+    return tuple(points)
+
+
+def _point_of_geom(model: mujoco.MjModel, name: str) -> ContactPoint:
+    geom = model.geom(name)
+    if geom.type[0] != mujoco.mjtGeom.mjGEOM_SPHERE:
+        raise InvalidInput(f"geom {name!r} must be a sphere to touch a compliant surface")
+    return ContactPoint(name, int(geom.bodyid[0]), geom.pos.copy(), float(geom.size[0]), True)
+
+
+def _object_points(model: mujoco.MjModel, thing: FreeObject) -> list[ContactPoint]:
+    body = model.body(thing.name).id
+    if thing.shape == "sphere":
+        return [ContactPoint(thing.name, body, np.zeros(3), thing.size[0], False)]
+    half = np.array(thing.size) / 2
+    corners = [np.array([x, y, z]) * half for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]
+    return [ContactPoint(f"{thing.name} corner {i}", body, c, 0.0, False) for i, c in enumerate(corners)]
+
+
+def _mocap_index(model: mujoco.MjModel, name: str) -> int:
+    return int(model.body(name).mocapid[0])
+
+
+def _sensor_address(model: mujoco.MjModel, surface: Surface) -> int:
+    if surface.contact != "rigid":
+        return -1
+    return int(model.sensor(f"contact {surface.name}").adr[0])
