@@ -1,32 +1,46 @@
-# make demo: set up and run the product's main job.   make test: set up and run the tests.
+# make demo: set up and show the product at work.   make test: set up and run the tests.
+# PYTHON picks the interpreter that .venv is made with: make test PYTHON=python3.13
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench clean clean-cache
 
-$(STAMP): pyproject.toml
+$(VENV)/.created:
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' || \
+	  { echo "palpate needs Python 3.11 to 3.14; name one: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet -e '.[dev,witness]'
-	touch $(STAMP)
+	touch $@
 
-demo: $(STAMP)
+$(VENV)/.installed: $(VENV)/.created pyproject.toml
+	$(BIN)/python -m pip install --quiet -e .
+	touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.created pyproject.toml
+	$(BIN)/python -m pip install --quiet -e '.[dev,witness]'
+	touch $(VENV)/.installed $@
+
+demo: $(VENV)/.installed
 	$(BIN)/palpate check iiwa14
 	$(BIN)/palpate show iiwa14
 
-test: $(STAMP)
+# One process compiles the kernels into numba's cache, so that the test workers do not all compile them at once.
+test: $(VENV)/.installed-dev
+	$(BIN)/palpate show iiwa14 > /dev/null
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-lint: $(STAMP)
+lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 
-bench: $(STAMP)
+bench: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet -e '.[bench]'
 	$(BIN)/python -m benchmarks
 
-clean:
+clean-cache:
+	find src tests \( -name '*.nbi' -o -name '*.nbc' \) -delete
+
+clean: clean-cache
 	rm -rf $(VENV) build dist src/*.egg-info

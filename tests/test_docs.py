@@ -1,0 +1,137 @@
+"""What the pages show is what happens: every Python block and every `palpate` command of the docs is run.
+
+A page's Python blocks run top to bottom in one namespace, in an empty folder. A block is left out only by an HTML
+comment `<!-- not run -->` on the line directly above it.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+NOT_RUN = "<!-- not run -->"
+SHELLS = ("console", "sh", "bash", "shell")
+_LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, the line its text starts on (from 1), its text."""
+
+    language: str
+    line: int
+    text: str
+
+
+def blocks(text: str) -> list[Block]:
+    """The fenced blocks of a page that are to be run."""
+    found: list[Block] = []
+    lines, at = text.splitlines(), 0
+    while at < len(lines):
+        opening = re.match(r"\s*(```+|~~~+)\s*(\w*)", lines[at])
+        if opening is None:
+            at += 1
+            continue
+        end = at + 1
+        while end < len(lines) and not lines[end].strip().startswith(opening[1]):
+            end += 1
+        if at == 0 or lines[at - 1].strip() != NOT_RUN:
+            found.append(Block(opening[2], at + 2, "\n".join(lines[at + 1 : end])))
+        at = end + 1
+    return found
+
+
+def commands(text: str) -> list[str]:
+    """The `palpate` commands of a page's shell blocks, continued lines joined."""
+    shells = [block.text.replace("\\\n", " ") for block in blocks(text) if block.language in SHELLS]
+    lines = [line.strip().removeprefix("$ ") for shell in shells for line in shell.splitlines()]
+    return [line for line in lines if line.split(" ")[0] == "palpate"]
+
+
+def run_python(page: Path, text: str) -> dict[str, object]:
+    """Run a page's Python blocks; a traceback shows the page's own line numbers."""
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for block in blocks(text):
+        if block.language == "python":
+            padded = "\n" * (block.line - 1) + block.text
+            exec(compile(padded, str(page), "exec"), namespace)
+    return namespace
+
+
+def _name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+PYTHON_PAGES = [page for page in PAGES if any(b.language == "python" for b in blocks(page.read_text("utf-8")))]
+COMMANDS = [(page, command) for page in PAGES for command in commands(page.read_text("utf-8"))]
+
+
+@pytest.mark.parametrize("page", PYTHON_PAGES, ids=_name)
+def test_the_python_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_python(page, page.read_text("utf-8"))
+
+
+@pytest.mark.parametrize(("page", "command"), COMMANDS, ids=[f"{_name(page)}: {text}" for page, text in COMMANDS])
+def test_a_command_of_a_page_succeeds(page: Path, command: str, tmp_path: Path) -> None:
+    words = shlex.split(command, comments=True)[1:]
+    done = subprocess.run(
+        [sys.executable, "-m", "palpate.cli.main", *words], cwd=tmp_path, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"], ids=_name)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    links = [link for link in _LINK.findall(page.read_text("utf-8")) if "://" not in link]
+    missing = [link for link in links if not (page.parent / link).exists()]
+    assert not missing, f"{_name(page)} links to nothing: {missing}"
+
+
+def test_the_readme_shows_code_and_commands_in_its_first_sixty_lines() -> None:
+    start = "\n".join((ROOT / "README.md").read_text("utf-8").splitlines()[:60])
+    assert any(block.language == "python" for block in blocks(start))
+    assert commands(start)
+
+
+SAMPLE = """
+```python
+a = 1
+```
+<!-- not run -->
+```python
+a = 2
+```
+```python
+b = a + 1
+```
+```console
+$ palpate show iiwa14 \\
+    --json
+$ palpated nothing
+robots: palpate
+```
+"""
+
+
+def test_blocks_share_names_and_marked_ones_are_left_out() -> None:
+    names = run_python(Path("sample.md"), SAMPLE)
+    assert (names["a"], names["b"]) == (1, 2)
+
+
+def test_a_failing_block_fails_at_its_own_line() -> None:
+    with pytest.raises(ZeroDivisionError) as caught:
+        run_python(Path("sample.md"), "text\n\n```python\nx = 1\n1 / 0\n```\n")
+    assert caught.traceback[-1].lineno + 1 == 5  # pytest counts from 0
+
+
+def test_commands_are_found_and_joined() -> None:
+    assert [command.split() for command in commands(SAMPLE)] == [["palpate", "show", "iiwa14", "--json"]]
