@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 
 from palpate.checks import Array
-from palpate.errors import ModelError
+from palpate.errors import ModelError, PalpateError
 from palpate.robot.limits import FAR
 from palpate.robot.tree import Joint, Link, Shape, Tree
 from palpate.spatial import quat_from_matrix
@@ -29,14 +29,26 @@ _LIMITED, _UNLIMITED = mujoco.mjtLimited.mjLIMITED_TRUE, mujoco.mjtLimited.mjLIM
 
 
 def spec_from_tree(tree: Tree) -> mujoco.MjSpec:
-    """A MuJoCo spec with one body per link (fixed links kept), exact inertias, limits, losses and looks."""
+    """A MuJoCo spec with one body per link (fixed links kept), exact inertias, limits, losses and looks.
+
+    A root link called `world` is the engine's own world.
+    """
+    try:
+        return _spec_from_tree(tree)
+    except PalpateError:
+        raise
+    except ValueError as error:  # the engine's: repeated names and the like
+        raise ModelError(f"robot {tree.name!r} cannot be built: {error}") from error
+
+
+def _spec_from_tree(tree: Tree) -> mujoco.MjSpec:
     spec = mujoco.MjSpec()
     spec.modelname = tree.name
     spec.compiler.degree = False
     spec.option.gravity = (0.0, 0.0, -9.81)
     spec.option.timestep = 1e-3
     links = {link.name: link for link in tree.links}
-    bodies = {tree.root: _add_body(spec, spec.worldbody, links[tree.root], np.zeros(3), np.eye(3))}
+    bodies = {tree.root: _add_root(spec, links[tree.root])}
     for joint in _parents_first(tree):
         body = _add_body(spec, bodies[joint.parent], links[joint.child], joint.position, joint.rotation)
         _add_joint(body, joint)
@@ -75,6 +87,14 @@ def _parents_first(tree: Tree) -> list[Joint]:
         lost = sorted({joint.name for joint in tree.joints} - {joint.name for joint in ordered})
         raise ModelError(f"{tree.name}: joints {', '.join(lost)} hang on no link below the root {tree.root!r}")
     return ordered
+
+
+def _add_root(spec: mujoco.MjSpec, link: Link) -> mujoco.MjsBody:
+    if link.name != spec.worldbody.name:
+        return _add_body(spec, spec.worldbody, link, np.zeros(3), np.eye(3))
+    for shape in link.visuals or link.collisions:
+        _add_shape(spec, spec.worldbody, shape)
+    return spec.worldbody
 
 
 def _add_body(
@@ -140,7 +160,7 @@ def _add_couplings(spec: mujoco.MjSpec, tree: Tree) -> None:
                 objtype=mujoco.mjtObj.mjOBJ_JOINT,
                 name1=joint.name,
                 name2=joint.mimic.joint,
-                data=[joint.mimic.offset, joint.mimic.multiplier, *([0.0] * 9)],
+                data=[joint.mimic.offset, joint.mimic.multiplier, *([0.0] * (mujoco.mjNEQDATA - 2))],
             )
 
 
