@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import subprocess
 import sys
@@ -281,6 +282,17 @@ def test_a_missing_file_is_named_with_its_neighbours(tmp_path):
 def test_a_directory_and_an_empty_file_are_named(tmp_path):
     assert "is a directory" in str(check_model(tmp_path).findings[0])
     assert "the file is empty" in str(check_text(tmp_path, " \n").findings[0])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_refused_instead_of_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "model.urdf")
+    assert "not a regular file" in str(check_model(tmp_path / "model.urdf").findings[0])
+
+
+def test_a_model_without_moving_joints_gets_a_warning(tmp_path):
+    (finding,) = check_text(tmp_path, '<robot name="r"><link name="a"/></robot>').findings
+    assert (finding.level, finding.line, finding.found) == ("warning", 1, "no joint moves")
 
 
 def test_a_truncated_file_names_the_line_and_the_last_open_element(tmp_path):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from palpate.errors import ModelError
+from palpate.robot.axis_inertia import axis_inertias
 from palpate.robot.tree import Link, Tree
 from palpate.robot.urdf import inspect_urdf, read_urdf, rotation_from_rpy
 
@@ -131,7 +132,7 @@ def test_public_robots_are_accepted_with_their_meshes(file):
     tree, findings = read_urdf(path, package_roots=[share])
     assert {finding.level for finding in findings} <= {"warning"}
     assert not any("not found" in finding.rule for finding in findings)
-    assert any(shape.kind == "mesh" for link in tree.links for shape in link.visuals)
+    assert any(shape.kind == "mesh" for link in tree.links for shape in link.collisions)
     assert_agrees_with_pinocchio(tree, path)
 
 
@@ -152,6 +153,46 @@ def test_a_package_root_may_be_the_package_itself_or_hold_it(tmp_path):
         tree, findings = read_urdf(path, package_roots=[root])
         assert tree.links[1].visuals[0].mesh == str(mesh)
         assert findings == []
+
+
+def test_a_mesh_the_engine_cannot_draw_is_left_out_with_a_warning(tmp_path):
+    (tmp_path / "a.dae").write_text("<COLLADA/>")
+    tree, (finding,) = read_urdf(write(tmp_path, TILTED.replace('<box size="1 2 3"/>', '<mesh filename="a.dae"/>')))
+    assert tree.links[1].visuals == ()
+    assert finding.level == "warning"
+    assert ".stl, .obj, .msh" in finding.rule
+
+
+def test_the_inertia_before_each_joint_is_the_diagonal_of_the_mass_matrix(tmp_path):
+    pin = pytest.importorskip("pinocchio")
+    path = write(tmp_path, TILTED)
+    tree, _ = read_urdf(path)
+    model = pin.buildModelFromUrdf(str(path))
+    diagonal = np.diag(pin.crba(model, model.createData(), np.zeros(model.nq)))
+    values = axis_inertias(tree.links, tree.joints)
+    np.testing.assert_allclose([values[name] for name in list(model.names)[1:]], diagonal, rtol=1e-12)
+
+
+def test_a_point_mass_on_the_axis_is_an_error_and_beside_it_is_none(tmp_path):
+    link = '<link name="a"><inertial><origin xyz="{}"/><mass value="1"/><inertia {}/></inertial></link>'
+    zeros = " ".join(f'{name}="0"' for name in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"))
+    joint = '<joint name="j" type="continuous"><parent link="base"/><child link="a"/><axis xyz="0 0 1"/></joint>'
+    text = '<robot name="r">\n<link name="base"/>\n{}\n{}</robot>'
+    _, findings = read_urdf(write(tmp_path, text.format(link.format("0.5 0 0", zeros), joint)))
+    assert findings == []
+    _, (finding,) = inspect_urdf(write(tmp_path, text.format(link.format("0 0 0.5", zeros), joint)))
+    assert (finding.level, finding.line, finding.element) == ("error", 4, "joint 'j'")
+    assert "nothing resists the joint" in finding.rule
+
+
+def test_equal_limits_and_a_mimic_that_cannot_be_are_told(tmp_path):
+    text = TILTED.replace('lower="0" upper="0.3"', 'lower="0.1" upper="0.1"')
+    text = text.replace('<origin xyz="0 0 0.1"/>', '<mimic joint="j1"/>')
+    _, findings = inspect_urdf(write(tmp_path, text))
+    assert [(f.level, f.element) for f in findings] == [
+        ("error", "joint 'j2' > limit"),
+        ("warning", "joint 'weld' > mimic"),
+    ]
 
 
 def test_a_link_out_of_the_folder_is_an_escape(tmp_path):

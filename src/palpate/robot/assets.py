@@ -10,6 +10,9 @@ from urllib.parse import unquote
 
 MAX_MESH_BYTES = 256 * 2**20
 _STL_HEADER, _STL_FACE = 84, 50
+# What the engine's decoders take.
+_DRAWABLE = (".stl", ".obj", ".msh")
+_MAX_STL_FACES = 200_000
 
 
 @dataclass(frozen=True)
@@ -61,16 +64,32 @@ def mesh_problem(path: Path) -> str | None:
         return f"has {size / 2**20:.0f} MiB, the limit is {MAX_MESH_BYTES // 2**20} MiB"
     if size == 0:
         return "is empty"
-    if path.suffix.lower() != ".stl" or size < _STL_HEADER:
-        return None
-    with path.open("rb") as file:
-        header = file.read(_STL_HEADER)
-    (faces,) = struct.unpack_from("<I", header, 80)
-    if header.startswith(b"solid") and all(32 <= byte < 127 or byte in b"\t\r\n" for byte in header):
-        return None  # an STL written as text
-    if _STL_HEADER + faces * _STL_FACE > size:
+    faces = _stl_faces(path)
+    if faces is not None and _STL_HEADER + faces * _STL_FACE > size:
         return f"claims {faces} faces, its {size} bytes hold {(size - _STL_HEADER) // _STL_FACE}"
     return None
+
+
+def undrawable(path: Path) -> str | None:
+    """Why MuJoCo cannot take a sound mesh file: a format it does not know, or too many faces."""
+    if path.suffix.lower() not in _DRAWABLE:
+        return f"is of a kind MuJoCo does not read (it reads {', '.join(_DRAWABLE)})"
+    faces = _stl_faces(path)
+    if path.suffix.lower() == ".stl" and faces is None:
+        return "is an STL written as text, and MuJoCo reads binary ones"
+    if faces is not None and not 1 <= faces <= _MAX_STL_FACES:
+        return f"has {faces} faces, and MuJoCo takes 1 to {_MAX_STL_FACES}"
+    return None
+
+
+def _stl_faces(path: Path) -> int | None:
+    """The number of faces a binary STL claims; None for any other file."""
+    with path.open("rb") as file:
+        header = file.read(_STL_HEADER)
+    text = header.startswith(b"solid") and all(32 <= byte < 127 or byte in b"\t\r\n" for byte in header)
+    if path.suffix.lower() != ".stl" or len(header) < _STL_HEADER or text:
+        return None
+    return int(struct.unpack_from("<I", header, 80)[0])
 
 
 def _package_candidates(rest: str, allowed: Sequence[Path]) -> list[Path]:

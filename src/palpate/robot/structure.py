@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from palpate.errors import nearest
+from palpate.robot.axis_inertia import axis_inertias
 from palpate.robot.findings import quoted
+from palpate.robot.inertials import NOTHING
 from palpate.robot.tree import Joint, Link
 from palpate.robot.xmlfile import Element, Report
 
@@ -34,6 +36,10 @@ def check_structure(root: Element, links: list[Numbered[Link]], joints: list[Num
     whole = [joint for joint in joints if joint.item.parent in known and joint.item.child in known]
     if _check_one_tree(links, whole, report):
         _check_masses(links, whole, report)
+    if not report.has_errors:
+        _check_resistance(links, joints, report)
+    if not any(joint.item.kind in _MOVING for joint in joints):
+        report.warning(root, "no joint moves", "there is nothing to control", line=root.line)
     _check_mimic(joints, report)
 
 
@@ -154,6 +160,16 @@ def _check_masses(links: list[Numbered[Link]], joints: list[Numbered[Joint]], re
             body = [by_name[name].item for name in _welded(joint.item.child, fixed)]
             if not any(link.mass > 0 for link in body):
                 _report_massless(by_name[joint.item.child], joint, report)
+
+
+def _check_resistance(links: list[Numbered[Link]], joints: list[Numbered[Joint]], report: Report) -> None:
+    """Mass on a joint's own axis and nowhere else leaves the mass matrix singular."""
+    values = axis_inertias([link.item for link in links], [joint.item for joint in joints])
+    for joint in joints:
+        if values.get(joint.item.name, 1.0) < NOTHING:
+            found = f"the inertia about its axis is {values[joint.item.name]:.1g} kg·m²"
+            hint = "give the links beyond it their inertia"
+            report.dynamics_error(joint.element, found, "nothing resists the joint: its acceleration is 0/0", hint)
 
 
 def _welded(start: str, fixed: dict[str, list[str]]) -> Iterable[str]:

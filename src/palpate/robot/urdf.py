@@ -14,7 +14,7 @@ import numpy as np
 from palpate.checks import Array
 from palpate.errors import nearest
 from palpate.robot import inertials
-from palpate.robot.assets import find_asset, mesh_problem
+from palpate.robot.assets import find_asset, mesh_problem, undrawable
 from palpate.robot.findings import Finding, quoted, refuse
 from palpate.robot.inertials import LARGEST
 from palpate.robot.structure import Numbered, check_structure
@@ -177,7 +177,7 @@ class _Reader:
             effort=effort,
             damping=damping,
             friction=friction,
-            mimic=self._mimic(element),
+            mimic=self._mimic(element, kind),
         )
 
     def _kind(self, element: Element) -> JointKind:
@@ -248,7 +248,8 @@ class _Reader:
         if lower > upper:
             self.report.error(element, found, "the lower limit lies above the upper", "swap them")
         elif lower == upper:
-            self.report.warning(element, found, "the joint cannot move (absent limits are 0 in URDF)")
+            hint = 'type="fixed"? type="continuous"?'
+            self.report.dynamics_error(element, found, "the joint cannot move (absent limits are 0 in URDF)", hint)
         elif kind == "revolute" and _FEW_TURNS < largest < _UNLIMITED:
             turns = f"{largest:g} rad = {largest / (2 * math.pi):.0f} turns"
             self.report.warning(element, found, f"implausible: {turns}", "degrees? URDF has radians")
@@ -278,9 +279,12 @@ class _Reader:
                 self.report.dynamics_error(element, f"{name} {value:g}", f"{name} takes energy: it is not negative")
         return values[0], values[1]
 
-    def _mimic(self, joint: Element) -> Mimic | None:
+    def _mimic(self, joint: Element, kind: JointKind) -> Mimic | None:
         element = joint.first("mimic")
         if element is None:
+            return None
+        if kind in ("fixed", "floating"):
+            self.report.warning(element, f"mimic of a {kind} joint", "ignored: it has no single coordinate")
             return None
         multiplier, offset = self._number(element, "multiplier"), self._number(element, "offset")
         if multiplier == 0:
@@ -348,6 +352,9 @@ class _Reader:
             return None
         if problem := mesh_problem(asset.path):
             self.report.error(element, f"filename={quoted(name)}", f"the mesh {problem}")
+            return None
+        if problem := undrawable(asset.path):
+            self.report.warning(element, f"filename={quoted(name)}", f"the mesh {problem}; drawn without it")
             return None
         return tuple(scale), str(asset.path)
 

@@ -111,6 +111,9 @@ def read_bytes(path: Path, report: Report) -> bytes | None:
         if path.is_dir():
             report.error(None, "is a directory", "a model is a file", "name the .urdf or .xml file in it")
             return None
+        if path.exists() and not path.is_file():  # a pipe or device would never end
+            report.error(None, "is not a regular file", "a model is a file")
+            return None
         if path.stat().st_size > MAX_BYTES:
             size = f"{path.stat().st_size / 2**20:.0f} MiB"
             report.error(None, f"has {size}", f"a model file has at most {MAX_BYTES // 2**20} MiB")
