@@ -351,7 +351,7 @@ def test_help_starts_within_half_a_second() -> None:
 
 # Character classes keep these patterns from finding themselves.
 MACHINE_PATH = re.compile(r"(?<![\w.>~-])/(?:home|root|work|Users|mnt|tmp|opt)/[\w.-]+|\b[A-Z]:\\Users\\")
-REGISTRY = re.compile(r"pypi[.]|pythonhosted[.]|anaconda[.]org|npmjs[.]|artifactory|--(?:extra-)?index-url", re.I)
+REGISTRY = re.compile(r"pypi[.]|pythonhosted[.]|anaconda[.]org|npmjs[.]|artifact[o]ry|--(?:extra-)?index-url", re.I)
 
 
 def tracked_files() -> list[Path]:
