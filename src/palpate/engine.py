@@ -8,6 +8,7 @@ engine's own memory. A handle is valid only as long as the model and data it was
 from __future__ import annotations
 
 import ctypes
+import hashlib
 from pathlib import Path
 
 import llvmlite.binding
@@ -118,8 +119,29 @@ def _load_symbols() -> None:
     llvmlite.binding.load_library_permanently(str(library))
 
 
+def drop_stale_kernels(package: Path) -> None:
+    """Forget compiled kernels when any source file changed.
+
+    Numba's cache watches only the file a kernel stands in, not the files whose functions it has compiled in.
+    """
+    stamps = sorted(
+        (str(p.relative_to(package)), p.stat().st_mtime_ns, p.stat().st_size) for p in package.rglob("*.py")
+    )
+    digest, stamp = hashlib.sha256(repr(stamps).encode()).hexdigest(), package / "__pycache__" / "kernels.stamp"
+    try:
+        if stamp.is_file() and stamp.read_text() == digest:
+            return
+        for cached in package.rglob("*.nb[ic]"):
+            cached.unlink(missing_ok=True)
+        stamp.parent.mkdir(exist_ok=True)
+        stamp.write_text(digest)
+    except OSError:
+        return  # an installation nobody may write to has no cache beside its sources, and no changing sources
+
+
 _load_symbols()
 quiet_log()
+drop_stale_kernels(Path(__file__).parent)
 WARNING_OFFSET, CLOCK_OFFSET = _locate_header()
 WARNINGS = tuple(name.removeprefix("mjWARN_").lower() for name in mujoco.mjtWarning.__members__ if "WARN_" in name)
 
@@ -139,6 +161,7 @@ mj_comVel = _declare("mj_comVel", 2)
 mj_passive = _declare("mj_passive", 2)
 mj_energyPos = _declare("mj_energyPos", 2)
 mj_fullM = _declare("mj_fullM", 3)
+mj_mulM = _declare("mj_mulM", 4)
 mj_forward = _declare("mj_forward", 2)
 mj_inverse = _declare("mj_inverse", 2)
 mj_step = _declare("mj_step", 2)

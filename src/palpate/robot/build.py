@@ -16,6 +16,9 @@ from palpate.spatial import quat_from_matrix
 # MuJoCo refuses bodies without rotational inertia; a point mass gets this much (kg·m² per kg), which is below the
 # rounding of any arm's own inertia.
 POINT_INERTIA = 1e-12
+# The engine softens Coulomb friction: a joint at rest keeps this complement (0.001) of its free acceleration, and
+# creeps. With the engine's default (0.9) an arm visibly sinks inside its friction.
+STICKING = (0.999, 0.999, 0.001, 0.5, 2.0)
 LEAST_INERTIA = 2e-15  # kg·m²; the engine's own floor is 1e-15
 
 _GEOM_KINDS = {
@@ -141,6 +144,7 @@ def _add_joint(body: mujoco.MjsBody, joint: Joint) -> None:
     added = body.add_joint(name=joint.name, type=kind, axis=joint.axis, pos=joint.anchor)
     added.damping = [joint.damping, 0.0, 0.0]
     added.frictionloss = joint.friction
+    added.solimp_friction = STICKING
     added.armature = joint.armature
     bounded = math.isfinite(joint.lower) or math.isfinite(joint.upper)
     added.limited = _LIMITED if bounded else _UNLIMITED

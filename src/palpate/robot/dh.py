@@ -108,7 +108,7 @@ def _link(row: DHLink, number: int) -> Link:
     return Link(f"link{number}", float(row.mass), com, checked_inertia(inertia, where + "inertia"))
 
 
-def checked_inertia(inertia: Array, name: str) -> Array:
+def checked_inertia(inertia: ArrayLike, name: str) -> Array:
     """The tensor itself, refused unless symmetric, positive semidefinite and of real mass (triangle inequality)."""
     inertia = finite_array(inertia, name, (3, 3))
     scale = max(float(np.abs(inertia).max()), 1e-300)

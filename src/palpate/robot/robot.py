@@ -164,7 +164,7 @@ class Robot:
     ) -> Self:
         """The robot with a tool fixed at `frame`; `tip`, a pose in that frame, becomes its new tool frame `name`."""
         mass = finite_number(mass, "mass", above=0.0)
-        tensor = np.zeros((3, 3)) if inertia is None else checked_inertia(np.asarray(inertia, float), "inertia")
+        tensor = np.zeros((3, 3)) if inertia is None else checked_inertia(inertia, "inertia")
         spec, place = self.spec(), self.frame(frame)
         body = spec.body(self.model.body(place.body).name).add_body(
             name=_unused(f"{name}_body", self._frames), pos=place.offset, quat=quat_from_matrix(place.turn)
@@ -310,14 +310,10 @@ class Robot:
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, losses: bool = True) -> Array:
         """τ = M a + C v + g, plus what joint damping, springs and friction take unless `losses` is False."""
-        q_full, v_full, a_full = self._q(q), self._v(v), self._v(a, "a")
         if not losses:
-            M, bias = np.empty((self.model.nv, self.model.nv)), np.empty(self.model.nv)
-            self._run(kernels.bias, q_full, v_full, bias)
-            self._run(kernels.mass_matrix, q_full, M)
-            return self._reduced_force(M @ a_full + bias)
+            return self.mass_matrix(q) @ self._plain(a, "a", self.nv, finite=True) + self.bias(q, v)
         out = np.empty(self.model.nv)
-        self._run(kernels.inverse_dynamics, q_full, v_full, a_full, out)
+        self._run(kernels.inverse_dynamics, self._q(q), self._v(v), self._v(a, "a"), out)
         return self._reduced_force(out)
 
     def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, losses: bool = True) -> Array:
