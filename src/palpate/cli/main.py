@@ -1,7 +1,8 @@
 """The `palpate` command: finds the subcommand, runs it, and turns every error into a readable line and an exit code.
 
 Exit codes: 0 done, 2 misuse or bad input (such as a model with errors), 130 interrupted, 141 the reader of the output
-went away; 1 with a traceback is a defect of palpate. Nothing heavy is imported here or at the top of a command's module.
+went away; 1 with a traceback is a defect of palpate.
+Nothing heavy is imported here or at the top of a command's module.
 """
 
 from __future__ import annotations
