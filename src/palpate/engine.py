@@ -178,28 +178,26 @@ mj_solveM = types.ExternalFunction("mj_solveM", types.void(_P, _P, _P, _P, types
 mj_jac = types.ExternalFunction("mj_jac", types.void(_P, _P, _P, _P, _P, types.int32))
 mj_jacDot = types.ExternalFunction("mj_jacDot", types.void(_P, _P, _P, _P, _P, types.int32))
 mj_integratePos = types.ExternalFunction("mj_integratePos", types.void(_P, _P, _P, types.float64))
+mju_cholFactor = types.ExternalFunction("mju_cholFactor", types.int32(_P, types.int32, types.float64))
+mju_cholSolve = types.ExternalFunction("mju_cholSolve", types.void(_P, _P, _P, types.int32))
 mj_applyFT = types.ExternalFunction("mj_applyFT", types.void(_P, _P, _P, _P, _P, types.int32, _P))
 mj_contactForce = types.ExternalFunction("mj_contactForce", types.void(_P, _P, types.int32, _P))
 
 
-@intrinsic
-def _float_pointer(typingctx, address=None):
-    signature = types.CPointer(types.float64)(types.int64)
+def _pointer_maker(element):
+    @intrinsic
+    def pointer(typingctx, address=None):
+        def generate(context, builder, signature, args):
+            return builder.inttoptr(args[0], context.get_value_type(signature.return_type))
 
-    def generate(context, builder, sig, args):
-        return builder.inttoptr(args[0], context.get_value_type(sig.return_type))
+        return types.CPointer(element)(types.int64), generate
 
-    return signature, generate
+    return pointer
 
 
-@intrinsic
-def _int32_pointer(typingctx, address=None):
-    signature = types.CPointer(types.int32)(types.int64)
-
-    def generate(context, builder, sig, args):
-        return builder.inttoptr(args[0], context.get_value_type(sig.return_type))
-
-    return signature, generate
+_float_pointer = _pointer_maker(types.float64)
+_int32_pointer = _pointer_maker(types.int32)
+_int64_pointer = _pointer_maker(types.int64)
 
 
 @register_jitable
@@ -212,6 +210,18 @@ def vector(address, size):
 def matrix(address, rows, columns):
     """A row-major view of rows × columns doubles at `address`."""
     return carray(_float_pointer(address), (rows, columns))
+
+
+@register_jitable
+def cube(address, first, second, third):
+    """A row-major view of first × second × third doubles at `address`."""
+    return carray(_float_pointer(address), (first, second, third))
+
+
+@register_jitable
+def long_vector(address, size):
+    """A view of `size` 64-bit integers at `address`."""
+    return carray(_int64_pointer(address), (size,))
 
 
 @register_jitable

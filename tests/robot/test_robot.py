@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -11,7 +12,6 @@ from scipy.spatial.transform import Rotation
 
 import palpate as pp
 from palpate.errors import (
-    BadRotation,
     BadShape,
     InvalidInput,
     ModelError,
@@ -177,7 +177,7 @@ def test_mass_rate_minus_twice_coriolis_is_skew(iiwa, q, v) -> None:
     step = 1e-6
     rate = (iiwa.mass_matrix(q + step * v) - iiwa.mass_matrix(q - step * v)) / (2 * step)
     S = rate - 2 * iiwa.coriolis_matrix(q, v)
-    assert S + S.T == pytest.approx(np.zeros((7, 7)), abs=1e-8)
+    assert np.abs(S + S.T).max() < 1e-8
     assert np.abs(S).max() > 0.1
 
 
@@ -194,7 +194,7 @@ def test_kinetic_energy_is_half_v_M_v(iiwa, q, v) -> None:
 
 
 def lossy_arm() -> pp.Robot:
-    link = dict(mass=2.0, com=(-0.2, 0.0, 0.01), inertia=(0.01, 0.02, 0.02))
+    link: dict[str, Any] = dict(mass=2.0, com=(-0.2, 0.0, 0.01), inertia=(0.01, 0.02, 0.02))
     return pp.Robot.from_dh(
         [
             pp.DHLink(a=0.4, alpha=0.3, damping=0.5, friction=1.5, motor_inertia=1e-4, gear=100, **link),
@@ -241,7 +241,7 @@ def test_a_joint_at_rest_sticks_below_its_friction() -> None:
 
 
 def test_rotor_inertia_times_gear_squared_stands_on_the_diagonal() -> None:
-    link = dict(a=0.5, alpha=0.4, mass=2.0, com=(-0.2, 0.0, 0.0), inertia=(0.01, 0.02, 0.02))
+    link: dict[str, Any] = dict(a=0.5, alpha=0.4, mass=2.0, com=(-0.2, 0.0, 0.0), inertia=(0.01, 0.02, 0.02))
     plain = pp.Robot.from_dh([pp.DHLink(**link), pp.DHLink(**link)])
     geared = pp.Robot.from_dh([pp.DHLink(motor_inertia=2e-4, gear=-80.0, **link), pp.DHLink(**link)])
     q = np.array([0.2, -0.9])

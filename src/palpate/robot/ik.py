@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
-from palpate.engine import kernel
+from palpate.engine import address_of, kernel, mju_cholFactor, mju_cholSolve
 from palpate.errors import InvalidInput, Unreachable
 from palpate.robot import kernels
 from palpate.spatial import Pose
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from palpate.robot.robot import Robot
 
 _ITERATIONS = 200
+LONGEST_STEP = 0.5  # rad or m per iteration
 
 
 @dataclass(frozen=True)
@@ -148,18 +149,35 @@ def _task_error(p, R, position, rotation, out):
     rotation_vector_from_matrix(turn, out[3:6])
 
 
-@kernel("float64[::1](float64[:, ::1], float64[::1], float64[::1], float64[::1], float64[::1], float64)")
-def _step_within(J, e, x, lower, upper, damping):
+@kernel("void(float64[:, ::1], float64[::1], float64, boolean[::1], float64[:, ::1], float64[::1])")
+def _damped_step(J, e, damping, blocked, A, step):
+    """step = Jᵀ (J Jᵀ + damping 1)⁻¹ e over the joints that are not blocked. A is scratch, rows × rows."""
+    rows, n = J.shape
+    for i in range(rows):
+        for k in range(rows):
+            A[i, k] = damping if i == k else 0.0
+            for j in range(n):
+                if not blocked[j]:
+                    A[i, k] += J[i, j] * J[k, j]
+    y = np.empty(rows)
+    mju_cholFactor(address_of(A), rows, 1e-300)
+    mju_cholSolve(address_of(y), address_of(A), address_of(e), rows)
+    for j in range(n):
+        step[j] = 0.0
+        for i in range(rows):
+            step[j] += 0.0 if blocked[j] else J[i, j] * y[i]
+
+
+@kernel(
+    "void(float64[:, ::1], float64[::1], float64[::1], float64[::1], float64[::1], float64, float64[:, ::1],"
+    " float64[::1])"
+)
+def _step_within(J, e, x, lower, upper, damping, A, step):
     """Damped least-squares step whose joints at a limit do not push beyond it."""
     n = x.size
     blocked = np.zeros(n, dtype=np.bool_)
-    step = np.zeros(n)
-    for _ in range(n):
-        A = J.copy()
-        for j in range(n):
-            if blocked[j]:
-                A[:, j] = 0.0
-        step = A.T @ np.linalg.solve(A @ A.T + damping * np.eye(len(e)), e)
+    for _ in range(n + 1):
+        _damped_step(J, e, damping, blocked, A, step)
         fresh = False
         for j in range(n):
             outward = (x[j] >= upper[j] and step[j] > 0) or (x[j] <= lower[j] and step[j] < 0)
@@ -168,8 +186,40 @@ def _step_within(J, e, x, lower, upper, damping):
                 fresh = True
         if not fresh:
             break
-    largest = np.abs(step).max()
-    return step * min(1.0, 0.5 / largest) if largest > 0 else step
+    largest = 0.0
+    for j in range(n):
+        largest = max(largest, abs(step[j]))
+    if largest > LONGEST_STEP:
+        for j in range(n):
+            step[j] *= LONGEST_STEP / largest
+
+
+@kernel("void(float64[:, ::1], float64[::1], float64[::1], float64[::1])")
+def _expand(position_map, x, fixed, q):
+    """q = fixed + position_map x."""
+    for i in range(q.size):
+        q[i] = fixed[i]
+        for j in range(x.size):
+            q[i] += position_map[i, j] * x[j]
+
+
+@kernel("void(float64[:, ::1], float64[:, ::1], float64[:, ::1])")
+def _reduce(J_all, velocity_map, J):
+    """The first rows of J_all velocity_map."""
+    rows, n = J.shape
+    for i in range(rows):
+        for j in range(n):
+            J[i, j] = 0.0
+            for k in range(velocity_map.shape[0]):
+                J[i, j] += J_all[i, k] * velocity_map[k, j]
+
+
+@kernel("float64(float64[::1], int64, int64)")
+def _square(e, start, stop):
+    total = 0.0
+    for i in range(start, stop):
+        total += e[i] * e[i]
+    return total
 
 
 @kernel(
@@ -186,27 +236,27 @@ def _descend(
     Returns the remaining (position, angle) error.
     """
     n, nv = x.size, velocity_map.shape[0]
-    p, R, J, e = np.empty(3), np.empty((3, 3)), np.empty((6, nv)), np.zeros(6)
-    kernels.pose_and_jacobian(handle, fixed + position_map @ x, body, offset, turn, p, R, J)
+    p, R, J_all, J = np.empty(3), np.empty((3, 3)), np.empty((6, nv)), np.empty((rows, n))
+    q, step, trial, A = np.empty(fixed.size), np.empty(n), np.empty(n), np.empty((rows, rows))
+    e, e_trial, damping, stalled = np.zeros(6), np.zeros(6), 1e-3, 0
+    _expand(position_map, x, fixed, q)
+    kernels.pose_and_jacobian(handle, q, body, offset, turn, p, R, J_all)
     _task_error(p, R, position, rotation, e)
-    damping, trial, e_trial, stalled = 1e-3, np.empty(n), np.zeros(6), 0
+    _reduce(J_all, velocity_map, J)
     for _ in range(iterations):
-        position_error = np.sqrt((e[:3] ** 2).sum())
-        angle_error = np.sqrt((e[3:] ** 2).sum()) if rows == 6 else 0.0
-        if (position_error <= 0.1 * position_tol and angle_error <= 0.1 * angle_tol) or stalled > 8:
+        close = _square(e, 0, 3) <= (0.1 * position_tol) ** 2 and _square(e, 3, rows) <= (0.1 * angle_tol) ** 2
+        if close or stalled > 8:
             break
-        step = _step_within(J[:rows] @ velocity_map, e[:rows].copy(), x, lower, upper, damping)
+        _step_within(J, e, x, lower, upper, damping, A, step)
         for j in range(n):
             trial[j] = min(max(x[j] + step[j], lower[j]), upper[j])
-        kernels.pose_and_jacobian(handle, fixed + position_map @ trial, body, offset, turn, p, R, J)
+        _expand(position_map, trial, fixed, q)
+        kernels.pose_and_jacobian(handle, q, body, offset, turn, p, R, J_all)
         _task_error(p, R, position, rotation, e_trial)
-        if (e_trial[:rows] ** 2).sum() < (e[:rows] ** 2).sum():
-            x[:] = trial
-            e[:] = e_trial
-            damping = max(damping * 0.2, 1e-12)
-            stalled = 0
+        if _square(e_trial, 0, rows) < _square(e, 0, rows):
+            x[:], e[:] = trial, e_trial
+            _reduce(J_all, velocity_map, J)
+            damping, stalled = max(damping * 0.2, 1e-12), 0
         else:
-            damping = min(damping * 8.0, 1e3)
-            stalled += 1
-            kernels.pose_and_jacobian(handle, fixed + position_map @ x, body, offset, turn, p, R, J)
-    return np.sqrt((e[:3] ** 2).sum()), (np.sqrt((e[3:] ** 2).sum()) if rows == 6 else 0.0)
+            damping, stalled = min(damping * 8.0, 1e3), stalled + 1
+    return math.sqrt(_square(e, 0, 3)), math.sqrt(_square(e, 3, rows))
