@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import mujoco
 import numpy as np
 
 from palpate.checks import Array
@@ -33,6 +34,12 @@ def velocity_map(robot: Robot, q: Array) -> Array:
         else:
             E[row, column] = 1.0
     return E
+
+
+def quaternion_places(model: mujoco.MjModel) -> list[int]:
+    """Where each quaternion of q begins."""
+    found = zip(model.jnt_type, model.jnt_qposadr)
+    return [int(place) + (3 if kind == _FREE else 0) for kind, place in found if kind in (_FREE, _BALL)]
 
 
 def body_rate_map(quat_wxyz: Array) -> Array:

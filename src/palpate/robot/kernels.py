@@ -12,6 +12,7 @@ import math
 from numba.extending import register_jitable
 
 from palpate.engine import (
+    put,
     H_APPLIED,
     H_BODY_ROOT,
     H_CDOF,
@@ -96,7 +97,7 @@ def stage_position(handle, q):
         return BAD_Q
     if not quaternions_are_unit(handle, q):
         return BAD_QUAT
-    vector(handle[H_QPOS], handle[H_NQ])[:] = q
+    put(vector(handle[H_QPOS], handle[H_NQ]), 0, q)
     mj_kinematics(handle[H_MODEL], handle[H_DATA])
     mj_comPos(handle[H_MODEL], handle[H_DATA])
     mj_tendon(handle[H_MODEL], handle[H_DATA])  # tendons carry springs and rotor inertia
@@ -108,7 +109,7 @@ def stage_velocity(handle, v):
     """Body velocities at v; needs a staged position."""
     if not all_finite(v):
         return BAD_V
-    vector(handle[H_QVEL], handle[H_NV])[:] = v
+    put(vector(handle[H_QVEL], handle[H_NV]), 0, v)
     mj_comVel(handle[H_MODEL], handle[H_DATA])
     return OK
 
@@ -331,10 +332,10 @@ def forward_dynamics(handle, q, v, tau, out):
         return status
     if not all_finite(tau):
         return BAD_INPUT
-    vector(handle[H_APPLIED], handle[H_NV])[:] = tau
+    put(vector(handle[H_APPLIED], handle[H_NV]), 0, tau)
     mj_forward(handle[H_MODEL], handle[H_DATA])
-    out[:] = vector(handle[H_QACC], handle[H_NV])
-    vector(handle[H_APPLIED], handle[H_NV])[:] = 0.0
+    put(out, 0, vector(handle[H_QACC], handle[H_NV]))
+    put(vector(handle[H_APPLIED], handle[H_NV]), 0, 0.0)
     return OK
 
 
@@ -346,9 +347,9 @@ def inverse_dynamics(handle, q, v, a, out):
         return status
     if not all_finite(a):
         return BAD_INPUT
-    vector(handle[H_QACC], handle[H_NV])[:] = a
+    put(vector(handle[H_QACC], handle[H_NV]), 0, a)
     mj_inverse(handle[H_MODEL], handle[H_DATA])
-    out[:] = vector(handle[H_INVERSE], handle[H_NV])
+    put(out, 0, vector(handle[H_INVERSE], handle[H_NV]))
     return OK
 
 

@@ -27,6 +27,7 @@ from palpate.robot import kernels
 from palpate.robot.build import set_inertia, spec_from_tree
 from palpate.robot.coupling import coupling_from_model, friction_slopes
 from palpate.robot.dh import Convention, DHLink, checked_inertia, tree_from_dh
+from palpate.robot.floating import quaternion_places, velocity_map
 from palpate.robot.limits import JointLimits, clipped_zero, limits_from_model
 from palpate.robot.tree import Tree
 from palpate.spatial import Pose, quat_from_matrix
@@ -446,15 +447,13 @@ class Robot:
         dt = finite_number(dt, "dt")
         if self._coupling is not None:
             return self._plain(q, "q", self.nq, finite=True) + self._plain(v, "v", self.nv, finite=True) * dt
-        out = self._plain(q, "q", self.nq, finite=True).copy()
+        out = self._checked_q(q).copy()
         mujoco.mj_integratePos(self.model, out, self._plain(v, "v", self.nv, finite=True), dt)
         return out
 
     def velocity_map(self, q: ArrayLike) -> Array:
         """E(q), n_v × n_q, with v = E(q) q̇: identity for joints; a free base's quaternion rates become body ω."""
-        from palpate.robot.floating import velocity_map
-
-        return velocity_map(self, self._plain(q, "q", self.nq, finite=True))
+        return velocity_map(self, self._checked_q(q))
 
     # ------------------------------------------------------------------ internals
 
@@ -495,6 +494,14 @@ class Robot:
             return self._plain(q, name, self.nq)
         return self._coupling.expand_position(self._plain(q, name, self.nq, finite=True))
 
+    def _checked_q(self, q: ArrayLike) -> Array:
+        """q itself, refused like the kernels refuse it."""
+        array = self._plain(q, "q", self.nq, finite=True)
+        for place in quaternion_places(self.model):
+            if abs(np.linalg.norm(array[place : place + 4]) - 1.0) > kernels.QUAT_TOLERANCE:
+                raise self._bad_quaternion()
+        return array
+
     def _v(self, v: ArrayLike, name: str = "v") -> Array:
         if self._coupling is None:
             return self._plain(v, name, self.nv)
@@ -510,12 +517,15 @@ class Robot:
 
     def _refuse(self, status: int, arguments: Sequence[Array], third: str = "") -> NoReturn:
         if status == kernels.BAD_QUAT:
-            raise BadRotation(
-                f"q of {self.name} holds a quaternion whose norm is not 1 (wxyz, after the base position)",
-                hint="normalise it before calling",
-            )
+            raise self._bad_quaternion()
         place = {kernels.BAD_Q: 0, kernels.BAD_V: 1, kernels.BAD_INPUT: 2}[status]
         self._refuse_not_finite(("q", "v", third)[place], arguments[place])
+
+    def _bad_quaternion(self) -> BadRotation:
+        return BadRotation(
+            f"q of {self.name} holds a quaternion whose norm is not 1 (wxyz, after the base position)",
+            hint="normalise it before calling",
+        )
 
     def _refuse_not_finite(self, name: str, values: Array) -> NoReturn:
         labels = self.coordinate_names if name in ("q", "seed") else self.dof_names
