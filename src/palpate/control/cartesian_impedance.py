@@ -70,13 +70,11 @@ def null_space_torque(M, J, n, torque, work):
 
 
 @law_kernel
-def _kernel(
-    time, period, q, v, M, bias, gravity, position, rotation, J, drift, wrench, tau, target, gains, memory, terms
-):
+def _kernel(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms):
     n = v.size
     task = q.size + 2 * n
     e, work = memory[0:6], memory[6:12]
-    pose_error(position, rotation, target, task, e, work)
+    pose_error(p, R, target, task, e, work)
     for i in range(n):
         terms[0, i] = terms[1, i] = 0.0
     for k in range(6):

@@ -13,9 +13,7 @@ from palpate.robot.robot import Robot
 
 
 @law_kernel
-def _kernel(
-    time, period, q, v, M, bias, gravity, position, rotation, J, drift, wrench, tau, target, gains, memory, terms
-):
+def _kernel(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms):
     n = v.size
     for i in range(n):
         terms[0, i] = gains[i] * (target[i] - q[i])

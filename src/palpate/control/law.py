@@ -1,12 +1,12 @@
 """What a control law is: a pure function of measurement, model terms, target and memory, with one fixed signature.
 
-    law(time, period, q, v, M, bias, gravity, position, rotation, J, drift, wrench, tau, target, gains, memory, terms)
+    law(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms)
 
-    time, period    s; the control tick's time and the control period
+    t, dt           s; the control tick's time and the control period
     q, v            measured joint positions and velocities
-    M, bias, gravity, position, rotation, J, drift
-                    the nominal model's terms at (q, v), see `palpate.robot.Terms`; position and rotation are X_WE of
-                    the tool frame E
+    M, bias, gravity, p, R, J, drift
+                    the nominal model's terms at (q, v), see `palpate.robot.Terms`; p and R are the pose X_WE of the
+                    tool frame E
     wrench          measured wrench of the environment on the robot, at E's origin, world axes [f; n]
     tau             measured joint torques
     target          what is wanted now, laid out by `target_layout`
@@ -14,8 +14,8 @@
     memory          the law's own memory, kept between ticks
     terms           output: one row per named term; their sum is the command
 
-A law writes every element of `terms` and may write `memory`; it changes nothing else. Compiled or plain Python, the loop
-treats it the same.
+A law writes every element of `terms` and may write `memory`; it changes nothing else. Compiled or plain Python, the
+loop treats it the same.
 """
 
 from __future__ import annotations

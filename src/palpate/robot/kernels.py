@@ -12,7 +12,6 @@ import math
 from numba.extending import register_jitable
 
 from palpate.engine import (
-    put,
     H_APPLIED,
     H_BODY_ROOT,
     H_CDOF,
@@ -40,6 +39,7 @@ from palpate.engine import (
     H_XMAT,
     H_XPOS,
     address_of,
+    clear,
     int_vector,
     kernel,
     matrix,
@@ -57,6 +57,7 @@ from palpate.engine import (
     mj_rne,
     mj_solveM,
     mj_tendon,
+    put,
     vector,
 )
 
@@ -335,7 +336,7 @@ def forward_dynamics(handle, q, v, tau, out):
     put(vector(handle[H_APPLIED], handle[H_NV]), 0, tau)
     mj_forward(handle[H_MODEL], handle[H_DATA])
     put(out, 0, vector(handle[H_QACC], handle[H_NV]))
-    put(vector(handle[H_APPLIED], handle[H_NV]), 0, 0.0)
+    clear(vector(handle[H_APPLIED], handle[H_NV]))
     return OK
 
 

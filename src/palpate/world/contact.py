@@ -13,7 +13,18 @@ import numpy as np
 from numba.extending import register_jitable
 
 from palpate.checks import Array
-from palpate.engine import H_BODY_ROOT, H_CVEL, H_NBODY, H_SUBTREE_COM, H_XMAT, H_XPOS, int_vector, matrix, vector
+from palpate.engine import (
+    H_BODY_ROOT,
+    H_CVEL,
+    H_NBODY,
+    H_SUBTREE_COM,
+    H_XMAT,
+    H_XPOS,
+    clear,
+    int_vector,
+    matrix,
+    vector,
+)
 from palpate.world.plant import SHAPES, Plant, surface_rotation
 
 # Columns of the surface table.
@@ -179,7 +190,7 @@ def contact(handle, point, row, axes, place, speed, slip, elapsed, work, out):
         out: the result, see the C_ columns; all 0 where nothing touches.
     """
     p, v, local, n = work[0:3], work[3:6], work[6:9], work[9:12]
-    out[:] = 0.0
+    clear(out)
     body = int(point[P_BODY])
     point_state(handle, body, point[P_OFFSET : P_OFFSET + 3], p, v)
     for i in range(3):

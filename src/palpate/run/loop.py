@@ -1,0 +1,124 @@
+"""The loop: measurement → law → command → guards → plant → record, in one place.
+
+Everything a run needs is in one `Loop` of flat arrays, so the whole loop is compiled once and serves every robot, world
+and law. A physics step has two halves with the law between them:
+
+    before_law    stage the plant at t, find contacts, read sensors, evaluate the nominal model
+    law           terms from measurement, model and target (control ticks only)
+    after_law     command, guards, actuators; record; events; advance the physics
+
+`run_steps` strings them together in compiled code; a law in plain Python is called between the same two halves.
+"""
+
+from __future__ import annotations
+
+from numba import types
+
+from palpate.control.law import LAW_TYPE
+from palpate.engine import H_DATA, H_MODEL, kernel, mj_step1, put
+from palpate.run.command import guard_and_actuate, servo, take_command
+from palpate.run.measure import evaluate_model, measure
+from palpate.run.physics import (
+    add_rigid_contacts,
+    advance,
+    integrate_power,
+    lost_power,
+    move_world,
+    outside_forces,
+    read_tool,
+    trouble,
+)
+from palpate.run.record import event_happened, fill_row, record
+from palpate.run.state import (
+    BAD_COMMAND,
+    BAD_MEASUREMENT,
+    COMPLETED,
+    I_BLIND,
+    I_COMMAND,
+    I_FIRST_TARGET,
+    I_RATIO,
+    I_RK4,
+    I_STEP,
+    I_STEPS,
+    I_STRIDE,
+    I_TICK,
+    RUNNING,
+    STOPPED,
+    X_DT,
+    X_PERIOD,
+    X_POWER_CONTACT,
+    X_POWER_LOST,
+    X_POWER_PUSHED,
+    X_TIME,
+    as_loop,
+)
+
+_VELOCITY = 2  # place of the velocity command among the kinds
+
+
+@kernel("boolean(int64[::1])")
+def before_law(table):
+    """Stage the plant; on a control tick also measure and evaluate the model. Returns whether it is one."""
+    L = as_loop(table)
+    lost, pushed, taken = L.x[X_POWER_LOST], L.x[X_POWER_PUSHED], L.x[X_POWER_CONTACT]
+    L.x[X_TIME] = L.i[I_STEP] * L.x[X_DT]
+    move_world(L, L.x[X_TIME])
+    mj_step1(L.plant[H_MODEL], L.plant[H_DATA])
+    read_tool(L)
+    # The semi-implicit step takes the friction springs at their stretch after the step.
+    outside_forces(L, L.x[X_TIME], 0.0 if L.i[I_RK4] else L.x[X_DT])
+    add_rigid_contacts(L)
+    L.x[X_POWER_LOST] = lost_power(L)
+    integrate_power(L, lost, pushed, taken)
+    if L.i[I_STEP] % L.i[I_RATIO] != 0:
+        return False
+    measure(L)
+    L.i[I_BLIND] = 0 if evaluate_model(L) else 1
+    put(L.target, 0, L.targets[L.i[I_TICK] - L.i[I_FIRST_TARGET]])
+    return True
+
+
+@kernel("int64(int64[::1], boolean)")
+def after_law(table, due):
+    """Carry the command out, record, watch for events, and advance. Returns how it went."""
+    L = as_loop(table)
+    if L.i[I_BLIND]:
+        return BAD_MEASUREMENT
+    if due:
+        if not take_command(L):
+            return BAD_COMMAND
+        L.i[I_TICK] += 1
+    if L.i[I_COMMAND] >= _VELOCITY:
+        servo(L)
+    guard_and_actuate(L)
+    recording = L.i[I_STEP] % L.i[I_STRIDE] == 0
+    if recording or L.events.shape[0] > 0:
+        fill_row(L)
+    if recording:
+        record(L)
+    if L.events.shape[0] > 0 and event_happened(L):
+        return STOPPED
+    if L.i[I_STEP] >= L.i[I_STEPS]:
+        return COMPLETED
+    advance(L)
+    status = trouble(L)
+    L.i[I_STEP] += 1
+    return status
+
+
+@kernel(types.int64(types.int64[::1], LAW_TYPE, types.int64))
+def run_steps(table, law, steps):
+    """Up to `steps` physics steps with a compiled law. Returns how the last one went."""
+    L = as_loop(table)
+    status = RUNNING
+    for _ in range(steps):
+        due = before_law(table)
+        if due:
+            law(
+                L.x[X_TIME], L.x[X_PERIOD], L.q, L.v, L.M, L.bias, L.gravity, L.position, L.rotation, L.J, L.drift,
+                L.wrench, L.tau_measured, L.target, L.gains, L.memory, L.terms,
+            )  # fmt: skip
+        status = after_law(table, due)
+        if status != RUNNING:
+            break
+    return status
