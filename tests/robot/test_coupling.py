@@ -16,7 +16,10 @@ G = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, -0.8]])
 OFFSET = np.array([0.0, 0.0, 0.25])
 
 
-def gripper(mimic: Mimic | None = Mimic("left", -0.8, 0.25), friction: float = 0.0, damping: float = 0.0) -> Robot:
+FOLLOW = Mimic("left", -0.8, 0.25)
+
+
+def gripper(mimic: Mimic | None = FOLLOW, friction: float = 0.0, damping: float = 0.0) -> Robot:
     """A wrist with two fingers on inclined slides; the right one follows the left."""
     body = Link("wrist", 1.5, np.array([0.1, 0.02, 0.0]), np.diag([0.01, 0.02, 0.02]))
     fingers = [replace(body, name=name, mass=0.3) for name in ("left_finger", "right_finger")]
@@ -138,8 +141,9 @@ def mjcf(equalities: str, ref: str = "") -> str:
 
 def test_chains_of_mimics_lead_to_the_one_free_joint() -> None:
     """j2 = 2 j1 + 0.1, j1 = −3 j0 + 0.5."""
-    ties = '<joint joint1="j2" joint2="j1" polycoef="0.1 2 0 0 0"/><joint joint1="j1" joint2="j0" polycoef="0.5 -3 0 0 0"/>'
-    robot = Robot.from_mjcf_text(mjcf(ties))
+    second = '<joint joint1="j2" joint2="j1" polycoef="0.1 2 0 0 0"/>'
+    first = '<joint joint1="j1" joint2="j0" polycoef="0.5 -3 0 0 0"/>'
+    robot = Robot.from_mjcf_text(mjcf(second + first))
     x = 0.3
     for body, angle in (("b0", x), ("b1", -3 * x + 0.5), ("b2", 2 * (-3 * x + 0.5) + 0.1)):
         c, s = np.cos(angle), np.sin(angle)

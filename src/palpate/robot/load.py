@@ -26,6 +26,8 @@ def load_robot(source: str | Path, **parameters: float | Sequence[float]) -> Rob
         UnknownName: no such catalogue robot.
         ModelError: the file breaks physics or cannot be read; lists every problem.
     """
+    if not isinstance(source, str | Path):
+        raise InvalidInput(f"a robot is a catalogue name or the path of a model file, got {source!r}")
     path = Path(source)
     if isinstance(source, str) and source in catalogue.names():
         return Robot.from_mjcf_text(catalogue.model_xml(source, **parameters), name=source)
