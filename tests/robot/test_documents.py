@@ -62,7 +62,7 @@ def test_document_002_tip_forces_are_torques_through_the_transposed_jacobian() -
     quarter = pp.Pose([0, 0, 0], [[0, -1, 0], [1, 0, 0], [0, 0, 1]])
     J = pp.load_robot("planar2").with_base(quarter).jacobian([0.5, 0.6])[:2]
     assert np.linalg.solve(J.T, [1.0, 2.0]) == pytest.approx([3.2765130582, -3.9117872801], abs=1e-9)
-    assert J.T @ [0.0, 2.0] == pytest.approx([-2.7412657973, -1.7824147201], abs=1e-9)
+    assert J.T.dot([0.0, 2.0]) == pytest.approx([-2.7412657973, -1.7824147201], abs=1e-9)
 
 
 @pytest.mark.parametrize("q", [(0.3, -0.8, 1.2), (-1.0, 0.4, 0.7)])

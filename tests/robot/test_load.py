@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -103,7 +104,11 @@ def test_a_urdf_robot_and_the_dh_table_of_the_same_arm_are_one(tmp_path) -> None
         (lambda: pp.load_robot("planar3", length=np.nan), NotFinite, "length must be finite, got nan"),
         (lambda: pp.load_robot("panda", mass=1.0), UnknownName, "unknown parameter of robot 'panda' 'mass'"),
         (lambda: pp.load_robot("no/such/arm.urdf"), ModelError, "arm.urdf has 1 error"),
-        (lambda: pp.load_robot(7), InvalidInput, "a robot is a catalogue name or the path of a model file, got 7"),
+        (
+            lambda: pp.load_robot(cast(str, 7)),
+            InvalidInput,
+            "a robot is a catalogue name or the path of a model file, got 7",
+        ),
     ],
 )
 def test_what_is_no_robot_is_refused(call, error, words) -> None:
@@ -118,7 +123,7 @@ def test_a_model_file_takes_no_parameters(tmp_path) -> None:
 
 def test_a_broken_file_lists_every_problem(tmp_path) -> None:
     text = URDF.replace('<mass value="2"/>', '<mass value="-2"/>').replace('type="revolute"', 'type="rotary"', 1)
-    with pytest.raises(ModelError, match="arm.urdf has 2 error") as caught:
+    with pytest.raises(ModelError, match=r"arm\.urdf has 2 error") as caught:
         pp.load_robot(write(tmp_path, "arm.urdf", text))
     assert len(caught.value.findings) >= 2
 
