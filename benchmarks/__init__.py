@@ -1,0 +1,47 @@
+"""Measured, never asserted: `python -m benchmarks` times palpate beside its peers and prints a table.
+
+A benchmark is a module here with a function `measure() -> list[Measurement]`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One line of the table.
+
+    Attributes:
+        name: what was measured.
+        value: the number, in `unit`.
+        goal: an upper bound the project aims at, or None.
+    """
+
+    name: str
+    value: float
+    unit: str
+    goal: float | None = None
+
+    @property
+    def reached(self) -> bool | None:
+        """Whether the goal is met; None without one."""
+        return None if self.goal is None else self.value <= self.goal
+
+
+def interleaved_medians(contenders: dict[str, Callable[[], object]], rounds: int, batch: int = 1) -> dict[str, float]:
+    """Median seconds per call, the contenders taking turns so that a busy machine slows all of them alike."""
+    seconds: dict[str, list[float]] = {name: [] for name in contenders}
+    for call in contenders.values():
+        call()
+    for _ in range(rounds):
+        for name, call in contenders.items():
+            start = time.perf_counter()
+            for _ in range(batch):
+                call()
+            seconds[name].append((time.perf_counter() - start) / batch)
+    return {name: float(np.median(taken)) for name, taken in seconds.items()}
