@@ -8,7 +8,6 @@ engine's own memory. A handle is valid only as long as the model and data it was
 from __future__ import annotations
 
 import ctypes
-import hashlib
 from pathlib import Path
 
 import llvmlite.binding
@@ -17,6 +16,8 @@ import numpy as np
 from numba import carray, njit, types  # pyright: ignore[reportPrivateImportUsage]
 from numba.extending import intrinsic, register_jitable
 from numpy.typing import NDArray
+
+from palpate.stale import drop_stale_kernels
 
 Handle = NDArray[np.int64]
 
@@ -117,26 +118,6 @@ def _load_symbols() -> None:
     folder = Path(mujoco.__file__).parent
     library = next(iter(sorted(folder.glob("libmujoco*")) or sorted(folder.glob("mujoco*.dll"))))
     llvmlite.binding.load_library_permanently(str(library))
-
-
-def drop_stale_kernels(package: Path) -> None:
-    """Forget compiled kernels when any source file changed.
-
-    Numba's cache watches only the file a kernel stands in, not the files whose functions it has compiled in.
-    """
-    stamps = sorted(
-        (str(p.relative_to(package)), p.stat().st_mtime_ns, p.stat().st_size) for p in package.rglob("*.py")
-    )
-    digest, stamp = hashlib.sha256(repr(stamps).encode()).hexdigest(), package / "__pycache__" / "kernels.stamp"
-    try:
-        if stamp.is_file() and stamp.read_text() == digest:
-            return
-        for cached in package.rglob("*.nb[ic]"):
-            cached.unlink(missing_ok=True)
-        stamp.parent.mkdir(exist_ok=True)
-        stamp.write_text(digest)
-    except OSError:
-        return  # an installation nobody may write to has no cache beside its sources, and no changing sources
 
 
 _load_symbols()

@@ -30,7 +30,7 @@ class Surface(Config):
     is a spring of stiffness k_t that slips at μ f. Rigid contact is MuJoCo's constraint solver.
     """
 
-    name: str = setting("wall", "1", "name of the surface", min_length=1)
+    name: str = setting("wall", "1", "name of the surface", pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")
     shape: Literal["plane", "box", "sphere", "cylinder"] = setting("plane", "1", "its shape")
     size: tuple[float, ...] = setting(
         (), "m", "box: three edge lengths; sphere: radius; cylinder: radius, length; plane: none"

@@ -1,0 +1,189 @@
+"""From the parts of a run to the flat arrays of its loop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from palpate.checks import Array
+from palpate.control.law import COMMANDS, NEEDS_BIAS, NEEDS_M, BoundLaw, TargetLayout
+from palpate.engine import make_handle
+from palpate.errors import InvalidInput, UnknownName
+from palpate.run import state as S
+from palpate.run.channels import Layout, layout
+from palpate.run.parts import Parts
+from palpate.trace import Channel
+from palpate.world.contact import C_WIDTH, point_table, surface_table
+from palpate.world.plant import Plant, build_plant
+from palpate.world.pushes import push_table
+from palpate.world.sensors import bodies_beyond, sensor_numbers
+
+BATCH = 4000  # physics steps between two looks at the clock, the progress bar and Ctrl-C
+
+
+@dataclass
+class Assembly:
+    """A run ready to start: its loop, and everything that must stay alive while the loop holds addresses."""
+
+    parts: Parts
+    plant: Plant
+    law: BoundLaw
+    data: mujoco.MjData
+    nominal: mujoco.MjData
+    layout: Layout
+    chosen: tuple[Channel, ...]
+    loop: S.Loop
+    table: np.ndarray
+    shared: bool
+
+
+def assemble(parts: Parts) -> Assembly:
+    """Build the plant, bind the law and lay everything out in flat arrays."""
+    robot, world = parts.robot, parts.world
+    if robot.nv != robot.model.nv:
+        raise InvalidInput(f"{robot.name} has mimic joints, which a run does not support yet; weld or remove them")
+    q, v = parts.start()
+    plant = build_plant(robot, world, parts.timestep, parts.integrator, q)
+    law = parts.law.bind(robot)
+    data, nominal = mujoco.MjData(plant.model), mujoco.MjData(robot.model)
+    _set_state(plant, data, q, v)
+    loads = _loads(parts, plant)
+    shared = _can_share(parts, plant)
+    rows = layout(parts, plant, law)
+    chosen = parts.recording.choose(rows.channels)
+    loop = _loop(parts, plant, law, data, nominal, rows, chosen, loads, shared)
+    return Assembly(parts, plant, law, data, nominal, rows, chosen, loop, S.loop_table(loop), shared)
+
+
+def _set_state(plant: Plant, data: mujoco.MjData, q: Array, v: Array) -> None:
+    data.qpos[:], data.qvel[:] = plant.q0, plant.v0
+    data.qpos[: len(q)], data.qvel[: len(v)] = q, v
+
+
+def _can_share(parts: Parts, plant: Plant) -> bool:
+    """Whether the law may read its model off the plant: same masses, same coordinates, true measurement."""
+    world = parts.world
+    same_gravity = bool(np.array_equal(plant.model.opt.gravity, parts.robot.model.opt.gravity))
+    return (
+        world.plant.none
+        and world.sensors.ideal
+        and not world.attachments
+        and plant.model.nv == parts.robot.nv
+        and same_gravity
+    )
+
+
+def _loads(parts: Parts, plant: Plant) -> Array:
+    """Mass changes on the clock; a load attached later starts without mass."""
+    changes = []
+    for load, body in zip(parts.world.attachments, plant.attachment_bodies):
+        inertia = float(plant.model.body_inertia[body, 0])
+        if load.release is not None and load.release <= load.attach:
+            raise InvalidInput(f"load {load.name!r}: release at {load.release:g} s must come after {load.attach:g} s")
+        if load.attach > 0:
+            plant.model.body_mass[body], plant.model.body_inertia[body] = 0.0, 0.0
+            changes.append([load.attach, body, load.mass, inertia, 0.0])
+        if load.release is not None:
+            changes.append([load.release, body, -load.mass, -inertia, 0.0])
+    if changes:
+        mujoco.mj_setConst(plant.model, mujoco.MjData(plant.model))
+    return np.array(sorted(changes)).reshape(-1, 5)
+
+
+def _integers(parts: Parts, plant: Plant, law: BoundLaw, shared: bool) -> np.ndarray:
+    i, world = np.zeros(S.I_WIDTH, dtype=np.int64), parts.world
+    i[S.I_STEPS], i[S.I_RATIO], i[S.I_STRIDE] = parts.steps(), parts.ratio(), parts.recording.stride
+    i[S.I_SHARED], i[S.I_SEED], i[S.I_COMMAND] = shared, parts.seed, COMMANDS.index(law.command)
+    i[S.I_NEEDS] = law.needs | (0 if law.command == "torque" else NEEDS_M | NEEDS_BIAS)
+    i[S.I_BODY] = plant.tool.body
+    i[S.I_NOMINAL_BODY] = plant.tool.body if shared else parts.robot.frame().body
+    i[S.I_RK4] = parts.integrator == "rk4"
+    i[S.I_DELAY_JOINTS], i[S.I_DELAY_WRENCH] = world.sensors.delay, world.sensors.wrench.delay
+    i[S.I_DELAY_COMMAND] = world.actuators.delay
+    limits = parts.robot.limits
+    i[S.I_LIMIT_TORQUE] = world.actuators.torque_limit
+    i[S.I_LIMIT_RATE] = world.actuators.torque_rate_limit and bool(np.isfinite(limits.torque_rate).any())
+    i[S.I_NQ], i[S.I_NV] = parts.robot.nq, parts.robot.nv
+    return i
+
+
+def _reals(parts: Parts) -> Array:
+    x = np.zeros(S.X_WIDTH)
+    x[S.X_DT], x[S.X_PERIOD] = parts.timestep, parts.timestep * parts.ratio()
+    x[S.X_MAX_SPEED], x[S.X_BANDWIDTH] = parts.max_speed, parts.world.actuators.servo_bandwidth
+    return x
+
+
+def _events(parts: Parts, rows: Layout) -> Array:
+    table = np.zeros((len(parts.stop_when), 3))
+    for row, event in zip(table, parts.stop_when):
+        column = rows.column(event.column)
+        if column is None:
+            raise UnknownName("column", event.column, rows.columns())
+        row[S.E_COLUMN] = column
+        row[S.E_KIND] = 1 if event.below is not None else 2 if event.magnitude else 0
+        row[S.E_VALUE] = event.below if event.below is not None else event.above
+    return table
+
+
+def _selected(rows: Layout, chosen: tuple[Channel, ...]) -> np.ndarray:
+    places = [np.arange(rows.starts[c.name], rows.starts[c.name] + c.size) for c in chosen]
+    return np.concatenate(places).astype(np.int64) if places else np.zeros(0, dtype=np.int64)
+
+
+def _loop(
+    parts: Parts,
+    plant: Plant,
+    law: BoundLaw,
+    data: mujoco.MjData,
+    nominal: mujoco.MjData,
+    rows: Layout,
+    chosen: tuple[Channel, ...],
+    loads: Array,
+    shared: bool,
+) -> S.Loop:
+    robot, world = parts.robot, parts.world
+    n, nq, N, NQ = robot.nv, robot.nq, plant.model.nv, plant.model.nq
+    surfaces, axes = surface_table(plant)
+    points = point_table(plant)
+    beyond, known = bodies_beyond(plant, robot, world.sensors)
+    frame = plant.tool if shared else robot.frame()
+    handle = make_handle(plant.model, data)
+    width = TargetLayout(nq, n).width
+    columns = _selected(rows, chosen)
+    samples = parts.steps() // parts.recording.stride + 1
+    robot_bodies = {plant.model.body(robot.model.body(b).name).id for b in range(1, robot.model.nbody)}
+    zeros = np.zeros
+    return S.Loop(
+        plant=handle,
+        nominal=handle if shared else make_handle(robot.model, nominal),
+        i=_integers(parts, plant, law, shared),
+        x=_reals(parts),
+        q=zeros(nq), v=zeros(n), wrench=zeros(6), tau_measured=zeros(n),
+        sensors=sensor_numbers(plant, world.sensors, parts.timestep * parts.ratio()),
+        joint_state=zeros(2 * n), wrench_state=zeros(6),
+        joint_ring=zeros((world.sensors.delay + 1, nq + n)),
+        wrench_ring=zeros((world.sensors.wrench.delay + 1, 6)),
+        fresh=zeros(nq + n), beyond=beyond, known=known,
+        M=zeros((n, n)), bias=zeros(n), gravity=zeros(n), position=zeros(3), rotation=zeros((3, 3)),
+        J=zeros((6, n)), J_rate=zeros((6, n)), drift=zeros(6), offset=frame.offset.copy(), turn=frame.turn.copy(),
+        targets=zeros((BATCH // parts.ratio() + 2, width)), target=zeros(width),
+        gains=law.gains, memory=law.memory, terms=zeros((len(law.terms), n)),
+        command=zeros(n), torque=zeros(n), servo_q=zeros(n), servo_v=zeros(n),
+        command_ring=zeros((world.actuators.delay + 1, n)), tau=zeros(n),
+        torque_limit=robot.limits.torque.copy(), rate_limit=robot.limits.torque_rate.copy(),
+        true_position=zeros(3), true_rotation=zeros((3, 3)), true_twist=zeros(6),
+        plant_offset=plant.tool.offset.copy(), plant_turn=plant.tool.turn.copy(),
+        applied=zeros(N), outside=zeros(N), points=points, surfaces=surfaces, axes=axes,
+        places=zeros((len(surfaces), 3)), speeds=zeros((len(surfaces), 3)),
+        slips=zeros((len(points), len(surfaces), 3)), contacts=zeros((len(points), len(surfaces), C_WIDTH)),
+        mocap=plant.mocap, rigid=plant.rigid_sensors,
+        pushes=push_table(plant, world.pushes, parts.timestep, robot_bodies), loads=loads,
+        contact_wrench=zeros(6), push_wrench=zeros(6), load_wrench=zeros(6),
+        J_plant=zeros((6, N)), J_plant_rate=zeros((6, N)), q_old=zeros(NQ), v_old=zeros(N), stages=zeros((8, N)),
+        work=zeros(max(128, nq + n)),
+        at=rows.at, row=zeros(rows.width), columns=columns, record=zeros((samples, len(columns))),
+        times=zeros(samples), guards=np.zeros(2, dtype=np.int64), events=_events(parts, rows),
+    )  # fmt: skip
