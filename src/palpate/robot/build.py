@@ -53,7 +53,9 @@ def _spec_from_tree(tree: Tree) -> mujoco.MjSpec:
     links = {link.name: link for link in tree.links}
     bodies = {tree.root: _add_root(spec, links[tree.root])}
     for joint in _parents_first(tree):
-        body = _add_body(spec, bodies[joint.parent], links[joint.child], joint.position, joint.rotation)
+        # The engine wants a floating body at the top, and the root does not move: it stands at the origin.
+        parent = _floor(spec, tree, joint) if joint.kind == "floating" else bodies[joint.parent]
+        body = _add_body(spec, parent, links[joint.child], joint.position, joint.rotation)
         _add_joint(body, joint)
         bodies[joint.child] = body
     for frame in tree.frames:
@@ -61,6 +63,15 @@ def _spec_from_tree(tree: Tree) -> mujoco.MjSpec:
     _add_couplings(spec, tree)
     _add_velocity_limits(spec, tree)
     return spec
+
+
+def _floor(spec: mujoco.MjSpec, tree: Tree, joint: Joint) -> mujoco.MjsBody:
+    if joint.parent != tree.root:
+        raise ModelError(
+            f"{tree.name}: floating joint {joint.name!r} hangs on {joint.parent!r}, not on the root {tree.root!r}",
+            hint="only a whole machine can float",
+        )
+    return spec.worldbody
 
 
 def set_inertia(body: mujoco.MjsBody, mass: float, com: Array, inertia: Array) -> None:

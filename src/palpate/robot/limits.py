@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 
 from palpate.checks import Array
+from palpate.errors import ModelError
 
 # The engine bounds a joint on both sides or not at all, so an absent bound is written as this, and read as infinite.
 FAR = 1e10
@@ -75,6 +76,7 @@ def _numeric(model: mujoco.MjModel, name: str) -> Array:
         return values
     start, size = model.numeric_adr[found], model.numeric_size[found]
     dofs = [model.jnt_dofadr[j] for j in range(model.njnt) if model.jnt_type[j] in _SCALAR]
-    if size == len(dofs):
-        values[dofs] = model.numeric_data[start : start + size]
+    if size != len(dofs):
+        raise ModelError(f"custom numeric {name!r} holds {size} numbers; the robot has {len(dofs)} scalar joints")
+    values[dofs] = model.numeric_data[start : start + size]
     return values
