@@ -101,8 +101,8 @@ def test_left_handed_principal_axes_are_made_a_rotation() -> None:
 
 def test_what_the_engine_refuses_is_a_model_error() -> None:
     twice = Tree("twice", (Link("base"), ARM, ARM), (*TREE.joints, Joint("other", "revolute", "base", "arm")))
-    with pytest.raises(ModelError, match="robot 'twice' cannot be built: .*repeated name"):
+    with pytest.raises(ModelError, match=r"robot 'twice' cannot be built: .*repeated name"):
         spec_from_tree(twice)
     massless = replace(TREE, links=(Link("base"), Link("arm")))
-    with pytest.raises(ModelError, match="robot 'one' cannot be compiled: .*mass and inertia"):
+    with pytest.raises(ModelError, match=r"robot 'one' cannot be compiled: .*mass and inertia"):
         Robot.from_tree(massless)
