@@ -111,6 +111,13 @@ def test_a_robot_does_not_change_when_the_description_it_was_made_from_does() ->
     assert robot.with_gravity([0, 0, 0]).mass == pytest.approx(robot.mass)
 
 
+def test_what_a_robot_hands_out_is_a_copy(iiwa) -> None:
+    iiwa.home[0] = 9.0
+    iiwa.limits.upper[0] = 9.0
+    assert iiwa.home[0] == 0.0
+    assert iiwa.limits.upper[0] == pytest.approx(np.radians(170))
+
+
 # --- kinematics ---------------------------------------------------------------------------------------------
 
 

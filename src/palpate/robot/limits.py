@@ -35,6 +35,10 @@ class JointLimits:
     torque: Array
     torque_rate: Array
 
+    def copy(self) -> JointLimits:
+        """The same limits in arrays of their own."""
+        return JointLimits(*(getattr(self, name).copy() for name in self.__dataclass_fields__))
+
 
 def limits_from_model(model: mujoco.MjModel) -> JointLimits:
     """Read the limits a compiled model carries: joint ranges, force ranges and our `<custom>` numerics."""

@@ -242,17 +242,25 @@ class Robot:
         """The unit of each velocity's displacement: rad, or m for a sliding joint."""
         return tuple(unit for name in self.joint_names for unit in _UNITS[self._joint_type(name)])
 
-    @cached_property
+    @property
     def limits(self) -> JointLimits:
-        """Position, velocity, acceleration, torque and torque-rate limits per degree of freedom."""
+        """Position, velocity, acceleration, torque and torque-rate limits per degree of freedom; a copy."""
+        return self._limits.copy()
+
+    @property
+    def home(self) -> Array:
+        """The keyframe `home` of the model, or else its zero position clipped into the limits; a copy."""
+        return self._home.copy()
+
+    @cached_property
+    def _limits(self) -> JointLimits:
         limits = limits_from_model(self.model)
         return limits if self._coupling is None else self._coupling.reduce_limits(limits)
 
     @cached_property
-    def home(self) -> Array:
-        """The keyframe `home` of the model, or else its zero position clipped into the limits."""
+    def _home(self) -> Array:
         key = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_KEY, "home")
-        full = (self.model.key_qpos[key] if key >= 0 else clipped_zero(self.model)).copy()
+        full = self.model.key_qpos[key] if key >= 0 else clipped_zero(self.model)
         return full if self._coupling is None else full[self._coupling.kept]
 
     @cached_property
