@@ -10,7 +10,7 @@ import json
 import re
 from pathlib import Path
 
-_KERNELS = re.compile(rb"^@(register_jitable|kernel|njit|law_kernel|intrinsic)\b", re.MULTILINE)
+_KERNELS = re.compile(rb"\b(register_jitable|kernel|njit|law_kernel|intrinsic)\b")
 _IMPORT = re.compile(rb"^from palpate\.([\w.]+) import", re.MULTILINE)
 _ROOMS = ("spatial", "robot", "world", "control", "run")
 
