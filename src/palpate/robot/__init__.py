@@ -6,9 +6,10 @@ from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
     from palpate.robot.dh import DHLink
+    from palpate.robot.frames import Frame
     from palpate.robot.limits import JointLimits
     from palpate.robot.load import load_robot
-    from palpate.robot.robot import Frame, Robot, Terms
+    from palpate.robot.robot import Robot, Terms
 
 __all__ = ["DHLink", "Frame", "JointLimits", "Robot", "Terms", "load_robot"]
 
@@ -16,7 +17,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "DHLink": "palpate.robot.dh",
-        "Frame": "palpate.robot.robot",
+        "Frame": "palpate.robot.frames",
         "JointLimits": "palpate.robot.limits",
         "Robot": "palpate.robot.robot",
         "Terms": "palpate.robot.robot",

@@ -28,6 +28,7 @@ from palpate.robot.build import set_inertia, spec_from_tree
 from palpate.robot.coupling import coupling_from_model, friction_slopes
 from palpate.robot.dh import Convention, DHLink, checked_inertia, tree_from_dh
 from palpate.robot.floating import quaternion_places, velocity_map
+from palpate.robot.frames import Frame, default_tool, frames_of
 from palpate.robot.limits import JointLimits, clipped_zero, limits_from_model
 from palpate.robot.tree import Tree
 from palpate.spatial import Pose, quat_from_matrix
@@ -43,16 +44,6 @@ _DISABLED = (
 _VELOCITY_LABELS = {0: ("vx", "vy", "vz", "wx", "wy", "wz"), 1: ("wx", "wy", "wz"), 2: ("",), 3: ("",)}
 _POSITION_LABELS = {0: ("x", "y", "z", "qw", "qx", "qy", "qz"), 1: ("qw", "qx", "qy", "qz"), 2: ("",), 3: ("",)}
 _UNITS = {0: ("m",) * 3 + ("rad",) * 3, 1: ("rad",) * 3, 2: ("m",), 3: ("rad",)}
-
-
-@dataclass(frozen=True)
-class Frame:
-    """A frame fixed on a body: its place and axes there."""
-
-    name: str
-    body: int
-    offset: Array
-    turn: Array
 
 
 @dataclass(frozen=True)
@@ -107,7 +98,7 @@ class Robot:
         self._coupling = coupling_from_model(self.model)
         self._work = _Workspace(self.model)
         self._frames = frames_of(self.model)
-        self.tool_frame = tool_frame or _default_tool(self.model)
+        self.tool_frame = tool_frame or default_tool(self.model)
         self.frame(self.tool_frame)
 
     # ------------------------------------------------------------------ construction
@@ -518,10 +509,10 @@ class Robot:
     def _reduced_force(self, force: Array) -> Array:
         return force if self._coupling is None else self._coupling.map.T @ force
 
-    def _run(self, kernel: Callable[..., int], *arguments: Any) -> None:
-        status = kernel(self._work.handle, *arguments)
+    def _run(self, function: Callable[..., int], *arguments: Any) -> None:
+        status = function(self._work.handle, *arguments)
         if status != kernels.OK:
-            self._refuse(status, arguments, "tau" if kernel is kernels.forward_dynamics else "a")
+            self._refuse(status, arguments, "tau" if function is kernels.forward_dynamics else "a")
 
     def _refuse(self, status: int, arguments: Sequence[Array], third: str = "") -> NoReturn:
         if status == kernels.BAD_QUAT:
@@ -571,28 +562,6 @@ def _compile(spec: mujoco.MjSpec) -> mujoco.MjModel:
     if model.opt.disableflags & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY):
         model.opt.gravity[:] = 0.0
     return model
-
-
-def frames_of(model: mujoco.MjModel) -> dict[str, Frame]:
-    """Every named body and site of a compiled model as a frame."""
-    frames = {model.body(b).name: Frame(model.body(b).name, b, np.zeros(3), np.eye(3)) for b in range(model.nbody)}
-    for s in range(model.nsite):
-        turn = np.zeros(9)
-        mujoco.mju_quat2Mat(turn, model.site_quat[s])
-        name = model.site(s).name
-        frames[name] = Frame(name, int(model.site_bodyid[s]), model.site_pos[s].copy(), turn.reshape(3, 3))
-    frames.pop("", None)
-    return frames
-
-
-def _default_tool(model: mujoco.MjModel) -> str:
-    """A site named `tool`, or else the deepest body of the tree."""
-    if mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SITE, "tool") >= 0:
-        return "tool"
-    depth = np.zeros(model.nbody, dtype=int)
-    for b in range(1, model.nbody):
-        depth[b] = depth[model.body_parentid[b]] + 1
-    return model.body(int(np.argmax(depth))).name
 
 
 def _unused(name: str, taken: Collection[str]) -> str:

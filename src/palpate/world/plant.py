@@ -9,7 +9,8 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import InvalidInput, ModelError, UnknownName
-from palpate.robot.robot import Frame, Robot, frames_of
+from palpate.robot.frames import Frame, frames_of
+from palpate.robot.robot import Robot
 from palpate.spatial import matrix_from_quat, quat_from_matrix
 from palpate.world.config import FreeObject, Surface, World
 
