@@ -93,6 +93,7 @@ def _groups(parts: Parts, plant: Plant, law: BoundLaw) -> list[list[Channel]]:
         [coordinates("target_q", "wanted joint positions")],
         [per_joint("target_v", speed, "wanted joint velocities")],
         *task("target", "the target"),
+        wrench("target_wrench", "wanted wrench of the environment on the robot"),
         wrench("contact_wrench", "true wrench of surfaces on the robot"),
         wrench("measured_wrench", "wrench of the environment on the robot, as the wrist sensor has it"),
         wrench("push_wrench", "wrench of pushes on the robot"),

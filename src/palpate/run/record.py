@@ -6,7 +6,7 @@ import math
 
 from numba.extending import register_jitable
 
-from palpate.control.law import T_POSITION, T_QUAT, T_TWIST
+from palpate.control.law import T_POSITION, T_QUAT, T_TWIST, T_WRENCH
 from palpate.engine import (
     H_DATA,
     H_ENERGY,
@@ -49,6 +49,7 @@ from palpate.run.state import (
     R_TARGET_QUAT,
     R_TARGET_TWIST,
     R_TARGET_V,
+    R_TARGET_WRENCH,
     R_TAU,
     R_TERMS,
     R_TWIST,
@@ -91,6 +92,7 @@ def fill_row(L):
         row[at[R_TARGET_QUAT] + k] = L.target[task + T_QUAT + k]
     for k in range(6):
         row[at[R_TARGET_TWIST] + k] = L.target[task + T_TWIST + k]
+        row[at[R_TARGET_WRENCH] + k] = L.target[task + T_WRENCH + k]
         row[at[R_CONTACT] + k] = L.contact_wrench[k]
         row[at[R_MEASURED] + k] = L.wrench[k]
         row[at[R_PUSH] + k] = L.push_wrench[k]

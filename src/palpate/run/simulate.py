@@ -19,6 +19,7 @@ from palpate.run import state as S
 from palpate.run.assemble import BATCH, Assembly, assemble
 from palpate.run.checks import check_start
 from palpate.run.parts import Parts
+from palpate.run.scene import scene_of, singularity
 from palpate.trace import Event, Outcome, Trace
 
 Progress = Callable[[float, float], None]
@@ -110,7 +111,9 @@ def _trace(assembly: Assembly, status: int | None, warnings: list[str], wall: fl
         place += channel.size
     times = L.times[:count].copy()
     outcome = _outcome(assembly, status)
-    return Trace(times, data, outcome, _events(assembly, times, data, warnings), _info(assembly, warnings, wall))
+    return Trace(
+        times, data, outcome, _events(assembly, times, data, warnings), _info(assembly, warnings, wall, times, data)
+    )
 
 
 def _outcome(assembly: Assembly, status: int | None) -> Outcome:
@@ -184,8 +187,9 @@ def _contact_events(times: Array, force: Array, stride: int) -> list[Event]:
     ]  # fmt: skip
 
 
-def _info(assembly: Assembly, warnings: list[str], wall: float) -> dict[str, Any]:
+def _info(assembly: Assembly, warnings: list[str], wall: float, times: Array, data: dict[Any, Array]) -> dict[str, Any]:
     parts, L = assembly.parts, assembly.loop
+    q = {channel.name: array for channel, array in data.items()}.get("q")
     return {
         "scenario": parts.scenario,
         "robot": parts.robot.name,
@@ -201,6 +205,10 @@ def _info(assembly: Assembly, warnings: list[str], wall: float) -> dict[str, Any
         "warnings": list(warnings),
         "guard_ticks": {"torque limit": int(L.guards[0]), "torque-rate limit": int(L.guards[1])},
         "assumptions": _assumptions(assembly),
+        "torque_limit": [float(t) if np.isfinite(t) else None for t in parts.robot.limits.torque],
+        "world": parts.world.model_dump(mode="json"),
+        "scene": scene_of(assembly.plant),
+        "singularity": None if q is None else singularity(parts.robot, times, q),
     }
 
 

@@ -1,0 +1,83 @@
+"""What a run's scene looks like, as plain data kept in its trace, so that a replay needs no model file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from palpate.checks import Array
+from palpate.robot.robot import Robot
+from palpate.world.plant import Plant
+
+_GEOMS = {0: "plane", 2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box", 7: "mesh"}
+_JOINTS = ("free", "ball", "slide", "hinge")
+SINGULARITY_SAMPLES = 200
+
+
+def scene_of(plant: Plant) -> list[dict[str, Any]]:
+    """Every body of the scene, parents first: where it sits on its parent, how it moves, what is drawn of it.
+
+    A joint's `coordinate` is its first place in [q, rest_q]; `reference` is the coordinate at which the body sits at
+    its own place. A body with `surface` is where the channel `surface.<name>` says. Lengths in m, sizes are
+    MuJoCo's: radius, half lengths.
+    """
+    model, surfaces = plant.model, {surface.name for surface in plant.surfaces}
+    bodies = []
+    for b in range(model.nbody):
+        name = model.body(b).name
+        bodies.append(
+            {
+                "name": name,
+                "parent": int(model.body_parentid[b]),
+                "position": model.body_pos[b].tolist(),
+                "quat_wxyz": model.body_quat[b].tolist(),
+                "surface": name if name in surfaces else None,
+                "joints": [_joint(model, j) for j in range(model.njnt) if model.jnt_bodyid[j] == b],
+                "geoms": [_geom(model, g) for g in range(model.ngeom) if model.geom_bodyid[g] == b],
+            }
+        )
+    return bodies
+
+
+def _joint(model: mujoco.MjModel, j: int) -> dict[str, Any]:
+    coordinate = int(model.jnt_qposadr[j])
+    return {
+        "kind": _JOINTS[int(model.jnt_type[j])],
+        "axis": model.jnt_axis[j].tolist(),
+        "position": model.jnt_pos[j].tolist(),
+        "coordinate": coordinate,
+        "reference": float(model.qpos0[coordinate]),
+    }
+
+
+def _geom(model: mujoco.MjModel, g: int) -> dict[str, Any]:
+    """A primitive as it is; anything else as the box around it."""
+    shape = _GEOMS.get(int(model.geom_type[g]), "box")
+    position, size, quat = model.geom_pos[g], model.geom_size[g], model.geom_quat[g]
+    if shape == "mesh":
+        turn = np.zeros(9)
+        mujoco.mju_quat2Mat(turn, quat)
+        shape, size = "box", model.geom_aabb[g, 3:]
+        position = position + turn.reshape(3, 3) @ model.geom_aabb[g, :3]
+    return {
+        "shape": shape,
+        "size": size.tolist(),
+        "position": position.tolist(),
+        "quat_wxyz": quat.tolist(),
+        "rgba": [round(float(c), 4) for c in model.geom_rgba[g]],
+    }
+
+
+def singularity(robot: Robot, times: Array, q: Array) -> dict[str, float] | None:
+    """Smallest singular value of the tool's Jacobian over samples spread evenly along the run, and when.
+
+    Of the min(6, n) values that a Jacobian of n joints has; None without samples.
+    """
+    if not len(times):
+        return None
+    rows = np.unique(np.linspace(0, len(times) - 1, SINGULARITY_SAMPLES).astype(int))
+    values = np.linalg.svd(np.array([robot.jacobian(q[k]) for k in rows]), compute_uv=False)[:, -1]
+    k = int(np.argmin(values))
+    return {"smallest_singular_value": float(values[k]), "time": float(times[rows[k]])}

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+
+from palpate.robot import load_robot
+from palpate.run.scene import scene_of, singularity
+from palpate.world.config import FreeObject, Surface, World
+from palpate.world.plant import build_plant
+
+WALL = Surface(name="wall", position=(0.5, 0.0, 0.2), normal=(-1.0, 0.0, 0.0))
+BALL = FreeObject(name="ball", size=(0.07,), position=(0.3, 0.0, 0.5))
+
+
+def test_the_scene_holds_links_surfaces_and_objects_as_plain_data() -> None:
+    robot = load_robot("planar2")
+    plant = build_plant(robot, World(surfaces=(WALL,), objects=(BALL,)), 1e-3)
+    scene = scene_of(plant)
+    assert json.loads(json.dumps(scene, allow_nan=False)) == scene
+    named = {body["name"]: body for body in scene}
+    assert named["wall"]["surface"] == "wall"
+    assert named["wall"]["position"] == [0.5, 0.0, 0.2]
+    assert named["wall"]["geoms"][0]["shape"] == "plane"
+    assert named["ball"]["geoms"][0]["size"][0] == 0.07
+    assert named["ball"]["joints"][0] == {
+        "kind": "free", "axis": named["ball"]["joints"][0]["axis"], "position": [0.0, 0.0, 0.0],
+        "coordinate": robot.nq, "reference": 0.3,
+    }  # fmt: skip
+    assert all(body["parent"] < place for place, body in enumerate(scene[1:], 1))
+
+
+def test_the_smallest_singular_value_of_a_planar_arm_is_met_where_it_is_straightest() -> None:
+    robot = load_robot("planar2")
+    times = np.linspace(0.0, 1.0, 101)
+    bend = np.abs(times - 0.37) + 0.2
+    q = np.column_stack([np.zeros_like(times), bend])
+    found = singularity(robot, times, q)
+    assert found is not None
+    assert found["time"] == times[37]
+    expected = np.linalg.svd(robot.jacobian(q[37]), compute_uv=False)[-1]
+    np.testing.assert_allclose(found["smallest_singular_value"], expected, rtol=1e-12)
+
+
+def test_a_run_without_samples_meets_no_singular_value() -> None:
+    assert singularity(load_robot("planar2"), np.zeros(0), np.zeros((0, 2))) is None
