@@ -1,0 +1,122 @@
+"""A pole balanced on the tool (document 000): its equations, its linear models, and its feedback gains.
+
+Point A is the foot of the pole on the end-effector (mass m_e), B the sphere (mass m_s) at distance l; the pole has no
+mass and its hinge no friction. r = AB, f is the force on the end-effector from the arm, g e_z points up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba.extending import register_jitable
+from numpy.typing import ArrayLike
+
+from palpate.checks import Array, finite_array, finite_number
+from palpate.errors import InvalidInput
+
+
+@dataclass(frozen=True)
+class PoleModel:
+    """End-effector and pole as a system of their own.
+
+    Attributes:
+        length: l, m.
+        sphere_mass: m_s, kg.
+        end_effector_mass: m_e, kg.
+        gravity: g, m/s².
+    """
+
+    length: float = 1.0
+    sphere_mass: float = 0.1
+    end_effector_mass: float = 1.0
+    gravity: float = 9.81
+
+    def __post_init__(self) -> None:
+        for name in ("length", "sphere_mass", "end_effector_mass"):
+            finite_number(getattr(self, name), name, above=0.0)
+        finite_number(self.gravity, "gravity", least=0.0)
+
+    def accelerations(self, r: ArrayLike, r_rate: ArrayLike, force: ArrayLike) -> tuple[Array, Array, Array]:
+        """(a_A, a_B, f_B): accelerations of foot and sphere, and the force of the end-effector on the pole.
+
+        N = μ (f·r / (l m_e) − |ṙ|² / l), f_B = N r / l, a_A = (f − f_B) / m_e − g e_z, a_B = f_B / m_s − g e_z, with
+        μ = m_e m_s / (m_e + m_s). Holds for every direction of the pole, hanging ones included.
+        """
+        r, r_rate = finite_array(r, "r", (3,)), finite_array(r_rate, "r_rate", (3,))
+        f = finite_array(force, "force", (3,))
+        if abs(np.linalg.norm(r) - self.length) > 1e-6 * self.length:
+            raise InvalidInput(f"r must have the pole's length {self.length:g} m, got {np.linalg.norm(r):g} m")
+        a_A, f_B = np.empty(3), np.empty(3)
+        pole_accelerations(r, r_rate, f, self.length, self.sphere_mass, self.end_effector_mass, self.gravity, a_A, f_B)
+        return a_A, f_B / self.sphere_mass - np.array([0.0, 0.0, self.gravity]), f_B
+
+    def mass_and_bias(self, xy: ArrayLike, xy_rate: ArrayLike) -> tuple[Array, Array]:
+        """M and C of M [a_A; ẍ_AB; ÿ_AB] + C = [f; 0; 0], the document's (10)–(12) corrected; upper hemisphere only.
+
+        Corrections: entry (3, 4) of M is −m_s x/z, and the mixed term of C's third row has the sign +.
+        """
+        x, y = finite_array(xy, "xy", (2,))
+        u, v = finite_array(xy_rate, "xy_rate", (2,))
+        m_e, m_s, l, g = self.end_effector_mass, self.sphere_mass, self.length, self.gravity
+        if x * x + y * y >= l * l:
+            raise InvalidInput(f"the pole must point up: x² + y² = {x * x + y * y:g} must be below l² = {l * l:g}")
+        z = np.sqrt(l * l - x * x - y * y)
+        M = np.diag([m_e + m_s] * 3 + [m_s + m_s * x * x / z**2, m_s + m_s * y * y / z**2])
+        M[0, 3] = M[3, 0] = M[1, 4] = M[4, 1] = m_s
+        M[2, 3] = M[3, 2] = -m_s * x / z
+        M[2, 4] = M[4, 2] = -m_s * y / z
+        M[3, 4] = M[4, 3] = m_s * x * y / z**2
+        swing = (u * u * (l * l - y * y) + v * v * (l * l - x * x) + 2 * x * y * u * v) / z**3
+        common = (u * u + v * v) / z**2 + (x * u + y * v) ** 2 / z**4
+        C = np.array([0, 0, (m_e + m_s) * g - m_s * swing, 0, 0])
+        C[3:] = m_s * np.array([x, y]) * (common - g / z)
+        return M, C
+
+    def linear_axis(self, hold_position: bool = True) -> tuple[Array, Array]:
+        """(A, B) of one horizontal axis about the upright, input the force along it.
+
+        States (x_A, ẋ_A, x_AB, ẋ_AB); without `hold_position` the printed (ẋ_A, x_AB, ẋ_AB), which cannot hold one.
+        Upright: ẍ_A = f/m_e − (m_s/m_e) g x_AB / l, ẍ_AB = (m_e + m_s) g x_AB / (m_e l) − f / m_e.
+        """
+        m_e, m_s, l, g = self.end_effector_mass, self.sphere_mass, self.length, self.gravity
+        A, B = np.zeros((4, 4)), np.zeros((4, 1))
+        A[0, 1] = A[2, 3] = 1.0
+        A[1, 2] = -m_s * g / (m_e * l)
+        A[3, 2] = (m_e + m_s) * g / (m_e * l)
+        B[1, 0], B[3, 0] = 1.0 / m_e, -1.0 / m_e
+        return (A, B) if hold_position else (A[1:, 1:], B[1:])
+
+    def gains(self, hold_position: bool = True, state_weight: ArrayLike = 1.0, effort_weight: float = 1.0) -> Array:
+        """LQR gains of one horizontal axis: f = −K x, minimising ∫ xᵀ diag(state_weight) x + effort_weight f²."""
+        from scipy.linalg import solve_continuous_are
+
+        A, B = self.linear_axis(hold_position)
+        Q = np.diag(np.broadcast_to(finite_array(state_weight, "state_weight"), len(A)).astype(float))
+        R = np.array([[finite_number(effort_weight, "effort_weight", above=0.0)]])
+        P = solve_continuous_are(A, B, Q, R)
+        return (B.T @ P / R[0, 0]).ravel()
+
+    def vertical_gains(self, state_weight: ArrayLike = 1.0, effort_weight: float = 1.0) -> Array:
+        """LQR gains of (z_A, ż_A) for the mass m_e + m_s lifted by the force above its weight."""
+        from scipy.linalg import solve_continuous_are
+
+        A, B = (
+            np.array([[0.0, 1.0], [0.0, 0.0]]),
+            np.array([[0.0], [1.0 / (self.end_effector_mass + self.sphere_mass)]]),
+        )
+        Q = np.diag(np.broadcast_to(finite_array(state_weight, "state_weight"), 2).astype(float))
+        R = np.array([[finite_number(effort_weight, "effort_weight", above=0.0)]])
+        return (B.T @ solve_continuous_are(A, B, Q, R) / R[0, 0]).ravel()
+
+
+@register_jitable
+def pole_accelerations(r, r_rate, f, length, m_s, m_e, g, a_A, f_B):
+    """Closed form of the coupled accelerations; see `PoleModel.accelerations`."""
+    push = (f[0] * r[0] + f[1] * r[1] + f[2] * r[2]) / (length * m_e)
+    swing = (r_rate[0] ** 2 + r_rate[1] ** 2 + r_rate[2] ** 2) / length
+    tension = m_e * m_s / (m_e + m_s) * (push - swing)
+    for i in range(3):
+        f_B[i] = tension * r[i] / length
+        a_A[i] = (f[i] - f_B[i]) / m_e
+    a_A[2] -= g
