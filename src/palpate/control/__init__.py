@@ -6,6 +6,7 @@ from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
     from palpate.control.cartesian_impedance import CartesianImpedance
+    from palpate.control.computed_torque import ComputedTorque
     from palpate.control.gravity_compensation import GravityCompensation
     from palpate.control.joint_impedance import JointImpedance
     from palpate.control.law import Law, PythonLaw
@@ -14,10 +15,11 @@ if TYPE_CHECKING:
 LAWS = {
     "gravity-compensation": ("palpate.control.gravity_compensation", "GravityCompensation"),
     "joint-impedance": ("palpate.control.joint_impedance", "JointImpedance"),
+    "computed-torque": ("palpate.control.computed_torque", "ComputedTorque"),
     "cartesian-impedance": ("palpate.control.cartesian_impedance", "CartesianImpedance"),
 }
 
-__all__ = ["LAWS", "CartesianImpedance", "GravityCompensation", "JointImpedance", "Law", "PythonLaw"]
+__all__ = ["LAWS", "CartesianImpedance", "ComputedTorque", "GravityCompensation", "JointImpedance", "Law", "PythonLaw"]
 
 __getattr__, __dir__ = lazy_names(
     __name__,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
-
 from palpate.checks import Array
 from palpate.config import PerJoint, setting
 from palpate.control.law import NEEDS_GRAVITY, Law, law_kernel, per_joint
@@ -31,8 +29,8 @@ class GravityCompensation(Law):
     needs: ClassVar[int] = NEEDS_GRAVITY
     kernel = staticmethod(_kernel)
 
-    damping: PerJoint = setting(5.0, "N·m·s/rad or N·s/m", "D, one number for all joints or one each", ge=0)
+    damping: PerJoint = setting(5.0, "N·m·s/rad or N·s/m", "D ≥ 0, one number for all joints or one each")
 
     def gains(self, robot: Robot) -> Array:
         """D per joint."""
-        return np.ascontiguousarray(per_joint(robot, self.damping, "damping"))
+        return per_joint(robot, self.damping, "damping", least=0.0)

@@ -27,12 +27,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numba import types
+from numpy.typing import ArrayLike
 
-from palpate.checks import Array, finite_array
+from palpate.checks import Array, finite_array, finite_number
 from palpate.config import Config
 from palpate.engine import kernel
 from palpate.errors import InvalidInput
-from palpate.robot.robot import Robot
+from palpate.robot.robot import Robot, Terms
+from palpate.spatial.kernels import quat_from_matrix
 
 CommandKind = Literal["torque", "acceleration", "velocity", "position"]
 COMMANDS: tuple[CommandKind, ...] = ("torque", "acceleration", "velocity", "position")
@@ -73,8 +75,30 @@ class TargetLayout:
 
 
 @dataclass(frozen=True)
+class Tick:
+    """What a law answered at one control tick.
+
+    Attributes:
+        terms: the named terms; their sum is the command.
+        command: one number per degree of freedom, in the unit of `kind`.
+    """
+
+    terms: dict[str, Array]
+    command: Array
+    kind: CommandKind
+
+
+def _no_remarks(memory: Array) -> list[str]:
+    return []
+
+
+@dataclass(frozen=True)
 class BoundLaw:
-    """A law made ready for one robot: code, gains and memory as flat numbers."""
+    """A law made ready for one robot: code, gains and memory as flat numbers.
+
+    Attributes:
+        remarks: from the memory after a run, what the law did that its reader should know, in plain words.
+    """
 
     name: str
     function: Callable[..., None]
@@ -84,6 +108,50 @@ class BoundLaw:
     memory: Array
     needs: int = NEEDS_ALL
     compiled: bool = True
+    remarks: Callable[[Array], list[str]] = _no_remarks
+
+    def tick(
+        self,
+        robot: Robot,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        target: ArrayLike | None = None,
+        wrench: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
+        t: float = 0.0,
+        dt: float = 1e-3,
+    ) -> Tick:
+        """One control tick from Python, model terms included; the law's memory moves on.
+
+        Args:
+            robot: the robot the law was bound to.
+            q, v: measured joint positions and velocities.
+            target: laid out by `TargetLayout`; standing still at q by default (see `reference.joint_target`).
+            wrench: measured wrench [f; n] of the environment on the robot; zero by default.
+            tau: measured joint torques; zero by default.
+            t, dt: time and control period, s.
+        """
+        x, width = robot.terms(q, v), TargetLayout(robot.nq, robot.nv).width
+        wanted = _resting_target(robot, q, x) if target is None else finite_array(target, "target", (width,))
+        rows = np.zeros((len(self.terms), robot.nv))
+        felt = np.zeros(6) if wrench is None else finite_array(wrench, "wrench", (6,))
+        torque = np.zeros(robot.nv) if tau is None else finite_array(tau, "tau", (robot.nv,))
+        q, v = np.array(q, dtype=np.float64), np.array(v, dtype=np.float64)
+        self.function(
+            float(t), float(dt), q, v, x.M, x.bias, x.gravity, x.position, x.rotation, x.J, x.drift,
+            felt, torque, wanted, self.gains, self.memory, rows,
+        )  # fmt: skip
+        return Tick(dict(zip(self.terms, rows)), rows.sum(axis=0), self.command)
+
+
+def _resting_target(robot: Robot, q: ArrayLike, terms: Terms) -> Array:
+    layout = TargetLayout(robot.nq, robot.nv)
+    row = np.zeros(layout.width)
+    row[: robot.nq] = q
+    row[layout.task + T_POSITION : layout.task + T_POSITION + 3] = terms.position
+    quat_from_matrix(terms.rotation, row[layout.task + T_QUAT : layout.task + T_QUAT + 4])
+    return row
 
 
 class Law(Config):
@@ -103,11 +171,26 @@ class Law(Config):
         """The memory at the start."""
         return np.zeros(1)
 
+    def remarks(self, memory: Array) -> list[str]:
+        """What the law did during a run that its reader should know, from its memory at the end."""
+        return []
+
     def bind(self, robot: Robot) -> BoundLaw:
         """Make the law ready for a robot."""
         return BoundLaw(
-            self.name, type(self).kernel, self.terms, self.command, self.gains(robot), self.memory(robot), self.needs
+            self.name,
+            type(self).kernel,
+            self.terms,
+            self.command,
+            self.gains(robot),
+            self.memory(robot),
+            self.needs,
+            remarks=self.remarks,
         )
+
+    def tick(self, robot: Robot, q: ArrayLike, v: ArrayLike, **inputs: Any) -> Tick:
+        """One control tick with fresh memory; see `BoundLaw.tick`, which keeps its memory between ticks."""
+        return self.bind(robot).tick(robot, q, v, **inputs)
 
 
 @dataclass(frozen=True)
@@ -138,8 +221,22 @@ class PythonLaw:
         return BoundLaw(self.name, self.function, self.terms, self.command, gains, memory.copy(), compiled=False)
 
 
-def per_joint(robot: Robot, value: float | tuple[float, ...], name: str) -> Array:
-    """One number per degree of freedom, from one for all or one each."""
+def per_joint(
+    robot: Robot, value: float | tuple[float, ...], name: str, *, least: float | None = None, above: float | None = None
+) -> Array:
+    """One number per degree of freedom, from one for all or one each; `least` and `above` are lower bounds."""
     if isinstance(value, int | float):
-        return np.full(robot.nv, float(value))
-    return finite_array(value, f"{name} for {robot.name}", (robot.nv,))
+        return np.full(robot.nv, finite_number(value, name, least=least, above=above))
+    numbers = finite_array(value, f"{name} for {robot.name}", (robot.nv,))
+    for joint, number in zip(robot.dof_names, numbers):
+        finite_number(number, f"{name} of joint {joint}", least=least, above=above)
+    return numbers
+
+
+def refuse_free_base(robot: Robot, law: str) -> None:
+    """Laws that subtract coordinates need as many of them as velocities: no free base, no ball joint."""
+    if robot.nq != robot.nv:
+        raise InvalidInput(
+            f"law {law!r} cannot drive {robot.name}: it has {robot.nq} coordinates for {robot.nv} velocities",
+            hint="use a robot with a fixed base and single-axis joints",
+        )
