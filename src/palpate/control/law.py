@@ -48,7 +48,8 @@ LAW_SIGNATURE = types.void(_f, _f, _v, _v, _m, _v, _v, _v, _m, _m, _v, _v, _v, _
 LAW_TYPE = types.FunctionType(LAW_SIGNATURE)
 
 # A target after its joint part [q_d (n_q), v_d (n_v), a_d (n_v)]: places relative to the end of that part.
-T_POSITION, T_QUAT, T_TWIST, T_ACCELERATION, T_WRENCH, T_WIDTH = 0, 3, 7, 13, 19, 25
+# The last six are no wish but what is seen of a pole on the tool: AB and its rate, world axes (0 without a pole).
+T_POSITION, T_QUAT, T_TWIST, T_ACCELERATION, T_WRENCH, T_POLE, T_WIDTH = 0, 3, 7, 13, 19, 25, 31
 
 
 def law_kernel(function: Callable[..., None]) -> Callable[..., None]:

@@ -40,7 +40,7 @@ class Hold:
         layout = TargetLayout(robot.nq, robot.nv)
         pose = robot.pose(q_start) if self.pose is None else self.pose
         set_task(row, layout, pose.position + self.offset, pose.quat_wxyz)
-        row[layout.task + T_WRENCH :] = self.wrench
+        row[layout.task + T_WRENCH : layout.task + T_WRENCH + 6] = self.wrench
         return np.tile(row, (len(times), 1))
 
 

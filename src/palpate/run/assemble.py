@@ -99,6 +99,7 @@ def _integers(parts: Parts, plant: Plant, law: BoundLaw, shared: bool) -> np.nda
     i[S.I_NEEDS] = law.needs | (0 if law.command == "torque" else NEEDS_M | NEEDS_BIAS)
     i[S.I_BODY] = plant.tool.body
     i[S.I_NOMINAL_BODY] = plant.tool.body if shared else parts.robot.frame().body
+    i[S.I_POLE] = plant.model.body("pole").id if world.pole is not None else -1
     i[S.I_RK4] = parts.integrator == "rk4"
     i[S.I_DELAY_JOINTS], i[S.I_DELAY_WRENCH] = world.sensors.delay, world.sensors.wrench.delay
     i[S.I_DELAY_COMMAND] = world.actuators.delay

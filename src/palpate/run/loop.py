@@ -17,7 +17,7 @@ from numba import types
 from palpate.control.law import LAW_TYPE
 from palpate.engine import H_DATA, H_MODEL, kernel, mj_step1, put
 from palpate.run.command import guard_and_actuate, servo, take_command
-from palpate.run.measure import evaluate_model, measure
+from palpate.run.measure import evaluate_model, measure, see_pole
 from palpate.run.physics import (
     add_rigid_contacts,
     advance,
@@ -75,6 +75,7 @@ def before_law(table):
     measure(L)
     L.i[I_BLIND] = 0 if evaluate_model(L) else 1
     put(L.target, 0, L.targets[L.i[I_TICK] - L.i[I_FIRST_TARGET]])
+    see_pole(L)
     return True
 
 

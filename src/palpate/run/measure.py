@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from numba.extending import register_jitable
 
-from palpate.control.law import NEEDS_BIAS, NEEDS_DRIFT, NEEDS_GRAVITY, NEEDS_JACOBIAN, NEEDS_M
-from palpate.engine import H_BIAS, H_DATA, H_MODEL, H_QPOS, H_QVEL, address_of, clear, mj_fullM, put, vector
+from palpate.control.law import NEEDS_BIAS, NEEDS_DRIFT, NEEDS_GRAVITY, NEEDS_JACOBIAN, NEEDS_M, T_POLE
+from palpate.engine import H_BIAS, H_DATA, H_MODEL, H_QPOS, H_QVEL, H_XIPOS, address_of, clear, mj_fullM, put, vector
 from palpate.robot.kernels import (
     read_bias,
     read_drift,
@@ -22,12 +22,13 @@ from palpate.run.state import (
     I_NOMINAL_BODY,
     I_NQ,
     I_NV,
+    I_POLE,
     I_SEED,
     I_SHARED,
     I_TICK,
     X_PERIOD,
 )
-from palpate.world.contact import point_state
+from palpate.world.contact import point_state, velocity_at
 from palpate.world.noise import normal
 from palpate.world.pushes import add_wrench
 from palpate.world.sensors import (
@@ -61,6 +62,20 @@ def measure(L):
         if L.sensors[N_TORQUE] > 0.0:
             L.tau_measured[k] += L.sensors[N_TORQUE] * normal(seed, STREAM_TAU + k, tick)
     _measure_wrench(L, seed, tick)
+
+
+@register_jitable
+def see_pole(L):
+    """Foot to sphere of a pole on the tool, and its rate, as a camera gives them; into the target's last places."""
+    body = L.i[I_POLE]
+    if body < 0:
+        return
+    start = L.i[I_NQ] + 2 * L.i[I_NV] + T_POLE
+    sphere, speed = vector(L.plant[H_XIPOS] + 24 * body, 3), L.work[0:3]
+    velocity_at(L.plant, body, sphere, speed)
+    for k in range(3):
+        L.target[start + k] = sphere[k] - L.true_position[k]
+        L.target[start + 3 + k] = speed[k] - L.true_twist[k]
 
 
 @register_jitable
