@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from palpate.control.gravity_compensation import GravityCompensation
     from palpate.control.joint_impedance import JointImpedance
     from palpate.control.law import Law, PythonLaw
+    from palpate.control.pole import PoleModel
+    from palpate.control.pole_balance import PoleBalance
 
 # One line per law: add a law by adding its file and its line here.
 LAWS = {
@@ -17,15 +19,27 @@ LAWS = {
     "joint-impedance": ("palpate.control.joint_impedance", "JointImpedance"),
     "computed-torque": ("palpate.control.computed_torque", "ComputedTorque"),
     "cartesian-impedance": ("palpate.control.cartesian_impedance", "CartesianImpedance"),
+    "pole-balance": ("palpate.control.pole_balance", "PoleBalance"),
 }
 
-__all__ = ["LAWS", "CartesianImpedance", "ComputedTorque", "GravityCompensation", "JointImpedance", "Law", "PythonLaw"]
+__all__ = [
+    "LAWS",
+    "CartesianImpedance",
+    "ComputedTorque",
+    "GravityCompensation",
+    "JointImpedance",
+    "Law",
+    "PoleBalance",
+    "PoleModel",
+    "PythonLaw",
+]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
         **{class_name: module for module, class_name in LAWS.values()},
         "Law": "palpate.control.law",
+        "PoleModel": "palpate.control.pole",
         "PythonLaw": "palpate.control.law",
     },
 )

@@ -28,8 +28,8 @@ from palpate.spatial.kernels import quat_error_world, quat_from_matrix
 
 (
     G_LENGTH, G_SPHERE, G_END, G_GRAVITY, G_AXIS, G_VERTICAL, G_KP, G_KD, G_DAMPING, G_LEVEL, G_POSTURE, G_LIMITED,
-    G_FORCE, G_LIMITS,
-) = (0, 1, 2, 3, 4, 8, 10, 11, 12, 13, 14, 15, 16, 17)  # fmt: skip
+    G_FORCE, G_HELD, G_LIMITS,
+) = (0, 1, 2, 3, 4, 8, 10, 11, 12, 13, 14, 15, 16, 17, 18)  # fmt: skip
 # Scratch in the law's memory, after two counters: ticks at the torque limits, ticks at the force limit.
 W_R, W_RATE, W_F, W_FB, W_ACC, W_QUAT, W_ERR, W_B, W_END = 2, 5, 8, 11, 14, 20, 24, 27, 33
 
@@ -170,7 +170,8 @@ def _kernel(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, 
     _wanted_force(p, twist, target, task, gains, memory)
     _wanted_acceleration(R, twist, target, task, gains, memory)
     for j in range(n):
-        terms[0, j] = gains[G_POSTURE] * (target[j] - q[j]) - gains[G_DAMPING] * v[j]
+        posture = bias[j] + gains[G_POSTURE] * (target[j] - q[j]) - gains[G_DAMPING] * v[j]
+        terms[0, j] = gains[G_HELD] * posture
     f_B = memory[W_FB : W_FB + 3]
     if not _least_torque(M, bias, J, drift, n, f_B, memory, terms[0]):
         for j in range(n):
@@ -194,11 +195,12 @@ class PoleBalance(Law):
 
     1. f = f₀ − K x, x = (x_A − x_d, ẋ_A − ẋ_d, x_AB, ẋ_AB) for each horizontal axis, (z_A, ż_A) vertically.
     2. a_A and f_B from f by the closed form of the pole (see `palpate.control.PoleModel`).
-    3. τ nearest to τ₀ = k (q_d − q) − d v subject to M v̇ + b = τ − Jₚᵀ f_B and J v̇ + J̇ v = [a_A; α]:
+    3. τ nearest to τ₀ = b̂ + k (q_d − q) − d v subject to M v̇ + b = τ − Jₚᵀ f_B and J v̇ + J̇ v = [a_A; α]:
        τ = τ₀ + Aᵀ (A Aᵀ)⁻¹ (b − A τ₀), A = J M⁻¹; then within the torque limits along the one free direction.
 
     α = k_p log(R_d Rᵀ) − k_d ω keeps the end-effector level; `orientation = "zero"` asks for α = 0, which lets an existing
-    turn go on. τ₀ damps the self-motion, which the document's min τᵀτ leaves undamped.
+    turn go on. τ₀ holds and damps the self-motion; `self_motion = "free"` takes τ₀ = 0, the document's min τᵀτ, under
+    which the elbow falls and swings until the arm is lost.
 
     Closed loop, upright: the eigenvalues of the LQR design, per axis; the arm's own dynamics are cancelled.
     Assumes: a massless pole with a frictionless hinge, its direction measured (as a camera would), a true arm model that
@@ -224,6 +226,7 @@ class PoleBalance(Law):
     )
     orientation_stiffness: float = setting(100.0, "1/s²", "k_p", gt=0)
     orientation_damping: float = setting(20.0, "1/s", "k_d", gt=0)
+    self_motion: Literal["held", "free"] = setting("held", "1", "τ₀ holds the posture, or is 0 (min τᵀτ as printed)")
     posture_stiffness: float = setting(20.0, "N·m/rad", "k of the self-motion", ge=0)
     posture_damping: float = setting(5.0, "N·m·s/rad", "d of the self-motion", ge=0)
     respect_limits: bool = setting(True, "1", "keep joint torques within the arm's limits")
@@ -243,7 +246,8 @@ class PoleBalance(Law):
         return np.array([
             self.length, self.sphere_mass, self.end_effector_mass, self.gravity, *axis, *vertical,
             self.orientation_stiffness, self.orientation_damping, self.posture_damping, self.orientation == "pd",
-            self.posture_stiffness, self.respect_limits, self.force_limit, *robot.limits.torque,
+            self.posture_stiffness, self.respect_limits, self.force_limit, self.self_motion == "held",
+            *robot.limits.torque,
         ])  # fmt: skip
 
     def memory(self, robot: Robot) -> Array:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import abstractmethod
+from typing import Any, Literal, Protocol
 
 import numpy as np
+from pydantic import field_validator
 
-from palpate.checks import Array, finite_array
-from palpate.control.law import T_POSITION, T_QUAT, T_TWIST, T_WRENCH, TargetLayout
+from palpate.checks import Array
+from palpate.config import Config, Quaternion, Vector3, Vector6, setting
+from palpate.control.law import T_ACCELERATION, T_POLE, T_POSITION, T_QUAT, T_TWIST, T_WRENCH, TargetLayout
 from palpate.robot.robot import Robot
-from palpate.spatial import Pose
+
+ZERO6: Vector6 = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+_CLOSE = 1e-9  # s; a tick k·dt may miss a given instant by rounding
 
 
 class Reference(Protocol):
@@ -20,44 +25,89 @@ class Reference(Protocol):
         ...
 
 
-class Hold:
-    """Stay: at the start posture, at a pose, or a displacement away from the start pose.
+class Targets:
+    """Targets as one array (times × width) and named views of its columns."""
 
-    Args:
-        pose: where the tool should be; where it starts if None.
-        offset: displacement from there, m, world axes.
-        wrench: wanted wrench [f; n] on the environment side of force laws, N and N·m.
-    """
-
-    def __init__(self, pose: Pose | None = None, offset: tuple[float, float, float] = (0, 0, 0), wrench=None) -> None:
-        self.pose = pose
-        self.offset = finite_array(offset, "offset", (3,))
-        self.wrench = np.zeros(6) if wrench is None else finite_array(wrench, "wrench", (6,))
-
-    def sample(self, times: Array, robot: Robot, q_start: Array) -> Array:
-        """The same target at every time."""
-        row = joint_target(robot, q_start)
-        layout = TargetLayout(robot.nq, robot.nv)
-        pose = robot.pose(q_start) if self.pose is None else self.pose
-        set_task(row, layout, pose.position + self.offset, pose.quat_wxyz)
-        row[layout.task + T_WRENCH : layout.task + T_WRENCH + 6] = self.wrench
-        return np.tile(row, (len(times), 1))
+    def __init__(self, count: int, nq: int, nv: int) -> None:
+        layout = TargetLayout(nq, nv)
+        self.array: Array = np.zeros((count, layout.width))
+        self.q, self.v, self.a = self.array[:, :nq], self.array[:, nq : nq + nv], self.array[:, nq + nv : layout.task]
+        task = self.array[:, layout.task :]
+        self.position, self.quat_wxyz = task[:, T_POSITION:T_QUAT], task[:, T_QUAT:T_TWIST]
+        self.twist, self.acceleration = task[:, T_TWIST:T_ACCELERATION], task[:, T_ACCELERATION:T_WRENCH]
+        self.wrench = task[:, T_WRENCH:T_POLE]
 
 
 def joint_target(robot: Robot, q: Array) -> Array:
     """A target that stands still at posture q, its Cartesian part at q's tool pose."""
-    layout = TargetLayout(robot.nq, robot.nv)
-    row = np.zeros(layout.width)
-    row[: robot.nq] = q
-    pose = robot.pose(q)
-    set_task(row, layout, pose.position, pose.quat_wxyz)
-    return row
+    return Hold().sample(np.zeros(1), robot, q)[0]
 
 
-def set_task(row: Array, layout: TargetLayout, position: Array, quat_wxyz: Array, twist: Array | None = None) -> None:
-    """Write the Cartesian part of a target."""
-    task = layout.task
-    row[task + T_POSITION : task + T_POSITION + 3] = position
-    row[task + T_QUAT : task + T_QUAT + 4] = quat_wxyz
-    if twist is not None:
-        row[task + T_TWIST : task + T_TWIST + 6] = twist
+class WantedWrench(Config):
+    """The wrench that the environment is wanted to do to the robot: constant, or changing once, at once or evenly."""
+
+    value: Vector6 = setting(ZERO6, "N, N·m", "[f; n] at the tool's origin, world axes, from the start")
+    then: Vector6 | None = setting(None, "N, N·m", "[f; n] from `at` on; no change if not given")
+    at: float = setting(0.0, "s", "when the change begins", ge=0)
+    ramp: float = setting(0.0, "s", "how long the change takes; 0 for a step", ge=0)
+
+    def sample(self, times: Array) -> Array:
+        """Wrenches, one row per time."""
+        start = np.array(self.value)
+        if self.then is None:
+            return np.tile(start, (len(times), 1))
+        since = times - self.at
+        done = (since >= -_CLOSE).astype(float) if self.ramp == 0 else np.clip(since / self.ramp, 0.0, 1.0)
+        return start + done[:, None] * (np.array(self.then) - start)
+
+
+class ReferenceSettings(Config):
+    """What every reference of a scenario has: its kind, and the wrench wanted beside the motion."""
+
+    kind: str
+    wrench: WantedWrench = setting(WantedWrench(), "1", "wanted wrench; six numbers for a constant one")
+
+    @field_validator("wrench", mode="before")
+    @classmethod
+    def _constant(cls, value: Any) -> Any:
+        return {"value": value} if isinstance(value, list | tuple | np.ndarray) else value
+
+    @property
+    def end(self) -> float:
+        """When the motion has ended, s."""
+        return 0.0
+
+    def sample(self, times: Array, robot: Robot, q_start: Array) -> Array:
+        """Targets, one row per time: still at the start, then what this reference changes, then the wrench."""
+        targets = Targets(len(times), robot.nq, robot.nv)
+        pose = robot.pose(q_start)
+        targets.q[:], targets.position[:], targets.quat_wxyz[:] = q_start, pose.position, pose.quat_wxyz
+        self.fill(targets, np.asarray(times, dtype=float), robot, np.asarray(q_start, dtype=float))
+        targets.wrench[:] = self.wrench.sample(times)
+        return targets.array
+
+    @abstractmethod
+    def fill(self, targets: Targets, times: Array, robot: Robot, q_start: Array) -> None:
+        """Write the motion into targets that stand still at the start."""
+
+
+class Hold(ReferenceSettings):
+    """Stay: where the tool starts, at a given place, or displaced from it.
+
+    The joint part stays at the start posture.
+    """
+
+    kind: Literal["hold"] = setting("hold", "1", "stay")  # pyright: ignore[reportIncompatibleVariableOverride]
+    position: Vector3 | None = setting(None, "m", "where the tool should be, world axes; where it starts if not given")
+    quat_wxyz: Quaternion | None = setting(None, "1", "its orientation; as at the start if not given")
+    offset: Vector3 = setting((0.0, 0.0, 0.0), "m", "displacement from there, world axes")
+
+    def fill(self, targets: Targets, times: Array, robot: Robot, q_start: Array) -> None:
+        """The same target at every time."""
+        from palpate.spatial import Pose
+
+        if self.position is not None:
+            targets.position[:] = self.position
+        if self.quat_wxyz is not None:
+            targets.quat_wxyz[:] = Pose.from_quat((0, 0, 0), self.quat_wxyz).quat_wxyz
+        targets.position[:] += self.offset
