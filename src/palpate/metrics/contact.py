@@ -1,0 +1,76 @@
+"""Touching: how hard, how long, how often, and what energy went through."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.metrics.metric import NotApplicable
+from palpate.metrics.signals import changes, channel, held_time, rms, touching
+from palpate.metrics.step import force_error
+from palpate.trace import Trace
+
+
+def force_peak(trace: Trace) -> float:
+    """Largest |f| of contact, N."""
+    return float(channel(trace, "contact_force").max())
+
+
+def force_error_rms(trace: Trace) -> float:
+    """RMS of the force error along the wanted force from first contact on, N; over the whole run without contact."""
+    error, on = force_error(trace), touching(trace)
+    start = min(int(np.argmax(on)), len(trace) - 2)
+    return rms(trace.time[start:], error[start:])
+
+
+def penetration_max(trace: Trace) -> float:
+    """Deepest penetration, m."""
+    return float(channel(trace, "penetration").max())
+
+
+def contact_time(trace: Trace) -> float:
+    """s in contact."""
+    return held_time(trace.time, touching(trace))
+
+
+def first_contact(trace: Trace) -> float:
+    """When contact first begins, s."""
+    starts, _ = changes(touching(trace))
+    if not len(starts):
+        raise NotApplicable("there is no contact")
+    return float(trace.time[starts[0]])
+
+
+def bounces(trace: Trace) -> float:
+    """How often contact begins again after it was lost."""
+    starts, _ = changes(touching(trace))
+    return float(max(len(starts) - 1, 0))
+
+
+def chatter(trace: Trace) -> float:
+    """Changes between contact and no contact per second, after first contact, Hz."""
+    starts, ends = changes(touching(trace))
+    if not len(starts):
+        raise NotApplicable("there is no contact")
+    span = trace.time[-1] - trace.time[starts[0]]
+    return float((len(starts) - 1 + len(ends)) / span) if span > 0 else 0.0
+
+
+def energy_out(trace: Trace) -> Array:
+    """E(t) = −∫₀ᵗ Fᵀ V dt, J: what the controlled robot has given out through the contact port.
+
+    F is the wrench of the environment on the robot and V the tool's twist, both at the tool's origin, so that
+    Fᵀ V flows into the robot and −Fᵀ V out of it. Trapezoidal. Exact for contacts of the tool's own link.
+    """
+    power = -np.sum(channel(trace, "contact_wrench") * channel(trace, "tool_twist"), axis=1)
+    return np.concatenate([[0.0], np.cumsum(np.diff(trace.time) * (power[1:] + power[:-1]) / 2)])
+
+
+def contact_energy_out(trace: Trace) -> float:
+    """E at the end, J."""
+    return float(energy_out(trace)[-1])
+
+
+def contact_energy_out_peak(trace: Trace) -> float:
+    """max E(t), J: a passive robot never gives out more than it had stored at the start."""
+    return float(energy_out(trace).max())

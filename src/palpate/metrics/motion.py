@@ -1,0 +1,97 @@
+"""Tracking, effort, saturation, energy and singularities."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.metrics.metric import NotApplicable
+from palpate.metrics.signals import (
+    channel,
+    columns_with_unit,
+    held_time,
+    orientation_error,
+    position_error,
+    rms,
+)
+from palpate.trace import Trace
+
+
+def position_error_rms(trace: Trace) -> float:
+    """√(∫ |p_d − p|² dt / T), m."""
+    return rms(trace.time, _size(position_error(trace)))
+
+
+def position_error_max(trace: Trace) -> float:
+    """max |p_d − p|, m."""
+    return float(_size(position_error(trace)).max())
+
+
+def orientation_error_rms(trace: Trace) -> float:
+    """RMS of the angle between tool and target, rad."""
+    return rms(trace.time, _size(orientation_error(trace)))
+
+
+def orientation_error_max(trace: Trace) -> float:
+    """Largest angle between tool and target, rad."""
+    return float(_size(orientation_error(trace)).max())
+
+
+def joint_error_rms(trace: Trace) -> float:
+    """√(∫ |q_d − q|² dt / (n T)) over the revolute joints, rad."""
+    error = _joint_error(trace)
+    return rms(trace.time, _size(error)) / np.sqrt(error.shape[1])
+
+
+def joint_error_max(trace: Trace) -> float:
+    """max |q_d − q| over the revolute joints, rad."""
+    return float(np.abs(_joint_error(trace)).max())
+
+
+def effort(trace: Trace) -> float:
+    """∫ Σ τ² dt over the revolute joints, (N·m)²·s."""
+    columns = columns_with_unit(trace, "tau", "N·m")
+    if not columns:
+        raise NotApplicable("the robot has no revolute joints")
+    return float(np.trapezoid(np.sum(trace["tau"][:, columns] ** 2, axis=1), trace.time))
+
+
+def peak_torque_ratio(trace: Trace) -> float:
+    """max |τ| / limit over the joints with a known limit."""
+    tau, limits = channel(trace, "tau"), trace.info.get("torque_limit") or []
+    known = [i for i, limit in enumerate(limits) if limit is not None and limit > 0]
+    if not known:
+        raise NotApplicable("no torque limit is known")
+    return float((np.abs(tau[:, known]) / np.array([limits[i] for i in known])).max())
+
+
+def saturation_time(trace: Trace) -> float:
+    """s during which a guard cuts the command."""
+    return held_time(trace.time, channel(trace, "guard") != 0)
+
+
+def energy_residual(trace: Trace) -> float:
+    """max |Δ(kinetic + potential + stored) − Δ(injected + pushed − dissipated)|, J: what the books do not explain."""
+    held = sum(channel(trace, f"energy.{name}") for name in ("kinetic", "potential", "stored"))
+    flowed = sum(channel(trace, f"energy.{name}") for name in ("injected", "pushed"))
+    balance = held - flowed + channel(trace, "energy.dissipated")
+    return float(np.abs(balance - balance[0]).max())
+
+
+def smallest_singular_value(trace: Trace) -> float:
+    """Smallest singular value of the tool's Jacobian met on the way, as the run noted it."""
+    noted = trace.info.get("singularity")
+    if not isinstance(noted, dict) or "smallest_singular_value" not in noted:
+        raise NotApplicable("the run did not note it")
+    return float(noted["smallest_singular_value"])
+
+
+def _joint_error(trace: Trace) -> Array:
+    columns = columns_with_unit(trace, "q", "rad")
+    if not columns:
+        raise NotApplicable("the robot has no revolute joints")
+    return channel(trace, "target_q")[:, columns] - trace["q"][:, columns]
+
+
+def _size(error: Array) -> Array:
+    return np.linalg.norm(error, axis=1)

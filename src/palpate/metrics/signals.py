@@ -1,0 +1,92 @@
+"""What metrics are made of: channels that must be there, means over time, intervals of contact, rotations."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.metrics.metric import NotApplicable
+from palpate.trace import Trace
+
+LAST = 0.1  # share of the run over which it counts as steady
+
+
+def channel(trace: Trace, name: str) -> Array:
+    """A channel's samples; NotApplicable where it was not recorded or holds fewer than two samples."""
+    if name not in trace:
+        raise NotApplicable(f"channel {name!r} was not recorded")
+    if len(trace) < 2:
+        raise NotApplicable("the trace has fewer than two samples")
+    return trace[name]
+
+
+def columns_with_unit(trace: Trace, name: str, unit: str) -> list[int]:
+    """Places of a channel's columns that have a unit."""
+    channel(trace, name)
+    return [i for i, found in enumerate(trace.channels[name].column_units) if found == unit]
+
+
+def rms(time: Array, error: Array) -> float:
+    """√(∫ e² dt / T), trapezoidal."""
+    return float(np.sqrt(np.trapezoid(error**2, time) / (time[-1] - time[0])))
+
+
+def held_time(time: Array, on: np.ndarray) -> float:
+    """s during which a flag is on; each sample holds until the next."""
+    return float(np.sum(np.diff(time) * on[:-1]))
+
+
+def changes(on: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Samples at which a flag comes on (the first counts if it is on) and goes off."""
+    padded = np.concatenate([[False], on])
+    return np.flatnonzero(~padded[:-1] & padded[1:]), np.flatnonzero(padded[:-1] & ~padded[1:])
+
+
+def touching(trace: Trace) -> np.ndarray:
+    """Whether the robot is in contact, per sample."""
+    return channel(trace, "contact_force") > 0
+
+
+def steady(trace: Trace) -> np.ndarray:
+    """The samples of the last tenth of the run; NotApplicable where the run failed."""
+    if not trace.outcome.ok:
+        raise NotApplicable(f"the run {_HOW[trace.outcome.kind]}")
+    if len(trace) < 2:
+        raise NotApplicable("the trace has fewer than two samples")
+    return trace.time >= trace.time[-1] - LAST * (trace.time[-1] - trace.time[0])
+
+
+_HOW = {"diverged": "diverged", "interrupted": "was interrupted"}
+
+
+def quat_product(a: Array, b: Array) -> Array:
+    """Product of quaternions wxyz, row by row."""
+    w, v = a[..., :1], a[..., 1:]
+    s, u = b[..., :1], b[..., 1:]
+    scalar = w * s - np.sum(v * u, axis=-1, keepdims=True)
+    return np.concatenate([scalar, w * u + s * v + np.cross(v, u)], axis=-1)
+
+
+def conjugate(quat_wxyz: Array) -> Array:
+    """The inverse rotation of unit quaternions wxyz."""
+    return quat_wxyz * np.array([1.0, -1.0, -1.0, -1.0])
+
+
+def rotation_vector(quat_wxyz: Array) -> Array:
+    """Axis times angle, rad, of unit quaternions wxyz, row by row; the shorter way, angle at most π."""
+    quat = np.where(quat_wxyz[..., :1] < 0, -quat_wxyz, quat_wxyz)
+    size = np.linalg.norm(quat[..., 1:], axis=-1, keepdims=True)
+    angle = 2.0 * np.arctan2(size, quat[..., :1])
+    # 2 is the limit of angle / sin(angle / 2) at 0.
+    return quat[..., 1:] * np.divide(angle, size, out=np.full_like(size, 2.0), where=size > 1e-12)
+
+
+def orientation_error(trace: Trace) -> Array:
+    """log(R_d R⁻¹) per sample, rad, world axes: how the tool must turn to reach its target."""
+    wanted, found = channel(trace, "target_quat_wxyz"), channel(trace, "tool_quat_wxyz")
+    return rotation_vector(quat_product(wanted, conjugate(found)))
+
+
+def position_error(trace: Trace) -> Array:
+    """p_d − p per sample, m, world axes."""
+    return channel(trace, "target_position") - channel(trace, "tool_position")

@@ -1,0 +1,140 @@
+"""Step responses: how the tool or the force went from where it began to where it ended.
+
+The response y(t) is a vector: the tool's position, its rotation vector from the start, or the contact force. It goes
+from y₀, its first value, to y∞, its mean over the last tenth of the run, by d = y∞ − y₀. Progress is
+s = (y − y₀)·d / |d|².
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.metrics.metric import NotApplicable
+from palpate.metrics.signals import (
+    channel,
+    conjugate,
+    orientation_error,
+    position_error,
+    quat_product,
+    rotation_vector,
+    steady,
+    touching,
+)
+from palpate.trace import Trace
+
+BAND = 0.02  # settled: within this share of the step
+
+
+@dataclass(frozen=True)
+class Response:
+    """A response y(t), (samples, 3), with its time from the step, s, and its final value."""
+
+    time: Array
+    y: Array
+    final: Array
+
+    @property
+    def progress(self) -> Array:
+        """s(t): 0 at the start, 1 at the final value."""
+        step = self.final - self.y[0]
+        return (self.y - self.y[0]) @ step / (step @ step)
+
+    @property
+    def distance(self) -> Array:
+        """|y − y∞| as a share of the step."""
+        return np.linalg.norm(self.y - self.final, axis=1) / np.linalg.norm(self.final - self.y[0])
+
+
+def _response(trace: Trace, y: Array, least: float, what: str, first: int = 0) -> Response:
+    late = steady(trace)
+    final = y[late].mean(axis=0)
+    if np.linalg.norm(final - y[first]) < least:
+        raise NotApplicable(f"the {what} does not change from its start to its end")
+    return Response(trace.time[first:] - trace.time[first], y[first:], final)
+
+
+def position_response(trace: Trace) -> Response:
+    """The tool's position, m, from the run's start."""
+    return _response(trace, channel(trace, "tool_position"), 1e-5, "tool's position")
+
+
+def orientation_response(trace: Trace) -> Response:
+    """The tool's rotation vector from its first orientation, rad."""
+    quat = channel(trace, "tool_quat_wxyz")
+    return _response(trace, rotation_vector(quat_product(quat, conjugate(quat[:1]))), 1e-4, "tool's orientation")
+
+
+def force_response(trace: Trace) -> Response:
+    """The contact force, N, from the last sample before first contact."""
+    force, on = channel(trace, "contact_wrench")[:, :3], touching(trace)
+    if not on.any():
+        raise NotApplicable("there is no contact")
+    return _response(trace, force, 1e-2, "contact force", first=max(int(np.argmax(on)) - 1, 0))
+
+
+def rise_time(response: Response) -> float:
+    """s from 10 % to 90 % of the step, first crossings, interpolated between samples."""
+    return _first_reach(response, 0.9) - _first_reach(response, 0.1)
+
+
+def _first_reach(response: Response, level: float) -> float:
+    s, time = response.progress, response.time
+    k = int(np.argmax(s >= level))  # s reaches 1 in the mean of the last tenth, so it passes the level
+    return float(time[0] if k == 0 else np.interp(level, s[k - 1 : k + 1], time[k - 1 : k + 1]))
+
+
+def overshoot(response: Response) -> float:
+    """Largest excess beyond the final value along the step, as a share of the step."""
+    return max(float(response.progress.max()) - 1.0, 0.0)
+
+
+def settling_time(response: Response) -> float:
+    """s until |y − y∞| stays within 2 % of the step, interpolated between samples."""
+    far = np.flatnonzero(response.distance > BAND)
+    if not len(far):
+        return 0.0
+    k, time, distance = int(far[-1]), response.time, response.distance
+    if time[k] > time[-1] - 0.1 * (time[-1] - time[0]):
+        raise NotApplicable("it has not settled by the end")
+    return float(np.interp(BAND, distance[[k + 1, k]], time[[k + 1, k]]))
+
+
+def position_steady_error(trace: Trace) -> float:
+    """|mean of p_d − p over the last tenth|, m."""
+    return float(np.linalg.norm(_steady_mean(trace, position_error(trace), "target_position")))
+
+
+def orientation_steady_error(trace: Trace) -> float:
+    """|mean of log(R_d R⁻¹) over the last tenth|, rad."""
+    return float(np.linalg.norm(_steady_mean(trace, orientation_error(trace), "target_quat_wxyz")))
+
+
+def force_steady_error(trace: Trace) -> float:
+    """|mean of f_d − f over the last tenth| along the wanted force, N."""
+    return float(abs(_steady_mean(trace, force_error(trace), "target_wrench")))
+
+
+def _steady_mean(trace: Trace, error: Array, target: str) -> Array:
+    late = steady(trace)
+    if np.ptp(channel(trace, target)[late], axis=0).max() > 1e-9:
+        raise NotApplicable("the target still moves in the last tenth of the run")
+    return error[late].mean(axis=0)
+
+
+def force_error(trace: Trace) -> Array:
+    """(f_d − f)·f_d/|f_d| per sample, N: along the wanted force; what friction adds across it is no error."""
+    wanted, found = channel(trace, "target_wrench")[:, :3], channel(trace, "contact_wrench")[:, :3]
+    size = np.linalg.norm(wanted, axis=1, keepdims=True)
+    if not size.any():
+        raise NotApplicable("no force is asked for")
+    direction = np.divide(wanted, size, out=np.zeros_like(wanted), where=size > 0)
+    return np.sum((wanted - found) * direction, axis=1)
+
+
+def of(response: Callable[[Trace], Response], measure: Callable[[Response], float]) -> Callable[[Trace], float]:
+    """A measure of a response as a function of the trace."""
+    return lambda trace: measure(response(trace))

@@ -1,0 +1,68 @@
+"""Every metric, in one table, and the evaluation of a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from palpate.errors import UnknownName
+from palpate.metrics import contact, motion, step
+from palpate.metrics.metric import Bound, Metric, MetricResult, judge
+from palpate.metrics.step import of
+from palpate.trace import Trace
+
+
+def _steps(name: str, what: str, response: Callable[[Trace], step.Response]) -> list[Metric]:
+    return [
+        Metric(f"{name}_rise_time", "s", f"{what}: from 10 % to 90 % of the way", of(response, step.rise_time)),
+        Metric(f"{name}_overshoot", "1", f"{what}: excess, share of the way", of(response, step.overshoot)),
+        Metric(f"{name}_settling_time", "s", f"{what}: until within 2 % for good", of(response, step.settling_time)),
+    ]  # fmt: skip
+
+
+_ALL = [
+    *_steps("position", "tool position", step.position_response),
+    Metric("position_steady_error", "m", "distance to the target, mean of the last tenth", step.position_steady_error),
+    *_steps("orientation", "tool orientation", step.orientation_response),
+    Metric("orientation_steady_error", "rad", "angle to the target, the same", step.orientation_steady_error),
+    *_steps("force", "contact force", step.force_response),
+    Metric("force_steady_error", "N", "along the wanted force, mean of the last tenth", step.force_steady_error),
+    Metric("force_error_rms", "N", "along the wanted force, from first contact on", contact.force_error_rms),
+    Metric("force_peak", "N", "largest contact force", contact.force_peak),
+    Metric("penetration_max", "m", "deepest penetration", contact.penetration_max),
+    Metric("first_contact", "s", "when contact begins", contact.first_contact),
+    Metric("contact_time", "s", "time in contact", contact.contact_time),
+    Metric("bounces", "1", "how often contact begins again after it was lost", contact.bounces),
+    Metric("chatter", "Hz", "contact made or lost, per second after first contact", contact.chatter),
+    Metric("position_error_rms", "m", "distance of the tool from its target, RMS", motion.position_error_rms),
+    Metric("position_error_max", "m", "distance of the tool from its target, largest", motion.position_error_max),
+    Metric("orientation_error_rms", "rad", "angle of the tool from its target, RMS", motion.orientation_error_rms),
+    Metric("orientation_error_max", "rad", "angle of the tool from its target, largest", motion.orientation_error_max),
+    Metric("joint_error_rms", "rad", "revolute joints from their targets, RMS", motion.joint_error_rms),
+    Metric("joint_error_max", "rad", "revolute joints from their targets, largest", motion.joint_error_max),
+    Metric("effort", "(N·m)²·s", "∫ Σ τ² dt over the revolute joints", motion.effort),
+    Metric("peak_torque_ratio", "1", "largest torque relative to its limit", motion.peak_torque_ratio),
+    Metric("saturation_time", "s", "time during which a guard cut the command", motion.saturation_time),
+    Metric("energy_residual", "J", "largest gap in the energy balance", motion.energy_residual),
+    Metric("contact_energy_out", "J", "energy the robot gave out at contact, net", contact.contact_energy_out),
+    Metric("contact_energy_out_peak", "J", "the same, at its largest", contact.contact_energy_out_peak),
+    Metric("smallest_singular_value", "1", "of the tool's Jacobian, smallest met", motion.smallest_singular_value),
+]  # fmt: skip
+
+METRICS: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in _ALL})
+
+
+def evaluate(trace: Trace, bounds: Mapping[str, Bound] = MappingProxyType({})) -> list[MetricResult]:
+    """Every metric of a trace, in the table's order.
+
+    Args:
+        trace: what happened.
+        bounds: what metrics must keep, by name.
+
+    Raises:
+        UnknownName: a bound on a metric that does not exist.
+    """
+    for name in bounds:
+        if name not in METRICS:
+            raise UnknownName("metric", name, METRICS)
+    return [judge(metric, trace, bounds.get(metric.name)) for metric in METRICS.values()]
