@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 from typing import cast
 
@@ -131,3 +132,16 @@ def test_a_broken_file_lists_every_problem(tmp_path) -> None:
 def test_a_file_without_moving_joints_is_refused(tmp_path) -> None:
     with pytest.raises(ModelError, match="robot 'still' has no moving joint"):
         pp.load_robot(write(tmp_path, "still.urdf", "<robot name='still'><link name='a'/></robot>"))
+
+
+def test_a_mesh_the_engine_cannot_take_costs_the_looks_and_not_the_robot(tmp_path):
+    # Two triangles in a plane enclose no volume; MuJoCo refuses such a mesh.
+    corners = [(0, 0, 0, 1, 0, 0, 0, 1, 0), (1, 0, 0, 1, 1, 0, 0, 1, 0)]
+    body = b"".join(struct.pack("<12fH", 0, 0, 1, *c, 0) for c in corners)
+    (tmp_path / "flat.stl").write_bytes(b"\0" * 80 + struct.pack("<I", len(corners)) + body)
+    link = '<link name="{}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>{}</link>'
+    visual = '<visual><geometry><mesh filename="flat.stl"/></geometry></visual>'
+    joint = '<joint name="j" type="continuous"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/></joint>'
+    (tmp_path / "r.urdf").write_text(f'<robot name="r">{link.format("a", "")}{link.format("b", visual)}{joint}</robot>')
+    robot = load_robot(tmp_path / "r.urdf")
+    assert robot.mass_matrix([0.3])[0, 0] == pytest.approx(1.0)

@@ -44,7 +44,9 @@ def test_matrices_and_quaternions_of_angles_agree_with_scipy(sequence: str, phi:
 def test_angles_of_any_rotation_give_it_back_and_stay_in_range(sequence: str, r: np.ndarray):
     R = Rotation.from_rotvec(r).as_matrix()
     phi = sp.euler_from_matrix(R, sequence)
-    assert np.allclose(sp.matrix_from_euler(phi, sequence), R, atol=3e-13)  # lock sets in at 1e-13, and three entries share its error
+    assert np.allclose(
+        sp.matrix_from_euler(phi, sequence), R, atol=3e-13
+    )  # lock sets in at 1e-13, and three entries share its error
     assert (np.abs(phi) <= math.pi).all()
     low, high = (-math.pi / 2, math.pi / 2) if len(set(sequence)) == 3 else (0.0, math.pi)
     assert low <= phi[1] <= high

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import mujoco
@@ -11,15 +12,19 @@ import numpy as np
 from palpate.errors import InvalidInput, ModelError, UnknownName
 from palpate.robot import catalogue
 from palpate.robot.robot import Robot
+from palpate.robot.tree import Shape, Tree
 
 _SUFFIXES = (".urdf", ".xml", ".mjcf")
 
 
-def load_robot(source: str | Path, **parameters: float | Sequence[float]) -> Robot:
+def load_robot(
+    source: str | Path, *, package_roots: Sequence[str | Path] = (), **parameters: float | Sequence[float]
+) -> Robot:
     """Load a robot.
 
     Args:
         source: a catalogue name (`palpate list`), or the path of a .urdf or MJCF .xml file.
+        package_roots: folders in which a URDF's `package://` paths are looked up, besides its own.
         **parameters: a catalogue robot's own parameters, such as `length=0.5, mass=5.0` for `planar3`.
 
     Raises:
@@ -35,18 +40,31 @@ def load_robot(source: str | Path, **parameters: float | Sequence[float]) -> Rob
         raise UnknownName("robot", str(source), catalogue.names())
     if parameters:
         raise InvalidInput(f"a model file takes no parameters, got {', '.join(sorted(parameters))}")
-    return _from_file(path)
+    return _from_file(path, [Path(root) for root in package_roots])
 
 
-def _from_file(path: Path) -> Robot:
+def _from_file(path: Path, package_roots: list[Path]) -> Robot:
     from palpate.robot.check import check_model
 
-    report = check_model(path)
+    report = check_model(path, package_roots=package_roots)
     if report.errors:
         raise ModelError(_message(path, report.errors), report.findings)
     if report.tree is not None:
-        return Robot.from_tree(report.tree)
+        return _from_tree(report.tree)
     return Robot(_passive_spec(path), name=path.stem)
+
+
+def _from_tree(tree: Tree) -> Robot:
+    """The robot; without its meshes if the engine cannot take one of them, for they are only its looks."""
+    try:
+        return Robot.from_tree(tree)
+    except ModelError:
+        plain = (replace(k, visuals=_primitives(k.visuals), collisions=_primitives(k.collisions)) for k in tree.links)
+        return Robot.from_tree(replace(tree, links=tuple(plain)))
+
+
+def _primitives(shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
+    return tuple(shape for shape in shapes if shape.kind != "mesh")
 
 
 def _message(path: Path, errors: list) -> str:

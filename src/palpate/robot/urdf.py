@@ -195,6 +195,7 @@ class _Reader:
             guess = near.get(kind or "") or next(iter(nearest(kind or "", _KINDS)), "")
             hint = f"did you mean {guess!r}?" if guess else ""
             self.report.error(element, found, f"a joint type is one of {', '.join(_KINDS[:-1])}", hint)
+            kind = guess  # the rest of the joint is checked as what it was meant to be
         return kind if kind in _KINDS and kind != "planar" else "fixed"  # pyright: ignore[reportReturnType]
 
     def _end(self, joint: Element, tag: str) -> str:
