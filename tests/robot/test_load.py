@@ -139,9 +139,10 @@ def test_a_mesh_the_engine_cannot_take_costs_the_looks_and_not_the_robot(tmp_pat
     corners = [(0, 0, 0, 1, 0, 0, 0, 1, 0), (1, 0, 0, 1, 1, 0, 0, 1, 0)]
     body = b"".join(struct.pack("<12fH", 0, 0, 1, *c, 0) for c in corners)
     (tmp_path / "flat.stl").write_bytes(b"\0" * 80 + struct.pack("<I", len(corners)) + body)
-    link = '<link name="{}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>{}</link>'
+    inertia = '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+    link = '<link name="{}"><inertial><mass value="1"/>' + inertia + "</inertial>{}</link>"
     visual = '<visual><geometry><mesh filename="flat.stl"/></geometry></visual>'
     joint = '<joint name="j" type="continuous"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/></joint>'
     (tmp_path / "r.urdf").write_text(f'<robot name="r">{link.format("a", "")}{link.format("b", visual)}{joint}</robot>')
-    robot = load_robot(tmp_path / "r.urdf")
+    robot = pp.load_robot(tmp_path / "r.urdf")
     assert robot.mass_matrix([0.3])[0, 0] == pytest.approx(1.0)
