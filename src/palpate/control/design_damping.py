@@ -1,0 +1,152 @@
+"""Damping for a full stiffness matrix and the arm's real inertia, by double diagonalisation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import eigh, sqrtm
+
+from palpate.checks import Array, finite_array, finite_number
+from palpate.errors import BadShape, InvalidInput
+from palpate.robot.robot import Robot
+
+
+@dataclass(frozen=True)
+class DampingDesign:
+    """A damping matrix and what it does.
+
+    Attributes:
+        damping: D, units of stiffness times second.
+        frequencies: undamped frequency of each mode, rad/s, slowest first.
+        ratios: damping ratio of each mode under D.
+        naive_ratios: what D = 2 ζ √K, right only for unit inertia, would give instead.
+        account: the same in words.
+    """
+
+    damping: Array
+    frequencies: Array
+    ratios: Array
+    naive_ratios: Array
+    account: str
+
+
+@dataclass(frozen=True)
+class WorkspaceDamping:
+    """One damping matrix for many postures.
+
+    Attributes:
+        damping: D.
+        least_ratio, greatest_ratio: over all postures and modes.
+        naive_least_ratio, naive_greatest_ratio: the same under D = 2 ζ √K.
+    """
+
+    damping: Array
+    least_ratio: float
+    greatest_ratio: float
+    naive_least_ratio: float
+    naive_greatest_ratio: float
+    account: str
+
+
+def damping_from_inertia(stiffness: ArrayLike, inertia: ArrayLike, *, ratio: float = 1.0) -> DampingDesign:
+    """D that gives every mode of Λ ẍ + D ẋ + K x = F the damping ratio ζ.
+
+    Double diagonalisation: Λ = Q Qᵀ and K = Q diag(κ) Qᵀ hold together for Q = Λ V, where K V = Λ V diag(κ) and
+    Vᵀ Λ V = 1; then D = Q diag(2 ζ √κ) Qᵀ and every mode obeys s² + 2 ζ √κ s + κ = 0.
+    Assumes: inertia frozen at one posture; K symmetric, positive definite.
+
+    Args:
+        stiffness: K, n×n or its diagonal; N/m, N·m/rad.
+        inertia: Λ, n×n, such as `robot.task_inertia(q)`.
+        ratio: ζ.
+    """
+    K, L = _pair(stiffness, inertia)
+    ratio = finite_number(ratio, "ratio", least=0.0)
+    kappa, V = eigh(K, L)
+    Q = L @ V
+    D = Q @ np.diag(2 * ratio * np.sqrt(kappa)) @ Q.T
+    naive = modal_ratios(K, naive_damping(K, ratio), L)
+    text = (
+        f"D gives every mode the ratio {ratio:g}; the modes lie at {_list(np.sqrt(kappa) / (2 * np.pi))} Hz. "
+        f"D = 2 ζ √K, right for unit inertia only, would give the ratios {_list(naive)}. "
+        "Assumes the inertia of one posture."
+    )
+    return DampingDesign((D + D.T) / 2, np.sqrt(kappa), np.full(len(K), ratio), naive, text)
+
+
+def damping_over_workspace(
+    robot: Robot,
+    stiffness: ArrayLike,
+    postures: Sequence[ArrayLike],
+    *,
+    ratio: float = 1.0,
+    frame: str | None = None,
+    directions: ArrayLike | None = None,
+) -> WorkspaceDamping:
+    """One D whose least damping ratio over the postures is ζ: the mean of the postures' own D, scaled.
+
+    The ratio of a mode v is vᵀDv / (2 √κ), exact where D shares the modes and the first-order value elsewhere.
+    Assumes: slow motion between the postures; none of them singular.
+
+    Args:
+        robot: whose inertia counts.
+        stiffness: K over the task's directions, or its diagonal.
+        postures: coordinates q.
+        ratio: ζ wanted at the worst posture.
+        frame: where; the tool frame by default.
+        directions: rows of the task, k×6; all six by default.
+    """
+    if len(postures) == 0:
+        raise InvalidInput("postures must hold at least one posture")
+    inertias = [robot.task_inertia(q, frame, directions=directions) for q in postures]
+    K, _ = _pair(stiffness, inertias[0])
+    if finite_number(ratio, "ratio", least=0.0) == 0:
+        raise InvalidInput("ratio must be greater than 0 to be held over a workspace")
+    mean = np.mean([damping_from_inertia(K, L, ratio=ratio).damping for L in inertias], axis=0)
+    D = mean * ratio / min(modal_ratios(K, mean, L).min() for L in inertias)
+    ours = np.array([modal_ratios(K, D, L) for L in inertias])
+    naive = np.array([modal_ratios(K, naive_damping(K, ratio), L) for L in inertias])
+    text = (
+        f"over {len(postures)} postures D keeps every mode's ratio between {ours.min():.3g} and {ours.max():.3g}; "
+        f"2 ζ √K would leave it between {naive.min():.3g} and {naive.max():.3g}. Assumes slow changes of posture."
+    )
+    return WorkspaceDamping(D, float(ours.min()), float(ours.max()), float(naive.min()), float(naive.max()), text)
+
+
+def modal_ratios(K: Array, D: Array, L: Array) -> Array:
+    """Damping ratio of each undamped mode of Λ ẍ + D ẋ + K x = 0, slowest first."""
+    kappa, V = eigh(K, L)
+    return np.einsum("ij,ik,kj->j", V, D, V) / (2 * np.sqrt(kappa))
+
+
+def naive_damping(K: Array, ratio: float) -> Array:
+    """2 ζ √K, as if the inertia were one."""
+    return 2 * ratio * np.real(sqrtm(K))
+
+
+def symmetric_positive(value: ArrayLike, name: str, size: int | None = None, *, semi: bool = False) -> Array:
+    """A symmetric positive (semi-)definite matrix, refused otherwise with its numbers."""
+    A = finite_array(value, name, (size, size))
+    if A.shape[0] != A.shape[1]:
+        raise BadShape(f"{name} must be square, got {A.shape}")
+    scale = max(float(np.abs(A).max()), 1e-300)
+    if np.abs(A - A.T).max() > 1e-9 * scale:
+        raise InvalidInput(f"{name} must be symmetric; it differs from its transpose by {np.abs(A - A.T).max():g}")
+    least = float(np.linalg.eigvalsh(A)[0])
+    if least < -1e-12 * scale or (not semi and least <= 0):
+        kind = "positive semi-definite" if semi else "positive definite"
+        raise InvalidInput(f"{name} must be {kind}; its least eigenvalue is {least:g}")
+    return (A + A.T) / 2
+
+
+def _pair(stiffness: ArrayLike, inertia: ArrayLike) -> tuple[Array, Array]:
+    L = symmetric_positive(inertia, "inertia")
+    K = finite_array(stiffness, "stiffness")
+    return symmetric_positive(np.diag(K) if K.ndim == 1 else K, "stiffness", len(L)), L
+
+
+def _list(values: Array) -> str:
+    return ", ".join(f"{value:.3g}" for value in values)

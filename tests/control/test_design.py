@@ -1,0 +1,356 @@
+"""Gain design held to closed forms, to the eigenvalues of the loops it promises, and to simulation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.linalg import expm, sqrtm
+
+import palpate as pp
+from palpate.control import design
+from palpate.control.joint_impedance import JointImpedance
+from palpate.control.law import PythonLaw
+from palpate.errors import BadShape, InvalidInput, NoSolution, NotFinite
+from palpate.run.parts import Parts
+from palpate.run.simulate import simulate
+from palpate.world.config import Actuators, Surface, World
+
+
+def second_order_poles(M, D, K):
+    n = len(M)
+    inverse = np.linalg.inv(M)
+    return np.linalg.eigvals(np.block([[np.zeros((n, n)), np.eye(n)], [-inverse @ K, -inverse @ D]]))
+
+
+def random_spd(rng, n, spread=1.0):
+    A = rng.normal(size=(n, n))
+    return A @ A.T + spread * np.eye(n)
+
+
+# ------------------------------------------------------------------ springs and dampers
+
+
+def test_the_documents_admittance_gains_follow_from_force_and_displacement():
+    found = design.stiffness_from_force(1.0, 0.1, 5.0)
+    assert found.stiffness == pytest.approx(10.0, rel=1e-15)
+    assert found.damping == pytest.approx(math.sqrt(200), rel=1e-15)  # document 004 prints 14.142
+
+
+@pytest.mark.parametrize("ratio", [0.3, 0.7, 0.999])
+def test_the_chosen_ratio_is_the_ratio_of_the_poles(ratio):
+    found = design.stiffness_from_force([20.0, 5.0], [0.02, 0.05], [3.0, 7.0], ratio=ratio)
+    for m, b, k in zip([3.0, 7.0], found.damping, found.stiffness):
+        poles = np.roots([m, b, k])
+        assert -poles.real / np.abs(poles) == pytest.approx(ratio, rel=1e-12)
+
+
+def test_coincident_poles_of_document_001():
+    found = design.coincident_poles([5.0, 2.0], 7.0)
+    assert found.damping == pytest.approx([70, 28])
+    assert found.stiffness == pytest.approx([245, 98])
+
+
+def test_coincident_poles_of_a_full_mass_matrix():
+    M = random_spd(np.random.default_rng(1), 4)
+    found = design.coincident_poles(M, 3.0)
+    poly = np.poly(second_order_poles(M, found.damping, found.stiffness))
+    assert poly == pytest.approx(np.poly([-3.0] * 8), rel=1e-9)
+
+
+def test_the_settling_time_in_the_account_of_coincident_poles_is_true():
+    time = 5.8339 / 7.0
+    assert (1 + 7 * time) * math.exp(-7 * time) == pytest.approx(0.02, rel=1e-4)
+
+
+def test_force_gain_gives_the_settling_time_of_document_002():
+    assert design.force_gain_from_settling(math.log(50) / 10).gain == pytest.approx(10.0, rel=1e-15)
+    assert math.exp(-design.force_gain_from_settling(0.7, band=0.05).gain * 0.7) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("bad", [-1.0, 0.0, [1.0, -2.0]])
+def test_gains_that_are_not_positive_are_refused(bad):
+    with pytest.raises(InvalidInput, match="must be positive"):
+        design.stiffness_from_force(bad, 1.0, 1.0)
+
+
+def test_nan_and_misshapen_design_inputs_are_refused():
+    with pytest.raises(NotFinite, match="mass"):
+        design.stiffness_from_force(1.0, 1.0, math.nan)
+    with pytest.raises(BadShape, match="one entry each"):
+        design.stiffness_from_force([1.0, 2.0], [1.0, 2.0, 3.0], 1.0)
+    with pytest.raises(InvalidInput, match="symmetric"):
+        design.damping_from_inertia([[1.0, 0.5], [0.0, 1.0]], np.eye(2))
+    with pytest.raises(InvalidInput, match="least eigenvalue"):
+        design.damping_from_inertia(np.diag([1.0, -1.0]), np.eye(2))
+    with pytest.raises(InvalidInput, match="between 0 and 1"):
+        design.force_gain_from_settling(1.0, band=2.0)
+
+
+# ------------------------------------------------------------------ damping from the real inertia
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("ratio", [0.4, 0.8])
+def test_every_mode_gets_the_chosen_damping_ratio(seed, ratio):
+    rng = np.random.default_rng(seed)
+    K, L = random_spd(rng, 6, 100.0), random_spd(rng, 6)
+    found = design.damping_from_inertia(K, L, ratio=ratio)
+    poles = second_order_poles(L, found.damping, K)
+    assert -poles.real / np.abs(poles) == pytest.approx(ratio, rel=1e-7)
+    assert np.sort(np.abs(poles))[::2] == pytest.approx(found.frequencies, rel=1e-9)
+
+
+def test_double_diagonalisation_is_the_weighted_square_root():
+    rng = np.random.default_rng(3)
+    K, L = random_spd(rng, 6, 10.0), random_spd(rng, 6)
+    root = np.real(sqrtm(L))
+    inverse = np.linalg.inv(root)
+    expected = 2 * root @ np.real(sqrtm(inverse @ K @ inverse)) @ root
+    assert design.damping_from_inertia(K, L).damping == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+def test_two_root_k_is_right_for_unit_inertia_only():
+    K = np.diag([400.0, 900.0])
+    assert design.damping_from_inertia(K, np.eye(2)).naive_ratios == pytest.approx([1.0, 1.0])
+    assert design.damping_from_inertia(K, 4 * np.eye(2)).naive_ratios == pytest.approx([0.5, 0.5])
+
+
+def test_pandas_real_inertia_makes_two_root_k_visibly_wrong():
+    robot = pp.load_robot("panda")
+    K = np.diag([400.0, 400.0, 400.0, 20.0, 20.0, 20.0])
+    found = design.damping_from_inertia(K, robot.task_inertia(robot.home), ratio=0.7)
+    poles = second_order_poles(robot.task_inertia(robot.home), found.damping, K)
+    assert -poles.real / np.abs(poles) == pytest.approx(0.7, rel=1e-6)
+    assert found.naive_ratios.min() < 0.6
+    assert found.naive_ratios.max() > 1.4
+    assert "unit inertia" in found.account
+
+
+def test_one_damping_for_a_workspace_holds_the_ratio_at_its_worst_posture():
+    robot = pp.load_robot("panda")
+    rng = np.random.default_rng(0)
+    postures = [robot.home + 0.3 * rng.uniform(-1, 1, 7) for _ in range(20)]
+    K = np.diag([400.0, 400.0, 400.0, 20.0, 20.0, 20.0])
+    found = design.damping_over_workspace(robot, K, postures, ratio=0.7)
+    ratios = []
+    for q in postures:
+        L = robot.task_inertia(q)
+        poles = second_order_poles(L, found.damping, K)
+        assert (poles.real < 0).all()
+        V = np.linalg.inv(np.linalg.cholesky(L)).T
+        kappa, U = np.linalg.eigh(V.T @ K @ V)
+        modes = V @ U
+        ratios += list(np.diag(modes.T @ found.damping @ modes) / (2 * np.sqrt(kappa)))
+    assert min(ratios) == pytest.approx(0.7, rel=1e-9)
+    assert max(ratios) == pytest.approx(found.greatest_ratio, rel=1e-9)
+    assert found.greatest_ratio / found.least_ratio < found.naive_greatest_ratio / found.naive_least_ratio
+    with pytest.raises(InvalidInput, match="at least one"):
+        design.damping_over_workspace(robot, K, [])
+
+
+# ------------------------------------------------------------------ LQR
+
+
+def test_lqr_gains_of_the_pole_in_document_000():
+    # Per horizontal axis on (v, x, ẋ): v̇ = (f + m_s g x)/m_e …, l = 1, m_s = 0.1, m_e = 1.
+    g, ms, me = 9.81, 0.1, 1.0
+    A = np.array([[0, -ms * g / me, 0], [0, 0, 1], [0, (1 + ms / me) * g, 0]])
+    B = np.array([[1 / me], [0], [-1 / me]])
+    found = design.lqr(A, B, np.eye(3), np.eye(1))
+    assert found.gain[0] == pytest.approx([-1, -27.693529808075, -8.575424715232], rel=1e-11)
+    assert (np.real(found.poles) < 0).all()
+
+
+def test_sampled_lqr_tends_to_the_continuous_one():
+    A, B, Q, R = np.array([[0.0, 1], [2, 0]]), np.array([[0.0], [1]]), np.eye(2), np.eye(1)
+    T = 1e-4
+    fine = design.lqr(A, B, Q * T, R * T, period=T)
+    assert fine.gain == pytest.approx(design.lqr(A, B, Q, R).gain, rel=1e-3)
+    assert (np.abs(fine.poles) < 1).all()
+
+
+def test_lqr_cost_is_the_least_cost():
+    A, B = np.array([[0.0, 1], [0, 0]]), np.array([[0.0], [1]])
+    found = design.lqr(A, B, np.eye(2), np.eye(1))
+    P = found.cost
+    assert A.T @ P + P @ A - P @ B @ B.T @ P + np.eye(2) == pytest.approx(np.zeros((2, 2)), abs=1e-12)
+
+
+def test_lqr_refuses_what_it_cannot_stabilise():
+    with pytest.raises(NoSolution, match="stabilis"):
+        design.lqr(np.diag([1.0, -1.0]), np.array([[0.0], [1.0]]), np.eye(2), np.eye(1))
+    with pytest.raises(InvalidInput, match="R must be positive definite"):
+        design.lqr(np.eye(2), np.eye(2), np.eye(2), np.zeros((2, 2)))
+
+
+# ------------------------------------------------------------------ contact
+
+
+def march(m, k, d, kw, bw, T, delay, ticks, parts=20):
+    """The same loop advanced by brute force in small exact steps: x at the ticks."""
+    h = T / parts
+    A = np.array([[0, 1, 0], [-kw / m, -bw / m, 1 / m], [0, 0, 0]])
+    E = expm(A * h)
+    shift = round(delay / h)
+    state, commands, xs = np.array([1e-3, 0.0]), [], []
+    for step in range(ticks * parts):
+        if step % parts == 0:
+            commands.append(-k * state[0] - d * state[1])
+            xs.append(state[0])
+        late = step - shift
+        u = commands[late // parts] if late >= 0 else 0.0
+        state = (E @ np.array([*state, u]))[:2]
+    return np.array(xs)
+
+
+@pytest.mark.parametrize("delay", [0.0, 2e-3, 3e-3, 5e-3])
+def test_contact_poles_describe_the_marched_loop(delay):
+    """Whole and fractional delays: the marched samples satisfy the characteristic polynomial of the loop."""
+    m, k, d, kw, bw, T = 5.0, 400.0, 40.0, 3000.0, 10.0, 2e-3
+    loop = design.contact_loop(m, k, d, wall_stiffness=kw, wall_damping=bw, period=T, delay=delay)
+    xs = march(m, k, d, kw, bw, T, delay, 60)
+    polynomial = np.poly(loop.poles).real
+    size = len(polynomial)
+    residual = [polynomial @ xs[i : i + size][::-1] for i in range(10, 40)]
+    assert np.abs(residual).max() < 1e-12
+
+
+def test_a_fast_sampled_contact_has_the_poles_of_the_continuous_one():
+    loop = design.contact_loop(5.0, 400.0, 40.0, wall_stiffness=3000.0, wall_damping=10.0, period=1e-6)
+    assert np.log(loop.poles[0]) / 1e-6 == pytest.approx(np.roots([5.0, 50.0, 3400.0])[0], rel=1e-4) or np.conj(
+        np.log(loop.poles[0]) / 1e-6
+    ) == pytest.approx(np.roots([5.0, 50.0, 3400.0])[0], rel=1e-4)
+
+
+def test_delay_limit_without_damping_is_the_textbook_one():
+    """u = −D ẋ(t − τ) on a free mass, nearly continuous: unstable beyond D τ / m = π/2."""
+    m, tau, T = 2.0, 0.01, 2e-4
+    limit = design.largest_stable(lambda d: design.contact_loop(m, 1.0, d, period=T, delay=tau), start=100.0)
+    late = tau + T / 2  # a hold is half a period late on average
+    assert limit.value == pytest.approx(np.pi / 2 * m / late, rel=1e-3)
+    assert limit.frequency == pytest.approx(1 / (4 * late), rel=1e-3)
+
+
+def test_an_unstable_start_is_refused_with_its_pole():
+    with pytest.raises(NoSolution, match="unstable already at"):
+        design.largest_stable(lambda k: design.contact_loop(1.0, k, 0.0, period=0.01), start=1.0)
+
+
+def test_more_axes_are_the_single_ones_when_decoupled():
+    both = design.contact_loop(
+        np.diag([5.0, 2.0]), [400.0, 300.0], [40.0, 20.0], wall_stiffness=[0.0, 1e4], period=1e-3, delay=1e-3
+    )
+    one = [
+        design.contact_loop(5.0, 400.0, 40.0, period=1e-3, delay=1e-3),
+        design.contact_loop(2.0, 300.0, 20.0, wall_stiffness=1e4, period=1e-3, delay=1e-3),
+    ]
+    assert np.poly(both.poles) == pytest.approx(np.poly(np.concatenate([o.poles for o in one])), abs=1e-10)
+
+
+def test_check_contact_of_a_cartesian_arm_is_the_one_axis_case():
+    robot = pp.load_robot("cartesian2", mass=(3.0, 2.0))
+    found = design.check_contact(
+        robot, [0.0, 0.0], [400.0, 300.0], [40.0, 20.0], wall_stiffness=1e4, wall_damping=5.0, normal=(1, 0, 0),
+        period=2e-3, delay=2e-3, directions=np.eye(6)[:2],
+    )  # fmt: skip
+    one = design.contact_loop(5.0, 400.0, 40.0, wall_stiffness=1e4, wall_damping=5.0, period=2e-3, delay=2e-3)
+    assert found.mass == pytest.approx(5.0, rel=1e-6)
+    assert np.abs(found.axis.poles) == pytest.approx(np.abs(one.poles), rel=1e-6)
+    assert found.passivity_margin == pytest.approx(-400 * 3e-3 - 40)
+    assert found.stable
+    assert "passive environment" in found.account
+    with pytest.raises(InvalidInput, match="outside the task"):
+        design.check_contact(
+            robot, [0.0, 0.0], [1.0], [1.0], wall_stiffness=1.0, normal=(0, 1, 0), period=1e-3,
+            directions=np.eye(6)[:1],
+        )  # fmt: skip
+
+
+def test_check_contact_of_a_panda_tells_an_unstable_stiffness():
+    robot = pp.load_robot("panda")
+    K = np.diag([400.0, 400, 400, 20, 20, 20])
+    D = design.damping_from_inertia(K, robot.task_inertia(robot.home), ratio=0.7).damping
+
+    def check(stiffness):
+        return design.check_contact(robot, robot.home, stiffness, D, wall_stiffness=1e4, period=1e-3, delay=1e-3)
+
+    found = check(K)
+    assert found.stable
+    over = check(1.02 * found.largest_stiffness_factor * K)
+    assert not over.contact.stable
+    assert "UNSTABLE in contact" in over.account
+
+
+# ------------------------------------------------------------------ the predicted boundary, simulated
+
+MASS, WALL, PERIOD, DELAY = 5.0, 5e3, 4e-3, 2
+TIP, DEPTH = 0.01, 0.004  # radius of the tip, m, and how deep it rests in the wall, so that contact lasts
+
+
+def growth(law, duration=2.0):
+    """How the deflection's swing in the last fifth of a run compares with that of its second fifth."""
+    robot = pp.load_robot("cartesian2", mass=(3.0, 2.0), gravity=0.0)
+    wall = Surface(normal=(-1.0, 0.0, 0.0), position=(0.0, 0.0, 0.0), stiffness=WALL, damping=0.0)
+    world = World(surfaces=(wall,), actuators=Actuators(delay=DELAY, torque_limit=False))
+    start = np.array([0.003 - TIP, 0.0])
+    trace = simulate(
+        Parts(robot, law, world, duration=duration, timestep=2.5e-4, period=PERIOD, q_start=start, integrator="rk4")
+    )
+    x = trace["q"][:, 0]
+    fifth = len(x) // 5
+    return np.ptp(x[-fifth:]) / np.ptp(x[fifth : 2 * fifth])
+
+
+def boundary(law_of, guess):
+    """Bisect for the value whose swing neither grows nor shrinks."""
+    low, high = 0.5 * guess, 1.6 * guess
+    assert growth(law_of(low)) < 1 < growth(law_of(high))
+    for _ in range(6):
+        middle = (low + high) / 2
+        low, high = (middle, high) if growth(law_of(middle)) < 1 else (low, middle)
+    return (low + high) / 2
+
+
+def test_the_predicted_largest_stiffness_is_where_the_simulation_starts_to_ring():
+    damping = 150.0
+
+    def loop(k):
+        return design.contact_loop(MASS, k, damping, wall_stiffness=WALL, period=PERIOD, delay=DELAY * PERIOD)
+
+    predicted = design.largest_stable(loop, start=10.0)
+
+    def law(k):
+        def function(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms):
+            terms[0, 0] = -k * (q[0] - (DEPTH - TIP)) - damping * v[0] + WALL * DEPTH
+            terms[0, 1] = -100.0 * q[1] - 20.0 * v[1]
+
+        return PythonLaw(function)
+
+    assert boundary(law, predicted.value) == pytest.approx(predicted.value, rel=0.1)
+
+
+def test_joint_impedance_below_the_predicted_limit_settles_in_simulation():
+    assert growth(JointImpedance(stiffness=(500.0, 100.0), damping=(150.0, 20.0)), 1.0) < 0.5
+
+
+def test_the_predicted_largest_force_gain_is_where_the_simulation_starts_to_ring():
+    damping, push = 150.0, WALL * DEPTH
+
+    def loop(k):
+        return design.force_loop(
+            MASS, k, wall_stiffness=WALL, velocity_damping=damping, period=PERIOD, delay=DELAY * PERIOD
+        )
+
+    predicted = design.largest_stable(loop, start=0.1)
+
+    def law(k):
+        def function(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms):
+            memory[0] += k * dt * (push + wrench[0])  # the wall pushes back along −x
+            terms[0, 0] = push + memory[0] - damping * v[0]
+            terms[0, 1] = -100.0 * q[1] - 20.0 * v[1]
+
+        return PythonLaw(function)
+
+    assert boundary(law, predicted.value) == pytest.approx(predicted.value, rel=0.1)
