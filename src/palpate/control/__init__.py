@@ -10,15 +10,19 @@ if TYPE_CHECKING:
     from palpate.control.gravity_compensation import GravityCompensation
     from palpate.control.joint_impedance import JointImpedance
     from palpate.control.law import Law, PythonLaw
+    from palpate.control.operational_space import OperationalSpace
     from palpate.control.pole import PoleModel
     from palpate.control.pole_balance import PoleBalance
+    from palpate.control.shaped_impedance import ShapedImpedance
 
 # One line per law: add a law by adding its file and its line here.
 LAWS = {
     "gravity-compensation": ("palpate.control.gravity_compensation", "GravityCompensation"),
     "joint-impedance": ("palpate.control.joint_impedance", "JointImpedance"),
     "computed-torque": ("palpate.control.computed_torque", "ComputedTorque"),
+    "operational-space": ("palpate.control.operational_space", "OperationalSpace"),
     "cartesian-impedance": ("palpate.control.cartesian_impedance", "CartesianImpedance"),
+    "shaped-impedance": ("palpate.control.shaped_impedance", "ShapedImpedance"),
     "pole-balance": ("palpate.control.pole_balance", "PoleBalance"),
 }
 
@@ -29,9 +33,11 @@ __all__ = [
     "GravityCompensation",
     "JointImpedance",
     "Law",
+    "OperationalSpace",
     "PoleBalance",
     "PoleModel",
     "PythonLaw",
+    "ShapedImpedance",
 ]
 
 __getattr__, __dir__ = lazy_names(

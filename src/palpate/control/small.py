@@ -57,3 +57,59 @@ def transpose_times(A, x, out):
         for i in range(A.shape[0]):
             total += A[i, j] * x[i]
         out[j] = total
+
+
+@register_jitable
+def cholesky_inverse(L, n, out):
+    """out = A⁻¹ with A = L Lᵀ, column by column; returns its trace."""
+    trace = 0.0
+    for j in range(n):
+        for i in range(n):
+            out[j, i] = 0.0
+        out[j, j] = 1.0
+        cholesky_solve(L, n, out[j])  # A⁻¹ is symmetric: row j is column j
+        trace += out[j, j]
+    return trace
+
+
+@register_jitable
+def symmetric_eigen(A, V, n):
+    """Eigenvalues of the symmetric A onto its diagonal (A is overwritten), eigenvectors into the columns of V.
+
+    Cyclic Jacobi rotations: each zeroes one pair; a few sweeps reach rounding.
+    """
+    for i in range(n):
+        for j in range(n):
+            V[i, j] = 1.0 if i == j else 0.0
+    for _sweep in range(30):
+        off, size = 0.0, 0.0
+        for i in range(n):
+            size += A[i, i] * A[i, i]
+            for j in range(i):
+                off += A[i, j] * A[i, j]
+        if not off > 1e-32 * size:
+            return
+        for i in range(1, n):
+            for j in range(i):
+                _rotate_pair(A, V, n, j, i)
+
+
+@register_jitable
+def _rotate_pair(A, V, n, p, q):
+    """Rotate in the plane (p, q) so that A[p, q] = 0."""
+    if A[p, q] == 0.0:
+        return
+    theta = 0.5 * (A[q, q] - A[p, p]) / A[p, q]
+    tangent = 1.0 / (abs(theta) + math.sqrt(theta * theta + 1.0))
+    if theta < 0.0:
+        tangent = -tangent
+    c = 1.0 / math.sqrt(tangent * tangent + 1.0)
+    s = tangent * c
+    for k in range(n):
+        a, b = A[k, p], A[k, q]
+        A[k, p], A[k, q] = c * a - s * b, s * a + c * b
+    for k in range(n):
+        a, b = A[p, k], A[q, k]
+        A[p, k], A[q, k] = c * a - s * b, s * a + c * b
+        a, b = V[k, p], V[k, q]
+        V[k, p], V[k, q] = c * a - s * b, s * a + c * b

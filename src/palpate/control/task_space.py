@@ -1,0 +1,361 @@
+"""What the laws at the tool share: a task of chosen directions, its inertia, and what is left to the null space.
+
+A task is a choice of directions along and about the axes of a frame A at the tool's point: the world's axes, the
+tool's, the target's, or a frame turned from one of these by a fixed rotation. With S its rows,
+
+    J_t = S J,   Y = J_t M⁻¹,   Λ = (J_t M⁻¹ J_tᵀ)⁻¹,   N = 1 − J_tᵀ Λ Y.
+
+Angular rows are multiplied by a lever (m), so that all of J_t is in metres and an apparent inertia in kg can be
+compared among directions. Near a singular posture an eigenvalue μ of the mobility J_t M⁻¹ J_tᵀ goes to 0 and the
+apparent mass 1/μ to infinity. Along such an eigenvector alone, from the largest mass 1/μ₀ on, the inverse 1/μ is
+replaced by μ/μ₀²: it fades to 0 with the direction and every other direction keeps its exact dynamics. The law's memory
+counts the ticks at which that happened.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numba.extending import register_jitable
+
+from palpate.checks import Array, finite_array
+from palpate.config import Quaternion, setting
+from palpate.control.law import T_POSITION, T_QUAT, T_TWIST, Law, refuse_free_base
+from palpate.control.orientation import KINDS, OrientationError, write_orientation_error
+from palpate.control.small import cholesky, cholesky_inverse, cholesky_solve, symmetric_eigen
+from palpate.errors import BadRotation, InvalidInput
+from palpate.robot.robot import Robot
+from palpate.spatial.kernels import matrix_from_quat, quat_from_matrix
+
+Direction = Literal["x", "y", "z", "rx", "ry", "rz"]
+DIRECTIONS: tuple[Direction, ...] = ("x", "y", "z", "rx", "ry", "rz")
+Axes = Literal["world", "tool", "target"]
+_AXES: tuple[Axes, ...] = ("world", "tool", "target")
+LEVER = 0.1  # m: an angular direction counts as the motion of a point this far out
+MASS_FACTOR = 20.0  # a direction is lost when it feels this many times the robot's mass
+
+# Places in the gains; a law's own gains follow.
+G_COUNT, G_CHOICE, G_AXES, G_TURN, G_ORIENTATION, G_HEAVIEST, G_LAW = 0, 1, 7, 8, 17, 18, 19
+# Places in the memory; scratch follows.
+M_DAMPED, M_HEAVIEST, M_FIRST, M_LAST, M_SCRATCH = 0, 1, 2, 3, 4
+
+
+class Task(NamedTuple):
+    """Views of a law's memory. k directions, n degrees of freedom."""
+
+    axes: Any  # 3×3, columns: the axes of frame A in the world
+    J: Any  # k×n, the task's rows, angular ones times the lever
+    Y: Any  # k×n, J M⁻¹
+    inertia: Any  # k×k, Λ
+    factor: Any  # n×n
+    mobility: Any  # k×k
+    vectors: Any  # k×k
+    error: Any  # 6, [p_d − p; orientation error], axes of A
+    rate: Any  # 6, V_d − V, axes of A
+    a: Any  # k
+    b: Any  # k
+    work: Any  # 24
+    unit: Any  # n×n
+    joints: Any  # n
+
+
+def scratch_size(robot: Robot) -> int:
+    """Numbers a `Task` needs in the memory."""
+    n = robot.nv
+    return 9 + 12 * n + 108 + 2 * n * n + 48 + n
+
+
+@register_jitable
+def open_task(gains, memory, n):
+    """The views of a task in a law's memory."""
+    k = int(gains[G_COUNT])
+    at = M_SCRATCH
+    axes = memory[at : at + 9].reshape((3, 3))
+    at += 9
+    J = memory[at : at + k * n].reshape((k, n))
+    at += k * n
+    Y = memory[at : at + k * n].reshape((k, n))
+    at += k * n
+    inertia = memory[at : at + k * k].reshape((k, k))
+    at += k * k
+    mobility = memory[at : at + k * k].reshape((k, k))
+    at += k * k
+    vectors = memory[at : at + k * k].reshape((k, k))
+    at += k * k
+    factor = memory[at : at + n * n].reshape((n, n))
+    at += n * n
+    unit = memory[at : at + n * n].reshape((n, n))
+    at += n * n
+    error, rate, a, b = (
+        memory[at : at + 6],
+        memory[at + 6 : at + 12],
+        memory[at + 12 : at + 18],
+        memory[at + 18 : at + 24],
+    )
+    work, joints = memory[at + 24 : at + 48], memory[at + 48 : at + 48 + n]
+    return Task(axes, J, Y, inertia, factor, mobility, vectors, error, rate, a, b, work, unit, joints)
+
+
+@register_jitable
+def set_axes(T, gains, R, target, task):
+    """The axes of frame A: the world's, the tool's or the target's, times the fixed turn."""
+    base, turn = T.work[0:9].reshape((3, 3)), gains[G_TURN : G_TURN + 9].reshape((3, 3))
+    kind = int(gains[G_AXES])
+    if kind == 2:
+        matrix_from_quat(target[task + T_QUAT : task + T_QUAT + 4], base)
+    for i in range(3):
+        for j in range(3):
+            if kind == 0:
+                T.axes[i, j] = turn[i, j]
+                continue
+            T.axes[i, j] = 0.0
+            for k in range(3):
+                T.axes[i, j] += (R[i, k] if kind == 1 else base[i, k]) * turn[k, j]
+
+
+@register_jitable
+def into_axes(axes, x, out):
+    """out = a world vector pair [linear; angular] in the axes of A."""
+    for half in range(0, 6, 3):
+        for i in range(3):
+            out[half + i] = axes[0, i] * x[half] + axes[1, i] * x[half + 1] + axes[2, i] * x[half + 2]
+
+
+@register_jitable
+def out_of_axes(axes, x, out):
+    """out = a vector pair in the axes of A in world axes."""
+    for half in range(0, 6, 3):
+        for i in range(3):
+            out[half + i] = axes[i, 0] * x[half] + axes[i, 1] * x[half + 1] + axes[i, 2] * x[half + 2]
+
+
+@register_jitable
+def choose(gains, x, out):
+    """out = the chosen directions of x (axes of A), angular ones times the lever."""
+    for i in range(int(gains[G_COUNT])):
+        k = int(gains[G_CHOICE + i])
+        out[i] = x[k] if k < 3 else LEVER * x[k]
+
+
+@register_jitable
+def find_errors(T, gains, v, p, R, J, target, task):
+    """T.error and T.rate: pose error and V_d − V, axes of A."""
+    world, rate, quat = T.work[0:6], T.work[6:12], T.work[20:24]
+    for i in range(3):
+        world[i] = target[task + T_POSITION + i] - p[i]
+    quat_from_matrix(R, quat)
+    wanted = target[task + T_QUAT : task + T_QUAT + 4]
+    write_orientation_error(int(gains[G_ORIENTATION]), wanted, quat, world[3:6], T.work[6:18])
+    for k in range(6):
+        rate[k] = target[task + T_TWIST + k]
+        for i in range(v.size):
+            rate[k] -= J[k, i] * v[i]
+    into_axes(T.axes, world, T.error)
+    into_axes(T.axes, rate, T.rate)
+
+
+@register_jitable
+def set_rows(T, gains, J):
+    """J_t = S J."""
+    for i in range(T.J.shape[0]):
+        k = int(gains[G_CHOICE + i])
+        half = 0 if k < 3 else 3
+        scale = 1.0 if k < 3 else LEVER
+        for j in range(T.J.shape[1]):
+            total = 0.0
+            for m in range(3):
+                total += T.axes[m, k - half] * J[half + m, j]
+            T.J[i, j] = scale * total
+
+
+@register_jitable
+def find_inertia(T, M, heaviest):
+    """Y = J_t M⁻¹ and Λ, damped along directions that feel more than `heaviest` kg; returns the heaviest one's mass.
+
+    The trace of Λ bounds its largest eigenvalue, so that the eigenvectors are needed near singular postures only.
+    """
+    k, n = T.J.shape
+    for i in range(n):
+        for j in range(n):
+            T.factor[i, j] = M[i, j]
+    cholesky(T.factor, n)
+    for i in range(k):
+        for j in range(n):
+            T.Y[i, j] = T.J[i, j]
+        cholesky_solve(T.factor, n, T.Y[i])
+    _find_mobility(T)
+    if cholesky(T.mobility, k):
+        mass = cholesky_inverse(T.mobility, k, T.inertia)
+        if mass <= heaviest:
+            return mass
+    return _damped_inverse(T, 1.0 / heaviest)
+
+
+@register_jitable
+def _find_mobility(T):
+    k, n = T.J.shape
+    for i in range(k):
+        for j in range(i + 1):
+            total = 0.0
+            for m in range(n):
+                total += T.J[i, m] * T.Y[j, m]
+            T.mobility[i, j] = T.mobility[j, i] = total
+
+
+@register_jitable
+def _damped_inverse(T, least):
+    """Λ by eigenvectors: 1/μ where μ ≥ least, μ/least² below. Returns the largest 1/μ."""
+    k = T.J.shape[0]
+    _find_mobility(T)
+    symmetric_eigen(T.mobility, T.vectors, k)
+    smallest = T.mobility[0, 0]
+    for i in range(k):
+        for j in range(k):
+            T.inertia[i, j] = 0.0
+    for m in range(k):
+        mu = max(T.mobility[m, m], 0.0)
+        smallest = min(smallest, mu)
+        weight = 1.0 / mu if mu >= least else mu / (least * least)
+        for i in range(k):
+            for j in range(k):
+                T.inertia[i, j] += weight * T.vectors[i, m] * T.vectors[j, m]
+    return 1.0 / max(smallest, 1e-300)
+
+
+@register_jitable
+def note_damping(memory, gains, t, mass):
+    """Count a tick at which a direction was lost."""
+    if mass <= gains[G_HEAVIEST]:
+        return
+    if memory[M_DAMPED] == 0.0:
+        memory[M_FIRST] = t
+    memory[M_DAMPED] += 1.0
+    memory[M_HEAVIEST] = max(memory[M_HEAVIEST], mass)
+    memory[M_LAST] = t
+
+
+@register_jitable
+def push_along(T, acceleration, out):
+    """out = J_tᵀ Λ acceleration."""
+    k, n = T.J.shape
+    for j in range(n):
+        out[j] = 0.0
+    for i in range(k):
+        force = 0.0
+        for m in range(k):
+            force += T.inertia[i, m] * acceleration[m]
+        for j in range(n):
+            out[j] += T.J[i, j] * force
+
+
+@register_jitable
+def into_null_space(T, torque):
+    """torque ← N torque = (1 − J_tᵀ Λ J_t M⁻¹) torque: it moves no chosen direction."""
+    k, n = T.J.shape
+    for i in range(k):
+        T.b[i] = 0.0
+        for j in range(n):
+            T.b[i] += T.Y[i, j] * torque[j]
+    for i in range(k):
+        force = 0.0
+        for m in range(k):
+            force += T.inertia[i, m] * T.b[m]
+        for j in range(n):
+            torque[j] -= T.J[i, j] * force
+
+
+@register_jitable
+def hold_posture(T, stiffness, damping, q, v, target, out):
+    """out = N (k (q_d − q) − d v)."""
+    for i in range(v.size):
+        out[i] = stiffness * (target[i] - q[i]) - damping * v[i]
+    into_null_space(T, out)
+
+
+class TaskLaw(Law):
+    """Settings shared by the laws at the tool; abstract."""
+
+    axes: Axes = setting("world", "1", "whose axes directions and gains are along: the world's, tool's or target's")
+    axes_quat_wxyz: Quaternion = setting((1.0, 0.0, 0.0, 0.0), "1", "turns those axes into a frame of your own")
+    orientation_error: OrientationError = setting(
+        "rotation-vector", "1", "how an orientation error is measured, see docs/laws/operational-space.md"
+    )
+    heaviest: float | None = setting(
+        None,
+        "kg",
+        "apparent mass from which on a direction is lost and damped; 20 × the robot's mass if not given",
+        gt=0,
+    )
+
+    def task_gains(self, robot: Robot, directions: tuple[Direction, ...]) -> Array:
+        """The part of the gains every law at the tool has."""
+        refuse_free_base(robot, self.name)
+        head = np.zeros(G_LAW)
+        head[G_COUNT] = len(directions)
+        head[G_CHOICE : G_CHOICE + len(directions)] = [DIRECTIONS.index(d) for d in directions]
+        head[G_AXES], head[G_ORIENTATION] = _AXES.index(self.axes), KINDS.index(self.orientation_error)
+        head[G_TURN : G_TURN + 9] = _rotation(self.axes_quat_wxyz).ravel()
+        head[G_HEAVIEST] = MASS_FACTOR * robot.mass if self.heaviest is None else self.heaviest
+        return head
+
+    def mobility_at_home(self, robot: Robot) -> Array:
+        """J M⁻¹ Jᵀ, 6×6, at the home posture in the law's axes (the target is where the tool is)."""
+        x = robot.terms(robot.home, np.zeros(robot.nv))
+        turn = _rotation(self.axes_quat_wxyz)
+        R = turn if self.axes == "world" else x.rotation @ turn
+        J = np.vstack([R.T @ x.J[:3], R.T @ x.J[3:]])
+        return J @ np.linalg.solve(x.M, J.T)
+
+    def memory(self, robot: Robot) -> Array:
+        """A count of damped ticks, then scratch."""
+        return np.zeros(M_SCRATCH + scratch_size(robot))
+
+    def remarks(self, memory: Array) -> list[str]:
+        """Whether a direction was lost on the way."""
+        if not memory[M_DAMPED]:
+            return []
+        return [
+            f"{self.name}: near a singular posture the task was damped along a lost direction at"
+            f" {int(memory[M_DAMPED])} ticks between {memory[M_FIRST]:.4g} s and {memory[M_LAST]:.4g} s"
+            f" (apparent mass up to {memory[M_HEAVIEST]:.3g} kg)"
+        ]
+
+
+def checked_directions(robot: Robot, directions: tuple[Direction, ...], law: str, *, more: bool = False) -> None:
+    """Refuse directions named twice, none, or more than the robot has degrees of freedom unless `more` is allowed."""
+    if not directions or len(set(directions)) != len(directions):
+        raise InvalidInput(f"{law}: directions must be different ones of {', '.join(DIRECTIONS)}, got {directions}")
+    if len(directions) > robot.nv and not more:
+        raise InvalidInput(
+            f"{law}: {robot.name} has {robot.nv} degrees of freedom and cannot follow {len(directions)} directions",
+            hint=f"name at most {robot.nv} of {', '.join(DIRECTIONS)}, such as directions = ['x', 'y']",
+        )
+
+
+def _rotation(quat_wxyz: Quaternion) -> Array:
+    quat = finite_array(quat_wxyz, "axes_quat_wxyz", (4,))
+    if abs(float(np.linalg.norm(quat)) - 1.0) > 1e-6:
+        raise BadRotation(f"axes_quat_wxyz must have norm 1, got {np.linalg.norm(quat):g}")
+    out = np.empty((3, 3))
+    matrix_from_quat(quat, out)
+    return out
+
+
+def symmetric6(value: Any, name: str, *, definite: bool = False) -> Array:
+    """Six numbers (a diagonal) or 6×6, refused unless symmetric and positive semidefinite (definite if asked)."""
+    given = finite_array(value, name)
+    if given.shape not in ((6,), (6, 6)):
+        raise InvalidInput(f"{name} must be 6 numbers or 6×6, got an array of shape {given.shape}")
+    matrix = np.diag(given) if given.ndim == 1 else given
+    skew = np.abs(matrix - matrix.T)
+    if skew.max() > 1e-9 * max(np.abs(matrix).max(), 1e-300):
+        i, j = np.unravel_index(int(skew.argmax()), skew.shape)
+        raise InvalidInput(
+            f"{name} must be symmetric: entry ({i}, {j}) is {matrix[i, j]:g}, ({j}, {i}) {matrix[j, i]:g}"
+        )
+    least = float(np.linalg.eigvalsh(matrix)[0])
+    if least < -1e-9 * max(np.abs(matrix).max(), 1e-300) or (definite and least <= 0):
+        kind = "definite" if definite else "semidefinite"
+        raise InvalidInput(f"{name} must be positive {kind}; its smallest eigenvalue is {least:g}")
+    return 0.5 * (matrix + matrix.T)
