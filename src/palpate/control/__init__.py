@@ -5,12 +5,17 @@ from typing import TYPE_CHECKING
 from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from palpate.control.admittance import Admittance, admittance_response
     from palpate.control.cartesian_impedance import CartesianImpedance
     from palpate.control.computed_torque import ComputedTorque
+    from palpate.control.force import DirectForce, IntegralForce
+    from palpate.control.force_loop import force_loop_poles
     from palpate.control.gravity_compensation import GravityCompensation
+    from palpate.control.hybrid import HybridForce
     from palpate.control.joint_impedance import JointImpedance
     from palpate.control.law import Law, PythonLaw
     from palpate.control.operational_space import OperationalSpace
+    from palpate.control.parallel import ParallelForce
     from palpate.control.pole import PoleModel
     from palpate.control.pole_balance import PoleBalance
     from palpate.control.shaped_impedance import ShapedImpedance
@@ -23,21 +28,33 @@ LAWS = {
     "operational-space": ("palpate.control.operational_space", "OperationalSpace"),
     "cartesian-impedance": ("palpate.control.cartesian_impedance", "CartesianImpedance"),
     "shaped-impedance": ("palpate.control.shaped_impedance", "ShapedImpedance"),
+    "admittance": ("palpate.control.admittance", "Admittance"),
+    "integral-force": ("palpate.control.force", "IntegralForce"),
+    "direct-force": ("palpate.control.force", "DirectForce"),
+    "parallel-force": ("palpate.control.parallel", "ParallelForce"),
+    "hybrid-force": ("palpate.control.hybrid", "HybridForce"),
     "pole-balance": ("palpate.control.pole_balance", "PoleBalance"),
 }
 
 __all__ = [
     "LAWS",
+    "Admittance",
     "CartesianImpedance",
     "ComputedTorque",
+    "DirectForce",
     "GravityCompensation",
+    "HybridForce",
+    "IntegralForce",
     "JointImpedance",
     "Law",
     "OperationalSpace",
+    "ParallelForce",
     "PoleBalance",
     "PoleModel",
     "PythonLaw",
     "ShapedImpedance",
+    "admittance_response",
+    "force_loop_poles",
 ]
 
 __getattr__, __dir__ = lazy_names(
@@ -45,6 +62,8 @@ __getattr__, __dir__ = lazy_names(
     {
         **{class_name: module for module, class_name in LAWS.values()},
         "Law": "palpate.control.law",
+        "admittance_response": "palpate.control.admittance",
+        "force_loop_poles": "palpate.control.force_loop",
         "PoleModel": "palpate.control.pole",
         "PythonLaw": "palpate.control.law",
     },
