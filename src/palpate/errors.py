@@ -61,6 +61,14 @@ class ModelError(InvalidInput):
         super().__init__(message, hint=hint)
 
 
+class ScenarioError(InvalidInput):
+    """A scenario that cannot be run; `problems` lists everything wrong with it."""
+
+    def __init__(self, message: str, problems: Iterable[object] = (), *, hint: str | None = None) -> None:
+        self.problems = list(problems)
+        super().__init__(message, hint=hint)
+
+
 class TraceError(InvalidInput):
     """A trace that is foreign, damaged, or asked for what it does not hold."""
 

@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from palpate.control.law import Law, PythonLaw
     from palpate.control.operational_space import OperationalSpace
     from palpate.control.parallel import ParallelForce
+    from palpate.control.passive import Passive
     from palpate.control.pole import PoleModel
     from palpate.control.pole_balance import PoleBalance
     from palpate.control.shaped_impedance import ShapedImpedance
 
 # One line per law: add a law by adding its file and its line here.
 LAWS = {
+    "passive": ("palpate.control.passive", "Passive"),
     "gravity-compensation": ("palpate.control.gravity_compensation", "GravityCompensation"),
     "joint-impedance": ("palpate.control.joint_impedance", "JointImpedance"),
     "computed-torque": ("palpate.control.computed_torque", "ComputedTorque"),
@@ -49,6 +51,7 @@ __all__ = [
     "Law",
     "OperationalSpace",
     "ParallelForce",
+    "Passive",
     "PoleBalance",
     "PoleModel",
     "PythonLaw",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import time as clock
 from collections.abc import Callable, Iterable, Sequence
@@ -17,26 +18,29 @@ from palpate.engine import WARNINGS
 from palpate.run import loop
 from palpate.run import state as S
 from palpate.run.assemble import BATCH, Assembly, assemble
+from palpate.run.build import build
 from palpate.run.checks import check_start
 from palpate.run.parts import Parts
 from palpate.run.scene import scene_of, singularity
+from palpate.scenario.load import load_scenario
+from palpate.scenario.model import Scenario
 from palpate.trace import Event, Outcome, Trace
 
 Progress = Callable[[float, float], None]
 _GUARDS = {S.GUARD_TORQUE: "torque limit", S.GUARD_RATE: "torque-rate limit"}
 
 
-def simulate(parts: Parts, *, progress: Progress | None = None) -> Trace:
-    """Run the parts and record what happened.
+def simulate(parts: Parts | Scenario | str | os.PathLike[str], *, progress: Progress | None = None) -> Trace:
+    """Run a scenario and record what happened.
 
     Args:
-        parts: robot, law, world, reference and clock.
+        parts: a scenario, its shipped name or file, or parts put together in Python.
         progress: called with (simulated time, duration) between batches.
 
     Returns:
         The trace; `trace.outcome` says how the run ended. A diverged or interrupted run keeps its trace up to there.
     """
-    assembly = assemble(parts)
+    assembly = assemble(as_parts(parts))
     warnings = check_start(assembly)
     started = clock.perf_counter()
     try:
@@ -44,6 +48,13 @@ def simulate(parts: Parts, *, progress: Progress | None = None) -> Trace:
     except KeyboardInterrupt:
         status = None
     return _trace(assembly, status, warnings, clock.perf_counter() - started)
+
+
+def as_parts(source: Parts | Scenario | str | os.PathLike[str]) -> Parts:
+    """The parts of a run, from themselves, a scenario, or its name or file."""
+    if isinstance(source, str | os.PathLike):
+        source = load_scenario(source)
+    return build(source) if isinstance(source, Scenario) else source
 
 
 def simulate_many(runs: Sequence[Parts], *, threads: int = 2) -> list[Trace]:

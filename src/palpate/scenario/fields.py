@@ -1,0 +1,184 @@
+"""What the types say about every key of a scenario: unit, help, default, bounds, and what is allowed."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from palpate.config import Config, setting
+from palpate.control import LAWS
+from palpate.control.references import REFERENCES
+from palpate.metrics import METRICS
+from palpate.scenario.model import Scenario, law_class
+
+_BOUNDS = {"gt": "greater than {}", "ge": "at least {}", "lt": "less than {}", "le": "at most {}"}
+_PLAIN = {float: "a number", int: "a whole number", bool: "true or false", str: "a text"}
+_TAGS = {"control": "law", "reference": "kind"}
+_COUNTS = {2: "two", 3: "three", 4: "four", 6: "six"}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One key: where it is declared and what may stand there."""
+
+    key: str
+    info: FieldInfo
+
+    @property
+    def unit(self) -> str:
+        """SI unit, "1" where it has none."""
+        extra = self.info.json_schema_extra
+        return str(extra.get("unit", "1")) if isinstance(extra, dict) else "1"
+
+    @property
+    def help(self) -> str:
+        """One line."""
+        return self.info.description or ""
+
+    @property
+    def required(self) -> bool:
+        """Whether it must be given."""
+        return self.info.is_required()
+
+    @property
+    def default(self) -> Any:
+        """What stands when it is not given."""
+        return None if self.info.default is PydanticUndefined else self.info.default
+
+    @property
+    def table(self) -> type[Config] | None:
+        """The settings class of the table, or of each table of the list, that stands here."""
+        return _table(self.info.annotation)
+
+    @property
+    def many(self) -> bool:
+        """Whether a list of tables stands here."""
+        return self.table is not None and "list of tables" in describe(self.info.annotation)
+
+    @property
+    def named(self) -> bool:
+        """Whether a table with free keys stands here."""
+        return _origin(self.info.annotation) is dict
+
+    @property
+    def bounds(self) -> str:
+        """Bounds in words, or nothing."""
+        words = []
+        for rule in self.info.metadata:
+            words += [text.format(f"{getattr(rule, name):g}") for name, text in _BOUNDS.items() if hasattr(rule, name)]
+        return " and ".join(words)
+
+    @property
+    def allowed(self) -> str:
+        """What may stand here, in words, with bounds and unit."""
+        text = describe(self.info.annotation)
+        text += f" {self.bounds}" if self.bounds else ""
+        return f"{text}, in {self.unit}" if self.unit != "1" and "number" in text else text
+
+
+def settings_of(cls: type[Config]) -> dict[str, Setting]:
+    """Every key of a settings class."""
+    return {key: Setting(key, info) for key, info in cls.model_fields.items()}
+
+
+@lru_cache(maxsize=1)
+def _law_key() -> Setting:
+    info = setting(..., "1", "name of the law (palpate list laws)")
+    info.annotation = Literal[tuple(LAWS)]  # pyright: ignore[reportAttributeAccessIssue]
+    return Setting("law", info)
+
+
+def law_settings(name: str | None) -> dict[str, Setting]:
+    """Keys of `[control]` for a law; for any law if it is not known."""
+    chosen = [name] if name in LAWS else list(LAWS)
+    merged = {key: one for law in chosen for key, one in settings_of(law_class(str(law))).items()}
+    return {"law": _law_key(), **merged}
+
+
+def reference_settings(kind: str | None) -> dict[str, Setting]:
+    """Keys of `[reference]` for a kind; for any kind if it is not known."""
+    chosen = [kind] if kind in REFERENCES else list(REFERENCES)
+    return {key: one for name in chosen for key, one in settings_of(REFERENCES[str(name)]).items()}
+
+
+def keys_at(path: Sequence[str | int], data: dict[str, Any]) -> dict[str, Setting] | list[str]:
+    """The keys that may stand in the table at `path` of a scenario's data; names alone where they are free."""
+    parts = [part for part in path if not isinstance(part, int)]
+    if parts and parts[0] in _TAGS:
+        section = data.get(parts[0])
+        tag = section.get(_TAGS[parts[0]]) if isinstance(section, dict) else None
+        tag = tag if isinstance(tag, str) else None
+        here = law_settings(tag) if parts.pop(0) == "control" else reference_settings(tag)
+    else:
+        here = settings_of(Scenario)
+    while parts:
+        found = here.get(parts.pop(0))
+        if found is None or (found.named and not parts):
+            return list(METRICS) if found is not None and found.key == "metrics" else []
+        if found.named:
+            parts.pop(0)
+        here = settings_of(found.table) if found.table is not None else {}
+    return here
+
+
+def find(path: Sequence[str | int], data: dict[str, Any]) -> Setting | None:
+    """The key that governs the value at `path`: its own, or that of the list it stands in."""
+    names = list(path)
+    while names and isinstance(names[-1], int):
+        names.pop()
+    if not names:
+        return None
+    here = keys_at(names[:-1], data)
+    return here.get(str(names[-1])) if isinstance(here, dict) else None
+
+
+def describe(annotation: Any) -> str:
+    """A type in words."""
+    origin, args = _origin(annotation), get_args(_bare(annotation))
+    bare = _bare(annotation)
+    if bare in _PLAIN:
+        return _PLAIN[bare]
+    if origin is Literal:
+        return "one of " + ", ".join(map(str, args))
+    if origin in (Union, types.UnionType):
+        words = [describe(part) for part in args if part is not type(None)]
+        return " or ".join(dict.fromkeys(words))
+    if origin is tuple:
+        return _list_words(args)
+    return "a table"
+
+
+def _list_words(args: tuple[Any, ...]) -> str:
+    if _table(args[0]) is not None:
+        return "a list of tables"
+    inner = describe(args[0]).split(" ", 1)[1]
+    if len(args) == 2 and args[1] is Ellipsis:
+        return f"a list of {inner}s"
+    return f"a list of {_COUNTS.get(len(args), len(args))} {inner}s"
+
+
+def _bare(annotation: Any) -> Any:
+    """Without Annotated and SerializeAsAny."""
+    while get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    return annotation
+
+
+def _origin(annotation: Any) -> Any:
+    return get_origin(_bare(annotation))
+
+
+def _table(annotation: Any) -> type[Config] | None:
+    bare = _bare(annotation)
+    if isinstance(bare, type) and issubclass(bare, Config):
+        return bare
+    if get_origin(bare) is dict:
+        return _table(get_args(bare)[1])
+    found = (_table(part) for part in get_args(bare) if part not in (type(None), Ellipsis))
+    return next((table for table in found if table is not None), None)

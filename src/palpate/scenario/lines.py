@@ -1,0 +1,51 @@
+"""On which line of a TOML file each key stands: a light reader beside tomllib, which does not tell."""
+
+from __future__ import annotations
+
+import re
+
+Path = tuple[str | int, ...]
+_HEADER = re.compile(r"\s*(\[\[?)\s*([^\]]+?)\s*\]")
+_KEY = re.compile(r"""\s*((?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]+)(?:\s*\.\s*(?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]+))*)\s*=""")
+_PART = re.compile(r"""\s*("[^"]*"|'[^']*'|[A-Za-z0-9_-]+)\s*""")
+_TRIPLE = re.compile(r'"""|' + r"'''")
+_INLINE = re.compile(r"""[{,]\s*("[^"]*"|'[^']*'|[A-Za-z0-9_-]+)\s*=""")
+
+
+def key_lines(text: str) -> dict[Path, int]:
+    """Line (from 1) of every key and table header. Where it cannot tell it says nothing."""
+    found: dict[Path, int] = {}
+    counts: dict[Path, int] = {}
+    table: Path = ()
+    inside = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        marks = _TRIPLE.findall(line)
+        if inside:
+            inside = "" if inside in marks else inside
+            continue
+        if header := _HEADER.match(line):
+            table = _header_path(_parts(header[2]), header[1] == "[[", counts)
+            found.setdefault(table, number)
+        elif key := _KEY.match(line):
+            path = (*table, *_parts(key[1]))
+            found.setdefault(path, number)
+            for name in _INLINE.findall(line[key.end() :]):
+                found.setdefault((*path, *_parts(name)), number)
+        inside = marks[0] if len(marks) % 2 else ""
+    return found
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    return tuple(part.strip("\"'") for part in _PART.findall(text))
+
+
+def _header_path(names: tuple[str, ...], many: bool, counts: dict[Path, int]) -> Path:
+    """The header's path with the index of the list entry it opens, or stands in."""
+    path: Path = ()
+    for place, name in enumerate(names):
+        path = (*path, name)
+        if many and place == len(names) - 1:
+            counts[path] = counts.get(path, -1) + 1
+        if path in counts:
+            path = (*path, counts[path])
+    return path

@@ -1,0 +1,176 @@
+"""Reading a scenario: a shipped name or a file, what it extends, overrides, and every problem in one message."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from palpate.errors import ScenarioError, UnknownName
+from palpate.scenario.checks import contradictions
+from palpate.scenario.lines import key_lines
+from palpate.scenario.model import Scenario
+from palpate.scenario.overrides import apply_overrides, merged, parse_override
+from palpate.scenario.problems import Problem, problems_from
+
+MOST_BYTES, MOST_PARENTS = 1_000_000, 16
+_MODEL_FILES = (".urdf", ".xml", ".mjcf")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A text that gave some of the keys: how to call it, and the line of each key."""
+
+    name: str
+    lines: dict[tuple[str | int, ...], int] = field(default_factory=dict)
+
+
+def shipped() -> list[str]:
+    """Names of the scenarios that palpate brings along."""
+    folder = resources.files("palpate.scenario") / "library"
+    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+
+
+def load_scenario(source: str | os.PathLike[str], overrides: Iterable[str] = ()) -> Scenario:
+    """Read a scenario and check it.
+
+    Args:
+        source: a shipped name (`palpate list scenarios`), or the path of a .toml file.
+        overrides: `key=value` texts, applied in turn, such as "control.stiffness=[300, 300, 300, 20, 20, 20]".
+
+    Raises:
+        ScenarioError: everything that is wrong with it, in one message; `.problems` lists it.
+        UnknownName: no such shipped scenario, and no such file.
+    """
+    overrides = list(overrides)
+    data, sources = read_data(source)
+    if overrides:
+        data = apply_overrides(data, overrides)
+        lines = {tuple(int(p) if p.isdecimal() else p for p in parse_override(text)[0]): 0 for text in overrides}
+        sources = [Source("--set", lines), *sources]
+    return scenario_from_data(data, sources)
+
+
+def scenario_from_data(data: dict[str, Any], sources: Iterable[Source] = ()) -> Scenario:
+    """Type plain data and check it, collecting every problem."""
+    sources = list(sources) or [Source("scenario")]
+    problems: list[Problem] = []
+    scenario = None
+    try:
+        scenario = Scenario.model_validate_json(json.dumps(data, default=str), strict=True)
+    except ValidationError as error:
+        problems = problems_from(error, data)
+    problems += contradictions(_sections(scenario, data, problems))
+    if problems or scenario is None:
+        raise ScenarioError(_message(problems, sources), problems)
+    return scenario
+
+
+def _sections(scenario: Scenario | None, data: dict[str, Any], problems: list[Problem]) -> dict[str, Any]:
+    """The sections that are well-formed, typed; with some wrong, the others are typed on their own."""
+    if scenario is not None:
+        return {name: getattr(scenario, name) for name in Scenario.model_fields}
+    bad = {problem.path[0] for problem in problems if problem.path}
+    good = [name for name in data if name in Scenario.model_fields and name not in bad]
+    typed: dict[str, Any] = {}
+    stand_in = {"name": "x", "robot": {"model": "x"}, "control": {"law": "gravity-compensation"}}
+    for name in good:
+        text = json.dumps({**stand_in, name: data[name]}, default=str)
+        typed[name] = getattr(Scenario.model_validate_json(text, strict=True), name)
+    return typed
+
+
+def _message(problems: list[Problem], sources: list[Source]) -> str:
+    file = next(source.name for source in sources if source.name != "--set")
+    count = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
+    return "\n".join([f"{file} has {count}:", *(f"  {_located(problem, sources)}" for problem in problems)])
+
+
+def _located(problem: Problem, sources: list[Source]) -> str:
+    """The problem with the line of its key, or of the nearest table above it."""
+    for length in range(len(problem.path), 0, -1):
+        for place, source in enumerate(sources):
+            line = source.lines.get(problem.path[:length])
+            if line == 0:
+                return f"--set {problem}"
+            if line is not None:
+                own = place == 0 or sources[0].name == "--set"
+                return f"line {line}: {problem}" if own and place <= 1 else f"{source.name}, line {line}: {problem}"
+    return str(problem)
+
+
+# ---------------------------------------------------------------------------------------------- files
+
+
+def read_data(source: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Source]]:
+    """A scenario's data with what it extends merged in, and the texts it came from, its own first."""
+    data: dict[str, Any] | None = None
+    sources: list[Source] = []
+    seen: list[str] = []
+    place: Path | None = None
+    while True:
+        name, text, place = _text(source, place)
+        if name in seen:
+            raise ScenarioError(f"{name} extends itself: {' → '.join([*seen, name])}")
+        if len(seen) >= MOST_PARENTS:
+            raise ScenarioError(f"{seen[0]} extends more than {MOST_PARENTS} others")
+        seen.append(name)
+        found = _resolved(_parsed(text, name), place)
+        parent = found.pop("extends", None)
+        data = found if data is None else merged(found, data)
+        sources.append(Source(name, key_lines(text)))
+        if parent is None:
+            return data, sources
+        if not isinstance(parent, str):
+            raise ScenarioError(f"{name}: extends must be a name or a path, got {parent!r}")
+        source = parent
+
+
+def _text(source: str | os.PathLike[str], folder: Path | None) -> tuple[str, str, Path | None]:
+    """How to call a scenario, its text and its folder; paths are relative to the folder of the file that names it."""
+    shown = os.fspath(source)
+    if shown in shipped():
+        text = (resources.files("palpate.scenario") / "library" / f"{shown}.toml").read_text(encoding="utf-8")
+        return shown, text, None
+    path = Path(shown) if folder is None else folder / shown
+    if not path.exists() and path.suffix != ".toml" and len(path.parts) == 1:
+        raise UnknownName("scenario (neither shipped nor a file)", shown, shipped())
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise ScenarioError(f"{path} is larger than the {MOST_BYTES} bytes a scenario may have")
+        return str(path), path.read_text(encoding="utf-8"), path.resolve().parent
+    except UnicodeDecodeError as error:
+        raise ScenarioError(f"{path} is no text in UTF-8 ({error.reason} at byte {error.start})") from error
+    except OSError as error:
+        raise ScenarioError(
+            f"cannot read the scenario {path}: {error.strerror or error}",
+            hint="palpate list scenarios shows the shipped ones",
+        ) from error
+
+
+def _parsed(text: str, name: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ScenarioError(f"{name} is no TOML: {error}") from error
+    except RecursionError as error:
+        raise ScenarioError(f"{name} is nested too deeply") from error
+
+
+def _resolved(data: dict[str, Any], folder: Path | None) -> dict[str, Any]:
+    """Paths inside a file made independent of where the program runs."""
+    if folder is None:
+        return data
+    for section, key, suffixes in (("robot", "model", _MODEL_FILES), ("reference", "file", None)):
+        table = data.get(section)
+        value = table.get(key) if isinstance(table, dict) else None
+        if isinstance(value, str) and (suffixes is None or value.lower().endswith(suffixes)):
+            data[section] = {**data[section], key: str(folder / value)}
+    return data

@@ -1,0 +1,91 @@
+"""Changing a scenario's data before it is typed: `a.b=c`, and one file over another."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable
+from typing import Any
+
+from palpate.errors import ScenarioError
+
+_BARE = re.compile(r"[^\s\"'\[\]{}=#,][^\"'\[\]{}=#,]*")
+# A table whose other keys depend on one: another value of that one takes nothing over from before.
+TAGS = {"control": "law", "reference": "kind"}
+
+
+def parse_override(text: str) -> tuple[tuple[str, ...], Any]:
+    """`a.b.0.c=value`, the value as in TOML; a bare word is a text."""
+    key, equals, value = text.partition("=")
+    path = tuple(part.strip() for part in key.split("."))
+    if not equals or not all(path):
+        raise ScenarioError(f"--set takes KEY=VALUE, got {text!r}", hint="for example --set control.stiffness=400")
+    return path, _value(value.strip(), text)
+
+
+def _value(value: str, text: str) -> Any:
+    try:
+        return tomllib.loads(f"x = {value}")["x"]
+    except tomllib.TOMLDecodeError as error:
+        if _BARE.fullmatch(value):
+            return value
+        raise ScenarioError(
+            f"--set {text}: the value is no TOML ({error})", hint='lists are [1, 2, 3], texts "in quotes"'
+        ) from error
+
+
+def apply_overrides(data: dict[str, Any], overrides: Iterable[str]) -> dict[str, Any]:
+    """A copy of the data with the overrides in it; tags (`control.law`) first, whatever their order."""
+    parsed = [(*parse_override(text), text) for text in overrides]
+    parsed.sort(key=lambda item: not (len(item[0]) == 2 and TAGS.get(item[0][0]) == item[0][1]))
+    result = _copied(data)
+    for path, value, text in parsed:
+        if len(path) == 2 and TAGS.get(path[0]) == path[1] and result.get(path[0], {}).get(path[1]) != value:
+            result[path[0]] = {}
+        _put(result, path, value, text)
+    return result
+
+
+def _put(data: dict[str, Any], path: tuple[str, ...], value: Any, text: str) -> None:
+    here: Any = data
+    for place, part in enumerate(path[:-1]):
+        if isinstance(here, list):
+            here = here[_index(here, part, path[:place], text)]
+        else:
+            here = here.setdefault(part, {})
+        if not isinstance(here, dict | list):
+            raise ScenarioError(f"--set {text}: {'.'.join(path[: place + 1])} is {here!r}, not a table")
+    if isinstance(here, list):
+        here[_index(here, path[-1], path[:-1], text)] = value
+    else:
+        here[path[-1]] = value
+
+
+def _index(items: list[Any], part: str, where: tuple[str, ...], text: str) -> int:
+    """A place in a list, by number or by the name of the table that stands there."""
+    names = [item.get("name") if isinstance(item, dict) else None for item in items]
+    if part in names:
+        return names.index(part)
+    if part.isdecimal() and int(part) < len(items):
+        return int(part)
+    offered = [str(k) if name is None else str(name) for k, name in enumerate(names)]
+    raise ScenarioError(f"--set {text}: {'.'.join(where)} has no entry {part!r}; it has {', '.join(offered) or 'none'}")
+
+
+def merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    """Tables merge key by key, everything else of `above` replaces; so does a section whose tag changes."""
+    result = _copied(below)
+    for key, value in above.items():
+        old, tag = result.get(key), TAGS.get(key)
+        both = isinstance(old, dict) and isinstance(value, dict)
+        if both and not (tag in value and value[tag] != old.get(tag)):
+            result[key] = merged(old, value)
+        else:
+            result[key] = _copied(value)
+    return result
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _copied(item) for key, item in value.items()}
+    return [_copied(item) for item in value] if isinstance(value, list) else value

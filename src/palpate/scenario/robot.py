@@ -1,0 +1,75 @@
+"""The robot of a scenario, built from its settings."""
+
+from __future__ import annotations
+
+import math
+import os
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from palpate.checks import Array, finite_array
+from palpate.robot.dh import DHLink
+from palpate.robot.load import load_robot
+from palpate.robot.robot import Robot
+from palpate.scenario.model import DHRow, Payload, RobotSettings, Start, Tool
+from palpate.spatial import Pose
+
+
+def build_robot(settings: RobotSettings) -> Robot:
+    """The nominal robot: loaded, placed, loaded with tool and payload. Equal settings share one robot."""
+    stamp = os.stat(settings.model).st_mtime_ns if settings.model and os.path.isfile(settings.model) else 0
+    return _built(settings.model_dump_json(exclude={"start"}), stamp)
+
+
+@lru_cache(maxsize=8)
+def _built(text: str, stamp: int) -> Robot:
+    settings = RobotSettings.model_validate_json(text)
+    robot = _source(settings)
+    if settings.base != type(settings.base)():
+        robot = robot.with_base(Pose.from_quat(settings.base.position, settings.base.quat_wxyz))
+    if settings.gravity is not None:
+        robot = robot.with_gravity(settings.gravity)
+    if settings.tool_frame is not None:
+        robot = Robot(robot.spec(), name=robot.name, tool_frame=settings.tool_frame)
+    for load in (settings.tool, settings.payload):
+        robot = robot if load is None else _loaded(robot, load)
+    return robot
+
+
+def _source(settings: RobotSettings) -> Robot:
+    if settings.model is not None:
+        parameters: dict[str, Any] = dict(settings.parameters)
+        return load_robot(settings.model, **parameters)
+    return Robot.from_dh([_dh_link(row) for row in settings.dh], settings.dh_convention)
+
+
+def _dh_link(row: DHRow) -> DHLink:
+    given = row.model_dump(exclude_none=True)
+    open_limits = {"lower": -math.inf, "upper": math.inf, "velocity": math.inf, "torque": math.inf}
+    return DHLink(**{**open_limits, **given})
+
+
+def _loaded(robot: Robot, load: Payload) -> Robot:
+    inertia = np.diag(load.inertia) if any(load.inertia) else None
+    if isinstance(load, Tool):
+        tip = Pose.from_quat(load.tip_position, load.tip_quat_wxyz)
+        return robot.with_tool(load.mass, load.com, inertia, frame=load.frame, tip=tip)
+    return robot.with_payload(load.mass, load.com, inertia, frame=load.frame)
+
+
+def start_state(start: Start, robot: Robot) -> tuple[Array, Array]:
+    """Coordinates and velocities at t = 0.
+
+    Raises:
+        Unreachable: no posture brings the tool to the start position.
+    """
+    v = np.zeros(robot.nv) if start.v is None else finite_array(start.v, f"v of {robot.name}", (robot.nv,))
+    if start.q is not None:
+        return finite_array(start.q, f"q of {robot.name}", (robot.nq,)), v
+    if start.position is None:
+        return robot.home, v
+    if start.quat_wxyz is None:
+        return robot.inverse_kinematics(start.position), v
+    return robot.inverse_kinematics(Pose.from_quat(start.position, start.quat_wxyz)), v
