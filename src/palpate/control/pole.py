@@ -87,27 +87,32 @@ class PoleModel:
         B[1, 0], B[3, 0] = 1.0 / m_e, -1.0 / m_e
         return (A, B) if hold_position else (A[1:, 1:], B[1:])
 
+    def linear_vertical(self, hold_position: bool = True) -> tuple[Array, Array]:
+        """(A, B) of (z_A, ż_A), or of ż_A alone: the mass m_e + m_s under the force above its weight."""
+        A, B = np.array([[0.0, 1.0], [0.0, 0.0]]), np.zeros((2, 1))
+        B[1, 0] = 1.0 / (self.end_effector_mass + self.sphere_mass)
+        return (A, B) if hold_position else (A[1:, 1:], B[1:])
+
     def gains(self, hold_position: bool = True, state_weight: ArrayLike = 1.0, effort_weight: float = 1.0) -> Array:
         """LQR gains of one horizontal axis: f = −K x, minimising ∫ xᵀ diag(state_weight) x + effort_weight f²."""
-        from scipy.linalg import solve_continuous_are
+        return _lqr(*self.linear_axis(hold_position), state_weight, effort_weight)
 
-        A, B = self.linear_axis(hold_position)
-        Q = np.diag(np.broadcast_to(finite_array(state_weight, "state_weight"), len(A)).astype(float))
-        R = np.array([[finite_number(effort_weight, "effort_weight", above=0.0)]])
-        P = solve_continuous_are(A, B, Q, R)
-        return (B.T @ P / R[0, 0]).ravel()
+    def vertical_gains(
+        self, hold_position: bool = True, state_weight: ArrayLike = 1.0, effort_weight: float = 1.0
+    ) -> Array:
+        """LQR gains of the vertical axis, as `gains`."""
+        return _lqr(*self.linear_vertical(hold_position), state_weight, effort_weight)
 
-    def vertical_gains(self, state_weight: ArrayLike = 1.0, effort_weight: float = 1.0) -> Array:
-        """LQR gains of (z_A, ż_A) for the mass m_e + m_s lifted by the force above its weight."""
-        from scipy.linalg import solve_continuous_are
 
-        A, B = (
-            np.array([[0.0, 1.0], [0.0, 0.0]]),
-            np.array([[0.0], [1.0 / (self.end_effector_mass + self.sphere_mass)]]),
-        )
-        Q = np.diag(np.broadcast_to(finite_array(state_weight, "state_weight"), 2).astype(float))
-        R = np.array([[finite_number(effort_weight, "effort_weight", above=0.0)]])
-        return (B.T @ solve_continuous_are(A, B, Q, R) / R[0, 0]).ravel()
+def _lqr(A: Array, B: Array, state_weight: ArrayLike, effort_weight: float) -> Array:
+    from scipy.linalg import solve_continuous_are
+
+    weights = finite_array(state_weight, "state_weight")
+    if weights.shape not in ((), (len(A),)) or (weights < 0).any():
+        raise InvalidInput(f"state_weight must be one number or {len(A)}, none below 0, got {weights.tolist()}")
+    Q = np.diag(np.broadcast_to(weights, len(A)).astype(float))
+    R = np.array([[finite_number(effort_weight, "effort_weight", above=0.0)]])
+    return (B.T @ solve_continuous_are(A, B, Q, R) / R[0, 0]).ravel()
 
 
 @register_jitable

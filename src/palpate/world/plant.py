@@ -299,6 +299,7 @@ def _add_pole(spec: mujoco.MjSpec, robot: Robot, world: World, q_start: Array) -
     else:
         body.add_joint(name="pole_x", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[1, 0, 0])
         body.add_joint(name="pole_y", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[0, 1, 0])
+    body.add_site(name="pole_tip", pos=[0.0, 0.0, pole.length])  # a frame that pushes can name
     rod, ball = (0.55, 0.36, 0.2, 1.0), (0.8, 0.2, 0.2, 1.0)
     body.add_geom(
         type=mujoco.mjtGeom.mjGEOM_CYLINDER, fromto=[0, 0, 0, 0, 0, pole.length], size=[0.008, 0, 0],
