@@ -126,7 +126,7 @@ def _kernel(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, 
     task = q.size + 2 * n
     T = open_task(gains, memory, n)
     set_axes(T, gains, R, target, task)
-    find_errors(T, gains, v, p, R, J, target, task)
+    find_errors(T, gains, memory, v, p, R, J, target, task)
     _spring_damper(T, gains, memory, t, dt, J, terms)
     for i in range(n):
         terms[2, i] = terms[3, i] = 0.0

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import numpy as np
+
 from palpate.checks import Array
 from palpate.config import PerJoint, setting
 from palpate.control.law import NEEDS_GRAVITY, Law, law_kernel, per_joint
 from palpate.robot.robot import Robot
+
+SLOWING = 0.2  # s: how fast a joint on its own comes to rest where no damping is given
 
 
 @law_kernel
@@ -29,8 +33,14 @@ class GravityCompensation(Law):
     needs: ClassVar[int] = NEEDS_GRAVITY
     kernel = staticmethod(_kernel)
 
-    damping: PerJoint = setting(5.0, "N·m·s/rad or N·s/m", "D ≥ 0, one number for all joints or one each")
+    damping: PerJoint | None = setting(
+        None,
+        "N·m·s/rad or N·s/m",
+        "D ≥ 0, one number for all joints or one each; each joint's own inertia at home over 0.2 s if not given",
+    )
 
     def gains(self, robot: Robot) -> Array:
         """D per joint."""
+        if self.damping is None:
+            return np.diag(robot.mass_matrix(robot.home)) / SLOWING
         return per_joint(robot, self.damping, "damping", least=0.0)

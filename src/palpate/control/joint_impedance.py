@@ -48,12 +48,23 @@ class JointImpedance(Law):
     kernel = staticmethod(_kernel)
 
     stiffness: PerJoint = setting(200.0, "N·m/rad or N/m", "K ≥ 0, one number for all joints or one each")
-    damping: PerJoint = setting(20.0, "N·m·s/rad or N·s/m", "D ≥ 0, one number for all joints or one each")
+    damping: PerJoint | None = setting(
+        None, "N·m·s/rad or N·s/m", "D ≥ 0, one number for all joints or one each; by damping_ratio if not given"
+    )
+    damping_ratio: PerJoint = setting(
+        0.7, "1", "ζ ≥ 0 where no damping is given: D = 2 ζ √(K m), m each joint's own inertia at home"
+    )
     feed_forward: bool = setting(False, "1", "add the torque that the wanted acceleration and the speed ask for")
 
     def gains(self, robot: Robot) -> Array:
         """[K; D; f] per joint."""
         refuse_free_base(robot, self.name)
         stiffness = per_joint(robot, self.stiffness, "stiffness", least=0.0)
-        damping = per_joint(robot, self.damping, "damping", least=0.0)
+        damping = self._damping(robot, stiffness)
         return np.concatenate([stiffness, damping, [float(self.feed_forward)]])
+
+    def _damping(self, robot: Robot, stiffness: Array) -> Array:
+        if self.damping is not None:
+            return per_joint(robot, self.damping, "damping", least=0.0)
+        ratio = per_joint(robot, self.damping_ratio, "damping_ratio", least=0.0)
+        return 2.0 * ratio * np.sqrt(stiffness * np.diag(robot.mass_matrix(robot.home)))

@@ -67,7 +67,7 @@ def _kernel(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, 
     task = q.size + 2 * n
     T = open_task(gains, memory, n)
     set_axes(T, gains, R, target, task)
-    find_errors(T, gains, v, p, R, J, target, task)
+    find_errors(T, gains, memory, v, p, R, J, target, task)
     set_rows(T, gains, J)
     note_damping(memory, gains, t, find_inertia(T, M, gains[G_HEAVIEST]))
     for k in range(6):

@@ -38,19 +38,18 @@ ORIENTATION_SCRATCH = 12  # numbers of scratch `write_orientation_error` needs
 
 @register_jitable
 def write_orientation_error(kind, quat_desired, quat, out, work):
-    """out = the error of `kind` (a place in KINDS) between unit quaternions wxyz, world axes."""
+    """out = the error of `kind` (a place in KINDS) between unit quaternions wxyz, world axes. Returns its angle θ."""
     quat_error_world(quat_desired, quat, out)
-    if kind == 0:
-        return
+    angle = math.sqrt(out[0] * out[0] + out[1] * out[1] + out[2] * out[2])
+    if kind == 0 or angle < 1e-6:
+        return angle  # all kinds agree to rounding near zero
     if kind == 3:
         _euler_error(out, work)
-        return
-    angle = math.sqrt(out[0] * out[0] + out[1] * out[1] + out[2] * out[2])
-    if angle < 1e-6:
-        return  # all kinds agree to rounding there
+        return angle
     scale = (2.0 * math.sin(0.5 * angle) if kind == 1 else math.sin(angle)) / angle
     for i in range(3):
         out[i] *= scale
+    return angle
 
 
 @register_jitable

@@ -38,7 +38,8 @@ MASS_FACTOR = 20.0  # a direction is lost when it feels this many times the robo
 # Places in the gains; a law's own gains follow.
 G_COUNT, G_CHOICE, G_AXES, G_TURN, G_ORIENTATION, G_HEAVIEST, G_LAW = 0, 1, 7, 8, 17, 18, 19
 # Places in the memory; scratch follows.
-M_DAMPED, M_HEAVIEST, M_FIRST, M_LAST, M_SCRATCH = 0, 1, 2, 3, 4
+M_DAMPED, M_HEAVIEST, M_FIRST, M_LAST, M_ANGLE, M_SCRATCH = 0, 1, 2, 3, 4, 5
+FAR_TURN = np.deg2rad(175.0)  # an orientation error beyond this is worth a remark
 
 
 class Task(NamedTuple):
@@ -139,14 +140,15 @@ def choose(gains, x, out):
 
 
 @register_jitable
-def find_errors(T, gains, v, p, R, J, target, task):
-    """T.error and T.rate: pose error and V_d − V, axes of A."""
+def find_errors(T, gains, memory, v, p, R, J, target, task):
+    """T.error and T.rate: pose error and V_d − V, axes of A; the memory keeps the largest angle met."""
     world, rate, quat = T.work[0:6], T.work[6:12], T.work[20:24]
     for i in range(3):
         world[i] = target[task + T_POSITION + i] - p[i]
     quat_from_matrix(R, quat)
     wanted = target[task + T_QUAT : task + T_QUAT + 4]
-    write_orientation_error(int(gains[G_ORIENTATION]), wanted, quat, world[3:6], T.work[6:18])
+    angle = write_orientation_error(int(gains[G_ORIENTATION]), wanted, quat, world[3:6], T.work[6:18])
+    memory[M_ANGLE] = max(memory[M_ANGLE], angle)
     for k in range(6):
         rate[k] = target[task + T_TWIST + k]
         for i in range(v.size):
@@ -312,14 +314,21 @@ class TaskLaw(Law):
         return np.zeros(M_SCRATCH + scratch_size(robot))
 
     def remarks(self, memory: Array) -> list[str]:
-        """Whether a direction was lost on the way."""
-        if not memory[M_DAMPED]:
-            return []
-        return [
-            f"{self.name}: near a singular posture the task was damped along a lost direction at"
-            f" {int(memory[M_DAMPED])} ticks between {memory[M_FIRST]:.4g} s and {memory[M_LAST]:.4g} s"
-            f" (apparent mass up to {memory[M_HEAVIEST]:.3g} kg)"
-        ]
+        """Whether a direction was lost, or an orientation error near 180° met, on the way."""
+        found = []
+        if memory[M_DAMPED]:
+            found.append(
+                f"{self.name}: near a singular posture the task was damped along a lost direction at"
+                f" {int(memory[M_DAMPED])} ticks between {memory[M_FIRST]:.4g} s and {memory[M_LAST]:.4g} s"
+                f" (apparent mass up to {memory[M_HEAVIEST]:.3g} kg)"
+            )
+        if memory[M_ANGLE] > FAR_TURN:
+            fades = "fades to nothing" if self.orientation_error == "matrix" else "may turn either way"
+            found.append(
+                f"{self.name}: the orientation error reached {np.rad2deg(memory[M_ANGLE]):.4g}°, where the"
+                f" {self.orientation_error} error {fades}"
+            )
+        return found
 
 
 def checked_directions(robot: Robot, directions: tuple[Direction, ...], law: str, *, more: bool = False) -> None:

@@ -1,0 +1,83 @@
+"""The law's interface: one tick from Python, gains per joint."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from palpate.control import LAWS, JointImpedance, PythonLaw
+from palpate.control.law import per_joint, refuse_free_base
+from palpate.control.reference import joint_target
+from palpate.errors import BadShape, InvalidInput, NotFinite
+from palpate.robot import load_robot
+from palpate.run.parts import Parts
+from palpate.run.simulate import simulate
+
+
+def test_a_tick_is_what_the_loop_does_at_its_first_instant() -> None:
+    robot = load_robot("panda")
+    start, speed = robot.home + 0.05, np.linspace(-0.2, 0.2, 7)
+    law = JointImpedance(stiffness=50.0)
+    trace = simulate(Parts(robot, law, duration=0.002, q_start=start, v_start=speed))
+    tick = law.tick(robot, start, speed, target=joint_target(robot, start))
+    assert list(tick.terms) == ["spring", "damper", "feed_forward", "gravity"]
+    assert tick.command == pytest.approx(trace["command"][0], abs=1e-12)
+    for name, value in tick.terms.items():
+        assert value == pytest.approx(trace[f"tau.{name}"][0], abs=1e-12)
+    assert tick.kind == "torque"
+
+
+def test_a_tick_without_a_target_stands_still() -> None:
+    robot = load_robot("panda")
+    q = robot.home + 0.1
+    tick = JointImpedance().tick(robot, q, np.zeros(7))
+    assert tick.command == pytest.approx(robot.gravity(q), abs=1e-12)
+
+
+def test_a_bound_law_keeps_its_memory_between_ticks() -> None:
+    def count(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms):
+        memory[0] += wrench[2] * dt
+        terms[0, :] = memory[0]
+
+    robot = load_robot("planar2")
+    bound = PythonLaw(count).bind(robot)
+    for _ in range(3):
+        tick = bound.tick(robot, robot.home, np.zeros(2), wrench=[0, 0, 4, 0, 0, 0], dt=0.5)
+    assert tick.command == pytest.approx([6.0, 6.0])
+    assert bound.remarks(bound.memory) == []
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_every_law_of_the_table_knows_its_name(name: str) -> None:
+    import importlib
+
+    module, class_name = LAWS[name]
+    law = getattr(importlib.import_module(module), class_name)
+    assert law.name == name
+    assert law.__doc__
+
+
+def test_bad_ticks_are_refused() -> None:
+    robot = load_robot("planar2")
+    law, still = JointImpedance(), np.zeros(2)
+    with pytest.raises(NotFinite, match="nan"):
+        law.tick(robot, [np.nan, 0], still)
+    with pytest.raises(NotFinite, match="wrench"):
+        law.tick(robot, still, still, wrench=[np.inf, 0, 0, 0, 0, 0])
+    with pytest.raises(BadShape, match="target"):
+        law.tick(robot, still, still, target=np.zeros(5))
+
+
+def test_gains_per_joint() -> None:
+    robot = load_robot("planar2")
+    assert per_joint(robot, 3.0, "gain").tolist() == [3.0, 3.0]
+    assert per_joint(robot, (1.0, 2.0), "gain", least=0.0).tolist() == [1.0, 2.0]
+    with pytest.raises(InvalidInput, match=r"gain of joint .*at least 0, got -2"):
+        per_joint(robot, (1.0, -2.0), "gain", least=0.0)
+    with pytest.raises(BadShape, match="planar2"):
+        per_joint(robot, (1.0,), "gain")
+    with pytest.raises(NotFinite):
+        per_joint(robot, float("nan"), "gain")
+    refuse_free_base(robot, "any")
+    with pytest.raises(InvalidInput, match="quadruped"):
+        refuse_free_base(load_robot("quadruped"), "any")
