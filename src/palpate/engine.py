@@ -13,8 +13,9 @@ from pathlib import Path
 import llvmlite.binding
 import mujoco
 import numpy as np
-from numba import carray, njit, types  # pyright: ignore[reportPrivateImportUsage]
-from numba.extending import intrinsic, register_jitable
+from numba import njit, types  # pyright: ignore[reportPrivateImportUsage]
+from numba.extending import lower_builtin, register_jitable, type_callable
+from numba.np.arrayobj import populate_array
 from numpy.typing import NDArray
 
 from palpate.stale import drop_stale_kernels
@@ -30,6 +31,7 @@ H_CONSTRAINT, H_MOCAP_POS, H_MOCAP_QUAT, H_GEOM_XPOS, H_GEOM_XMAT, H_ACTUATOR = 
 H_CDOF, H_SUBTREE_COM, H_SUBTREE_MASS, H_DOF_BODY, H_BODY_ROOT, H_GRAVITY = 29, 30, 31, 32, 33, 34
 H_JNT_TYPE, H_JNT_QPOSADR, H_NJNT, H_INVERSE = 35, 36, 37, 38
 H_CVEL, H_SENSOR, H_DAMPER, H_IPOS, H_BODY_PARENT, H_WARMSTART = 39, 40, 41, 42, 43, 44
+H_BODY_DOF, H_DOF_PARENT = 45, 46
 HANDLE_SIZE = 48
 
 _DATA_FIELDS = {
@@ -68,6 +70,8 @@ _MODEL_FIELDS = {
     H_DOF_BODY: "dof_bodyid",
     H_BODY_ROOT: "body_rootid",
     H_BODY_PARENT: "body_parentid",
+    H_BODY_DOF: "body_dofadr",
+    H_DOF_PARENT: "dof_parentid",
     H_IPOS: "body_ipos",
     H_JNT_TYPE: "jnt_type",
     H_JNT_QPOSADR: "jnt_qposadr",
@@ -165,50 +169,110 @@ mj_applyFT = types.ExternalFunction("mj_applyFT", types.void(_P, _P, _P, _P, _P,
 mj_contactForce = types.ExternalFunction("mj_contactForce", types.void(_P, _P, types.int32, _P))
 
 
-def _pointer_maker(element):
-    @intrinsic
-    def pointer(typingctx, address=None):
-        def generate(context, builder, signature, args):
-            return builder.inttoptr(args[0], context.get_value_type(signature.return_type))
-
-        return types.CPointer(element)(types.int64), generate
-
-    return pointer
+# Views are written as code, not compiled from Python: the loop makes hundreds, and each would compile a function.
 
 
-_float_pointer = _pointer_maker(types.float64)
-_int32_pointer = _pointer_maker(types.int32)
-_int64_pointer = _pointer_maker(types.int64)
+def make_view(context, builder, kind, pointer, shape):
+    """The LLVM value of a C-contiguous array `kind` whose data lie at a pointer."""
+    size = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+    strides = [context.get_constant(types.intp, size)]
+    for length in reversed(shape[1:]):
+        strides.insert(0, builder.mul(strides[0], length))
+    array = context.make_array(kind)(context, builder)
+    itemsize = context.get_constant(types.intp, size)
+    populate_array(array, data=pointer, shape=shape, strides=strides, itemsize=itemsize, meminfo=None)
+    return array._getvalue()
 
 
-@register_jitable
-def vector(address, size):
+def vector(address: int, size: int) -> NDArray[np.float64]:
     """A view of `size` doubles at `address`."""
-    return carray(_float_pointer(address), (size,))
+    return np.ctypeslib.as_array((ctypes.c_double * size).from_address(address))
 
 
-@register_jitable
-def matrix(address, rows, columns):
+def matrix(address: int, rows: int, columns: int) -> NDArray[np.float64]:
     """A row-major view of rows × columns doubles at `address`."""
-    return carray(_float_pointer(address), (rows, columns))
+    return vector(address, rows * columns).reshape(rows, columns)
 
 
-@register_jitable
-def cube(address, first, second, third):
-    """A row-major view of first × second × third doubles at `address`."""
-    return carray(_float_pointer(address), (first, second, third))
-
-
-@register_jitable
-def long_vector(address, size):
-    """A view of `size` 64-bit integers at `address`."""
-    return carray(_int64_pointer(address), (size,))
-
-
-@register_jitable
-def int_vector(address, size):
+def int_vector(address: int, size: int) -> NDArray[np.int32]:
     """A view of `size` 32-bit integers at `address`."""
-    return carray(_int32_pointer(address), (size,))
+    return np.ctypeslib.as_array((ctypes.c_int32 * size).from_address(address))
+
+
+def _compile_view(function, element, dimensions: int) -> None:
+    kind, integers = types.Array(element, dimensions, "C"), [types.int64] * (1 + dimensions)
+    signature = kind(*integers)
+
+    @type_callable(function)
+    def _(context):  # numba looks at the parameters
+        return (lambda address, size: signature) if dimensions == 1 else (lambda address, rows, columns: signature)
+
+    @lower_builtin(function, *integers)
+    def _(context, builder, signature, args):
+        pointer = builder.inttoptr(args[0], context.get_data_type(element).as_pointer())
+        return make_view(context, builder, kind, pointer, args[1:])
+
+
+_compile_view(vector, types.float64, 1)
+_compile_view(matrix, types.float64, 2)
+_compile_view(int_vector, types.int32, 1)
+
+
+def part(array, start, size):
+    """array[start : start + size], in a fraction of the code a slice compiles to."""
+    return array[start : start + size]
+
+
+@type_callable(part)
+def _type_part(context):
+    return lambda array, start, size: array(array, types.int64, types.int64) if _is_flat(array) else None
+
+
+@lower_builtin(part, types.Array, types.int64, types.int64)
+def _lower_part(context, builder, signature, args):
+    data = context.make_array(signature.args[0])(context, builder, args[0]).data
+    return make_view(context, builder, signature.return_type, builder.gep(data, [args[1]]), [args[2]])
+
+
+def fold(array, start, rows, columns):
+    """The rows × columns numbers of a flat array from `start` on, as a matrix."""
+    return array[start : start + rows * columns].reshape((rows, columns))
+
+
+@type_callable(fold)
+def _type_fold(context):
+    folded, integer = types.Array(types.float64, 2, "C"), types.int64
+
+    def typed(array, start, rows, columns):
+        return folded(array, integer, integer, integer) if _is_flat(array) else None
+
+    return typed
+
+
+@lower_builtin(fold, types.Array, types.int64, types.int64, types.int64)
+def _lower_fold(context, builder, signature, args):
+    data = context.make_array(signature.args[0])(context, builder, args[0]).data
+    return make_view(context, builder, signature.return_type, builder.gep(data, [args[1]]), args[2:])
+
+
+def address_of(array):
+    """Address of an array's first element."""
+    return array.ctypes.data
+
+
+@type_callable(address_of)
+def _type_address_of(context):
+    return lambda array: types.int64 if isinstance(array, types.Array) else None
+
+
+@lower_builtin(address_of, types.Array)
+def _lower_address_of(context, builder, signature, args):
+    array = context.make_array(signature.args[0])(context, builder, args[0])
+    return builder.ptrtoint(array.data, context.get_value_type(types.int64))
+
+
+def _is_flat(array) -> bool:
+    return isinstance(array, types.Array) and array.ndim == 1 and array.layout == "C"
 
 
 @register_jitable
@@ -223,12 +287,6 @@ def clear(target):
     """Set every element of a vector to 0."""
     for k in range(target.size):
         target[k] = 0.0
-
-
-@register_jitable
-def address_of(array):
-    """Address of an array's first element."""
-    return array.ctypes.data
 
 
 def kernel(*signature):

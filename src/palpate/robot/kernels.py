@@ -13,10 +13,14 @@ from numba.extending import register_jitable
 
 from palpate.engine import (
     H_APPLIED,
+    H_BODY_DOF,
+    H_BODY_PARENT,
     H_BODY_ROOT,
     H_CDOF,
     H_DATA,
     H_DOF_BODY,
+    H_DOF_PARENT,
+    H_DOFNUM,
     H_ENERGY,
     H_GRAVITY,
     H_INERTIA,
@@ -176,6 +180,25 @@ def read_jacobian(handle, body, point, J):
 
 
 @register_jitable
+def add_generalized_force(handle, body, f, n, point, out):
+    """out += Jᵀ [f; n] for a force at `point` of `body` and a moment, world axes: only the joints that carry it."""
+    parents, counts = int_vector(handle[H_BODY_PARENT], handle[H_NBODY]), int_vector(handle[H_DOFNUM], handle[H_NBODY])
+    before = int_vector(handle[H_DOF_PARENT], handle[H_NV])
+    root = int_vector(handle[H_BODY_ROOT], handle[H_NBODY])[body]
+    c = vector(handle[H_SUBTREE_COM] + 24 * root, 3)
+    x, y, z = point[0] - c[0], point[1] - c[1], point[2] - c[2]
+    # MuJoCo's motion axes [ω; v] are taken at c, so the force's moment is too.
+    nx, ny, nz = n[0] + y * f[2] - z * f[1], n[1] + z * f[0] - x * f[2], n[2] + x * f[1] - y * f[0]
+    while body > 0 and counts[body] == 0:
+        body = parents[body]
+    i = int_vector(handle[H_BODY_DOF], handle[H_NBODY])[body] + counts[body] - 1 if body > 0 else -1
+    while i >= 0:
+        axis = vector(handle[H_CDOF] + 48 * i, 6)
+        out[i] += axis[0] * nx + axis[1] * ny + axis[2] * nz + axis[3] * f[0] + axis[4] * f[1] + axis[5] * f[2]
+        i = before[i]
+
+
+@register_jitable
 def read_drift(handle, body, point, v, J_rate, drift):
     """J̇ v; J_rate (6×nv) is scratch and holds J̇ afterwards. Needs a staged velocity."""
     nv = handle[H_NV]
@@ -218,7 +241,9 @@ def read_coriolis(handle, v, J, J_rate, omega, C):
     """A Coriolis matrix with C v = bias − gravity and Ṁ − 2C skew. J, J_rate (6×nv), omega (3) are scratch."""
     nv, nbody = handle[H_NV], handle[H_NBODY]
     mass = vector(handle[H_MASS], nbody)
-    C[:, :] = 0.0
+    for i in range(nv):
+        for j in range(nv):
+            C[i, j] = 0.0
     for body in range(1, nbody):
         if mass[body] == 0.0:
             continue

@@ -14,6 +14,7 @@ from palpate.errors import InvalidInput, UnknownName
 from palpate.run import state as S
 from palpate.run.channels import Layout, layout
 from palpate.run.parts import Parts
+from palpate.run.record import in_row
 from palpate.trace import Channel
 from palpate.world.contact import C_WIDTH, point_table, surface_table
 from palpate.world.plant import Plant, build_plant
@@ -129,9 +130,21 @@ def _events(parts: Parts, rows: Layout) -> Array:
     return table
 
 
-def _selected(rows: Layout, chosen: tuple[Channel, ...]) -> np.ndarray:
-    places = [np.arange(rows.starts[c.name], rows.starts[c.name] + c.size) for c in chosen]
-    return np.concatenate(places).astype(np.int64) if places else np.zeros(0, dtype=np.int64)
+def _runs(rows: Layout, chosen: tuple[Channel, ...]) -> np.ndarray:
+    """The chosen columns of the row as runs (first, how many); neighbours are one run."""
+    runs: list[list[int]] = []
+    for channel in chosen:
+        start = rows.starts[channel.name]
+        if runs and sum(runs[-1]) == start:
+            runs[-1][1] += channel.size
+        else:
+            runs.append([start, channel.size])
+    return np.array(runs, dtype=np.int64).ravel()
+
+
+def _wants_energies(parts: Parts, chosen: tuple[Channel, ...]) -> bool:
+    names = [channel.name for channel in chosen] + [event.column for event in parts.stop_when]
+    return any(name.startswith("energy.") for name in names)
 
 
 def _loop(
@@ -153,16 +166,19 @@ def _loop(
     frame = plant.tool if shared else robot.frame()
     handle = make_handle(plant.model, data)
     width = TargetLayout(nq, n).width
-    columns = _selected(rows, chosen)
+    width_kept = sum(channel.size for channel in chosen)
+    row = np.zeros(rows.width)
+    integers = _integers(parts, plant, law, shared)
+    integers[S.I_ENERGIES] = _wants_energies(parts, chosen)
     samples = parts.steps() // parts.recording.stride + 1
     robot_bodies = {plant.model.body(robot.model.body(b).name).id for b in range(1, robot.model.nbody)}
     zeros = np.zeros
     return S.Loop(
         plant=handle,
         nominal=handle if shared else make_handle(robot.model, nominal),
-        i=_integers(parts, plant, law, shared),
+        i=integers,
         x=_reals(parts),
-        q=zeros(nq), v=zeros(n), wrench=zeros(6), tau_measured=zeros(n),
+        **in_row(row, rows.at, nq, n, len(law.terms), len(surfaces)), tau_measured=zeros(n),
         sensors=sensor_numbers(plant, world.sensors, parts.timestep * parts.ratio()),
         joint_state=zeros(2 * n), wrench_state=zeros(6),
         joint_ring=zeros((world.sensors.delay + 1, nq + n)),
@@ -171,20 +187,20 @@ def _loop(
         M=zeros((n, n)), bias=zeros(n), gravity=zeros(n), position=zeros(3), rotation=zeros((3, 3)),
         J=zeros((6, n)), J_rate=zeros((6, n)), drift=zeros(6), offset=frame.offset.copy(), turn=frame.turn.copy(),
         targets=zeros((BATCH // parts.ratio() + 2, width)), target=zeros(width),
-        gains=law.gains, memory=law.memory, terms=zeros((len(law.terms), n)),
-        command=zeros(n), torque=zeros(n), servo_q=zeros(n), servo_v=zeros(n),
-        command_ring=zeros((world.actuators.delay + 1, n)), tau=zeros(n),
+        gains=law.gains, memory=law.memory,
+        torque=zeros(n), servo_q=zeros(n), servo_v=zeros(n),
+        command_ring=zeros((world.actuators.delay + 1, n)),
         torque_limit=robot.limits.torque.copy(), rate_limit=robot.limits.torque_rate.copy(),
-        true_position=zeros(3), true_rotation=zeros((3, 3)), true_twist=zeros(6),
+        true_rotation=zeros((3, 3)),
         plant_offset=plant.tool.offset.copy(), plant_turn=plant.tool.turn.copy(),
         applied=zeros(N), outside=zeros(N), points=points, surfaces=surfaces, axes=axes,
-        places=zeros((len(surfaces), 3)), speeds=zeros((len(surfaces), 3)),
+        speeds=zeros((len(surfaces), 3)),
         slips=zeros((len(points), len(surfaces), 3)), contacts=zeros((len(points), len(surfaces), C_WIDTH)),
         mocap=plant.mocap, rigid=plant.rigid_sensors,
         pushes=push_table(plant, world.pushes, parts.timestep, robot_bodies), loads=loads,
-        contact_wrench=zeros(6), push_wrench=zeros(6), load_wrench=zeros(6),
+        load_wrench=zeros(6),
         J_plant=zeros((6, N)), J_plant_rate=zeros((6, N)), q_old=zeros(NQ), v_old=zeros(N), stages=zeros((8, N)),
         work=zeros(max(128, nq + n)),
-        at=rows.at, row=zeros(rows.width), columns=columns, record=zeros((samples, len(columns))),
+        at=rows.at, row=row, runs=_runs(rows, chosen), record=zeros((samples, width_kept)),
         times=zeros(samples), guards=np.zeros(2, dtype=np.int64), events=_events(parts, rows),
     )  # fmt: skip

@@ -6,7 +6,7 @@ import math
 
 from numba.extending import register_jitable
 
-from palpate.engine import H_QPOS, H_QVEL, put, vector
+from palpate.engine import H_QPOS, H_QVEL, part, put, vector
 from palpate.run.state import (
     GUARD_RATE,
     GUARD_TORQUE,
@@ -41,7 +41,7 @@ def take_command(L):
                 return False
             total += L.terms[k, j]
         L.command[j] = total
-    delayed = L.work[:n]
+    delayed = part(L.work, 0, n)
     through_delay(L.command_ring, L.i[I_DELAY_COMMAND], L.i[I_TICK], L.command, delayed)
     if kind == _TORQUE:
         put(L.torque, 0, delayed)
@@ -67,7 +67,7 @@ def servo(L):
     """The joint servo of an industrial arm: τ = M̂ (ω² e + 2 ω ė) + b̂, run at every physics step."""
     n, w = L.i[I_NV], L.x[X_BANDWIDTH]
     q, v = vector(L.plant[H_QPOS], n), vector(L.plant[H_QVEL], n)
-    a = L.work[:n]
+    a = part(L.work, 0, n)
     for j in range(n):
         if L.i[I_COMMAND] == _VELOCITY:
             L.servo_q[j] += L.servo_v[j] * L.x[X_DT]

@@ -5,7 +5,20 @@ from __future__ import annotations
 from numba.extending import register_jitable
 
 from palpate.control.law import NEEDS_BIAS, NEEDS_DRIFT, NEEDS_GRAVITY, NEEDS_JACOBIAN, NEEDS_M, T_POLE
-from palpate.engine import H_BIAS, H_DATA, H_MODEL, H_QPOS, H_QVEL, H_XIPOS, address_of, clear, mj_fullM, put, vector
+from palpate.engine import (
+    H_BIAS,
+    H_DATA,
+    H_MODEL,
+    H_QPOS,
+    H_QVEL,
+    H_XIPOS,
+    address_of,
+    clear,
+    mj_fullM,
+    part,
+    put,
+    vector,
+)
 from palpate.robot.kernels import (
     read_bias,
     read_drift,
@@ -49,14 +62,14 @@ def measure(L):
     nq, n, tick, seed = L.i[I_NQ], L.i[I_NV], L.i[I_TICK], L.i[I_SEED]
     q, v = vector(L.plant[H_QPOS], nq), vector(L.plant[H_QVEL], n)
     if nq == n:
-        read_joints(L.sensors, seed, tick, L.x[X_PERIOD], q, v, L.fresh[:n], L.fresh[n:], L.joint_state)
+        read_joints(L.sensors, seed, tick, L.x[X_PERIOD], q, v, L.fresh, L.joint_state)
     else:
         put(L.fresh, 0, q)
         put(L.fresh, nq, v)
-    delayed = L.work[: nq + n]
+    delayed = part(L.work, 0, nq + n)
     through_delay(L.joint_ring, L.i[I_DELAY_JOINTS], tick, L.fresh, delayed)
-    put(L.q, 0, delayed[:nq])
-    put(L.v, 0, delayed[nq:])
+    put(L.q, 0, part(delayed, 0, nq))
+    put(L.v, 0, part(delayed, nq, n))
     for k in range(n):
         L.tau_measured[k] = L.tau[k]
         if L.sensors[N_TORQUE] > 0.0:
@@ -71,7 +84,7 @@ def see_pole(L):
     if body < 0:
         return
     start = L.i[I_NQ] + 2 * L.i[I_NV] + T_POLE
-    sphere, speed = vector(L.plant[H_XIPOS] + 24 * body, 3), L.work[0:3]
+    sphere, speed = vector(L.plant[H_XIPOS] + 24 * body, 3), part(L.work, 0, 3)
     velocity_at(L.plant, body, sphere, speed)
     for k in range(3):
         L.target[start + k] = sphere[k] - L.true_position[k]
@@ -84,20 +97,19 @@ def _measure_wrench(L, seed, tick):
     true = L.load_wrench
     clear(true)
     if L.beyond.size > 0:
-        point, speed = L.work[24:27], L.work[27:30]
-        point_state(L.plant, int(L.sensors[N_BODY]), L.sensors[N_OFFSET : N_OFFSET + 3], point, speed)
-        tool_load(
-            L.plant, L.nominal, L.beyond, L.known, L.sensors, point, L.J_plant, L.J_plant_rate, L.work[30:60], true
-        )
-        lever, f, n = L.work[60:63], L.work[63:66], L.work[66:69]
-        put(f, 0, true[:3])
-        put(n, 0, true[3:])
+        point, speed = part(L.work, 24, 3), part(L.work, 27, 3)
+        point_state(L.plant, int(L.sensors[N_BODY]), part(L.sensors, N_OFFSET, 3), point, speed)
+        work = part(L.work, 30, 30)
+        tool_load(L.plant, L.nominal, L.beyond, L.known, L.sensors, point, L.J_plant, L.J_plant_rate, work, true)
+        lever, f, n = part(L.work, 60, 3), part(L.work, 63, 3), part(L.work, 66, 3)
+        put(f, 0, part(true, 0, 3))
+        put(n, 0, part(true, 3, 3))
         put(lever, 0, point)
         clear(true)
         add_wrench(true, f, n, lever, L.true_position)
     for k in range(6):
         true[k] += L.contact_wrench[k] + L.push_wrench[k]
-    fresh = L.work[70:76]
+    fresh = part(L.work, 70, 6)
     read_wrench(L.sensors, seed, tick, true, fresh, L.wrench_state)
     through_delay(L.wrench_ring, L.i[I_DELAY_WRENCH], tick, fresh, L.wrench)
 

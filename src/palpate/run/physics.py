@@ -30,7 +30,6 @@ from palpate.engine import (
     address_of,
     clear,
     int_vector,
-    mj_applyFT,
     mj_fwdAcceleration,
     mj_fwdActuation,
     mj_fwdConstraint,
@@ -39,10 +38,11 @@ from palpate.engine import (
     mj_integratePos,
     mj_sensorAcc,
     mj_step2,
+    part,
     put,
     vector,
 )
-from palpate.robot.kernels import all_finite, read_pose
+from palpate.robot.kernels import add_generalized_force, all_finite, read_pose
 from palpate.run.state import (
     BAD_STATE,
     CLOCK,
@@ -120,11 +120,11 @@ def outside_forces(L, t, elapsed):
     clear(L.contact_wrench)
     clear(L.push_wrench)
     L.x[X_STORED] = L.x[X_DEPTH] = L.x[X_POWER_CONTACT] = 0.0
-    power = L.work[20:21]
+    power = part(L.work, 20, 1)
     power[0] = 0.0
     apply_pushes(L.plant, L.pushes, t, L.outside, L.push_wrench, power, L.true_position, L.work)
     L.x[X_POWER_PUSHED] = power[0]
-    none = L.work[12:15]
+    none = part(L.work, 12, 3)
     clear(none)
     for p in range(L.points.shape[0]):
         for s in range(L.surfaces.shape[0]):
@@ -137,11 +137,8 @@ def outside_forces(L, t, elapsed):
             )  # fmt: skip
             if not touching:
                 continue
-            f, where = out[C_FORCE : C_FORCE + 3], out[C_POINT : C_POINT + 3]
-            mj_applyFT(
-                L.plant[H_MODEL], L.plant[H_DATA], address_of(f), address_of(none), address_of(where),
-                int(L.points[p, P_BODY]), address_of(L.outside),
-            )  # fmt: skip
+            f, where = part(out, C_FORCE, 3), part(out, C_POINT, 3)
+            add_generalized_force(L.plant, int(L.points[p, P_BODY]), f, none, where, L.outside)
             L.x[X_STORED] += out[C_STORED]
             L.x[X_POWER_CONTACT] += out[C_POWER]
             L.x[X_DEPTH] = max(L.x[X_DEPTH], out[C_DEPTH])
@@ -158,7 +155,7 @@ def add_rigid_contacts(L):
         reading = vector(L.plant[H_SENSOR] + 8 * L.rigid[s], 11)
         if reading[0] == 0.0:
             continue
-        add_wrench(L.contact_wrench, reading[1:4], reading[4:7], reading[8:11], L.true_position)
+        add_wrench(L.contact_wrench, part(reading, 1, 3), part(reading, 4, 3), part(reading, 8, 3), L.true_position)
         L.x[X_DEPTH] = max(L.x[X_DEPTH], -reading[7])
 
 
@@ -166,9 +163,8 @@ def add_rigid_contacts(L):
 def read_tool(L):
     body = L.i[I_BODY]
     read_pose(L.plant, body, L.plant_offset, L.plant_turn, L.true_position, L.true_rotation)
-    point_state(L.plant, body, L.plant_offset, L.work[0:3], L.true_twist[0:3])
-    spin = vector(L.plant[H_CVEL] + 48 * body, 3)
-    L.true_twist[3:6] = spin
+    point_state(L.plant, body, L.plant_offset, part(L.work, 0, 3), part(L.true_twist, 0, 3))
+    put(L.true_twist, 3, vector(L.plant[H_CVEL] + 48 * body, 3))
 
 
 @register_jitable
@@ -266,7 +262,7 @@ def _remember_slips(L):
     for p in range(L.points.shape[0]):
         for s in range(L.surfaces.shape[0]):
             if L.contacts[p, s, C_DEPTH] > 0.0:
-                put(L.slips[p, s], 0, L.contacts[p, s, C_SLIP_NEXT : C_SLIP_NEXT + 3])
+                put(L.slips[p, s], 0, part(L.contacts[p, s], C_SLIP_NEXT, 3))
             else:
                 clear(L.slips[p, s])
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from numba.extending import register_jitable
 
-from palpate.control.law import T_POSITION, T_QUAT, T_TWIST, T_WRENCH
+from palpate.checks import Array
+from palpate.control.law import T_ACCELERATION, T_POSITION, T_WRENCH
 from palpate.engine import (
     H_DATA,
     H_ENERGY,
@@ -18,6 +20,7 @@ from palpate.engine import (
     address_of,
     mj_energyPos,
     mj_mulM,
+    part,
     put,
     vector,
 )
@@ -25,6 +28,7 @@ from palpate.run.state import (
     E_COLUMN,
     E_KIND,
     E_VALUE,
+    I_ENERGIES,
     I_EVENT,
     I_GUARD,
     I_NQ,
@@ -46,9 +50,6 @@ from palpate.run.state import (
     R_SURFACES,
     R_TARGET_POSITION,
     R_TARGET_Q,
-    R_TARGET_QUAT,
-    R_TARGET_TWIST,
-    R_TARGET_V,
     R_TARGET_WRENCH,
     R_TAU,
     R_TERMS,
@@ -68,42 +69,44 @@ from palpate.spatial.kernels import quat_from_matrix
 
 @register_jitable
 def fill_row(L):
-    """Everything that can be recorded, in one row."""
-    row, at, n, nq = L.row, L.at, L.i[I_NV], L.i[I_NQ]
-    N, NQ = L.plant[H_NV], L.plant[H_NQ]
-    q, v = vector(L.plant[H_QPOS], NQ), vector(L.plant[H_QVEL], N)
-    put(row, at[R_Q], q[:nq])
-    put(row, at[R_V], v[:n])
-    put(row, at[R_Q_MEASURED], L.q)
-    put(row, at[R_V_MEASURED], L.v)
-    put(row, at[R_TAU], L.tau)
-    put(row, at[R_COMMAND], L.command)
-    for k in range(L.terms.shape[0]):
-        put(row, at[R_TERMS] + k * n, L.terms[k])
-    put(row, at[R_POSITION], L.true_position)
-    quat_from_matrix(L.true_rotation, row[at[R_QUAT] : at[R_QUAT] + 4])
-    put(row, at[R_TWIST], L.true_twist)
+    """Everything that can be recorded, in one row; what `in_row` names is there already."""
+    row, at, n, nq, target = L.row, L.at, L.i[I_NV], L.i[I_NQ], L.target
+    q, v = L.plant[H_QPOS], vector(L.plant[H_QVEL], L.plant[H_NV])
+    put(row, at[R_Q], vector(q, nq))
+    put(row, at[R_V], part(v, 0, n))
+    quat_from_matrix(L.true_rotation, part(row, at[R_QUAT], 4))
     task = nq + 2 * n
-    put(row, at[R_TARGET_Q], L.target[:nq])
-    put(row, at[R_TARGET_V], L.target[nq : nq + n])
-    for k in range(3):
-        row[at[R_TARGET_POSITION] + k] = L.target[task + T_POSITION + k]
-    for k in range(4):
-        row[at[R_TARGET_QUAT] + k] = L.target[task + T_QUAT + k]
-    for k in range(6):
-        row[at[R_TARGET_TWIST] + k] = L.target[task + T_TWIST + k]
-        row[at[R_TARGET_WRENCH] + k] = L.target[task + T_WRENCH + k]
-        row[at[R_CONTACT] + k] = L.contact_wrench[k]
-        row[at[R_MEASURED] + k] = L.wrench[k]
-        row[at[R_PUSH] + k] = L.push_wrench[k]
+    put(row, at[R_TARGET_Q], part(target, 0, nq + n))
+    put(row, at[R_TARGET_POSITION], part(target, task + T_POSITION, T_ACCELERATION - T_POSITION))
+    put(row, at[R_TARGET_WRENCH], part(target, task + T_WRENCH, 6))
     row[at[R_DEPTH]] = L.x[X_DEPTH]
     f = L.contact_wrench
     row[at[R_FORCE]] = math.sqrt(f[0] * f[0] + f[1] * f[1] + f[2] * f[2])
-    _fill_energies(L, row[at[R_ENERGY] : at[R_ENERGY] + 6], v)
+    if L.i[I_ENERGIES]:
+        _fill_energies(L, part(row, at[R_ENERGY], 6), v)
     row[at[R_GUARD]] = L.i[I_GUARD]
-    put(row, at[R_REST], q[nq:])
-    for s in range(L.places.shape[0]):
-        put(row, at[R_SURFACES] + 3 * s, L.places[s])
+    put(row, at[R_REST], vector(q + 8 * nq, L.plant[H_NQ] - nq))
+
+
+def in_row(row: Array, at: np.ndarray, nq: int, n: int, terms: int, surfaces: int) -> dict[str, Array]:
+    """The loop's arrays that live in the row itself, so that recording them costs nothing."""
+
+    def block(group: int, *shape: int) -> Array:
+        return row[at[group] : at[group] + math.prod(shape)].reshape(shape)
+
+    return {
+        "q": block(R_Q_MEASURED, nq),
+        "v": block(R_V_MEASURED, n),
+        "tau": block(R_TAU, n),
+        "command": block(R_COMMAND, n),
+        "terms": block(R_TERMS, terms, n),
+        "true_position": block(R_POSITION, 3),
+        "true_twist": block(R_TWIST, 6),
+        "contact_wrench": block(R_CONTACT, 6),
+        "wrench": block(R_MEASURED, 6),
+        "push_wrench": block(R_PUSH, 6),
+        "places": block(R_SURFACES, surfaces, 3),
+    }
 
 
 @register_jitable
@@ -124,9 +127,12 @@ def _fill_energies(L, out, v):
 
 @register_jitable
 def record(L):
-    k = L.i[I_RECORDED]
-    for c in range(L.columns.size):
-        L.record[k, c] = L.row[L.columns[c]]
+    """Copy what was chosen of the row: runs of columns, each a start and a length."""
+    k, place, runs, row = L.i[I_RECORDED], 0, L.runs, L.row
+    kept = L.record[k]
+    for r in range(0, runs.size, 2):
+        put(kept, place, part(row, runs[r], runs[r + 1]))
+        place += runs[r + 1]
     L.times[k] = L.x[X_TIME]
     L.i[I_RECORDED] = k + 1
 

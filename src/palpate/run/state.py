@@ -8,9 +8,11 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core.datamodel import models
-from numba.extending import intrinsic, overload_attribute, register_model
+from numba.core.imputils import lower_getattr_generic
+from numba.core.typing.templates import AttributeTemplate, infer_getattr
+from numba.extending import intrinsic, register_model
 
-from palpate.engine import cube, long_vector, matrix, vector
+from palpate.engine import make_view
 from palpate.errors import InvalidInput
 
 # How a batch of steps ended.
@@ -19,9 +21,9 @@ RUNNING, COMPLETED, STOPPED, BAD_COMMAND, BAD_STATE, TOO_FAST, WARNED, CLOCK, BA
 (
     I_STEP, I_STEPS, I_RATIO, I_STRIDE, I_SHARED, I_SEED, I_COMMAND, I_TICK, I_RECORDED, I_NEEDS, I_BODY,
     I_NOMINAL_BODY, I_RK4, I_DELAY_JOINTS, I_DELAY_WRENCH, I_DELAY_COMMAND, I_GUARD, I_WHERE, I_TERM, I_FIRST_TARGET,
-    I_EVENT, I_BLIND, I_POLE,
+    I_EVENT, I_BLIND, I_POLE, I_ENERGIES,
     I_LIMIT_TORQUE, I_LIMIT_RATE, I_NQ, I_NV, I_WIDTH,
-) = range(28)  # fmt: skip
+) = range(29)  # fmt: skip
 # Places in Loop.x.
 (
     X_DT, X_PERIOD, X_TIME, X_MAX_SPEED, X_INJECTED, X_PUSHED, X_DISSIPATED, X_STORED, X_POWER_LOST, X_POWER_PUSHED,
@@ -113,15 +115,15 @@ class Loop(NamedTuple):
     work: np.ndarray
     # record
     at: np.ndarray
-    row: np.ndarray
-    columns: np.ndarray
+    row: np.ndarray  # everything that can be recorded; several of the arrays above are parts of it
+    runs: np.ndarray  # (2 per run) which columns of the row are kept: first, how many
     record: np.ndarray
     times: np.ndarray
     guards: np.ndarray  # (ticks counted per guard, last)
     events: np.ndarray
 
 
-_INTEGERS = {"plant", "nominal", "i", "beyond", "known", "mocap", "rigid", "at", "columns", "guards"}
+_INTEGERS = {"plant", "nominal", "i", "beyond", "known", "mocap", "rigid", "at", "runs", "guards"}
 _MATRICES = {
     "joint_ring", "wrench_ring", "M", "rotation", "J", "J_rate", "turn", "targets", "terms", "command_ring",
     "true_rotation", "plant_turn", "points", "surfaces", "places", "speeds", "pushes", "loads", "J_plant",
@@ -178,36 +180,28 @@ def as_loop(typingctx, table=None):
     return _LOOP(types.int64[::1]), generate
 
 
-@intrinsic
-def _entry(typingctx, loop=None, place=None):
-    """The table's number at a place."""
+@infer_getattr
+class _LoopFields(AttributeTemplate):
+    key = LoopType
 
-    def generate(context, builder, signature, args):
-        offset = builder.mul(args[1], ir.Constant(ir.IntType(64), 8))
-        pointer = builder.inttoptr(builder.add(args[0], offset), ir.IntType(64).as_pointer())
-        return builder.load(pointer)
-
-    return types.int64(_LOOP, types.int64), generate
-
-
-def _expose(name: str, place: int) -> None:
-    """Let compiled code read a field as an attribute."""
-    at, count = 4 * place, _dimensions(name)
-    integer = name in _INTEGERS
-
-    def vector_field(loop):
-        if integer:
-            return lambda loop: long_vector(_entry(loop, at), _entry(loop, at + 1))
-        return lambda loop: vector(_entry(loop, at), _entry(loop, at + 1))
-
-    def matrix_field(loop):
-        return lambda loop: matrix(_entry(loop, at), _entry(loop, at + 1), _entry(loop, at + 2))
-
-    def cube_field(loop):
-        return lambda loop: cube(_entry(loop, at), _entry(loop, at + 1), _entry(loop, at + 2), _entry(loop, at + 3))
-
-    overload_attribute(LoopType, name)((vector_field, matrix_field, cube_field)[count - 1])
+    def generic_resolve(self, loop, name):
+        if name in Loop._fields:
+            element = types.int64 if name in _INTEGERS else types.float64
+            return types.Array(element, _dimensions(name), "C")
+        return None
 
 
-for _place, _name in enumerate(Loop._fields):
-    _expose(_name, _place)
+@lower_getattr_generic(LoopType)
+def _read_field(context, builder, kind, loop, name):
+    """A field as an array, straight from the table."""
+    array, place = _LoopFields(context).generic_resolve(kind, name), 4 * Loop._fields.index(name)
+    word = ir.IntType(64)
+    table = builder.inttoptr(loop, word.as_pointer())
+    numbers = []
+    for k in range(1 + array.ndim):
+        number = builder.load(builder.gep(table, [ir.Constant(word, place + k)]))
+        # The table never changes, so that the optimiser may read it once.
+        number.set_metadata("invariant.load", builder.module.add_metadata([]))
+        numbers.append(number)
+    pointer = builder.inttoptr(numbers[0], context.get_data_type(array.dtype).as_pointer())
+    return make_view(context, builder, array, pointer, numbers[1:])

@@ -23,6 +23,7 @@ from palpate.engine import (
     clear,
     int_vector,
     matrix,
+    part,
     vector,
 )
 from palpate.world.plant import SHAPES, Plant, surface_rotation
@@ -189,10 +190,10 @@ def contact(handle, point, row, axes, place, speed, slip, elapsed, work, out):
         work: scratch of at least 12.
         out: the result, see the C_ columns; all 0 where nothing touches.
     """
-    p, v, local, n = work[0:3], work[3:6], work[6:9], work[9:12]
+    p, v, local, n = part(work, 0, 3), part(work, 3, 3), part(work, 6, 3), part(work, 9, 3)
     clear(out)
     body = int(point[P_BODY])
-    point_state(handle, body, point[P_OFFSET : P_OFFSET + 3], p, v)
+    point_state(handle, body, part(point, P_OFFSET, 3), p, v)
     for i in range(3):
         local[i] = 0.0
         for j in range(3):

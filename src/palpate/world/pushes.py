@@ -8,7 +8,8 @@ import numpy as np
 from numba.extending import register_jitable
 
 from palpate.checks import Array
-from palpate.engine import H_CVEL, H_DATA, H_MODEL, H_XMAT, address_of, matrix, mj_applyFT, vector
+from palpate.engine import H_CVEL, H_XMAT, matrix, part, vector
+from palpate.robot.kernels import add_generalized_force
 from palpate.world.config import Push
 from palpate.world.contact import point_state
 from palpate.world.plant import Plant
@@ -53,18 +54,16 @@ def push_share(row, t):
 @register_jitable
 def apply_pushes(handle, table, t, force, total, power, tool_point, work):
     """Add every push at t to the generalised force; total collects those on the robot as a wrench at tool_point."""
-    p, v, f, n = work[0:3], work[3:6], work[6:9], work[9:12]
+    p, v, f, n = part(work, 0, 3), part(work, 3, 3), part(work, 6, 3), part(work, 9, 3)
     for k in range(table.shape[0]):
         row = table[k]
         share = push_share(row, t)
         if share == 0.0:
             continue
         body = int(row[U_BODY])
-        point_state(handle, body, row[U_OFFSET : U_OFFSET + 3], p, v)
+        point_state(handle, body, part(row, U_OFFSET, 3), p, v)
         _world_wrench(handle, row, share, body, f, n)
-        mj_applyFT(
-            handle[H_MODEL], handle[H_DATA], address_of(f), address_of(n), address_of(p), body, address_of(force)
-        )
+        add_generalized_force(handle, body, f, n, p, force)
         power[0] += f[0] * v[0] + f[1] * v[1] + f[2] * v[2] + spin_power(handle, body, n)
         if row[U_ROBOT] > 0.5:
             add_wrench(total, f, n, p, tool_point)

@@ -22,6 +22,7 @@ from palpate.engine import (
     H_XMAT,
     H_XPOS,
     matrix,
+    part,
     vector,
 )
 from palpate.robot.kernels import read_drift, read_jacobian
@@ -75,8 +76,8 @@ def bodies_beyond(plant: Plant, robot: Robot, sensors: Sensors) -> tuple[np.ndar
 
 
 @register_jitable
-def read_joints(numbers, seed, count, period, q, v, fresh_q, fresh_v, state):
-    """Encoder and velocity readings; state holds the last reading and the filtered velocity (2n)."""
+def read_joints(numbers, seed, count, period, q, v, fresh, state):
+    """Encoder and velocity readings into fresh (2n); state holds the last reading and the filtered velocity (2n)."""
     n = v.size
     for i in range(n):
         reading = q[i]
@@ -93,7 +94,7 @@ def read_joints(numbers, seed, count, period, q, v, fresh_q, fresh_v, state):
         if count > 0:
             speed = state[n + i] + numbers[N_BLEND_V] * (speed - state[n + i])
         state[i], state[n + i] = reading, speed
-        fresh_q[i], fresh_v[i] = reading, speed
+        fresh[i], fresh[n + i] = reading, speed
 
 
 @register_jitable
@@ -118,8 +119,8 @@ def tool_load(plant, nominal, beyond, known, numbers, sensor_point, J, J_rate, w
     nv = plant[H_NV]
     v, a = vector(plant[H_QVEL], nv), vector(plant[H_QACC], nv)
     masses = vector(plant[H_MASS], plant[H_NBODY])
-    f, n, omega, alpha, drift = work[0:3], work[3:6], work[6:9], work[9:12], work[12:18]
-    centre = work[18:21]
+    f, n, omega, alpha = part(work, 0, 3), part(work, 3, 3), part(work, 6, 3), part(work, 9, 3)
+    drift, centre = part(work, 12, 6), part(work, 18, 3)
     for k in range(beyond.size):
         body = beyond[k]
         com = vector(plant[H_XIPOS] + 24 * body, 3)
