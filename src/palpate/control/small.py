@@ -18,11 +18,12 @@ def cholesky(A, n):
             return False
         diagonal = math.sqrt(diagonal)
         A[j, j] = diagonal
+        inverse = 1.0 / diagonal
         for i in range(j + 1, n):
             entry = A[i, j]
             for k in range(j):
                 entry -= A[i, k] * A[j, k]
-            A[i, j] = entry / diagonal
+            A[i, j] = entry * inverse
     return True
 
 
@@ -30,13 +31,34 @@ def cholesky(A, n):
 def cholesky_solve(L, n, x):
     """x ← A⁻¹ x with A = L Lᵀ."""
     for i in range(n):
+        entry = x[i]
         for k in range(i):
-            x[i] -= L[i, k] * x[k]
-        x[i] /= L[i, i]
+            entry -= L[i, k] * x[k]
+        x[i] = entry / L[i, i]
     for i in range(n - 1, -1, -1):
+        entry = x[i]
         for k in range(i + 1, n):
-            x[i] -= L[k, i] * x[k]
-        x[i] /= L[i, i]
+            entry -= L[k, i] * x[k]
+        x[i] = entry / L[i, i]
+
+
+@register_jitable
+def cholesky_solve_rows(L, n, X, count):
+    """Each of the first rows of X ← A⁻¹ that row. All rows advance together: a processor overlaps them."""
+    for i in range(n):
+        inverse = 1.0 / L[i, i]
+        for row in range(count):
+            entry = X[row, i]
+            for k in range(i):
+                entry -= L[i, k] * X[row, k]
+            X[row, i] = entry * inverse
+    for i in range(n - 1, -1, -1):
+        inverse = 1.0 / L[i, i]
+        for row in range(count):
+            entry = X[row, i]
+            for k in range(i + 1, n):
+                entry -= L[k, i] * X[row, k]
+            X[row, i] = entry * inverse
 
 
 @register_jitable
@@ -61,14 +83,22 @@ def transpose_times(A, x, out):
 
 @register_jitable
 def cholesky_inverse(L, n, out):
-    """out = A⁻¹ with A = L Lᵀ, column by column; returns its trace."""
+    """out = A⁻¹ = L⁻ᵀ L⁻¹ with A = L Lᵀ; returns its trace."""
+    for i in range(n):
+        out[i, i] = 1.0 / L[i, i]
+        for j in range(i):
+            entry = 0.0
+            for k in range(j, i):
+                entry -= L[i, k] * out[k, j]
+            out[i, j] = entry * out[i, i]
     trace = 0.0
-    for j in range(n):
-        for i in range(n):
-            out[j, i] = 0.0
-        out[j, j] = 1.0
-        cholesky_solve(L, n, out[j])  # A⁻¹ is symmetric: row j is column j
-        trace += out[j, j]
+    for i in range(n):  # row i of the product needs the rows of L⁻¹ from i on
+        for j in range(i + 1):
+            entry = 0.0
+            for k in range(i, n):
+                entry += out[k, i] * out[k, j]
+            out[i, j] = out[j, i] = entry
+        trace += out[i, i]
     return trace
 
 
