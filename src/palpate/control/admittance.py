@@ -9,7 +9,6 @@ import numpy as np
 from numba import types
 from numba.extending import register_jitable
 from numpy.typing import ArrayLike
-from pydantic import model_validator
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.config import Vector6, setting
@@ -237,8 +236,7 @@ class Admittance(Law):
     most_trim: float = setting(0.1, "rad or m", "largest trim of a joint", ge=0)
     singular_damping: float = setting(1e-2, "1", "λ of the damped least squares", gt=0)
 
-    @model_validator(mode="after")
-    def _physical(self) -> Admittance:
+    def _refuse_unphysical(self) -> None:
         _refuse_below("mass", self.mass, 0.0, strictly=True)
         _refuse_below("stiffness", self.stiffness, 0.0)
         _refuse_below("damping", self.damping or (), 0.0)
@@ -248,7 +246,6 @@ class Admittance(Law):
                     f"damping[{axis}] = 0 with mass {m:g} and stiffness {k:g}: the compliant frame would never rest",
                     hint=f"critical damping is {2 * np.sqrt(m * k):g}; with stiffness 0 give a damping above 0",
                 )
-        return self
 
     def full_damping(self) -> Vector6:
         """D as used: given, or critical."""
@@ -258,6 +255,7 @@ class Admittance(Law):
 
     def equation_gains(self) -> Array:
         """The numbers `advance_admittance` reads."""
+        self._refuse_unphysical()
         gains = np.zeros(G_HEAD)
         gains[G_MASS : G_MASS + 6], gains[G_DAMPING : G_DAMPING + 6] = self.mass, self.full_damping()
         gains[G_STIFFNESS : G_STIFFNESS + 6] = self.stiffness

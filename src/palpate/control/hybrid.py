@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import numpy as np
 from numba.extending import register_jitable
-from pydantic import model_validator
 
 from palpate.checks import Array
 from palpate.config import Vector6, setting
@@ -227,15 +226,11 @@ class HybridForce(ForceLaw):
     posture_stiffness: float = setting(5.0, "N·m/rad", "k of the null-space posture", ge=0)
     posture_damping: float = setting(2.0, "N·m·s/rad", "d of the null-space posture", ge=0)
 
-    @model_validator(mode="after")
-    def _can_be_felt(self) -> HybridForce:
-        refuse_negative("kp", self.kp)
-        refuse_negative("kd", self.kd)
-        return self
-
     def gains(self, robot: Robot) -> Array:
         """[task; loop; K_p; K_d; posture; force and contact settings; torque limits]."""
         check_split(robot, self.force, self.motion, self.name)
+        refuse_negative("kp", self.kp)
+        refuse_negative("kd", self.kd)
         own = [
             *self.kp, *self.kd, self.posture_stiffness, self.posture_damping, self.force_damping,
             self.approach_speed, self.approach_rate, self.contact_force, self.contact_moment,

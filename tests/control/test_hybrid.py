@@ -1,0 +1,143 @@
+"""Hybrid position/force control: exact decoupling, sliding under friction, and the way into and out of contact."""
+
+import numpy as np
+import pytest
+
+from palpate.control.force_loop import force_loop_poles
+from palpate.control.hybrid import HybridForce
+from palpate.control.law import TargetLayout
+from palpate.control.reference import Hold, WantedWrench, joint_target
+from palpate.control.references import Line
+from palpate.errors import InvalidInput
+from palpate.robot import load_robot
+from palpate.run.parts import Parts
+from palpate.run.simulate import simulate
+from palpate.spatial import matrix_from_quat
+from palpate.world.config import Surface, World
+
+
+def test_motion_and_force_are_decoupled_exactly():
+    """V̇_m = A_d + K_d ΔV + K_p e and Λ_ff (V̇ − d ΔV)_f = W + F_f, for a force and a moment at once, turned axes."""
+    robot, rng = load_robot("iiwa14"), np.random.default_rng(5)
+    quat = rng.normal(size=4)
+    quat /= np.linalg.norm(quat)
+    law = HybridForce(
+        axes_quat_wxyz=tuple(quat), force=("z", "rx"), motion=("x", "y", "ry", "rz"), proportional=0.7, integral=0.0
+    )
+    q, v = robot.home + 0.1, 0.3 * rng.normal(size=7)
+    R = matrix_from_quat(quat)
+    turn = np.kron(np.eye(2), R)  # task axes to world, both halves
+    wanted_A, felt_A = np.array([0, 0, 10, 1, 0, 0.0]), np.array([2.0, -1, 4, 0.5, 0.2, 0.1])
+    task = TargetLayout(7, 7).task
+    target = joint_target(robot, q)
+    target[:7], target[task : task + 3] = q, robot.pose(q).position + 0.01
+    twist, acceleration = rng.normal(size=6), rng.normal(size=6)
+    target[task + 7 : task + 13], target[task + 13 : task + 19] = twist, acceleration
+    target[task + 19 : task + 25] = turn @ wanted_A
+    tick = law.tick(robot, q, v, target=target, wrench=turn @ felt_A)
+    J, drift, M = robot.jacobian(q), robot.jacobian_drift(q, v), robot.mass_matrix(q)
+    a = np.linalg.solve(M, tick.command + J.T @ turn @ felt_A - robot.bias(q, v))
+    V_rate = turn.T @ (J @ a + drift)
+    rate = turn.T @ (twist - J @ v)
+    error = np.r_[R.T @ np.full(3, 0.01), np.zeros(3)]
+    motion = turn.T @ acceleration + 40 * rate + 400 * error
+    np.testing.assert_allclose(V_rate[[0, 1, 4, 5]], motion[[0, 1, 4, 5]], atol=1e-8)
+    inertia = np.linalg.inv(turn.T @ J @ np.linalg.solve(M, J.T) @ turn)[np.ix_([2, 3], [2, 3])]
+    W = -(wanted_A + 0.7 * (wanted_A - felt_A))
+    net = inertia @ (V_rate - 60 * rate)[[2, 3]]
+    np.testing.assert_allclose(net, (W + felt_A)[[2, 3]], atol=1e-8)
+
+
+def table(robot, gap=0.05, **settings):
+    height = robot.pose(robot.home).position[2] - gap
+    tip = 0.0
+    for g in range(robot.model.ngeom):
+        if robot.model.geom(g).name == "tip":
+            tip = float(robot.model.geom(g).size[0])
+    return Surface(position=(0, 0, height - tip), **{"stiffness": 1e4, "damping": 50.0, "friction": 0.3, **settings})
+
+
+@pytest.mark.parametrize("name", ["panda", "iiwa14"])
+def test_it_slides_at_the_wanted_speed_while_holding_ten_newtons_under_friction(name):
+    robot = load_robot(name)
+    slide = Line(offset=(0, 0.2, 0), start=1.5, duration=4.0, wrench=(0, 0, 10, 0, 0, 0))
+    law = HybridForce(approach_speed=0.1)
+    trace = simulate(Parts(robot, law, World(surfaces=(table(robot),)), slide, duration=6.0))
+    on = trace.time > 1.4
+    assert abs(trace["contact_wrench"][on, 2] - 10).max() < 0.2
+    assert abs(trace["tool_twist"] - trace["target_twist"])[on, :2].max() < 1e-3
+    assert abs(trace["contact_wrench"][on, 1]).max() > 2.5  # friction did act
+
+
+@pytest.mark.parametrize("stiffness", [3e3, 1e4, 5e4])
+def test_contact_at_a_tenth_of_a_metre_per_second_is_lost_at_most_once(stiffness):
+    robot = load_robot("panda")
+    world = World(surfaces=(table(robot, stiffness=stiffness, damping=50.0),))
+    trace = simulate(
+        Parts(robot, HybridForce(approach_speed=0.1), world, Hold(wrench=(0, 0, 10, 0, 0, 0)), duration=2.5)
+    )
+    ends = [e for e in trace.events if e.source == "contact" and e.kind == "end"]
+    assert len(ends) <= 1
+    before = np.flatnonzero(trace["contact_force"] > 0)[0] - 1
+    assert trace["tool_twist"][before, 2] == pytest.approx(-0.1, abs=2e-3)
+    assert trace["contact_wrench"][-1, 2] == pytest.approx(10, abs=1e-2)
+
+
+def test_a_wanted_wrench_of_zero_leads_back_to_the_motion():
+    robot = load_robot("panda")
+    wanted = WantedWrench(value=(0, 0, 10, 0, 0, 0), then=(0,) * 6, at=2.0)
+    trace = simulate(
+        Parts(robot, HybridForce(), World(surfaces=(table(robot, gap=0.02),)), Hold(wrench=wanted), duration=4.0)
+    )
+    assert trace["contact_wrench"][1990, 2] == pytest.approx(10, abs=0.05)
+    assert [e.kind for e in trace.events if e.source == "contact"] == ["start", "end"]
+    np.testing.assert_allclose(trace["tool_position"][-1], robot.pose(robot.home).position, atol=1e-4)
+
+
+def test_contact_that_vanishes_is_counted_and_sought_again():
+    """The table drops by 2 cm at 1.5 s faster than the tool follows."""
+    from palpate.world.config import Motion
+
+    robot = load_robot("panda")
+    motion = Motion(velocity=(0, 0, -2.0), start=1.5, stop=1.51)
+    world = World(surfaces=(table(robot, gap=0.01, motion=motion),))
+    trace = simulate(Parts(robot, HybridForce(), world, Hold(wrench=(0, 0, 10, 0, 0, 0)), duration=4.0))
+    kinds = [e.kind for e in trace.events if e.source == "contact"]
+    assert kinds[:3] == ["start", "end", "start"]
+    assert trace["contact_wrench"][-1, 2] == pytest.approx(10, abs=1e-2)
+
+
+def test_one_force_axis_rings_as_its_poles_say():
+    """cartesian2 pressed on a soft wall: the last of the swing has the frequency and decay of the slowest poles."""
+    robot = load_robot("cartesian2")
+    wall = Surface(position=(0.01, 0, 0), normal=(-1, 0, 0), stiffness=1e3, damping=0.0)
+    law = HybridForce(force=("x",), motion=("y",), force_damping=6.0, integral=2.0, contact_force=0.5)
+    trace = simulate(
+        Parts(robot, law, World(surfaces=(wall,)), Hold(wrench=(-10, 0, 0, 0, 0, 0)), duration=3.0, timestep=1e-4)
+    )
+    poles = force_loop_poles(2.0, 2.0 * 6.0, 2.0, 1e3)
+    swing = -trace["contact_wrench"][:, 0] - 10
+    touch = np.flatnonzero(swing > -9.5)[0] + 20
+    t = trace.time[touch:]
+    basis = np.column_stack([f(np.exp(p * (t - t[0]))) for p in poles[poles.imag >= 0] for f in (np.real, np.imag)])
+    left = swing[touch:] - basis @ np.linalg.lstsq(basis, swing[touch:], rcond=None)[0]
+    assert abs(left).max() < 0.01 * abs(swing[touch:]).max()
+
+
+def test_the_remarks_count_contacts():
+    law = HybridForce()
+    memory = law.memory(load_robot("panda"))
+    assert "contact made 0 times, lost 0 times" in law.remarks(memory)[0]
+
+
+@pytest.mark.parametrize(
+    ("gains", "words"),
+    [
+        ({"kp": (-1, 1, 1, 1, 1, 1)}, "kp along x must be at least 0, got -1"),
+        ({"kd": (1, 1, 1, 1, -2, 1)}, "kd along ry must be at least 0, got -2"),
+        ({"force": ("z",), "motion": ("z",)}, "z cannot be both"),
+    ],
+)
+def test_bad_gains_are_refused_with_their_numbers(gains, words):
+    with pytest.raises(InvalidInput, match=words):
+        HybridForce(**gains).bind(load_robot("panda"))
