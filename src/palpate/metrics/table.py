@@ -22,11 +22,11 @@ def _steps(name: str, what: str, response: Callable[[Trace], step.Response]) -> 
 
 _ALL = [
     *_steps("position", "tool position", step.position_response),
-    Metric("position_steady_error", "m", "distance to the target, mean of the last tenth", step.position_steady_error),
+    Metric("position_steady_error", "m", "distance to the target, mean of the end", step.position_steady_error),
     *_steps("orientation", "tool orientation", step.orientation_response),
-    Metric("orientation_steady_error", "rad", "angle to the target, the same", step.orientation_steady_error),
+    Metric("orientation_steady_error", "rad", "angle to the target, mean of the end", step.orientation_steady_error),
     *_steps("force", "contact force", step.force_response),
-    Metric("force_steady_error", "N", "along the wanted force, mean of the last tenth", step.force_steady_error),
+    Metric("force_steady_error", "N", "along the wanted force, mean of the end", step.force_steady_error),
     Metric("force_error_rms", "N", "along the wanted force, from first contact on", contact.force_error_rms),
     Metric("force_peak", "N", "largest contact force", contact.force_peak),
     Metric("penetration_max", "m", "deepest penetration", contact.penetration_max),
@@ -44,8 +44,8 @@ _ALL = [
     Metric("peak_torque_ratio", "1", "largest torque relative to its limit", motion.peak_torque_ratio),
     Metric("saturation_time", "s", "time during which a guard cut the command", motion.saturation_time),
     Metric("energy_residual", "J", "largest gap in the energy balance", motion.energy_residual),
-    Metric("contact_energy_out", "J", "energy the robot gave out at contact, net", contact.contact_energy_out),
-    Metric("contact_energy_out_peak", "J", "the same, at its largest", contact.contact_energy_out_peak),
+    Metric("contact_energy_out", "J", "energy given out at contact by the end", contact.contact_energy_out),
+    Metric("contact_energy_out_peak", "J", "energy given out at contact, largest", contact.contact_energy_out_peak),
     Metric("smallest_singular_value", "1", "of the tool's Jacobian, smallest met", motion.smallest_singular_value),
 ]  # fmt: skip
 

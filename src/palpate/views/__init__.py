@@ -1,0 +1,24 @@
+"""Plots, report and replay of traces."""
+
+from typing import TYPE_CHECKING
+
+from palpate.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from palpate.views.comparison import compare
+    from palpate.views.figures import save_figures
+    from palpate.views.page import report
+    from palpate.views.player import replay, serve_replay
+
+__all__ = ["compare", "replay", "report", "save_figures", "serve_replay"]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "compare": "palpate.views.comparison",
+        "replay": "palpate.views.player",
+        "report": "palpate.views.page",
+        "save_figures": "palpate.views.figures",
+        "serve_replay": "palpate.views.player",
+    },
+)

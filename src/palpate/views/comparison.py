@@ -1,0 +1,101 @@
+"""Runs side by side: their metrics in one table, their motions on one axis."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from html import escape
+from pathlib import Path
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.errors import InvalidInput
+from palpate.files import atomic_write
+from palpate.metrics import METRICS, evaluate
+from palpate.metrics.metric import NotApplicable
+from palpate.metrics.signals import orientation_error, position_error
+from palpate.trace import Trace
+from palpate.views.markup import number, page, plot_section, section
+from palpate.views.panels import Figure, Marks, Panel, styled
+
+
+def compare(traces: Sequence[Trace], names: Sequence[str], path: str | os.PathLike[str]) -> Path:
+    """Write a page that overlays two or more runs.
+
+    Args:
+        traces: the runs.
+        names: what to call each; all different.
+        path: the file to write.
+
+    Raises:
+        InvalidInput: fewer than two runs, or names that do not fit them.
+        FileError: the file cannot be written.
+    """
+    if len(traces) < 2 or len(names) != len(traces) or len(set(names)) != len(names):
+        raise InvalidInput(
+            f"to compare takes two or more runs with a name each, all different; got {len(traces)} runs and the "
+            f"names {', '.join(map(repr, names)) or 'none'}"
+        )
+    runs = dict(zip(names, traces))
+    plots, data = plot_section(_figures(runs), Marks())
+    title = " · ".join(names)
+    body = [f"<h1>{escape(title)}</h1>", section("Metrics", _table(runs)), section("Plots", plots)]
+    text = page(title, body, data).encode()
+    return atomic_write(path, lambda file: file.write(text))
+
+
+def _table(runs: dict[str, Trace]) -> str:
+    results = [{result.name: result for result in evaluate(trace)} for trace in runs.values()]
+    heads = "".join(f"<th class=number>{escape(name)}" for name in runs)
+    outcomes = "".join(f"<td class=number>{escape(trace.outcome.kind)}" for trace in runs.values())
+    rows = [f"<tr><td>outcome{outcomes}</tr>"]
+    for name, metric in METRICS.items():
+        values = [result[name].value for result in results]
+        if any(value is not None for value in values):
+            cells = ["<td class=number>" + ("—" if v is None else number(v, metric.unit)) for v in values]
+            rows.append(f"<tr><td>{escape(name)}<small>{escape(metric.help)}</small>{''.join(cells)}</tr>")
+    return f"<div class=wide><table><thead><tr><th>Metric{heads}</thead><tbody>{''.join(rows)}</tbody></table></div>"
+
+
+def _figures(runs: dict[str, Trace]) -> list[Figure]:
+    made = [
+        Figure("tool_position", "Tool position, world axes", _panels(runs, "tool_position", "xyz")),
+        Figure("tool_errors", "Distance and angle from the target", _errors(runs)),
+        Figure("contact", "Contact", _panels(runs, "contact_force") + _panels(runs, "penetration")),
+        Figure("joints", "Joint positions", _panels(runs, "q"), columns=2),
+        Figure("torques", "Joint torques", _panels(runs, "tau"), columns=2),
+    ]
+    return [figure for figure in made if figure.panels]
+
+
+def _panels(runs: dict[str, Trace], channel: str, labels: str = "") -> tuple[Panel, ...]:
+    """One panel per column that every run has."""
+    tables = {name: trace.table() for name, trace in runs.items()}
+    first = next(iter(runs.values()))
+    if channel not in first:
+        return ()
+    panels = []
+    for i, (column, unit) in enumerate(zip(first.channels[channel].columns, first.channels[channel].column_units)):
+        if all(column in table for table in tables.values()):
+            lines = tuple(
+                styled(k, name, runs[name].time, table[column]) for k, (name, table) in enumerate(tables.items())
+            )
+            panels.append(Panel(labels[i] if labels else column, unit, lines))
+    return tuple(panels)
+
+
+def _errors(runs: dict[str, Trace]) -> tuple[Panel, ...]:
+    wanted: list[tuple[str, str, Callable[[Trace], Array]]] = [
+        ("position error", "m", position_error),
+        ("orientation error", "rad", orientation_error),
+    ]
+    panels = []
+    for title, unit, error in wanted:
+        try:
+            sizes = [np.linalg.norm(error(trace), axis=1) for trace in runs.values()]
+        except NotApplicable:
+            continue
+        lines = [styled(k, n, t.time, s) for k, ((n, t), s) in enumerate(zip(runs.items(), sizes))]
+        panels.append(Panel(title, unit, tuple(lines)))
+    return tuple(panels)

@@ -1,0 +1,149 @@
+"""Figures as files, for papers: PNG, SVG or PDF by matplotlib."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from palpate.errors import FileError, UnknownName
+from palpate.files import atomic_write
+from palpate.trace import Trace
+from palpate.views.panels import MARKS, Figure, Marks, Panel, figures_of, marks_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+FORMATS = ("png", "svg", "pdf")
+_DASHES = {"solid": "-", "dash": (0, (5, 2)), "dot": (0, (1, 1.2)), "dashdot": (0, (5, 1.5, 1, 1.5))}
+_LOOK: Any = {  # matplotlib's stubs want its own literal keys
+
+    "font.size": 9, "axes.grid": True, "grid.alpha": 0.25, "axes.spines.top": False, "axes.spines.right": False,
+    "axes.titlesize": 10, "legend.fontsize": 8, "legend.frameon": False, "figure.dpi": 100, "savefig.dpi": 150,
+    "svg.hashsalt": "palpate", "svg.fonttype": "none",
+}  # fmt: skip
+
+
+def save_figures(trace: Trace, folder: str | os.PathLike[str], formats: Sequence[str] = ("png",)) -> list[Path]:
+    """Write every figure the trace allows into a folder, which is made if missing.
+
+    Args:
+        trace: what happened.
+        folder: where to.
+        formats: of "png", "svg", "pdf".
+
+    Returns:
+        The files, `<figure>.<format>`.
+
+    Raises:
+        UnknownName: another format.
+        FileError: a file cannot be written.
+    """
+    for kind in formats:
+        if kind not in FORMATS:
+            raise UnknownName("figure format", kind, FORMATS)
+    target = _folder(Path(folder))
+    marks = marks_of(trace)
+    return [path for figure in figures_of(trace) for path in _save(figure, marks, target, formats)]
+
+
+def _folder(path: Path) -> Path:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot make the folder {path}: {error.strerror or error}") from error
+    return path
+
+
+def _save(figure: Figure, marks: Marks, folder: Path, formats: Sequence[str]) -> list[Path]:
+    from matplotlib import rc_context
+
+    paths = []
+    with rc_context(_LOOK):
+        drawing = draw(figure, marks)
+        for kind in formats:
+            buffer = io.BytesIO()
+            # Without a date the same trace gives the same bytes.
+            drawing.savefig(buffer, format=kind, metadata={_DATES[kind]: None} if kind in _DATES else None)
+            content = buffer.getvalue()
+            paths.append(atomic_write(folder / f"{figure.name}.{kind}", lambda file, c=content: file.write(c)))
+    return paths
+
+
+_DATES = {"svg": "Date", "pdf": "CreationDate"}
+
+
+def draw(figure: Figure, marks: Marks) -> Drawing:
+    """A figure drawn by matplotlib, without a window."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Drawing
+
+    rows = -(-len(figure.panels) // figure.columns)
+    height = 3.4 if rows == 1 else 0.6 + (2.0 if figure.columns == 1 else 1.7) * rows
+    drawing = Drawing(figsize=(8.0, height), layout="constrained")
+    FigureCanvasAgg(drawing)
+    grid = drawing.subplots(rows, figure.columns, sharex=True, squeeze=False)
+    axes = list(grid.flat)
+    for panel, ax in zip(figure.panels, axes):
+        _draw_panel(ax, panel, marks, titled=figure.columns > 1)
+    for spare in axes[len(figure.panels) :]:
+        spare.set_axis_off()
+    _label_time(axes, len(figure.panels), figure.columns)
+    drawing.suptitle(_plain(figure.title), fontsize=11)
+    _legends(drawing, axes[: len(figure.panels)], figure, marks)
+    return drawing
+
+
+def _draw_panel(ax: Axes, panel: Panel, marks: Marks, titled: bool) -> None:
+    for line in panel.lines:
+        label = _plain(line.label) if line.listed else "_"
+        ax.plot(line.time, line.values, color=line.colour, ls=_DASHES[line.dash], lw=line.width, label=label)
+    for span in marks.spans:
+        if span.kind == "guard":  # a bar along the foot, so that it hides nothing
+            ax.axvspan(span.start, span.stop, ymax=0.03, color=MARKS["guard"], lw=0)
+        else:
+            ax.axvspan(span.start, span.stop, color=MARKS[span.kind], alpha=_ALPHA[span.kind], lw=0, zorder=0)
+    if titled:
+        ax.set_title(_plain(panel.title), loc="left")
+        ax.set_ylabel(_plain(panel.unit))
+    else:
+        ax.set_ylabel(f"{_plain(panel.title)} ({_plain(panel.unit)})")
+    ax.margins(x=0)
+
+
+_ALPHA = {"contact": 0.13, "push": 0.25}
+
+
+def _label_time(axes: list[Axes], count: int, columns: int) -> None:
+    """Label the lowest panel of every column, also where a spare place lies below it."""
+    for place in range(max(0, count - columns), count):
+        axes[place].set_xlabel("time (s)")
+        axes[place].tick_params(labelbottom=True)
+
+
+def _legends(drawing: Drawing, axes: list[Axes], figure: Figure, marks: Marks) -> None:
+    from matplotlib.patches import Patch
+
+    patches = [Patch(color=MARKS[kind], alpha=_ALPHA.get(kind, 1.0), label=_MEANING[kind]) for kind in marks.kinds]
+    labels = [tuple(line.label for line in panel.lines) for panel in figure.panels]
+    if len(set(labels)) == 1:  # one legend for all
+        lines = axes[0].get_legend_handles_labels()[0]
+        drawing.legend(handles=[*lines, *patches], loc="outside right upper")
+        return
+    for ax in axes:
+        if len(ax.get_lines()) > 1:  # a single line is named by its axis
+            ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    if patches:
+        drawing.legend(handles=patches, loc="outside lower right", ncols=len(patches))
+
+
+_MEANING = {"contact": "contact", "push": "push", "guard": "guard at work"}
+
+
+def _plain(text: str) -> str:
+    """Text that matplotlib takes as it is: no mathematics between dollars, no hidden entry behind an underscore."""
+    escaped = text.replace("$", r"\$")
+    return f" {escaped}" if escaped.startswith("_") else escaped

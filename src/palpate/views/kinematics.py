@@ -1,0 +1,86 @@
+"""Where every body of a recorded scene was, from the trace alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.errors import TraceError
+from palpate.metrics.signals import quat_product
+from palpate.trace import Trace
+
+Path = tuple[Array, Array]  # positions (frames, 3), m, and unit quaternions wxyz (frames, 4), in the world
+
+
+def scene_of(trace: Trace) -> list[dict[str, Any]]:
+    """The bodies a trace describes.
+
+    Raises:
+        TraceError: the trace holds no scene or no joint positions.
+    """
+    scene = trace.info.get("scene")
+    if not scene or "q" not in trace or not len(trace):
+        raise TraceError(
+            "this trace cannot be replayed: it holds no scene or no joint positions",
+            hint="record the channel 'q'; traces made by palpate's simulate carry their scene",
+        )
+    return scene
+
+
+def body_paths(trace: Trace, rows: np.ndarray) -> list[Path]:
+    """Position and orientation of every body of the scene at the given samples, parents before children."""
+    coordinates = trace["q"][rows]
+    if "rest_q" in trace:
+        coordinates = np.hstack([coordinates, trace["rest_q"][rows]])
+    paths: list[Path] = []
+    for place, body in enumerate(scene_of(trace)):
+        if place == 0:
+            paths.append(_still(len(rows)))
+            continue
+        path = _compose(paths[body["parent"]], np.array(body["position"]), np.array(body["quat_wxyz"]))
+        for joint in body["joints"]:
+            path = _moved(path, joint, coordinates)
+        channel = f"surface.{body['surface']}"
+        paths.append((trace[channel][rows], path[1]) if body["surface"] and channel in trace else path)
+    return paths
+
+
+def rotate(quat_wxyz: Array, vector: Array) -> Array:
+    """Vectors turned by unit quaternions wxyz, row by row."""
+    w, axis = quat_wxyz[..., :1], quat_wxyz[..., 1:]
+    across = 2.0 * np.cross(axis, vector)
+    return vector + w * across + np.cross(axis, across)
+
+
+def _still(count: int) -> Path:
+    return np.zeros((count, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
+
+
+def _compose(path: Path, position: Array, quat_wxyz: Array) -> Path:
+    """X_WB = X_WP X_PB."""
+    return path[0] + rotate(path[1], position), quat_product(path[1], np.broadcast_to(quat_wxyz, path[1].shape))
+
+
+def _moved(path: Path, joint: dict[str, Any], coordinates: Array) -> Path:
+    """A body's path once one of its joints has moved it."""
+    first, kind = joint["coordinate"], joint["kind"]
+    if kind == "free":
+        pose = coordinates[:, first : first + 7]
+        return pose[:, :3], _unit(pose[:, 3:])
+    anchor, axis = np.array(joint["position"]), np.array(joint["axis"])
+    moved = coordinates[:, first : first + 1] - joint["reference"]
+    if kind == "slide":
+        return path[0] + rotate(path[1], axis) * moved, path[1]
+    if kind == "ball":
+        turn = _unit(coordinates[:, first : first + 4])
+    else:
+        turn = np.hstack([np.cos(moved / 2), np.sin(moved / 2) * axis])
+    turned = quat_product(path[1], turn)
+    # The anchor stays where it was.
+    return path[0] + rotate(path[1], anchor) - rotate(turned, anchor), turned
+
+
+def _unit(quat_wxyz: Array) -> Array:
+    return quat_wxyz / np.linalg.norm(quat_wxyz, axis=1, keepdims=True)
