@@ -140,7 +140,7 @@ def pressed(law, stiffness=2e3, wall_damping=5.0, duration=1.5, force=-10.0):
     """cartesian2 resting against a wall at x = 0 (tip just touching), pressing from t = 0."""
     robot = load_robot("cartesian2")
     wall = Surface(position=(TIP, 0, 0), normal=(-1, 0, 0), stiffness=stiffness, damping=wall_damping)
-    reference = Hold(wrench=(force, 0, 0, 0, 0, 0))
+    reference = Hold(wrench=WantedWrench(value=(force, 0, 0, 0, 0, 0)))
     return simulate(Parts(robot, law, World(surfaces=(wall,)), reference, duration=duration, timestep=1e-4))
 
 

@@ -60,7 +60,7 @@ def table(robot, gap=0.05, **settings):
 @pytest.mark.parametrize("name", ["panda", "iiwa14"])
 def test_it_slides_at_the_wanted_speed_while_holding_ten_newtons_under_friction(name):
     robot = load_robot(name)
-    slide = Line(offset=(0, 0.2, 0), start=1.5, duration=4.0, wrench=(0, 0, 10, 0, 0, 0))
+    slide = Line(offset=(0, 0.2, 0), start=1.5, duration=4.0, wrench=WantedWrench(value=(0, 0, 10, 0, 0, 0)))
     law = HybridForce(approach_speed=0.1)
     trace = simulate(Parts(robot, law, World(surfaces=(table(robot),)), slide, duration=6.0))
     on = trace.time > 1.4
@@ -74,7 +74,7 @@ def test_contact_at_a_tenth_of_a_metre_per_second_is_lost_at_most_once(stiffness
     robot = load_robot("panda")
     world = World(surfaces=(table(robot, stiffness=stiffness, damping=50.0),))
     trace = simulate(
-        Parts(robot, HybridForce(approach_speed=0.1), world, Hold(wrench=(0, 0, 10, 0, 0, 0)), duration=2.5)
+        Parts(robot, HybridForce(approach_speed=0.1), world, Hold(wrench=WantedWrench(value=(0, 0, 10, 0, 0, 0))), duration=2.5)
     )
     ends = [e for e in trace.events if e.source == "contact" and e.kind == "end"]
     assert len(ends) <= 1
@@ -101,7 +101,7 @@ def test_contact_that_vanishes_is_counted_and_sought_again():
     robot = load_robot("panda")
     motion = Motion(velocity=(0, 0, -2.0), start=1.5, stop=1.51)
     world = World(surfaces=(table(robot, gap=0.01, motion=motion),))
-    trace = simulate(Parts(robot, HybridForce(), world, Hold(wrench=(0, 0, 10, 0, 0, 0)), duration=4.0))
+    trace = simulate(Parts(robot, HybridForce(), world, Hold(wrench=WantedWrench(value=(0, 0, 10, 0, 0, 0))), duration=4.0))
     kinds = [e.kind for e in trace.events if e.source == "contact"]
     assert kinds[:3] == ["start", "end", "start"]
     assert trace["contact_wrench"][-1, 2] == pytest.approx(10, abs=1e-2)
@@ -113,7 +113,7 @@ def test_one_force_axis_rings_as_its_poles_say():
     wall = Surface(position=(0.01, 0, 0), normal=(-1, 0, 0), stiffness=1e3, damping=0.0)
     law = HybridForce(force=("x",), motion=("y",), force_damping=6.0, integral=2.0, contact_force=0.5)
     trace = simulate(
-        Parts(robot, law, World(surfaces=(wall,)), Hold(wrench=(-10, 0, 0, 0, 0, 0)), duration=3.0, timestep=1e-4)
+        Parts(robot, law, World(surfaces=(wall,)), Hold(wrench=WantedWrench(value=(-10, 0, 0, 0, 0, 0))), duration=3.0, timestep=1e-4)
     )
     poles = force_loop_poles(2.0, 2.0 * 6.0, 2.0, 1e3)
     swing = -trace["contact_wrench"][:, 0] - 10

@@ -8,7 +8,8 @@ import mujoco
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.law import COMMANDS, NEEDS_BIAS, NEEDS_M, BoundLaw, TargetLayout
+from palpate.control.guards import guard_memory, guard_numbers
+from palpate.control.law import COMMANDS, NEEDS_ALL, NEEDS_BIAS, NEEDS_M, BoundLaw, TargetLayout
 from palpate.engine import make_handle
 from palpate.errors import InvalidInput, UnknownName
 from palpate.run import state as S
@@ -71,6 +72,7 @@ def _can_share(parts: Parts, plant: Plant) -> bool:
         world.plant.none
         and world.sensors.ideal
         and not world.attachments
+        and not plant.rotor.any()
         and plant.model.nv == parts.robot.nv
         and same_gravity
     )
@@ -98,6 +100,7 @@ def _integers(parts: Parts, plant: Plant, law: BoundLaw, shared: bool) -> np.nda
     i[S.I_STEPS], i[S.I_RATIO], i[S.I_STRIDE] = parts.steps(), parts.ratio(), parts.recording.stride
     i[S.I_SHARED], i[S.I_SEED], i[S.I_COMMAND] = shared, parts.seed, COMMANDS.index(law.command)
     i[S.I_NEEDS] = law.needs | (0 if law.command == "torque" else NEEDS_M | NEEDS_BIAS)
+    i[S.I_NEEDS] |= 0 if parts.guards is None else NEEDS_ALL
     i[S.I_BODY] = plant.tool.body
     i[S.I_NOMINAL_BODY] = plant.tool.body if shared else parts.robot.frame().body
     i[S.I_POLE] = plant.model.body("pole").id if world.pole is not None else -1
@@ -202,5 +205,6 @@ def _loop(
         J_plant=zeros((6, N)), J_plant_rate=zeros((6, N)), q_old=zeros(NQ), v_old=zeros(N), stages=zeros((8, N)),
         work=zeros(max(128, nq + n)),
         at=rows.at, row=row, runs=_runs(rows, chosen), record=zeros((samples, width_kept)),
-        times=zeros(samples), guards=np.zeros(2, dtype=np.int64), events=_events(parts, rows),
+        times=zeros(samples), guards=np.zeros(8, dtype=np.int64), events=_events(parts, rows),
+        guard_numbers=guard_numbers(parts.guards, robot), guard_memory=guard_memory(robot), rotor=plant.rotor.copy(),
     )  # fmt: skip

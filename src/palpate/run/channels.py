@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from palpate.control.guards import GUARD_NAMES
 from palpate.control.law import BoundLaw
 from palpate.run import state as S
 from palpate.run.parts import Parts
@@ -100,12 +101,15 @@ def _groups(parts: Parts, plant: Plant, law: BoundLaw) -> list[list[Channel]]:
         [Channel("penetration", "m", help="deepest penetration")],
         [Channel("contact_force", "N", help="size of the contact force on the robot")],
         [Channel(f"energy.{name}", "J", help=_ENERGY_HELP[name]) for name in ENERGIES],
-        [Channel("guard", "1", help="guards at work: 1 torque limit, 2 torque-rate limit, summed")],
+        [Channel("guard", "1", help=_GUARD_HELP)],
         rest,
         places,
     ]
 
 
+_GUARD_HELP = "guards at work, summed: 1 torque limit, 2 torque-rate limit" + "".join(
+    f", {bit} {name}" for bit, name in GUARD_NAMES.items()
+)
 _ENERGY_HELP = {
     "kinetic": "kinetic energy of everything that moves",
     "potential": "energy of gravity and of springs in the model",

@@ -6,6 +6,7 @@ import math
 
 from numba.extending import register_jitable
 
+from palpate.control.guards import guard_set_points, guard_torque
 from palpate.engine import H_QPOS, H_QVEL, part, put, vector
 from palpate.run.state import (
     GUARD_RATE,
@@ -13,6 +14,7 @@ from palpate.run.state import (
     I_COMMAND,
     I_DELAY_COMMAND,
     I_GUARD,
+    I_GUARDED,
     I_LIMIT_RATE,
     I_LIMIT_TORQUE,
     I_NV,
@@ -64,7 +66,7 @@ def take_command(L):
 
 @register_jitable
 def servo(L):
-    """The joint servo of an industrial arm: τ = M̂ (ω² e + 2 ω ė) + b̂, run at every physics step."""
+    """The joint servo of an industrial arm: τ = (M̂ + rotors) (ω² e + 2 ω ė) + b̂, run at every physics step."""
     n, w = L.i[I_NV], L.x[X_BANDWIDTH]
     q, v = vector(L.plant[H_QPOS], n), vector(L.plant[H_QVEL], n)
     a = part(L.work, 0, n)
@@ -73,15 +75,30 @@ def servo(L):
             L.servo_q[j] += L.servo_v[j] * L.x[X_DT]
         a[j] = w * w * (L.servo_q[j] - q[j]) + 2.0 * w * (L.servo_v[j] - v[j])
     for j in range(n):
-        L.torque[j] = L.bias[j]
+        L.torque[j] = L.bias[j] + L.rotor[j] * a[j]
         for k in range(n):
             L.torque[j] += L.M[j, k] * a[k]
 
 
 @register_jitable
+def apply_guards(L):
+    """Let the guards have their say on the command; their bits stay up until the next tick."""
+    period = L.x[X_PERIOD]
+    if L.i[I_COMMAND] < _VELOCITY:
+        L.i[I_GUARDED] = guard_torque(
+            L.guard_numbers, L.guard_memory, period, L.q, L.v, L.M, L.bias, L.J, L.drift, L.wrench, L.torque
+        )
+    else:
+        position = L.i[I_COMMAND] > _VELOCITY
+        L.i[I_GUARDED] = guard_set_points(
+            L.guard_numbers, L.guard_memory, period, L.J, L.wrench, L.servo_q, L.servo_v, position
+        )
+
+
+@register_jitable
 def guard_and_actuate(L):
     """Torque-rate and torque limits; what was cut is flagged."""
-    L.i[I_GUARD] = 0
+    L.i[I_GUARD] = L.i[I_GUARDED]
     for j in range(L.i[I_NV]):
         wanted = L.torque[j]
         if L.i[I_LIMIT_RATE] and L.i[I_STEP] > 0:
@@ -93,7 +110,5 @@ def guard_and_actuate(L):
             wanted = math.copysign(L.torque_limit[j], wanted)
             L.i[I_GUARD] |= GUARD_TORQUE
         L.tau[j] = wanted
-    if L.i[I_GUARD] & GUARD_TORQUE:
-        L.guards[0] += 1
-    if L.i[I_GUARD] & GUARD_RATE:
-        L.guards[1] += 1
+    for bit in range(L.guards.size):
+        L.guards[bit] += (L.i[I_GUARD] >> bit) & 1

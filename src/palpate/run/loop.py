@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from numba import types
 
+from palpate.control.guards import watch_measurement
 from palpate.control.law import LAW_TYPE
 from palpate.engine import H_DATA, H_MODEL, kernel, mj_step1, put
-from palpate.run.command import guard_and_actuate, servo, take_command
+from palpate.run.command import apply_guards, guard_and_actuate, servo, take_command
 from palpate.run.measure import evaluate_model, measure, see_pole
 from palpate.run.physics import (
     add_rigid_contacts,
@@ -73,7 +74,8 @@ def before_law(table):
     if L.i[I_STEP] % L.i[I_RATIO] != 0:
         return False
     measure(L)
-    L.i[I_BLIND] = 0 if evaluate_model(L) else 1
+    seen = watch_measurement(L.guard_numbers, L.guard_memory, L.x[X_PERIOD], L.i[I_TICK], L.q, L.v, L.wrench)
+    L.i[I_BLIND] = 0 if seen and evaluate_model(L) else 1
     put(L.target, 0, L.targets[L.i[I_TICK] - L.i[I_FIRST_TARGET]])
     see_pole(L)
     return True
@@ -88,6 +90,7 @@ def after_law(table, due):
     if due:
         if not take_command(L):
             return BAD_COMMAND
+        apply_guards(L)
         L.i[I_TICK] += 1
     if L.i[I_COMMAND] >= _VELOCITY:
         servo(L)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from palpate.checks import Array, finite_array, finite_number
+from palpate.control.guards import Guards
 from palpate.control.law import Law, PythonLaw
 from palpate.control.reference import Hold, Reference
 from palpate.errors import InvalidInput
@@ -57,6 +58,7 @@ class Parts:
         seed: of sensor noise.
         max_speed: joint speed, rad/s or m/s, beyond which a run counts as diverged.
         scenario: the file behind this run, kept in the trace.
+        guards: limits around the law; none beyond the actuators' own if not given.
     """
 
     robot: Robot
@@ -74,6 +76,7 @@ class Parts:
     seed: int = 0
     max_speed: float = 100.0
     scenario: dict[str, Any] | None = None
+    guards: Guards | None = None
 
     def __post_init__(self) -> None:
         finite_number(self.timestep, "timestep", above=0.0)

@@ -14,6 +14,7 @@ import numpy as np
 
 from palpate import __version__
 from palpate.checks import Array
+from palpate.control.guards import GUARD_NAMES
 from palpate.engine import WARNINGS
 from palpate.run import loop
 from palpate.run import state as S
@@ -27,7 +28,7 @@ from palpate.scenario.model import Scenario
 from palpate.trace import Event, Outcome, Trace
 
 Progress = Callable[[float, float], None]
-_GUARDS = {S.GUARD_TORQUE: "torque limit", S.GUARD_RATE: "torque-rate limit"}
+_GUARDS = {S.GUARD_TORQUE: "torque limit", S.GUARD_RATE: "torque-rate limit", **GUARD_NAMES}
 
 
 def simulate(parts: Parts | Scenario | str | os.PathLike[str], *, progress: Progress | None = None) -> Trace:
@@ -149,7 +150,9 @@ def _outcome(assembly: Assembly, status: int | None) -> Outcome:
         S.TOO_FAST: f"{name} moves faster than {parts.max_speed:g} (rad/s or m/s)",
         S.WARNED: f"the physics engine warned of {WARNINGS[where % len(WARNINGS)]!r}",
         S.CLOCK: "the physics engine's clock did not rise by one step",
-        S.BAD_MEASUREMENT: "a measurement is not a finite number",
+        S.BAD_MEASUREMENT: "a measurement is not a finite number"
+        if np.isfinite(L.wrench).all()
+        else f"the measured wrench is not a finite number ({L.wrench})",
     }
     return Outcome("diverged", reasons[status], t, tick, name)
 
@@ -214,7 +217,7 @@ def _info(assembly: Assembly, warnings: list[str], wall: float, times: Array, da
         "stride": parts.recording.stride,
         "versions": versions(),
         "warnings": list(warnings),
-        "guard_ticks": {"torque limit": int(L.guards[0]), "torque-rate limit": int(L.guards[1])},
+        "guard_ticks": {name: int(L.guards[bit.bit_length() - 1]) for bit, name in _GUARDS.items()},
         "assumptions": _assumptions(assembly),
         "torque_limit": [float(t) if np.isfinite(t) else None for t in parts.robot.limits.torque],
         "world": parts.world.model_dump(mode="json"),

@@ -22,8 +22,8 @@ RUNNING, COMPLETED, STOPPED, BAD_COMMAND, BAD_STATE, TOO_FAST, WARNED, CLOCK, BA
     I_STEP, I_STEPS, I_RATIO, I_STRIDE, I_SHARED, I_SEED, I_COMMAND, I_TICK, I_RECORDED, I_NEEDS, I_BODY,
     I_NOMINAL_BODY, I_RK4, I_DELAY_JOINTS, I_DELAY_WRENCH, I_DELAY_COMMAND, I_GUARD, I_WHERE, I_TERM, I_FIRST_TARGET,
     I_EVENT, I_BLIND, I_POLE, I_ENERGIES,
-    I_LIMIT_TORQUE, I_LIMIT_RATE, I_NQ, I_NV, I_WIDTH,
-) = range(29)  # fmt: skip
+    I_LIMIT_TORQUE, I_LIMIT_RATE, I_NQ, I_NV, I_GUARDED, I_WIDTH,
+) = range(30)  # fmt: skip
 # Places in Loop.x.
 (
     X_DT, X_PERIOD, X_TIME, X_MAX_SPEED, X_INJECTED, X_PUSHED, X_DISSIPATED, X_STORED, X_POWER_LOST, X_POWER_PUSHED,
@@ -119,8 +119,12 @@ class Loop(NamedTuple):
     runs: np.ndarray  # (2 per run) which columns of the row are kept: first, how many
     record: np.ndarray
     times: np.ndarray
-    guards: np.ndarray  # (ticks counted per guard, last)
+    guards: np.ndarray  # (8) physics steps counted per bit of the guard channel
     events: np.ndarray
+    # guards around the law, and the drives
+    guard_numbers: np.ndarray
+    guard_memory: np.ndarray
+    rotor: np.ndarray  # (n) reflected rotor inertia that the servo knows
 
 
 _INTEGERS = {"plant", "nominal", "i", "beyond", "known", "mocap", "rigid", "at", "runs", "guards"}

@@ -129,6 +129,10 @@ class WrenchSensor(Config):
     cutoff: float | None = setting(None, "Hz", "first-order low-pass; none if not given", gt=0)
     delay: int = setting(0, "samples", "control periods until a reading arrives", ge=0, le=1000)
     compensate: bool = setting(True, "1", "subtract the nominal weight of the tool")
+    fault: Literal["none", "nan", "frozen", "dropout"] = setting(
+        "none", "1", "from `fault_start` on it reads NaN, its last value for ever, or exactly 0"
+    )
+    fault_start: float = setting(0.0, "s", "when the fault begins", ge=0)
 
 
 class Sensors(Config):
@@ -160,6 +164,11 @@ class Actuators(Config):
     torque_limit: bool = setting(True, "1", "respect the robot's torque limits")
     torque_rate_limit: bool = setting(True, "1", "respect the robot's torque-rate limits where known")
     delay: int = setting(0, "samples", "control periods until a command takes effect", ge=0, le=1000)
+    rotor_inertia: PerJoint = setting(
+        0.0,
+        "kg·m² or kg",
+        "reflected inertia of the drives: in the plant, and known to the servo alone",
+    )
     servo_bandwidth: float = setting(60.0, "rad/s", "of the joint servo behind position and velocity commands", gt=0)
 
 

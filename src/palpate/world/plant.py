@@ -53,6 +53,7 @@ class Plant:
         rigid_sensors: address in sensordata of each rigid surface's net contact wrench.
         q0, v0: coordinates and velocities of everything beyond the robot at the start.
         attachment_bodies: body of each attachment.
+        rotor: reflected rotor inertia per degree of freedom.
     """
 
     model: mujoco.MjModel
@@ -64,6 +65,7 @@ class Plant:
     q0: Array
     v0: Array
     attachment_bodies: tuple[int, ...]
+    rotor: Array
 
     def frame(self, name: str) -> Frame:
         """A frame of the scene by name."""
@@ -108,6 +110,7 @@ def build_plant(
         q0,
         v0,
         tuple(model.body(f"attachment {a.name}").id for a in world.attachments),
+        _rotor_inertia(robot, world),
     )
 
 
@@ -141,11 +144,13 @@ def _change_robot(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
         if name not in names:
             raise UnknownName("link", name, names)
     damping, friction = _per_joint(robot, change.joint_damping), _per_joint(robot, change.joint_friction)
+    rotor = _rotor_inertia(robot, world)
     for place, name in enumerate(robot.dof_names):
         joint = spec.joint(name)
         if joint is not None:
             joint.damping = np.array(joint.damping) + np.array([damping[place], 0.0, 0.0])
             joint.frictionloss = joint.frictionloss + friction[place]
+            joint.armature = joint.armature + rotor[place]
     for body in spec.worldbody.bodies:
         body.pos = np.array(body.pos) + change.base_position
     site = spec.site(robot.tool_frame)
@@ -178,6 +183,13 @@ def _per_joint(robot: Robot, value: float | tuple[float, ...]) -> Array:
     if len(value) != robot.nv:
         raise InvalidInput(f"{robot.name} has {robot.nv} joints, got {len(value)} values")
     return np.array(value, dtype=float)
+
+
+def _rotor_inertia(robot: Robot, world: World) -> Array:
+    inertia = _per_joint(robot, world.actuators.rotor_inertia)
+    if inertia.min() < 0:
+        raise InvalidInput(f"rotor_inertia of {robot.name} must not be negative, got {inertia}")
+    return inertia
 
 
 def _rigid(world: World) -> list[Surface]:

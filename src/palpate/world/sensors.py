@@ -35,8 +35,9 @@ from palpate.world.pushes import add_force, add_wrench
 # Places in the sensors' numbers.
 (
     N_RESOLUTION, N_ENCODER, N_DIFFERENTIATED, N_VELOCITY, N_BLEND_V, N_TORQUE, N_FORCE, N_MOMENT, N_BLEND_W,
-    N_BIAS, N_BODY, N_OFFSET, N_COMPENSATE, N_WIDTH,
-) = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 19, 20)  # fmt: skip
+    N_BIAS, N_BODY, N_OFFSET, N_COMPENSATE, N_FAULT, N_FAULT_TICK, N_WIDTH,
+) = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 19, 20, 21, 22)  # fmt: skip
+_NAN, _FROZEN = 1, 2  # places among the faults
 STREAM_Q, STREAM_V, STREAM_TAU, STREAM_W = 0, 1000, 2000, 3000
 
 
@@ -53,6 +54,8 @@ def sensor_numbers(plant: Plant, sensors: Sensors, period: float) -> Array:
     frame = plant.tool if wrench.frame is None else plant.frame(wrench.frame)
     numbers[N_BODY], numbers[N_COMPENSATE] = frame.body, wrench.compensate
     numbers[N_OFFSET : N_OFFSET + 3] = frame.offset
+    numbers[N_FAULT] = ("none", "nan", "frozen", "dropout").index(wrench.fault)
+    numbers[N_FAULT_TICK] = math.ceil(wrench.fault_start / period - 1e-9)
     return numbers
 
 
@@ -175,8 +178,12 @@ def _subtract_weight(plant, nominal, body, known, g, f, centre, sensor_point, ou
 
 @register_jitable
 def read_wrench(numbers, seed, count, true, fresh, filtered):
-    """Bias, noise and low-pass of the wrist sensor."""
+    """Bias, noise and low-pass of the wrist sensor, and its faults."""
+    fault = int(numbers[N_FAULT]) if count >= numbers[N_FAULT_TICK] else 0
     for i in range(6):
+        if fault > 0 and (fault != _FROZEN or count > 0):
+            fresh[i] = math.nan if fault == _NAN else filtered[i] if fault == _FROZEN else 0.0
+            continue
         reading = true[i] + numbers[N_BIAS + i]
         sigma = numbers[N_FORCE] if i < 3 else numbers[N_MOMENT]
         if sigma > 0.0:

@@ -1,0 +1,200 @@
+"""Admittance: the equations of document 004 alone, then on an arm behind a joint servo."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+from scipy.linalg import expm
+
+from palpate.control.admittance import Admittance, admittance_response
+from palpate.control.reference import Hold
+from palpate.errors import InvalidInput
+from palpate.robot import load_robot
+from palpate.run.parts import Parts
+from palpate.run.simulate import simulate
+from palpate.spatial import Pose, matrix_from_rotation_vector
+from palpate.world.config import Actuators, Push, World
+
+GAINS: dict[str, Any] = {"mass": (5.0,) * 6, "stiffness": (10.0,) * 6, "damping": (14.142,) * 6}
+FORCE, TORQUE = (1.0, 2.0, 3.0), (1.0, 0.5, 1.0)
+
+
+def document_wrenches(dt, duration=25.0):
+    """Force 5–10 s, torque 15–20 s, held over each step."""
+    t = (np.arange(round(duration / dt)) + 0.5) * dt
+    h = np.zeros((len(t), 6))
+    h[(t > 5) & (t < 10), :3] = FORCE
+    h[(t > 15) & (t < 20), 3:] = TORQUE
+    return h
+
+
+def extrapolated(value, **law):
+    """A value of the response at vanishing step: the method is of first order, so 2 x(dt/2) − x(dt)."""
+    coarse, fine = (
+        value(admittance_response(Admittance(**GAINS, **law), document_wrenches(dt), dt)) for dt in (1e-3, 5e-4)
+    )
+    return 2 * fine - coarse
+
+
+def at(seconds, field):
+    return lambda r: getattr(r, field)[np.argmin(abs(r.time - seconds))]
+
+
+def test_translation_ends_the_push_where_the_exact_solution_does():
+    found = extrapolated(at(10, "displacement"))
+    np.testing.assert_allclose(found, (0.099314599454, 0.198629198907, 0.297943798361), atol=1e-7)
+
+
+def test_a_step_of_one_millisecond_is_the_semi_implicit_one():
+    response = admittance_response(Admittance(**GAINS), document_wrenches(1e-3), 1e-3)
+    assert response.displacement[10000, 0] == pytest.approx(0.0993109519, abs=1e-10)
+
+
+def test_translation_peaks_just_after_the_push_and_returns():
+    """The exact motion, from the matrix exponential: it coasts on for some milliseconds."""
+    A = np.array([[0.0, 1.0], [-10 / 5, -14.142 / 5]])
+    rest = np.array([0.3, 0.0])
+    end = rest - expm(5 * A) @ rest
+    coast = [(expm(s * A) @ end)[0] for s in np.linspace(0, 0.02, 201)]
+    peak = extrapolated(lambda r: r.displacement[:, 2].max())
+    assert peak == pytest.approx(max(coast), abs=1e-6)
+    assert max(coast) > end[0]
+    final = extrapolated(at(25, "displacement"))
+    np.testing.assert_allclose(final[2], (expm(15 * A) @ end)[0], atol=1e-9)
+
+
+def test_steady_states_are_those_of_the_equations():
+    steady = np.tile([*FORCE, *TORQUE], (40000, 1))
+    euler = admittance_response(Admittance(**GAINS, rotation="euler"), steady, 1e-3)
+    quat = admittance_response(Admittance(**GAINS), steady, 1e-3)
+    np.testing.assert_allclose(euler.displacement[-1], (0.1, 0.2, 0.3), atol=1e-9)
+    np.testing.assert_allclose(euler.angles[-1], (0.1, 0.059733549929, 0.100309991013), atol=1e-9)
+    np.testing.assert_allclose(quat.angles[-1], np.arcsin(0.15) * np.array([2, 1, 2]) / 3, atol=1e-9)
+
+
+def test_quaternion_turn_at_the_end_of_the_torque_is_the_exact_one():
+    turn = extrapolated(at(20, "angles"))
+    np.testing.assert_allclose(turn, 0.149441314198 * np.array([2, 1, 2]) / 3, atol=1e-7)
+
+
+def test_euler_angles_follow_an_independent_integration():
+    def T(a):
+        return np.array(
+            [
+                [1, 0, np.sin(a[1])],
+                [0, np.cos(a[0]), -np.cos(a[1]) * np.sin(a[0])],
+                [0, np.sin(a[0]), np.cos(a[0]) * np.cos(a[1])],
+            ]
+        )
+
+    def rate(_, x):
+        return np.r_[x[3:], (T(x[:3]).T @ np.array(TORQUE) - 14.142 * x[3:] - 10 * x[:3]) / 5]
+
+    exact = solve_ivp(rate, (0, 5), np.zeros(6), rtol=1e-11, atol=1e-13).y[:3, -1]
+    np.testing.assert_allclose(extrapolated(at(20, "angles"), rotation="euler"), exact, atol=1e-7)
+
+
+def test_a_turned_desired_frame_feels_the_moment_in_its_own_axes():
+    R = matrix_from_rotation_vector([0.3, -1.1, 0.7])
+    h = np.tile([0, 0, 0, *TORQUE], (40000, 1))
+    law = Admittance(**{**GAINS, "stiffness": (10.0, 10.0, 10.0, 6.0, 10.0, 20.0)})
+    response = admittance_response(law, h, 1e-3, Pose(np.zeros(3), R))
+    e = response.angles[-1]
+    angle = np.linalg.norm(e)
+    eps, eta = np.sin(angle / 2) * e / angle, np.cos(angle / 2)
+    bent = np.array([6.0, 10.0, 20.0]) * eps
+    np.testing.assert_allclose(2 * (eta * bent + np.cross(eps, bent)), R.T @ TORQUE, atol=1e-8)
+
+
+@pytest.mark.parametrize("rotation", ["quaternion", "euler"])
+def test_without_a_wrench_the_compliant_pose_is_the_moving_desired_one(rotation):
+    poses = [Pose(np.array([0.1 * k, 0, 0]), matrix_from_rotation_vector([0.1, 0.01 * k, 0.2])) for k in range(50)]
+    response = admittance_response(Admittance(rotation=rotation), np.zeros((50, 6)), 1e-3, poses)
+    for k, pose in enumerate(poses):
+        np.testing.assert_allclose(response.position[k], pose.position, atol=1e-15)
+        assert abs(response.quat_wxyz[k] @ pose.quat_wxyz) == pytest.approx(1, abs=1e-14)
+
+
+def test_a_moment_about_the_base_is_moved_to_the_desired_frame():
+    """A pure force line through the base has a moment about the desired frame: (0.2, 0.5, −0.4) N·m here."""
+    pose = Pose(np.array([0.3, 0.2, 0.4]), np.eye(3))
+    h = np.tile([*FORCE, 0, 0, 0], (40000, 1))
+    base = admittance_response(Admittance(**GAINS, moment_about="base"), h, 1e-3, pose)
+    tool = admittance_response(Admittance(**GAINS), h, 1e-3, pose)
+    np.testing.assert_allclose(np.linalg.norm(base.angles[-1]), np.arcsin(np.linalg.norm([0.2, 0.5, -0.4]) / 10))
+    assert np.linalg.norm(base.angles[-1]) == pytest.approx(0.067132453, abs=1e-6)
+    assert not tool.angles.any()
+
+
+def test_a_turn_beyond_half_a_revolution_stays_finite():
+    response = admittance_response(Admittance(**GAINS), np.tile([0, 0, 0, 0, 0, 40.0], (20000, 1)), 1e-3)
+    assert np.isfinite(response.angles).all()
+
+
+@pytest.mark.parametrize(
+    ("gains", "words"),
+    [
+        ({"mass": (5, 5, 5, 0, 5, 5)}, r"mass\[3\] must be above 0, got 0"),
+        ({"stiffness": (-1, 10, 10, 10, 10, 10)}, r"stiffness\[0\] must be at least 0, got -1"),
+        ({"damping": (14, 14, 14, 14, 14, -3)}, r"damping\[5\] must be at least 0, got -3"),
+        ({"stiffness": (0,) * 6}, r"damping\[0\] = 0 with mass 5 and stiffness 0"),
+    ],
+)
+def test_bad_gains_are_refused_with_their_numbers(gains, words):
+    with pytest.raises(InvalidInput, match=words):
+        Admittance(**gains).bind(load_robot("ur5e"))
+
+
+def test_wrenches_that_are_no_numbers_are_refused():
+    with pytest.raises(InvalidInput, match="wrenches must be finite"):
+        admittance_response(Admittance(), np.full((3, 6), np.nan), 1e-3)
+
+
+# ------------------------------------------------------------------------------------------------- on the arm
+
+ROTORS = Actuators(servo_bandwidth=120.0, rotor_inertia=0.1)
+PUSHES = (
+    Push(name="force", force=FORCE, start=5.0, duration=5.0),
+    Push(name="torque", torque=TORQUE, start=15.0, duration=5.0),
+)
+
+
+def arm_and_start():
+    robot = load_robot("ur5e")
+    return robot, robot.inverse_kinematics(Pose(np.array([0.4, -0.1, 0.2]), robot.pose(robot.home).rotation))
+
+
+@pytest.mark.parametrize("law", [{}, {"rotation": "euler"}, {"servo": "velocity"}, {"moment_about": "base"}])
+def test_the_arm_follows_the_compliant_pose_within_a_millimetre_and_a_tenth_of_a_degree(law):
+    robot, q = arm_and_start()
+    law = Admittance(**GAINS, **law)
+    trace = simulate(Parts(robot, law, World(pushes=PUSHES, actuators=ROTORS), Hold(), duration=25.0, q_start=q))
+    assert trace.outcome.kind == "completed"
+    wrench = trace["measured_wrench"][:-1].copy()
+    if law.moment_about == "base":
+        wrench[:, 3:] += np.cross(trace["tool_position"][:-1], wrench[:, :3])
+    wanted = admittance_response(law, wrench, 1e-3, robot.pose(q))
+    assert np.linalg.norm(trace["tool_position"] - wanted.position, axis=1).max() < 1e-3
+    cosine = abs(np.sum(trace["tool_quat_wxyz"] * wanted.quat_wxyz, axis=1))
+    assert np.degrees(2 * np.arccos(np.minimum(cosine, 1))).max() < 0.1
+    assert np.linalg.norm(wanted.displacement[10000]) > 0.37
+
+
+def test_joint_speed_limits_hold_when_the_target_jumps():
+    robot, q = arm_and_start()
+    trace = simulate(
+        Parts(robot, Admittance(), World(actuators=ROTORS), Hold(offset=(0.2, 0.2, 0.1)), duration=1.5, q_start=q)
+    )
+    speed = abs(np.diff(trace["tau.compliant"], axis=0)) / 1e-3
+    assert (speed <= robot.limits.velocity * (1 + 1e-9)).all()
+    assert speed.max() > 0.9 * robot.limits.velocity.min()
+    np.testing.assert_allclose(trace["tool_position"][-1] - trace["tool_position"][0], (0.2, 0.2, 0.1), atol=1e-4)
+
+
+def test_a_push_beyond_the_arms_reach_stays_finite():
+    robot = load_robot("ur5e")
+    world = World(pushes=(Push(force=(0, 0, 40.0), duration=4.0),), actuators=ROTORS)
+    trace = simulate(Parts(robot, Admittance(), world, Hold(), duration=5.0))
+    assert trace.outcome.kind == "completed"
+    assert np.isfinite(trace["q"]).all()
