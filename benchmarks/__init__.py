@@ -6,7 +6,7 @@ A benchmark is a module here with a function `measure() -> list[Measurement]`.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,21 +19,26 @@ class Measurement:
     Attributes:
         name: what was measured.
         value: the number, in `unit`.
-        goal: an upper bound the project aims at, or None.
+        goal: a bound the project aims at, or None; an upper one, unless `at_least`.
     """
 
     name: str
     value: float
     unit: str
     goal: float | None = None
+    at_least: bool = False
 
     @property
     def reached(self) -> bool | None:
         """Whether the goal is met; None without one."""
-        return None if self.goal is None else self.value <= self.goal
+        if self.goal is None:
+            return None
+        return self.value >= self.goal if self.at_least else self.value <= self.goal
 
 
-def interleaved_medians(contenders: dict[str, Callable[[], object]], rounds: int, batch: int = 1) -> dict[str, float]:
+def interleaved_medians(
+    contenders: Mapping[str, Callable[[], object]], rounds: int, batch: int = 1
+) -> dict[str, float]:
     """Median seconds per call, the contenders taking turns so that a busy machine slows all of them alike."""
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
     for call in contenders.values():

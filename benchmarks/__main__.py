@@ -19,7 +19,7 @@ PACKAGES = ("palpate", "mujoco-core", "numba", "numpy", "pin", "drake", "robotic
 
 def names() -> list[str]:
     """The benchmarks there are."""
-    return sorted(m.name for m in pkgutil.iter_modules(benchmarks.__path__) if not m.name.startswith("_"))
+    return sorted(m.name for m in pkgutil.iter_modules(benchmarks.__path__) if not m.ispkg and m.name[0] != "_")
 
 
 def versions() -> dict[str, str]:
@@ -44,7 +44,7 @@ def show(name: str, rows: list[Measurement]) -> None:
 def _verdict(row: Measurement) -> str:
     if row.goal is None:
         return ""
-    return f"goal ≤ {row.goal:g}: {'reached' if row.reached else 'MISSED'}"
+    return f"goal {'≥' if row.at_least else '≤'} {row.goal:g}: {'reached' if row.reached else 'MISSED'}"
 
 
 def main() -> None:
