@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from palpate.cli.list import SECTIONS
 from palpate.cli.main import main
+from palpate.control import LAWS
+from palpate.control.references import REFERENCES
+from palpate.metrics import METRICS
 from palpate.robot import catalogue
 from palpate.robot.load import load_robot
+from palpate.scenario.load import shipped
 
 
 def test_every_robot_is_listed_with_dof_mass_and_summary(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["list"]) == 0
+    assert main(["list", "robots"]) == 0
     title, header, *rows = capsys.readouterr().out.splitlines()
     assert title == "robots:"
     assert header.split() == ["name", "dof", "mass", "[kg]", "what", "it", "is"]
@@ -20,6 +25,15 @@ def test_every_robot_is_listed_with_dof_mass_and_summary(capsys: pytest.CaptureF
         robot = load_robot(name)
         assert (int(dof), float(mass)) == (robot.nv, pytest.approx(robot.mass, abs=5e-4))
         assert summary == catalogue.describe(name).summary
+
+
+def test_every_section_is_listed_by_default(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list"]) == 0
+    out = capsys.readouterr().out
+    for section in SECTIONS:
+        assert f"{section}:\n" in out
+    for name in (*LAWS, *METRICS, *REFERENCES, *shipped()):
+        assert f"\n{name} " in out
 
 
 def test_a_section_can_be_asked_for(capsys: pytest.CaptureFixture[str]) -> None:

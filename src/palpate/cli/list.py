@@ -42,4 +42,45 @@ def _robots() -> None:
     print_table(["name", "dof", "mass [kg]", "what it is"], rows, "lrrl")
 
 
-SECTIONS: dict[str, Callable[[], None]] = {"robots": _robots}
+def _scenarios() -> None:
+    import tomllib
+    from importlib import resources
+
+    from palpate.cli.tables import print_table
+
+    folder = resources.files("palpate.scenario") / "library"
+    files = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".toml")), key=lambda entry: entry.name)
+    found = [tomllib.loads(entry.read_text(encoding="utf-8")) for entry in files]
+    print_table(["name", "what it shows"], [[one["name"], one.get("description", "")] for one in found], "ll")
+
+
+def _laws() -> None:
+    from palpate.cli.tables import print_table
+    from palpate.control import LAWS
+    from palpate.scenario.explain import summary_of_law
+
+    print_table(["name", "what it does"], [[name, summary_of_law(name)] for name in LAWS], "ll")
+
+
+def _references() -> None:
+    from palpate.cli.tables import print_table
+    from palpate.scenario.explain import explain
+
+    print_table(["kind", "what it asks for"], [[*line] for line in explain("reference").choices.items()], "ll")
+
+
+def _metrics() -> None:
+    from palpate.cli.tables import print_table
+    from palpate.metrics import METRICS
+
+    rows = [[metric.name, metric.unit, metric.help] for metric in METRICS.values()]
+    print_table(["name", "unit", "what it is"], rows, "lll")
+
+
+SECTIONS: dict[str, Callable[[], None]] = {
+    "robots": _robots,
+    "scenarios": _scenarios,
+    "laws": _laws,
+    "references": _references,
+    "metrics": _metrics,
+}

@@ -1,7 +1,7 @@
 """The `palpate` command: finds the subcommand, runs it, and turns every error into a readable line and an exit code.
 
-Exit codes: 0 done, 2 misuse or bad input (such as a model with errors), 130 interrupted, 141 the reader of the output
-went away; 1 with a traceback is a defect of palpate.
+Exit codes: 0 done, 1 ran but diverged or broke a bound on its metrics, 2 misuse or bad input (such as a model with
+errors), 130 interrupted, 141 the reader of the output went away; a traceback is a defect of palpate.
 Nothing heavy is imported here or at the top of a command's module.
 """
 
@@ -20,12 +20,18 @@ from palpate import __version__
 from palpate.errors import PalpateError, UnknownName
 
 # One line per command: the module palpate/cli/<name>.py with add_parser(subparsers) and run(args) -> exit code.
-COMMANDS = ("check", "list", "show")
+COMMANDS = (
+    "run", "list", "explain", "new", "show", "check", "report", "replay", "compare", "schema", "completion",
+)  # fmt: skip
 
 INTERRUPTED, BROKEN_PIPE, MISUSE = 130, 141, 2
 
 _EXAMPLES = """\
 examples:
+  palpate run panda-wall               simulate a shipped scenario; writes a folder with report.html
+  palpate run panda-wall --set control.damping_ratio=0.3
+  palpate new mine                     a commented scenario file to start from
+  palpate explain control              laws, and what each of their gains means
   palpate list                         what there is to work with
   palpate show iiwa14                  joints, frames and terms of a robot of the catalogue
   palpate show arm.urdf --frame hand   the same for a model file, at one of its frames
@@ -61,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
-    modules = {name: importlib.import_module(f"palpate.cli.{name}") for name in COMMANDS}
+    modules = _modules()
     parser, commands = _parsers(modules)
     _check_command(words, commands)
     args, unknown = parser.parse_known_args([f" {word}" if _NEGATIVE.match(word) else word for word in words])
@@ -73,6 +79,18 @@ def _run(words: list[str]) -> int:
     return modules[args.command].run(args)
 
 
+def _modules() -> dict[str, ModuleType]:
+    return {name: importlib.import_module(f"palpate.cli.{name}") for name in COMMANDS}
+
+
+def all_parsers() -> dict[str, tuple[argparse.ArgumentParser, str]]:
+    """Each command's own parser and its line of help."""
+    parser, commands = _parsers(_modules())
+    group = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    helps = {choice.dest: choice.help or "" for choice in group._choices_actions}
+    return {name: (command, helps.get(name, "")) for name, command in commands.items()}
+
+
 def _parsers(
     modules: dict[str, ModuleType],
 ) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
@@ -81,7 +99,7 @@ def _parsers(
         prog="palpate",
         description="Design, simulate and prove controllers for robots that touch things.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=16, width=100),
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"palpate {__version__}")

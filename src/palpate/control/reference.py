@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import abstractmethod
 from typing import Any, Literal, Protocol
 
@@ -70,7 +71,9 @@ class ReferenceSettings(Config):
     @field_validator("wrench", mode="before")
     @classmethod
     def _constant(cls, value: Any) -> Any:
-        return {"value": value} if isinstance(value, list | tuple | np.ndarray) else value
+        if isinstance(value, list | tuple | np.ndarray):
+            return WantedWrench.model_validate_json(json.dumps({"value": list(value)}), strict=True)
+        return value
 
     @property
     def end(self) -> float:

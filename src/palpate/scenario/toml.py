@@ -24,9 +24,9 @@ def _table(data: dict[str, Any], path: tuple[str | int, ...], header: Sequence[s
         place = (*path, key)
         names = [*header, _key(key)]
         if isinstance(value, dict) and value:
-            body = _table(value, place, names, comment)
             own = any(not _is_table(item) for item in value.values())
-            inner += ["", *([_noted(f"[{'.'.join(names)}]", comment(place))] if own else []), *body]
+            inner += ["", _noted(f"[{'.'.join(names)}]", comment(place))] if own else []
+            inner += _table(value, place, names, comment)
         elif isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
             for k, item in enumerate(value):
                 title = _noted(f"[[{'.'.join(names)}]]", comment(place) if k == 0 else "")

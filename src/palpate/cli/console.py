@@ -1,0 +1,70 @@
+"""Patience: what a user sees while something takes long. A bar on a terminal, plain lines elsewhere, on stderr."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+SOON, EVERY = 2.0, 10.0  # s: before anything is shown; between two plain lines
+
+
+@contextmanager
+def patience(message: str, quiet: bool = False) -> Iterator[None]:
+    """Say `message` if the block takes longer than SOON."""
+    timer = threading.Timer(SOON, lambda: print(message, file=sys.stderr, flush=True))
+    timer.daemon = True
+    if not quiet:
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+class RunProgress:
+    """Called with (simulated time, duration); shows time left and real-time factor once a run takes long."""
+
+    def __init__(self, name: str, quiet: bool = False) -> None:
+        self.name, self.quiet = name, quiet
+        self.started = self.told = time.perf_counter()
+        self.bar: Any = None
+        self.task: Any = None
+
+    def __call__(self, simulated: float, duration: float) -> None:
+        """Show how far it is."""
+        elapsed = time.perf_counter() - self.started
+        share = simulated / duration
+        if self.quiet or share <= 0 or elapsed / share < SOON or (elapsed < SOON and share < 0.01):
+            return
+        if sys.stderr.isatty():
+            self._show_bar(simulated, duration, simulated / elapsed)
+        elif time.perf_counter() - self.told > EVERY:
+            self.told = time.perf_counter()
+            left = elapsed / share - elapsed
+            text = f"{self.name}: {share:.0%}, {left:.0f} s left, {simulated / elapsed:.2g} × real time"
+            print(text, file=sys.stderr, flush=True)
+
+    def _show_bar(self, simulated: float, duration: float, factor: float) -> None:
+        if self.bar is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+            columns = [TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %")]
+            self.bar = Progress(
+                *columns, TimeRemainingColumn(), TextColumn("{task.fields[speed]}"),
+                console=Console(stderr=True), transient=True,
+            )  # fmt: skip
+            self.task = self.bar.add_task(self.name, total=duration, speed="")
+            self.bar.start()
+        self.bar.update(self.task, completed=simulated, speed=f"{factor:.2g} × real time")
+
+    def __enter__(self) -> RunProgress:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        if self.bar is not None:
+            self.bar.stop()

@@ -1,0 +1,64 @@
+"""`palpate explain KEY`: what a setting means, its unit, default and bounds."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from palpate.scenario.explain import Explanation
+
+_EXAMPLES = """\
+examples:
+  palpate explain                                 the sections of a scenario
+  palpate explain control                         the laws
+  palpate explain control.cartesian-impedance     a law: its equation and its gains
+  palpate explain world.surfaces.stiffness        one setting
+  palpate explain metrics                         what can be bounded
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Declare the command."""
+    parser = subparsers.add_parser(
+        "explain",
+        help="what a setting means: unit, default, bounds",
+        description="Tell what a key of a scenario means, from the types themselves.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("key", nargs="?", default="", metavar="KEY", help="such as world.surfaces (the sections)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Look the key up and print what there is to say."""
+    from palpate.cli.console import patience
+    from palpate.cli.run import COMPILING
+
+    with patience(COMPILING):
+        from palpate.scenario.explain import explain
+
+        found = explain(args.key)
+    _print(found)
+    return 0
+
+
+def _print(found: Explanation) -> None:
+    from palpate.cli.tables import print_table
+    from palpate.scenario.explain import default_text
+
+    print(f"{found.key}: {found.text}" if found.key else found.text)
+    if len(found.settings) == 1 and found.key.split(".")[-1] in found.settings:
+        one = next(iter(found.settings.values()))
+        print(f"  unit     {one.unit}\n  allowed  {one.allowed}\n  default  {default_text(one)}")
+        return
+    if found.settings:
+        rows = [
+            [key, "" if one.unit == "1" else one.unit, default_text(one), one.bounds, one.help]
+            for key, one in found.settings.items()
+        ]
+        print()
+        print_table(["key", "unit", "default", "bounds", "what it is"], rows, "lllll")
+    if found.choices:
+        print()
+        print_table(["name", "what it is"], [[name, text] for name, text in found.choices.items()], "ll")

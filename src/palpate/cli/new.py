@@ -1,0 +1,37 @@
+"""`palpate new NAME`: a commented scenario to start from."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Declare the command."""
+    parser = subparsers.add_parser(
+        "new",
+        help="write a commented scenario file to start from",
+        description="Write NAME.toml, a scenario that runs as it is, with a comment at every key.",
+        epilog="example: palpate new mine && palpate run mine.toml",
+    )
+    parser.add_argument("name", metavar="NAME", help="name of the scenario; the file is NAME.toml")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the file, unless there is one."""
+    import re
+    from pathlib import Path
+
+    from palpate.errors import FileError, InvalidInput
+    from palpate.files import atomic_write
+
+    path = Path(args.name if args.name.endswith(".toml") else f"{args.name}.toml")
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", path.stem):
+        raise InvalidInput(f"a scenario's name is letters, digits, '-', '_' and '.', got {path.stem!r}")
+    if path.exists():
+        raise FileError(f"{path} exists already", hint="choose another name, or delete it first")
+    from palpate.scenario.starter import starter_text
+
+    text = starter_text(path.stem)
+    atomic_write(path, lambda file: file.write(text.encode()))
+    print(f"wrote {path}; run it with: palpate run {path}")
+    return 0

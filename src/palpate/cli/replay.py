@@ -1,0 +1,44 @@
+"""`palpate replay TRACE`: the 3D replay alone, as a page or served on the loopback address."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Declare the command."""
+    parser = subparsers.add_parser(
+        "replay",
+        help="the 3D replay of a trace, as a page or served",
+        description="Write the 3D replay of a trace as one self-contained page, or serve it on the loopback address.",
+        epilog="example: palpate replay runs/panda-wall-1 --serve",
+    )
+    parser.add_argument("trace", metavar="TRACE", help="a trace file (.parquet, .npz), or the folder of a run")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--out", metavar="FILE", help="page to write (replay.html beside the trace)")
+    where.add_argument("--serve", action="store_true", help="serve it until Ctrl-C instead")
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="port to serve on (any free one)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Load and write, or serve."""
+    from pathlib import Path
+
+    from palpate.cli.folder import find_trace
+    from palpate.trace import load_trace
+    from palpate.views import replay, serve_replay
+
+    path = find_trace(args.trace)
+    trace = load_trace(path)
+    if not args.serve:
+        print(f"wrote {replay(trace, Path(args.out) if args.out else path.parent / 'replay.html')}")
+        return 0
+    server = serve_replay(trace, args.port)
+    print(f"serving {server.url} until Ctrl-C", flush=True)
+    try:
+        server.wait()
+    except KeyboardInterrupt:
+        print()
+    finally:
+        server.close()
+    return 0

@@ -1,0 +1,35 @@
+"""`palpate report TRACE`: the page of a run, made again from its trace."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Declare the command."""
+    parser = subparsers.add_parser(
+        "report",
+        help="write the report of a trace",
+        description="Write one self-contained page: what was run, metrics, plots, 3D replay.",
+        epilog="example: palpate report runs/panda-wall-1",
+    )
+    parser.add_argument("trace", metavar="TRACE", help="a trace file (.parquet, .npz), or the folder of a run")
+    parser.add_argument("--out", metavar="FILE", help="page to write (report.html beside the trace)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Load, judge by the bounds the trace carries, write."""
+    from pathlib import Path
+
+    from palpate.cli.folder import REPORT, find_trace
+    from palpate.metrics import Bound, evaluate
+    from palpate.trace import load_trace
+    from palpate.views import report
+
+    path = find_trace(args.trace)
+    trace = load_trace(path)
+    scenario = trace.info.get("scenario") or {}
+    bounds = {name: Bound.model_validate(bound) for name, bound in scenario.get("metrics", {}).items()}
+    written = report(trace, Path(args.out) if args.out else path.parent / REPORT, evaluate(trace, bounds))
+    print(f"wrote {written}")
+    return 0

@@ -1,0 +1,114 @@
+"""`palpate run SCENARIO`: simulate it and write one folder."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from palpate.metrics import MetricResult
+    from palpate.scenario.model import Scenario
+    from palpate.trace import Trace
+
+DONE, FAILED, INTERRUPTED = 0, 1, 130
+COMPILING = "compiling kernels, once, about a minute …"
+_EXAMPLES = """\
+examples:
+  palpate run panda-wall
+  palpate run mine.toml --set run.duration=10 --set world.surfaces.wall.stiffness=2e4
+  palpate run panda-wall --set control.law=joint-impedance --out stiff
+
+The folder holds scenario.toml (as run), trace.parquet, metrics.json, figures/ and report.html. It is runs/<name>-<n>
+unless --out names one; an earlier run there is replaced, anything else is left alone and refused.
+Ends with 0 when the run completed, 1 when it diverged or broke a bound on its metrics, 2 on a mistake in the scenario.
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Declare the command."""
+    parser = subparsers.add_parser(
+        "run",
+        help="simulate a scenario; writes trace, metrics, figures and report.html",
+        description="Simulate a scenario and write one folder.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("scenario", metavar="SCENARIO", help="a shipped name (palpate list scenarios), or a .toml file")
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="overrides",
+                        help="change a setting, such as control.stiffness=400 (repeatable)")  # fmt: skip
+    parser.add_argument("--out", metavar="DIR", help="folder to write (runs/<name>-<n>)")
+    parser.add_argument("--no-report", action="store_true", help="write no figures and no report.html")
+    parser.add_argument("--quiet", action="store_true", help="print the last line only")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Load, simulate, judge, write, tell."""
+    from palpate.cli.console import RunProgress, patience
+    from palpate.cli.folder import check_folder, make_folder, write_run
+
+    check_folder(args.out)
+    with patience(COMPILING, args.quiet):
+        from palpate.metrics import evaluate
+        from palpate.run.simulate import simulate
+        from palpate.scenario.checks import remarks
+        from palpate.scenario.load import load_scenario
+
+        scenario = load_scenario(args.scenario, args.overrides)
+    if not args.quiet:
+        for note in remarks(scenario):
+            print(f"note: {note}", file=sys.stderr)
+    with RunProgress(scenario.name, args.quiet) as progress:
+        trace = simulate(scenario, progress=progress)
+    results = evaluate(trace, scenario.metrics)
+    pages = not args.no_report and trace.outcome.kind != "interrupted"
+    with patience("writing figures and report …", args.quiet):
+        look = write_run(make_folder(args.out, scenario.name), scenario, trace, results, pages)
+    if not args.quiet:
+        _print_story(scenario, trace, results)
+    print(_last_line(trace, results, look))
+    return _exit_code(trace, results)
+
+
+def _print_story(scenario: Scenario, trace: Trace, results: Sequence[MetricResult]) -> None:
+    from palpate.cli.tables import number, print_table
+
+    print(f"{scenario.name}: {scenario.description}" if scenario.description else scenario.name)
+    for warning in trace.info.get("warnings", []):
+        print(f"warning: {warning}")
+    cut = {name: ticks for name, ticks in trace.info.get("guard_ticks", {}).items() if ticks}
+    for name, ticks in cut.items():
+        print(f"warning: the {name} cut the command at {ticks} control ticks")
+    judged = [result for result in results if result.passed is not None]
+    rows = [
+        [r.name, number(r.value), "" if r.unit == "1" else r.unit, _bound_text(r), "ok" if r.passed else "FAILED"]
+        for r in judged
+    ]
+    if rows:
+        print_table(["metric", "value", "unit", "bound", ""], rows, "lrlll")
+
+
+def _bound_text(result: MetricResult) -> str:
+    from palpate.cli.tables import number
+
+    if result.reason is not None:
+        return result.reason
+    if result.least is not None and result.most is not None:
+        return f"{number(result.least)} to {number(result.most)}"
+    return f"at least {number(result.least)}" if result.least is not None else f"at most {number(result.most)}"
+
+
+def _last_line(trace: Trace, results: Sequence[MetricResult], look: Path) -> str:
+    outcome = trace.outcome
+    judged = [result.passed for result in results if result.passed is not None]
+    kept = f"; {sum(judged)} of {len(judged)} bounds kept" if judged and outcome.kind != "interrupted" else ""
+    return f"{outcome.kind} at {outcome.time:.6g} s ({outcome.reason}){kept}; see {look}"
+
+
+def _exit_code(trace: Trace, results: Sequence[MetricResult]) -> int:
+    if trace.outcome.kind == "interrupted":
+        return INTERRUPTED
+    broken = any(result.passed is False for result in results)
+    return FAILED if broken or not trace.outcome.ok else DONE

@@ -1,0 +1,30 @@
+"""`palpate schema`: the JSON Schema of a scenario, for editors."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Declare the command."""
+    subparsers.add_parser(
+        "schema",
+        help="print the JSON Schema of a scenario file, for editors",
+        description="Print the JSON Schema of a scenario file. Editors that know TOML check and complete with it.",
+        epilog="example: palpate schema > palpate.schema.json",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the schema."""
+    import json
+
+    from palpate.cli.console import patience
+    from palpate.cli.run import COMPILING
+
+    with patience(COMPILING):
+        from palpate.scenario.schema import json_schema
+
+        schema = json_schema()
+    print(json.dumps(schema, indent=2, ensure_ascii=False))
+    return 0

@@ -1,0 +1,140 @@
+"""What a key of a scenario means, from the types themselves."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from palpate.config import Config
+from palpate.control import LAWS
+from palpate.control.references import REFERENCES
+from palpate.errors import UnknownName
+from palpate.metrics import METRICS
+from palpate.scenario.fields import Setting, law_settings, reference_settings, settings_of
+from palpate.scenario.model import Scenario, law_class
+from palpate.scenario.toml import toml_value
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What there is to say about a key.
+
+    Attributes:
+        key: the key, completed.
+        text: prose: a docstring, or a line of help.
+        settings: the keys below it, or itself.
+        choices: names that may stand below it, each with one line.
+    """
+
+    key: str
+    text: str
+    settings: dict[str, Setting] = field(default_factory=dict)
+    choices: dict[str, str] = field(default_factory=dict)
+
+
+def explain(key: str = "") -> Explanation:
+    """Look a key up: `control.cartesian-impedance`, `world.surfaces.stiffness`, `reference.line`, `metrics.bounces`.
+
+    Raises:
+        UnknownName: no such key; names the nearest.
+    """
+    parts = [part for part in key.split(".") if part and not part.isdecimal()]
+    if not parts:
+        return Explanation("", inspect.getdoc(Scenario) or "", settings_of(Scenario))
+    if len(parts) == 1 and parts[0] in LAWS:
+        parts = ["control", *parts]
+    if parts[0] in ("control", "reference"):
+        return _tagged(parts)
+    if parts[0] == "metrics" and len(parts) > 1:
+        return _metric(parts)
+    return _plain(parts, [], settings_of(Scenario))
+
+
+def summary_of_law(name: str) -> str:
+    """The first line of a law's docstring, read without importing the law (which would compile it)."""
+    module, class_name = LAWS[name]
+    spec = importlib.util.find_spec(module)
+    if spec is None or spec.origin is None:
+        return ""
+    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+    found = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == class_name)
+    doc = next((ast.get_docstring(node) for node in found), None)
+    return (doc or "").split("\n")[0]
+
+
+def _tagged(parts: list[str]) -> Explanation:
+    """`control.LAW[.key]`, `reference.KIND[.key]`, or a key of any law or kind."""
+    section, names = parts[0], LAWS if parts[0] == "control" else REFERENCES
+    if len(parts) == 1:
+        text = settings_of(Scenario)[section].help
+        if section == "control":
+            return Explanation(section, text, {"law": law_settings(None)["law"]}, {n: summary_of_law(n) for n in LAWS})
+        return Explanation(section, text, {}, {kind: _first_line(cls) for kind, cls in REFERENCES.items()})
+    below = law_settings if section == "control" else reference_settings
+    if parts[1] in names:
+        cls = law_class(parts[1]) if section == "control" else REFERENCES[parts[1]]
+        if len(parts) == 2:
+            return Explanation(".".join(parts), inspect.getdoc(cls) or "", below(parts[1]))
+        return _plain(parts[2:], parts[:2], below(parts[1]))
+    found = {name: below(name)[parts[1]] for name in names if parts[1] in below(name)}
+    if len(parts) == 2 and len(found) > 1 and parts[1] not in ("law", "kind"):
+        lines = {f"{section}.{name}.{parts[1]}": f"{one.help} [{one.unit}]" for name, one in found.items()}
+        return Explanation(".".join(parts), f"depends on the {'law' if section == 'control' else 'kind'}", {}, lines)
+    return _plain(parts[1:], [section], below(None), extra=names)
+
+
+def _metric(parts: list[str]) -> Explanation:
+    if parts[1] not in METRICS:
+        raise UnknownName("metric", parts[1], METRICS)
+    metric = METRICS[parts[1]]
+    bounds = settings_of(type_of_bound())
+    return Explanation(".".join(parts[:2]), f"{metric.help} [{metric.unit}]", bounds)
+
+
+def type_of_bound() -> type[Config]:
+    """The settings class of a bound on a metric."""
+    table = settings_of(Scenario)["metrics"].table
+    return table if table is not None else Config
+
+
+def _plain(
+    parts: list[str], above: list[str], here: dict[str, Setting], extra: Mapping[str, Any] | None = None
+) -> Explanation:
+    for place, part in enumerate(parts):
+        found = here.get(part)
+        if found is None:
+            prefix = ".".join([*above, *parts[:place]])
+            raise UnknownName(f"key of {prefix!r}" if prefix else "key", part, [*here, *(extra or ())])
+        last = place == len(parts) - 1
+        if last and part == "metrics":
+            return Explanation("metrics", found.help, {}, {n: f"{m.help} [{m.unit}]" for n, m in METRICS.items()})
+        if last and found.table is not None:
+            doc = inspect.getdoc(found.table) or ""
+            return Explanation(".".join([*above, *parts]), f"{found.help}\n\n{doc}", settings_of(found.table))
+        if last:
+            return Explanation(".".join([*above, *parts]), found.help, {part: found})
+        here = settings_of(found.table) if found.table is not None else {}
+    return Explanation("", "")
+
+
+def default_text(one: Setting) -> str:
+    """A default as a file would give it."""
+    if one.required:
+        return "required"
+    value = one.default
+    if value is None:
+        return "not given"
+    if isinstance(value, Config):
+        return "its defaults"
+    if isinstance(value, dict | tuple | list) and not value:
+        return "none"
+    return toml_value(value)
+
+
+def _first_line(cls: type) -> str:
+    return (inspect.getdoc(cls) or "").split("\n")[0]
