@@ -78,9 +78,8 @@ def test_held_torques_on_a_linear_arm_give_the_sampled_dynamics_exactly() -> Non
     from palpate.run.simulate import simulate
 
     robot, T = load_robot("cartesian2"), 0.02
-    parts = Parts(robot, ComputedTorque(kp=49.0, kd=14.0), FREE, duration=1.0, timestep=T / 4, period=T, integrator="rk4",
-                  v_start=np.array([0.5, -0.3]))  # fmt: skip
-    trace = simulate(parts)
+    law, v0 = ComputedTorque(kp=49.0, kd=14.0), np.array([0.5, -0.3])
+    trace = simulate(Parts(robot, law, FREE, duration=1.0, timestep=T / 4, period=T, integrator="rk4", v_start=v0))
     held = np.array([[1, T], [0, 1]]) - np.outer([T * T / 2, T], [49.0, 14.0])
     state = np.array([[0, 0], [0.5, -0.3]])
     for k in range(50):

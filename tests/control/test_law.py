@@ -41,9 +41,8 @@ def test_a_bound_law_keeps_its_memory_between_ticks() -> None:
 
     robot = load_robot("planar2")
     bound = PythonLaw(count).bind(robot)
-    for _ in range(3):
-        tick = bound.tick(robot, robot.home, np.zeros(2), wrench=[0, 0, 4, 0, 0, 0], dt=0.5)
-    assert tick.command == pytest.approx([6.0, 6.0])
+    ticks = [bound.tick(robot, robot.home, np.zeros(2), wrench=[0, 0, 4, 0, 0, 0], dt=0.5) for _ in range(3)]
+    assert ticks[-1].command == pytest.approx([6.0, 6.0])
     assert bound.remarks(bound.memory) == []
 
 

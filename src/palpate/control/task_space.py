@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numba import types
 from numba.extending import register_jitable
 
 from palpate.checks import Array, finite_array
@@ -24,9 +25,13 @@ from palpate.config import Quaternion, setting
 from palpate.control.law import T_POSITION, T_QUAT, T_TWIST, Law, refuse_free_base
 from palpate.control.orientation import KINDS, OrientationError, write_orientation_error
 from palpate.control.small import cholesky, cholesky_inverse, cholesky_solve, symmetric_eigen
+from palpate.engine import kernel
 from palpate.errors import BadRotation, InvalidInput
 from palpate.robot.robot import Robot
 from palpate.spatial.kernels import matrix_from_quat, quat_from_matrix
+
+# Shared steps are compiled once, to these types, and called by every law.
+_nothing, _f, _v, _m = types.void, types.float64, types.float64[::1], types.float64[:, ::1]
 
 Direction = Literal["x", "y", "z", "rx", "ry", "rz"]
 DIRECTIONS: tuple[Direction, ...] = ("x", "y", "z", "rx", "ry", "rz")
@@ -139,22 +144,27 @@ def choose(gains, x, out):
         out[i] = x[k] if k < 3 else LEVER * x[k]
 
 
+@kernel(_nothing(_m, _v, _v, _v, _v, _m, _m, _v, _v, _v, _v))
+def _errors(axes, gains, memory, v, p, R, J, target, work, error, rate):
+    world, apart, quat = work[0:6], work[6:12], work[20:24]
+    for i in range(3):
+        world[i] = target[T_POSITION + i] - p[i]
+    quat_from_matrix(R, quat)
+    kind = int(gains[G_ORIENTATION])
+    angle = write_orientation_error(kind, target[T_QUAT : T_QUAT + 4], quat, world[3:6], work[6:18])
+    memory[M_ANGLE] = max(memory[M_ANGLE], angle)
+    for k in range(6):
+        apart[k] = target[T_TWIST + k]
+        for i in range(v.size):
+            apart[k] -= J[k, i] * v[i]
+    into_axes(axes, world, error)
+    into_axes(axes, apart, rate)
+
+
 @register_jitable
 def find_errors(T, gains, memory, v, p, R, J, target, task):
     """T.error and T.rate: pose error and V_d − V, axes of A; the memory keeps the largest angle met."""
-    world, rate, quat = T.work[0:6], T.work[6:12], T.work[20:24]
-    for i in range(3):
-        world[i] = target[task + T_POSITION + i] - p[i]
-    quat_from_matrix(R, quat)
-    wanted = target[task + T_QUAT : task + T_QUAT + 4]
-    angle = write_orientation_error(int(gains[G_ORIENTATION]), wanted, quat, world[3:6], T.work[6:18])
-    memory[M_ANGLE] = max(memory[M_ANGLE], angle)
-    for k in range(6):
-        rate[k] = target[task + T_TWIST + k]
-        for i in range(v.size):
-            rate[k] -= J[k, i] * v[i]
-    into_axes(T.axes, world, T.error)
-    into_axes(T.axes, rate, T.rate)
+    _errors(T.axes, gains, memory, v, p, R, J, target[task:], T.work, T.error, T.rate)
 
 
 @register_jitable
@@ -172,57 +182,64 @@ def set_rows(T, gains, J):
 
 
 @register_jitable
-def find_inertia(T, M, heaviest):
-    """Y = J_t M⁻¹ and Λ, damped along directions that feel more than `heaviest` kg; returns the heaviest one's mass.
-
-    The trace of Λ bounds its largest eigenvalue, so that the eigenvectors are needed near singular postures only.
-    """
-    k, n = T.J.shape
-    for i in range(n):
-        for j in range(n):
-            T.factor[i, j] = M[i, j]
-    cholesky(T.factor, n)
-    for i in range(k):
-        for j in range(n):
-            T.Y[i, j] = T.J[i, j]
-        cholesky_solve(T.factor, n, T.Y[i])
-    _find_mobility(T)
-    if cholesky(T.mobility, k):
-        mass = cholesky_inverse(T.mobility, k, T.inertia)
-        if mass <= heaviest:
-            return mass
-    return _damped_inverse(T, 1.0 / heaviest)
-
-
-@register_jitable
-def _find_mobility(T):
-    k, n = T.J.shape
+def _mobility(J, Y, out):
+    """out = J_t M⁻¹ J_tᵀ."""
+    k, n = J.shape
     for i in range(k):
         for j in range(i + 1):
             total = 0.0
             for m in range(n):
-                total += T.J[i, m] * T.Y[j, m]
-            T.mobility[i, j] = T.mobility[j, i] = total
+                total += J[i, m] * Y[j, m]
+            out[i, j] = out[j, i] = total
 
 
 @register_jitable
-def _damped_inverse(T, least):
+def _damped_inverse(mobility, vectors, least, inertia):
     """Λ by eigenvectors: 1/μ where μ ≥ least, μ/least² below. Returns the largest 1/μ."""
-    k = T.J.shape[0]
-    _find_mobility(T)
-    symmetric_eigen(T.mobility, T.vectors, k)
-    smallest = T.mobility[0, 0]
+    k = mobility.shape[0]
+    symmetric_eigen(mobility, vectors, k)
+    smallest = mobility[0, 0]
     for i in range(k):
         for j in range(k):
-            T.inertia[i, j] = 0.0
+            inertia[i, j] = 0.0
     for m in range(k):
-        mu = max(T.mobility[m, m], 0.0)
+        mu = max(mobility[m, m], 0.0)
         smallest = min(smallest, mu)
         weight = 1.0 / mu if mu >= least else mu / (least * least)
         for i in range(k):
             for j in range(k):
-                T.inertia[i, j] += weight * T.vectors[i, m] * T.vectors[j, m]
+                inertia[i, j] += weight * vectors[i, m] * vectors[j, m]
     return 1.0 / max(smallest, 1e-300)
+
+
+@kernel(_f(_m, _m, _f, _m, _m, _m, _m, _m))
+def _inertia(J, M, heaviest, factor, mobility, vectors, Y, inertia):
+    # The trace of Λ bounds its largest eigenvalue: eigenvectors are needed near singular postures only.
+    k, n = J.shape
+    for i in range(n):
+        for j in range(n):
+            factor[i, j] = M[i, j]
+    cholesky(factor, n)
+    for i in range(k):
+        for j in range(n):
+            Y[i, j] = J[i, j]
+        cholesky_solve(factor, n, Y[i])
+    _mobility(J, Y, mobility)
+    if cholesky(mobility, k):
+        mass = cholesky_inverse(mobility, k, inertia)
+        if mass <= heaviest:
+            return mass
+    _mobility(J, Y, mobility)
+    return _damped_inverse(mobility, vectors, 1.0 / heaviest, inertia)
+
+
+@register_jitable
+def find_inertia(T, M, heaviest):
+    """Y = J_t M⁻¹ and Λ, damped along directions that feel more than `heaviest` kg; returns the heaviest one's mass.
+
+    Where none is near that, the sum of all their masses is returned, which is below `heaviest` too.
+    """
+    return _inertia(T.J, M, heaviest, T.factor, T.mobility, T.vectors, T.Y, T.inertia)
 
 
 @register_jitable
@@ -237,34 +254,44 @@ def note_damping(memory, gains, t, mass):
     memory[M_LAST] = t
 
 
-@register_jitable
-def push_along(T, acceleration, out):
-    """out = J_tᵀ Λ acceleration."""
-    k, n = T.J.shape
+@kernel(_nothing(_m, _m, _v, _v))
+def _push(J, inertia, acceleration, out):
+    k, n = J.shape
     for j in range(n):
         out[j] = 0.0
     for i in range(k):
         force = 0.0
         for m in range(k):
-            force += T.inertia[i, m] * acceleration[m]
+            force += inertia[i, m] * acceleration[m]
         for j in range(n):
-            out[j] += T.J[i, j] * force
+            out[j] += J[i, j] * force
+
+
+@register_jitable
+def push_along(T, acceleration, out):
+    """out = J_tᵀ Λ acceleration."""
+    _push(T.J, T.inertia, acceleration, out)
+
+
+@kernel(_nothing(_m, _m, _m, _v, _v))
+def _into_null_space(J, Y, inertia, pull, torque):
+    k, n = J.shape
+    for i in range(k):
+        pull[i] = 0.0
+        for j in range(n):
+            pull[i] += Y[i, j] * torque[j]
+    for i in range(k):
+        force = 0.0
+        for m in range(k):
+            force += inertia[i, m] * pull[m]
+        for j in range(n):
+            torque[j] -= J[i, j] * force
 
 
 @register_jitable
 def into_null_space(T, torque):
     """torque ← N torque = (1 − J_tᵀ Λ J_t M⁻¹) torque: it moves no chosen direction."""
-    k, n = T.J.shape
-    for i in range(k):
-        T.b[i] = 0.0
-        for j in range(n):
-            T.b[i] += T.Y[i, j] * torque[j]
-    for i in range(k):
-        force = 0.0
-        for m in range(k):
-            force += T.inertia[i, m] * T.b[m]
-        for j in range(n):
-            torque[j] -= T.J[i, j] * force
+    _into_null_space(T.J, T.Y, T.inertia, T.b, torque)
 
 
 @register_jitable
