@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+import mujoco
 import numpy as np
 
 from palpate.control.guards import GUARD_NAMES
 from palpate.control.law import BoundLaw
+from palpate.robot.robot import Robot
 from palpate.run import state as S
 from palpate.run.parts import Parts
 from palpate.trace import Channel
@@ -57,7 +60,7 @@ def layout(parts: Parts, plant: Plant, law: BoundLaw) -> Layout:
 def _groups(parts: Parts, plant: Plant, law: BoundLaw) -> list[list[Channel]]:
     robot = parts.robot
     joints, units = robot.dof_names, robot.dof_units
-    q_labels, q_units = _coordinates(parts)
+    q_labels, q_units = _coordinates(robot.model, range(robot.model.njnt))
     speed = tuple(f"{u}/s" for u in units)
     effort = tuple("N" if u == "m" else "N·m" for u in units)
     rate = {"torque": effort, "velocity": speed, "position": units, "acceleration": tuple(f"{u}/s²" for u in units)}
@@ -79,8 +82,7 @@ def _groups(parts: Parts, plant: Plant, law: BoundLaw) -> list[list[Channel]]:
         return [Channel(name, _WRENCH_UNITS, (6,), "world, about the tool's origin", _WRENCH, help)]
 
     terms = [per_joint(f"tau.{t}", rate[law.command], f"the law's term {t!r}") for t in law.terms]
-    rest_q = plant.model.nq - robot.nq
-    rest = [Channel("rest_q", "1", (rest_q,), help="coordinates beyond the robot")] if rest_q else []
+    rest = _rest(robot, plant)
     places = [Channel(f"surface.{s.name}", "m", (3,), "world", _XYZ, "where the surface is") for s in plant.surfaces]
     return [
         [coordinates("q", "true joint positions")],
@@ -95,10 +97,10 @@ def _groups(parts: Parts, plant: Plant, law: BoundLaw) -> list[list[Channel]]:
         [per_joint("target_v", speed, "wanted joint velocities")],
         *task("target", "the target"),
         wrench("target_wrench", "wanted wrench of the environment on the robot"),
-        wrench("contact_wrench", "true wrench of surfaces on the robot"),
+        wrench("contact_wrench", "true wrench of surfaces and objects on the robot"),
         wrench("measured_wrench", "wrench of the environment on the robot, as the wrist sensor has it"),
         wrench("push_wrench", "wrench of pushes on the robot"),
-        [Channel("penetration", "m", help="deepest penetration")],
+        [Channel("penetration", "m", help="how deep the robot is in a surface or object, at most")],
         [Channel("contact_force", "N", help="size of the contact force on the robot")],
         [Channel(f"energy.{name}", "J", help=_ENERGY_HELP[name]) for name in ENERGIES],
         [Channel("guard", "1", help=_GUARD_HELP)],
@@ -115,23 +117,35 @@ _ENERGY_HELP = {
     "potential": "energy of gravity and of springs in the model",
     "stored": "energy stored in compliant contacts",
     "injected": "work of the joint torques since the start",
-    "pushed": "work of pushes since the start",
-    "dissipated": "energy lost in joints and contacts, and given to moving surfaces, since the start",
+    "pushed": "work of pushes and moving surfaces, and energy of attached loads, since the start",
+    "dissipated": "energy lost in joints and contacts since the start; rigid surfaces that move count as contacts",
 }
 
 
-def _coordinates(parts: Parts) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Labels and units of q; a free base has a position and a quaternion."""
-    robot, labels, units = parts.robot, [], []
-    for name in robot.joint_names:
-        kind = int(robot.model.joint(name).type[0])
-        if kind == 0:
-            labels += [f"{name}_{a}" for a in ("x", "y", "z", "qw", "qx", "qy", "qz")]
-            units += ["m"] * 3 + ["1"] * 4
-        elif kind == 1:
-            labels += [f"{name}_{a}" for a in ("qw", "qx", "qy", "qz")]
-            units += ["1"] * 4
-        else:
-            labels.append(name)
-            units.append("m" if kind == 2 else "rad")
-    return tuple(labels), tuple(units)
+def _rest(robot: Robot, plant: Plant) -> list[Channel]:
+    """Coordinates and velocities of what is not the robot: pole, objects."""
+    model = plant.model
+    joints = range(robot.model.njnt, model.njnt)
+    labels, units = _coordinates(model, joints)
+    if not labels:
+        return []
+    rates = [f"{model.joint(j).name}{end}" for j in joints for end in _VELOCITY_ENDS[int(model.jnt_type[j])]]
+    speeds = [unit for j in joints for unit in _VELOCITY_UNITS[int(model.jnt_type[j])]]
+    return [
+        Channel("rest_q", units, (len(labels),), None, labels, "coordinates of pole and objects"),
+        Channel("rest_v", tuple(speeds), (len(rates),), None, tuple(rates), "velocities of pole and objects"),
+    ]
+
+
+# By joint type: free, ball, slide, hinge.
+_POSITION_ENDS = (("_x", "_y", "_z", "_qw", "_qx", "_qy", "_qz"), ("_qw", "_qx", "_qy", "_qz"), ("",), ("",))
+_POSITION_UNITS = (("m",) * 3 + ("1",) * 4, ("1",) * 4, ("m",), ("rad",))
+_VELOCITY_ENDS = (("_vx", "_vy", "_vz", "_wx", "_wy", "_wz"), ("_wx", "_wy", "_wz"), ("",), ("",))
+_VELOCITY_UNITS = (("m/s",) * 3 + ("rad/s",) * 3, ("rad/s",) * 3, ("m/s",), ("rad/s",))
+
+
+def _coordinates(model: mujoco.MjModel, joints: Iterable[int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Labels and units of joints' coordinates; a free body has a position and a quaternion (wxyz)."""
+    kinds = [(model.joint(j).name, int(model.jnt_type[j])) for j in joints]
+    labels = tuple(f"{name}{end}" for name, kind in kinds for end in _POSITION_ENDS[kind])
+    return labels, tuple(unit for _, kind in kinds for unit in _POSITION_UNITS[kind])

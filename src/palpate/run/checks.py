@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import mujoco
 import numpy as np
 
-from palpate.engine import H_DATA, H_MODEL, kernel, mj_step1
+from palpate.checks import Array
 from palpate.errors import InvalidInput
-from palpate.robot.kernels import read_jacobian
+from palpate.run import loop
 from palpate.run.assemble import Assembly
-from palpate.run.physics import move_world, outside_forces, read_tool
-from palpate.run.state import as_loop
+from palpate.world.config import Surface
 from palpate.world.contact import C_DEPTH
+from palpate.world.plant import ContactPoint, surface_rotation
 
 MOST_PENETRATION = 5e-3  # m
 UNSTABLE_STEP, COARSE_STEP = 1.0, 0.2  # dt · ω of a contact
@@ -19,25 +20,9 @@ UNSTABLE_STEP, COARSE_STEP = 1.0, 0.2  # dt · ω of a contact
 def check_start(assembly: Assembly) -> list[str]:
     """Refuse a start that cannot be simulated; return warnings about one that should be looked at."""
     _inside_limits(assembly)
-    stage_start(assembly.table)
+    loop.before_law(assembly.table)  # stages the plant and finds contacts; the run's first step does it again
     _not_deep_inside(assembly)
     return _short_enough(assembly)
-
-
-@kernel("void(int64[::1])")
-def stage_start(table):
-    """Stage the plant at its start and find its contacts."""
-    L = as_loop(table)
-    move_world(L, 0.0)
-    mj_step1(L.plant[H_MODEL], L.plant[H_DATA])
-    read_tool(L)
-    outside_forces(L, 0.0, 0.0)
-
-
-@kernel("void(int64[::1], int64, float64[::1], float64[:, ::1])")
-def point_jacobian(table, body, point, J):
-    """Jacobian (6×N) of a point of a body of the staged plant."""
-    read_jacobian(as_loop(table).plant, body, point, J)
 
 
 def _inside_limits(assembly: Assembly) -> None:
@@ -70,37 +55,45 @@ def _not_deep_inside(assembly: Assembly) -> None:
 
 
 def _short_enough(assembly: Assembly) -> list[str]:
-    """dt·ω of each compliant contact, ω² = k / m with m the inertia the point has in its stiffest direction."""
-    plant, dt, warnings = assembly.plant, assembly.parts.timestep, []
-    stiff = [s for s in plant.surfaces if s.contact == "compliant"]
-    for point in plant.points if stiff else ():
-        mass = _lightest_mass(assembly, point.body, point.offset)
-        for surface in stiff:
-            omega = float(np.sqrt(surface.stiffness / mass))
-            what = f"dt·ω = {dt * omega:.3g} for {point.name!r} on {surface.name!r} ({mass:.3g} kg on {surface.stiffness:g} N/m)"
-            if dt * omega > UNSTABLE_STEP:
-                raise InvalidInput(
-                    f"the physics step {dt:g} s is too long: {what}, at most {UNSTABLE_STEP:g} is stable",
-                    hint=f"use a timestep of at most {COARSE_STEP / omega:.2g} s",
-                )
-            if dt * omega > COARSE_STEP:
-                warnings.append(f"coarse physics step: {what}; below {COARSE_STEP:g} the contact is accurate")
-            if surface.model == "kelvin-voigt" and surface.damping * dt / mass > UNSTABLE_STEP:
-                raise InvalidInput(
-                    f"the physics step {dt:g} s is too long for the damping of {surface.name!r}:"
-                    f" d·dt/m = {surface.damping * dt / mass:.3g}, at most {UNSTABLE_STEP:g} is stable"
-                )
-    return warnings
+    """Hold dt·ω and d·dt/m of each compliant contact against what the integrators bear."""
+    plant = assembly.plant
+    pairs = [(p, s) for p in plant.points for s in plant.surfaces if s.contact == "compliant"]
+    return [warning for point, surface in pairs for warning in _pair_warnings(assembly, point, surface)]
 
 
-def _lightest_mass(assembly: Assembly, body: int, offset: np.ndarray) -> float:
-    """The smallest inertia a point shows, over all directions: 1 / λ_max(J M⁻¹ Jᵀ)."""
-    import mujoco
+def _pair_warnings(assembly: Assembly, point: ContactPoint, surface: Surface) -> list[str]:
+    """ω² = k / m, with m the inertia that the point shows the surface at the start."""
+    dt, mass, stiffness = assembly.parts.timestep, _mass_at(assembly, point, surface), surface.stiffness
+    if surface.model == "hunt-crossley":  # its slope at the deepest start that is accepted
+        stiffness *= surface.exponent * MOST_PENETRATION ** (surface.exponent - 1.0)
+    omega = float(np.sqrt(stiffness / mass))
+    what = f"dt·ω = {dt * omega:.3g} for {point.name!r} on {surface.name!r} ({mass:.3g} kg on {stiffness:.6g} N/m)"
+    if dt * omega > UNSTABLE_STEP:
+        raise InvalidInput(
+            f"the physics step {dt:g} s is too long: {what}, at most {UNSTABLE_STEP:g} is stable",
+            hint=f"use a timestep of at most {COARSE_STEP / omega:.2g} s",
+        )
+    damping = surface.damping * dt / mass
+    if surface.model == "kelvin-voigt" and damping > UNSTABLE_STEP:
+        raise InvalidInput(
+            f"the physics step {dt:g} s is too long for the damping of {surface.name!r}:"
+            f" d·dt/m = {damping:.3g} for {point.name!r}, at most {UNSTABLE_STEP:g} is stable",
+            hint=f"use a timestep of at most {COARSE_STEP * mass / surface.damping:.2g} s, or less damping",
+        )
+    if dt * omega > COARSE_STEP:
+        return [f"coarse physics step: {what}; below {COARSE_STEP:g} the contact is accurate"]
+    return []
 
+
+def _mass_at(assembly: Assembly, point: ContactPoint, surface: Surface) -> float:
+    """1 / (n · J M⁻¹ Jᵀ n) along a smooth plane's normal; else the smallest over all directions."""
     model, data = assembly.plant.model, assembly.data
-    point = data.xpos[body] + data.xmat[body].reshape(3, 3) @ offset
-    J, M = np.zeros((6, model.nv)), np.zeros((model.nv, model.nv))
-    point_jacobian(assembly.table, body, point, J)
+    place = data.xpos[point.body] + data.xmat[point.body].reshape(3, 3) @ point.offset
+    J, M = np.zeros((3, model.nv)), np.zeros((model.nv, model.nv))
+    mujoco.mj_jac(model, data, J, None, place, point.body)
     mujoco.mj_fullM(model, data, M)
-    mobility = J[:3] @ np.linalg.solve(M, J[:3].T)
+    mobility: Array = J @ np.linalg.solve(M, J.T)
+    if surface.shape == "plane" and surface.friction == 0.0:
+        n = surface_rotation(surface)[:, 2]
+        return float(1.0 / max(n @ mobility @ n, 1e-12))
     return float(1.0 / max(np.linalg.eigvalsh(mobility)[-1], 1e-12))

@@ -20,11 +20,11 @@ from palpate.engine import H_DATA, H_MODEL, kernel, mj_step1, put
 from palpate.run.command import apply_guards, guard_and_actuate, servo, take_command
 from palpate.run.measure import evaluate_model, measure, see_pole
 from palpate.run.physics import (
+    account,
     add_rigid_contacts,
     advance,
-    integrate_power,
-    lost_power,
-    move_world,
+    change_loads,
+    move_surfaces,
     outside_forces,
     read_tool,
     trouble,
@@ -47,9 +47,6 @@ from palpate.run.state import (
     STOPPED,
     X_DT,
     X_PERIOD,
-    X_POWER_CONTACT,
-    X_POWER_LOST,
-    X_POWER_PUSHED,
     X_TIME,
     as_loop,
 )
@@ -61,22 +58,23 @@ _VELOCITY = 2  # place of the velocity command among the kinds
 def before_law(table):
     """Stage the plant; on a control tick also measure and evaluate the model. Returns whether it is one."""
     L = as_loop(table)
-    lost, pushed, taken = L.x[X_POWER_LOST], L.x[X_POWER_PUSHED], L.x[X_POWER_CONTACT]
-    L.x[X_TIME] = L.i[I_STEP] * L.x[X_DT]
-    move_world(L, L.x[X_TIME])
+    i, x = L.i, L.x
+    x[X_TIME] = i[I_STEP] * x[X_DT]
+    move_surfaces(L, x[X_TIME])
     mj_step1(L.plant[H_MODEL], L.plant[H_DATA])
+    if change_loads(L, x[X_TIME]):
+        mj_step1(L.plant[H_MODEL], L.plant[H_DATA])
     read_tool(L)
     # The semi-implicit step takes the friction springs at their stretch after the step.
-    outside_forces(L, L.x[X_TIME], 0.0 if L.i[I_RK4] else L.x[X_DT])
+    outside_forces(L, x[X_TIME], 0.0 if i[I_RK4] else x[X_DT])
     add_rigid_contacts(L)
-    L.x[X_POWER_LOST] = lost_power(L)
-    integrate_power(L, lost, pushed, taken)
-    if L.i[I_STEP] % L.i[I_RATIO] != 0:
+    account(L)
+    if i[I_STEP] % i[I_RATIO] != 0:
         return False
     measure(L)
-    seen = watch_measurement(L.guard_numbers, L.guard_memory, L.x[X_PERIOD], L.i[I_TICK], L.q, L.v, L.wrench)
-    L.i[I_BLIND] = 0 if seen and evaluate_model(L) else 1
-    put(L.target, 0, L.targets[L.i[I_TICK] - L.i[I_FIRST_TARGET]])
+    seen = watch_measurement(L.guard_numbers, L.guard_memory, x[X_PERIOD], i[I_TICK], L.q, L.v, L.wrench)
+    i[I_BLIND] = 0 if seen and evaluate_model(L) else 1
+    put(L.target, 0, L.targets[i[I_TICK] - i[I_FIRST_TARGET]])
     see_pole(L)
     return True
 
@@ -85,28 +83,29 @@ def before_law(table):
 def after_law(table, due):
     """Carry the command out, record, watch for events, and advance. Returns how it went."""
     L = as_loop(table)
-    if L.i[I_BLIND]:
+    i = L.i
+    if i[I_BLIND]:
         return BAD_MEASUREMENT
     if due:
         if not take_command(L):
             return BAD_COMMAND
         apply_guards(L)
-        L.i[I_TICK] += 1
-    if L.i[I_COMMAND] >= _VELOCITY:
+        i[I_TICK] += 1
+    if i[I_COMMAND] >= _VELOCITY:
         servo(L)
     guard_and_actuate(L)
-    recording = L.i[I_STEP] % L.i[I_STRIDE] == 0
-    if recording or L.events.shape[0] > 0:
+    recording, watching = i[I_STEP] % i[I_STRIDE] == 0, L.events.shape[0] > 0
+    if recording or watching:
         fill_row(L)
     if recording:
         record(L)
-    if L.events.shape[0] > 0 and event_happened(L):
+    if watching and event_happened(L):
         return STOPPED
-    if L.i[I_STEP] >= L.i[I_STEPS]:
+    if i[I_STEP] >= i[I_STEPS]:
         return COMPLETED
     advance(L)
     status = trouble(L)
-    L.i[I_STEP] += 1
+    i[I_STEP] += 1
     return status
 
 

@@ -107,8 +107,9 @@ def _measure_wrench(L, seed, tick):
         put(lever, 0, point)
         clear(true)
         add_wrench(true, f, n, lever, L.true_position)
+    felt = L.felt_wrench
     for k in range(6):
-        true[k] += L.contact_wrench[k] + L.push_wrench[k]
+        true[k] += felt[k]
     fresh = part(L.work, 70, 6)
     read_wrench(L.sensors, seed, tick, true, fresh, L.wrench_state)
     through_delay(L.wrench_ring, L.i[I_DELAY_WRENCH], tick, fresh, L.wrench)

@@ -27,6 +27,8 @@ class StopWhen:
         column: name of a column, such as "contact_force" or "tool_position[x]".
         above, below: the bound; exactly one.
         magnitude: compare |value| with `above`.
+
+    Several events end the run at whichever comes first.
     """
 
     column: str
@@ -37,6 +39,14 @@ class StopWhen:
     def __post_init__(self) -> None:
         if (self.above is None) == (self.below is None):
             raise InvalidInput(f"event on {self.column!r} needs exactly one of above and below")
+        if self.magnitude and self.below is not None:
+            raise InvalidInput(f"event on {self.column!r}: magnitude goes with above, not with below")
+        finite_number(self.bound, f"bound of the event on {self.column!r}")
+
+    @property
+    def bound(self) -> float:
+        """The number that the column is compared with."""
+        return float(self.above if self.above is not None else self.below)  # pyright: ignore[reportArgumentType]
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,9 @@ def fill_row(L):
     if L.i[I_ENERGIES]:
         _fill_energies(L, part(row, at[R_ENERGY], 6), v)
     row[at[R_GUARD]] = L.i[I_GUARD]
-    put(row, at[R_REST], vector(q + 8 * nq, L.plant[H_NQ] - nq))
+    rest = L.plant[H_NQ] - nq
+    put(row, at[R_REST], vector(q + 8 * nq, rest))
+    put(row, at[R_REST] + rest, part(v, n, v.size - n))
 
 
 def in_row(row: Array, at: np.ndarray, nq: int, n: int, terms: int, surfaces: int) -> dict[str, Array]:

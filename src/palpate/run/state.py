@@ -16,7 +16,10 @@ from palpate.engine import make_view
 from palpate.errors import InvalidInput
 
 # How a batch of steps ended.
-RUNNING, COMPLETED, STOPPED, BAD_COMMAND, BAD_STATE, TOO_FAST, WARNED, CLOCK, BAD_MEASUREMENT = range(9)
+(
+    RUNNING, COMPLETED, STOPPED, BAD_COMMAND, BAD_SPEED, TOO_FAST, WARNED, CLOCK, BAD_MEASUREMENT, BAD_POSITION,
+    BAD_REFERENCE,
+) = range(11)  # fmt: skip
 # Places in Loop.i.
 (
     I_STEP, I_STEPS, I_RATIO, I_STRIDE, I_SHARED, I_SEED, I_COMMAND, I_TICK, I_RECORDED, I_NEEDS, I_BODY,
@@ -26,8 +29,8 @@ RUNNING, COMPLETED, STOPPED, BAD_COMMAND, BAD_STATE, TOO_FAST, WARNED, CLOCK, BA
 ) = range(30)  # fmt: skip
 # Places in Loop.x.
 (
-    X_DT, X_PERIOD, X_TIME, X_MAX_SPEED, X_INJECTED, X_PUSHED, X_DISSIPATED, X_STORED, X_POWER_LOST, X_POWER_PUSHED,
-    X_DEPTH, X_SURFACE_WORK, X_CONTACT_WORK, X_POWER_CONTACT, X_BANDWIDTH, X_WIDTH,
+    X_DT, X_PERIOD, X_TIME, X_MAX_SPEED, X_INJECTED, X_PUSHED, X_DISSIPATED, X_STORED, X_POWER_PUSHED, X_POWER_CONTACT,
+    X_POWER_DRIVE, X_LAST_LOST, X_DEPTH, X_CONTACT_WORK, X_BANDWIDTH, X_WIDTH,
 ) = range(16)  # fmt: skip
 # Groups of a record row; Loop.at holds where each begins.
 (
@@ -36,6 +39,9 @@ RUNNING, COMPLETED, STOPPED, BAD_COMMAND, BAD_STATE, TOO_FAST, WARNED, CLOCK, BA
     R_DEPTH, R_FORCE, R_ENERGY, R_GUARD, R_REST, R_SURFACES, R_GROUPS,
 ) = range(26)  # fmt: skip
 GUARD_TORQUE, GUARD_RATE = 1, 2
+# What the engine's contact sensors give: found, then force, moment and place of the net wrench on all of the robot or
+# beyond its wrist sensor; or found, then distance.
+K_ROBOT, K_FELT, K_DEPTH, K_WIDTH = 0, 1, 2, 10
 E_COLUMN, E_KIND, E_VALUE = 0, 1, 2  # an event: row column, 0 above · 1 below · 2 magnitude above, threshold
 
 
@@ -83,7 +89,7 @@ class Loop(NamedTuple):
     servo_v: np.ndarray  # (n) held velocity command
     command_ring: np.ndarray  # (delay+1, n)
     tau: np.ndarray  # (n) at the joints
-    torque_limit: np.ndarray
+    torque_limit: np.ndarray  # (n) negative where no motor drives a coordinate
     rate_limit: np.ndarray
     # plant
     true_position: np.ndarray
@@ -91,8 +97,8 @@ class Loop(NamedTuple):
     true_twist: np.ndarray
     plant_offset: np.ndarray
     plant_turn: np.ndarray
-    applied: np.ndarray  # (N) generalised forces
-    outside: np.ndarray  # (N) of pushes and contacts
+    pushed: np.ndarray  # (N) generalised force of pushes
+    outside: np.ndarray  # (N) of pushes and compliant contacts
     points: np.ndarray
     surfaces: np.ndarray
     axes: np.ndarray
@@ -101,17 +107,18 @@ class Loop(NamedTuple):
     slips: np.ndarray  # (points, surfaces, 3)
     contacts: np.ndarray  # (points, surfaces, C_WIDTH)
     mocap: np.ndarray
-    rigid: np.ndarray
+    rigid: np.ndarray  # pairs: place in sensordata, K_* kind
     pushes: np.ndarray
     loads: np.ndarray  # (changes, 5): time, body, mass change, inertia change, done
     contact_wrench: np.ndarray
     push_wrench: np.ndarray
+    felt_wrench: np.ndarray  # (6) of contacts and pushes beyond the wrist sensor
     load_wrench: np.ndarray
     J_plant: np.ndarray  # (6, N)
     J_plant_rate: np.ndarray
     q_old: np.ndarray
     v_old: np.ndarray
-    stages: np.ndarray  # (8, N) Runge–Kutta
+    stages: np.ndarray  # (2, N) Runge–Kutta: mean velocity and acceleration
     work: np.ndarray
     # record
     at: np.ndarray

@@ -64,15 +64,16 @@ class Surface(Config):
 
 
 class FreeObject(Config):
-    """A sphere or box that moves freely."""
+    """A sphere or box that moves freely; the robot's contact spheres and other objects touch it rigidly."""
 
-    name: str = required("1", "name of the object", min_length=1)
+    name: str = required("1", "name of the object", pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")
     shape: Literal["sphere", "box"] = setting("sphere", "1", "its shape")
     size: tuple[float, ...] = setting((0.05,), "m", "sphere: radius; box: three edge lengths")
     mass: float = setting(1.0, "kg", "its mass, spread evenly", gt=0)
     position: Vector3 = setting(ORIGIN, "m", "its centre at the start")
     quat_wxyz: Quaternion = setting(UPRIGHT, "1", "its orientation at the start")
     velocity: Vector6 = setting((0.0,) * 6, "m/s, rad/s", "its twist at the start: linear (world), angular (body)")
+    friction: float = setting(0.5, "1", "Coulomb coefficient towards the robot and other objects", ge=0)
 
     @model_validator(mode="after")
     def _size_fits_shape(self) -> FreeObject:
@@ -141,11 +142,17 @@ class Sensors(Config):
     encoder_resolution: float = setting(0.0, "rad or m", "smallest step of a joint encoder; 0 for none", ge=0)
     encoder_noise: float = setting(0.0, "rad or m", "standard deviation per sample", ge=0)
     velocity: Literal["measured", "differentiated"] = setting("measured", "1", "where joint velocities come from")
-    velocity_noise: float = setting(0.0, "rad/s or m/s", "standard deviation per sample", ge=0)
+    velocity_noise: float = setting(0.0, "rad/s or m/s", "standard deviation per sample, if measured", ge=0)
     velocity_cutoff: float | None = setting(None, "Hz", "low-pass on the velocities; none if not given", gt=0)
     torque_noise: float = setting(0.0, "N·m or N", "standard deviation of joint torque sensors", ge=0)
     delay: int = setting(0, "samples", "control periods until joint readings arrive", ge=0, le=1000)
     wrench: WrenchSensor = setting(WrenchSensor(), "1", "the wrist sensor")
+
+    @model_validator(mode="after")
+    def _differentiated_velocity_has_no_noise_of_its_own(self) -> Sensors:
+        if self.velocity == "differentiated" and self.velocity_noise > 0:
+            raise InvalidInput("velocity_noise is for measured velocities; differentiated ones have encoder_noise")
+        return self
 
     @property
     def ideal(self) -> bool:
@@ -178,8 +185,8 @@ class PlantChange(Config):
     mass_scale: float = setting(1.0, "1", "true mass over nominal mass, every link", gt=0)
     link_mass_scale: dict[str, float] = setting({}, "1", "the same for single links, by name")
     com_offset: Vector3 = setting(ORIGIN, "m", "shift of every link's centre of mass, link axes")
-    joint_damping: PerJoint = setting(0.0, "N·m·s/rad or N·s/m", "viscous friction added", ge=0)
-    joint_friction: PerJoint = setting(0.0, "N·m or N", "Coulomb friction added", ge=0)
+    joint_damping: PerJoint = setting(0.0, "N·m·s/rad or N·s/m", "viscous friction added, at least 0")
+    joint_friction: PerJoint = setting(0.0, "N·m or N", "Coulomb friction added, at least 0")
     base_position: Vector3 = setting(ORIGIN, "m", "error of the base's position")
     tool_offset: Vector3 = setting(ORIGIN, "m", "error of the tool frame's place on its link")
 

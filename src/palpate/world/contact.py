@@ -8,6 +8,7 @@ slides along, so a contact holds below μ f and slides above it.
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 
 import numpy as np
 from numba.extending import register_jitable
@@ -35,9 +36,10 @@ S_FRICTION, S_K_T, S_D_T, S_COMPLIANT, S_START, S_STOP, S_VELOCITY, S_AMPLITUDE,
 )  # fmt: skip
 S_HOME, S_WIDTH = 22, 25
 # Columns of the contact-point table.
-P_BODY, P_OFFSET, P_RADIUS, P_ROBOT, P_WIDTH = 0, 1, 4, 5, 6
-# Columns of a contact's result: force on the point, where, penetration, normal speed, stored energy, power taken.
-C_FORCE, C_POINT, C_DEPTH, C_STORED, C_POWER, C_SLIP_NEXT, C_WIDTH = 0, 3, 6, 7, 8, 9, 12
+P_BODY, P_OFFSET, P_RADIUS, P_ROBOT, P_FELT, P_WIDTH = 0, 1, 4, 5, 6, 7
+# Columns of a contact's result: force on the point, where, penetration, stored energy, power taken up by the contact,
+# the friction spring's stretch, power brought in by the surface's own motion.
+C_FORCE, C_POINT, C_DEPTH, C_STORED, C_POWER, C_SLIP_NEXT, C_DRIVE, C_WIDTH = 0, 3, 6, 7, 8, 9, 12, 13
 _TAU = 2.0 * math.pi
 
 
@@ -63,12 +65,12 @@ def surface_table(plant: Plant) -> tuple[Array, Array]:
     return table, axes
 
 
-def point_table(plant: Plant) -> Array:
-    """The contact points' numbers."""
+def point_table(plant: Plant, felt: Collection[int]) -> Array:
+    """The contact points' numbers; `felt` are the bodies whose contacts the wrist sensor feels."""
     table = np.zeros((len(plant.points), P_WIDTH))
     for row, point in zip(table, plant.points):
         row[P_BODY], row[P_RADIUS], row[P_ROBOT] = point.body, point.radius, point.on_robot
-        row[P_OFFSET : P_OFFSET + 3] = point.offset
+        row[P_OFFSET : P_OFFSET + 3], row[P_FELT] = point.offset, point.body in felt
     return table
 
 
@@ -242,4 +244,5 @@ def _forces(row, depth, n, p, v, speed, slip, elapsed, out):
         out[C_POINT + i] = p[i]
         stored += 0.5 * row[S_K_T] * out[C_SLIP_NEXT + i] ** 2
         out[C_POWER] -= out[C_FORCE + i] * v[i]
+        out[C_DRIVE] += out[C_FORCE + i] * speed[i]
     out[C_DEPTH], out[C_STORED] = depth, stored

@@ -9,6 +9,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import InvalidInput, ModelError, UnknownName
+from palpate.robot.build import set_inertia
 from palpate.robot.frames import Frame, frames_of
 from palpate.robot.robot import Robot
 from palpate.spatial import matrix_from_quat, quat_from_matrix
@@ -26,7 +27,8 @@ INTEGRATORS = {
     "implicit": mujoco.mjtIntegrator.mjINT_IMPLICITFAST,
     "rk4": mujoco.mjtIntegrator.mjINT_EULER,  # the loop integrates by itself, contact forces included
 }
-_RIGID_BIT = 1
+# Collision bits: (type, affinity). The robot's contact geoms and objects touch surfaces, objects touch each other too.
+_TOUCHES, _TOUCHED, _BOTH, _NEITHER = (1, 0), (0, 1), (1, 1), (0, 0)
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,18 @@ class ContactPoint:
 
 
 @dataclass(frozen=True)
+class RigidSensor:
+    """One of the engine's contact sensors: where it writes in sensordata, and what.
+
+    `whose` is "robot" or "wrist" for the net wrench on all of the robot or on what lies beyond its wrist sensor, and
+    "distance" for the robot's deepest penetration.
+    """
+
+    address: int
+    whose: str
+
+
+@dataclass(frozen=True)
 class Plant:
     """The true world: a compiled scene and where its parts are.
 
@@ -50,7 +64,7 @@ class Plant:
         points: what can touch compliant surfaces.
         surfaces: all surfaces, in order.
         mocap: for each surface its MuJoCo mocap index, −1 where it is still.
-        rigid_sensors: address in sensordata of each rigid surface's net contact wrench.
+        rigid_sensors: what the engine reports of contact between the robot and rigid surfaces and objects.
         q0, v0: coordinates and velocities of everything beyond the robot at the start.
         attachment_bodies: body of each attachment.
         rotor: reflected rotor inertia per degree of freedom.
@@ -61,7 +75,7 @@ class Plant:
     points: tuple[ContactPoint, ...]
     surfaces: tuple[Surface, ...]
     mocap: np.ndarray
-    rigid_sensors: np.ndarray
+    rigid_sensors: tuple[RigidSensor, ...]
     q0: Array
     v0: Array
     attachment_bodies: tuple[int, ...]
@@ -94,10 +108,11 @@ def build_plant(
     _add_attachments(spec, robot, world)
     _add_pole(spec, robot, world, robot.home if q_start is None else q_start)
     for thing in world.objects:
-        _add_object(spec, thing, bool(_rigid(world)))
+        _add_object(spec, thing)
+    whose = _add_contact_sensors(spec, robot, world)
     model = _compile(spec)
     _check_order(model, robot)
-    _change_masses(model, robot, world)
+    _shift_base(model, robot, world)
     frames = frames_of(model)
     q0, v0 = _start_of_the_rest(model, robot, world)
     return Plant(
@@ -106,11 +121,11 @@ def build_plant(
         _contact_points(model, robot, world, frames),
         world.surfaces,
         np.array([_mocap_index(model, s.name) for s in world.surfaces], dtype=np.int64),
-        np.array([_sensor_address(model, s) for s in world.surfaces], dtype=np.int64),
+        tuple(RigidSensor(int(model.sensor(name).adr[0]), kind) for name, kind in whose.items()),
         q0,
         v0,
         tuple(model.body(f"attachment {a.name}").id for a in world.attachments),
-        _rotor_inertia(robot, world),
+        _per_joint(robot, world.actuators.rotor_inertia, "rotor_inertia"),
     )
 
 
@@ -130,11 +145,15 @@ def _set_options(spec: mujoco.MjSpec, world: World, timestep: float, integrator:
         raise UnknownName("integrator", integrator, INTEGRATORS)
     spec.option.timestep = timestep
     spec.option.integrator = INTEGRATORS[integrator]
-    spec.option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
+    off, on = mujoco.mjtDisableBit.mjDSBL_AUTORESET | mujoco.mjtDisableBit.mjDSBL_ACTUATION, 0
+    on |= mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_LIMIT
+    on |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT | mujoco.mjtDisableBit.mjDSBL_SENSOR
     spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
     spec.compiler.degree = False
     if world.gravity is not None:
         spec.option.gravity = world.gravity
+        on |= mujoco.mjtDisableBit.mjDSBL_GRAVITY
+    spec.option.disableflags = (spec.option.disableflags | int(off)) & ~int(on)
 
 
 def _change_robot(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
@@ -143,53 +162,60 @@ def _change_robot(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
     for name in change.link_mass_scale:
         if name not in names:
             raise UnknownName("link", name, names)
-    damping, friction = _per_joint(robot, change.joint_damping), _per_joint(robot, change.joint_friction)
-    rotor = _rotor_inertia(robot, world)
+    damping = _per_joint(robot, change.joint_damping, "joint_damping")
+    friction = _per_joint(robot, change.joint_friction, "joint_friction")
+    rotor = _per_joint(robot, world.actuators.rotor_inertia, "rotor_inertia")
     for place, name in enumerate(robot.dof_names):
         joint = spec.joint(name)
         if joint is not None:
             joint.damping = np.array(joint.damping) + np.array([damping[place], 0.0, 0.0])
             joint.frictionloss = joint.frictionloss + friction[place]
             joint.armature = joint.armature + rotor[place]
-    for body in spec.worldbody.bodies:
-        body.pos = np.array(body.pos) + change.base_position
     site = spec.site(robot.tool_frame)
     if any(change.tool_offset):
         if site is None:
             raise InvalidInput(f"tool_offset needs the tool frame {robot.tool_frame!r} to be a site, not a link")
         site.pos = np.array(site.pos) + change.tool_offset
+    _change_masses(spec, robot, world)
 
 
-def _change_masses(model: mujoco.MjModel, robot: Robot, world: World) -> None:
-    """Scale the robot's masses and shift their centres in the compiled model, where every inertia is explicit."""
-    change = world.plant
+def _change_masses(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
+    """Scale the robot's masses and shift their centres, starting from the nominal model's explicit inertias."""
+    change, nominal = world.plant, robot.model
+    if change.mass_scale == 1.0 and not change.link_mass_scale and not any(change.com_offset):
+        return
+    for b in range(1, nominal.nbody):
+        name = nominal.body(b).name
+        if nominal.body_mass[b] == 0.0:
+            continue
+        scale, body = change.mass_scale * change.link_mass_scale.get(name, 1.0), spec.body(name)
+        body.explicitinertial = True
+        body.mass, body.inertia = scale * nominal.body_mass[b], scale * nominal.body_inertia[b]
+        body.ipos, body.iquat = nominal.body_ipos[b] + change.com_offset, nominal.body_iquat[b]
+        body.fullinertia = np.full(6, np.nan)  # the engine's mark for "not given"
+
+
+def _shift_base(model: mujoco.MjModel, robot: Robot, world: World) -> None:
+    """Move the compiled robot's root bodies, whose places are then in world axes whatever frames they stood in."""
+    if not any(world.plant.base_position):
+        return
     for b in range(1, robot.model.nbody):
-        name = robot.model.body(b).name
-        body = model.body(name).id
-        scale = change.mass_scale * change.link_mass_scale.get(name, 1.0)
-        model.body_mass[body] *= scale
-        model.body_inertia[body] *= scale
-        if model.body_mass[body] > 0:
-            model.body_ipos[body] += change.com_offset
-    if any(change.com_offset):
-        model.body_sameframe[:] = 0
-        model.body_simple[:] = 0
+        body = model.body(robot.model.body(b).name).id
+        if model.body_parentid[body] == 0:
+            if model.body_dofnum[body] == 6:
+                raise InvalidInput(f"base_position: the base of {robot.name} is free, its place is part of the start")
+            model.body_pos[body] += world.plant.base_position
     mujoco.mj_setConst(model, mujoco.MjData(model))
 
 
-def _per_joint(robot: Robot, value: float | tuple[float, ...]) -> Array:
-    if isinstance(value, float | int):
-        return np.full(robot.nv, float(value))
-    if len(value) != robot.nv:
-        raise InvalidInput(f"{robot.name} has {robot.nv} joints, got {len(value)} values")
-    return np.array(value, dtype=float)
-
-
-def _rotor_inertia(robot: Robot, world: World) -> Array:
-    inertia = _per_joint(robot, world.actuators.rotor_inertia)
-    if inertia.min() < 0:
-        raise InvalidInput(f"rotor_inertia of {robot.name} must not be negative, got {inertia}")
-    return inertia
+def _per_joint(robot: Robot, value: float | tuple[float, ...], name: str) -> Array:
+    """One number per degree of freedom, none negative, from one for all or one each."""
+    numbers = np.full(robot.nv, float(value)) if isinstance(value, float | int) else np.array(value, dtype=float)
+    if len(numbers) != robot.nv:
+        raise InvalidInput(f"{name}: {robot.name} has {robot.nv} joints, got {len(numbers)} values")
+    if numbers.min() < 0:
+        raise InvalidInput(f"{name} of {robot.name} must not be negative, got {value}")
+    return numbers
 
 
 def _rigid(world: World) -> list[Surface]:
@@ -200,12 +226,16 @@ def _add_surfaces(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
     names = [surface.name for surface in world.surfaces]
     if len(set(names)) != len(names):
         raise InvalidInput(f"surfaces must have different names, got {', '.join(names)}")
+    touching = _contact_geoms(robot, world)
+    if _rigid(world) and not touching and not world.objects:
+        raise InvalidInput(
+            f"{robot.name} has nothing that could touch the rigid surface {_rigid(world)[0].name!r}",
+            hint="name geoms of the robot in contact_points, or make the surface compliant",
+        )
+    for geom in spec.geoms:
+        geom.contype, geom.conaffinity = _TOUCHES if geom.name in touching else _NEITHER
     for surface in world.surfaces:
         _add_surface(spec, surface)
-    if _rigid(world):
-        for name in _contact_geoms(robot, world):
-            geom = spec.geom(name)
-            geom.contype, geom.conaffinity = _RIGID_BIT, _RIGID_BIT
 
 
 def _add_surface(spec: mujoco.MjSpec, surface: Surface) -> None:
@@ -215,13 +245,13 @@ def _add_surface(spec: mujoco.MjSpec, surface: Surface) -> None:
         quat=quat_from_matrix(surface_rotation(surface)),
         mocap=surface.motion is not None,
     )
-    rigid = surface.contact == "rigid"
+    contype, conaffinity = _TOUCHED if surface.contact == "rigid" else _NEITHER
     geom = body.add_geom(
         name=f"surface {surface.name}",
         type=_GEOMS[surface.shape],
         rgba=(0.45, 0.62, 0.78, 0.55),
-        contype=_RIGID_BIT if rigid else 0,
-        conaffinity=_RIGID_BIT if rigid else 0,
+        contype=contype,
+        conaffinity=conaffinity,
         friction=[max(surface.friction, 1e-5), 0.0, 0.0],
         condim=3,
         priority=1,
@@ -234,18 +264,41 @@ def _add_surface(spec: mujoco.MjSpec, surface: Surface) -> None:
         "cylinder": lambda s: [s[0], s[1] / 2, 0],
     }
     geom.size = sizes[surface.shape](surface.size)
-    if rigid:
-        sensor = spec.add_sensor(
-            name=f"contact {surface.name}",
-            type=mujoco.mjtSensor.mjSENS_CONTACT,
-            objtype=mujoco.mjtObj.mjOBJ_GEOM,
-            objname=f"surface {surface.name}",
-        )
-        # Found, force, torque, distance and place of the net contact, in world axes.
-        fields = mujoco.mjtConDataField
-        wanted = (fields.mjCONDATA_FOUND, fields.mjCONDATA_FORCE, fields.mjCONDATA_TORQUE)
-        wanted += (fields.mjCONDATA_DIST, fields.mjCONDATA_POS)
-        sensor.intprm[:3] = [sum(1 << int(field) for field in wanted), 3, 1]
+
+
+def _add_contact_sensors(spec: mujoco.MjSpec, robot: Robot, world: World) -> dict[str, str]:
+    """Let the engine report contact between the robot and rigid surfaces and objects: sensor names, and whose.
+
+    The engine gives the wrench that its first partner does to the second, so the robot comes second. An object on a
+    surface is no contact of the robot.
+    """
+    model, touching = robot.model, _contact_geoms(robot, world)
+    bodies = {int(model.geom(name).bodyid[0]) for name in touching}
+    roots = {int(model.body_rootid[body]) for body in bodies}
+    wrist = robot.frame(world.sensors.wrench.frame).body
+    others = [f"surface {s.name}" for s in _rigid(world)] + [f"object {o.name}" for o in world.objects]
+    fields = mujoco.mjtConDataField
+    place = (fields.mjCONDATA_FORCE, fields.mjCONDATA_TORQUE, fields.mjCONDATA_POS)
+    whose = {}
+    for other in others if touching else ():
+        for body, kind, wanted, reduce in [
+            *((root, "robot", place, 3) for root in sorted(roots)),
+            *((root, "distance", (fields.mjCONDATA_DIST,), 1) for root in sorted(roots)),
+            (wrist, "wrist", place, 3),
+        ]:
+            name = f"{kind} {body} {other}"
+            sensor = spec.add_sensor(
+                name=name,
+                type=mujoco.mjtSensor.mjSENS_CONTACT,
+                objtype=mujoco.mjtObj.mjOBJ_GEOM,
+                objname=other,
+                reftype=mujoco.mjtObj.mjOBJ_XBODY,
+                refname=model.body(body).name,
+            )
+            # Which numbers, how several contacts become one (1 the nearest, 3 their sum), how many ones.
+            sensor.intprm[:3] = [sum(1 << int(field) for field in (fields.mjCONDATA_FOUND, *wanted)), reduce, 1]
+            whose[name] = kind
+    return whose
 
 
 def _contact_geoms(robot: Robot, world: World) -> tuple[str, ...]:
@@ -259,7 +312,7 @@ def _contact_geoms(robot: Robot, world: World) -> tuple[str, ...]:
     return tuple(name for name in geoms if name == "tip" or name.startswith("foot_"))
 
 
-def _add_object(spec: mujoco.MjSpec, thing: FreeObject, rigid: bool) -> None:
+def _add_object(spec: mujoco.MjSpec, thing: FreeObject) -> None:
     body = spec.worldbody.add_body(name=thing.name, pos=thing.position, quat=thing.quat_wxyz)
     body.add_freejoint(name=thing.name)
     size = [thing.size[0], 0, 0] if thing.shape == "sphere" else [edge / 2 for edge in thing.size]
@@ -269,8 +322,9 @@ def _add_object(spec: mujoco.MjSpec, thing: FreeObject, rigid: bool) -> None:
         size=size,
         mass=thing.mass,
         rgba=(0.85, 0.55, 0.25, 1.0),
-        contype=_RIGID_BIT if rigid else 0,
-        conaffinity=_RIGID_BIT if rigid else 0,
+        contype=_BOTH[0],
+        conaffinity=_BOTH[1],
+        friction=[max(thing.friction, 1e-5), 0.0, 0.0],
         condim=3,
         group=2,
     )
@@ -283,8 +337,7 @@ def _add_attachments(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
         body = holder.add_body(
             name=f"attachment {load.name}", pos=place.offset + place.turn @ np.array(load.com), gravcomp=0
         )
-        body.explicitinertial = True
-        body.mass, body.inertia = load.mass, np.full(3, 1e-9 * load.mass)
+        set_inertia(body, load.mass, np.zeros(3), np.zeros((3, 3)))
         body.add_geom(
             type=mujoco.mjtGeom.mjGEOM_SPHERE,
             size=[0.04, 0, 0],
@@ -305,7 +358,7 @@ def _add_pole(spec: mujoco.MjSpec, robot: Robot, world: World, q_start: Array) -
     body = holder.add_body(name="pole", pos=place.offset, quat=quat_from_matrix(R_WH.T))
     body.explicitinertial = True
     body.mass, body.ipos = pole.mass, [0.0, 0.0, pole.length]
-    body.inertia = np.full(3, 1e-12 * pole.mass)
+    body.inertia = np.full(3, max(1e-12 * pole.mass, 1e-13))  # the engine takes less for singular
     if pole.joint == "ball":
         body.add_joint(name="pole", type=mujoco.mjtJoint.mjJNT_BALL)
     else:
@@ -366,6 +419,8 @@ def _start_of_the_rest(model: mujoco.MjModel, robot: Robot, world: World) -> tup
 def _contact_points(
     model: mujoco.MjModel, robot: Robot, world: World, frames: dict[str, Frame]
 ) -> tuple[ContactPoint, ...]:
+    if len(_rigid(world)) == len(world.surfaces):
+        return ()
     points = [_point_of_geom(model, name) for name in _contact_geoms(robot, world)]
     if not points:
         tool = frames[robot.tool_frame]
@@ -393,9 +448,3 @@ def _object_points(model: mujoco.MjModel, thing: FreeObject) -> list[ContactPoin
 
 def _mocap_index(model: mujoco.MjModel, name: str) -> int:
     return int(model.body(name).mocapid[0])
-
-
-def _sensor_address(model: mujoco.MjModel, surface: Surface) -> int:
-    if surface.contact != "rigid":
-        return -1
-    return int(model.sensor(f"contact {surface.name}").adr[0])

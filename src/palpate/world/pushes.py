@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 
 import numpy as np
 from numba.extending import register_jitable
@@ -15,13 +16,23 @@ from palpate.world.contact import point_state
 from palpate.world.plant import Plant
 
 KINDS = {"pulse": 0, "ramp": 1, "sine": 2, "impulse": 3}
-U_KIND, U_BODY, U_OFFSET, U_WRENCH, U_START, U_STOP, U_FREQUENCY, U_LOCAL, U_ROBOT, U_TURN, U_WIDTH = (
-    0, 1, 2, 5, 11, 12, 13, 14, 15, 16, 25,
+U_KIND, U_BODY, U_OFFSET, U_WRENCH, U_START, U_DURATION, U_FREQUENCY, U_LOCAL, U_ROBOT, U_TURN, U_FELT, U_WIDTH = (
+    0, 1, 2, 5, 11, 12, 13, 14, 15, 16, 25, 26,
 )  # fmt: skip
 
 
-def push_table(plant: Plant, pushes: tuple[Push, ...], timestep: float, robot_bodies: set[int]) -> Array:
-    """The pushes' numbers; an impulse becomes a force over one physics step."""
+def push_table(
+    plant: Plant, pushes: tuple[Push, ...], timestep: float, robot_bodies: Collection[int], felt: Collection[int]
+) -> Array:
+    """The pushes' numbers; an impulse becomes a force over one physics step.
+
+    Args:
+        plant: where the pushed frames are.
+        pushes: what acts.
+        timestep: physics step, s.
+        robot_bodies: bodies of the robot.
+        felt: bodies beyond the wrist sensor, which feels what acts on them.
+    """
     table = np.zeros((len(pushes), U_WIDTH))
     for row, push in zip(table, pushes):
         frame = plant.tool if push.frame is None else plant.frame(push.frame)
@@ -30,43 +41,53 @@ def push_table(plant: Plant, pushes: tuple[Push, ...], timestep: float, robot_bo
         row[U_TURN : U_TURN + 9] = frame.turn.ravel()
         scale = 1.0 / timestep if push.kind == "impulse" else 1.0
         row[U_WRENCH : U_WRENCH + 6] = [scale * x for x in (*push.force, *push.torque)]
-        duration = timestep if push.kind == "impulse" else push.duration
-        # Half a step of slack, so that a start on the clock's grid is not lost to rounding.
-        row[U_START], row[U_STOP] = push.start - 0.5 * timestep, push.start + duration - 0.5 * timestep
+        row[U_START], row[U_DURATION] = push.start, timestep if push.kind == "impulse" else push.duration
         row[U_FREQUENCY], row[U_LOCAL] = push.frequency, push.axes == "frame"
-        row[U_ROBOT] = frame.body in robot_bodies
+        row[U_ROBOT], row[U_FELT] = frame.body in robot_bodies, frame.body in felt
     return table
 
 
 @register_jitable
-def push_share(row, t):
-    """How much of a push's wrench acts at t, between −1 and 1."""
-    if t < row[U_START] or t >= row[U_STOP]:
+def push_share(row, step_start, dt, t):
+    """How much of a push's wrench acts at t, between −1 and 1.
+
+    A push acts during whole steps, those that begin in [start, start + duration); half a step of slack keeps a start
+    on the clock's grid from being lost to rounding.
+    """
+    since = step_start - row[U_START] + 0.5 * dt
+    if since < 0.0 or since >= row[U_DURATION]:
         return 0.0
     kind = int(row[U_KIND])
     if kind == 1:
-        return (t - row[U_START]) / (row[U_STOP] - row[U_START])
+        return (t - row[U_START]) / row[U_DURATION]
     if kind == 2:
         return math.sin(2.0 * math.pi * row[U_FREQUENCY] * (t - row[U_START]))
     return 1.0
 
 
 @register_jitable
-def apply_pushes(handle, table, t, force, total, power, tool_point, work):
-    """Add every push at t to the generalised force; total collects those on the robot as a wrench at tool_point."""
+def apply_pushes(handle, table, step_start, dt, t, force, total, felt, tool_point, work):
+    """Add every push at t to the generalised force and return their power.
+
+    total collects those on the robot, felt those beyond the wrist sensor, as wrenches at tool_point.
+    """
+    power = 0.0
     p, v, f, n = part(work, 0, 3), part(work, 3, 3), part(work, 6, 3), part(work, 9, 3)
     for k in range(table.shape[0]):
         row = table[k]
-        share = push_share(row, t)
+        share = push_share(row, step_start, dt, t)
         if share == 0.0:
             continue
         body = int(row[U_BODY])
         point_state(handle, body, part(row, U_OFFSET, 3), p, v)
         _world_wrench(handle, row, share, body, f, n)
         add_generalized_force(handle, body, f, n, p, force)
-        power[0] += f[0] * v[0] + f[1] * v[1] + f[2] * v[2] + spin_power(handle, body, n)
+        power += f[0] * v[0] + f[1] * v[1] + f[2] * v[2] + spin_power(handle, body, n)
         if row[U_ROBOT] > 0.5:
             add_wrench(total, f, n, p, tool_point)
+        if row[U_FELT] > 0.5:
+            add_wrench(felt, f, n, p, tool_point)
+    return power
 
 
 @register_jitable

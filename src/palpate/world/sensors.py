@@ -64,15 +64,18 @@ def low_pass_share(cutoff: float | None, period: float) -> float:
     return 1.0 if cutoff is None else 1.0 - math.exp(-2.0 * math.pi * cutoff * period)
 
 
+def sensor_body(plant: Plant, sensors: Sensors) -> int:
+    """The body that the wrist sensor sits on."""
+    return (plant.tool if sensors.wrench.frame is None else plant.frame(sensors.wrench.frame)).body
+
+
 def bodies_beyond(plant: Plant, robot: Robot, sensors: Sensors) -> tuple[np.ndarray, np.ndarray]:
     """The bodies beyond the wrist sensor: their numbers in the plant, and in the nominal model (−1: unknown)."""
-    frame = plant.tool if sensors.wrench.frame is None else plant.frame(sensors.wrench.frame)
-    model, beyond = plant.model, []
-    for body in range(frame.body + 1, model.nbody):
-        parent = int(model.body_parentid[body])
-        fixed = model.body_jntnum[body] == 0
-        if (parent == frame.body or parent in beyond) and fixed:
-            beyond.append(body)
+    model, carried = plant.model, [sensor_body(plant, sensors)]
+    for body in range(carried[0] + 1, model.nbody):
+        if int(model.body_parentid[body]) in carried:
+            carried.append(body)
+    beyond = carried[1:]
     known = {robot.model.body(b).name: b for b in range(robot.model.nbody)}
     nominal = [known.get(model.body(b).name, -1) for b in beyond]
     return np.array(beyond, dtype=np.int64), np.array(nominal, dtype=np.int64)
@@ -140,7 +143,7 @@ def tool_load(plant, nominal, beyond, known, numbers, sensor_point, J, J_rate, w
         _minus_euler(plant, body, omega, alpha, n)
         add_wrench(out, f, n, com, sensor_point)
         if numbers[N_COMPENSATE] > 0.5 and known[k] >= 0:
-            _subtract_weight(plant, nominal, body, known[k], g, f, centre, sensor_point, out)
+            _subtract_weight(plant, nominal, body, known[k], f, centre, sensor_point, out)
 
 
 @register_jitable
@@ -164,8 +167,9 @@ def _minus_euler(plant, body, omega, alpha, n):
 
 
 @register_jitable
-def _subtract_weight(plant, nominal, body, known, g, f, centre, sensor_point, out):
+def _subtract_weight(plant, nominal, body, known, f, centre, sensor_point, out):
     """Take off the weight that the nominal model gives the tool, at the place where it believes its centre to be."""
+    g = vector(nominal[H_GRAVITY], 3)
     mass = vector(nominal[H_MASS], nominal[H_NBODY])[known]
     offset = vector(nominal[H_IPOS] + 24 * known, 3)
     x = vector(plant[H_XPOS] + 24 * body, 3)

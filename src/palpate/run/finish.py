@@ -1,0 +1,198 @@
+"""From a loop that has ended to its trace: how it ended, what happened on the way, and what was assumed."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable
+from importlib.metadata import version
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from palpate import __version__
+from palpate.checks import Array
+from palpate.control.guards import GUARD_NAMES
+from palpate.engine import WARNINGS
+from palpate.run import state as S
+from palpate.run.assemble import Assembly
+from palpate.run.scene import scene_of, singularity
+from palpate.trace import Channel, Event, Outcome, Trace
+
+INTERRUPTED = -1  # beside the loop's own ways to end
+_GUARDS = {S.GUARD_TORQUE: "torque limit", S.GUARD_RATE: "torque-rate limit", **GUARD_NAMES}
+
+
+def trace_of(assembly: Assembly, status: int, warnings: list[str]) -> Trace:
+    """The trace of a run that ended with `status`, up to its last finite sample."""
+    L = assembly.loop
+    count = int(L.i[S.I_RECORDED])
+    finite = np.isfinite(L.record[:count]).all(axis=1)
+    if not finite.all():
+        count = int(np.argmin(finite))
+    data, place = {}, 0
+    for channel in assembly.chosen:
+        block = L.record[:count, place : place + channel.size]
+        data[channel] = block.reshape((count, *channel.shape))
+        place += channel.size
+    times = L.times[:count]
+    events = _events(assembly, times, data, warnings)
+    return Trace(times, data, _outcome(assembly, status), events, _info(assembly, warnings, times, data))
+
+
+# ---------------------------------------------------------------------------------------------- how it ended
+
+
+def _outcome(assembly: Assembly, status: int) -> Outcome:
+    L, parts = assembly.loop, assembly.parts
+    step = int(L.i[S.I_STEP])
+    t, tick = step * parts.timestep, step // parts.ratio()
+    if status == INTERRUPTED:
+        return Outcome("interrupted", "stopped by the user", t, tick)
+    if status == S.COMPLETED:
+        return Outcome("completed", f"ran its {parts.duration:g} s", t, tick)
+    if status == S.STOPPED:
+        event = parts.stop_when[int(L.i[S.I_EVENT])]
+        bound = f"{'above' if event.above is not None else 'below'} {event.bound:g}"
+        return Outcome("stopped", f"{event.column} went {bound}", t, tick, event.column)
+    where, reason = _what_went_wrong(assembly, status, int(L.i[S.I_WHERE]))
+    return Outcome("diverged", reason, t, tick, where)
+
+
+def _what_went_wrong(assembly: Assembly, status: int, place: int) -> tuple[str, str]:
+    """The culprit and one sentence."""
+    L, parts, model = assembly.loop, assembly.parts, assembly.plant.model
+    if status == S.BAD_COMMAND:
+        term, joint = assembly.law.terms[int(L.i[S.I_TERM])], parts.robot.dof_names[place]
+        value = L.terms[int(L.i[S.I_TERM]), place]
+        return f"tau.{term}[{joint}]", f"the law's term {term!r} is not a finite number at {joint}: {value}"
+    if status == S.BAD_SPEED:
+        joint = _joint_of_dof(model, place)
+        return joint, f"the velocity of {joint} is not a finite number: {assembly.data.qvel[place]}"
+    if status == S.TOO_FAST:
+        joint, speed = parts.robot.dof_names[place], assembly.data.qvel[place]
+        unit = f"{parts.robot.dof_units[place]}/s"
+        return joint, f"{joint} moves at {speed:.4g} {unit}, faster than {parts.max_speed:g} {unit}"
+    if status == S.BAD_POSITION:
+        joint = _joint_of_coordinate(model, place)
+        return joint, f"the position of {joint} is not a finite number: {assembly.data.qpos[place]}"
+    if status == S.WARNED:
+        return "physics engine", f"the physics engine warned of {WARNINGS[place]!r}"
+    if status == S.CLOCK:
+        return "physics engine", f"the engine's clock did not rise by one step, it stands at {assembly.data.time:g} s"
+    if status == S.BAD_REFERENCE:
+        return f"target[{place}]", f"the reference is not a finite number: {L.targets[0, place]} at place {place}"
+    if not np.isfinite(L.wrench).all():
+        return "measured_wrench", f"the measured wrench is not a finite number ({L.wrench})"
+    return "measurement", f"what the joint sensors say is no state: q = {L.q}, v = {L.v}"
+
+
+def _joint_of_dof(model: mujoco.MjModel, dof: int) -> str:
+    return model.joint(int(model.dof_jntid[dof])).name
+
+
+def _joint_of_coordinate(model: mujoco.MjModel, place: int) -> str:
+    return model.joint(int(np.searchsorted(model.jnt_qposadr, place, side="right")) - 1).name
+
+
+# ---------------------------------------------------------------------------------------------- what happened
+
+
+def _events(assembly: Assembly, times: Array, data: dict[Channel, Array], warnings: Iterable[str]) -> list[Event]:
+    events = [Event(0.0, 0, "checks", "warning", text) for text in warnings]
+    by_name = {channel.name: array for channel, array in data.items()}
+    ticks = np.arange(len(times)) * assembly.parts.recording.stride // assembly.parts.ratio()
+    if "guard" in by_name:
+        events += _guard_events(times, by_name["guard"].astype(int), ticks)
+    if "contact_force" in by_name:
+        events += _contact_events(times, by_name["contact_force"], ticks)
+    return events
+
+
+def _guard_events(times: Array, flags: np.ndarray, ticks: np.ndarray) -> list[Event]:
+    events = []
+    for bit, name in _GUARDS.items():
+        on = (flags & bit) != 0
+        for k in np.flatnonzero(on & ~np.r_[False, on[:-1]]):
+            length = int(np.argmin(np.r_[on[k:], False]))
+            last = min(k + length, len(times) - 1)
+            events.append(
+                Event(
+                    float(times[k]),
+                    int(ticks[k]),
+                    "guard",
+                    "intervention",
+                    f"{name} cut the command for {times[last] - times[k]:.4g} s",
+                    float(times[last] - times[k]),
+                )
+            )  # fmt: skip
+    return events
+
+
+def _contact_events(times: Array, force: Array, ticks: np.ndarray) -> list[Event]:
+    touching = force > 0
+    change = np.flatnonzero(touching[1:] != touching[:-1]) + 1
+    starts = np.r_[[0] if len(touching) and touching[0] else [], change].astype(int)
+    return [
+        Event(
+            float(times[k]), int(ticks[k]), "contact", "start" if touching[k] else "end",
+            "contact began" if touching[k] else "contact ended",
+        )
+        for k in starts
+    ]  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------------------- what it was
+
+
+def _info(assembly: Assembly, warnings: list[str], times: Array, data: dict[Channel, Array]) -> dict[str, Any]:
+    parts, L = assembly.parts, assembly.loop
+    q = {channel.name: array for channel, array in data.items()}.get("q")
+    return {
+        "scenario": parts.scenario,
+        "robot": parts.robot.name,
+        "law": assembly.law.name,
+        "terms": list(assembly.law.terms),
+        "seed": parts.seed,
+        "duration": parts.duration,
+        "timestep": parts.timestep,
+        "period": parts.timestep * parts.ratio(),
+        "integrator": parts.integrator,
+        "stride": parts.recording.stride,
+        "versions": versions(),
+        "warnings": list(warnings),
+        "guard_ticks": {name: int(L.guards[bit.bit_length() - 1]) for bit, name in _GUARDS.items()},
+        "assumptions": _assumptions(assembly),
+        "remarks": assembly.law.remarks(L.memory),
+        "torque_limit": [float(t) if np.isfinite(t) else None for t in parts.robot.limits.torque],
+        "world": parts.world.model_dump(mode="json"),
+        "scene": scene_of(assembly.plant),
+        "singularity": None if q is None else singularity(parts.robot, times, q),
+    }
+
+
+def _assumptions(assembly: Assembly) -> list[str]:
+    """What this run took for granted, in plain words."""
+    world, notes = assembly.parts.world, []
+    if world.plant.none and not world.attachments:
+        notes.append("the law's model has the plant's true masses, inertias and geometry")
+    if world.sensors.ideal:
+        notes.append("joint positions and velocities are measured without noise, quantisation or delay")
+    wrist = world.sensors.wrench
+    if not (wrist.noise_force or wrist.noise_torque or any(wrist.bias) or wrist.cutoff or wrist.delay):
+        notes.append("the wrench sensor has no noise, bias, filter or delay")
+    if any(s.contact == "rigid" for s in world.surfaces):
+        notes.append("rigid contact is the physics engine's; its forces are reported one physics step late")
+    if any(s.contact == "rigid" and s.motion is not None for s in world.surfaces):
+        notes.append("a rigid surface that moves pushes by its place alone: the engine gives it no velocity")
+    if any(s.contact == "compliant" for s in world.surfaces):
+        notes.append("compliant surfaces touch spheres on the robot and objects, not whole links")
+    if assembly.parts.integrator != "rk4":
+        notes.append(f"integrated by the {assembly.parts.integrator} method: first order in the physics step")
+    return notes
+
+
+def versions() -> dict[str, str]:
+    """Versions of everything that shapes a trace."""
+    names = ("mujoco-core", "numba", "numpy")
+    return {"palpate": __version__, "python": platform.python_version(), **{name: version(name) for name in names}}
