@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from palpate.control.pole import PoleModel
     from palpate.control.pole_balance import PoleBalance
     from palpate.control.shaped_impedance import ShapedImpedance
+    from palpate.control.stop import FastestStop, TorqueBounds, fastest_stop
 
 # One line per law: add a law by adding its file and its line here.
 LAWS = {
@@ -44,6 +45,7 @@ __all__ = [
     "CartesianImpedance",
     "ComputedTorque",
     "DirectForce",
+    "FastestStop",
     "GravityCompensation",
     "HybridForce",
     "IntegralForce",
@@ -56,7 +58,9 @@ __all__ = [
     "PoleModel",
     "PythonLaw",
     "ShapedImpedance",
+    "TorqueBounds",
     "admittance_response",
+    "fastest_stop",
     "force_loop_poles",
 ]
 
@@ -69,5 +73,6 @@ __getattr__, __dir__ = lazy_names(
         "force_loop_poles": "palpate.control.force_loop",
         "PoleModel": "palpate.control.pole",
         "PythonLaw": "palpate.control.law",
+        **dict.fromkeys(("FastestStop", "TorqueBounds", "fastest_stop"), "palpate.control.stop"),
     },
 )

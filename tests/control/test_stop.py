@@ -1,0 +1,389 @@
+"""The fastest stop held to the document's audited numbers and to an independent linear-programming solver."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog, minimize
+from scipy.sparse import block_diag, vstack
+
+import palpate as pp
+from palpate.control import fastest_stop
+from palpate.control.stop import TorqueBounds
+from palpate.errors import BadShape, InvalidInput, NoSolution, NotFinite
+
+PI = math.pi
+J_TRUE = np.array([[-1.0, -1, 0], [0, -1, -1]])
+J_PRINTED = np.array([[-1.0, -1, 0], [0, 1, 1]])
+H = np.array([3 * PI**2, -4 * PI**2])
+U = np.array([15.0, 10, 10]) * PI
+V = np.array([PI, PI, 0])
+
+
+# ------------------------------------------------------------------ the document's numbers
+
+
+def test_the_true_robot_stops_with_twenty_minus_four_pi():
+    stop = fastest_stop(J_TRUE, H, V, U)
+    assert stop.rate == pytest.approx(20 - 4 * PI, rel=1e-13)
+    assert stop.acceleration == pytest.approx([14.317868804289, -31.415926535898, -31.415926535898], rel=1e-12)
+    assert stop.feasible
+    assert stop.deviation < 1e-12
+
+
+@pytest.mark.parametrize("method", ["pseudoinverse", "as-printed"])
+def test_the_pseudoinverse_laws_find_no_stop_on_the_true_robot(method):
+    stop = fastest_stop(J_TRUE, H, V, U, method=method)
+    assert not stop.feasible
+    assert stop.rate == -math.inf
+    # J⁺J has an exact zero in the document; in floating point it may be 1e-17, which must not become a rate.
+    jittered = fastest_stop(J_TRUE + 1e-17, H, V + 1e-17, U, method=method)
+    assert jittered.rate == -math.inf
+
+
+@pytest.mark.parametrize("speed", [1.3, 1.5])
+@pytest.mark.parametrize("method", ["optimal", "pseudoinverse", "as-printed"])
+def test_faster_the_true_robot_cannot_keep_its_direction(speed, method):
+    stop = fastest_stop(J_TRUE, H * speed**2, V * speed, U, method=method)
+    assert not stop.feasible
+    assert stop.rate == -math.inf
+    assert stop.deviation > 1
+    assert stop.violation == 0.0
+
+
+@pytest.mark.parametrize(
+    ("speed", "law", "optimum"),
+    [
+        (1.0, 17.094395102393, 17.212388980385),
+        (1.3, 14.261175171573, 15.146698781102),
+        (1.5, -math.inf, 11.954277686282),
+    ],
+)
+def test_the_printed_jacobian_gives_the_printed_and_the_true_rates(speed, law, optimum):
+    for method in ("as-printed", "pseudoinverse"):
+        assert fastest_stop(J_PRINTED, H * speed**2, V * speed, U, method=method).rate == pytest.approx(law, rel=1e-12)
+    assert fastest_stop(J_PRINTED, H * speed**2, V * speed, U).rate == pytest.approx(optimum, rel=1e-12)
+
+
+def test_the_printed_commands_are_reproduced_as_printed():
+    one = fastest_stop(J_PRINTED, H, V, U, method="as-printed")
+    assert one.acceleration == pytest.approx([-47.1239, -30.6745, 16.4493], abs=5e-5)
+    two = fastest_stop(J_PRINTED, H * 1.69, V * 1.3, U, method="as-printed")
+    assert two.acceleration == pytest.approx([-47.1239, -19.3245, 27.7994], abs=5e-5)
+    full = fastest_stop(J_PRINTED, H, V, U)
+    assert full.acceleration == pytest.approx([-47.1238898038, -31.4159265359, 16.8200293687], abs=1e-9)
+    third = fastest_stop(J_PRINTED, H * 2.25, V * 1.5, U)
+    assert third.acceleration == pytest.approx([-47.1238898038, 1.0773066366, 31.4159265359], abs=1e-9)
+
+
+def test_the_robot_itself_has_the_true_jacobian_and_drift():
+    robot = pp.load_robot("planar3", length=1.0)
+    q = np.array([0, PI / 2, PI / 2])
+    J, drift = robot.jacobian(q)[:2], robot.jacobian_drift(q, V)[:2]
+    stop = fastest_stop(J, drift, V, U)
+    assert stop.rate == pytest.approx(20 - 4 * PI, rel=1e-9)
+
+
+def test_the_printed_law_forgets_lower_bounds_and_says_by_how_much():
+    # a = (−1, −1), b = (3, 0), U = (1, 1): the law takes λ = 1 and u = (2, −1).
+    J, v = np.eye(2), np.array([1.0, 1.0])
+    printed = fastest_stop(J, [-3.0, 0.0], v, [1.0, 1.0], method="as-printed")
+    assert printed.rate == pytest.approx(1.0)
+    assert printed.acceleration == pytest.approx([2.0, -1.0])
+    assert printed.violation == pytest.approx(1.0)
+    assert "leaves the bounds by 1" in printed.account
+    assert not fastest_stop(J, [-3.0, 0.0], v, [1.0, 1.0], method="pseudoinverse").feasible
+    assert not fastest_stop(J, [-3.0, 0.0], v, [1.0, 1.0]).feasible
+
+
+def test_the_printed_law_takes_symmetric_bounds_only():
+    with pytest.raises(InvalidInput, match="symmetric"):
+        fastest_stop(J_TRUE, H, V, (-U, 2 * U), method="as-printed")
+
+
+# ------------------------------------------------------------------ against HiGHS
+
+
+def cross(a, b):
+    """np.cross without its overhead."""
+    (x, y, z), (u, v, w) = a.tolist(), b.tolist()
+    return np.array([y * w - z * v, z * u - x * w, x * v - y * u])
+
+
+def random_arm(rng):
+    """A moving arm: J (m rows of six), drift, q̇."""
+    while True:
+        J, drift, qd = random_chain(rng)
+        if np.linalg.norm(J @ qd) > 1e-6:
+            return J, drift, qd
+
+
+def random_chain(rng):
+    """A chain of random revolute joints in a random posture and motion."""
+    n, m = int(rng.integers(2, 11)), int(rng.integers(1, 7))
+    qd = rng.normal(size=n) * rng.choice([0.3, 1.0, 3.0])
+    axes = rng.normal(size=(n, 3))
+    axes /= np.linalg.norm(axes, axis=1, keepdims=True)
+    links = rng.normal(size=(n, 3)) * rng.uniform(0.1, 0.6)
+    if rng.random() < 0.1:  # a singular posture: parallel axes, stretched out
+        axes[:] = (0, 0, 1)
+        links[:] = (rng.uniform(0.1, 1), 0, 0)
+    tool = links.sum(axis=0)
+    origins = np.vstack([np.zeros(3), np.cumsum(links, axis=0)[:-1]])
+    J = np.vstack([np.array([cross(axis, tool - origin) for axis, origin in zip(axes, origins)]).T, axes.T])
+    omega, alpha, a = np.zeros(3), np.zeros(3), np.zeros(3)
+    for axis, link, speed in zip(axes, links, qd):
+        alpha = alpha + cross(omega, axis * speed)
+        omega = omega + axis * speed
+        a = a + cross(alpha, link) + cross(omega, cross(omega, link))
+    rows = np.sort(rng.permutation(6)[:m])
+    return J[rows], np.concatenate([a, alpha])[rows], qd
+
+
+def random_bounds(rng, n):
+    scale = rng.choice([1.0, 10.0, 50.0])
+    kind = rng.random()
+    if kind < 0.4:
+        return -scale * np.ones(n), scale * np.ones(n)
+    upper = scale * rng.uniform(0.05, 1.5, n)
+    lower = -scale * rng.uniform(-0.02 if kind > 0.8 else 0.05, 1.5, n)
+    return np.minimum(lower, upper), upper
+
+
+def highs(A, p, c, lower, upper):
+    """max λ with A x + λ p = c within bounds, by HiGHS: λ, or None."""
+    n = A.shape[1]
+    found = linprog(
+        np.r_[np.zeros(n), -1.0],
+        A_eq=np.column_stack([A, p]),
+        b_eq=c,
+        bounds=[*zip(lower, upper), (None, None)],
+        method="highs-ds",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10, "presolve": False},
+    )
+    return found.x[-1] if found.status == 0 else None
+
+
+def highs_many(problems):
+    """The same for many problems at once, as two separable programs: which are feasible, then their λ."""
+    rows = [np.column_stack([J, p]) for J, p, *_ in problems]
+    wanted = [-drift for _, _, drift, *_ in problems]
+    boxes = [np.vstack([np.column_stack([lo, up]), [-np.inf, np.inf]]) for *_, lo, up in problems]
+    # |A x + λ p − c| ≤ s row by row, the sum of all s least.
+    above = block_diag([np.column_stack([A, -np.ones(len(A))]) for A in rows], format="csr")
+    below = block_diag([np.column_stack([-A, -np.ones(len(A))]) for A in rows], format="csr")
+    places = np.cumsum([A.shape[1] + 1 for A in rows]) - 1
+    cost = np.zeros(places[-1] + 1)
+    cost[places] = 1.0
+    found = _highs(
+        cost,
+        A_ub=vstack([above, below]),
+        b_ub=np.concatenate([*wanted, *(-w for w in wanted)]),
+        bounds=np.vstack([np.vstack([box, [0.0, np.inf]]) for box in boxes]),
+    )
+    feasible = found[places] < 1e-8
+    chosen = np.flatnonzero(feasible)
+    ends = np.cumsum([rows[k].shape[1] for k in chosen]) - 1
+    cost = np.zeros(ends[-1] + 1)
+    cost[ends] = -1.0
+    best = _highs(
+        cost,
+        A_eq=block_diag([rows[k] for k in chosen], format="csr"),
+        b_eq=np.concatenate([wanted[k] for k in chosen]),
+        bounds=np.vstack([boxes[k] for k in chosen]),
+    )
+    rates = np.full(len(problems), -np.inf)
+    rates[chosen] = best[ends]
+    return rates
+
+
+def _highs(cost, **rows):
+    tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    found = linprog(cost, method="highs-ds", options=tight, **rows)
+    assert found.status == 0
+    return found.x
+
+
+def test_ten_thousand_random_stops_agree_with_highs():
+    rng = np.random.default_rng(2021)
+    counts, worst = np.zeros(2, dtype=int), 0.0
+    for _ in range(50):
+        problems = [stop_problem(rng) for _ in range(200)]
+        for (J, p, drift, lower, upper), expected in zip(problems, highs_many(problems)):
+            stop = fastest_stop(J, drift, p, (lower, upper))
+            feasible = np.isfinite(expected)
+            counts[int(feasible)] += 1
+            assert feasible == np.isfinite(stop.rate)
+            assert feasible == (stop.relaxation == 0)
+            assert (stop.acceleration <= upper).all()
+            assert (stop.acceleration >= lower).all()
+            if feasible:
+                worst = max(worst, abs(stop.rate - expected) / (1 + abs(expected)))
+                scale = 1 + np.abs(drift).max() + abs(stop.rate) * np.abs(p).max()
+                assert np.abs(J @ stop.acceleration + drift + stop.rate * p).max() < 1e-9 * scale
+    assert worst < 1e-7
+    assert counts.sum() == 10_000
+    assert counts.min() > 1000
+
+
+def stop_problem(rng):
+    J, drift, qd = random_arm(rng)
+    return J, J @ qd, drift, *random_bounds(rng, J.shape[1])
+
+
+def test_torque_bounds_agree_with_highs_on_real_arms():
+    rng = np.random.default_rng(3)
+    for name in ("panda", "iiwa14", "ur5e"):
+        robot = pp.load_robot(name)
+        n, seen = robot.nv, set()
+        for _ in range(40):
+            q, v = robot.home + rng.uniform(-0.5, 0.5, n), rng.uniform(-1, 1, n) * rng.choice([0.5, 2.0])
+            t = robot.terms(q, v)
+            J, drift = t.J[:3], t.drift[:3]
+            limit = robot.limits.torque * rng.choice([0.3, 1.0])
+            stop = fastest_stop(J, drift, v, TorqueBounds(t.M, t.bias, limit))
+            A = J @ np.linalg.inv(t.M)
+            expected = highs(A, J @ v, A @ t.bias - drift, -limit, limit)
+            seen.add(expected is not None)
+            assert (expected is not None) == np.isfinite(stop.rate)
+            assert stop.torque is not None
+            assert (np.abs(stop.torque) <= limit).all()
+            assert t.M @ stop.acceleration + t.bias == pytest.approx(stop.torque, abs=1e-9)
+            if expected is not None:
+                assert stop.rate == pytest.approx(expected, rel=1e-7)
+        assert True in seen
+
+
+# ------------------------------------------------------------------ the shortest of the fastest
+
+
+def test_where_the_fastest_command_is_not_unique_the_shortest_is_taken():
+    # Joint 1 alone bounds the stop; joints 2 and 3 share the second axis, which only needs −h.
+    J = np.array([[1.0, 0, 0], [0, 1, 1]])
+    stop = fastest_stop(J, [0.0, -2.0], [1.0, 0.0], [3.0, 5.0, 5.0])
+    assert stop.rate == pytest.approx(3.0)
+    assert stop.acceleration == pytest.approx([-3.0, 1.0, 1.0], abs=1e-12)
+    bounded = fastest_stop(J, [0.0, -2.0], [1.0, 0.0], ([-3.0, -5, -5], [3.0, 0.5, 5.0]))
+    assert bounded.acceleration == pytest.approx([-3.0, 0.5, 1.5], abs=1e-12)
+
+
+def test_a_joint_that_cannot_help_is_left_alone():
+    J = np.array([[1.0, 0.0, 1e-17]])
+    stop = fastest_stop(J, [0.0], [1.0], [2.0, 7.0, 7.0])
+    assert stop.acceleration == pytest.approx([-2.0, 0.0, 0.0], abs=1e-12)
+
+
+def test_the_shortest_command_agrees_with_a_general_optimiser():
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        J = np.zeros((2, 6))
+        J[0, :2], J[1, 2:] = rng.normal(size=2), rng.normal(size=4)
+        p, drift, limit = np.array([1.0, 0.0]), rng.normal(size=2), rng.uniform(1.0, 2.0, 6)
+        stop = fastest_stop(J, drift, p, limit)
+        assert np.isfinite(stop.rate)
+        best = minimize(
+            lambda u: u @ u,
+            stop.acceleration + 0.01,
+            jac=lambda u: 2 * u,
+            bounds=list(zip(-limit, limit)),
+            constraints={"type": "eq", "fun": lambda u: J @ u + drift + stop.rate * p, "jac": lambda u: J},  # noqa: B023
+            method="SLSQP",
+            options={"ftol": 1e-14, "maxiter": 200},
+        )
+        assert best.success
+        assert np.linalg.norm(stop.acceleration) <= np.linalg.norm(best.x) + 1e-7
+
+
+def test_a_cap_on_the_rate_leaves_the_shortest_command_at_it():
+    stop = fastest_stop(J_PRINTED, 0 * H, V, U, most=5.0)
+    assert stop.rate == pytest.approx(5.0, rel=1e-12)
+    assert stop.acceleration == pytest.approx(-5.0 * np.linalg.pinv(J_PRINTED) @ J_PRINTED @ V, abs=1e-10)
+
+
+# ------------------------------------------------------------------ when the direction cannot be kept
+
+
+def test_the_relaxation_is_what_the_bounds_lack():
+    stop = fastest_stop(J_TRUE, H * 1.69, V * 1.3, U)
+    assert stop.relaxation > 0.01
+    just = fastest_stop(J_TRUE, H * 1.69, V * 1.3, U * (1 + stop.relaxation) * (1 + 1e-9))
+    almost = fastest_stop(J_TRUE, H * 1.69, V * 1.3, U * (1 + stop.relaxation) * (1 - 1e-7))
+    assert np.isfinite(just.rate)
+    assert not np.isfinite(almost.rate)
+
+
+def test_the_nearest_command_deviates_least_of_all():
+    rng = np.random.default_rng(9)
+    infeasible, text = 0, ""
+    while infeasible < 200:
+        J, drift, qd = random_arm(rng)
+        n = J.shape[1]
+        lower, upper = random_bounds(rng, n)
+        stop = fastest_stop(J, drift, J @ qd, (lower, upper))
+        if np.isfinite(stop.rate):
+            continue
+        infeasible += 1
+        d = J @ qd / np.linalg.norm(J @ qd)
+        across = np.eye(len(d)) - np.outer(d, d)
+        # The least deviation is a convex problem: no feasible direction may lower it (first-order certificate).
+        e = across @ (J @ stop.acceleration + drift)
+        slope = (across @ J).T @ e
+        tolerance = 1e-8 * (1 + np.abs(J).max() * np.linalg.norm(drift))
+        assert (slope[stop.acceleration < upper - 1e-9] >= -tolerance).all()
+        assert (slope[stop.acceleration > lower + 1e-9] <= tolerance).all()
+        assert stop.deviation == pytest.approx(np.linalg.norm(e), abs=float(1e-9 * (1 + np.linalg.norm(drift))))
+        text = stop.account
+    assert "nearest one brakes" in text
+
+
+def test_a_direction_kept_only_by_speeding_up_is_told():
+    stop = fastest_stop([[1.0]], [5.0], [1.0], [2.0])
+    assert stop.rate == pytest.approx(-3.0)
+    assert not stop.feasible
+    assert "speeding up" in stop.account
+
+
+def test_a_singular_jacobian_that_cannot_reach_the_drift_is_infeasible_by_any_bounds():
+    stop = fastest_stop([[1.0, 0.0], [0.0, 0.0]], [0.0, 1.0], [1.0, 0.0], [2.0, 2.0])
+    assert not stop.feasible
+    assert stop.relaxation == math.inf
+    assert stop.deviation == pytest.approx(1.0)
+    assert stop.acceleration == pytest.approx([-2.0, 0.0], abs=1e-12)
+    reached = fastest_stop([[1.0, 0.0], [1.0, 0.0]], [1.0, 1.0], [1.0, 1.0], [2.0, 2.0])
+    assert reached.rate == pytest.approx(1.0)
+
+
+# ------------------------------------------------------------------ bad input
+
+
+def test_bad_input_is_named():
+    with pytest.raises(NotFinite, match="drift"):
+        fastest_stop(J_TRUE, [math.nan, 0], V, U)
+    with pytest.raises(NotFinite, match="J must be finite"):
+        fastest_stop(np.full((2, 3), math.inf), H, [1.0, 0.0], U)
+    with pytest.raises(NotFinite, match="limits"):
+        fastest_stop(J_TRUE, H, V, [math.nan, 1, 1])
+    with pytest.raises(InvalidInput, match="exclude each other"):
+        fastest_stop(J_TRUE, H, V, ([2.0, 0, 0], [1.0, 1, 1]))
+    with pytest.raises(InvalidInput, match="both be finite"):
+        fastest_stop(J_TRUE, H, V, ([-math.inf, -1, -1], [1.0, 1, 1]))
+    with pytest.raises(BadShape, match="velocity must have 2"):
+        fastest_stop(J_TRUE, H, [1.0], U)
+    with pytest.raises(BadShape, match="drift"):
+        fastest_stop(J_TRUE, [1.0], V, U)
+    with pytest.raises(BadShape, match="limits"):
+        fastest_stop(J_TRUE, H, V, [1.0])
+    with pytest.raises(InvalidInput, match="does not move"):
+        fastest_stop(J_TRUE, H, [0.0, 0.0], U)
+    with pytest.raises(InvalidInput, match="method"):
+        fastest_stop(J_TRUE, H, V, U, method="fast")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(NoSolution, match="without end"):
+        fastest_stop(J_TRUE, H, V, np.full(3, math.inf))
+
+
+def test_an_unbounded_joint_is_used_freely():
+    stop = fastest_stop([[1.0, 1.0], [0.0, 1.0]], [0.0, -3.0], [1.0, 0.0], ([-1.0, -math.inf], [1.0, math.inf]))
+    assert stop.acceleration == pytest.approx([-1.0, 3.0])
+    assert stop.rate == pytest.approx(-2.0)
