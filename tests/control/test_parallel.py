@@ -6,7 +6,7 @@ from scipy.signal import lti, step
 
 from palpate.control.force_loop import force_loop_poles
 from palpate.control.parallel import ParallelForce
-from palpate.control.reference import Hold
+from palpate.control.reference import Hold, WantedWrench
 from palpate.robot import load_robot
 from palpate.run.parts import Parts
 from palpate.run.simulate import simulate

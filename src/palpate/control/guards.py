@@ -1,7 +1,7 @@
 """Guards: what stands between any law and the joints, and says so whenever it interferes.
 
 A guard works on the acceleration a = M̂⁻¹ (τ − b̂) that a torque would give by the nominal model, changes as little of it
-as it must, and leaves the torque untouched where nothing is wrong. Behind a joint servo it works on the set points.
+as it must, and leaves the torque untouched where nothing is wrong. Forces from outside are not counted in a. Behind a joint servo it works on the set points.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numba.extending import register_jitable
 
 from palpate.checks import Array
 from palpate.config import Config, setting
-from palpate.control.small import cholesky, cholesky_solve, symmetric_eigen
+from palpate.control.small import cholesky, cholesky_inverse, cholesky_solve, symmetric_eigen
 from palpate.engine import kernel, put
 from palpate.robot.robot import Robot
 
@@ -35,11 +35,12 @@ GUARD_NAMES = {
     U_ON, U_JOINTS, U_MARGIN, U_FREQUENCY, U_SPEED, U_SPEED_TIME, U_FORCE, U_RETREAT, U_RETREAT_SPEED, U_DISTANCE,
     U_STALE, U_MOVED, U_SINGULAR, U_STOP_FREQUENCY, U_HEAD,
 ) = range(15)  # fmt: skip
-# Places in the guards' memory: stop reasons latched, direction and rest of a retreat, joint travel since q last changed,
-# ticks since the wrench last changed, joints blind, last good wrench; then per joint: posture held, last q, q when the
-# wrench last changed; then scratch.
-W_STOPPED, W_RETREAT, W_LEFT, W_SAME_Q, W_SAME_F, W_BLIND, W_WRENCH, W_HEAD = 0, 1, 4, 5, 6, 7, 8, 14
+# Places in the guards' memory: stop reasons latched, direction and rest of a retreat, joint travel since q last
+# changed, ticks since the wrench last changed, joints blind, set points known, last good wrench; then per joint:
+# posture held, last q, q when the wrench last changed; then scratch.
+W_STOPPED, W_RETREAT, W_LEFT, W_SAME_Q, W_SAME_F, W_BLIND, W_STARTED, W_WRENCH, W_HEAD = 0, 1, 4, 5, 6, 7, 8, 9, 15
 _v, _m = types.float64[::1], types.float64[:, ::1]
+_SWEEPS = 20
 _LEVER = 0.1  # m, an angular row counts as the motion of a point this far out
 
 
@@ -52,7 +53,7 @@ class Guards(Config):
 
     joint_limits: bool = setting(True, "1", "keep joints inside their ranges: q̈ ≤ ω² (q_max − margin − q) − 2 ω q̇")
     joint_margin: float = setting(0.0, "rad or m", "distance kept from the end of a range", ge=0)
-    joint_frequency: float = setting(30.0, "rad/s", "ω of that bound", gt=0)
+    joint_frequency: float = setting(10.0, "rad/s", "ω of that bound", gt=0)
     tool_speed: float | None = setting(None, "m/s", "largest speed of the tool's point", gt=0)
     speed_time: float = setting(0.02, "s", "T of its bound, v̇ ≤ (limit − |v|)/T", gt=0)
     contact_force: float | None = setting(None, "N", "measured force at which the arm stops", gt=0)
@@ -86,7 +87,7 @@ def guard_numbers(guards: Guards | None, robot: Robot) -> Array:
 def guard_memory(robot: Robot) -> Array:
     """Memory and scratch of the guards."""
     n = robot.nv
-    return np.zeros(W_HEAD + 3 * n + n * n + 3 * n + 100)
+    return np.zeros(W_HEAD + 3 * n + 2 * n * n + 4 * n + 100)
 
 
 @register_jitable
@@ -179,17 +180,43 @@ def _brake(numbers, memory, dt, q, v, J, hold, a):
 
 
 @register_jitable
-def _keep_in_ranges(numbers, n, q, v, a):
-    """Bound each joint's acceleration so that it comes to rest at its range's end."""
-    hit, w, margin = False, numbers[U_FREQUENCY], numbers[U_MARGIN]
+def _end(numbers, n, j, q):
+    """The nearer end of a joint's range, and the sign of the way out of it there."""
+    lower, upper = numbers[U_HEAD + j] + numbers[U_MARGIN], numbers[U_HEAD + n + j] - numbers[U_MARGIN]
+    return (upper, 1.0) if upper - q[j] < q[j] - lower else (lower, -1.0)
+
+
+@register_jitable
+def _outwards(numbers, n, j, q, v, a):
+    """How far a joint's acceleration, counted outwards, is beyond ω² (end − q) − 2 ω q̇ at its nearer end."""
+    w = numbers[U_FREQUENCY]
+    end, out = _end(numbers, n, j, q)
+    return out * (a[j] - w * w * (end - q[j]) + 2.0 * w * v[j])
+
+
+@register_jitable
+def _keep_in_ranges(numbers, L, n, q, v, a, work):
+    """Let each joint come to rest at the end of its range by a torque of its own, as a soft end stop would.
+
+    Where several joints are at their ends, sweeps over them find torques that push inwards only.
+    """
+    hit = False
     for j in range(n):
-        lower, upper = numbers[U_HEAD + j] + margin, numbers[U_HEAD + n + j] - margin
-        most, least = w * w * (upper - q[j]) - 2.0 * w * v[j], w * w * (lower - q[j]) - 2.0 * w * v[j]
-        if a[j] > most:
-            a[j], hit = most, True
-        if a[j] < least:
-            a[j], hit = least, True
-    return hit
+        hit = hit or _outwards(numbers, n, j, q, v, a) > 0.0
+    if not hit:
+        return False
+    inverse, inwards = work[0 : n * n].reshape((n, n)), work[n * n : n * n + n]
+    cholesky_inverse(L, n, inverse)
+    for j in range(n):
+        inwards[j] = 0.0
+    for _ in range(_SWEEPS):
+        for j in range(n):
+            wanted = max(inwards[j] + _outwards(numbers, n, j, q, v, a) / inverse[j, j], 0.0)
+            change, out = wanted - inwards[j], _end(numbers, n, j, q)[1]
+            inwards[j] = wanted
+            for k in range(n):
+                a[k] -= inverse[k, j] * out * change
+    return True
 
 
 @register_jitable
@@ -284,7 +311,7 @@ def guard_torque(numbers, memory, dt, q, v, M, bias, J, drift, wrench, torque):
         bits |= GUARD_SINGULAR
     if numbers[U_SPEED] > 0.0 and _slow_down(numbers, L, n, v, J, drift, a, work):
         bits |= GUARD_SPEED
-    if numbers[U_JOINTS] > 0.5 and _keep_in_ranges(numbers, n, q, v, a):
+    if numbers[U_JOINTS] > 0.5 and _keep_in_ranges(numbers, L, n, q, v, a, work):
         bits |= GUARD_JOINT
     if bits:
         for i in range(n):
@@ -312,13 +339,18 @@ def _slow_set_point(numbers, J, hold, dt, set_q, set_v, position):
     return True
 
 
-@kernel(types.int64(_v, _v, types.float64, _m, _v, _v, _v, types.boolean))
-def guard_set_points(numbers, memory, dt, J, wrench, set_q, set_v, position):
+@kernel(types.int64(_v, _v, types.float64, _v, _m, _v, _v, _v, types.boolean))
+def guard_set_points(numbers, memory, dt, q, J, wrench, set_q, set_v, position):
     """The same behind a joint servo: hold the set points, slow them down, keep them in range; returns the bits."""
     if numbers[U_ON] < 0.5:
         return 0
     n = set_q.size
     hold = memory[W_HEAD : W_HEAD + n]
+    if memory[W_STARTED] == 0.0:
+        memory[W_STARTED] = 1.0
+        for j in range(n):
+            hold[j] = q[j]
+            set_v[j] = (set_q[j] - q[j]) / dt if position else set_v[j]
     _too_much_force(numbers, memory, wrench)
     bits = int(memory[W_STOPPED])
     if bits:

@@ -105,7 +105,7 @@ def apply_guards(L):
     else:
         position = L.i[I_COMMAND] > _VELOCITY
         L.i[I_GUARDED] = guard_set_points(
-            L.guard_numbers, L.guard_memory, period, L.J, L.wrench, L.servo_q, L.servo_v, position
+            L.guard_numbers, L.guard_memory, period, L.q, L.J, L.wrench, L.servo_q, L.servo_v, position
         )
 
 

@@ -1,0 +1,206 @@
+"""Guards around laws: what they keep, what they leave alone, and what they report."""
+
+import numpy as np
+import pytest
+
+from palpate.control import CartesianImpedance, GravityCompensation, HybridForce, JointImpedance
+from palpate.control.admittance import Admittance
+from palpate.control.guards import (
+    GUARD_FORCE,
+    GUARD_JOINT,
+    GUARD_NOT_FINITE,
+    GUARD_SINGULAR,
+    GUARD_SPEED,
+    GUARD_STALE,
+    Guards,
+)
+from palpate.control.law import PythonLaw
+from palpate.control.reference import Hold, WantedWrench
+from palpate.control.references import JointMotion, Line
+from palpate.robot import load_robot
+from palpate.run.parts import Parts
+from palpate.run.simulate import simulate
+from palpate.world.config import Actuators, Push, Sensors, Surface, World, WrenchSensor
+
+PANDA = load_robot("panda")
+PRESS = Hold(wrench=WantedWrench(value=(0, 0, 10, 0, 0, 0)))
+
+
+def table(gap=0.02, **settings):
+    height = PANDA.pose(PANDA.home).position[2] - gap
+    return Surface(position=(0, 0, height), **{"stiffness": 1e4, "damping": 50.0, **settings})
+
+
+def reasons(trace):
+    return {e.message.split(" cut the command")[0] for e in trace.events if e.source == "guard"}
+
+
+def seen(trace, bit):
+    return (trace["guard"].astype(int) & bit) != 0
+
+
+def test_guards_that_have_nothing_to_do_change_not_a_bit():
+    world = World(surfaces=(table(),))
+    free, guarded = (
+        simulate(Parts(PANDA, HybridForce(), world, PRESS, duration=1.0, guards=guards))
+        for guards in (None, Guards(tool_speed=2.0, contact_force=500.0, stale_ticks=50, singular_value=1e-4))
+    )
+    assert (free["q"] == guarded["q"]).all()
+    assert not (guarded["guard"].astype(int) & ~3).any()
+
+
+def test_a_joint_is_stopped_before_its_limit():
+    """A spring pulls joint 4 towards a posture 0.5 rad beyond its range."""
+    limit = PANDA.limits.upper[3]
+    way = np.zeros(7)
+    way[3] = limit + 0.5 - PANDA.home[3]
+    beyond = JointMotion(offset=tuple(way), duration=2.0)
+    reach = {}
+    for guards in (None, Guards(joint_margin=0.05)):
+        trace = simulate(Parts(PANDA, JointImpedance(), World(), beyond, duration=4.0, guards=guards))
+        reach[guards is None] = trace["q"][:, 3].max()
+    assert reach[True] > limit - 0.01
+    assert reach[False] <= limit - 0.05 + 1e-3
+    assert seen(trace, GUARD_JOINT).any()
+    assert "joint limit" in reasons(trace)
+
+
+def test_the_tool_keeps_its_speed_limit():
+    """A stiff spring to a target 10 cm away: without the guard the tool would fly."""
+    world = World(actuators=Actuators(torque_rate_limit=False))
+    fast = CartesianImpedance(stiffness=(2000.0,) * 3 + (50.0,) * 3, damping=(20.0,) * 3 + (5.0,) * 3)
+    jump = Hold(offset=(0, 0.1, 0))
+    speeds = {}
+    for guards in (None, Guards(tool_speed=0.25)):
+        trace = simulate(Parts(PANDA, fast, world, jump, duration=2.0, guards=guards))
+        speeds[guards is None] = np.linalg.norm(trace["tool_twist"][:, :3], axis=1)
+    assert speeds[True].max() > 0.6
+    assert speeds[False].max() < 0.25 * 1.01
+    assert seen(trace, GUARD_SPEED).any()
+    np.testing.assert_allclose(trace["tool_position"][-1, 1], 0.1, atol=0.01)
+
+
+def test_set_points_of_a_servo_keep_the_speed_limit_too():
+    robot = load_robot("ur5e")
+    world = World(actuators=Actuators(servo_bandwidth=120.0, rotor_inertia=0.1))
+    trace = simulate(
+        Parts(robot, Admittance(), world, Hold(offset=(0.1, -0.1, -0.1)), duration=2.0, guards=Guards(tool_speed=0.2))
+    )
+    speed = np.linalg.norm(trace["tool_twist"][:, :3], axis=1)
+    assert speed.max() < 0.2 * 1.25  # the servo itself overshoots a step of speed by e⁻² = 14 % and more
+    assert speed[100:].max() < 0.2 * 1.02
+    assert seen(trace, GUARD_SPEED).any()
+    np.testing.assert_allclose(trace["tool_position"][-1] - trace["tool_position"][0], (0.1, -0.1, -0.1), atol=1e-3)
+
+
+@pytest.mark.parametrize("reaction", ["stop", "retreat"])
+def test_too_much_contact_force_ends_the_laws_reign(reaction):
+    """A stiff law drives 5 cm into the table at 20 N allowed."""
+    stiff = CartesianImpedance(stiffness=(2000.0,) * 3 + (50.0,) * 3, damping=(150.0,) * 3 + (5.0,) * 3)
+    down = Line(offset=(0, 0, -0.07), start=0.1, duration=2.0)
+    guards = Guards(contact_force=20.0, on_contact_force=reaction)
+    trace = simulate(Parts(PANDA, stiff, World(surfaces=(table(),)), down, duration=4.0, guards=guards))
+    assert trace.outcome.kind == "completed"
+    assert trace["contact_force"].max() < 30
+    assert abs(trace["v"][-1]).max() < 1e-3
+    assert "contact-force limit" in reasons(trace)
+    first = np.flatnonzero(seen(trace, GUARD_FORCE))[0]
+    assert seen(trace, GUARD_FORCE)[first:].all()
+    if reaction == "retreat":
+        rise = trace["tool_position"][-1, 2] - trace["tool_position"][first, 2]
+        assert rise == pytest.approx(0.02, rel=0.15)
+        assert trace["contact_force"][-1] == 0
+
+
+def test_a_servo_stops_at_the_contact_force_limit():
+    robot = load_robot("ur5e")
+    world = World(
+        pushes=(Push(force=(0, 30.0, 0), start=0.5, duration=1.0),),
+        actuators=Actuators(servo_bandwidth=120.0, rotor_inertia=0.1),
+    )
+    trace = simulate(Parts(robot, Admittance(), world, Hold(), duration=2.0, guards=Guards(contact_force=20.0)))
+    assert trace.outcome.kind == "completed"
+    moved = np.linalg.norm(trace["tool_position"] - trace["tool_position"][0], axis=1)
+    assert moved.max() < 2e-3
+    assert seen(trace, GUARD_FORCE)[510:].all()
+
+
+def faulty(fault, **more):
+    return World(
+        surfaces=(table(friction=0.2),),
+        sensors=Sensors(wrench=WrenchSensor(fault=fault, fault_start=1.2, noise_force=0.01, **more)),
+    )
+
+
+SLIDE = Line(offset=(0, 0.15, 0), start=1.0, duration=2.0, wrench=WantedWrench(value=(0, 0, 10, 0, 0, 0)))
+
+
+def test_a_nan_force_without_guards_ends_the_run_by_name():
+    trace = simulate(Parts(PANDA, HybridForce(), faulty("nan"), SLIDE, duration=3.0))
+    assert trace.outcome.kind == "diverged"
+    assert "measured wrench is not a finite number" in trace.outcome.reason
+    assert trace.time[-1] == pytest.approx(1.199)
+    assert np.isfinite(trace["measured_wrench"]).all()
+
+
+def test_a_nan_force_with_guards_stops_the_arm_and_says_so():
+    trace = simulate(Parts(PANDA, HybridForce(), faulty("nan"), SLIDE, duration=3.0, guards=Guards()))
+    assert trace.outcome.kind == "completed"
+    assert abs(trace["v"][-1]).max() < 1e-3
+    assert np.flatnonzero(seen(trace, GUARD_NOT_FINITE))[0] == 1200
+    assert "measurement that is not finite" in reasons(trace)
+    assert trace["contact_force"].max() < 30
+
+
+def test_a_frozen_force_is_found_while_the_arm_moves():
+    guards = Guards(stale_ticks=20)
+    trace = simulate(Parts(PANDA, HybridForce(), faulty("frozen"), SLIDE, duration=3.0, guards=guards))
+    assert trace.outcome.kind == "completed"
+    first = np.flatnonzero(seen(trace, GUARD_STALE))[0]
+    assert 1219 <= first < 1400
+    assert abs(trace["v"][-1]).max() < 1e-3
+    assert "stale measurement" in reasons(trace)
+
+
+def test_a_frozen_force_without_guards_stays_finite():
+    trace = simulate(Parts(PANDA, HybridForce(), faulty("frozen"), SLIDE, duration=3.0))
+    assert np.isfinite(trace["q"]).all()
+
+
+def test_a_force_that_drops_out_is_sought_again_and_bounded_by_the_guards():
+    """Exactly 0 looks like free space: the law approaches at its speed, and the table pushes back unseen."""
+    trace = simulate(Parts(PANDA, HybridForce(approach_speed=0.02), faulty("dropout"), SLIDE, duration=2.0))
+    assert np.isfinite(trace["q"]).all()
+    assert not trace["measured_wrench"][1210:].any()
+
+
+def test_a_python_law_that_explodes_at_a_singular_posture_is_damped():
+    """An undamped inverse at a stretched planar arm: without the guard its speed has no bound."""
+    robot = load_robot("planar2", gravity=0.0)
+
+    def law(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms):
+        goal = np.array([1.99 + 0.02 * t, 0.0])  # passes out of reach at 2 m
+        A = J[:2] @ np.linalg.solve(M, J[:2].T)
+        want = 100 * (goal - p[:2]) - 20 * (J[:2] @ v) - drift[:2]
+        terms[0] = J[:2].T @ np.linalg.solve(A + 1e-12 * np.eye(2), want) + bias
+
+    start = np.array([0.1, -0.2])
+    peak = {}
+    for guards in (None, Guards(singular_value=0.15)):
+        trace = simulate(Parts(robot, PythonLaw(law), World(), Hold(), duration=1.5, q_start=start, guards=guards))
+        peak[guards is None] = abs(trace["v"]).max()
+    assert trace.outcome.kind == "completed"
+    assert seen(trace, GUARD_SINGULAR).any()
+    assert "singular posture" in reasons(trace)
+    assert peak[False] < 2.0
+    assert peak[True] > 5.0
+
+
+def test_guard_ticks_are_counted_in_the_traces_info():
+    trace = simulate(Parts(PANDA, HybridForce(), faulty("nan"), SLIDE, duration=1.5, guards=Guards()))
+    assert trace.info["guard_ticks"]["measurement that is not finite"] == 301
+
+
+def test_a_floating_arm_at_rest_is_not_taken_for_a_dead_sensor():
+    trace = simulate(Parts(PANDA, GravityCompensation(), World(), duration=0.5, guards=Guards(stale_ticks=5)))
+    assert not trace["guard"].any()
