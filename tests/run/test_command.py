@@ -1,5 +1,7 @@
 """From command to torque: limits, delays, servos, free bases."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,7 @@ from palpate.run.simulate import simulate
 from palpate.world.config import Actuators, World
 
 
-def law_of(function, command="torque"):
+def law_of(function, command: Any = "torque"):
     """A law whose command is function(t)."""
 
     def law(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms):

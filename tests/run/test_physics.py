@@ -92,7 +92,7 @@ def test_the_semi_implicit_step_balances_energy_to_first_order(residue):
         JointImpedance(stiffness=100.0, damping=5.0),
         World(surfaces=(wall,), plant=PlantChange(joint_damping=1.0)),
     )
-    start = robot.home + [0, -0.02, 0, 0.02, 0, 0, 0]
+    start = robot.home + np.array([0, -0.02, 0, 0.02, 0, 0, 0])
     push = Push(force=(30, 0, 0), duration=0.3)
     world = world.model_copy(update={"pushes": (push,)})
     coarse, fine = (
@@ -152,7 +152,7 @@ def test_a_ramp_rises_from_nothing_to_its_peak_and_a_sine_swings(idle):
 
 def test_a_push_in_frame_axes_turns_with_the_frame():
     robot = load_robot("panda")
-    q = robot.home + [0.4, 0.1, -0.3, 0.1, 0.2, -0.1, 0.5]
+    q = robot.home + np.array([0.4, 0.1, -0.3, 0.1, 0.2, -0.1, 0.5])
     push = Push(force=(1, 2, 3), torque=(0.1, 0.2, 0.3), axes="frame")
     trace = simulate(Parts(robot, GravityCompensation(), World(pushes=(push,)), q_start=q, duration=0.01))
     R = robot.pose(q).rotation
@@ -254,7 +254,7 @@ def test_a_pole_falls_or_swings_as_a_pendulum(residue, joint, tilt):
 
 def test_a_pole_starts_upright_whatever_the_arms_posture():
     robot = load_robot("panda")
-    q = robot.home + [0.3, 0.2, 0.1, 0.1, -0.2, 0.3, 0.4]
+    q = robot.home + np.array([0.3, 0.2, 0.1, 0.1, -0.2, 0.3, 0.4])
     plant = build_plant(robot, World(pole=Pole(length=0.8)), 1e-3, "rk4", q)
     data = mujoco.MjData(plant.model)
     data.qpos[:7] = q

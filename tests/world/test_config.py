@@ -12,7 +12,7 @@ from palpate.world.config import FreeObject, Pole, Push, Surface
         (lambda: Surface(shape="sphere", size=(-1.0,)), "must be positive"),
         (lambda: Surface(normal=(0, 0, 0)), "must have a direction"),
         (lambda: Surface(stiffness=float("nan")), "finite"),
-        (lambda: Surface(stifness=3.0), "Extra inputs"),
+        (lambda: Surface.model_validate({"stifness": 3.0}), "Extra inputs"),
         (lambda: Surface(name="my wall"), "pattern"),
         (lambda: FreeObject(name="ball", size=(0.1, 0.1)), "a sphere has 1 positive sizes"),
         (lambda: FreeObject(name="a[0]"), "pattern"),

@@ -1,5 +1,7 @@
 """Compliant contact: distances, forces, rest, bounce, friction."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numba import njit
@@ -105,7 +107,7 @@ def test_stored_energy_is_the_integral_of_the_elastic_force(surface):
 # ------------------------------------------------------------------------------------------------ a ball on a floor
 
 
-def drop(height, *, duration=1.0, integrator="rk4", timestep=1e-3, velocity=(0.0,) * 6, pushes=(), **surface):
+def drop(height, *, duration=1.0, integrator: Any = "rk4", timestep=1e-3, velocity=(0.0,) * 6, pushes=(), **surface):
     """A 1 kg ball of 5 cm, its lowest point at `height` above the floor."""
     place = (2.0, 0.0, FLOOR_HEIGHT + RADIUS + height)
     world = World(

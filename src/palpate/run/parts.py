@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.control.guards import Guards
@@ -79,8 +80,8 @@ class Parts:
     timestep: float = 1e-3
     period: float | None = None
     integrator: Integrator = "euler"
-    q_start: Array | None = None
-    v_start: Array | None = None
+    q_start: ArrayLike | None = None
+    v_start: ArrayLike | None = None
     recording: Recording = field(default_factory=Recording)
     stop_when: tuple[StopWhen, ...] = ()
     seed: int = 0

@@ -1,1 +1,36 @@
 """What pushes back: the plant, surfaces, objects, a pole, pushes, sensors and actuators."""
+
+from typing import TYPE_CHECKING
+
+from palpate.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from palpate.world.config import (
+        Actuators,
+        Attachment,
+        FreeObject,
+        Motion,
+        PlantChange,
+        Pole,
+        Push,
+        Sensors,
+        Surface,
+        World,
+        WrenchSensor,
+    )
+
+__all__ = [
+    "Actuators",
+    "Attachment",
+    "FreeObject",
+    "Motion",
+    "PlantChange",
+    "Pole",
+    "Push",
+    "Sensors",
+    "Surface",
+    "World",
+    "WrenchSensor",
+]
+
+__getattr__, __dir__ = lazy_names(__name__, dict.fromkeys(__all__, "palpate.world.config"))
