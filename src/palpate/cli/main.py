@@ -99,7 +99,7 @@ def _parsers(
         prog="palpate",
         description="Design, simulate and prove controllers for robots that touch things.",
         epilog=_EXAMPLES,
-        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=16, width=100),
+        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=18, width=100),
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"palpate {__version__}")

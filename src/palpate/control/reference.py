@@ -72,8 +72,9 @@ class ReferenceSettings(Config):
     @classmethod
     def _constant(cls, value: Any) -> Any:
         if isinstance(value, list | tuple | np.ndarray):
-            return WantedWrench.model_validate_json(json.dumps({"value": list(value)}), strict=True)
-        return value
+            value = {"value": list(value)}
+        # As JSON, because there a list is a tuple and yet "1" is no number.
+        return WantedWrench.model_validate_json(json.dumps(value), strict=True) if isinstance(value, dict) else value
 
     @property
     def end(self) -> float:

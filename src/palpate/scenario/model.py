@@ -221,7 +221,8 @@ def _tagged(value: Any, key: str, known: Any) -> tuple[str, dict[str, Any]]:
     if key not in value:
         raise InvalidInput(f"the key {key!r} is missing; one of {', '.join(known)}")
     if not isinstance(value[key], str) or value[key] not in known:
-        raise UnknownName(key, str(value[key]), known)
+        unknown = UnknownName(key, str(value[key]), known)
+        raise InvalidInput(unknown.args[0], hint=unknown.hint)  # pydantic collects errors of values only
     return value[key], {name: item for name, item in value.items() if name != key}
 
 

@@ -122,16 +122,17 @@ def _present(path: Path, data: Any) -> bool:
 
 
 def _caused(path: Path, cause: PalpateError, data: dict[str, Any]) -> Problem:
-    """A rule of ours; where the tag of a table is missing, its other keys may be the tag misspelt."""
-    for section, tag in (("control", "law"), ("reference", "kind")):
-        table = data.get(section)
-        if path == (section,) and isinstance(table, dict) and tag not in table:
-            known = keys_at((section,), data)
-            likely = [key for key in table if key not in known and nearest(key, [tag])]
-            if likely:
-                return Problem((section, likely[0]), f"unknown key; did you mean {tag!r}?", str(cause.args[0]), (tag,))
-        if path == (section,) and isinstance(table, dict):
-            path = (section, tag) if tag in table and isinstance(cause, LookupError) else path
+    """A rule of ours; where the tag of a table is missing, one of its other keys may be the tag misspelt."""
+    tag = {"control": "law", "reference": "kind"}.get(".".join(map(str, path)))
+    table = data.get(str(path[0])) if tag is not None else None
+    if tag is None or not isinstance(table, dict):
+        return problem_from(cause, path)
+    if tag in table:
+        return problem_from(cause, (*path, tag) if f"unknown {tag}" in str(cause) else path)
+    known = keys_at(path, data)
+    likely = [key for key in table if key not in known and nearest(key, [tag])]
+    if likely:
+        return Problem((*path, likely[0]), f"unknown key; did you mean {tag!r}?", str(cause.args[0]), (tag,))
     return problem_from(cause, path)
 
 

@@ -1,0 +1,79 @@
+"""`--set`: values as in TOML, lists by place or name, tags before gains."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from palpate.errors import ScenarioError
+from palpate.scenario.load import load_scenario
+from palpate.scenario.overrides import apply_overrides, merged, parse_override
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "value"),
+    [
+        ("a.b=1", ("a", "b"), 1),
+        ("a = 1e-3", ("a",), 1e-3),
+        ("a=[1, 2.5]", ("a",), [1, 2.5]),
+        ("a=true", ("a",), True),
+        ('a="x y"', ("a",), "x y"),
+        ("control.law=joint-impedance", ("control", "law"), "joint-impedance"),
+        ("a=10 mm", ("a",), "10 mm"),
+        ("a={most = 1}", ("a",), {"most": 1}),
+        ("a=b=c", None, None),
+        ("a=[1,", None, None),
+        ("a", None, None),
+        ("=1", None, None),
+        ("a..b=1", None, None),
+    ],
+)
+def test_a_text_is_read_as_path_and_value(text: str, path: tuple[str, ...] | None, value: Any) -> None:
+    if path is None:
+        with pytest.raises(ScenarioError, match="--set"):
+            parse_override(text)
+    else:
+        assert parse_override(text) == (path, value)
+
+
+DATA = {
+    "control": {"law": "a", "gain": 1},
+    "world": {"surfaces": [{"name": "wall", "k": 1}, {"name": "floor", "k": 2}]},
+}
+
+
+def test_list_entries_are_found_by_place_and_by_name() -> None:
+    changed = apply_overrides(DATA, ["world.surfaces.0.k=5", "world.surfaces.floor.k=6"])
+    assert [s["k"] for s in changed["world"]["surfaces"]] == [5, 6]
+    assert [s["k"] for s in DATA["world"]["surfaces"]] == [1, 2]
+
+
+def test_missing_tables_are_made_and_missing_entries_refused() -> None:
+    assert apply_overrides({}, ["a.b.c=1"]) == {"a": {"b": {"c": 1}}}
+    with pytest.raises(ScenarioError, match="has no entry 'roof'; it has wall, floor"):
+        apply_overrides(DATA, ["world.surfaces.roof.k=1"])
+    with pytest.raises(ScenarioError, match="has no entry '2'"):
+        apply_overrides(DATA, ["world.surfaces.2.k=1"])
+    with pytest.raises(ScenarioError, match="not a table"):
+        apply_overrides(DATA, ["control.gain.x=1"])
+
+
+def test_another_law_takes_no_gains_over_whatever_the_order() -> None:
+    for order in (["control.law=b", "control.d=2"], ["control.d=2", "control.law=b"]):
+        assert apply_overrides(DATA, order)["control"] == {"law": "b", "d": 2}
+    assert apply_overrides(DATA, ["control.law=a"])["control"] == {"law": "a", "gain": 1}
+
+
+def test_tables_merge_and_lists_replace() -> None:
+    below = {"a": {"x": 1, "y": 2}, "l": [1, 2], "control": {"law": "p", "g": 1}}
+    above = {"a": {"y": 3}, "l": [9], "control": {"g": 2}}
+    assert merged(below, above) == {"a": {"x": 1, "y": 3}, "l": [9], "control": {"law": "p", "g": 2}}
+    assert below["a"] == {"x": 1, "y": 2}
+
+
+def test_overrides_reach_the_scenario() -> None:
+    scenario = load_scenario(
+        "panda-wall", ["world.surfaces.wall.stiffness=2e4", "run.seed=7", "reference.offset=[0.07, 0, 0]"]
+    )
+    assert (scenario.world.surfaces[0].stiffness, scenario.run.seed) == (2e4, 7)
