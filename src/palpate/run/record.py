@@ -141,6 +141,7 @@ def record(L):
 
 @register_jitable
 def event_happened(L):
+    """Whether a column has left its bound; which event it was is kept."""
     for k in range(L.events.shape[0]):
         value, kind = L.row[int(L.events[k, E_COLUMN])], int(L.events[k, E_KIND])
         if kind == 2:
