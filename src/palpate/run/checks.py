@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 
 from palpate.checks import Array
+from palpate.control.sampled import period_warnings
 from palpate.errors import InvalidInput
 from palpate.run import loop
 from palpate.run.assemble import Assembly
@@ -22,7 +23,15 @@ def check_start(assembly: Assembly) -> list[str]:
     _inside_limits(assembly)
     loop.before_law(assembly.table)  # stages the plant and finds contacts; the run's first step does it again
     _not_deep_inside(assembly)
-    return _short_enough(assembly)
+    return _short_enough(assembly) + _gains_suit_period(assembly)
+
+
+def _gains_suit_period(assembly: Assembly) -> list[str]:
+    """Warn of gains that are unstable at this period and delay even in free space."""
+    parts, world = assembly.parts, assembly.parts.world
+    delay = world.sensors.delay + world.actuators.delay
+    period = parts.timestep * parts.ratio()
+    return period_warnings(assembly.law, parts.robot, period=period, q=parts.start()[0], delay=delay)
 
 
 def _inside_limits(assembly: Assembly) -> None:
