@@ -5,17 +5,28 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 SOON, EVERY = 2.0, 10.0  # s: before anything is shown; between two plain lines
 
 
+def starting() -> str:
+    """What takes so long before a run: compiling, where the loop is not in numba's cache yet."""
+    cache = Path(__file__).parents[1] / "run" / "__pycache__"
+    return "loading …" if any(cache.glob("loop.run_steps*.nbi")) else "compiling kernels, once, about a minute …"
+
+
 @contextmanager
-def patience(message: str, quiet: bool = False) -> Iterator[None]:
+def patience(message: str | Callable[[], str], quiet: bool = False) -> Iterator[None]:
     """Say `message` if the block takes longer than SOON."""
-    timer = threading.Timer(SOON, lambda: print(message, file=sys.stderr, flush=True))
+
+    def tell() -> None:
+        print(message if isinstance(message, str) else message(), file=sys.stderr, flush=True)
+
+    timer = threading.Timer(SOON, tell)
     timer.daemon = True
     if not quiet:
         timer.start()

@@ -32,10 +32,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Look the key up and print what there is to say."""
-    from palpate.cli.console import patience
-    from palpate.cli.run import COMPILING
+    from palpate.cli.console import patience, starting
 
-    with patience(COMPILING):
+    with patience(starting):
         from palpate.scenario.explain import explain
 
         found = explain(args.key)

@@ -99,7 +99,7 @@ def _parsers(
         prog="palpate",
         description="Design, simulate and prove controllers for robots that touch things.",
         epilog=_EXAMPLES,
-        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=18, width=100),
+        formatter_class=_formatter,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"palpate {__version__}")
@@ -111,6 +111,13 @@ def _parsers(
         command.allow_abbrev = False
         _add_debug(command)
     return parser, dict(subparsers.choices)
+
+
+def _formatter(prog: str) -> argparse.RawDescriptionHelpFormatter:
+    """Every command on one line: argparse itself forgets their indentation."""
+    formatter = argparse.RawDescriptionHelpFormatter(prog, max_help_position=24, width=100)
+    formatter._action_max_length = max(map(len, COMMANDS)) + 4
+    return formatter
 
 
 def _add_debug(parser: argparse.ArgumentParser) -> None:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from palpate.trace import Trace
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
-COMPILING = "compiling kernels, once, about a minute …"
 _EXAMPLES = """\
 examples:
   palpate run panda-wall
@@ -46,11 +45,11 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load, simulate, judge, write, tell."""
-    from palpate.cli.console import RunProgress, patience
+    from palpate.cli.console import RunProgress, patience, starting
     from palpate.cli.folder import check_folder, make_folder, write_run
 
     check_folder(args.out)
-    with patience(COMPILING, args.quiet):
+    with patience(starting, args.quiet):
         from palpate.metrics import evaluate
         from palpate.run.simulate import simulate
         from palpate.scenario.checks import remarks

@@ -19,10 +19,9 @@ def run(args: argparse.Namespace) -> int:
     """Print the schema."""
     import json
 
-    from palpate.cli.console import patience
-    from palpate.cli.run import COMPILING
+    from palpate.cli.console import patience, starting
 
-    with patience(COMPILING):
+    with patience(starting):
         from palpate.scenario.schema import json_schema
 
         schema = json_schema()

@@ -24,7 +24,7 @@ def json_schema() -> dict[str, Any]:
     properties["metrics"]["propertyNames"] = {"enum": sorted(METRICS)}
     # What a file extends may give the rest.
     schema["required"] = ["name"]
-    return {"$schema": DIALECT, "title": "palpate scenario", **schema}
+    return {"$schema": DIALECT, **schema, "title": "palpate scenario"}
 
 
 def _choice(cls: Any, tag: str, name: str, definitions: dict[str, Any]) -> dict[str, Any]:

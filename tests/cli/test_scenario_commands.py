@@ -1,0 +1,136 @@
+"""`explain`, `new`, `schema`, `completion`, `report`, `replay` and `compare`."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from palpate.cli import completion
+from palpate.cli.compare import short_names
+from palpate.cli.main import COMMANDS, main
+from palpate.robot import catalogue
+from palpate.scenario.load import load_scenario, shipped
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ([], ["robot", "control", "world"]),
+        (["control"], ["cartesian-impedance", "passive"]),
+        (["control.cartesian-impedance"], ["stiffness", "N/m, N·m/rad", "spring"]),
+        (["world.surfaces"], ["friction", "Coulomb", "N·s/m"]),
+        (
+            ["world.surfaces.stiffness"],
+            ["unit     N/m", "allowed  a number greater than 0, in N/m", "default  10000.0"],
+        ),
+        (["metrics"], ["force_peak"]),
+        (["reference.line"], ["offset", "straight line"]),
+    ],
+)
+def test_explain_shows_units_defaults_and_help(words: list[str], shown: list[str], capsys: Capture) -> None:
+    assert main(["explain", *words]) == 0
+    out = capsys.readouterr().out
+    assert all(text in out for text in shown)
+
+
+def test_explain_of_an_unknown_key_names_the_nearest(capsys: Capture) -> None:
+    assert main(["explain", "control.impedance"]) == 2
+    assert "did you mean 'joint-impedance'" in capsys.readouterr().err
+
+
+def test_new_writes_a_commented_scenario_that_is_valid(capsys: Capture) -> None:
+    assert main(["new", "mine"]) == 0
+    assert capsys.readouterr().out == "wrote mine.toml; run it with: palpate run mine.toml\n"
+    text = Path("mine.toml").read_text("utf-8")
+    assert "stiffness = 10000  # k of a compliant contact (N/mᵉ for Hunt–Crossley) [N/m]" in text
+    assert load_scenario("mine.toml").name == "mine"
+
+
+def test_new_overwrites_nothing_and_refuses_odd_names(capsys: Capture) -> None:
+    Path("mine.toml").write_text("precious")
+    assert main(["new", "mine"]) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert Path("mine.toml").read_text() == "precious"
+    assert main(["new", "a b"]) == 2
+    assert main(["new", "none/mine"]) == 2
+    assert "there is no folder none" in capsys.readouterr().err
+
+
+def test_a_new_scenario_runs_and_keeps_its_bounds(capsys: Capture) -> None:
+    main(["new", "mine"])
+    assert main(["run", "mine.toml", "--no-report"]) == 0
+    assert "1 of 1 bounds kept" in capsys.readouterr().out
+
+
+def test_schema_is_json(capsys: Capture) -> None:
+    assert main(["schema"]) == 0
+    assert json.loads(capsys.readouterr().out)["title"] == "palpate scenario"
+
+
+@pytest.mark.parametrize("shell", completion.SHELLS)
+def test_completion_knows_every_command_option_and_name(shell: str, capsys: Capture) -> None:
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    for word in (*COMMANDS, *shipped(), *catalogue.names(), "no-report", "serve"):
+        assert word in script
+    interpreter = shutil.which(shell)
+    if interpreter is not None:
+        subprocess.run([interpreter, "-n"], input=script, text=True, check=True, timeout=60)
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("palpate r", {"run", "report", "replay"}),
+        ("palpate run pand", {name for name in shipped() if name.startswith("pand")}),
+        ("palpate run --no", {"--no-report"}),
+        ("palpate show iiw", {"iiwa14"}),
+    ],
+)
+def test_bash_completes_with_the_script(line: str, expected: set[str], capsys: Capture) -> None:
+    main(["completion", "bash"])
+    words = line.split()
+    ask = f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _palpate; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    script = capsys.readouterr().out + ask
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    assert set(done.stdout.split()) == expected
+
+
+def test_report_and_replay_are_made_again_from_a_trace(capsys: Capture) -> None:
+    assert main(["run", "pendulum", "--set", "run.duration=0.2", "--no-report", "--out", "r"]) == 0
+    assert main(["report", "r"]) == 0
+    assert main(["replay", "r/trace.parquet", "--out", "r3d.html"]) == 0
+    assert Path("r/report.html").stat().st_size > 10_000
+    assert Path("r3d.html").stat().st_size > 10_000
+    assert main(["report", "nowhere.parquet"]) == 2
+    assert "cannot read nowhere.parquet" in capsys.readouterr().err
+
+
+def test_compare_shows_metrics_side_by_side_and_writes_a_page(capsys: Capture) -> None:
+    for k, length in enumerate((1.0, 2.0)):
+        override = f"robot.parameters.length={length}"
+        main(["run", "pendulum", "--set", "run.duration=0.2", "--set", override, "--no-report", "--out", f"run{k}"])
+    capsys.readouterr()
+    assert main(["compare", "run0", "run1", "--out", "both.html"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["metric", "run0", "run1"]
+    assert lines[1].split() == ["outcome", "completed", "completed"]
+    assert Path("both.html").exists()
+    assert main(["compare", "run0"]) == 2
+
+
+def test_runs_of_one_name_are_told_apart() -> None:
+    paths = [Path("a/x/trace.parquet"), Path("b/x/trace.parquet"), Path("y.npz")]
+    assert short_names(paths) == ["x", "x (2)", "y"]
