@@ -124,8 +124,7 @@ def test_the_integral_never_leaves_its_bound():
     bound = IntegralForce(directions=("x", "y"), most_force=3.0, feed_forward=0.0).bind(robot)
     target = joint_target(robot, robot.home)
     target[TargetLayout(2, 2).task + 19] = 50.0
-    for _ in range(1000):
-        tick = bound.tick(robot, robot.home, np.zeros(2), target=target)
+    tick = [bound.tick(robot, robot.home, np.zeros(2), target=target) for _ in range(1000)][-1]
     J = robot.jacobian(robot.home)[:2]
     np.testing.assert_allclose(tick.terms["integral"], -J.T @ [3.0, 0.0], atol=1e-12)
 
@@ -134,6 +133,7 @@ def test_the_integral_never_leaves_its_bound():
 
 SLIDE: dict[str, Any] = {"force": ("x",), "motion": ("y",), "integral": 8.0, "proportional": 0.5}
 D = 40.0
+SIX: Any = (D,) * 6
 
 
 def pressed(law, stiffness=2e3, wall_damping=5.0, duration=1.5, force=-10.0):
@@ -146,7 +146,7 @@ def pressed(law, stiffness=2e3, wall_damping=5.0, duration=1.5, force=-10.0):
 
 def test_the_force_step_has_the_poles_of_the_closed_form():
     """Transfer from F_d to F: k_w-branch (d_w s + k_w)((1 + k_p) s + k_i) over the docstring's polynomial."""
-    law = DirectForce(**SLIDE, damping=(D,) * 6)
+    law = DirectForce(**SLIDE, damping=SIX)
     trace = pressed(law)
     m, k_w, d_w, k_p, k_i = 2.0, 2e3, 5.0, 0.5, 8.0
     poles = force_loop_poles(m, D, k_i, k_w, proportional=k_p, wall_damping=d_w)
@@ -164,7 +164,7 @@ def test_a_loop_beyond_its_routh_bound_grows():
     for factor, stable in ((0.9, True), (1.1, False)):
         poles = force_loop_poles(2.0, D, factor * bound, 2e3, proportional=0.5)
         assert bool(poles.real.max() < 0) is stable
-        law = DirectForce(**{**SLIDE, "integral": factor * bound, "most_force": 1e5}, damping=(D,) * 6)
+        law = DirectForce(**{**SLIDE, "integral": factor * bound, "most_force": 1e5}, damping=SIX)
         swing = -pressed(law, wall_damping=0.0, duration=6.0)["contact_wrench"][:, 0] - 10
         early, late = abs(swing[5000:15000]).max(), abs(swing[-10000:]).max()
         assert bool(late < early) is stable
@@ -172,7 +172,7 @@ def test_a_loop_beyond_its_routh_bound_grows():
 
 @pytest.mark.parametrize("stiffness", [5e2, 5e3, 5e4])
 def test_steady_force_is_the_wanted_one_whatever_the_wall(stiffness):
-    trace = pressed(DirectForce(**SLIDE, damping=(D,) * 6), stiffness, duration=4.0)
+    trace = pressed(DirectForce(**SLIDE, damping=SIX), stiffness, duration=4.0)
     assert trace["contact_wrench"][-1, 0] == pytest.approx(-10, abs=1e-3)
 
 

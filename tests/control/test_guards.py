@@ -68,7 +68,7 @@ def test_a_joint_is_stopped_before_its_limit():
 def test_the_tool_keeps_its_speed_limit():
     """A stiff spring to a target 10 cm away: without the guard the tool would fly."""
     world = World(actuators=Actuators(torque_rate_limit=False))
-    fast = CartesianImpedance(stiffness=(2000.0,) * 3 + (50.0,) * 3, damping=(20.0,) * 3 + (5.0,) * 3)
+    fast = CartesianImpedance(stiffness=(2000, 2000, 2000, 50, 50, 50), damping=(20, 20, 20, 5, 5, 5))
     jump = Hold(offset=(0, 0.1, 0))
     speeds = {}
     for guards in (None, Guards(tool_speed=0.25)):
@@ -96,7 +96,7 @@ def test_set_points_of_a_servo_keep_the_speed_limit_too():
 @pytest.mark.parametrize("reaction", ["stop", "retreat"])
 def test_too_much_contact_force_ends_the_laws_reign(reaction):
     """A stiff law drives 5 cm into the table at 20 N allowed."""
-    stiff = CartesianImpedance(stiffness=(2000.0,) * 3 + (50.0,) * 3, damping=(150.0,) * 3 + (5.0,) * 3)
+    stiff = CartesianImpedance(stiffness=(2000, 2000, 2000, 50, 50, 50), damping=(150, 150, 150, 5, 5, 5))
     down = Line(offset=(0, 0, -0.07), start=0.1, duration=2.0)
     guards = Guards(contact_force=20.0, on_contact_force=reaction)
     trace = simulate(Parts(PANDA, stiff, World(surfaces=(table(),)), down, duration=4.0, guards=guards))

@@ -178,7 +178,8 @@ def _kernel(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, 
         put(command, 0, q)
     put(last, 0, command)
     for k in range(n):
-        trim[k] += dt * gains[G_TRIM] * (command[k] - q[k])
+        if abs(command[k] - q[k]) <= gains[G_MOST_TRIM]:  # beyond, something else holds the arm back
+            trim[k] += dt * gains[G_TRIM] * (command[k] - q[k])
         trim[k] = min(max(trim[k], -gains[G_MOST_TRIM]), gains[G_MOST_TRIM])
     R_d, felt, p_c, quat_c = work[0:9].reshape((3, 3)), work[9:15], work[15:18], work[18:22]
     p_d = target[task + T_POSITION : task + T_POSITION + 3]
@@ -233,7 +234,7 @@ class Admittance(Law):
     )
     servo: Literal["position", "velocity"] = setting("position", "1", "kind of inner servo")
     trim: float = setting(10.0, "1/s", "gain of the integral trim on the servo's error; 0 for none", ge=0)
-    most_trim: float = setting(0.1, "rad or m", "largest trim of a joint", ge=0)
+    most_trim: float = setting(0.02, "rad or m", "largest trim of a joint, and largest error that it counts", ge=0)
     singular_damping: float = setting(1e-2, "1", "λ of the damped least squares", gt=0)
 
     def _refuse_unphysical(self) -> None:

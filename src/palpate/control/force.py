@@ -8,7 +8,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from palpate.checks import Array
-from palpate.config import PerJoint, Vector6, setting
+from palpate.config import Vector6, setting
 from palpate.control.force_loop import (
     G_FORCE,
     G_FORWARD,
@@ -19,7 +19,8 @@ from palpate.control.force_loop import (
     torque_of,
     wrenches_in_axes,
 )
-from palpate.control.law import NEEDS_BIAS, NEEDS_JACOBIAN, NEEDS_M, law_kernel, per_joint
+from palpate.control.law import NEEDS_BIAS, NEEDS_JACOBIAN, NEEDS_M, law_kernel
+from palpate.control.small import times
 from palpate.control.task_space import (
     DIRECTIONS,
     G_HEAVIEST,
@@ -67,10 +68,11 @@ def _integral_kernel(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau,
     integrate_error(gains, dt, wanted, felt, integral)
     torque_of(T, gains, integral, -1.0, terms[0])
     torque_of(T, gains, wanted, -gains[G_FORWARD], terms[1])
+    times(M, v, terms[2])
     for j in range(n):
-        terms[2, j] = -gains[G_LOOP + j] * v[j]
+        terms[2, j] *= -gains[G_LOOP]
         terms[3, j] = bias[j]
-    if saturated(terms, gains[G_LOOP + n :]):
+    if saturated(terms, gains[G_LOOP + 1 :]):
         put(integral, 0, last)
         torque_of(T, gains, integral, -1.0, terms[0])
 
@@ -134,7 +136,7 @@ class ForceLaw(TaskLaw):
 
 
 class IntegralForce(ForceLaw):
-    """The tip force of an arm that touches: τ = −J_tᵀ (k ∫(F_d − F) dt + φ F_d) − d v + b̂(q, v).
+    """The tip force of an arm that touches: τ = −J_tᵀ (k ∫(F_d − F) dt + φ F_d) − d M̂ v + b̂(q, v).
 
     F_d (target) and F (measured) are what the environment does to the robot; the robot presses with −F_d.
     Closed loop with an immovable tip, φ = 0: F = k/(s + k) F_d on every axis by itself, whatever the posture: 2 % after
@@ -146,18 +148,17 @@ class IntegralForce(ForceLaw):
 
     name: ClassVar[str] = "integral-force"
     terms: ClassVar[tuple[str, ...]] = ("integral", "feed_forward", "damper", "bias")
-    needs: ClassVar[int] = NEEDS_BIAS | NEEDS_JACOBIAN
+    needs: ClassVar[int] = NEEDS_M | NEEDS_BIAS | NEEDS_JACOBIAN
     kernel = staticmethod(_integral_kernel)
 
     directions: tuple[Direction, ...] = setting(("x", "y", "z"), "1", "force- or moment-controlled directions")
-    joint_damping: PerJoint = setting(1.0, "N·m·s/rad or N·s/m", "d: damps what the contact leaves free")
+    joint_damping: float = setting(5.0, "1/s", "d: damps what the contact leaves free", ge=0)
 
     def gains(self, robot: Robot) -> Array:
         """[task; loop; d; torque limits]."""
         checked_directions(robot, self.directions, self.name)
-        damping = per_joint(robot, self.joint_damping, "joint_damping", least=0.0)
-        loop = self.loop_gains(self.directions)
-        return np.concatenate([self.task_gains(robot, self.directions), loop, damping, robot.limits.torque])
+        loop = [*self.loop_gains(self.directions), self.joint_damping]
+        return np.concatenate([self.task_gains(robot, self.directions), loop, robot.limits.torque])
 
 
 class DirectForce(ForceLaw):

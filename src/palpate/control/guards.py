@@ -1,7 +1,8 @@
 """Guards: what stands between any law and the joints, and says so whenever it interferes.
 
 A guard works on the acceleration a = M̂⁻¹ (τ − b̂) that a torque would give by the nominal model, changes as little of it
-as it must, and leaves the torque untouched where nothing is wrong. Forces from outside are not counted in a. Behind a joint servo it works on the set points.
+as it must, and leaves the torque untouched where nothing is wrong. Forces from outside are not counted in a. Behind a
+joint servo it works on the set points.
 """
 
 from __future__ import annotations

@@ -29,4 +29,5 @@ def build(scenario: Scenario) -> Parts:
         seed=clock.seed,
         max_speed=clock.max_speed,
         scenario=scenario.as_data(),
+        guards=scenario.guards,
     )

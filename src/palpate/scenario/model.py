@@ -10,6 +10,7 @@ from pydantic import SerializeAsAny, ValidationInfo, field_serializer, field_val
 
 from palpate.config import Config, Quaternion, Vector3, required, setting
 from palpate.control import LAWS
+from palpate.control.guards import Guards
 from palpate.control.law import Law
 from palpate.control.reference import Hold, ReferenceSettings
 from palpate.control.references import REFERENCES
@@ -167,6 +168,7 @@ class Scenario(Config):
     control: SerializeAsAny[Law] = required("1", "the law by its name, and its gains")
     reference: SerializeAsAny[ReferenceSettings] = setting(Hold(), "1", "what the law is asked to do")
     world: World = setting(World(), "1", "what pushes back, what is measured, and how the plant differs")
+    guards: Guards | None = setting(None, "1", "limits around the law; none beyond the actuators' own if not given")
     run: RunSettings = setting(RunSettings(), "1", "the clock")
     record: Record = setting(Record(), "1", "what to keep")
     stop: tuple[StopEvent, ...] = setting((), "1", "events that end the run")
