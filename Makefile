@@ -22,12 +22,12 @@ $(VENV)/.installed-dev: $(VENV)/.created pyproject.toml
 	touch $(VENV)/.installed $@
 
 demo: $(VENV)/.installed
-	$(BIN)/palpate check iiwa14
-	$(BIN)/palpate show iiwa14
+	$(BIN)/palpate check panda
+	$(BIN)/palpate run panda-wall --out runs/demo
 
 # One process compiles the kernels into numba's cache, so that the test workers do not all compile them at once.
 test: $(VENV)/.installed-dev
-	$(BIN)/palpate show iiwa14 > /dev/null
+	$(BIN)/palpate run panda-wall --no-report --quiet --out runs/warm-up
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: $(VENV)/.installed-dev

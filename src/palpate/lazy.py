@@ -9,13 +9,17 @@ from palpate.errors import nearest
 
 
 def lazy_names(package: str, table: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` for a package whose public names live in the modules of `table`."""
+    """`__getattr__` and `__dir__` for a package whose public names live in the modules of `table`.
+
+    A name whose module ends in that name, such as "control": "palpate.control", is the module itself.
+    """
 
     def __getattr__(name: str) -> object:  # noqa: N807 - becomes the package's own
         if name not in table:
             near = nearest(name, table)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
-        return getattr(importlib.import_module(table[name]), name)
+        module = importlib.import_module(table[name])
+        return module if table[name] == f"{package}.{name}" else getattr(module, name)
 
     return __getattr__, lambda: sorted(table)
