@@ -110,7 +110,7 @@ def _timed(parts: Parts) -> Timed:
 
     def run() -> float:
         assembly = assemble(parts)
-        fill_targets(assembly, TICKS)
+        fill_targets(assembly, TICKS + 1)
         return _steps(assembly)
 
     return run
@@ -134,7 +134,7 @@ def _bare_steps(handle, steps):
 def _bare(parts: Parts) -> Timed:
     """mj_step of the same world from C, resting where the run ends, under its last forces."""
     end = assemble(parts)
-    fill_targets(end, TICKS)
+    fill_targets(end, TICKS + 1)
     _steps(end)
     model, data = end.plant.model, mujoco.MjData(end.plant.model)
     handle = make_handle(model, data)

@@ -1,0 +1,189 @@
+"""Every law's tick on a Panda: from Python with the model's terms, beside NumPy; and what it adds to the loop.
+
+From Python a tick is `BoundLaw.tick`: the model's terms, then the law. The NumPy laws get their terms from the same
+`robot.terms`, so that the difference is the law's own arithmetic. In the loop a law adds what a run takes beyond the
+same run with all joints passive; its model terms are counted as the law's.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+import palpate as pp
+from benchmarks import Measurement
+from benchmarks.loop import _bare as bare_steps
+from benchmarks.loop import _medians as medians
+from benchmarks.loop import fill_targets, pressing
+from palpate.checks import Array
+from palpate.control import LAWS
+from palpate.control.law import BoundLaw, Law, TargetLayout
+from palpate.control.reference import joint_target
+from palpate.errors import PalpateError
+from palpate.robot import Robot
+from palpate.run import loop
+from palpate.run.assemble import assemble
+from palpate.run.parts import Parts
+from palpate.spatial import matrix_from_quat, rotation_error
+from palpate.world.config import World
+
+TICKS, STEPS, ROUNDS = 3000, 200, 60
+KP, KD = 100.0, 20.0
+
+
+def measure() -> list[Measurement]:
+    """Ticks from Python, then shares of the loop."""
+    return [*_from_python(), *_in_the_loop()]
+
+
+def laws() -> dict[str, Law]:
+    """Every registered law with its default gains."""
+    return {name: getattr(importlib.import_module(module), kind)() for name, (module, kind) in LAWS.items()}
+
+
+def _bound(robot: Robot) -> dict[str, BoundLaw]:
+    """The laws that take a Panda as it comes; the pole's law wants a pole."""
+    found = {}
+    for name, law in laws().items():
+        try:
+            found[name] = law.bind(robot)
+        except PalpateError:
+            continue
+    return found
+
+
+# ---------------------------------------------------------------------------------------------- from Python
+
+
+def _from_python() -> list[Measurement]:
+    robot = pp.load_robot("panda")
+    q, v = robot.home + 0.05, np.linspace(-0.2, 0.2, 7)
+    target, wrench = joint_target(robot, robot.home), np.array([1.0, 2.0, 3.0, 0.1, 0.2, 0.3])
+    calls = {
+        name: lambda law=law: law.tick(robot, q, v, target=target, wrench=wrench) for name, law in _bound(robot).items()
+    }
+    arrays = {f"{name}, NumPy": lambda f=f: f(robot, q, v, target) for name, f in NUMPY.items()}
+    _agree(robot, q, v, target)
+    taken = _distribution({**calls, **arrays})
+    rows = []
+    for name, seconds in taken.items():
+        rows.append(Measurement(f"{name}, tick from Python, median", float(np.median(seconds)) * 1e6, "µs"))
+        rows.append(Measurement(f"{name}, tick from Python, 99 %", float(np.percentile(seconds, 99)) * 1e6, "µs"))
+    for name in NUMPY:
+        ratio = float(np.median(taken[f"{name}, NumPy"]) / np.median(taken[name]))
+        rows.append(Measurement(f"{name}, NumPy / palpate", ratio, "×"))
+    return rows
+
+
+def _distribution(calls: dict[str, Callable[[], object]]) -> dict[str, Array]:
+    """Seconds of single calls; the contenders take turns."""
+    taken = {name: np.empty(TICKS) for name in calls}
+    for call in calls.values():
+        call()
+    for k in range(TICKS):
+        for name, call in calls.items():
+            start = time.perf_counter()
+            call()
+            taken[name][k] = time.perf_counter() - start
+    return taken
+
+
+# ---------------------------------------------------------------------------------------------- the same in NumPy
+
+
+def numpy_computed_torque(robot: Robot, q: Array, v: Array, target: Array) -> Array:
+    """τ = M (a_d + K_d ė + K_p e) + b."""
+    x = robot.terms(q, v)
+    return x.M @ (target[14:21] + KD * (target[7:14] - v) + KP * (target[:7] - q)) + x.bias
+
+
+def _task_terms(robot: Robot, q: Array, v: Array, target: Array):
+    x, task = robot.terms(q, v), TargetLayout(7, 7).task
+    quat = target[task + 3 : task + 7]
+    e = np.concatenate([target[task : task + 3] - x.position, rotation_error(matrix_from_quat(quat), x.rotation)])
+    rate = target[task + 7 : task + 13] - x.J @ v
+    Y = np.linalg.solve(x.M, x.J.T)
+    inertia = np.linalg.inv(x.J @ Y)
+    return x, task, e, rate, inertia, Y
+
+
+def numpy_operational_space(robot: Robot, q: Array, v: Array, target: Array) -> Array:
+    """τ = Jᵀ Λ (A_d + K_d ė + K_p e − J̇ v) + N M a₀ + b."""
+    x, task, e, rate, inertia, Y = _task_terms(robot, q, v, target)
+    force = inertia @ (target[task + 13 : task + 19] + KD * rate + KP * e - x.drift)
+    posture = x.M @ (25.0 * (target[:7] - q) - 10.0 * v)
+    return x.J.T @ (force - inertia @ (Y.T @ posture)) + posture + x.bias
+
+
+def numpy_cartesian_impedance(robot: Robot, q: Array, v: Array, target: Array, K: Array, D: Array) -> Array:
+    """τ = Jᵀ (K e + D ė + Λ A_d) + N τ₀ + b."""
+    x, task, e, rate, inertia, Y = _task_terms(robot, q, v, target)
+    force = K @ e + D @ rate + inertia @ target[task + 13 : task + 19]
+    posture = 5.0 * (target[:7] - q) - 2.0 * v
+    return x.J.T @ (force - inertia @ (Y.T @ posture)) + posture + x.bias
+
+
+def _impedance(robot: Robot, q: Array, v: Array, target: Array) -> Array:
+    return numpy_cartesian_impedance(robot, q, v, target, *_IMPEDANCE_GAINS)
+
+
+def _impedance_gains() -> tuple[Array, Array]:
+    gains = laws()["cartesian-impedance"].bind(pp.load_robot("panda")).gains
+    return gains[-72:-36].reshape(6, 6), gains[-36:].reshape(6, 6)
+
+
+_IMPEDANCE_GAINS = _impedance_gains()
+NUMPY = {
+    "computed-torque": numpy_computed_torque,
+    "operational-space": numpy_operational_space,
+    "cartesian-impedance": _impedance,
+}
+
+
+def _agree(robot: Robot, q: Array, v: Array, target: Array) -> None:
+    """The NumPy laws must do the same thing, or their times say nothing."""
+    for name, law in NUMPY.items():
+        ours = _bound(robot)[name].tick(robot, q, v, target=target).command
+        if not np.allclose(ours, law(robot, q, v, target), atol=1e-8):
+            raise PalpateError(f"the NumPy version of {name} disagrees with ours")
+
+
+# ---------------------------------------------------------------------------------------------- in the loop
+
+
+def _in_the_loop() -> list[Measurement]:
+    base = replace(pressing(), world=World())
+    runs = {name: _timed(replace(base, law=law)) for name, law in laws().items() if _takes(replace(base, law=law))}
+    seconds = medians({**runs, "bare mj_step": bare_steps(base)}, ROUNDS)
+    bare, empty = seconds["bare mj_step"], seconds["passive"]
+    added = {name: (seconds[name] - empty) / bare for name in runs if name != "passive"}
+    return [
+        Measurement("bare mj_step", bare * 1e6, "µs"),
+        *(Measurement(f"{name} adds to the loop / bare mj_step", share, "×", 1.0) for name, share in added.items()),
+    ]
+
+
+def _takes(parts: Parts) -> bool:
+    """Whether the law takes this world; the force laws press on nothing here, which costs them the same."""
+    try:
+        assemble(parts)
+    except PalpateError:
+        return False
+    return True
+
+
+def _timed(parts: Parts) -> Callable[[], float]:
+    """Seconds per tick of the first STEPS ticks: few, because an arm without contact or law does not stay where it is."""
+
+    def run() -> float:
+        assembly = assemble(parts)
+        fill_targets(assembly, STEPS)
+        start = time.perf_counter()
+        loop.run_steps(assembly.table, assembly.law.function, STEPS)
+        return (time.perf_counter() - start) / STEPS
+
+    return run
