@@ -42,7 +42,8 @@ td.bound{white-space:nowrap}
 .key i{display:inline-block;width:1.6rem;margin-right:.35rem;vertical-align:middle}
 iframe{width:100%;height:min(560px,75vh);border:1px solid var(--line);border-radius:4px}
 .grid{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,440px),1fr));gap:.3rem 1rem}
-.plot{width:100%;min-width:0} pre{overflow:auto;background:#f5f7f9;padding:.8rem;border-radius:4px;font-size:.85rem}
+.plot{width:100%;min-width:0;overflow:hidden}
+pre{overflow:auto;background:#f5f7f9;padding:.8rem;border-radius:4px;font-size:.85rem}
 li{overflow-wrap:anywhere} details{margin:.6rem 0} summary{cursor:pointer;color:var(--soft)}
 @media(max-width:600px){body{padding:.8rem;font-size:14px} iframe{height:62vh} td,th{padding:.3rem .35rem}}
 """

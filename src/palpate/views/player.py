@@ -155,27 +155,35 @@ class _Stage:
 
 
 class _Arrow:
-    """The force of a wrench, drawn at the tool; as long as a third of the arm's reach at its largest."""
+    """The force of a wrench, drawn at the tool; as long as a third of the arm's reach at its largest.
+
+    The node follows the tool by its pose, which the viewer moves cheaply; its shape changes only with the force.
+    """
 
     def __init__(self, scene: SceneApi, name: str, colour: Any, trace: Trace, rows: np.ndarray, reach: float) -> None:
-        self.force, self.start = trace[f"{name}_wrench"][rows, :3], trace["tool_position"][rows]
-        self.size = np.linalg.norm(self.force, axis=1)
-        largest = float(np.linalg.norm(trace[f"{name}_wrench"][:, :3], axis=1).max())
-        self.scale = reach / 3 / largest if largest > _SMALLEST_FORCE else 0.0
+        force = trace[f"{name}_wrench"][:, :3]
+        largest = float(np.linalg.norm(force, axis=1).max())
+        self.least = max(0.005 * largest, _SMALLEST_FORCE)
+        self.scale = reach / 3 / max(largest, _SMALLEST_FORCE)
+        self.force, self.start = force[rows], trace["tool_position"][rows]
         self.node = scene.add_arrows(
             f"/{name}_force", np.zeros((1, 2, 3)), colour,
             shaft_radius=0.01 * reach, head_radius=0.025 * reach, head_length=0.05 * reach, visible=False,
         )  # fmt: skip
-        self.visible = False
+        self.drawn, self.visible = np.zeros(3), False
 
     def show(self, frame: int) -> None:
         """The arrow of a frame; none without force."""
-        visible = bool(self.size[frame] > _SMALLEST_FORCE)
+        force = self.force[frame]
+        visible = bool(np.linalg.norm(force) > self.least)
         if visible != self.visible:
             self.node.visible = self.visible = visible
-        if visible:
-            tail = self.start[frame]
-            self.node.points = np.array([[tail, tail + self.scale * self.force[frame]]], dtype=np.float32)
+        if not visible:
+            return
+        self.node.position = self.start[frame]
+        if np.linalg.norm(force - self.drawn) > self.least:
+            self.drawn = force
+            self.node.points = np.array([[np.zeros(3), self.scale * force]], dtype=np.float32)
 
 
 def _add_geom(scene: SceneApi, name: str, geom: dict[str, Any]) -> None:

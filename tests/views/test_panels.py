@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from palpate.trace import Channel, Outcome, Trace
+from palpate.views.panels import COLOURS, figures_of, marks_of, styled
+from palpate.views.thin import thin
+
+NAMES = [
+    "joints", "velocities", "torques", "torque_terms", "tool_position", "tool_errors", "forces", "contact", "energy",
+]  # fmt: skip
+
+
+def bare(time, **channels) -> Trace:
+    data = {Channel(name, "1", np.shape(values)[1:]): values for name, values in channels.items()}
+    return Trace(time, data, Outcome("completed", "done", float(time[-1]), 1))
+
+
+def test_a_full_trace_gives_every_figure_with_units_on_its_axes(trace: Trace) -> None:
+    figures = {figure.name: figure for figure in figures_of(trace)}
+    assert list(figures) == NAMES
+    units = {name: [panel.unit for panel in figure.panels] for name, figure in figures.items()}
+    assert units["joints"] == ["rad"]
+    assert units["forces"] == ["N", "N·m"]
+    assert units["contact"] == ["N", "m"]
+    assert units["torque_terms"] == ["N·m"] * 7
+    assert [line.label for line in figures["torque_terms"].panels[0].lines] == ["spring", "damper", "sum"]
+
+
+def test_terms_add_up_to_the_sum_that_is_drawn(trace: Trace) -> None:
+    for panel in next(figure for figure in figures_of(trace) if figure.name == "torque_terms").panels:
+        *terms, total = (line.values for line in panel.lines)
+        np.testing.assert_allclose(sum(terms), total, atol=1e-12)
+
+
+def test_a_trace_without_channels_gives_no_figures() -> None:
+    assert figures_of(bare(np.arange(3.0), other=np.zeros(3))) == []
+
+
+def test_joints_of_different_units_get_panels_of_their_own() -> None:
+    channel = Channel("q", ("rad", "m", "rad"), (3,), labels=("a", "b", "c"))
+    mixed = Trace([0.0, 1.0], {channel: np.zeros((2, 3))}, Outcome("completed", "done", 1.0, 1))
+    panels = figures_of(mixed)[0].panels
+    assert [(panel.unit, [line.label for line in panel.lines]) for panel in panels] == [
+        ("rad", ["a", "c"]),
+        ("m", ["b"]),
+    ]
+
+
+def test_many_lines_differ_in_colour_or_dash() -> None:
+    looks = {(line.colour, line.dash) for line in (styled(i, "x", np.zeros(1), np.zeros(1)) for i in range(21))}
+    assert len(looks) == 21
+    assert len(set(COLOURS)) == 7
+
+
+def test_contact_pushes_and_guards_are_marked(trace: Trace) -> None:
+    marks = marks_of(trace)
+    assert marks.kinds == ("contact", "push", "guard")
+    found = {span.kind: (span.start, span.stop) for span in marks.spans}
+    np.testing.assert_allclose(found["contact"], (0.505, 2.0), atol=1e-9)
+    np.testing.assert_allclose(found["push"], (1.005, 1.2), atol=1e-9)
+    np.testing.assert_allclose(found["guard"], (1.705, 2.0), atol=1e-9)
+
+
+def test_chatter_is_joined_and_a_blow_stays_visible() -> None:
+    time = np.linspace(0.0, 10.0, 10001)
+    force = np.where((time > 4) & (time < 6) & (np.arange(10001) % 2 == 0), 1.0, 0.0)
+    force[9000] = 1.0
+    spans = marks_of(bare(time, contact_force=force)).spans
+    assert len(spans) == 2
+    np.testing.assert_allclose((spans[0].start, spans[0].stop), (4.002, 6.0), atol=0.03)
+    assert spans[1].stop - spans[1].start >= 0.0199
+
+
+def test_thinning_keeps_ends_peaks_and_order() -> None:
+    time = np.linspace(0.0, 1.0, 50001)
+    values = np.sin(20 * time)
+    values[12345], values[40000] = 9.0, -9.0
+    t, v = thin(time, values, 500)
+    assert len(t) <= 500
+    assert (t[0], t[-1], v.max(), v.min()) == (0.0, 1.0, 9.0, -9.0)
+    assert np.all(np.diff(t) > 0)
+    np.testing.assert_array_equal(v, values[np.searchsorted(time, t)])
+
+
+@pytest.mark.parametrize("count", [1, 2, 100])
+def test_a_constant_needs_its_ends_alone(count: int) -> None:
+    t, v = thin(np.arange(float(count)), np.full(count, 3.0), 500)
+    assert len(t) == min(count, 2)
+    assert set(v) == {3.0}
