@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from palpate.control.force import DirectForce, IntegralForce
     from palpate.control.force_loop import force_loop_poles
     from palpate.control.gravity_compensation import GravityCompensation
+    from palpate.control.guards import Guards
     from palpate.control.hybrid import HybridForce
     from palpate.control.joint_impedance import JointImpedance
     from palpate.control.law import Law, PythonLaw
@@ -47,6 +48,7 @@ __all__ = [
     "DirectForce",
     "FastestStop",
     "GravityCompensation",
+    "Guards",
     "HybridForce",
     "IntegralForce",
     "JointImpedance",
@@ -68,6 +70,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         **{class_name: module for module, class_name in LAWS.values()},
+        "Guards": "palpate.control.guards",
         "Law": "palpate.control.law",
         "admittance_response": "palpate.control.admittance",
         "force_loop_poles": "palpate.control.force_loop",
