@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numba import njit
 from scipy.spatial.transform import Rotation
 
 from palpate.control import CartesianImpedance, OperationalSpace
@@ -30,14 +31,20 @@ from palpate.robot import load_robot
 SCALE = np.diag([1.0, 1.0, 1.0, LEVER, LEVER, LEVER])
 
 
+@njit
+def prepared(gains, memory, R, J):
+    """A task with its axes and rows; its views point into `memory`."""
+    T = open_task(gains, memory, J.shape[1])
+    set_axes(T, gains, R, memory, 0)
+    set_rows(T, gains, J)
+    return T
+
+
 def opened(robot, q, **settings):
     """A task at a posture with its rows set, and the model's terms."""
     bound = OperationalSpace(**settings).bind(robot)
     x = robot.terms(q, np.zeros(robot.nv))
-    T = open_task(bound.gains, bound.memory, robot.nv)
-    set_axes(T, bound.gains, x.rotation, np.zeros(99), 0)
-    set_rows(T, bound.gains, x.J)
-    return T, x, bound
+    return prepared(bound.gains, bound.memory, x.rotation, x.J), x, bound
 
 
 @pytest.mark.parametrize("name", ["panda", "iiwa14", "ur5e"])

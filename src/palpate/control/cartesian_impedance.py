@@ -32,6 +32,7 @@ from palpate.control.task_space import (
     set_rows,
     symmetric6,
 )
+from palpate.engine import address_of, matrix
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 
@@ -89,12 +90,12 @@ def _spring_damper(T, gains, memory, t, dt, J, terms):
     _blend(gains, t, 38, D)
     held = _hold_force(T, gains, memory, t, dt, K)
     inside, world = T.work[0:6], T.work[6:12]
-    times(K.reshape((6, 6)), T.error, inside)
+    times(matrix(address_of(K), 6, 6), T.error, inside)
     out_of_axes(T.axes, inside, world)
     for i in range(6):
         world[i] += held[i]
     transpose_times(J, world, terms[0])
-    times(D.reshape((6, 6)), T.rate, inside)
+    times(matrix(address_of(D), 6, 6), T.rate, inside)
     out_of_axes(T.axes, inside, world)
     transpose_times(J, world, terms[1])
 

@@ -34,6 +34,7 @@ from palpate.control.task_space import (
     set_rows,
     symmetric6,
 )
+from palpate.engine import address_of, matrix
 from palpate.robot.robot import Robot
 
 G_POSTURE, G_ADMIT, G_K, G_D = G_LAW, G_LAW + 2, G_LAW + 38, G_LAW + 74  # posture, M_d⁻¹, K, D
@@ -73,10 +74,10 @@ def _kernel(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, 
     set_rows(T, gains, J)
     note_damping(memory, gains, t, find_inertia(T, M, gains[G_HEAVIEST]))
     inside = T.work[0:6]
-    times(gains[G_K : G_K + 36].reshape((6, 6)), T.error, inside)
+    times(matrix(address_of(gains) + 8 * G_K, 6, 6), T.error, inside)
     _accelerate(gains, inside, T.a)
     push_along(T, T.a, terms[0])
-    times(gains[G_D : G_D + 36].reshape((6, 6)), T.rate, inside)
+    times(matrix(address_of(gains) + 8 * G_D, 6, 6), T.rate, inside)
     _accelerate(gains, inside, T.a)
     push_along(T, T.a, terms[1])
     _felt(T, gains, J, wrench, terms[2])

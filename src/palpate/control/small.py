@@ -83,21 +83,13 @@ def transpose_times(A, x, out):
 
 @register_jitable
 def cholesky_inverse(L, n, out):
-    """out = A⁻¹ = L⁻ᵀ L⁻¹ with A = L Lᵀ; returns its trace."""
+    """out = A⁻¹ with A = L Lᵀ; returns its trace."""
     for i in range(n):
-        out[i, i] = 1.0 / L[i, i]
-        for j in range(i):
-            entry = 0.0
-            for k in range(j, i):
-                entry -= L[i, k] * out[k, j]
-            out[i, j] = entry * out[i, i]
+        for j in range(n):
+            out[i, j] = 1.0 if i == j else 0.0
+    cholesky_solve_rows(L, n, out, n)  # A⁻¹ is symmetric: its rows are its columns
     trace = 0.0
-    for i in range(n):  # row i of the product needs the rows of L⁻¹ from i on
-        for j in range(i + 1):
-            entry = 0.0
-            for k in range(i, n):
-                entry += out[k, i] * out[k, j]
-            out[i, j] = out[j, i] = entry
+    for i in range(n):
         trace += out[i, i]
     return trace
 

@@ -24,8 +24,8 @@ from palpate.checks import Array, finite_array
 from palpate.config import Quaternion, setting
 from palpate.control.law import T_POSITION, T_QUAT, T_TWIST, Law, refuse_free_base
 from palpate.control.orientation import KINDS, OrientationError, write_orientation_error
-from palpate.control.small import cholesky, cholesky_inverse, cholesky_solve, symmetric_eigen
-from palpate.engine import kernel
+from palpate.control.small import cholesky, cholesky_inverse, cholesky_solve_rows, symmetric_eigen
+from palpate.engine import address_of, kernel, matrix, vector
 from palpate.errors import BadRotation, InvalidInput
 from palpate.robot.robot import Robot
 from palpate.spatial.kernels import matrix_from_quat, quat_from_matrix
@@ -74,50 +74,50 @@ def scratch_size(robot: Robot) -> int:
 
 @register_jitable
 def open_task(gains, memory, n):
-    """The views of a task in a law's memory."""
+    """The views of a task in a law's memory; made from addresses, which costs less than slicing and reshaping."""
     k = int(gains[G_COUNT])
-    at = M_SCRATCH
-    axes = memory[at : at + 9].reshape((3, 3))
-    at += 9
-    J = memory[at : at + k * n].reshape((k, n))
-    at += k * n
-    Y = memory[at : at + k * n].reshape((k, n))
-    at += k * n
-    inertia = memory[at : at + k * k].reshape((k, k))
-    at += k * k
-    mobility = memory[at : at + k * k].reshape((k, k))
-    at += k * k
-    vectors = memory[at : at + k * k].reshape((k, k))
-    at += k * k
-    factor = memory[at : at + n * n].reshape((n, n))
-    at += n * n
-    unit = memory[at : at + n * n].reshape((n, n))
-    at += n * n
-    error, rate, a, b = (
-        memory[at : at + 6],
-        memory[at + 6 : at + 12],
-        memory[at + 12 : at + 18],
-        memory[at + 18 : at + 24],
+    at = address_of(memory) + 8 * M_SCRATCH
+    kn, kk, nn = 8 * k * n, 8 * k * k, 8 * n * n
+    J = at + 72
+    inertia = J + 2 * kn
+    factor = inertia + 3 * kk
+    error = factor + 2 * nn
+    return Task(
+        matrix(at, 3, 3),
+        matrix(J, k, n),
+        matrix(J + kn, k, n),
+        matrix(inertia, k, k),
+        matrix(factor, n, n),
+        matrix(inertia + kk, k, k),
+        matrix(inertia + 2 * kk, k, k),
+        vector(error, 6),
+        vector(error + 48, 6),
+        vector(error + 96, 6),
+        vector(error + 144, 6),
+        vector(error + 192, 24),
+        matrix(factor + nn, n, n),
+        vector(error + 384, n),
     )
-    work, joints = memory[at + 24 : at + 48], memory[at + 48 : at + 48 + n]
-    return Task(axes, J, Y, inertia, factor, mobility, vectors, error, rate, a, b, work, unit, joints)
 
 
 @register_jitable
 def set_axes(T, gains, R, target, task):
     """The axes of frame A: the world's, the tool's or the target's, times the fixed turn."""
-    base, turn = T.work[0:9].reshape((3, 3)), gains[G_TURN : G_TURN + 9].reshape((3, 3))
     kind = int(gains[G_AXES])
+    if kind == 0:
+        for i in range(3):
+            for j in range(3):
+                T.axes[i, j] = gains[G_TURN + 3 * i + j]
+        return
+    base = matrix(address_of(T.work), 3, 3)
     if kind == 2:
-        matrix_from_quat(target[task + T_QUAT : task + T_QUAT + 4], base)
+        matrix_from_quat(vector(address_of(target) + 8 * (task + T_QUAT), 4), base)
     for i in range(3):
         for j in range(3):
-            if kind == 0:
-                T.axes[i, j] = turn[i, j]
-                continue
-            T.axes[i, j] = 0.0
+            total = 0.0
             for k in range(3):
-                T.axes[i, j] += (R[i, k] if kind == 1 else base[i, k]) * turn[k, j]
+                total += (R[i, k] if kind == 1 else base[i, k]) * gains[G_TURN + 3 * k + j]
+            T.axes[i, j] = total
 
 
 @register_jitable
@@ -223,7 +223,7 @@ def _inertia(J, M, heaviest, factor, mobility, vectors, Y, inertia):
     for i in range(k):
         for j in range(n):
             Y[i, j] = J[i, j]
-        cholesky_solve(factor, n, Y[i])
+    cholesky_solve_rows(factor, n, Y, k)
     _mobility(J, Y, mobility)
     if cholesky(mobility, k):
         mass = cholesky_inverse(mobility, k, inertia)
