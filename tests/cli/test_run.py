@@ -177,8 +177,9 @@ def test_a_long_run_shows_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -
     with console.RunProgress("x") as progress:
         progress.started = time.perf_counter() - 20
         progress(5.0, 10.0)
+        progress(6.0, 10.0)
         assert progress.bar is not None
-        assert progress.bar.tasks[0].completed == 5.0
+        assert progress.bar.tasks[0].completed == 6.0
 
 
 def test_a_short_run_and_a_quiet_one_show_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -70,3 +71,13 @@ def test_the_falling_arm_comes_to_rest_hanging_as_in_document_004() -> None:
     np.testing.assert_allclose(trace["tau"], -5.0 * trace["v"], atol=1e-12)
     total = trace["energy.kinetic"] + trace["energy.potential"]
     assert np.diff(total).max() < 1e-9
+
+
+def test_the_example_of_the_docs_runs(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "scenario.md").read_text("utf-8")
+    example = page.split("```toml\n")[1].split("```")[0]
+    (tmp_path / "press.toml").write_text(example, encoding="utf-8")
+    scenario = load_scenario(tmp_path / "press.toml")
+    trace = simulate(scenario)
+    assert trace.outcome.kind == "completed"
+    assert [result.name for result in evaluate(trace, scenario.metrics) if result.passed is False] == []

@@ -41,6 +41,7 @@ class RunProgress:
 
     def __init__(self, name: str, quiet: bool = False) -> None:
         self.name, self.quiet = name, quiet
+        self.terminal = sys.stderr.isatty()  # asked once: the bar puts a stream of its own in that place
         self.started = self.told = time.perf_counter()
         self.bar: Any = None
         self.task: Any = None
@@ -51,7 +52,7 @@ class RunProgress:
         share = simulated / duration
         if self.quiet or share <= 0 or elapsed / share < SOON or (elapsed < SOON and share < 0.01):
             return
-        if sys.stderr.isatty():
+        if self.terminal:
             self._show_bar(simulated, duration, simulated / elapsed)
         elif time.perf_counter() - self.told > EVERY:
             self.told = time.perf_counter()

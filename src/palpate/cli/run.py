@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         trace = simulate(scenario, progress=progress)
     results = evaluate(trace, scenario.metrics)
     pages = not args.no_report and trace.outcome.kind != "interrupted"
-    with patience("writing figures and report …", args.quiet):
+    with patience("writing figures and report …" if pages else "writing the trace …", args.quiet):
         look = write_run(make_folder(args.out, scenario.name), scenario, trace, results, pages)
     if not args.quiet:
         _print_story(scenario, trace, results)
@@ -80,7 +80,7 @@ def _print_story(scenario: Scenario, trace: Trace, results: Sequence[MetricResul
     cut = {name: ticks for name, ticks in trace.info.get("guard_ticks", {}).items() if ticks}
     for name, ticks in cut.items():
         print(f"warning: the {name} cut the command at {ticks} control ticks")
-    judged = [result for result in results if result.passed is not None]
+    judged = [result for result in results if result.passed is not None and trace.outcome.kind != "interrupted"]
     rows = [
         [r.name, number(r.value), "" if r.unit == "1" else r.unit, _bound_text(r), "ok" if r.passed else "FAILED"]
         for r in judged
