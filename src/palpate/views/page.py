@@ -95,7 +95,7 @@ def _replay(trace: Trace) -> str:
 
 
 _KEYS = (
-    "Arrows: contact force (orange) and push (purple) on the robot. Axes: target. Blue line: path of the tool. "
+    "Arrows: contact force (red) and push (purple) on the robot. Axes: target. Blue line: path of the tool. "
     "Drag to turn, scroll to zoom, space to play or pause."
 )
 

@@ -16,7 +16,7 @@ from palpate.files import atomic_write
 from palpate.trace import Trace
 from palpate.views.kinematics import Path as BodyPath
 from palpate.views.kinematics import body_paths, rotate, scene_of
-from palpate.views.shapes import capsule, drawn_as, rods
+from palpate.views.shapes import capsule, drawn_as, quat_from_z, revolve, rods
 
 if TYPE_CHECKING:
     from viser import SceneApi, ViserServer
@@ -157,33 +157,35 @@ class _Stage:
 class _Arrow:
     """The force of a wrench, drawn at the tool; as long as a third of the arm's reach at its largest.
 
-    The node follows the tool by its pose, which the viewer moves cheaply; its shape changes only with the force.
+    It moves by the poses of a frame and of its head, which the viewer follows at once; only the shaft is stretched.
     """
 
     def __init__(self, scene: SceneApi, name: str, colour: Any, trace: Trace, rows: np.ndarray, reach: float) -> None:
         force = trace[f"{name}_wrench"][:, :3]
-        largest = float(np.linalg.norm(force, axis=1).max())
-        self.least = max(0.005 * largest, _SMALLEST_FORCE)
-        self.scale = reach / 3 / max(largest, _SMALLEST_FORCE)
+        largest = max(float(np.linalg.norm(force, axis=1).max()), _SMALLEST_FORCE)
         self.force, self.start = force[rows], trace["tool_position"][rows]
-        self.node = scene.add_arrows(
-            f"/{name}_force", np.zeros((1, 2, 3)), colour,
-            shaft_radius=0.01 * reach, head_radius=0.025 * reach, head_length=0.05 * reach, visible=False,
-        )  # fmt: skip
-        self.drawn, self.visible = np.zeros(3), False
+        self.scale, self.least = reach / 3 / largest, 0.005 * reach / 3
+        self.head_length, self.length, self.visible = 0.06 * reach, 0.0, False
+        self.frame = scene.add_frame(f"/{name}_force", show_axes=False, visible=False)
+        cone = revolve(np.array([[0.0, self.head_length], [0.025 * reach, 0.0], [0.025 * reach, 0.0], [0.0, 0.0]]))
+        rod = revolve(np.array([[0.009 * reach, 1.0], [0.009 * reach, 0.0], [0.009 * reach, 0.0], [0.0, 0.0]]))
+        self.head = scene.add_mesh_simple(f"/{name}_force/head", *cone, color=colour, cast_shadow=False)
+        self.shaft = scene.add_mesh_simple(f"/{name}_force/shaft", *rod, color=colour, cast_shadow=False)
 
     def show(self, frame: int) -> None:
         """The arrow of a frame; none without force."""
-        force = self.force[frame]
-        visible = bool(np.linalg.norm(force) > self.least)
+        length = self.scale * float(np.linalg.norm(self.force[frame]))
+        visible = length > self.least
         if visible != self.visible:
-            self.node.visible = self.visible = visible
+            self.frame.visible = self.visible = visible
         if not visible:
             return
-        self.node.position = self.start[frame]
-        if np.linalg.norm(force - self.drawn) > self.least:
-            self.drawn = force
-            self.node.points = np.array([[np.zeros(3), self.scale * force]], dtype=np.float32)
+        self.frame.position = self.start[frame]
+        self.frame.wxyz = quat_from_z(self.scale * self.force[frame] / length)
+        if abs(length - self.length) > self.least:
+            self.length = length
+            shaft = max(length - self.head_length, 1e-3 * length)
+            self.head.position, self.shaft.scale = (0.0, 0.0, shaft), (1.0, 1.0, shaft)
 
 
 def _add_geom(scene: SceneApi, name: str, geom: dict[str, Any]) -> None:

@@ -37,12 +37,12 @@ def rods(ends: list[Array], radius: float) -> list[dict[str, Any]]:
     for end in ends:
         length = float(np.linalg.norm(end))
         if length > 1e-9:
-            middle = {"position": (end / 2).tolist(), "quat_wxyz": _from_z(end / length).tolist()}
+            middle = {"position": (end / 2).tolist(), "quat_wxyz": quat_from_z(end / length).tolist()}
             drawn.append({**look, **middle, "shape": "capsule", "size": [radius, length / 2, 0.0]})
     return drawn
 
 
-def _from_z(direction: Array) -> Array:
+def quat_from_z(direction: Array) -> Array:
     """Quaternion wxyz of the shortest turn of z onto a unit vector."""
     if direction[2] < -1 + 1e-12:
         return np.array([0.0, 1.0, 0.0, 0.0])
