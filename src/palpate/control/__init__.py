@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from palpate.control.pole_balance import PoleBalance
     from palpate.control.shaped_impedance import ShapedImpedance
     from palpate.control.stop import FastestStop, TorqueBounds, fastest_stop
+    from palpate.control.stop_law import StopLaw
 
 # One line per law: add a law by adding its file and its line here.
 LAWS = {
@@ -38,6 +39,7 @@ LAWS = {
     "parallel-force": ("palpate.control.parallel", "ParallelForce"),
     "hybrid-force": ("palpate.control.hybrid", "HybridForce"),
     "pole-balance": ("palpate.control.pole_balance", "PoleBalance"),
+    "fastest-stop": ("palpate.control.stop_law", "StopLaw"),
 }
 
 __all__ = [
@@ -60,6 +62,7 @@ __all__ = [
     "PoleModel",
     "PythonLaw",
     "ShapedImpedance",
+    "StopLaw",
     "TorqueBounds",
     "admittance_response",
     "fastest_stop",

@@ -220,20 +220,26 @@ def check_contact(
         finite_number(wall_stiffness, "wall_stiffness", least=0),
         finite_number(wall_damping, "wall_damping", least=0),
     )
-    wall, clock = np.outer(n, n), {"period": period, "delay": delay}
     own = _own_damping(robot, q, frame, S, L)
+    return _judged(L, K, D, own, n, (kw, bw), {"period": period, "delay": delay})
+
+
+def _judged(
+    L: Array, K: Array, D: Array, own: Array, n: Array, wall: tuple[float, float], clock: dict[str, float]
+) -> ContactCheck:
+    """The check along the normal n of a task of inertia Λ."""
+    (kw, bw), side = wall, np.outer(n, n)
 
     def loop(factor: float, contact: float = 1.0) -> ContactLoop:
-        pushes = {"wall_stiffness": contact * kw * wall, "wall_damping": contact * bw * wall}
+        pushes = {"wall_stiffness": contact * kw * side, "wall_damping": contact * bw * side}
         return contact_loop(L, factor * K, D, own_damping=own, **pushes, **clock)
 
     mass, k, d, b = 1 / float(n @ np.linalg.solve(L, n)), float(n @ K @ n), float(n @ D @ n), float(n @ own @ n)
     axis = contact_loop(mass, k, d, wall_stiffness=kw, wall_damping=bw, own_damping=b, **clock)
-    margin = b - k * (period / 2 + delay) - abs(d)
-    in_contact = loop(1.0)
-    factor = _largest_factor(loop)
-    text = _account(in_contact, loop(1.0, 0.0), mass, k, margin, factor, kw, period, delay)
-    return ContactCheck(in_contact, loop(1.0, 0.0), axis, mass, margin, factor, text)
+    margin = b - k * (clock["period"] / 2 + clock["delay"]) - abs(d)
+    in_contact, free, factor = loop(1.0), loop(1.0, 0.0), _largest_factor(loop)
+    text = _account(in_contact, free, mass, k, margin, factor, kw, **clock)
+    return ContactCheck(in_contact, free, axis, mass, margin, factor, text)
 
 
 def _account(
