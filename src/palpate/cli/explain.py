@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from palpate.scenario.explain import Explanation
+    from palpate.scenario.fields import Setting
 
 _EXAMPLES = """\
 examples:
@@ -42,6 +43,12 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _allowed(one: Setting) -> str:
+    """Bounds, or the words that may stand there; laws and kinds are listed by their section."""
+    choices = one.allowed.startswith("one of ") and one.key not in ("law", "kind")
+    return one.allowed.removeprefix("one of ") if choices else one.bounds
+
+
 def _print(found: Explanation) -> None:
     from palpate.cli.tables import print_table
     from palpate.scenario.explain import default_text
@@ -53,11 +60,11 @@ def _print(found: Explanation) -> None:
         return
     if found.settings:
         rows = [
-            [key, "" if one.unit == "1" else one.unit, default_text(one), one.bounds, one.help]
+            [key, "" if one.unit == "1" else one.unit, default_text(one), _allowed(one), one.help]
             for key, one in found.settings.items()
         ]
         print()
-        print_table(["key", "unit", "default", "bounds", "what it is"], rows, "lllll")
+        print_table(["key", "unit", "default", "allowed", "what it is"], rows, "lllll")
     if found.choices:
         print()
         print_table(["name", "what it is"], [[name, text] for name, text in found.choices.items()], "ll")
