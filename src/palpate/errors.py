@@ -73,6 +73,10 @@ class TraceError(InvalidInput):
     """A trace that is foreign, damaged, or asked for what it does not hold."""
 
 
+class NotApplicable(PalpateError):
+    """A metric that says nothing about a trace; the message is the reason."""
+
+
 class FileError(PalpateError):
     """A file that cannot be read or written: missing folder, no permission, full disk."""
 

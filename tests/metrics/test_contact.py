@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from palpate.errors import NotApplicable
 from palpate.metrics import METRICS
-from palpate.metrics.metric import NotApplicable
 
 TIME = np.arange(0, 1001) * 1e-2  # 10 s
 

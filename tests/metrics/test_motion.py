@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from palpate.errors import NotApplicable
 from palpate.metrics import METRICS
-from palpate.metrics.metric import NotApplicable
 
 TIME = np.linspace(0.0, 2.0, 2001)
 WAVE = np.sin(2 * np.pi * TIME)  # two periods: RMS 1/√2 and largest 1, both met by the samples

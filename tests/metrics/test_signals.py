@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from palpate.metrics.metric import NotApplicable
+from palpate.errors import NotApplicable
 from palpate.metrics.signals import changes, channel, conjugate, quat_product, rotation_vector
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from palpate.errors import NotApplicable
 from palpate.metrics import METRICS
-from palpate.metrics.metric import NotApplicable
 
 TIME = np.linspace(0.0, 20.0, 20001)  # 1 ms
 STEP = 1e-3

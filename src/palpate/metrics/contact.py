@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from palpate.checks import Array
-from palpate.metrics.metric import NotApplicable
+from palpate.errors import NotApplicable
 from palpate.metrics.signals import changes, channel, held_time, rms, touching
 from palpate.metrics.step import force_error
 from palpate.trace import Trace

@@ -9,12 +9,8 @@ from dataclasses import asdict, dataclass
 from pydantic import model_validator
 
 from palpate.config import Config, setting
-from palpate.errors import InvalidInput, PalpateError
+from palpate.errors import InvalidInput, NotApplicable
 from palpate.trace import Trace
-
-
-class NotApplicable(PalpateError):
-    """A trace that a metric says nothing about; the message is the reason."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from palpate.checks import Array
-from palpate.metrics.metric import NotApplicable
+from palpate.errors import NotApplicable
 from palpate.trace import Trace
 
 LAST = 0.1  # share of the run over which it counts as steady

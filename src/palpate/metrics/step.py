@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from palpate.checks import Array
-from palpate.metrics.metric import NotApplicable
+from palpate.errors import NotApplicable
 from palpate.metrics.signals import (
     channel,
     conjugate,

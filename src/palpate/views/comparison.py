@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from palpate.checks import Array
-from palpate.errors import InvalidInput
+from palpate.errors import InvalidInput, NotApplicable
 from palpate.files import atomic_write
 from palpate.metrics import METRICS, evaluate
-from palpate.metrics.metric import NotApplicable
 from palpate.metrics.signals import orientation_error, position_error
 from palpate.trace import Trace
 from palpate.views.markup import number, page, plot_section, section

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from palpate.checks import Array
+from palpate.errors import NotApplicable
 from palpate.metrics.contact import energy_out
-from palpate.metrics.metric import NotApplicable
 from palpate.metrics.signals import changes, orientation_error, position_error
 from palpate.trace import Trace
 
