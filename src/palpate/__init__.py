@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from palpate import control
     from palpate.robot.dh import DHLink
     from palpate.robot.load import load_robot
     from palpate.robot.robot import Robot
@@ -30,6 +31,7 @@ __all__ = [
     "Surface",
     "Trace",
     "World",
+    "control",
     "load_robot",
     "load_scenario",
     "load_trace",
@@ -46,6 +48,7 @@ __getattr__, __dir__ = lazy_names(
         "Robot": "palpate.robot.robot",
         "Scenario": "palpate.scenario.model",
         "Trace": "palpate.trace.trace",
+        "control": "palpate.control",
         "load_robot": "palpate.robot.load",
         "load_scenario": "palpate.scenario.load",
         "load_trace": "palpate.trace.load",

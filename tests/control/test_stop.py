@@ -387,3 +387,8 @@ def test_an_unbounded_joint_is_used_freely():
     stop = fastest_stop([[1.0, 1.0], [0.0, 1.0]], [0.0, -3.0], [1.0, 0.0], ([-1.0, -math.inf], [1.0, math.inf]))
     assert stop.acceleration == pytest.approx([-1.0, 3.0])
     assert stop.rate == pytest.approx(-2.0)
+
+
+def test_the_function_is_where_the_public_face_says():
+    assert pp.control.fastest_stop is fastest_stop
+    assert pp.control.fastest_stop(J_TRUE, H, V, U).rate == pytest.approx(20 - 4 * PI)
