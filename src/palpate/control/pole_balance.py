@@ -37,36 +37,50 @@ from palpate.spatial.kernels import quat_error_world, quat_from_matrix
 # Counters of ticks at the head of the law's memory: force cut to its limit, self-motion bent by a torque limit, only a
 # share of the force within the torque limits, no share within them.
 C_FORCE, C_BENT, C_SHARED, C_BEYOND = 0, 1, 2, 3
+# Then what is remembered of the wanted motion: ticks, and the smoothed horizontal acceleration.
+C_TICKS, C_SMOOTH = 4, 5
 MOST_JOINTS = 7
 # Scratch after them, for up to seven joints.
 (
     W_R, W_RATE, W_F, W_PART, W_FB, W_ACC, W_QUAT, W_ERR, W_TWIST, W_B, W_X0, W_X, W_PUSH, W_NONE, W_FREE, W_SELF, W_M,
     W_A, W_S, W_END,
-) = (4, 7, 10, 13, 16, 19, 25, 29, 32, 38, 44, 51, 58, 65, 72, 79, 86, 135, 177, 213)  # fmt: skip
+) = (7, 10, 13, 16, 19, 22, 28, 32, 35, 41, 47, 54, 61, 68, 75, 82, 89, 138, 180, 216)  # fmt: skip
+JERK_TIME = 0.05  # s, over which the wanted acceleration is differentiated: a step of it must not become a blow
 
 
 @register_jitable
-def _wanted_force(p, twist, target, task, gains, memory):
+def _wanted_force(dt, p, twist, target, task, gains, memory):
     """LQR about the leaning pole of the wanted motion: f = (m_e + m_s) (a_d + g e_z) − K (x − x_d).
 
-    x = (x_A, ẋ_A, x_AB, ẋ_AB) per horizontal axis with x_AB,d = a_d l / g, and (z_A, ż_A).
+    x = (x_A, ẋ_A, x_AB, ẋ_AB) per horizontal axis, x_AB,d = a_d l / g and its rate; (z_A, ż_A) vertically.
     """
     r, rate, f = memory[W_R : W_R + 3], memory[W_RATE : W_RATE + 3], memory[W_F : W_F + 3]
-    mass, place = gains[G_END] + gains[G_SPHERE], task + T_POSITION
+    mass, lean = gains[G_END] + gains[G_SPHERE], gains[G_LENGTH] / gains[G_GRAVITY]
     for i in range(3):
         r[i], rate[i] = target[task + T_POLE + i], target[task + T_POLE + 3 + i]
-        away, speed = p[i] - target[place + i], twist[i] - target[task + T_TWIST + i]
+        away, speed = p[i] - target[task + T_POSITION + i], twist[i] - target[task + T_TWIST + i]
         wanted = target[task + T_ACCELERATION + i]
         if i == 2:
             f[i] = mass * (wanted + gains[G_GRAVITY]) - gains[G_VERTICAL] * away - gains[G_VERTICAL + 1] * speed
             continue
-        lean = r[i] - wanted * gains[G_LENGTH] / gains[G_GRAVITY]
+        jerk = _differentiate(dt, wanted, i, memory)
         f[i] = mass * wanted - gains[G_AXIS] * away - gains[G_AXIS + 1] * speed
-        f[i] -= gains[G_AXIS + 2] * lean + gains[G_AXIS + 3] * rate[i]
+        f[i] -= gains[G_AXIS + 2] * (r[i] - lean * wanted) + gains[G_AXIS + 3] * (rate[i] - lean * jerk)
+    memory[C_TICKS] += 1.0
     size = math.hypot(f[0], f[1])
     if size > gains[G_FORCE]:
         f[0], f[1] = f[0] * gains[G_FORCE] / size, f[1] * gains[G_FORCE] / size
         memory[C_FORCE] += 1.0
+
+
+@register_jitable
+def _differentiate(dt, wanted, i, memory):
+    """Rate of a wanted acceleration: (a − ā) / T, where ā follows a with the time constant T."""
+    if memory[C_TICKS] == 0.0:
+        memory[C_SMOOTH + i] = wanted
+    rate = (wanted - memory[C_SMOOTH + i]) / JERK_TIME
+    memory[C_SMOOTH + i] += (1.0 - math.exp(-dt / JERK_TIME)) * (wanted - memory[C_SMOOTH + i])
+    return rate
 
 
 @register_jitable
@@ -181,17 +195,41 @@ def _project(n, start, memory):
 
 
 @register_jitable
-def _room(none, full, share, free, limits, n):
-    """Steps along the free direction that keep τ = (1 − share) none + share full within the limits: from, to."""
+def _room(torque, free, limits, n):
+    """From where to where a step along the free direction keeps the torques within the limits; crossed if nowhere."""
     low, high = -np.inf, np.inf
     for j in range(n):
-        torque = none[j] + share * (full[j] - none[j])
         if abs(free[j]) > 1e-12:
-            one, two = (-limits[j] - torque) / free[j], (limits[j] - torque) / free[j]
+            one, two = (-limits[j] - torque[j]) / free[j], (limits[j] - torque[j]) / free[j]
             low, high = max(low, min(one, two)), min(high, max(one, two))
-        elif abs(torque) > limits[j]:
+        elif abs(torque[j]) > limits[j]:
             return 1.0, -1.0
     return low, high
+
+
+@register_jitable
+def _largest_share(none, full, free, limits, n):
+    """The largest share s in [0, 1] for which a step keeps none + s (full − none) within the limits; −1 if none does.
+
+    Two joints i, j find a common step if |d_i τ_j − d_j τ_i| ≤ L_i |d_j| + L_j |d_i|, d the free direction; all of them
+    do if each pair does (intervals of a line).
+    """
+    low, high = 0.0, 1.0
+    for i in range(n):
+        for j in range(i + 1):
+            if i == j:  # a joint that the step does not move must hold alone
+                one, two, room = (1.0, 0.0, limits[i]) if abs(free[i]) <= 1e-12 else (0.0, 0.0, 1.0)
+            else:
+                one, two = -free[j], free[i]
+                room = limits[i] * abs(one) + limits[j] * abs(two)
+            start = one * none[i] + two * none[j]
+            slope = one * (full[i] - none[i]) + two * (full[j] - none[j])
+            if slope != 0.0:
+                ends = (-room - start) / slope, (room - start) / slope
+                low, high = max(low, min(ends[0], ends[1])), min(high, max(ends[0], ends[1]))
+            elif abs(start) > room:
+                return -1.0
+    return high if low <= high else -1.0
 
 
 @register_jitable
@@ -202,42 +240,26 @@ def _within_limits(M, bias, J, drift, n, gains, memory, full, change):
     solution the largest share of the horizontal force for which it has one.
     """
     limits, free = gains[G_LIMITS : G_LIMITS + n], memory[W_FREE : W_FREE + n]
-    none = memory[W_NONE : W_NONE + n]
+    none, part = memory[W_NONE : W_NONE + n], memory[W_X : W_X + n]
     _free_direction(M, n, gains, memory)
-    low, high = _room(full, full, 1.0, free, limits, n)
-    share = 1.0
+    low, high = _room(full, free, limits, n)
     if low <= high:
         memory[C_BENT] += 1.0
-    else:
-        _torques(0.0, M, bias, J, drift, n, gains, memory, none)
-        share = _largest_share(none, full, free, limits, n)
-        if share < 0.0:
-            memory[C_BEYOND] += 1.0
-            return
-        memory[C_SHARED] += 1.0
-        low, high = _room(none, full, share, free, limits, n)
-    step = min(max(0.0, low), high)
+        for j in range(n):
+            change[j] = min(max(0.0, low), high) * free[j]
+        return
+    _torques(0.0, M, bias, J, drift, n, gains, memory, none)
+    share = _largest_share(none, full, free, limits, n)
+    if share < 0.0:
+        memory[C_BEYOND] += 1.0
+        return
+    memory[C_SHARED] += 1.0
     for j in range(n):
-        change[j] = step * free[j]
-        if share < 1.0:
-            change[j] += (1.0 - share) * (none[j] - full[j])
-
-
-@register_jitable
-def _largest_share(none, full, free, limits, n):
-    """The largest share in [0, 1] with room within the limits, to 2⁻⁴⁰; −1 if there is none."""
-    low, high = _room(none, full, 0.0, free, limits, n)
-    if low > high:
-        return -1.0
-    good, bad = 0.0, 1.0
-    for _ in range(40):
-        middle = 0.5 * (good + bad)
-        low, high = _room(none, full, middle, free, limits, n)
-        if low <= high:
-            good = middle
-        else:
-            bad = middle
-    return good
+        part[j] = none[j] + share * (full[j] - none[j])
+    low, high = _room(part, free, limits, n)
+    step = 0.5 * (low + high)  # the two meet at the largest share
+    for j in range(n):
+        change[j] = part[j] + step * free[j] - full[j]
 
 
 @law_kernel
@@ -248,7 +270,7 @@ def _kernel(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, 
     times(J, v, twist)
     over = False
     if _prepare(M, J, n, gains, memory):
-        _wanted_force(p, twist, target, task, gains, memory)
+        _wanted_force(dt, p, twist, target, task, gains, memory)
         _wanted_turn(R, twist, target, task, gains, memory)
         _preferred(q, v, M, bias, target, n, gains, memory)
         _torques(1.0, M, bias, J, drift, n, gains, memory, terms[0])
@@ -266,7 +288,7 @@ class PoleBalance(Law):
     """Keep a pole upright on the tool, and the tool in place: LQR force, then joint torques that apply it.
 
     1. f = (m_e + m_s) (a_d + g e_z) − K (x − x_d), x = (x_A, ẋ_A, x_AB, ẋ_AB) for each horizontal axis and (z_A, ż_A);
-       a wanted acceleration leans the pole, x_AB,d = a_d l / g.
+       a wanted acceleration leans the pole, x_AB,d = a_d l / g, its rate from a_d differentiated over 50 ms.
     2. a_A and f_B from f by the closed form of the pole (see `palpate.control.PoleModel`).
     3. Torques under M v̇ + b = τ − Jₚᵀ f_B and J v̇ + J̇ v = [a_A; α]. One direction is left free, the self-motion:
        `nearest = "acceleration"` takes the v̇ nearest to v̇₀ = k (q_d − q) − d v, `"torque"` the τ nearest to M v̇₀ + b.

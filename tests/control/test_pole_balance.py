@@ -1,0 +1,324 @@
+"""A pole on an iiwa: the torques against independent solvers and the coupled plant, and the closed loop."""
+
+from __future__ import annotations
+
+import functools
+
+import daqp
+import mujoco
+import numpy as np
+import pytest
+from scipy.linalg import expm
+from scipy.optimize import linprog
+
+from palpate.control import PoleBalance
+from palpate.control.law import T_ACCELERATION, T_POLE, T_QUAT, T_TWIST, TargetLayout
+from palpate.control.pole_balance import C_BENT, C_SHARED, G_LIMITS
+from palpate.control.reference import Hold, joint_target
+from palpate.control.references import Circle
+from palpate.errors import InvalidInput
+from palpate.robot import Robot, load_robot
+from palpate.run.parts import Parts
+from palpate.run.simulate import simulate
+from palpate.spatial import matrix_from_quat, rotation_error
+from palpate.trace import Recording
+from palpate.world.config import Pole, Push, World
+from palpate.world.plant import build_plant
+
+POSTURE = np.array([0, -0.8, 0, -1.9, 0, -1.1, 0])  # tool up above the base: half a metre of room on every side
+TASK = TargetLayout(7, 7).task
+CHANNELS = ("q", "v", "tau", "guard", "tool_position", "tool_quat_wxyz", "tool_twist", "target_position", "rest_q")
+
+
+@functools.cache
+def arm() -> Robot:
+    return load_robot("iiwa14").with_payload(1.0, (0, 0, 0))
+
+
+def run(law=None, *, degrees=0.0, azimuth=0.0, duration=6.0, reference=None, world=None, **more):
+    tilt = np.radians(degrees) * np.array([np.cos(azimuth), np.sin(azimuth)])
+    world = world or World(pole=Pole(tilt=tuple(tilt)))
+    recording = Recording(channels=CHANNELS, stride=5)
+    return simulate(
+        Parts(arm(), law or PoleBalance(), world, reference or Hold(), duration=duration, q_start=POSTURE,
+              recording=recording, **more)
+    )  # fmt: skip
+
+
+def distance(trace):
+    return np.linalg.norm(trace["tool_position"] - trace["target_position"], axis=1)
+
+
+def assert_sound(trace, *, speeds=True):
+    """The run ended well, and the real arm could have done it: torques, stops and speeds."""
+    limits = arm().limits
+    assert trace.outcome.kind == "completed", trace.outcome
+    assert (np.abs(trace["tau"]) <= limits.torque).all()
+    assert trace.info["guard_ticks"]["torque limit"] == 0
+    assert np.minimum(trace["q"] - limits.lower, limits.upper - trace["q"]).min() > 0
+    if speeds:
+        assert (np.abs(trace["v"]) < limits.velocity).all()
+
+
+def random_case(rng):
+    """A state of arm and pole, and the target with the pole in its last places."""
+    limits = arm().limits
+    q = np.clip(POSTURE + rng.normal(scale=0.2, size=7), limits.lower + 0.01, limits.upper - 0.01)
+    v = rng.normal(scale=0.3, size=7)
+    target = joint_target(arm(), POSTURE)
+    xy = rng.uniform(-0.2, 0.2, 2)
+    r = np.array([*xy, np.sqrt(1 - xy @ xy)])
+    target[TASK + T_POLE :] = [*r, *np.cross(rng.normal(scale=0.5, size=3), r)]
+    return q, v, target
+
+
+def wanted(law, q, v, target):
+    """(a_A and α, f_B) as the law's docstring says, by numpy, for the whole horizontal force and for none of it."""
+    x, task, K = arm().terms(q, v), target[TASK:], law.force_gains()
+    r, rate, twist = task[T_POLE : T_POLE + 3], task[T_POLE + 3 :], x.J @ v
+    away, speed = x.position - task[:3], twist[:3] - task[T_TWIST : T_TWIST + 3]
+    f = [-K[:4] @ [away[i], speed[i], r[i], rate[i]] for i in range(2)]
+    weight = 1.1 * 9.81 - K[4:] @ [away[2], speed[2]]
+    turn = rotation_error(matrix_from_quat(task[T_QUAT : T_QUAT + 4]), x.rotation)
+    alpha = law.orientation_stiffness * turn - law.orientation_damping * twist[3:]
+    answers = []
+    for force in ([*f, weight], [0.0, 0.0, weight]):
+        a_A, _, f_B = law.model().accelerations(r, rate, force)
+        answers.append((np.r_[a_A, alpha], f_B))
+    return answers
+
+
+def constraints(q, v, acceleration, f_B):
+    """A z = b on z = (v̇, τ): the manipulator equation under −f_B, and the tool's acceleration."""
+    x = arm().terms(q, v)
+    A = np.block([[x.M, -np.eye(7)], [x.J, np.zeros((6, 7))]])
+    return A, np.r_[-x.bias - x.J[:3].T @ f_B, acceleration - x.drift]
+
+
+def preference(law, q, v, target):
+    """(H, z₀): the law minimises (z − z₀)ᵀ H (z − z₀)."""
+    x = arm().terms(q, v)
+    rest = law.posture_stiffness * (target[:7] - q) - law.posture_damping * v
+    z0 = np.r_[rest, x.M @ rest + x.bias] if law.self_motion == "held" else np.zeros(14)
+    chosen = [0.0] * 7 + [1.0] * 7 if law.nearest == "torque" else [1.0] * 7 + [0.0] * 7
+    return np.diag(chosen), z0
+
+
+OPTIONS = [("free", "torque"), ("held", "torque"), ("held", "acceleration")]
+
+
+@pytest.mark.parametrize(("self_motion", "nearest"), OPTIONS)
+def test_torques_solve_the_equality_constrained_program(self_motion, nearest):
+    law = PoleBalance(self_motion=self_motion, nearest=nearest, respect_limits=False, force_limit=1e9)
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        q, v, target = random_case(rng)
+        A, b = constraints(q, v, *wanted(law, q, v, target)[0])
+        H, z0 = preference(law, q, v, target)
+        kkt = np.block([[H, A.T], [A, np.zeros((13, 13))]])
+        solved = np.linalg.solve(kkt, np.r_[H @ z0, b])[7:14]
+        command = law.tick(arm(), q, v, target=target).command
+        assert np.allclose(command, solved, rtol=1e-9, atol=1e-9 * np.abs(solved).max())
+
+
+@pytest.mark.parametrize(("self_motion", "nearest"), OPTIONS)
+def test_torques_within_limits_solve_the_quadratic_program_or_keep_the_largest_share(self_motion, nearest):
+    law, rng = PoleBalance(self_motion=self_motion, nearest=nearest, force_limit=1e9), np.random.default_rng(2)
+    bent = shared = 0
+    for _ in range(300):
+        q, v, target = random_case(rng)
+        limits = np.abs(law.tick(arm(), q, v, target=target).command) * rng.uniform(0.7, 1.3, 7) + 1.0
+        bound = law.bind(arm())
+        bound.gains[G_LIMITS : G_LIMITS + 7] = limits
+        command = bound.tick(arm(), q, v, target=target).command
+        (full, none), (_, z0) = wanted(law, q, v, target), preference(law, q, v, target)
+        A, b = constraints(q, v, *full)
+        A, b0 = constraints(q, v, *none)
+        share = largest_share(A, b, b0, limits)
+        if share is None:
+            continue
+        bent, shared = bent + int(bound.memory[C_BENT]), shared + int(bound.memory[C_SHARED])
+        assert (np.abs(command) <= limits * (1 + 1e-9)).all()
+        if share < 1.0 - 1e-9:
+            # At the largest share the program has one solution: what is left free is the share itself.
+            assert achieved_share(A, b, b0, q, v, command) == pytest.approx(share, abs=1e-7)
+        else:
+            solved = program(law, z0, A, b, limits)
+            assert np.allclose(command, solved, rtol=0, atol=1e-8 * np.abs(command).max())
+    assert min(bent, shared) > 20
+
+
+def largest_share(A, b, b0, limits):
+    """max s in [0, 1] with A z = b₀ + s (b − b₀), |τ| ≤ limits, by linear programming; None if there is none."""
+    bounds = [(None, None)] * 7 + [(-x, x) for x in limits] + [(0, 1)]
+    found = linprog(np.r_[np.zeros(14), -1.0], A_eq=np.c_[A, b0 - b], b_eq=b0, bounds=bounds)
+    return found.x[-1] if found.status == 0 else None
+
+
+def achieved_share(A, b, b0, q, v, command):
+    """The share of the horizontal force under which a command fulfils the equations."""
+    unknown = np.c_[A[:, :7], b0 - b]
+    return np.linalg.lstsq(unknown, b0 - A[:, 7:] @ command, rcond=None)[0][-1]
+
+
+def program(law, z0, A, b, limits):
+    """The law's quadratic program in the variable it compares, v̇ or τ, the other eliminated; returns τ."""
+    M, pushed, J = A[:7, :7], -b[:7], A[7:, :7]  # M v̇ + pushed = τ
+    if law.nearest == "torque":
+        over = J @ np.linalg.inv(M)
+        tool = b[7:] + over @ pushed
+        rows, low, high, start = np.r_[over, np.eye(7)], np.r_[tool, -limits], np.r_[tool, limits], z0[7:]
+    else:
+        rows, low, high, start = np.r_[J, M], np.r_[b[7:], -limits - pushed], np.r_[b[7:], limits - pushed], z0[:7]
+    sense = np.r_[np.full(6, 5), np.zeros(7)].astype(np.int32)
+    x, _, status, _ = daqp.solve(np.eye(7), -start, rows, high, low, sense, primal_tol=1e-11)
+    assert status == 1
+    return x if law.nearest == "torque" else M @ x + pushed
+
+
+@pytest.mark.parametrize("joint", ["universal", "ball"])
+@pytest.mark.parametrize(("self_motion", "nearest"), OPTIONS)
+def test_the_coupled_plant_accelerates_as_commanded(joint, self_motion, nearest):
+    law = PoleBalance(self_motion=self_motion, nearest=nearest, respect_limits=False, force_limit=1e9)
+    plant = build_plant(arm(), World(pole=Pole(joint=joint)), 1e-3, q_start=POSTURE)
+    data, rng = mujoco.MjData(plant.model), np.random.default_rng(4)
+    for _ in range(10):
+        q, v, target = random_case(rng)
+        lean, rate = rng.normal(scale=0.15, size=2), rng.normal(scale=0.5, size=2)
+        data.qpos[:7], data.qvel[:7] = q, v
+        # A massless pole has no say in its own spin: a ball joint's third velocity stays 0.
+        data.qpos[7:] = lean if joint == "universal" else np.r_[1.0, lean, 0.0] / np.linalg.norm([1.0, *lean])
+        data.qvel[7:9] = rate
+        target[TASK + T_POLE :] = seen(plant.model, data, q, v)
+        data.qfrc_applied[:7] = law.tick(arm(), q, v, target=target).command
+        mujoco.mj_forward(plant.model, data)
+        x = arm().terms(q, v)
+        acceleration, _ = wanted(law, q, v, target)[0]
+        error = x.J @ data.qacc[:7] + x.drift - acceleration
+        assert np.abs(error[:3]).max() < 1e-9
+        # Light wrist links: the turn loses digits to the mass matrix's condition, 4e3, squared where torques compare.
+        assert np.abs(error[3:]).max() < 1e-9 * np.abs(acceleration).max()
+
+
+def seen(model, data, q, v):
+    """AB and its rate from the engine."""
+    mujoco.mj_forward(model, data)
+    tip, J, twist = data.site("pole_tip").xpos, np.zeros((3, model.nv)), arm().jacobian(q) @ v
+    mujoco.mj_jacSite(model, data, J, None, model.site("pole_tip").id)
+    return np.r_[tip - arm().pose(q).position, J @ data.qvel - twist[:3]]
+
+
+def test_the_loop_answers_as_the_linear_design_says():
+    law = PoleBalance()
+    A, B = law.model().linear_axis()
+    trace = run(law, world=World(pole=Pole(tilt=(0.0, 1e-4))), duration=2.0, timestep=2.5e-4, integrator="rk4")
+    closed = A - B @ law.force_gains()[None, :4]
+    expected = np.array([(expm(closed * t) @ [0, 0, np.sin(1e-4), 0])[0] for t in trace.time])
+    found = (trace["tool_position"] - trace["target_position"])[:, 0]
+    # Torques held for a period act half a period late: 0.125 ms at a fastest pole of 10 /s.
+    assert np.abs(found - expected).max() < 2e-3 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("azimuth", [0.0, 0.8, 1.6, -1.6])
+def test_balances_from_five_degrees_and_holds_position(azimuth):
+    trace = run(degrees=5.0, azimuth=azimuth, duration=8.0)
+    assert_sound(trace)
+    assert distance(trace)[trace.time >= 5.0].max() < 1e-3  # 1 cm is asked for
+    assert np.abs(trace["rest_q"][-1]).max() < 1e-4
+
+
+@pytest.mark.parametrize("azimuth", np.arange(8) * np.pi / 4)
+def test_recovers_from_fifteen_degrees_in_every_direction(azimuth):
+    trace = run(degrees=15.0, azimuth=azimuth)
+    assert_sound(trace, speeds=False)
+    assert distance(trace)[-1] < 1e-3
+
+
+def test_follows_a_circle_of_two_decimetres_radius():
+    circle = Circle(centre=(0.2, 0.0, 0.0), duration=16.0)
+    trace = run(reference=circle, duration=17.0)
+    assert_sound(trace)
+    assert np.ptp(trace["tool_position"], axis=0)[:2] == pytest.approx([0.4, 0.4], abs=0.01)
+    assert distance(trace).max() < 0.01
+    assert np.abs(trace["rest_q"]).max() < np.radians(1.0)
+
+
+@pytest.mark.parametrize(
+    "push",
+    [
+        Push(frame="pole_tip", force=(0.1, 0.1, 0.0), start=0.5, duration=0.2),
+        Push(force=(10.0, -10.0, 0.0), start=0.5, duration=0.2),
+    ],
+    ids=["sphere", "tool"],
+)
+def test_survives_a_sideways_push(push):
+    trace = run(world=World(pole=Pole(), pushes=(push,)))
+    assert_sound(trace)
+    assert distance(trace).max() > 0.05, "the push must be felt"
+    assert distance(trace)[-1] < 1e-3
+
+
+def test_a_ball_joint_and_a_universal_joint_move_the_arm_alike():
+    traces = [
+        run(world=World(pole=Pole(joint=joint, tilt=(0.05, 0.06))), duration=3.0) for joint in ("ball", "universal")
+    ]
+    assert_sound(traces[0])
+    # The same motion in other coordinates; the two integrate a turn over a step differently.
+    assert np.abs(traces[0]["tool_position"] - traces[1]["tool_position"]).max() < 1e-4
+
+
+def test_seven_states_leave_the_tool_where_it_comes_to_rest():
+    trace = run(PoleBalance(hold_position=False), degrees=5.0, duration=8.0)
+    assert_sound(trace)
+    assert np.abs(trace["rest_q"][-1]).max() < 1e-3
+    assert distance(trace)[-1] > 0.1
+
+
+def test_least_torque_as_printed_lets_the_elbow_fall_and_a_held_posture_keeps_it():
+    printed = run(PoleBalance(self_motion="free", nearest="torque"), degrees=1.0, azimuth=0.3, duration=3.0)
+    held = run(PoleBalance(), degrees=1.0, azimuth=0.3, duration=3.0)
+    assert np.abs(printed["q"] - POSTURE).max() > 1.5
+    assert (np.abs(printed["v"]) > arm().limits.velocity).any()
+    assert np.abs(held["q"] - POSTURE).max() < 0.1
+
+
+def test_zero_angular_acceleration_lets_a_turn_go_on_and_the_pd_law_stops_it():
+    twist = np.array([0, 0, 0, 0, 0, 0.2])
+    v_start = np.linalg.pinv(arm().jacobian(POSTURE)) @ twist
+    spins = {}
+    for option in ("zero", "pd"):
+        trace = run(PoleBalance(orientation=option), duration=1.5, v_start=v_start)
+        spins[option] = trace["tool_twist"][-1, 5]
+    assert spins["zero"] == pytest.approx(0.2, rel=0.05)
+    assert abs(spins["pd"]) < 1e-3
+
+
+def test_torque_limits_shrink_the_force_and_are_said():
+    law = PoleBalance(force_limit=1000.0)
+    bound, target = law.bind(arm()), joint_target(arm(), POSTURE)
+    target[TASK + T_POLE :] = [0.6, 0, 0.8, 0, 0, 0]
+    bound.gains[G_LIMITS : G_LIMITS + 7] = 0.3 * arm().limits.torque
+    tick = bound.tick(arm(), POSTURE, np.zeros(7), target=target)
+    assert (np.abs(tick.terms["balance"]) > 0.3 * arm().limits.torque).any()
+    assert (np.abs(tick.command) <= 0.3 * arm().limits.torque * (1 + 1e-12)).all()
+    assert law.remarks(bound.memory) == ["only a share of the wanted force was within the torque limits at 1 ticks"]
+
+
+def test_a_wanted_acceleration_leans_the_pole():
+    law, target = PoleBalance(), joint_target(arm(), POSTURE)
+    target[TASK + T_ACCELERATION] = 0.5
+    target[TASK + T_POLE :] = [0.5 / 9.81, 0, np.sqrt(1 - (0.5 / 9.81) ** 2), 0, 0, 0]
+    command = law.tick(arm(), POSTURE, np.zeros(7), target=target).command
+    a_A, a_B, f_B = law.model().accelerations(
+        target[TASK + T_POLE : TASK + T_POLE + 3], np.zeros(3), [0.55, 0, 1.1 * 9.81]
+    )
+    x = arm().terms(POSTURE, np.zeros(7))
+    found = x.J @ np.linalg.solve(x.M, command - x.bias - x.J[:3].T @ f_B)
+    assert np.allclose(found[:3], a_A, atol=1e-9)
+    assert np.allclose(a_B[0], a_A[0], atol=2e-3)  # the pole comes along, to the square of its lean
+
+
+def test_too_few_and_too_many_joints_are_refused():
+    for name, joints in (("planar3", 3), ("quadruped", 18)):
+        with pytest.raises(InvalidInput, match=str(joints)):
+            PoleBalance().bind(load_robot(name))
