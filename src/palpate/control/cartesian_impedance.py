@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -9,7 +10,7 @@ from numba.extending import register_jitable
 
 from palpate.checks import Array
 from palpate.config import Config, Vector6, required, setting
-from palpate.control.law import NEEDS_BIAS, NEEDS_DRIFT, NEEDS_JACOBIAN, NEEDS_M, T_ACCELERATION, law_kernel
+from palpate.control.law import NEEDS_BIAS, NEEDS_DRIFT, NEEDS_JACOBIAN, NEEDS_M, T_ACCELERATION, BoundLaw, law_kernel
 from palpate.control.small import times, transpose_times
 from palpate.control.task_space import (
     DIRECTIONS,
@@ -67,7 +68,7 @@ def _hold_force(T, gains, memory, t, dt, K):
     """Let the rest pose follow a change of stiffness, so that the force does not: held −= (K(t) − K(t − dt)) e."""
     end = memory.size
     old, held = memory[end - 42 : end - 6], memory[end - 6 : end]
-    if gains[G_HOLD] == 0.0 or t <= 0.0:
+    if gains[G_HOLD] == 0.0 or gains[G_STAGES] == 1.0 or t <= 0.0:
         return held
     _blend(gains, t - dt, 2, old)
     change, world = T.work[0:6], T.work[6:12]
@@ -85,9 +86,12 @@ def _hold_force(T, gains, memory, t, dt, K):
 def _spring_damper(T, gains, memory, t, dt, J, terms):
     """terms[0] = Jᵀ (K e + held), terms[1] = Jᵀ D (V_d − V)."""
     end = memory.size
-    K, D = memory[end - _TAIL : end - _TAIL + 36], memory[end - _TAIL + 36 : end - _TAIL + 72]
-    _blend(gains, t, 2, K)
-    _blend(gains, t, 38, D)
+    if gains[G_STAGES] == 1.0:  # nothing to blend: read them where they are
+        K, D = gains[G_TABLE + 2 : G_TABLE + 38], gains[G_TABLE + 38 : G_TABLE + 74]
+    else:
+        K, D = memory[end - _TAIL : end - _TAIL + 36], memory[end - _TAIL + 36 : end - _TAIL + 72]
+        _blend(gains, t, 2, K)
+        _blend(gains, t, 38, D)
     held = _hold_force(T, gains, memory, t, dt, K)
     inside, world = T.work[0:6], T.work[6:12]
     times(matrix(address_of(K), 6, 6), T.error, inside)
@@ -104,7 +108,7 @@ def _spring_damper(T, gains, memory, t, dt, J, terms):
 def _feed_forward(T, gains, target, task, drift, out):
     """out = J_tᵀ Λ (A_d − J̇ v), without J̇ v in the classic form."""
     for k in range(6):
-        T.work[k] = target[task + T_ACCELERATION + k] - gains[G_EXACT] * drift[k]
+        T.work[k] = target[task + T_ACCELERATION + k] - (drift[k] if gains[G_EXACT] != 0.0 else 0.0)
     into_axes(T.axes, T.work[0:6], T.work[6:12])
     choose(gains, T.work[6:12], T.a)
     push_along(T, T.a, out)
@@ -189,6 +193,11 @@ class CartesianImpedance(TaskLaw):
     def memory(self, robot: Robot) -> Array:
         """A count of damped ticks, scratch, and the force held through changes of stiffness."""
         return np.concatenate([super().memory(robot), np.zeros(_TAIL)])
+
+    def bind(self, robot: Robot) -> BoundLaw:
+        """Make the law ready for a robot; the classic form needs no J̇ v."""
+        bound = super().bind(robot)
+        return bound if self.form == "exact" else replace(bound, needs=self.needs & ~NEEDS_DRIFT)
 
     def _stages(self, robot: Robot) -> list[Array]:
         """How many, then [start, duration, K, D] of each."""

@@ -14,8 +14,6 @@ from palpate.control.law import NEEDS_BIAS, NEEDS_DRIFT, NEEDS_JACOBIAN, NEEDS_M
 from palpate.control.small import times, transpose_times
 from palpate.control.task_space import (
     DIRECTIONS,
-    G_CHOICE,
-    G_COUNT,
     G_HEAVIEST,
     G_LAW,
     LEVER,
@@ -37,18 +35,14 @@ from palpate.control.task_space import (
 from palpate.engine import address_of, matrix
 from palpate.robot.robot import Robot
 
-G_POSTURE, G_ADMIT, G_K, G_D = G_LAW, G_LAW + 2, G_LAW + 38, G_LAW + 74  # posture, M_d⁻¹, K, D
+# Posture, then M_d⁻¹, M_d⁻¹ K and M_d⁻¹ D: rows of the chosen directions (angular ones times the lever) × 6.
+G_POSTURE, G_ADMIT, G_K, G_D = G_LAW, G_LAW + 2, G_LAW + 38, G_LAW + 74
 
 
 @register_jitable
-def _accelerate(gains, force, out):
-    """out = M_d⁻¹ force in the chosen directions, angular ones times the lever; force in the axes of A."""
-    k = int(gains[G_COUNT])
-    for i in range(k):
-        total = 0.0
-        for j in range(k):
-            total += gains[G_ADMIT + k * i + j] * force[int(gains[G_CHOICE + j])]
-        out[i] = total if gains[G_CHOICE + i] < 3.0 else LEVER * total
+def _accelerate(T, gains, place, x):
+    """T.a = block @ x: what a force, an error or its rate (axes of A) asks of the chosen directions."""
+    times(matrix(address_of(gains) + 8 * place, T.J.shape[0], 6), x, T.a)
 
 
 @register_jitable
@@ -56,7 +50,7 @@ def _felt(T, gains, J, wrench, out):
     """out = J_tᵀ Λ (M_d⁻¹ F − J_t M⁻¹ Jᵀ F): the answer of the wanted mass instead of the arm's own."""
     inside = T.work[0:6]
     into_axes(T.axes, wrench, inside)
-    _accelerate(gains, inside, T.a)
+    _accelerate(T, gains, G_ADMIT, inside)
     transpose_times(J, wrench, T.joints)
     times(T.Y, T.joints, T.b)
     for i in range(T.J.shape[0]):
@@ -74,11 +68,9 @@ def _kernel(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, 
     set_rows(T, gains, J)
     note_damping(memory, gains, t, find_inertia(T, M, gains[G_HEAVIEST]))
     inside = T.work[0:6]
-    times(matrix(address_of(gains) + 8 * G_K, 6, 6), T.error, inside)
-    _accelerate(gains, inside, T.a)
+    _accelerate(T, gains, G_K, T.error)
     push_along(T, T.a, terms[0])
-    times(matrix(address_of(gains) + 8 * G_D, 6, 6), T.rate, inside)
-    _accelerate(gains, inside, T.a)
+    _accelerate(T, gains, G_D, T.rate)
     push_along(T, T.a, terms[1])
     _felt(T, gains, J, wrench, terms[2])
     for k in range(6):
@@ -115,7 +107,7 @@ class ShapedImpedance(TaskLaw):
     posture_damping: float = setting(2.0, "N·m·s/rad", "d of the null-space posture", ge=0)
 
     def gains(self, robot: Robot) -> Array:
-        """[task; k; d; M_d⁻¹; K; D]."""
+        """[task; k; d; M_d⁻¹; M_d⁻¹ K; M_d⁻¹ D]."""
         checked_directions(robot, self.directions, self.name)
         mass, K = symmetric6(self.mass, "mass", definite=True), symmetric6(self.stiffness, "stiffness")
         if self.damping is None:
@@ -123,9 +115,10 @@ class ShapedImpedance(TaskLaw):
         else:
             D = symmetric6(self.damping, "damping")
         rows = [DIRECTIONS.index(d) for d in self.directions]
+        lever = np.diag([1.0 if row < 3 else LEVER for row in rows])
+        admit = np.zeros((6, 6))
+        admit[: len(rows)] = lever @ np.linalg.inv(mass[np.ix_(rows, rows)]) @ np.eye(6)[rows]
         chosen = np.diag([float(d in self.directions) for d in DIRECTIONS])
-        admit = np.zeros(36)
-        admit[: len(rows) ** 2] = np.linalg.inv(mass[np.ix_(rows, rows)]).ravel()
+        blocks = np.concatenate([(admit @ X).ravel() for X in (np.eye(6), chosen @ K @ chosen, chosen @ D @ chosen)])
         posture = [self.posture_stiffness, self.posture_damping]
-        head = self.task_gains(robot, self.directions)
-        return np.concatenate([head, posture, admit, (chosen @ K @ chosen).ravel(), (chosen @ D @ chosen).ravel()])
+        return np.concatenate([self.task_gains(robot, self.directions), posture, blocks])
