@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from palpate.control.pole import PoleModel
     from palpate.control.pole_balance import PoleBalance
     from palpate.control.shaped_impedance import ShapedImpedance
+    from palpate.control.standing import Stance, Standing, stand
     from palpate.control.stop import FastestStop, TorqueBounds, fastest_stop
     from palpate.control.stop_law import StopLaw
 
@@ -39,6 +40,7 @@ LAWS = {
     "parallel-force": ("palpate.control.parallel", "ParallelForce"),
     "hybrid-force": ("palpate.control.hybrid", "HybridForce"),
     "pole-balance": ("palpate.control.pole_balance", "PoleBalance"),
+    "standing": ("palpate.control.standing", "Standing"),
     "fastest-stop": ("palpate.control.stop_law", "StopLaw"),
 }
 
@@ -62,11 +64,14 @@ __all__ = [
     "PoleModel",
     "PythonLaw",
     "ShapedImpedance",
+    "Stance",
+    "Standing",
     "StopLaw",
     "TorqueBounds",
     "admittance_response",
     "fastest_stop",
     "force_loop_poles",
+    "stand",
 ]
 
 __getattr__, __dir__ = lazy_names(
@@ -79,6 +84,7 @@ __getattr__, __dir__ = lazy_names(
         "force_loop_poles": "palpate.control.force_loop",
         "PoleModel": "palpate.control.pole",
         "PythonLaw": "palpate.control.law",
+        **dict.fromkeys(("Stance", "stand"), "palpate.control.standing"),
         **dict.fromkeys(("FastestStop", "TorqueBounds", "fastest_stop"), "palpate.control.stop"),
     },
 )

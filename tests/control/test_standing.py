@@ -1,0 +1,221 @@
+"""A quadruped on its feet: the equations, the optimum within its limits, and the closed loop."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+
+import daqp
+import mujoco
+import numpy as np
+import pytest
+
+from palpate.control import Standing, stand
+from palpate.control.reference import Hold
+from palpate.control.standing import C_FORCES, C_SHORT
+from palpate.errors import InvalidInput, UnknownName
+from palpate.robot import Robot, load_robot
+from palpate.run import simulate as runner
+from palpate.run.parts import Parts
+from palpate.world.config import Push, Surface, World
+from palpate.world.contact import C_FORCE
+
+FEET = ("foot_fl", "foot_fr", "foot_rl", "foot_rr")
+RADIUS, MU = 0.02, 0.5
+
+
+@functools.cache
+def machine() -> Robot:
+    return load_robot("quadruped")
+
+
+def state(rng, size=0.1):
+    """A posture near home, turned and shifted, moving."""
+    shift = rng.normal(scale=size, size=18)
+    return machine().integrate(machine().home, shift, 1.0), rng.normal(scale=0.2, size=18)
+
+
+def contact_rows(q, v):
+    """J and J̇ v of the points under the feet, from the engine's own point Jacobians; J̇ v by finite differences."""
+
+    def jacobian(at):
+        data = mujoco.MjData(machine().model)
+        data.qpos[:] = at
+        mujoco.mj_forward(machine().model, data)
+        rows = []
+        for foot in FEET:
+            point = data.site(foot).xpos - [0, 0, RADIUS]
+            J = np.zeros((3, 18))
+            mujoco.mj_jac(machine().model, data, J, None, point, machine().model.site(foot).bodyid[0])
+            rows.append(J)
+        return np.vstack(rows)
+
+    h = 1e-6
+    ahead, behind = machine().integrate(q, v, h), machine().integrate(q, v, -h)
+    return jacobian(q), (jacobian(ahead) - jacobian(behind)) @ v / (2 * h)
+
+
+def test_forces_and_torques_obey_newton_and_keep_the_feet_still():
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        q, v = state(rng)
+        wanted = rng.normal(scale=0.3, size=6)
+        stance = stand(machine(), q, v, wanted, friction=MU)
+        J, drift = contact_rows(q, v)
+        x = machine().terms(q, v)
+        acceleration = np.linalg.solve(x.M, stance.torque + J.T @ stance.forces.ravel() - x.bias)
+        assert np.allclose(x.J @ acceleration + x.drift, stance.acceleration, atol=1e-9)
+        assert np.allclose(J @ acceleration + drift, 0, atol=1e-8)  # J̇ v by differences
+        assert np.array_equal(stance.torque[:6], np.zeros(6))
+
+
+def test_a_wish_within_reach_is_granted_with_the_smallest_forces():
+    q, v = machine().home, np.zeros(18)
+    wanted = np.array([0.5, -0.3, 0.2, 0.1, 0.2, -0.1])
+    stance = stand(machine(), q, v, wanted, friction=MU)
+    assert np.allclose(stance.acceleration, wanted, atol=1e-10)
+    assert stance.relaxation == 0
+    # Any other forces with the same effect on the base are larger: f is orthogonal to what changes nothing.
+    J, _ = contact_rows(q, v)
+    nothing = np.linalg.svd(J[:, :6].T)[2][6:]
+    assert np.allclose(nothing @ stance.forces.ravel(), 0, atol=1e-9)
+
+
+def test_standing_still_carries_the_weight():
+    stance = stand(machine(), machine().home, np.zeros(18), np.zeros(6))
+    assert stance.forces.sum(axis=0) == pytest.approx([0, 0, machine().mass * 9.81], abs=1e-9)
+
+
+def test_a_wish_beyond_the_cones_is_met_as_nearly_as_an_independent_program_finds():
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        q, v = state(rng)
+        wanted = rng.normal(scale=[6, 6, 6, 15, 15, 15])
+        stance = stand(machine(), q, v, wanted, friction=MU, least_force=2.0)
+        inside_cones(stance.forces)
+        assert (stance.forces[:, 2] > 2.0 - 1e-9).all()
+        assert (np.abs(stance.torque) <= np.r_[np.zeros(6), machine().limits.torque[6:]] + 1e-9).all()
+        best = program(q, v, wanted)
+        assert np.allclose(stance.acceleration, best, atol=1e-4)  # the program's own weight on everything else
+
+
+def inside_cones(forces, mu=MU):
+    assert (np.hypot(forces[..., 0], forces[..., 1]) <= mu * forces[..., 2] * (1 + 1e-9)).all()
+
+
+def program(q, v, wanted):
+    """min |J v̇ + J̇ v − a_d|² over (v̇, τ, f) with every equation written out, by DAQP."""
+    x, (Jf, drift) = machine().terms(q, v), contact_rows(q, v)
+    S = np.vstack([np.zeros((6, 12)), np.eye(12)])
+    A = np.block([[x.M, -S, -Jf.T], [Jf, np.zeros((12, 24))]])
+    k = MU / np.sqrt(2)
+    cone = np.kron(np.eye(4), [[0.0, 0, 1], [1, 0, -k], [-1, 0, -k], [0, 1, -k], [0, -1, -k]])
+    rows = np.vstack([A, np.c_[np.zeros((20, 30)), cone], np.c_[np.zeros((12, 18)), np.eye(12), np.zeros((12, 12))]])
+    most = machine().limits.torque[6:]
+    low = np.r_[-x.bias, -drift, np.tile([2.0, *[-1e30] * 4], 4), -most]
+    high = np.r_[-x.bias, -drift, np.tile([1e30, 0, 0, 0, 0], 4), most]
+    sense = np.r_[np.full(30, 5), np.zeros(32)].astype(np.int32)
+    task = np.c_[x.J, np.zeros((6, 24))]
+    H = task.T @ task + 1e-8 * np.eye(42)
+    z, _, status, _ = daqp.solve(H, -task.T @ (wanted - x.drift), rows, high, low, sense)
+    assert status == 1
+    return x.J @ z[:18] + x.drift
+
+
+def test_limits_that_conflict_give_way_and_are_named():
+    stance = stand(machine(), machine().home, np.zeros(18), np.zeros(6), least_force=1000.0)
+    assert stance.relaxation > 0
+    assert any(name.startswith("load of foot_") for name in stance.conflict)
+    assert any(name.startswith("torque of ") for name in stance.conflict)
+
+
+# ---------------------------------------------------------------------------------------------- in the loop
+
+FLOOR = Surface(name="floor", friction=0.7, stiffness=2e4, damping=200.0)
+PUSH = Push(frame="base", force=(0.0, 30.0, 0.0), start=0.5, duration=0.2)
+
+
+@pytest.fixture(scope="module")
+def pushed():
+    """A compliant floor, 30 N on the trunk for 0.2 s: the trace, and what floor and law had as forces at every tick."""
+    seen, planned, ready = [], [], runner.assemble
+
+    def watched(parts, *arguments, **more):
+        assembly = ready(parts, *arguments, **more)
+        law = assembly.law.function
+
+        def spy(*values):
+            law(*values)
+            seen.append(assembly.loop.contacts[:, 0, C_FORCE : C_FORCE + 3].copy())
+            planned.append(assembly.loop.memory[C_FORCES:].reshape(-1, 3).copy())
+
+        assembly.law = replace(assembly.law, function=spy)
+        return assembly
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runner, "assemble", watched)
+        world = World(surfaces=(FLOOR,), pushes=(PUSH,))
+        trace = runner.simulate(
+            Parts(machine(), Standing(friction=MU), world, duration=2.0, timestep=2.5e-4, period=1e-3)
+        )
+    return trace, np.array(seen), np.array(planned)
+
+
+def test_it_stands_and_comes_back_from_a_push(pushed):
+    trace, _, _ = pushed
+    assert trace.outcome.kind == "completed", trace.outcome
+    assert np.abs(trace["tool_position"][:, 2] - 0.34).max() < 5e-3
+    assert np.abs(trace["tool_position"][:, 1]).max() > 5e-3, "the push must be felt"
+    assert np.linalg.norm(trace["tool_position"][-1] - [0, 0, 0.34]) < 1e-4
+    assert np.abs(trace["tool_quat_wxyz"][-1] - [1, 0, 0, 0]).max() < 1e-4
+
+
+def test_no_torque_on_the_base_and_none_beyond_the_limits(pushed):
+    trace, _, _ = pushed
+    assert not trace["tau"][:, :6].any()
+    assert not trace["command"][:, :6].any()
+    assert (np.abs(trace["tau"][:, 6:]) <= machine().limits.torque[6:]).all()
+    assert trace.info["guard_ticks"]["torque limit"] == 0
+
+
+def test_the_floor_answers_inside_the_cones_with_the_forces_the_law_meant(pushed):
+    _, seen, planned = pushed
+    inside_cones(planned)
+    inside_cones(seen[100:])  # the feet touch without load at the start
+    assert (seen[100:, :, 2] > 1.0).all()
+    assert np.abs(seen[400] - planned[400]).max() < 1e-3  # before the push all is at rest
+    assert (
+        np.abs(seen[100:] - planned[100:]).max() < 5.0
+    )  # the push itself, which the law does not know, shakes the floor
+
+
+def test_the_trunk_follows_its_reference_as_the_law_says():
+    law = Standing(frequency=10.0)
+    world = World(surfaces=(Surface(name="floor", friction=0.7, contact="rigid"),))
+    reference = Hold(offset=(0.005, 0.0, -0.01))
+    trace = runner.simulate(Parts(machine(), law, world, reference, duration=0.6))
+    error = trace["target_position"] - trace["tool_position"]
+    share = (1 + 10 * trace.time) * np.exp(-10 * trace.time)  # of ë + 2 ω ė + ω² e = 0 from rest
+    expected = share[:, None] * [0.005, 0.0, -0.01]
+    # The rigid floor is MuJoCo's, which gives a little; torques are held for 1 ms of a 100 ms motion.
+    assert np.abs(error - expected).max() < 3e-4
+
+
+def test_a_wish_beyond_reach_is_counted():
+    law = Standing()
+    bound = law.bind(machine())
+    target = Hold(offset=(0.3, 0.0, 0.0)).sample(np.zeros(1), machine(), machine().home)[0]
+    bound.tick(machine(), machine().home, np.zeros(18), target=target)
+    assert bound.memory[C_SHORT] == 1
+    assert law.remarks(bound.memory) == [
+        "the trunk's wanted acceleration was beyond friction cones or torque limits at 1 ticks"
+    ]
+
+
+def test_machines_that_cannot_stand_are_refused():
+    with pytest.raises(InvalidInput, match="no free base"):
+        Standing().bind(load_robot("panda"))
+    with pytest.raises(UnknownName, match="foot_f1"):
+        Standing(feet=("foot_f1", "foot_fr", "foot_rl")).bind(machine())
+    with pytest.raises(InvalidInput, match="at least 3 feet"):
+        Standing(feet=("foot_fl", "foot_fr")).bind(machine())
