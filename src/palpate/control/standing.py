@@ -74,8 +74,8 @@ def stand(
 ) -> Stance:
     """Torques and forces that accelerate the trunk as wanted while the feet stand still, or as nearly as they can.
 
-    M v̇ + b = Sᵀ τ + Σ Jᵢᵀ fᵢ and Jᵢ v̇ + J̇ᵢ v = 0, Jᵢ of the point under foot i. The feet at rest leave v̇ = v̇₀ + N a for a trunk acceleration a, and
-    the base's six rows, which no motor drives, make a = B f + c. So everything follows from the forces f:
+    M v̇ + b = Sᵀ τ + Σ Jᵢᵀ fᵢ and Jᵢ v̇ + J̇ᵢ v = 0, Jᵢ of the point under foot i. Feet at rest leave v̇ = v̇₀ + N a for a
+    trunk acceleration a, and the base's six rows, which no motor drives, make a = B f + c. All follows from f:
 
         level 1   min |B f + c − a_d|²
         level 2   min |f|²

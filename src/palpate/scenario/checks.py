@@ -56,6 +56,7 @@ def _frames(sections: dict[str, Any], robot: Robot) -> Iterator[Problem]:
     for kind in ("pushes", "attachments"):
         named += [(("world", kind, k, "frame"), item.frame) for k, item in enumerate(getattr(world, kind))]
     known = (*robot.frame_names, *(item.name for item in world.objects))
+    known += ("pole", "pole_tip") if world.pole is not None else ()
     for path, frame in named:
         if frame is not None and frame not in known:
             yield problem_from(UnknownName("frame", frame, known), path)
