@@ -289,6 +289,9 @@ def clear(target):
         target[k] = 0.0
 
 
-def kernel(*signature):
-    """The house's njit: explicit signature, cached on disk, GIL released."""
-    return njit(*signature, cache=True, nogil=True, error_model="numpy")
+def kernel(*signature, lean: bool = False):
+    """The house's njit: explicit signature, cached on disk, GIL released.
+
+    A lean one counts no references, which is faster; it can neither allocate, nor assign slices, nor return arrays.
+    """
+    return njit(*signature, cache=True, nogil=True, error_model="numpy", _nrt=not lean)

@@ -10,7 +10,15 @@ from numba.extending import register_jitable
 
 from palpate.checks import Array
 from palpate.config import Config, Vector6, required, setting
-from palpate.control.law import NEEDS_BIAS, NEEDS_DRIFT, NEEDS_JACOBIAN, NEEDS_M, T_ACCELERATION, BoundLaw, law_kernel
+from palpate.control.law import (
+    LAW_SIGNATURE,
+    NEEDS_BIAS,
+    NEEDS_DRIFT,
+    NEEDS_JACOBIAN,
+    NEEDS_M,
+    T_ACCELERATION,
+    BoundLaw,
+)
 from palpate.control.small import times, transpose_times
 from palpate.control.task_space import (
     DIRECTIONS,
@@ -33,7 +41,7 @@ from palpate.control.task_space import (
     set_rows,
     symmetric6,
 )
-from palpate.engine import address_of, matrix
+from palpate.engine import fold, kernel, part
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 
@@ -46,7 +54,7 @@ _STAGE = 74
 _TAIL = 36 + 36 + 36 + 6  # memory after the task's scratch: K, D, K one tick ago, held force
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def _blend(gains, t, place, out):
     """out = K(t) (place 2) or D(t) (place 38): the last stage begun, eased in from the one before."""
     stage = 0
@@ -63,15 +71,14 @@ def _blend(gains, t, place, out):
         out[i] = before + share * (now - before)
 
 
-@register_jitable
-def _hold_force(T, gains, memory, t, dt, K):
+@register_jitable(forceinline=True)
+def _hold_force(T, gains, memory, t, dt, K, held):
     """Let the rest pose follow a change of stiffness, so that the force does not: held −= (K(t) − K(t − dt)) e."""
-    end = memory.size
-    old, held = memory[end - 42 : end - 6], memory[end - 6 : end]
     if gains[G_HOLD] == 0.0 or gains[G_STAGES] == 1.0 or t <= 0.0:
-        return held
+        return
+    old = part(memory, memory.size - 42, 36)
     _blend(gains, t - dt, 2, old)
-    change, world = T.work[0:6], T.work[6:12]
+    change, world = part(T.work, 0, 6), part(T.work, 6, 6)
     for i in range(6):
         change[i] = 0.0
         for j in range(6):
@@ -79,53 +86,51 @@ def _hold_force(T, gains, memory, t, dt, K):
     out_of_axes(T.axes, change, world)
     for i in range(6):
         held[i] -= world[i]
-    return held
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def _spring_damper(T, gains, memory, t, dt, J, terms):
     """terms[0] = Jᵀ (K e + held), terms[1] = Jᵀ D (V_d − V)."""
     end = memory.size
     if gains[G_STAGES] == 1.0:  # nothing to blend: read them where they are
-        K, D = gains[G_TABLE + 2 : G_TABLE + 38], gains[G_TABLE + 38 : G_TABLE + 74]
+        K, D = part(gains, G_TABLE + 2, 36), part(gains, G_TABLE + 38, 36)
     else:
-        K, D = memory[end - _TAIL : end - _TAIL + 36], memory[end - _TAIL + 36 : end - _TAIL + 72]
+        K, D = part(memory, end - _TAIL, 36), part(memory, end - _TAIL + 36, 36)
         _blend(gains, t, 2, K)
         _blend(gains, t, 38, D)
-    held = _hold_force(T, gains, memory, t, dt, K)
-    inside, world = T.work[0:6], T.work[6:12]
-    times(matrix(address_of(K), 6, 6), T.error, inside)
+    inside, world, held = part(T.work, 0, 6), part(T.work, 6, 6), part(memory, end - 6, 6)
+    _hold_force(T, gains, memory, t, dt, K, held)
+    times(fold(K, 0, 6, 6), T.error, inside)
     out_of_axes(T.axes, inside, world)
     for i in range(6):
         world[i] += held[i]
     transpose_times(J, world, terms[0])
-    times(matrix(address_of(D), 6, 6), T.rate, inside)
+    times(fold(D, 0, 6, 6), T.rate, inside)
     out_of_axes(T.axes, inside, world)
     transpose_times(J, world, terms[1])
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def _feed_forward(T, gains, target, task, drift, out):
     """out = J_tᵀ Λ (A_d − J̇ v), without J̇ v in the classic form."""
     for k in range(6):
         T.work[k] = target[task + T_ACCELERATION + k] - (drift[k] if gains[G_EXACT] != 0.0 else 0.0)
-    into_axes(T.axes, T.work[0:6], T.work[6:12])
-    choose(gains, T.work[6:12], T.a)
+    inside = part(T.work, 6, 6)
+    into_axes(T.axes, part(T.work, 0, 6), inside)
+    choose(gains, inside, T.a)
     push_along(T, T.a, out)
 
 
-@register_jitable
-def _needs_inertia(gains, target, task, k, n):
-    """Λ is needed for a null space, for the exact form, or to feed an acceleration forward."""
-    if k > n:
-        return False
+@register_jitable(forceinline=True)
+def _feeds_forward(gains, target, task):
+    """Whether there is an acceleration to feed forward: a wanted one, or J̇ v in the exact form."""
     moving = False
     for i in range(6):
         moving = moving or target[task + T_ACCELERATION + i] != 0.0
-    return n > k or moving or gains[G_EXACT] != 0.0
+    return moving or gains[G_EXACT] != 0.0
 
 
-@law_kernel
+@kernel(LAW_SIGNATURE, lean=True)
 def _kernel(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms):
     n = v.size
     task = q.size + 2 * n
@@ -136,12 +141,14 @@ def _kernel(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, 
     for i in range(n):
         terms[2, i] = terms[3, i] = 0.0
         terms[4, i] = bias[i]
-    if not _needs_inertia(gains, target, task, T.J.shape[0], n):
+    k, forward = T.J.shape[0], _feeds_forward(gains, target, task)
+    if k > n or (k == n and not forward):
         return
     set_rows(T, gains, J)
     note_damping(memory, gains, t, find_inertia(T, M, gains[G_HEAVIEST]))
-    _feed_forward(T, gains, target, task, drift, terms[2])
-    if n > T.J.shape[0]:
+    if forward:
+        _feed_forward(T, gains, target, task, drift, terms[2])
+    if n > k:
         hold_posture(T, gains[G_POSTURE], gains[G_POSTURE + 1], q, v, target, terms[3])
 
 

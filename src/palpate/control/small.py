@@ -7,7 +7,7 @@ import math
 from numba.extending import register_jitable
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def cholesky(A, n):
     """Factor the leading n×n block of A in place, A = L Lᵀ (lower triangle); False if it is not positive definite."""
     for j in range(n):
@@ -42,7 +42,7 @@ def cholesky_solve(L, n, x):
         x[i] = entry / L[i, i]
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def cholesky_solve_rows(L, n, X, count):
     """Each of the first rows of X ← A⁻¹ that row. All rows advance together: a processor overlaps them."""
     for i in range(n):
@@ -61,7 +61,7 @@ def cholesky_solve_rows(L, n, X, count):
             X[row, i] = entry * inverse
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def times(A, x, out):
     """out = A x."""
     for i in range(A.shape[0]):
@@ -71,7 +71,7 @@ def times(A, x, out):
         out[i] = total
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def transpose_times(A, x, out):
     """out = Aᵀ x."""
     for j in range(A.shape[1]):
@@ -81,7 +81,7 @@ def transpose_times(A, x, out):
         out[j] = total
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def cholesky_inverse(L, n, out):
     """out = A⁻¹ with A = L Lᵀ; returns its trace."""
     for i in range(n):

@@ -25,7 +25,7 @@ from palpate.config import Quaternion, setting
 from palpate.control.law import T_POSITION, T_QUAT, T_TWIST, Law, refuse_free_base
 from palpate.control.orientation import KINDS, OrientationError, write_orientation_error
 from palpate.control.small import cholesky, cholesky_inverse, cholesky_solve_rows, symmetric_eigen
-from palpate.engine import address_of, kernel, matrix, vector
+from palpate.engine import address_of, kernel, matrix, part, vector
 from palpate.errors import BadRotation, InvalidInput
 from palpate.robot.robot import Robot
 from palpate.spatial.kernels import matrix_from_quat, quat_from_matrix
@@ -72,7 +72,7 @@ def scratch_size(robot: Robot) -> int:
     return 9 + 12 * n + 108 + 2 * n * n + 48 + n
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def open_task(gains, memory, n):
     """The views of a task in a law's memory; made from addresses, which costs less than slicing and reshaping."""
     k = int(gains[G_COUNT])
@@ -100,7 +100,7 @@ def open_task(gains, memory, n):
     )
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def set_axes(T, gains, R, target, task):
     """The axes of frame A: the world's, the tool's or the target's, times the fixed turn."""
     kind = int(gains[G_AXES])
@@ -120,7 +120,7 @@ def set_axes(T, gains, R, target, task):
             T.axes[i, j] = total
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def into_axes(axes, x, out):
     """out = a world vector pair [linear; angular] in the axes of A."""
     for half in range(0, 6, 3):
@@ -128,7 +128,7 @@ def into_axes(axes, x, out):
             out[half + i] = axes[0, i] * x[half] + axes[1, i] * x[half + 1] + axes[2, i] * x[half + 2]
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def out_of_axes(axes, x, out):
     """out = a vector pair in the axes of A in world axes."""
     for half in range(0, 6, 3):
@@ -136,7 +136,7 @@ def out_of_axes(axes, x, out):
             out[half + i] = axes[i, 0] * x[half] + axes[i, 1] * x[half + 1] + axes[i, 2] * x[half + 2]
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def choose(gains, x, out):
     """out = the chosen directions of x (axes of A), angular ones times the lever."""
     for i in range(int(gains[G_COUNT])):
@@ -146,28 +146,29 @@ def choose(gains, x, out):
 
 @kernel(_nothing(_m, _v, _v, _v, _v, _m, _m, _v, _v, _v, _v))
 def _errors(axes, gains, memory, v, p, R, J, target, work, error, rate):
-    world, apart, quat = work[0:6], work[6:12], work[20:24]
+    world, apart, quat = part(work, 0, 6), part(work, 6, 6), part(work, 20, 4)
     for i in range(3):
         world[i] = target[T_POSITION + i] - p[i]
     quat_from_matrix(R, quat)
     kind = int(gains[G_ORIENTATION])
-    angle = write_orientation_error(kind, target[T_QUAT : T_QUAT + 4], quat, world[3:6], work[6:18])
+    angle = write_orientation_error(kind, part(target, T_QUAT, 4), quat, part(world, 3, 3), part(work, 6, 12))
     memory[M_ANGLE] = max(memory[M_ANGLE], angle)
     for k in range(6):
-        apart[k] = target[T_TWIST + k]
+        speed = 0.0
         for i in range(v.size):
-            apart[k] -= J[k, i] * v[i]
+            speed += J[k, i] * v[i]
+        apart[k] = target[T_TWIST + k] - speed
     into_axes(axes, world, error)
     into_axes(axes, apart, rate)
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def find_errors(T, gains, memory, v, p, R, J, target, task):
     """T.error and T.rate: pose error and V_d − V, axes of A; the memory keeps the largest angle met."""
-    _errors(T.axes, gains, memory, v, p, R, J, target[task:], T.work, T.error, T.rate)
+    _errors(T.axes, gains, memory, v, p, R, J, part(target, task, target.size - task), T.work, T.error, T.rate)
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def set_rows(T, gains, J):
     """J_t = S J."""
     for i in range(T.J.shape[0]):
@@ -181,10 +182,9 @@ def set_rows(T, gains, J):
             T.J[i, j] = scale * total
 
 
-@register_jitable
-def _mobility(J, Y, out):
+@register_jitable(forceinline=True)
+def _mobility(J, Y, out, k, n):
     """out = J_t M⁻¹ J_tᵀ."""
-    k, n = J.shape
     for i in range(k):
         for j in range(i + 1):
             total = 0.0
@@ -193,7 +193,7 @@ def _mobility(J, Y, out):
             out[i, j] = out[j, i] = total
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def _damped_inverse(mobility, vectors, least, inertia):
     """Λ by eigenvectors: 1/μ where μ ≥ least, μ/least² below. Returns the largest 1/μ."""
     k = mobility.shape[0]
@@ -212,10 +212,9 @@ def _damped_inverse(mobility, vectors, least, inertia):
     return 1.0 / max(smallest, 1e-300)
 
 
-@kernel(_f(_m, _m, _f, _m, _m, _m, _m, _m))
-def _inertia(J, M, heaviest, factor, mobility, vectors, Y, inertia):
-    # The trace of Λ bounds its largest eigenvalue: eigenvectors are needed near singular postures only.
-    k, n = J.shape
+@register_jitable(forceinline=True)
+def _invert(J, M, factor, mobility, Y, inertia, k, n):
+    """Y = J_t M⁻¹ and Λ, whose trace is returned; 0 where there is no Λ."""
     for i in range(n):
         for j in range(n):
             factor[i, j] = M[i, j]
@@ -224,16 +223,25 @@ def _inertia(J, M, heaviest, factor, mobility, vectors, Y, inertia):
         for j in range(n):
             Y[i, j] = J[i, j]
     cholesky_solve_rows(factor, n, Y, k)
-    _mobility(J, Y, mobility)
-    if cholesky(mobility, k):
-        mass = cholesky_inverse(mobility, k, inertia)
-        if mass <= heaviest:
-            return mass
-    _mobility(J, Y, mobility)
+    _mobility(J, Y, mobility, k, n)
+    return cholesky_inverse(mobility, k, inertia) if cholesky(mobility, k) else 0.0
+
+
+@kernel(_f(_m, _m, _f, _m, _m, _m, _m, _m))
+def _inertia(J, M, heaviest, factor, mobility, vectors, Y, inertia):
+    # The trace of Λ bounds its largest eigenvalue: eigenvectors are needed near singular postures only.
+    k, n = J.shape
+    if k == 6 and n == 7:  # most arms: loops of known length compile to straight code
+        mass = _invert(J, M, factor, mobility, Y, inertia, 6, 7)
+    else:
+        mass = _invert(J, M, factor, mobility, Y, inertia, k, n)
+    if 0.0 < mass <= heaviest:
+        return mass
+    _mobility(J, Y, mobility, k, n)
     return _damped_inverse(mobility, vectors, 1.0 / heaviest, inertia)
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def find_inertia(T, M, heaviest):
     """Y = J_t M⁻¹ and Λ, damped along directions that feel more than `heaviest` kg; returns the heaviest one's mass.
 
@@ -242,7 +250,7 @@ def find_inertia(T, M, heaviest):
     return _inertia(T.J, M, heaviest, T.factor, T.mobility, T.vectors, T.Y, T.inertia)
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def note_damping(memory, gains, t, mass):
     """Count a tick at which a direction was lost."""
     if mass <= gains[G_HEAVIEST]:
@@ -267,7 +275,7 @@ def _push(J, inertia, acceleration, out):
             out[j] += J[i, j] * force
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def push_along(T, acceleration, out):
     """out = J_tᵀ Λ acceleration."""
     _push(T.J, T.inertia, acceleration, out)
@@ -277,9 +285,10 @@ def push_along(T, acceleration, out):
 def _into_null_space(J, Y, inertia, pull, torque):
     k, n = J.shape
     for i in range(k):
-        pull[i] = 0.0
+        total = 0.0
         for j in range(n):
-            pull[i] += Y[i, j] * torque[j]
+            total += Y[i, j] * torque[j]
+        pull[i] = total
     for i in range(k):
         force = 0.0
         for m in range(k):
@@ -288,13 +297,13 @@ def _into_null_space(J, Y, inertia, pull, torque):
             torque[j] -= J[i, j] * force
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def into_null_space(T, torque):
     """torque ← N torque = (1 − J_tᵀ Λ J_t M⁻¹) torque: it moves no chosen direction."""
     _into_null_space(T.J, T.Y, T.inertia, T.b, torque)
 
 
-@register_jitable
+@register_jitable(forceinline=True)
 def hold_posture(T, stiffness, damping, q, v, target, out):
     """out = N (k (q_d − q) − d v)."""
     for i in range(v.size):

@@ -54,7 +54,7 @@ from palpate.run.state import (
 _VELOCITY = 2  # place of the velocity command among the kinds
 
 
-@kernel("boolean(int64[::1])")
+@kernel("boolean(int64[::1])", lean=True)
 def before_law(table):
     """Stage the plant; on a control tick also measure and evaluate the model. Returns whether it is one."""
     L = as_loop(table)
@@ -79,7 +79,7 @@ def before_law(table):
     return True
 
 
-@kernel("int64(int64[::1], boolean)")
+@kernel("int64(int64[::1], boolean)", lean=True)
 def after_law(table, due):
     """Carry the command out, record, watch for events, and advance. Returns how it went."""
     L = as_loop(table)
@@ -109,7 +109,7 @@ def after_law(table, due):
     return status
 
 
-@kernel(types.int64(types.int64[::1], LAW_TYPE, types.int64))
+@kernel(types.int64(types.int64[::1], LAW_TYPE, types.int64), lean=True)
 def run_steps(table, law, steps):
     """Up to `steps` physics steps with a compiled law. Returns how the last one went."""
     L = as_loop(table)

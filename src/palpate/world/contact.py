@@ -178,7 +178,9 @@ def normal_force(row, depth, rate):
 @register_jitable
 def stored_energy(row, depth):
     """∫ of the elastic part of the normal force, J."""
-    exponent = row[S_EXPONENT] if row[S_MODEL] > 0.5 else 1.0
+    if row[S_MODEL] < 0.5:
+        return 0.5 * row[S_STIFFNESS] * depth * depth
+    exponent = row[S_EXPONENT]
     return row[S_STIFFNESS] * depth ** (exponent + 1.0) / (exponent + 1.0)
 
 
