@@ -294,4 +294,4 @@ def kernel(*signature, lean: bool = False):
 
     A lean one counts no references, which is faster; it can neither allocate, nor assign slices, nor return arrays.
     """
-    return njit(*signature, cache=True, nogil=True, error_model="numpy", _nrt=not lean)
+    return njit(*signature, cache=True, nogil=True, error_model="numpy", _nrt=not lean)  # pyright: ignore[reportCallIssue]
