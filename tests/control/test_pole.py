@@ -75,6 +75,20 @@ def test_lqr_gains_of_the_printed_states_are_the_audits():
     assert np.allclose(sorted(np.linalg.eigvals(A).real), [-3.284965753246, 0, 3.284965753246], atol=1e-9)
 
 
+def test_vertical_gains_are_those_of_a_lifted_mass():
+    assert MODEL.vertical_gains(hold_position=False) == pytest.approx([1.0], abs=1e-12)  # the audit's
+    # ms² + k₂ s + k₁ with k₁ = √(q₁/ρ), k₂ = √((q₂ + 2 m k₁ ρ)/ρ).
+    k1, k2 = MODEL.vertical_gains(True, [20.0, 10.0], 0.01)
+    assert k1 == pytest.approx(np.sqrt(20 / 0.01), rel=1e-12)
+    assert k2 == pytest.approx(np.sqrt((10 + 2 * 1.1 * k1 * 0.01) / 0.01), rel=1e-12)
+
+
+def test_weights_of_the_wrong_length_or_sign_are_refused():
+    for weights in ([1.0, 2.0], [1.0, 1.0, -1.0, 1.0]):
+        with pytest.raises(InvalidInput, match="one number or 4"):
+            MODEL.gains(True, weights)
+
+
 def test_printed_states_leave_position_drifting_and_ten_states_hold_it():
     A, B = MODEL.linear_axis(hold_position=True)
     without = np.r_[0.0, MODEL.gains(hold_position=False)]

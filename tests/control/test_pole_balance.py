@@ -318,6 +318,21 @@ def test_a_wanted_acceleration_leans_the_pole():
     assert np.allclose(a_B[0], a_A[0], atol=2e-3)  # the pole comes along, to the square of its lean
 
 
+def test_six_joints_leave_no_freedom_and_a_limit_shrinks_the_force():
+    robot = load_robot("ur5e").with_payload(1.0, (0, 0, 0))
+    law, target = PoleBalance(force_limit=1e9), joint_target(robot, robot.home)
+    target[-6:] = [0.3, 0.2, np.sqrt(1 - 0.13), 0, 0, 0]
+    full = law.tick(robot, robot.home, np.zeros(6), target=target).command
+    target[-6:] = [0, 0, 1, 0, 0, 0]
+    rest = law.tick(robot, robot.home, np.zeros(6), target=target).command
+    bound, worst = law.bind(robot), int(np.argmax(np.abs(full - rest)))
+    bound.gains[G_LIMITS + worst] = abs(rest[worst]) + 0.5 * abs(full[worst] - rest[worst])
+    target[-6:] = [0.3, 0.2, np.sqrt(1 - 0.13), 0, 0, 0]
+    command = bound.tick(robot, robot.home, np.zeros(6), target=target).command
+    assert abs(command[worst]) == pytest.approx(bound.gains[G_LIMITS + worst], rel=1e-12)
+    assert bound.memory[C_SHARED] == 1
+
+
 def test_too_few_and_too_many_joints_are_refused():
     for name, joints in (("planar3", 3), ("quadruped", 18)):
         with pytest.raises(InvalidInput, match=str(joints)):

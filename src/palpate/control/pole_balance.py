@@ -257,7 +257,8 @@ def _within_limits(M, bias, J, drift, n, gains, memory, full, change):
     for j in range(n):
         part[j] = none[j] + share * (full[j] - none[j])
     low, high = _room(part, free, limits, n)
-    step = 0.5 * (low + high)  # the two meet at the largest share
+    # At the largest share the two meet, up to rounding; six joints have no step at all.
+    step = min(max(0.0, low), high) if low <= high else 0.5 * (low + high)
     for j in range(n):
         change[j] = part[j] + step * free[j] - full[j]
 
