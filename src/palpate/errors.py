@@ -120,6 +120,4 @@ class Unreachable(NoSolution):
 
     def __init__(self, message: str, nearest: object, position_error: float, angle_error: float) -> None:
         self.nearest, self.position_error, self.angle_error = nearest, position_error, angle_error
-        super().__init__(
-            message, hint="the target may be out of reach or beyond the joint limits; see .nearest"
-        )
+        super().__init__(message, hint="the target may be out of reach or beyond the joint limits; see .nearest")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import sympy as sy
@@ -42,7 +44,8 @@ def test_corrected_matrices_are_those_of_the_lagrangian():
     names = [sy.Function(n)(t) for n in ("xA", "yA", "zA", "x", "y")]
     xA, yA, zA, x, y = names
     z = sy.sqrt(l**2 - x**2 - y**2)
-    foot, ball = sy.Matrix([xA, yA, zA]), sy.Matrix([xA + x, yA + y, zA + z])
+    foot: Any = sy.Matrix([xA, yA, zA])  # sympy's own types do not know a vector from a matrix
+    ball: Any = sy.Matrix([xA + x, yA + y, zA + z])
     T = m_e * foot.diff(t).dot(foot.diff(t)) / 2 + m_s * ball.diff(t).dot(ball.diff(t)) / 2
     L = T - m_e * g * zA - m_s * g * ball[2]
     rates, second = [q.diff(t) for q in names], [q.diff(t, 2) for q in names]
