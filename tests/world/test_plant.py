@@ -11,7 +11,7 @@ from palpate.run.parts import Parts
 from palpate.run.simulate import simulate
 from palpate.spatial import Pose, matrix_from_rotation_vector
 from palpate.world.config import FreeObject, PlantChange, Surface, World
-from palpate.world.plant import build_plant
+from palpate.world.plant import build_plant, surface_rotation
 
 
 def mass_matrix(model, q):
@@ -164,3 +164,17 @@ def test_the_worlds_gravity_is_not_the_models(gravity):
         robot.mass_matrix(robot.home), robot.gravity(robot.home) - robot.with_gravity(gravity).gravity(robot.home)
     )
     np.testing.assert_allclose(trace["v"][1] / 1e-3, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("shape", ["box", "cylinder", "sphere"])
+def test_a_body_without_orientation_stands_in_the_worlds_axes(shape: str) -> None:
+    size = {"box": (1.0, 2.0, 3.0), "cylinder": (0.1, 1.0), "sphere": (0.2,)}[shape]
+    assert np.array_equal(surface_rotation(Surface(shape=shape, size=size)), np.eye(3))  # pyright: ignore
+
+
+@pytest.mark.parametrize("normal", [(0, 0, 1), (0, 0, -1), (-1, 0, 0), (1, 2, -3)])
+def test_a_planes_axes_are_a_rotation_whose_z_is_its_normal(normal: tuple[float, float, float]) -> None:
+    R = surface_rotation(Surface(normal=normal))
+    assert np.allclose(R @ R.T, np.eye(3), atol=1e-15)
+    assert np.linalg.det(R) == pytest.approx(1.0)
+    assert np.allclose(R[:, 2], np.array(normal) / np.linalg.norm(normal), atol=1e-15)

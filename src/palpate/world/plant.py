@@ -130,12 +130,14 @@ def build_plant(
 
 
 def surface_rotation(surface: Surface) -> Array:
-    """Axes of a surface in the world: given, or with z along a plane's normal."""
+    """Axes of a surface in the world: given, else the world's own, turned so that z is a plane's normal."""
     if surface.quat_wxyz is not None:
         return matrix_from_quat(surface.quat_wxyz)
+    if surface.shape != "plane":
+        return np.eye(3)
     z = np.array(surface.normal) / np.linalg.norm(surface.normal)
-    helper = np.array([1.0, 0.0, 0.0]) if abs(z[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
-    x = np.cross(helper, z)
+    along = np.array([1.0, 0.0, 0.0]) if abs(z[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
+    x = along - (along @ z) * z
     x /= np.linalg.norm(x)
     return np.column_stack([x, np.cross(z, x), z])
 
