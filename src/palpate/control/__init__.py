@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from palpate.control.passive import Passive
     from palpate.control.pole import PoleModel
     from palpate.control.pole_balance import PoleBalance
+    from palpate.control.priorities_law import StrictPriorities
     from palpate.control.shaped_impedance import ShapedImpedance
     from palpate.control.standing import Stance, Standing, stand
     from palpate.control.stop import FastestStop, TorqueBounds, fastest_stop
@@ -42,6 +43,7 @@ LAWS = {
     "pole-balance": ("palpate.control.pole_balance", "PoleBalance"),
     "standing": ("palpate.control.standing", "Standing"),
     "fastest-stop": ("palpate.control.stop_law", "StopLaw"),
+    "priorities": ("palpate.control.priorities_law", "StrictPriorities"),
 }
 
 __all__ = [
@@ -67,6 +69,7 @@ __all__ = [
     "Stance",
     "Standing",
     "StopLaw",
+    "StrictPriorities",
     "TorqueBounds",
     "admittance_response",
     "fastest_stop",

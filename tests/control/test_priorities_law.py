@@ -1,0 +1,302 @@
+"""The stack of tasks as a law: one tick against the library and closed forms, then the loop within torque limits."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import palpate.control.priorities
+from palpate.control import StrictPriorities
+from palpate.control.law import T_ACCELERATION, T_POSITION, T_QUAT, T_TWIST, TargetLayout
+from palpate.control.priorities import inverse_dynamics
+from palpate.control.priorities_law import C_FALLBACK, Level
+from palpate.control.reference import Hold
+from palpate.control.tasks import FrameOrientation, FramePosition, Posture
+from palpate.errors import InvalidInput, NoSolution, UnknownName
+from palpate.metrics import evaluate
+from palpate.robot import Robot, load_robot
+from palpate.run.parts import Parts
+from palpate.run.simulate import simulate
+from palpate.scenario.load import load_scenario
+from palpate.spatial import matrix_from_quat, rotation_error
+from palpate.trace import Trace
+
+POSITION = Level(kind="position", frequency=20.0)
+ORIENTATION = Level(kind="orientation", frequency=10.0, damping_ratio=0.7)
+POSTURE = Level(kind="posture", frequency=5.0)
+STACK = (POSITION, ORIENTATION, POSTURE)
+
+
+@functools.cache
+def panda() -> Robot:
+    return load_robot("panda")
+
+
+def moment(seed: int, far: float = 0.2) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A state near home and a target near that, everything moving."""
+    rng = np.random.default_rng(seed)
+    q, v = panda().home + rng.normal(scale=0.3, size=7), rng.normal(scale=0.3, size=7)
+    target = rng.normal(scale=far, size=TargetLayout(7, 7).width)
+    target[:7] += panda().home
+    pose = panda().pose(q + rng.normal(scale=far, size=7))
+    target[21 + T_POSITION : 21 + T_POSITION + 3] = pose.position
+    target[21 + T_QUAT : 21 + T_QUAT + 4] = pose.quat_wxyz
+    return q, v, target
+
+
+def wanted(target: np.ndarray, q: np.ndarray, v: np.ndarray, w: float, z: float) -> np.ndarray:
+    """A_d + 2 ζ ω (V_d − V) + ω² [p_d − p; log(R_d Rᵀ)], written out."""
+    x, task = panda().terms(q, v), target[21:]
+    turn = rotation_error(matrix_from_quat(task[T_QUAT : T_QUAT + 4]), x.rotation)
+    error = np.r_[task[T_POSITION : T_POSITION + 3] - x.position, turn]
+    slip = task[T_TWIST : T_TWIST + 6] - x.J @ v
+    return task[T_ACCELERATION : T_ACCELERATION + 6] + 2 * z * w * slip + w * w * error
+
+
+def acceleration(law: StrictPriorities, q: np.ndarray, v: np.ndarray, target: np.ndarray) -> np.ndarray:
+    x = panda().terms(q, v)
+    return np.linalg.solve(x.M, law.tick(panda(), q, v, target=target).command - x.bias)
+
+
+# ------------------------------------------------------------------ one tick
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("share", [1.0, 0.4])
+def test_a_tick_is_the_librarys_answer(seed: int, share: float) -> None:
+    q, v, target = moment(seed)
+    task = target[21:]
+    twist, a = task[T_TWIST : T_TWIST + 6], task[T_ACCELERATION : T_ACCELERATION + 6]
+    levels = [
+        FramePosition(target=task[:3], kp=400, kd=40, feedforward=twist[:3] + a[:3] / 40),
+        FrameOrientation(
+            target=matrix_from_quat(task[T_QUAT : T_QUAT + 4]), kp=100, kd=14, feedforward=twist[3:] + a[3:] / 14
+        ),
+        Posture(target=target[:7], kp=25, kd=10, feedforward=target[7:14] + target[14:21] / 10),
+    ]
+    most = share * panda().limits.torque * (1 - 1e-12)  # the law's own margin against rounding
+    expected = inverse_dynamics(panda(), q, v, levels, torque=most).torque
+    assert expected is not None
+    found = StrictPriorities(levels=STACK, torque_share=share).tick(panda(), q, v, target=target)
+    np.testing.assert_allclose(found.command, expected, rtol=1e-12, atol=1e-12)
+    assert found.kind == "torque"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_level_that_can_be_met_has_its_second_order_error(seed: int) -> None:
+    q, v, target = moment(seed)
+    x = panda().terms(q, v)
+    a = acceleration(StrictPriorities(levels=STACK, torque_limits=False), q, v, target)
+    found = x.J @ a + x.drift
+    np.testing.assert_allclose(found[:3], wanted(target, q, v, 20.0, 1.0)[:3], atol=1e-9)
+    np.testing.assert_allclose(found[3:], wanted(target, q, v, 10.0, 0.7)[3:], atol=1e-9)
+
+
+def test_lower_levels_never_disturb_higher_ones_even_at_torque_limits() -> None:
+    met_limits = moved = 0
+    for seed in range(40):
+        q, v, target = moment(seed, far=0.06)
+        x = panda().terms(q, v)
+        alone, two, all_three = (
+            acceleration(StrictPriorities(levels=STACK[:k], torque_share=0.4), q, v, target) for k in (1, 2, 3)
+        )
+        scale = 1 + np.abs(x.J @ alone).max()
+        np.testing.assert_allclose(x.J[:3] @ two, x.J[:3] @ alone, atol=1e-9 * scale)
+        np.testing.assert_allclose(x.J @ all_three, x.J @ two, atol=1e-9 * (1 + np.abs(x.J @ two).max()))
+        moved += bool(np.abs(all_three - two).max() > 1e-3)
+        torque = StrictPriorities(levels=STACK, torque_share=0.4).tick(panda(), q, v, target=target).command
+        assert (np.abs(torque) <= 0.4 * panda().limits.torque).all()
+        met_limits += bool((np.abs(torque) > 0.4 * panda().limits.torque * (1 - 1e-9)).any())
+    assert met_limits > 10
+    assert moved > 10, "the posture must want something else"
+
+
+def test_entries_that_share_a_level_are_weighed_against_each_other() -> None:
+    q, v, target = moment(7)
+    x = panda().terms(q, v)
+    stack = (POSITION, Level(kind="posture", frequency=5.0, weight=4.0, shared=True))
+    found = acceleration(StrictPriorities(levels=stack, torque_limits=False), q, v, target)
+    posture = target[14:21] + 10 * (target[7:14] - v) + 25 * (target[:7] - q)
+    A = np.vstack([x.J[:3], 2 * np.eye(7)])
+    b = np.r_[wanted(target, q, v, 20.0, 1.0)[:3] - x.drift[:3], 2 * posture]
+    np.testing.assert_allclose(found, np.linalg.lstsq(A, b, rcond=None)[0], atol=1e-9)
+
+
+def test_a_direction_counts_along_its_line_alone() -> None:
+    q, v, target = moment(3)
+    x = panda().terms(q, v)
+    line = np.array([1.0, 2.0, -2.0]) / 3
+    law = StrictPriorities(levels=(Level(kind="direction", along=(2, 4, -4), frequency=20.0),), torque_limits=False)
+    found = acceleration(law, q, v, target)
+    row = line @ x.J[:3]
+    least = row * (line @ (wanted(target, q, v, 20.0, 1.0)[:3] - x.drift[:3])) / (row @ row)
+    np.testing.assert_allclose(found, least, atol=1e-9)
+
+
+def test_chosen_directions_and_joints_leave_the_others_alone() -> None:
+    q, v, target = moment(4)
+    x = panda().terms(q, v)
+    stack = (
+        Level(kind="pose", directions=("z", "rx"), frequency=20.0),
+        Level(kind="posture", joints=("joint2", "joint1"), frequency=5.0),
+    )
+    a = acceleration(StrictPriorities(levels=stack, torque_limits=False), q, v, target)
+    np.testing.assert_allclose((x.J @ a + x.drift)[[2, 3]], wanted(target, q, v, 20.0, 1.0)[[2, 3]], atol=1e-9)
+    posture = target[14:21] + 10 * (target[7:14] - v) + 25 * (target[:7] - q)
+    np.testing.assert_allclose(a[:2], posture[:2], atol=1e-9)
+
+
+def test_another_frame_follows_the_wanted_posture() -> None:
+    q, v, target = moment(5)
+    target[:7], target[7:14] = q, v  # on its way exactly: the elbow's wish and the posture's are one
+    stack = (Level(kind="position", frame="link4"), POSTURE)
+    a = acceleration(StrictPriorities(levels=stack, torque_limits=False), q, v, target)
+    np.testing.assert_allclose(a, target[14:21], atol=1e-9)
+
+
+def test_shares_of_the_levels_add_up_to_the_command() -> None:
+    q, v, target = moment(6)
+    whole = StrictPriorities(levels=STACK).tick(panda(), q, v, target=target)
+    split = StrictPriorities(levels=STACK, shares=True).tick(panda(), q, v, target=target)
+    first = StrictPriorities(levels=STACK[:1]).tick(panda(), q, v, target=target)
+    assert list(split.terms) == ["bias", "level1", "level2", "level3"]
+    np.testing.assert_allclose(split.command, whole.command, atol=1e-11)
+    np.testing.assert_allclose(split.terms["bias"] + split.terms["level1"], first.command, atol=1e-11)
+
+
+def test_without_levels_the_pose_stands_above_the_posture() -> None:
+    q, v, target = moment(8)
+    explicit = StrictPriorities(levels=(Level(kind="pose"), Level(kind="posture")))
+    np.testing.assert_array_equal(
+        StrictPriorities().tick(panda(), q, v, target=target).command,
+        explicit.tick(panda(), q, v, target=target).command,
+    )
+
+
+# ------------------------------------------------------------------ no answer
+
+
+def test_without_an_answer_the_arm_is_held_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stuck(*arguments: Any) -> None:
+        raise NoSolution("stuck")
+
+    monkeypatch.setattr(palpate.control.priorities, "solve_hierarchy", stuck)
+    q, v, target = moment(1)
+    v[6] = 100.0
+    bound = StrictPriorities(levels=STACK, fallback_damping=3.0, shares=True).bind(panda())
+    command = bound.tick(panda(), q, v, target=target).command
+    expected = panda().terms(q, v).gravity - 3.0 * v
+    np.testing.assert_allclose(command[:6], expected[:6], atol=1e-12)
+    assert command[6] == pytest.approx(-12.0, rel=1e-9)  # its limit
+    assert bound.memory[C_FALLBACK] == 1
+    assert bound.remarks(bound.memory) == ["priorities: no answer at 1 of 1 ticks: held by gravity and damping instead"]
+
+
+@pytest.mark.parametrize("place", [0, 21 + T_POSITION, 21 + T_QUAT, 21 + T_TWIST])
+def test_a_target_that_is_no_number_leads_to_the_fallback(place: int) -> None:
+    q, v, target = moment(2)
+    target[place] = np.nan
+    bound, x = StrictPriorities(levels=STACK).bind(panda()), panda().terms(q, v)
+    rows = np.zeros((1, 7))
+    still = np.zeros(7)
+    bound.function(
+        0.0, 1e-3, q, v, x.M, x.bias, x.gravity, x.position, x.rotation, x.J, x.drift,
+        np.zeros(6), still, target, bound.gains, bound.memory, rows,
+    )  # fmt: skip
+    np.testing.assert_allclose(rows[0], x.gravity - 2.0 * v, atol=1e-12)
+    assert bound.memory[C_FALLBACK] == 1
+
+
+# ------------------------------------------------------------------ in the loop
+
+
+def test_the_tool_comes_as_the_law_says_while_lower_levels_pull_elsewhere() -> None:
+    stack = (Level(kind="position", frequency=10.0), Level(kind="posture", frequency=20.0))
+    step = np.array([0.03, -0.02, 0.02])
+    parts = Parts(
+        panda(), StrictPriorities(levels=stack), reference=Hold(offset=(0.03, -0.02, 0.02)), duration=0.6, timestep=5e-4
+    )
+    trace = simulate(parts)
+    error = trace["target_position"] - trace["tool_position"]
+    share = (1 + 10 * trace.time) * np.exp(-10 * trace.time)  # of ë + 2 ω ė + ω² e = 0 from rest
+    # Torques are held for half a millisecond of a motion with ω = 10/s, and the rate limit rounds the first step.
+    assert np.abs(error - share[:, None] * step).max() < 3e-4
+    assert np.abs(trace["q"][-1] - panda().home).max() > 0.01, "the posture cannot be met"
+    (remark,) = trace.info["remarks"]
+    assert remark.startswith("priorities: entry 2, posture: relaxed at ")
+
+
+@functools.cache
+def shipped_run(share: float) -> Trace:
+    return simulate(load_scenario("panda-priorities", [f"control.torque_share={share}"]))
+
+
+def worst(trace: Trace, name: str) -> float:
+    value = {result.name: result.value for result in evaluate(trace, {})}[name]
+    assert value is not None
+    return value
+
+
+def test_scarce_torque_is_paid_for_by_the_lowest_level() -> None:
+    scarce, plenty = shipped_run(0.322), shipped_run(1.0)
+    assert worst(scarce, "joint_error_max") > 1.2 * worst(plenty, "joint_error_max")
+    for name in ("position_error_max", "orientation_error_max"):
+        assert worst(scarce, name) < 1.5 * worst(plenty, name) < 5e-4
+
+
+def test_torque_limits_are_met_and_never_exceeded_in_the_loop() -> None:
+    trace = shipped_run(0.322)
+    ratio = np.abs(trace["command"]) / (0.322 * panda().limits.torque)
+    assert 1 - 1e-9 < ratio.max() <= 1.0
+    assert trace.info["guard_ticks"]["torque limit"] == 0
+
+
+def test_the_remarks_name_what_was_relaxed_and_nothing_else() -> None:
+    posture, limits = shipped_run(0.322).info["remarks"]
+    assert posture.startswith("priorities: entry 3, posture: relaxed at ")
+    assert posture.endswith(" rad/s²")
+    assert limits.startswith("priorities: torque limits were met at ")
+
+
+# ------------------------------------------------------------------ refused
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"kind": "pose", "along": (1, 0, 0)}, "along"),
+        ({"kind": "direction"}, "along"),
+        ({"kind": "direction", "along": (0, 0, 0)}, "somewhere"),
+        ({"kind": "direction", "along": (1, 0, 0), "directions": ("x",)}, "are none"),
+        ({"kind": "position", "joints": ("joint1",)}, "joints"),
+        ({"kind": "position", "directions": ("rx",)}, "x, y, z"),
+        ({"kind": "orientation", "directions": ("rx", "rx")}, "each once"),
+        ({"kind": "posture", "frame": "link4"}, "frame"),
+        ({"kind": "posture", "frequency": 0}, "greater than 0"),
+        ({"kind": "posture", "damping_ratio": 0}, "greater than 0"),
+        ({"kind": "posture", "weight": float("nan")}, "finite"),
+        ({"kind": "postur"}, "posture"),
+        ({"kind": "posture", "frequncy": 3}, "frequency"),
+    ],
+)
+def test_a_level_that_makes_no_sense_is_refused(settings: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(InvalidInput, match=complaint):
+        Level(**settings)
+
+
+def test_a_law_that_makes_no_sense_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="none before it"):
+        StrictPriorities(levels=(Level(kind="pose", shared=True),))
+    with pytest.raises(InvalidInput, match="torque_share"):
+        StrictPriorities(torque_share=1.5)
+    with pytest.raises(InvalidInput, match="at least 0"):
+        StrictPriorities(fallback_damping=-1.0).bind(panda())
+    with pytest.raises(UnknownName, match="link44"):
+        StrictPriorities(levels=(Level(kind="position", frame="link44"),)).bind(panda())
+    with pytest.raises(UnknownName, match="joint9"):
+        StrictPriorities(levels=(Level(kind="posture", joints=("joint9",)),)).bind(panda())
+    with pytest.raises(InvalidInput, match="quadruped"):
+        StrictPriorities().bind(load_robot("quadruped"))
