@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from palpate.control.law import (
     T_POSITION,
     T_QUAT,
     T_TWIST,
+    T_WRENCH,
     BoundLaw,
     Law,
     TargetLayout,
@@ -24,10 +26,11 @@ from palpate.control.law import (
 )
 from palpate.control.priorities import Priorities, inverse_dynamics
 from palpate.control.task_space import DIRECTIONS, Direction
-from palpate.control.tasks import FramePose, Posture, Task
+from palpate.control.tasks import Rows, State, Task
 from palpate.errors import InvalidInput, PalpateError, UnknownName
 from palpate.robot.robot import Robot
-from palpate.spatial import Pose, matrix_from_quat
+from palpate.spatial import matrix_from_quat
+from palpate.spatial.kernels import rotation_vector_from_matrix
 
 # Places in the law's memory; then, for every entry of the stack, at how many ticks it was relaxed and the worst of it.
 C_TICKS, C_LIMITS, C_FALLBACK, C_ENTRIES = 0, 1, 2, 3
@@ -84,67 +87,96 @@ class Level(Config):
 _DEFAULT = (Level(kind="pose"), Level(kind="posture"))
 
 
-class _Stack:
-    """The entries of a law for one robot, turned into tasks at a target."""
+class _Goal:
+    """What is wanted at one tick, worked out once per frame."""
 
-    def __init__(self, robot: Robot, entries: tuple[Level, ...]) -> None:
-        self.robot, self.layout = robot, TargetLayout(robot.nq, robot.nv)
-        self.entries = [(entry, None if entry.kind == "posture" else entry.rows()) for entry in entries]
-        self.names = [f"{i + 1} {entry.kind}" for i, entry in enumerate(entries)]
-        for entry in entries:
-            _check_names(robot, entry)
+    def __init__(self, robot: Robot) -> None:
+        self.robot, self.start = robot, TargetLayout(robot.nq, robot.nv).task
+        self.set(np.zeros(self.start))
 
-    def tasks(self, target: Array) -> list[list[Task]]:
-        """Levels, highest first, each a group of equal priority."""
-        levels: list[list[Task]] = []
-        for name, (entry, S) in zip(self.names, self.entries):
-            task = self._posture(name, entry, target) if S is None else self._frame(name, entry, S, target)
-            if entry.shared:
-                levels[-1].append(task)
-            else:
-                levels.append([task])
-        return levels
-
-    def _posture(self, name: str, entry: Level, target: Array) -> Task:
-        n, names = self.robot.nv, self.robot.dof_names
-        ahead = _ahead(entry, target[n : 2 * n], target[2 * n : 3 * n])
-        if entry.joints:
-            ahead = ahead[[names.index(joint) for joint in entry.joints]]
-        return Posture(target=target[:n], joints=entry.joints, feedforward=ahead, **_gains(name, entry))
-
-    def _frame(self, name: str, entry: Level, S: Array, target: Array) -> Task:
-        pose, twist, acceleration = self._wanted(entry.frame, target)
-        ahead = S @ _ahead(entry, twist, acceleration)
-        return FramePose(target=pose, frame=entry.frame, directions=S, feedforward=ahead, **_gains(name, entry))
-
-    def _wanted(self, frame: str | None, target: Array) -> tuple[Pose, Array, Array]:
-        """Pose, twist and acceleration of a frame: the tool's are in the target, others follow from its joint part."""
-        if frame is None or frame == self.robot.tool_frame:
-            x = target[self.layout.task :]
-            pose = Pose(x[T_POSITION : T_POSITION + 3], matrix_from_quat(x[T_QUAT : T_QUAT + 4]))
-            return pose, x[T_TWIST : T_TWIST + 6], x[T_ACCELERATION : T_ACCELERATION + 6]
+    def set(self, target: Array) -> None:
+        """Begin a tick."""
         n = self.robot.nv
-        q, v, a = target[:n], target[n : 2 * n], target[2 * n : 3 * n]
-        at = self.robot.terms(q, v, frame)
-        return Pose(at.position, at.rotation), at.J @ v, at.J @ a + at.drift
+        self.q, self.v, self.a, self.tool = target[:n], target[n : 2 * n], target[2 * n : 3 * n], target[self.start :]
+        self._frames: dict[str, tuple[Array, Array, Array, Array]] = {}
+
+    def frame(self, name: str) -> tuple[Array, Array, Array, Array]:
+        """Position, rotation, twist and acceleration: the tool's are given, others follow from the wanted posture."""
+        if name not in self._frames:
+            self._frames[name] = self._given() if name == self.robot.tool_frame else self._followed(name)
+        return self._frames[name]
+
+    def _given(self) -> tuple[Array, Array, Array, Array]:
+        x = self.tool
+        rotation = matrix_from_quat(x[T_QUAT : T_QUAT + 4])
+        return x[T_POSITION : T_POSITION + 3], rotation, x[T_TWIST : T_TWIST + 6], x[T_ACCELERATION:T_WRENCH]
+
+    def _followed(self, name: str) -> tuple[Array, Array, Array, Array]:
+        at = self.robot.terms(self.q, self.v, name)
+        return at.position, at.rotation, at.J @ self.v, at.J @ self.a + at.drift
 
 
-def _check_names(robot: Robot, entry: Level) -> None:
-    if entry.frame is not None and entry.frame not in robot.frame_names:
-        raise UnknownName("frame", entry.frame, robot.frame_names)
-    for joint in entry.joints:
-        if joint not in robot.dof_names:
-            raise UnknownName("joint", joint, robot.dof_names)
+@dataclass(frozen=True, kw_only=True)
+class _FrameTask(Task):
+    """Rows S of a frame's pose, towards the tick's goal; made once, so that a tick has nothing to check again."""
+
+    goal: _Goal
+    frame: str
+    S: Array
+
+    def rows(self, state: State) -> Rows:
+        position, rotation, _, _ = self.goal.frame(self.frame)
+        t, error = state.terms(self.frame), np.empty(6)
+        error[:3] = position - t.position
+        rotation_vector_from_matrix(rotation @ t.rotation.T, error[3:])
+        return Rows(self.S @ t.J, self.S @ t.drift, self.S @ error)
+
+    def acceleration(self, rows: Rows, v: Array) -> Array:
+        _, _, twist, a = self.goal.frame(self.frame)
+        return self.kp * rows.error + self.kd * (self.S @ twist - rows.J @ v) + self.S @ a
 
 
-def _ahead(entry: Level, velocity: Array, acceleration: Array) -> Array:
-    """The feed-forward velocity that, times k_d, adds the wanted acceleration as well."""
-    return velocity + acceleration / (2 * entry.damping_ratio * entry.frequency)
+@dataclass(frozen=True, kw_only=True)
+class _PostureTask(Task):
+    """Rows S of the joints, towards the tick's goal."""
+
+    goal: _Goal
+    S: Array
+
+    def rows(self, state: State) -> Rows:
+        return Rows(self.S, np.zeros(len(self.S)), self.S @ (self.goal.q - state.q))
+
+    def acceleration(self, rows: Rows, v: Array) -> Array:
+        return self.kp * rows.error + self.S @ (self.kd * (self.goal.v - v) + self.goal.a)
 
 
-def _gains(name: str, entry: Level) -> dict[str, Any]:
+def _stacked(robot: Robot, entries: tuple[Level, ...], goal: _Goal) -> list[list[Task]]:
+    """Levels, highest first, each a group of equal priority; a task's name is its place among the entries."""
+    levels: list[list[Task]] = []
+    for i, entry in enumerate(entries):
+        task = _task(robot, entry, goal, str(i))
+        if entry.shared:
+            levels[-1].append(task)
+        else:
+            levels.append([task])
+    return levels
+
+
+def _task(robot: Robot, entry: Level, goal: _Goal, name: str) -> Task:
     w = entry.frequency
-    return {"name": name, "kp": w * w, "kd": 2 * entry.damping_ratio * w, "weight": entry.weight}
+    gains: dict[str, Any] = {"name": name, "kp": w * w, "kd": 2 * entry.damping_ratio * w, "weight": entry.weight}
+    if entry.kind == "posture":
+        joints = [_place("joint", joint, robot.dof_names) for joint in entry.joints or robot.dof_names]
+        return _PostureTask(goal=goal, S=np.eye(robot.nv)[joints], **gains)
+    frame = entry.frame or robot.tool_frame
+    _place("frame", frame, robot.frame_names)
+    return _FrameTask(goal=goal, frame=frame, S=entry.rows(), **gains)
+
+
+def _place(what: str, name: str, known: tuple[str, ...]) -> int:
+    if name not in known:
+        raise UnknownName(what, name, known)
+    return known.index(name)
 
 
 class StrictPriorities(Law):
@@ -210,14 +242,16 @@ class StrictPriorities(Law):
     def bind(self, robot: Robot) -> BoundLaw:
         """Make the law ready for a robot; it asks the robot for the terms of every frame of its stack."""
         gains, n, shares = self.gains(robot), robot.nv, self.shares
-        stack = _Stack(robot, self.stack)
-        depth = sum(not entry.shared for entry in self.stack)
+        goal = _Goal(robot)
+        levels = _stacked(robot, self.stack, goal)
+        depth = len(levels)
 
         def law(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms) -> None:
             most = gains[n:]
             memory[C_TICKS] += 1
+            goal.set(target)
             try:
-                answers = _answers(robot, q, v, stack.tasks(target), most, depth if shares else 1)
+                answers = _answers(robot, q, v, levels, most, depth if shares else 1)
             except PalpateError:  # the stack itself was checked: what is wrong is the state, or the solver
                 answers = []
             if not answers:
@@ -225,7 +259,7 @@ class StrictPriorities(Law):
                 terms[:] = 0.0
                 terms[0] = np.clip(gravity - gains[:n] * v, -most, most)
                 return
-            _note(memory, answers[-1][0], stack.names)
+            _note(memory, answers[-1][0])
             torques = [np.clip(torque, -most, most) for _, torque in answers]
             if shares:
                 terms[0] = bias
@@ -252,10 +286,10 @@ def _answers(
     return answers
 
 
-def _note(memory: Array, answer: Priorities, names: list[str]) -> None:
+def _note(memory: Array, answer: Priorities) -> None:
     memory[C_LIMITS] += bool(answer.limits)
-    for i, name in enumerate(names):
-        if not answer.met[name]:
-            place = C_ENTRIES + 2 * i
+    for name, met in answer.met.items():
+        if not met:
+            place = C_ENTRIES + 2 * int(name)
             memory[place] += 1
             memory[place + 1] = max(memory[place + 1], float(np.linalg.norm(answer.residuals[name])))
