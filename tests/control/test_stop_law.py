@@ -92,7 +92,7 @@ def test_an_arm_without_acceleration_limits_needs_them_given():
         StopLaw().bind(pp.load_robot("iiwa14"))
 
 
-@pytest.mark.parametrize("name", ["planar3-stop", "panda-stop"])
+@pytest.mark.parametrize("name", ["planar3-stop", "panda-stop", "iiwa14-stop"])
 def test_the_shipped_scenarios_come_to_rest(name):
     trace = pp.simulate(pp.load_scenario(name))
     assert trace.outcome.kind == "completed"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from palpate.errors import UnknownName
-from palpate.metrics import contact, motion, step
+from palpate.metrics import contact, motion, step, stop
 from palpate.metrics.metric import Bound, Metric, MetricResult, judge
 from palpate.metrics.step import of
 from palpate.trace import Trace
@@ -40,6 +40,9 @@ _ALL = [
     Metric("orientation_error_max", "rad", "angle of the tool from its target, largest", motion.orientation_error_max),
     Metric("joint_error_rms", "rad", "revolute joints from their targets, RMS", motion.joint_error_rms),
     Metric("joint_error_max", "rad", "revolute joints from their targets, largest", motion.joint_error_max),
+    Metric("stop_time", "s", "until the tool's speed stays below 2 % of its first", stop.stop_time),
+    Metric("stop_distance", "m", "tool's way along its first direction until the stop", stop.stop_distance),
+    Metric("stop_deviation", "m", "tool's largest distance from that line until the stop", stop.stop_deviation),
     Metric("effort", "(N·m)²·s", "∫ Σ τ² dt over the revolute joints", motion.effort),
     Metric("peak_torque_ratio", "1", "largest torque relative to its limit", motion.peak_torque_ratio),
     Metric("saturation_time", "s", "time during which a guard cut the command", motion.saturation_time),
