@@ -14,7 +14,7 @@ from pathlib import Path
 import benchmarks
 from benchmarks import Measurement
 
-PACKAGES = ("palpate", "mujoco-core", "numba", "numpy", "pin", "drake", "roboticstoolbox-python")
+PACKAGES = ("palpate", "mujoco-core", "numba", "numpy", "pin", "pin-pink", "drake", "roboticstoolbox-python")
 
 
 def names() -> list[str]:

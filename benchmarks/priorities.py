@@ -1,6 +1,11 @@
-"""Strict-priority inverse dynamics with torque limits on seven joints, three levels, from Python."""
+"""Strict-priority inverse dynamics with torque limits on seven joints, three levels, from Python; beside Pink where it
+does the same: differential inverse kinematics by weight within position and velocity limits.
+"""
 
 from __future__ import annotations
+
+import importlib
+import importlib.util
 
 import numpy as np
 
@@ -13,6 +18,11 @@ ROUNDS, BATCH = 300, 10
 
 
 def measure() -> list[Measurement]:
+    """Inverse dynamics and kinematics by strict priority; kinematics by weight beside Pink."""
+    return [*_strict(), *_weighted()]
+
+
+def _strict() -> list[Measurement]:
     """Model terms, tasks and solution in one call; with wide and with tight torque limits; beside a DAQP cascade."""
     robot = pp.load_robot("panda")
     q, v = robot.home, np.linspace(-0.3, 0.3, 7)
@@ -44,3 +54,24 @@ def measure() -> list[Measurement]:
         Measurement("differential inverse kinematics, 3 levels, limits", seconds["velocities"] * 1e6, "µs"),
         Measurement("solver alone, as a cascade of DAQP from NumPy", seconds["daqp"] * 1e6, "µs"),
     ]
+
+
+def _weighted() -> list[Measurement]:
+    """The tool held and a posture approached by weight, one joint at its velocity limit."""
+    robot, dt, gain, weight = pp.load_robot("panda"), 1e-3, 20.0, 1e-2
+    q = robot.home
+    posture = q + np.array([0.6, -0.2, 0.5, 0.3, -0.6, 0.2, 0.4])
+    levels = [[tasks.FramePose(target=robot.pose(q)), tasks.Posture(target=posture, gain=gain, weight=weight)]]
+    contenders = {"palpate": lambda: priorities.differential_ik(robot, q, levels, dt=dt).command}
+    if importlib.util.find_spec("pink") is None:
+        print("Pink is not installed, palpate is timed alone (it comes with the extra 'bench')")
+    else:
+        peer = importlib.import_module("benchmarks.peers.pink_ik").PinkIK
+        pink = peer(robot, q, posture, gain=gain, weight=weight, dt=dt)
+        contenders["Pink"] = lambda: pink(q)
+        np.testing.assert_allclose(pink(q), contenders["palpate"](), atol=1e-6)
+    seconds = interleaved_medians(contenders, ROUNDS, BATCH)
+    rows = [Measurement(f"pose and posture by weight, {name}", taken * 1e6, "µs") for name, taken in seconds.items()]
+    if "Pink" in seconds:
+        rows.append(Measurement("Pink / palpate", seconds["Pink"] / seconds["palpate"], "×"))
+    return rows
