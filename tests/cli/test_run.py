@@ -129,6 +129,15 @@ def test_the_exit_code_of_the_process_is_that_of_the_run() -> None:
     assert (done.returncode, done.stdout.splitlines()[-1][:9]) == (0, "completed")
 
 
+@pytest.fixture
+def listening_to_ctrl_c():
+    """A process started in the background ignores SIGINT; these tests must not."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("listening_to_ctrl_c")
 def test_ctrl_c_leaves_a_valid_partial_trace(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(console.RunProgress, "__call__", lambda self, now, end: signal.raise_signal(signal.SIGINT))
     assert main(["run", "panda-wall", "--set", "run.duration=50", "--out", "cut"]) == 130
