@@ -135,3 +135,9 @@ def test_a_failing_block_fails_at_its_own_line() -> None:
 
 def test_commands_are_found_and_joined() -> None:
     assert [command.split() for command in commands(SAMPLE)] == [["palpate", "show", "iiwa14", "--json"]]
+
+
+def test_every_law_has_a_page_and_every_page_a_law() -> None:
+    from palpate.control import LAWS
+
+    assert {page.stem for page in (ROOT / "docs" / "laws").glob("*.md")} == set(LAWS)
