@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from palpate import control
+    from palpate import control, errors, metrics, spatial, trace, views, world
     from palpate.robot.dh import DHLink
     from palpate.robot.load import load_robot
     from palpate.robot.robot import Robot
@@ -32,33 +32,45 @@ __all__ = [
     "Trace",
     "World",
     "control",
+    "errors",
     "load_robot",
     "load_scenario",
     "load_trace",
+    "metrics",
     "report",
     "simulate",
     "simulate_many",
+    "spatial",
+    "trace",
+    "views",
+    "world",
 ]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "DHLink": "palpate.robot.dh",
+        "Parts": "palpate.run.parts",
         "Pose": "palpate.spatial.pose",
+        "Push": "palpate.world.config",
         "Robot": "palpate.robot.robot",
         "Scenario": "palpate.scenario.model",
+        "StopWhen": "palpate.run.parts",
+        "Surface": "palpate.world.config",
         "Trace": "palpate.trace.trace",
+        "World": "palpate.world.config",
         "control": "palpate.control",
+        "errors": "palpate.errors",
         "load_robot": "palpate.robot.load",
         "load_scenario": "palpate.scenario.load",
         "load_trace": "palpate.trace.load",
+        "metrics": "palpate.metrics",
         "report": "palpate.views.page",
         "simulate": "palpate.run.simulate",
-        "Parts": "palpate.run.parts",
-        "StopWhen": "palpate.run.parts",
-        "Surface": "palpate.world.config",
-        "World": "palpate.world.config",
-        "Push": "palpate.world.config",
         "simulate_many": "palpate.run.simulate",
+        "spatial": "palpate.spatial",
+        "trace": "palpate.trace",
+        "views": "palpate.views",
+        "world": "palpate.world",
     },
 )
