@@ -36,7 +36,7 @@ A_POSITION, A_SPEED, A_TURN, A_RATE, A_WIDTH = 0, 3, 6, 10, 13
 G_MASS, G_DAMPING, G_STIFFNESS, G_EULER, G_BASE, G_TRIM, G_MOST_TRIM, G_IK, G_VELOCITY, G_HEAD = (
     0, 6, 12, 18, 19, 20, 21, 22, 23, 24,
 )  # fmt: skip
-_NEWTON_STEPS = 2
+_NEWTON_STEPS = 1  # per control period; the command of the last one is where it starts
 
 
 @register_jitable
