@@ -24,13 +24,13 @@ Handle = NDArray[np.int64]
 
 # Places in a handle. Sizes first, then addresses of the data's arrays.
 H_MODEL, H_DATA, H_NQ, H_NV, H_NBODY = 0, 1, 2, 3, 4
-H_QPOS, H_QVEL, H_QACC, H_BIAS, H_PASSIVE, H_APPLIED = 5, 6, 7, 8, 9, 10
-H_XPOS, H_XQUAT, H_XMAT, H_XIPOS, H_XIMAT, H_ENERGY = 11, 12, 13, 14, 15, 16
-H_MASS, H_INERTIA, H_DOFNUM, H_WARNING, H_TIME, H_XFRC = 17, 18, 19, 20, 21, 22
-H_CONSTRAINT, H_MOCAP_POS, H_MOCAP_QUAT, H_GEOM_XPOS, H_GEOM_XMAT, H_ACTUATOR = 23, 24, 25, 26, 27, 28
+H_QPOS, H_QVEL, H_QACC, H_BIAS, H_APPLIED = 5, 6, 7, 8, 10
+H_XPOS, H_XMAT, H_XIPOS, H_XIMAT, H_ENERGY = 11, 13, 14, 15, 16
+H_MASS, H_INERTIA, H_DOFNUM, H_WARNING, H_TIME = 17, 18, 19, 20, 21
+H_CONSTRAINT, H_MOCAP_POS = 23, 24
 H_CDOF, H_SUBTREE_COM, H_SUBTREE_MASS, H_DOF_BODY, H_BODY_ROOT, H_GRAVITY = 29, 30, 31, 32, 33, 34
 H_JNT_TYPE, H_JNT_QPOSADR, H_NJNT, H_INVERSE = 35, 36, 37, 38
-H_CVEL, H_SENSOR, H_DAMPER, H_IPOS, H_BODY_PARENT, H_WARMSTART = 39, 40, 41, 42, 43, 44
+H_CVEL, H_SENSOR, H_DAMPER, H_IPOS, H_BODY_PARENT = 39, 40, 41, 42, 43
 H_BODY_DOF, H_DOF_PARENT = 45, 46
 HANDLE_SIZE = 48
 
@@ -39,28 +39,20 @@ _DATA_FIELDS = {
     H_QVEL: "qvel",
     H_QACC: "qacc",
     H_BIAS: "qfrc_bias",
-    H_PASSIVE: "qfrc_passive",
     H_APPLIED: "qfrc_applied",
     H_XPOS: "xpos",
-    H_XQUAT: "xquat",
     H_XMAT: "xmat",
     H_XIPOS: "xipos",
     H_XIMAT: "ximat",
     H_ENERGY: "energy",
-    H_XFRC: "xfrc_applied",
     H_CONSTRAINT: "qfrc_constraint",
     H_MOCAP_POS: "mocap_pos",
-    H_MOCAP_QUAT: "mocap_quat",
-    H_GEOM_XPOS: "geom_xpos",
-    H_GEOM_XMAT: "geom_xmat",
-    H_ACTUATOR: "qfrc_actuator",
     H_CDOF: "cdof",
     H_SUBTREE_COM: "subtree_com",
     H_INVERSE: "qfrc_inverse",
     H_CVEL: "cvel",
     H_SENSOR: "sensordata",
     H_DAMPER: "qfrc_damper",
-    H_WARMSTART: "qacc_warmstart",
 }
 _MODEL_FIELDS = {
     H_MASS: "body_mass",
@@ -141,9 +133,7 @@ mj_kinematics = _declare("mj_kinematics", 2)
 mj_comPos = _declare("mj_comPos", 2)
 mj_tendon = _declare("mj_tendon", 2)
 mj_makeM = _declare("mj_makeM", 2)
-mj_factorM = _declare("mj_factorM", 2)
 mj_comVel = _declare("mj_comVel", 2)
-mj_passive = _declare("mj_passive", 2)
 mj_energyPos = _declare("mj_energyPos", 2)
 mj_fullM = _declare("mj_fullM", 3)
 mj_mulM = _declare("mj_mulM", 4)
@@ -159,14 +149,11 @@ mj_fwdAcceleration = _declare("mj_fwdAcceleration", 2)
 mj_fwdConstraint = _declare("mj_fwdConstraint", 2)
 mj_sensorAcc = _declare("mj_sensorAcc", 2)
 mj_rne = types.ExternalFunction("mj_rne", types.void(_P, _P, types.int32, _P))
-mj_solveM = types.ExternalFunction("mj_solveM", types.void(_P, _P, _P, _P, types.int32))
 mj_jac = types.ExternalFunction("mj_jac", types.void(_P, _P, _P, _P, _P, types.int32))
 mj_jacDot = types.ExternalFunction("mj_jacDot", types.void(_P, _P, _P, _P, _P, types.int32))
 mj_integratePos = types.ExternalFunction("mj_integratePos", types.void(_P, _P, _P, types.float64))
 mju_cholFactor = types.ExternalFunction("mju_cholFactor", types.int32(_P, types.int32, types.float64))
 mju_cholSolve = types.ExternalFunction("mju_cholSolve", types.void(_P, _P, _P, types.int32))
-mj_applyFT = types.ExternalFunction("mj_applyFT", types.void(_P, _P, _P, _P, _P, types.int32, _P))
-mj_contactForce = types.ExternalFunction("mj_contactForce", types.void(_P, _P, types.int32, _P))
 
 
 # Views are written as code, not compiled from Python: the loop makes hundreds, and each would compile a function.

@@ -50,7 +50,6 @@ from palpate.engine import (
     mj_comPos,
     mj_comVel,
     mj_energyPos,
-    mj_factorM,
     mj_forward,
     mj_fullM,
     mj_inverse,
@@ -59,7 +58,6 @@ from palpate.engine import (
     mj_kinematics,
     mj_makeM,
     mj_rne,
-    mj_solveM,
     mj_tendon,
     put,
     vector,
@@ -334,20 +332,6 @@ def terms(handle, q, v, body, offset, turn, M, bias, gravity, position, rotation
         read_jacobian(handle, body, position, J)
         read_drift(handle, body, position, v, J_rate, drift)
     return status
-
-
-@kernel("int64(int64[::1], float64[::1], float64[::1], float64[::1])")
-def solve_mass(handle, q, force, out):
-    """M(q)⁻¹ force."""
-    status = stage_position(handle, q)
-    if status != OK:
-        return status
-    if not all_finite(force):
-        return BAD_INPUT
-    mj_makeM(handle[H_MODEL], handle[H_DATA])
-    mj_factorM(handle[H_MODEL], handle[H_DATA])
-    mj_solveM(handle[H_MODEL], handle[H_DATA], address_of(out), address_of(force), 1)
-    return OK
 
 
 @kernel("int64(int64[::1], float64[::1], float64[::1], float64[::1], float64[::1])")
