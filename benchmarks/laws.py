@@ -21,7 +21,7 @@ from benchmarks.loop import fill_targets, pressing
 from palpate.checks import Array
 from palpate.control import LAWS
 from palpate.control.law import BoundLaw, Law, TargetLayout
-from palpate.control.reference import joint_target
+from palpate.control.references.reference import joint_target
 from palpate.engine import make_handle
 from palpate.errors import PalpateError
 from palpate.robot import Robot

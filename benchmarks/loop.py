@@ -25,8 +25,8 @@ from benchmarks import Measurement, interleaved_medians
 from benchmarks.peers import PressingTask
 from benchmarks.peers.mujoco_numpy import NumpyLoop
 from palpate.checks import Array
-from palpate.control.cartesian_impedance import CartesianImpedance
-from palpate.control.reference import Hold
+from palpate.control.laws.cartesian_impedance import CartesianImpedance
+from palpate.control.references.reference import Hold
 from palpate.engine import H_DATA, H_MODEL, make_handle, mj_step
 from palpate.errors import PalpateError
 from palpate.run import loop

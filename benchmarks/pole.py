@@ -14,7 +14,7 @@ import palpate as pp
 from benchmarks import Measurement, interleaved_medians
 from palpate.control import PoleBalance
 from palpate.control.law import T_POLE, TargetLayout
-from palpate.control.reference import Hold, joint_target
+from palpate.control.references.reference import Hold, joint_target
 from palpate.robot import Robot
 from palpate.run.parts import Parts, StopWhen
 from palpate.run.search import bisect

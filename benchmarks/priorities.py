@@ -11,8 +11,8 @@ import numpy as np
 
 import palpate as pp
 from benchmarks import Measurement, interleaved_medians
-from palpate.control import priorities, tasks
-from palpate.control.qp import daqp_hierarchy
+from palpate.control.solve import priorities, tasks
+from palpate.control.solve.hierarchy import daqp_hierarchy
 
 ROUNDS, BATCH = 300, 10
 

@@ -6,8 +6,8 @@ from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
     from palpate import control, errors, metrics, spatial, trace, views, world
-    from palpate.robot.dh import DHLink
     from palpate.robot.load import load_robot
+    from palpate.robot.readers.dh import DHLink
     from palpate.robot.robot import Robot
     from palpate.run.parts import Parts, StopWhen
     from palpate.run.simulate import simulate, simulate_many
@@ -49,7 +49,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "DHLink": "palpate.robot.dh",
+        "DHLink": "palpate.robot.readers.dh",
         "Parts": "palpate.run.parts",
         "Pose": "palpate.spatial.pose",
         "Push": "palpate.world.config",

@@ -7,8 +7,8 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
-from palpate.control.admittance import Admittance, admittance_response
-from palpate.control.reference import Hold
+from palpate.control.laws.admittance import Admittance, admittance_response
+from palpate.control.references.reference import Hold
 from palpate.errors import InvalidInput
 from palpate.robot import load_robot
 from palpate.run.parts import Parts

@@ -9,9 +9,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from palpate.control import CartesianImpedance
-from palpate.control.cartesian_impedance import Stage, damping_by_ratio
 from palpate.control.law import T_ACCELERATION, TargetLayout
-from palpate.control.reference import Hold, joint_target
+from palpate.control.laws.cartesian_impedance import Stage, damping_by_ratio
+from palpate.control.references.reference import Hold, joint_target
 from palpate.errors import InvalidInput
 from palpate.robot import load_robot
 from palpate.run.parts import Parts
@@ -195,7 +195,7 @@ def test_damping_by_ratio_gives_every_mode_that_ratio() -> None:
 
 
 def test_damping_by_ratio_agrees_with_gain_design() -> None:
-    from palpate.control.design_damping import damping_from_inertia
+    from palpate.control.design.damping import damping_from_inertia
 
     inertia = load_robot("iiwa14").task_inertia(load_robot("iiwa14").home)
     K = full(SIX, 4)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from palpate.control.chain import chain_numbers, chain_pose, damped_step
+from palpate.control.steps.chain import chain_numbers, chain_pose, damped_step
 from palpate.errors import InvalidInput
 from palpate.robot import load_robot
 

@@ -7,7 +7,7 @@ import pytest
 
 from palpate.control import ComputedTorque
 from palpate.control.law import TargetLayout
-from palpate.control.reference import joint_target
+from palpate.control.references.reference import joint_target
 from palpate.errors import BadShape, InvalidInput
 from palpate.robot import load_robot
 from palpate.run.parts import Parts

@@ -10,8 +10,8 @@ from scipy.linalg import expm, sqrtm
 
 import palpate as pp
 from palpate.control import design
-from palpate.control.joint_impedance import JointImpedance
 from palpate.control.law import PythonLaw
+from palpate.control.laws.joint_impedance import JointImpedance
 from palpate.errors import BadShape, InvalidInput, NoSolution, NotFinite
 from palpate.run.parts import Parts
 from palpate.run.simulate import simulate

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.signal import lti, step
 
-from palpate.control.force import DirectForce, IntegralForce
-from palpate.control.force_loop import force_loop_poles
 from palpate.control.law import TargetLayout
-from palpate.control.reference import Hold, WantedWrench, joint_target
+from palpate.control.laws.force import DirectForce, IntegralForce
+from palpate.control.references.reference import Hold, WantedWrench, joint_target
+from palpate.control.steps.force_loop import force_loop_poles
 from palpate.errors import InvalidInput
 from palpate.robot import load_robot
 from palpate.run.parts import Parts

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from palpate.control import CartesianImpedance, GravityCompensation, HybridForce, JointImpedance
-from palpate.control.admittance import Admittance
 from palpate.control.guards import (
     GUARD_FORCE,
     GUARD_JOINT,
@@ -15,8 +14,9 @@ from palpate.control.guards import (
     Guards,
 )
 from palpate.control.law import PythonLaw
-from palpate.control.reference import Hold, WantedWrench
+from palpate.control.laws.admittance import Admittance
 from palpate.control.references import JointMotion, Line
+from palpate.control.references.reference import Hold, WantedWrench
 from palpate.robot import load_robot
 from palpate.run.parts import Parts
 from palpate.run.simulate import simulate

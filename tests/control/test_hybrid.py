@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from palpate.control.force_loop import force_loop_poles
-from palpate.control.hybrid import HybridForce
 from palpate.control.law import TargetLayout
-from palpate.control.reference import Hold, WantedWrench, joint_target
+from palpate.control.laws.hybrid_force import HybridForce
 from palpate.control.references import Line
+from palpate.control.references.reference import Hold, WantedWrench, joint_target
+from palpate.control.steps.force_loop import force_loop_poles
 from palpate.errors import InvalidInput
 from palpate.robot import load_robot
 from palpate.run.parts import Parts

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from palpate.control import JointImpedance
-from palpate.control.reference import joint_target
+from palpate.control.references.reference import joint_target
 from palpate.errors import BadShape, InvalidInput
 from palpate.robot import load_robot
 from palpate.run.parts import Parts

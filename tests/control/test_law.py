@@ -7,7 +7,7 @@ import pytest
 
 from palpate.control import LAWS, JointImpedance, PythonLaw
 from palpate.control.law import per_joint, refuse_free_base
-from palpate.control.reference import joint_target
+from palpate.control.references.reference import joint_target
 from palpate.errors import BadShape, InvalidInput, NotFinite
 from palpate.robot import load_robot
 from palpate.run.parts import Parts

@@ -7,8 +7,8 @@ import pytest
 
 from palpate.control import OperationalSpace
 from palpate.control.law import T_ACCELERATION, T_POSITION, T_QUAT, T_TWIST, TargetLayout
-from palpate.control.orientation import KINDS, orientation_error
-from palpate.control.reference import Hold, joint_target
+from palpate.control.references.reference import Hold, joint_target
+from palpate.control.steps.orientation import KINDS, orientation_error
 from palpate.errors import BadShape, InvalidInput
 from palpate.robot import load_robot
 from palpate.run.assemble import assemble

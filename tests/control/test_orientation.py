@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from palpate.control.orientation import KINDS, orientation_error
+from palpate.control.steps.orientation import KINDS, orientation_error
 from palpate.errors import BadRotation, NotFinite, UnknownName
 
 quats = st.tuples(*[st.floats(-1, 1)] * 4).filter(lambda q: np.linalg.norm(q) > 0.1)

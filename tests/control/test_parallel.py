@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.signal import lti, step
 
-from palpate.control.force_loop import force_loop_poles
-from palpate.control.parallel import ParallelForce
-from palpate.control.reference import Hold, WantedWrench
+from palpate.control.laws.parallel_force import ParallelForce
+from palpate.control.references.reference import Hold, WantedWrench
+from palpate.control.steps.force_loop import force_loop_poles
 from palpate.robot import load_robot
 from palpate.run.parts import Parts
 from palpate.run.simulate import simulate

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import sympy as sy
 
-from palpate.control.pole import PoleModel
+from palpate.control.design.pole import PoleModel
 from palpate.errors import InvalidInput
 
 MODEL = PoleModel(length=1.0, sphere_mass=0.1, end_effector_mass=1.0, gravity=9.81)

@@ -13,9 +13,9 @@ from scipy.optimize import linprog
 
 from palpate.control import PoleBalance
 from palpate.control.law import T_ACCELERATION, T_POLE, T_QUAT, T_TWIST, TargetLayout
-from palpate.control.pole_balance import C_BENT, C_SHARED, G_LIMITS
-from palpate.control.reference import Hold, joint_target
+from palpate.control.laws.pole_balance import C_BENT, C_SHARED, G_LIMITS
 from palpate.control.references import Circle
+from palpate.control.references.reference import Hold, joint_target
 from palpate.errors import InvalidInput
 from palpate.robot import Robot, load_robot
 from palpate.run.parts import Parts

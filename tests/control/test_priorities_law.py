@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-import palpate.control.priorities
-from palpate.control import StrictPriorities
+import palpate.control.solve.priorities
+from palpate.control import Priorities
 from palpate.control.law import T_ACCELERATION, T_POSITION, T_QUAT, T_TWIST, TargetLayout
-from palpate.control.priorities import inverse_dynamics
-from palpate.control.priorities_law import C_FALLBACK, Level
-from palpate.control.reference import Hold
-from palpate.control.tasks import FrameOrientation, FramePosition, Posture
+from palpate.control.laws.priorities import C_FALLBACK, Level
+from palpate.control.references.reference import Hold
+from palpate.control.solve.priorities import inverse_dynamics
+from palpate.control.solve.tasks import FrameOrientation, FramePosition, Posture
 from palpate.errors import InvalidInput, NoSolution, UnknownName
 from palpate.metrics import evaluate
 from palpate.robot import Robot, load_robot
@@ -56,7 +56,7 @@ def wanted(target: np.ndarray, q: np.ndarray, v: np.ndarray, w: float, z: float)
     return task[T_ACCELERATION : T_ACCELERATION + 6] + 2 * z * w * slip + w * w * error
 
 
-def acceleration(law: StrictPriorities, q: np.ndarray, v: np.ndarray, target: np.ndarray) -> np.ndarray:
+def acceleration(law: Priorities, q: np.ndarray, v: np.ndarray, target: np.ndarray) -> np.ndarray:
     x = panda().terms(q, v)
     return np.linalg.solve(x.M, law.tick(panda(), q, v, target=target).command - x.bias)
 
@@ -80,7 +80,7 @@ def test_a_tick_is_the_librarys_answer(seed: int, share: float) -> None:
     most = share * panda().limits.torque * (1 - 1e-12)  # the law's own margin against rounding
     expected = inverse_dynamics(panda(), q, v, levels, torque=most).torque
     assert expected is not None
-    found = StrictPriorities(levels=STACK, torque_share=share).tick(panda(), q, v, target=target)
+    found = Priorities(levels=STACK, torque_share=share).tick(panda(), q, v, target=target)
     np.testing.assert_allclose(found.command, expected, rtol=1e-12, atol=1e-12)
     assert found.kind == "torque"
 
@@ -89,7 +89,7 @@ def test_a_tick_is_the_librarys_answer(seed: int, share: float) -> None:
 def test_a_level_that_can_be_met_has_its_second_order_error(seed: int) -> None:
     q, v, target = moment(seed)
     x = panda().terms(q, v)
-    a = acceleration(StrictPriorities(levels=STACK, torque_limits=False), q, v, target)
+    a = acceleration(Priorities(levels=STACK, torque_limits=False), q, v, target)
     found = x.J @ a + x.drift
     np.testing.assert_allclose(found[:3], wanted(target, q, v, 20.0, 1.0)[:3], atol=1e-9)
     np.testing.assert_allclose(found[3:], wanted(target, q, v, 10.0, 0.7)[3:], atol=1e-9)
@@ -101,13 +101,13 @@ def test_lower_levels_never_disturb_higher_ones_even_at_torque_limits() -> None:
         q, v, target = moment(seed, far=0.06)
         x = panda().terms(q, v)
         alone, two, all_three = (
-            acceleration(StrictPriorities(levels=STACK[:k], torque_share=0.4), q, v, target) for k in (1, 2, 3)
+            acceleration(Priorities(levels=STACK[:k], torque_share=0.4), q, v, target) for k in (1, 2, 3)
         )
         scale = 1 + np.abs(x.J @ alone).max()
         np.testing.assert_allclose(x.J[:3] @ two, x.J[:3] @ alone, atol=1e-9 * scale)
         np.testing.assert_allclose(x.J @ all_three, x.J @ two, atol=1e-9 * (1 + np.abs(x.J @ two).max()))
         moved += bool(np.abs(all_three - two).max() > 1e-3)
-        torque = StrictPriorities(levels=STACK, torque_share=0.4).tick(panda(), q, v, target=target).command
+        torque = Priorities(levels=STACK, torque_share=0.4).tick(panda(), q, v, target=target).command
         assert (np.abs(torque) <= 0.4 * panda().limits.torque).all()
         met_limits += bool((np.abs(torque) > 0.4 * panda().limits.torque * (1 - 1e-9)).any())
     assert met_limits > 10
@@ -118,7 +118,7 @@ def test_entries_that_share_a_level_are_weighed_against_each_other() -> None:
     q, v, target = moment(7)
     x = panda().terms(q, v)
     stack = (POSITION, Level(kind="posture", frequency=5.0, weight=4.0, shared=True))
-    found = acceleration(StrictPriorities(levels=stack, torque_limits=False), q, v, target)
+    found = acceleration(Priorities(levels=stack, torque_limits=False), q, v, target)
     posture = target[14:21] + 10 * (target[7:14] - v) + 25 * (target[:7] - q)
     A = np.vstack([x.J[:3], 2 * np.eye(7)])
     b = np.r_[wanted(target, q, v, 20.0, 1.0)[:3] - x.drift[:3], 2 * posture]
@@ -129,7 +129,7 @@ def test_a_direction_counts_along_its_line_alone() -> None:
     q, v, target = moment(3)
     x = panda().terms(q, v)
     line = np.array([1.0, 2.0, -2.0]) / 3
-    law = StrictPriorities(levels=(Level(kind="direction", along=(2, 4, -4), frequency=20.0),), torque_limits=False)
+    law = Priorities(levels=(Level(kind="direction", along=(2, 4, -4), frequency=20.0),), torque_limits=False)
     found = acceleration(law, q, v, target)
     row = line @ x.J[:3]
     least = row * (line @ (wanted(target, q, v, 20.0, 1.0)[:3] - x.drift[:3])) / (row @ row)
@@ -143,7 +143,7 @@ def test_chosen_directions_and_joints_leave_the_others_alone() -> None:
         Level(kind="pose", directions=("z", "rx"), frequency=20.0),
         Level(kind="posture", joints=("joint2", "joint1"), frequency=5.0),
     )
-    a = acceleration(StrictPriorities(levels=stack, torque_limits=False), q, v, target)
+    a = acceleration(Priorities(levels=stack, torque_limits=False), q, v, target)
     np.testing.assert_allclose((x.J @ a + x.drift)[[2, 3]], wanted(target, q, v, 20.0, 1.0)[[2, 3]], atol=1e-9)
     posture = target[14:21] + 10 * (target[7:14] - v) + 25 * (target[:7] - q)
     np.testing.assert_allclose(a[:2], posture[:2], atol=1e-9)
@@ -153,15 +153,15 @@ def test_another_frame_follows_the_wanted_posture() -> None:
     q, v, target = moment(5)
     target[:7], target[7:14] = q, v  # on its way exactly: the elbow's wish and the posture's are one
     stack = (Level(kind="position", frame="link4"), POSTURE)
-    a = acceleration(StrictPriorities(levels=stack, torque_limits=False), q, v, target)
+    a = acceleration(Priorities(levels=stack, torque_limits=False), q, v, target)
     np.testing.assert_allclose(a, target[14:21], atol=1e-9)
 
 
 def test_shares_of_the_levels_add_up_to_the_command() -> None:
     q, v, target = moment(6)
-    whole = StrictPriorities(levels=STACK).tick(panda(), q, v, target=target)
-    split = StrictPriorities(levels=STACK, shares=True).tick(panda(), q, v, target=target)
-    first = StrictPriorities(levels=STACK[:1]).tick(panda(), q, v, target=target)
+    whole = Priorities(levels=STACK).tick(panda(), q, v, target=target)
+    split = Priorities(levels=STACK, shares=True).tick(panda(), q, v, target=target)
+    first = Priorities(levels=STACK[:1]).tick(panda(), q, v, target=target)
     assert list(split.terms) == ["bias", "level1", "level2", "level3"]
     np.testing.assert_allclose(split.command, whole.command, atol=1e-11)
     np.testing.assert_allclose(split.terms["bias"] + split.terms["level1"], first.command, atol=1e-11)
@@ -169,9 +169,9 @@ def test_shares_of_the_levels_add_up_to_the_command() -> None:
 
 def test_without_levels_the_pose_stands_above_the_posture() -> None:
     q, v, target = moment(8)
-    explicit = StrictPriorities(levels=(Level(kind="pose"), Level(kind="posture")))
+    explicit = Priorities(levels=(Level(kind="pose"), Level(kind="posture")))
     np.testing.assert_array_equal(
-        StrictPriorities().tick(panda(), q, v, target=target).command,
+        Priorities().tick(panda(), q, v, target=target).command,
         explicit.tick(panda(), q, v, target=target).command,
     )
 
@@ -183,10 +183,10 @@ def test_without_an_answer_the_arm_is_held_and_that_is_said(monkeypatch: pytest.
     def stuck(*arguments: Any) -> None:
         raise NoSolution("stuck")
 
-    monkeypatch.setattr(palpate.control.priorities, "solve_hierarchy", stuck)
+    monkeypatch.setattr(palpate.control.solve.priorities, "solve_hierarchy", stuck)
     q, v, target = moment(1)
     v[6] = 100.0
-    bound = StrictPriorities(levels=STACK, fallback_damping=3.0, shares=True).bind(panda())
+    bound = Priorities(levels=STACK, fallback_damping=3.0, shares=True).bind(panda())
     command = bound.tick(panda(), q, v, target=target).command
     expected = panda().terms(q, v).gravity - 3.0 * v
     np.testing.assert_allclose(command[:6], expected[:6], atol=1e-12)
@@ -199,7 +199,7 @@ def test_without_an_answer_the_arm_is_held_and_that_is_said(monkeypatch: pytest.
 def test_a_target_that_is_no_number_leads_to_the_fallback(place: int) -> None:
     q, v, target = moment(2)
     target[place] = np.nan
-    bound, x = StrictPriorities(levels=STACK).bind(panda()), panda().terms(q, v)
+    bound, x = Priorities(levels=STACK).bind(panda()), panda().terms(q, v)
     rows = np.zeros((1, 7))
     still = np.zeros(7)
     bound.function(
@@ -217,7 +217,7 @@ def test_the_tool_comes_as_the_law_says_while_lower_levels_pull_elsewhere() -> N
     stack = (Level(kind="position", frequency=10.0), Level(kind="posture", frequency=20.0))
     step = np.array([0.03, -0.02, 0.02])
     parts = Parts(
-        panda(), StrictPriorities(levels=stack), reference=Hold(offset=(0.03, -0.02, 0.02)), duration=0.6, timestep=5e-4
+        panda(), Priorities(levels=stack), reference=Hold(offset=(0.03, -0.02, 0.02)), duration=0.6, timestep=5e-4
     )
     trace = simulate(parts)
     error = trace["target_position"] - trace["tool_position"]
@@ -289,14 +289,14 @@ def test_a_level_that_makes_no_sense_is_refused(settings: dict[str, Any], compla
 
 def test_a_law_that_makes_no_sense_is_refused() -> None:
     with pytest.raises(InvalidInput, match="none before it"):
-        StrictPriorities(levels=(Level(kind="pose", shared=True),))
+        Priorities(levels=(Level(kind="pose", shared=True),))
     with pytest.raises(InvalidInput, match="torque_share"):
-        StrictPriorities(torque_share=1.5)
+        Priorities(torque_share=1.5)
     with pytest.raises(InvalidInput, match="at least 0"):
-        StrictPriorities(fallback_damping=-1.0).bind(panda())
+        Priorities(fallback_damping=-1.0).bind(panda())
     with pytest.raises(UnknownName, match="link44"):
-        StrictPriorities(levels=(Level(kind="position", frame="link44"),)).bind(panda())
+        Priorities(levels=(Level(kind="position", frame="link44"),)).bind(panda())
     with pytest.raises(UnknownName, match="joint9"):
-        StrictPriorities(levels=(Level(kind="posture", joints=("joint9",)),)).bind(panda())
+        Priorities(levels=(Level(kind="posture", joints=("joint9",)),)).bind(panda())
     with pytest.raises(InvalidInput, match="quadruped"):
-        StrictPriorities().bind(load_robot("quadruped"))
+        Priorities().bind(load_robot("quadruped"))

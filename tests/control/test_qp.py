@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, lsq_linear, nnls
 
-from palpate.control.qp import daqp_hierarchy, solve_hierarchy
+from palpate.control.solve.hierarchy import daqp_hierarchy, solve_hierarchy
 from palpate.errors import NoSolution
 
 

@@ -9,8 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 from palpate.checks import Array
-from palpate.control.reference import Hold, Targets, WantedWrench, joint_target
 from palpate.control.references import REFERENCES, Circle, JointMotion, Line, Recorded, Waypoint, Waypoints
+from palpate.control.references.reference import Hold, Targets, WantedWrench, joint_target
 from palpate.control.references.timing import TimedPath, quintic, trapezoidal
 from palpate.errors import FileError, InvalidInput, PalpateError, UnknownName
 from palpate.robot import load_robot

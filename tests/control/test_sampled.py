@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from palpate.control import CartesianImpedance, ComputedTorque, GravityCompensation, JointImpedance, PythonLaw
-from palpate.control.sampled import _exponential, period_warnings, sampled_loop
+from palpate.control.design.sampled import _exponential, period_warnings, sampled_loop
 from palpate.errors import InvalidInput
 from palpate.robot import load_robot
 

@@ -7,7 +7,7 @@ import pytest
 
 from palpate.control import ShapedImpedance
 from palpate.control.law import T_ACCELERATION, TargetLayout
-from palpate.control.reference import Hold, joint_target
+from palpate.control.references.reference import Hold, joint_target
 from palpate.errors import InvalidInput
 from palpate.robot import load_robot
 from palpate.run.parts import Parts

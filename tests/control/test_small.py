@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from palpate.control.small import cholesky, cholesky_inverse, cholesky_solve, symmetric_eigen, times, transpose_times
+from palpate.control.steps.linear_algebra import (
+    cholesky,
+    cholesky_inverse,
+    cholesky_solve,
+    symmetric_eigen,
+    times,
+    transpose_times,
+)
 
 
 def spd(n: int, seed: int) -> np.ndarray:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from palpate.control import Standing, stand
-from palpate.control.reference import Hold
-from palpate.control.standing import C_FORCES, C_SHORT
+from palpate.control.laws.standing import C_FORCES, C_SHORT
+from palpate.control.references.reference import Hold
 from palpate.errors import InvalidInput, UnknownName
 from palpate.robot import Robot, load_robot
 from palpate.run import simulate as runner

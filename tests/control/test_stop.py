@@ -11,7 +11,7 @@ from scipy.sparse import block_diag, vstack
 
 import palpate as pp
 from palpate.control import fastest_stop
-from palpate.control.stop import TorqueBounds
+from palpate.control.solve.stop import TorqueBounds
 from palpate.errors import BadShape, InvalidInput, NoSolution, NotFinite
 
 PI = math.pi

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import palpate as pp
-from palpate.control.stop_law import StopLaw
+from palpate.control.laws.fastest_stop import FastestStop
 from palpate.errors import InvalidInput
 from palpate.run.parts import Parts
 from palpate.run.simulate import simulate
@@ -39,7 +39,7 @@ def stop(robot, q, v, law, axes, duration=0.6):
 
 
 def planar_stop(speed, method="optimal", **settings):
-    law = StopLaw(method=method, axes="xy", acceleration=U, **settings)
+    law = FastestStop(method=method, axes="xy", acceleration=U, **settings)
     return stop(PLANAR, np.array([0, PI / 2, PI / 2]), speed * np.array([PI, PI, 0]), law, [0, 1])
 
 
@@ -75,7 +75,7 @@ def test_real_arms_stop_straight_and_sooner_than_by_pseudoinverse(name, bound):
     v = np.array([0.9, 0.5, 0.3, 0.2, -0.2, 0.4, 0.5])
     found = {}
     for method in ("optimal", "pseudoinverse"):
-        law = StopLaw(method=method, acceleration=bound)
+        law = FastestStop(method=method, acceleration=bound)
         found[method] = stop(robot, robot.home, v, law, [0, 1, 2], 1.0)
     most = robot.limits.acceleration if bound is None else np.full(7, bound)
     time, distance, across, command, last, tool = found["optimal"]
@@ -89,7 +89,7 @@ def test_real_arms_stop_straight_and_sooner_than_by_pseudoinverse(name, bound):
 
 def test_an_arm_without_acceleration_limits_needs_them_given():
     with pytest.raises(InvalidInput, match="positive acceleration bound"):
-        StopLaw().bind(pp.load_robot("iiwa14"))
+        FastestStop().bind(pp.load_robot("iiwa14"))
 
 
 @pytest.mark.parametrize("name", ["planar3-stop", "panda-stop", "iiwa14-stop"])

@@ -8,7 +8,7 @@ from numba import njit
 from scipy.spatial.transform import Rotation
 
 from palpate.control import CartesianImpedance, OperationalSpace
-from palpate.control.task_space import (
+from palpate.control.steps.task_space import (
     DIRECTIONS,
     G_HEAVIEST,
     LEVER,

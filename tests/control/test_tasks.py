@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import palpate as pp
-from palpate.control import tasks as T
+from palpate.control.solve import tasks as T
 from palpate.errors import BadShape, InvalidInput, NotFinite, UnknownName
 from palpate.spatial import Pose, matrix_from_rotation_vector
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from palpate.errors import ModelError
-from palpate.robot.check import ModelReport, check_model
-from palpate.robot.findings import Finding, printable, refuse
-from palpate.robot.urdf import read_urdf
+from palpate.robot.readers.check import ModelReport, check_model
+from palpate.robot.readers.findings import Finding, printable, refuse
+from palpate.robot.readers.urdf import read_urdf
 
 URDF = """<?xml version="1.0"?>
 <robot name="good">
@@ -408,5 +408,5 @@ def test_names_from_a_model_cannot_reach_the_terminal():
 
 
 def test_checking_does_not_import_the_compiler():
-    code = "import sys, palpate.robot.check; sys.exit('numba' in sys.modules or 'mujoco' in sys.modules)"
+    code = "import sys, palpate.robot.readers.check; sys.exit('numba' in sys.modules or 'mujoco' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

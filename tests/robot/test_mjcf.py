@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from palpate.robot.catalogue import model_xml, names
-from palpate.robot.compile_child import _stiffest
-from palpate.robot.guarded import CompileLimits, compile_guarded
-from palpate.robot.mjcf import check_mjcf
-from palpate.robot.mjcf_rules import Defaults, check_rules
-from palpate.robot.mjcf_source import load_mjcf
-from palpate.robot.xmlfile import Report
+from palpate.robot.readers.compile_child import _stiffest
+from palpate.robot.readers.guarded import CompileLimits, compile_guarded
+from palpate.robot.readers.mjcf import check_mjcf
+from palpate.robot.readers.mjcf_rules import Defaults, check_rules
+from palpate.robot.readers.mjcf_source import load_mjcf
+from palpate.robot.readers.xmlfile import Report
 
 BODY = '<body name="b"><joint name="j" axis="0 1 0"/><geom size="0.1"/></body>'
 ENDLESS = (
@@ -129,7 +129,7 @@ def test_a_model_that_wants_too_much_memory_is_stopped(tmp_path):
 
 def test_a_crash_of_the_engine_becomes_a_finding(tmp_path, monkeypatch):
     child = write(tmp_path, "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "child.py")
-    monkeypatch.setattr("palpate.robot.guarded._CHILD", child)
+    monkeypatch.setattr("palpate.robot.readers.guarded._CHILD", child)
     (finding,) = check_mjcf(write(tmp_path, f"<mujoco><worldbody>{BODY}</worldbody></mujoco>"))
     assert finding.level == "error"
     assert "SIGSEGV" in finding.found

@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import minimize
 
 from palpate.errors import ModelError
-from palpate.robot import inertials
-from palpate.robot.check import check_model
-from palpate.robot.repair import repair_model
+from palpate.robot.readers import inertials
+from palpate.robot.readers.check import check_model
+from palpate.robot.readers.repair import repair_model
 
 URDF = """<robot name="r">\r
   <!-- a comment  with   spaces -->

@@ -6,7 +6,7 @@ import pytest
 from scipy.integrate import quad, solve_ivp
 
 from palpate.control import GravityCompensation, JointImpedance, PythonLaw
-from palpate.control.reference import Hold
+from palpate.control.references.reference import Hold
 from palpate.robot import Robot, load_robot
 from palpate.run.parts import Parts
 from palpate.run.simulate import simulate

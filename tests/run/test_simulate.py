@@ -9,7 +9,7 @@ import pytest
 
 from palpate.control import CartesianImpedance, GravityCompensation, JointImpedance, PythonLaw
 from palpate.control.law import TargetLayout
-from palpate.control.reference import Hold, joint_target
+from palpate.control.references.reference import Hold, joint_target
 from palpate.errors import BadShape, InvalidInput, UnknownName
 from palpate.robot import load_robot
 from palpate.run.assemble import assemble

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from palpate.control import LAWS
 from palpate.control.law import Law
-from palpate.control.passive import Passive
+from palpate.control.laws.passive import Passive
 from palpate.control.references import REFERENCES
 from palpate.errors import UnknownName
 from palpate.scenario.checks import remarks

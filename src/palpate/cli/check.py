@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from palpate.robot.check import ModelReport
+    from palpate.robot.readers.check import ModelReport
 
 
 def add_parser(subparsers: Any) -> None:
@@ -46,12 +46,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(path: Path, args: argparse.Namespace) -> int:
-    from palpate.robot.check import check_model
+    from palpate.robot.readers.check import check_model
 
     report = _named(check_model(path, package_roots=args.package), args.model)
     changes: list[str] = []
     if args.repair is not None and report.format is not None:
-        from palpate.robot.repair import repair_model
+        from palpate.robot.readers.repair import repair_model
 
         changes = [str(change) for change in repair_model(path, args.repair)]
         report = check_model(args.repair, package_roots=args.package)
@@ -71,7 +71,7 @@ def _named(report: ModelReport, name: str) -> ModelReport:
 
 
 def _print_text(report: ModelReport, changes: list[str], out: str | None) -> None:
-    from palpate.robot.findings import printable
+    from palpate.robot.readers.findings import printable
 
     if out is not None and report.format is not None:
         print(f"repaired {len(changes)} of its inertias in {printable(out)}")
@@ -86,7 +86,7 @@ def _print_text(report: ModelReport, changes: list[str], out: str | None) -> Non
 
 
 def _verdict(report: ModelReport) -> str:
-    from palpate.robot.findings import printable
+    from palpate.robot.readers.findings import printable
 
     counts = f"{_count(report.errors, 'error')}, {_count(report.warnings, 'warning')}"
     if report.summary is None:

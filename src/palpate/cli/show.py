@@ -180,6 +180,6 @@ def _inertia_units(units: Sequence[str]) -> str:
 
 def _one_line(text: str) -> str:
     """A note of a model file on one printable line."""
-    from palpate.robot.findings import printable
+    from palpate.robot.readers.findings import printable
 
     return textwrap.shorten(printable(text), WIDTH - 30, placeholder=" …")

@@ -60,7 +60,7 @@ def number(value: float | None) -> str:
 
 def short(name: str) -> str:
     """A name from a model file, safe to print and not wider than a column."""
-    from palpate.robot.findings import printable
+    from palpate.robot.readers.findings import printable
 
     shown = printable(name)
     return shown if len(shown) <= _LONGEST_NAME else f"{shown[: _LONGEST_NAME - 1]}…"

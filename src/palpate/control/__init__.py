@@ -5,45 +5,46 @@ from typing import TYPE_CHECKING
 from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from palpate.control.admittance import Admittance, admittance_response
-    from palpate.control.cartesian_impedance import CartesianImpedance
-    from palpate.control.computed_torque import ComputedTorque
-    from palpate.control.force import DirectForce, IntegralForce
-    from palpate.control.force_loop import force_loop_poles
-    from palpate.control.gravity_compensation import GravityCompensation
+    from palpate.control import design, references, solve
+    from palpate.control.design.pole import PoleModel
     from palpate.control.guards import Guards
-    from palpate.control.hybrid import HybridForce
-    from palpate.control.joint_impedance import JointImpedance
     from palpate.control.law import Law, PythonLaw
-    from palpate.control.operational_space import OperationalSpace
-    from palpate.control.parallel import ParallelForce
-    from palpate.control.passive import Passive
-    from palpate.control.pole import PoleModel
-    from palpate.control.pole_balance import PoleBalance
-    from palpate.control.priorities_law import StrictPriorities
-    from palpate.control.shaped_impedance import ShapedImpedance
-    from palpate.control.standing import Stance, Standing, stand
-    from palpate.control.stop import FastestStop, TorqueBounds, fastest_stop
-    from palpate.control.stop_law import StopLaw
+    from palpate.control.laws.admittance import Admittance, admittance_response
+    from palpate.control.laws.cartesian_impedance import CartesianImpedance
+    from palpate.control.laws.computed_torque import ComputedTorque
+    from palpate.control.laws.fastest_stop import FastestStop
+    from palpate.control.laws.force import DirectForce, IntegralForce
+    from palpate.control.laws.gravity_compensation import GravityCompensation
+    from palpate.control.laws.hybrid_force import HybridForce
+    from palpate.control.laws.joint_impedance import JointImpedance
+    from palpate.control.laws.operational_space import OperationalSpace
+    from palpate.control.laws.parallel_force import ParallelForce
+    from palpate.control.laws.passive import Passive
+    from palpate.control.laws.pole_balance import PoleBalance
+    from palpate.control.laws.priorities import Priorities
+    from palpate.control.laws.shaped_impedance import ShapedImpedance
+    from palpate.control.laws.standing import Stance, Standing, stand
+    from palpate.control.solve.stop import Stop, TorqueBounds, fastest_stop
+    from palpate.control.steps.force_loop import force_loop_poles
 
 # One line per law: add a law by adding its file and its line here.
 LAWS = {
-    "passive": ("palpate.control.passive", "Passive"),
-    "gravity-compensation": ("palpate.control.gravity_compensation", "GravityCompensation"),
-    "joint-impedance": ("palpate.control.joint_impedance", "JointImpedance"),
-    "computed-torque": ("palpate.control.computed_torque", "ComputedTorque"),
-    "operational-space": ("palpate.control.operational_space", "OperationalSpace"),
-    "cartesian-impedance": ("palpate.control.cartesian_impedance", "CartesianImpedance"),
-    "shaped-impedance": ("palpate.control.shaped_impedance", "ShapedImpedance"),
-    "admittance": ("palpate.control.admittance", "Admittance"),
-    "integral-force": ("palpate.control.force", "IntegralForce"),
-    "direct-force": ("palpate.control.force", "DirectForce"),
-    "parallel-force": ("palpate.control.parallel", "ParallelForce"),
-    "hybrid-force": ("palpate.control.hybrid", "HybridForce"),
-    "pole-balance": ("palpate.control.pole_balance", "PoleBalance"),
-    "standing": ("palpate.control.standing", "Standing"),
-    "fastest-stop": ("palpate.control.stop_law", "StopLaw"),
-    "priorities": ("palpate.control.priorities_law", "StrictPriorities"),
+    "passive": ("palpate.control.laws.passive", "Passive"),
+    "gravity-compensation": ("palpate.control.laws.gravity_compensation", "GravityCompensation"),
+    "joint-impedance": ("palpate.control.laws.joint_impedance", "JointImpedance"),
+    "computed-torque": ("palpate.control.laws.computed_torque", "ComputedTorque"),
+    "operational-space": ("palpate.control.laws.operational_space", "OperationalSpace"),
+    "cartesian-impedance": ("palpate.control.laws.cartesian_impedance", "CartesianImpedance"),
+    "shaped-impedance": ("palpate.control.laws.shaped_impedance", "ShapedImpedance"),
+    "admittance": ("palpate.control.laws.admittance", "Admittance"),
+    "integral-force": ("palpate.control.laws.force", "IntegralForce"),
+    "direct-force": ("palpate.control.laws.force", "DirectForce"),
+    "parallel-force": ("palpate.control.laws.parallel_force", "ParallelForce"),
+    "hybrid-force": ("palpate.control.laws.hybrid_force", "HybridForce"),
+    "pole-balance": ("palpate.control.laws.pole_balance", "PoleBalance"),
+    "standing": ("palpate.control.laws.standing", "Standing"),
+    "fastest-stop": ("palpate.control.laws.fastest_stop", "FastestStop"),
+    "priorities": ("palpate.control.laws.priorities", "Priorities"),
 }
 
 __all__ = [
@@ -64,16 +65,19 @@ __all__ = [
     "Passive",
     "PoleBalance",
     "PoleModel",
+    "Priorities",
     "PythonLaw",
     "ShapedImpedance",
     "Stance",
     "Standing",
-    "StopLaw",
-    "StrictPriorities",
+    "Stop",
     "TorqueBounds",
     "admittance_response",
+    "design",
     "fastest_stop",
     "force_loop_poles",
+    "references",
+    "solve",
     "stand",
 ]
 
@@ -83,11 +87,12 @@ __getattr__, __dir__ = lazy_names(
         **{class_name: module for module, class_name in LAWS.values()},
         "Guards": "palpate.control.guards",
         "Law": "palpate.control.law",
-        "admittance_response": "palpate.control.admittance",
-        "force_loop_poles": "palpate.control.force_loop",
-        "PoleModel": "palpate.control.pole",
+        "admittance_response": "palpate.control.laws.admittance",
+        "force_loop_poles": "palpate.control.steps.force_loop",
+        "PoleModel": "palpate.control.design.pole",
         "PythonLaw": "palpate.control.law",
-        **dict.fromkeys(("Stance", "stand"), "palpate.control.standing"),
-        **dict.fromkeys(("FastestStop", "TorqueBounds", "fastest_stop"), "palpate.control.stop"),
+        **{name: f"{__name__}.{name}" for name in ("design", "references", "solve")},
+        **dict.fromkeys(("Stance", "stand"), "palpate.control.laws.standing"),
+        **dict.fromkeys(("Stop", "TorqueBounds", "fastest_stop"), "palpate.control.solve.stop"),
     },
 )

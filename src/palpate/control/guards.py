@@ -16,7 +16,7 @@ from numba.extending import register_jitable
 
 from palpate.checks import Array
 from palpate.config import Config, setting
-from palpate.control.small import cholesky, cholesky_inverse, cholesky_solve, symmetric_eigen
+from palpate.control.steps.linear_algebra import cholesky, cholesky_inverse, cholesky_solve, symmetric_eigen
 from palpate.engine import kernel, put
 from palpate.robot.robot import Robot
 

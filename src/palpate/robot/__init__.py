@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from palpate.robot.dh import DHLink
     from palpate.robot.frames import Frame
     from palpate.robot.limits import JointLimits
     from palpate.robot.load import load_robot
+    from palpate.robot.readers.dh import DHLink
     from palpate.robot.robot import Robot, Terms
 
 __all__ = ["DHLink", "Frame", "JointLimits", "Robot", "Terms", "load_robot"]
@@ -16,7 +16,7 @@ __all__ = ["DHLink", "Frame", "JointLimits", "Robot", "Terms", "load_robot"]
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "DHLink": "palpate.robot.dh",
+        "DHLink": "palpate.robot.readers.dh",
         "Frame": "palpate.robot.frames",
         "JointLimits": "palpate.robot.limits",
         "Robot": "palpate.robot.robot",

@@ -44,7 +44,7 @@ def load_robot(
 
 
 def _from_file(path: Path, package_roots: list[Path]) -> Robot:
-    from palpate.robot.check import check_model
+    from palpate.robot.readers.check import check_model
 
     report = check_model(path, package_roots=package_roots)
     if report.errors:

@@ -26,10 +26,10 @@ from palpate.errors import (
 from palpate.robot import kernels
 from palpate.robot.build import set_inertia, spec_from_tree
 from palpate.robot.coupling import coupling_from_model, friction_slopes
-from palpate.robot.dh import Convention, DHLink, checked_inertia, tree_from_dh
 from palpate.robot.floating import quaternion_places, velocity_map
 from palpate.robot.frames import Frame, default_tool, frames_of
 from palpate.robot.limits import JointLimits, clipped_zero, limits_from_model
+from palpate.robot.readers.dh import Convention, DHLink, checked_inertia, tree_from_dh
 from palpate.robot.tree import Tree
 from palpate.spatial import Pose, quat_from_matrix
 

@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.sampled import period_warnings
+from palpate.control.design.sampled import period_warnings
 from palpate.errors import InvalidInput
 from palpate.run import loop
 from palpate.run.assemble import Assembly

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from palpate.checks import Array, finite_array, finite_number
 from palpate.control.guards import Guards
 from palpate.control.law import Law, PythonLaw
-from palpate.control.reference import Hold, Reference
+from palpate.control.references.reference import Hold, Reference
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 from palpate.trace import Recording

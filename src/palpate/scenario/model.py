@@ -12,8 +12,8 @@ from palpate.config import Config, Quaternion, Vector3, required, setting
 from palpate.control import LAWS
 from palpate.control.guards import Guards
 from palpate.control.law import Law
-from palpate.control.reference import Hold, ReferenceSettings
 from palpate.control.references import REFERENCES
+from palpate.control.references.reference import Hold, ReferenceSettings
 from palpate.errors import InvalidInput, UnknownName
 from palpate.metrics.metric import Bound
 from palpate.world.config import ORIGIN, UPRIGHT, World

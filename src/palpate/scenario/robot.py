@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from palpate.checks import Array, finite_array
-from palpate.robot.dh import DHLink
 from palpate.robot.load import load_robot
+from palpate.robot.readers.dh import DHLink
 from palpate.robot.robot import Robot
 from palpate.scenario.model import DHRow, Payload, RobotSettings, Start, Tool
 from palpate.spatial import Pose

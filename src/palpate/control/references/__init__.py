@@ -1,8 +1,8 @@
 """The references a scenario can name. One line per kind: add one by adding its class and its line here."""
 
-from palpate.control.reference import Hold, ReferenceSettings
 from palpate.control.references.motions import Circle, JointMotion, Line
 from palpate.control.references.recorded import Recorded
+from palpate.control.references.reference import Hold, ReferenceSettings
 from palpate.control.references.waypoints import Waypoint, Waypoints
 
 REFERENCES: dict[str, type[ReferenceSettings]] = {

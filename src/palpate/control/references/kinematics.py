@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.reference import Targets
+from palpate.control.references.reference import Targets
 from palpate.engine import kernel
 from palpate.errors import InvalidInput
 from palpate.robot.kernels import OK, read_drift, read_jacobian, read_pose, stage_state

@@ -10,8 +10,8 @@ from pydantic import model_validator
 
 from palpate.checks import Array, finite_array
 from palpate.config import Quaternion, Vector3, setting
-from palpate.control.reference import Targets
 from palpate.control.references.kinematics import check_joint_motion, follow_joints, turned
+from palpate.control.references.reference import Targets
 from palpate.control.references.timing import TimedPath
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot

@@ -9,7 +9,7 @@ from pydantic import model_validator
 
 from palpate.checks import Array
 from palpate.config import setting
-from palpate.control.reference import ReferenceSettings
+from palpate.control.references.reference import ReferenceSettings
 from palpate.errors import InvalidInput
 
 Timing = Literal["minimum-jerk", "quintic", "trapezoidal"]

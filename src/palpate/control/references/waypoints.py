@@ -10,8 +10,8 @@ from pydantic import model_validator
 
 from palpate.checks import Array, finite_array
 from palpate.config import Config, Quaternion, Vector3, required, setting
-from palpate.control.reference import ReferenceSettings, Targets
 from palpate.control.references.kinematics import check_joint_motion, follow_joints, turned
+from palpate.control.references.reference import ReferenceSettings, Targets
 from palpate.control.references.timing import quintic
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot

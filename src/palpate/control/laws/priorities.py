@@ -1,0 +1,295 @@
+"""Inverse dynamics with strict priorities as a law: a stack of tasks within torque limits (document 003)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import model_validator
+
+from palpate.checks import Array
+from palpate.config import Config, PerJoint, Vector3, required, setting
+from palpate.control.law import (
+    NEEDS_BIAS,
+    NEEDS_GRAVITY,
+    T_ACCELERATION,
+    T_POSITION,
+    T_QUAT,
+    T_TWIST,
+    T_WRENCH,
+    BoundLaw,
+    Law,
+    TargetLayout,
+    per_joint,
+    refuse_free_base,
+)
+from palpate.control.solve.priorities import Answer, inverse_dynamics
+from palpate.control.solve.tasks import Rows, State, Task
+from palpate.control.steps.task_space import DIRECTIONS, Direction
+from palpate.errors import InvalidInput, PalpateError, UnknownName
+from palpate.robot.robot import Robot
+from palpate.spatial import matrix_from_quat
+from palpate.spatial.kernels import rotation_vector_from_matrix
+
+# Places in the law's memory; then, for every entry of the stack, at how many ticks it was relaxed and the worst of it.
+C_TICKS, C_LIMITS, C_FALLBACK, C_ENTRIES = 0, 1, 2, 3
+_INSIDE = 1.0 - 1e-12  # torques stop this far inside their limits, so that rounding never leaves them
+_OF = {"position": DIRECTIONS[:3], "orientation": DIRECTIONS[3:], "pose": DIRECTIONS}
+
+
+class Level(Config):
+    """A task of the stack: a frame's pose or part of it, or the joints, as ë + 2 ζ ω ė + ω² e = 0."""
+
+    kind: Literal["position", "orientation", "pose", "direction", "posture"] = required("1", "what is wanted")
+    frame: str | None = setting(
+        None, "1", "whose pose; the tool's if not given. Another frame should be where the wanted posture q_d puts it"
+    )
+    directions: tuple[Direction, ...] = setting(
+        (), "1", "of position, orientation or pose: the ones that count, world axes; all if none is given"
+    )
+    along: Vector3 | None = setting(None, "1", "of direction: the line along which the position counts, world axes")
+    joints: tuple[str, ...] = setting((), "1", "of posture: the joints that count; all if none is given")
+    frequency: float = setting(10.0, "rad/s", "ω of the task's error", gt=0)
+    damping_ratio: float = setting(1.0, "1", "ζ of the task's error", gt=0)
+    weight: float = setting(1.0, "1", "among entries that share a level", gt=0)
+    shared: bool = setting(False, "1", "whether it stands beside the entry before it, at equal priority, by weight")
+
+    @model_validator(mode="after")
+    def _fitting(self) -> Self:
+        if (self.along is not None) != (self.kind == "direction"):
+            raise InvalidInput(f"`along` goes with kind direction and must be given there, kind is {self.kind}")
+        if self.along is not None and not np.linalg.norm(self.along) > 1e-9:
+            raise InvalidInput(f"`along` must point somewhere, got {self.along}")
+        if self.joints and self.kind != "posture":
+            raise InvalidInput(f"`joints` goes with kind posture, kind is {self.kind}")
+        if self.frame is not None and self.kind == "posture":
+            raise InvalidInput("a posture has no `frame`", hint="choose joints by `joints`")
+        wrong = [name for name in self.directions if name not in _OF.get(self.kind, ())]
+        if wrong or len(set(self.directions)) != len(self.directions):
+            fit = ", ".join(_OF.get(self.kind, ())) or "none"
+            raise InvalidInput(f"directions of kind {self.kind} are {fit}, each once; got {', '.join(self.directions)}")
+        return self
+
+    @property
+    def unit(self) -> str:
+        """Of its residual."""
+        return {"position": "m/s²", "direction": "m/s²", "pose": "m/s², rad/s²"}.get(self.kind, "rad/s²")
+
+    def rows(self) -> Array:
+        """S over [linear; angular] world axes, k×6."""
+        if self.along is not None:
+            return np.array([[*(np.array(self.along) / np.linalg.norm(self.along)), 0.0, 0.0, 0.0]])
+        chosen = self.directions or _OF[self.kind]
+        return np.eye(6)[[DIRECTIONS.index(name) for name in chosen]]
+
+
+_DEFAULT = (Level(kind="pose"), Level(kind="posture"))
+
+
+class _Goal:
+    """What is wanted at one tick, worked out once per frame."""
+
+    def __init__(self, robot: Robot) -> None:
+        self.robot, self.start = robot, TargetLayout(robot.nq, robot.nv).task
+        self.set(np.zeros(self.start))
+
+    def set(self, target: Array) -> None:
+        """Begin a tick."""
+        n = self.robot.nv
+        self.q, self.v, self.a, self.tool = target[:n], target[n : 2 * n], target[2 * n : 3 * n], target[self.start :]
+        self._frames: dict[str, tuple[Array, Array, Array, Array]] = {}
+
+    def frame(self, name: str) -> tuple[Array, Array, Array, Array]:
+        """Position, rotation, twist and acceleration: the tool's are given, others follow from the wanted posture."""
+        if name not in self._frames:
+            self._frames[name] = self._given() if name == self.robot.tool_frame else self._followed(name)
+        return self._frames[name]
+
+    def _given(self) -> tuple[Array, Array, Array, Array]:
+        x = self.tool
+        rotation = matrix_from_quat(x[T_QUAT : T_QUAT + 4])
+        return x[T_POSITION : T_POSITION + 3], rotation, x[T_TWIST : T_TWIST + 6], x[T_ACCELERATION:T_WRENCH]
+
+    def _followed(self, name: str) -> tuple[Array, Array, Array, Array]:
+        at = self.robot.terms(self.q, self.v, name)
+        return at.position, at.rotation, at.J @ self.v, at.J @ self.a + at.drift
+
+
+@dataclass(frozen=True, kw_only=True)
+class _FrameTask(Task):
+    """Rows S of a frame's pose, towards the tick's goal; made once, so that a tick has nothing to check again."""
+
+    goal: _Goal
+    frame: str
+    S: Array
+
+    def rows(self, state: State) -> Rows:
+        position, rotation, _, _ = self.goal.frame(self.frame)
+        t, error = state.terms(self.frame), np.empty(6)
+        error[:3] = position - t.position
+        rotation_vector_from_matrix(rotation @ t.rotation.T, error[3:])
+        return Rows(self.S @ t.J, self.S @ t.drift, self.S @ error)
+
+    def acceleration(self, rows: Rows, v: Array) -> Array:
+        _, _, twist, a = self.goal.frame(self.frame)
+        return self.kp * rows.error + self.kd * (self.S @ twist - rows.J @ v) + self.S @ a
+
+
+@dataclass(frozen=True, kw_only=True)
+class _PostureTask(Task):
+    """Rows S of the joints, towards the tick's goal."""
+
+    goal: _Goal
+    S: Array
+
+    def rows(self, state: State) -> Rows:
+        return Rows(self.S, np.zeros(len(self.S)), self.S @ (self.goal.q - state.q))
+
+    def acceleration(self, rows: Rows, v: Array) -> Array:
+        return self.kp * rows.error + self.S @ (self.kd * (self.goal.v - v) + self.goal.a)
+
+
+def _stacked(robot: Robot, entries: tuple[Level, ...], goal: _Goal) -> list[list[Task]]:
+    """Levels, highest first, each a group of equal priority; a task's name is its place among the entries."""
+    levels: list[list[Task]] = []
+    for i, entry in enumerate(entries):
+        task = _task(robot, entry, goal, str(i))
+        if entry.shared:
+            levels[-1].append(task)
+        else:
+            levels.append([task])
+    return levels
+
+
+def _task(robot: Robot, entry: Level, goal: _Goal, name: str) -> Task:
+    w = entry.frequency
+    gains: dict[str, Any] = {"name": name, "kp": w * w, "kd": 2 * entry.damping_ratio * w, "weight": entry.weight}
+    if entry.kind == "posture":
+        joints = [_place("joint", joint, robot.dof_names) for joint in entry.joints or robot.dof_names]
+        return _PostureTask(goal=goal, S=np.eye(robot.nv)[joints], **gains)
+    frame = entry.frame or robot.tool_frame
+    _place("frame", frame, robot.frame_names)
+    return _FrameTask(goal=goal, frame=frame, S=entry.rows(), **gains)
+
+
+def _place(what: str, name: str, known: tuple[str, ...]) -> int:
+    if name not in known:
+        raise UnknownName(what, name, known)
+    return known.index(name)
+
+
+class Priorities(Law):
+    """A stack of tasks, strict priority, within torque limits: τ = M v̇ + b with the lexicographic least |J_k v̇ − a_k|.
+
+    a_k = a_d + 2 ζ ω (ẋ_d − J_k v) + ω² e_k − J̇_k v for level k = 1, 2, …, highest first. Each level is met within the
+    freedom that the higher ones and |τ| ≤ τ_max leave, or relaxed by the least amount; see
+    `palpate.control.solve.priorities.inverse_dynamics`, which this law calls at every tick.
+
+    Closed loop: ë + 2 ζ ω ė + ω² e = −J_k M⁻¹ Jᵀ F of every level that can be met, F from outside; lower levels never
+    disturb it. A level that is not met strays; the run's remarks say at how many ticks and by how much at worst.
+    Without an answer the arm is held by τ = g − D v within the torque limits, and that is counted and said.
+    Assumes: true model, fixed base, torques that follow at once. It is plain Python.
+    """
+
+    name: ClassVar[str] = "priorities"
+    terms: ClassVar[tuple[str, ...]] = ("priorities",)
+    needs: ClassVar[int] = NEEDS_BIAS | NEEDS_GRAVITY
+
+    levels: tuple[Level, ...] = setting((), "1", "the stack, highest first; pose above posture if none is given")
+    torque_limits: bool = setting(True, "1", "whether the robot's torque limits count")
+    torque_share: float = setting(1.0, "1", "share of the robot's torque limits that the law may use", gt=0, le=1)
+    fallback_damping: PerJoint = setting(2.0, "N·m·s/rad", "D ≥ 0 of the fallback, one for all joints or one each")
+    shares: bool = setting(
+        False, "1", "whether terms bias, level1, level2, … are recorded, at the price of one more solution per level"
+    )
+
+    @model_validator(mode="after")
+    def _first_stands_alone(self) -> Self:
+        if self.levels and self.levels[0].shared:
+            raise InvalidInput("the first of the levels cannot be shared: there is none before it")
+        return self
+
+    @property
+    def stack(self) -> tuple[Level, ...]:
+        """The levels that count."""
+        return self.levels or _DEFAULT
+
+    def gains(self, robot: Robot) -> Array:
+        """[D; bound on |τ|], which is infinite where there is none."""
+        refuse_free_base(robot, self.name)
+        most = robot.limits.torque * self.torque_share if self.torque_limits else np.full(robot.nv, np.inf)
+        return np.concatenate([per_joint(robot, self.fallback_damping, "fallback_damping", least=0.0), most * _INSIDE])
+
+    def memory(self, robot: Robot) -> Array:
+        """Counters, then relaxations by entry."""
+        return np.zeros(C_ENTRIES + 2 * len(self.stack))
+
+    def remarks(self, memory: Array) -> list[str]:
+        """Which levels were relaxed, and how often limits or the fallback decided."""
+        total, said = int(memory[C_TICKS]), []
+        for i, entry in enumerate(self.stack):
+            count, worst = memory[C_ENTRIES + 2 * i : C_ENTRIES + 2 * i + 2]
+            if count:
+                amount = f"at {int(count)} of {total} ticks, at worst by {worst:.3g} {entry.unit}"
+                said.append(f"entry {i + 1}, {entry.kind}: relaxed {amount}")
+        if memory[C_LIMITS]:
+            said.append(f"torque limits were met at {int(memory[C_LIMITS])} of {total} ticks")
+        if memory[C_FALLBACK]:
+            said.append(f"no answer at {int(memory[C_FALLBACK])} of {total} ticks: held by gravity and damping instead")
+        return [f"{self.name}: {line}" for line in said]
+
+    def bind(self, robot: Robot) -> BoundLaw:
+        """Make the law ready for a robot; it asks the robot for the terms of every frame of its stack."""
+        gains, n, shares = self.gains(robot), robot.nv, self.shares
+        goal = _Goal(robot)
+        levels = _stacked(robot, self.stack, goal)
+        depth = len(levels)
+
+        def law(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms) -> None:
+            most = gains[n:]
+            memory[C_TICKS] += 1
+            goal.set(target)
+            try:
+                answers = _answers(robot, q, v, levels, most, depth if shares else 1)
+            except PalpateError:  # the stack itself was checked: what is wrong is the state, or the solver
+                answers = []
+            if not answers:
+                memory[C_FALLBACK] += 1
+                terms[:] = 0.0
+                terms[0] = np.clip(gravity - gains[:n] * v, -most, most)
+                return
+            _note(memory, answers[-1][0])
+            torques = [np.clip(torque, -most, most) for _, torque in answers]
+            if shares:
+                terms[0] = bias
+                terms[1:] = np.diff([bias, *torques], axis=0)
+            else:
+                terms[0] = torques[-1]
+
+        names = ("bias", *(f"level{k + 1}" for k in range(depth))) if shares else self.terms
+        return BoundLaw(
+            self.name, law, names, self.command, gains, self.memory(robot), self.needs, False, self.remarks
+        )  # fmt: skip
+
+
+def _answers(
+    robot: Robot, q: Array, v: Array, levels: list[list[Task]], most: Array, count: int
+) -> list[tuple[Answer, Array]]:
+    """Solutions of the stack and their torques, the last one whole, those before without its lowest levels; or none."""
+    answers = []
+    for last in range(len(levels) - count + 1, len(levels) + 1):
+        found = inverse_dynamics(robot, q, v, levels[:last], torque=most)
+        if found.solver == "fallback" or found.torque is None or not np.isfinite(found.torque).all():
+            return []
+        answers.append((found, found.torque))
+    return answers
+
+
+def _note(memory: Array, answer: Answer) -> None:
+    memory[C_LIMITS] += bool(answer.limits)
+    for name, met in answer.met.items():
+        if not met:
+            place = C_ENTRIES + 2 * int(name)
+            memory[place] += 1
+            memory[place + 1] = max(memory[place + 1], float(np.linalg.norm(answer.residuals[name])))

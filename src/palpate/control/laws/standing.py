@@ -1,0 +1,230 @@
+"""A machine with a free base stands on its feet: inverse dynamics with contact constraints (document 003)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import mujoco
+import numpy as np
+from numpy.typing import ArrayLike
+
+from palpate.checks import Array, finite_array, finite_number
+from palpate.config import setting
+from palpate.control.law import (
+    NEEDS_BIAS,
+    NEEDS_DRIFT,
+    NEEDS_JACOBIAN,
+    NEEDS_M,
+    T_ACCELERATION,
+    T_POSITION,
+    T_QUAT,
+    T_TWIST,
+    BoundLaw,
+    Law,
+    TargetLayout,
+)
+from palpate.control.solve.hierarchy import solve_hierarchy
+from palpate.errors import InvalidInput, UnknownName
+from palpate.robot.robot import Robot, Terms
+from palpate.spatial import matrix_from_quat, rotation_error
+
+# Places in the law's memory: ticks at which limits conflicted, ticks at which the trunk's wish was not met in full,
+# then the forces of the last tick.
+C_CONFLICT, C_SHORT, C_FORCES = 0, 1, 2
+BASE = 6  # velocities of the free base, which no motor drives
+
+
+@dataclass(frozen=True)
+class Stance:
+    """Torques and contact forces that move a trunk while its feet stand still.
+
+    Attributes:
+        support: −Σ Jᵢᵀ fᵢ, N·m, one per degree of freedom; the base's six are 0.
+        motion: M v̇ + b, the same.
+        forces: N, (feet × 3), of the ground on each foot, world axes.
+        acceleration: [v̇; ω̇] of the trunk that results, world axes.
+        relaxation: by how much limits had to give way because they conflict: in N of a contact, or as a share of a
+            torque limit; 0 otherwise.
+        conflict: the limits that then hold each other.
+    """
+
+    support: Array
+    motion: Array
+    forces: Array
+    acceleration: Array
+    relaxation: float
+    conflict: tuple[str, ...]
+
+    @property
+    def torque(self) -> Array:
+        """Joint torques, N·m; the base's six are 0."""
+        return self.support + self.motion
+
+
+def stand(
+    robot: Robot,
+    q: ArrayLike,
+    v: ArrayLike,
+    acceleration: ArrayLike,
+    *,
+    feet: tuple[str, ...] = (),
+    friction: float = 0.5,
+    least_force: float = 1.0,
+) -> Stance:
+    """Torques and forces that accelerate the trunk as wanted while the feet stand still, or as nearly as they can.
+
+    M v̇ + b = Sᵀ τ + Σ Jᵢᵀ fᵢ and Jᵢ v̇ + J̇ᵢ v = 0, Jᵢ of the point under foot i. Feet at rest leave v̇ = v̇₀ + N a for a
+    trunk acceleration a, and the base's six rows, which no motor drives, make a = B f + c. All follows from f:
+
+        level 1   min |B f + c − a_d|²
+        level 2   min |f|²
+        within    |f_x|, |f_y| ≤ (μ/√2) f_z (a pyramid inside the friction cone), f_z ≥ least_force, |τ| ≤ limits
+
+    Level ground (normal +z). Arguments as the settings of `Standing`.
+    """
+    a = finite_array(acceleration, "acceleration", (6,))
+    finite_number(friction, "friction", above=0.0)
+    finite_number(least_force, "least_force", least=0.0)
+    return _solve(robot, np.asarray(q, float), np.asarray(v, float), robot.terms(q, v), a,
+                  feet_of(robot, feet), friction, least_force)  # fmt: skip
+
+
+def feet_of(robot: Robot, feet: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The frames of the feet: those named, or all whose names begin with `foot_`."""
+    model = robot.model
+    if model.njnt == 0 or int(model.jnt_type[0]) != int(mujoco.mjtJoint.mjJNT_FREE) or robot.nq != robot.nv + 1:
+        raise InvalidInput(
+            f"{robot.name} has no free base, or more than one", hint="standing is for machines such as quadruped"
+        )
+    for name in feet:
+        if name not in robot.frame_names:
+            raise UnknownName("frame", name, robot.frame_names)
+    found = feet or tuple(name for name in robot.frame_names if name.startswith("foot_"))
+    if len(found) < 3:
+        raise InvalidInput(f"{robot.name} needs at least 3 feet to stand on, got {len(found)}: {', '.join(found)}")
+    return found
+
+
+def _touching(robot: Robot, q: Array, v: Array, foot: str) -> tuple[Array, Array]:
+    """J and J̇ v of the foot's contact point, under the centre of its sphere (the geom of the same name), if it has one.
+
+    The point stays under a rolling sphere, o = (0, 0, −r): J_p = J_v − [o]× J_ω, and the same for J̇ v.
+    """
+    geom = mujoco.mj_name2id(robot.model, mujoco.mjtObj.mjOBJ_GEOM, foot)
+    radius = float(robot.model.geom_size[geom, 0]) if geom >= 0 else 0.0
+    cross = np.array([[0.0, radius, 0.0], [-radius, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    J, drift = robot.jacobian(q, foot), robot.jacobian_drift(q, v, foot)
+    return J[:3] - cross @ J[3:], drift[:3] - cross @ drift[3:]
+
+
+def _solve(
+    robot: Robot, q: Array, v: Array, x: Terms, wanted: Array, feet: tuple[str, ...], friction: float, least: float
+) -> Stance:
+    rows = [_touching(robot, q, v, foot) for foot in feet]
+    Jf, drift = np.vstack([J for J, _ in rows]), np.concatenate([x.drift, *(d for _, d in rows)])
+    lift = np.linalg.pinv(np.vstack([x.J, Jf]))  # v̇ = lift ([a; 0] − drift)
+    still, moving = -lift @ drift, lift[:, :6]
+    inertia = np.linalg.inv(x.M[:BASE] @ moving)
+    B = inertia @ Jf[:, :BASE].T
+    c = -inertia @ (x.M[:BASE] @ still + x.bias[:BASE])
+    # τ = T f + t, all joints; their base rows vanish by the choice of a.
+    T = (x.M @ moving @ B - Jf.T)[BASE:]
+    t = (x.M @ (still + moving @ c) + x.bias)[BASE:]
+    C, lower, upper, width = _limits(len(feet), friction, least, T, t, robot.limits.torque[BASE:])
+    found = solve_hierarchy(B, wanted - c, np.array([0, BASE], dtype=np.int64), C, lower, upper, width)
+    conflict = _names(robot, feet, found.active) if found.relaxation > 0 else ()
+    support = -Jf[:, BASE:].T @ found.x
+    motion = T @ found.x + t - support
+    return Stance(
+        _joints(support), _joints(motion), found.x.reshape(-1, 3), B @ found.x + c, found.relaxation, conflict
+    )
+
+
+def _joints(torque: Array) -> Array:
+    """With the base's six, which no motor drives."""
+    return np.concatenate([np.zeros(BASE), torque])
+
+
+def _limits(feet: int, friction: float, least: float, T: Array, t: Array, most: Array) -> tuple[Array, ...]:
+    """lower ≤ C f ≤ upper: five rows per foot, then a row per motor; widths in which a conflict is shared."""
+    k = friction / np.sqrt(2.0)
+    cone = np.array([[0.0, 0, 1], [1, 0, -k], [-1, 0, -k], [0, 1, -k], [0, -1, -k]])
+    C = np.vstack([np.kron(np.eye(feet), cone), T])
+    lower = np.concatenate([np.tile([least, *[-np.inf] * 4], feet), -most - t])
+    upper = np.concatenate([np.tile([np.inf, 0.0, 0.0, 0.0, 0.0], feet), most - t])
+    width = np.concatenate([np.ones(5 * feet), np.where(np.isfinite(most), most, 1.0)])
+    return C, lower, upper, width
+
+
+def _names(robot: Robot, feet: tuple[str, ...], active: Array) -> tuple[str, ...]:
+    names = [f"{kind} of {foot}" for foot in feet for kind in ("load", *["friction"] * 4)]
+    names += [f"torque of {joint}" for joint in robot.dof_names[BASE:]]
+    return tuple(dict.fromkeys(name for name, on in zip(names, active) if on))
+
+
+class Standing(Law):
+    """Hold the trunk of a machine with a free base by forces of its feet on the ground.
+
+    a_d = a_ref + K_p e − K_d (V − V_ref), e = [p_d − p; log(R_d Rᵀ)] the pose error of the trunk (the tool frame).
+    Torques and contact forces that give it, feet at rest, forces inside the friction cones and torques within their
+    limits: see `palpate.control.stand`. The base's six torques are exactly 0.
+
+    Closed loop: ë + K_d ė + K_p e = the push over the machine's inertia, while no cone or torque limit is met; then the
+    trunk yields by the least |a − a_d|. Limits that conflict give way together, by the least amount, and that is said.
+    Assumes: every foot touches level ground and stays, friction at least `friction`, a true model. It is plain Python.
+    """
+
+    name: ClassVar[str] = "standing"
+    terms: ClassVar[tuple[str, ...]] = ("support", "motion")
+    needs: ClassVar[int] = NEEDS_M | NEEDS_BIAS | NEEDS_JACOBIAN | NEEDS_DRIFT
+
+    feet: tuple[str, ...] = setting((), "1", "frames that stand on the ground; all named foot_… if not given")
+    friction: float = setting(0.5, "1", "μ that the law counts on", gt=0)
+    least_force: float = setting(1.0, "N", "load that each foot keeps", ge=0)
+    frequency: float = setting(12.0, "rad/s", "ω of the trunk, K_p = ω²", gt=0)
+    damping_ratio: float = setting(1.0, "1", "ζ, K_d = 2 ζ ω", ge=0)
+
+    def gains(self, robot: Robot) -> Array:
+        """K_p, K_d, μ, least force."""
+        feet_of(robot, self.feet)
+        w = self.frequency
+        return np.array([w * w, 2 * self.damping_ratio * w, self.friction, self.least_force])
+
+    def memory(self, robot: Robot) -> Array:
+        """Counters, then the forces of the last tick."""
+        return np.zeros(C_FORCES + 3 * len(feet_of(robot, self.feet)))
+
+    def remarks(self, memory: Array) -> list[str]:
+        """How often limits shaped the command."""
+        said = {
+            C_CONFLICT: "friction cones and torque limits conflicted and gave way",
+            C_SHORT: "the trunk's wanted acceleration was beyond friction cones or torque limits",
+        }
+        return [f"{text} at {int(memory[place])} ticks" for place, text in said.items() if memory[place] > 0]
+
+    def bind(self, robot: Robot) -> BoundLaw:
+        """Make the law ready for a robot; it asks the robot for the Jacobians of its feet."""
+        feet, task = feet_of(robot, self.feet), TargetLayout(robot.nq, robot.nv).task
+
+        def law(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms) -> None:
+            x = Terms(M, bias, gravity, p, R, J, drift)
+            wanted = _wanted(x, v, target[task:], gains)
+            stance = _solve(robot, q, v, x, wanted, feet, gains[2], gains[3])
+            memory[C_CONFLICT] += stance.relaxation > 0
+            memory[C_SHORT] += bool(np.abs(stance.acceleration - wanted).max() > 1e-6)
+            memory[C_FORCES:] = stance.forces.ravel()
+            terms[0], terms[1] = stance.support, stance.motion
+
+        extra: dict[str, Any] = {"compiled": False, "remarks": self.remarks}
+        return BoundLaw(
+            self.name, law, self.terms, self.command, self.gains(robot), self.memory(robot), self.needs, **extra
+        )
+
+
+def _wanted(x: Terms, v: Array, task: Array, gains: Array) -> Array:
+    """a_d = a_ref + K_p e − K_d (V − V_ref)."""
+    turn = rotation_error(matrix_from_quat(task[T_QUAT : T_QUAT + 4]), x.rotation)
+    error = np.concatenate([task[T_POSITION : T_POSITION + 3] - x.position, turn])
+    speed = x.J @ v - task[T_TWIST : T_TWIST + 6]
+    return task[T_ACCELERATION : T_ACCELERATION + 6] + gains[0] * error - gains[1] * speed

@@ -1,0 +1,1 @@
+"""What compiled laws share: task space, force loop, orientation, kinematic chain, small linear algebra."""

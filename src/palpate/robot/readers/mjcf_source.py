@@ -1,0 +1,129 @@
+"""An MJCF file with its includes put in place, and every file it names looked at before MuJoCo may open it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from palpate.robot.readers.assets import find_asset, mesh_problem
+from palpate.robot.readers.findings import quoted
+from palpate.robot.readers.xmlfile import Element, Report, Source, parse, read_bytes
+
+_MAX_INCLUDES = 100
+
+
+def load_mjcf(path: Path, report: Report) -> tuple[Element | None, bool]:
+    """The root element, includes resolved, and whether MuJoCo may open the file.
+
+    It may not if a path escapes the model's folder or an include is broken.
+    """
+    loader = _Loader(path, report)
+    root = loader.root(path)
+    if root is not None and root.tag != "mujoco":
+        report.error(root, f"the root element is <{root.tag}>", "an MJCF file starts with <mujoco>", line=root.line)
+        return None, False
+    if root is not None:
+        loader.resolve(root, (path.resolve(),))
+        loader.check_files(root)
+    return root, loader.safe and root is not None
+
+
+class _Loader:
+    def __init__(self, path: Path, report: Report) -> None:
+        self.folder, self.report = path.parent, report
+        self.safe = True
+        self.count = 0
+
+    def root(self, path: Path, name: str | None = None) -> Element | None:
+        report = Report(name or self.report.file)
+        data = read_bytes(path, report)
+        root = parse(Source(report.file, data), report) if data else None
+        self.report.findings += report.findings
+        self.safe = self.safe and root is not None
+        return root
+
+    def resolve(self, root: Element, chain: tuple[Path, ...]) -> None:
+        """Puts the content of every include where it stands; `chain` are the files being read."""
+        for element in list(root.walk()):
+            if any(child.tag == "include" for child in element.children):
+                children = element.children[:]
+                element.children.clear()
+                for child in children:
+                    element.children += self._included(child, chain) if child.tag == "include" else [child]
+                for child in element.children:
+                    child.parent = element
+
+    def _included(self, include: Element, chain: tuple[Path, ...]) -> list[Element]:
+        name = include.attributes.get("file", "")
+        asset = find_asset(name, self.folder)
+        if asset.path is None and not asset.escapes:
+            asset = find_asset(str(chain[-1].parent / name), self.folder)
+        if asset.escapes or asset.path is None:
+            self._refuse_path(include, name, asset.escapes)
+            return []
+        if asset.path in chain:
+            way = " → ".join(path.name for path in (*chain, asset.path))
+            return self._refuse(include, f"the include chain {way} is cyclic", "a file cannot include itself")
+        self.count += 1
+        if self.count > _MAX_INCLUDES:
+            return self._refuse(include, f"more than {_MAX_INCLUDES} includes", "the limit protects the engine")
+        root = self.root(asset.path, str(asset.path.relative_to(self.folder.resolve())))
+        if root is None:
+            return []
+        self.resolve(root, (*chain, asset.path))
+        return root.children
+
+    def check_files(self, root: Element) -> None:
+        """Follows every file name: meshes, textures, height fields, sub-models."""
+        folders = self._asset_folders(root)
+        for element in root.walk():
+            for attribute, name in element.attributes.items():
+                if attribute.startswith("file") and name:
+                    self._check_file(element, name, folders)
+
+    def _asset_folders(self, root: Element) -> dict[str, str]:
+        folders: dict[str, str] = {}
+        for compiler in root.all("compiler"):
+            for key in ("assetdir", "meshdir", "texturedir"):
+                if key in compiler.attributes:
+                    folders[key] = compiler.attributes[key]
+                    if find_asset(compiler.attributes[key], self.folder).escapes:
+                        self._refuse_path(compiler, compiler.attributes[key], True)
+        return folders
+
+    def _check_file(self, element: Element, name: str, folders: dict[str, str]) -> None:
+        key = "meshdir" if element.tag in ("mesh", "skin", "flexcomp") else "texturedir"
+        folder = folders.get(key, folders.get("assetdir", "")) if element.tag != "model" else ""
+        asset = find_asset(str(Path(folder) / name), self.folder)
+        if asset.path is None:
+            self._refuse_path(element, name, asset.escapes)
+        elif element.tag == "model":
+            self._check_submodel(element, asset.path)
+        elif problem := mesh_problem(asset.path):
+            self._refuse(element, f"file={quoted(name)}", f"the mesh {problem}")
+
+    def _check_submodel(self, element: Element, path: Path) -> None:
+        """A sub-model is another file's whole model: it is checked for its paths alone, MuJoCo reads the rest."""
+        self.count += 1
+        if self.count > _MAX_INCLUDES:
+            self._refuse(element, f"more than {_MAX_INCLUDES} files", "the limit protects the engine")
+            return
+        root = self.root(path, str(path.relative_to(self.folder.resolve())))
+        if root is not None:
+            inner = _Loader(path, self.report)
+            inner.count = self.count
+            inner.resolve(root, (path,))
+            inner.check_files(root)
+            self.safe = self.safe and inner.safe
+            self.count = inner.count
+
+    def _refuse_path(self, element: Element, name: str, escapes: bool) -> None:
+        if escapes:
+            hint = "move the file below the model's folder"
+            self._refuse(element, f"file={quoted(name)}", "the path escapes the model's folder", hint)
+        else:
+            self._refuse(element, f"file={quoted(name)}", "file not found")
+
+    def _refuse(self, element: Element, found: str, rule: str, hint: str = "") -> list[Element]:
+        self.safe = False
+        self.report.error(element, found, rule, hint)
+        return []
