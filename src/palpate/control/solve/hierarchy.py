@@ -20,7 +20,7 @@ from numba import types
 from numba.extending import register_jitable
 
 from palpate.checks import Array
-from palpate.engine import kernel
+from palpate.engine.legacy import kernel
 from palpate.errors import NoSolution
 
 RANK = 1e-11  # a direction weaker than this fraction of a task's strongest one counts as none

@@ -15,7 +15,7 @@ from numba import types
 from numba.extending import register_jitable
 
 from palpate.control.solve.hierarchy import SOLVED, narrow, solve_level
-from palpate.engine import kernel
+from palpate.engine.legacy import kernel
 
 FOUND, INFEASIBLE, UNBOUNDED, GAVE_UP, BAD_DATA = 0, 1, 2, 3, 4
 _ZERO, _COST, _ENOUGH = 1e-11, 1e-10, 1.0 - 1e-10
