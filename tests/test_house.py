@@ -137,7 +137,7 @@ def test_imports_point_one_way() -> None:
         ("metrics/x.py", "table = {'Robot': 'palpate.robot.robot'}"),
         ("views/x.py", "from palpate.run import loop"),
         ("errors.py", "from palpate.checks import finite_array"),
-        ("engine.py", "from palpate.files import atomic_write"),
+        ("engine/records.py", "from palpate.robot.robot import Robot"),
         ("robot/x.py", "import pinocchio"),
         ("attic/x.py", ""),
     ],

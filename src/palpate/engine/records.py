@@ -338,7 +338,7 @@ class _Attribute:
     def __set__(self, record: Record, value: Any) -> None:
         field = self.field
         if field.listed or not isinstance(field.kind, Kind) or field.kind.dimensions:
-            raise AttributeError(f"{field.name!r} has a place of its own: write into it ({field.name}[:] = …)")
+            raise InvalidInput(f"{field.name!r} has a place of its own: write into it ({field.name}[:] = …)")
         if field.kind.behind:
             record._held[field.name][0] = value
         else:
@@ -456,7 +456,7 @@ def _read_field(context: Any, builder: Any, kind: RecordType, record: Any, name:
 def _write_field(context: Any, builder: Any, signature: Any, args: Sequence[Any], name: str) -> None:
     field = signature.args[0].record.fields[name]
     if not isinstance(field.kind, Kind) or field.kind.dimensions:
-        raise NotImplementedError(f"{name!r} has a place of its own: write into it ({name}[i] = …)")
+        raise InvalidInput(f"{name!r} has a place of its own: write into it ({name}[i] = …)")
     table = builder.inttoptr(args[0], _WORD.as_pointer())
     if field.kind.element == types.boolean:
         builder.store(builder.zext(args[1], _WORD), builder.gep(table, [ir.Constant(_WORD, field.place)]))

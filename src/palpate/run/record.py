@@ -47,7 +47,7 @@ def _fill_energies(L: Loop) -> None:
     r.stored[0] = e.stored
     r.injected[0] = e.injected
     r.pushed[0] = e.pushed
-    r.dissipated[0] = e.dissipated + e.contact_work - e.stored
+    r.dissipated[0] = e.dissipated
 
 
 @kernel

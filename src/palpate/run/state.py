@@ -66,11 +66,10 @@ class Energies(Record):
     injected: float = 0.0
     pushed: float = 0.0
     dissipated: float = 0.0
-    contact_work: float = 0.0
     stored: float = 0.0
-    power_contact: float = 0.0
-    power_drive: float = 0.0
-    power_lost: float = 0.0
+    power_drive: float = 0.0  # of moving surfaces
+    contact_loss: float = 0.0  # W, of all compliant contacts
+    joint_loss: float = 0.0  # W, of joint dampers
 
 
 class Drives(Record):
