@@ -262,6 +262,15 @@ class Record:
         shapes = cls.shapes(sizes)
         return cls(**{name: part.reshape(shapes[name]) for name, part in cls.columns(row, sizes).items()})
 
+    def view(self, name: str) -> NDArray[Any]:
+        """A field's own numbers: an array as it is, flat; a real as an array of one."""
+        field = self.fields[name]
+        if isinstance(field.kind, Kind) and field.kind.dimensions:
+            return self._held[name].reshape(-1)
+        if isinstance(field.kind, Kind) and field.kind.element == types.float64 and not field.kind.behind:
+            return self._reals[field.place : field.place + 1]
+        raise InvalidInput(f"{type(self).__name__}.{name} is neither an array nor a real")
+
     def copy(self) -> Self:
         """A record of its own with the same values, down to the last array."""
         return type(self)(**{name: _copied(getattr(self, name)) for name in self.fields})

@@ -15,7 +15,7 @@ from palpate.errors import InvalidInput, UnknownName
 from palpate.robot.robot import Robot
 from palpate.run.row import Layout, layout
 from palpate.run.run import Run
-from palpate.run.state import Drives, Load, Loop, Needs, RigidReading, StopRule
+from palpate.run.state import Drives, JointWatch, Load, Loop, Needs, RigidReading, Shows, StopRule
 from palpate.trace import Channel
 from palpate.world.contact import contact_pairs, surface_state
 from palpate.world.plant import Plant, build_plant
@@ -169,9 +169,17 @@ def _law(run: Run, law: BoundLaw, rows: Layout) -> dict[str, object]:
         "terms": terms,
         "target": target,
         "targets": np.zeros((BATCH // run.clock.ratio + 2, len(target))),
+        "shows": [Shows(source=item.source(law.memory)) for item in law.shown],
+        "watch": _watch(robot),
         "guard": guard_settings(run.guards, robot),
         "guard_memory": GuardMemory(sizes),
     }
+
+
+def _watch(robot: Robot) -> JointWatch:
+    limits = robot.limits
+    bounds = {"lower": limits.lower.copy(), "upper": limits.upper.copy(), "rated": limits.velocity.copy()}
+    return JointWatch(sizes_of(robot), on=robot.nq == robot.nv, **bounds)
 
 
 def _sensors(run: Run, plant: Plant, shared: bool) -> dict[str, object]:

@@ -36,6 +36,7 @@ def trace_of(assembly: Assembly, status: int, warnings: list[str]) -> Trace:
         data[channel] = block.reshape((count, *channel.shape))
         place += channel.size
     times = L.times[:count]
+    warnings = [*warnings, *_joint_warnings(assembly)]
     events = _events(assembly, times, data, warnings)
     return Trace(times, data, _outcome(assembly, status), events, _facts(assembly, warnings, times, data))
 
@@ -95,6 +96,23 @@ def _joint_of_coordinate(model: mujoco.MjModel, place: int) -> str:
 
 
 # ---------------------------------------------------------------------------------------------- what happened
+
+
+def _joint_warnings(assembly: Assembly) -> list[str]:
+    """Joints that met their stops or went faster than they are rated."""
+    robot, w, dt, said = assembly.run.robot, assembly.loop.watch, assembly.loop.dt, []
+    for j, (name, unit) in enumerate(zip(robot.dof_names, robot.dof_units)):
+        if w.on and w.beyond_steps[j]:
+            said.append(
+                f"{name} met its stop: up to {w.beyond[j]:.3g} {unit} past it, for {w.beyond_steps[j] * dt:.3g} s"
+                f" from {w.beyond_since[j]:.4g} s on"
+            )
+        if w.on and w.fast_steps[j]:
+            said.append(
+                f"{name} moved at up to {w.share[j]:.3g} times its rated speed of {w.rated[j]:.4g} {unit}/s,"
+                f" for {w.fast_steps[j] * dt:.3g} s from {w.fast_since[j]:.4g} s on"
+            )
+    return said
 
 
 def _events(assembly: Assembly, times: Array, data: dict[Channel, Array], warnings: Iterable[str]) -> list[Event]:

@@ -249,6 +249,22 @@ def account(L: Loop) -> None:
 
 
 @kernel
+def watch_joints(L: Loop) -> None:
+    """Note joints that are past their stops or faster than they are rated."""
+    w, p = L.watch, L.plant
+    for k in range(w.rated.size):
+        beyond, share = max(p.qpos[k] - w.upper[k], w.lower[k] - p.qpos[k]), abs(p.qvel[k]) / w.rated[k]
+        if beyond > 1e-6:
+            w.beyond_since[k] = L.step * L.dt if w.beyond_steps[k] == 0 else w.beyond_since[k]
+            w.beyond_steps[k] += 1
+            w.beyond[k] = max(w.beyond[k], beyond)
+        if share > 1.0:
+            w.fast_since[k] = L.step * L.dt if w.fast_steps[k] == 0 else w.fast_since[k]
+            w.fast_steps[k] += 1
+        w.share[k] = max(w.share[k], share)
+
+
+@kernel
 def trouble(L: Loop) -> int:
     """What is wrong with the state after a step, if anything; the speed limit is for the robot's joints."""
     p = L.plant
