@@ -44,12 +44,19 @@ class Kernel(CPUDispatcher):
             self.disable_compile()
 
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
+        """Called by numba when Python calls and nothing fits yet."""
         self.ready()
         given = tuple(self.typeof_pyval(value) for value in args)
-        converts = self.targetctx.typing_context.can_convert
-        if len(given) != len(self.stated.args) or not all(map(converts, given, self.stated.args)):
+        if len(given) != len(self.stated.args) or not all(map(self._converts, given, self.stated.args)):
             raise InvalidInput(f"{self.py_func.__name__} takes ({_listed(self.stated.args)}), got ({_listed(given)})")
         return self.overloads[tuple(self.stated.args)].entry_point
+
+    def _converts(self, given: types.Type, stated: types.Type) -> bool:
+        """Whether a value may be passed; numba's table of conversions is told, because it is asked at every call."""
+        conversion = self.typingctx.can_convert(given, stated)
+        if conversion is not None and given != stated:
+            self.typingctx.tm.set_compatible(given, stated, conversion)
+        return conversion is not None
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """What the compiler of a caller asks for."""
@@ -58,7 +65,7 @@ class Kernel(CPUDispatcher):
 
     @property
     def pointer(self) -> int:
-        """Address of the machine code, for `call_law`; valid as long as the kernel is."""
+        """Address of the machine code, for calls through it; valid as long as the kernel is."""
         self.ready()
         result = self.overloads[tuple(self.stated.args)]
         return result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
@@ -107,6 +114,7 @@ def kernel(function: Function | None = None, *, allocates: bool = False, inline:
 
     def compiled(function: Function) -> Kernel:
         options = {"nopython": True, "nogil": True, "error_model": "numpy", "_nrt": allocates, "boundscheck": None}
+        options["no_cfunc_wrapper"] = True  # laws are called by their own address
         if inline:
             options["forceinline"] = True
         return Kernel(function, options, names)

@@ -17,6 +17,7 @@ A record that inherits has its parent's fields first, so that a step written for
 from __future__ import annotations
 
 import hashlib
+import inspect
 import math
 import operator
 import sys
@@ -163,7 +164,7 @@ class Record:
         frame = sys._getframe(1)
         hints = get_type_hints(cls, localns={**frame.f_locals, cls.__name__: cls}, include_extras=True)
         cls.fields, place = dict(cls.fields), cls.words
-        for name in cls.__dict__.get("__annotations__", {}):
+        for name in inspect.get_annotations(cls):
             if get_origin(hints[name]) is ClassVar:
                 continue
             kind, listed = kind_of(hints[name], f"{cls.__name__}.{name}")
@@ -227,8 +228,8 @@ class Record:
         fits = array.ndim == len(wanted) and all(not isinstance(w, int) or w == n for w, n in zip(wanted, array.shape))
         if not fits:
             raise InvalidInput(
-                f"{type(self).__name__}.{field.name} must have shape {tuple(w if w is not None else 'any' for w in wanted)},"
-                f" got {array.shape}"
+                f"{type(self).__name__}.{field.name} must have shape"
+                f" {tuple(w if w is not None else 'any' for w in wanted)}, got {array.shape}"
             )
         self._held[field.name] = array
         self._table[field.place] = array.ctypes.data
@@ -350,7 +351,7 @@ _WORD = ir.IntType(64)
 
 
 class RecordType(types.Type):
-    """A record in compiled code: the address of its table. Its name changes with its layout, and so does a cache's key."""
+    """A record in compiled code: the address of its table. Its name changes with its layout: so does a cache's key."""
 
     def __init__(self, record: type[Record]) -> None:
         self.record = record
