@@ -11,9 +11,10 @@ from palpate.control.laws.admittance import Admittance, admittance_response
 from palpate.control.references.reference import Hold
 from palpate.errors import InvalidInput
 from palpate.robot import load_robot
-from palpate.run.parts import Parts
+from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.spatial import Pose, matrix_from_rotation_vector
+from palpate.world.clock import Clock
 from palpate.world.config import Actuators, Push, World
 
 GAINS: dict[str, Any] = {"mass": (5.0,) * 6, "stiffness": (10.0,) * 6, "damping": (14.142,) * 6}
@@ -169,7 +170,9 @@ def arm_and_start():
 def test_the_arm_follows_the_compliant_pose_within_a_millimetre_and_a_tenth_of_a_degree(law):
     robot, q = arm_and_start()
     law = Admittance(**GAINS, **law)
-    trace = simulate(Parts(robot, law, World(pushes=PUSHES, actuators=ROTORS), Hold(), duration=25.0, q_start=q))
+    trace = simulate(
+        Run(robot, law, World(pushes=PUSHES, actuators=ROTORS), Hold(), clock=Clock(duration=25.0), q_start=q)
+    )
     assert trace.outcome.kind == "completed"
     wrench = trace["measured_wrench"][:-1].copy()
     if law.moment_about == "base":
@@ -184,7 +187,14 @@ def test_the_arm_follows_the_compliant_pose_within_a_millimetre_and_a_tenth_of_a
 def test_joint_speed_limits_hold_when_the_target_jumps():
     robot, q = arm_and_start()
     trace = simulate(
-        Parts(robot, Admittance(), World(actuators=ROTORS), Hold(offset=(0.2, 0.2, 0.1)), duration=1.5, q_start=q)
+        Run(
+            robot,
+            Admittance(),
+            World(actuators=ROTORS),
+            Hold(offset=(0.2, 0.2, 0.1)),
+            clock=Clock(duration=1.5),
+            q_start=q,
+        )
     )
     speed = abs(np.diff(trace["tau.compliant"], axis=0)) / 1e-3
     assert (speed <= robot.limits.velocity * (1 + 1e-9)).all()
@@ -195,6 +205,6 @@ def test_joint_speed_limits_hold_when_the_target_jumps():
 def test_a_push_beyond_the_arms_reach_stays_finite():
     robot = load_robot("ur5e")
     world = World(pushes=(Push(force=(0, 0, 40.0), duration=4.0),), actuators=ROTORS)
-    trace = simulate(Parts(robot, Admittance(), world, Hold(), duration=5.0))
+    trace = simulate(Run(robot, Admittance(), world, Hold(), clock=Clock(duration=5.0)))
     assert trace.outcome.kind == "completed"
     assert np.isfinite(trace["q"]).all()

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from palpate.control.law import TargetLayout
 from palpate.control.laws.hybrid_force import HybridForce
 from palpate.control.references import Line
 from palpate.control.references.reference import Hold, WantedWrench, joint_target
 from palpate.control.steps.force_loop import force_loop_poles
 from palpate.errors import InvalidInput
 from palpate.robot import load_robot
-from palpate.run.parts import Parts
+from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.spatial import matrix_from_quat
+from palpate.world.clock import Clock
 from palpate.world.config import Surface, World
 
 
@@ -28,12 +28,11 @@ def test_motion_and_force_are_decoupled_exactly():
     R = matrix_from_quat(quat)
     turn = np.kron(np.eye(2), R)  # task axes to world, both halves
     wanted_A, felt_A = np.array([0, 0, 10, 1, 0, 0.0]), np.array([2.0, -1, 4, 0.5, 0.2, 0.1])
-    task = TargetLayout(7, 7).task
     target = joint_target(robot, q)
-    target[:7], target[task : task + 3] = q, robot.pose(q).position + 0.01
+    target.position[:] += 0.01
     twist, acceleration = rng.normal(size=6), rng.normal(size=6)
-    target[task + 7 : task + 13], target[task + 13 : task + 19] = twist, acceleration
-    target[task + 19 : task + 25] = turn @ wanted_A
+    target.twist[:], target.acceleration[:] = twist, acceleration
+    target.wrench[:] = turn @ wanted_A
     tick = law.tick(robot, q, v, target=target, wrench=turn @ felt_A)
     J, drift, M = robot.jacobian(q), robot.jacobian_drift(q, v), robot.mass_matrix(q)
     a = np.linalg.solve(M, tick.command + J.T @ turn @ felt_A - robot.bias(q, v))
@@ -62,7 +61,7 @@ def test_it_slides_at_the_wanted_speed_while_holding_ten_newtons_under_friction(
     robot = load_robot(name)
     slide = Line(offset=(0, 0.2, 0), start=1.5, duration=4.0, wrench=WantedWrench(value=(0, 0, 10, 0, 0, 0)))
     law = HybridForce(approach_speed=0.1)
-    trace = simulate(Parts(robot, law, World(surfaces=(table(robot),)), slide, duration=6.0))
+    trace = simulate(Run(robot, law, World(surfaces=(table(robot),)), slide, clock=Clock(duration=6.0)))
     on = trace.time > 1.4
     assert abs(trace["contact_wrench"][on, 2] - 10).max() < 0.2
     assert abs(trace["tool_twist"] - trace["target_twist"])[on, :2].max() < 1e-3
@@ -74,12 +73,12 @@ def test_contact_at_a_tenth_of_a_metre_per_second_is_lost_at_most_once(stiffness
     robot = load_robot("panda")
     world = World(surfaces=(table(robot, stiffness=stiffness, damping=50.0),))
     trace = simulate(
-        Parts(
+        Run(
             robot,
             HybridForce(approach_speed=0.1),
             world,
             Hold(wrench=WantedWrench(value=(0, 0, 10, 0, 0, 0))),
-            duration=2.5,
+            clock=Clock(duration=2.5),
         )
     )
     ends = [e for e in trace.events if e.source == "contact" and e.kind == "end"]
@@ -93,7 +92,13 @@ def test_a_wanted_wrench_of_zero_leads_back_to_the_motion():
     robot = load_robot("panda")
     wanted = WantedWrench(value=(0, 0, 10, 0, 0, 0), then=(0, 0, 0, 0, 0, 0), at=2.0)
     trace = simulate(
-        Parts(robot, HybridForce(), World(surfaces=(table(robot, gap=0.02),)), Hold(wrench=wanted), duration=4.0)
+        Run(
+            robot,
+            HybridForce(),
+            World(surfaces=(table(robot, gap=0.02),)),
+            Hold(wrench=wanted),
+            clock=Clock(duration=4.0),
+        )
     )
     assert trace["contact_wrench"][1990, 2] == pytest.approx(10, abs=0.05)
     assert [e.kind for e in trace.events if e.source == "contact"] == ["start", "end"]
@@ -108,7 +113,9 @@ def test_contact_that_vanishes_is_counted_and_sought_again():
     motion = Motion(velocity=(0, 0, -2.0), start=1.5, stop=1.51)
     world = World(surfaces=(table(robot, gap=0.01, motion=motion),))
     trace = simulate(
-        Parts(robot, HybridForce(), world, Hold(wrench=WantedWrench(value=(0, 0, 10, 0, 0, 0))), duration=4.0)
+        Run(
+            robot, HybridForce(), world, Hold(wrench=WantedWrench(value=(0, 0, 10, 0, 0, 0))), clock=Clock(duration=4.0)
+        )
     )
     kinds = [e.kind for e in trace.events if e.source == "contact"]
     assert kinds[:3] == ["start", "end", "start"]
@@ -121,13 +128,12 @@ def test_one_force_axis_rings_as_its_poles_say():
     wall = Surface(position=(0.01, 0, 0), normal=(-1, 0, 0), stiffness=1e3, damping=0.0)
     law = HybridForce(force=("x",), motion=("y",), force_damping=6.0, integral=2.0, contact_force=0.5)
     trace = simulate(
-        Parts(
+        Run(
             robot,
             law,
             World(surfaces=(wall,)),
             Hold(wrench=WantedWrench(value=(-10, 0, 0, 0, 0, 0))),
-            duration=3.0,
-            timestep=1e-4,
+            clock=Clock(duration=3.0, timestep=1e-4),
         )
     )
     poles = force_loop_poles(2.0, 2.0 * 6.0, 2.0, 1e3)
