@@ -145,6 +145,92 @@ def test_one_force_axis_rings_as_its_poles_say():
     assert abs(left).max() < 0.01 * abs(swing[touch:]).max()
 
 
+PERIOD = 1.0 / 128  # s: sums of it are exact
+
+
+class Feeling:
+    """A law that is told what it feels along z; ten newtons are wanted."""
+
+    def __init__(self, **settings):
+        self.robot = load_robot("panda")
+        self.bound = HybridForce(**settings).bind(self.robot)
+        self.memory = self.bound.memory
+
+    def feel(self, force, wanted=10.0, ticks=1):
+        target = joint_target(self.robot, self.robot.home)
+        target.wrench[2] = wanted
+        for _ in range(ticks):
+            decision = self.bound.tick(
+                self.robot, self.robot.home, np.zeros(7), target=target, wrench=[0, 0, force, 0, 0, 0], dt=PERIOD
+            )
+        return decision
+
+
+def test_contact_begins_at_the_threshold_and_only_against_the_wanted_force():
+    law = Feeling(contact_force=1.0)
+    law.feel(0.999, ticks=5)
+    law.feel(-5.0, ticks=5)
+    assert not law.memory.in_contact
+    law.feel(1.0)
+    assert law.memory.in_contact
+    assert (law.memory.made, law.memory.lost) == (1, 0)
+
+
+def test_contact_is_lost_below_the_release_share_for_longer_than_the_release_time():
+    law = Feeling(contact_force=2.0, release_share=0.25, release_time=4 * PERIOD)
+    law.feel(2.0)
+    law.feel(0.5, ticks=50)  # below the threshold, at the release share
+    assert law.memory.in_contact
+    law.feel(0.499, ticks=4)
+    assert law.memory.away == 4 * PERIOD  # as long as allowed
+    law.feel(0.5)
+    assert law.memory.away == 0.0  # felt again: time starts anew
+    law.feel(0.499, ticks=4)
+    assert law.memory.in_contact
+    law.feel(0.499)
+    assert not law.memory.in_contact
+    assert (law.memory.made, law.memory.lost) == (1, 1)
+    law.feel(1.999, ticks=5)
+    assert not law.memory.in_contact  # the release share keeps contact, it does not make it
+    law.feel(2.0)
+    assert (law.memory.made, law.memory.lost) == (2, 1)
+
+
+def test_each_contact_starts_with_an_empty_integral():
+    law = Feeling(integral=2.0, release_time=0.0)
+    law.feel(4.0, ticks=8)
+    assert law.memory.integral[2] == pytest.approx(2.0 * 8 * PERIOD * 6.0)
+    law.feel(0.0)
+    law.feel(4.0)
+    assert law.memory.integral[2] == pytest.approx(2.0 * PERIOD * 6.0)
+
+
+def test_a_wanted_force_of_zero_leaves_at_once_and_is_no_loss():
+    law = Feeling(release_time=1.0)
+    law.feel(5.0)
+    law.feel(5.0, wanted=0.0)
+    assert not law.memory.in_contact
+    assert (law.memory.made, law.memory.lost) == (1, 0)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.35, 1.0])
+def test_the_share_of_friction_that_is_not_undone_acts_through_the_task_inertia(share):
+    """V̇ = [u_m; u_f] + Λ⁻¹ [(1 − c) F_m; 0], with a force and a moment controlled."""
+    robot, rng = load_robot("iiwa14"), np.random.default_rng(8)
+    q, v, still = robot.home + 0.1, 0.3 * rng.normal(size=7), np.array([3.0, -2.0, 6.0, 0.4, -0.3, 0.2])
+    target = joint_target(robot, q)
+    target.wrench[[2, 3]] = 10.0, 1.0
+    J, M = robot.jacobian(q), robot.mass_matrix(q)
+
+    def acceleration(c):
+        law = HybridForce(force=("z", "rx"), motion=("x", "y", "ry", "rz"), friction_feedback=c)
+        return J @ np.linalg.solve(M, law.tick(robot, q, v, target=target, wrench=still).command)
+
+    left = (1 - share) * still * [1, 1, 0, 0, 1, 1]
+    acted = J @ np.linalg.solve(M, J.T @ left)
+    np.testing.assert_allclose(acceleration(share) - acceleration(1.0), acted, atol=1e-9)
+
+
 def test_the_remarks_count_contacts():
     law = HybridForce()
     memory = law.memory(load_robot("panda"))
