@@ -24,16 +24,15 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 # Who may import whom (docs/index.md draws it). What a room may import, its importers may import too.
 FREE = {"errors", "checks", "files", "lazy", "config"}  # small modules that every room may use
-MODULES = FREE | {"engine", "stale"}
+MODULES = FREE
 ARROWS: dict[str, set[str]] = {
     "errors": set(),
     "checks": {"errors"},
     "config": {"errors", "checks"},
     "files": {"errors"},
     "lazy": {"errors"},
-    "stale": set(),
-    "engine": {"errors", "checks", "stale"},
-    "spatial": set(),
+    "engine": {"errors", "checks"},
+    "spatial": {"engine"},
     "robot": {"spatial", "engine"},
     "derive": {"robot", "spatial"},
     "control": {"robot", "spatial", "engine"},
@@ -41,8 +40,8 @@ ARROWS: dict[str, set[str]] = {
     "trace": set(),
     "scenario": {"robot", "control", "world", "trace", "metrics"},
     "run": {"scenario", "robot", "control", "world", "trace", "engine"},
-    "metrics": {"trace"},
-    "views": {"trace", "metrics", "robot"},
+    "metrics": {"trace", "spatial"},
+    "views": {"trace", "metrics", "robot", "spatial"},
 }
 ARROWS["documents"] = set(ARROWS)
 ARROWS["cli"] = set(ARROWS)

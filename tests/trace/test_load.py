@@ -54,7 +54,7 @@ def traces(draw: st.DrawFn) -> Trace:
 
 def same(one: Trace, other: Trace) -> bool:
     """Equal in everything a file keeps."""
-    kept = [(t.fingerprint(), t.channels, list(t), t.outcome, t.events, t.info) for t in (one, other)]
+    kept = [(t.fingerprint(), t.channels, list(t), t.outcome, t.events, t.facts) for t in (one, other)]
     return kept[0] == kept[1]
 
 
