@@ -25,13 +25,13 @@ class Extrapolated:
         return self.channels[name]
 
 
-def _extrapolate(parts: Run, *names: str, step: float = 2e-4, samples: int = 100) -> Extrapolated:
+def _extrapolate(run: Run, *names: str, step: float = 2e-4, samples: int = 100) -> Extrapolated:
     """Held torques make a loop's response wrong by c₁ T + c₂ T² + …; three periods remove the first two terms."""
     runs = []
     for divisor in (1, 2, 4):
-        stride = round(parts.duration / step) * divisor // samples
-        recording = replace(parts.recording, stride=stride)
-        trace = simulate(replace(parts, timestep=step / divisor, integrator="rk4", recording=recording))
+        stride = round(run.clock.duration / step) * divisor // samples
+        clock = run.clock.model_copy(update={"timestep": step / divisor, "integrator": "rk4"})
+        trace = simulate(replace(run, clock=clock, record=replace(run.record, stride=stride)))
         assert trace.outcome.kind == "completed", trace.outcome
         runs.append(trace)
     coarse, middle, fine = runs
@@ -41,7 +41,7 @@ def _extrapolate(parts: Run, *names: str, step: float = 2e-4, samples: int = 100
 
 @pytest.fixture(scope="session")
 def extrapolate() -> Callable[..., Extrapolated]:
-    """Run parts at three control periods and return their channels extrapolated to period zero."""
+    """Run at three control periods and return their channels extrapolated to period zero."""
     return _extrapolate
 
 

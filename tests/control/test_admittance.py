@@ -8,12 +8,13 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
 from palpate.control.laws.admittance import Admittance, admittance_response
-from palpate.control.references.reference import Hold
+from palpate.control.references.reference import Hold, joint_target
 from palpate.errors import InvalidInput
 from palpate.robot import load_robot
-from palpate.run.parts import Parts
+from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.spatial import Pose, matrix_from_rotation_vector
+from palpate.world.clock import Clock
 from palpate.world.config import Actuators, Push, World
 
 GAINS: dict[str, Any] = {"mass": (5.0,) * 6, "stiffness": (10.0,) * 6, "damping": (14.142,) * 6}
@@ -151,6 +152,44 @@ def test_wrenches_that_are_no_numbers_are_refused():
         admittance_response(Admittance(), np.full((3, 6), np.nan), 1e-3)
 
 
+# ------------------------------------------------------------------------------------------------- trim
+
+
+def trims(law, late, ticks):
+    """The trim after each tick of an arm that stays behind its command by `late`, joint by joint."""
+    robot = load_robot("ur5e")
+    bound, q = law.bind(robot), robot.home
+    target = joint_target(robot, q)
+    bound.tick(robot, q, np.zeros(6), target=target, dt=1e-3)
+    return [bound.tick(robot, q - late, np.zeros(6), target=target, dt=1e-3).terms["trim"] for _ in range(ticks)]
+
+
+def test_the_trim_integrates_the_servos_error_up_to_its_bound():
+    late = np.array([0.005, -0.005, 0.01, 0.0, 0.02, -0.02])  # the last two at the largest error that counts
+    found = trims(Admittance(trim=40.0, most_trim=0.02), late, 120)
+    for k, trim in enumerate(found):
+        np.testing.assert_allclose(trim, np.clip((k + 1) * 1e-3 * 40.0 * late, -0.02, 0.02), atol=1e-12)
+    np.testing.assert_allclose(found[-1][[0, 1, 2]], (0.02, -0.02, 0.02), atol=1e-12)  # at the bound, no further
+
+
+def test_an_arm_held_back_further_than_the_bound_winds_nothing_up():
+    """Beyond the bound the trim keeps what it has: neither more, nor nothing."""
+    robot = load_robot("ur5e")
+    bound, q = Admittance(trim=40.0, most_trim=0.02).bind(robot), robot.home
+    target, apart = joint_target(robot, q), np.array([0.021, -0.021, 0.3, -0.3, 0.0201, 5.0])
+    bound.tick(robot, q, np.zeros(6), target=target, dt=1e-3)
+    before = [bound.tick(robot, q - 0.01, np.zeros(6), target=target, dt=1e-3) for _ in range(10)][-1]
+    np.testing.assert_allclose(before.terms["trim"], 10 * 1e-3 * 40.0 * 0.01, atol=1e-12)
+    held = [bound.tick(robot, q - apart, np.zeros(6), target=target, dt=1e-3) for _ in range(50)][-1]
+    np.testing.assert_allclose(held.terms["trim"], before.terms["trim"], atol=1e-15)
+
+
+def test_a_velocity_servo_is_trimmed_in_proportion_to_its_error():
+    late = np.array([0.005, -0.01, 0.3, 0.0, 0.02, -0.02])
+    for trim in trims(Admittance(trim=7.0, servo="velocity"), late, 5):
+        np.testing.assert_allclose(trim, 7.0 * late, atol=1e-12)
+
+
 # ------------------------------------------------------------------------------------------------- on the arm
 
 ROTORS = Actuators(servo_bandwidth=120.0, rotor_inertia=0.1)
@@ -169,7 +208,9 @@ def arm_and_start():
 def test_the_arm_follows_the_compliant_pose_within_a_millimetre_and_a_tenth_of_a_degree(law):
     robot, q = arm_and_start()
     law = Admittance(**GAINS, **law)
-    trace = simulate(Parts(robot, law, World(pushes=PUSHES, actuators=ROTORS), Hold(), duration=25.0, q_start=q))
+    trace = simulate(
+        Run(robot, law, World(pushes=PUSHES, actuators=ROTORS), Hold(), clock=Clock(duration=25.0), q_start=q)
+    )
     assert trace.outcome.kind == "completed"
     wrench = trace["measured_wrench"][:-1].copy()
     if law.moment_about == "base":
@@ -184,7 +225,14 @@ def test_the_arm_follows_the_compliant_pose_within_a_millimetre_and_a_tenth_of_a
 def test_joint_speed_limits_hold_when_the_target_jumps():
     robot, q = arm_and_start()
     trace = simulate(
-        Parts(robot, Admittance(), World(actuators=ROTORS), Hold(offset=(0.2, 0.2, 0.1)), duration=1.5, q_start=q)
+        Run(
+            robot,
+            Admittance(),
+            World(actuators=ROTORS),
+            Hold(offset=(0.2, 0.2, 0.1)),
+            clock=Clock(duration=1.5),
+            q_start=q,
+        )
     )
     speed = abs(np.diff(trace["tau.compliant"], axis=0)) / 1e-3
     assert (speed <= robot.limits.velocity * (1 + 1e-9)).all()
@@ -195,6 +243,6 @@ def test_joint_speed_limits_hold_when_the_target_jumps():
 def test_a_push_beyond_the_arms_reach_stays_finite():
     robot = load_robot("ur5e")
     world = World(pushes=(Push(force=(0, 0, 40.0), duration=4.0),), actuators=ROTORS)
-    trace = simulate(Parts(robot, Admittance(), world, Hold(), duration=5.0))
+    trace = simulate(Run(robot, Admittance(), world, Hold(), clock=Clock(duration=5.0)))
     assert trace.outcome.kind == "completed"
     assert np.isfinite(trace["q"]).all()

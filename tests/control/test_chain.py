@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from palpate.control.steps.chain import chain_numbers, chain_pose, damped_step
+from palpate.control.law import sizes_of
+from palpate.control.steps.chain import ChainPose, LeastSquares, chain_of, chain_pose, damped_step
 from palpate.errors import InvalidInput
 from palpate.robot import load_robot
 
@@ -14,21 +15,21 @@ def test_pose_and_jacobian_are_the_robots_own(name):
     rng = np.random.default_rng(0)
     for _ in range(5):
         q = rng.uniform(-2, 2, robot.nv)
-        p, R, J = np.zeros(3), np.zeros((3, 3)), np.zeros((6, robot.nv))
-        chain_pose(chain_numbers(robot), q, p, R, J, np.zeros(40))
+        found = ChainPose(sizes_of(robot))
+        chain_pose(chain_of(robot), q, found)
         wanted = robot.pose(q)
-        np.testing.assert_allclose(p, wanted.position, atol=1e-14)
-        np.testing.assert_allclose(R, wanted.rotation, atol=1e-14)
-        np.testing.assert_allclose(J, robot.jacobian(q), atol=1e-14)
+        np.testing.assert_allclose(found.position, wanted.position, atol=1e-14)
+        np.testing.assert_allclose(found.rotation, wanted.rotation, atol=1e-14)
+        np.testing.assert_allclose(found.J, robot.jacobian(q), atol=1e-14)
 
 
 def test_a_damped_step_is_the_damped_least_squares_solution():
     rng = np.random.default_rng(1)
     J, e, step = rng.normal(size=(6, 7)), rng.normal(size=6), np.zeros(7)
-    damped_step(J, e, 0.3, np.zeros(42), step)
+    damped_step(J, e, 0.3, LeastSquares(), step)
     np.testing.assert_allclose(step, np.linalg.solve(J.T @ J + 0.09 * np.eye(7), J.T @ e), atol=1e-12)
 
 
 def test_a_free_base_is_refused_by_name():
     with pytest.raises(InvalidInput, match="hinges and slides"):
-        chain_numbers(load_robot("quadruped"))
+        chain_of(load_robot("quadruped"))

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from palpate.control.law import TargetLayout
 from palpate.control.laws.hybrid_force import HybridForce
 from palpate.control.references import Line
 from palpate.control.references.reference import Hold, WantedWrench, joint_target
 from palpate.control.steps.force_loop import force_loop_poles
 from palpate.errors import InvalidInput
 from palpate.robot import load_robot
-from palpate.run.parts import Parts
+from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.spatial import matrix_from_quat
+from palpate.world.clock import Clock
 from palpate.world.config import Surface, World
 
 
@@ -28,12 +28,11 @@ def test_motion_and_force_are_decoupled_exactly():
     R = matrix_from_quat(quat)
     turn = np.kron(np.eye(2), R)  # task axes to world, both halves
     wanted_A, felt_A = np.array([0, 0, 10, 1, 0, 0.0]), np.array([2.0, -1, 4, 0.5, 0.2, 0.1])
-    task = TargetLayout(7, 7).task
     target = joint_target(robot, q)
-    target[:7], target[task : task + 3] = q, robot.pose(q).position + 0.01
+    target.position[:] += 0.01
     twist, acceleration = rng.normal(size=6), rng.normal(size=6)
-    target[task + 7 : task + 13], target[task + 13 : task + 19] = twist, acceleration
-    target[task + 19 : task + 25] = turn @ wanted_A
+    target.twist[:], target.acceleration[:] = twist, acceleration
+    target.wrench[:] = turn @ wanted_A
     tick = law.tick(robot, q, v, target=target, wrench=turn @ felt_A)
     J, drift, M = robot.jacobian(q), robot.jacobian_drift(q, v), robot.mass_matrix(q)
     a = np.linalg.solve(M, tick.command + J.T @ turn @ felt_A - robot.bias(q, v))
@@ -62,7 +61,7 @@ def test_it_slides_at_the_wanted_speed_while_holding_ten_newtons_under_friction(
     robot = load_robot(name)
     slide = Line(offset=(0, 0.2, 0), start=1.5, duration=4.0, wrench=WantedWrench(value=(0, 0, 10, 0, 0, 0)))
     law = HybridForce(approach_speed=0.1)
-    trace = simulate(Parts(robot, law, World(surfaces=(table(robot),)), slide, duration=6.0))
+    trace = simulate(Run(robot, law, World(surfaces=(table(robot),)), slide, clock=Clock(duration=6.0)))
     on = trace.time > 1.4
     assert abs(trace["contact_wrench"][on, 2] - 10).max() < 0.2
     assert abs(trace["tool_twist"] - trace["target_twist"])[on, :2].max() < 1e-3
@@ -74,12 +73,12 @@ def test_contact_at_a_tenth_of_a_metre_per_second_is_lost_at_most_once(stiffness
     robot = load_robot("panda")
     world = World(surfaces=(table(robot, stiffness=stiffness, damping=50.0),))
     trace = simulate(
-        Parts(
+        Run(
             robot,
             HybridForce(approach_speed=0.1),
             world,
             Hold(wrench=WantedWrench(value=(0, 0, 10, 0, 0, 0))),
-            duration=2.5,
+            clock=Clock(duration=2.5),
         )
     )
     ends = [e for e in trace.events if e.source == "contact" and e.kind == "end"]
@@ -93,7 +92,13 @@ def test_a_wanted_wrench_of_zero_leads_back_to_the_motion():
     robot = load_robot("panda")
     wanted = WantedWrench(value=(0, 0, 10, 0, 0, 0), then=(0, 0, 0, 0, 0, 0), at=2.0)
     trace = simulate(
-        Parts(robot, HybridForce(), World(surfaces=(table(robot, gap=0.02),)), Hold(wrench=wanted), duration=4.0)
+        Run(
+            robot,
+            HybridForce(),
+            World(surfaces=(table(robot, gap=0.02),)),
+            Hold(wrench=wanted),
+            clock=Clock(duration=4.0),
+        )
     )
     assert trace["contact_wrench"][1990, 2] == pytest.approx(10, abs=0.05)
     assert [e.kind for e in trace.events if e.source == "contact"] == ["start", "end"]
@@ -108,7 +113,9 @@ def test_contact_that_vanishes_is_counted_and_sought_again():
     motion = Motion(velocity=(0, 0, -2.0), start=1.5, stop=1.51)
     world = World(surfaces=(table(robot, gap=0.01, motion=motion),))
     trace = simulate(
-        Parts(robot, HybridForce(), world, Hold(wrench=WantedWrench(value=(0, 0, 10, 0, 0, 0))), duration=4.0)
+        Run(
+            robot, HybridForce(), world, Hold(wrench=WantedWrench(value=(0, 0, 10, 0, 0, 0))), clock=Clock(duration=4.0)
+        )
     )
     kinds = [e.kind for e in trace.events if e.source == "contact"]
     assert kinds[:3] == ["start", "end", "start"]
@@ -121,13 +128,12 @@ def test_one_force_axis_rings_as_its_poles_say():
     wall = Surface(position=(0.01, 0, 0), normal=(-1, 0, 0), stiffness=1e3, damping=0.0)
     law = HybridForce(force=("x",), motion=("y",), force_damping=6.0, integral=2.0, contact_force=0.5)
     trace = simulate(
-        Parts(
+        Run(
             robot,
             law,
             World(surfaces=(wall,)),
             Hold(wrench=WantedWrench(value=(-10, 0, 0, 0, 0, 0))),
-            duration=3.0,
-            timestep=1e-4,
+            clock=Clock(duration=3.0, timestep=1e-4),
         )
     )
     poles = force_loop_poles(2.0, 2.0 * 6.0, 2.0, 1e3)
@@ -137,6 +143,92 @@ def test_one_force_axis_rings_as_its_poles_say():
     basis = np.column_stack([f(np.exp(p * (t - t[0]))) for p in poles[poles.imag >= 0] for f in (np.real, np.imag)])
     left = swing[touch:] - basis @ np.linalg.lstsq(basis, swing[touch:], rcond=None)[0]
     assert abs(left).max() < 0.01 * abs(swing[touch:]).max()
+
+
+PERIOD = 1.0 / 128  # s: sums of it are exact
+
+
+class Feeling:
+    """A law that is told what it feels along z; ten newtons are wanted."""
+
+    def __init__(self, **settings):
+        self.robot = load_robot("panda")
+        self.bound = HybridForce(**settings).bind(self.robot)
+        self.memory = self.bound.memory
+
+    def feel(self, force, wanted=10.0, ticks=1):
+        target = joint_target(self.robot, self.robot.home)
+        target.wrench[2] = wanted
+        for _ in range(ticks):
+            decision = self.bound.tick(
+                self.robot, self.robot.home, np.zeros(7), target=target, wrench=[0, 0, force, 0, 0, 0], dt=PERIOD
+            )
+        return decision
+
+
+def test_contact_begins_at_the_threshold_and_only_against_the_wanted_force():
+    law = Feeling(contact_force=1.0)
+    law.feel(0.999, ticks=5)
+    law.feel(-5.0, ticks=5)
+    assert not law.memory.in_contact
+    law.feel(1.0)
+    assert law.memory.in_contact
+    assert (law.memory.made, law.memory.lost) == (1, 0)
+
+
+def test_contact_is_lost_below_the_release_share_for_longer_than_the_release_time():
+    law = Feeling(contact_force=2.0, release_share=0.25, release_time=4 * PERIOD)
+    law.feel(2.0)
+    law.feel(0.5, ticks=50)  # below the threshold, at the release share
+    assert law.memory.in_contact
+    law.feel(0.499, ticks=4)
+    assert law.memory.away == 4 * PERIOD  # as long as allowed
+    law.feel(0.5)
+    assert law.memory.away == 0.0  # felt again: time starts anew
+    law.feel(0.499, ticks=4)
+    assert law.memory.in_contact
+    law.feel(0.499)
+    assert not law.memory.in_contact
+    assert (law.memory.made, law.memory.lost) == (1, 1)
+    law.feel(1.999, ticks=5)
+    assert not law.memory.in_contact  # the release share keeps contact, it does not make it
+    law.feel(2.0)
+    assert (law.memory.made, law.memory.lost) == (2, 1)
+
+
+def test_each_contact_starts_with_an_empty_integral():
+    law = Feeling(integral=2.0, release_time=0.0)
+    law.feel(4.0, ticks=8)
+    assert law.memory.integral[2] == pytest.approx(2.0 * 8 * PERIOD * 6.0)
+    law.feel(0.0)
+    law.feel(4.0)
+    assert law.memory.integral[2] == pytest.approx(2.0 * PERIOD * 6.0)
+
+
+def test_a_wanted_force_of_zero_leaves_at_once_and_is_no_loss():
+    law = Feeling(release_time=1.0)
+    law.feel(5.0)
+    law.feel(5.0, wanted=0.0)
+    assert not law.memory.in_contact
+    assert (law.memory.made, law.memory.lost) == (1, 0)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.35, 1.0])
+def test_the_share_of_friction_that_is_not_undone_acts_through_the_task_inertia(share):
+    """V̇ = [u_m; u_f] + Λ⁻¹ [(1 − c) F_m; 0], with a force and a moment controlled."""
+    robot, rng = load_robot("iiwa14"), np.random.default_rng(8)
+    q, v, still = robot.home + 0.1, 0.3 * rng.normal(size=7), np.array([3.0, -2.0, 6.0, 0.4, -0.3, 0.2])
+    target = joint_target(robot, q)
+    target.wrench[[2, 3]] = 10.0, 1.0
+    J, M = robot.jacobian(q), robot.mass_matrix(q)
+
+    def acceleration(c):
+        law = HybridForce(force=("z", "rx"), motion=("x", "y", "ry", "rz"), friction_feedback=c)
+        return J @ np.linalg.solve(M, law.tick(robot, q, v, target=target, wrench=still).command)
+
+    left = (1 - share) * still * [1, 1, 0, 0, 1, 1]
+    acted = J @ np.linalg.solve(M, J.T @ left)
+    np.testing.assert_allclose(acceleration(share) - acceleration(1.0), acted, atol=1e-9)
 
 
 def test_the_remarks_count_contacts():

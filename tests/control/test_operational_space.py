@@ -6,27 +6,26 @@ import numpy as np
 import pytest
 
 from palpate.control import OperationalSpace
-from palpate.control.law import T_ACCELERATION, T_POSITION, T_QUAT, T_TWIST, TargetLayout
+from palpate.control.law import Target, sizes_of
 from palpate.control.references.reference import Hold, joint_target
 from palpate.control.steps.orientation import KINDS, orientation_error
 from palpate.errors import BadShape, InvalidInput
 from palpate.robot import load_robot
-from palpate.run.assemble import assemble
-from palpate.run.parts import Parts
-from palpate.run.simulate import _run, simulate
+from palpate.run.run import Run
+from palpate.run.simulate import simulate
 from palpate.spatial import quat_from_rotation_vector, quat_multiply, rotation_error
+from palpate.world.clock import Clock
 from palpate.world.config import Actuators, World
 
 FREE = World(actuators=Actuators(torque_limit=False, torque_rate_limit=False))
 ARMS = ["panda", "iiwa14"]
 
 
-def target_with(robot, q, acceleration) -> np.ndarray:
+def target_with(robot, q, acceleration) -> Target:
     """Stand still at q but accelerate."""
-    row = joint_target(robot, q)
-    task = TargetLayout(robot.nq, robot.nv).task
-    row[task + T_ACCELERATION : task + T_ACCELERATION + 6] = acceleration
-    return row
+    target = joint_target(robot, q)
+    target.acceleration[:] = acceleration
+    return target
 
 
 class Slide:
@@ -36,19 +35,12 @@ class Slide:
         self.axis, self.distance, self.rate = axis, distance, rate
 
     def sample(self, times, robot, q_start):
-        rows = np.tile(joint_target(robot, q_start), (len(times), 1))
-        task, d, w = TargetLayout(robot.nq, robot.nv).task + self.axis, self.distance, self.rate
-        rows[:, task + T_POSITION] += d * (1 - np.cos(w * times))
-        rows[:, task + T_TWIST] = d * w * np.sin(w * times)
-        rows[:, task + T_ACCELERATION] = d * w * w * np.cos(w * times)
+        rows, d, w = Hold().sample(times, robot, q_start), self.distance, self.rate
+        target = Target.columns(rows, sizes_of(robot))
+        target["position"][:, self.axis] += d * (1 - np.cos(w * times))
+        target["twist"][:, self.axis] = d * w * np.sin(w * times)
+        target["acceleration"][:, self.axis] = d * w * w * np.cos(w * times)
         return rows
-
-
-def finish(parts: Parts) -> list[str]:
-    """Run parts and return the law's remarks at the end."""
-    assembly = assemble(parts)
-    _run(assembly, None)
-    return assembly.law.remarks(assembly.law.memory)
 
 
 @pytest.mark.parametrize("name", ARMS)
@@ -91,7 +83,10 @@ def test_torque_is_lambda_mu_and_p_in_task_space() -> None:
 def test_moving_along_one_direction_disturbs_no_other(name: str, extrapolate) -> None:
     robot = load_robot(name)
     run = extrapolate(
-        Parts(robot, OperationalSpace(), FREE, Slide(2), duration=0.6), "tool_position", "tool_quat_wxyz", step=4e-4
+        Run(robot, OperationalSpace(), FREE, Slide(2), clock=Clock(duration=0.6)),
+        "tool_position",
+        "tool_quat_wxyz",
+        step=4e-4,
     )
     start = robot.pose(robot.home)
     moved = run["tool_position"] - start.position
@@ -106,7 +101,7 @@ def test_position_error_follows_the_assigned_dynamics(name: str, extrapolate) ->
     robot = load_robot(name)
     law = OperationalSpace(frequency=(15.0, 10.0, 12.0, 10.0, 10.0, 10.0), damping_ratio=1.0)
     offset = np.array([0.03, -0.02, 0.04])
-    run = extrapolate(Parts(robot, law, FREE, Hold(offset=tuple(offset)), duration=0.5), "tool_position")
+    run = extrapolate(Run(robot, law, FREE, Hold(offset=tuple(offset)), clock=Clock(duration=0.5)), "tool_position")
     error = robot.pose(robot.home).position + offset - run["tool_position"]
     w, t = np.array([15.0, 10.0, 12.0]), run.time[:, None]
     assert np.abs(error - offset * (1 + w * t) * np.exp(-w * t)).max() < 1e-6
@@ -116,8 +111,8 @@ def test_rotation_about_one_axis_follows_the_assigned_dynamics(extrapolate) -> N
     robot = load_robot("panda")
     turn = np.array([0.0, 0.0, 0.3])
     quat = quat_multiply(quat_from_rotation_vector(turn), robot.pose(robot.home).quat_wxyz)
-    parts = Parts(robot, OperationalSpace(), FREE, Hold(quat_wxyz=tuple(quat)), duration=0.5)
-    run = extrapolate(parts, "tool_quat_wxyz")
+    turning = Run(robot, OperationalSpace(), FREE, Hold(quat_wxyz=tuple(quat)), clock=Clock(duration=0.5))
+    run = extrapolate(turning, "tool_quat_wxyz")
     error = np.array([orientation_error("rotation-vector", quat, q) for q in run["tool_quat_wxyz"]])
     w, t = 10.0, run.time[:, None]
     assert np.abs(error - turn * (1 + w * t) * np.exp(-w * t)).max() < 1e-6
@@ -127,7 +122,7 @@ def test_planar_arms_follow_chosen_directions(extrapolate) -> None:
     robot = load_robot("planar3-vertical")
     law = OperationalSpace(directions=("x", "z"))
     offset = np.array([-0.1, 0.0, 0.08])
-    run = extrapolate(Parts(robot, law, FREE, Hold(offset=tuple(offset)), duration=0.5), "tool_position")
+    run = extrapolate(Run(robot, law, FREE, Hold(offset=tuple(offset)), clock=Clock(duration=0.5)), "tool_position")
     error = robot.pose(robot.home).position + offset - run["tool_position"]
     w, t = 10.0, run.time[:, None]
     assert np.abs(error - offset * (1 + w * t) * np.exp(-w * t)).max() < 1e-6
@@ -138,7 +133,7 @@ def test_position_only_leaves_the_orientation_to_the_posture() -> None:
     law = OperationalSpace(directions=("x", "y", "z"))
     q = robot.home + np.linspace(0.2, -0.2, 7)
     reference = Hold(position=tuple(robot.pose(robot.home).position))
-    trace = simulate(Parts(robot, law, FREE, reference, duration=4.0, q_start=q))
+    trace = simulate(Run(robot, law, FREE, reference, clock=Clock(duration=4.0), q_start=q))
     end = robot.pose(trace["q"][-1])
     assert end.position == pytest.approx(robot.pose(robot.home).position, abs=1e-5)
     assert np.linalg.norm(rotation_error(robot.pose(robot.home).rotation, end.rotation)) > 0.01
@@ -149,7 +144,7 @@ def test_the_posture_is_reached_beneath_the_task(projector) -> None:
     robot = load_robot("iiwa14")
     law = OperationalSpace(projector=projector)
     v0 = np.linspace(-0.6, 0.6, 7)
-    trace = simulate(Parts(robot, law, FREE, duration=6.0, v_start=v0))
+    trace = simulate(Run(robot, law, FREE, clock=Clock(duration=6.0), v_start=v0))
     assert np.abs(trace["q"] - robot.home).max() > 0.03
     assert trace["q"][-1] == pytest.approx(robot.home, abs=2e-3)
     assert np.abs(trace["v"][-1]).max() < 1e-3
@@ -161,11 +156,10 @@ def test_a_half_turn_is_made(kind) -> None:
     start = robot.pose(robot.home)
     quat = quat_multiply(quat_from_rotation_vector(np.pi * start.rotation[:, 2]), start.quat_wxyz)
     law = OperationalSpace(orientation_error=kind, frequency=6.0)
-    parts = Parts(robot, law, FREE, Hold(quat_wxyz=tuple(quat)), duration=4.0)
-    trace = simulate(parts)
+    trace = simulate(Run(robot, law, FREE, Hold(quat_wxyz=tuple(quat)), clock=Clock(duration=4.0)))
     assert trace.outcome.kind == "completed"
     assert np.linalg.norm(orientation_error("rotation-vector", quat, trace["tool_quat_wxyz"][-1])) < 1e-3
-    assert any("180°" in remark for remark in finish(parts))
+    assert any("180°" in remark for remark in trace.facts.remarks)
 
 
 @pytest.mark.parametrize("kind", ["matrix", "euler"])
@@ -174,11 +168,10 @@ def test_a_half_turn_by_errors_that_fade_or_stray_stays_finite_and_is_reported(k
     start = robot.pose(robot.home)
     quat = quat_multiply(quat_from_rotation_vector(np.pi * start.rotation[:, 2]), start.quat_wxyz)
     law = OperationalSpace(orientation_error=kind)
-    parts = Parts(robot, law, FREE, Hold(quat_wxyz=tuple(quat)), duration=1.0)
-    trace = simulate(parts)
+    trace = simulate(Run(robot, law, FREE, Hold(quat_wxyz=tuple(quat)), clock=Clock(duration=1.0)))
     assert trace.outcome.kind == "completed"
     assert np.isfinite(trace["q"]).all()
-    assert any(kind in remark for remark in finish(parts))
+    assert any(kind in remark for remark in trace.facts.remarks)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -186,8 +179,7 @@ def test_a_flipped_quaternion_changes_nothing(kind) -> None:
     robot = load_robot("panda")
     law, target = OperationalSpace(orientation_error=kind), joint_target(robot, robot.home)
     flipped = target.copy()
-    task = TargetLayout(7, 7).task
-    flipped[task + T_QUAT : task + T_QUAT + 4] *= -1
+    flipped.quat_wxyz[:] *= -1
     q = robot.home + 0.3
     one, other = (law.tick(robot, q, np.zeros(7), target=t).command for t in (target, flipped))
     assert one == pytest.approx(other, abs=1e-9)
@@ -196,15 +188,15 @@ def test_a_flipped_quaternion_changes_nothing(kind) -> None:
 def test_reaching_beyond_the_workspace_stretches_the_arm_and_stays_finite() -> None:
     robot = load_robot("planar2")
     law = OperationalSpace(directions=("x", "y"))
-    parts = Parts(robot, law, FREE, Slide(0, distance=0.8, rate=2.0), duration=6.0)
-    trace = simulate(parts)  # the target goes 0.6 m out of reach, twice, and comes back
+    # The target goes 0.6 m out of reach, twice, and comes back.
+    trace = simulate(Run(robot, law, FREE, Slide(0, distance=0.8, rate=2.0), clock=Clock(duration=6.0)))
     assert trace.outcome.kind == "completed"
     assert trace["tool_position"][:, 0].max() > 1.98
     assert np.abs(trace["tau"]).max() < 3000
-    (remark,) = finish(parts)
+    (remark,) = trace.facts.remarks
     assert "lost direction" in remark
     naive = OperationalSpace(directions=("x", "y"), heaviest=1e12)
-    undamped = simulate(Parts(robot, naive, FREE, Slide(0, distance=0.8, rate=2.0), duration=6.0))
+    undamped = simulate(Run(robot, naive, FREE, Slide(0, distance=0.8, rate=2.0), clock=Clock(duration=6.0)))
     assert undamped.outcome.kind == "diverged" or np.abs(undamped["tau"]).max() > 1e5
 
 
@@ -214,11 +206,11 @@ def test_passing_through_a_wrist_singularity_stays_finite_and_arrives() -> None:
     start[4], end[4] = -0.25, 0.25  # joint 5 at 0 aligns joints 4 and 6
     goal = robot.pose(end)
     reference = Hold(position=tuple(goal.position), quat_wxyz=tuple(goal.quat_wxyz))
-    parts = Parts(robot, OperationalSpace(frequency=5.0), FREE, reference, duration=4.0, q_start=start)
-    trace = simulate(parts)
+    run = Run(robot, OperationalSpace(frequency=5.0), FREE, reference, clock=Clock(duration=4.0), q_start=start)
+    trace = simulate(run)
     assert trace.outcome.kind == "completed"
     assert trace["q"][0, 4] < 0
-    assert any("lost direction" in remark for remark in finish(parts))
+    assert any("lost direction" in remark for remark in trace.facts.remarks)
     assert np.linalg.norm(trace["tool_position"][-1] - goal.position) < 1e-3
 
 

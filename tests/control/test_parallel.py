@@ -8,8 +8,9 @@ from palpate.control.laws.parallel_force import ParallelForce
 from palpate.control.references.reference import Hold, WantedWrench
 from palpate.control.steps.force_loop import force_loop_poles
 from palpate.robot import load_robot
-from palpate.run.parts import Parts
+from palpate.run.run import Run
 from palpate.run.simulate import simulate
+from palpate.world.clock import Clock
 from palpate.world.config import Surface, World
 
 K, D = 300.0, 40.0
@@ -23,7 +24,7 @@ def law(**more):
 
 def run(law, wall, reference, duration=2.0):
     world = World(surfaces=(wall,) if wall else ())
-    return simulate(Parts(load_robot("cartesian2"), law, world, reference, duration=duration, timestep=1e-4))
+    return simulate(Run(load_robot("cartesian2"), law, world, reference, clock=Clock(duration=duration, timestep=1e-4)))
 
 
 def test_the_force_step_has_the_poles_of_the_closed_form():

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from palpate.control import ShapedImpedance
-from palpate.control.law import T_ACCELERATION, TargetLayout
 from palpate.control.references.reference import Hold, joint_target
 from palpate.errors import InvalidInput
 from palpate.robot import load_robot
-from palpate.run.parts import Parts
+from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.spatial import rotation_error
+from palpate.world.clock import Clock
 from palpate.world.config import Actuators, Push, Surface, World
 
 F = np.array([10.0, -5.0, 3.0, 0.1, 0.2, -0.3])
@@ -27,8 +27,7 @@ def test_closed_loop_is_the_wanted_mass_spring_and_damper(name: str, answer) -> 
     mass, K, D = (m @ m.T + np.eye(6) for m in rng.normal(size=(3, 6, 6)))
     law = ShapedImpedance(mass=mass.tolist(), stiffness=K.tolist(), damping=D.tolist())
     target, wanted = joint_target(robot, robot.home), np.linspace(-1, 1, 6)
-    task = TargetLayout(robot.nq, robot.nv).task
-    target[task + T_ACCELERATION : task + T_ACCELERATION + 6] = wanted
+    target.acceleration[:] = wanted
     here, there = robot.pose(q), robot.pose(robot.home)
     e = np.r_[there.position - here.position, rotation_error(there.rotation, here.rotation)]
     A = answer(law, robot, q, v, target=target, wrench=F)
@@ -61,7 +60,7 @@ def test_a_push_is_answered_by_the_wanted_second_order_system(name: str, extrapo
     force = np.array([5.0, -8.0, 4.0])
     world = World(pushes=(Push(force=tuple(force), duration=10.0),), actuators=STRONG)
     law = ShapedImpedance(mass=mass, stiffness=K, damping=D)
-    run = extrapolate(Parts(robot, law, world, duration=0.8), "tool_position", step=4e-4)
+    run = extrapolate(Run(robot, law, world, clock=Clock(duration=0.8)), "tool_position", step=4e-4)
     moved = run["tool_position"] - robot.pose(robot.home).position
     for axis in range(3):
         wanted = second_order(force[axis], mass[axis], D[axis], K[axis], run.time)
@@ -71,7 +70,7 @@ def test_a_push_is_answered_by_the_wanted_second_order_system(name: str, extrapo
 def test_at_one_kilohertz_the_response_is_still_the_wanted_one_to_a_percent() -> None:
     robot = load_robot("panda")
     world = World(pushes=(Push(force=(5.0, 0.0, 0.0), duration=10.0),), actuators=STRONG)
-    trace = simulate(Parts(robot, ShapedImpedance(), world, duration=0.8))
+    trace = simulate(Run(robot, ShapedImpedance(), world, clock=Clock(duration=0.8)))
     moved = trace["tool_position"][:, 0] - robot.pose(robot.home).position[0]
     d = 2 * 0.7 * np.sqrt(400.0 * 5.0)
     assert np.abs(moved - second_order(5.0, 5.0, d, 400.0, trace.time)).max() < 0.01 * moved.max()
@@ -82,7 +81,9 @@ def test_steady_force_on_a_wall_is_the_closed_form() -> None:
     p = robot.pose(robot.home).position
     surface = Surface(position=(p[0] + 0.012, 0.0, 0.0), normal=(-1.0, 0.0, 0.0), stiffness=5e3, damping=100.0)
     law = ShapedImpedance(damping_ratio=1.5)
-    trace = simulate(Parts(robot, law, World(surfaces=(surface,)), Hold(offset=(0.062, 0.0, 0.0)), duration=4.0))
+    trace = simulate(
+        Run(robot, law, World(surfaces=(surface,)), Hold(offset=(0.062, 0.0, 0.0)), clock=Clock(duration=4.0))
+    )
     assert trace["contact_wrench"][-1, 0] == pytest.approx(-400 * 5e3 / 5400 * 0.06, rel=1e-3)
 
 

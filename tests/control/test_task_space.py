@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numba import njit
 from scipy.spatial.transform import Rotation
 
 from palpate.control import CartesianImpedance, OperationalSpace
+from palpate.control.law import Tick, sizes_of
 from palpate.control.steps.task_space import (
     DIRECTIONS,
-    G_HEAVIEST,
     LEVER,
-    M_ANGLE,
-    M_DAMPED,
     checked_directions,
     find_inertia,
     into_axes,
     into_null_space,
-    open_task,
     out_of_axes,
     push_along,
     set_axes,
@@ -31,69 +27,63 @@ from palpate.robot import load_robot
 SCALE = np.diag([1.0, 1.0, 1.0, LEVER, LEVER, LEVER])
 
 
-@njit
-def prepared(gains, memory, R, J):
-    """A task with its axes and rows; its views point into `memory`."""
-    T = open_task(gains, memory, J.shape[1])
-    set_axes(T, gains, R, memory, 0)
-    set_rows(T, gains, J)
-    return T
-
-
 def opened(robot, q, **settings):
-    """A task at a posture with its rows set, and the model's terms."""
+    """A task's memory at a posture with its axes and rows set, the model's terms, and the heaviest mass it takes."""
     bound = OperationalSpace(**settings).bind(robot)
     x = robot.terms(q, np.zeros(robot.nv))
-    return prepared(bound.gains, bound.memory, x.rotation, x.J), x, bound
+    tick = Tick(sizes_of(robot), q=q, rotation=x.rotation, J=x.J)
+    set_axes(tick, bound.gains, bound.memory)
+    set_rows(tick, bound.gains, bound.memory)
+    return bound.memory, x, bound.gains.heaviest
 
 
 @pytest.mark.parametrize("name", ["panda", "iiwa14", "ur5e"])
 def test_task_inertia_is_the_robots_own(name: str) -> None:
     robot = load_robot(name)
     q = robot.home + 0.2
-    T, x, bound = opened(robot, q)
-    mass = find_inertia(T, x.M, bound.gains[G_HEAVIEST])
-    assert mass < bound.gains[G_HEAVIEST]
-    assert SCALE @ T.inertia @ SCALE == pytest.approx(robot.task_inertia(q), rel=1e-8, abs=1e-8)
+    m, x, heaviest = opened(robot, q)
+    mass = find_inertia(x.M, heaviest, m)
+    assert mass < heaviest
+    assert SCALE @ m.Lambda @ SCALE == pytest.approx(robot.task_inertia(q), rel=1e-8, abs=1e-8)
 
 
 def test_rows_along_tool_axes_are_the_turned_jacobian() -> None:
     robot = load_robot("panda")
-    T, x, _ = opened(robot, robot.home + 0.3, directions=("z", "rx"), axes="tool")
-    assert T.J[0] == pytest.approx(x.rotation[:, 2] @ x.J[:3])
-    assert T.J[1] == pytest.approx(LEVER * x.rotation[:, 0] @ x.J[3:])
+    m, x, _ = opened(robot, robot.home + 0.3, directions=("z", "rx"), axes="tool")
+    assert m.J_t[0] == pytest.approx(x.rotation[:, 2] @ x.J[:3])
+    assert m.J_t[1] == pytest.approx(LEVER * x.rotation[:, 0] @ x.J[3:])
 
 
 def test_a_frame_of_your_own_turns_the_axes() -> None:
     robot, turn = load_robot("panda"), Rotation.from_rotvec([0.2, -0.5, 0.9])
     quat = tuple(turn.as_quat(scalar_first=True))
-    T, x, _ = opened(robot, robot.home, directions=("y",), axes_quat_wxyz=quat)
-    assert T.J[0] == pytest.approx(turn.as_matrix()[:, 1] @ x.J[:3])
+    m, x, _ = opened(robot, robot.home, directions=("y",), axes_quat_wxyz=quat)
+    assert m.J_t[0] == pytest.approx(turn.as_matrix()[:, 1] @ x.J[:3])
     vector, there, back = np.arange(6.0), np.empty(6), np.empty(6)
-    into_axes(T.axes, vector, there)
+    into_axes(m.axes, vector, there)
     assert there[:3] == pytest.approx(turn.inv().apply(vector[:3]))
-    out_of_axes(T.axes, there, back)
+    out_of_axes(m.axes, there, back)
     assert back == pytest.approx(vector)
 
 
 def test_what_is_left_to_the_null_space_moves_no_chosen_direction() -> None:
     robot = load_robot("iiwa14")
-    T, x, bound = opened(robot, robot.home + 0.2, directions=("x", "z", "ry"))
-    find_inertia(T, x.M, bound.gains[G_HEAVIEST])
+    m, x, heaviest = opened(robot, robot.home + 0.2, directions=("x", "z", "ry"))
+    find_inertia(x.M, heaviest, m)
     torque = np.linspace(-5.0, 5.0, 7)
-    into_null_space(T, torque)
+    into_null_space(m, torque)
     assert np.abs(torque).max() > 0.1
-    assert T.J @ np.linalg.solve(x.M, torque) == pytest.approx(np.zeros(3), abs=1e-12)
+    assert m.J_t @ np.linalg.solve(x.M, torque) == pytest.approx(np.zeros(3), abs=1e-12)
 
 
 def test_near_a_singular_posture_only_the_lost_direction_is_damped() -> None:
     robot = load_robot("planar2")
-    T, x, _ = opened(robot, np.array([0.3, 0.005]), directions=("x", "y"))
-    mobility = T.J @ np.linalg.solve(x.M, T.J.T)
+    m, x, _ = opened(robot, np.array([0.3, 0.005]), directions=("x", "y"))
+    mobility = m.J_t @ np.linalg.solve(x.M, m.J_t.T)
     mu, U = np.linalg.eigh(mobility)
     limit = 1.0 / np.sqrt(mu[0] * mu[1])  # between the two apparent masses
-    assert find_inertia(T, x.M, limit) == pytest.approx(1 / mu[0], rel=1e-6)
-    answered = mobility @ T.inertia  # acceleration given over acceleration asked for
+    assert find_inertia(x.M, limit, m) == pytest.approx(1 / mu[0], rel=1e-6)
+    answered = mobility @ m.Lambda  # acceleration given over acceleration asked for
     assert U[:, 1] @ answered @ U[:, 1] == pytest.approx(1.0, abs=1e-9)
     assert U[:, 0] @ answered @ U[:, 0] == pytest.approx((mu[0] * limit) ** 2, rel=1e-6)
     assert U[:, 0] @ answered @ U[:, 1] == pytest.approx(0.0, abs=1e-9)
@@ -101,24 +91,24 @@ def test_near_a_singular_posture_only_the_lost_direction_is_damped() -> None:
 
 def test_damping_sets_in_continuously() -> None:
     robot = load_robot("planar2")
-    T, x, _ = opened(robot, np.array([0.3, 0.1]), directions=("x", "y"))
-    largest = 1 / np.linalg.eigvalsh(T.J @ np.linalg.solve(x.M, T.J.T))[0]
+    m, x, _ = opened(robot, np.array([0.3, 0.1]), directions=("x", "y"))
+    largest = 1 / np.linalg.eigvalsh(m.J_t @ np.linalg.solve(x.M, m.J_t.T))[0]
     found = []
     for limit in (largest * (1 + 1e-9), largest * (1 - 1e-9)):
-        find_inertia(T, x.M, limit)
-        found.append(T.inertia.copy())
+        find_inertia(x.M, limit, m)
+        found.append(m.Lambda.copy())
     assert found[0] == pytest.approx(found[1], rel=1e-6)
 
 
 def test_at_the_singular_posture_itself_everything_is_finite() -> None:
     robot = load_robot("planar2")
-    T, x, bound = opened(robot, np.array([0.7, 0.0]), directions=("x", "y"))
-    find_inertia(T, x.M, bound.gains[G_HEAVIEST])
+    m, x, heaviest = opened(robot, np.array([0.7, 0.0]), directions=("x", "y"))
+    find_inertia(x.M, heaviest, m)
     out = np.empty(2)
-    push_along(T, np.array([3.0, -2.0]), out)
-    assert np.isfinite(T.inertia).all()
+    push_along(m, np.array([3.0, -2.0]), out)
+    assert np.isfinite(m.Lambda).all()
     along = np.array([-np.sin(0.7), np.cos(0.7)])  # the only way a stretched arm's tip can move
-    reached = T.J @ np.linalg.solve(x.M, out)
+    reached = m.J_t @ np.linalg.solve(x.M, out)
     assert reached == pytest.approx(along * (along @ [3.0, -2.0]), abs=1e-9)
 
 
@@ -126,7 +116,7 @@ def test_remarks_say_what_was_damped_and_how_far_the_tool_was_turned() -> None:
     law = OperationalSpace(orientation_error="matrix")
     memory = law.memory(load_robot("panda"))
     assert law.remarks(memory) == []
-    memory[M_DAMPED], memory[M_ANGLE] = 12, np.pi
+    memory.damped, memory.angle = 12, np.pi
     damped, turned = law.remarks(memory)
     assert "12 ticks" in damped
     assert "180°" in turned

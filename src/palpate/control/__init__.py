@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from palpate.control.laws.admittance import Admittance, admittance_response
     from palpate.control.laws.cartesian_impedance import CartesianImpedance
     from palpate.control.laws.computed_torque import ComputedTorque
+    from palpate.control.laws.direct_force import DirectForce
     from palpate.control.laws.fastest_stop import FastestStop
-    from palpate.control.laws.force import DirectForce, IntegralForce
     from palpate.control.laws.gravity_compensation import GravityCompensation
     from palpate.control.laws.hybrid_force import HybridForce
+    from palpate.control.laws.integral_force import IntegralForce
     from palpate.control.laws.joint_impedance import JointImpedance
     from palpate.control.laws.operational_space import OperationalSpace
     from palpate.control.laws.parallel_force import ParallelForce
@@ -37,8 +38,8 @@ LAWS = {
     "cartesian-impedance": ("palpate.control.laws.cartesian_impedance", "CartesianImpedance"),
     "shaped-impedance": ("palpate.control.laws.shaped_impedance", "ShapedImpedance"),
     "admittance": ("palpate.control.laws.admittance", "Admittance"),
-    "integral-force": ("palpate.control.laws.force", "IntegralForce"),
-    "direct-force": ("palpate.control.laws.force", "DirectForce"),
+    "integral-force": ("palpate.control.laws.integral_force", "IntegralForce"),
+    "direct-force": ("palpate.control.laws.direct_force", "DirectForce"),
     "parallel-force": ("palpate.control.laws.parallel_force", "ParallelForce"),
     "hybrid-force": ("palpate.control.laws.hybrid_force", "HybridForce"),
     "pole-balance": ("palpate.control.laws.pole_balance", "PoleBalance"),

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numba import types
-from numba.extending import register_jitable
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.config import Vector6, setting
-from palpate.control.law import T_POSITION, T_QUAT, BoundLaw, Law, law_kernel
-from palpate.control.steps.chain import chain_numbers, chain_pose, damped_step
-from palpate.engine import kernel, put
+from palpate.control.law import BoundLaw, Law, Need, Tick, law_kernel, sizes_of
+from palpate.control.steps.chain import Chain, ChainPose, LeastSquares, chain_of, chain_pose, damped_step
+from palpate.engine.kernels import kernel, put
+from palpate.engine.records import Cube, Matrix, Record, Vector, sized
+from palpate.engine.views import part
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 from palpate.spatial import Pose
 from palpate.spatial.kernels import (
+    cross,
     euler_xyz_from_matrix,
     euler_xyz_rate_matrix,
     matrix_from_euler_xyz,
@@ -30,176 +31,260 @@ from palpate.spatial.kernels import (
     quat_normalize,
 )
 
-# The state of the compliant frame: Δp, Δṗ, then (quaternion) q_cd wxyz and ω_cd^d, or (Euler) Δφ, 0 and Δφ̇.
-A_POSITION, A_SPEED, A_TURN, A_RATE, A_WIDTH = 0, 3, 6, 10, 13
-# Gains of the equations, then of the arm.
-G_MASS, G_DAMPING, G_STIFFNESS, G_EULER, G_BASE, G_TRIM, G_MOST_TRIM, G_IK, G_VELOCITY, G_HEAD = (
-    0, 6, 12, 18, 19, 20, 21, 22, 23, 24,
-)  # fmt: skip
 _NEWTON_STEPS = 1  # per control period; the command of the last one is where it starts
 
 
-@register_jitable
-def _advance_translation(state, gains, f, dt):
+class EquationGains(Record):
+    """M, D and K: along the world's axes, then about the desired frame's."""
+
+    mass: Vector = sized(6)
+    damping: Vector = sized(6)
+    stiffness: Vector = sized(6)
+    euler: bool  # whether the rotation is written in XYZ angles
+    about_base: bool  # whether moments are about the base's origin
+
+
+class Compliant(Record):
+    """The compliant frame relative to the desired one, its pose in the world; then scratch."""
+
+    displacement: Vector = sized(3)  # Δp, world axes
+    speed: Vector = sized(3)  # Δṗ
+    turn_wxyz: Vector = sized(4, start=(1.0, 0.0, 0.0, 0.0))  # q_cd,
+    omega: Vector = sized(3)  # ω_cd, axes of the desired frame; or
+    angles: Vector = sized(3)  # Δφ
+    angle_rates: Vector = sized(3)  # and Δφ̇
+    position: Vector = sized(3)  # p_c
+    quat_wxyz: Vector = sized(4)  # q_c
+    moment: Vector = sized(3)
+    vector: Vector = sized(3)
+    matrix: Matrix = sized(3, 3)
+    step_wxyz: Vector = sized(4)
+
+
+class Gains(EquationGains):
+    """The equations' gains, the servo's, and the arm."""
+
+    trim: float
+    most_trim: float
+    singular_damping: float
+    velocity_servo: bool
+    lower: Vector = sized("nv")
+    upper: Vector = sized("nv")
+    speed: Vector = sized("nv")
+    chain: Chain
+
+
+class Memory(Record):
+    """The compliant frame, the posture commanded now and a tick ago, and the trim; then scratch."""
+
+    started: bool = False
+    c: Compliant
+    command: Vector = sized("nv")
+    command_before: Vector = sized("nv")
+    trim: Vector = sized("nv")
+    R_d: Matrix = sized(3, 3)
+    F: Vector = sized(6)  # the wrench as the equations want it
+    e: Vector = sized(6)  # from the commanded pose to the compliant one
+    quat_wxyz: Vector = sized(4)
+    step: Vector = sized("nv")
+    arm: ChainPose
+    squares: LeastSquares
+
+
+class Terms(Record):
+    """What the command is made of."""
+
+    compliant: Vector = sized("nv")
+    trim: Vector = sized("nv")
+
+
+@kernel
+def _advance_translation(f: Vector, dt: float, k: EquationGains, c: Compliant) -> None:
     """M Δp̈ + D Δṗ + K Δp = f, speed first and position with the new speed (semi-implicit Euler)."""
+    M, D, K = k.mass, k.damping, k.stiffness
     for i in range(3):
-        pull = gains[G_DAMPING + i] * state[A_SPEED + i] + gains[G_STIFFNESS + i] * state[A_POSITION + i]
-        state[A_SPEED + i] += dt * (f[i] - pull) / gains[G_MASS + i]
-        state[A_POSITION + i] += dt * state[A_SPEED + i]
+        c.speed[i] += dt * (f[i] - (D[i] * c.speed[i] + K[i] * c.displacement[i])) / M[i]
+        c.displacement[i] += dt * c.speed[i]
 
 
-@register_jitable
-def _advance_quaternion(state, gains, moment, R_d, dt, work):
+@kernel
+def _advance_quaternion(R_d: Matrix, dt: float, k: EquationGains, c: Compliant) -> None:
     """M ω̇ + D ω + 2 Eᵀ(η, ε) K ε = μ in the desired frame, then q ← exp(½ dt ω) ⊗ q."""
-    q, w = state[A_TURN : A_TURN + 4], state[A_RATE : A_RATE + 3]
-    bent, turn = work[0:3], work[3:7]
+    M, D, K = part(k.mass, 3, 3), part(k.damping, 3, 3), part(k.stiffness, 3, 3)
+    n, q, w, bent = c.moment, c.turn_wxyz, c.omega, c.vector
     for i in range(3):
-        bent[i] = gains[G_STIFFNESS + 3 + i] * q[1 + i]
+        bent[i] = K[i] * q[1 + i]
     # 2 Eᵀ K ε = 2 (η K ε + ε × K ε)
     spring_x = 2.0 * (q[0] * bent[0] + q[2] * bent[2] - q[3] * bent[1])
     spring_y = 2.0 * (q[0] * bent[1] + q[3] * bent[0] - q[1] * bent[2])
     spring_z = 2.0 * (q[0] * bent[2] + q[1] * bent[1] - q[2] * bent[0])
     bent[0], bent[1], bent[2] = spring_x, spring_y, spring_z
     for i in range(3):
-        mu = R_d[0, i] * moment[0] + R_d[1, i] * moment[1] + R_d[2, i] * moment[2]
-        w[i] += dt * (mu - gains[G_DAMPING + 3 + i] * w[i] - bent[i]) / gains[G_MASS + 3 + i]
+        mu = R_d[0, i] * n[0] + R_d[1, i] * n[1] + R_d[2, i] * n[2]
+        w[i] += dt * (mu - D[i] * w[i] - bent[i]) / M[i]
     for i in range(3):
         bent[i] = dt * w[i]
-    quat_from_rotation_vector(bent, turn)
-    quat_multiply(turn, q, q)
+    quat_from_rotation_vector(bent, c.step_wxyz)
+    quat_multiply(c.step_wxyz, q, q)
     quat_normalize(q)
 
 
-@register_jitable
-def _advance_euler(state, gains, moment, phi_d, dt, work):
+@kernel
+def _advance_euler(R_d: Matrix, dt: float, k: EquationGains, c: Compliant) -> None:
     """M Δφ̈ + D Δφ̇ + K Δφ = Tᵀ(φ_c) μ, φ_c = φ_d + Δφ (XYZ angles)."""
-    phi, T = work[0:3], work[3:12].reshape((3, 3))
+    M, D, K = part(k.mass, 3, 3), part(k.damping, 3, 3), part(k.stiffness, 3, 3)
+    mu, phi, T = c.moment, c.vector, c.matrix
+    euler_xyz_from_matrix(R_d, phi)
     for i in range(3):
-        phi[i] = phi_d[i] + state[A_TURN + i]
+        phi[i] += c.angles[i]
     euler_xyz_rate_matrix(phi, T)
     for i in range(3):
-        drive = T[0, i] * moment[0] + T[1, i] * moment[1] + T[2, i] * moment[2]
-        pull = gains[G_DAMPING + 3 + i] * state[A_RATE + i] + gains[G_STIFFNESS + 3 + i] * state[A_TURN + i]
-        state[A_RATE + i] += dt * (drive - pull) / gains[G_MASS + 3 + i]
-        state[A_TURN + i] += dt * state[A_RATE + i]
+        drive = T[0, i] * mu[0] + T[1, i] * mu[1] + T[2, i] * mu[2]
+        c.angle_rates[i] += dt * (drive - (D[i] * c.angle_rates[i] + K[i] * c.angles[i])) / M[i]
+        c.angles[i] += dt * c.angle_rates[i]
 
 
-@register_jitable
-def advance_admittance(state, gains, wrench, p_d, R_d, dt, work):
-    """One step of the compliant frame under a wrench [f; μ], world axes; work holds 20 numbers.
+@kernel
+def advance_admittance(F: Vector, p_d: Vector, R_d: Matrix, dt: float, k: EquationGains, c: Compliant) -> None:
+    """One step of the compliant frame under a wrench [f; μ], world axes.
 
-    μ is taken about the tool's origin; with G_BASE about the base's, and then moved to the desired frame's by
-    μ − p_d × f, the lower rows of Ad(T_0^d) in (42).
+    μ is taken about the tool's origin, or about the base's, and then moved to the desired frame's by μ − p_d × f, the
+    lower rows of Ad(T_0^d) in (42).
     """
-    moment = work[0:3]
-    put(moment, 0, wrench[3:6])
-    if gains[G_BASE] > 0.5:
-        moment[0] -= p_d[1] * wrench[2] - p_d[2] * wrench[1]
-        moment[1] -= p_d[2] * wrench[0] - p_d[0] * wrench[2]
-        moment[2] -= p_d[0] * wrench[1] - p_d[1] * wrench[0]
-    _advance_translation(state, gains, wrench, dt)
-    if gains[G_EULER] > 0.5:
-        euler_xyz_from_matrix(R_d, work[3:6])
-        _advance_euler(state, gains, moment, work[3:6], dt, work[6:20])
+    f, mu = part(F, 0, 3), part(F, 3, 3)
+    put(c.moment, 0, mu)
+    if k.about_base:
+        cross(p_d, f, c.vector)
+        for i in range(3):
+            c.moment[i] -= c.vector[i]
+    _advance_translation(f, dt, k, c)
+    if k.euler:
+        _advance_euler(R_d, dt, k, c)
     else:
-        _advance_quaternion(state, gains, moment, R_d, dt, work[6:20])
+        _advance_quaternion(R_d, dt, k, c)
 
 
-@register_jitable
-def compliant_pose(state, gains, p_d, R_d, p_c, quat_c, work):
+@kernel
+def set_compliant_pose(p_d: Vector, R_d: Matrix, k: EquationGains, c: Compliant) -> None:
     """p_c = p_d + Δp; R_c = R(φ_d + Δφ), or q_c = q_d ⊗ q_cd (48)."""
+    phi, R_c = c.vector, c.matrix
     for i in range(3):
-        p_c[i] = p_d[i] + state[A_POSITION + i]
-    phi, R = work[0:3], work[3:12].reshape((3, 3))
-    if gains[G_EULER] > 0.5:
+        c.position[i] = p_d[i] + c.displacement[i]
+    if k.euler:
         euler_xyz_from_matrix(R_d, phi)
         for i in range(3):
-            phi[i] += state[A_TURN + i]
-        matrix_from_euler_xyz(phi, R)
-        quat_from_matrix(R, quat_c)
+            phi[i] += c.angles[i]
+        matrix_from_euler_xyz(phi, R_c)
+        quat_from_matrix(R_c, c.quat_wxyz)
     else:
-        quat_from_matrix(R_d, quat_c)
-        quat_multiply(quat_c, state[A_TURN : A_TURN + 4], quat_c)
+        quat_from_matrix(R_d, c.quat_wxyz)
+        quat_multiply(c.quat_wxyz, c.turn_wxyz, c.quat_wxyz)
 
 
-@kernel(
-    types.void(
-        types.float64[::1], types.float64[::1], types.float64[:, ::1], types.float64[:, ::1], types.float64[:, :, ::1],
-        types.float64, types.float64[:, ::1], types.float64[:, ::1],
-    )
-)  # fmt: skip
-def _respond(state, gains, wrenches, positions, rotations, dt, states, poses):
-    """The equations alone: row k of states and poses is the compliant frame after k steps."""
-    work = np.zeros(20)
-    for k in range(wrenches.shape[0] + 1):
-        d = min(k, wrenches.shape[0] - 1)
-        put(states[k], 0, state)
-        compliant_pose(state, gains, positions[d], rotations[d], poses[k, 0:3], poses[k, 3:7], work)
-        if k < wrenches.shape[0]:
-            advance_admittance(state, gains, wrenches[k], positions[k], rotations[k], dt, work)
+@kernel
+def _integrate_trim(x: Tick, k: Gains, m: Memory) -> None:
+    """trim += dt k (q_c − q), within its bound, and not while the servo's error is beyond that bound too."""
+    most = k.most_trim
+    for i in range(x.v.size):
+        late = m.command[i] - x.q[i]
+        if abs(late) <= most:  # beyond, something else holds the arm back
+            m.trim[i] += x.dt * k.trim * late
+        m.trim[i] = min(max(m.trim[i], -most), most)
 
 
-@register_jitable
-def _follow(q, dt, chain, limits, damping, p_c, quat_c, command, J, work):
-    """Newton steps of `command` towards the posture of the compliant pose, within joint speeds and ranges."""
-    n = q.size
-    p, R, e, step, scratch = work[0:3], work[3:12].reshape((3, 3)), work[12:18], work[18 : 18 + n], work[18 + n :]
-    last = scratch[42 : 42 + n]
-    put(last, 0, command)
-    for _ in range(_NEWTON_STEPS):
-        chain_pose(chain, command, p, R, J, scratch)
-        quat_from_matrix(R, scratch[0:4])
-        quat_error_world(quat_c, scratch[0:4], e[3:6])
+@kernel
+def _set_wrench(x: Tick, k: Gains, m: Memory) -> None:
+    """F: as measured, or with the moment that a sensor which reports about the base's origin would say, μ + p × f."""
+    put(m.F, 0, x.wrench)
+    if k.about_base:
+        cross(x.position, part(x.wrench, 0, 3), m.c.vector)
         for i in range(3):
-            e[i] = p_c[i] - p[i]
-        damped_step(J, e, damping, scratch, step)
-        for k in range(n):
-            command[k] += step[k]
+            m.F[3 + i] += m.c.vector[i]
+
+
+@kernel
+def _step_towards_pose(k: Gains, m: Memory) -> None:
+    """A Newton step of the command towards the posture of the compliant pose."""
+    chain_pose(k.chain, m.command, m.arm)
+    quat_from_matrix(m.arm.rotation, m.quat_wxyz)
+    for i in range(3):
+        m.e[i] = m.c.position[i] - m.arm.position[i]
+    quat_error_world(m.c.quat_wxyz, m.quat_wxyz, part(m.e, 3, 3))
+    damped_step(m.arm.J, m.e, k.singular_damping, m.squares, m.step)
+    for i in range(m.command.size):
+        m.command[i] += m.step[i]
+
+
+@kernel
+def _keep_limits(dt: float, k: Gains, m: Memory) -> None:
+    """The command moves no joint faster than its speed, all slowed alike, nor out of its range."""
     share = 1.0
-    for k in range(n):
-        moved = abs(command[k] - last[k])
-        if moved > limits[2 * n + k] * dt:
-            share = min(share, limits[2 * n + k] * dt / moved)
-    for k in range(n):
-        wanted = last[k] + share * (command[k] - last[k])
-        command[k] = min(max(wanted, limits[k]), limits[n + k])
+    for i in range(m.command.size):
+        moved = abs(m.command[i] - m.command_before[i])
+        if moved > k.speed[i] * dt:
+            share = min(share, k.speed[i] * dt / moved)
+    for i in range(m.command.size):
+        wanted = m.command_before[i] + share * (m.command[i] - m.command_before[i])
+        m.command[i] = min(max(wanted, k.lower[i]), k.upper[i])
 
 
 @law_kernel
-def _kernel(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms):
-    n = v.size
-    task = q.size + 2 * n
-    state, command, trim = memory[0:A_WIDTH], memory[A_WIDTH : A_WIDTH + n], memory[A_WIDTH + n : A_WIDTH + 2 * n]
-    work = memory[A_WIDTH + 3 * n + 1 :]
-    last = memory[A_WIDTH + 2 * n : A_WIDTH + 3 * n]
-    started = memory[A_WIDTH + 3 * n : A_WIDTH + 3 * n + 1]
-    if started[0] == 0.0:
-        started[0] = 1.0
-        put(command, 0, q)
-    put(last, 0, command)
-    for k in range(n):
-        if abs(command[k] - q[k]) <= gains[G_MOST_TRIM]:  # beyond, something else holds the arm back
-            trim[k] += dt * gains[G_TRIM] * (command[k] - q[k])
-        trim[k] = min(max(trim[k], -gains[G_MOST_TRIM]), gains[G_MOST_TRIM])
-    R_d, felt, p_c, quat_c = work[0:9].reshape((3, 3)), work[9:15], work[15:18], work[18:22]
-    p_d = target[task + T_POSITION : task + T_POSITION + 3]
-    matrix_from_quat(target[task + T_QUAT : task + T_QUAT + 4], R_d)
-    put(felt, 0, wrench)
-    if gains[G_BASE] > 0.5:  # what a sensor that reports about the base's origin would say
-        felt[3] += p[1] * wrench[2] - p[2] * wrench[1]
-        felt[4] += p[2] * wrench[0] - p[0] * wrench[2]
-        felt[5] += p[0] * wrench[1] - p[1] * wrench[0]
-    advance_admittance(state, gains, felt, p_d, R_d, dt, work[22:])
-    compliant_pose(state, gains, p_d, R_d, p_c, quat_c, work[22:])
-    chain, limits = gains[G_HEAD + 3 * n :], gains[G_HEAD : G_HEAD + 3 * n]
-    J_c = work[22 : 22 + 6 * n].reshape((6, n))
-    _follow(q, dt, chain, limits, gains[G_IK], p_c, quat_c, command, J_c, work[22 + 6 * n :])
-    for k in range(n):
-        if gains[G_VELOCITY] > 0.5:
-            terms[0, k] = (command[k] - last[k]) / dt
-            terms[1, k] = gains[G_TRIM] * (last[k] - q[k])
+def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
+    if not m.started:
+        m.started = True
+        put(m.command, 0, x.q)
+    _integrate_trim(x, k, m)
+    matrix_from_quat(x.target.quat_wxyz, m.R_d)
+    _set_wrench(x, k, m)
+    advance_admittance(m.F, x.target.position, m.R_d, x.dt, k, m.c)
+    set_compliant_pose(x.target.position, m.R_d, k, m.c)
+    put(m.command_before, 0, m.command)
+    for _ in range(_NEWTON_STEPS):
+        _step_towards_pose(k, m)
+    _keep_limits(x.dt, k, m)
+    for i in range(x.v.size):
+        if k.velocity_servo:
+            out.compliant[i] = (m.command[i] - m.command_before[i]) / x.dt
+            out.trim[i] = k.trim * (m.command_before[i] - x.q[i])
         else:
-            terms[0, k], terms[1, k] = command[k], trim[k]
+            out.compliant[i], out.trim[i] = m.command[i], m.trim[i]
+
+
+class _Given(Record):
+    """Wrenches and desired poses, one row per step."""
+
+    wrench: Matrix
+    position: Matrix
+    rotation: Cube
+
+
+class _Response(Record):
+    """The compliant frame at the start and after every step."""
+
+    displacement: Matrix = sized("count", 3)
+    speed: Matrix = sized("count", 3)
+    turn_wxyz: Matrix = sized("count", 4)
+    angles: Matrix = sized("count", 3)
+    position: Matrix = sized("count", 3)
+    quat_wxyz: Matrix = sized("count", 4)
+    c: Compliant
+
+
+@kernel
+def _respond(k: EquationGains, given: _Given, dt: float, out: _Response) -> None:
+    """The equations alone: row i of the answer is the compliant frame after i steps."""
+    c, steps = out.c, given.wrench.shape[0]
+    for i in range(steps + 1):
+        d = min(i, steps - 1)
+        set_compliant_pose(given.position[d], given.rotation[d], k, c)
+        put(out.displacement[i], 0, c.displacement)
+        put(out.speed[i], 0, c.speed)
+        put(out.turn_wxyz[i], 0, c.turn_wxyz)
+        put(out.angles[i], 0, c.angles)
+        put(out.position[i], 0, c.position)
+        put(out.quat_wxyz[i], 0, c.quat_wxyz)
+        if i < steps:
+            advance_admittance(given.wrench[i], given.position[i], given.rotation[i], dt, k, c)
 
 
 class Admittance(Law):
@@ -219,9 +304,8 @@ class Admittance(Law):
     """
 
     name: ClassVar[str] = "admittance"
-    terms: ClassVar[tuple[str, ...]] = ("compliant", "trim")
-    needs: ClassVar[int] = 0
-    kernel = staticmethod(_kernel)
+    needs: ClassVar[tuple[Need, ...]] = ()
+    kernel = _kernel
 
     mass: Vector6 = setting((5.0,) * 6, "kg, kg·m²", "M, apparent inertia: world axes, then desired-frame axes")
     damping: Vector6 | None = setting(None, "N·s/m, N·m·s/rad", "D; critical, 2 √(K M), if not given")
@@ -254,30 +338,34 @@ class Admittance(Law):
             return self.damping
         return tuple(2.0 * float(np.sqrt(m * k)) for m, k in zip(self.mass, self.stiffness))  # pyright: ignore
 
-    def equation_gains(self) -> Array:
-        """The numbers `advance_admittance` reads."""
+    def equation(self) -> dict[str, Any]:
+        """The fields of `EquationGains`."""
         self._refuse_unphysical()
-        gains = np.zeros(G_HEAD)
-        gains[G_MASS : G_MASS + 6], gains[G_DAMPING : G_DAMPING + 6] = self.mass, self.full_damping()
-        gains[G_STIFFNESS : G_STIFFNESS + 6] = self.stiffness
-        gains[G_EULER], gains[G_BASE] = self.rotation == "euler", self.moment_about == "base"
-        gains[G_TRIM], gains[G_MOST_TRIM], gains[G_IK] = self.trim, self.most_trim, self.singular_damping
-        gains[G_VELOCITY] = self.servo == "velocity"
-        return gains
+        return {
+            "mass": self.mass,
+            "damping": self.full_damping(),
+            "stiffness": self.stiffness,
+            "euler": self.rotation == "euler",
+            "about_base": self.moment_about == "base",
+        }
 
-    def gains(self, robot: Robot) -> Array:
-        """[equations; joint ranges and speeds; the chain's pose and screws at q = 0]."""
-        limits = robot.limits
-        return np.concatenate(
-            [self.equation_gains(), limits.lower, limits.upper, limits.velocity, chain_numbers(robot)]
+    def gains(self, robot: Robot) -> Gains:
+        """The equations, the servo, the joints' ranges and speeds, and the chain."""
+        return Gains(
+            **self.equation(),
+            trim=self.trim,
+            most_trim=self.most_trim,
+            singular_damping=self.singular_damping,
+            velocity_servo=self.servo == "velocity",
+            lower=robot.limits.lower,
+            upper=robot.limits.upper,
+            speed=robot.limits.velocity,
+            chain=chain_of(robot),
         )
 
-    def memory(self, robot: Robot) -> Array:
-        """Compliant frame, commanded posture, trim, a start flag and scratch."""
-        n = robot.nv
-        memory = np.zeros(A_WIDTH + 3 * n + 1 + 22 + 6 * n + 18 + n + 42 + n + 8)
-        memory[A_TURN] = 1.0 if self.rotation == "quaternion" else 0.0
-        return memory
+    def memory(self, robot: Robot) -> Memory:
+        """The compliant frame, the commanded posture and the trim, and scratch."""
+        return Memory(sizes_of(robot))
 
     def bind(self, robot: Robot) -> BoundLaw:
         """Make the law ready for a robot; the servo decides what its command means."""
@@ -320,14 +408,12 @@ def admittance_response(
     poses = desired if isinstance(desired, list) else [desired or Pose(np.zeros(3), np.eye(3))] * steps
     if len(poses) != steps or not steps:
         raise InvalidInput(f"need at least one wrench and one desired pose per step, got {steps} and {len(poses)}")
-    state = np.zeros(A_WIDTH)
-    state[A_TURN] = 1.0 if law.rotation == "quaternion" else 0.0
-    states, found = np.zeros((steps + 1, A_WIDTH)), np.zeros((steps + 1, 7))
-    positions, rotations = np.array([x.position for x in poses]), np.array([x.rotation for x in poses])
-    _respond(state, law.equation_gains(), h.copy(), positions, rotations, dt, states, found)
-    turn = states[:, A_TURN : A_TURN + 3] if law.rotation == "euler" else _rotation_vectors(states[:, A_TURN:A_RATE])
+    given = _Given(wrench=h, position=[x.position for x in poses], rotation=[x.rotation for x in poses])
+    found = _Response({"count": steps + 1})
+    _respond(EquationGains(**law.equation()), given, dt, found)
+    turn = found.angles if law.rotation == "euler" else _rotation_vectors(found.turn_wxyz)
     return AdmittanceResponse(
-        np.arange(steps + 1) * dt, states[:, :3], states[:, 3:6], turn, found[:, :3], found[:, 3:]
+        np.arange(steps + 1) * dt, found.displacement, found.speed, turn, found.position, found.quat_wxyz
     )
 
 

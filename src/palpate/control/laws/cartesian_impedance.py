@@ -2,154 +2,183 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
-from numba.extending import register_jitable
 
 from palpate.checks import Array
 from palpate.config import Config, Vector6, required, setting
-from palpate.control.law import (
-    LAW_SIGNATURE,
-    NEEDS_BIAS,
-    NEEDS_DRIFT,
-    NEEDS_JACOBIAN,
-    NEEDS_M,
-    T_ACCELERATION,
-    BoundLaw,
-)
+from palpate.control.law import Need, Tick, law_kernel
 from palpate.control.steps.linear_algebra import times, transpose_times
 from palpate.control.steps.task_space import (
     DIRECTIONS,
-    G_HEAVIEST,
-    G_LAW,
     LEVER,
     Direction,
+    Posture,
+    TaskGains,
     TaskLaw,
+    TaskMemory,
+    accelerate,
     checked_directions,
-    choose,
+    find_acceleration,
     find_errors,
     find_inertia,
     hold_posture,
-    into_axes,
     note_damping,
-    open_task,
     out_of_axes,
-    push_along,
     set_axes,
     set_rows,
     symmetric6,
 )
-from palpate.engine import fold, kernel, part
+from palpate.engine.kernels import clear, kernel, put
+from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 
 Matrix6 = tuple[Vector6, Vector6, Vector6, Vector6, Vector6, Vector6]
 Gain6 = Vector6 | Matrix6
 
-# The law's own gains, then one row per stage: [start, duration, K (36), D (36)].
-G_EXACT, G_HOLD, G_POSTURE, G_STAGES, G_TABLE = G_LAW, G_LAW + 1, G_LAW + 2, G_LAW + 4, G_LAW + 5
-_STAGE = 74
-_TAIL = 36 + 36 + 36 + 6  # memory after the task's scratch: K, D, K one tick ago, held force
+
+class StageGains(Record):
+    """K and D along the axes of A, eased in over `duration` seconds from `start` on."""
+
+    start: float
+    duration: float
+    K: Matrix = sized(6, 6)
+    D: Matrix = sized(6, 6)
 
 
-@register_jitable(forceinline=True)
-def _blend(gains, t, place, out):
-    """out = K(t) (place 2) or D(t) (place 38): the last stage begun, eased in from the one before."""
+class Gains(TaskGains):
+    """K and D in stages of time; whether J̇ v is undone, and the force held through changes of K; the posture."""
+
+    stages: list[StageGains]
+    exact: bool
+    hold_force: bool
+    posture: Posture
+
+
+class Memory(TaskMemory):
+    """The force held through changes of stiffness, world axes; then scratch."""
+
+    held: Vector = sized(6)
+    K: Matrix = sized(6, 6)
+    D: Matrix = sized(6, 6)
+    K_before: Matrix = sized(6, 6)
+
+
+class Terms(Record):
+    """What the torque is made of."""
+
+    spring: Vector = sized("nv")
+    damper: Vector = sized("nv")
+    feed_forward: Vector = sized("nv")
+    null_space: Vector = sized("nv")
+    bias: Vector = sized("nv")
+
+
+@kernel
+def _stage_at(k: Gains, t: float) -> int:
+    """The last stage begun."""
     stage = 0
-    while stage + 1 < int(gains[G_STAGES]) and t >= gains[G_TABLE + (stage + 1) * _STAGE]:
+    while stage + 1 < len(k.stages) and t >= k.stages[stage + 1].start:
         stage += 1
-    row = G_TABLE + stage * _STAGE
-    share = 1.0
-    if stage > 0 and gains[row + 1] > 0.0:
-        share = min((t - gains[row]) / gains[row + 1], 1.0)
-        share = share * share * share * (10.0 + share * (6.0 * share - 15.0))
-    for i in range(36):
-        now = gains[row + place + i]
-        before = gains[row - _STAGE + place + i] if stage > 0 else now
-        out[i] = before + share * (now - before)
+    return stage
 
 
-@register_jitable(forceinline=True)
-def _hold_force(T, gains, memory, t, dt, K, held):
-    """Let the rest pose follow a change of stiffness, so that the force does not: held −= (K(t) − K(t − dt)) e."""
-    if gains[G_HOLD] == 0.0 or gains[G_STAGES] == 1.0 or t <= 0.0:
-        return
-    old = part(memory, memory.size - 42, 36)
-    _blend(gains, t - dt, 2, old)
-    change, world = part(T.work, 0, 6), part(T.work, 6, 6)
+@kernel
+def _share(stage: StageGains, t: float) -> float:
+    """How much of a stage is reached: 0 … 1 along a minimum-jerk curve."""
+    if stage.duration == 0.0:
+        return 1.0
+    s = min((t - stage.start) / stage.duration, 1.0)
+    return s * s * s * (10.0 + s * (6.0 * s - 15.0))
+
+
+@kernel
+def _ease(before: Matrix, now: Matrix, share: float, out: Matrix) -> None:
+    """out = before + share (now − before)."""
     for i in range(6):
-        change[i] = 0.0
         for j in range(6):
-            change[i] += (K[6 * i + j] - old[6 * i + j]) * T.error[j]
-    out_of_axes(T.axes, change, world)
-    for i in range(6):
-        held[i] -= world[i]
+            out[i, j] = before[i, j] + share * (now[i, j] - before[i, j])
 
 
-@register_jitable(forceinline=True)
-def _spring_damper(T, gains, memory, t, dt, J, terms):
-    """terms[0] = Jᵀ (K e + held), terms[1] = Jᵀ D (V_d − V)."""
-    end = memory.size
-    if gains[G_STAGES] == 1.0:  # nothing to blend: read them where they are
-        K, D = part(gains, G_TABLE + 2, 36), part(gains, G_TABLE + 38, 36)
-    else:
-        K, D = part(memory, end - _TAIL, 36), part(memory, end - _TAIL + 36, 36)
-        _blend(gains, t, 2, K)
-        _blend(gains, t, 38, D)
-    inside, world, held = part(T.work, 0, 6), part(T.work, 6, 6), part(memory, end - 6, 6)
-    _hold_force(T, gains, memory, t, dt, K, held)
-    times(fold(K, 0, 6, 6), T.error, inside)
-    out_of_axes(T.axes, inside, world)
-    for i in range(6):
-        world[i] += held[i]
-    transpose_times(J, world, terms[0])
-    times(fold(D, 0, 6, 6), T.rate, inside)
-    out_of_axes(T.axes, inside, world)
-    transpose_times(J, world, terms[1])
+@kernel
+def _stiffness_at(k: Gains, t: float, K: Matrix) -> None:
+    """K(t): the last stage begun, eased in from the one before."""
+    stage = _stage_at(k, t)
+    now, before = k.stages[stage], k.stages[max(stage - 1, 0)]
+    _ease(before.K, now.K, _share(now, t), K)
 
 
-@register_jitable(forceinline=True)
-def _feed_forward(T, gains, target, task, drift, out):
-    """out = J_tᵀ Λ (A_d − J̇ v), without J̇ v in the classic form."""
-    for k in range(6):
-        T.work[k] = target[task + T_ACCELERATION + k] - (drift[k] if gains[G_EXACT] != 0.0 else 0.0)
-    inside = part(T.work, 6, 6)
-    into_axes(T.axes, part(T.work, 0, 6), inside)
-    choose(gains, inside, T.a)
-    push_along(T, T.a, out)
+@kernel
+def _damping_at(k: Gains, t: float, D: Matrix) -> None:
+    """D(t), likewise."""
+    stage = _stage_at(k, t)
+    now, before = k.stages[stage], k.stages[max(stage - 1, 0)]
+    _ease(before.D, now.D, _share(now, t), D)
 
 
-@register_jitable(forceinline=True)
-def _feeds_forward(gains, target, task):
-    """Whether there is an acceleration to feed forward: a wanted one, or J̇ v in the exact form."""
-    moving = False
-    for i in range(6):
-        moving = moving or target[task + T_ACCELERATION + i] != 0.0
-    return moving or gains[G_EXACT] != 0.0
-
-
-@kernel(LAW_SIGNATURE, lean=True)
-def _kernel(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms):
-    n = v.size
-    task = q.size + 2 * n
-    T = open_task(gains, memory, n)
-    set_axes(T, gains, R, target, task)
-    find_errors(T, gains, memory, v, p, R, J, target, task)
-    _spring_damper(T, gains, memory, t, dt, J, terms)
-    for i in range(n):
-        terms[2, i] = terms[3, i] = 0.0
-        terms[4, i] = bias[i]
-    k, forward = T.J.shape[0], _feeds_forward(gains, target, task)
-    if k > n or (k == n and not forward):
+@kernel
+def _hold_force(x: Tick, k: Gains, m: Memory) -> None:
+    """Let the rest pose follow a change of stiffness, so that the force does not: held −= (K(t) − K(t − dt)) e."""
+    if not k.hold_force or len(k.stages) == 1 or x.t <= 0.0:
         return
-    set_rows(T, gains, J)
-    note_damping(memory, gains, t, find_inertia(T, M, gains[G_HEAVIEST]))
+    _stiffness_at(k, x.t - x.dt, m.K_before)
+    for i in range(6):
+        m.inside[i] = 0.0
+        for j in range(6):
+            m.inside[i] += (m.K[i, j] - m.K_before[i, j]) * m.e[j]
+    out_of_axes(m.axes, m.inside, m.world)
+    for i in range(6):
+        m.held[i] -= m.world[i]
+
+
+@kernel
+def _spring_damper(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
+    """spring = Jᵀ (K e + held), damper = Jᵀ D (V_d − V)."""
+    K, D = k.stages[0].K, k.stages[0].D
+    if len(k.stages) > 1:
+        K, D = m.K, m.D
+        _stiffness_at(k, x.t, K)
+        _damping_at(k, x.t, D)
+    _hold_force(x, k, m)
+    times(K, m.e, m.inside)
+    out_of_axes(m.axes, m.inside, m.world)
+    for i in range(6):
+        m.world[i] += m.held[i]
+    transpose_times(x.J, m.world, out.spring)
+    times(D, m.e_rate, m.inside)
+    out_of_axes(m.axes, m.inside, m.world)
+    transpose_times(x.J, m.world, out.damper)
+
+
+@kernel
+def _feeds_forward(x: Tick, k: Gains) -> bool:
+    """Whether there is an acceleration to feed forward: a wanted one, or J̇ v in the exact form."""
+    for i in range(6):
+        if x.target.acceleration[i] != 0.0:
+            return True
+    return k.exact
+
+
+@law_kernel
+def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
+    set_axes(x, k, m)
+    find_errors(x, k, m)
+    _spring_damper(x, k, m, out)  # Jᵀ (K e + D (V_d − V))
+    clear(out.feed_forward)
+    clear(out.null_space)
+    put(out.bias, 0, x.bias)
+    redundant, forward = x.v.size - k.choice.size, _feeds_forward(x, k)
+    if redundant < 0 or (redundant == 0 and not forward):
+        return
+    set_rows(x, k, m)
+    note_damping(x.t, find_inertia(x.M, k.heaviest, m), k, m)
     if forward:
-        _feed_forward(T, gains, target, task, drift, terms[2])
-    if n > k:
-        hold_posture(T, gains[G_POSTURE], gains[G_POSTURE + 1], q, v, target, terms[3])
+        find_acceleration(x, k.exact, m)
+        accelerate(k, m, m.A_d, out.feed_forward)  # J_tᵀ Λ (A_d − J̇ v)
+    if redundant > 0:
+        hold_posture(x, k.posture, m, out.null_space)
 
 
 class Stage(Config):
@@ -175,9 +204,9 @@ class CartesianImpedance(TaskLaw):
     """
 
     name: ClassVar[str] = "cartesian-impedance"
-    terms: ClassVar[tuple[str, ...]] = ("spring", "damper", "feed_forward", "null_space", "bias")
-    needs: ClassVar[int] = NEEDS_M | NEEDS_BIAS | NEEDS_JACOBIAN | NEEDS_DRIFT
-    kernel = staticmethod(_kernel)
+    needs: ClassVar[tuple[Need, ...]] = ("M", "bias", "J", "drift")
+    memoryless: ClassVar[bool] = True
+    kernel = _kernel
 
     stiffness: Gain6 = setting((400.0, 400.0, 400.0, 20.0, 20.0, 20.0), "N/m, N·m/rad", "K: six numbers or 6×6")
     damping: Gain6 | None = setting(None, "N·s/m, N·m·s/rad", "D: six numbers or 6×6; by damping_ratio if not given")
@@ -191,25 +220,33 @@ class CartesianImpedance(TaskLaw):
     posture_stiffness: float = setting(5.0, "N·m/rad", "k of the null-space posture", ge=0)
     posture_damping: float = setting(2.0, "N·m·s/rad", "d of the null-space posture", ge=0)
 
-    def gains(self, robot: Robot) -> Array:
-        """[task; form; hold; k; d; stages]."""
+    def chosen(self) -> tuple[Direction, ...]:
+        """The spring's directions."""
+        return self.directions
+
+    def needed(self) -> tuple[Need, ...]:
+        """The classic form needs no J̇ v."""
+        return self.needs if self.form == "exact" else tuple(need for need in self.needs if need != "drift")
+
+    def gains(self, robot: Robot) -> Gains:
+        """The stages of K and D, the form and the posture, beside the task's."""
         checked_directions(robot, self.directions, self.name, more=self.form == "classic")
-        own = [float(self.form == "exact"), float(self.hold_force), self.posture_stiffness, self.posture_damping]
-        return np.concatenate([self.task_gains(robot, self.directions), own, *self._stages(robot)])
+        return Gains(
+            **self.task_gains(robot),
+            stages=self._stages(robot),
+            exact=self.form == "exact",
+            hold_force=self.hold_force,
+            posture=Posture(stiffness=self.posture_stiffness, damping=self.posture_damping),
+        )
 
-    def memory(self, robot: Robot) -> Array:
-        """A count of damped ticks, scratch, and the force held through changes of stiffness."""
-        return np.concatenate([super().memory(robot), np.zeros(_TAIL)])
+    def memory(self, robot: Robot) -> Memory:
+        """What the remarks tell, the force held through changes of stiffness, and scratch."""
+        return Memory(self.task_sizes(robot))
 
-    def bind(self, robot: Robot) -> BoundLaw:
-        """Make the law ready for a robot; the classic form needs no J̇ v."""
-        bound = super().bind(robot)
-        return bound if self.form == "exact" else replace(bound, needs=self.needs & ~NEEDS_DRIFT)
-
-    def _stages(self, robot: Robot) -> list[Array]:
-        """How many, then [start, duration, K, D] of each."""
-        rows, end = [np.array([1.0 + len(self.schedule)])], 0.0
-        rows.append(self._row(robot, 0.0, 0.0, self.stiffness, self.damping, "stiffness"))
+    def _stages(self, robot: Robot) -> list[StageGains]:
+        """The stiffness at the start and every later one."""
+        stages = [self._stage(robot, 0.0, 0.0, self.stiffness, self.damping, "stiffness")]
+        end = 0.0
         for number, stage in enumerate(self.schedule):
             if stage.start < end:
                 raise InvalidInput(
@@ -222,19 +259,19 @@ class CartesianImpedance(TaskLaw):
                 )
             end = stage.start + stage.duration
             name = f"schedule[{number}].stiffness"
-            rows.append(self._row(robot, stage.start, stage.duration, stage.stiffness, stage.damping, name))
-        return rows
+            stages.append(self._stage(robot, stage.start, stage.duration, stage.stiffness, stage.damping, name))
+        return stages
 
-    def _row(
+    def _stage(
         self, robot: Robot, start: float, duration: float, stiffness: Gain6, damping: Gain6 | None, name: str
-    ) -> Array:
+    ) -> StageGains:
         chosen = np.diag([float(d in self.directions) for d in DIRECTIONS])
         K = chosen @ symmetric6(stiffness, name) @ chosen
         if damping is None:
             D = damping_by_ratio(K, self.mobility_at_home(robot), self.damping_ratio)
         else:
             D = symmetric6(damping, name.replace("stiffness", "damping"))
-        return np.concatenate([[start, duration], K.ravel(), (chosen @ D @ chosen).ravel()])
+        return StageGains(start=start, duration=duration, K=K, D=chosen @ D @ chosen)
 
 
 def damping_by_ratio(stiffness: Array, mobility: Array, ratio: float) -> Array:

@@ -6,187 +6,203 @@ import math
 from typing import ClassVar
 
 import numpy as np
-from numba.extending import register_jitable
 
-from palpate.checks import Array
 from palpate.config import Vector6, setting
-from palpate.control.law import NEEDS_BIAS, NEEDS_DRIFT, NEEDS_JACOBIAN, NEEDS_M, T_ACCELERATION, law_kernel
-from palpate.control.laws.force import ForceLaw, check_split, own_memory, pi_wrench, refuse_negative
-from palpate.control.steps.force_loop import G_FORCE, G_LOOP, integrate_error, saturated, wrenches_in_axes
+from palpate.control.law import Need, Tick, law_kernel
+from palpate.control.steps.force_loop import (
+    ForceGains,
+    ForceLaw,
+    ForceMemory,
+    check_split,
+    integrate_error,
+    is_beyond,
+    pi_wrench,
+    refuse_negative,
+    wrenches_in_axes,
+)
 from palpate.control.steps.linear_algebra import cholesky, cholesky_solve
 from palpate.control.steps.task_space import (
-    G_CHOICE,
-    G_HEAVIEST,
-    LEVER,
     Direction,
-    find_errors,
-    find_inertia,
+    Posture,
+    choose,
+    find_acceleration,
+    hold_posture,
     into_axes,
-    into_null_space,
-    note_damping,
+    lever_of,
     open_task,
-    set_axes,
-    set_rows,
 )
-from palpate.engine import clear, put
+from palpate.engine.kernels import clear, kernel, put
+from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.robot.robot import Robot
 
-# Gains after the loop's.
-(
-    G_KP, G_KD, G_POSTURE, G_DAMP, G_SPEED, G_TURNING, G_TOUCH, G_TOUCH_MOMENT, G_RELEASE, G_RELEASE_TIME, G_FRICTION,
-    G_LIMITS,
-) = (G_LOOP + k for k in (0, 6, 12, 14, 15, 16, 17, 18, 19, 20, 21, 22))  # fmt: skip
-# Memory before the integral: in contact?, time without contact, contacts made, contacts lost, and 2 × 6 of scratch.
-_CONTACT, _AWAY, _MADE, _LOST, _MODES = 0, 1, 2, 3, 16
+
+class Gains(ForceGains):
+    """K_p, K_d of the motion, d along the forces, the posture, and what counts as contact."""
+
+    motions: int  # how many of the task's rows are motion-controlled; they come first
+    kp: Vector = sized(6)
+    kd: Vector = sized(6)
+    damping: float
+    posture: Posture
+    approach: Vector = sized(6)  # m/s along, rad/s about the axes of A
+    contact: Vector = sized(6)  # N, N·m felt that count as contact
+    release_share: float
+    release_time: float  # s
+    friction_feedback: float  # c
 
 
-@register_jitable
-def _touching(gains, wanted, felt, share):
-    """Whether some wanted force is felt, at least `share` of its threshold; −1 where no force is wanted."""
-    asked = False
-    for k in range(6):
-        if gains[G_FORCE + k] > 0.5 and wanted[k] != 0.0:
-            asked = True
-            least = gains[G_TOUCH] if k < 3 else gains[G_TOUCH_MOMENT]
-            if felt[k] * math.copysign(1.0, wanted[k]) >= share * least:
-                return 1
-    return 0 if asked else -1
+class Memory(ForceMemory):
+    """The state of the contact; then scratch."""
+
+    in_contact: bool = False
+    away: float = 0.0  # s since contact was felt
+    made: int = 0  # contacts made
+    lost: int = 0  # contacts lost
+    drift: Vector = sized(6)  # J̇ v,
+    A: Vector = sized(6)  # and accelerations that the motion asks for, axes of A
+    u: Vector = sized("k")  # accelerations of the task's rows
+    Lambda_ff: Matrix = sized("k", "k")
+    f: Vector = sized("k")
 
 
-@register_jitable
-def _switch(gains, dt, wanted, felt, modes, integral):
+class Terms(Record):
+    """What the torque is made of."""
+
+    motion: Vector = sized("nv")
+    force: Vector = sized("nv")
+    null_space: Vector = sized("nv")
+    bias: Vector = sized("nv")
+
+
+@kernel
+def _wants_force(k: Gains, m: Memory) -> bool:
+    """Whether a force is wanted along a force-controlled direction."""
+    for i in range(6):
+        if k.forced[i] and m.F_d[i] != 0.0:
+            return True
+    return False
+
+
+@kernel
+def _feels_force(share: float, k: Gains, m: Memory) -> bool:
+    """Whether some wanted force is felt, at least `share` of its threshold."""
+    for i in range(6):
+        if k.forced[i] and m.F_d[i] != 0.0 and m.F[i] * math.copysign(1.0, m.F_d[i]) >= share * k.contact[i]:
+            return True
+    return False
+
+
+@kernel
+def _switch(dt: float, k: Gains, m: Memory) -> None:
     """Contact begins at the threshold, and ends after some time below its release share, or when no force is wanted."""
-    if modes[_CONTACT] == 0.0:
-        if _touching(gains, wanted, felt, 1.0) == 1:
-            modes[_CONTACT] = 1.0
-            modes[_AWAY] = 0.0
-            modes[_MADE] += 1.0
-            clear(integral)
+    if not m.in_contact:
+        if _feels_force(1.0, k, m):
+            m.in_contact = True
+            m.away = 0.0
+            m.made += 1
+            clear(m.integral)
         return
-    touching = _touching(gains, wanted, felt, gains[G_RELEASE])
-    modes[_AWAY] = 0.0 if touching == 1 else modes[_AWAY] + dt
-    if touching == -1 or modes[_AWAY] > gains[G_RELEASE_TIME]:
-        modes[_CONTACT] = 0.0
-        modes[_LOST] += 1.0 if touching == 0 else 0.0
+    m.away = 0.0 if _feels_force(k.release_share, k, m) else m.away + dt
+    wanted = _wants_force(k, m)
+    if not wanted or m.away > k.release_time:
+        m.in_contact = False
+        m.lost += 1 if wanted else 0
 
 
-@register_jitable
-def _motion_acceleration(T, gains, drift, target, task, out):
-    """A_d + K_d (V_d − V) + K_p e − J̇ v, all six in the axes of A."""
-    for k in range(6):
-        T.work[k] = target[task + T_ACCELERATION + k] - drift[k]
-    into_axes(T.axes, T.work[0:6], out)
-    for k in range(6):
-        out[k] += gains[G_KP + k] * T.error[k] + gains[G_KD + k] * T.rate[k]
+@kernel
+def _follow_motion(x: Tick, k: Gains, m: Memory) -> None:
+    """A = A_d + K_d (V_d − V) + K_p e − J̇ v, all six in the axes of A."""
+    find_acceleration(x, True, m)
+    for i in range(6):
+        m.A[i] = m.A_d[i] + (k.kp[i] * m.e[i] + k.kd[i] * m.e_rate[i])
 
 
-@register_jitable
-def _approach(T, gains, wanted, drift_A, out):
-    """Free of contact: along a wanted force towards what can give it, at the approach speed."""
-    for k in range(6):
-        if gains[G_FORCE + k] > 0.5 and wanted[k] != 0.0:
-            speed = gains[G_SPEED] if k < 3 else gains[G_TURNING]
-            out[k] = gains[G_DAMP] * (T.rate[k] - math.copysign(speed, wanted[k])) - drift_A[k]
+@kernel
+def _approach(k: Gains, m: Memory) -> None:
+    """Free of contact: A along a wanted force leads towards what can give it, at the approach speed."""
+    d = k.damping
+    for i in range(6):
+        if k.forced[i] and m.F_d[i] != 0.0:
+            m.A[i] = d * (m.e_rate[i] - math.copysign(k.approach[i], m.F_d[i])) - m.drift[i]
 
 
-@register_jitable
-def _force_acceleration(T, gains, first, W, felt, drift_A, out):
-    """Rows of u along the force directions: Λ_ff⁻¹ (W + F) + D (V_d − V) − J̇ v; Λ_ff is a block of Λ."""
-    count = T.J.shape[0] - first
-    A = T.mobility
+@kernel
+def _follow_force(k: Gains, m: Memory) -> None:
+    """u_f = Λ_ff⁻¹ (W + F_f) + d (V_d − V) − J̇ v; Λ_ff is a block of Λ."""
+    first, d = k.motions, k.damping
+    count = m.u.size - first
     for i in range(count):
-        k = int(gains[G_CHOICE + first + i])
-        scale = 1.0 if k < 3 else LEVER
-        T.b[i] = (W[k] + felt[k]) / scale
+        direction = k.choice[first + i]
+        m.f[i] = (m.W[direction] + m.F[direction]) / lever_of(direction)
         for j in range(count):
-            A[i, j] = T.inertia[first + i, first + j]
-    cholesky(A, count)
-    cholesky_solve(A, count, T.b)
+            m.Lambda_ff[i, j] = m.Lambda[first + i, first + j]
+    cholesky(m.Lambda_ff, count)
+    cholesky_solve(m.Lambda_ff, count, m.f)
     for i in range(count):
-        k = int(gains[G_CHOICE + first + i])
-        scale = 1.0 if k < 3 else LEVER
-        out[first + i] = T.b[i] + scale * (gains[G_DAMP] * T.rate[k] - drift_A[k])
+        direction = k.choice[first + i]
+        m.u[first + i] = m.f[i] + lever_of(direction) * (d * m.e_rate[direction] - m.drift[direction])
 
 
-@register_jitable
-def _torque_of_rows(T, rows, from_row, to_row, out):
-    """out = J_tᵀ Λ u, of the rows from_row ≤ i < to_row of u alone."""
+@kernel
+def _push_rows(begin: int, end: int, m: Memory, out: Vector) -> None:
+    """out = J_tᵀ Λ u, of the rows begin ≤ i < end of u alone."""
     clear(out)
-    for i in range(T.J.shape[0]):
+    for i in range(m.u.size):
         force = 0.0
-        for m in range(from_row, to_row):
-            force += T.inertia[i, m] * rows[m]
+        for l in range(begin, end):
+            force += m.Lambda[i, l] * m.u[l]
         for j in range(out.size):
-            out[j] += T.J[i, j] * force
+            out[j] += m.J_t[i, j] * force
 
 
-@register_jitable
-def _subtract_felt(T, gains, first, felt, friction, out):
-    """out −= J_tᵀ F: all of F along force directions, whose feedback is the PI alone; a share along the others."""
-    for i in range(T.J.shape[0]):
-        k = int(gains[G_CHOICE + i])
-        force = felt[k] * (1.0 if i >= first else friction)
-        if k >= 3:
-            force /= LEVER
+@kernel
+def _subtract_felt(k: Gains, m: Memory, out: Vector) -> None:
+    """out −= J_tᵀ [c F_m; F_f]: all of F along force directions, whose feedback is the PI alone; c of the others."""
+    c = k.friction_feedback
+    for i in range(m.u.size):
+        direction = k.choice[i]
+        force = m.F[direction] * (1.0 if i >= k.motions else c) / lever_of(direction)
         for j in range(out.size):
-            out[j] -= T.J[i, j] * force
+            out[j] -= m.J_t[i, j] * force
 
 
-@register_jitable
-def _rows(T, gains, motion, first, in_contact, W, felt, drift_A):
-    """u = J_t v̇ in the task's rows."""
-    for i in range(T.J.shape[0]):
-        k = int(gains[G_CHOICE + i])
-        T.a[i] = motion[k] if k < 3 else LEVER * motion[k]
-    if in_contact:
-        _force_acceleration(T, gains, first, W, felt, drift_A, T.a)
-
-
-@register_jitable
-def _write(T, gains, q, v, bias, target, motion, first, in_contact, wanted, felt, integral, drift_A, terms):
-    """Rows of acceleration and force to joint torques."""
-    n, count, W = v.size, T.J.shape[0], T.work[0:6]
-    pi_wrench(gains, wanted, felt, W)
-    for k in range(6):
-        W[k] = -(W[k] + integral[k])
-    _rows(T, gains, motion, first, in_contact, W, felt, drift_A)
-    _torque_of_rows(T, T.a, 0, first, terms[0])
-    _torque_of_rows(T, T.a, first, count, terms[1])
-    if in_contact:
-        _subtract_felt(T, gains, first, felt, gains[G_FRICTION], terms[1])
-    for j in range(n):
-        terms[2, j] = gains[G_POSTURE] * (target[j] - q[j]) - gains[G_POSTURE + 1] * v[j]
-        terms[3, j] = bias[j]
-    into_null_space(T, terms[2])
+@kernel
+def _answer(k: Gains, m: Memory, out: Terms) -> None:
+    """motion = J_tᵀ Λ u_m and, in contact, force = J_tᵀ (Λ u_f − [c F_m; F_f])."""
+    count = m.u.size
+    choose(k, m.A, m.u)
+    if not m.in_contact:
+        _push_rows(0, count, m, out.motion)
+        clear(out.force)
+        return
+    pi_wrench(k, m, m.W)
+    for i in range(6):
+        m.W[i] = -(m.W[i] + m.integral[i])
+    _follow_force(k, m)
+    _push_rows(0, k.motions, m, out.motion)
+    _push_rows(k.motions, count, m, out.force)
+    _subtract_felt(k, m, out.force)
 
 
 @law_kernel
-def _kernel(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms):
-    n, task = v.size, q.size + 2 * v.size
-    T = open_task(gains, memory, n)
-    integral, last, wanted, felt = own_memory(memory)
-    end = memory.size - 24
-    modes, motion, drift_A = memory[end - _MODES : end - 12], memory[end - 12 : end - 6], memory[end - 6 : end]
-    set_axes(T, gains, R, target, task)
-    find_errors(T, gains, memory, v, p, R, J, target, task)
-    set_rows(T, gains, J)
-    note_damping(memory, gains, t, find_inertia(T, M, gains[G_HEAVIEST]))
-    wrenches_in_axes(T, wrench, target, task, wanted, felt)
-    _switch(gains, dt, wanted, felt, modes, integral)
-    into_axes(T.axes, drift, drift_A)
-    _motion_acceleration(T, gains, drift, target, task, motion)
-    in_contact, first = modes[_CONTACT] > 0.5, T.J.shape[0]
-    put(last, 0, integral)
-    if in_contact:
-        for k in range(6):
-            first -= 1 if gains[G_FORCE + k] > 0.5 else 0
-        integrate_error(gains, dt, wanted, felt, integral)
+def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
+    open_task(x, k, m)
+    wrenches_in_axes(x, m)
+    into_axes(m.axes, x.drift, m.drift)
+    _switch(x.dt, k, m)
+    _follow_motion(x, k, m)
+    if m.in_contact:
+        integrate_error(x.dt, k, m)
     else:
-        _approach(T, gains, wanted, drift_A, motion)
-    _write(T, gains, q, v, bias, target, motion, first, in_contact, wanted, felt, integral, drift_A, terms)
-    if in_contact and saturated(terms, gains[G_LIMITS:]):
-        put(integral, 0, last)
-        _write(T, gains, q, v, bias, target, motion, first, in_contact, wanted, felt, integral, drift_A, terms)
+        _approach(k, m)
+    _answer(k, m, out)
+    hold_posture(x, k.posture, m, out.null_space)
+    for j in range(x.v.size):
+        out.bias[j] = x.bias[j]
+        m.tau[j] = out.motion[j] + out.force[j] + out.null_space[j] + out.bias[j]
+    if m.in_contact and is_beyond(m.tau, k.limits):
+        put(m.integral, 0, m.integral_before)
+        _answer(k, m, out)
 
 
 class HybridForce(ForceLaw):
@@ -205,9 +221,8 @@ class HybridForce(ForceLaw):
     """
 
     name: ClassVar[str] = "hybrid-force"
-    terms: ClassVar[tuple[str, ...]] = ("motion", "force", "null_space", "bias")
-    needs: ClassVar[int] = NEEDS_M | NEEDS_BIAS | NEEDS_JACOBIAN | NEEDS_DRIFT
-    kernel = staticmethod(_kernel)
+    needs: ClassVar[tuple[Need, ...]] = ("M", "bias", "J", "drift")
+    kernel = _kernel
 
     force: tuple[Direction, ...] = setting(("z",), "1", "force- or moment-controlled directions")
     motion: tuple[Direction, ...] = setting(("x", "y", "rx", "ry", "rz"), "1", "motion-controlled directions")
@@ -226,24 +241,34 @@ class HybridForce(ForceLaw):
     posture_stiffness: float = setting(5.0, "N·m/rad", "k of the null-space posture", ge=0)
     posture_damping: float = setting(2.0, "N·m·s/rad", "d of the null-space posture", ge=0)
 
-    def gains(self, robot: Robot) -> Array:
-        """[task; loop; K_p; K_d; posture; force and contact settings; torque limits]."""
+    def chosen(self) -> tuple[Direction, ...]:
+        """The motion-controlled directions, then the force-controlled ones."""
+        return self.motion + self.force
+
+    def gains(self, robot: Robot) -> Gains:
+        """K_p, K_d, d and the posture, and what counts as contact, beside the loop's."""
         check_split(robot, self.force, self.motion, self.name)
         refuse_negative("kp", self.kp)
         refuse_negative("kd", self.kd)
-        own = [
-            *self.kp, *self.kd, self.posture_stiffness, self.posture_damping, self.force_damping,
-            self.approach_speed, self.approach_rate, self.contact_force, self.contact_moment,
-            self.release_share, self.release_time, self.friction_feedback,
-        ]  # fmt: skip
-        head = self.task_gains(robot, self.motion + self.force)
-        return np.concatenate([head, self.loop_gains(self.force), own, robot.limits.torque])
+        return Gains(
+            **self.loop_gains(robot, self.force),
+            motions=len(self.motion),
+            kp=self.kp,
+            kd=self.kd,
+            damping=self.force_damping,
+            posture=Posture(stiffness=self.posture_stiffness, damping=self.posture_damping),
+            approach=np.repeat([self.approach_speed, self.approach_rate], 3),
+            contact=np.repeat([self.contact_force, self.contact_moment], 3),
+            release_share=self.release_share,
+            release_time=self.release_time,
+            friction_feedback=self.friction_feedback,
+        )
 
-    def memory(self, robot: Robot) -> Array:
-        """As the other force laws, and the state of the contact."""
-        return np.zeros(super().memory(robot).size + _MODES)
+    def memory(self, robot: Robot) -> Memory:
+        """The state of the contact, the force integral, what the remarks tell, and scratch."""
+        return Memory(self.task_sizes(robot))
 
-    def remarks(self, memory: Array) -> list[str]:
+    def remarks(self, memory: Memory) -> list[str]:
         """Contacts made and lost, and directions lost near singular postures."""
-        made, lost = memory[memory.size - 24 - _MODES + _MADE], memory[memory.size - 24 - _MODES + _LOST]
-        return [f"{self.name}: contact made {int(made)} times, lost {int(lost)} times", *super().remarks(memory)]
+        counted = f"{self.name}: contact made {memory.made} times, lost {memory.lost} times"
+        return [counted, *super().remarks(memory)]

@@ -5,85 +5,79 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 import numpy as np
-from numba.extending import register_jitable
 
 from palpate.checks import Array, finite_array
 from palpate.config import Vector6, setting
-from palpate.control.law import (
-    NEEDS_BIAS,
-    NEEDS_DRIFT,
-    NEEDS_JACOBIAN,
-    NEEDS_M,
-    T_ACCELERATION,
-    law_kernel,
-)
+from palpate.control.law import Need, Tick, law_kernel
 from palpate.control.steps.linear_algebra import times
 from palpate.control.steps.task_space import (
     DIRECTIONS,
-    G_HEAVIEST,
-    G_LAW,
     Direction,
+    Posture,
+    TaskGains,
     TaskLaw,
+    TaskMemory,
+    accelerate,
     checked_directions,
-    choose,
-    find_errors,
+    find_acceleration,
     find_inertia,
-    into_axes,
     into_null_space,
-    note_damping,
     open_task,
-    push_along,
-    set_axes,
-    set_rows,
+    pull_to_posture,
 )
+from palpate.engine.kernels import put
+from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 
-G_KP, G_KD, G_POSTURE = G_LAW, G_LAW + 6, G_LAW + 12  # then posture stiffness, damping, projector
 _LEAST_SIGMA = 0.02  # m: singular values of J_t below this are damped in the kinematic projector
 
 
-@register_jitable
-def _posture(T, M, gains, q, v, target, wanted, out):
-    """out = N M a₀ or M (1 − J⁺ J) a₀, a₀ = k (q_d − q) − d v."""
-    n = v.size
-    for i in range(n):
-        wanted[i] = gains[G_POSTURE] * (target[i] - q[i]) - gains[G_POSTURE + 1] * v[i]
-    if gains[G_POSTURE + 2] == 0.0:
-        times(M, wanted, out)
-        into_null_space(T, out)
-        return
-    for i in range(n):  # with M = 1 the same steps give Λ = (J Jᵀ)⁻¹ and N = 1 − J⁺ J
-        for j in range(n):
-            T.unit[i, j] = 1.0 if i == j else 0.0
-    find_inertia(T, T.unit, 1.0 / (_LEAST_SIGMA * _LEAST_SIGMA))
-    into_null_space(T, wanted)
-    times(M, wanted, out)
+class Gains(TaskGains):
+    """K_p and K_d along the axes of A, 1/s² and 1/s; the posture, and how it is kept out of the task."""
+
+    kp: Vector = sized(6)
+    kd: Vector = sized(6)
+    posture: Posture
+    kinematic: bool
+
+
+class Memory(TaskMemory):
+    """Scratch besides the task's."""
+
+    a_0: Vector = sized("nv")  # what the posture asks for
+    unit: Matrix = sized("nv", "nv")
+
+
+class Terms(Record):
+    """What the torque is made of."""
+
+    spring: Vector = sized("nv")
+    damper: Vector = sized("nv")
+    feed_forward: Vector = sized("nv")
+    null_space: Vector = sized("nv")
+    bias: Vector = sized("nv")
 
 
 @law_kernel
-def _kernel(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms):
-    n = v.size
-    task = q.size + 2 * n
-    T = open_task(gains, memory, n)
-    set_axes(T, gains, R, target, task)
-    find_errors(T, gains, memory, v, p, R, J, target, task)
-    set_rows(T, gains, J)
-    note_damping(memory, gains, t, find_inertia(T, M, gains[G_HEAVIEST]))
-    for k in range(6):
-        T.error[k] *= gains[G_KP + k]
-        T.rate[k] *= gains[G_KD + k]
-        T.work[k] = target[task + T_ACCELERATION + k] - drift[k]
-    choose(gains, T.error, T.a)
-    push_along(T, T.a, terms[0])
-    choose(gains, T.rate, T.a)
-    push_along(T, T.a, terms[1])
-    into_axes(T.axes, T.work[0:6], T.work[6:12])
-    choose(gains, T.work[6:12], T.a)
-    push_along(T, T.a, terms[2])
-    _posture(T, M, gains, q, v, target, T.joints, terms[3])
-    for i in range(n):
-        terms[4, i] = bias[i]
+def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
+    open_task(x, k, m)
+    find_acceleration(x, True, m)
+    for i in range(6):
+        m.e[i] *= k.kp[i]
+        m.e_rate[i] *= k.kd[i]
+    accelerate(k, m, m.e, out.spring)  # J_tᵀ Λ K_p e
+    accelerate(k, m, m.e_rate, out.damper)  # J_tᵀ Λ K_d (V_d − V)
+    accelerate(k, m, m.A_d, out.feed_forward)  # J_tᵀ Λ (A_d − J̇ v)
+    put(out.bias, 0, x.bias)
+    pull_to_posture(x, k.posture, m.a_0)
+    if k.kinematic:  # M (1 − J⁺ J) a₀: with M = 1 the same steps give Λ = (J Jᵀ)⁻¹ and N = 1 − J⁺ J
+        find_inertia(m.unit, 1.0 / (_LEAST_SIGMA * _LEAST_SIGMA), m)
+        into_null_space(m, m.a_0)
+        times(x.M, m.a_0, out.null_space)
+    else:  # N M a₀
+        times(x.M, m.a_0, out.null_space)
+        into_null_space(m, out.null_space)
 
 
 class OperationalSpace(TaskLaw):
@@ -99,9 +93,9 @@ class OperationalSpace(TaskLaw):
     """
 
     name: ClassVar[str] = "operational-space"
-    terms: ClassVar[tuple[str, ...]] = ("spring", "damper", "feed_forward", "null_space", "bias")
-    needs: ClassVar[int] = NEEDS_M | NEEDS_BIAS | NEEDS_JACOBIAN | NEEDS_DRIFT
-    kernel = staticmethod(_kernel)
+    needs: ClassVar[tuple[Need, ...]] = ("M", "bias", "J", "drift")
+    memoryless: ClassVar[bool] = True
+    kernel = _kernel
 
     directions: tuple[Direction, ...] = setting(DIRECTIONS, "1", "what is controlled: along x, y, z; about rx, ry, rz")
     frequency: float | Vector6 = setting(10.0, "rad/s", "ω > 0 of the error, one for all or along x, y, z, rx, ry, rz")
@@ -112,11 +106,21 @@ class OperationalSpace(TaskLaw):
     posture_stiffness: float = setting(25.0, "1/s²", "k of the null-space posture", ge=0)
     posture_damping: float = setting(10.0, "1/s", "d of the null-space posture: joint velocity damping", ge=0)
 
-    def gains(self, robot: Robot) -> Array:
-        """[task; K_p; K_d; k; d; projector]."""
+    def chosen(self) -> tuple[Direction, ...]:
+        """The controlled directions."""
+        return self.directions
+
+    def gains(self, robot: Robot) -> Gains:
+        """K_p, K_d and the posture, beside the task's."""
         checked_directions(robot, self.directions, self.name)
-        posture = [self.posture_stiffness, self.posture_damping, float(self.projector == "kinematic")]
-        return np.concatenate([self.task_gains(robot, self.directions), *self._pair(), posture])
+        kp, kd = self._pair()
+        posture = Posture(stiffness=self.posture_stiffness, damping=self.posture_damping)
+        kinematic = self.projector == "kinematic"
+        return Gains(**self.task_gains(robot), kp=kp, kd=kd, posture=posture, kinematic=kinematic)
+
+    def memory(self, robot: Robot) -> Memory:
+        """What the remarks tell, and scratch."""
+        return Memory(self.task_sizes(robot), unit=np.eye(robot.nv))
 
     def _pair(self) -> tuple[Array, Array]:
         """K_p and K_d."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.laws.force import DirectForce
+from palpate.control.laws.direct_force import DirectForce
 
 
 class ParallelForce(DirectForce):

@@ -6,58 +6,139 @@ answers with W = −(…) on the environment, τ = J_tᵀ W, so that a wall that
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from palpate.checks import finite_number
-from palpate.control.law import T_WRENCH
-from palpate.control.steps.task_space import G_CHOICE, G_LAW, LEVER, into_axes
-from palpate.engine import clear
+from palpate.config import setting
+from palpate.control.law import Tick
+from palpate.control.steps.task_space import (
+    DIRECTIONS,
+    Direction,
+    TaskGains,
+    TaskLaw,
+    TaskMemory,
+    checked_directions,
+    into_axes,
+    lever_of,
+)
+from palpate.engine.kernels import clear, kernel, put
+from palpate.engine.records import Integers, Vector, sized
+from palpate.errors import InvalidInput
+from palpate.robot.robot import Robot
 
-# Places in the gains, after the task's head.
-G_P, G_I, G_FORWARD, G_MOST_FORCE, G_MOST_MOMENT, G_FORCE = (G_LAW + k for k in range(6))
-G_LOOP = G_FORCE + 6  # G_FORCE marks which of x, y, z, rx, ry, rz are force-controlled
+
+class ForceGains(TaskGains):
+    """k_p, k_i and φ of the force loop, which directions it has, and its bounds."""
+
+    proportional: float
+    integral: float
+    feed_forward: float
+    most: Vector = sized(6)  # bound of the integral along and about each axis
+    forced: Integers = sized(6)  # 1 where a direction is force-controlled
+    limits: Vector = sized("nv")  # joint torques
 
 
-@register_jitable
-def wrenches_in_axes(T, wrench, target, task, wanted, felt):
+class ForceMemory(TaskMemory):
+    """The force integral, and as it was before this tick; then scratch."""
+
+    integral: Vector = sized(6)  # k_i ∫ (F_d − F) dt, axes of A
+    integral_before: Vector = sized(6)
+    F_d: Vector = sized(6)  # wanted,
+    F: Vector = sized(6)  # and measured wrench, axes of A
+    W: Vector = sized(6)
+    tau: Vector = sized("nv")
+
+
+@kernel
+def wrenches_in_axes(x: Tick, m: ForceMemory) -> None:
     """F_d and F in the axes of A."""
-    into_axes(T.axes, target[task + T_WRENCH : task + T_WRENCH + 6], wanted)
-    into_axes(T.axes, wrench, felt)
+    into_axes(m.axes, x.target.wrench, m.F_d)
+    into_axes(m.axes, x.wrench, m.F)
 
 
-@register_jitable
-def integrate_error(gains, dt, wanted, felt, integral):
+@kernel
+def integrate_error(dt: float, k: ForceGains, m: ForceMemory) -> None:
     """integral += k_i (F_d − F) dt along the force-controlled directions, never beyond its bound."""
-    for k in range(6):
-        if gains[G_FORCE + k] > 0.5:
-            most = gains[G_MOST_FORCE] if k < 3 else gains[G_MOST_MOMENT]
-            integral[k] += dt * gains[G_I] * (wanted[k] - felt[k])
-            integral[k] = min(max(integral[k], -most), most)
+    k_i = k.integral
+    put(m.integral_before, 0, m.integral)
+    for i in range(6):
+        if k.forced[i]:
+            m.integral[i] += dt * k_i * (m.F_d[i] - m.F[i])
+            m.integral[i] = min(max(m.integral[i], -k.most[i]), k.most[i])
 
 
-@register_jitable
-def torque_of(T, gains, W, sign, out):
-    """out = sign · J_tᵀ W over the task's directions; W in the axes of A."""
+@kernel
+def pi_wrench(k: ForceGains, m: ForceMemory, out: Vector) -> None:
+    """out = φ F_d + k_p (F_d − F) along the force-controlled directions, 0 along the others."""
+    phi, k_p = k.feed_forward, k.proportional
+    for i in range(6):
+        out[i] = phi * m.F_d[i] + k_p * (m.F_d[i] - m.F[i]) if k.forced[i] else 0.0
+
+
+@kernel
+def torque_of(factor: float, W: Vector, k: TaskGains, m: TaskMemory, out: Vector) -> None:
+    """out = factor · J_tᵀ W over the task's directions; W in the axes of A."""
     clear(out)
-    for i in range(T.J.shape[0]):
-        k = int(gains[G_CHOICE + i])
-        force = sign * (W[k] if k < 3 else W[k] / LEVER)
+    for i in range(k.choice.size):
+        direction = k.choice[i]
+        force = factor * (W[direction] / lever_of(direction))
         for j in range(out.size):
-            out[j] += T.J[i, j] * force
+            out[j] += m.J_t[i, j] * force
 
 
-@register_jitable
-def saturated(terms, limits):
-    """Whether the sum of the terms is beyond a joint's torque limit."""
-    for j in range(terms.shape[1]):
-        total = 0.0
-        for i in range(terms.shape[0]):
-            total += terms[i, j]
-        if abs(total) > limits[j]:
+@kernel
+def is_beyond(tau: Vector, limits: Vector) -> bool:
+    """Whether a joint torque is beyond its limit."""
+    for j in range(tau.size):
+        if abs(tau[j]) > limits[j]:
             return True
     return False
+
+
+class ForceLaw(TaskLaw):
+    """What the laws with a force integral have in common; abstract."""
+
+    integral: float = setting(10.0, "1/s", "k_i of the force error", ge=0)
+    proportional: float = setting(0.0, "1", "k_p of the force error", ge=0)
+    feed_forward: float = setting(1.0, "1", "share of the wanted wrench applied at once", ge=0, le=1)
+    most_force: float = setting(100.0, "N", "bound of the integral along a direction (anti-windup)", gt=0)
+    most_moment: float = setting(20.0, "N·m", "bound of the integral about a direction (anti-windup)", gt=0)
+
+    def loop_gains(self, robot: Robot, force: tuple[Direction, ...]) -> dict[str, Any]:
+        """The fields of `ForceGains`, the task's among them."""
+        return {
+            **self.task_gains(robot),
+            "proportional": self.proportional,
+            "integral": self.integral,
+            "feed_forward": self.feed_forward,
+            "most": np.repeat([self.most_force, self.most_moment], 3),
+            "forced": [int(d in force) for d in DIRECTIONS],
+            "limits": robot.limits.torque,
+        }
+
+    def memory(self, robot: Robot) -> ForceMemory:
+        """The force integral, what the remarks tell, and scratch."""
+        return ForceMemory(self.task_sizes(robot))
+
+
+def check_split(robot: Robot, force: tuple[Direction, ...], motion: tuple[Direction, ...], law: str) -> None:
+    """Refuse a direction that is both force- and motion-controlled, no force direction, or too many for the robot."""
+    if not force:
+        raise InvalidInput(f"{law}: name at least one force direction of {', '.join(DIRECTIONS)}")
+    both = sorted(set(force) & set(motion))
+    if both:
+        raise InvalidInput(f"{law}: {', '.join(both)} cannot be both force- and motion-controlled")
+    checked_directions(robot, motion + force, law)
+
+
+def refuse_negative(name: str, values: tuple[float, ...]) -> None:
+    """Refuse a gain below 0, naming its direction."""
+    for direction, value in zip(DIRECTIONS, values):
+        if value < 0:
+            raise InvalidInput(f"{name} along {direction} must be at least 0, got {value:g}")
 
 
 def force_loop_poles(

@@ -18,11 +18,11 @@ import math
 from typing import Literal
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array
-from palpate.engine import kernel
+from palpate.engine.kernels import kernel
+from palpate.engine.records import Matrix, ReadVector, Record, Vector, sized
 from palpate.errors import BadRotation, UnknownName
 from palpate.spatial.kernels import (
     euler_xyz_from_matrix,
@@ -33,39 +33,43 @@ from palpate.spatial.kernels import (
 
 OrientationError = Literal["rotation-vector", "quaternion", "matrix", "euler"]
 KINDS: tuple[OrientationError, ...] = ("rotation-vector", "quaternion", "matrix", "euler")
-ORIENTATION_SCRATCH = 12  # numbers of scratch `write_orientation_error` needs
+_ROTATION_VECTOR, _QUATERNION, _MATRIX, _EULER = range(4)  # the places of KINDS
 
 
-@register_jitable
-def write_orientation_error(kind, quat_desired, quat, out, work):
+class OrientationWork(Record):
+    """Scratch of `write_orientation_error`."""
+
+    phi: Vector = sized(3)
+    matrix: Matrix = sized(3, 3)
+
+
+@kernel
+def write_orientation_error(
+    kind: int, quat_desired: ReadVector, quat: ReadVector, out: Vector, work: OrientationWork
+) -> float:
     """out = the error of `kind` (a place in KINDS) between unit quaternions wxyz, world axes. Returns its angle θ."""
     quat_error_world(quat_desired, quat, out)
-    angle = math.sqrt(out[0] * out[0] + out[1] * out[1] + out[2] * out[2])
-    if kind == 0 or angle < 1e-6:
-        return angle  # all kinds agree to rounding near zero
-    if kind == 3:
+    theta = math.sqrt(out[0] * out[0] + out[1] * out[1] + out[2] * out[2])
+    if kind == _ROTATION_VECTOR or theta < 1e-6:
+        return theta  # all kinds agree to rounding near zero
+    if kind == _EULER:
         _euler_error(out, work)
-        return angle
-    scale = (2.0 * math.sin(0.5 * angle) if kind == 1 else math.sin(angle)) / angle
+        return theta
+    scale = (2.0 * math.sin(0.5 * theta) if kind == _QUATERNION else math.sin(theta)) / theta
     for i in range(3):
         out[i] *= scale
-    return angle
+    return theta
 
 
-@register_jitable
-def _euler_error(turn, work):
+@kernel
+def _euler_error(turn: Vector, work: OrientationWork) -> None:
     """turn ← T(φ) φ with φ the XYZ Euler angles of the rotation vector `turn`."""
-    angles, matrix = work[0:3], work[3:12].reshape((3, 3))
-    matrix_from_rotation_vector(turn, matrix)
-    euler_xyz_from_matrix(matrix, angles)
-    euler_xyz_rate_matrix(angles, matrix)
+    phi, T = work.phi, work.matrix
+    matrix_from_rotation_vector(turn, work.matrix)
+    euler_xyz_from_matrix(work.matrix, phi)
+    euler_xyz_rate_matrix(phi, T)
     for i in range(3):
-        turn[i] = matrix[i, 0] * angles[0] + matrix[i, 1] * angles[1] + matrix[i, 2] * angles[2]
-
-
-@kernel("void(int64, float64[::1], float64[::1], float64[::1], float64[::1])")
-def _write(kind, quat_desired, quat, out, work):
-    write_orientation_error(kind, quat_desired, quat, out, work)
+        turn[i] = T[i, 0] * phi[0] + T[i, 1] * phi[1] + T[i, 2] * phi[2]
 
 
 def orientation_error(kind: OrientationError, desired_quat_wxyz: ArrayLike, quat_wxyz: ArrayLike) -> Array:
@@ -78,7 +82,9 @@ def orientation_error(kind: OrientationError, desired_quat_wxyz: ArrayLike, quat
     if kind not in KINDS:
         raise UnknownName("orientation error", kind, KINDS)
     out = np.empty(3)
-    _write(KINDS.index(kind), _unit(desired_quat_wxyz), _unit(quat_wxyz), out, np.empty(ORIENTATION_SCRATCH))
+    write_orientation_error(
+        KINDS.index(kind), _unit(desired_quat_wxyz), _unit(quat_wxyz), out, OrientationWork().address
+    )
     return out
 
 

@@ -10,211 +10,203 @@ compared among directions. Near a singular posture an eigenvalue μ of the mobil
 apparent mass 1/μ to infinity. Along such an eigenvector alone, from the largest mass 1/μ₀ on, the inverse 1/μ is
 replaced by μ/μ₀²: it fades to 0 with the direction and every other direction keeps its exact dynamics. The law's memory
 counts the ticks at which that happened.
+
+A law's gains are a `TaskGains` and its memory a `TaskMemory` with fields of its own behind; the steps take either.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from abc import abstractmethod
+from typing import Any, Literal
 
 import numpy as np
-from numba import types
-from numba.extending import register_jitable
 
 from palpate.checks import Array, finite_array
 from palpate.config import Quaternion, setting
-from palpate.control.law import T_POSITION, T_QUAT, T_TWIST, Law, refuse_free_base
+from palpate.control.law import Law, Tick, refuse_free_base, sizes_of
 from palpate.control.steps.linear_algebra import cholesky, cholesky_inverse, cholesky_solve_rows, symmetric_eigen
-from palpate.control.steps.orientation import KINDS, OrientationError, write_orientation_error
-from palpate.engine import address_of, kernel, matrix, part, vector
+from palpate.control.steps.orientation import KINDS, OrientationError, OrientationWork, write_orientation_error
+from palpate.engine.kernels import kernel
+from palpate.engine.records import Integers, Matrix, Record, Vector, sized
+from palpate.engine.views import part
 from palpate.errors import BadRotation, InvalidInput
 from palpate.robot.robot import Robot
 from palpate.spatial.kernels import matrix_from_quat, quat_from_matrix
 
-# Shared steps are compiled once, to these types, and called by every law.
-_nothing, _f, _v, _m = types.void, types.float64, types.float64[::1], types.float64[:, ::1]
-
 Direction = Literal["x", "y", "z", "rx", "ry", "rz"]
 DIRECTIONS: tuple[Direction, ...] = ("x", "y", "z", "rx", "ry", "rz")
 Axes = Literal["world", "tool", "target"]
-_AXES: tuple[Axes, ...] = ("world", "tool", "target")
+AXES: tuple[Axes, ...] = ("world", "tool", "target")
+_WORLD, _TOOL, _TARGET = range(3)  # the places of AXES
 LEVER = 0.1  # m: an angular direction counts as the motion of a point this far out
 MASS_FACTOR = 20.0  # a direction is lost when it feels this many times the robot's mass
-
-# Places in the gains; a law's own gains follow.
-G_COUNT, G_CHOICE, G_AXES, G_TURN, G_ORIENTATION, G_HEAVIEST, G_LAW = 0, 1, 7, 8, 17, 18, 19
-# Places in the memory; scratch follows.
-M_DAMPED, M_HEAVIEST, M_FIRST, M_LAST, M_ANGLE, M_SCRATCH = 0, 1, 2, 3, 4, 5
 FAR_TURN = np.deg2rad(175.0)  # an orientation error beyond this is worth a remark
 
 
-class Task(NamedTuple):
-    """Views of a law's memory. k directions, n degrees of freedom."""
+class TaskGains(Record):
+    """Which directions, along whose axes, how an orientation error is measured, and when a direction is lost."""
 
-    axes: Any  # 3×3, columns: the axes of frame A in the world
-    J: Any  # k×n, the task's rows, angular ones times the lever
-    Y: Any  # k×n, J M⁻¹
-    inertia: Any  # k×k, Λ
-    factor: Any  # n×n
-    mobility: Any  # k×k
-    vectors: Any  # k×k
-    error: Any  # 6, [p_d − p; orientation error], axes of A
-    rate: Any  # 6, V_d − V, axes of A
-    a: Any  # k
-    b: Any  # k
-    work: Any  # 24
-    unit: Any  # n×n
-    joints: Any  # n
+    choice: Integers = sized("k")  # places of the chosen directions in DIRECTIONS
+    axes: int  # place in AXES
+    turn: Matrix = sized(3, 3)  # turns those axes into frame A
+    orientation: int  # place in orientation.KINDS
+    heaviest: float  # kg
 
 
-def scratch_size(robot: Robot) -> int:
-    """Numbers a `Task` needs in the memory."""
-    n = robot.nv
-    return 9 + 12 * n + 108 + 2 * n * n + 48 + n
+class Posture(Record):
+    """Spring and damper that hold the joints beneath the task."""
+
+    stiffness: float
+    damping: float
 
 
-@register_jitable(forceinline=True)
-def open_task(gains, memory, n):
-    """The views of a task in a law's memory; made from addresses, which costs less than slicing and reshaping."""
-    k = int(gains[G_COUNT])
-    at = address_of(memory) + 8 * M_SCRATCH
-    kn, kk, nn = 8 * k * n, 8 * k * k, 8 * n * n
-    J = at + 72
-    inertia = J + 2 * kn
-    factor = inertia + 3 * kk
-    error = factor + 2 * nn
-    return Task(
-        matrix(at, 3, 3),
-        matrix(J, k, n),
-        matrix(J + kn, k, n),
-        matrix(inertia, k, k),
-        matrix(factor, n, n),
-        matrix(inertia + kk, k, k),
-        matrix(inertia + 2 * kk, k, k),
-        vector(error, 6),
-        vector(error + 48, 6),
-        vector(error + 96, 6),
-        vector(error + 144, 6),
-        vector(error + 192, 24),
-        matrix(factor + nn, n, n),
-        vector(error + 384, n),
-    )
+class TaskMemory(Record):
+    """What the remarks of a run tell; then scratch, of k chosen directions and nv degrees of freedom."""
+
+    damped: int = 0  # ticks at which a direction was lost,
+    damped_from: float = 0.0  # s,
+    damped_until: float = 0.0  # s,
+    damped_mass: float = 0.0  # kg, the largest apparent mass then
+    angle: float = 0.0  # rad, the largest orientation error met
+    axes: Matrix = sized(3, 3)  # columns: the axes of frame A in the world
+    e: Vector = sized(6)  # [p_d − p; orientation error], axes of A
+    e_rate: Vector = sized(6)  # V_d − V, axes of A
+    A_d: Vector = sized(6)  # wanted acceleration, axes of A
+    J_t: Matrix = sized("k", "nv")  # S J, angular rows times the lever
+    Y: Matrix = sized("k", "nv")  # J_t M⁻¹
+    Lambda: Matrix = sized("k", "k")  # Λ, and
+    mobility: Matrix = sized("k", "k")  # its inverse
+    eigenvectors: Matrix = sized("k", "k")
+    factor: Matrix = sized("nv", "nv")  # of M
+    a: Vector = sized("k")  # accelerations of the chosen directions
+    pull: Vector = sized("k")
+    world: Vector = sized(6)  # a vector pair in world axes,
+    inside: Vector = sized(6)  # in the axes of A
+    quat_wxyz: Vector = sized(4)
+    base: Matrix = sized(3, 3)
+    orientation: OrientationWork
 
 
-@register_jitable(forceinline=True)
-def set_axes(T, gains, R, target, task):
+@kernel
+def set_axes(x: Tick, k: TaskGains, m: TaskMemory) -> None:
     """The axes of frame A: the world's, the tool's or the target's, times the fixed turn."""
-    kind = int(gains[G_AXES])
-    if kind == 0:
-        for i in range(3):
-            for j in range(3):
-                T.axes[i, j] = gains[G_TURN + 3 * i + j]
-        return
-    base = matrix(address_of(T.work), 3, 3)
-    if kind == 2:
-        matrix_from_quat(vector(address_of(target) + 8 * (task + T_QUAT), 4), base)
+    kind, base = k.axes, m.base
+    if kind == _TARGET:
+        matrix_from_quat(x.target.quat_wxyz, base)
+    elif kind == _TOOL:
+        base = x.rotation
     for i in range(3):
         for j in range(3):
-            total = 0.0
-            for k in range(3):
-                total += (R[i, k] if kind == 1 else base[i, k]) * gains[G_TURN + 3 * k + j]
-            T.axes[i, j] = total
+            if kind == _WORLD:
+                m.axes[i, j] = k.turn[i, j]
+            else:
+                m.axes[i, j] = base[i, 0] * k.turn[0, j] + base[i, 1] * k.turn[1, j] + base[i, 2] * k.turn[2, j]
 
 
-@register_jitable(forceinline=True)
-def into_axes(axes, x, out):
-    """out = a world vector pair [linear; angular] in the axes of A."""
+@kernel
+def into_axes(axes: Matrix, world: Vector, out: Vector) -> None:
+    """out = a vector pair [linear; angular] of the world in the axes of A."""
     for half in range(0, 6, 3):
         for i in range(3):
-            out[half + i] = axes[0, i] * x[half] + axes[1, i] * x[half + 1] + axes[2, i] * x[half + 2]
+            out[half + i] = axes[0, i] * world[half] + axes[1, i] * world[half + 1] + axes[2, i] * world[half + 2]
 
 
-@register_jitable(forceinline=True)
-def out_of_axes(axes, x, out):
+@kernel
+def out_of_axes(axes: Matrix, inside: Vector, out: Vector) -> None:
     """out = a vector pair in the axes of A in world axes."""
     for half in range(0, 6, 3):
         for i in range(3):
-            out[half + i] = axes[i, 0] * x[half] + axes[i, 1] * x[half + 1] + axes[i, 2] * x[half + 2]
+            out[half + i] = axes[i, 0] * inside[half] + axes[i, 1] * inside[half + 1] + axes[i, 2] * inside[half + 2]
 
 
-@register_jitable(forceinline=True)
-def choose(gains, x, out):
-    """out = the chosen directions of x (axes of A), angular ones times the lever."""
-    for i in range(int(gains[G_COUNT])):
-        k = int(gains[G_CHOICE + i])
-        out[i] = x[k] if k < 3 else LEVER * x[k]
+@kernel(inline=True)
+def lever_of(direction: int) -> float:
+    """What a row of the task is multiplied by: 1 along an axis, the lever (m) about one."""
+    return 1.0 if direction < 3 else LEVER
 
 
-@kernel(_nothing(_m, _v, _v, _v, _v, _m, _m, _v, _v, _v, _v))
-def _errors(axes, gains, memory, v, p, R, J, target, work, error, rate):
-    world, apart, quat = part(work, 0, 6), part(work, 6, 6), part(work, 20, 4)
+@kernel
+def choose(k: TaskGains, inside: Vector, out: Vector) -> None:
+    """out = the chosen directions of a vector pair (axes of A), angular ones times the lever."""
+    for i in range(k.choice.size):
+        out[i] = lever_of(k.choice[i]) * inside[k.choice[i]]
+
+
+@kernel
+def find_errors(x: Tick, k: TaskGains, m: TaskMemory) -> None:
+    """e = [p_d − p; orientation error] and V_d − V, axes of A; the memory keeps the largest angle met."""
+    d, apart = x.target, m.world
     for i in range(3):
-        world[i] = target[T_POSITION + i] - p[i]
-    quat_from_matrix(R, quat)
-    kind = int(gains[G_ORIENTATION])
-    angle = write_orientation_error(kind, part(target, T_QUAT, 4), quat, part(world, 3, 3), part(work, 6, 12))
-    memory[M_ANGLE] = max(memory[M_ANGLE], angle)
-    for k in range(6):
-        speed = 0.0
-        for i in range(v.size):
-            speed += J[k, i] * v[i]
-        apart[k] = target[T_TWIST + k] - speed
-    into_axes(axes, world, error)
-    into_axes(axes, apart, rate)
+        apart[i] = d.position[i] - x.position[i]
+    quat_from_matrix(x.rotation, m.quat_wxyz)
+    angle = write_orientation_error(k.orientation, d.quat_wxyz, m.quat_wxyz, part(apart, 3, 3), m.orientation)
+    m.angle = max(m.angle, angle)
+    into_axes(m.axes, apart, m.e)
+    for i in range(6):
+        V = 0.0
+        for j in range(x.v.size):
+            V += x.J[i, j] * x.v[j]
+        apart[i] = d.twist[i] - V
+    into_axes(m.axes, apart, m.e_rate)
 
 
-@register_jitable(forceinline=True)
-def find_errors(T, gains, memory, v, p, R, J, target, task):
-    """T.error and T.rate: pose error and V_d − V, axes of A; the memory keeps the largest angle met."""
-    _errors(T.axes, gains, memory, v, p, R, J, part(target, task, target.size - task), T.work, T.error, T.rate)
+@kernel
+def find_acceleration(x: Tick, exact: bool, m: TaskMemory) -> None:
+    """A_d − J̇ v, axes of A; A_d alone if not exact."""
+    for i in range(6):
+        m.world[i] = x.target.acceleration[i] - (x.drift[i] if exact else 0.0)
+    into_axes(m.axes, m.world, m.A_d)
 
 
-@register_jitable(forceinline=True)
-def set_rows(T, gains, J):
+@kernel
+def set_rows(x: Tick, k: TaskGains, m: TaskMemory) -> None:
     """J_t = S J."""
-    for i in range(T.J.shape[0]):
-        k = int(gains[G_CHOICE + i])
-        half = 0 if k < 3 else 3
-        scale = 1.0 if k < 3 else LEVER
-        for j in range(T.J.shape[1]):
+    for i in range(k.choice.size):
+        direction = k.choice[i]
+        half = 0 if direction < 3 else 3
+        scale = lever_of(direction)
+        for j in range(x.v.size):
             total = 0.0
-            for m in range(3):
-                total += T.axes[m, k - half] * J[half + m, j]
-            T.J[i, j] = scale * total
+            for row in range(3):
+                total += m.axes[row, direction - half] * x.J[half + row, j]
+            m.J_t[i, j] = scale * total
 
 
-@register_jitable(forceinline=True)
-def _mobility(J, Y, out, k, n):
-    """out = J_t M⁻¹ J_tᵀ."""
+@kernel(inline=True)
+def _find_mobility(k: int, n: int, m: TaskMemory) -> None:
+    """J_t M⁻¹ J_tᵀ."""
+    J, Y, mobility = m.J_t, m.Y, m.mobility
     for i in range(k):
         for j in range(i + 1):
             total = 0.0
-            for m in range(n):
-                total += J[i, m] * Y[j, m]
-            out[i, j] = out[j, i] = total
+            for l in range(n):
+                total += J[i, l] * Y[j, l]
+            mobility[i, j] = mobility[j, i] = total
 
 
-@register_jitable(forceinline=True)
-def _damped_inverse(mobility, vectors, least, inertia):
+@kernel
+def _damped_inverse(least: float, m: TaskMemory) -> float:
     """Λ by eigenvectors: 1/μ where μ ≥ least, μ/least² below. Returns the largest 1/μ."""
-    k = mobility.shape[0]
-    symmetric_eigen(mobility, vectors, k)
-    smallest = mobility[0, 0]
+    k, U, Lambda = m.mobility.shape[0], m.eigenvectors, m.Lambda
+    symmetric_eigen(m.mobility, U, k)
+    smallest = m.mobility[0, 0]
     for i in range(k):
         for j in range(k):
-            inertia[i, j] = 0.0
-    for m in range(k):
-        mu = max(mobility[m, m], 0.0)
+            Lambda[i, j] = 0.0
+    for l in range(k):
+        mu = max(m.mobility[l, l], 0.0)
         smallest = min(smallest, mu)
         weight = 1.0 / mu if mu >= least else mu / (least * least)
         for i in range(k):
             for j in range(k):
-                inertia[i, j] += weight * vectors[i, m] * vectors[j, m]
+                Lambda[i, j] += weight * U[i, l] * U[j, l]
     return 1.0 / max(smallest, 1e-300)
 
 
-@register_jitable(forceinline=True)
-def _invert(J, M, factor, mobility, Y, inertia, k, n):
+@kernel(inline=True)
+def _invert(M: Matrix, k: int, n: int, m: TaskMemory) -> float:
     """Y = J_t M⁻¹ and Λ, whose trace is returned; 0 where there is no Λ."""
+    J, Y, factor = m.J_t, m.Y, m.factor
     for i in range(n):
         for j in range(n):
             factor[i, j] = M[i, j]
@@ -223,92 +215,102 @@ def _invert(J, M, factor, mobility, Y, inertia, k, n):
         for j in range(n):
             Y[i, j] = J[i, j]
     cholesky_solve_rows(factor, n, Y, k)
-    _mobility(J, Y, mobility, k, n)
-    return cholesky_inverse(mobility, k, inertia) if cholesky(mobility, k) else 0.0
+    _find_mobility(k, n, m)
+    return cholesky_inverse(m.mobility, k, m.Lambda) if cholesky(m.mobility, k) else 0.0
 
 
-@kernel(_f(_m, _m, _f, _m, _m, _m, _m, _m))
-def _inertia(J, M, heaviest, factor, mobility, vectors, Y, inertia):
-    # The trace of Λ bounds its largest eigenvalue: eigenvectors are needed near singular postures only.
-    k, n = J.shape
-    if k == 6 and n == 7:  # most arms: loops of known length compile to straight code
-        mass = _invert(J, M, factor, mobility, Y, inertia, 6, 7)
-    else:
-        mass = _invert(J, M, factor, mobility, Y, inertia, k, n)
-    if 0.0 < mass <= heaviest:
-        return mass
-    _mobility(J, Y, mobility, k, n)
-    return _damped_inverse(mobility, vectors, 1.0 / heaviest, inertia)
-
-
-@register_jitable(forceinline=True)
-def find_inertia(T, M, heaviest):
+@kernel
+def find_inertia(M: Matrix, heaviest: float, m: TaskMemory) -> float:
     """Y = J_t M⁻¹ and Λ, damped along directions that feel more than `heaviest` kg; returns the heaviest one's mass.
 
     Where none is near that, the sum of all their masses is returned, which is below `heaviest` too.
     """
-    return _inertia(T.J, M, heaviest, T.factor, T.mobility, T.vectors, T.Y, T.inertia)
+    # The trace of Λ bounds its largest eigenvalue: eigenvectors are needed near singular postures only.
+    k, n = m.J_t.shape
+    if k == 6 and n == 7:  # most arms: loops of known length compile to straight code
+        mass = _invert(M, 6, 7, m)
+    else:
+        mass = _invert(M, k, n, m)
+    if 0.0 < mass <= heaviest:
+        return mass
+    _find_mobility(k, n, m)
+    return _damped_inverse(1.0 / heaviest, m)
 
 
-@register_jitable(forceinline=True)
-def note_damping(memory, gains, t, mass):
+@kernel
+def note_damping(t: float, mass: float, k: TaskGains, m: TaskMemory) -> None:
     """Count a tick at which a direction was lost."""
-    if mass <= gains[G_HEAVIEST]:
+    if mass <= k.heaviest:
         return
-    if memory[M_DAMPED] == 0.0:
-        memory[M_FIRST] = t
-    memory[M_DAMPED] += 1.0
-    memory[M_HEAVIEST] = max(memory[M_HEAVIEST], mass)
-    memory[M_LAST] = t
+    if m.damped == 0:
+        m.damped_from = t
+    m.damped += 1
+    m.damped_mass = max(m.damped_mass, mass)
+    m.damped_until = t
 
 
-@kernel(_nothing(_m, _m, _v, _v))
-def _push(J, inertia, acceleration, out):
+@kernel
+def open_task(x: Tick, k: TaskGains, m: TaskMemory) -> None:
+    """The task at a tick: its axes, e and V_d − V, J_t, Y and Λ; a lost direction is noted."""
+    set_axes(x, k, m)
+    find_errors(x, k, m)
+    set_rows(x, k, m)
+    note_damping(x.t, find_inertia(x.M, k.heaviest, m), k, m)
+
+
+@kernel
+def push_along(m: TaskMemory, a: Vector, out: Vector) -> None:
+    """out = J_tᵀ Λ a."""
+    J, Lambda = m.J_t, m.Lambda
     k, n = J.shape
     for j in range(n):
         out[j] = 0.0
     for i in range(k):
         force = 0.0
-        for m in range(k):
-            force += inertia[i, m] * acceleration[m]
+        for l in range(k):
+            force += Lambda[i, l] * a[l]
         for j in range(n):
             out[j] += J[i, j] * force
 
 
-@register_jitable(forceinline=True)
-def push_along(T, acceleration, out):
-    """out = J_tᵀ Λ acceleration."""
-    _push(T.J, T.inertia, acceleration, out)
+@kernel
+def accelerate(k: TaskGains, m: TaskMemory, inside: Vector, out: Vector) -> None:
+    """out = J_tᵀ Λ A_t, for an acceleration A in the axes of A."""
+    choose(k, inside, m.a)
+    push_along(m, m.a, out)
 
 
-@kernel(_nothing(_m, _m, _m, _v, _v))
-def _into_null_space(J, Y, inertia, pull, torque):
+@kernel
+def into_null_space(m: TaskMemory, tau: Vector) -> None:
+    """tau ← N tau = (1 − J_tᵀ Λ J_t M⁻¹) tau: it moves no chosen direction."""
+    J, Y, Lambda = m.J_t, m.Y, m.Lambda
     k, n = J.shape
     for i in range(k):
         total = 0.0
         for j in range(n):
-            total += Y[i, j] * torque[j]
-        pull[i] = total
+            total += Y[i, j] * tau[j]
+        m.pull[i] = total
     for i in range(k):
         force = 0.0
-        for m in range(k):
-            force += inertia[i, m] * pull[m]
+        for l in range(k):
+            force += Lambda[i, l] * m.pull[l]
         for j in range(n):
-            torque[j] -= J[i, j] * force
+            tau[j] -= J[i, j] * force
 
 
-@register_jitable(forceinline=True)
-def into_null_space(T, torque):
-    """torque ← N torque = (1 − J_tᵀ Λ J_t M⁻¹) torque: it moves no chosen direction."""
-    _into_null_space(T.J, T.Y, T.inertia, T.b, torque)
+@kernel
+def pull_to_posture(x: Tick, k: Posture, out: Vector) -> None:
+    """out = k (q_d − q) − d v."""
+    stiffness, damping = k.stiffness, k.damping
+    for i in range(x.v.size):
+        out[i] = stiffness * (x.target.q[i] - x.q[i]) - damping * x.v[i]
 
 
-@register_jitable(forceinline=True)
-def hold_posture(T, stiffness, damping, q, v, target, out):
+@kernel
+def hold_posture(x: Tick, k: Posture, m: TaskMemory, out: Vector) -> None:
     """out = N (k (q_d − q) − d v)."""
-    for i in range(v.size):
-        out[i] = stiffness * (target[i] - q[i]) - damping * v[i]
-    into_null_space(T, out)
+    pull_to_posture(x, k, out)
+    into_null_space(m, out)
 
 
 class TaskLaw(Law):
@@ -326,16 +328,24 @@ class TaskLaw(Law):
         gt=0,
     )
 
-    def task_gains(self, robot: Robot, directions: tuple[Direction, ...]) -> Array:
-        """The part of the gains every law at the tool has."""
+    @abstractmethod
+    def chosen(self) -> tuple[Direction, ...]:
+        """The task's directions, in the order of its rows."""
+
+    def task_gains(self, robot: Robot) -> dict[str, Any]:
+        """The fields of `TaskGains`, which every law at the tool has."""
         refuse_free_base(robot, self.name)
-        head = np.zeros(G_LAW)
-        head[G_COUNT] = len(directions)
-        head[G_CHOICE : G_CHOICE + len(directions)] = [DIRECTIONS.index(d) for d in directions]
-        head[G_AXES], head[G_ORIENTATION] = _AXES.index(self.axes), KINDS.index(self.orientation_error)
-        head[G_TURN : G_TURN + 9] = _rotation(self.axes_quat_wxyz).ravel()
-        head[G_HEAVIEST] = MASS_FACTOR * robot.mass if self.heaviest is None else self.heaviest
-        return head
+        return {
+            "choice": [DIRECTIONS.index(d) for d in self.chosen()],
+            "axes": AXES.index(self.axes),
+            "turn": _rotation(self.axes_quat_wxyz),
+            "orientation": KINDS.index(self.orientation_error),
+            "heaviest": MASS_FACTOR * robot.mass if self.heaviest is None else self.heaviest,
+        }
+
+    def task_sizes(self, robot: Robot) -> dict[str, int]:
+        """The sizes that a `TaskMemory` is made with."""
+        return {**sizes_of(robot), "k": len(self.chosen())}
 
     def mobility_at_home(self, robot: Robot) -> Array:
         """J M⁻¹ Jᵀ, 6×6, at the home posture in the law's axes (the target is where the tool is)."""
@@ -345,23 +355,23 @@ class TaskLaw(Law):
         J = np.vstack([R.T @ x.J[:3], R.T @ x.J[3:]])
         return J @ np.linalg.solve(x.M, J.T)
 
-    def memory(self, robot: Robot) -> Array:
-        """A count of damped ticks, then scratch."""
-        return np.zeros(M_SCRATCH + scratch_size(robot))
+    def memory(self, robot: Robot) -> TaskMemory:
+        """What the remarks tell, and scratch."""
+        return TaskMemory(self.task_sizes(robot))
 
-    def remarks(self, memory: Array) -> list[str]:
+    def remarks(self, memory: TaskMemory) -> list[str]:
         """Whether a direction was lost, or an orientation error near 180° met, on the way."""
         found = []
-        if memory[M_DAMPED]:
+        if memory.damped:
             found.append(
                 f"{self.name}: near a singular posture the task was damped along a lost direction at"
-                f" {int(memory[M_DAMPED])} ticks between {memory[M_FIRST]:.4g} s and {memory[M_LAST]:.4g} s"
-                f" (apparent mass up to {memory[M_HEAVIEST]:.3g} kg)"
+                f" {memory.damped} ticks between {memory.damped_from:.4g} s and {memory.damped_until:.4g} s"
+                f" (apparent mass up to {memory.damped_mass:.3g} kg)"
             )
-        if memory[M_ANGLE] > FAR_TURN:
+        if memory.angle > FAR_TURN:
             fades = "fades to nothing" if self.orientation_error == "matrix" else "may turn either way"
             found.append(
-                f"{self.name}: the orientation error reached {np.rad2deg(memory[M_ANGLE]):.4g}°, where the"
+                f"{self.name}: the orientation error reached {np.rad2deg(memory.angle):.4g}°, where the"
                 f" {self.orientation_error} error {fades}"
             )
         return found

@@ -1,0 +1,84 @@
+"""Integral control of the tip force (document 002)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from palpate.config import setting
+from palpate.control.law import Need, Tick, law_kernel
+from palpate.control.steps.force_loop import (
+    ForceGains,
+    ForceLaw,
+    ForceMemory,
+    integrate_error,
+    is_beyond,
+    torque_of,
+    wrenches_in_axes,
+)
+from palpate.control.steps.linear_algebra import times
+from palpate.control.steps.task_space import Direction, checked_directions, set_axes, set_rows
+from palpate.engine.kernels import put
+from palpate.engine.records import Record, Vector, sized
+from palpate.robot.robot import Robot
+
+
+class Gains(ForceGains):
+    """The joints' damping d, 1/s."""
+
+    joint_damping: float
+
+
+class Terms(Record):
+    """What the torque is made of."""
+
+    integral: Vector = sized("nv")
+    feed_forward: Vector = sized("nv")
+    damper: Vector = sized("nv")
+    bias: Vector = sized("nv")
+
+
+@law_kernel
+def _kernel(x: Tick, k: Gains, m: ForceMemory, out: Terms) -> None:
+    d, phi = k.joint_damping, k.feed_forward
+    set_axes(x, k, m)
+    set_rows(x, k, m)
+    wrenches_in_axes(x, m)
+    integrate_error(x.dt, k, m)
+    torque_of(-1.0, m.integral, k, m, out.integral)  # −J_tᵀ k ∫(F_d − F) dt
+    torque_of(-phi, m.F_d, k, m, out.feed_forward)  # −J_tᵀ φ F_d
+    times(x.M, x.v, out.damper)
+    for j in range(x.v.size):
+        out.damper[j] *= -d
+        out.bias[j] = x.bias[j]
+        m.tau[j] = out.integral[j] + out.feed_forward[j] + out.damper[j] + out.bias[j]
+    if is_beyond(m.tau, k.limits):
+        put(m.integral, 0, m.integral_before)
+        torque_of(-1.0, m.integral, k, m, out.integral)
+
+
+class IntegralForce(ForceLaw):
+    """The tip force of an arm that touches: τ = −J_tᵀ (k ∫(F_d − F) dt + φ F_d) − d M̂ v + b̂(q, v).
+
+    F_d (target) and F (measured) are what the environment does to the robot; the robot presses with −F_d.
+    Closed loop with an immovable tip, φ = 0: F = k/(s + k) F_d on every axis by itself, whatever the posture: 2 % after
+    ln 50 / k. φ = 1 (feed-forward) reaches F_d at once where the model is true, and k removes the rest. The map is
+    τ = Jᵀ F, not its inverse as document 002 prints. Sampled at a period T it needs k T < 2.
+    Anti-windup: the integral stays within its bounds, and stops while a joint torque is beyond its limit.
+    Assumes: contact all the time (a free arm is driven until something stops it), slow motion.
+    """
+
+    name: ClassVar[str] = "integral-force"
+    needs: ClassVar[tuple[Need, ...]] = ("M", "bias", "J")
+    kernel = _kernel
+
+    directions: tuple[Direction, ...] = setting(("x", "y", "z"), "1", "force- or moment-controlled directions")
+    joint_damping: float = setting(5.0, "1/s", "d: damps what the contact leaves free", ge=0)
+
+    def chosen(self) -> tuple[Direction, ...]:
+        """The force- or moment-controlled directions."""
+        return self.directions
+
+    def gains(self, robot: Robot) -> Gains:
+        """The joint damping beside the loop's."""
+        checked_directions(robot, self.directions, self.name)
+        return Gains(**self.loop_gains(robot, self.directions), joint_damping=self.joint_damping)
