@@ -121,7 +121,20 @@ class Graph:
         common = self._common_factor(a, b, 1)
         if common is not None:
             return common
-        return self._make("add", (a, b) if a.number < b.number else (b, a))
+        return self._constants_first(a, b) or self._make("add", (a, b) if a.number < b.number else (b, a))
+
+    def _constants_first(self, a: Node, b: Node) -> Node | None:
+        """k₁ + (k₂ ± x) = (k₁ + k₂) ± x, the constants added once."""
+        if a.level == STATE:
+            a, b = b, a
+        if a.level == STATE or b.level < STATE or b.op not in ("add", "sub"):
+            return None
+        first, second = b.args
+        if first.level < STATE:
+            return self.add(self.add(a, first), second if b.op == "add" else self.neg(second))
+        if second.level < STATE:
+            return self.add(first, self.add(a, second if b.op == "add" else self.neg(second)))
+        return None
 
     def _difference(self, a: Node, b: Node) -> Node:
         if a is b:

@@ -86,7 +86,7 @@ def _motion(chain: Chain, index: int, before: Motion, rate: Node, acceleration: 
 def _free_motion(chain: Chain, v: Sequence[Node], a: Sequence[Node], start: Vector) -> Motion:
     R = base_rotation(chain)
     w, dw = list(v[3:6]), list(a[3:6])
-    acc = times(_transposed(R), plus(list(a[:3]), start))
+    acc = times(transposed(R), plus(list(a[:3]), start))
     return Motion(w, dw, acc, acceleration_map(w, dw))
 
 
@@ -111,7 +111,8 @@ def base_rotation(chain: Chain) -> Matrix:
     ]
 
 
-def _transposed(A: Matrix) -> Matrix:
+def transposed(A: Matrix) -> Matrix:
+    """Aᵀ."""
     return [list(row) for row in zip(*A)]
 
 
@@ -253,7 +254,7 @@ def mass_matrix(chain: Chain) -> Matrix:
 def _reduced_matrix(chain: Chain, M: Matrix) -> Matrix:
     if chain.model.mechanism.coupling is None:
         return M
-    return _transposed([chain.reduced(row) for row in _transposed([chain.reduced(row) for row in M])])
+    return transposed([chain.reduced(row) for row in transposed([chain.reduced(row) for row in M])])
 
 
 def _unit_forces(chain: Chain, index: int, mass: Mass) -> list[tuple[Vector, Vector]]:
@@ -317,7 +318,7 @@ def placed_links(chain: Chain) -> list[Placed]:
     found: list[Placed] = []
     for index, link in enumerate(chain.links):
         if link.kind == "free":
-            found.append(Placed(list(chain.q[:3]), _transposed(base_rotation(chain))))
+            found.append(Placed(list(chain.q[:3]), transposed(base_rotation(chain))))
             continue
         before = found[link.parent] if link.parent >= 0 else base
         origin = plus(before.origin, before.out(position_in_parent(chain, index)))
@@ -338,7 +339,7 @@ def frame_pose(chain: Chain, frames: list[Placed], place: NamedPlace) -> tuple[V
         unit = [graph.one if i == k else graph.zero for i in range(3)]
         inner = chain.turned(place.turn, unit)
         axes.append(link.out([graph.sum(r * x for r, x in zip(row, inner) if r) for row in chain.links[place.link].axes]))
-    return origin, _transposed(axes)
+    return origin, transposed(axes)
 
 
 def jacobian(chain: Chain, frames: list[Placed], link: int, point: Vector) -> Matrix:
@@ -356,7 +357,7 @@ def jacobian(chain: Chain, frames: list[Placed], link: int, point: Vector) -> Ma
             columns.append([zero] * 6)
         else:
             columns.append([*cross(z, arm), *z] if k.kind == "revolute" else [*z, zero, zero, zero])
-    return [chain.reduced(row) for row in _transposed(columns)]
+    return [chain.reduced(row) for row in transposed(columns)]
 
 
 def _ancestors(chain: Chain, link: int) -> set[int]:
