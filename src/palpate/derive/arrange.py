@@ -18,6 +18,8 @@ import sympy as sp
 
 Monomial = tuple[tuple[int, int], ...]  # (generator, exponent), generators ascending
 Poly = dict[Monomial, Fraction]
+# What people gather by before anything else: a few more signs are worth it.
+_PREFERENCE = {"acceleration": 0.75, "rate": 0.75, "mass": 0.85}
 SEARCH_TERMS = 60  # above this: no search among ways of gathering
 
 
@@ -66,19 +68,20 @@ class Arranger:
 
     def _sum(self, poly: Poly) -> Written:
         """A polynomial of two or more terms without a common factor."""
-        ways = [self._plain(poly)]
+        ways = [(self._plain(poly), 1.0)]
         factored = self._factored(poly)
         if factored is not None:
             return factored
         groups = self._groups if len(poly) <= SEARCH_TERMS else self._first_group(poly)
+        moving = any(self.generators[g].group == "rate" for m in poly for g, _ in m)
         for group in groups:
             gathered = self._gathered(poly, group)
             if gathered is not None:
-                ways.append(gathered)
+                ways.append((gathered, 1.0 if group == "mass" and moving else _PREFERENCE.get(group, 1.0)))
         by_degree = self._by_degree(poly)
         if by_degree is not None:
-            ways.append(by_degree)
-        return min(ways, key=lambda way: way.cost)
+            ways.append((by_degree, 1.0))
+        return min(ways, key=lambda way: way[0].cost * way[1])[0]
 
     def _by_degree(self, poly: Poly) -> Written | None:
         """Terms of one degree in the waves together: what is constant beside a square, for one."""
@@ -161,7 +164,7 @@ class Arranger:
     def _common_number(values: list[Fraction]) -> Fraction:
         """A factor that leaves whole numbers ±1, or a whole factor; 1 if taking it out would not help."""
         if len(values) == 1:
-            return abs(values[0])
+            return values[0]
         content = Fraction(reduce(gcd, (v.numerator for v in values)), reduce(lcm, (v.denominator for v in values)))
         if content.denominator == 1 or all(abs(v / content) == 1 for v in values):
             return content

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from palpate.derive.trig import COS, SIN, Coefficient, Trig
 
@@ -104,6 +105,9 @@ def _positive(parts: tuple[Part, ...]) -> tuple[tuple[Part, ...], int]:
 
 # ---------------------------------------------------------------------- one run
 
+Multiples = tuple[int, ...]
+Put = Callable[[tuple[Wave, ...], Coefficient], None]
+
 
 def _natural(inner: dict[Part, Coefficient], run: Run, products: bool) -> dict[tuple[Wave, ...], Coefficient]:
     """Waves of one run, of one monomial and one set of other waves, rewritten."""
@@ -111,71 +115,96 @@ def _natural(inner: dict[Part, Coefficient], run: Run, products: bool) -> dict[t
     found: dict[tuple[Wave, ...], Coefficient] = {}
 
     def put(waves: tuple[Wave, ...], value: Coefficient) -> None:
-        if value:
-            key = tuple(sorted(waves))
-            found[key] = found.get(key, 0) + value
+        key = tuple(sorted(waves))
+        found[key] = found.get(key, 0) + value
 
-    for part in sorted(inner, key=repr):
-        kind, multiples = part
-        if part in left and _is_sum(multiples):
-            value = left.pop(part)
-            a, b = _pair(multiples)
-            other = left.pop((kind, _difference(a, b, len(multiples))), 0)
-            _put_pair(put, run, kind, (a, b), (value, other), products)
+    angles = _natural_angles(len(run.names))
+    for part in sorted((p for p in inner if p[1] not in angles and any(p[1])), key=repr):
+        if part in left:
+            _rewrite(part, left, run, products, put)
     for (kind, multiples), value in left.items():
         put(_wave(run, kind, multiples), value)
     return {waves: value for waves, value in found.items() if value}
 
 
-def _is_sum(multiples: tuple[int, ...]) -> bool:
-    """φa + φb, or 2 φa."""
-    return sum(multiples) == 2 and all(k >= 0 for k in multiples)
+@lru_cache
+def _natural_angles(n: int) -> frozenset[Multiples]:
+    """φa and φb − φa, b the later: angles with a name of their own (c12, c23)."""
+    unit = [tuple(int(i == a) for i in range(n)) for a in range(n)]
+    return frozenset(unit) | {_minus(unit[b], unit[a]) for a in range(n) for b in range(a + 1, n)}
 
 
-def _pair(multiples: tuple[int, ...]) -> tuple[int, int]:
-    places = [i for i, k in enumerate(multiples) for _ in range(k)]
-    return places[0], places[1]
-
-
-def _difference(a: int, b: int, n: int) -> tuple[int, ...]:
-    """φb − φa, b the later one; 0 if they are one."""
-    return tuple((i == b) - (i == a) for i in range(n))
-
-
-def _put_pair(
-    put: Callable[[tuple[Wave, ...], Coefficient], None],
-    run: Run,
-    kind: int,
-    places: tuple[int, int],
-    values: tuple[Coefficient, Coefficient],
-    products: bool,
-) -> None:
-    """value · wave(φa + φb) + other · wave(φb − φa)."""
-    (a, b), (value, other) = places, values
-    n = len(run.names)
-    one = {p: tuple(1 if i == p else 0 for i in range(n)) for p in (a, b)}
-    ca, sa = _wave(run, COS, one[a]), _wave(run, SIN, one[a])
-    cb, sb = _wave(run, COS, one[b]), _wave(run, SIN, one[b])
-    difference = _difference(a, b, n)
-    straight = ca + cb if kind == COS else ca + sb  # joined where value = other
-    crossed = sa + sb if kind == COS else sa + cb  # joined where value = −other
-    if value == other:
-        put(straight, 2 * value)
-    elif value == -other:
-        put(crossed, -2 * value if kind == COS else 2 * value)
-    elif a == b and kind == COS:
-        put(straight, 2 * value)
-        put((), other - value)
-    elif a == b or (products and not other):
-        put(straight, value)
-        put(crossed, -value if kind == COS else value)
-    elif products:
-        put(straight, 2 * value)
-        put(_wave(run, kind, difference), other - value)
+def _rewrite(part: Part, left: dict[Part, Coefficient], run: Run, products: bool, put: Put) -> None:
+    """Join a wave of A + B with its mirror A − B to a product, where both are there in equal measure; or write it by
+    itself."""
+    kind, multiples = part
+    value = left.pop(part)
+    ways = _ways(multiples, len(run.names))
+    for A, B in ways:
+        mirror, sign = _normal(kind, _minus(A, B))
+        other = left.get(mirror, 0) * sign
+        if abs(other) == abs(value):
+            left.pop(mirror)
+            _put_joined(put, run, kind, (A, B), value, value == other)
+            return
+    double = next(((A, B) for A, B in ways if A == B), None)
+    if double is not None and kind == COS:
+        put((*_wave(run, COS, double[0]), *_wave(run, COS, double[0])), 2 * value)
+        left[(COS, (0,) * len(run.names))] = left.get((COS, (0,) * len(run.names)), 0) - value
+    elif ways and (double is not None or products):
+        _put_opened(put, run, kind, ways[0], value)
     else:
-        total = tuple(x + y for x, y in zip(one[a], one[b]))
-        put(_wave(run, kind, total), value)
-        put(_wave(run, kind, difference), other)
+        put(_wave(run, kind, multiples), value)
+
+
+@lru_cache(maxsize=4096)
+def _ways(multiples: Multiples, n: int) -> list[tuple[Multiples, Multiples]]:
+    """Every A + B = multiples of natural angles, the later or longer first; partial sums before differences."""
+    angles = _natural_angles(n)
+    found = []
+    for A in sorted(angles, key=lambda m: (sum(map(abs, m)), m)):
+        B = _minus(multiples, A)
+        if B in angles and A <= B:
+            found.append((B, A))
+        elif tuple(-k for k in B) in angles:
+            found.append((A, B))
+    return found
+
+
+def _minus(a: Multiples, b: Multiples) -> Multiples:
+    return tuple(x - y for x, y in zip(a, b))
+
+
+def _normal(kind: int, multiples: Multiples) -> tuple[Part, int]:
+    """A wave with its last multiple positive, and the sign that costs."""
+    parts, sign = _positive(((kind, multiples),))
+    return parts[0], sign
+
+
+def _put_joined(
+    put: Put, run: Run, kind: int, angles: tuple[Multiples, Multiples], value: Coefficient, equal: bool
+) -> None:
+    """value (wave(A + B) ± wave(A − B)): cos A cos B, sin A sin B, sin A cos B or cos A sin B, twice."""
+    (A, B), sign = angles, 1
+    first, second = ((COS, COS) if equal else (SIN, SIN)) if kind == COS else ((SIN, COS) if equal else (COS, SIN))
+    if kind == COS and not equal:
+        sign = -1
+    waves, turned = _pair(run, (first, A), (second, B))
+    put(waves, 2 * value * sign * turned)
+
+
+def _put_opened(put: Put, run: Run, kind: int, angles: tuple[Multiples, Multiples], value: Coefficient) -> None:
+    """cos(A + B) = cos A cos B − sin A sin B; sin(A + B) = sin A cos B + cos A sin B."""
+    A, B = angles
+    terms = ((COS, COS, 1), (SIN, SIN, -1)) if kind == COS else ((SIN, COS, 1), (COS, SIN, 1))
+    for first, second, sign in terms:
+        waves, turned = _pair(run, (first, A), (second, B))
+        put(waves, value * sign * turned)
+
+
+def _pair(run: Run, a: Part, b: Part) -> tuple[tuple[Wave, ...], int]:
+    (first, s1), (second, s2) = _normal(*a), _normal(*b)
+    return (*_wave(run, *first), *_wave(run, *second)), s1 * s2
 
 
 def _wave(run: Run, kind: int, multiples: tuple[int, ...]) -> tuple[Wave, ...]:

@@ -145,8 +145,8 @@ class NamedModel:
                 return term
         name, sign = self._offset_name(owner, value, axis, child)
         here = self._number(owner)
-        place = f"link {here}" if here else "the base"
-        term = self.symbol(name, sign * x, "length", "m", f"offset along {AXES[axis]} of {place}").scaled(sign)
+        place = f"link {here}: from its joint to the next" if here else "base: from its origin to the joint"
+        term = self.symbol(name, sign * x, "length", "m", f"{place}, along {AXES[axis]}").scaled(sign)
         known.append((x, term))
         return term
 

@@ -94,13 +94,13 @@ class Ring:
 
     # ------------------------------------------------------------------ from sympy
 
-    def read(self, expression: Any, angles: Iterable[str]) -> Trig:
-        """A SymPy expression in normal form; symbols of `angles` may stand only inside sines and cosines.
+    def read(self, expression: Any) -> Trig:
+        """A SymPy expression in normal form.
 
         Raises:
             NotTrigonometric: it is no trigonometric polynomial.
         """
-        return _Reader(self, frozenset(angles)).read(sp.sympify(expression))
+        return _Reader(self).read(sp.sympify(expression))
 
 
 class Trig:
@@ -258,13 +258,11 @@ def _product(
 class _Reader:
     """Turns SymPy trees into Trig."""
 
-    def __init__(self, ring: Ring, angles: frozenset[str]) -> None:
-        self.ring, self.angles = ring, angles
+    def __init__(self, ring: Ring) -> None:
+        self.ring = ring
 
     def read(self, e: sp.Basic) -> Trig:
         if isinstance(e, sp.Symbol):
-            if e.name in self.angles:
-                raise NotTrigonometric(f"angle {e.name} stands outside sine and cosine")
             return self.ring.variable(e.name)
         if isinstance(e, sp.Rational):
             return self.ring.number(Fraction(int(e.p), int(e.q)))
