@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -49,7 +50,7 @@ class Library:
     functions: tuple[Function, ...]
     values: Mapping[str, float]
 
-    @property
+    @cached_property
     def parameters(self) -> list[str]:
         """Parameters used by any function, in order."""
         names: dict[str, None] = {}
@@ -57,7 +58,7 @@ class Library:
             names.update(dict.fromkeys(function.program.parameters))
         return list(names)
 
-    @property
+    @cached_property
     def constants(self) -> list[Node]:
         """What is computed once from the parameters."""
         found = {n.number: n for function in self.functions for n in function.program.constants()}
@@ -73,7 +74,7 @@ def identifier(name: str) -> str:
 def header(library: Library) -> str:
     """The header file's text."""
     guard = f"{library.prefix.upper()}_H"
-    lines = [*_comment(library.about), f"#ifndef {guard}", f"#define {guard}", ""]
+    lines = [*_comment(library.about), f"#ifndef {guard}", f"#define {guard}", "", *_CPLUSPLUS[0]]
     if library.parameters:
         lines += [
             f"#define {library.prefix.upper()}_PARAMETERS {len(library.parameters)}",
@@ -88,7 +89,10 @@ def header(library: Library) -> str:
         ]
     for function in library.functions:
         lines += [f"/* {function.meaning}; {function.program.counts()}. */", f"{_signature(library, function)};", ""]
-    return "\n".join([*lines, "#endif", ""])
+    return "\n".join([*lines, *_CPLUSPLUS[1], "#endif", ""])
+
+
+_CPLUSPLUS = (["#ifdef __cplusplus", 'extern "C" {', "#endif", ""], ["#ifdef __cplusplus", "}", "#endif", ""])
 
 
 def source(library: Library) -> str:
@@ -140,13 +144,10 @@ def _function_lines(library: Library, function: Function) -> list[str]:
     body = [f"    const double {line.target} = {line.text};" for line in writer.lines]
     for output in program.outputs:
         body += [f"    {output.name}[{i}] = {writer.text(node)};" for i, node in enumerate(output.nodes)]
-    if library.parameters and not any(n.level == 1 for n in _all(program)):
-        body.insert(0, "    (void)k;")
+    used = "\n".join(body)
+    arrays = [*program.inputs, *(["k"] if library.parameters else [])]
+    body[:0] = [f"    (void){array};" for array in arrays if not re.search(rf"\b{array}\[", used)]
     return [_signature(library, function), "{", *body, "}", ""]
-
-
-def _all(program: Program) -> list[Node]:
-    return program.constants()
 
 
 def test_main(library: Library, cases: Sequence[Case]) -> str:

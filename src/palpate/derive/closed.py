@@ -273,9 +273,17 @@ class ClosedModel:
         return [self.by_coordinate(self.potential, name) for name in self.names.q]
 
     @cached_property
+    def christoffel(self) -> list[Matrix]:
+        """c[i][j][k] = ½ (∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_jk/∂q_i)."""
+        n, M, half = self.n, self.mass_matrix, Fraction(1, 2)
+        D = [[[self.by_coordinate(M[i][j], name) for name in self.names.q] for j in range(n)] for i in range(n)]
+        indices = range(n)
+        return [[[(D[i][j][k] + D[i][k][j] - D[j][k][i]) * half for k in indices] for j in indices] for i in indices]
+
+    @cached_property
     def coriolis_matrix(self) -> Matrix:
-        """C_ij = Σ_k ½ (∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_jk/∂q_i) q̇_k, Christoffel's."""
-        return christoffel(self.mass_matrix, self.names.q, self.v, self.by_coordinate)
+        """C_ij = Σ_k c_ijk q̇_k."""
+        return [[_sum_over(symbols, self.v) for symbols in row] for row in self.christoffel]
 
     # ------------------------------------------------------------------ three ways to the torques
 
@@ -292,35 +300,65 @@ class ClosedModel:
 
     @cached_property
     def projected(self) -> Vector:
-        """τ = Σ J_Pᵀ m (J_P q̈ + J̇_P q̇ − g) + J_Oᵀ (I ω̇ + ω × I ω), ω̇ = J_O q̈ + J̇_O q̇."""
+        """τ = Σ J_Pᵀ m (J_P q̈ + J̇_P q̇ − g) + J_Oᵀ (I (J_O q̈ + J̇_O q̇) + ω × I ω)."""
         total = apply(self.rotors, self.a)
         fall = self.gravity_vector
-        for named, (JP, JO), tensor in zip(self.model.links, self.link_jacobians, self.tensors):
-            m = self.term(named.mass)
-            force = [m * (x + y - z) for x, y, z in zip(apply(JP, self.a), self._along(JP), fall)]
-            w, dw = apply(JO, self.v), plus(apply(JO, self.a), self._along(JO))
-            moment = plus(apply(tensor, dw), cross(w, apply(tensor, w)))
-            total = plus(total, plus(apply(transposed(JP), force), apply(transposed(JO), moment)))
+        for index, (named, (JP, _)) in enumerate(zip(self.model.links, self.link_jacobians)):
+            weight = [self.term(named.mass) * -x for x in fall]
+            pushed = apply(self.link_masses(index), self.a)
+            total = plus(total, plus(plus(pushed, self.link_bias(index)), apply(transposed(JP), weight)))
         return total
 
-    def _along(self, J: Matrix) -> Vector:
+    def link_bias(self, index: int) -> Vector:
+        """One link's Coriolis and centrifugal force: J_Pᵀ m J̇_P q̇ + J_Oᵀ (I J̇_O q̇ + ω × I ω)."""
+        (JP, JO), tensor = self.link_jacobians[index], self.tensors[index]
+        m = self.term(self.model.links[index].mass)
+        w = apply(JO, self.v)
+        force = [m * x for x in self.along(JP)]
+        moment = plus(apply(tensor, self.along(JO)), cross(w, apply(tensor, w)))
+        return plus(apply(transposed(JP), force), apply(transposed(JO), moment))
+
+    def along(self, J: Matrix) -> Vector:
         """J̇ q̇."""
         return apply([[self.rate(x) for x in row] for row in J], self.v)
 
     @cached_property
-    def newton_euler(self) -> Vector:
-        """τ by Newton and Euler: motions outwards, forces back, in the links' own axes."""
-        zero = self.ring.zero
+    def motions(self) -> list[tuple[Vector, Vector, Vector]]:
+        """ω, ω̇ and the origin's acceleration (less gravity) of every link, in its own axes, outwards."""
         full_v, full_a = self._full(self.v), self._full(self.a)
-        moving: list[tuple[Vector, Vector, Vector]] = []
+        found: list[tuple[Vector, Vector, Vector]] = []
+        zero = self.ring.zero
         still = ([zero] * 3, [zero] * 3, [-x for x in self.gravity_vector])
         for index, named in enumerate(self.model.links):
-            before = moving[named.link.parent] if named.link.parent >= 0 else still
-            moving.append(self._outward(index, before, full_v[index], full_a[index]))
-        loads = [self._load(index, motion) for index, motion in enumerate(moving)]
-        full = self._inward(loads)
+            before = found[named.link.parent] if named.link.parent >= 0 else still
+            found.append(self._outward(index, before, full_v[index], full_a[index]))
+        return found
+
+    @cached_property
+    def loads(self) -> list[tuple[Vector, Vector]]:
+        """Force m a_c and moment about the origin that move each link alone, in its own axes."""
+        return [self._load(index, motion) for index, motion in enumerate(self.motions)]
+
+    @cached_property
+    def carried(self) -> list[tuple[Vector, Vector]]:
+        """Force and moment that each joint passes on: its link's and those of all it carries, in its own axes."""
+        found = list(self.loads)
+        for index in reversed(range(len(found))):
+            parent = self.model.links[index].link.parent
+            if parent >= 0:
+                (f, n), (R, p) = found[index], self.joint_pose(index)
+                above = apply(R, f)
+                pf, pn = found[parent]
+                found[parent] = plus(pf, above), plus(pn, plus(apply(R, n), cross(p, above)))
+        return found
+
+    @cached_property
+    def newton_euler(self) -> Vector:
+        """τ by Newton and Euler: motions outwards, forces back, each along its joint's axis."""
         torques = apply(self.rotors, self.a)
-        for index, force in enumerate(full):
+        for index, (f, n) in enumerate(self.carried):
+            link = self.model.links[index].link
+            force = (n if link.kind == "revolute" else f)[link.axis] * link.sign
             for name, k in self._joints[index][0].items():
                 place = self.names.q.index(name)
                 torques[place] = torques[place] + force * k
@@ -357,32 +395,9 @@ class ClosedModel:
         force = [m * x for x in plus(acc, plus(cross(dw, c), cross(w, cross(w, c))))]
         return force, plus(plus(apply(tensor, dw), cross(w, apply(tensor, w))), cross(c, force))
 
-    def _inward(self, loads: list[tuple[Vector, Vector]]) -> Vector:
-        held = [self.ring.zero] * len(loads)
-        for index in reversed(range(len(loads))):
-            (f, n), link = loads[index], self.model.links[index].link
-            held[index] = (n if link.kind == "revolute" else f)[link.axis] * link.sign
-            if link.parent >= 0:
-                R, p = self.joint_pose(index)
-                above = apply(R, f)
-                pf, pn = loads[link.parent]
-                loads[link.parent] = plus(pf, above), plus(pn, plus(apply(R, n), cross(p, above)))
-        return held
 
-
-def christoffel(M: Matrix, names: Sequence[str], rates: Vector, by: object) -> Matrix:
-    """Coriolis matrix of a mass matrix by Christoffel symbols; `by(f, name)` differentiates."""
-    n, derivative = len(names), by
-    assert callable(derivative)
-    D = [[[derivative(M[i][j], name) for name in names] for j in range(n)] for i in range(n)]
-    C = []
-    for i in range(n):
-        row = []
-        for j in range(n):
-            symbols = ((D[i][j][k] + D[i][k][j] - D[j][k][i]) * Fraction(1, 2) * rates[k] for k in range(n))
-            row.append(sum(symbols, rates[0].ring.zero))
-        C.append(row)
-    return C
+def _sum_over(symbols: list[Trig], rates: Vector) -> Trig:
+    return sum((c * v for c, v in zip(symbols, rates) if c), rates[0].ring.zero)
 
 
 def _fraction(value: float) -> int | Fraction:

@@ -179,9 +179,10 @@ class EnergyForms:
 
     def _by_rates(self, rows: Any) -> Any:
         """Coefficients of accelerations and products of rates, each written on its own."""
-        return sp.ImmutableMatrix([[self._gathered(row)] for row in rows])
+        return sp.ImmutableMatrix([[self.gathered(row)] for row in rows])
 
-    def _gathered(self, row: Any) -> Any:
+    def gathered(self, row: Any) -> Any:
+        """One expression by accelerations and products of rates."""
         symbols = [sp.Symbol(x) for x in (*self.names.v, *self.names.a)]
         parts = sp.Poly(sp.expand(row), *symbols).terms() if row != 0 else []
         total = sp.Integer(0)

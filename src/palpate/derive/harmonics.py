@@ -148,9 +148,10 @@ def _rewrite(part: Part, left: dict[Part, Coefficient], run: Run, products: bool
             _put_joined(put, run, kind, (A, B), value, value == other)
             return
     double = next(((A, B) for A, B in ways if A == B), None)
-    if double is not None and kind == COS:
-        put((*_wave(run, COS, double[0]), *_wave(run, COS, double[0])), 2 * value)
-        left[(COS, (0,) * len(run.names))] = left.get((COS, (0,) * len(run.names)), 0) - value
+    if double is not None and kind == COS:  # cos 2A = 2 cos² A − 1 = 1 − 2 sin² A, whichever square counts positively
+        wave, constant = _wave(run, COS if value > 0 else SIN, double[0]), (COS, (0,) * len(run.names))
+        put((*wave, *wave), 2 * abs(value))
+        left[constant] = left.get(constant, 0) - abs(value)
     elif ways and (double is not None or products):
         _put_opened(put, run, kind, ways[0], value)
     else:

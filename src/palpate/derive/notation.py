@@ -134,8 +134,8 @@ class Notation:
             return self.style.name(Name(part))
         if part in ("dq", "ddq"):
             return self.style.name(Name("q", "", len(part) - 1))
-        if part.startswith("dJ"):
-            return self.style.name(Name("J", part[3:] if part[2:3] == "_" else part[2:], 1))
+        if re.match(r"d[A-Z]", part):
+            return self.style.name(Name(part[1], part[2:].lstrip("_"), 1))
         return self.symbol(part)
 
     # ------------------------------------------------------------------ expressions
@@ -318,6 +318,12 @@ def split_name(name: str) -> Name:
     if len(name) > 3 and name.isalpha() and name.islower():
         return Name(name)
     return Name(name[:1], name[1:])
+
+
+def greek(text: str) -> str:
+    """A subscript with Greek names spelt as letters: theta1 → θ1."""
+    found = _GREEK_START.fullmatch(text)
+    return GREEK[found[1]] + found[2] if found else text
 
 
 def style_is_inline(style: Style) -> bool:

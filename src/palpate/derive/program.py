@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from palpate.derive.graph import PARAMETER, STATE, Graph, Node, Number, needed
 
@@ -60,7 +61,7 @@ class Program:
     parameters: tuple[str, ...]
     outputs: tuple[Output, ...]
 
-    @property
+    @cached_property
     def nodes(self) -> list[Node]:
         """Every output's entries, one after the other."""
         return [node for output in self.outputs for node in output.nodes]

@@ -44,6 +44,7 @@ class RecursiveForms:
         self.names: Coordinates = self.chain.names
         self.groups: dict[str, str] = {name: p.group for name, p in model.parameters.items()}
         self.groups |= dict.fromkeys(self.names.v, "rate") | dict.fromkeys(self.names.a, "acceleration")
+        self._outputs: dict[str, Output] = {}
         moving = [any(row) for row in self.jacobian]
         self.rows = task_rows(task, moving, len(self.names.v))
 
@@ -93,6 +94,11 @@ class RecursiveForms:
 
     def output(self, name: str) -> Output:
         """A quantity's entries as nodes."""
+        if name not in self._outputs:
+            self._outputs[name] = self._made(name)
+        return self._outputs[name]
+
+    def _made(self, name: str) -> Output:
         part = link_parts(name)
         if part is not None:
             return _output(name, self._link(*part))

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
-from palpate.derive.notation import GREEK, Name
+from palpate.derive.notation import GREEK, Name, greek
 
 _SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _DOTS = ("", "\u0307", "\u0308")
@@ -37,7 +37,7 @@ class Text:
         """q̇1."""
         head = GREEK.get(name.head, "π" if name.head == "pi" else name.head)
         joint = "_" if len(name.head) > 1 and name.head not in GREEK and name.sub else ""
-        return f"{head[:1]}{_DOTS[name.dots]}{head[1:]}{joint}{name.sub}"
+        return f"{head[:1]}{_DOTS[name.dots]}{head[1:]}{joint}{greek(name.sub)}"
 
     def product(self, factors: Sequence[str]) -> str:
         """Side by side."""
@@ -102,7 +102,10 @@ class Latex:
             head = rf"\mathit{{{head}}}"
         dots = ("", r"\dot", r"\ddot")[name.dots]
         spelt = f"{dots}{{{head}}}" if dots else head
-        return f"{spelt}_{{{name.sub}}}" if name.sub else spelt
+        sub = greek(name.sub)
+        for word, letter in GREEK.items():
+            sub = sub.replace(letter, rf"\{word}")
+        return f"{spelt}_{{{sub}}}" if sub else spelt
 
     def product(self, factors: Sequence[str]) -> str:
         """Thin spaces come from LaTeX itself."""
@@ -167,7 +170,7 @@ class MathML:
             spelt = f'<mover accent="true">{spelt}<mo stretchy="false">{mark}</mo></mover>'
         if not name.sub:
             return spelt
-        sub = html.escape(name.sub)
+        sub = html.escape(greek(name.sub))
         tag = "mn" if sub.isdigit() else "mtext"
         return f"<msub>{spelt}<{tag}>{sub}</{tag}></msub>"
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 TOLERANCE = 1e-10
 # Quantity of the derivation → what the numeric robot says, as (robot, q, v) → array.
-_NUMERIC: dict[str, Callable[[Robot, Array, Array], Any]] = {
+NUMERIC: dict[str, Callable[[Robot, Array, Array], Any]] = {
     "M": lambda r, q, v: r.mass_matrix(q),
     "bias": lambda r, q, v: r.bias(q, v),
     "g": lambda r, q, v: r.gravity(q),
@@ -110,11 +110,11 @@ def _against(derivation: Derivation, robot: Robot, q: Array, v: Array) -> list[F
     assert derivation.model is not None
     frame = derivation.model.mechanism.tool_name
     robot = type(robot)(robot.spec(), name=robot.name, tool_frame=frame) if robot.tool_frame != frame else robot
-    names = list(_NUMERIC)
+    names = list(NUMERIC)
     found = evaluated(derivation, [derivation.forms.output(name) for name in names], q, v, None)
     findings = []
     for name, value in zip(names, found):
-        wanted = np.array([_NUMERIC[name](robot, x, y) for x, y in zip(q, v)])
+        wanted = np.array([NUMERIC[name](robot, x, y) for x, y in zip(q, v)])
         findings.append(Finding(f"{name} against the robot", _difference(value, wanted)))
     potential = evaluated(derivation, [derivation.forms.output("V")], q, v, None)[0]
     wanted = np.array([robot.potential_energy(x) for x in q])
