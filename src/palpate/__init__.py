@@ -6,6 +6,8 @@ from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
     from palpate import control, errors, metrics, spatial, trace, views, world
+    from palpate.derive.derivation import Derivation
+    from palpate.derive.start import derive, derive_from_energy
     from palpate.robot.dh import DHLink
     from palpate.robot.load import load_robot
     from palpate.robot.robot import Robot
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "DHLink",
+    "Derivation",
     "Parts",
     "Pose",
     "Push",
@@ -32,6 +35,8 @@ __all__ = [
     "Trace",
     "World",
     "control",
+    "derive",
+    "derive_from_energy",
     "errors",
     "load_robot",
     "load_scenario",
@@ -50,6 +55,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "DHLink": "palpate.robot.dh",
+        "Derivation": "palpate.derive.derivation",
         "Parts": "palpate.run.parts",
         "Pose": "palpate.spatial.pose",
         "Push": "palpate.world.config",
@@ -60,6 +66,8 @@ __getattr__, __dir__ = lazy_names(
         "Trace": "palpate.trace.trace",
         "World": "palpate.world.config",
         "control": "palpate.control",
+        "derive": "palpate.derive",  # the room can be called: palpate.derive(robot)
+        "derive_from_energy": "palpate.derive.start",
         "errors": "palpate.errors",
         "load_robot": "palpate.robot.load",
         "load_scenario": "palpate.scenario.load",

@@ -10,7 +10,7 @@ import numpy as np
 from palpate.checks import Array
 from palpate.derive import c_code
 from palpate.derive.c_code import Case, Function, Library, identifier
-from palpate.derive.program import Output, make_program, specialised
+from palpate.derive.program import Output, make_program
 from palpate.derive.verify import evaluated, random_states
 from palpate.errors import FileError, InvalidInput
 from palpate.files import atomic_write
@@ -44,8 +44,7 @@ def library(derivation: Derivation, numbers: bool) -> Library:
             f"no value is known for {', '.join(missing)}", hint="derive_from_energy(…, values={'m': 1.0}) gives them"
         )
     names = list(dict.fromkeys(name for _, wanted in table.values() for name in wanted))
-    outputs = [derivation.forms.output(name) for name in names]
-    made = {o.name: o for o in (specialised(outputs, derivation.values) if numbers else outputs)}
+    made = {o.name: o for o in derivation.outputs(names, numbers)}
     inputs = {"q": derivation.names.q, "v": derivation.names.v, "a": derivation.names.a}
     functions = []
     for name, (meaning, wanted) in table.items():

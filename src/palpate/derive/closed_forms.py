@@ -156,7 +156,7 @@ class ClosedForms:
         else:
             raise InvalidInput(f"Euler angles are 'XYZ' or 'ZYX' here, got {self.euler!r}")
         square = write(a * a + b * b)
-        root = sp.sqrt(square)
+        root = sp.Abs(square.base) if isinstance(square, sp.Pow) and square.exp == 2 else sp.sqrt(square)
         outer = [write(a) - write(s) * write(w) / square for a, w in zip(along, last)]
         return [outer, [write(m) / root for m in middle], [write(w) / square for w in last]]
 

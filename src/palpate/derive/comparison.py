@@ -102,7 +102,7 @@ def _recursive(forms: RecursiveForms) -> tuple[list[str], bool, list[Section], s
 
 
 def _same(forms: RecursiveForms, ways: dict[str, list[Node]]) -> tuple[bool, str]:
-    quaternion = forms.names.q[3:7] if forms.model.mechanism.floating else ()
+    quaternion = forms.names.quaternion
     try:
         agree = all(_same_in_field(list(ways.values()), seed, quaternion) for seed in range(3))
         return agree, "in exact arithmetic at three random points modulo 2⁶¹ − 1"

@@ -28,6 +28,11 @@ class Coordinates:
     tau: tuple[str, ...]
     angles: tuple[str, ...]
 
+    @property
+    def quaternion(self) -> tuple[str, ...]:
+        """The names of a free base's quaternion, wxyz; none for a fixed base."""
+        return _BASE[0][3:] if _BASE[0][3] in self.q else ()
+
 
 def coordinates_of(mechanism: Mechanism, renamed: Mapping[str, str]) -> Coordinates:
     """q1 … qn for the joints (mimicking ones left out), renamed as asked."""

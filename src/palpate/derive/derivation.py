@@ -13,7 +13,7 @@ from palpate.derive.document import Formula, Section, as_latex, as_text
 from palpate.derive.graph import Graph
 from palpate.derive.naming import NamedModel, Parameter
 from palpate.derive.notation import Notation, Style
-from palpate.derive.program import Counts, Output, Program, make_program, specialised
+from palpate.derive.program import Counts, Output, Program, make_program, merged, specialised
 from palpate.derive.quantities import DYNAMICS, QUANTITIES, Quantity, quantity
 from palpate.derive.reading import written_lines
 from palpate.derive.styles import Latex, MathML, Text
@@ -125,7 +125,7 @@ class Derivation:
         if expression is not None:
             self._definitions[name] = []
             return expression
-        output = self.forms.output(name)
+        output = self.outputs([name])[0]
         lines, entries = written_lines(output.nodes)
         self._definitions[name] = lines
         if not output.shape:
@@ -188,7 +188,7 @@ class Derivation:
 
     def notation(self, style: Style) -> Notation:
         """How this derivation's expressions are written in a style."""
-        return Notation(style, self.names, self.forms.groups)
+        return Notation(style, self.names, self.forms.groups, self.model is not None and self.model.mode == "numbers")
 
     def sections(self, names: Sequence[str] = DYNAMICS) -> list[Section]:
         """The named quantities, each with its meaning, and the definitions they need."""
@@ -234,16 +234,19 @@ class Derivation:
         """The worked solution as LaTeX."""
         return as_latex(self.steps(), self.notation(Latex()))
 
-    def html(self, path: str | Path | None = None, *, steps: bool = False) -> str:
-        """One page that needs nothing else: symbols, every quantity, the check against the robot if there is one.
+    def html(
+        self, path: str | Path | None = None, *, steps: bool = False, verification: Verification | None = None
+    ) -> str:
+        """One page that needs nothing else: formulas as MathML, shorthand and symbols explained.
 
         Args:
             path: where to write it; None only returns the text.
             steps: the worked solution instead of the results alone.
+            verification: what `check` found, to be shown.
         """
         from palpate.derive.page import derivation_page
 
-        text = derivation_page(self, self.notation(MathML()), steps)
+        text = derivation_page(self, self.notation(MathML()), steps, verification)
         if path is not None:
             from palpate.files import atomic_write
 
@@ -254,11 +257,14 @@ class Derivation:
 
     def program(self, *names: str, numbers: bool = False) -> Program:
         """Quantities as one straight-line program; `numbers` puts the parameters' values in."""
-        outputs = [self.forms.output(name) for name in names if self.quantity(name)]
-        if numbers:
-            outputs = specialised(outputs, self.values)
+        outputs = self.outputs(names, numbers)
         inputs = {"q": self.names.q, "v": self.names.v, "a": self.names.a}
         return make_program(outputs, inputs)
+
+    def outputs(self, names: Sequence[str], numbers: bool = False) -> list[Output]:
+        """Quantities as nodes, equal parts made one; `numbers` puts the parameters' values in."""
+        outputs = [self.forms.output(name) for name in names if self.quantity(name)]
+        return merged(specialised(outputs, self.values) if numbers else outputs, self.names.quaternion)
 
     def counts(self, *names: str, numbers: bool = False) -> Counts:
         """Operations that a program of these quantities takes for one state."""
@@ -300,9 +306,10 @@ class Derivation:
 
     # ------------------------------------------------------------------ checks and further steps
 
-    def check(self, robot: Robot, *, states: int = 100, seed: int = 0) -> Verification:
-        """Compare with the numeric robot at random states: M, C q̇ + g, g, pose, J, J̇ q̇ to 1e-10; and what must hold
-        of any derivation: M symmetric, Ṁ − 2C skew-symmetric, the energy's rate equal to the power."""
+    def check(self, robot: Robot | None = None, *, states: int = 100, seed: int = 0) -> Verification:
+        """Compare with the numeric robot at random states: M, C q̇ + g, g, pose, J, J̇ q̇, energies to 1e-10; and test
+        what must hold of any derivation (also without a robot): M symmetric, Ṁ − 2C skew-symmetric, the energy's rate
+        equal to the power."""
         from palpate.derive.verify import verified
 
         return verified(self, robot, states, seed)

@@ -13,7 +13,7 @@ import sympy as sp
 from palpate.derive.notation import Notation
 from palpate.derive.styles import width
 
-WIDTH = 110  # columns of text
+WIDTH, PAGE_WIDTH = 110, 150  # columns of text; of a matrix on a page
 
 
 @dataclass(frozen=True)
@@ -183,8 +183,8 @@ def _latex_text(words: str) -> str:
 # ---------------------------------------------------------------------- HTML
 
 
-def as_html(sections: Sequence[Section], notation: Notation) -> str:
-    """Sections as HTML with MathML, for the body of a page."""
+def as_html(sections: Sequence[Section], notation: Notation, plain: Notation) -> str:
+    """Sections as HTML with MathML, for the body of a page; `plain` is the same notation as text, to measure with."""
     parts = []
     for section in sections:
         parts.append("<section>")
@@ -193,9 +193,27 @@ def as_html(sections: Sequence[Section], notation: Notation) -> str:
         parts += [f"<p>{html.escape(word)}</p>" for word in section.words]
         for formula in section.formulas:
             parts += [f"<p>{html.escape(formula.remark)}</p>"] if formula.remark else []
-            parts.append(mathml_formula(formula, notation))
+            parts += [mathml_formula(part, notation) for part in fitting(formula, plain)]
         parts.append("</section>")
     return "\n".join(parts)
+
+
+def fitting(formula: Formula, plain: Notation) -> list[Formula]:
+    """The formula itself, or its entries one by one where a matrix would be too wide to read."""
+    e = formula.expression
+    if not hasattr(e, "shape") or max(map(width, plain.write(e).split("\n"))) <= PAGE_WIDTH:
+        return [formula]
+    rows, columns = e.shape
+    symmetric = rows == columns and e == e.T
+    entries = []
+    for i in range(rows):
+        for j in range(columns):
+            if e[i, j] != 0 and not (symmetric and j < i):
+                place = f"{i + 1}" if columns == 1 else f"{i + 1}{j + 1}"
+                entries.append(Formula(f"{formula.label}_{place}".replace("__", "_"), e[i, j]))
+    note = "symmetric; entries not shown are zero" if symmetric else "entries not shown are zero"
+    first = Formula(entries[0].label, entries[0].expression, f"Entry by entry, {note}:")
+    return [first, *entries[1:]]
 
 
 def mathml_formula(formula: Formula, notation: Notation) -> str:
@@ -206,4 +224,5 @@ def mathml_formula(formula: Formula, notation: Notation) -> str:
         front, e = common_factor(e)
         before = notation.write(front) if front != 1 else ""
     body = f"{label}<mo>=</mo>{before}{notation.write(e)}"
-    return f'<div class="formula"><math display="block"><mrow>{body}</mrow></math></div>'
+    remark = f"<p>{html.escape(formula.remark)}</p>" if formula.remark.startswith("Entry by entry") else ""
+    return f'{remark}<div class="formula"><math displaystyle="true"><mrow>{body}</mrow></math></div>'

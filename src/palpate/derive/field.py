@@ -27,13 +27,19 @@ def values_at_random(outputs: Sequence[Node], seed: int, quaternion: Sequence[st
     Raises:
         InvalidInput: a node has no meaning in a field (a root, or a sine of a sum).
     """
+    values = all_values(outputs, seed, quaternion)
+    return [values[node.number] for node in outputs]
+
+
+def all_values(outputs: Sequence[Node], seed: int, quaternion: Sequence[str] = ()) -> dict[int, int]:
+    """The value of every node the outputs need, by its number, at one random point."""
     chance = random.Random(seed)
     symbols = dict(zip(quaternion, _unit_quaternion(chance))) if quaternion else {}
     circle: dict[int, tuple[int, int]] = {}
     values: dict[int, int] = {}
     for node in needed(outputs):
         values[node.number] = _value(node, values, symbols, circle, chance)
-    return [values[node.number] for node in outputs]
+    return values
 
 
 def _value(

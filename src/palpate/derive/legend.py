@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
+from palpate.derive.document import WIDTH
 from palpate.derive.notation import Notation
 from palpate.derive.present import natural
 
@@ -14,9 +16,9 @@ if TYPE_CHECKING:
 def legend_text(derivation: Derivation, notation: Notation) -> str:
     """Shorthand used so far, and the parameters with their values, as text."""
     lines = []
-    short = shorthand_lines(notation)
+    short = [*shorthand_lines(notation), *where_lines(derivation, notation)]
     if short:
-        lines.append("Shorthand: " + "; ".join(short))
+        lines.append(textwrap.fill("Shorthand: " + "; ".join(short), WIDTH, subsequent_indent="  "))
     rows = parameter_rows(derivation, notation)
     if rows:
         width = max(len(row[0]) for row in rows)
@@ -34,6 +36,12 @@ def shorthand_lines(notation: Notation) -> list[str]:
         inside = notation.write(angle)
         found.append(f"{short} = {kind} {inside}" if single else f"{short} = {kind}({inside})")
     return found
+
+
+def where_lines(derivation: Derivation, notation: Notation) -> list[str]:
+    """Shorthand the user (or a root) brought along: z = √(l² − x²)."""
+    table = getattr(derivation.forms, "where", {})
+    return [f"{notation.symbol(name)} = {notation.write(e)}" for name, e in table.items() if name in notation.used]
 
 
 def parameter_rows(derivation: Derivation, notation: Notation) -> list[tuple[str, str, str]]:

@@ -65,6 +65,10 @@ class Style(Protocol):
         """A square root."""
         ...
 
+    def absolute(self, inside: str) -> str:
+        """The absolute value."""
+        ...
+
     def brackets(self, inside: str) -> str:
         """Round brackets."""
         ...
@@ -87,6 +91,7 @@ class Notation:
     """Writes expressions of one derivation in one style.
 
     Attributes:
+        decimals: write fractions as decimals, as one does where numbers were put in.
         shorthand: what was abbreviated so far: {"c12": ("cos", q1 + q2)}.
         used: names of the symbols written so far.
     """
@@ -94,6 +99,7 @@ class Notation:
     style: Style
     names: Coordinates
     groups: Mapping[str, str]
+    decimals: bool = False
     shorthand: dict[str, tuple[str, Any]] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
 
@@ -161,6 +167,8 @@ class Notation:
             return self._wave(e)
         if e == sp.pi:
             return self.style.name(Name("pi")), ATOM
+        if isinstance(e, sp.Abs):
+            return self.style.absolute(self.write(e.args[0])), ATOM
         inside = ", ".join(self.write(a) for a in e.args)
         return self.style.function(type(e).__name__, inside, False), ATOM
 
@@ -168,7 +176,7 @@ class Notation:
         if e.is_negative:
             return self.style.sum([(True, self._number(-e)[0])]), SUM
         if e.is_Rational and not e.is_Integer:
-            if int(e.q) > 1000:
+            if self.decimals or int(e.q) > 1000:
                 return self.style.number(float(e)), ATOM
             return self.style.quotient(self.style.number(int(e.p)), self.style.number(int(e.q)), True), PRODUCT
         return self.style.number(int(e) if e.is_Integer else float(e)), ATOM
@@ -188,36 +196,30 @@ class Notation:
 
     def _product(self, e: Any) -> tuple[str, int]:
         if _is_negative(e):
-            positive = sp.Mul(*(-x if i == 0 else x for i, x in enumerate(e.args)), evaluate=False) if e.args[0] != -1 else (
-                sp.Mul(*e.args[1:]) if len(e.args) > 2 else e.args[1]
-            )
-            text, strength = self._write(positive)
+            text, strength = self._write(_positive(e))
             return self.style.sum([(True, self.style.brackets(text) if strength == SUM else text)]), SUM
         number, top, bottom = _parts(e)
-        above = [self._factor(x) for x in sorted(top, key=self._key)]
-        below = [self._factor(x) for x in sorted(bottom, key=self._key)]
         p, q = (int(number.p), int(number.q)) if number.is_Rational else (number, 1)
-        if q > 1000:
-            p, q = sp.Float(number), 1
-        return self._assembled(p, q, above, below, bottom), PRODUCT
+        if q > 1000 or (q > 1 and self.decimals):
+            p, q = sp.Float(number, 17), 1
+        return self._assembled(p, q, sorted(top, key=self._key), sorted(bottom, key=self._key)), PRODUCT
 
-    def _assembled(self, p: Any, q: int, above: list[str], below: list[str], bottom: list[Any]) -> str:
+    def _assembled(self, p: Any, q: int, top: list[Any], bottom: list[Any]) -> str:
+        """p/q · Π top / Π bottom: on one line with a stroke, otherwise with small fractions of numbers in front."""
         style = self.style
         leading = [] if p == 1 else [style.number(p if isinstance(p, int) else float(p))]
-        if not below and q == 1:
+        above = [self._factor(x) for x in top]
+        if not bottom and q == 1:
             return style.product([*leading, *above])
-        if not below and style_is_inline(style):
-            top = style.product([*leading, *above]) if above or leading else style.number(1)
-            return style.quotient(top, style.number(q), False)
-        if not below:
+        if not bottom and not style_is_inline(style):
             return style.product([style.quotient(style.number(p), style.number(q), True), *above])
+        below = [self._factor(x) for x in bottom]
         low = [style.number(q), *below] if q != 1 else below
-        top = style.product([*leading, *above]) if leading or above else style.number(1)
-        one = len(low) == 1 and not (isinstance(bottom[0], sp.Add))
-        text = style.product(low)
-        if style_is_inline(style) and not one and len(low) > 1:
-            text = style.brackets(text)
-        return style.quotient(top, text, False)
+        if style_is_inline(style):
+            high = style.product([*leading, *above]) if leading or above else style.number(1)
+            return style.quotient(high, style.product(low) if len(low) == 1 else style.brackets(style.product(low)), False)
+        high = self.write(top[0]) if len(top) == 1 and not leading else style.product([*leading, *above] or [style.number(1)])
+        return style.quotient(high, self.write(bottom[0]) if len(low) == 1 else style.product(low), False)
 
     def _factor(self, e: Any) -> str:
         text, strength = self._write(e)
@@ -335,6 +337,14 @@ def _is_negative(e: Any) -> bool:
     if e.is_Number:
         return bool(e.is_negative)
     return isinstance(e, sp.Mul) and e.args[0].is_Number and bool(e.args[0].is_negative)
+
+
+def _positive(e: Any) -> Any:
+    """−e for a product that starts with a negative number, its brackets left standing."""
+    number, *rest = e.args
+    if number == -1:
+        return rest[0] if len(rest) == 1 else sp.Mul(*rest)
+    return sp.Mul(-number, *rest, evaluate=False)
 
 
 def _parts(e: Any) -> tuple[Any, list[Any], list[Any]]:

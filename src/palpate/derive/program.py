@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from palpate.derive.field import PRIME, all_values
 from palpate.derive.graph import PARAMETER, STATE, Graph, Node, Number, needed
+from palpate.errors import InvalidInput
 
 INLINE = 60  # characters up to which an expression used once stays in its line
 
@@ -102,8 +104,6 @@ def specialised(outputs: Sequence[Output], values: Mapping[str, Number]) -> list
     """The same outputs with numbers for parameters, simplified anew."""
     graph = Graph()
     made: dict[int, Node] = {}
-    operations = {"neg": graph.neg, "add": graph.add, "mul": graph.mul, "div": graph.div, "sin": graph.sin}
-    operations |= {"cos": graph.cos, "sqrt": graph.sqrt, "sub": lambda a, b: graph.add(a, graph.neg(b))}
     for node in needed([n for output in outputs for n in output.nodes]):
         if node.op == "number":
             made[node.number] = graph.node(node.value)
@@ -111,8 +111,44 @@ def specialised(outputs: Sequence[Output], values: Mapping[str, Number]) -> list
             value = values.get(node.name)
             made[node.number] = graph.symbol(node.name, node.level) if value is None else graph.node(value)
         else:
-            made[node.number] = operations[node.op](*(made[a.number] for a in node.args))
+            made[node.number] = _rebuilt(graph, node, [made[a.number] for a in node.args])
     return [Output(o.name, o.shape, tuple(made[n.number] for n in o.nodes)) for o in outputs]
+
+
+def merged(outputs: Sequence[Output], quaternion: Sequence[str] = ()) -> list[Output]:
+    """The same outputs with nodes that are equal made one, and those that are zero dropped.
+
+    Equality is decided at two random points modulo 2⁶¹ − 1: it finds what no local rule sees (a joint torque that
+    gravity cannot have, cos² + sin²), and errs with a chance below 1e-30. Graphs with roots are left as they are.
+    """
+    nodes = [n for output in outputs for n in output.nodes]
+    try:
+        points = [all_values(nodes, seed, quaternion) for seed in (11, 12)]
+    except InvalidInput:
+        return list(outputs)
+    graph = nodes[0].graph
+    first: dict[tuple[int, ...], Node] = {}
+    made: dict[int, Node] = {}
+    for node in needed(nodes):
+        key = tuple(values[node.number] for values in points)
+        opposite = tuple(-value % PRIME for value in key)
+        if not any(key):
+            made[node.number] = graph.zero
+        elif key in first:
+            made[node.number] = first[key]
+        elif opposite in first:
+            made[node.number] = graph.neg(first[opposite])
+        else:
+            rebuilt = _rebuilt(graph, node, [made[a.number] for a in node.args]) if node.args else node
+            made[node.number] = rebuilt
+            first[key] = rebuilt
+    return [Output(o.name, o.shape, tuple(made[n.number] for n in o.nodes)) for o in outputs]
+
+
+def _rebuilt(graph: Graph, node: Node, a: list[Node]) -> Node:
+    if node.op == "sub":
+        return graph.add(a[0], graph.neg(a[1]))
+    return getattr(graph, node.op)(*a)
 
 
 class Writer:

@@ -91,6 +91,9 @@ class _Reader:
         known = {sp.sin: self.graph.sin, sp.cos: self.graph.cos}
         if type(e) in known:
             return known[type(e)](self.read(e.args[0]))
+        if isinstance(e, sp.Abs):
+            inside = self.read(e.args[0])
+            return self.graph.sqrt(inside * inside)
         if isinstance(e, sp.tan):
             angle = self.read(e.args[0])
             return self.graph.div(self.graph.sin(angle), self.graph.cos(angle))

@@ -129,8 +129,7 @@ def derive_from_energy(
     if given is not None and len(given) != len(q):
         raise InvalidInput(f"there must be one force per coordinate, {len(q)}, got {len(given)}")
     forms = EnergyForms(energies[0], energies[1], q, given, short, values)
-    notes = [f"{key} = {value}" for key, value in short.items()]
-    return Derivation(name, forms, "lagrange", forms.parameters, notes, forces=forms.forces)
+    return Derivation(name, forms, "lagrange", forms.parameters, forces=forms.forces)
 
 
 def _named_roots(energies: list[Any], short: dict[str, Any], q: tuple[str, ...]) -> tuple[list[Any], dict[str, Any]]:

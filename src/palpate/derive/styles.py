@@ -63,6 +63,10 @@ class Text:
         """√( )."""
         return f"√({inside})"
 
+    def absolute(self, inside: str) -> str:
+        """|x|."""
+        return f"|{inside}|"
+
     def brackets(self, inside: str) -> str:
         """( )."""
         return f"({inside})"
@@ -130,6 +134,10 @@ class Latex:
         """\\sqrt."""
         return rf"\sqrt{{{inside}}}"
 
+    def absolute(self, inside: str) -> str:
+        """Bars that grow."""
+        return rf"\left|{inside}\right|"
+
     def brackets(self, inside: str) -> str:
         """Brackets that grow."""
         return rf"\left({inside}\right)"
@@ -164,10 +172,8 @@ class MathML:
     def name(self, name: Name) -> str:
         """<mi> with its dots and its subscript."""
         head = html.escape(GREEK.get(name.head, "π" if name.head == "pi" else name.head))
-        spelt = f"<mi>{head}</mi>"
-        if name.dots:
-            mark = "˙" if name.dots == 1 else "¨"
-            spelt = f'<mover accent="true">{spelt}<mo stretchy="false">{mark}</mo></mover>'
+        # A letter with its mark is one piece of text: accents of their own need fonts that few machines have.
+        spelt = f'<mi class="dotted">{head[:1]}{_DOTS[name.dots]}{head[1:]}</mi>' if name.dots else f"<mi>{head}</mi>"
         if not name.sub:
             return spelt
         sub = html.escape(greek(name.sub))
@@ -198,6 +204,10 @@ class MathML:
         """<msqrt>."""
         return f"<msqrt>{inside}</msqrt>"
 
+    def absolute(self, inside: str) -> str:
+        """Bars."""
+        return f'<mrow><mo fence="true">|</mo>{inside}<mo fence="true">|</mo></mrow>'
+
     def brackets(self, inside: str) -> str:
         """Brackets that grow."""
         return f'<mrow><mo fence="true">(</mo>{inside}<mo fence="true">)</mo></mrow>'
@@ -208,10 +218,9 @@ class MathML:
         return f'<mrow><mi mathvariant="normal">{name}</mi>{argument}</mrow>'
 
     def matrix(self, rows: Sequence[Sequence[str]]) -> str:
-        """<mtable> in square brackets."""
+        """<mtable>; the page draws its brackets, for few fonts have ones that grow."""
         body = "".join("<mtr>" + "".join(f"<mtd>{entry}</mtd>" for entry in row) + "</mtr>" for row in rows)
-        table = f"<mtable>{body}</mtable>"
-        return f'<mrow><mo fence="true">[</mo>{table}<mo fence="true">]</mo></mrow>'
+        return f'<mtable class="matrix">{body}</mtable>'
 
     def partial(self, symbol: str) -> str:
         """∂x."""
