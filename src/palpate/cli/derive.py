@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from palpate.errors import InvalidInput
 
@@ -34,8 +34,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "derive",
         help="derive equations of motion; print, check and export them",
-        description="Derive a robot's equations of motion M(q) q'' + C(q, q') q' + g(q) = tau, and compare them with the "
-        "numeric robot. Up to three joints in closed form; longer arms by the recursive algorithms on symbols.",
+        description="Derive a robot's equations of motion M(q) q'' + C(q, q') q' + g(q) = tau, and compare them with "
+        "the numeric robot. Up to three joints in closed form; longer arms by the recursive algorithms on symbols.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -46,7 +46,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         choices=["lagrange", "newton-euler", "projected", "all"],
         help="way to the torques; all shows them side by side (lagrange)",
     )
-    parser.add_argument("--engine", default="auto", choices=["auto", "closed", "recursive"], help="kind of result (auto)")
+    parser.add_argument(
+        "--engine", default="auto", choices=["auto", "closed", "recursive"], help="kind of result (auto)"
+    )
     parser.add_argument("--quantity", metavar="Q,…", help="what to print (M,C,g)")
     parser.add_argument("--numbers", action="store_true", help="put the robot's numbers in instead of symbols")
     parser.add_argument("--set", nargs="+", metavar="KEY=VALUE", help="parameters of a catalogue robot, SI units")
@@ -81,7 +83,8 @@ def run(args: argparse.Namespace) -> int:
 def _robot(args: argparse.Namespace) -> Robot:
     from palpate.robot.load import load_robot
 
-    return load_robot(args.robot, **_settings(args.set or []))
+    settings: Any = _settings(args.set or [])
+    return load_robot(args.robot, **settings)
 
 
 def _settings(pairs: Sequence[str]) -> dict[str, float | list[float]]:
@@ -94,7 +97,9 @@ def _settings(pairs: Sequence[str]) -> dict[str, float | list[float]]:
         except ValueError:
             numbers = []
         if not sign or not key or not numbers:
-            raise InvalidInput(f"--set takes KEY=VALUE with a number, got {pair!r}", hint="write --set length=0.5 mass=5")
+            raise InvalidInput(
+                f"--set takes KEY=VALUE with a number, got {pair!r}", hint="write --set length=0.5 mass=5"
+            )
         found[key] = numbers[0] if len(numbers) == 1 else numbers
     return found
 

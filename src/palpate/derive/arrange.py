@@ -118,7 +118,9 @@ class Arranger:
             number, front, rest = self._taken_out(inner)
             outside, _ = brackets.setdefault(frozenset(rest.items()), ({}, rest))
             outside[_times(part, front)] = outside.get(_times(part, front), Fraction(0)) + number
-        if len(brackets) == len(poly) or (len(brackets) == 1 and next(iter(brackets)) == frozenset({((), Fraction(1))})):
+        if len(brackets) == len(poly) or (
+            len(brackets) == 1 and next(iter(brackets)) == frozenset({((), Fraction(1))})
+        ):
             return None
         if any(len(outside) == len(poly) for outside, _ in brackets.values()):
             return None

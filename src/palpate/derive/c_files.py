@@ -70,9 +70,7 @@ def _about(derivation: Derivation) -> list[str]:
     ]
 
 
-def write_c(
-    derivation: Derivation, folder: Path, robot: Robot | None, numbers: bool, states: int
-) -> list[Path]:
+def write_c(derivation: Derivation, folder: Path, robot: Robot | None, numbers: bool, states: int) -> list[Path]:
     """Write PREFIX.h, PREFIX.c and PREFIX_test.c; returns their paths."""
     made = library(derivation, numbers)
     cases = _cases(derivation, robot, made, states)
@@ -88,7 +86,7 @@ def write_c(
     return [atomic_write(folder / name, _writer(text)) for name, text in texts.items()]
 
 
-def _writer(text: str):  # noqa: ANN202 - what atomic_write takes
+def _writer(text: str):
     return lambda file: file.write(text.encode("utf-8"))
 
 
@@ -104,9 +102,7 @@ def _cases(derivation: Derivation, robot: Robot | None, made: Library, states: i
     return cases
 
 
-def _wanted(
-    derivation: Derivation, robot: Robot | None, output: Output, q: Array, v: Array, a: Array
-) -> Array:
+def _wanted(derivation: Derivation, robot: Robot | None, output: Output, q: Array, v: Array, a: Array) -> Array:
     """What the robot says of a quantity at every state; the derivation itself where the robot has no word."""
     if robot is None or output.name == "C":
         return evaluated(derivation, [derivation.forms.output(output.name)], q, v, a)[0]

@@ -22,7 +22,11 @@ from palpate.derive.naming import NamedModel, NamedPlace, Term, Turn
 Vector = list[Node]
 Matrix = list[list[Node]]
 # Columns of the permutation that brings an axis to z: new axes in terms of the old.
-_TO_Z = {0: ((0, 1, 0), (0, 0, 1), (1, 0, 0)), 1: ((0, 0, 1), (1, 0, 0), (0, 1, 0)), 2: ((1, 0, 0), (0, 1, 0), (0, 0, 1))}
+_TO_Z = {
+    0: ((0, 1, 0), (0, 0, 1), (1, 0, 0)),
+    1: ((0, 0, 1), (1, 0, 0), (0, 1, 0)),
+    2: ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+}
 
 
 @dataclass

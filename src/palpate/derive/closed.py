@@ -75,7 +75,9 @@ class ClosedModel:
             return
         for row, link in zip(mechanism.coupling.map, mechanism.links):
             if link.kind == "revolute" and any(x != round(x) for x in row):
-                raise InvalidInput(f"joint {link.joint!r} mimics by a fraction, so cosines of fractions of angles arise")
+                raise InvalidInput(
+                    f"joint {link.joint!r} mimics by a fraction, so cosines of fractions of angles arise"
+                )
 
     # ------------------------------------------------------------------ elements
 
@@ -295,7 +297,9 @@ class ClosedModel:
         for q, v in zip(self.names.q, self.names.v):
             momentum = T.by_variable(v)
             pushed = sum((momentum.by_variable(w) * a for w, a in zip(self.names.v, self.a)), self.ring.zero)
-            torques.append(pushed + self.rate(momentum) - self.by_coordinate(T, q) + self.by_coordinate(self.potential, q))
+            torques.append(
+                pushed + self.rate(momentum) - self.by_coordinate(T, q) + self.by_coordinate(self.potential, q)
+            )
         return torques
 
     @cached_property

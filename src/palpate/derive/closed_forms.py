@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
 from typing import Any, Literal
 
 import sympy as sp
@@ -50,6 +49,7 @@ class ClosedForms:
         moving = [any(row) for row in self.closed.jacobian]
         self.rows = task_rows(task, moving, len(self.names.v))
         self._outputs: dict[str, Output] = {}
+        self.graph = Graph()
 
     # ------------------------------------------------------------------ by name
 
@@ -190,11 +190,6 @@ class ClosedForms:
 
     # ------------------------------------------------------------------ as programs
 
-    @cached_property
-    def graph(self) -> Graph:
-        """Where this derivation's programs live."""
-        return Graph()
-
     def output(self, name: str) -> Output:
         """A quantity's entries as nodes, read from its written form."""
         if name not in self._outputs:
@@ -264,4 +259,3 @@ def _adjugate(A: Matrix) -> Matrix:
             row.append(_determinant(minor) * (-1) ** (i + j))
         rows.append(row)
     return rows
-

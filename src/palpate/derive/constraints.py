@@ -48,12 +48,9 @@ class Constrained:
     def drift(self) -> Any:
         """Ȧ q̇."""
         d = self.derivation
-        rate = sp.Matrix([sum(sp.diff(row * sp.Matrix(d.v), q)[0] * v for q, v in zip(d.q, d.v)) for row in self._rows])
-        return self._tidy(rate)
-
-    @property
-    def _rows(self) -> list[Any]:
-        return [self.A[i, :] for i in range(len(self.constraints))]
+        speeds = list(self.A * sp.Matrix(d.v))
+        rates = [sum((sp.diff(speed, q) * v for q, v in zip(d.q, d.v)), sp.Integer(0)) for speed in speeds]
+        return self._tidy(sp.Matrix([[rate] for rate in rates]))
 
     @property
     def multipliers(self) -> tuple[Any, ...]:

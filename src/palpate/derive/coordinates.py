@@ -1,4 +1,4 @@
-"""The names of coordinates, velocities, accelerations and generalised forces, in the order of the robot's own vectors."""
+"""Names of coordinates, velocities, accelerations and generalised forces, in the order of the robot's own vectors."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def coordinates_of(mechanism: Mechanism, renamed: Mapping[str, str]) -> Coordina
     if mechanism.coupling is not None:
         kept = {int(place) for place in mechanism.coupling.kept}
     base = mechanism.floating
-    joints = [(i if base else i + 1, link) for i, link in enumerate(mechanism.links) if i in kept and link.kind != "free"]
+    joints = [
+        (i if base else i + 1, link) for i, link in enumerate(mechanism.links) if i in kept and link.kind != "free"
+    ]
     names = [renamed.get(f"q{n}", f"q{n}") for n, _ in joints]
     angles = tuple(name for name, (_, link) in zip(names, joints) if link.kind == "revolute")
     q, v = (list(part) if base else [] for part in _BASE)

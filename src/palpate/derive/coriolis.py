@@ -1,7 +1,7 @@
 """The Coriolis matrix by recursion, Christoffel's own, and the energies of a chain.
 
 A particle r of a link moves with ṙ = u + ω × r, and joint j moves it with J_j = u_j + ω_j × r, all in the base frame
-with u at its origin. J_j is a gradient, so that C_ij = ∫ J_i · J̇_j dm is exactly the matrix of Christoffel symbols, with
+with u at its origin. J_j is a gradient, so that C_ij = ∫ J_i · J̇_j dm is exactly the matrix of Christoffel symbols;
 J̇_j = u̇_j + ω̇_j × r + ω_j × ṙ. The integrals are the moments m, h, S of the bodies carried, and K = ∫ ṙ rᵀ dm.
 """
 
@@ -151,9 +151,7 @@ def _inertia_times(mass: Mass, w: Vector, u: Vector) -> tuple[Vector, Vector]:
     return moment, plus([mass.m * x for x in u], cross(w, mass.h))
 
 
-def _fill(
-    chain: Chain, C: Matrix, places: list[int], screws: list[list[Screw]], carried: Carried, index: int
-) -> None:
+def _fill(chain: Chain, C: Matrix, places: list[int], screws: list[list[Screw]], carried: Carried, index: int) -> None:
     """Row and column entries of one link's freedoms with those of the links below it."""
     for k, screw in enumerate(screws[index]):
         moment, force = _rate_force(carried, screw)
@@ -164,9 +162,7 @@ def _fill(
                 there = places[at] + j
                 C[there][here] = _dot(other.w, moment) + _dot(other.u, force)
                 if at != index:
-                    C[here][there] = (
-                        _dot(other.dw, back_moment) + _dot(other.du, back_force) + _dot(other.w, extra)
-                    )
+                    C[here][there] = _dot(other.dw, back_moment) + _dot(other.du, back_force) + _dot(other.w, extra)
             at = chain.links[at].parent
 
 

@@ -34,10 +34,7 @@ class Forms(Protocol):
     names: Coordinates
     groups: dict[str, str]
 
-    @property
-    def graph(self) -> Graph:
-        """Where the nodes live."""
-        ...
+    graph: Graph
 
     def expression(self, name: str) -> Any:
         """A quantity in closed form, or None."""
@@ -79,7 +76,7 @@ class Derivation:
         self.name, self.forms, self.method = name, forms, method
         self.parameters, self.notes, self.model = parameters, tuple(notes), model
         self.engine, self.names = forms.engine, forms.names
-        self.forces = sp.ImmutableMatrix([[sp.Symbol(t)] for t in self.names.tau]) if forces is None else forces
+        self.forces: Any = sp.ImmutableMatrix([[sp.Symbol(t)] for t in self.names.tau]) if forces is None else forces
         self._found: dict[str, Any] = {}
         self._definitions: dict[str, list[tuple[Any, Any]]] = {}
 
@@ -291,7 +288,9 @@ class Derivation:
 
         return numpy_source(self.program(*names), "_".join(names))
 
-    def c(self, folder: str | Path, *, robot: Robot | None = None, numbers: bool = True, states: int = 20) -> list[Path]:
+    def c(
+        self, folder: str | Path, *, robot: Robot | None = None, numbers: bool = True, states: int = 20
+    ) -> list[Path]:
         """Write C99 source, header and a test program into a folder; returns the paths.
 
         Args:
@@ -320,9 +319,7 @@ class Derivation:
 
         return compared(self)
 
-    def constrain(
-        self, constraints: Sequence[Any] | Any, *, solve: Mapping[Any, Any] | None = None
-    ) -> Constrained:
+    def constrain(self, constraints: Sequence[Any] | Any, *, solve: Mapping[Any, Any] | None = None) -> Constrained:
         """Holonomic constraints φ(q) = 0: multipliers, and reduced equations.
 
         Args:
@@ -334,9 +331,7 @@ class Derivation:
 
         return constrained(self, constraints, solve)
 
-    def linearise(
-        self, q: Sequence[Any], v: Sequence[Any] | None = None, *, parameters: str = "symbols"
-    ) -> Linearised:
+    def linearise(self, q: Sequence[Any], v: Sequence[Any] | None = None, *, parameters: str = "symbols") -> Linearised:
         """M δq̈ + D δq̇ + K δq = δτ about a state that forces can hold; see `Linearised`."""
         from palpate.derive.linearisation import linearised
 

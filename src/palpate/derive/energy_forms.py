@@ -43,7 +43,7 @@ class EnergyForms:
         self.names = Coordinates(
             q, tuple(f"d{x}" for x in q), tuple(f"dd{x}" for x in q), tuple(f"Q{i + 1}" for i in range(len(q))), ()
         )
-        self.forces = sp.ImmutableMatrix([[f] for f in forces or map(sp.Symbol, self.names.tau)])
+        self.forces: Any = sp.ImmutableMatrix([[f] for f in forces or map(sp.Symbol, self.names.tau)])
         self.parameters = self._found_parameters(values)
         self.groups = {name: p.group for name, p in self.parameters.items()} | dict.fromkeys(q, "coordinate")
         self.groups |= dict.fromkeys(self.names.v, "rate") | dict.fromkeys(self.names.a, "acceleration")

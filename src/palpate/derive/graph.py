@@ -1,8 +1,8 @@
 """Expressions as a graph in which equal parts are one node, simplified as they arise and never expanded.
 
 A node is a number, a symbol, or an operation on nodes. Making a node looks for it first, folds numbers, drops zeros and
-ones, and moves signs outwards, so that what is equal by these rules is the same object. `level` says what a node depends
-on: 0 numbers only, 1 parameters, 2 the robot's state.
+ones, and moves signs outwards, so that what is equal by these rules is the same object. `level` says on what a node
+depends: 0 numbers only, 1 parameters, 2 the robot's state.
 """
 
 from __future__ import annotations
@@ -85,7 +85,9 @@ class Graph:
         """A named input: a parameter (level 1) or part of the state (level 2)."""
         return self._make("symbol", (), 0, name, level)
 
-    def _make(self, op: Op, args: tuple[Node, ...], value: Number = 0, name: str = "", level: int | None = None) -> Node:
+    def _make(
+        self, op: Op, args: tuple[Node, ...], value: Number = 0, name: str = "", level: int | None = None
+    ) -> Node:
         key = (op, *(a.number for a in args), value, name)
         found = self._made.get(key)
         if found is None:

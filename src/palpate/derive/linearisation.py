@@ -77,7 +77,9 @@ class Linearised:
 
     def __str__(self) -> str:
         notation = self.derivation.notation(Text())
-        point = ", ".join(f"{notation.symbol(n)} = {notation.write(x)}" for n, x in zip(self.derivation.names.q, self.q))
+        point = ", ".join(
+            f"{notation.symbol(n)} = {notation.write(x)}" for n, x in zip(self.derivation.names.q, self.q)
+        )
         held = [Formula(name, e) for name, e in zip(self.inputs, self.u)]
         formulas = [Formula(name, e) for name, e in (("M", self.M), ("D", self.D), ("K", self.K), ("B", self.B))]
         return as_text([Section(f"Linearised about {point}", (), (*formulas, *held))], notation)

@@ -167,7 +167,9 @@ class _Reader:
         axis, turn = _aligned(model.jnt_axis[joint])
         anchor = model.jnt_pos[joint]
         position, rotation = place.position + place.rotation @ anchor, place.rotation @ turn
-        position, rotation = _at_zero(position, rotation, axis, _KINDS[kind], float(model.qpos0[model.jnt_qposadr[joint]]))
+        position, rotation = _at_zero(
+            position, rotation, axis, _KINDS[kind], float(model.qpos0[model.jnt_qposadr[joint]])
+        )
         armature = float(model.dof_armature[model.jnt_dofadr[joint]])
         index, sign = int(np.argmax(np.abs(axis))), int(np.sign(axis[np.argmax(np.abs(axis))]))
         link = Link(body, name, _KINDS[kind], place.link, _clean(position), _clean_rotation(rotation), index, sign,

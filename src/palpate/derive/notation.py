@@ -182,16 +182,11 @@ class Notation:
         return self.style.number(int(e) if e.is_Integer else float(e)), ATOM
 
     def _sum(self, e: Any) -> str:
-        terms = sorted(e.args, key=self._term_key)
         spelt = []
-        for term in terms:
+        for term in sorted(e.args, key=self._term_key):
             negative = _is_negative(term)
-            text, strength = self._write(-term if negative else term)
-            if negative and isinstance(term, sp.Mul) and term.args[0] == -1 and isinstance(-term, sp.Add):
-                text = self.style.brackets(text)
-            elif strength == SUM:
-                text = self.style.brackets(text)
-            spelt.append((negative, text))
+            text, strength = self._write(_positive(term) if negative and isinstance(term, sp.Mul) else abs_number(term))
+            spelt.append((negative, self.style.brackets(text) if strength == SUM else text))
         return self.style.sum(spelt)
 
     def _product(self, e: Any) -> tuple[str, int]:
@@ -217,8 +212,14 @@ class Notation:
         low = [style.number(q), *below] if q != 1 else below
         if style_is_inline(style):
             high = style.product([*leading, *above]) if leading or above else style.number(1)
-            return style.quotient(high, style.product(low) if len(low) == 1 else style.brackets(style.product(low)), False)
-        high = self.write(top[0]) if len(top) == 1 and not leading else style.product([*leading, *above] or [style.number(1)])
+            return style.quotient(
+                high, style.product(low) if len(low) == 1 else style.brackets(style.product(low)), False
+            )
+        high = (
+            self.write(top[0])
+            if len(top) == 1 and not leading
+            else style.product([*leading, *above] or [style.number(1)])
+        )
         return style.quotient(high, self.write(bottom[0]) if len(low) == 1 else style.product(low), False)
 
     def _factor(self, e: Any) -> str:
@@ -271,7 +272,7 @@ class Notation:
         if isinstance(base, sp.sin | sp.cos):
             return (GROUPS.index("wave"), 0, _names(base), isinstance(base, sp.sin))
         if isinstance(base, sp.Add):
-            classes = {self._class(s.name) for s in base.free_symbols if s.name not in self.names.q}
+            classes = {self._class(name) for name in free_names(base) - set(self.names.q)}
             only = len(classes) == 1 and not base.atoms(sp.sin, sp.cos)
             return (classes.pop() if only else GROUPS.index("coordinate") - 0.5, 1, _names(base))
         return (GROUPS.index("other"), 2, _names(base))
@@ -282,10 +283,10 @@ class Notation:
     def _term_key(self, e: Any) -> tuple[Any, ...]:
         """Place of a term in a sum: by accelerations, by rates, the rest, gravity; numbers first among equals."""
         factors = [x for x in sp.Mul.make_args(e) if not x.is_Number]
-        names = {s.name for s in e.free_symbols}
+        names = free_names(e)
         for rank, table in ((0, self.names.a), (1, self.names.v)):
             if names & set(table):
-                moving = [x for x in factors if {s.name for s in x.free_symbols} & set(table)]
+                moving = [x for x in factors if free_names(x) & set(table)]
                 inner = tuple(name for x in moving for name in _names(x) for _ in range(_times(x)))
                 return (rank, inner, self._rest_key(factors))
         rank = 3 if any(self.groups.get(n) == "gravity" for n in names) else 2
@@ -296,9 +297,14 @@ class Notation:
         return tuple(sorted(keys))
 
 
+def free_names(e: Any) -> set[str]:
+    """Names of the symbols in an expression."""
+    return {symbol.name for symbol in e.free_symbols}
+
+
 def _names(e: Any) -> tuple[Any, ...]:
     """Names in an expression, in natural order; nested tuples, comparable."""
-    return tuple(sorted(natural(s.name) for s in e.free_symbols))
+    return tuple(sorted(natural(name) for name in free_names(e)))
 
 
 def _times(e: Any) -> int:
@@ -337,6 +343,11 @@ def _is_negative(e: Any) -> bool:
     if e.is_Number:
         return bool(e.is_negative)
     return isinstance(e, sp.Mul) and e.args[0].is_Number and bool(e.args[0].is_negative)
+
+
+def abs_number(e: Any) -> Any:
+    """A negative number without its sign; anything else as it is."""
+    return -e if e.is_Number and e.is_negative else e
 
 
 def _positive(e: Any) -> Any:

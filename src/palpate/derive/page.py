@@ -25,9 +25,9 @@ p{margin:.4rem 0;color:var(--soft)} .lead{color:var(--ink)}
 .formula{overflow-x:auto;padding:.4rem .2rem} math{font-size:1.1rem}
 mi.dotted{font-style:italic} mtd{padding:.2em .6em}
 mtable.matrix{margin:0 .25em;padding:0 .1em;border:solid currentColor;border-width:0 1.5px;
-background:linear-gradient(currentColor,currentColor) 0 0/6px 1.5px,linear-gradient(currentColor,currentColor) 0 100%/6px 1.5px,
-linear-gradient(currentColor,currentColor) 100% 0/6px 1.5px,linear-gradient(currentColor,currentColor) 100% 100%/6px 1.5px;
-background-repeat:no-repeat}
+--tick:linear-gradient(currentColor,currentColor);background-repeat:no-repeat;background-size:6px 1.5px;
+background-image:var(--tick),var(--tick),var(--tick),var(--tick);
+background-position:0 0,0 100%,100% 0,100% 100%}
 details{margin:.4rem 0} summary{cursor:pointer}
 table{border-collapse:collapse} td,th{padding:.25rem .9rem .25rem 0;border-bottom:1px solid var(--line);text-align:left}
 th{font-size:.82rem;color:var(--soft);font-weight:600} td.number{text-align:right;white-space:nowrap;
@@ -104,4 +104,3 @@ def _symbols(derivation: Derivation, notation: Notation) -> str:
         for name, value, meaning in rows
     )
     return f"<h2>Symbols</h2><table><tr><th>symbol</th><th>value</th><th>meaning</th></tr>{cells}</table>"
-

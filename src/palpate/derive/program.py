@@ -24,7 +24,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Counts:
-    """Operations for one state. Signs are free; what depends on parameters alone is computed once, and counted apart."""
+    """Operations for one state. Signs are free; what depends on parameters alone is done once, and counted apart."""
 
     multiplications: int
     additions: int

@@ -154,7 +154,6 @@ def joint_forces_of(chain: Chain, forces: list[tuple[Vector, Vector]]) -> list[N
 
 def to_parent_point(chain: Chain, index: int, f: Vector, n: Vector) -> tuple[Vector, Vector]:
     """A force and its moment about a link's origin, about the parent's origin in the parent's axes."""
-    link = chain.links[index]
     above = chain.to_parent(index, f)
     return above, plus(chain.to_parent(index, n), cross(position_in_parent(chain, index), above))
 
@@ -276,9 +275,7 @@ def _unit_forces(chain: Chain, index: int, mass: Mass) -> list[tuple[Vector, Vec
     return pushed + turned
 
 
-def _fill_column(
-    chain: Chain, M: Matrix, places: list[int], index: int, column: int, f: Vector, n: Vector
-) -> None:
+def _fill_column(chain: Chain, M: Matrix, places: list[int], index: int, column: int, f: Vector, n: Vector) -> None:
     """Carry a force from link `index` to the base, noting what each joint on the way holds."""
     at = index
     while at >= 0:
@@ -338,7 +335,9 @@ def frame_pose(chain: Chain, frames: list[Placed], place: NamedPlace) -> tuple[V
     for k in range(3):
         unit = [graph.one if i == k else graph.zero for i in range(3)]
         inner = chain.turned(place.turn, unit)
-        axes.append(link.out([graph.sum(r * x for r, x in zip(row, inner) if r) for row in chain.links[place.link].axes]))
+        axes.append(
+            link.out([graph.sum(r * x for r, x in zip(row, inner) if r) for row in chain.links[place.link].axes])
+        )
     return origin, transposed(axes)
 
 

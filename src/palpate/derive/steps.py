@@ -184,7 +184,7 @@ def _newton_euler(w: _Writer) -> list[Section]:
             ("f = F + R f_next and n = N + R n_next + p × R f_next, in the link's own axes.",),
             tuple(inward),
         ),
-        Section("Joint torques", ("τ is the component of n along a hinge's axis, of f along a slide's.",), tuple(torques)),
+        Section("Joint torques", ("τ is n along a hinge's axis, f along a slide's.",), tuple(torques)),
     ]  # fmt: skip
 
 
@@ -207,7 +207,9 @@ def _projected(w: _Writer) -> list[Section]:
     return [
         _jacobians(w),
         *([tensors] if tensors else []),
-        Section("Rates of the Jacobians", ("J̇_P q̇ and J̇_O q̇: what is left of the accelerations for q̈ = 0.",), tuple(drifts)),
+        Section(
+            "Rates of the Jacobians", ("J̇_P q̇ and J̇_O q̇: what is left of the accelerations for q̈ = 0.",), tuple(drifts)
+        ),
         Section("Mass matrix", ("M = Σ J_Pᵀ m J_P + J_Oᵀ I J_O.",), (*masses, *w.of("M"))),
         Section(
             "Coriolis and centrifugal forces",
@@ -222,7 +224,7 @@ def _projected(w: _Writer) -> list[Section]:
 
 
 def _result(derivation: Derivation) -> list[Section]:
-    rows = [Formula(name, e) for name, e in zip(derivation.names.tau, derivation["tau"])]
+    rows = [Formula(name, e) for name, e in zip(derivation.names.tau, list(derivation["tau"]))]
     return [Section("Equations of motion", ("M q̈ + C q̇ + g = τ, row by row.",), tuple(rows))]
 
 
@@ -259,4 +261,3 @@ def _recursive_steps(derivation: Derivation) -> list[Section]:
         str(derivation.counts("tau")),
     )
     return [Section("Newton–Euler recursion, line by line", words, (*lines, *torques))]
-

@@ -1,4 +1,4 @@
-"""Trigonometric polynomials in one normal form: a sum of coefficient · monomial · cos or sin of whole multiples of angles.
+"""Trigonometric polynomials in one normal form: sums of coefficient · monomial · cos or sin of multiples of angles.
 
 Products of cosines become sums of cosines of sums, so equal expressions have equal terms: no simplifying, no guessing.
 A monomial is one integer, eight bits of exponent per variable; a combination of angles is one integer, a balanced digit
@@ -235,9 +235,7 @@ def _put(terms: dict[Key, Coefficient], m: int, K: int, o: int, value: Coefficie
     terms[key] = terms.get(key, 0) + value
 
 
-def _product(
-    terms: dict[Key, Coefficient], m: int, a: tuple[int, int], b: tuple[int, int], value: Coefficient
-) -> None:
+def _product(terms: dict[Key, Coefficient], m: int, a: tuple[int, int], b: tuple[int, int], value: Coefficient) -> None:
     """Add value · wave a · wave b by cos a cos b = ½ (cos(a+b) + cos(a−b)) and its kin."""
     (K1, o1), (K2, o2) = a, b
     if K1 == 0:

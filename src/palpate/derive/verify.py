@@ -87,7 +87,9 @@ def random_states(derivation: Derivation, states: int, seed: int) -> tuple[Array
     rng = np.random.default_rng(seed)
     names = derivation.names
     angles = np.array([name in names.angles for name in names.q])
-    q = np.where(angles, rng.uniform(-np.pi, np.pi, (states, len(names.q))), rng.uniform(-0.5, 0.5, (states, len(names.q))))
+    q = np.where(
+        angles, rng.uniform(-np.pi, np.pi, (states, len(names.q))), rng.uniform(-0.5, 0.5, (states, len(names.q)))
+    )
     if "qw" in names.q:
         quat = rng.normal(size=(states, 4))
         q[:, 3:7] = quat / np.linalg.norm(quat, axis=1, keepdims=True)
@@ -118,7 +120,9 @@ def _against(derivation: Derivation, robot: Robot, q: Array, v: Array) -> list[F
         findings.append(Finding(f"{name} against the robot", _difference(value, wanted)))
     potential = evaluated(derivation, [derivation.forms.output("V")], q, v, None)[0]
     wanted = np.array([robot.potential_energy(x) for x in q])
-    findings.append(Finding("V against the robot, up to a constant", _difference(potential - potential[0], wanted - wanted[0])))
+    findings.append(
+        Finding("V against the robot, up to a constant", _difference(potential - potential[0], wanted - wanted[0]))
+    )
     return findings
 
 
