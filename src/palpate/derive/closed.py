@@ -7,6 +7,7 @@ M = Σ m J_Pᵀ J_P + J_Oᵀ I J_O, V = −Σ m gᵀ p_c, and the three ways to 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -409,8 +410,9 @@ def _fraction(value: float) -> int | Fraction:
 
 
 def _cos_sin(angle: Fraction) -> tuple[Fraction, Fraction]:
-    import math
-
+    """Cosine and sine of a fixed angle as fractions on the unit circle: quarter turns exactly, others within 1e-13."""
     c, s = math.cos(angle), math.sin(angle)
-    tidy = [round(x) if abs(x - round(x)) < 1e-12 else x for x in (c, s)]
-    return Fraction(repr(float(tidy[0]))), Fraction(repr(float(tidy[1])))
+    if abs(c * s) < 1e-12:
+        return Fraction(round(c)), Fraction(round(s))
+    t = Fraction(round(s / (1 + c) * 2**44), 2**44)
+    return (1 - t * t) / (1 + t * t), 2 * t / (1 + t * t)

@@ -18,6 +18,7 @@ import numpy as np
 from palpate.checks import Array
 from palpate.derive.mechanism import Link, Mechanism, Place
 from palpate.errors import InvalidInput, UnknownName
+from palpate.spatial import quat_from_matrix
 
 Mode = Literal["symbols", "numbers", "all"]
 MODES: tuple[Mode, ...] = ("symbols", "numbers", "all")
@@ -285,7 +286,7 @@ class NamedModel:
         if np.array_equal(rotation, np.round(rotation)):
             return Turn(_exact(rotation))
         if self.mode == "numbers":
-            return Turn(tuple(tuple(Term(Fraction(repr(float(x)))) for x in row) for row in rotation))
+            return Turn(tuple(tuple(Term(x) for x in row) for row in exact_rotation(rotation)))
         quarter, angles = _fewest_angles(rotation)
         named = []
         for axis, angle in angles:
@@ -354,6 +355,21 @@ def _fewest_angles(rotation: Array) -> tuple[Array, list[tuple[int, float]]]:
         if abs(pitch) < 1.2 and (best is None or _cost(angles) < _cost(best[1])):
             best = quarter, angles
     return best if best is not None else (np.eye(3), [])
+
+
+def exact_rotation(rotation: Array) -> list[list[Fraction]]:
+    """A rotation within 1e-13 of the given one whose entries are fractions with R Rᵀ = 1 exactly.
+
+    Rounded entries would leave 1e-16 of what should cancel, and expressions full of it.
+    """
+    w, x, y, z = (round(float(k) * 2**44) for k in quat_from_matrix(rotation))
+    square = w * w + x * x + y * y + z * z
+    rows = [
+        [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z],
+    ]
+    return [[Fraction(k, square) for k in row] for row in rows]
 
 
 def _cost(angles: list[tuple[int, float]]) -> tuple[int, float]:

@@ -278,7 +278,8 @@ class Notation:
         return (GROUPS.index("other"), 2, _names(base))
 
     def _class(self, name: str) -> float:
-        return GROUPS.index(self.groups.get(name, "other"))
+        group = self.groups.get(name, "other")
+        return GROUPS.index(group if group in GROUPS else "other")
 
     def _term_key(self, e: Any) -> tuple[Any, ...]:
         """Place of a term in a sum: by accelerations, by rates, the rest, gravity; numbers first among equals."""

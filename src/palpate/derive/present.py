@@ -68,6 +68,7 @@ class Presenter:
     def _symbol(self, name: str) -> int:
         if name not in self._place:
             group = self.groups.get(name, "other")
+            group = group if group in GROUPS else "other"
             self._add(name, Generator(sp.Symbol(name), group, (GROUPS.index(group), *natural(name))))
         return self._place[name]
 

@@ -10,7 +10,7 @@ import sympy as sp
 from palpate.derive.closed_forms import METHODS, ClosedForms, Method
 from palpate.derive.derivation import Derivation
 from palpate.derive.energy_forms import EnergyForms
-from palpate.derive.mechanism import Mechanism, mechanism_from_robot
+from palpate.derive.mechanism import mechanism_from_robot
 from palpate.derive.naming import MODES, Mode, NamedModel
 from palpate.derive.parsing import expression, names_of
 from palpate.derive.recursive_forms import RecursiveForms
@@ -18,7 +18,8 @@ from palpate.errors import InvalidInput, UnknownName
 from palpate.robot.robot import Robot
 
 Engine = Literal["auto", "closed", "recursive"]
-READABLE, POSSIBLE = 3, 6  # joints up to which closed forms are made by themselves; on demand
+# Joints, and angles in all (joints' and fixed ones), up to which closed forms are made by themselves; on demand.
+READABLE, POSSIBLE = (3, 5), (6, 6)
 
 
 def derive(
@@ -50,14 +51,14 @@ def derive(
     _check(parameters, MODES, "parameters")
     _check(engine, ("auto", "closed", "recursive"), "engine")
     mechanism = mechanism_from_robot(robot, frame)
-    chosen, notes = _engine(mechanism, engine, method)
     model = NamedModel(mechanism, parameters, dict(names or {}))
+    chosen, notes = _engine(model, engine, method)
     if chosen == "closed":
         forms: ClosedForms | RecursiveForms = ClosedForms(model, method, task, euler)
     else:
         forms, method = RecursiveForms(model, task, euler), "newton-euler"
     if mechanism.left_out:
-        notes.append(f"{', '.join(mechanism.left_out)} of the model are not part of M, C and g")
+        notes.append(f"not part of M, C and g: the model's {' and '.join(mechanism.left_out)}")
     return Derivation(robot.name, forms, method, model.parameters, notes, model=model)
 
 
@@ -66,33 +67,40 @@ def _check(value: str, known: Sequence[str], what: str) -> None:
         raise UnknownName(what, str(value), known)
 
 
-def _engine(mechanism: Mechanism, engine: Engine, method: str) -> tuple[str, list[str]]:
+def _engine(model: NamedModel, engine: Engine, method: str) -> tuple[str, list[str]]:
     """The engine to use, and what to say about it."""
-    joints = sum(link.kind != "free" for link in mechanism.links)
-    obstacle = _obstacle(mechanism)
+    name = model.mechanism.name
     if engine == "closed":
-        if obstacle or joints > POSSIBLE:
-            reason = obstacle or f"has {joints} joints, and closed forms are made for up to {POSSIBLE}"
-            raise InvalidInput(f"{mechanism.name} {reason}", hint="use engine='recursive'")
+        obstacle = _obstacle(model, POSSIBLE)
+        if obstacle:
+            raise InvalidInput(f"{name} {obstacle}", hint="use engine='recursive'")
         return "closed", []
-    if engine == "auto" and not obstacle and joints <= READABLE:
+    obstacle = _obstacle(model, READABLE)
+    if engine == "auto" and not obstacle:
         return "closed", []
     notes = []
     if engine == "auto":
-        reason = obstacle or f"has {joints} joints, too many for a closed form that can be read"
-        notes.append(f"{mechanism.name} {reason}: derived by the recursive algorithms, line by line")
+        notes.append(f"{name} {obstacle}: derived by the recursive algorithms, line by line")
     if method != "newton-euler":
         notes.append("the recursive engine goes by Newton and Euler; .compare() shows that the other methods agree")
     return "recursive", notes
 
 
-def _obstacle(mechanism: Mechanism) -> str:
+def _obstacle(model: NamedModel, most: tuple[int, int]) -> str:
+    """Why there can be no closed form of up to so many joints, and angles in all; empty if there can."""
+    mechanism = model.mechanism
     if mechanism.floating:
         return "has a free base"
     if mechanism.coupling is not None:
         for row, link in zip(mechanism.coupling.map, mechanism.links):
             if link.kind == "revolute" and any(x != round(x) for x in row):
                 return f"has a hinge ({link.joint}) that mimics another by a fraction of its angle"
+    joints = len(mechanism.links)
+    if joints > most[0]:
+        return f"has {joints} joints, too many for a closed form (at most {most[0]})"
+    fixed = sum(p.group == "angle" for p in model.parameters.values())
+    if joints + fixed > most[1]:
+        return f"has {joints} joints and {fixed} fixed angles, too many for a closed form (at most {most[1]} in all)"
     return ""
 
 
