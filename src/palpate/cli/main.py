@@ -21,7 +21,7 @@ from palpate.errors import PalpateError, UnknownName
 
 # One line per command: the module palpate/cli/<name>.py with add_parser(subparsers) and run(args) -> exit code.
 COMMANDS = (
-    "run", "list", "explain", "new", "show", "check", "report", "replay", "compare", "schema", "completion",
+    "run", "list", "explain", "new", "show", "derive", "check", "report", "replay", "compare", "schema", "completion",
 )  # fmt: skip
 
 INTERRUPTED, BROKEN_PIPE, MISUSE = 130, 141, 2
@@ -35,6 +35,7 @@ examples:
   palpate list                         what there is to work with
   palpate show iiwa14                  joints, frames and terms of a robot of the catalogue
   palpate show arm.urdf --frame hand   the same for a model file, at one of its frames
+  palpate derive planar2 --steps       equations of motion as a worked solution
   palpate check arm.urdf               every problem of a model file, with line and rule
 
 'palpate COMMAND --help' tells more about a command.
