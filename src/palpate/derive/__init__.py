@@ -1,0 +1,1 @@
+"""Equations of motion: derived, printed, checked and repaired."""

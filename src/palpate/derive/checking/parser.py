@@ -1,0 +1,639 @@
+"""A formula read into a tree: LaTeX as printed, or plain text as in a program.
+
+    expression := [+|−] term ((+|−) term)*        term := factor ([·|/] factor)*        factor := primary (^ exponent)*
+
+Juxtaposition multiplies; products and quotients are read from left to right, so 1/2 m v is (1/2) m v.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from palpate.derive.checking import grid as matrices
+from palpate.derive.checking.grid import Grid, Value
+from palpate.derive.checking.lexer import Token
+from palpate.derive.checking.names import SymbolTable, placed, spelled
+from palpate.derive.checking.points import polynomial
+from palpate.derive.checking.tree import (
+    Call, Name, Node, Num, Power, Prod, Quot, Sum, Sym, Trig, fresh, multiply,
+)  # fmt: skip
+from palpate.errors import BadShape, DoesNotFit, UnknownSymbol, UnreadableExpression
+
+_GREEK = set(
+    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi pi rho varrho sigma "
+    "tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Sigma Phi Psi Omega ell".split()
+)
+_STYLES = set(
+    "mathbf mathrm mathit mathsf mathcal boldsymbol bm operatorname text textrm textit textbf vec underline mathbb".split()
+)
+_ACCENTS = {"bar", "hat", "tilde", "overline"}
+_DOTS = {"dot": 1, "ddot": 2, "dddot": 3}
+_TRIGONOMETRIC = {"sin", "cos", "tan", "cot", "sec", "csc"}
+_FUNCTIONS = {"exp", "log", "ln", "asin", "acos", "atan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "abs"}
+_MPMATH = {"ln": "log", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "abs": "fabs"}
+_FRACTIONS = {"frac", "tfrac", "dfrac", "cfrac"}
+_TIMES = {"cdot", "times", "ast", "star"}
+_PLACEHOLDERS = {"\\vdots", "\\cdots", "\\ddots", "\\ldots", "\\dots", "*", "\\ast", "\\star", "\\cdot", "symm", "sym"}
+_CLOSING = {"(": ")", "[": "]", "{": "}", "\\{": "\\}"}
+_TRANSPOSED = {"T", "\\top", "\\intercal", "\\mathsf{T}", "\\mathrm{T}", "\\mathsfT", "\\mathrmT"}
+
+
+class Parser:
+    """Reads one expression from a list of tokens that ends with an "end" token."""
+
+    def __init__(self, tokens: Sequence[Token], text: str, table: SymbolTable, latex: bool) -> None:
+        self.tokens, self.text, self.table, self.latex = tokens, text, table, latex
+        self.at = 0
+
+    # ------------------------------------------------------------------ the current token
+
+    @property
+    def token(self) -> Token:
+        """The token to be read next."""
+        return self.tokens[self.at]
+
+    def _is(self, *texts: str) -> bool:
+        return self.token.kind in ("op", "command") and self.token.text in texts
+
+    def _take(self) -> Token:
+        self.at += 1
+        return self.tokens[self.at - 1]
+
+    def _accept(self, *texts: str) -> bool:
+        found = self._is(*texts)
+        self.at += found
+        return found
+
+    def _expect(self, text: str, opened: Token) -> None:
+        if not self._accept(text):
+            raise self._fault(f"expected {text!r} to close the {opened.text!r} of column {opened.start + 1}")
+
+    def _fault(self, message: str, at: int | None = None, hint: str | None = None) -> UnreadableExpression:
+        return UnreadableExpression(message, self.text, self.token.start if at is None else at, hint=hint)
+
+    def _shaped(self, at: int, operation: Callable[[], Value]) -> Value:
+        """Do an operation of matrices; a wrong shape is told with its place."""
+        try:
+            return operation()
+        except BadShape as error:
+            raise self._fault(str(error), at) from error
+
+    # ------------------------------------------------------------------ expressions
+
+    def whole(self) -> Value:
+        """The one expression that all tokens make up."""
+        if self.token.kind == "end":
+            raise self._fault("an expression is missing")
+        value = self.expression()
+        if self.token.kind != "end":
+            raise self._fault(f"{self.token.text!r} does not belong here")
+        return value
+
+    def expression(self) -> Value:
+        """A sum."""
+        start = self.token.start
+        value = self._signed_term()
+        while self._is("+", "-"):
+            operator = self._take()
+            term = self._signed_term()
+            minus = operator.text == "-"
+            left = value
+            value = self._shaped(operator.start, lambda a=left, b=term, m=minus: matrices.plus(a, b, m))
+        if isinstance(value, Sum) and value.span is None:
+            return replace(value, span=(start, self.tokens[self.at - 1].end))
+        return value
+
+    def _signed_term(self) -> Value:
+        minus = False
+        while self._is("+", "-"):
+            minus ^= self._take().text == "-"
+        term = self._term()
+        return matrices.negative(term) if minus else term
+
+    def _term(self) -> Value:
+        start = self.token.start
+        value = self._factor()
+        while True:
+            operator = self.token
+            if self._accept("/"):
+                below = self._factor()
+                value = self._shaped(operator.start, lambda a=value, b=below: matrices.over(a, b))
+            elif self._accept("*", *(f"\\{name}" for name in _TIMES)) or self._starts_factor():
+                right = self._signed_factor()
+                value = self._shaped(operator.start, lambda a=value, b=right: _joined(a, b))
+            else:
+                break
+        if isinstance(value, Prod | Quot) and value.span is None:
+            value = replace(value, span=(start, self.tokens[self.at - 1].end))
+        return value
+
+    def _signed_factor(self) -> Value:
+        if self._accept("-"):
+            return matrices.negative(self._factor())
+        return self._factor()
+
+    def _starts_factor(self) -> bool:
+        token = self.token
+        if token.kind == "gap":
+            return False
+        if token.kind in ("number", "word", "name"):
+            return True
+        if token.kind == "command":
+            word = token.text[1:]
+            known = _GREEK | _STYLES | _ACCENTS | set(_DOTS) | _TRIGONOMETRIC | _FUNCTIONS | _FRACTIONS
+            return word in known or word in ("sqrt", "begin", "{")
+        return token.text in ("(", "[", "{")
+
+    def _factor(self) -> Value:
+        start = self.token.start
+        value = self._primary()
+        while True:
+            if self._is("{") and self.tokens[self.at + 1].text == "}":
+                self.at += 2
+            elif self._is("^"):
+                at = self._take().start
+                value = self._raised(value, at, start)
+            elif self._is("'") and isinstance(value, Grid):  # Matlab's transpose
+                self._take()
+                value = value.transposed()
+            else:
+                return value
+
+    def _raised(self, value: Value, at: int, start: int) -> Value:
+        token = self.token
+        raw, exponent = self._exponent()
+        if exponent is None:
+            if raw in _TRANSPOSED:
+                return value.transposed() if isinstance(value, Grid) else value
+            if raw in ("-T", "-\\top"):
+                inverse = self._shaped(at, lambda: matrices.raised(value, Fraction(-1)))
+                return inverse.transposed() if isinstance(inverse, Grid) else inverse
+            raise self._fault(f"the exponent {raw!r} is no number", token.start, "exponents are numbers, T or -1")
+        made = self._shaped(at, lambda: matrices.raised(value, exponent))
+        return made if isinstance(made, Grid) else replace(made, span=(start, self.tokens[self.at - 1].end))
+
+    def _exponent(self) -> tuple[str, Fraction | None]:
+        """What stands above: its text, and the number it is."""
+        token = self._take()
+        if token.kind == "exponent":
+            return token.text, Fraction(token.text)
+        if token.kind == "number" and self.latex and len(token.text) > 1 and token.text.isdigit():
+            self.at -= 1  # x^23 is printed as x² 3
+            rest = Token("number", token.text[1:], token.start + 1, token.end)
+            self.tokens = [*self.tokens[: self.at], rest, *self.tokens[self.at + 1 :]]
+            return token.text[0], Fraction(token.text[0])
+        if token.text in ("{", "("):
+            return self._grouped_exponent(token)
+        if token.text == "-" and self.token.kind == "number":
+            number = self._take()
+            return f"-{number.text}", -Fraction(number.text)
+        return token.text, Fraction(token.text) if token.kind == "number" else None
+
+    def _grouped_exponent(self, opened: Token) -> tuple[str, Fraction | None]:
+        end = self._matching(self.at - 1)
+        raw = "".join(token.text for token in self.tokens[self.at : end])
+        inner = [*self.tokens[self.at : end], Token("end", "", self.tokens[end].start, self.tokens[end].start)]
+        plain = raw.replace("\\mathrm{T}", "T").replace("\\mathsf{T}", "T")
+        if plain in _TRANSPOSED | {"-T", "-\\top"}:
+            self.at = end + 1
+            return plain, None
+        value = Parser(inner, self.text, self.table, self.latex).whole()
+        self.at = end + 1
+        try:
+            found = polynomial(value) if not isinstance(value, Grid) else {}
+        except DoesNotFit:
+            found = {}
+        return raw, found.get((), Fraction(0)) if set(found) <= {()} and not isinstance(value, Grid) else None
+
+    def _matching(self, at: int) -> int:
+        """Where the bracket that opens at `at` closes."""
+        depth = 0
+        for place in range(at, len(self.tokens)):
+            token = self.tokens[place]
+            depth += token.text in _CLOSING and token.kind != "name"
+            depth -= token.text in _CLOSING.values() and token.kind != "name"
+            if depth == 0:
+                return place
+        raise self._fault(f"the {self.tokens[at].text!r} is never closed", self.tokens[at].start)
+
+    # ------------------------------------------------------------------ primaries
+
+    def _primary(self) -> Value:
+        token = self.token
+        if token.kind == "number":
+            return _number(self._take())
+        if token.kind in ("word", "name"):
+            return self._named()
+        if token.kind == "command" and token.text[1:].isalpha():
+            return self._command()
+        if token.text in _CLOSING and token.kind in ("op", "command"):
+            return self._bracket()
+        if token.kind == "end":
+            raise self._fault("the formula ends where something is still to come")
+        raise self._fault(f"{token.text!r} cannot stand here")
+
+    def _command(self) -> Value:
+        word = self.token.text[1:]
+        if word in _TRIGONOMETRIC | _FUNCTIONS:
+            return self._function(self._take(), word)
+        if word in _FRACTIONS:
+            return self._fraction()
+        if word == "sqrt":
+            return self._root()
+        if word == "begin":
+            return self._environment()
+        if word in _GREEK | _STYLES | _ACCENTS | set(_DOTS):
+            if word in ("text", "operatorname", "mathrm") and (function := self._operator_name()):
+                return function
+            return self._named()
+        raise self._fault(
+            f"{self.token.text} is not understood",
+            hint="sums, products, fractions, roots, sines, powers, matrices and names are",
+        )
+
+    def _operator_name(self) -> Value | None:
+        """sin written as \\operatorname{sin} or \\mathrm{sin}."""
+        words = [token.text for token in self.tokens[self.at + 1 : self.at + 4]]
+        if len(words) == 3 and words[0] == "{" and words[2] == "}" and words[1] in _TRIGONOMETRIC | _FUNCTIONS:
+            token = self._take()
+            self.at += 3
+            return self._function(token, words[1])
+        return None
+
+    def _bracket(self) -> Value:
+        opened = self._take()
+        if opened.text == "[":
+            return self._list(opened)
+        value = self.expression()
+        self._expect(_CLOSING[opened.text], opened)
+        return value
+
+    def _list(self, opened: Token) -> Value:
+        """[a, b; c, d], [[a, b], [c, d]], [a \\quad b]; a bracket around one expression only groups."""
+        rows: list[list[Value]] = [[]]
+        separated = False
+        while True:
+            rows[-1].append(self.expression())
+            if self._accept(",", "&") or self._accept_gap():
+                separated = True
+            elif self._accept(";"):
+                rows.append([])
+            else:
+                break
+            if self._is("]"):
+                break
+        self._expect("]", opened)
+        rows = [row for row in rows if row]
+        if not separated and len(rows) == 1 and (self.latex or isinstance(rows[0][0], Grid)):
+            only = rows[0][0]
+            return only
+        return self._shaped(opened.start, lambda: _from_lists(rows))
+
+    def _accept_gap(self) -> bool:
+        found = self.token.kind == "gap"
+        self.at += found
+        return found
+
+    def _fraction(self) -> Value:
+        opened = self._take()
+        top, bottom = self._argument(opened), self._argument(opened)
+        made = self._shaped(opened.start, lambda: matrices.over(top, bottom))
+        return made if isinstance(made, Grid) else replace(made, span=(opened.start, self.tokens[self.at - 1].end))
+
+    def _argument(self, of: Token) -> Value:
+        """{…}, or the one digit or letter that follows."""
+        token = self.token
+        if self._is("{"):
+            opened = self._take()
+            value = self.expression()
+            self._expect("}", opened)
+            return value
+        if token.kind == "number" and len(token.text) > 1 and token.text.isdigit():
+            rest = Token("number", token.text[1:], token.start + 1, token.end)
+            self.tokens = [*self.tokens[: self.at], rest, *self.tokens[self.at + 1 :]]
+            return Num(Fraction(token.text[0]), None, (token.start, token.start + 1))
+        if token.kind == "end":
+            raise self._fault(f"{of.text} needs an argument", of.start)
+        return self._primary()
+
+    def _root(self) -> Value:
+        opened = self._take()
+        degree = Fraction(2)
+        if self._accept("["):
+            number = self._take()
+            if number.kind != "number" or not self._accept("]"):
+                raise self._fault("the degree of a root is a whole number", number.start)
+            degree = Fraction(number.text)
+        value = self._argument(opened)
+        made = self._shaped(opened.start, lambda: matrices.raised(value, 1 / degree))
+        return made if isinstance(made, Grid) else replace(made, span=(opened.start, self.tokens[self.at - 1].end))
+
+    # ------------------------------------------------------------------ functions
+
+    def _function(self, token: Token, word: str) -> Value:
+        exponent = Fraction(1)
+        if self._accept("^"):
+            at = self.token.start
+            raw, found = self._exponent()
+            if found is None or found < 0:
+                raise self._fault(f"{token.text}^{raw} is ambiguous; write \\arc{word} or a fraction", at)
+            exponent = found
+        argument = self._function_argument(token)
+        if isinstance(argument, Grid):
+            raise self._fault(f"{token.text} of a matrix", token.start)
+        made = _function(word, argument, (token.start, self.tokens[self.at - 1].end))
+        return Power(made, exponent, made.span) if exponent != 1 else made
+
+    def _function_argument(self, token: Token) -> Value:
+        if self._is("(", "[", "{", "\\{"):
+            opened = self._take()
+            value = self.expression()
+            self._expect(_CLOSING[opened.text], opened)
+            return value
+        factors: list[Node] = []
+        while self.token.kind in ("number", "word", "name") or self._is_name_command():
+            factor = self._factor()
+            if isinstance(factor, Grid):
+                raise self._fault(f"{token.text} of a matrix", token.start)
+            factors.append(factor)
+            if self._is_angle(factor):
+                break
+        if self._is("/") and self.tokens[self.at + 1].kind == "number" and factors:  # \cos\theta/2
+            self._take()
+            return Quot(multiply(factors), _number(self._take()))
+        if not factors:
+            raise self._fault(f"{token.text} needs an argument")
+        return multiply(factors)
+
+    def _is_name_command(self) -> bool:
+        return self.token.kind == "command" and self.token.text[1:] in _GREEK | _STYLES | _ACCENTS | set(_DOTS)
+
+    def _is_angle(self, node: Node) -> bool:
+        """Whether an argument without brackets ends here: with a coordinate, or with a single name."""
+        if isinstance(node, Num):
+            return False
+        return not (isinstance(node, Sym) and node.name not in self.table.coordinates and self._starts_plain_name())
+
+    def _starts_plain_name(self) -> bool:
+        follows = self.token
+        return follows.kind in ("word", "name") or (follows.kind == "command" and follows.text[1:] in _GREEK)
+
+    # ------------------------------------------------------------------ names
+
+    def _named(self) -> Value:
+        start = self.token.start
+        if self.token.kind == "name":
+            return self._plain_name()
+        base, sub, dots = self._letters()
+        return self._script(base, sub, dots, start)
+
+    def _plain_name(self) -> Value:
+        token = self._take()
+        if token.text in _TRIGONOMETRIC | _FUNCTIONS | {"sqrt"} and self._is("(", "^", "["):
+            return self._plain_function(token)
+        if token.text in ("Matrix", "ImmutableMatrix", "np", "array") and self._is("(", "["):
+            return self._primary()
+        name = spelled(token.text)
+        if (self._is("_") and self.tokens[self.at + 1].kind == "number") or self.table.find(name) is None:
+            return self._split_plain(token, name)
+        return self._looked_up(name, token.start, token.end)
+
+    def _plain_function(self, token: Token) -> Value:
+        if token.text != "sqrt":
+            return self._function(token, token.text)
+        value = self._primary()
+        return self._shaped(token.start, lambda: matrices.raised(value, Fraction(1, 2)))
+
+    def _split_plain(self, token: Token, name: Name) -> Value:
+        """m2l1 is m2·l1, mgl is m·g·l, where those are known; q₁ has its subscript in a token of its own."""
+        if self._accept("_"):
+            whole = spelled(f"{token.text}_{self._take().text}")
+            return self._looked_up(whole, token.start, self.tokens[self.at - 1].end)
+        pieces = re.findall(r"[^\W\d]+?_?\d*(?=[^\W\d_]|$)|.+?$", token.text)
+        runs = re.findall(r"[^\W\d_]+(?:_?\d+)?", token.text)
+        if len(pieces) > 1 and "".join(runs) == token.text:
+            found = [part for run in runs for part in self._pieces(run)]
+            if all(part is not None for part in found):
+                names = [part for part in found if part is not None]
+                return multiply([self._one(one, token.start, token.end) for one in names])
+        raise self._unknown(name, token.start)
+
+    def _pieces(self, run: str) -> list[Name | None]:
+        name = spelled(run)
+        split = self.table.split(name.base, name.sub, name.dots)
+        return [*split] if split else [None]
+
+    def _letters(self) -> tuple[str, str, int]:
+        """A letter, Greek letter, word in roman or bold, or one of these under dots: (base, subscript, dots)."""
+        token = self._take()
+        if token.kind == "word":
+            name = spelled(token.text)
+            return name.base, name.sub, name.dots
+        word = token.text[1:]
+        if word in _GREEK:
+            return word, "", 0
+        inner = self._inner(token)
+        if word in _DOTS:
+            return inner[0], inner[1], inner[2] + _DOTS[word]
+        if word in _ACCENTS:
+            return f"{inner[0]}{word}", inner[1], inner[2]
+        return inner
+
+    def _inner(self, of: Token) -> tuple[str, str, int]:
+        """The name under an accent or in another type: {q}, {q_1}, q."""
+        braces = self._accept("{")
+        if self.token.kind not in ("word", "name") and not self._is_name_command():
+            raise self._fault(f"{of.text} needs a name", self.token.start)
+        base, sub, dots = self._letters()
+        if braces:
+            sub = self._subscript() or sub
+            if not self._accept("}"):
+                raise self._fault(f"{of.text} of more than one name", of.start, "write each name by itself")
+        return base, sub, dots
+
+    def _script(self, base: str, sub: str, dots: int, start: int) -> Value:
+        """Subscript and primes after a name; x^2_1 has its exponent first."""
+        sub = self._subscript() or sub
+        exponent: Fraction | None = None
+        if self._is("^") and self._is_prime():
+            self.at = self._after_exponent()
+            base += "'"
+        elif self._is("^") and self.tokens[self._after_exponent()].text == "_":
+            self._take()
+            exponent = self._exponent()[1]
+            sub = self._subscript() or sub
+        while self._accept("'"):
+            base += "'"
+        value = self._word(base, sub, dots, start, self.tokens[self.at - 1].end)
+        return value if exponent is None else self._shaped(start, lambda: matrices.raised(value, exponent))
+
+    def _after_exponent(self) -> int:
+        """The token after ^… that stands here."""
+        opens = self.tokens[self.at + 1].text in ("{", "(")
+        return min((self._matching(self.at + 1) if opens else self.at + 1) + 1, len(self.tokens) - 1)
+
+    def _is_prime(self) -> bool:
+        raw = "".join(token.text for token in self.tokens[self.at + 1 : self._after_exponent()])
+        return raw.strip("{}") in ("\\prime", "'")
+
+    def _subscript(self) -> str:
+        if not self._accept("_"):
+            return ""
+        if self._is("{"):
+            end = self._matching(self.at)
+            raw = self.text[self.token.end : self.tokens[end].start]
+            self.at = end + 1
+        else:
+            raw = self._take().text
+        raw = re.sub(r"\\(math\w+|text\w*|operatorname|boldsymbol|bm)\b|[{}\s]|\\[,;! ]", "", raw).replace("\\cdot", "*")
+        parts = [part for part in re.split(r"[_,]", raw.replace("\\", "")) if part]
+        return ",".join(parts)
+
+    def _word(self, base: str, sub: str, dots: int, start: int, end: int) -> Value:
+        if len(base) == 1 or "\\" in self.text[start : start + 1]:
+            return self._looked_up(Name(base, sub, dots), start, end)
+        names = self.table.split(base, sub, dots)
+        if names is None:
+            return self._looked_up(Name(base, sub, dots), start, end)
+        if len(names) == 1:
+            return self._looked_up(names[0], start, end)
+        value: Value = self._looked_up(names[0], start, start + 1)
+        for name in names[1:]:
+            value = _joined(value, self._looked_up(name, start, end))
+        return value
+
+    def _one(self, name: Name, start: int, end: int) -> Node:
+        value = self._looked_up(name, start, end)
+        if isinstance(value, Grid):
+            raise self._fault(f"{name} is a matrix", start)
+        return value
+
+    def _looked_up(self, name: Name, start: int, end: int) -> Value:
+        value = self.table.find(name)
+        if value is None:
+            raise self._unknown(name, start)
+        self._skip_arguments(value)
+        return placed(value, (start, end))
+
+    def _skip_arguments(self, value: Value) -> None:
+        """M(q) and J(\\mathbf{q}, \\dot{\\mathbf{q}}) are M and J: a matrix is not multiplied by its argument."""
+        if isinstance(value, Grid) and self._is("("):
+            end = self._matching(self.at)
+            raw = re.sub(r"\\(math\w+|boldsymbol|bm|dot|ddot)|[{}\s,\\]", "", self.text[self.token.end : self.tokens[end].start])
+            if raw and set(raw) <= set("qtθϑ") | {""} or raw in ("theta", "thetatheta"):
+                self.at = end + 1
+
+    def _unknown(self, name: Name, at: int) -> UnknownSymbol:
+        near = self.table.suggestions(name)
+        guess = f"did you mean {' or '.join(near)}? " if near else ""
+        return UnknownSymbol(
+            f"unknown symbol {name}", self.text, at, hint=f"{guess}say what it stands for: symbols={{{str(name)!r}: …}}"
+        )
+
+    # ------------------------------------------------------------------ matrices
+
+    def _environment(self) -> Value:
+        opened = self._take()
+        name = self._environment_name(opened)
+        if name == "array" and self._is("{"):
+            self.at = self._matching(self.at) + 1
+        if not name.endswith("matrix") and name != "array":
+            raise self._fault(f"the environment {name!r} cannot stand here", opened.start)
+        rows: list[list[tuple[Value | str, int]]] = [[]]
+        while not self._is("\\end"):
+            rows[-1].append(self._cell(opened))
+            if self._accept("\\\\"):
+                if self._is("["):
+                    self.at = self._matching(self.at) + 1
+                rows.append([])
+            elif not self._accept("&") and not self._is("\\end"):
+                raise self._fault(f"{self.token.text!r} does not belong into a matrix entry")
+        self._take()
+        if self._environment_name(opened) != name:
+            raise self._fault(f"\\begin{{{name}}} is closed by another \\end", opened.start)
+        return self._shaped(opened.start, lambda: _assembled([row for row in rows if row]))
+
+    def _environment_name(self, opened: Token) -> str:
+        if not self._accept("{"):
+            raise self._fault("\\begin and \\end need the name of an environment in braces", opened.start)
+        end = self.at
+        while self.tokens[end].text != "}" and self.tokens[end].kind != "end":
+            end += 1
+        name = "".join(token.text for token in self.tokens[self.at : end])
+        self.at = end + 1
+        return name
+
+    def _cell(self, opened: Token) -> tuple[Value | str, int]:
+        """An entry; one that stands for its mirror image is given as text."""
+        start, follows = self.token.start, self.tokens[min(self.at + 1, len(self.tokens) - 1)]
+        if self.token.kind == "end":
+            raise self._fault("a matrix is never closed: \\end is missing", opened.start)
+        if self._is("&", "\\\\", "\\end"):
+            return "", start
+        raw = re.match(r"\\(?:text|mathrm)\s*\{\s*(symm?)\.?\s*\}", self.text[start:])
+        if raw:
+            self.at = self._matching(self.at + 1) + 1
+            return "symm", start
+        if self.token.text in _PLACEHOLDERS and follows.text in ("&", "\\\\", "\\end"):
+            return self._take().text, start
+        return self.expression(), start
+
+
+def _assembled(cells: list[list[tuple[Value | str, int]]]) -> Grid:
+    """A matrix from its cells; blocks are joined, and what is left to symmetry is filled in."""
+    if all(not isinstance(cell, str) for row in cells for cell, _ in row):
+        return _from_lists([[cell for cell, _ in row if not isinstance(cell, str)] for row in cells])
+    size = max(len(row) for row in cells)
+    padded = [[cell for cell, _ in row] + [""] * (size - len(row)) for row in cells]
+    rows: list[list[Node]] = []
+    for i, row in enumerate(padded):
+        rows.append([])
+        for j, cell in enumerate(row):
+            mirror = padded[j][i] if j < len(padded) and i < len(padded[j]) else ""
+            found = mirror if isinstance(cell, str) else cell
+            if isinstance(found, str | Grid):
+                raise BadShape(f"entry ({i + 1},{j + 1}) is empty, and so is its mirror image")
+            rows[-1].append(fresh(found) if isinstance(cell, str) else found)
+    return matrices.grid(rows)
+
+
+def _from_lists(rows: list[list[Value]]) -> Grid:
+    """A matrix from rows of scalars or of blocks; [[a, b], [c, d]] arrives as one row of rows."""
+    nested = len(rows) == 1 and all(isinstance(cell, Grid) and cell.shape[0] == 1 for cell in rows[0])
+    if nested:
+        rows = [[cell] for cell in rows[0]]
+    made: list[list[Node]] = []
+    for row in rows:
+        blocks = [matrices.as_grid(cell) for cell in row]
+        if len({block.shape[0] for block in blocks}) != 1:
+            raise BadShape("blocks of different height stand side by side")
+        made += [[node for block in blocks for node in block.rows[i]] for i in range(blocks[0].shape[0])]
+    return matrices.grid(made)
+
+
+def _number(token: Token) -> Num:
+    decimals = len(token.text.partition(".")[2]) if "." in token.text and "e" not in token.text.lower() else None
+    return Num(Fraction(token.text), decimals, (token.start, token.end))
+
+
+def _joined(a: Value, b: Value) -> Value:
+    """a·b, longer products kept flat; a minus in front of the first factor stands before the product."""
+    if isinstance(a, Grid) or isinstance(b, Grid):
+        return matrices.times(a, b)
+    if isinstance(a, Prod) and a.span is None:
+        return Prod((*a.factors, b))
+    return Prod((a, b))
+
+
+def _function(word: str, argument: Node, span: tuple[int, int]) -> Node:
+    if word in ("sin", "cos", "tan"):
+        return Trig(word, argument, False, span)
+    if word in _TRIGONOMETRIC:
+        sine, cosine = Trig("sin", argument), Trig("cos", fresh(argument))
+        one = Num(Fraction(1))
+        top, bottom = {"cot": (cosine, sine), "sec": (one, cosine), "csc": (one, sine)}[word]
+        return Quot(top, bottom, span)
+    return Call(_MPMATH.get(word, word), argument, span)

@@ -1,0 +1,123 @@
+"""One slip: the value each part of an expression would need to have, and what it could have been meant to be.
+
+With the error e = wanted − given of a sum, each of its terms t would have to become t + e, that is ρ t with ρ = 1 + e/t.
+A factor f^n of t would have to become f ρ^(1/n): if f is a sum itself, its error is f (ρ^(1/n) − 1), and so on down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+from palpate.derive.checking.atoms import Atoms
+from palpate.derive.checking.edits import Edit, with_term
+from palpate.derive.checking.missing import MissingTerm
+from palpate.derive.checking.points import Point
+from palpate.derive.checking.products import Factor, Product, index, is_sum, product, with_index
+from palpate.derive.checking.tree import Node, Num, Sum
+from palpate.errors import DoesNotFit, UnluckyPoint
+
+_EXPONENT_STEPS = tuple(Fraction(step) for step in (1, -1, 2, -2))
+
+
+@dataclass(frozen=True)
+class Step:
+    """The way into a factor of a term, on the way down to a nested sum."""
+
+    term: Node
+    factor: Factor
+
+
+class SingleSlip:
+    """The search for one slip in an expression, at one point."""
+
+    def __init__(self, point: Point, atoms: Atoms, missing: MissingTerm) -> None:
+        self.point, self.field, self.atoms, self.missing = point, point.field, atoms, missing
+
+    def edits(self, tree: Node, error: Any, nested: bool = False) -> Iterator[Edit]:
+        """Every correction of one slip that removes the error; `nested` if the tree is but a part of the whole."""
+        yield from self._sum(tree, error, None if nested else ())
+
+    def _sum(self, node: Node, error: Any, way: tuple[Step, ...] | None) -> Iterator[Edit]:
+        if isinstance(node, Sum):
+            for term in node.terms:
+                yield from self._sum(term, error, way) if isinstance(term, Sum) else self._term(term, error, way)
+        elif not (isinstance(node, Num) and node.value == 0):
+            yield from self._term(node, error, way)
+        for term in self.missing.terms(error, way):
+            yield Edit("missing term", node, {}, {id(node): lambda old, new=term: with_term(old, new)}, node.span, term)
+
+    def _term(self, node: Node, error: Any, way: tuple[Step, ...] | None) -> Iterator[Edit]:
+        value = self.point.of(node)
+        if self.field.is_zero(value):
+            return
+        parts = product(node)
+        ratio = self.field.add(1, self.field.mul(error, self.field.inverse(value)))
+        if self.field.is_zero(ratio):
+            yield parts.removed()
+            return
+        number = self.field.rational(ratio)
+        if number is not None:
+            yield parts.scaled(number)
+        yield from self._factors(parts, ratio)
+        for factor in parts.factors:
+            if is_sum(factor):
+                yield from self._inside(node, factor, ratio, way)
+
+    def _inside(self, node: Node, factor: Factor, ratio: Any, way: tuple[Step, ...] | None) -> Iterator[Edit]:
+        """Slips within a bracket."""
+        value = self.point.of(factor.base)
+        for needed in self._roots(ratio, factor.total):
+            error = self.field.mul(value, self.field.sub(needed, 1))
+            yield from self._sum(factor.base, error, None if way is None else (*way, Step(node, factor)))
+
+    def _roots(self, ratio: Any, exponent: Fraction) -> list[Any]:
+        """Every value whose power is the ratio."""
+        try:
+            root = self.field.power(ratio, 1 / exponent)
+        except (UnluckyPoint, DoesNotFit):
+            return []
+        return [root, self.field.sub(0, root)] if exponent.numerator % 2 == 0 else [root]
+
+    # ------------------------------------------------------------------ slips in a product
+
+    def _factors(self, parts: Product, ratio: Any) -> Iterator[Edit]:
+        for factor in parts.factors:
+            yield from self._factor(parts, factor, ratio)
+        for exponent in _EXPONENT_STEPS:
+            found = self.atoms.raised(exponent).get(ratio)
+            yield from (parts.times(atom.node, exponent) for atom in found)
+        yield from self._swaps(parts, ratio)
+
+    def _factor(self, parts: Product, factor: Factor, ratio: Any) -> Iterator[Edit]:
+        field, value = self.field, self.point.of(factor.base)
+        for step in _EXPONENT_STEPS:
+            if field.equal(ratio, field.power(value, step * factor.outer)):
+                yield parts.exponent(factor, factor.exponent + step)
+        total = factor.total
+        if abs(total) > 2 and field.equal(ratio, field.power(value, -total)):
+            yield parts.without(factor)
+        wanted = field.mul(ratio, field.power(value, total))
+        for atom in self.atoms.raised(total).get(wanted):
+            yield parts.replaced(factor, atom.node)
+        if abs(total) == 1 and not is_sum(factor):
+            lost = field.sub(field.power(wanted, total), value)
+            yield from (parts.widened(factor, term) for term in self.missing.beside(lost))
+
+    def _swaps(self, parts: Product, ratio: Any) -> Iterator[Edit]:
+        """Two factors whose subscripts stand at each other's letters."""
+        field, point = self.field, self.point
+        marked = [factor for factor in parts.factors if index(factor.base)]
+        for one, other in combinations(marked, 2):
+            if index(one.base) == index(other.base):
+                continue
+            new = with_index(one.base, index(other.base)), with_index(other.base, index(one.base))
+            change = 1
+            for factor, node in zip((one, other), new):
+                quotient = field.mul(point.of(node), field.inverse(point.of(factor.base)))
+                change = field.mul(change, field.power(quotient, factor.total))
+            if field.equal(change, ratio):
+                yield parts.swapped(one, other, new)
