@@ -23,7 +23,7 @@ from palpate.errors import DoesNotFit
 COSTS = {
     "sign": 1.0, "factor of two": 1.0, "exponent": 1.0, "sine for cosine": 1.0, "wrong index": 1.0, "dot": 1.0,
     "wrong number": 1.5, "wrong symbol": 1.5, "swapped indices": 1.5, "missing factor": 1.5, "extra factor": 1.5,
-    "wrong exponent": 1.5, "missing term": 2.0, "extra term": 2.0, "wrong symbol throughout": 2.0,
+    "wrong exponent": 1.5, "extra term": 2.0, "missing term": 2.0, "wrong symbol throughout": 2.0,
     "wrong angle and function": 2.0,
 }  # fmt: skip
 
@@ -77,6 +77,11 @@ def edited(tree: Node, edits: Iterable[Edit]) -> Node:
 
 def _both(first: Callable[[Node], Node], second: Callable[[Node], Node]) -> Callable[[Node], Node]:
     return lambda node: second(first(node))
+
+
+def likelihood(edit: Edit) -> tuple[float, int]:
+    """Sorts corrections: the cheaper first, and among equals the one that COSTS names first."""
+    return edit.cost, list(COSTS).index(edit.kind)
 
 
 def cost(edits: Iterable[Edit]) -> float:

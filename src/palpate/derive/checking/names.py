@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 
@@ -54,6 +55,7 @@ class SymbolTable:
         known: every symbol, with its spelling in plain text.
         coordinates: the generalised coordinates, in order; their dotted forms are known too.
         definitions: names that stand for an expression or a matrix.
+        spoken: symbols that the writer calls otherwise, with the writer's name.
         notes: what was read as something else, in words.
     """
 
@@ -63,6 +65,8 @@ class SymbolTable:
         self.coordinates: list[Name] = []
         self.definitions: dict[Name, Value] = {}
         self.notes: list[str] = []
+        self.spoken: dict[Name, Name] = {}
+        self._open = False
         self.learn(coordinates)
         self.coordinates = [self.originals[text] for text in coordinates]
         self.learn(spellings)
@@ -77,28 +81,68 @@ class SymbolTable:
             settled = self.originals[text] = _undotted(name, bases)
             self.known.setdefault(settled, text)
 
-    def infer_coordinates(self, angles: Iterable[Name]) -> None:
-        """Coordinates nobody named: whatever has a dotted form, and whatever stands in a sine."""
+    def infer_coordinates(self, angles: Iterable[Name], count: int) -> None:
+        """Coordinates nobody named: whatever has a dotted form, and whatever stands in a sine.
+
+        M(q2) of two joints has q1 too: numbered ones are filled up to `count`.
+        """
         if self.coordinates:
             return
         moving = {name._replace(dots=0) for name in self.known if name.dots}
         moving |= {name for name in angles if name != PI and name.dots == 0}
+        bases = {name.base for name in moving}
+        numbers = [int(name.sub) for name in moving if name.sub.isdigit()]
+        if len(bases) == 1 and numbers and len(numbers) == len(moving):
+            moving |= {Name(next(iter(bases)), str(number)) for number in range(1, max(count, *numbers) + 1)}
         self.coordinates = sorted(moving, key=lambda name: (name.base, _index(name.sub)))
+
+    def named(self, text: str) -> Name:
+        """The name a word of plain text has: dq1 is q̇1 where q1 is a coordinate."""
+        if text in self.originals:
+            return self.originals[text]
+        return _undotted(spelled(text), {name[:2] for name in self.coordinates})
 
     def define(self, text: str, value: Value) -> None:
         """Let a name stand for an expression or a matrix."""
         self.definitions[spelled(text)] = value
 
+    def call(self, text: str, symbol: Name) -> None:
+        """Let a name of the writer's mean a known symbol; it is printed as the writer's."""
+        self.spoken[symbol] = spelled(text)
+
     # ------------------------------------------------------------------ looking up
 
     def find(self, name: Name) -> Value | None:
         """What a name stands for, or None. Its span is left open."""
+        for symbol, spoken in self.spoken.items():
+            if spoken[:2] == name[:2] and spoken.dots <= name.dots:
+                return Sym(symbol._replace(dots=symbol.dots + name.dots - spoken.dots))
         if name in self.definitions:
             value = self.definitions[name]
             return value if isinstance(value, Grid) else Ref(name, value)
         if name == PI or self._is_known(name):
             return Sym(name)
-        return self._other_spelling(name) or self._vector(name) or self._shorthand(name) or self._sum_of_rates(name)
+        found = self._other_spelling(name) or self._vector(name) or self._shorthand(name) or self._sum_of_rates(name)
+        return self._taken_in(name) if found is None and self._open else found
+
+    @contextmanager
+    def opened(self, opened: bool = True) -> Iterator[None]:
+        """While it is open, unknown names are taken in; c_{12} without coordinates makes q1 and q2 coordinates."""
+        self._open = opened
+        try:
+            yield
+        finally:
+            self._open = False
+
+    def _taken_in(self, name: Name) -> Value | None:
+        if name.base in ("c", "s") and name.sub.isdigit() and not name.dots:
+            missing = [Name("q", digit) for digit in name.sub if Name("q", digit) not in self.coordinates]
+            self.coordinates = sorted([*self.coordinates, *missing])
+            return self._shorthand(name)
+        if len(name.base) > 1 and name.base not in GREEK.values():
+            return None
+        self.known.setdefault(name, str(name))
+        return Sym(name)
 
     def _is_known(self, name: Name) -> bool:
         still = name._replace(dots=0)
@@ -187,7 +231,15 @@ class SymbolTable:
 
     def plain(self, name: Name) -> str:
         """A symbol's spelling in plain text."""
-        return self.known.get(name, str(name))
+        return str(self.called(name)) if self.called(name) != name else self.known.get(name, str(name))
+
+    def called(self, name: Name) -> Name:
+        """The writer's name for a symbol."""
+        still = next((one for one in self.spoken if one[:2] == name[:2] and one.dots <= name.dots), None)
+        if still is None:
+            return name
+        spoken = self.spoken[still]
+        return spoken._replace(dots=spoken.dots + name.dots - still.dots)
 
 
 def _undotted(name: Name, bases: set[tuple[str, str]]) -> Name:
@@ -198,7 +250,8 @@ def _undotted(name: Name, bases: set[tuple[str, str]]) -> Name:
         if len(letters) < 3 and back not in _MOVING_LETTERS:  # kd beside k is a gain, not a rate
             back = base
         for rest in (front, back):
-            if rest and rest != base and (rest, name.sub) in bases:
+            joint = rest in _JOINT_LETTERS and name.sub.isdigit()  # dq1 is a rate also where q1 itself does not occur
+            if rest and rest != base and (joint or (rest, name.sub) in bases):
                 return Name(rest, name.sub, name.dots + dots)
     return name
 

@@ -396,7 +396,7 @@ class Parser:
             return self._plain_function(token)
         if token.text in ("Matrix", "ImmutableMatrix", "np", "array") and self._is("(", "["):
             return self._primary()
-        name = spelled(token.text)
+        name = self.table.named(token.text)
         if (self._is("_") and self.tokens[self.at + 1].kind == "number") or self.table.find(name) is None:
             return self._split_plain(token, name)
         return self._looked_up(name, token.start, token.end)

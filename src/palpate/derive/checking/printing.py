@@ -72,6 +72,7 @@ class Printer:
         """A symbol's name."""
         if not self.latex:
             return self.table.plain(name)
+        name = self.table.called(name)
         base = rf"\{name.base}" if name.base in _GREEK_WORDS else name.base
         if len(name.base.rstrip("'")) > 1 and name.base not in _GREEK_WORDS:
             base = rf"\mathrm{{{name.base}}}"

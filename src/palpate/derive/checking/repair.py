@@ -10,7 +10,7 @@ from typing import Any
 
 from palpate.derive.checking.atoms import Atoms
 from palpate.derive.checking.double import DoubleSlip
-from palpate.derive.checking.edits import Edit, cost, edited
+from palpate.derive.checking.edits import Edit, cost, edited, likelihood
 from palpate.derive.checking.missing import MissingTerm, expanded, terms_of
 from palpate.derive.checking.names import SymbolTable
 from palpate.derive.checking.points import Point, Space
@@ -84,7 +84,7 @@ class Repairer:
 
     def _one(self) -> Iterator[list[Edit]]:
         found = SingleSlip(self.point, self.atoms, self.missing).edits(self.tree, self.error)
-        yield from ([edit] for edit in sorted(found, key=lambda edit: edit.cost))
+        yield from ([edit] for edit in sorted(found, key=likelihood))
 
     def _two(self) -> Iterator[list[Edit]]:
         search = DoubleSlip(self.point, self.atoms, self.missing)
@@ -103,7 +103,7 @@ class Repairer:
                     replace(edit, place=f"in the definition of {node.name}")
                     for edit in search.edits(node.body, error, nested=True)
                 )
-        yield from ([edit] for edit in sorted(found, key=lambda edit: edit.cost))
+        yield from ([edit] for edit in sorted(found, key=likelihood))
 
     def _needed(self, body: Node) -> list[Any]:
         """By how much a definition's value would have to change: f₁ h + f₂ h² = error, with f of at most degree 2."""

@@ -103,7 +103,7 @@ class SingleSlip:
         wanted = field.mul(ratio, field.power(value, total))
         for atom in self.atoms.raised(total).get(wanted):
             yield parts.replaced(factor, atom.node)
-        if abs(total) == 1 and not is_sum(factor):
+        if abs(total) == 1 and len(parts.factors) > 1 and not is_sum(factor):
             lost = field.sub(field.power(wanted, total), value)
             yield from (parts.widened(factor, term) for term in self.missing.beside(lost))
 

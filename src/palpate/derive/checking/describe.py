@@ -1,0 +1,152 @@
+"""From entries that differ to words: a point that shows it, the slips, the mended text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+from palpate.derive.checking.case import Case
+from palpate.derive.checking.compare import Comparison, Place, names_of
+from palpate.derive.checking.fields import Real
+from palpate.derive.checking.grid import Grid, grid
+from palpate.derive.checking.points import PI, Point, Space
+from palpate.derive.checking.printing import Printer
+from palpate.derive.checking.repair import Repair, Repairer
+from palpate.derive.checking.tree import Name, Node, Span, Sym, Trig, substitute, walk
+from palpate.derive.checking.verdict import Difference, Verdict
+from palpate.errors import DoesNotFit, UnluckyPoint
+
+
+class Describer:
+    """Makes the verdict on a quantity that differs."""
+
+    def __init__(self, case: Case, comparison: Comparison) -> None:
+        self.case, self.comparison = case, comparison
+        self.printer = Printer(case.table, case.latex)
+        shorthand = any(isinstance(node, Trig) and node.short for _, n in comparison.given.entries() for node in walk(n))
+        self.short = shorthand
+
+    def verdict(self, notes: tuple[str, ...]) -> Verdict:
+        """The verdict, with every entry that can be mended mended."""
+        rows = [list(row) for row in self.comparison.given.rows]
+        differences = []
+        for place in self.comparison.differing:
+            repair = self._repair(place)
+            right = self.comparison.wanted.tree(place)
+            rows[place[0]][place[1]] = repair.mended if repair else self._abbreviated(right) if right else rows[place[0]][place[1]]
+            differences.append(self._difference(place, repair))
+        mended = grid(rows)
+        return Verdict(
+            self.case.what, False, "", tuple(differences), notes, self.comparison.method, self._written(mended)
+        )  # fmt: skip
+
+    def _written(self, mended: Grid) -> Any:
+        """The mended quantity in the form it was given."""
+        if self.case.text is None:
+            from palpate.derive.checking.convert import to_sympy
+
+            made = to_sympy(mended, self.case.originals)
+            return made[0, 0] if mended.shape == (1, 1) else made
+        return self.printer.value(mended if mended.shape != (1, 1) else mended.rows[0][0])
+
+    def _repair(self, place: Place) -> Repair | None:
+        tree, wanted = self.comparison.given.rows[place[0]][place[1]], self.comparison.wanted
+        others = [node for node in [wanted.tree(place)] if node is not None]
+        best: Repair | None = None
+        for value in self._targets(place):
+            try:
+                found = Repairer(tree, value, self.comparison.space, self.case.table, others).best()
+            except (UnluckyPoint, DoesNotFit):
+                continue
+            if found and (best is None or found.cost < best.cost):
+                best = found
+        return best
+
+    def _targets(self, place: Place) -> list[Callable[[Point], Any]]:
+        """What the entry should be worth; an equation may be written with the opposite sign."""
+        wanted, field = self.comparison.wanted, self.comparison.space.field
+        targets = [lambda point: wanted.at(place, point)]
+        if self.case.what == "equation":
+            targets.append(lambda point: field.sub(0, wanted.at(place, point)))
+        return targets
+
+    def _difference(self, place: Place, repair: Repair | None) -> Difference:
+        tree, right = self.comparison.given.rows[place[0]][place[1]], self.comparison.wanted.tree(place)
+        point, mine, other = self._shown(place)
+        entry = None if self.comparison.given.shape == (1, 1) else (place[0] + 1, place[1] + 1)
+        node = self.printer.node
+        found = Difference(entry, point, mine, other, given=node(tree))
+        if right is not None:
+            found = replace(found, right=node(self._abbreviated(right)))
+        if repair is None:
+            return found
+        return replace(
+            found,
+            slips=tuple(edit.told(self.printer) for edit in repair.edits),
+            kinds=tuple(edit.kind for edit in repair.edits),
+            cost=repair.cost,
+            mended=node(repair.mended),
+            caret=self._caret(repair.edits[0].span),
+        )
+
+    def _abbreviated(self, node: Node) -> Node:
+        """Sines as c_{12} where the writer writes them so."""
+        if not self.short:
+            return node
+        return substitute(node, lambda one: replace(one, short=True) if isinstance(one, Trig) and not one.short else None)
+
+    # ------------------------------------------------------------------ a point that shows it
+
+    def _shown(self, place: Place) -> tuple[dict[str, float], float, float]:
+        """A point with round numbers at which the two values are plainly different."""
+        tree = self.comparison.given.rows[place[0]][place[1]]
+        names = [name for name in names_of(self.comparison, place) if name != PI]
+        if self.comparison.wanted.tree(place) is None:
+            names = sorted({*names, *(n._replace(dots=d) for n in self.case.table.coordinates for d in range(2))})
+        space = Space(Real(None), [])
+        best: tuple[float, dict[str, float], float, float] = (-1.0, {}, float("nan"), float("nan"))
+        for seed in range(40):
+            values = {name: self._round_value(name, seed) for name in names}
+            point = Point(space, f"{seed}", values)
+            try:
+                mine, right = float(point.of(tree)), float(self.comparison.wanted.at(place, point))
+            except (UnluckyPoint, OverflowError):
+                continue
+            size = abs(mine - right) / max(abs(mine), abs(right), 1e-300)
+            if size > best[0]:
+                best = (size, {self._named(name): value for name, value in values.items()}, mine, right)
+            if size > 0.05:
+                break
+        return best[1:]
+
+    def _round_value(self, name: Name, seed: int) -> float:
+        random = Random(f"{seed} {name}")
+        found = round(random.uniform(0.5, 2.0), 1)
+        moving = name._replace(dots=0) in self.case.table.coordinates
+        return -found if moving and random.random() < 0.5 else found
+
+    def _named(self, name: Name) -> str:
+        return Printer(self.case.table, False).name(name)
+
+    # ------------------------------------------------------------------ where in the text
+
+    def _caret(self, span: Span) -> str:
+        """The part of the text that holds the slip, marked."""
+        if self.case.text is None or span is None or span[1] <= span[0]:
+            return ""
+        text = self.case.text
+        start = text.rfind("\n", 0, span[0]) + 1
+        end = text.find("\n", span[0])
+        line = text[start : end if end >= 0 else len(text)]
+        first = max(0, span[0] - start - 40)
+        shown = line[first : first + 96]
+        marks = min(span[1] - start, first + 96) - (span[0] - start)
+        dots = "… " if first else ""
+        return f"{dots}{shown}\n{' ' * (len(dots) + span[0] - start - first)}{'^' * max(1, marks)}"
+
+
+def symbol_of(node: Node) -> Name | None:
+    """The name of a symbol node."""
+    return node.name if isinstance(node, Sym) else None
