@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from palpate.derive.checking.atoms import Atoms
 from palpate.derive.checking.case import Case
-from palpate.derive.checking.conventions import conventions
+from palpate.derive.checking.conventions import Convention, Rewritten, conventions
 from palpate.derive.checking.fields import Field, Modular, Real
 from palpate.derive.checking.grid import Grid, as_grid, grid, times
 from palpate.derive.checking.missing import MissingTerm
@@ -45,6 +45,7 @@ class Comparison:
     method: str
     notes: list[str] = field(default_factory=list)
     differing: list[Place] = field(default_factory=list)
+    _known: dict[tuple[Place, str], Any] = field(default_factory=dict)
 
     # ------------------------------------------------------------------ differences that are none
 
@@ -58,32 +59,24 @@ class Comparison:
 
     def same_forces(self) -> bool:
         """Whether C q̇ agrees, row by row, though C does not."""
-        if self.given.shape[0] != self.given.shape[1] or not isinstance(self.wanted, Symbolic):
-            return self._same_numeric_forces()
-        rates = self._rates()
-        if rates is None:
+        n, names = self.given.shape[0], self.case.table.coordinates
+        if not self.given.shape == (n, n) == (len(names), len(names)):
             return False
-        given, wanted = (as_grid(times(C, rates)) for C in (self.given, self.wanted.grid))
-        return not differing(given, Symbolic(wanted), self.space)
+        return all(
+            self.space.field.equal(*self._forces(row, self.space.point(number)))
+            for number in range(_POINTS)
+            for row in range(n)
+        )
 
-    def _rates(self) -> Grid | None:
-        names = self.case.table.coordinates
-        return grid([[Sym(name._replace(dots=1))] for name in names]) if len(names) == self.given.shape[1] else None
-
-    def _same_numeric_forces(self) -> bool:
-        rates = self._rates()
-        if rates is None or self.given.shape != self.wanted.shape:
-            return False
-        n = self.given.shape[0]
-        for number in range(_POINTS):
-            point = self.space.point(number)
-            speeds = [point.of(row[0]) for row in rates.rows]
-            for i in range(n):
-                mine = sum(point.of(self.given.rows[i][j]) * speeds[j] for j in range(n))
-                right = sum(self.wanted.at((i, j), point) * speeds[j] for j in range(n))
-                if not self.space.field.equal(mine, right):
-                    return False
-        return True
+    def _forces(self, row: int, point: Point) -> tuple[Any, Any]:
+        """Σ_j C_ij q̇_j, given and wanted."""
+        mul, add = self.space.field.mul, self.space.field.add
+        mine = right = self.space.field.number(Fraction(0))
+        for column, name in enumerate(self.case.table.coordinates):
+            speed = point.value(name._replace(dots=1))
+            mine = add(mine, mul(self._values((row, column), point), speed))
+            right = add(right, mul(self.wanted.at((row, column), point), speed))
+        return mine, right
 
     def differs_by_a_constant(self) -> bool:
         """Whether the difference does not depend on the coordinates."""
@@ -107,29 +100,35 @@ class Comparison:
 
     def convention(self) -> str:
         """The name of another convention in which everything agrees, or ""."""
-        if not isinstance(self.wanted, Symbolic):
-            return self._numeric_sign()
-        kind = quantity(self.case.what)
-        for other in conventions(self.wanted.grid, kind, self.case.what, self.case.table.coordinates):
-            if other.reference.shape == self.given.shape and self._agrees_with(other.reference):
-                return other.name
+        case, grid_ = self.case, self.wanted.grid if isinstance(self.wanted, Symbolic) else self.given
+        places = sorted((place for place, _ in self.given.entries()), key=self._size)
+        points = [self.space.point(number) for number in range(_POINTS)]
+        for change in conventions(grid_, case.what, case.table.coordinates):
+            try:
+                if all(self._agrees_in(change, point, places) for point in points):
+                    return change.name
+            except UnluckyPoint:
+                continue
         return ""
 
-    def _agrees_with(self, reference: Grid) -> bool:
-        if differing(self.given, Symbolic(reference), self.space):
-            return self.case.what == "equation" and _multiples(self, Symbolic(reference)) is not None
+    def _size(self, place: Place) -> int:
+        return sum(1 for _ in walk(self.given.rows[place[0]][place[1]]))
+
+    def _agrees_in(self, change: Convention, point: Point, places: list[Place]) -> bool:
+        kind, field_ = quantity(self.case.what), self.space.field
+        other = Rewritten(self.wanted, kind, self.case.table.coordinates, change, point)
+        for place in places:
+            mine, right = self._values(place, point), other.at(place)
+            opposite = self.case.what == "equation" and field_.equal(mine, field_.sub(0, right))
+            if not field_.equal(mine, right) and not opposite:
+                return False
         return True
 
-    def _numeric_sign(self) -> str:
-        if self.case.what not in ("g", "c", "tau"):
-            return ""
-        field = self.space.field
-        for number in range(_POINTS):
-            point = self.space.point(number)
-            for (i, j), node in self.given.entries():
-                if not field.is_zero(field.add(point.of(node), self.wanted.at((i, j), point))):
-                    return ""
-        return "it stands on the other side of the equation (opposite sign throughout)"
+    def _values(self, place: Place, point: Point) -> Any:
+        key = (place, point.label)
+        if key not in self._known:
+            self._known[key] = point.of(self.given.rows[place[0]][place[1]])
+        return self._known[key]
 
     def multiples(self) -> list[Node] | None:
         """The factors by which equations differ from the wanted ones, if that is all that differs."""

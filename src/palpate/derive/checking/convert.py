@@ -106,9 +106,10 @@ def _power(base: Any, exponent: Any, table: SymbolTable) -> Node:
 
 def _function(value: Any, table: SymbolTable) -> Node:
     if value.is_Function and len(value.args) == 1:
-        word, argument = value.func.__name__, _node(value.args[0], table)
+        word = value.func.__name__
         if word in ("sin", "cos", "tan"):
-            return Trig(word, argument)
+            return Trig(word, table.remembered(value.args[0], lambda: _node(value.args[0], table)))
+        argument = _node(value.args[0], table)
         if word in ("cot", "sec", "csc"):
             return _node(value.rewrite(sympy.cos), table)
         return Call(_MPMATH.get(word, word), argument)

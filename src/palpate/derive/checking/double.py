@@ -17,11 +17,14 @@ from palpate.derive.checking.edits import Edit, cost, with_term
 from palpate.derive.checking.fields import Field, Table
 from palpate.derive.checking.missing import MissingTerm
 from palpate.derive.checking.points import Point
-from palpate.derive.checking.products import Factor, Product, is_sum, product
-from palpate.derive.checking.tree import Node, Num, Sum
+from palpate.derive.checking.products import Factor, Product, is_sum, product, swaps
+from palpate.derive.checking.tree import Node, Num, Sum, Sym
 from palpate.errors import UnluckyPoint
 
-_NUMBERS = tuple(Fraction(n) for n in (-1, 2, -2, 3, 4)) + tuple(Fraction(1, n) for n in (2, -2, 3, 4))
+_NUMBERS = (
+    *(Fraction(n) for n in (-1, 2, -2, 3, -3, 4, 6)), *(Fraction(1, n) for n in (2, -2, 3, -3, 4, 6)),
+    *(Fraction(a, b) for a, b in ((3, 2), (2, 3), (3, 4), (4, 3))),
+)  # fmt: skip
 _STEPS = (Fraction(1), Fraction(-1))
 _MOST_HITS = 60
 _ONE = Fraction(1)
@@ -133,6 +136,8 @@ class DoubleSlip:
             yield from self._factor_ratios(parts, factor)
         for atom in self.atoms.all:
             yield _partly(parts.times, atom.node), atom.value
+        for one, other, nodes, ratio in swaps(parts, self.point):
+            yield _partly(parts.swapped, one, other, nodes), ratio
 
     def _factor_ratios(self, parts: Product, factor: Factor) -> Iterator[tuple[Make, Any]]:
         power, mul = self.field.power, self.field.mul
@@ -147,6 +152,10 @@ class DoubleSlip:
         meant = self.atoms.meaning(factor.base)
         for atom, raised in zip(meant, self._raised(meant, factor.total)):
             yield _partly(parts.replaced, factor, atom.node), mul(raised, away)
+        if len(parts.factors) > 1 and isinstance(factor.base, Sym):
+            for atom in self.atoms.symbols:  # the other term of a bracket that is gone
+                wider = power(self.field.add(value, atom.value), factor.total)
+                yield _partly(parts.widened, factor, atom.node), mul(wider, away)
 
     def _raised(self, atoms: list[Any], exponent: Fraction) -> list[Any]:
         if exponent == 1:

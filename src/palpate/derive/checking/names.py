@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
@@ -67,6 +67,8 @@ class SymbolTable:
         self.notes: list[str] = []
         self.spoken: dict[Name, Name] = {}
         self._open = False
+        self._angles: dict[str, Node | None] = {}
+        self._made: dict[object, Node] = {}
         self.learn(coordinates)
         self.coordinates = [self.originals[text] for text in coordinates]
         self.learn(spellings)
@@ -138,6 +140,7 @@ class SymbolTable:
         if name.base in ("c", "s") and name.sub.isdigit() and not name.dots:
             missing = [Name("q", digit) for digit in name.sub if Name("q", digit) not in self.coordinates]
             self.coordinates = sorted([*self.coordinates, *missing])
+            self._angles.clear()
             return self._shorthand(name)
         if len(name.base) > 1 and name.base not in GREEK.values():
             return None
@@ -190,6 +193,12 @@ class SymbolTable:
         return None if angle is None else Trig({"c": "cos", "s": "sin"}[name.base.lower()], angle, short=True)
 
     def _angle(self, sub: str) -> Node | None:
+        """The angle a subscript means; the same node each time, so that its value is worked out once."""
+        if sub not in self._angles:
+            self._angles[sub] = self._new_angle(sub)
+        return self._angles[sub]
+
+    def _new_angle(self, sub: str) -> Node | None:
         if not sub:
             return Sym(self.coordinates[0]) if len(self.coordinates) == 1 else None
         by_index = {name.sub: name for name in self.coordinates if name.sub}
@@ -210,6 +219,12 @@ class SymbolTable:
     def _note(self, text: str) -> None:
         if text not in self.notes:
             self.notes.append(text)
+
+    def remembered(self, key: object, make: Callable[[], Node]) -> Node:
+        """The angle kept under a key, made when first asked for."""
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
 
     # ------------------------------------------------------------------ words
 

@@ -7,7 +7,7 @@ values, because q and (cos q, sin q) satisfy no algebraic relation. π outside a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import lcm
 from random import Random
@@ -79,7 +79,7 @@ class Space:
         self.field = field
         self.signed = frozenset(signed)
         self.seed = seed
-        self._angles: dict[int, tuple[Node, Polynomial]] = {}
+        self._angles: dict[int, tuple[Node, Polynomial, Any]] = {}
         self.parts = 1
         if isinstance(field, Modular):
             coefficients = [value for tree in trees for value in self._coefficients(tree)]
@@ -92,10 +92,15 @@ class Space:
 
     def angle(self, node: Trig) -> Polynomial:
         """The angle of a sine or cosine, multiplied out; remembered."""
-        known = self._angles.get(id(node))
+        return self.known_angle(node)[1]
+
+    def known_angle(self, node: Trig) -> tuple[Node, Polynomial, Any]:
+        """The angle's node, what it is multiplied out, and a key for that."""
+        known = self._angles.get(id(node.angle))
         if known is None:
-            known = self._angles[id(node)] = (node, polynomial(node.angle))
-        return known[1]
+            found = polynomial(node.angle)
+            known = self._angles[id(node.angle)] = (node.angle, found, frozenset(found.items()))
+        return known
 
     def point(self, number: int) -> Point:
         """The random point of this number; the same one whenever asked."""
@@ -106,7 +111,7 @@ class Point:
     """Values for every symbol and angle, drawn when first asked for."""
 
     def __init__(self, space: Space, label: str, values: Mapping[Name, Any] | None = None) -> None:
-        self.space, self.field, self.label = space, space.field, label
+        self.space, self.field, self.label, self.exact = space, space.field, label, space.field.exact
         self.values: dict[Name, Any] = dict(values or {})
         self._circle: dict[Any, Circle] = {}
         self._bodies: dict[int, tuple[Node, Any]] = {}
@@ -122,6 +127,43 @@ class Point:
         other = self.with_values({})
         other._bodies[id(body)] = (body, value)
         return other
+
+    def moved(
+        self, coordinates: Sequence[Name], S: Sequence[Sequence[int]], quarters: int, turned: Name | None
+    ) -> Point:
+        """The point with q = S q + quarters · π/2 (on the first), and the symbol `turned` negative."""
+        number, mul, add = self.field.number, self.field.mul, self.field.add
+        values: dict[Name, Any] = {}
+        for dots in range(3):
+            before = [self.value(name._replace(dots=dots)) for name in coordinates]
+            for name, row in zip(coordinates, S):
+                total = number(Fraction(0))
+                for sign, value in zip(row, before):
+                    total = add(total, mul(sign, value)) if sign else total
+                values[name._replace(dots=dots)] = total
+        if quarters:
+            shift = mul(number(Fraction(quarters, 2)), self.value(PI))
+            values[coordinates[0]] = add(values[coordinates[0]], shift)
+        if turned is not None:
+            values[turned] = self.field.sub(0, self.value(turned))
+        other = Point(self.space, self.label, {**self.values, **values})
+        if isinstance(self.field, Modular):
+            other._circle = self._turned_circle(coordinates, S, quarters)
+        return other
+
+    def _turned_circle(self, coordinates: Sequence[Name], S: Sequence[Sequence[int]], quarters: int) -> dict[Any, Circle]:
+        made: dict[Any, Circle] = {}
+        for place, row in enumerate(S):
+            total: Circle = (1, 0)
+            for name, times in zip(coordinates, row):
+                total = _turned(total, _multiple(self._unit(((name, 1),)), times))
+            if place == 0 and quarters:
+                share = Fraction(6 * quarters, self.space.parts)
+                if share.denominator != 1:
+                    raise UnluckyPoint("a part of a right angle")
+                total = _turned(total, _multiple(self._twelfth(), share.numerator))
+            made[((coordinates[place], 1),)] = total
+        return made
 
     def value(self, name: Name) -> Any:
         """The value of a symbol."""
@@ -149,15 +191,19 @@ class Point:
         return self.field.sub(0, self.of(node.operand))
 
     def _total(self, node: Sum) -> Any:
-        total, add = self.of(node.terms[0]), self.field.add
+        total = self.of(node.terms[0])
         for term in node.terms[1:]:
-            total = add(total, self.of(term))
-        return total
+            total += self.of(term)
+        return total % P if self.exact else total
 
     def _product(self, node: Prod) -> Any:
-        total, mul = self.of(node.factors[0]), self.field.mul
-        for factor in node.factors[1:]:
-            total = mul(total, self.of(factor))
+        total = self.of(node.factors[0])
+        if self.exact:
+            for factor in node.factors[1:]:
+                total = total * self.of(factor) % P
+        else:
+            for factor in node.factors[1:]:
+                total *= self.of(factor)
         return total
 
     def _quotient(self, node: Quot) -> Any:
@@ -192,11 +238,11 @@ class Point:
         if isinstance(self.field, Real):
             angle, functions = self.of(node.angle), self.field.functions
             return functions.cos(angle), functions.sin(angle)
-        angle = self.space.angle(node)
-        key = frozenset(angle.items())
-        if key not in self._circle:
-            self._circle[key] = self._combined(angle)
-        return self._circle[key]
+        _, angle, key = self.space.known_angle(node)
+        found = self._circle.get(key)
+        if found is None:
+            found = self._circle[key] = self._combined(angle)
+        return found
 
     def _combined(self, angle: Polynomial) -> Circle:
         total: Circle = (1, 0)

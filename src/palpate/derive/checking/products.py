@@ -6,13 +6,16 @@ of y, ρ = x an exponent one too low.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import combinations
+from typing import Any
 
 from palpate.derive.checking.edits import (
     Edit, coefficient_slip, powered, substitution, with_divisor, with_factor, with_term, without_sign,
 )  # fmt: skip
+from palpate.derive.checking.points import Point
 from palpate.derive.checking.tree import ONE, ZERO, Neg, Node, Num, Power, Prod, Quot, Sum, Sym, Trig, number
 
 _ONE = Fraction(1)
@@ -157,6 +160,20 @@ def with_index(node: Node, sub: str) -> Node:
         case Trig(angle=Sym(name=name)):
             return Trig(node.function, Sym(name._replace(sub=sub)), node.short)
     return node
+
+
+def swaps(parts: Product, point: Point) -> Iterator[tuple[Factor, Factor, tuple[Node, Node], Any]]:
+    """Every pair of factors whose subscripts may have been exchanged, with what exchanging them multiplies the term by."""
+    field, marked = point.field, [factor for factor in parts.factors if index(factor.base)]
+    for one, other in combinations(marked, 2):
+        if index(one.base) == index(other.base):
+            continue
+        new = with_index(one.base, index(other.base)), with_index(other.base, index(one.base))
+        ratio = 1
+        for factor, node in zip((one, other), new):
+            quotient = field.mul(point.of(node), field.inverse(point.of(factor.base)))
+            ratio = field.mul(ratio, field.power(quotient, factor.total))
+        yield one, other, new, ratio
 
 
 def is_sum(factor: Factor) -> bool:

@@ -76,7 +76,7 @@ class Repairer:
 
     def best(self) -> Repair | None:
         """The cheapest correction found, or None."""
-        for search in (self._one, self._in_definitions, self._throughout, self._two):
+        for search in (self._one, self._lost, self._in_definitions, self._throughout, self._two):
             for edits in search():
                 if made := self._confirmed(edits):
                     return made
@@ -85,6 +85,11 @@ class Repairer:
     def _one(self) -> Iterator[list[Edit]]:
         found = SingleSlip(self.point, self.atoms, self.missing).edits(self.tree, self.error)
         yield from ([edit] for edit in sorted(found, key=likelihood))
+
+    def _lost(self) -> Iterator[list[Edit]]:
+        """A lost term that is none of the reference's, because that is written otherwise."""
+        found = SingleSlip(self.point, self.atoms, self.missing).edits(self.tree, self.error, thorough=True)
+        yield from ([edit] for edit in found if edit.kind == "missing term")
 
     def _two(self) -> Iterator[list[Edit]]:
         search = DoubleSlip(self.point, self.atoms, self.missing)
@@ -101,7 +106,7 @@ class Repairer:
             for error in self._needed(node.body):
                 found += (
                     replace(edit, place=f"in the definition of {node.name}")
-                    for edit in search.edits(node.body, error, nested=True)
+                    for edit in search.edits(node.body, error)
                 )
         yield from ([edit] for edit in sorted(found, key=likelihood))
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
 from typing import Any
 
 from palpate.derive.checking.atoms import Atoms
 from palpate.derive.checking.edits import Edit, with_term
 from palpate.derive.checking.missing import MissingTerm
 from palpate.derive.checking.points import Point
-from palpate.derive.checking.products import Factor, Product, index, is_sum, product, with_index
+from palpate.derive.checking.products import Factor, Product, is_sum, product, swaps
 from palpate.derive.checking.tree import Node, Num, Sum
 from palpate.errors import DoesNotFit, UnluckyPoint
 
@@ -37,9 +36,9 @@ class SingleSlip:
     def __init__(self, point: Point, atoms: Atoms, missing: MissingTerm) -> None:
         self.point, self.field, self.atoms, self.missing = point, point.field, atoms, missing
 
-    def edits(self, tree: Node, error: Any, nested: bool = False) -> Iterator[Edit]:
-        """Every correction of one slip that removes the error; `nested` if the tree is but a part of the whole."""
-        yield from self._sum(tree, error, None if nested else ())
+    def edits(self, tree: Node, error: Any, thorough: bool = False) -> Iterator[Edit]:
+        """Every correction of one slip that removes the error; `thorough` looks for lost terms nobody knows."""
+        yield from self._sum(tree, error, () if thorough else None)
 
     def _sum(self, node: Node, error: Any, way: tuple[Step, ...] | None) -> Iterator[Edit]:
         if isinstance(node, Sum):
@@ -90,7 +89,9 @@ class SingleSlip:
         for exponent in _EXPONENT_STEPS:
             found = self.atoms.raised(exponent).get(ratio)
             yield from (parts.times(atom.node, exponent) for atom in found)
-        yield from self._swaps(parts, ratio)
+        for one, other, nodes, change in swaps(parts, self.point):
+            if self.field.equal(change, ratio):
+                yield parts.swapped(one, other, nodes)
 
     def _factor(self, parts: Product, factor: Factor, ratio: Any) -> Iterator[Edit]:
         field, value = self.field, self.point.of(factor.base)
@@ -106,18 +107,3 @@ class SingleSlip:
         if abs(total) == 1 and len(parts.factors) > 1 and not is_sum(factor):
             lost = field.sub(field.power(wanted, total), value)
             yield from (parts.widened(factor, term) for term in self.missing.beside(lost))
-
-    def _swaps(self, parts: Product, ratio: Any) -> Iterator[Edit]:
-        """Two factors whose subscripts stand at each other's letters."""
-        field, point = self.field, self.point
-        marked = [factor for factor in parts.factors if index(factor.base)]
-        for one, other in combinations(marked, 2):
-            if index(one.base) == index(other.base):
-                continue
-            new = with_index(one.base, index(other.base)), with_index(other.base, index(one.base))
-            change = 1
-            for factor, node in zip((one, other), new):
-                quotient = field.mul(point.of(node), field.inverse(point.of(factor.base)))
-                change = field.mul(change, field.power(quotient, factor.total))
-            if field.equal(change, ratio):
-                yield parts.swapped(one, other, new)
