@@ -15,13 +15,13 @@ import numpy as np
 from palpate.derive.checking.fields import Field, Modular, Real
 from palpate.derive.checking.grid import Grid, Value, as_grid
 from palpate.derive.checking.lexer import is_latex
-from palpate.derive.checking.names import SymbolTable
+from palpate.derive.checking.names import SymbolTable, spelled
 from palpate.derive.checking.points import Point
 from palpate.derive.checking.quantities import from_derivation, quantity, torque_names
 from palpate.derive.checking.reading import Text
 from palpate.derive.checking.tree import Name, Node, Num, Ref, Sym, Trig, rename, walk
 from palpate.derive.checking.wanted import Numeric, Symbolic, Wanted
-from palpate.errors import InvalidInput, PalpateError, UnknownName, UnknownSymbol
+from palpate.errors import InvalidInput, UnknownName, UnknownSymbol
 
 Symbols = Mapping[str, Any] | Iterable[str] | None
 
@@ -242,20 +242,24 @@ def _extra_names(symbols: Symbols) -> list[str]:
 
 
 def _define(table: SymbolTable, symbols: Symbols) -> None:
-    """Take in what the writer's names stand for; definitions may use each other, in any order."""
+    """Take in what the writer's names stand for; definitions may use each other, in any order.
+
+    One that cannot be read is an error where its name is used, not before: a list of definitions may serve many formulas.
+    """
     table.learn(_extra_names(symbols))
     waiting = {n: v for n, v in symbols.items() if v is not None} if isinstance(symbols, Mapping) else {}
     _learn(table, waiting.values(), {})
     while waiting:
-        problem: PalpateError | None = None
-        left = {}
+        left: dict[str, Any] = {}
         for name, value in waiting.items():
             try:
+                table.unreadable.pop(spelled(name), None)
                 _stand_for(table, name, _read(value, table, "expression")[-1])
             except UnknownSymbol as error:
-                problem, left[name] = error, value
-        if problem is not None and len(left) == len(waiting):
-            raise problem
+                left[name] = value
+                table.unreadable[spelled(name)] = error
+        if len(left) == len(waiting):
+            return
         waiting = left
 
 

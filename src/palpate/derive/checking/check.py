@@ -10,6 +10,8 @@ from palpate.derive.checking.case import Case, Symbols, case
 from palpate.derive.checking.compare import Comparison, compared
 from palpate.derive.checking.describe import Describer
 from palpate.derive.checking.verdict import Verdict
+from palpate.derive.checking.wanted import Wanted
+from palpate.errors import BadShape
 
 
 def check_derivation(
@@ -19,6 +21,7 @@ def check_derivation(
     *,
     symbols: Mapping[str, Any] | Iterable[str] | None = None,
     coordinates: Sequence[Any] | None = None,
+    entry: tuple[int, int] | None = None,
     seed: int = 0,
 ) -> Verdict:
     """Check an expression or a matrix somebody derived, and mend it if it is wrong.
@@ -36,6 +39,7 @@ def check_derivation(
             are read and which conventions there may be: for an "expression" there are none.
         symbols: what the writer's names stand for, {"L": "l1", "sigma_1": "s_{23}"}, or only which further names there are.
         coordinates: the generalised coordinates in order, where the reference does not say.
+        entry: (row, column) from 0, if only this entry of the quantity is given.
         seed: chooses the random points.
 
     Returns:
@@ -47,11 +51,20 @@ def check_derivation(
         BadShape: a matrix of the wrong shape.
     """
     found = case(given, reference, what, symbols, coordinates)
+    if entry is not None:
+        found = replace(found, wanted=_one_entry(found, entry), what="expression")  # one entry shows no convention
     steps = [_verdict(found, number, seed) for number in range(len(found.claims))]
     if len(steps) == 1:
         return steps[0]
     main = next((step for step in steps if not step.agrees), steps[-1])
     return replace(main, steps=tuple(steps))
+
+
+def _one_entry(found: Case, entry: tuple[int, int]) -> Wanted:
+    rows, columns = found.wanted.shape
+    if not (0 <= entry[0] < rows and 0 <= entry[1] < columns):
+        raise BadShape(f"entry ({entry[0] + 1},{entry[1] + 1}) of {found.what}, which is {rows}×{columns}")
+    return found.wanted.chosen((entry[0],), (entry[1],))
 
 
 def _verdict(found: Case, number: int, seed: int) -> Verdict:

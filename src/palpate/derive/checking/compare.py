@@ -15,7 +15,7 @@ from palpate.derive.checking.grid import Grid, as_grid, grid, times
 from palpate.derive.checking.missing import MissingTerm
 from palpate.derive.checking.points import Point, Space
 from palpate.derive.checking.quantities import quantity
-from palpate.derive.checking.tree import Name, Node, Num, Sym, rewrite, symbols, walk
+from palpate.derive.checking.tree import Name, Node, Num, Sym, is_number, rewrite, symbols, walk
 from palpate.derive.checking.wanted import Symbolic, Wanted, fitting
 from palpate.errors import DoesNotFit, UnluckyPoint
 
@@ -103,7 +103,10 @@ class Comparison:
         case, grid_ = self.case, self.wanted.grid if isinstance(self.wanted, Symbolic) else self.given
         places = sorted((place for place, _ in self.given.entries()), key=self._size)
         points = [self.space.point(number) for number in range(_POINTS)]
+        alone = len(self.differing) == 1 and sum(not is_number(node, 0) for _, node in self.given.entries()) > 2
         for change in conventions(grid_, case.what, case.table.coordinates):
+            if alone and not change.minus and change.turned is None:
+                continue  # other coordinates show in more than one of many entries: this is a slip
             try:
                 if all(self._agrees_in(change, point, places) for point in points):
                     return change.name

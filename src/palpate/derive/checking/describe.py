@@ -9,13 +9,17 @@ from typing import Any
 
 from palpate.derive.checking.case import Case
 from palpate.derive.checking.compare import Comparison, Place, names_of
+from palpate.derive.checking.edits import COSTS
 from palpate.derive.checking.fields import Real
 from palpate.derive.checking.grid import Grid, grid
+from palpate.derive.checking.matrix_slips import MatrixSlip, matrix_slip
 from palpate.derive.checking.points import PI, Point, Space
 from palpate.derive.checking.printing import Printer
+from palpate.derive.checking.renaming import renamed
 from palpate.derive.checking.repair import Repair, Repairer
-from palpate.derive.checking.tree import Name, Node, Span, Sym, Trig, substitute, walk
+from palpate.derive.checking.tree import Name, Node, Span, Sym, Trig, rename, substitute, symbols, walk
 from palpate.derive.checking.verdict import Difference, Verdict
+from palpate.derive.checking.wanted import Symbolic
 from palpate.errors import DoesNotFit, UnluckyPoint
 
 
@@ -32,15 +36,61 @@ class Describer:
         """The verdict, with every entry that can be mended mended."""
         rows = [list(row) for row in self.comparison.given.rows]
         differences = []
-        for place in self.comparison.differing:
-            repair = self._repair(place)
-            right = self.comparison.wanted.tree(place)
-            rows[place[0]][place[1]] = repair.mended if repair else self._abbreviated(right) if right else rows[place[0]][place[1]]
-            differences.append(self._difference(place, repair))
-        mended = grid(rows)
+        repairs = {place: self._repair(place) for place in self.comparison.differing}
+        if None in repairs.values() and (slip := self._matrix_slip()) is not None:
+            return self._with_matrix(slip, notes)
+        names = self._renamed() if None in repairs.values() or len(repairs) > 2 else None
+        for (i, j), repair in repairs.items():
+            right = self.comparison.wanted.tree((i, j))
+            if names is not None and right is not None:
+                rows[i][j], difference = self._with_names((i, j), names, right)
+            else:
+                difference = self._difference((i, j), repair)
+                rows[i][j] = repair.mended if repair else self._abbreviated(right) if right else rows[i][j]
+            differences.append(difference)
         return Verdict(
-            self.case.what, False, "", tuple(differences), notes, self.comparison.method, self._written(mended)
+            self.case.what, False, "", tuple(differences), notes, self.comparison.method, self._written(grid(rows))
         )  # fmt: skip
+
+    def _matrix_slip(self) -> MatrixSlip | None:
+        one = self.comparison
+        claim = next((number for number, value in enumerate(self.case.claims) if value is one.given), 0)
+        return matrix_slip(self.case, claim, one.wanted, one.space)
+
+    def _with_matrix(self, slip: MatrixSlip, notes: tuple[str, ...]) -> Verdict:
+        """The verdict where one matrix was written for another."""
+        told = f"wrong matrix: {slip.was} should be {slip.becomes}"
+        price = COSTS["wrong matrix"] / len(self.comparison.differing)
+        differences = tuple(
+            replace(
+                self._difference((i, j), None), slips=(told,), kinds=("wrong matrix",), cost=price,
+                mended=self.printer.node(slip.value.rows[i][j]),
+            )
+            for i, j in self.comparison.differing
+        )  # fmt: skip
+        return Verdict(self.case.what, False, "", differences, notes, self.comparison.method, slip.text)
+
+    def _renamed(self) -> dict[Name, Name] | None:
+        """Symbols that stand in the place of others in all entries that differ, two at least being wrong."""
+        one = self.comparison
+        if not isinstance(one.wanted, Symbolic):
+            return None
+        return renamed(one.given, one.wanted, one.differing, one.space)
+
+    def _with_names(self, place: Place, names: dict[Name, Name], right: Node) -> tuple[Node, Difference]:
+        """An entry whose symbols are wrong throughout: renamed if one stands for one, else as the reference has it."""
+        tree = self.comparison.given.rows[place[0]][place[1]]
+        here = {meant: stands for meant, stands in names.items() if meant in symbols(right)}
+        others = symbols(right) - set(here)
+        single = len(set(here.values())) == len(here) and not others & set(here.values())
+        mended = rename(tree, {stands: Sym(meant) for meant, stands in here.items()}) if single else right
+        name = self.printer.name
+        slips = tuple(f"wrong symbol throughout: {name(b)} stands where {name(a)} is meant" for a, b in here.items())
+        found = replace(
+            self._difference(place, None), slips=slips, kinds=("wrong symbol throughout",) * len(slips),
+            cost=COSTS["wrong symbol throughout"] * len(slips), mended=self.printer.node(self._abbreviated(mended)),
+        )  # fmt: skip
+        return self._abbreviated(mended), found
 
     def _written(self, mended: Grid) -> Any:
         """The mended quantity in the form it was given."""
@@ -145,8 +195,3 @@ class Describer:
         marks = min(span[1] - start, first + 96) - (span[0] - start)
         dots = "… " if first else ""
         return f"{dots}{shown}\n{' ' * (len(dots) + span[0] - start - first)}{'^' * max(1, marks)}"
-
-
-def symbol_of(node: Node) -> Name | None:
-    """The name of a symbol node."""
-    return node.name if isinstance(node, Sym) else None

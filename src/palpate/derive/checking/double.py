@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from palpate.derive.checking.atoms import Atoms
-from palpate.derive.checking.edits import Edit, cost, with_term
+from palpate.derive.checking.edits import Edit, likelihood_of_all, with_term
 from palpate.derive.checking.fields import Field, Table
 from palpate.derive.checking.missing import MissingTerm
 from palpate.derive.checking.points import Point
@@ -74,7 +74,7 @@ class DoubleSlip:
             table.put(option.change, option)
         _invert(self.field, [option for option in options if option.place.parts is not None])
         pairs = [*self._apart(options, table, error), *self._nested(options, table, error), *self._together(error)]
-        made = sorted(([a.make(), b.make()] for a, b in pairs[: 40 * _MOST_HITS]), key=cost)
+        made = sorted(([a.make(), b.make()] for a, b in pairs[: 40 * _MOST_HITS]), key=likelihood_of_all)
         yield from made[:_MOST_HITS]
 
     # ------------------------------------------------------------------ all corrections of one slip

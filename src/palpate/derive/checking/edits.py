@@ -4,6 +4,7 @@
 |---|---|
 | a sign; a factor 2 or ½; an exponent off by one; sin for cos; a wrong index; a missing or extra dot | 1 |
 | another wrong number; a wrong symbol; indices swapped; a factor lost or too many; an exponent off by more | 1.5 |
+| a matrix transposed or inverted, or another matrix in its place | 1.5 |
 | a term lost or too many; one symbol wrong throughout | 2 |
 """
 
@@ -24,7 +25,7 @@ COSTS = {
     "sign": 1.0, "factor of two": 1.0, "exponent": 1.0, "sine for cosine": 1.0, "wrong index": 1.0, "dot": 1.0,
     "wrong number": 1.5, "wrong symbol": 1.5, "swapped indices": 1.5, "missing factor": 1.5, "extra factor": 1.5,
     "wrong exponent": 1.5, "extra term": 2.0, "missing term": 2.0, "wrong symbol throughout": 2.0,
-    "wrong angle and function": 2.0,
+    "wrong angle and function": 2.0, "wrong matrix": 1.5,
 }  # fmt: skip
 
 
@@ -82,6 +83,12 @@ def _both(first: Callable[[Node], Node], second: Callable[[Node], Node]) -> Call
 def likelihood(edit: Edit) -> tuple[float, int]:
     """Sorts corrections: the cheaper first, and among equals the one that COSTS names first."""
     return edit.cost, list(COSTS).index(edit.kind)
+
+
+def likelihood_of_all(edits: Iterable[Edit]) -> tuple[float, int]:
+    """Sorts groups of corrections."""
+    ranks = [likelihood(edit) for edit in edits]
+    return sum(price for price, _ in ranks), sum(rank for _, rank in ranks)
 
 
 def cost(edits: Iterable[Edit]) -> float:

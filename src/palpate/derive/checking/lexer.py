@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from palpate.derive.checking.names import GREEK
+from palpate.derive.checking.tree import GREEK
 from palpate.errors import UnreadableExpression
 
 

@@ -11,16 +11,9 @@ from fractions import Fraction
 
 from palpate.derive.checking.grid import Grid, Value
 from palpate.derive.checking.points import PI
-from palpate.derive.checking.tree import Name, Neg, Node, Num, Prod, Ref, Sum, Sym, Trig, add, multiply, number
-from palpate.errors import nearest
+from palpate.derive.checking.tree import GREEK, Name, Neg, Node, Num, Prod, Ref, Sum, Sym, Trig, add, multiply, number
+from palpate.errors import UnknownSymbol, nearest
 
-GREEK = {
-    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "ζ": "zeta", "η": "eta", "θ": "theta",
-    "ι": "iota", "κ": "kappa", "λ": "lambda", "μ": "mu", "ν": "nu", "ξ": "xi", "π": "pi", "ρ": "rho", "σ": "sigma",
-    "τ": "tau", "υ": "upsilon", "φ": "phi", "ϕ": "phi", "χ": "chi", "ψ": "psi", "ω": "omega", "ϑ": "vartheta",
-    "Γ": "Gamma", "Δ": "Delta", "Θ": "Theta", "Λ": "Lambda", "Σ": "Sigma", "Φ": "Phi", "Ψ": "Psi", "Ω": "Omega",
-    "ℓ": "ell",
-}  # fmt: skip
 VARIANTS = {"vartheta": "theta", "varphi": "phi", "varepsilon": "epsilon", "varrho": "rho", "ell": "l"}
 _SAME = {**{a: b for a, b in VARIANTS.items()}, **{b: a for a, b in VARIANTS.items()}}
 _JOINT_LETTERS = ("q", "theta", "vartheta", "phi", "varphi")
@@ -54,8 +47,9 @@ class SymbolTable:
     Attributes:
         known: every symbol, with its spelling in plain text.
         coordinates: the generalised coordinates, in order; their dotted forms are known too.
-        definitions: names that stand for an expression or a matrix.
+        definitions: names that stand for an expression or a matrix; `written` has them as they are written.
         spoken: symbols that the writer calls otherwise, with the writer's name.
+        unreadable: names whose definition uses an unknown symbol, with that error.
         notes: what was read as something else, in words.
     """
 
@@ -64,8 +58,10 @@ class SymbolTable:
         self.originals: dict[str, Name] = {}
         self.coordinates: list[Name] = []
         self.definitions: dict[Name, Value] = {}
+        self.written: dict[Name, str] = {}
         self.notes: list[str] = []
         self.spoken: dict[Name, Name] = {}
+        self.unreadable: dict[Name, UnknownSymbol] = {}
         self._open = False
         self._angles: dict[str, Node | None] = {}
         self._made: dict[object, Node] = {}
@@ -107,6 +103,7 @@ class SymbolTable:
     def define(self, text: str, value: Value) -> None:
         """Let a name stand for an expression or a matrix."""
         self.definitions[spelled(text)] = value
+        self.written[spelled(text)] = text
 
     def call(self, text: str, symbol: Name) -> None:
         """Let a name of the writer's mean a known symbol; it is printed as the writer's."""
@@ -119,6 +116,9 @@ class SymbolTable:
         for symbol, spoken in self.spoken.items():
             if spoken[:2] == name[:2] and spoken.dots <= name.dots:
                 return Sym(symbol._replace(dots=symbol.dots + name.dots - spoken.dots))
+        if name in self.unreadable:
+            error = self.unreadable[name]
+            raise error
         if name in self.definitions:
             value = self.definitions[name]
             return value if isinstance(value, Grid) else Ref(name, value)

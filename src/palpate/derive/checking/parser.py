@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import accumulate
 
 from palpate.derive.checking import grid as matrices
 from palpate.derive.checking.grid import Grid, Value
@@ -384,47 +385,74 @@ class Parser:
     # ------------------------------------------------------------------ names
 
     def _named(self) -> Value:
-        start = self.token.start
         if self.token.kind == "name":
             return self._plain_name()
+        self._split_word()
+        start = self.token.start
         base, sub, dots = self._letters()
         return self._script(base, sub, dots, start)
 
+    def _split_word(self) -> None:
+        """mgl is three symbols, so that the exponent of mL^2 belongs to L alone; pl_{31} may be one."""
+        word = self.token
+        if word.kind != "word" or len(word.text) == 1:
+            return
+        mark = self.at
+        base, sub, dots = self._letters()
+        sub = self._subscript() or sub
+        self.at = mark
+        names = self.table.split(base, sub, dots)
+        if names is not None and len(names) > 1:
+            self._put_instead([word.text[i:j] for i, j in _cuts([len(name.base) for name in names])])
+
+    def _put_instead(self, texts: list[str]) -> None:
+        """Replace the current token by several, which together are the same text."""
+        token, at, made = self.token, self.token.start, []
+        for text in texts:
+            made.append(Token(token.kind, text, at, at + len(text)))
+            at += len(text)
+        self.tokens = [*self.tokens[: self.at], *made, *self.tokens[self.at + 1 :]]
+
     def _plain_name(self) -> Value:
-        token = self._take()
-        if token.text in _TRIGONOMETRIC | _FUNCTIONS | {"sqrt"} and self._is("(", "^", "["):
-            return self._plain_function(token)
-        if token.text in ("Matrix", "ImmutableMatrix", "np", "array") and self._is("(", "["):
+        token = self.token
+        if token.text in _TRIGONOMETRIC | _FUNCTIONS | {"sqrt"} and self.tokens[self.at + 1].text in ("(", "^", "["):
+            return self._plain_function(self._take())
+        if token.text in ("Matrix", "ImmutableMatrix", "array") and self.tokens[self.at + 1].text in ("(", "["):
+            self._take()
             return self._primary()
+        if self.tokens[self.at + 1].text == "_":  # q₁ has its subscript in a token of its own
+            self.at += 2
+            whole = spelled(f"{token.text}_{self._take().text}")
+            return self._looked_up(whole, token.start, self.tokens[self.at - 1].end)
         name = self.table.named(token.text)
-        if (self._is("_") and self.tokens[self.at + 1].kind == "number") or self.table.find(name) is None:
-            return self._split_plain(token, name)
-        return self._looked_up(name, token.start, token.end)
+        if self.table.find(name) is None:
+            texts = self._known_pieces(token.text)
+            if texts is None:
+                raise self._unknown(name, token.start)
+            self._put_instead(texts)
+        token = self._take()
+        return self._looked_up(self.table.named(token.text), token.start, token.end)
+
+    def _known_pieces(self, text: str) -> list[str] | None:
+        """m2l1 as m2 and l1, mgl as m, g and l, where all are known."""
+        runs = re.findall(r"[^\W\d_]+(?:_?\d+)?", text)
+        if "".join(runs) != text:
+            return None
+        pieces: list[str] = []
+        for run in runs:
+            name = spelled(run)
+            names = self.table.split(name.base, name.sub, name.dots)
+            if names is None:
+                return None
+            cuts = _cuts([len(one.base) for one in names])
+            pieces += [run[i:j] for i, j in cuts[:-1]] + [run[cuts[-1][0] :]]
+        return pieces if len(pieces) > 1 else None
 
     def _plain_function(self, token: Token) -> Value:
         if token.text != "sqrt":
             return self._function(token, token.text)
         value = self._primary()
         return self._shaped(token.start, lambda: matrices.raised(value, Fraction(1, 2)))
-
-    def _split_plain(self, token: Token, name: Name) -> Value:
-        """m2l1 is m2·l1, mgl is m·g·l, where those are known; q₁ has its subscript in a token of its own."""
-        if self._accept("_"):
-            whole = spelled(f"{token.text}_{self._take().text}")
-            return self._looked_up(whole, token.start, self.tokens[self.at - 1].end)
-        pieces = re.findall(r"[^\W\d]+?_?\d*(?=[^\W\d_]|$)|.+?$", token.text)
-        runs = re.findall(r"[^\W\d_]+(?:_?\d+)?", token.text)
-        if len(pieces) > 1 and "".join(runs) == token.text:
-            found = [part for run in runs for part in self._pieces(run)]
-            if all(part is not None for part in found):
-                names = [part for part in found if part is not None]
-                return multiply([self._one(one, token.start, token.end) for one in names])
-        raise self._unknown(name, token.start)
-
-    def _pieces(self, run: str) -> list[Name | None]:
-        name = spelled(run)
-        split = self.table.split(name.base, name.sub, name.dots)
-        return [*split] if split else [None]
 
     def _letters(self) -> tuple[str, str, int]:
         """A letter, Greek letter, word in roman or bold, or one of these under dots: (base, subscript, dots)."""
@@ -467,7 +495,7 @@ class Parser:
             sub = self._subscript() or sub
         while self._accept("'"):
             base += "'"
-        value = self._word(base, sub, dots, start, self.tokens[self.at - 1].end)
+        value = self._looked_up(Name(base, sub, dots), start, self.tokens[self.at - 1].end)
         return value if exponent is None else self._shaped(start, lambda: matrices.raised(value, exponent))
 
     def _after_exponent(self) -> int:
@@ -491,25 +519,6 @@ class Parser:
         raw = re.sub(r"\\(math\w+|text\w*|operatorname|boldsymbol|bm)\b|[{}\s]|\\[,;! ]", "", raw).replace("\\cdot", "*")
         parts = [part for part in re.split(r"[_,]", raw.replace("\\", "")) if part]
         return ",".join(parts)
-
-    def _word(self, base: str, sub: str, dots: int, start: int, end: int) -> Value:
-        if len(base) == 1 or "\\" in self.text[start : start + 1]:
-            return self._looked_up(Name(base, sub, dots), start, end)
-        names = self.table.split(base, sub, dots)
-        if names is None:
-            return self._looked_up(Name(base, sub, dots), start, end)
-        if len(names) == 1:
-            return self._looked_up(names[0], start, end)
-        value: Value = self._looked_up(names[0], start, start + 1)
-        for name in names[1:]:
-            value = _joined(value, self._looked_up(name, start, end))
-        return value
-
-    def _one(self, name: Name, start: int, end: int) -> Node:
-        value = self._looked_up(name, start, end)
-        if isinstance(value, Grid):
-            raise self._fault(f"{name} is a matrix", start)
-        return value
 
     def _looked_up(self, name: Name, start: int, end: int) -> Value:
         value = self.table.find(name)
@@ -637,3 +646,9 @@ def _function(word: str, argument: Node, span: tuple[int, int]) -> Node:
         top, bottom = {"cot": (cosine, sine), "sec": (one, cosine), "csc": (one, sine)}[word]
         return Quot(top, bottom, span)
     return Call(_MPMATH.get(word, word), argument, span)
+
+
+def _cuts(lengths: list[int]) -> list[tuple[int, int]]:
+    """Where pieces of these lengths begin and end."""
+    ends = list(accumulate(lengths))
+    return list(zip([0, *ends], ends))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from palpate.derive.checking.grid import Grid, Value
-from palpate.derive.checking.names import GREEK, VARIANTS, SymbolTable
-from palpate.derive.checking.tree import Call, Name, Neg, Node, Num, Power, Prod, Quot, Ref, Sum, Sym, Trig
+from palpate.derive.checking.names import VARIANTS, SymbolTable
+from palpate.derive.checking.tree import GREEK, Call, Name, Neg, Node, Num, Power, Prod, Quot, Ref, Sum, Sym, Trig
 
 _GREEK_WORDS = {*GREEK.values(), *VARIANTS, "varphi"}
 _SUM, _PRODUCT, _POWER, _ATOM = range(4)

@@ -16,7 +16,7 @@ from palpate.derive.checking.edits import Edit, with_term
 from palpate.derive.checking.missing import MissingTerm
 from palpate.derive.checking.points import Point
 from palpate.derive.checking.products import Factor, Product, is_sum, product, swaps
-from palpate.derive.checking.tree import Node, Num, Sum
+from palpate.derive.checking.tree import ZERO, Node, Num, Sum
 from palpate.errors import DoesNotFit, UnluckyPoint
 
 _EXPONENT_STEPS = tuple(Fraction(step) for step in (1, -1, 2, -2))
@@ -42,12 +42,22 @@ class SingleSlip:
 
     def _sum(self, node: Node, error: Any, way: tuple[Step, ...] | None) -> Iterator[Edit]:
         if isinstance(node, Sum):
-            for term in node.terms:
+            twice = self._written_twice(node, error)
+            yield from twice
+            for term in node.terms if not twice else ():
                 yield from self._sum(term, error, way) if isinstance(term, Sum) else self._term(term, error, way)
         elif not (isinstance(node, Num) and node.value == 0):
             yield from self._term(node, error, way)
         for term in self.missing.terms(error, way):
             yield Edit("missing term", node, {}, {id(node): lambda old, new=term: with_term(old, new)}, node.span, term)
+
+    def _written_twice(self, node: Sum, error: Any) -> list[Edit]:
+        """A term that does not belong and stands there twice: both go, rather than one getting a minus."""
+        half = self.field.mul(error, self.field.number(Fraction(-1, 2)))
+        same = [term for term in node.terms if self.field.equal(self.point.of(term), half)]
+        if len(same) != 2:
+            return []
+        return [Edit("extra term", node, {id(term): ZERO for term in same}, {}, same[0].span, Sum(tuple(same)))]
 
     def _term(self, node: Node, error: Any, way: tuple[Step, ...] | None) -> Iterator[Edit]:
         value = self.point.of(node)

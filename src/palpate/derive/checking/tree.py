@@ -13,6 +13,14 @@ from typing import NamedTuple, TypeAlias
 
 Span: TypeAlias = tuple[int, int] | None
 
+GREEK = {
+    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "ζ": "zeta", "η": "eta", "θ": "theta",
+    "ι": "iota", "κ": "kappa", "λ": "lambda", "μ": "mu", "ν": "nu", "ξ": "xi", "π": "pi", "ρ": "rho", "σ": "sigma",
+    "τ": "tau", "υ": "upsilon", "φ": "phi", "ϕ": "phi", "χ": "chi", "ψ": "psi", "ω": "omega", "ϑ": "vartheta",
+    "Γ": "Gamma", "Δ": "Delta", "Θ": "Theta", "Λ": "Lambda", "Σ": "Sigma", "Φ": "Phi", "Ψ": "Psi", "Ω": "Omega",
+    "ℓ": "ell",
+}  # fmt: skip
+_LETTERS = {word: letter for letter, word in reversed(GREEK.items())}
 DERIVATIVES = {0: "", 1: "\u0307", 2: "\u0308", 3: "\u20db"}  # combining dots above a letter
 
 
@@ -24,7 +32,8 @@ class Name(NamedTuple):
     dots: int = 0
 
     def __str__(self) -> str:
-        dotted = self.base + DERIVATIVES[self.dots] if len(self.base) == 1 else "d" * self.dots + self.base
+        base = _LETTERS.get(self.base, self.base)
+        dotted = base + DERIVATIVES[self.dots] if len(base) == 1 else "d" * self.dots + base
         joined = self.sub if self.sub[:1].isdigit() else f"_{self.sub}"
         return dotted + (joined if self.sub else "")
 

@@ -1,0 +1,60 @@
+"""One symbol in the place of another throughout, or one symbol for several that the reference tells apart.
+
+If the reference becomes what is given once some of its symbols are called like others, only names are wrong. Names are
+tried by likeness: I2_11 is rather meant by I1_11 than by m1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from itertools import islice, product
+
+from palpate.derive.checking.grid import Grid
+from palpate.derive.checking.points import Point, Space
+from palpate.derive.checking.tree import Name, symbols
+from palpate.derive.checking.wanted import Symbolic
+from palpate.errors import UnluckyPoint
+
+_MOST_SYMBOLS, _MOST_TRIED, _CHOICES = 12, 400, 3
+
+Places = Sequence[tuple[int, int]]
+
+
+def renamed(given: Grid, wanted: Symbolic, places: Places, space: Space) -> dict[Name, Name] | None:
+    """{symbol of the reference: symbol that stands in its place}, if that explains every entry at `places`."""
+    used = _names(given, places)
+    meant = sorted(_names(wanted.grid, places) - used)
+    present = sorted(used)
+    if not meant or len(meant) > _MOST_SYMBOLS:
+        return None
+    for names in islice(_assignments(meant, present), _MOST_TRIED):
+        if all(_agrees(given, wanted, places, names, space.point(number)) for number in (20, 21)):
+            return {meant: stands for meant, stands in names.items() if meant != stands}
+    return None
+
+
+def _names(grid: Grid, places: Places) -> set[Name]:
+    return set().union(*(symbols(grid.rows[i][j]) for i, j in places))
+
+
+def _assignments(meant: list[Name], present: list[Name]) -> Iterator[dict[Name, Name]]:
+    """Assignments of present symbols to meant ones, the likeliest first."""
+    choices = [sorted(present, key=lambda one, of=name: -_likeness(one, of))[:_CHOICES] for name in meant]
+    ranked = product(*(range(len(names)) for names in choices))
+    few = sorted(islice(ranked, 3**8), key=sum)
+    for ranks in few:
+        yield {name: names[rank] for name, names, rank in zip(meant, choices, ranks)}
+
+
+def _likeness(a: Name, b: Name) -> float:
+    same = (a.base == b.base) + (a.dots == b.dots)
+    return same + SequenceMatcher(None, a.sub, b.sub).ratio() + (a.sub[-2:] == b.sub[-2:]) + (a.sub[-1:] == b.sub[-1:])
+
+
+def _agrees(given: Grid, wanted: Symbolic, places: Places, names: dict[Name, Name], point: Point) -> bool:
+    called = point.with_values({meant: point.value(stands) for meant, stands in names.items()})
+    try:
+        return all(point.field.equal(point.of(given.rows[i][j]), wanted.at((i, j), called)) for i, j in places)
+    except UnluckyPoint:
+        return False
