@@ -97,9 +97,10 @@ def _names(nodes: list[Node], table: SymbolTable) -> list[Name]:
 
 def _angles(nodes: list[Node], table: SymbolTable) -> list[Node]:
     """Angles seen; sums of coordinates; twice what was seen; what was seen with one coordinate more or less."""
-    seen = {node.name for trig in nodes if isinstance(trig, Trig) for node in walk(trig.angle) if isinstance(node, Sym)}
+    written = {id(node.angle): node.angle for node in nodes if isinstance(node, Trig)}.values()
+    seen = {node.name for angle in written for node in walk(angle) if isinstance(node, Sym)}
     turning = [name for name in table.coordinates if name in seen]
-    observed = [_linear(trig.angle) for trig in nodes if isinstance(trig, Trig)]
+    observed = {frozenset(angle.items()): angle for angle in map(_linear, written)}.values()
     plain = [{((name, 1),): Fraction(1) for name in group} for group in _groups(turning)]
     kept = [angle for angle in observed if angle]
     doubled = [{key: 2 * value for key, value in angle.items()} for angle in kept]

@@ -19,7 +19,7 @@ from palpate.derive.checking.names import SymbolTable, spelled
 from palpate.derive.checking.points import Point
 from palpate.derive.checking.quantities import from_derivation, quantity, torque_names
 from palpate.derive.checking.reading import Text
-from palpate.derive.checking.tree import Name, Node, Num, Ref, Sym, Trig, rename, walk
+from palpate.derive.checking.tree import Name, Node, Num, Ref, Sym, Trig, fresh, rename, walk
 from palpate.derive.checking.wanted import Numeric, Symbolic, Wanted
 from palpate.errors import InvalidInput, UnknownName, UnknownSymbol
 
@@ -180,7 +180,7 @@ def _read(value: Any, table: SymbolTable, what: str, opened: bool = False) -> li
     read = from_sympy(matrix, table)
     definitions = {name: body for name, body in table.definitions.items() if not isinstance(body, Grid)}
     named = {spoken: Sym(symbol) for symbol, spoken in table.spoken.items()}
-    return [as_grid(read).each(lambda node: _defined(node, definitions, named))]
+    return [as_grid(read).each(lambda node: fresh(_defined(node, definitions, named)))]
 
 
 def _defined(node: Node, definitions: Mapping[Name, Node], named: Mapping[Name, Node]) -> Node:

@@ -32,7 +32,7 @@ def spellings(expressions: Iterable[Any]) -> list[str]:
 
 
 def from_sympy(value: Any, table: SymbolTable) -> Value:
-    """A SymPy expression, matrix or equation (left − right) as a light tree."""
+    """A SymPy expression, matrix or equation (left − right) as a light tree; equal sums are one node."""
     if isinstance(value, sympy.MatrixBase):
         return grid([[_node(value[i, j], table) for j in range(value.cols)] for i in range(value.rows)])
     if isinstance(value, sympy.Equality):
@@ -45,8 +45,8 @@ def _node(value: Any, table: SymbolTable) -> Node:
         return Sym(table.originals.get(value.name) or spelled(value.name))
     if value.is_Number:
         return _number(value)
-    if value.is_Add:
-        return add([_node(part, table) for part in value.args])
+    if value.is_Add:  # one node for a sum, however often it occurs
+        return table.remembered(value, lambda: add([_node(part, table) for part in value.args]))
     if value.is_Mul or value.is_Pow:
         return _product(value, table)
     if value == sympy.pi:

@@ -15,9 +15,9 @@ from palpate.derive.checking.grid import Grid, grid
 from palpate.derive.checking.matrix_slips import MatrixSlip, matrix_slip
 from palpate.derive.checking.points import PI, Point, Space
 from palpate.derive.checking.printing import Printer
-from palpate.derive.checking.renaming import renamed
+from palpate.derive.checking.renaming import matters, renamed
 from palpate.derive.checking.repair import Repair, Repairer
-from palpate.derive.checking.tree import Name, Node, Span, Sym, Trig, rename, substitute, symbols, walk
+from palpate.derive.checking.tree import Name, Node, Ref, Span, Sym, Trig, rename, substitute, symbols, walk
 from palpate.derive.checking.verdict import Difference, Verdict
 from palpate.derive.checking.wanted import Symbolic
 from palpate.errors import DoesNotFit, UnluckyPoint
@@ -75,22 +75,24 @@ class Describer:
         one = self.comparison
         if not isinstance(one.wanted, Symbolic):
             return None
-        return renamed(one.given, one.wanted, one.differing, one.space)
+        return renamed(one.given, one.wanted, one.differing, one.space, self.case.table.coordinates)
 
     def _with_names(self, place: Place, names: dict[Name, Name], right: Node) -> tuple[Node, Difference]:
         """An entry whose symbols are wrong throughout: renamed if one stands for one, else as the reference has it."""
         tree = self.comparison.given.rows[place[0]][place[1]]
-        here = {meant: stands for meant, stands in names.items() if meant in symbols(right)}
+        wanted, point = self.comparison.wanted, self.comparison.space.point(20)
+        here = {meant: stands for meant, stands in names.items() if matters(wanted, [place], meant, point)}
         others = symbols(right) - set(here)
         single = len(set(here.values())) == len(here) and not others & set(here.values())
         mended = rename(tree, {stands: Sym(meant) for meant, stands in here.items()}) if single else right
+        mended = self._abbreviated(self._written_out(mended))
         name = self.printer.name
         slips = tuple(f"wrong symbol throughout: {name(b)} stands where {name(a)} is meant" for a, b in here.items())
         found = replace(
             self._difference(place, None), slips=slips, kinds=("wrong symbol throughout",) * len(slips),
-            cost=COSTS["wrong symbol throughout"] * len(slips), mended=self.printer.node(self._abbreviated(mended)),
+            cost=COSTS["wrong symbol throughout"] * len(slips), mended=self.printer.node(mended),
         )  # fmt: skip
-        return self._abbreviated(mended), found
+        return mended, found
 
     def _written(self, mended: Grid) -> Any:
         """The mended quantity in the form it was given."""
@@ -111,8 +113,15 @@ class Describer:
             except (UnluckyPoint, DoesNotFit):
                 continue
             if found and (best is None or found.cost < best.cost):
-                best = found
+                best = replace(found, mended=self._written_out(found.mended))
         return best
+
+    def _written_out(self, node: Node) -> Node:
+        """With every name whose definition was changed replaced by what it now stands for."""
+        known = self.case.table.definitions
+        return substitute(
+            node, lambda one: self._written_out(one.body) if isinstance(one, Ref) and one.body is not known.get(one.name) else None
+        )  # fmt: skip
 
     def _targets(self, place: Place) -> list[Callable[[Point], Any]]:
         """What the entry should be worth; an equation may be written with the opposite sign."""

@@ -114,7 +114,7 @@ class Point:
         self.space, self.field, self.label, self.exact = space, space.field, label, space.field.exact
         self.values: dict[Name, Any] = dict(values or {})
         self._circle: dict[Any, Circle] = {}
-        self._bodies: dict[int, tuple[Node, Any]] = {}
+        self._bodies: dict[int, tuple[Node, Any]] = {}  # sums and definitions may stand in many places
 
     def with_values(self, values: Mapping[Name, Any]) -> Point:
         """The same point, some symbols set otherwise; angles of an exact point stay."""
@@ -191,10 +191,13 @@ class Point:
         return self.field.sub(0, self.of(node.operand))
 
     def _total(self, node: Sum) -> Any:
-        total = self.of(node.terms[0])
-        for term in node.terms[1:]:
-            total += self.of(term)
-        return total % P if self.exact else total
+        known = self._bodies.get(id(node))
+        if known is None:
+            total = self.of(node.terms[0])
+            for term in node.terms[1:]:
+                total += self.of(term)
+            known = self._bodies[id(node)] = (node, total % P if self.exact else total)
+        return known[1]
 
     def _product(self, node: Prod) -> Any:
         total = self.of(node.factors[0])

@@ -11,9 +11,9 @@ from difflib import SequenceMatcher
 from itertools import islice, product
 
 from palpate.derive.checking.grid import Grid
-from palpate.derive.checking.points import Point, Space
+from palpate.derive.checking.points import PI, Point, Space
 from palpate.derive.checking.tree import Name, symbols
-from palpate.derive.checking.wanted import Symbolic
+from palpate.derive.checking.wanted import Symbolic, Wanted
 from palpate.errors import UnluckyPoint
 
 _MOST_SYMBOLS, _MOST_TRIED, _CHOICES = 12, 400, 3
@@ -21,17 +21,25 @@ _MOST_SYMBOLS, _MOST_TRIED, _CHOICES = 12, 400, 3
 Places = Sequence[tuple[int, int]]
 
 
-def renamed(given: Grid, wanted: Symbolic, places: Places, space: Space) -> dict[Name, Name] | None:
+def renamed(
+    given: Grid, wanted: Symbolic, places: Places, space: Space, coordinates: Sequence[Name]
+) -> dict[Name, Name] | None:
     """{symbol of the reference: symbol that stands in its place}, if that explains every entry at `places`."""
     used = _names(given, places)
-    meant = sorted(_names(wanted.grid, places) - used)
+    meant = sorted(_names(wanted.grid, places) - used - {PI, *coordinates})
     present = sorted(used)
     if not meant or len(meant) > _MOST_SYMBOLS:
         return None
     for names in islice(_assignments(meant, present), _MOST_TRIED):
         if all(_agrees(given, wanted, places, names, space.point(number)) for number in (20, 21)):
-            return {meant: stands for meant, stands in names.items() if meant != stands}
+            return {name: stands for name, stands in names.items() if matters(wanted, places, name, space.point(20))}
     return None
+
+
+def matters(wanted: Wanted, places: Places, name: Name, point: Point) -> bool:
+    """Whether the reference depends on a symbol: one may stand there and cancel."""
+    other = point.with_values({name: point.field.add(point.value(name), 1)})
+    return any(not point.field.equal(wanted.at(place, point), wanted.at(place, other)) for place in places)
 
 
 def _names(grid: Grid, places: Places) -> set[Name]:

@@ -76,14 +76,15 @@ class Repairer:
 
     def best(self) -> Repair | None:
         """The cheapest correction found, or None."""
-        for search in (self._one, self._lost, self._in_definitions, self._throughout, self._two):
+        for search in (self._one, self._lost, self._throughout, self._two):
             for edits in search():
                 if made := self._confirmed(edits):
                     return made
         return None
 
     def _one(self) -> Iterator[list[Edit]]:
-        found = SingleSlip(self.point, self.atoms, self.missing).edits(self.tree, self.error)
+        search = SingleSlip(self.point, self.atoms, self.missing)
+        found = [*search.edits(self.tree, self.error), *self._in_definitions(search)]
         yield from ([edit] for edit in sorted(found, key=likelihood))
 
     def _lost(self) -> Iterator[list[Edit]]:
@@ -97,18 +98,13 @@ class Repairer:
 
     # ------------------------------------------------------------------ slips that show in several places
 
-    def _in_definitions(self) -> Iterator[list[Edit]]:
+    def _in_definitions(self, search: SingleSlip) -> Iterator[Edit]:
         """A slip in the definition of a name such as σ1, which may stand in several places."""
-        search = SingleSlip(self.point, self.atoms, self.missing)
         bodies = {id(node.body): node for node in walk(self.tree) if isinstance(node, Ref)}
-        found: list[Edit] = []
         for node in bodies.values():
             for error in self._needed(node.body):
-                found += (
-                    replace(edit, place=f"in the definition of {node.name}")
-                    for edit in search.edits(node.body, error)
-                )
-        yield from ([edit] for edit in sorted(found, key=likelihood))
+                place = f"in the definition of {node.name}"
+                yield from (replace(edit, place=place) for edit in search.edits(node.body, error))
 
     def _needed(self, body: Node) -> list[Any]:
         """By how much a definition's value would have to change: f₁ h + f₂ h² = error, with f of at most degree 2."""

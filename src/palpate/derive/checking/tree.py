@@ -217,8 +217,8 @@ def symbols(node: Node) -> set[Name]:
 
 
 def fresh(node: Node) -> Node:
-    """A copy in which every node is a new object, bodies of definitions excepted."""
-    if isinstance(node, Ref):
+    """A copy in which every node is a new object, bodies of definitions and angles excepted."""
+    if isinstance(node, Ref | Trig):
         return replace(node)
     below = children(node)
     return with_children(node, tuple(fresh(child) for child in below)) if below else replace(node)
