@@ -86,9 +86,8 @@ class UnreadableExpression(InvalidInput):
         shown = (text.splitlines() or [""])[self.line - 1] if self.line <= len(text.splitlines() or [""]) else ""
         start = max(0, self.column - 60)
         caret = " " * (self.column - 1 - start) + "^"
-        super().__init__(
-            f"line {self.line}, column {self.column}: {message}\n    {shown[start : start + 100]}\n    {caret}", hint=hint
-        )
+        where = f"{shown[start : start + 100]}\n    {caret}"
+        super().__init__(f"line {self.line}, column {self.column}: {message}\n    {where}", hint=hint)
 
 
 class UnknownSymbol(UnreadableExpression, LookupError):

@@ -13,7 +13,23 @@ import sympy as sp
 
 from palpate.derive.checking.edits import COSTS
 from palpate.derive.checking.tree import (
-    ONE, ZERO, Name, Neg, Node, Num, Power, Prod, Quot, Ref, Sum, Sym, Trig, number, rewrite, tidied, walk,
+    ONE,
+    ZERO,
+    Name,
+    Neg,
+    Node,
+    Num,
+    Power,
+    Prod,
+    Quot,
+    Ref,
+    Sum,
+    Sym,
+    Trig,
+    number,
+    rewrite,
+    tidied,
+    walk,
 )  # fmt: skip
 
 
@@ -95,7 +111,8 @@ def spatial3() -> Arm:
     u2, u3 = a2 + p21, a3 + p31
     M11 = (
         tensors["I1_22"] + tensors["I2_11"] * s2**2 + tensors["I2_22"] * c2**2 + tensors["I3_11"] * s23**2
-        + tensors["I3_22"] * c23**2 + m1 * p13**2 + m2 * (u2**2 * c2**2 + p23**2) + m3 * ((a2 * c2 + u3 * c23) ** 2 + p33**2)
+        + tensors["I3_22"] * c23**2 + m1 * p13**2 + m2 * (u2**2 * c2**2 + p23**2)
+        + m3 * ((a2 * c2 + u3 * c23) ** 2 + p33**2)
     )  # fmt: skip
     M12 = -m2 * p23 * u2 * s2 - m3 * p33 * (a2 * s2 + u3 * s23)
     M13 = -m3 * p33 * u3 * s23
@@ -243,7 +260,9 @@ class SlipMaker:
         for node in self._nodes(tree):
             if isinstance(node, Prod):
                 marked = [one for one in node.factors if isinstance(one, Sym) and one.name.sub and not one.name.dots]
-                pairs = [(a, b) for a in marked for b in marked if a.name.sub != b.name.sub and a.name.base != b.name.base]
+                pairs = [
+                    (a, b) for a in marked for b in marked if a.name.sub != b.name.sub and a.name.base != b.name.base
+                ]
                 for a, b in pairs:
                     new = [Sym(a.name._replace(sub=b.name.sub)), Sym(b.name._replace(sub=a.name.sub))]
                     if all(one.name in self.names for one in new):

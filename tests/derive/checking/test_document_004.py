@@ -9,10 +9,11 @@ from functools import cached_property
 from typing import Any
 
 import pytest
-import sympy as sp
+import sympy
 
 from palpate.derive.checking import Verdict, check_derivation
 
+sp: Any = sympy  # its own types know too little of matrices
 Q = sp.symbols("q1:4")
 RATES = sp.symbols("dq1:4")
 d1, a2, a3, g3 = sp.symbols("d_1 a_2 a_3 g_3")
@@ -25,12 +26,12 @@ NAMES: list[str] = [*(str(one) for one in (d1, a2, a3, g3)), *map(str, MASSES), 
 NAMES += [str(one) for tensor in TENSORS.values() for one in tensor]
 
 
-def transform(a: Any, quarter: int, d: Any, q: Any) -> sp.Matrix:
+def transform(a: Any, quarter: int, d: Any, q: Any) -> Any:
     c, s, ca, sa = sp.cos(q), sp.sin(q), 1 - quarter, quarter
     return sp.Matrix([[c, -s * ca, s * sa, a * c], [s, c * ca, -c * sa, a * s], [0, sa, ca, d], [0, 0, 0, 1]])
 
 
-def chain() -> list[sp.Matrix]:
+def chain() -> list[Any]:
     steps = [transform(0, 1, d1, Q[0]), transform(a2, 0, 0, Q[1]), transform(a3, 0, 0, Q[2])]
     return [steps[0], steps[0] * steps[1], steps[0] * steps[1] * steps[2]]
 
@@ -48,12 +49,12 @@ class Model:
         parts = [
             MASSES[i - 1] * self.J_P[i].T * self.J_P[i] + self.J_O[i].T * self.I[i] * self.J_O[i] for i in (1, 2, 3)
         ]
-        self.B = sum(parts, sp.zeros(3, 3))  # not simplified: the checker needs no such thing
+        self.B: Any = sum(parts, sp.zeros(3, 3))  # not simplified: the checker needs no such thing
         self.V = -sum(g3 * MASSES[i - 1] * self.p[i][2] for i in (1, 2, 3))
         self.J = sp.Matrix.vstack(self.T[3][:3, 3].jacobian(Q), self.J_O[3])
 
     @cached_property
-    def C(self) -> sp.Matrix:
+    def C(self) -> Any:
         """Christoffel symbols of B."""
         B = self.B
 
@@ -77,10 +78,13 @@ def check(text: str, reference: Any, what: str = "expression", **names: str) -> 
 
 
 def test_transformations_3_4_and_5_are_right(model: Model) -> None:
-    T2 = r"""\begin{bmatrix} c_{1} c_{2} & -c_{1} s_{2} & s_{1} & a_{2} c_{1} c_{2} \\ c_{2} s_{1} & -s_{1} s_{2} & -c_{1} &
+    T2 = r"""\begin{bmatrix} c_{1} c_{2} & -c_{1} s_{2} & s_{1} & a_{2} c_{1} c_{2} \\ c_{2} s_{1} & -s_{1} s_{2} &
+        -c_{1} &
         a_{2} c_{2} s_{1} \\ s_{2} & c_{2} & 0 & d_{1} + a_{2} s_{2} \\ 0 & 0 & 0 & 1.0 \end{bmatrix}"""
-    T3 = r"""\mathbf{T}_{3}^{0} = \begin{bmatrix} c_{23} c_{1} & -s_{23} c_{1} & s_{1} & c_{1} \left( a_{3} c_{23} + a_{2} c_{2}
-        \right) \\ c_{23} s_{1} & -s_{23} s_{1} & -c_{1} & s_{1} \left( a_{3} c_{23} + a_{2} c_{2} \right) \\ s_{23} & c_{23} & 0
+    T3 = r"""\mathbf{T}_{3}^{0} = \begin{bmatrix} c_{23} c_{1} & -s_{23} c_{1} & s_{1} & c_{1} \left( a_{3} c_{23}
+        + a_{2} c_{2}
+        \right) \\ c_{23} s_{1} & -s_{23} s_{1} & -c_{1} & s_{1} \left( a_{3} c_{23} + a_{2} c_{2} \right) \\
+        s_{23} & c_{23} & 0
         & d_{1} + a_{3} s_{23} + a_{2} s_{2} \\ 0 & 0 & 0 & 1.0 \end{bmatrix}"""
     assert check(T2, model.T[2], "FK")
     assert check(T3, model.T[3], "FK")
@@ -88,31 +92,40 @@ def test_transformations_3_4_and_5_are_right(model: Model) -> None:
 
 def test_centres_of_mass_6_7_and_8_are_right(model: Model) -> None:
     first = r"\begin{bmatrix} pl_{13} \, s_1 \\ -pl_{13} \, c_1 \\ d_1 + pl_{12} \end{bmatrix} \tag{6}"
-    third = r"""\mathbf{p}_{c3}^{0} = \begin{bmatrix} \operatorname{pl}_{31} \left( c_{1} c_{2} c_{3} - c_{1} s_{2} s_{3} \right) +
-        \operatorname{pl}_{33} s_{1} + a_{2} c_{1} c_{2} + a_{3} c_{1} c_{2} c_{3} - a_{3} c_{1} s_{2} s_{3} \\ a_{2} c_{2} s_{1}
-        - \operatorname{pl}_{33} c_{1} - \operatorname{pl}_{31} \left( s_{1} s_{2} s_{3} - c_{2} c_{3} s_{1} \right) + a_{3} c_{2}
-        c_{3} s_{1} - a_{3} s_{1} s_{2} s_{3} \\ d_{1} + a_{3} s_{23} + \operatorname{pl}_{31} s_{23} + a_{2} s_{2} \end{bmatrix}"""
+    third = r"""\mathbf{p}_{c3}^{0} = \begin{bmatrix} \operatorname{pl}_{31} \left( c_{1} c_{2} c_{3} - c_{1} s_{2}
+        s_{3} \right) +
+        \operatorname{pl}_{33} s_{1} + a_{2} c_{1} c_{2} + a_{3} c_{1} c_{2} c_{3} - a_{3} c_{1} s_{2} s_{3} \\
+        a_{2} c_{2} s_{1}
+        - \operatorname{pl}_{33} c_{1} - \operatorname{pl}_{31} \left( s_{1} s_{2} s_{3} - c_{2} c_{3} s_{1}
+        \right) + a_{3} c_{2}
+        c_{3} s_{1} - a_{3} s_{1} s_{2} s_{3} \\ d_{1} + a_{3} s_{23} + \operatorname{pl}_{31} s_{23} + a_{2} s_{2}
+        \end{bmatrix}"""
     assert check(first, model.p[1])
     assert check(third, model.p[3])
 
 
 def test_link_jacobians_9_10_and_11_are_right(model: Model) -> None:
     rotation = r"\begin{bmatrix} 0 & s_{1} & s_{1} \\ 0 & -c_{1} & -c_{1} \\ 1.0 & 0 & 0 \end{bmatrix}"
-    second = r"""\begin{bmatrix} \operatorname{pl}_{23} c_{1} - a_{2} c_{2} s_{1} - \operatorname{pl}_{21} c_{2} s_{1} & -c_{1} s_{2}
-        (a_{2} + \operatorname{pl}_{21}) & 0 \\ \operatorname{pl}_{23} s_{1} + a_{2} c_{1} c_{2} + \operatorname{pl}_{21} c_{1}
-        c_{2} & -s_{1} s_{2} (a_{2} + \operatorname{pl}_{21}) & 0 \\ 0 & c_{2} (a_{2} + \operatorname{pl}_{21}) & 0 \end{bmatrix}"""
+    second = r"""\begin{bmatrix} \operatorname{pl}_{23} c_{1} - a_{2} c_{2} s_{1} - \operatorname{pl}_{21} c_{2}
+        s_{1} & -c_{1} s_{2}
+        (a_{2} + \operatorname{pl}_{21}) & 0 \\ \operatorname{pl}_{23} s_{1} + a_{2} c_{1} c_{2} +
+        \operatorname{pl}_{21} c_{1}
+        c_{2} & -s_{1} s_{2} (a_{2} + \operatorname{pl}_{21}) & 0 \\ 0 & c_{2} (a_{2} + \operatorname{pl}_{21}) & 0
+        \end{bmatrix}"""
     assert check(rotation, model.J_O[3], "J")
     assert check(second, model.J_P[2], "J")
 
 
 def test_first_tensor_12_is_right(model: Model) -> None:
-    text = r"""\mathbf{I}_{l_1}(\mathbf{q}) = \begin{bmatrix} I_{11,1} - I_{11,1} s_1^2 + I_{13,3} s_1^2 & 0.5 s_{2.0*1} (I_{11,1} -
+    text = r"""\mathbf{I}_{l_1}(\mathbf{q}) = \begin{bmatrix} I_{11,1} - I_{11,1} s_1^2 + I_{13,3} s_1^2 & 0.5
+        s_{2.0*1} (I_{11,1} -
         I_{13,3}) & 0 \\ 0.5 s_{2.0*1} (I_{11,1} - I_{13,3}) & I_{13,3} + I_{11,1} s_1^2 - I_{13,3} s_1^2 & 0 \\
         0 & 0 & I_{12,2} \end{bmatrix}"""
     assert check(text, model.I[1])
 
 
-SYMMETRIC = r"\begin{bmatrix} i_{11} & \sigma_1 & \sigma_3 \\ \sigma_1 & i_{22} & \sigma_2 \\ \sigma_3 & \sigma_2 & i_{33} \end{bmatrix}"
+SYMMETRIC = r"""\begin{bmatrix} i_{11} & \sigma_1 & \sigma_3 \\ \sigma_1 & i_{22} & \sigma_2 \\
+    \sigma_3 & \sigma_2 & i_{33} \end{bmatrix}"""
 SECOND = {
     "i_{11}": r"I_{11,1} c_1^2 c_2^2 + I_{12,2} c_1^2 s_2^2 + I_{13,3} s_1^2",
     "i_{22}": r"I_{13,3} c_1^2 + I_{11,1} c_2^2 s_1^2 + I_{12,2} s_1^2 s_2^2",
@@ -159,7 +172,8 @@ def test_a_slip_in_a_where_list_is_found_in_its_definition(model: Model) -> None
 def test_potential_energy_18_and_gravity_25_are_right(model: Model) -> None:
     energy = r"""-g_3 \, m_2 \, (d_1 + a_2 \, s_2 + \text{pl}_{21} \, s_2) - g_3 \, m_1 \, (d_1 + \text{pl}_{12})
         - g_3 \, m_3 \, (d_1 + a_3 \, s_{23} + \text{pl}_{31} \, s_{23} + a_2 \, s_2)"""
-    gravity = r"""\mathbf{g}(\mathbf{q}) = \begin{bmatrix} 0 \\ -g_3 m_3 (\sigma_1 + a_2 c_2 + a_3 c_2 c_3 - a_3 s_2 s_3) - g_3 m_2
+    gravity = r"""\mathbf{g}(\mathbf{q}) = \begin{bmatrix} 0 \\ -g_3 m_3 (\sigma_1 + a_2 c_2 + a_3 c_2 c_3 - a_3
+        s_2 s_3) - g_3 m_2
         (a_2 c_2 + \mathrm{pl}_{21} c_2) \\ -g_3 m_3 (\sigma_1 + a_3 c_2 c_3 - a_3 s_2 s_3) \end{bmatrix}"""
     assert check(energy, model.V, "V")
     right = sp.Matrix([model.V]).jacobian(Q).T
@@ -173,19 +187,24 @@ def test_potential_energy_18_and_gravity_25_are_right(model: Model) -> None:
 
 
 B = r"""\mathbf{B}(\mathbf{q}) = \begin{bmatrix} b_{11} & \sigma_1 & \sigma_4 \\ \sigma_1 & b_{22} & \sigma_2 \\
-    \sigma_4 & \sigma_2 & m_3 a_3^2 + 2.0 m_3 a_3 \mathrm{pl}_{31} + m_3 \mathrm{pl}_{31}^2 + I_{13,3} \end{bmatrix}"""
+    \sigma_4 & \sigma_2 & m_3 a_3^2 + 2.0 m_3 a_3 \mathrm{pl}_{31} + m_3 \mathrm{pl}_{31}^2 + I_{13,3}
+        \end{bmatrix}"""
 B_NAMES = {
-    "b_{11}": r"""I_{11,1} + 2.0I_{12,2} - 0.5I_{11,1}\sigma_3 + 0.5I_{12,2}\sigma_3 - 0.5I_{11,1}c_{2.0*2} + 0.5I_{12,2}c_{2.0*2}
-        + 0.5a_2^2m_2 + 0.5a_2^2m_3 + 0.5a_3^2m_3 + m_1\text{pl}_{13}^2 + 0.5m_2\text{pl}_{21}^2 + m_2\text{pl}_{23}^2 +
-        0.5m_3\text{pl}_{31}^2 + m_3 pl_{33}^2 + 0.5 m_3 pl_{31}^2 \sigma_3 + 0.5 a_2^2 m_2 c_{2.0*2} + 0.5a_2^2m_3c_{2.0*2} +
+    "b_{11}": r"""I_{11,1} + 2.0I_{12,2} - 0.5I_{11,1}\sigma_3 + 0.5I_{12,2}\sigma_3 - 0.5I_{11,1}c_{2.0*2} +
+        0.5I_{12,2}c_{2.0*2}
+        + 0.5a_2^2m_2 + 0.5a_2^2m_3 + 0.5a_3^2m_3 + m_1\text{pl}_{13}^2 + 0.5m_2\text{pl}_{21}^2 +
+        m_2\text{pl}_{23}^2 +
+        0.5m_3\text{pl}_{31}^2 + m_3 pl_{33}^2 + 0.5 m_3 pl_{31}^2 \sigma_3 + 0.5 a_2^2 m_2 c_{2.0*2} +
+        0.5a_2^2m_3c_{2.0*2} +
         0.5m_2\text{pl}_{21}^2c_{2.0*2} + a_2m_2\text{pl}_{21} + a_3m_3\text{pl}_{31} + 0.5a_3^2m_3\sigma_3 +
         a_3m_3pl_{31}\sigma_3 + a_2m_2pl_{21}c_{2.0*2} + a_2a_3m_3c_3 + a_2m_3pl_{31}c_3 + a_2a_3m_3\sigma_5 +
         a_2m_3pl_{31}\sigma_5""",
     "b_{22}": r"""2.0I_{13,3} + a_2^2 m_2 + a_2^2 m_3 + a_3^2 m_3 + m_2 pl_{21}^2 + m_3 pl_{31}^2 + 2.0a_2 m_2 pl_{21} +
         2.0a_3 m_3 pl_{31} + 2.0a_2 a_3 m_3 c_3 + 2.0a_2 m_3 pl_{31} c_3""",
-    r"\sigma_1": r"""-a_3 m_3 \mathrm{pl}_{33} s_{23} - m_3 \mathrm{pl}_{31} \mathrm{pl}_{33} s_{23} - a_2 m_2 \mathrm{pl}_{23} s_2
-        - a_2 m_3 \mathrm{pl}_{33} s_2 - m_2 \mathrm{pl}_{21} \mathrm{pl}_{23} s_2""",
-    r"\sigma_2": r"m_3 a_3^2 + 2.0 m_3 a_3 \text{pl}_{31} + a_2 m_3 c_3 a_3 + m_3 \text{pl}_{31}^2 + a_2 m_3 c_3 \text{pl}_{31} + I_{13,3}",
+    r"\sigma_1": r"""-a_3 m_3 \mathrm{pl}_{33} s_{23} - m_3 \mathrm{pl}_{31} \mathrm{pl}_{33} s_{23}
+        - a_2 m_2 \mathrm{pl}_{23} s_2 - a_2 m_3 \mathrm{pl}_{33} s_2 - m_2 \mathrm{pl}_{21} \mathrm{pl}_{23} s_2""",
+    r"\sigma_2": r"""m_3 a_3^2 + 2.0 m_3 a_3 \text{pl}_{31} + a_2 m_3 c_3 a_3 + m_3 \text{pl}_{31}^2
+        + a_2 m_3 c_3 \text{pl}_{31} + I_{13,3}""",
     r"\sigma_3": r"c_{2*2+2*3}",
     r"\sigma_4": r"-m_3 \text{pl}_{33} s_{23} (a_3 + \text{pl}_{31})",
     r"\sigma_5": r"c_{2.0*2+3}",
@@ -205,27 +224,38 @@ def test_mass_matrix_20_uses_one_tensor_for_three_links(model: Model) -> None:
 
 
 C_NAMES = {
-    "C_{11}": r"""-\dot{\mathbf{q}}_2(0.5I_{12,2}\sigma_{12} - 0.5I_{11,1}\sigma_{12} - 0.5I_{11,1}s_{2.0*2} + 0.5I_{12,2}s_{2.0*2} +
+    "C_{11}": r"""-\dot{\mathbf{q}}_2(0.5I_{12,2}\sigma_{12} - 0.5I_{11,1}\sigma_{12} - 0.5I_{11,1}s_{2.0*2} +
+        0.5I_{12,2}s_{2.0*2} +
         0.5a_3^2m_3\sigma_{12} + 0.5m_3\mathbf{pl_{31}}^2\sigma_{12} + 0.5a_2^2m_2s_{2.0*2} + 0.5a_2^2m_3s_{2.0*2} +
-        0.5m_2\mathbf{pl_{21}}^2s_{2.0*2} + a_3m_3\mathbf{pl_{31}}\sigma_{12} + a_2m_2\mathbf{pl_{21}}s_{2.0*2} + a_2a_3m_3\sigma_1
+        0.5m_2\mathbf{pl_{21}}^2s_{2.0*2} + a_3m_3\mathbf{pl_{31}}\sigma_{12} + a_2m_2\mathbf{pl_{21}}s_{2.0*2} +
+        a_2a_3m_3\sigma_1
         + a_2m_3\mathbf{pl_{31}}\sigma_1) - \dot{\mathbf{q}}_3(0.5I_{12,2}\sigma_{12} - 0.5I_{11,1}\sigma_{12} +
-        0.5m_3(2a_3 + 2\mathbf{pl_{31}})(0.5a_2\sigma_1 + 0.5a_3\sigma_{12} + 0.5\mathbf{pl_{31}}\sigma_{12} + 0.5a_2s_3))""",
+        0.5m_3(2a_3 + 2\mathbf{pl_{31}})(0.5a_2\sigma_1 + 0.5a_3\sigma_{12} + 0.5\mathbf{pl_{31}}\sigma_{12} +
+        0.5a_2s_3))""",
     "C_{12}": r"""0.5I_{11,1}\dot{\mathbf{q}}_{1}\sigma_{12} - 0.5I_{12,2}\dot{\mathbf{q}}_{1}\sigma_{12} +
-        0.5I_{11,1}\dot{\mathbf{q}}_{1}s_{2.0*2} - 0.5I_{12,2}\dot{\mathbf{q}}_{1}s_{2.0*2} - \sigma_{7} - \sigma_{6} -
+        0.5I_{11,1}\dot{\mathbf{q}}_{1}s_{2.0*2} - 0.5I_{12,2}\dot{\mathbf{q}}_{1}s_{2.0*2} - \sigma_{7} -
+        \sigma_{6} -
         0.5a_{2}{}^{2}\dot{\mathbf{q}}_{1}m_{2}s_{2.0*2} - 0.5a_{2}{}^{2}\dot{\mathbf{q}}_{1}m_{3}s_{2.0*2} -
         0.5\dot{\mathbf{q}}_{1}m_{2}\mathbf{pl}_{21}{}^{2}s_{2.0*2} - a_{2}a_{3}\dot{\mathbf{q}}_{1}m_{3}\sigma_{1} -
-        a_{2}\dot{\mathbf{q}}_{1}m_{3}\mathbf{pl}_{31}\sigma_{1} - \sigma_{8} - a_{2}\dot{\mathbf{q}}_{1}m_{2}\mathbf{pl}_{21}s_{2.0*2}
+        a_{2}\dot{\mathbf{q}}_{1}m_{3}\mathbf{pl}_{31}\sigma_{1} - \sigma_{8} -
+        a_{2}\dot{\mathbf{q}}_{1}m_{2}\mathbf{pl}_{21}s_{2.0*2}
         - \sigma_{5} - \sigma_{4} - \sigma_{3} - \sigma_{2} - a_{2}\dot{\mathbf{q}}_{2}m_{2}\mathbf{pl}_{23}c_{2} -
-        a_{2}\dot{\mathbf{q}}_{2}m_{3}\mathbf{pl}_{33}c_{2} - \dot{\mathbf{q}}_{2}m_{2}\mathbf{pl}_{21}\mathbf{pl}_{23}c_{2}""",
-    "C_{13}": r"""0.5I_{11,1}\dot{\mathbf{q}}_{1}\sigma_{12} - 0.5I_{12,2}\dot{\mathbf{q}}_{1}\sigma_{12} - \sigma_{7} - \sigma_{6} -
-        0.5a_{2}a_{3}\dot{\mathbf{q}}_{1}m_{3}\sigma_{1} - 0.5a_{2}\dot{\mathbf{q}}_{1}m_{3}\mathbf{pl}_{31}\sigma_{1} - \sigma_{8}
+        a_{2}\dot{\mathbf{q}}_{2}m_{3}\mathbf{pl}_{33}c_{2} -
+        \dot{\mathbf{q}}_{2}m_{2}\mathbf{pl}_{21}\mathbf{pl}_{23}c_{2}""",
+    "C_{13}": r"""0.5I_{11,1}\dot{\mathbf{q}}_{1}\sigma_{12} - 0.5I_{12,2}\dot{\mathbf{q}}_{1}\sigma_{12} -
+        \sigma_{7} - \sigma_{6} -
+        0.5a_{2}a_{3}\dot{\mathbf{q}}_{1}m_{3}\sigma_{1} -
+        0.5a_{2}\dot{\mathbf{q}}_{1}m_{3}\mathbf{pl}_{31}\sigma_{1} - \sigma_{8}
         - \sigma_{5} - \sigma_{4} - \sigma_{3} - \sigma_{2} - 0.5a_{2}a_{3}\dot{\mathbf{q}}_{1}m_{3}s_{3} -
         0.5a_{2}\dot{\mathbf{q}}_{1}m_{3}\mathbf{pl}_{31}s_{3}""",
-    "C_{21}": r"""0.5\dot{\mathbf{q}}_{1}(I_{12,2}\sigma_{12} - I_{11,1}\sigma_{12} - I_{11,1}s_{2.0*2} + I_{12,2}s_{2.0*2} +
-        \sigma_{10} + \sigma_{9} + a_{2}{}^{2}m_{2}s_{2.0*2} + a_{2}{}^{2}m_{3}s_{2.0*2} + m_{2}\mathbf{pl}_{21}{}^{2}s_{2.0*2} +
+    "C_{21}": r"""0.5\dot{\mathbf{q}}_{1}(I_{12,2}\sigma_{12} - I_{11,1}\sigma_{12} - I_{11,1}s_{2.0*2} +
+        I_{12,2}s_{2.0*2} +
+        \sigma_{10} + \sigma_{9} + a_{2}{}^{2}m_{2}s_{2.0*2} + a_{2}{}^{2}m_{3}s_{2.0*2} +
+        m_{2}\mathbf{pl}_{21}{}^{2}s_{2.0*2} +
         \sigma_{11} + 2.0a_{2}m_{2}\mathbf{pl}_{21}s_{2.0*2} + 2.0a_{2}a_{3}m_{3}\sigma_{1} +
         2.0a_{2}m_{3}\mathbf{pl}_{31}\sigma_{1})""",
-    "C_{31}": r"""0.5\dot{q}_1(I_{12,2}\sigma_{12} - I_{11,1}\sigma_{12} + \sigma_{10} + \sigma_9 + \sigma_{11} + a_2a_3m_3s_3 +
+    "C_{31}": r"""0.5\dot{q}_1(I_{12,2}\sigma_{12} - I_{11,1}\sigma_{12} + \sigma_{10} + \sigma_9 + \sigma_{11} +
+        a_2a_3m_3s_3 +
         a_2m_3pl_{31}s_3 + a_2 a_3 m_3 \sigma_1 + a_2 m_3 \text{pl}_{31} \sigma_1)""",
     r"\sigma_1": r"s_{2.0*2+3}",
     r"\sigma_2": r"\dot{q}_3 m_3 \text{pl}_{31} \text{pl}_{33} c_{23}",
@@ -240,8 +270,10 @@ C_NAMES = {
     r"\sigma_{11}": r"2.0 a_3 m_3 \mathrm{pl}_{31} \sigma_{12}",
     r"\sigma_{12}": r"s_{2*2+2*3}",
 }
-C = r"""\mathbf{C}(\mathbf{q}, \dot{\mathbf{q}}) = \begin{bmatrix} C_{11} & C_{12} & C_{13} \\ C_{21} & -a_2 \dot{\mathbf{q}}_3 m_3 s_3
-    (a_3 + \mathbf{pl}_{31}) & -a_2 m_3 s_3 (\dot{\mathbf{q}}_2 + \dot{\mathbf{q}}_3) (a_3 + \mathbf{pl}_{31}) \\ C_{31} &
+C = r"""\mathbf{C}(\mathbf{q}, \dot{\mathbf{q}}) = \begin{bmatrix} C_{11} & C_{12} & C_{13} \\ C_{21} & -a_2
+        \dot{\mathbf{q}}_3 m_3 s_3
+    (a_3 + \mathbf{pl}_{31}) & -a_2 m_3 s_3 (\dot{\mathbf{q}}_2 + \dot{\mathbf{q}}_3) (a_3 + \mathbf{pl}_{31}) \\
+        C_{31} &
     a_2 \dot{\mathbf{q}}_2 m_3 s_3 (a_3 + \mathbf{pl}_{31}) & 0 \end{bmatrix}"""
 
 
@@ -251,7 +283,9 @@ def test_coriolis_matrix_24_is_the_christoffel_one_of_the_printed_mass_matrix(mo
     assert [one.entry for one in verdict.differences] == [(1, 1), (1, 2), (1, 3), (2, 1), (3, 1)]
     told = {slip for one in verdict.differences for slip in one.slips}
     assert told == {
-        rf"wrong symbol throughout: I_{{1{k},{k}}} stands where I_{{{i}{k},{k}}} is meant" for i in (2, 3) for k in (1, 2)
+        rf"wrong symbol throughout: I_{{1{k},{k}}} stands where I_{{{i}{k},{k}}} is meant"
+        for i in (2, 3)
+        for k in (1, 2)
     }
 
 
@@ -265,9 +299,16 @@ def test_line_c31_has_a_term_that_stands_there_twice(model: Model) -> None:
 
 
 def test_jacobian_28_is_right(model: Model) -> None:
-    text = r"""\mathbf{J}(\mathbf{q}) = \begin{bmatrix} -s_1 \sigma_3 & -c_1 \sigma_1 & -a_3 s_{23} c_1 \\ c_1 \sigma_3 & -s_1 \sigma_1
-        & -a_3 s_{23} s_1 \\ 0 & \sigma_3 & \sigma_4 \\ 0 & s_1 & s_1 \\ 0 & \sigma_2 & \sigma_2 \\ 1.0 & 0 & 0 \end{bmatrix}"""
-    names = {r"\sigma_1": "a_3 s_{23} + a_2 s_2", r"\sigma_2": "-c_1", r"\sigma_3": r"\sigma_4 + a_2 c_2", r"\sigma_4": "a_3 c_{23}"}
+    text = r"""\mathbf{J}(\mathbf{q}) = \begin{bmatrix} -s_1 \sigma_3 & -c_1 \sigma_1 & -a_3 s_{23} c_1 \\ c_1
+        \sigma_3 & -s_1 \sigma_1
+        & -a_3 s_{23} s_1 \\ 0 & \sigma_3 & \sigma_4 \\ 0 & s_1 & s_1 \\ 0 & \sigma_2 & \sigma_2 \\ 1.0 & 0 & 0
+        \end{bmatrix}"""
+    names = {
+        r"\sigma_1": "a_3 s_{23} + a_2 s_2",
+        r"\sigma_2": "-c_1",
+        r"\sigma_3": r"\sigma_4 + a_2 c_2",
+        r"\sigma_4": "a_3 c_{23}",
+    }
     assert check(text, model.J, "J", **names)
 
 
@@ -276,7 +317,8 @@ def test_euler_rates_35_have_the_wrong_angle_in_one_entry() -> None:
     x = sp.Matrix([[1, 0, 0], [0, sp.cos(first), -sp.sin(first)], [0, sp.sin(first), sp.cos(first)]])
     y = sp.Matrix([[sp.cos(second), 0, sp.sin(second)], [0, 1, 0], [-sp.sin(second), 0, sp.cos(second)]])
     right = sp.Matrix.hstack(sp.Matrix([1, 0, 0]), x[:, 1], (x * y)[:, 2])  # intrinsic XYZ, world ω
-    text = r"""\mathbf{T}(\boldsymbol{\phi}) = \begin{bmatrix} 1 & 0 & \sin(\vartheta) \\ 0 & \cos(\varphi) & -\cos(\varphi) \cdot
+    text = r"""\mathbf{T}(\boldsymbol{\phi}) = \begin{bmatrix} 1 & 0 & \sin(\vartheta) \\ 0 & \cos(\varphi) &
+        -\cos(\varphi) \cdot
         \sin(\varphi) \\ 0 & \sin(\varphi) & \cos(\varphi) \cdot \cos(\vartheta) \end{bmatrix} \tag{35}"""
     verdict = check_derivation(text, right, coordinates=["varphi", "vartheta", "psi"])
     (found,) = verdict.differences

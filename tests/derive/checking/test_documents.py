@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import sympy as sp
+import sympy
 
 from palpate.derive.checking import Verdict, check_derivation
 from palpate.errors import UnreadableExpression
 
+sp: Any = sympy  # its own types know too little of matrices
 t = sp.Symbol("t")
 
 
@@ -21,7 +22,7 @@ def slips(verdict: Verdict) -> dict[tuple[int, int] | None, tuple[str, ...]]:
     return {one.entry: one.kinds for one in verdict.differences}
 
 
-def lagrange(L: Any, q: list[Any], names: list[str]) -> sp.Matrix:
+def lagrange(L: Any, q: list[Any], names: list[str]) -> Any:
     """d/dt ∂L/∂q̇ − ∂L/∂q, with q̇ and q̈ as symbols dx, ddx."""
     made = [sp.diff(sp.diff(L, x.diff(t)), t) - sp.diff(L, x) for x in q]
     flat: dict[Any, Any] = {}
@@ -42,7 +43,7 @@ Z_AB = {"z_{AB}": r"\sqrt{l^2 - x_{AB}^2 - y_{AB}^2}"}
 
 
 @pytest.fixture(scope="module")
-def pole() -> sp.Matrix:
+def pole() -> Any:
     q = [sp.Function(name)(t) for name in POLE]
     l, me, ms, g = sp.symbols("l m_e m_s g")
     height = sp.sqrt(l**2 - q[3] ** 2 - q[4] ** 2)
@@ -70,23 +71,25 @@ PRINTED_POLE = [
 
 
 @pytest.mark.parametrize("number", [0, 1, 3, 4])
-def test_000_equations_5_6_8_and_9_are_right(pole: sp.Matrix, number: int) -> None:
+def test_000_equations_5_6_8_and_9_are_right(pole: Any, number: int) -> None:
     assert check_derivation(PRINTED_POLE[number], pole[number], "equation", symbols=Z_AB, coordinates=POLE)
 
 
-def test_000_equation_7_has_a_wrong_sign(pole: sp.Matrix) -> None:
+def test_000_equation_7_has_a_wrong_sign(pole: Any) -> None:
     verdict = check_derivation(PRINTED_POLE[2], pole[2], "equation", symbols=Z_AB, coordinates=POLE)
     assert slips(verdict) == {None: ("sign",)}
     assert r"\dot{x}_{AB} \dot{y}_{AB}" in verdict.differences[0].slips[0]
     assert check_derivation(verdict.mended + "= 0", pole[2], "equation", symbols=Z_AB, coordinates=POLE)
 
 
-def test_000_mass_matrix_11_has_an_exponent_too_many(pole: sp.Matrix) -> None:
+def test_000_mass_matrix_11_has_an_exponent_too_many(pole: Any) -> None:
     M = pole.jacobian([sp.Symbol(f"dd{name}") for name in POLE])
     printed = r"""M = \begin{bmatrix} m_e + m_s & 0 & 0 & m_s & 0 \\ 0 & m_e + m_s & 0 & 0 & m_s \\
         0 & 0 & m_e + m_s & -m_s \frac{x_{AB}}{z_{AB}^2} & -m_s \frac{y_{AB}}{z_{AB}} \\
-        m_s & 0 & -m_s \frac{x_{AB}}{z_{AB}} & m_s + m_s \frac{x_{AB}^2}{z_{AB}^2} & m_s \frac{x_{AB} y_{AB}}{z_{AB}^2} \\
-        0 & m_s & -m_s \frac{y_{AB}}{z_{AB}} & m_s \frac{x_{AB} y_{AB}}{z_{AB}^2} & m_s + m_s \frac{y_{AB}^2}{z_{AB}^2}
+        m_s & 0 & -m_s \frac{x_{AB}}{z_{AB}} & m_s + m_s \frac{x_{AB}^2}{z_{AB}^2} & m_s \frac{x_{AB}
+        y_{AB}}{z_{AB}^2} \\
+        0 & m_s & -m_s \frac{y_{AB}}{z_{AB}} & m_s \frac{x_{AB} y_{AB}}{z_{AB}^2} & m_s + m_s
+        \frac{y_{AB}^2}{z_{AB}^2}
         \end{bmatrix} \quad (11)"""
     verdict = check_derivation(printed, M, "M", symbols=Z_AB, coordinates=POLE)
     assert slips(verdict) == {(3, 4): ("exponent",)}
@@ -94,7 +97,7 @@ def test_000_mass_matrix_11_has_an_exponent_too_many(pole: sp.Matrix) -> None:
     assert "M is not symmetric: (3,4) ≠ (4,3)" in verdict.notes
 
 
-def test_000_bias_12_has_the_sign_of_7_again(pole: sp.Matrix) -> None:
+def test_000_bias_12_has_the_sign_of_7_again(pole: Any) -> None:
     rest = (pole + sp.Matrix([*sp.symbols("f_x f_y f_z"), 0, 0])).subs({sp.Symbol(f"dd{name}"): 0 for name in POLE})
     row = (
         r"-m_s g \frac{%s_{AB}}{z_{AB}} + m_s %s_{AB} \left(\frac{\dot{x}_{AB}^2 + \dot{y}_{AB}^2}{z_{AB}^2}"
@@ -102,8 +105,8 @@ def test_000_bias_12_has_the_sign_of_7_again(pole: sp.Matrix) -> None:
     )
     printed = (
         r"C = \begin{bmatrix} 0 \\ 0 \\ (m_e + m_s)g - m_s \left(\dot{x}_{AB}^2 \frac{l^2 - y_{AB}^2}{z_{AB}^3}"
-        r" + \dot{y}_{AB}^2 \frac{l^2 - x_{AB}^2}{z_{AB}^3} - 2 \frac{x_{AB} y_{AB} \dot{x}_{AB} \dot{y}_{AB}}{z_{AB}^3}"
-        r" \right) \\ " + row % ("x", "x") + r" \\ " + row % ("y", "y") + r" \end{bmatrix} \quad (12)"
+        r" + \dot{y}_{AB}^2 \frac{l^2 - x_{AB}^2}{z_{AB}^3} - 2 \frac{x_{AB} y_{AB} \dot{x}_{AB} \dot{y}_{AB}}"
+        r"{z_{AB}^3} \right) \\ " + row % ("x", "x") + r" \\ " + row % ("y", "y") + r" \end{bmatrix} \quad (12)"
     )
     verdict = check_derivation(printed, rest, "expression", symbols=Z_AB, coordinates=POLE)
     assert slips(verdict) == {(3, 1): ("sign",)}
@@ -116,7 +119,7 @@ RATES = sp.symbols("dq1:4")
 m, L = sp.symbols("m L")
 
 
-def rods() -> tuple[sp.Matrix, sp.Matrix]:
+def rods() -> tuple[Any, Any]:
     """M and J of three thin rods, from the kinetic energy and the tip's position."""
     angles = [sum(Q[: i + 1]) for i in range(3)]
     joint, T = sp.zeros(2, 1), sp.Integer(0)
@@ -130,27 +133,34 @@ def rods() -> tuple[sp.Matrix, sp.Matrix]:
 
 def test_001_jacobian_7_and_drift_h_are_right() -> None:
     J = rods()[1]
-    printed = r"""J(q) = \frac{\partial f(q)}{\partial q} = L \begin{pmatrix} -(s_1 + s_{12} + s_{123}) & -(s_{12} + s_{123})
+    printed = r"""J(q) = \frac{\partial f(q)}{\partial q} = L \begin{pmatrix} -(s_1 + s_{12} + s_{123}) & -(s_{12}
+        + s_{123})
         & -s_{123} \\ c_1 + c_{12} + c_{123} & c_{12} + c_{123} & c_{123} \end{pmatrix}, \tag{7}"""
     assert check_derivation(printed.replace(r"\frac{\partial f(q)}{\partial q} =", ""), J, "J", coordinates=Q)
-    rate = sum((J.diff(q) * v for q, v in zip(Q, RATES)), sp.zeros(2, 3))
+    rate: Any = sum((J.diff(q) * v for q, v in zip(Q, RATES)), sp.zeros(2, 3))
     part = (
-        r"(%s_1 + %s_{12} + %s_{123}) \, \dot{q}_1^2 + 2 \, (%s_{12} + %s_{123}) \, \dot{q}_1 \dot{q}_2 + 2 \, %s_{123} \,"
-        r" \dot{q}_1 \dot{q}_3 + (%s_{12} + %s_{123}) \, \dot{q}_2^2 + 2 \, %s_{123} \, \dot{q}_2 \dot{q}_3"
+        r"(%s_1 + %s_{12} + %s_{123}) \, \dot{q}_1^2 + 2 \, (%s_{12} + %s_{123}) \, \dot{q}_1 \dot{q}_2"
+        r" + 2 \, %s_{123} \, \dot{q}_1 \dot{q}_3 + (%s_{12} + %s_{123}) \, \dot{q}_2^2"
+        r" + 2 \, %s_{123} \, \dot{q}_2 \dot{q}_3"
         r" + %s_{123} \, \dot{q}_3^2"
     )
-    h = rf"\boldsymbol{{h}}(q,\dot q) = -L \begin{{pmatrix}} {part % (('c',) * 10)} \\ {part % (('s',) * 10)} \end{{pmatrix}},"
+    rows = r" \\ ".join(part % ((letter,) * 10) for letter in "cs")
+    h = rf"\boldsymbol{{h}}(q,\dot q) = -L \begin{{pmatrix}} {rows} \end{{pmatrix}},"
     assert check_derivation(h, rate * sp.Matrix(RATES), "h", coordinates=Q)
     entries = [[f"{f}_1\\dot q_1 + {f}_{{12}}\\dot q_{{12}} + {f}_{{123}}\\dot q_{{123}}",
                 f"{f}_{{12}}(\\dot q_1 + \\dot q_2) + {f}_{{123}}\\dot q_{{123}}", f"{f}_{{123}}\\dot q_{{123}}"]
                for f in "cs"]  # fmt: skip
-    text = r"-L \cdot \left( \begin{array}{ccc}" + r"\\".join(" & ".join(row) for row in entries) + r"\end{array}\right)"
+    text = (
+        r"-L \cdot \left( \begin{array}{ccc}" + r"\\".join(" & ".join(row) for row in entries) + r"\end{array}\right)"
+    )
     assert check_derivation(text, rate, "Jdot", coordinates=Q)
 
 
 def test_001_mass_matrix_12_is_right_with_its_lower_half_left_to_symmetry() -> None:
-    printed = r"""\mathbf{M}(\mathbf{q}) = mL^{2} \begin{pmatrix} 4 + 3c_{2} + c_{23} + c_{3} & \frac{5}{3} + \frac{3}{2}c_{2} +
-        \frac{1}{2}c_{23} + c_{3} & \frac{1}{3} + \frac{1}{2}c_{23} + \frac{1}{2}c_{3} \\ \vdots & \frac{5}{3} + c_{3} &
+    printed = r"""\mathbf{M}(\mathbf{q}) = mL^{2} \begin{pmatrix} 4 + 3c_{2} + c_{23} + c_{3} & \frac{5}{3} +
+        \frac{3}{2}c_{2} +
+        \frac{1}{2}c_{23} + c_{3} & \frac{1}{3} + \frac{1}{2}c_{23} + \frac{1}{2}c_{3} \\ \vdots & \frac{5}{3} +
+        c_{3} &
         \frac{1}{3} + \frac{1}{2}c_{3} \\ \text{symm} & \cdots & \frac{1}{3} \end{pmatrix}. \tag{12}"""
     assert check_derivation(printed, rods()[0], "M", coordinates=Q)
 
@@ -165,7 +175,8 @@ def test_001_jacobian_at_the_start_has_two_wrong_signs_and_what_follows_from_it_
     assert check_derivation(verdict.mended, J0)
     velocity = check_derivation(r"\dot{\boldsymbol{p}}_0 = \begin{pmatrix} -2\pi \\ \pi \end{pmatrix}", J0 * speed)
     assert slips(velocity) == {(2, 1): ("sign",)}
-    rate = sum((rods()[1].diff(q) * v for q, v in zip(Q, speed)), sp.zeros(2, 3)).subs(start)
+    moving: Any = sum((rods()[1].diff(q) * v for q, v in zip(Q, speed)), sp.zeros(2, 3))
+    rate = moving.subs(start)
     h0 = r"\begin{pmatrix} 3\pi^2 \\ -4\pi^2 \end{pmatrix} = \begin{pmatrix} 29.6088 \\ -39.4784 \end{pmatrix}"
     verdict = check_derivation(f"h_0 = {h0}", rate * speed)
     assert verdict.agrees
@@ -183,7 +194,7 @@ TH = {"theta_1": None, "theta_2": None, "g": None}
 th, dth, ddth, g = sp.symbols("theta_1 dtheta_1 ddtheta_1 g")
 
 
-def two_links() -> sp.Matrix:
+def two_links() -> Any:
     """Torques of the free arm, unit lengths and unit masses at the link ends, angles from x."""
     a, b = (sp.Function(f"theta_{i}")(t) for i in (1, 2))
     p1 = sp.Matrix([sp.cos(a), sp.sin(a)])
@@ -203,7 +214,8 @@ def check_002(text: str, reference: Any, what: str = "expression") -> Verdict:
 
 
 def test_002_constrained_energy_is_right() -> None:
-    text = r"""\begin{aligned} KE &= \frac{1}{2}\left(\left(-s_1 \dot{\theta}_1\right)^2 + \left(c_1 \dot{\theta}_1\right)^2\right)
+    text = r"""\begin{aligned} KE &= \frac{1}{2}\left(\left(-s_1 \dot{\theta}_1\right)^2 + \left(c_1
+        \dot{\theta}_1\right)^2\right)
         + \frac{1}{2}\left(\left(-2s_1 \dot{\theta}_1\right)^2 + (0)^2\right) \\
         KE &= \frac{1}{2}\dot{\theta}_1^2 + 2s_1^2 \dot{\theta}_1^2 \\
         KE &= \left(\frac{1}{2} + 2s_1^2\right) \dot{\theta}_1^2\end{aligned}"""
@@ -285,7 +297,9 @@ def test_002_torques_are_the_transposed_jacobian_times_the_force() -> None:
     verdict = check_derivation(text, J.T * F, "tau", symbols=names, coordinates=[a, b])
     assert slips(verdict) == {(1, 1): ("wrong matrix",), (2, 1): ("wrong matrix",)}
     assert verdict.differences[0].slips == ("wrong matrix: (J^T)^{-1} should be J^T",)
-    power = check_derivation(r"\begin{bmatrix} F_x & F_y \end{bmatrix} J", (J.T * F).T, symbols=names, coordinates=[a, b])
+    power = check_derivation(
+        r"\begin{bmatrix} F_x & F_y \end{bmatrix} J", (J.T * F).T, symbols=names, coordinates=[a, b]
+    )
     assert power.agrees
 
 
@@ -325,5 +339,7 @@ def test_003_planar_arm() -> None:
 
 def test_004_a_line_without_its_closing_bracket_is_told_with_its_place() -> None:
     with pytest.raises(UnreadableExpression, match="expected '\\)' to close") as caught:
-        check_derivation(r"0.5\dot{q}_1(m_3 a_3 s_3 + a_3a_3m_3s_3", sp.Symbol("x"), symbols=["m_3", "a_3"], coordinates=Q)
+        check_derivation(
+            r"0.5\dot{q}_1(m_3 a_3 s_3 + a_3a_3m_3s_3", sp.Symbol("x"), symbols=["m_3", "a_3"], coordinates=Q
+        )
     assert caught.value.line == 1

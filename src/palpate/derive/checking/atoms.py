@@ -40,7 +40,9 @@ class Atoms:
         self.short = any(isinstance(node, Trig) and node.short for node in nodes)
         self.names = _names(nodes, table)
         self.symbols = _valued(point, [Sym(name) for name in self.names])
-        self.definitions = _valued(point, {node.name: Ref(node.name, node.body) for node in nodes if isinstance(node, Ref)}.values())
+        self.definitions = _valued(
+            point, {node.name: Ref(node.name, node.body) for node in nodes if isinstance(node, Ref)}.values()
+        )
         self.angles = _angles(nodes, table)
         self.sines = _valued(point, [Trig(word, a, self.short) for a in self.angles for word in ("cos", "sin")])
         self.all = [*self.symbols, *self.sines, *self.definitions]

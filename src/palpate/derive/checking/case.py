@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from fractions import Fraction
 from numbers import Rational
 from numbers import Real as RealNumber
@@ -12,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from palpate.derive.checking.derivations import DerivationReader, is_derivation, spelling
 from palpate.derive.checking.fields import Field, Modular, Real
 from palpate.derive.checking.grid import Grid, Value, as_grid
 from palpate.derive.checking.lexer import is_latex
 from palpate.derive.checking.names import SymbolTable, spelled
 from palpate.derive.checking.points import Point
-from palpate.derive.checking.quantities import from_derivation, quantity, torque_names
+from palpate.derive.checking.quantities import quantity, torque_names
 from palpate.derive.checking.reading import Text
 from palpate.derive.checking.tree import Name, Node, Num, Ref, Sym, Trig, fresh, rename, walk
 from palpate.derive.checking.wanted import Numeric, Symbolic, Wanted
@@ -46,7 +48,7 @@ class Case:
     wanted: Wanted
     text: str | None
     field: Field
-    originals: dict[Name, Any] = field(default_factory=dict)
+    originals: dict[Name, Any] = dataclass_field(default_factory=dict)
 
     @property
     def latex(self) -> bool:
@@ -61,13 +63,15 @@ def case(given: Any, reference: Any, what: str, symbols: Symbols, coordinates: S
         return _robot_case(given, reference, what, symbols, coordinates)
     if is_derivation(reference):
         return _derivation_case(given, reference, what, symbols)
-    table = SymbolTable(coordinates=[_spelling(one) for one in coordinates or ()])
+    table = SymbolTable(coordinates=[spelling(one) for one in coordinates or ()])
     originals: dict[Name, Any] = {}
     _learn(table, [reference], originals)
     table.learn(_extra_names(symbols))
     wanted = Symbolic(as_grid(_read(reference, table, what, opened=True)[0]))
     kind = quantity(what)
-    table.infer_coordinates(_angular(wanted.grid), wanted.shape[1 if kind.right else 0] if kind.left or kind.right else 1)
+    table.infer_coordinates(
+        _angular(wanted.grid), wanted.shape[1 if kind.right else 0] if kind.left or kind.right else 1
+    )
     return _finished(given, wanted, what, symbols, table, originals)
 
 
@@ -81,12 +85,10 @@ def _finished(
     _learn(table, [given], originals)
     claims = [as_grid(value) for value in _read(given, table, what)]
     trees = [node for claim in claims for _, node in claim.entries()]
-    field: Field = Modular()
-    if isinstance(wanted, Numeric):
-        field = Real(None)
-    elif isinstance(wanted, Symbolic) and _inexact([*trees, *(node for _, node in wanted.grid.entries())]):
-        field = Real(None)
-    return Case(what, table, claims, wanted, given if isinstance(given, str) else None, field, originals)
+    if isinstance(wanted, Symbolic):
+        trees += [node for _, node in wanted.grid.entries()]
+    field_ = Real(None) if isinstance(wanted, Numeric) or _inexact(trees) else Modular()
+    return Case(what, table, claims, wanted, given if isinstance(given, str) else None, field_, originals)
 
 
 # ------------------------------------------------------------------ references
@@ -95,11 +97,6 @@ def _finished(
 def is_robot(value: Any) -> bool:
     """Whether this is a numeric robot."""
     return hasattr(value, "mass_matrix") and hasattr(value, "nv")
-
-
-def is_derivation(value: Any) -> bool:
-    """Whether this is a derivation: it has coordinates, rates and symbols."""
-    return all(hasattr(value, name) for name in ("coordinates", "symbols", "M"))
 
 
 def _robot_case(given: Any, robot: Any, what: str, symbols: Symbols, coordinates: Sequence[Any] | None) -> Case:
@@ -121,7 +118,7 @@ def numeric_case(given: Any, robot: Any, what: str, symbols: Symbols, coordinate
             f"{robot!r} has {robot.nq} coordinates for {robot.nv} freedoms",
             hint="a free base has quaternions; give a derivation or an expression as reference",
         )
-    names = [_spelling(one) for one in coordinates or [f"q{number}" for number in range(1, robot.nv + 1)]]
+    names = [spelling(one) for one in coordinates or [f"q{number}" for number in range(1, robot.nv + 1)]]
     table = SymbolTable(coordinates=names)
     if kind.numeric is None:
         raise InvalidInput(f"a numeric robot has no {what!r}", hint="give a derivation or an expression as reference")
@@ -137,23 +134,9 @@ def numeric_case(given: Any, robot: Any, what: str, symbols: Symbols, coordinate
 
 
 def _derivation_case(given: Any, derivation: Any, what: str, symbols: Symbols) -> Case:
-    from palpate.derive.checking.convert import from_sympy
-
-    table = SymbolTable(coordinates=[_spelling(one) for one in derivation.coordinates])
-    originals = {name: one for name, one in zip(table.coordinates, derivation.coordinates)}
-    for dots, attribute in ((1, "rates"), (2, "accelerations")):
-        for name, one in zip(table.coordinates, getattr(derivation, attribute, None) or ()):
-            dotted = name._replace(dots=dots)
-            table.originals[_spelling(one)], originals[dotted] = dotted, one
-            table.known[dotted] = _spelling(one)
-    _learn(table, list(derivation.symbols.values()), originals)
-    wanted = Symbolic(from_derivation(derivation, what, lambda one: from_sympy(one, table), table.coordinates))
-    return _finished(given, wanted, what, symbols, table, originals)
-
-
-def _spelling(one: Any) -> str:
-    """The spelling of a coordinate: text, a SymPy symbol, or a function of time."""
-    return one if isinstance(one, str) else str(getattr(one, "func", one) if getattr(one, "args", ()) else one)
+    reader = DerivationReader(derivation)
+    wanted = Symbolic(reader.wanted(what))
+    return _finished(given, wanted, what, symbols, reader.table, reader.originals)
 
 
 # ------------------------------------------------------------------ reading
@@ -244,7 +227,7 @@ def _extra_names(symbols: Symbols) -> list[str]:
 def _define(table: SymbolTable, symbols: Symbols) -> None:
     """Take in what the writer's names stand for; definitions may use each other, in any order.
 
-    One that cannot be read is an error where its name is used, not before: a list of definitions may serve many formulas.
+    One that cannot be read is an error where its name is used, not before: a list may serve many formulas.
     """
     table.learn(_extra_names(symbols))
     waiting = {n: v for n, v in symbols.items() if v is not None} if isinstance(symbols, Mapping) else {}

@@ -37,13 +37,13 @@ def check_derivation(
             nothing but coordinates and rates (q1, q̇1 …) occurs, and its derivation otherwise.
         what: "FK", "J", "Jdot", "h", "M", "C", "c", "g", "T", "V", "tau", "equation" or "expression". Says how shapes
             are read and which conventions there may be: for an "expression" there are none.
-        symbols: what the writer's names stand for, {"L": "l1", "sigma_1": "s_{23}"}, or only which further names there are.
+        symbols: what the writer's names stand for, {"L": "l1", "sigma_1": "s_{23}"}, or only which names there are.
         coordinates: the generalised coordinates in order, where the reference does not say.
         entry: (row, column) from 0, if only this entry of the quantity is given.
         seed: chooses the random points.
 
     Returns:
-        A Verdict: true if it agrees; else the entries that differ, a point that shows it, the slips and the mended text.
+        A Verdict: true if it agrees; else the entries that differ, a point that shows it, the slips, the mended text.
 
     Raises:
         UnreadableExpression: text that cannot be read, with line and column.

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from palpate.derive.checking.case import is_derivation, is_robot
+from palpate.derive.checking.case import is_robot
 from palpate.derive.checking.check import check_derivation
+from palpate.derive.checking.derivations import is_derivation
 from palpate.derive.checking.quantities import QUANTITIES
 from palpate.derive.checking.statements import Formula, formulas
 from palpate.derive.checking.verdict import Verdict

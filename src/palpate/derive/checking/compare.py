@@ -172,6 +172,7 @@ def _in_field(case: Case, given: Grid, wanted: Wanted, seed: int) -> Comparison:
     trees = [node for _, node in given.entries()]
     trees += [tree for place, _ in given.entries() if (tree := wanted.tree(place)) is not None]
     signed = {name._replace(dots=dots) for name in case.table.coordinates for dots in range(4)}
+    reason = ""
     for field_ in [case.field] + ([Real(_DIGITS)] if isinstance(case.field, Modular) else []):
         try:
             space = Space(field_, trees, signed, seed)

@@ -6,17 +6,31 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-import sympy
+import sympy as _sympy
 from sympy.core.function import AppliedUndef
 
 from palpate.derive.checking.grid import Grid, Value, grid
 from palpate.derive.checking.names import SymbolTable, spelled
 from palpate.derive.checking.points import PI
 from palpate.derive.checking.tree import (
-    Call, Name, Neg, Node, Num, Power, Prod, Quot, Ref, Sum, Sym, Trig, add, multiply,
+    Call,
+    Name,
+    Neg,
+    Node,
+    Num,
+    Power,
+    Prod,
+    Quot,
+    Ref,
+    Sum,
+    Sym,
+    Trig,
+    add,
+    multiply,
 )  # fmt: skip
 from palpate.errors import InvalidInput
 
+sympy: Any = _sympy  # its own types know too little of what it computes
 _MPMATH = {"Abs": "fabs"}
 
 
@@ -112,7 +126,7 @@ def _function(value: Any, table: SymbolTable) -> Node:
         argument = _node(value.args[0], table)
         if word in ("cot", "sec", "csc"):
             return _node(value.rewrite(sympy.cos), table)
-        return Call(_MPMATH.get(word, word), argument)
+        return Call(_MPMATH.get(str(word), str(word)), argument)
     if value == sympy.E:
         return Call("exp", Num(Fraction(1)))
     raise InvalidInput(

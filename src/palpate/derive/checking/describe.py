@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import islice
 from random import Random
 from typing import Any
 
@@ -22,6 +23,8 @@ from palpate.derive.checking.verdict import Difference, Verdict
 from palpate.derive.checking.wanted import Symbolic
 from palpate.errors import DoesNotFit, UnluckyPoint
 
+_LONGEST = 3000  # nodes of an expression that is still printed
+
 
 class Describer:
     """Makes the verdict on a quantity that differs."""
@@ -29,7 +32,9 @@ class Describer:
     def __init__(self, case: Case, comparison: Comparison) -> None:
         self.case, self.comparison = case, comparison
         self.printer = Printer(case.table, case.latex)
-        shorthand = any(isinstance(node, Trig) and node.short for _, n in comparison.given.entries() for node in walk(n))
+        shorthand = any(
+            isinstance(node, Trig) and node.short for _, n in comparison.given.entries() for node in walk(n)
+        )
         self.short = shorthand
 
     def verdict(self, notes: tuple[str, ...]) -> Verdict:
@@ -119,9 +124,12 @@ class Describer:
     def _written_out(self, node: Node) -> Node:
         """With every name whose definition was changed replaced by what it now stands for."""
         known = self.case.table.definitions
-        return substitute(
-            node, lambda one: self._written_out(one.body) if isinstance(one, Ref) and one.body is not known.get(one.name) else None
-        )  # fmt: skip
+
+        def body(one: Node) -> Node | None:
+            changed = isinstance(one, Ref) and one.body is not known.get(one.name)
+            return self._written_out(one.body) if isinstance(one, Ref) and changed else None
+
+        return substitute(node, body)
 
     def _targets(self, place: Place) -> list[Callable[[Point], Any]]:
         """What the entry should be worth; an equation may be written with the opposite sign."""
@@ -138,7 +146,9 @@ class Describer:
         node = self.printer.node
         found = Difference(entry, point, mine, other, given=node(tree))
         if right is not None:
-            found = replace(found, right=node(self._abbreviated(right)))
+            long = sum(1 for _ in islice(walk(right), _LONGEST + 1)) > _LONGEST
+            text = "(too long to print)" if long else node(self._abbreviated(self._written_out(right)))
+            found = replace(found, right=text)
         if repair is None:
             return found
         return replace(
@@ -147,14 +157,16 @@ class Describer:
             kinds=tuple(edit.kind for edit in repair.edits),
             cost=repair.cost,
             mended=node(repair.mended),
-            caret=self._caret(repair.edits[0].span),
+            caret="" if repair.edits[0].place else self._caret(repair.edits[0].span),
         )
 
     def _abbreviated(self, node: Node) -> Node:
         """Sines as c_{12} where the writer writes them so."""
         if not self.short:
             return node
-        return substitute(node, lambda one: replace(one, short=True) if isinstance(one, Trig) and not one.short else None)
+        return substitute(
+            node, lambda one: replace(one, short=True) if isinstance(one, Trig) and not one.short else None
+        )
 
     # ------------------------------------------------------------------ a point that shows it
 
@@ -163,7 +175,8 @@ class Describer:
         tree = self.comparison.given.rows[place[0]][place[1]]
         names = [name for name in names_of(self.comparison, place) if name != PI]
         if self.comparison.wanted.tree(place) is None:
-            names = sorted({*names, *(n._replace(dots=d) for n in self.case.table.coordinates for d in range(2))})
+            highest = 2 if self.case.what in ("C", "c", "h", "T") else 3 if self.case.what == "tau" else 1
+            names = sorted({*names, *(n._replace(dots=d) for n in self.case.table.coordinates for d in range(highest))})
         space = Space(Real(None), [])
         best: tuple[float, dict[str, float], float, float] = (-1.0, {}, float("nan"), float("nan"))
         for seed in range(40):

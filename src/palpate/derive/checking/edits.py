@@ -17,7 +17,21 @@ from fractions import Fraction
 from palpate.derive.checking.points import polynomial
 from palpate.derive.checking.printing import Printer
 from palpate.derive.checking.tree import (
-    ONE, Neg, Node, Num, Power, Prod, Quot, Ref, Span, Sum, Sym, Trig, number, rewrite, tidied,
+    ONE,
+    Neg,
+    Node,
+    Num,
+    Power,
+    Prod,
+    Quot,
+    Ref,
+    Span,
+    Sum,
+    Sym,
+    Trig,
+    number,
+    rewrite,
+    tidied,
 )  # fmt: skip
 from palpate.errors import DoesNotFit
 

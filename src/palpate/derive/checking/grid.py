@@ -61,7 +61,8 @@ def plus(a: Value, b: Value, minus: bool = False) -> Value:
         if a.shape != b.shape:
             raise BadShape(f"matrices of shapes {shown(a.shape)} and {shown(b.shape)} are added")
         return grid([[_plus(x, y, minus) for x, y in zip(*rows)] for rows in zip(a.rows, b.rows)])
-    assert not isinstance(a, Grid) and not isinstance(b, Grid)
+    assert not isinstance(a, Grid)
+    assert not isinstance(b, Grid)
     return _plus(a, b, minus)
 
 
@@ -93,14 +94,10 @@ def times(a: Value, b: Value) -> Value:
         return made.rows[0][0] if made.shape == (1, 1) else made
     if isinstance(a, Grid):
         assert not isinstance(b, Grid)
-        return a.each(lambda node: multiply([*_factors(node), fresh(b)]))
+        return a.each(lambda node: multiply([node, fresh(b)]))
     if isinstance(b, Grid):
-        return b.each(lambda node: multiply([fresh(a), *_factors(node)]))
+        return b.each(lambda node: multiply([fresh(a), node]))
     return multiply([a, b])
-
-
-def _factors(node: Node) -> list[Node]:
-    return [node]
 
 
 def _dot(row: Sequence[Node], column: Sequence[Node]) -> Node:

@@ -35,7 +35,9 @@ def matrix_slip(case: Case, claim: int, wanted: Wanted, space: Space) -> MatrixS
     for was, becomes, text in _variants(case.text, names):
         try:
             table = case.table
-            value = as_grid((Text(text, table).equations if case.what == "equation" else Text(text, table).claims)()[claim])
+            value = as_grid(
+                (Text(text, table).equations if case.what == "equation" else Text(text, table).claims)()[claim]
+            )
             if value.shape == wanted.shape and not differing(value, wanted, space):
                 return MatrixSlip(was, becomes, text, value)
         except PalpateError:  # such an exchange makes no sense

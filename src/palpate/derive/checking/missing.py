@@ -109,9 +109,11 @@ class MissingTerm:
         """A point for each symbol, where it alone is larger, and the whole error there."""
         if self._scaled is None:
             self._scaled = []
-            inside = {
-                one.name for atom in self.atoms.sines for one in walk(atom.node) if isinstance(one, Sym)
-            } if not self.field.exact else set()
+            inside = (
+                {one.name for atom in self.atoms.sines for one in walk(atom.node) if isinstance(one, Sym)}
+                if not self.field.exact
+                else set()
+            )
             for name in self.atoms.names:
                 if name in inside:
                     continue
@@ -198,6 +200,7 @@ def expanded(tree: Node, most: int = 200) -> list[Node]:
 
 
 def _expand(node: Node, most: int) -> list[tuple[Fraction, list[Node]]]:
+    made: list[tuple[Fraction, list[Node]]]
     match node:
         case Num(value=value):
             return [(value, [])]

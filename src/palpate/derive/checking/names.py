@@ -117,8 +117,7 @@ class SymbolTable:
             if spoken[:2] == name[:2] and spoken.dots <= name.dots:
                 return Sym(symbol._replace(dots=symbol.dots + name.dots - spoken.dots))
         if name in self.unreadable:
-            error = self.unreadable[name]
-            raise error
+            raise self._unreadable(name)
         if name in self.definitions:
             value = self.definitions[name]
             return value if isinstance(value, Grid) else Ref(name, value)
@@ -126,6 +125,9 @@ class SymbolTable:
             return Sym(name)
         found = self._other_spelling(name) or self._vector(name) or self._shorthand(name) or self._sum_of_rates(name)
         return self._taken_in(name) if found is None and self._open else found
+
+    def _unreadable(self, name: Name) -> UnknownSymbol:
+        return self.unreadable[name]
 
     @contextmanager
     def opened(self, opened: bool = True) -> Iterator[None]:

@@ -8,79 +8,47 @@ Juxtaposition multiplies; products and quotients are read from left to right, so
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import accumulate
 
 from palpate.derive.checking import grid as matrices
+from palpate.derive.checking.assembly import assembled, cuts, from_lists, function, joined, number
+from palpate.derive.checking.cursor import CLOSING, Cursor
 from palpate.derive.checking.grid import Grid, Value
 from palpate.derive.checking.lexer import Token
-from palpate.derive.checking.names import SymbolTable, placed, spelled
+from palpate.derive.checking.names import placed, spelled
 from palpate.derive.checking.points import polynomial
 from palpate.derive.checking.tree import (
-    Call, Name, Node, Num, Power, Prod, Quot, Sum, Sym, Trig, fresh, multiply,
+    GREEK,
+    Name,
+    Node,
+    Num,
+    Power,
+    Prod,
+    Quot,
+    Sum,
+    Sym,
+    multiply,
 )  # fmt: skip
-from palpate.errors import BadShape, DoesNotFit, UnknownSymbol, UnreadableExpression
+from palpate.errors import DoesNotFit, UnknownSymbol
 
-_GREEK = set(
-    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi pi rho varrho sigma "
-    "tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Sigma Phi Psi Omega ell".split()
-)
-_STYLES = set(
-    "mathbf mathrm mathit mathsf mathcal boldsymbol bm operatorname text textrm textit textbf vec underline mathbb".split()
-)
+_GREEK = {*GREEK.values(), "varepsilon", "vartheta", "varphi", "varrho"}
+_STYLES = {
+    "mathbf", "mathrm", "mathit", "mathsf", "mathcal", "mathbb", "boldsymbol", "bm", "operatorname",
+    "text", "textrm", "textit", "textbf", "vec", "underline",
+}  # fmt: skip
 _ACCENTS = {"bar", "hat", "tilde", "overline"}
 _DOTS = {"dot": 1, "ddot": 2, "dddot": 3}
 _TRIGONOMETRIC = {"sin", "cos", "tan", "cot", "sec", "csc"}
 _FUNCTIONS = {"exp", "log", "ln", "asin", "acos", "atan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "abs"}
-_MPMATH = {"ln": "log", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "abs": "fabs"}
 _FRACTIONS = {"frac", "tfrac", "dfrac", "cfrac"}
 _TIMES = {"cdot", "times", "ast", "star"}
 _PLACEHOLDERS = {"\\vdots", "\\cdots", "\\ddots", "\\ldots", "\\dots", "*", "\\ast", "\\star", "\\cdot", "symm", "sym"}
-_CLOSING = {"(": ")", "[": "]", "{": "}", "\\{": "\\}"}
 _TRANSPOSED = {"T", "\\top", "\\intercal", "\\mathsf{T}", "\\mathrm{T}", "\\mathsfT", "\\mathrmT"}
 
 
-class Parser:
+class Parser(Cursor):
     """Reads one expression from a list of tokens that ends with an "end" token."""
-
-    def __init__(self, tokens: Sequence[Token], text: str, table: SymbolTable, latex: bool) -> None:
-        self.tokens, self.text, self.table, self.latex = tokens, text, table, latex
-        self.at = 0
-
-    # ------------------------------------------------------------------ the current token
-
-    @property
-    def token(self) -> Token:
-        """The token to be read next."""
-        return self.tokens[self.at]
-
-    def _is(self, *texts: str) -> bool:
-        return self.token.kind in ("op", "command") and self.token.text in texts
-
-    def _take(self) -> Token:
-        self.at += 1
-        return self.tokens[self.at - 1]
-
-    def _accept(self, *texts: str) -> bool:
-        found = self._is(*texts)
-        self.at += found
-        return found
-
-    def _expect(self, text: str, opened: Token) -> None:
-        if not self._accept(text):
-            raise self._fault(f"expected {text!r} to close the {opened.text!r} of column {opened.start + 1}")
-
-    def _fault(self, message: str, at: int | None = None, hint: str | None = None) -> UnreadableExpression:
-        return UnreadableExpression(message, self.text, self.token.start if at is None else at, hint=hint)
-
-    def _shaped(self, at: int, operation: Callable[[], Value]) -> Value:
-        """Do an operation of matrices; a wrong shape is told with its place."""
-        try:
-            return operation()
-        except BadShape as error:
-            raise self._fault(str(error), at) from error
 
     # ------------------------------------------------------------------ expressions
 
@@ -124,7 +92,7 @@ class Parser:
                 value = self._shaped(operator.start, lambda a=value, b=below: matrices.over(a, b))
             elif self._accept("*", *(f"\\{name}" for name in _TIMES)) or self._starts_factor():
                 right = self._signed_factor()
-                value = self._shaped(operator.start, lambda a=value, b=right: _joined(a, b))
+                value = self._shaped(operator.start, lambda a=value, b=right: joined(a, b))
             else:
                 break
         if isinstance(value, Prod | Quot) and value.span is None:
@@ -209,28 +177,17 @@ class Parser:
             found = {}
         return raw, found.get((), Fraction(0)) if set(found) <= {()} and not isinstance(value, Grid) else None
 
-    def _matching(self, at: int) -> int:
-        """Where the bracket that opens at `at` closes."""
-        depth = 0
-        for place in range(at, len(self.tokens)):
-            token = self.tokens[place]
-            depth += token.text in _CLOSING and token.kind != "name"
-            depth -= token.text in _CLOSING.values() and token.kind != "name"
-            if depth == 0:
-                return place
-        raise self._fault(f"the {self.tokens[at].text!r} is never closed", self.tokens[at].start)
-
     # ------------------------------------------------------------------ primaries
 
     def _primary(self) -> Value:
         token = self.token
         if token.kind == "number":
-            return _number(self._take())
+            return number(self._take())
         if token.kind in ("word", "name"):
             return self._named()
         if token.kind == "command" and token.text[1:].isalpha():
             return self._command()
-        if token.text in _CLOSING and token.kind in ("op", "command"):
+        if token.text in CLOSING and token.kind in ("op", "command"):
             return self._bracket()
         if token.kind == "end":
             raise self._fault("the formula ends where something is still to come")
@@ -269,7 +226,7 @@ class Parser:
         if opened.text == "[":
             return self._list(opened)
         value = self.expression()
-        self._expect(_CLOSING[opened.text], opened)
+        self._expect(CLOSING[opened.text], opened)
         return value
 
     def _list(self, opened: Token) -> Value:
@@ -291,7 +248,7 @@ class Parser:
         if not separated and len(rows) == 1 and (self.latex or isinstance(rows[0][0], Grid)):
             only = rows[0][0]
             return only
-        return self._shaped(opened.start, lambda: _from_lists(rows))
+        return self._shaped(opened.start, lambda: from_lists(rows))
 
     def _accept_gap(self) -> bool:
         found = self.token.kind == "gap"
@@ -345,14 +302,14 @@ class Parser:
         argument = self._function_argument(token)
         if isinstance(argument, Grid):
             raise self._fault(f"{token.text} of a matrix", token.start)
-        made = _function(word, argument, (token.start, self.tokens[self.at - 1].end))
+        made = function(word, argument, (token.start, self.tokens[self.at - 1].end))
         return Power(made, exponent, made.span) if exponent != 1 else made
 
     def _function_argument(self, token: Token) -> Value:
         if self._is("(", "[", "{", "\\{"):
             opened = self._take()
             value = self.expression()
-            self._expect(_CLOSING[opened.text], opened)
+            self._expect(CLOSING[opened.text], opened)
             return value
         factors: list[Node] = []
         while self.token.kind in ("number", "word", "name") or self._is_name_command():
@@ -364,7 +321,7 @@ class Parser:
                 break
         if self._is("/") and self.tokens[self.at + 1].kind == "number" and factors:  # \cos\theta/2
             self._take()
-            return Quot(multiply(factors), _number(self._take()))
+            return Quot(multiply(factors), number(self._take()))
         if not factors:
             raise self._fault(f"{token.text} needs an argument")
         return multiply(factors)
@@ -403,15 +360,7 @@ class Parser:
         self.at = mark
         names = self.table.split(base, sub, dots)
         if names is not None and len(names) > 1:
-            self._put_instead([word.text[i:j] for i, j in _cuts([len(name.base) for name in names])])
-
-    def _put_instead(self, texts: list[str]) -> None:
-        """Replace the current token by several, which together are the same text."""
-        token, at, made = self.token, self.token.start, []
-        for text in texts:
-            made.append(Token(token.kind, text, at, at + len(text)))
-            at += len(text)
-        self.tokens = [*self.tokens[: self.at], *made, *self.tokens[self.at + 1 :]]
+            self._put_instead([word.text[i:j] for i, j in cuts([len(name.base) for name in names])])
 
     def _plain_name(self) -> Value:
         token = self.token
@@ -431,7 +380,10 @@ class Parser:
                 raise self._unknown(name, token.start)
             self._put_instead(texts)
         token = self._take()
-        return self._looked_up(self.table.named(token.text), token.start, token.end)
+        found = self._looked_up(self.table.named(token.text), token.start, token.end)
+        if isinstance(found, Sym) and found.name == self.table.named(token.text):
+            self.table.known.setdefault(found.name, token.text)  # printed as it was written
+        return found
 
     def _known_pieces(self, text: str) -> list[str] | None:
         """m2l1 as m2 and l1, mgl as m, g and l, where all are known."""
@@ -444,8 +396,8 @@ class Parser:
             names = self.table.split(name.base, name.sub, name.dots)
             if names is None:
                 return None
-            cuts = _cuts([len(one.base) for one in names])
-            pieces += [run[i:j] for i, j in cuts[:-1]] + [run[cuts[-1][0] :]]
+            places = cuts([len(one.base) for one in names])
+            pieces += [run[i:j] for i, j in places[:-1]] + [run[places[-1][0] :]]
         return pieces if len(pieces) > 1 else None
 
     def _plain_function(self, token: Token) -> Value:
@@ -516,7 +468,9 @@ class Parser:
             self.at = end + 1
         else:
             raw = self._take().text
-        raw = re.sub(r"\\(math\w+|text\w*|operatorname|boldsymbol|bm)\b|[{}\s]|\\[,;! ]", "", raw).replace("\\cdot", "*")
+        raw = re.sub(r"\\(math\w+|text\w*|operatorname|boldsymbol|bm)\b|[{}\s]|\\[,;! ]", "", raw).replace(
+            "\\cdot", "*"
+        )
         parts = [part for part in re.split(r"[_,]", raw.replace("\\", "")) if part]
         return ",".join(parts)
 
@@ -531,8 +485,10 @@ class Parser:
         """M(q) and J(\\mathbf{q}, \\dot{\\mathbf{q}}) are M and J: a matrix is not multiplied by its argument."""
         if isinstance(value, Grid) and self._is("("):
             end = self._matching(self.at)
-            raw = re.sub(r"\\(math\w+|boldsymbol|bm|dot|ddot)|[{}\s,\\]", "", self.text[self.token.end : self.tokens[end].start])
-            if raw and set(raw) <= set("qtθϑ") | {""} or raw in ("theta", "thetatheta"):
+            raw = re.sub(
+                r"\\(math\w+|boldsymbol|bm|dot|ddot)|[{}\s,\\]", "", self.text[self.token.end : self.tokens[end].start]
+            )
+            if (raw and set(raw) <= set("qtθϑ") | {""}) or raw in ("theta", "thetatheta"):
                 self.at = end + 1
 
     def _unknown(self, name: Name, at: int) -> UnknownSymbol:
@@ -563,7 +519,7 @@ class Parser:
         self._take()
         if self._environment_name(opened) != name:
             raise self._fault(f"\\begin{{{name}}} is closed by another \\end", opened.start)
-        return self._shaped(opened.start, lambda: _assembled([row for row in rows if row]))
+        return self._shaped(opened.start, lambda: assembled([row for row in rows if row]))
 
     def _environment_name(self, opened: Token) -> str:
         if not self._accept("{"):
@@ -589,66 +545,3 @@ class Parser:
         if self.token.text in _PLACEHOLDERS and follows.text in ("&", "\\\\", "\\end"):
             return self._take().text, start
         return self.expression(), start
-
-
-def _assembled(cells: list[list[tuple[Value | str, int]]]) -> Grid:
-    """A matrix from its cells; blocks are joined, and what is left to symmetry is filled in."""
-    if all(not isinstance(cell, str) for row in cells for cell, _ in row):
-        return _from_lists([[cell for cell, _ in row if not isinstance(cell, str)] for row in cells])
-    size = max(len(row) for row in cells)
-    padded = [[cell for cell, _ in row] + [""] * (size - len(row)) for row in cells]
-    rows: list[list[Node]] = []
-    for i, row in enumerate(padded):
-        rows.append([])
-        for j, cell in enumerate(row):
-            mirror = padded[j][i] if j < len(padded) and i < len(padded[j]) else ""
-            found = mirror if isinstance(cell, str) else cell
-            if isinstance(found, str | Grid):
-                raise BadShape(f"entry ({i + 1},{j + 1}) is empty, and so is its mirror image")
-            rows[-1].append(fresh(found) if isinstance(cell, str) else found)
-    return matrices.grid(rows)
-
-
-def _from_lists(rows: list[list[Value]]) -> Grid:
-    """A matrix from rows of scalars or of blocks; [[a, b], [c, d]] arrives as one row of rows."""
-    nested = len(rows) == 1 and all(isinstance(cell, Grid) and cell.shape[0] == 1 for cell in rows[0])
-    if nested:
-        rows = [[cell] for cell in rows[0]]
-    made: list[list[Node]] = []
-    for row in rows:
-        blocks = [matrices.as_grid(cell) for cell in row]
-        if len({block.shape[0] for block in blocks}) != 1:
-            raise BadShape("blocks of different height stand side by side")
-        made += [[node for block in blocks for node in block.rows[i]] for i in range(blocks[0].shape[0])]
-    return matrices.grid(made)
-
-
-def _number(token: Token) -> Num:
-    decimals = len(token.text.partition(".")[2]) if "." in token.text and "e" not in token.text.lower() else None
-    return Num(Fraction(token.text), decimals, (token.start, token.end))
-
-
-def _joined(a: Value, b: Value) -> Value:
-    """a·b, longer products kept flat; a minus in front of the first factor stands before the product."""
-    if isinstance(a, Grid) or isinstance(b, Grid):
-        return matrices.times(a, b)
-    if isinstance(a, Prod) and a.span is None:
-        return Prod((*a.factors, b))
-    return Prod((a, b))
-
-
-def _function(word: str, argument: Node, span: tuple[int, int]) -> Node:
-    if word in ("sin", "cos", "tan"):
-        return Trig(word, argument, False, span)
-    if word in _TRIGONOMETRIC:
-        sine, cosine = Trig("sin", argument), Trig("cos", fresh(argument))
-        one = Num(Fraction(1))
-        top, bottom = {"cot": (cosine, sine), "sec": (one, cosine), "csc": (one, sine)}[word]
-        return Quot(top, bottom, span)
-    return Call(_MPMATH.get(word, word), argument, span)
-
-
-def _cuts(lengths: list[int]) -> list[tuple[int, int]]:
-    """Where pieces of these lengths begin and end."""
-    ends = list(accumulate(lengths))
-    return list(zip([0, *ends], ends))

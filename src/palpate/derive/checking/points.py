@@ -2,7 +2,7 @@
 
 An angle is a random point of the unit circle: sines and cosines of integer (or fractional) combinations of angles
 follow from the addition formulas, exactly. A symbol that stands both inside and outside a sine is two independent
-values, because q and (cos q, sin q) satisfy no algebraic relation. π outside an angle is transcendental: a random value.
+values, because q and (cos q, sin q) satisfy no algebraic relation. π outside an angle is transcendental: any value.
 """
 
 from __future__ import annotations
@@ -151,7 +151,9 @@ class Point:
             other._circle = self._turned_circle(coordinates, S, quarters)
         return other
 
-    def _turned_circle(self, coordinates: Sequence[Name], S: Sequence[Sequence[int]], quarters: int) -> dict[Any, Circle]:
+    def _turned_circle(
+        self, coordinates: Sequence[Name], S: Sequence[Sequence[int]], quarters: int
+    ) -> dict[Any, Circle]:
         made: dict[Any, Circle] = {}
         for place, row in enumerate(S):
             total: Circle = (1, 0)

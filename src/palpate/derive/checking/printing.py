@@ -112,7 +112,9 @@ class Printer:
             return "*".join(texts)
         made = texts[0]
         for text in texts[1:]:
-            made += (r" \cdot " if text[:1].isdigit() or text.startswith(r"\frac{") and text[6:7].isdigit() else " ") + text
+            made += (
+                r" \cdot " if text[:1].isdigit() or (text.startswith(r"\frac{") and text[6:7].isdigit()) else " "
+            ) + text
         return made
 
     def _quotient(self, top: Node, bottom: Node) -> tuple[str, int]:

@@ -13,7 +13,14 @@ from itertools import combinations
 from typing import Any
 
 from palpate.derive.checking.edits import (
-    Edit, coefficient_slip, powered, substitution, with_divisor, with_factor, with_term, without_sign,
+    Edit,
+    coefficient_slip,
+    powered,
+    substitution,
+    with_divisor,
+    with_factor,
+    with_term,
+    without_sign,
 )  # fmt: skip
 from palpate.derive.checking.points import Point
 from palpate.derive.checking.tree import ONE, ZERO, Neg, Node, Num, Power, Prod, Quot, Sum, Sym, Trig, number
@@ -163,7 +170,7 @@ def with_index(node: Node, sub: str) -> Node:
 
 
 def swaps(parts: Product, point: Point) -> Iterator[tuple[Factor, Factor, tuple[Node, Node], Any]]:
-    """Every pair of factors whose subscripts may have been exchanged, with what exchanging them multiplies the term by."""
+    """Pairs of factors whose subscripts may have been exchanged, and by what exchanging them multiplies the term."""
     field, marked = point.field, [factor for factor in parts.factors if index(factor.base)]
     for one, other in combinations(marked, 2):
         if index(one.base) == index(other.base):

@@ -1,4 +1,4 @@
-"""What can be checked: its name in a derivation, how it changes with the coordinates, what a numeric robot says of it."""
+"""What can be checked: how it changes with the coordinates, what people call it, what a robot says it is."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from palpate.derive.checking.grid import Grid, as_grid, grid, plus, times
-from palpate.derive.checking.tree import Name, Node, Sym
-from palpate.errors import InvalidInput, UnknownName
+from palpate.derive.checking.tree import Name
+from palpate.errors import UnknownName
 
 Numeric = Callable[[Any, Any, Any, Any], Any]  # (robot, q, q̇, q̈) to an array
 
@@ -22,7 +21,6 @@ class Quantity:
     Attributes:
         title: in words.
         left, right: whether Sᵀ stands before it and S after it when q = S θ + const replaces the coordinates.
-        attribute: its name in a derivation.
         labels: what people write on the left of the equals sign.
         numeric: what a numeric robot says it is.
     """
@@ -30,7 +28,6 @@ class Quantity:
     title: str
     left: bool = False
     right: bool = False
-    attribute: str = ""
     labels: tuple[str, ...] = ()
     numeric: Numeric | None = None
 
@@ -51,22 +48,22 @@ def _pose(robot: Any, q: Any, *_: Any) -> Any:
 
 
 QUANTITIES: dict[str, Quantity] = {
-    "FK": Quantity("forward kinematics", attribute="fk", labels=("FK", "fk", "p", "x", "f"), numeric=_pose),
-    "J": Quantity("the Jacobian", right=True, attribute="J", labels=("J",), numeric=lambda r, q, *_: r.jacobian(q)),
-    "Jdot": Quantity("the rate of the Jacobian", right=True, attribute="Jdot", labels=("Jdot", "dJ")),
-    "h": Quantity("the drift J̇ q̇", attribute="Jdot_qdot", labels=("h",),
+    "FK": Quantity("forward kinematics", labels=("FK", "fk", "p", "x", "f"), numeric=_pose),
+    "J": Quantity("the Jacobian", right=True, labels=("J",), numeric=lambda r, q, *_: r.jacobian(q)),
+    "Jdot": Quantity("the rate of the Jacobian", right=True, labels=("Jdot", "dJ")),
+    "h": Quantity("the drift J̇ q̇", labels=("h",),
                   numeric=lambda r, q, v, _: _column(r.jacobian_drift(q, v))),
-    "M": Quantity("the mass matrix", True, True, "M", ("M", "B", "H", "D"), lambda r, q, *_: r.mass_matrix(q)),
-    "C": Quantity("the Coriolis matrix", True, True, "C", ("C",), lambda r, q, v, _: r.coriolis_matrix(q, v)),
-    "c": Quantity("the Coriolis and centrifugal forces C q̇", True, attribute="c", labels=("c", "n", "b"),
+    "M": Quantity("the mass matrix", True, True, ("M", "B", "H", "D"), lambda r, q, *_: r.mass_matrix(q)),
+    "C": Quantity("the Coriolis matrix", True, True, ("C",), lambda r, q, v, _: r.coriolis_matrix(q, v)),
+    "c": Quantity("the Coriolis and centrifugal forces C q̇", True, labels=("c", "n", "b"),
                   numeric=_coriolis_force),
-    "g": Quantity("the gravity forces", True, attribute="g", labels=("g", "G"),
+    "g": Quantity("the gravity forces", True, labels=("g", "G"),
                   numeric=lambda r, q, *_: _column(r.gravity(q))),
-    "T": Quantity("the kinetic energy", attribute="T", labels=("T", "KE", "K", "E_kin"),
+    "T": Quantity("the kinetic energy", labels=("T", "KE", "K", "E_kin"),
                   numeric=lambda r, q, v, _: r.kinetic_energy(q, v)),
-    "V": Quantity("the potential energy", attribute="V", labels=("V", "PE", "U", "P", "E_pot"),
+    "V": Quantity("the potential energy", labels=("V", "PE", "U", "P", "E_pot"),
                   numeric=lambda r, q, *_: r.potential_energy(q)),
-    "tau": Quantity("the joint torques", True, attribute="tau", labels=("tau", "u", "Q"),
+    "tau": Quantity("the joint torques", True, labels=("tau", "u", "Q"),
                     numeric=lambda r, q, v, a: _column(r.inverse_dynamics(q, v, a, losses=False))),
     "equation": Quantity("the equations of motion", True),
     "expression": Quantity("the expression"),
@@ -84,38 +81,9 @@ def quantity(what: str) -> Quantity:
     return QUANTITIES[what]
 
 
-def from_derivation(derivation: Any, what: str, convert: Callable[[Any], Any], coordinates: list[Name]) -> Grid:
-    """A quantity of a derivation as trees; what it lacks is made of M, C and g."""
-    kind = quantity(what)
-    stored = getattr(derivation, kind.attribute, None) if kind.attribute else None
-    if stored is not None and not callable(stored):
-        return as_grid(convert(stored))
-    rates, accelerations = (grid([[Sym(name._replace(dots=dots))] for name in coordinates]) for dots in (1, 2))
-    if what == "c":
-        return as_grid(times(_part(derivation, "C", convert), rates))
-    if what in ("tau", "equation"):
-        inertial = times(_part(derivation, "M", convert), accelerations)
-        coriolis = times(_part(derivation, "C", convert), rates)
-        force = as_grid(plus(plus(inertial, coriolis), _part(derivation, "g", convert)))
-        return force if what == "tau" else as_grid(plus(force, _torques(coordinates), minus=True))
-    raise InvalidInput(f"the derivation holds no {what!r} ({kind.title})", hint="give the reference as an expression")
-
-
-def _part(derivation: Any, name: str, convert: Callable[[Any], Any]) -> Grid:
-    stored = getattr(derivation, name, None)
-    if stored is None:
-        raise InvalidInput(f"the derivation holds no {name!r}")
-    return as_grid(convert(stored))
-
-
 def torque_names(coordinates: list[Name]) -> list[Name]:
     """τ1, τ2, … of the joints."""
     return [Name("tau", name.sub or str(number)) for number, name in enumerate(coordinates, 1)]
-
-
-def _torques(coordinates: list[Name]) -> Grid:
-    rows: list[list[Node]] = [[Sym(name)] for name in torque_names(coordinates)]
-    return grid(rows)
 
 
 def label_quantity(label: Name) -> str | None:

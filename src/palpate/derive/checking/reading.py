@@ -58,11 +58,8 @@ class Text:
         """left − right of every equation of the text."""
         made = []
         for one in self.statements():
-            if len(one.sides) < 2:
-                made.append(self.read(one.sides[0]))  # … = 0
-            else:
-                left, right = self.read(one.sides[0]), self.read(one.sides[-1])
-                made.append(plus(left, right, minus=True))
+            sides = [self.read(side) for side in (one.sides[0], *one.sides[-1:])]
+            made.append(sides[0] if len(one.sides) == 1 else plus(sides[0], sides[1], minus=True))  # alone: … = 0
         return made
 
     def _slice(self, part: tuple[Token, ...]) -> str:

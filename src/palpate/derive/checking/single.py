@@ -1,6 +1,6 @@
 """One slip: the value each part of an expression would need to have, and what it could have been meant to be.
 
-With the error e = wanted − given of a sum, each of its terms t would have to become t + e, that is ρ t with ρ = 1 + e/t.
+With the error e = wanted − given of a sum, each of its terms t would have to become t + e, or ρ t with ρ = 1 + e/t.
 A factor f^n of t would have to become f ρ^(1/n): if f is a sum itself, its error is f (ρ^(1/n) − 1), and so on down.
 """
 

@@ -1,15 +1,17 @@
 """A file of formulas: one quantity after another, and the names they are written in.
 
-    % comments
-    sigma_1 = a_3 s_{23} + a_2 s_2          a definition: its name is no quantity
-    J = \\begin{bmatrix} … \\end{bmatrix}     a quantity: M, C, c, g, J, h, FK, T, V, tau
-    C_{31} = …                              one entry of a quantity; a definition if another formula uses the name
-    equation: M \\ddot{q} + … = \\tau         any equation of motion
+% comments
+sigma_1 = a_3 s_{23} + a_2 s_2          a definition: its name is no quantity
+J = \\begin{bmatrix} … \\end{bmatrix}     a quantity: M, C, c, g, J, h, FK, T, V, tau
+C_{31} = …                              one entry of a quantity; a definition if another formula uses the name,
+                                        as is h, B, c, p, x and any other less common name of a quantity
+equation: M \\ddot{q} + … = \\tau         any equation of motion
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -20,6 +22,7 @@ from palpate.derive.checking.tree import Name
 from palpate.errors import UnreadableExpression
 
 _KEYWORD = re.compile(r"\s*(\w+)\s*:(?!=)")
+_PLAIN = ("M", "C", "g", "J", "T", "V", "FK", "tau", "τ", "equation")  # always quantities
 _OPENING, _CLOSING = ("(", "[", "{", "\\begin"), (")", "]", "}", "\\end")
 
 
@@ -134,8 +137,8 @@ def _meaning(name: Name) -> tuple[str | None, tuple[int, int] | None]:
 
 
 def _used_elsewhere(one: Formula, found: list[Formula]) -> Formula:
-    """An entry whose name another formula uses is a definition."""
-    if one.entry is None:
+    """An entry, or a quantity with a common name such as h, is a definition if another formula uses its name."""
+    if one.what is None or (one.entry is None and str(one.name) in _PLAIN):
         return one
     for other in found:
         if other is not one and _mentions(other.text, one.name):
@@ -144,7 +147,18 @@ def _used_elsewhere(one: Formula, found: list[Formula]) -> Formula:
 
 
 def _mentions(text: str, name: Name) -> bool:
-    words: list[Token] = tokens(text)
-    joined = [f"{a.text}_{{{c.text}}}" for a, b, _, c in zip(words, words[1:], words[2:], words[3:]) if b.text == "_"]
-    plain = [word.text for word in words if word.kind == "name"]
-    return any(spelled(text) == name for text in (*joined, *plain))
+    return any(spelled(word) == name for word in _words(tokens(text)))
+
+
+def _words(found: list[Token]) -> Iterator[str]:
+    """Every name of a text, with its subscript."""
+    for at, token in enumerate(found):
+        if token.kind not in ("word", "name", "command"):
+            continue
+        if found[at + 1].text != "_":
+            yield token.text
+            continue
+        end = at + 3
+        while found[at + 2].text == "{" and end < len(found) - 1 and found[end].text != "}":
+            end += 1
+        yield token.text + "".join(one.text for one in found[at + 1 : end])

@@ -36,9 +36,10 @@ class Difference:
     caret: str = ""
 
     def __str__(self) -> str:
-        where = f"entry ({self.entry[0]},{self.entry[1]}) differs" if self.entry else "differs"
+        where = f"entry ({self.entry[0]},{self.entry[1]}): " if self.entry else ""
         values = ", ".join(f"{name} = {value:g}" for name, value in self.point.items())
-        lines = [f"{where}: at {values or 'any point'} it is {self.given_value:.9g}, should be {self.right_value:.9g}"]
+        at = f"at {values} it" if values else "it"
+        lines = [f"{where}{at} is {self.given_value:.9g}, should be {self.right_value:.9g}"]
         lines += [f"{_INDENT}{slip}" for slip in self.slips]
         lines += [f"{_INDENT}{line}" for line in self.caret.splitlines()]
         if self.slips:
