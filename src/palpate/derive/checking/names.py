@@ -169,6 +169,7 @@ class SymbolTable:
             yield Name(bare, name.sub, name.dots + len(name.base) - len(bare))
         if "," in name.sub:
             yield name._replace(sub=name.sub.replace(",", ""))
+        yield _undotted(name, {one[:2] for one in self.coordinates})
         if name.base in _JOINT_LETTERS:
             joints = [one for one in self.coordinates if one.base in _JOINT_LETTERS and one.sub == name.sub]
             yield from (one._replace(dots=name.dots) for one in joints[:1])

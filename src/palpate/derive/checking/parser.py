@@ -468,6 +468,7 @@ class Parser(Cursor):
             self.at = end + 1
         else:
             raw = self._take().text
+        raw = re.sub(r"(?<=\w)\s+(?=\w)", ",", raw)  # I_{1 22} has two indices
         raw = re.sub(r"\\(math\w+|text\w*|operatorname|boldsymbol|bm)\b|[{}\s]|\\[,;! ]", "", raw).replace(
             "\\cdot", "*"
         )

@@ -59,8 +59,13 @@ class Repairer:
         self.others = list(others)
         self.point, self.error = self._start()
         self.atoms = Atoms(self.point, [tree, *self.others], table)
-        self.known = [term for other in self.others for term in (*terms_of(other), *expanded(other))]
+        terms = [term for other in self.others for term in (*terms_of(other), *expanded(other))]
+        self.known = [term for term in terms if not self._has_foreign_names(term)]
         self.missing = MissingTerm(self.point, self.atoms, [*self.known, *terms_of(tree)], self._error)
+
+    def _has_foreign_names(self, term: Node) -> bool:
+        """Whether a term is written with intermediate symbols of the reference, which the writer does not know."""
+        return any(isinstance(node, Ref) and node.name not in self.table.definitions for node in walk(term))
 
     def _start(self) -> tuple[Point, Any]:
         for number in range(_SEARCH, _SEARCH + 4000, 50):

@@ -90,9 +90,23 @@ class Verdict:
 
     def __str__(self) -> str:
         lines = [f"{self.what}: {self._headline()}"]
-        lines += [f"  {line}" for one in self.differences for line in str(one).splitlines()]
+        lines += [f"  {line}" for line in self._told()]
         lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(lines)
+
+    def _told(self) -> list[str]:
+        """The differences; entries with the same slips as one before only name it."""
+        lines: list[str] = []
+        first: dict[tuple[str, ...], Difference] = {}
+        for one in self.differences:
+            before = first.setdefault(one.slips, one) if one.slips else one
+            if before is one:
+                lines += str(one).splitlines()
+            else:
+                assert one.entry is not None
+                assert before.entry is not None
+                lines.append(f"entry ({one.entry[0]},{one.entry[1]}): as ({before.entry[0]},{before.entry[1]})")
+        return lines
 
     def _headline(self) -> str:
         if self.convention:
