@@ -6,6 +6,7 @@ from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
     from palpate import control, errors, metrics, spatial, trace, views, world
+    from palpate.derive.checking import check_derivation
     from palpate.robot.dh import DHLink
     from palpate.robot.load import load_robot
     from palpate.robot.robot import Robot
@@ -31,6 +32,7 @@ __all__ = [
     "Surface",
     "Trace",
     "World",
+    "check_derivation",
     "control",
     "errors",
     "load_robot",
@@ -59,6 +61,7 @@ __getattr__, __dir__ = lazy_names(
         "Surface": "palpate.world.config",
         "Trace": "palpate.trace.trace",
         "World": "palpate.world.config",
+        "check_derivation": "palpate.derive.checking",
         "control": "palpate.control",
         "errors": "palpate.errors",
         "load_robot": "palpate.robot.load",

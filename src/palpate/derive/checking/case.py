@@ -185,7 +185,7 @@ def _learn(table: SymbolTable, values: Iterable[Any], originals: dict[Name, Any]
     """Take in the symbols of SymPy expressions."""
     import sympy
 
-    from palpate.derive.checking.convert import spellings
+    from palpate.derive.checking.convert import rates, spellings
 
     found = []
     for value in values:
@@ -194,6 +194,8 @@ def _learn(table: SymbolTable, values: Iterable[Any], originals: dict[Name, Any]
         if isinstance(value, sympy.Basic | sympy.MatrixBase):
             found.append(value)
     table.learn(spellings(found))
+    for name in rates(found, table):
+        table.known.setdefault(name, str(name))
     for symbol in set().union(*(one.free_symbols for one in found)) if found else ():
         if symbol.name in table.originals:
             originals.setdefault(table.originals[symbol.name], symbol)

@@ -122,6 +122,9 @@ class _Judge:
 
     def _convention(self) -> Verdict | None:
         name = self.comparison.convention()
+        if name and self.comparison.alone:
+            self.comparison.notes.append(f"it is right as it stands in another convention: {name}")
+            return None
         return self._agreeing(convention=name) if name else None
 
     def _differing(self) -> Verdict:

@@ -103,16 +103,18 @@ class Comparison:
         case, grid_ = self.case, self.wanted.grid if isinstance(self.wanted, Symbolic) else self.given
         places = sorted((place for place, _ in self.given.entries()), key=self._size)
         points = [self.space.point(number) for number in range(_POINTS)]
-        alone = len(self.differing) == 1 and sum(not is_number(node, 0) for _, node in self.given.entries()) > 2
         for change in conventions(grid_, case.what, case.table.coordinates):
-            if alone and not change.minus and change.turned is None:
-                continue  # other coordinates show in more than one of many entries: this is a slip
             try:
                 if all(self._agrees_in(change, point, places) for point in points):
                     return change.name
             except UnluckyPoint:
                 continue
         return ""
+
+    @property
+    def alone(self) -> bool:
+        """Whether one of many entries differs: rather a slip than a convention, which would show in more."""
+        return len(self.differing) == 1 and sum(not is_number(node, 0) for _, node in self.given.entries()) > 2
 
     def _size(self, place: Place) -> int:
         return sum(1 for _ in walk(self.given.rows[place[0]][place[1]]))

@@ -45,6 +45,12 @@ def spellings(expressions: Iterable[Any]) -> list[str]:
     return list(found)
 
 
+def rates(expressions: Iterable[Any], table: SymbolTable) -> list[Name]:
+    """The derivatives of functions of time in SymPy expressions, as dotted names."""
+    found = [one for expression in expressions for one in expression.atoms(sympy.Derivative)]
+    return sorted({_function_of_time(one, table) for one in found if isinstance(one.expr, AppliedUndef)})
+
+
 def from_sympy(value: Any, table: SymbolTable) -> Value:
     """A SymPy expression, matrix or equation (left − right) as a light tree; equal sums are one node."""
     if isinstance(value, sympy.MatrixBase):

@@ -110,7 +110,8 @@ class Describer:
 
     def _repair(self, place: Place) -> Repair | None:
         tree, wanted = self.comparison.given.rows[place[0]][place[1]], self.comparison.wanted
-        others = [node for node in [wanted.tree(place)] if node is not None]
+        right = wanted.tree(place)
+        others = [node for _, node in self.comparison.given.entries()] if right is None else [right]
         best: Repair | None = None
         for value in self._targets(place):
             try:

@@ -35,11 +35,11 @@ from palpate.derive.checking.tree import (
 )  # fmt: skip
 from palpate.errors import DoesNotFit
 
-COSTS = {
+COSTS = {  # among equals, what is named first is believed first
     "sign": 1.0, "factor of two": 1.0, "exponent": 1.0, "sine for cosine": 1.0, "wrong index": 1.0, "dot": 1.0,
-    "wrong number": 1.5, "wrong symbol": 1.5, "swapped indices": 1.5, "missing factor": 1.5, "extra factor": 1.5,
-    "wrong exponent": 1.5, "extra term": 2.0, "missing term": 2.0, "wrong symbol throughout": 2.0,
-    "wrong angle and function": 2.0, "wrong matrix": 1.5,
+    "wrong number": 1.5, "wrong symbol": 1.5, "swapped indices": 1.5, "extra factor": 1.5, "missing factor": 1.5,
+    "wrong exponent": 1.5, "wrong matrix": 1.5, "extra term": 2.0, "missing term": 2.0, "wrong symbol throughout": 2.0,
+    "wrong angle and function": 2.0,
 }  # fmt: skip
 
 

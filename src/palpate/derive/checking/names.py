@@ -32,13 +32,15 @@ def spelled(text: str) -> Name:
         dots += _DOTS.get(letter, 0)
         bare += "" if letter in _DOTS else GREEK.get(letter, letter)
     bare = bare.translate(_SUBSCRIPTS)
-    word = re.match(r"[^\W\d_]+'*", bare)
+    primes = bare.count("'")
+    bare = bare.replace("'", "")
+    word = re.match(r"[^\W\d_]+", bare)
     base = word[0] if word else bare
     parts = [part for part in re.split(r"[_,]", bare[len(base) :]) if part]
     for part in [part for part in parts if part in ("dot", "ddot")]:
         dots += _DOT_WORDS[part]
         parts.remove(part)
-    return Name(base, ",".join(parts), dots)
+    return Name(base + "'" * primes, ",".join(parts), dots)
 
 
 class SymbolTable:

@@ -515,6 +515,8 @@ class Parser(Cursor):
                 if self._is("["):
                     self.at = self._matching(self.at) + 1
                 rows.append([])
+            elif self.token.kind == "end":
+                raise self._fault("a matrix is never closed: \\end is missing", opened.start)
             elif not self._accept("&") and not self._is("\\end"):
                 raise self._fault(f"{self.token.text!r} does not belong into a matrix entry")
         self._take()

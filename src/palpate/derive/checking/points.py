@@ -228,9 +228,12 @@ class Point:
             raise DoesNotFit(f"{node.function} modulo a prime")
         function = getattr(self.field.functions, node.function, None) or abs
         try:
-            return function(self.of(node.argument))
+            found = function(self.of(node.argument))
         except (ValueError, OverflowError, ZeroDivisionError) as error:
             raise UnluckyPoint(f"{node.function} is not defined at a random point") from error
+        if found.imag:
+            raise UnluckyPoint(f"{node.function} is not real at a random point")
+        return found
 
     def _trig(self, node: Trig) -> Any:
         cosine, sine = self.circle(node)

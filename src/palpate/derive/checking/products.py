@@ -56,6 +56,7 @@ class Product:
     factors: list[Factor] = field(default_factory=list)
     numbers: list[tuple[Num, Fraction]] = field(default_factory=list)
     signs: list[Neg] = field(default_factory=list)
+    powers: list[tuple[Node, Fraction]] = field(default_factory=list)  # products under a common exponent: (a b)^2
 
     # ------------------------------------------------------------------ corrections
 
@@ -142,6 +143,7 @@ def _collect(node: Node, outer: Fraction, found: Product) -> None:
         case Num():
             found.numbers.append((node, outer))
         case Power(base=Prod() | Neg() | Quot() as base, exponent=exponent):
+            found.powers.append((base, outer * exponent))
             _collect(base, outer * exponent, found)
         case Power(base=base, exponent=exponent):
             found.factors.append(Factor(base, node, exponent, outer))

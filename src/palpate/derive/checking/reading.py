@@ -126,8 +126,7 @@ def _trimmed(part: list[Token]) -> list[Token]:
         if token.kind == "gap" and re.fullmatch(r"\(\d+\w?\)[.,]?", "".join(texts[at + 1 :])):
             part = part[:at]
             break
-    while part and (part[-1].text in (",", ".", ";") or part[-1].kind == "gap"):
+    part = [token for token, depth in zip(part, _depths(part)) if token.kind != "gap" or depth > 0]
+    while part and part[-1].text in (",", ".", ";"):
         part = part[:-1]
-    while part and part[0].kind == "gap":
-        part = part[1:]
     return part

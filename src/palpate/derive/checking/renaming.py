@@ -12,11 +12,12 @@ from itertools import islice, product
 
 from palpate.derive.checking.grid import Grid
 from palpate.derive.checking.points import PI, Point, Space
-from palpate.derive.checking.tree import Name, symbols
+from palpate.derive.checking.tree import Name, symbols, walk
 from palpate.derive.checking.wanted import Symbolic, Wanted
 from palpate.errors import UnluckyPoint
 
 _MOST_SYMBOLS, _MOST_TRIED, _CHOICES = 12, 400, 3
+_MOST_WORK = 2_000_000  # nodes that may be evaluated
 
 Places = Sequence[tuple[int, int]]
 
@@ -30,7 +31,8 @@ def renamed(
     present = sorted(used)
     if not meant or len(meant) > _MOST_SYMBOLS:
         return None
-    for names in islice(_assignments(meant, present), _MOST_TRIED):
+    size = sum(1 for i, j in places for _ in walk(wanted.grid.rows[i][j]))
+    for names in islice(_assignments(meant, present), min(_MOST_TRIED, _MOST_WORK // size)):
         if all(_agrees(given, wanted, places, names, space.point(number)) for number in (20, 21)):
             return {name: stands for name, stands in names.items() if matters(wanted, places, name, space.point(20))}
     return None

@@ -15,11 +15,13 @@ from palpate.derive.checking.missing import MissingTerm, expanded, terms_of
 from palpate.derive.checking.names import SymbolTable
 from palpate.derive.checking.points import Point, Space
 from palpate.derive.checking.single import SingleSlip
-from palpate.derive.checking.tree import Node, Ref, Sym, symbols, walk
+from palpate.derive.checking.tree import Node, Ref, Sym, Trig, symbols, walk
 from palpate.errors import DoesNotFit, UnluckyPoint
 
 _SEARCH, _FRESH = 10, (11, 12)  # numbers of the point of the search, and of those that confirm what it found
 _MOST_TRIED = 80
+_MOST_OPTIONS = 120_000  # single corrections that are still combined in pairs
+_MOST_WORK = 3_000_000  # nodes that a search throughout may evaluate
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,9 @@ class Repairer:
         yield from ([edit] for edit in found if edit.kind == "missing term")
 
     def _two(self) -> Iterator[list[Edit]]:
+        factors = sum(isinstance(node, Sym | Trig) for node in walk(self.tree))
+        if factors * len(self.atoms.all) > _MOST_OPTIONS:
+            return
         search = DoubleSlip(self.point, self.atoms, self.missing)
         yield from islice(search.edits(self.tree, self.error), _MOST_TRIED)
 
@@ -143,12 +148,16 @@ class Repairer:
     def _throughout(self) -> Iterator[list[Edit]]:
         """One symbol that stands for another everywhere."""
         wanted = self.wanted(self.point)
+        size = sum(1 for _ in walk(self.tree))
+        few = size * len(symbols(self.tree)) * len(self.atoms.symbols) > _MOST_WORK
         for old in sorted(symbols(self.tree)):
             places = [node for node in walk(self.tree) if isinstance(node, Sym) and node.name == old]
             if len(places) < 2:
                 continue
             for atom in self.atoms.symbols:
                 if not isinstance(atom.node, Sym) or atom.node.name == old:
+                    continue
+                if few and atom.node.name.base != old.base:
                     continue
                 moved = self.point.with_values({old: atom.value})
                 if self._equals(moved, wanted):

@@ -49,7 +49,7 @@ class SingleSlip:
         elif not (isinstance(node, Num) and node.value == 0):
             yield from self._term(node, error, way)
         for term in self.missing.terms(error, way):
-            yield Edit("missing term", node, {}, {id(node): lambda old, new=term: with_term(old, new)}, node.span, term)
+            yield _adding(node, term)
 
     def _written_twice(self, node: Sum, error: Any) -> list[Edit]:
         """A term that does not belong and stands there twice: both go, rather than one getting a minus."""
@@ -75,6 +75,16 @@ class SingleSlip:
         for factor in parts.factors:
             if is_sum(factor):
                 yield from self._inside(node, factor, ratio, way)
+        for base, exponent in parts.powers:
+            yield from self._beside(base, ratio, exponent)
+
+    def _beside(self, base: Node, ratio: Any, exponent: Fraction) -> Iterator[Edit]:
+        """(a b)^2 that should be (a b + c)^2."""
+        value = self.point.of(base)
+        for needed in self._roots(ratio, exponent):
+            error = self.field.mul(value, self.field.sub(needed, 1))
+            for term in self.missing.terms(error, None):
+                yield _adding(base, term)
 
     def _inside(self, node: Node, factor: Factor, ratio: Any, way: tuple[Step, ...] | None) -> Iterator[Edit]:
         """Slips within a bracket."""
@@ -117,3 +127,7 @@ class SingleSlip:
         if abs(total) == 1 and len(parts.factors) > 1 and not is_sum(factor):
             lost = field.sub(field.power(wanted, total), value)
             yield from (parts.widened(factor, term) for term in self.missing.beside(lost))
+
+
+def _adding(node: Node, term: Node) -> Edit:
+    return Edit("missing term", node, {}, {id(node): lambda old: with_term(old, term)}, node.span, term)

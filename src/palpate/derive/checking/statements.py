@@ -102,7 +102,7 @@ def _formula(text: str, start: int, end: int) -> Formula:
         raise UnreadableExpression("a formula without a name and an equals sign", text, start, hint="write M = …")
     name = _name(left)
     what, entry = _meaning(name)
-    return Formula(left.strip(), name, what, entry, above + body, line)
+    return Formula(left.replace("$", "").strip(), name, what, entry, above + body, line)
 
 
 def _left_side(body: str) -> str | None:
