@@ -362,6 +362,18 @@ def test_a_slip_is_mended_against_the_numbers_of_a_robot_too() -> None:
     assert wrong.differences[0].kinds == ("wrong index",)
 
 
+def test_a_function_serves_as_reference() -> None:
+    def torque(at: dict[str, float]) -> float:
+        return at["m"] * at["l"] ** 2 * at["ddq1"] + at["m"] * 9.81 * at["l"] * np.sin(at["q1"])
+
+    names = ["m", "l"]
+    right = check_derivation("m*l**2*ddq1 + 9.81*m*l*s1", torque, symbols=names, coordinates=["q1"])
+    assert right.agrees
+    assert "floats" in right.method
+    wrong = check_derivation("m*l**2*ddq1 - 9.81*m*l*s1", torque, symbols=names, coordinates=["q1"])
+    assert wrong.differences[0].kinds == ("sign",)
+
+
 def test_a_robot_with_a_free_base_is_refused() -> None:
     with pytest.raises(InvalidInput, match="free base"):
         check_robot("[0]", "g", "quadruped")
@@ -431,6 +443,9 @@ def test_bad_input_is_refused_by_name() -> None:
         check_derivation(sp.Matrix([[m1, sp.Symbol("m3")], [0, 0]]), M, "M")
     with pytest.raises(UnknownName, match="unknown quantity 'N'"):
         check_derivation("1", M, "N")
+    for nothing in (None, object(), [["a", object()]]):
+        with pytest.raises(InvalidInput):
+            check_derivation(nothing, m)
     with pytest.raises(InvalidInput, match="finite"):
         check_derivation(float("nan"), m)
     with pytest.raises(InvalidInput, match=r"Integral"):

@@ -301,6 +301,7 @@ def test_002_torques_are_the_transposed_jacobian_times_the_force() -> None:
         r"\begin{bmatrix} F_x & F_y \end{bmatrix} J", (J.T * F).T, symbols=names, coordinates=[a, b]
     )
     assert power.agrees
+    assert check_derivation("J'*[F_x; F_y]", J.T * F, "tau", symbols=names, coordinates=[a, b])
 
 
 # ------------------------------------------------------------------ 003: a pendulum, a planar 3R

@@ -11,7 +11,7 @@ from palpate.derive.checking.lexer import Token
 from palpate.derive.checking.tree import Call, Node, Num, Prod, Quot, Trig, fresh
 from palpate.errors import BadShape
 
-_MPMATH = {"ln": "log", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "abs": "fabs"}
+_MPMATH = {"ln": "log", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "abs": "fabs", "Abs": "fabs"}
 _TRIGONOMETRIC = ("sin", "cos", "tan")
 
 

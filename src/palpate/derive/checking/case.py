@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from fractions import Fraction
+from itertools import product
 from numbers import Rational
 from numbers import Real as RealNumber
 from typing import Any
@@ -18,12 +19,12 @@ from palpate.derive.checking.fields import Field, Modular, Real
 from palpate.derive.checking.grid import Grid, Value, as_grid
 from palpate.derive.checking.lexer import is_latex
 from palpate.derive.checking.names import SymbolTable, spelled
-from palpate.derive.checking.points import Point
+from palpate.derive.checking.points import Point, Space
 from palpate.derive.checking.quantities import quantity, torque_names
 from palpate.derive.checking.reading import Text
 from palpate.derive.checking.tree import Name, Node, Num, Ref, Sym, Trig, fresh, rename, walk
 from palpate.derive.checking.wanted import Numeric, Symbolic, Wanted
-from palpate.errors import InvalidInput, UnknownName, UnknownSymbol
+from palpate.errors import InvalidInput, UnknownName, UnknownSymbol, UnluckyPoint
 
 Symbols = Mapping[str, Any] | Iterable[str] | None
 
@@ -63,6 +64,8 @@ def case(given: Any, reference: Any, what: str, symbols: Symbols, coordinates: S
         return _robot_case(given, reference, what, symbols, coordinates)
     if is_derivation(reference):
         return _derivation_case(given, reference, what, symbols)
+    if callable(reference) and not hasattr(reference, "free_symbols"):
+        return _function_case(given, reference, what, symbols, coordinates)
     table = SymbolTable(coordinates=[spelling(one) for one in coordinates or ()])
     originals: dict[Name, Any] = {}
     _learn(table, [reference], originals)
@@ -133,6 +136,31 @@ def numeric_case(given: Any, robot: Any, what: str, symbols: Symbols, coordinate
     return _finished(given, Numeric(numbers, (shape[0], shape[1])), what, symbols, table, {})
 
 
+def _function_case(
+    given: Any,
+    function: Callable[[dict[str, float]], Any],
+    what: str,
+    symbols: Symbols,
+    coordinates: Sequence[Any] | None,
+) -> Case:
+    """A check against the numbers that a function of {name: value} gives."""
+    table = SymbolTable(coordinates=[spelling(one) for one in coordinates or ()])
+    table.learn([str(name) for name in symbols or ()])
+
+    def numbers(point: Point) -> Any:
+        values = {text: float(point.value(name)) for name, text in table.known.items()}
+        for name, dots in product(table.coordinates, (1, 2)):
+            dotted = name._replace(dots=dots)
+            values.setdefault("d" * dots + table.plain(name), float(point.value(dotted)))
+        found = np.asarray(function(values), dtype=float)
+        if not np.isfinite(found).all():
+            raise UnluckyPoint("the reference is not finite at a random point")
+        return found.reshape(-1, 1) if found.ndim < 2 else found
+
+    shape = numbers(Space(Real(None), []).point(0)).shape
+    return _finished(given, Numeric(numbers, (shape[0], shape[1])), what, symbols, table, {})
+
+
 def _derivation_case(given: Any, derivation: Any, what: str, symbols: Symbols) -> Case:
     reader = DerivationReader(derivation)
     wanted = Symbolic(reader.wanted(what))
@@ -154,16 +182,26 @@ def _read(value: Any, table: SymbolTable, what: str, opened: bool = False) -> li
         return [number_node(value)]
     from palpate.derive.checking.convert import from_sympy
 
-    try:
-        import sympy
-
-        matrix = sympy.Matrix(value) if isinstance(value, list | tuple | np.ndarray) else value
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(f"{value!r:.60} is no matrix: {error}") from error
-    read = from_sympy(matrix, table)
+    read = from_sympy(_sympy_value(value), table)
     definitions = {name: body for name, body in table.definitions.items() if not isinstance(body, Grid)}
     named = {spoken: Sym(symbol) for symbol, spoken in table.spoken.items()}
     return [as_grid(read).each(lambda node: fresh(_defined(node, definitions, named)))]
+
+
+def _sympy_value(value: Any) -> Any:
+    """A SymPy object, or nested lists as a SymPy matrix."""
+    import sympy
+
+    try:
+        made = sympy.Matrix(value) if isinstance(value, list | tuple | np.ndarray) else value
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"{value!r:.60} is no matrix: {error}") from error
+    if not isinstance(made, sympy.Expr | sympy.MatrixBase | sympy.Equality):
+        raise InvalidInput(
+            f"{value!r:.60} ({type(value).__name__}) is no expression",
+            hint="give text, a SymPy expression, matrix or equation, a number, or nested lists of these",
+        )
+    return made
 
 
 def _defined(node: Node, definitions: Mapping[Name, Node], named: Mapping[Name, Node]) -> Node:
@@ -190,7 +228,7 @@ def _learn(table: SymbolTable, values: Iterable[Any], originals: dict[Name, Any]
     found = []
     for value in values:
         if isinstance(value, list | tuple | np.ndarray):
-            value = sympy.Matrix(value)
+            value = _sympy_value(value)
         if isinstance(value, sympy.Basic | sympy.MatrixBase):
             found.append(value)
     table.learn(spellings(found))
@@ -208,7 +246,7 @@ def _refuse_unknown(given: Any, table: SymbolTable) -> None:
     from palpate.derive.checking.convert import spellings
 
     if isinstance(given, list | tuple | np.ndarray):
-        given = sympy.Matrix(given)
+        given = _sympy_value(given)
     if isinstance(given, sympy.Basic | sympy.MatrixBase):
         trial = SymbolTable(coordinates=[str(name) for name in table.coordinates])
         for text in spellings([given]):

@@ -33,8 +33,9 @@ def check_derivation(
 
     Args:
         given: text (LaTeX as printed, or plain text as in a program), a SymPy expression or matrix, nested lists.
-        reference: what is right: the same kinds of thing; a derivation; or a `Robot`, whose numbers are used as long as
-            nothing but coordinates and rates (q1, q̇1 …) occurs, and its derivation otherwise.
+        reference: what is right: the same kinds of thing; a derivation; a `Robot`, whose numbers are used as long as
+            nothing but coordinates and rates (q1, q̇1 …) occurs, and its derivation otherwise; or a function from
+            {"q1": 0.3, "dq1": 1.2, "m1": 2.0, …} to numbers, of the coordinates and of the names in `symbols`.
         what: "FK", "J", "Jdot", "h", "M", "C", "c", "g", "T", "V", "tau", "equation" or "expression". Says how shapes
             are read and which conventions there may be: for an "expression" there are none.
         symbols: what the writer's names stand for, {"L": "l1", "sigma_1": "s_{23}"}, or only which names there are.

@@ -40,7 +40,22 @@ _STYLES = {
 _ACCENTS = {"bar", "hat", "tilde", "overline"}
 _DOTS = {"dot": 1, "ddot": 2, "dddot": 3}
 _TRIGONOMETRIC = {"sin", "cos", "tan", "cot", "sec", "csc"}
-_FUNCTIONS = {"exp", "log", "ln", "asin", "acos", "atan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "abs"}
+_FUNCTIONS = {
+    "exp",
+    "log",
+    "ln",
+    "asin",
+    "acos",
+    "atan",
+    "arcsin",
+    "arccos",
+    "arctan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "abs",
+    "Abs",
+}
 _FRACTIONS = {"frac", "tfrac", "dfrac", "cfrac"}
 _TIMES = {"cdot", "times", "ast", "star"}
 _PLACEHOLDERS = {"\\vdots", "\\cdots", "\\ddots", "\\ldots", "\\dots", "*", "\\ast", "\\star", "\\cdot", "symm", "sym"}
@@ -374,6 +389,8 @@ class Parser(Cursor):
             whole = spelled(f"{token.text}_{self._take().text}")
             return self._looked_up(whole, token.start, self.tokens[self.at - 1].end)
         name = self.table.named(token.text)
+        if self.table.find(name) is None and (transposed := self._transposed_name()) is not None:
+            return transposed
         if self.table.find(name) is None:
             texts = self._known_pieces(token.text)
             if texts is None:
@@ -384,6 +401,16 @@ class Parser(Cursor):
         if isinstance(found, Sym) and found.name == self.table.named(token.text):
             self.table.known.setdefault(found.name, token.text)  # printed as it was written
         return found
+
+    def _transposed_name(self) -> Grid | None:
+        """J' of a matrix is its transpose, as in Matlab."""
+        token = self.token
+        bare = token.text.rstrip("'")
+        value = self.table.find(self.table.named(bare)) if bare != token.text else None
+        if not isinstance(value, Grid):
+            return None
+        self._take()
+        return value.transposed() if (len(token.text) - len(bare)) % 2 else value
 
     def _known_pieces(self, text: str) -> list[str] | None:
         """m2l1 as m2 and l1, mgl as m, g and l, where all are known."""

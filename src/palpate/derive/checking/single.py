@@ -19,7 +19,7 @@ from palpate.derive.checking.products import Factor, Product, is_sum, product, s
 from palpate.derive.checking.tree import ZERO, Node, Num, Sum
 from palpate.errors import DoesNotFit, UnluckyPoint
 
-_EXPONENT_STEPS = tuple(Fraction(step) for step in (1, -1, 2, -2))
+_EXPONENT_STEPS = tuple(Fraction(step) for step in (1, -1, 2, -2, 3, -3, 4))
 
 
 @dataclass(frozen=True)
