@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from palpate import control, errors, metrics, spatial, trace, views, world
     from palpate.derive.derivation import Derivation
     from palpate.derive.start import derive, derive_from_energy
+    from palpate.derive.checking import check_derivation
     from palpate.robot.load import load_robot
     from palpate.robot.readers.dh import DHLink
     from palpate.robot.robot import Robot
@@ -38,6 +39,7 @@ __all__ = [
     "Surface",
     "Trace",
     "World",
+    "check_derivation",
     "control",
     "derive",
     "derive_from_energy",
@@ -71,6 +73,7 @@ __getattr__, __dir__ = lazy_names(
         "Surface": "palpate.world.config",
         "Trace": "palpate.trace.trace",
         "World": "palpate.world.config",
+        "check_derivation": "palpate.derive.checking",
         "control": "palpate.control",
         "derive": "palpate.derive",  # the room can be called: palpate.derive(robot)
         "derive_from_energy": "palpate.derive.start",
