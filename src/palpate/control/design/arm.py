@@ -153,22 +153,17 @@ def predict_for_arm(
         joint_damping: per joint, N·m·s/rad, beyond the plant's own.
         limits: whether to look for the largest wall stiffness, delay and gains too.
     """
+    arm = {"plant": plant, "rotor_inertia": rotor_inertia, "joint_damping": joint_damping}
     try:
-        contact = arm_contact(
-            robot,
-            q,
-            law,
-            wall=wall,
-            timing=timing,
-            plant=plant,
-            rotor_inertia=rotor_inertia,
-            joint_damping=joint_damping,
-        )
-        axis = axis_of(contact)
+        return _predicted(arm_contact(robot, q, law, wall=wall, timing=timing, **arm), limits)
     except (NoSolution, np.linalg.LinAlgError) as error:
-        return unknown(ContactCase("cartesian-impedance", 1.0, timing), f"{robot.name} at this posture: {error}")
-    loop = contact.loop()
-    joint = _moving_most(robot, loop)
+        case = ContactCase("cartesian-impedance", 1.0, timing, label=law.name)
+        return unknown(case, f"{law.name} on {robot.name} at this posture: {error}")
+
+
+def _predicted(contact: ArmContact, limits: bool) -> ContactPrediction:
+    axis, loop = axis_of(contact), contact.loop()
+    joint = _moving_most(contact.robot, loop)
     if limits and loop.states > FULL_MOST:
         return _with_axis_limits(contact, axis, joint)
     return predicted(

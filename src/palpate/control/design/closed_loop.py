@@ -152,7 +152,7 @@ class ClosedLoop:
         points = self._along(growth, places)
         base = cut._matrices(points)
         with np.errstate(all="ignore"):
-            values = np.linalg.eigvals(np.linalg.solve(base, base - self._matrices(points)))
+            values = np.linalg.eigvals(_solved(base, base - self._matrices(points)))
         return np.take_along_axis(values, np.argsort(-np.abs(values), axis=1), axis=1)
 
     def _lag_between(self, cut: ClosedLoop, low: float, high: float, branch: int, growth: float) -> tuple[float, float]:
@@ -235,10 +235,10 @@ class ClosedLoop:
         with np.errstate(all="ignore"):
             for at in range(0, len(points), 2000):
                 some = points[at : at + 2000]
-                back = np.linalg.pinv(self._matrices(some, delayed=False))
+                into = _solved(self._matrices(some, delayed=False), np.eye(self.size))
                 for delay, A in self.terms.items():
                     if delay > 0:
-                        loop = self._under_way @ back @ (A @ self._under_way.T)
+                        loop = self._under_way @ into @ (A @ self._under_way.T)
                         strength[at : at + 2000] += np.abs(self._late(some, delay)) * np.linalg.norm(loop, axis=(1, 2))
         busy = ~(strength < 0.5)
         return busy[1:] | busy[:-1]
@@ -265,7 +265,7 @@ class ClosedLoop:
             low, step = low - step, 2 * step
             if step > 1e3 / (self.period or 1.0):
                 return low
-        for _ in range(24):
+        for _ in range(14):
             middle = (low + high) / 2
             low, high = (middle, high) if self.count_beyond(middle) > 0 else (low, middle)
         return high
@@ -312,6 +312,14 @@ class ClosedLoop:
             if before < 1e-15 * (1.0 + abs(p)):
                 break
         return p if np.isfinite(p) and (before < 1e-6 * (1.0 + abs(p))) else start
+
+
+def _solved(matrices: Array, right: Array) -> Array:
+    """matrices⁻¹ right; in the least-squares sense where one of them is singular to the last digit."""
+    try:
+        return np.linalg.solve(matrices, np.broadcast_to(right, matrices.shape))
+    except np.linalg.LinAlgError:
+        return np.linalg.pinv(matrices) @ right
 
 
 def _summits_refined(grid: Array, sizes: Array) -> Array:

@@ -58,8 +58,7 @@ def turn(signs: Array) -> float:
 
 def refined_where(grid: Array, active: Array, step: float) -> Array:
     """The grid with every active piece divided into parts no longer than `step`."""
-    pieces = [grid[:1]]
-    for start, end, busy in zip(grid[:-1], grid[1:], active):
-        parts = int(np.ceil((end - start) / step)) if busy else 1
-        pieces.append(np.linspace(start, end, max(parts, 1) + 1)[1:])
-    return np.concatenate(pieces)
+    parts = np.where(active, np.maximum(np.ceil(np.diff(grid) / step), 1), 1).astype(int)
+    starts, lengths = np.repeat(grid[:-1], parts), np.repeat(np.diff(grid) / parts, parts)
+    within = np.arange(len(starts)) - np.repeat(np.cumsum(parts) - parts, parts)
+    return np.append(starts + within * lengths, grid[-1])

@@ -17,10 +17,11 @@ import numpy as np
 from palpate.checks import Array, finite_number
 from palpate.control.design.closed_loop import ClosedLoop
 from palpate.control.design.hold import Integrator, held, substepped
-from palpate.errors import InvalidInput
+from palpate.errors import InvalidInput, NoSolution
 
 Command = Literal["torque", "position", "velocity", "velocity-loop"]
 COMMANDS: tuple[Command, ...] = ("torque", "position", "velocity", "velocity-loop")
+MOST_SAMPLES = 20_000  # of delay, beyond which no loop is looked at
 
 
 @dataclass(frozen=True)
@@ -164,6 +165,9 @@ class Late(dict[int, Array]):
 
 def close(plant: Plant, law: LinearLaw, timing: Timing, *, standing: float = 0.0) -> ClosedLoop:
     """The closed loop of a plant under a law with this timing."""
+    late = max(timing.joint_delay, timing.wrench_delay) + timing.command_delay
+    if late + (timing.lag / timing.period if timing.period else 0.0) > MOST_SAMPLES:
+        raise NoSolution(f"a delay of more than {MOST_SAMPLES} samples is beyond what is worth predicting")
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is told by the loop: it is unstable
         if timing.period == 0:
             return _continuous(plant, law, timing, standing)

@@ -10,13 +10,14 @@ import numpy as np
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.control.design.case import ContactCase, Search, port_admittance, stable_up_to
-from palpate.control.design.closed_loop import ClosedLoop
+from palpate.control.design.closed_loop import DENSE_MOST, ClosedLoop
 from palpate.control.design.loop_model import Timing
-from palpate.errors import InvalidInput, UnknownName
+from palpate.errors import InvalidInput, NoSolution, UnknownName
 
 RIGID = 1e9  # N/m: stable up to here counts as stable on every wall
 LONGEST = 1000  # periods: stable with so much more delay counts as stable with any
 MOST_LAGS = 100  # critical delays that are tried
+LONG = Search((1.25, 1.5), 1e-7)  # of limits where every look takes a while
 CLOSE = 1.3  # a limit within this factor is worth a warning
 
 
@@ -84,7 +85,10 @@ def predict_contact(case: ContactCase, *, limits: bool = True) -> ContactPredict
         case: the axis, its law and the wall.
         limits: whether to look for the largest wall stiffness, delay and gains too, which takes most of the time.
     """
-    return predicted(case, _axis_loop, limits=limits)
+    try:
+        return predicted(case, _axis_loop, limits=limits)
+    except (NoSolution, np.linalg.LinAlgError) as error:
+        return unknown(case, str(error))
 
 
 LoopOf = Callable[[ContactCase, str, float], ClosedLoop]
@@ -110,7 +114,8 @@ def predicted(
     The case's wall stiffness and timing are changed in the case itself.
     """
     loop = loop_of(case, "", 1.0)
-    wall, gains = _limits(case, loop_of, search or Search()) if limits else (math.nan, {})
+    search = search or (Search() if loop.states <= DENSE_MOST else LONG)
+    wall, gains = _limits(case, loop_of, search) if limits else (math.nan, {})
     longest = largest_delay or (lambda: _largest_delay(case, loop_of))
     delay = math.nan if not limits else longest() if loop.stable else 0.0
     found = ContactPrediction(
@@ -174,9 +179,12 @@ def passive_below(case: ContactCase) -> float:
     """
     T = case.timing.period
     w = np.geomspace(1e-2, 0.999 * math.pi / T if T else 1e5, 400)
-    with np.errstate(all="ignore"):
-        Y = port_admittance(case, w)
-        taking = ~(np.real(Y) < -1e-9 * np.abs(Y))
+    try:
+        with np.errstate(all="ignore"):
+            Y = port_admittance(case, w)
+            taking = ~(np.real(Y) < -1e-9 * np.abs(Y))
+    except np.linalg.LinAlgError:  # gains beyond all numbers
+        return 0.0
     return math.inf if taking.all() else 0.0 if not taking[0] else float(w[np.argmin(taking)]) / (2 * math.pi)
 
 
@@ -208,7 +216,7 @@ def _limits_in_words(found: ContactPrediction) -> str:
     if math.isinf(wall):
         text = "No wall is too stiff"
     else:
-        text = f"The stiffest stable wall has {wall:.4g} N/m" if wall else "It is so on every wall, and free of any"
+        text = f"The stiffest stable wall has {wall:.4g} N/m" if wall else "It is unstable on every softer wall too"
     if found.stable:
         text += "; no delay is too long" if math.isinf(delay) else f"; it bears {1e3 * delay:.3g} ms more delay"
     for name, factor in found.largest_gains.items():
