@@ -6,9 +6,9 @@ from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
     from palpate import control, errors, metrics, spatial, trace, views, world
+    from palpate.derive.checking import check_derivation
     from palpate.derive.derivation import Derivation
     from palpate.derive.start import derive, derive_from_energy
-    from palpate.derive.checking import check_derivation
     from palpate.robot.load import load_robot
     from palpate.robot.readers.dh import DHLink
     from palpate.robot.robot import Robot
