@@ -24,7 +24,7 @@ from palpate.control.design.force_defaults import force_defaults
 from palpate.control.design.law_models import KINDS, SERVO_KINDS, Kind, TaskGains, TaskModel, linear_law
 from palpate.control.design.loop_model import LinearLaw, Plant, Timing, close
 from palpate.control.design.prediction import ContactPrediction, predict_contact, predicted, unknown
-from palpate.control.design.sampled import MEMORYLESS, is_memoryless, slope_law
+from palpate.control.design.sampled import slope_law
 from palpate.errors import InvalidInput, NoSolution, UnknownName
 from palpate.robot.robot import Robot
 
@@ -254,12 +254,12 @@ def arm_contact(
 
 def predictable(law: Any) -> bool:
     """Whether `predict_for_arm` knows a law (settings, or bound): one of `KINDS`, or one without memory."""
-    return law.name in KINDS or is_memoryless(law)
+    return law.name in KINDS or law.memoryless
 
 
 def _slopes(law: Any, robot: Robot, q: Array, period: float) -> LinearLaw:
     if not predictable(law):
-        raise UnknownName("law with a contact prediction", law.name, (*KINDS, *MEMORYLESS))
+        raise UnknownName("law with a contact prediction", law.name, KINDS)
     return slope_law(law.bind(robot) if hasattr(law, "bind") else law, robot, q, period or 1e-3, wrench=True)
 
 
