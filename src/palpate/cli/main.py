@@ -21,7 +21,8 @@ from palpate.errors import PalpateError, UnknownName
 
 # One line per command: the module palpate/cli/<name>.py with add_parser(subparsers) and run(args) -> exit code.
 COMMANDS = (
-    "run", "design", "list", "explain", "new", "show", "derive", "check", "report", "replay", "compare", "schema", "completion",
+    "run", "design", "list", "explain", "new", "show", "derive", "check", "report", "replay", "compare", "schema",
+    "completion",
 )  # fmt: skip
 
 INTERRUPTED, BROKEN_PIPE, MISUSE = 130, 141, 2
