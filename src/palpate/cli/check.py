@@ -29,8 +29,9 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
                         help="estimate missing masses from the shapes and this total mass")  # fmt: skip
     parser.add_argument("--lock", metavar="JOINT=Q", action="append", default=[],
                         help="weld a joint at a value, rad or m (repeatable)")  # fmt: skip
-    parser.add_argument("--xacro", nargs="*", metavar="ARG:=VALUE",
-                        help="the file is xacro, a program: run it, with these arguments")  # fmt: skip
+    parser.add_argument("--xacro", action="store_true", help="the file is xacro, a program: run it")
+    parser.add_argument("--xacro-arg", metavar="NAME:=VALUE", action="append", default=[],
+                        help="an argument of the xacro file (repeatable)")  # fmt: skip
 
 
 def model_options(args: argparse.Namespace) -> dict[str, Any]:
@@ -48,7 +49,7 @@ def model_options(args: argparse.Namespace) -> dict[str, Any]:
         "package_roots": args.package,
         "estimate_inertia": args.estimate_inertia,
         "lock": lock or None,
-        "xacro": False if args.xacro is None else _xacro_arguments(args.xacro),
+        "xacro": _xacro_arguments(args.xacro_arg) if args.xacro or args.xacro_arg else False,
     }
 
 
@@ -57,7 +58,7 @@ def _xacro_arguments(words: list[str]) -> dict[str, str]:
 
     for word in words:
         if ":=" not in word:
-            raise InvalidInput(f"--xacro takes arguments as NAME:=VALUE, got {word!r}")
+            raise InvalidInput(f"--xacro-arg takes NAME:=VALUE, got {word!r}")
     return {name: value for name, _, value in (word.partition(":=") for word in words)}
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from palpate.checks import Array
 from palpate.errors import ModelError, PalpateError
 from palpate.robot.axis_inertia import massless_movers, unresisted_joints
-from palpate.robot.compiled import set_note
+from palpate.robot.compiled import STAND_INS, UNRESISTED, set_note
 from palpate.robot.limits import FAR
 from palpate.robot.tree import Joint, Link, Shape, Tree
 from palpate.spatial import quat_from_matrix
@@ -43,7 +43,7 @@ def spec_from_tree(tree: Tree) -> mujoco.MjSpec:
     """A MuJoCo spec with one body per link (fixed links kept), exact inertias, limits, losses and looks.
 
     A root link called `world` is the engine's own world. Where a joint moves no inertia, the spec carries the text
-    `kinematics_only` with the names of such joints, and stand-ins for the masses.
+    `unresisted` with the names of such joints, and stand-ins for the masses.
     """
     try:
         return _spec_from_tree(tree)
@@ -68,14 +68,16 @@ def _spec_from_tree(tree: Tree) -> mujoco.MjSpec:
         _add_joint(body, joint)
         bodies[joint.child] = body
     unresisted = unresisted_joints(tree.links, tree.joints)
-    _fill_massless(tree, bodies, STAND_IN if unresisted else PLACEHOLDER)
+    filled = _fill_massless(tree, bodies, STAND_IN if unresisted else PLACEHOLDER)
     for frame in tree.frames:
         bodies[frame.link].add_site(name=frame.name, pos=frame.position, quat=quat_from_matrix(frame.rotation))
     _add_couplings(spec, tree)
     _add_limits(spec, tree, "velocity_limit", "velocity")
     _add_limits(spec, tree, "acceleration_limit", "acceleration")
-    for name, text in (("kinematics_only", "\n".join(unresisted)), *tree.notes):
+    for name, text in tree.notes:
         set_note(spec, name, text)
+    set_note(spec, UNRESISTED, "\n".join(unresisted))
+    set_note(spec, STAND_INS, "\n".join(filled) if unresisted else "")
     return spec
 
 
@@ -102,10 +104,19 @@ def set_inertia(body: mujoco.MjsBody, mass: float, com: Array, inertia: Array) -
     body.inertia = moments
 
 
-def _fill_massless(tree: Tree, bodies: dict[str, mujoco.MjsBody], mass: float) -> None:
+def _fill_massless(tree: Tree, bodies: dict[str, mujoco.MjsBody], mass: float) -> list[str]:
     """Moving bodies without mass get next to none; or a stand-in, where the masses of the robot are unknown."""
-    for name in massless_movers(tree.links, tree.joints):
+    filled = massless_movers(tree.links, tree.joints)
+    for name in filled:
         set_inertia(bodies[name], mass, np.zeros(3), mass * np.eye(3))
+    return filled
+
+
+def drop_stand_ins(spec: mujoco.MjSpec, names: list[str]) -> None:
+    """The dynamics are known after all: what stood in for unknown masses goes."""
+    for name in names:
+        set_inertia(spec.body(name), PLACEHOLDER, np.zeros(3), np.zeros((3, 3)))
+    set_note(spec, STAND_INS, "")
 
 
 def far_spring_energy(model: mujoco.MjModel) -> float:

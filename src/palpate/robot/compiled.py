@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import warnings
 from collections.abc import Collection, Iterator
 
 import mujoco
@@ -21,6 +22,8 @@ _DISABLED = (
 )
 # Below this share of its largest value M is singular but for rounding: some joints move nothing together.
 SINGULAR = 1e-11
+# Texts a spec carries: joints that move no mass, and bodies whose mass only stands in for an unknown one.
+UNRESISTED, STAND_INS = "unresisted", "stand_ins"
 _ears = threading.RLock()
 
 
@@ -28,12 +31,14 @@ _ears = threading.RLock()
 def engine_warnings() -> Iterator[list[str]]:
     """What MuJoCo says while a model is read and compiled, as a list instead of on the terminal or in a log file."""
     said: list[str] = []
-    with _ears:  # the engine has one ear for all threads
+    with _ears, warnings.catch_warnings(record=True) as heard:  # the engine has one ear for all threads
+        warnings.simplefilter("always")
         mujoco.set_mju_user_warning(said.append)
         try:
             yield said
         finally:
             mujoco.set_mju_user_warning(None)
+            said += [str(warning.message) for warning in heard]
 
 
 def named(spec: mujoco.MjSpec) -> mujoco.MjSpec:
@@ -44,6 +49,17 @@ def named(spec: mujoco.MjSpec) -> mujoco.MjSpec:
             if not element.name:
                 element.name = unused(f"{kind}_{number}", taken)
     return spec
+
+
+def without_gravcomp(spec: mujoco.MjSpec) -> list[str]:
+    """Take gravity compensation off a spec's bodies; the names of those that had it.
+
+    The law knows gravity and compensates it: a plant that holds itself up would be held up twice.
+    """
+    held = [body.name for body in spec.bodies if body.gravcomp != 0]
+    for body in spec.bodies:
+        body.gravcomp = 0.0
+    return held
 
 
 def compiled(spec: mujoco.MjSpec) -> mujoco.MjModel:
@@ -69,6 +85,11 @@ def note(model: mujoco.MjModel, name: str) -> str | None:
         return None
     start, size = model.text_adr[found], model.text_size[found]
     return bytes(model.text_data[start : start + size]).rstrip(b"\0").decode(errors="replace")
+
+
+def listed(model: mujoco.MjModel, name: str) -> tuple[str, ...]:
+    """The lines of a `<text>` of the model."""
+    return tuple(filter(None, (note(model, name) or "").split("\n")))
 
 
 def set_note(spec: mujoco.MjSpec, name: str, data: str) -> None:

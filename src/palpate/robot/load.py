@@ -9,7 +9,7 @@ from palpate.errors import InvalidInput, ModelError, UnknownName
 from palpate.robot import catalogue
 from palpate.robot.robot import Robot
 
-_SUFFIXES = (".urdf", ".xml", ".mjcf", ".xacro")
+_SUFFIXES = (".urdf", ".xml", ".mjcf", ".xacro", ".toml")
 
 
 def load_robot(
@@ -27,7 +27,8 @@ def load_robot(
     What is doubtful about a file, and what was assumed, is in `Robot.warnings`.
 
     Args:
-        source: a catalogue name (`palpate list`), or the path of a .urdf or MJCF .xml file.
+        source: a catalogue name (`palpate list`), or the path of a .urdf or MJCF .xml file, or of a .toml file with a
+            DH table.
         package_roots: folders in which `package://` paths and files beside the model are looked up, besides its own.
         xacro: the file is xacro, a program: run it (in a process of its own, with limits). True, or its arguments
             by name. Needs the package `xacro`.

@@ -14,7 +14,8 @@ import numpy as np
 
 from palpate.checks import Array, finite_number
 from palpate.errors import InvalidInput, ModelError, UnknownName
-from palpate.robot.compiled import note, set_note
+from palpate.robot.build import drop_stand_ins
+from palpate.robot.compiled import STAND_INS, UNRESISTED, listed, set_note
 from palpate.robot.coupling import ties_of
 from palpate.spatial import Pose, matrix_from_quat
 
@@ -154,7 +155,7 @@ def _release(spec: mujoco.MjSpec, model: mujoco.MjModel, held: dict[int, float])
 
 
 def _is_settled(model: mujoco.MjModel, e: int, held: dict[int, float], group: list[int]) -> bool:
-    kind = model.eq_type[e]
+    kind = mujoco.mjtEq(int(model.eq_type[e]))
     if kind == mujoco.mjtEq.mjEQ_JOINT:
         return int(model.eq_obj1id[e]) in held
     if kind not in (mujoco.mjtEq.mjEQ_CONNECT, mujoco.mjtEq.mjEQ_WELD):
@@ -229,6 +230,8 @@ def _shortened_numerics(model: mujoco.MjModel, held: dict[int, float]) -> dict[s
 
 def _forget_unresisted(spec: mujoco.MjSpec, model: mujoco.MjModel, held: dict[int, float]) -> None:
     """A joint that moved no mass does no harm once it is locked."""
-    left = [name for name in (note(model, "kinematics_only") or "").split("\n") if name]
     locked = {model.joint(j).name for j in held}
-    set_note(spec, "kinematics_only", "\n".join(name for name in left if name not in locked))
+    left = [name for name in listed(model, UNRESISTED) if name not in locked]
+    set_note(spec, UNRESISTED, "\n".join(left))
+    if not left:
+        drop_stand_ins(spec, list(listed(model, STAND_INS)))

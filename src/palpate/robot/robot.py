@@ -26,14 +26,25 @@ from palpate.errors import (
 from palpate.robot import changes, kernels
 from palpate.robot.axis_inertia import massless_movers
 from palpate.robot.build import far_spring_energy, spec_from_tree
-from palpate.robot.compiled import SINGULAR, compiled, named, note, set_note, unused, weakest_motion
+from palpate.robot.compiled import (
+    SINGULAR,
+    UNRESISTED,
+    compiled,
+    listed,
+    named,
+    note,
+    set_note,
+    unused,
+    weakest_motion,
+    without_gravcomp,
+)
 from palpate.robot.coupling import coupling_from_model, friction_slopes, refuse_loops
 from palpate.robot.floating import quaternion_places, velocity_map
 from palpate.robot.frames import Frame, ToolChoice, chosen_tool, frames_of
 from palpate.robot.limits import JointLimits, clipped_zero, limits_from_model
 from palpate.robot.locking import lock_joints
 from palpate.robot.readers.dh import Convention, DHLink, repaired_rows, tree_from_dh
-from palpate.robot.readers.findings import TOOL_FRAME, Finding, guessed_tool
+from palpate.robot.readers.findings import TOOL_FRAME, Finding, guessed_tool, held_up
 from palpate.robot.tensor import checked_inertia
 from palpate.robot.terms import Terms
 from palpate.robot.tree import Tree
@@ -84,6 +95,7 @@ class Robot:
         warnings: Sequence[Finding] = (),
     ) -> None:
         self._spec = named(spec.copy())
+        held = without_gravcomp(self._spec)
         self.model = compiled(self._spec)
         self.name = name or spec.modelname
         refuse_loops(self.model, self.name)
@@ -93,8 +105,9 @@ class Robot:
         self.tool_choice = chosen_tool(tool_frame, self.model)
         self.tool_frame = self.tool_choice.name
         self.frame(self.tool_frame)
-        self.warnings = (*warnings, *guessed_tool(self.name, self.tool_choice if tool_frame is None else None))
-        self.unresisted = tuple(filter(None, (note(self.model, "kinematics_only") or "").split("\n")))
+        guess = guessed_tool(self.name, self.tool_choice if tool_frame is None else None)
+        self.warnings = (*warnings, *held_up(self.name, held), *guess)
+        self.unresisted = listed(self.model, UNRESISTED)
 
     # ------------------------------------------------------------------ construction
 
@@ -103,7 +116,7 @@ class Robot:
         """A robot from a tree of links and joints; its kinematics alone, where there are not the masses for more."""
         robot = cls(spec_from_tree(tree), name=tree.name, tool_frame=tool_frame, warnings=warnings)
         if not robot.unresisted and massless_movers(tree.links, tree.joints) and (idle := robot._idle_joints()):
-            set_note(robot._spec, "kinematics_only", "\n".join(idle))
+            set_note(robot._spec, UNRESISTED, "\n".join(idle))
             return robot._again(robot._spec)
         return robot
 

@@ -18,11 +18,8 @@ from palpate.errors import InvalidInput, UnknownName
 from palpate.metrics.metric import Bound
 from palpate.world.config import ORIGIN, UPRIGHT, World
 
-
 Tensor = Annotated[
-    tuple[float, float, float]
-    | tuple[float, float, float, float, float, float]
-    | tuple[Vector3, Vector3, Vector3],
+    tuple[float, float, float] | tuple[float, float, float, float, float, float] | tuple[Vector3, Vector3, Vector3],
     "three moments, six entries (xx yy zz xy xz yz) or three rows",
 ]
 Friction = float | tuple[float, float]

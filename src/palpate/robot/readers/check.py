@@ -21,7 +21,7 @@ from palpate.robot.tree import FREEDOMS, Shape, Tree
 if TYPE_CHECKING:
     from palpate.robot.robot import Robot
 
-Format = Literal["urdf", "mjcf"]
+Format = Literal["urdf", "mjcf", "dh"]
 _ENDINGS = (".urdf", ".xml", ".mjcf")
 
 
@@ -41,7 +41,7 @@ class ModelReport:
 
     Attributes:
         path: the file.
-        format: "urdf" or "mjcf", told by the content; None if it is neither.
+        format: "urdf" or "mjcf", told by the content; "dh" for a table in a TOML file; None if it is neither.
         findings: every problem, in the order of the lines.
         summary: what the model holds, or None if it could not be built.
         tree: a URDF without errors as plain data, else None.
@@ -105,6 +105,8 @@ def check_model(
     """
     roots = tuple(Path(root) for root in package_roots)
     options = ModelOptions(roots, xacro, estimate_inertia, lock, tool_frame, limits)
+    if Path(path).suffix.lower() == ".toml":
+        return _check_table(Path(path), options)
     report = Report(str(path))
     text = _expanded(Path(path), report, options)
     found = None if report.has_errors else model_format(Path(path), report, text)
@@ -141,6 +143,19 @@ def _check_urdf(path: Path, report: Report, options: ModelOptions, text: bytes |
         return ModelReport(str(path), "urdf", (*findings, _refusal(path, error)), tree=tree)
     summary = replace(_summary(tree), dof=robot.nv)
     return ModelReport(str(path), "urdf", _all_findings(findings, robot), summary, tree, robot)
+
+
+def _check_table(path: Path, options: ModelOptions) -> ModelReport:
+    """A DH table in a TOML file."""
+    from palpate.robot.readers.dh import tree_from_dh
+    from palpate.robot.readers.dh_file import read_table
+
+    table = read_table(path)
+    if errors_of(table.findings):
+        return ModelReport(str(path), "dh" if table.rows else None, table.findings)
+    tree = tree_from_dh(table.rows, table.convention, table.name)
+    robot = _from_tree(tree, options, table.findings)
+    return ModelReport(str(path), "dh", _all_findings(table.findings, robot), _summary(tree), tree, robot)
 
 
 def _from_tree(tree: Tree, options: ModelOptions, findings: Sequence[Finding]) -> Robot:
@@ -180,18 +195,14 @@ def _check_mjcf(path: Path, report: Report, options: ModelOptions) -> ModelRepor
 
 def _build_mjcf(path: Path, seen: MjcfInspection, options: ModelOptions, findings: list[Finding]) -> Robot | None:
     """The robot of a file that compiles; what stands against it is added to the findings."""
-    from palpate.robot.readers.mjcf_build import build_mjcf, loop_findings
+    from palpate.robot.readers.mjcf_build import build_mjcf
 
+    warnings = [finding for finding in findings if finding.level == "warning"]
     try:
-        robot, loops = build_mjcf(path, seen.missing, options.lock, options.tool_frame)
-        if loops:
-            findings += loop_findings(path, seen.root, loops)
-            return None
+        return build_mjcf(path, seen, options.lock, options.tool_frame, warnings)
     except ModelError as error:
-        findings.append(_refusal(path, error))
+        findings += [finding for finding in error.findings if isinstance(finding, Finding)] or [_refusal(path, error)]
         return None
-    robot.warnings = (*(f for f in findings if f.level == "warning"), *robot.warnings)
-    return robot
 
 
 def _all_findings(findings: Sequence[Finding], robot: Robot) -> tuple[Finding, ...]:

@@ -54,7 +54,7 @@ def _compile(path: str, missing: list[str]) -> dict[str, Any]:
         if weighty := passive.weighty_meshes(spec, missing):
             return {"weighty": weighty}
         spec = passive.read_spec(path, missing)
-        held = passive.make_passive(spec)
+        passive.make_passive(spec)
         said.clear()  # about motors, which are gone
         model = spec.compile()
         data = mujoco.MjData(model)
@@ -65,7 +65,6 @@ def _compile(path: str, missing: list[str]) -> dict[str, Any]:
         return {"error": text, "schema": schema}
     return {
         "warnings": said,
-        "held": held,
         "bodies": int(model.nbody) - 1,
         "joints": int(model.njnt),
         "dof": int(model.nv),

@@ -70,7 +70,7 @@ def tree_from_dh(rows: Sequence[DHLink], convention: Convention = "standard", na
         raise InvalidInput(f"DH convention must be 'standard' or 'modified', got {convention!r}")
     if not rows:
         raise InvalidInput("a DH table needs at least one row")
-    if faults := [fault for number, row in enumerate(rows, start=1) for fault in _faults(row, number)]:
+    if faults := [fault for number, row in enumerate(rows, start=1) for fault in row_faults(row, number)]:
         raise refused_table(name, faults)
     links, joints = [Link("base")], []
     for number, row in enumerate(rows, start=1):
@@ -134,7 +134,7 @@ def refused_table(name: str, faults: Sequence[Finding]) -> ModelError:
     return ModelError(f"the DH table of {name} has {count}:{lines}", faults, hint=hint)
 
 
-def _faults(row: DHLink, number: int) -> Iterator[Finding]:
+def row_faults(row: DHLink, number: int) -> Iterator[Finding]:
     """Everything wrong with a row."""
     for check in _CHECKS:
         try:

@@ -85,3 +85,13 @@ def guessed_tool(robot: str, choice: ToolChoice | None) -> list[Finding]:
         return []
     rule = "a guess: nothing in the model says which frame is the tool"
     return [Finding("warning", robot, 0, TOOL_FRAME, str(choice), rule, "name it: tool_frame=")]
+
+
+def held_up(robot: str, bodies: list[str]) -> list[Finding]:
+    """The warning that a model's own gravity compensation was taken off, if it was."""
+    if not bodies:
+        return []
+    shown = ", ".join(bodies[:4]) + (" …" if len(bodies) > 4 else "")
+    found = f"gravcomp on {len(bodies)} {'body' if len(bodies) == 1 else 'bodies'} ({shown})"
+    rule = "taken off: the law compensates gravity, and would do so twice"
+    return [Finding("warning", robot, 0, "", found, rule)]

@@ -39,8 +39,7 @@ class Compilation:
     """What came of it.
 
     Attributes:
-        facts: bodies, joints, dof, mass [kg], timestep [s], frequency [rad/s], finite, warnings, and the bodies that
-            held themselves up (gravcomp); empty if it failed.
+        facts: bodies, joints, dof, mass [kg], timestep [s], frequency [rad/s], finite, warnings; empty if it failed.
         refusal: MuJoCo's own message, or None.
         accident: why there is no answer at all (time, memory, crash), or None.
         schema: MuJoCo's vocabulary as text, where the refusal is about a word.

@@ -128,11 +128,6 @@ def _report_facts(facts: dict[str, Any], root: Element, report: Report) -> None:
             report.warning(root, printable(" ".join(warning.split())), "said by MuJoCo", line=root.line)
     if not facts["finite"] and not report.has_errors:
         report.error(root, "the first acceleration is not finite", "the dynamics are singular", line=root.line)
-    if facts["held"]:
-        at = next((e for e in root.walk() if "gravcomp" in e.attributes), root)
-        found = f"gravcomp on {len(facts['held'])} bodies ({', '.join(map(printable, facts['held'][:4]))} …)"
-        rule = "taken off: the law compensates gravity, and would do so twice"
-        report.warning(at, found, rule)
     angle = facts["timestep"] * facts["frequency"]
     if angle > _LARGEST_STEP_ANGLE:
         found = f"timestep {facts['timestep']:g} s with a spring of {facts['frequency']:.3g} rad/s"

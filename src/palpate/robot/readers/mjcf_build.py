@@ -13,6 +13,7 @@ from palpate.robot.compiled import SINGULAR, compiled, engine_warnings, named, w
 from palpate.robot.coupling import closed_loops
 from palpate.robot.locking import lock_joints
 from palpate.robot.readers.findings import Finding
+from palpate.robot.readers.mjcf import MjcfInspection
 from palpate.robot.readers.passive import make_passive, read_spec
 from palpate.robot.readers.xmlfile import Element
 
@@ -24,26 +25,31 @@ _HINT = "lock the joints of the loop (lock=…), or delete the constraint"
 
 
 def build_mjcf(
-    path: Path, missing: Sequence[str], lock: Mapping[str, float] | None, tool_frame: str | None
-) -> tuple[Robot, list[Loop]] | tuple[None, list[Loop]]:
-    """The robot; or, where constraints make more than a tree of it, their names and what they do.
+    path: Path,
+    seen: MjcfInspection,
+    lock: Mapping[str, float] | None,
+    tool_frame: str | None,
+    warnings: Sequence[Finding],
+) -> Robot:
+    """The robot of an inspected file.
 
     Raises:
-        ModelError: the engine refuses it, or its mass matrix is singular.
+        ModelError: constraints make more than a tree of it (`findings` names each), the engine refuses it, or its mass
+            matrix is singular.
     """
     from palpate.robot.robot import Robot
 
-    spec = _passive_spec(path, missing)
+    spec = _passive_spec(path, seen.missing)
     if lock:
         lock_joints(spec, compiled(spec), lock)
     if loops := closed_loops(compiled(spec)):
-        return None, loops
-    robot = Robot(spec, name=path.stem, tool_frame=tool_frame)
+        raise ModelError(f"{path.name} is no tree", _loop_findings(path, seen.root, loops))
+    robot = Robot(spec, name=path.stem, tool_frame=tool_frame, warnings=warnings)
     value, motion = weakest_motion(robot.mass_matrix(robot.home))
     if value < SINGULAR:
         joints = [name for name, share in zip(robot.dof_names, motion) if abs(share) > 1e-3]
         raise ModelError(f"nothing resists {', '.join(joints[:6])} moving together: the mass matrix is singular")
-    return robot, []
+    return robot
 
 
 def _passive_spec(path: Path, missing: Sequence[str]) -> mujoco.MjSpec:
@@ -56,7 +62,7 @@ def _passive_spec(path: Path, missing: Sequence[str]) -> mujoco.MjSpec:
     return named(spec)
 
 
-def loop_findings(path: Path, root: Element | None, loops: Sequence[Loop]) -> list[Finding]:
+def _loop_findings(path: Path, root: Element | None, loops: Sequence[Loop]) -> list[Finding]:
     """One error for each closed loop, at the line of its element where that can be told."""
     blocks = root.all("equality") if root is not None else []
     elements = [e for block in blocks for e in block.children if e.attributes.get("active") != "false"]

@@ -55,14 +55,8 @@ def weighty_meshes(spec: mujoco.MjSpec, missing: Collection[str]) -> list[str]:
     return sorted(set(found))
 
 
-def make_passive(spec: mujoco.MjSpec) -> list[str]:
-    """Take the motors off and keep their torque limits on the joints; take off gravity compensation.
-
-    Laws command joint torques and know gravity themselves; a plant that holds itself up would be held up twice.
-
-    Returns:
-        The names of the bodies that compensated gravity.
-    """
+def make_passive(spec: mujoco.MjSpec) -> None:
+    """Take the motors off, for laws command joint torques, and keep their torque limits on the joints."""
     model = spec.copy().compile()
     for j, limit in _torque_limits(model).items():
         joint = spec.joint(model.joint(j).name)
@@ -72,10 +66,6 @@ def make_passive(spec: mujoco.MjSpec) -> list[str]:
         spec.delete(actuator)
     for key in list(spec.keys):
         key.ctrl, key.act = [], []
-    held = [body.name or "(nameless)" for body in spec.bodies if body.gravcomp != 0]
-    for body in spec.bodies:
-        body.gravcomp = 0.0
-    return held
 
 
 def _torque_limits(model: mujoco.MjModel) -> dict[int, float]:

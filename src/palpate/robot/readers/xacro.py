@@ -61,4 +61,4 @@ def _reason(done: object, limits: CompileLimits) -> str:
     if code == 0:
         return f"gave {len(getattr(done, 'stdout', b''))} bytes; a model file has at most {MAX_BYTES // 2**20} MiB"
     lines = getattr(done, "stderr", b"").decode(errors="replace").strip().splitlines()
-    return printable(lines[-1])[:300] if lines else f"ended with exit code {code}"
+    return printable(" ".join(lines))[:400] if lines else f"ended with exit code {code}"

@@ -13,6 +13,7 @@ import math
 import sys
 import types
 from pathlib import Path
+from typing import Any
 
 
 def _limit(seconds: float, memory: int) -> None:
@@ -52,7 +53,8 @@ def main() -> None:
     import xacro
 
     try:
-        text = xacro.process_file(file, mappings=dict(told["arguments"])).toprettyxml(indent="  ")
+        document: Any = xacro.process_file(file, mappings=dict(told["arguments"]))
+        text = document.toprettyxml(indent="  ")
     except Exception as error:  # xacro raises whatever its file provokes
         sys.exit(f"{type(error).__name__}: {error}")
     sys.stdout.buffer.write(text.encode())
