@@ -74,7 +74,7 @@ def test_what_is_tied_to_a_locked_joint_is_locked_with_it(name) -> None:
 def test_values_that_a_tie_contradicts_are_refused() -> None:
     whole = pp.Robot.from_mjcf_text(GRIPPER)
     assert whole.with_locked({"l": 0.03, "r": -0.038}).nv == 1
-    with pytest.raises(InvalidInput, match="joints 'r' and 'l' are tied, .* disagree by"):
+    with pytest.raises(InvalidInput, match=r"joints 'r' and 'l' are tied, .* disagree by"):
         whole.with_locked({"l": 0.03, "r": 0.0})
 
 

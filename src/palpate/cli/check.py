@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 def add_parser(subparsers: Any) -> None:
     """Adds the command `check`."""
     parser = subparsers.add_parser("check", help="read a model file and tell every problem in it")
-    parser.add_argument("model", metavar="MODEL", help="a .urdf or MJCF .xml file, or a catalogue name")
+    parser.add_argument(
+        "model", metavar="MODEL", help="a .urdf or MJCF .xml file, a .toml with a DH table, or a catalogue name"
+    )
     parser.add_argument("--repair", metavar="OUT", help="write a copy with what can be mended mended")
     add_model_options(parser)
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
@@ -115,7 +117,7 @@ def _print_text(report: ModelReport, changes: list[str], out: str | None) -> Non
     from palpate.robot.readers.findings import printable
 
     if out is not None and report.format is not None:
-        print(f"{_count(changes, 'repair')} in {printable(out)}")
+        print(f"repaired {_count(changes, 'value')} in {printable(out)}")
         for change in changes:
             print(f"  {printable(change)}")
     for title, findings in (("errors", report.errors), ("warnings", report.warnings)):
@@ -123,9 +125,9 @@ def _print_text(report: ModelReport, changes: list[str], out: str | None) -> Non
             print(f"{title}:")
             for finding in findings:
                 print(f"  {finding}")
+    print(_verdict(report))
     if report.robot is not None:
         print(printable(f"tool frame: {report.robot.tool_choice}"))
-    print(_verdict(report))
 
 
 def _verdict(report: ModelReport) -> str:

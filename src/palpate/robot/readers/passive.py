@@ -62,6 +62,9 @@ def make_passive(spec: mujoco.MjSpec) -> None:
         joint = spec.joint(model.joint(j).name)
         joint.actfrclimited = mujoco.mjtLimited.mjLIMITED_TRUE
         joint.actfrcrange = [-limit, limit]
+    for sensor in list(spec.sensors):
+        if sensor.objtype == mujoco.mjtObj.mjOBJ_ACTUATOR:
+            spec.delete(sensor)
     for actuator in list(spec.actuators):
         spec.delete(actuator)
     for key in list(spec.keys):
