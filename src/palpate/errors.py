@@ -61,6 +61,23 @@ class ModelError(InvalidInput):
         super().__init__(message, hint=hint)
 
 
+class MassesMissing(PalpateError):
+    """Something that needs masses, asked of a robot whose file gives none: only its kinematics are known.
+
+    Attributes:
+        joints: the joints that move no mass.
+    """
+
+    def __init__(self, what: str, robot: str, joints: Iterable[str]) -> None:
+        self.joints = tuple(joints)
+        named = ", ".join(self.joints[:8]) + (" …" if len(self.joints) > 8 else "")
+        super().__init__(
+            f"{what} of {robot} needs masses, and its model gives none for what moves with: {named}",
+            hint="load_robot(…, estimate_inertia=TOTAL_MASS) estimates them from the shapes; poses, Jacobians and"
+            " inverse kinematics need none",
+        )
+
+
 class ScenarioError(InvalidInput):
     """A scenario that cannot be run; `problems` lists everything wrong with it."""
 
