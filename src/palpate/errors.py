@@ -167,3 +167,34 @@ class Unreachable(NoSolution):
     def __init__(self, message: str, nearest: object, position_error: float, angle_error: float) -> None:
         self.nearest, self.position_error, self.angle_error = nearest, position_error, angle_error
         super().__init__(message, hint="the target may be out of reach or beyond the joint limits; see .nearest")
+
+
+class Painleve(NoSolution):
+    """Sliding with dry friction has no answer, or several, at a state (Painlevé's paradox).
+
+    Attributes:
+        contact: the contact's name.
+        kind: "inconsistent" (no answer) or "indeterminate" (several).
+        coefficient: n·M⁻¹(n − μ d), 1/kg, how the normal force moves the contact apart; positive where all is well.
+        time, q, v: the state.
+    """
+
+    def __init__(self, contact: str, kind: str, coefficient: float, time: float, q: object, v: object) -> None:
+        self.contact, self.kind, self.coefficient = contact, kind, coefficient
+        self.time, self.q, self.v = time, q, v
+        super().__init__(
+            f"sliding at contact {contact!r} is {kind} (Painlevé) at t = {time:.9g} s: n·M⁻¹(n − μ d) ="
+            f" {coefficient:.6g} 1/kg, q = {q}, v = {v}",
+            hint="less friction, another posture, or let the run go on by an impact without collision",
+        )
+
+
+class EnergyCreated(NoSolution):
+    """An impact law that would add kinetic energy; `before` and `after` (J) are the evidence."""
+
+    def __init__(self, law: str, before: float, after: float) -> None:
+        self.law, self.before, self.after = law, before, after
+        super().__init__(
+            f"the impact law {law!r} would raise the kinetic energy from {before:.9g} J to {after:.9g} J",
+            hint="use Poisson's or Stronge's law, which cannot",
+        )

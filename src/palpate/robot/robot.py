@@ -367,9 +367,22 @@ class Robot:
         self._run(kernels.inverse_dynamics, self._q(q), self._v(v), self._v(a, "a"), out)
         return self._reduced_force(out)
 
-    def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, losses: bool = True) -> Array:
-        """v̇ = M⁻¹ (τ − C v − g − losses), losses as the plant has them unless `losses` is False."""
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        *,
+        wrench: ArrayLike | Mapping[str, ArrayLike] | None = None,
+        losses: bool = True,
+    ) -> Array:
+        """v̇ = M⁻¹ (τ + Jᵀ F − C v − g − losses), losses as the plant has them unless `losses` is False.
+
+        F is the environment's `wrench` [f; n] at the tool frame's origin, world axes, or one per frame in a dict.
+        """
         self._with_masses("forward dynamics")
+        if wrench is not None:
+            tau = self._plain(tau, "tau", self.nv, finite=True) + self.generalised_force(q, wrench)
         if self.coupling is None and losses:
             out = np.empty(self.model.nv)
             self._run(kernels.forward_dynamics, self._q(q), self._v(v), self._v(tau, "tau"), out)
@@ -382,6 +395,14 @@ class Robot:
         return self.coupling.accelerate(
             M, start, lambda a: self.inverse_dynamics(q, v, a) - force, lambda: friction_slopes(self._work.data)
         )
+
+    def generalised_force(self, q: ArrayLike, wrench: ArrayLike | Mapping[str, ArrayLike] | None) -> Array:
+        """Σ Jᵀ F of a wrench [f; n] on the tool frame, or of one wrench per frame: world axes, at its origin."""
+        if wrench is None:
+            return np.zeros(self.nv)
+        parts = wrench if isinstance(wrench, Mapping) else {self.tool_frame: wrench}
+        pairs = ((frame, finite_array(F, f"wrench at {frame!r}", (6,))) for frame, F in parts.items())
+        return sum((self.jacobian(q, frame).T @ F for frame, F in pairs), start=np.zeros(self.nv))
 
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> float:
         """½ vᵀ M(q) v, J."""
