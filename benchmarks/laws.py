@@ -27,7 +27,7 @@ from palpate.errors import PalpateError
 from palpate.robot import Robot
 from palpate.run import loop
 from palpate.run.assemble import assemble
-from palpate.run.parts import Parts
+from palpate.run.run import Run
 from palpate.spatial import matrix_from_quat, rotation_error
 from palpate.trace import Recording
 from palpate.world.config import World
@@ -177,7 +177,7 @@ def _undisturbed(runs: dict[str, Callable[[], float]]) -> dict[str, float]:
     return {name: float(np.percentile(seconds, 10)) for name, seconds in taken.items()}
 
 
-def _takes(parts: Parts) -> bool:
+def _takes(parts: Run) -> bool:
     """Whether the law is compiled and takes this world; the force laws press on nothing here, at the same cost."""
     try:
         return assemble(parts).law.compiled
@@ -185,7 +185,7 @@ def _takes(parts: Parts) -> bool:
         return False
 
 
-def _timed(parts: Parts) -> Callable[[], float]:
+def _timed(parts: Run) -> Callable[[], float]:
     """Seconds per tick of the first STEPS ticks: few, because an arm without a law does not stay where it is."""
 
     def run() -> float:
@@ -198,7 +198,7 @@ def _timed(parts: Parts) -> Callable[[], float]:
     return run
 
 
-def _bare(parts: Parts) -> Callable[[], float]:
+def _bare(parts: Run) -> Callable[[], float]:
     """Seconds per mj_step of the same arm from C, over as many steps, held up against gravity."""
     assembly = assemble(parts)
     model, data = assembly.plant.model, assembly.data

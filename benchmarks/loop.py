@@ -32,10 +32,11 @@ from palpate.errors import PalpateError
 from palpate.run import loop
 from palpate.run import state as S
 from palpate.run.assemble import Assembly, assemble
-from palpate.run.parts import Parts
+from palpate.run.run import Run
 from palpate.run.simulate import _fill_targets as fill_targets
 from palpate.run.simulate import simulate, simulate_many
 from palpate.trace import Recording
+from palpate.world.clock import Clock
 from palpate.world.config import PlantChange, Surface, World
 
 TICKS, ROUNDS, SLOW_ROUNDS = 2000, 40, 7
@@ -49,22 +50,22 @@ def measure() -> list[Measurement]:
     return [*_ticks(), *_threads(), *_memory()]
 
 
-def pressing(**changes: object) -> Parts:
+def pressing(**changes: object) -> Run:
     """The parts of the run."""
     robot = pp.load_robot("panda")
     wall = Surface(normal=(-1.0, 0.0, 0.0), position=(robot.pose(robot.home).position[0] + GAP, 0.0, 0.0))
     law = CartesianImpedance(stiffness=K, damping=D, posture_stiffness=POSTURE[0], posture_damping=POSTURE[1])
-    parts = Parts(robot, law, World(surfaces=(wall,)), Hold(offset=(DEEP, 0.0, 0.0)), duration=TICKS * 1e-3)
+    parts = Run(robot, law, World(surfaces=(wall,)), Hold(offset=(DEEP, 0.0, 0.0)), clock=Clock(duration=TICKS * 1e-3))
     return replace(parts, **changes)  # pyright: ignore[reportArgumentType]
 
 
-def against_rigid_wall(parts: Parts) -> Parts:
+def against_rigid_wall(parts: Run) -> Run:
     """The same run with a wall that the physics engine's own contact solver holds."""
     walls = tuple(wall.model_copy(update={"contact": "rigid"}) for wall in parts.world.surfaces)
     return replace(parts, world=parts.world.model_copy(update={"surfaces": walls}))
 
 
-def another_nominal_model(parts: Parts) -> Parts:
+def another_nominal_model(parts: Run) -> Run:
     """The same run with a plant a little heavier than the law believes, so that nothing can be shared."""
     return replace(parts, world=parts.world.model_copy(update={"plant": PlantChange(mass_scale=1.001)}))
 
@@ -120,7 +121,7 @@ def _medians(contenders: Mapping[str, Timed], rounds: int) -> dict[str, float]:
     return {name: float(np.median(taken[1:])) for name, taken in seconds.items()}  # the first warms up
 
 
-def _timed(parts: Parts) -> Timed:
+def _timed(parts: Run) -> Timed:
     """The loop itself: building the scene before and the trace after are a fixed cost per run."""
 
     def run() -> float:
@@ -146,7 +147,7 @@ def _bare_steps(handle, steps):
         mj_step(handle[H_MODEL], handle[H_DATA])
 
 
-def _bare(parts: Parts) -> Timed:
+def _bare(parts: Run) -> Timed:
     """mj_step of the same world from C, resting where the run ends, under its last forces."""
     end = assemble(parts)
     fill_targets(end, TICKS + 1)
@@ -176,7 +177,7 @@ class Peer:
         return (time.thread_time() - start) / TICKS
 
 
-def _task(parts: Parts) -> PressingTask:
+def _task(parts: Run) -> PressingTask:
     """The run's numbers for the peers."""
     robot, plant = parts.robot, assemble(parts).plant
     pose, tip, wall = robot.pose(robot.home), plant.points[0], plant.surfaces[0]
@@ -192,7 +193,7 @@ def _task(parts: Parts) -> PressingTask:
     )  # fmt: skip
 
 
-def _same_task(parts: Parts, peers: Mapping[str, Peer]) -> None:
+def _same_task(parts: Run, peers: Mapping[str, Peer]) -> None:
     """A comparison counts only if everyone ends with the same contact force."""
     ours = simulate(parts)["contact_force"][-2]
     for name, peer in peers.items():

@@ -16,10 +16,11 @@ from palpate.control import PoleBalance
 from palpate.control.law import T_POLE, TargetLayout
 from palpate.control.references.reference import Hold, joint_target
 from palpate.robot import Robot
-from palpate.run.parts import Parts, StopWhen
+from palpate.run.run import Run
 from palpate.run.search import bisect
 from palpate.run.simulate import simulate
-from palpate.trace import Recording, Trace
+from palpate.trace import Recording, StopWhen, Trace
+from palpate.world.clock import Clock
 from palpate.world.config import Pole, Push, World
 
 ROUNDS, BATCH = 300, 20
@@ -76,8 +77,7 @@ def largest_push(robot: Robot, frame: str | None, most: float, any_speed: bool =
 def recovers(robot: Robot, world: World, any_speed: bool) -> bool:
     """Whether the arm gets pole and tool back by itself."""
     trace = simulate(
-        Parts(robot, PoleBalance(), world, Hold(), duration=8.0, q_start=POSTURE, stop_when=FALLEN, max_speed=30.0,
-              recording=Recording(channels=("q", "v", "tool_position", "target_position", "rest_q"), stride=5))
+        Run(robot, PoleBalance(), world, Hold(), clock=Clock(duration=8.0, max_speed=30.0), q_start=POSTURE, stop=FALLEN, record=Recording(channels=("q", "v", "tool_position", "target_position", "rest_q"), stride=5))
     )  # fmt: skip
     return trace.outcome.kind == "completed" and _sound(trace, robot, any_speed)
 
@@ -88,4 +88,4 @@ def _sound(trace: Trace, robot: Robot, any_speed: bool) -> bool:
     up = np.abs(trace["rest_q"][-1]).max() < np.radians(1.0)
     free = bool(np.minimum(trace["q"] - limits.lower, limits.upper - trace["q"]).min() > 0)
     slow = any_speed or bool((np.abs(trace["v"]) < limits.velocity).all())
-    return bool(back) and bool(up) and free and slow and trace.info["guard_ticks"]["torque limit"] == 0
+    return bool(back) and bool(up) and free and slow and trace.facts.guard_ticks["torque limit"] == 0

@@ -9,23 +9,27 @@ if TYPE_CHECKING:
     from palpate.robot.load import load_robot
     from palpate.robot.readers.dh import DHLink
     from palpate.robot.robot import Robot
-    from palpate.run.parts import Parts, StopWhen
+    from palpate.run.run import Run
     from palpate.run.simulate import simulate, simulate_many
     from palpate.scenario.load import load_scenario
     from palpate.scenario.model import Scenario
     from palpate.spatial.pose import Pose
     from palpate.trace.load import load_trace
+    from palpate.trace.recording import Recording, StopWhen
     from palpate.trace.trace import Trace
     from palpate.views.page import report
+    from palpate.world.clock import Clock
     from palpate.world.config import Push, Surface, World
 
 __version__ = "0.1.0"
 __all__ = [
+    "Clock",
     "DHLink",
-    "Parts",
     "Pose",
     "Push",
+    "Recording",
     "Robot",
+    "Run",
     "Scenario",
     "StopWhen",
     "Surface",
@@ -49,13 +53,15 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "Clock": "palpate.world.clock",
         "DHLink": "palpate.robot.readers.dh",
-        "Parts": "palpate.run.parts",
         "Pose": "palpate.spatial.pose",
         "Push": "palpate.world.config",
+        "Recording": "palpate.trace.recording",
         "Robot": "palpate.robot.robot",
+        "Run": "palpate.run.run",
         "Scenario": "palpate.scenario.model",
-        "StopWhen": "palpate.run.parts",
+        "StopWhen": "palpate.trace.recording",
         "Surface": "palpate.world.config",
         "Trace": "palpate.trace.trace",
         "World": "palpate.world.config",

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from palpate.robot import Robot
-from palpate.run.parts import Parts
+from palpate.run.run import Run
 from palpate.run.simulate import simulate
 
 
@@ -25,7 +25,7 @@ class Extrapolated:
         return self.channels[name]
 
 
-def _extrapolate(parts: Parts, *names: str, step: float = 2e-4, samples: int = 100) -> Extrapolated:
+def _extrapolate(parts: Run, *names: str, step: float = 2e-4, samples: int = 100) -> Extrapolated:
     """Held torques make a loop's response wrong by c₁ T + c₂ T² + …; three periods remove the first two terms."""
     runs = []
     for divisor in (1, 2, 4):

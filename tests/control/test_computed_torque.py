@@ -10,7 +10,8 @@ from palpate.control.law import TargetLayout
 from palpate.control.references.reference import joint_target
 from palpate.errors import BadShape, InvalidInput
 from palpate.robot import load_robot
-from palpate.run.parts import Parts
+from palpate.run.run import Run
+from palpate.world.clock import Clock
 from palpate.world.config import Actuators, Push, World
 
 FREE = World(actuators=Actuators(torque_limit=False, torque_rate_limit=False))
@@ -54,7 +55,7 @@ def test_error_follows_the_assigned_linear_dynamics(name: str, extrapolate) -> N
     robot = load_robot(name).with_gravity((0, 0, -9.81))
     w, n = 12.0, robot.nv
     start = robot.home + np.linspace(0.1, -0.1, n)
-    parts = Parts(robot, ComputedTorque(frequency=w), FREE, Swing(0.15, 4.0), duration=0.5, q_start=start)
+    parts = Run(robot, ComputedTorque(frequency=w), FREE, Swing(0.15, 4.0), clock=Clock(duration=0.5), q_start=start)
     run = extrapolate(parts, "q")
     t = run.time[:, None]
     error = 0.15 * np.sin(4.0 * t) + start - run["q"]
@@ -67,7 +68,7 @@ def test_underdamped_joints_ring_at_their_frequency(extrapolate) -> None:
     robot = load_robot("planar2")
     law = ComputedTorque(frequency=(10.0, 14.0), damping_ratio=(0.3, 0.5))
     v0 = np.array([1.0, -1.0])
-    run = extrapolate(Parts(robot, law, FREE, duration=0.6, v_start=v0), "q")
+    run = extrapolate(Run(robot, law, FREE, clock=Clock(duration=0.6), v_start=v0), "q")
     for joint, (w, z) in enumerate(((10.0, 0.3), (14.0, 0.5))):
         wd = w * np.sqrt(1 - z * z)
         wanted = v0[joint] / wd * np.exp(-z * w * run.time) * np.sin(wd * run.time)
@@ -79,7 +80,9 @@ def test_held_torques_on_a_linear_arm_give_the_sampled_dynamics_exactly() -> Non
 
     robot, T = load_robot("cartesian2"), 0.02
     law, v0 = ComputedTorque(kp=49.0, kd=14.0), np.array([0.5, -0.3])
-    trace = simulate(Parts(robot, law, FREE, duration=1.0, timestep=T / 4, period=T, integrator="rk4", v_start=v0))
+    trace = simulate(
+        Run(robot, law, FREE, clock=Clock(duration=1.0, timestep=T / 4, period=T, integrator="rk4"), v_start=v0)
+    )
     held = np.array([[1, T], [0, 1]]) - np.outer([T * T / 2, T], [49.0, 14.0])
     state = np.array([[0, 0], [0.5, -0.3]])
     for k in range(50):
@@ -92,7 +95,7 @@ def test_a_wrench_at_rest_is_met_by_the_stiffness_m_kp() -> None:
 
     robot = load_robot("planar2")
     world = World(pushes=(Push(force=(3.0, 2.0, 0.0), duration=10.0),))
-    trace = simulate(Parts(robot, ComputedTorque(frequency=20.0), world, duration=3.0))
+    trace = simulate(Run(robot, ComputedTorque(frequency=20.0), world, clock=Clock(duration=3.0)))
     q = trace["q"][-1]
     torque = robot.jacobian(q)[:3].T @ [3.0, 2.0, 0.0]
     assert robot.mass_matrix(q) @ (q - robot.home) * 400 == pytest.approx(torque, abs=1e-6)

@@ -13,8 +13,9 @@ from palpate.control import design
 from palpate.control.law import PythonLaw
 from palpate.control.laws.joint_impedance import JointImpedance
 from palpate.errors import BadShape, InvalidInput, NoSolution, NotFinite
-from palpate.run.parts import Parts
+from palpate.run.run import Run
 from palpate.run.simulate import simulate
+from palpate.world.clock import Clock
 from palpate.world.config import Actuators, Surface, World
 
 
@@ -296,7 +297,13 @@ def growth(law, duration=2.0):
     world = World(surfaces=(wall,), actuators=Actuators(delay=DELAY, torque_limit=False))
     start = np.array([0.003 - TIP, 0.0])
     trace = simulate(
-        Parts(robot, law, world, duration=duration, timestep=2.5e-4, period=PERIOD, q_start=start, integrator="rk4")
+        Run(
+            robot,
+            law,
+            world,
+            clock=Clock(duration=duration, timestep=2.5e-4, period=PERIOD, integrator="rk4"),
+            q_start=start,
+        )
     )
     x = trace["q"][:, 0]
     fifth = len(x) // 5

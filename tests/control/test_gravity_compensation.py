@@ -8,28 +8,33 @@ import pytest
 from palpate.control import GravityCompensation
 from palpate.errors import BadShape, InvalidInput
 from palpate.robot import load_robot
-from palpate.run.parts import Parts
+from palpate.run.run import Run
 from palpate.run.simulate import simulate
+from palpate.world.clock import Clock
 from palpate.world.config import PlantChange, World
 
 
 @pytest.mark.parametrize("name", ["panda", "iiwa14", "planar2", "planar3-vertical"])
 def test_an_arm_at_rest_stays_at_rest(name: str) -> None:
     robot = load_robot(name)
-    trace = simulate(Parts(robot, GravityCompensation(), duration=1.0))
+    trace = simulate(Run(robot, GravityCompensation(), clock=Clock(duration=1.0)))
     assert np.abs(trace["q"] - robot.home).max() < 1e-10
 
 
 def test_without_damping_a_pendulum_moves_on_at_its_speed(extrapolate) -> None:
     robot = load_robot("pendulum")
-    run = extrapolate(Parts(robot, GravityCompensation(damping=0.0), duration=0.5, v_start=np.array([2.0])), "q")
+    run = extrapolate(
+        Run(robot, GravityCompensation(damping=0.0), clock=Clock(duration=0.5), v_start=np.array([2.0])), "q"
+    )
     assert run["q"][:, 0] == pytest.approx(robot.home[0] + 2.0 * run.time, abs=1e-8)
 
 
 def test_with_damping_a_pendulum_slows_exponentially(extrapolate) -> None:
     robot = load_robot("pendulum")
     inertia = robot.mass_matrix(robot.home)[0, 0]
-    run = extrapolate(Parts(robot, GravityCompensation(damping=3.0), duration=1.0, v_start=np.array([2.0])), "v")
+    run = extrapolate(
+        Run(robot, GravityCompensation(damping=3.0), clock=Clock(duration=1.0), v_start=np.array([2.0])), "v"
+    )
     assert run["v"][:, 0] == pytest.approx(2.0 * np.exp(-3.0 / inertia * run.time), abs=1e-8)
 
 
@@ -38,7 +43,7 @@ def test_a_heavier_plant_sinks_at_a_speed_set_by_the_damping() -> None:
     world = World(plant=PlantChange(mass_scale=1.1))
     start = np.array([1.2])
     slow, fast = (
-        simulate(Parts(robot, GravityCompensation(damping=d), world, duration=1.0, q_start=start))
+        simulate(Run(robot, GravityCompensation(damping=d), world, clock=Clock(duration=1.0), q_start=start))
         for d in (200.0, 50.0)
     )
     missing = 0.1 * robot.gravity(start)[0]

@@ -18,8 +18,9 @@ from palpate.control.laws.admittance import Admittance
 from palpate.control.references import JointMotion, Line
 from palpate.control.references.reference import Hold, WantedWrench
 from palpate.robot import load_robot
-from palpate.run.parts import Parts
+from palpate.run.run import Run
 from palpate.run.simulate import simulate
+from palpate.world.clock import Clock
 from palpate.world.config import Actuators, Push, Sensors, Surface, World, WrenchSensor
 
 PANDA = load_robot("panda")
@@ -42,7 +43,7 @@ def seen(trace, bit):
 def test_guards_that_have_nothing_to_do_change_not_a_bit():
     world = World(surfaces=(table(),))
     free, guarded = (
-        simulate(Parts(PANDA, HybridForce(), world, PRESS, duration=1.0, guards=guards))
+        simulate(Run(PANDA, HybridForce(), world, PRESS, clock=Clock(duration=1.0), guards=guards))
         for guards in (None, Guards(tool_speed=2.0, contact_force=500.0, stale_ticks=50, singular_value=1e-4))
     )
     assert (free["q"] == guarded["q"]).all()
@@ -57,7 +58,7 @@ def test_a_joint_is_stopped_before_its_limit():
     beyond = JointMotion(offset=tuple(way), duration=2.0)
     reach = {}
     for guards in (None, Guards(joint_margin=0.05)):
-        trace = simulate(Parts(PANDA, JointImpedance(), World(), beyond, duration=4.0, guards=guards))
+        trace = simulate(Run(PANDA, JointImpedance(), World(), beyond, clock=Clock(duration=4.0), guards=guards))
         reach[guards is None] = trace["q"][:, 3].max()
     assert reach[True] > limit - 0.01
     assert reach[False] <= limit - 0.05 + 1e-3
@@ -72,7 +73,7 @@ def test_the_tool_keeps_its_speed_limit():
     jump = Hold(offset=(0, 0.1, 0))
     speeds = {}
     for guards in (None, Guards(tool_speed=0.25)):
-        trace = simulate(Parts(PANDA, fast, world, jump, duration=2.0, guards=guards))
+        trace = simulate(Run(PANDA, fast, world, jump, clock=Clock(duration=2.0), guards=guards))
         speeds[guards is None] = np.linalg.norm(trace["tool_twist"][:, :3], axis=1)
     assert speeds[True].max() > 0.6
     assert speeds[False].max() < 0.25 * 1.01
@@ -84,7 +85,14 @@ def test_set_points_of_a_servo_keep_the_speed_limit_too():
     robot = load_robot("ur5e")
     world = World(actuators=Actuators(servo_bandwidth=120.0, rotor_inertia=0.1))
     trace = simulate(
-        Parts(robot, Admittance(), world, Hold(offset=(0.1, -0.1, -0.1)), duration=2.0, guards=Guards(tool_speed=0.2))
+        Run(
+            robot,
+            Admittance(),
+            world,
+            Hold(offset=(0.1, -0.1, -0.1)),
+            clock=Clock(duration=2.0),
+            guards=Guards(tool_speed=0.2),
+        )
     )
     speed = np.linalg.norm(trace["tool_twist"][:, :3], axis=1)
     assert speed.max() < 0.2 * 1.25  # the servo itself overshoots a step of speed by e⁻² = 14 % and more
@@ -99,7 +107,7 @@ def test_too_much_contact_force_ends_the_laws_reign(reaction):
     stiff = CartesianImpedance(stiffness=(2000, 2000, 2000, 50, 50, 50), damping=(150, 150, 150, 5, 5, 5))
     down = Line(offset=(0, 0, -0.07), start=0.1, duration=2.0)
     guards = Guards(contact_force=20.0, on_contact_force=reaction)
-    trace = simulate(Parts(PANDA, stiff, World(surfaces=(table(),)), down, duration=4.0, guards=guards))
+    trace = simulate(Run(PANDA, stiff, World(surfaces=(table(),)), down, clock=Clock(duration=4.0), guards=guards))
     assert trace.outcome.kind == "completed"
     assert trace["contact_force"].max() < 30
     assert abs(trace["v"][-1]).max() < 1e-3
@@ -118,7 +126,9 @@ def test_a_servo_stops_at_the_contact_force_limit():
         pushes=(Push(force=(0, 30.0, 0), start=0.5, duration=1.0),),
         actuators=Actuators(servo_bandwidth=120.0, rotor_inertia=0.1),
     )
-    trace = simulate(Parts(robot, Admittance(), world, Hold(), duration=2.0, guards=Guards(contact_force=20.0)))
+    trace = simulate(
+        Run(robot, Admittance(), world, Hold(), clock=Clock(duration=2.0), guards=Guards(contact_force=20.0))
+    )
     assert trace.outcome.kind == "completed"
     moved = np.linalg.norm(trace["tool_position"] - trace["tool_position"][0], axis=1)
     assert moved.max() < 2e-3
@@ -136,7 +146,7 @@ SLIDE = Line(offset=(0, 0.15, 0), start=1.0, duration=2.0, wrench=WantedWrench(v
 
 
 def test_a_nan_force_without_guards_ends_the_run_by_name():
-    trace = simulate(Parts(PANDA, HybridForce(), faulty("nan"), SLIDE, duration=3.0))
+    trace = simulate(Run(PANDA, HybridForce(), faulty("nan"), SLIDE, clock=Clock(duration=3.0)))
     assert trace.outcome.kind == "diverged"
     assert "measured wrench is not a finite number" in trace.outcome.reason
     assert trace.time[-1] == pytest.approx(1.199)
@@ -144,7 +154,7 @@ def test_a_nan_force_without_guards_ends_the_run_by_name():
 
 
 def test_a_nan_force_with_guards_stops_the_arm_and_says_so():
-    trace = simulate(Parts(PANDA, HybridForce(), faulty("nan"), SLIDE, duration=3.0, guards=Guards()))
+    trace = simulate(Run(PANDA, HybridForce(), faulty("nan"), SLIDE, clock=Clock(duration=3.0), guards=Guards()))
     assert trace.outcome.kind == "completed"
     assert abs(trace["v"][-1]).max() < 1e-3
     assert np.flatnonzero(seen(trace, GUARD_NOT_FINITE))[0] == 1200
@@ -154,7 +164,7 @@ def test_a_nan_force_with_guards_stops_the_arm_and_says_so():
 
 def test_a_frozen_force_is_found_while_the_arm_moves():
     guards = Guards(stale_ticks=20)
-    trace = simulate(Parts(PANDA, HybridForce(), faulty("frozen"), SLIDE, duration=3.0, guards=guards))
+    trace = simulate(Run(PANDA, HybridForce(), faulty("frozen"), SLIDE, clock=Clock(duration=3.0), guards=guards))
     assert trace.outcome.kind == "completed"
     first = np.flatnonzero(seen(trace, GUARD_STALE))[0]
     assert 1219 <= first < 1400
@@ -163,13 +173,13 @@ def test_a_frozen_force_is_found_while_the_arm_moves():
 
 
 def test_a_frozen_force_without_guards_stays_finite():
-    trace = simulate(Parts(PANDA, HybridForce(), faulty("frozen"), SLIDE, duration=3.0))
+    trace = simulate(Run(PANDA, HybridForce(), faulty("frozen"), SLIDE, clock=Clock(duration=3.0)))
     assert np.isfinite(trace["q"]).all()
 
 
 def test_a_force_that_drops_out_is_sought_again_and_bounded_by_the_guards():
     """Exactly 0 looks like free space: the law approaches at its speed, and the table pushes back unseen."""
-    trace = simulate(Parts(PANDA, HybridForce(approach_speed=0.02), faulty("dropout"), SLIDE, duration=2.0))
+    trace = simulate(Run(PANDA, HybridForce(approach_speed=0.02), faulty("dropout"), SLIDE, clock=Clock(duration=2.0)))
     assert np.isfinite(trace["q"]).all()
     assert not trace["measured_wrench"][1210:].any()
 
@@ -187,7 +197,9 @@ def test_a_python_law_that_explodes_at_a_singular_posture_is_damped():
     start = np.array([0.1, -0.2])
     peak = {}
     for guards in (None, Guards(singular_value=0.15)):
-        trace = simulate(Parts(robot, PythonLaw(law), World(), Hold(), duration=1.5, q_start=start, guards=guards))
+        trace = simulate(
+            Run(robot, PythonLaw(law), World(), Hold(), clock=Clock(duration=1.5), q_start=start, guards=guards)
+        )
         peak[guards is None] = abs(trace["v"]).max()
     assert trace.outcome.kind == "completed"
     assert seen(trace, GUARD_SINGULAR).any()
@@ -197,10 +209,12 @@ def test_a_python_law_that_explodes_at_a_singular_posture_is_damped():
 
 
 def test_guard_ticks_are_counted_in_the_traces_info():
-    trace = simulate(Parts(PANDA, HybridForce(), faulty("nan"), SLIDE, duration=1.5, guards=Guards()))
-    assert trace.info["guard_ticks"]["measurement that is not finite"] == 301
+    trace = simulate(Run(PANDA, HybridForce(), faulty("nan"), SLIDE, clock=Clock(duration=1.5), guards=Guards()))
+    assert trace.facts.guard_ticks["measurement that is not finite"] == 301
 
 
 def test_a_floating_arm_at_rest_is_not_taken_for_a_dead_sensor():
-    trace = simulate(Parts(PANDA, GravityCompensation(), World(), duration=0.5, guards=Guards(stale_ticks=5)))
+    trace = simulate(
+        Run(PANDA, GravityCompensation(), World(), clock=Clock(duration=0.5), guards=Guards(stale_ticks=5))
+    )
     assert not trace["guard"].any()

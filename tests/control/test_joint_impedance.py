@@ -9,8 +9,9 @@ from palpate.control import JointImpedance
 from palpate.control.references.reference import joint_target
 from palpate.errors import BadShape, InvalidInput
 from palpate.robot import load_robot
-from palpate.run.parts import Parts
+from palpate.run.run import Run
 from palpate.run.simulate import simulate
+from palpate.world.clock import Clock
 from palpate.world.config import Actuators, Push, World
 
 
@@ -47,7 +48,7 @@ def test_a_wrench_deflects_the_joints_by_the_inverse_stiffness(name: str) -> Non
     robot = load_robot(name)
     K = np.linspace(150.0, 250.0, robot.nv)
     world = World(pushes=(Push(force=(5.0, 3.0, 0.0), torque=(0.0, 0.0, 1.0), duration=100.0),), actuators=FREE)
-    trace = simulate(Parts(robot, JointImpedance(stiffness=tuple(K)), world, duration=4.0))
+    trace = simulate(Run(robot, JointImpedance(stiffness=tuple(K)), world, clock=Clock(duration=4.0)))
     q = trace["q"][-1]
     torque = robot.jacobian(q).T @ [5, 3, 0, 0, 0, 1]
     assert K * (q - robot.home) == pytest.approx(torque, abs=1e-6)
@@ -57,7 +58,7 @@ def test_feed_forward_follows_a_moving_target_without_lag(extrapolate) -> None:
     robot = load_robot("panda")
     world = World(actuators=FREE)
     with_it, without = (
-        extrapolate(Parts(robot, JointImpedance(feed_forward=f), world, Swing(), duration=0.5), "q")
+        extrapolate(Run(robot, JointImpedance(feed_forward=f), world, Swing(), clock=Clock(duration=0.5)), "q")
         for f in (True, False)
     )
     wanted = robot.home + 0.2 * (1 - np.cos(3 * with_it.time))[:, None]
@@ -69,7 +70,7 @@ def test_a_pendulum_rings_at_the_frequency_of_its_spring(extrapolate) -> None:
     robot = load_robot("pendulum")
     inertia = robot.mass_matrix(robot.home)[0, 0]
     law = JointImpedance(stiffness=60.0 * inertia, damping=0.0)
-    run = extrapolate(Parts(robot, law, duration=1.0, v_start=np.array([1.0])), "q")
+    run = extrapolate(Run(robot, law, clock=Clock(duration=1.0), v_start=np.array([1.0])), "q")
     w = np.sqrt(60.0)
     assert run["q"][:, 0] - robot.home[0] == pytest.approx(np.sin(w * run.time) / w, abs=1e-7)
 

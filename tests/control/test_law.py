@@ -10,15 +10,16 @@ from palpate.control.law import per_joint, refuse_free_base
 from palpate.control.references.reference import joint_target
 from palpate.errors import BadShape, InvalidInput, NotFinite
 from palpate.robot import load_robot
-from palpate.run.parts import Parts
+from palpate.run.run import Run
 from palpate.run.simulate import simulate
+from palpate.world.clock import Clock
 
 
 def test_a_tick_is_what_the_loop_does_at_its_first_instant() -> None:
     robot = load_robot("panda")
     start, speed = robot.home + 0.05, np.linspace(-0.2, 0.2, 7)
     law = JointImpedance(stiffness=50.0)
-    trace = simulate(Parts(robot, law, duration=0.002, q_start=start, v_start=speed))
+    trace = simulate(Run(robot, law, clock=Clock(duration=0.002), q_start=start, v_start=speed))
     tick = law.tick(robot, start, speed, target=joint_target(robot, start))
     assert list(tick.terms) == ["spring", "damper", "feed_forward", "gravity"]
     assert tick.command == pytest.approx(trace["command"][0], abs=1e-12)

@@ -18,10 +18,11 @@ from palpate.control.references import Circle
 from palpate.control.references.reference import Hold, joint_target
 from palpate.errors import InvalidInput
 from palpate.robot import Robot, load_robot
-from palpate.run.parts import Parts
+from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.spatial import matrix_from_quat, rotation_error
 from palpate.trace import Recording
+from palpate.world.clock import Clock
 from palpate.world.config import Pole, Push, World
 from palpate.world.plant import build_plant
 
@@ -40,8 +41,7 @@ def run(law=None, *, degrees=0.0, azimuth=0.0, duration=6.0, reference=None, wor
     world = world or World(pole=Pole(tilt=tuple(tilt)))
     recording = Recording(channels=CHANNELS, stride=5)
     return simulate(
-        Parts(arm(), law or PoleBalance(), world, reference or Hold(), duration=duration, q_start=POSTURE,
-              recording=recording, **more)
+        Run(arm(), law or PoleBalance(), world, reference or Hold(), clock=Clock(duration=duration), q_start=POSTURE, record=recording, **more)
     )  # fmt: skip
 
 
@@ -54,7 +54,7 @@ def assert_sound(trace, *, speeds=True):
     limits = arm().limits
     assert trace.outcome.kind == "completed", trace.outcome
     assert (np.abs(trace["tau"]) <= limits.torque).all()
-    assert trace.info["guard_ticks"]["torque limit"] == 0
+    assert trace.facts.guard_ticks["torque limit"] == 0
     assert np.minimum(trace["q"] - limits.lower, limits.upper - trace["q"]).min() > 0
     if speeds:
         assert (np.abs(trace["v"]) < limits.velocity).all()

@@ -18,11 +18,12 @@ from palpate.control.solve.tasks import FrameOrientation, FramePosition, Posture
 from palpate.errors import InvalidInput, NoSolution, UnknownName
 from palpate.metrics import evaluate
 from palpate.robot import Robot, load_robot
-from palpate.run.parts import Parts
+from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.scenario.load import load_scenario
 from palpate.spatial import matrix_from_quat, rotation_error
 from palpate.trace import Trace
+from palpate.world.clock import Clock
 
 POSITION = Level(kind="position", frequency=20.0)
 ORIENTATION = Level(kind="orientation", frequency=10.0, damping_ratio=0.7)
@@ -216,8 +217,11 @@ def test_a_target_that_is_no_number_leads_to_the_fallback(place: int) -> None:
 def test_the_tool_comes_as_the_law_says_while_lower_levels_pull_elsewhere() -> None:
     stack = (Level(kind="position", frequency=10.0), Level(kind="posture", frequency=20.0))
     step = np.array([0.03, -0.02, 0.02])
-    parts = Parts(
-        panda(), Priorities(levels=stack), reference=Hold(offset=(0.03, -0.02, 0.02)), duration=0.6, timestep=5e-4
+    parts = Run(
+        panda(),
+        Priorities(levels=stack),
+        clock=Clock(duration=0.6, timestep=5e-4),
+        reference=Hold(offset=(0.03, -0.02, 0.02)),
     )
     trace = simulate(parts)
     error = trace["target_position"] - trace["tool_position"]
@@ -225,7 +229,7 @@ def test_the_tool_comes_as_the_law_says_while_lower_levels_pull_elsewhere() -> N
     # Torques are held for half a millisecond of a motion with ω = 10/s, and the rate limit rounds the first step.
     assert np.abs(error - share[:, None] * step).max() < 3e-4
     assert np.abs(trace["q"][-1] - panda().home).max() > 0.01, "the posture cannot be met"
-    (remark,) = trace.info["remarks"]
+    (remark,) = trace.facts.remarks
     assert remark.startswith("priorities: entry 2, posture: relaxed at ")
 
 
@@ -251,11 +255,11 @@ def test_torque_limits_are_met_and_never_exceeded_in_the_loop() -> None:
     trace = shipped_run(0.322)
     ratio = np.abs(trace["command"]) / (0.322 * panda().limits.torque)
     assert 1 - 1e-9 < ratio.max() <= 1.0
-    assert trace.info["guard_ticks"]["torque limit"] == 0
+    assert trace.facts.guard_ticks["torque limit"] == 0
 
 
 def test_the_remarks_name_what_was_relaxed_and_nothing_else() -> None:
-    posture, limits = shipped_run(0.322).info["remarks"]
+    posture, limits = shipped_run(0.322).facts.remarks
     assert posture.startswith("priorities: entry 3, posture: relaxed at ")
     assert posture.endswith(" rad/s²")
     assert limits.startswith("priorities: torque limits were met at ")

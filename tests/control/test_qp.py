@@ -163,23 +163,24 @@ def test_infinite_limits_are_no_limits():
     assert found.x == pytest.approx(np.linalg.pinv(A) @ b, abs=1e-13)
 
 
-def spoil(room):
-    """Fill every array of a room with what no solution may depend on; the constant rows stay."""
-    for name, part in room._asdict().items():
-        if isinstance(part, tuple):
+def spoil(record):
+    """Fill every array of a record with what no solution may depend on; levels keep their rows."""
+    for name in record.fields:
+        part = getattr(record, name)
+        if isinstance(part, hierarchy.Search):
             spoil(part)
-        elif name not in ("unit", "nought", "last"):
+        elif isinstance(part, np.ndarray):
             part[:] = np.nan if part.dtype == float else -7
 
 
-def test_what_an_earlier_problem_left_in_the_room_does_not_matter():
+def test_what_an_earlier_problem_left_in_a_stack_does_not_matter():
     rng = np.random.default_rng(7)
     for _ in range(100):
         A, b, starts, C, lower, upper = random_problem(rng)
-        n, c = A.shape[1], len(C)
-        room = hierarchy.make_room(n, len(A), c)
-        spoil(room)
-        answer = hierarchy.Solution(np.full(n, np.nan), np.full(c, -7))
-        stack = hierarchy.Stack(A, b, starts, C, lower.copy(), upper.copy(), np.ones(c))
-        assert hierarchy.hierarchy_kernel(stack, answer, room) == (0.0, 0.0)
-        assert answer.x.tolist() == solve_hierarchy(A, b, starts, C, lower, upper, np.ones(c)).x.tolist()
+        stack = hierarchy.make_stack(A.shape[1], len(A), len(starts) - 1, len(C))
+        spoil(stack)
+        stack.wide.lower[:], stack.wide.upper[:] = -np.inf, np.inf  # half of them are never limits
+        s, stack.level.A[:], stack.level.b[:], stack.starts[:] = stack.search, A, b, starts
+        s.C[:], s.lower[:], s.upper[:], stack.width[:] = C, lower, upper, 1.0
+        assert hierarchy.solve_stack(stack) == (0.0, 0)
+        assert s.x.tolist() == solve_hierarchy(A, b, starts, C, lower, upper, np.ones(len(C))).x.tolist()

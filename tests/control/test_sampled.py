@@ -9,6 +9,7 @@ from palpate.control import CartesianImpedance, ComputedTorque, GravityCompensat
 from palpate.control.design.sampled import _exponential, period_warnings, sampled_loop
 from palpate.errors import InvalidInput
 from palpate.robot import load_robot
+from palpate.world.clock import Clock
 
 T = 0.01
 
@@ -32,7 +33,7 @@ def test_poles_are_those_of_the_sampled_mass_spring_damper() -> None:
 
 @pytest.mark.parametrize("delay", [0, 1, 3])
 def test_the_predicted_boundary_is_where_the_simulation_turns(delay: int) -> None:
-    from palpate.run.parts import Parts
+    from palpate.run.run import Run
     from palpate.run.simulate import simulate
     from palpate.world.config import Actuators, World
 
@@ -52,8 +53,7 @@ def test_the_predicted_boundary_is_where_the_simulation_turns(delay: int) -> Non
     world = World(actuators=Actuators(delay=delay, torque_limit=False))
     sizes = []
     for stiffness in (0.9 * low, 1.1 * low):
-        parts = Parts(robot, law(stiffness), world, duration=3.0, timestep=period / 20, period=period, integrator="rk4",
-                      v_start=np.array([1e-3]))  # fmt: skip
+        parts = Run(robot, law(stiffness), world, clock=Clock(duration=3.0, timestep=period / 20, period=period, integrator="rk4"), v_start=np.array([1e-3]))  # fmt: skip
         trace = simulate(parts)
         q = np.abs(trace["q"][:, 0] - robot.home[0])
         sizes.append(q[-len(q) // 5 :].max() / q[: len(q) // 5].max())
@@ -93,20 +93,20 @@ def test_a_law_with_a_memory_is_refused() -> None:
 
 
 def test_a_run_warns_of_gains_that_do_not_suit_its_period() -> None:
-    from palpate.run.parts import Parts
+    from palpate.run.run import Run
     from palpate.run.simulate import simulate
 
     robot = load_robot("iiwa14")
-    trace = simulate(Parts(robot, GravityCompensation(damping=5.0), duration=0.01))
-    assert any("unstable at a control period" in text for text in trace.info["warnings"])
+    trace = simulate(Run(robot, GravityCompensation(damping=5.0), clock=Clock(duration=0.01)))
+    assert any("unstable at a control period" in text for text in trace.facts.warnings)
 
 
 def test_a_run_tells_what_its_law_remarks() -> None:
     from palpate.control import OperationalSpace
-    from palpate.run.parts import Parts
+    from palpate.run.run import Run
     from palpate.run.simulate import simulate
 
     robot = load_robot("planar2")
     law = OperationalSpace(directions=("x", "y"))
-    trace = simulate(Parts(robot, law, duration=0.01, q_start=np.array([0.5, 0.0])))
-    assert any("lost direction" in text for text in trace.info["remarks"])
+    trace = simulate(Run(robot, law, clock=Clock(duration=0.01), q_start=np.array([0.5, 0.0])))
+    assert any("lost direction" in text for text in trace.facts.remarks)

@@ -16,7 +16,8 @@ from palpate.control.references.reference import Hold
 from palpate.errors import InvalidInput, UnknownName
 from palpate.robot import Robot, load_robot
 from palpate.run import simulate as runner
-from palpate.run.parts import Parts
+from palpate.run.run import Run
+from palpate.world.clock import Clock
 from palpate.world.config import Push, Surface, World
 from palpate.world.contact import C_FORCE
 
@@ -156,7 +157,7 @@ def pushed():
         patch.setattr(runner, "assemble", watched)
         world = World(surfaces=(FLOOR,), pushes=(PUSH,))
         trace = runner.simulate(
-            Parts(machine(), Standing(friction=MU), world, duration=2.0, timestep=2.5e-4, period=1e-3)
+            Run(machine(), Standing(friction=MU), world, clock=Clock(duration=2.0, timestep=2.5e-4, period=1e-3))
         )
     return trace, np.array(seen), np.array(planned)
 
@@ -175,7 +176,7 @@ def test_no_torque_on_the_base_and_none_beyond_the_limits(pushed):
     assert not trace["tau"][:, :6].any()
     assert not trace["command"][:, :6].any()
     assert (np.abs(trace["tau"][:, 6:]) <= machine().limits.torque[6:]).all()
-    assert trace.info["guard_ticks"]["torque limit"] == 0
+    assert trace.facts.guard_ticks["torque limit"] == 0
 
 
 def test_the_floor_answers_inside_the_cones_with_the_forces_the_law_meant(pushed):
@@ -193,7 +194,7 @@ def test_the_trunk_follows_its_reference_as_the_law_says():
     law = Standing(frequency=10.0)
     world = World(surfaces=(Surface(name="floor", friction=0.7, contact="rigid"),))
     reference = Hold(offset=(0.005, 0.0, -0.01))
-    trace = runner.simulate(Parts(machine(), law, world, reference, duration=0.6))
+    trace = runner.simulate(Run(machine(), law, world, reference, clock=Clock(duration=0.6)))
     error = trace["target_position"] - trace["tool_position"]
     share = (1 + 10 * trace.time) * np.exp(-10 * trace.time)  # of ë + 2 ω ė + ω² e = 0 from rest
     expected = share[:, None] * [0.005, 0.0, -0.01]

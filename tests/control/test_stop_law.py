@@ -10,8 +10,9 @@ import pytest
 import palpate as pp
 from palpate.control.laws.fastest_stop import FastestStop
 from palpate.errors import InvalidInput
-from palpate.run.parts import Parts
+from palpate.run.run import Run
 from palpate.run.simulate import simulate
+from palpate.world.clock import Clock
 from palpate.world.config import Actuators, World
 
 PI = math.pi
@@ -21,8 +22,13 @@ PLANAR, U = pp.load_robot("planar3", length=1.0), (15 * PI, 10 * PI, 10 * PI)
 
 def stop(robot, q, v, law, axes, duration=0.6):
     """Time, distance and largest sideways speed until the tool stands still; the command; the last joint speeds."""
-    parts = Parts(
-        robot, law, UNLIMITED, duration=duration, timestep=1e-4, period=1e-3, q_start=q, v_start=v, max_speed=1e3
+    parts = Run(
+        robot,
+        law,
+        UNLIMITED,
+        clock=Clock(duration=duration, timestep=1e-4, period=1e-3, max_speed=1e3),
+        q_start=q,
+        v_start=v,
     )
     trace = simulate(parts)
     assert trace.outcome.kind == "completed"

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from palpate.trace import Channel, Outcome, Trace
+from palpate.trace import Channel, Outcome, RunFacts, Trace
 from palpate.trace.outcome import OutcomeKind
 
 _WRENCH = ("N",) * 3 + ("N·m",) * 3
@@ -33,6 +33,11 @@ def make() -> MakeTrace:
             name, values = key.replace("__", "."), np.asarray(values, dtype=float)
             unit = (units or {}).get(name) or UNITS.get(name, "J")
             channels[Channel(name, unit, values.shape[1:])] = values
-        return Trace(time, channels, Outcome(kind, "as told", float(time[-1]), len(time) - 1), info=info)
+        return Trace(
+            time,
+            channels,
+            Outcome(kind, "as told", float(time[-1]), len(time) - 1),
+            facts=RunFacts.from_data(info or {}),
+        )
 
     return build

@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from palpate.engine import kernel, make_handle
+from palpate.engine.physics import Physics
 from palpate.robot.kernels import add_generalized_force
 
 MODEL = """
@@ -25,11 +25,6 @@ MODEL = """
 </mujoco>"""
 
 
-@kernel("void(int64[::1], int64, float64[::1], float64[::1], float64[::1], float64[::1])")
-def _add(handle, body, f, n, point, out):
-    add_generalized_force(handle, body, f, n, point, out)
-
-
 @pytest.mark.parametrize("body", ["base", "upper", "fixed", "slider", "other", "stone"])
 def test_a_force_reaches_the_joints_that_carry_it(body):
     model = mujoco.MjModel.from_xml_string(MODEL)
@@ -43,5 +38,5 @@ def test_a_force_reaches_the_joints_that_carry_it(body):
     J = np.zeros((6, model.nv))
     mujoco.mj_jac(model, data, J[:3], J[3:], point, number)
     expected = out + J.T @ np.r_[f, n]
-    _add(make_handle(model, data), number, f, n, point, out)
+    add_generalized_force(Physics.of(model, data), number, f, n, point, out)
     np.testing.assert_allclose(out, expected, rtol=0, atol=1e-14)

@@ -11,7 +11,7 @@ ENERGIES = ("kinetic", "potential", "stored", "injected", "pushed", "dissipated"
 @pytest.fixture
 def idle():
     """A law that commands nothing."""
-    return PythonLaw(lambda *inputs: inputs[-1].fill(0.0))
+    return PythonLaw(lambda tick, gains, memory: {"torque": 0.0 * tick.v})
 
 
 @pytest.fixture

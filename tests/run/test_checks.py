@@ -6,8 +6,9 @@ import pytest
 from palpate.control import GravityCompensation
 from palpate.errors import InvalidInput, NotFinite
 from palpate.robot import load_robot
-from palpate.run.parts import Parts
+from palpate.run.run import Run
 from palpate.run.simulate import simulate
+from palpate.world.clock import Clock
 from palpate.world.config import FreeObject, Surface, World
 
 LAW = GravityCompensation()
@@ -22,22 +23,22 @@ def wall(gap, **more):
 def test_a_start_outside_the_limits_is_refused_by_joint_and_bound():
     robot = load_robot("panda")
     with pytest.raises(InvalidInput, match=r"joint2 = 3 rad, allowed -1\.76.* to 1\.76"):
-        simulate(Parts(robot, LAW, q_start=[0, 3.0, 0, -1.5, 0, 1.5, 0]))
+        simulate(Run(robot, LAW, clock=Clock(duration=1.0), q_start=[0, 3.0, 0, -1.5, 0, 1.5, 0]))
 
 
 def test_a_start_that_is_no_number_is_refused():
     with pytest.raises(NotFinite, match="q_start"):
-        simulate(Parts(load_robot("pendulum"), LAW, q_start=[np.nan]))
+        simulate(Run(load_robot("pendulum"), LAW, clock=Clock(duration=1.0), q_start=[np.nan]))
 
 
 @pytest.mark.parametrize("kind", ["compliant", "rigid"])
 def test_a_start_deep_inside_a_surface_is_refused_with_its_depth(kind):
     with pytest.raises(InvalidInput, match="8 mm inside"):
-        simulate(Parts(load_robot("panda"), LAW, wall(-0.008, contact=kind)))
+        simulate(Run(load_robot("panda"), LAW, wall(-0.008, contact=kind), clock=Clock(duration=1.0)))
 
 
 def test_a_start_that_only_touches_is_accepted():
-    trace = simulate(Parts(load_robot("panda"), LAW, wall(-0.001), duration=0.001))
+    trace = simulate(Run(load_robot("panda"), LAW, wall(-0.001), clock=Clock(duration=0.001)))
     assert trace["penetration"][0] == pytest.approx(0.001, abs=1e-12)
     assert trace["energy.dissipated"][0] == 0
 
@@ -49,19 +50,19 @@ def test_a_step_too_long_for_the_stiffness_is_refused_with_its_number():
     mass = 1 / (n @ J @ np.linalg.solve(robot.mass_matrix(robot.home), J.T) @ n)
     product = 1e-3 * np.sqrt(1e8 / mass)
     with pytest.raises(InvalidInput, match=f"dt·ω = {product:.3g}".replace(".", r"\.")) as caught:
-        simulate(Parts(robot, LAW, wall(0.1, stiffness=1e8)))
+        simulate(Run(robot, LAW, wall(0.1, stiffness=1e8), clock=Clock(duration=1.0)))
     assert "use a timestep of at most" in str(caught.value)
 
 
 def test_a_coarse_step_is_warned_of_in_the_trace():
-    trace = simulate(Parts(load_robot("panda"), LAW, wall(0.1, stiffness=2e5), duration=0.001))
-    assert any("dt·ω" in warning for warning in trace.info["warnings"])
+    trace = simulate(Run(load_robot("panda"), LAW, wall(0.1, stiffness=2e5), clock=Clock(duration=0.001)))
+    assert any("dt·ω" in warning for warning in trace.facts.warnings)
     assert trace.events[0].kind == "warning"
 
 
 def test_a_step_too_long_for_the_damping_is_refused():
     with pytest.raises(InvalidInput, match="d·dt/m"):
-        simulate(Parts(load_robot("panda"), LAW, wall(0.1, damping=1e5)))
+        simulate(Run(load_robot("panda"), LAW, wall(0.1, damping=1e5), clock=Clock(duration=1.0)))
 
 
 def test_a_ball_in_the_floor_is_refused_by_name():
@@ -70,4 +71,4 @@ def test_a_ball_in_the_floor_is_refused_by_name():
         objects=(FreeObject(name="ball", position=(2, 0, -0.98)),),
     )
     with pytest.raises(InvalidInput, match="'ball' starts 30 mm inside surface 'floor'"):
-        simulate(Parts(load_robot("panda"), LAW, world))
+        simulate(Run(load_robot("panda"), LAW, world, clock=Clock(duration=1.0)))

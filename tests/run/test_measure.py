@@ -6,20 +6,21 @@ import pytest
 from palpate.control import GravityCompensation, JointImpedance, PythonLaw
 from palpate.errors import InvalidInput
 from palpate.robot import load_robot
-from palpate.run.parts import Parts
+from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.spatial import Pose
+from palpate.world.clock import Clock
 from palpate.world.config import PlantChange, Push, Sensors, Surface, World, WrenchSensor
 
 G = 9.81
 FLOATING = GravityCompensation(damping=0.5)
 
 
-def swing(sensors=None, duration=1.0, **more):
+def swing(sensors=None, duration=1.0, **clock):
     """A free pendulum that the law only watches."""
-    watch = PythonLaw(lambda *inputs: inputs[-1].fill(0.0))
+    watch = PythonLaw(lambda tick, gains, memory: {"torque": 0.0 * tick.v})
     world = World(sensors=sensors or Sensors())
-    return simulate(Parts(load_robot("pendulum"), watch, world, q_start=[1.0], duration=duration, **more))
+    return simulate(Run(load_robot("pendulum"), watch, world, clock=Clock(duration=duration, **clock), q_start=[1.0]))
 
 
 def test_ideal_sensors_see_the_true_state():
@@ -70,18 +71,20 @@ def test_joint_readings_arrive_that_many_samples_late(delay, period):
 def test_joint_torque_sensors_see_the_torque_of_the_last_step_with_noise():
     seen = []
 
-    def law(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms):
-        seen.append(tau[0])
-        terms[0] = 2.0 + t
+    def law(tick, gains, memory):
+        seen.append(tick.tau[0])
+        return {"torque": np.array([2.0 + tick.t])}
 
     world = World(sensors=Sensors(torque_noise=0.1))
-    trace = simulate(Parts(load_robot("pendulum"), PythonLaw(law), world, duration=4.0))
+    trace = simulate(Run(load_robot("pendulum"), PythonLaw(law), world, clock=Clock(duration=4.0)))
     error = np.array(seen[2:]) - trace["tau"][:, 0][: len(seen) - 2]
     assert error.std() == pytest.approx(0.1, rel=0.05)
 
 
 def test_noise_on_joints_of_a_free_base_is_refused():
-    parts = Parts(load_robot("quadruped"), FLOATING, World(sensors=Sensors(encoder_noise=1e-3)))
+    parts = Run(
+        load_robot("quadruped"), FLOATING, World(sensors=Sensors(encoder_noise=1e-3)), clock=Clock(duration=1.0)
+    )
     with pytest.raises(InvalidInput, match="free base"):
         simulate(parts)
 
@@ -110,14 +113,14 @@ def test_a_hanging_tool_reads_nothing_in_any_orientation(seed):
     robot = gripping()
     limits = robot.limits
     q = np.random.default_rng(seed).uniform(limits.lower, limits.upper)
-    trace = simulate(Parts(robot, FLOATING, World(sensors=AT_FLANGE), q_start=q, duration=0.02))
+    trace = simulate(Run(robot, FLOATING, World(sensors=AT_FLANGE), clock=Clock(duration=0.02), q_start=q))
     np.testing.assert_allclose(trace["measured_wrench"], 0, atol=1e-9)
 
 
 def test_an_uncompensated_tool_reads_its_weight_about_the_tools_origin():
     robot = gripping()
     sensors = Sensors(wrench=WrenchSensor(frame="flange", compensate=False))
-    trace = simulate(Parts(robot, FLOATING, World(sensors=sensors), duration=0.02))
+    trace = simulate(Run(robot, FLOATING, World(sensors=sensors), clock=Clock(duration=0.02)))
     flange, tool = robot.pose(robot.home, "flange"), robot.pose(robot.home)
     lever = flange.position + flange.rotation @ [0.01, -0.02, 0.05] - tool.position
     weight = np.array([0, 0, -G])
@@ -128,14 +131,14 @@ def test_a_heavier_tool_than_the_model_knows_leaves_its_surplus():
     robot = gripping()
     world = World(sensors=AT_FLANGE, plant=PlantChange(link_mass_scale={"tool_tip_body": 1.3}))
     law = JointImpedance()
-    trace = simulate(Parts(robot, law, world, duration=3.0))
+    trace = simulate(Run(robot, law, world, clock=Clock(duration=3.0)))
     np.testing.assert_allclose(trace["measured_wrench"][-1, :3], [0, 0, -0.3 * G], atol=1e-3)
 
 
 def test_an_accelerated_tool_reads_its_inertia():
     robot = gripping().with_gravity((0, 0, 0))
     world = World(sensors=AT_FLANGE, pushes=(Push(frame="link4", force=(50, 20, 30)),))
-    parts = Parts(robot, FLOATING, world, duration=0.1, timestep=1e-4)
+    parts = Run(robot, FLOATING, world, clock=Clock(duration=0.1, timestep=1e-4))
     trace = simulate(parts)
     # Newton's law for the tool's centre, by differences of its place.
     place = np.array(
@@ -153,10 +156,10 @@ def test_pressing_with_20_newtons_reads_20_newtons_against_the_robot():
         name="wall", position=(x + 0.01, 0, 0), normal=(-1, 0, 0), stiffness=1e4, damping=100.0, friction=0.8
     )
 
-    def press(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms):
-        terms[0] = 20.0 * J[0] + gravity - 5.0 * v
+    def press(tick, gains, memory):
+        return {"torque": 20.0 * tick.J[0] + tick.gravity - 5.0 * tick.v}
 
-    parts = Parts(robot, PythonLaw(press), World(surfaces=(wall,)), duration=4.0)
+    parts = Run(robot, PythonLaw(press), World(surfaces=(wall,)), clock=Clock(duration=4.0))
     trace = simulate(parts)
     np.testing.assert_allclose(trace["measured_wrench"][-1], [-20, 0, 0, 0, 0, 0], atol=1e-3)
     np.testing.assert_allclose(trace["measured_wrench"][-1], trace["contact_wrench"][-1], atol=1e-9)
@@ -166,7 +169,7 @@ def test_pressing_with_20_newtons_reads_20_newtons_against_the_robot():
 def test_a_push_before_the_wrist_is_not_felt_by_it():
     robot = load_robot("panda")
     pushes = (Push(name="elbow", frame="link4", force=(5, 0, 0)),)
-    trace = simulate(Parts(robot, FLOATING, World(pushes=pushes), duration=0.01))
+    trace = simulate(Run(robot, FLOATING, World(pushes=pushes), clock=Clock(duration=0.01)))
     assert trace["push_wrench"][0, 0] == 5
     assert not trace["measured_wrench"].any()
 
@@ -177,7 +180,12 @@ def test_wrench_readings_are_biased_filtered_and_late(delay):
     sensors = Sensors(wrench=WrenchSensor(bias=bias, cutoff=30.0, delay=delay))
     push = Push(force=(10, 0, 0), start=0.01)
     trace = simulate(
-        Parts(load_robot("panda"), GravityCompensation(), World(sensors=sensors, pushes=(push,)), duration=0.1)
+        Run(
+            load_robot("panda"),
+            GravityCompensation(),
+            World(sensors=sensors, pushes=(push,)),
+            clock=Clock(duration=0.1),
+        )
     )
     filtered, share = [trace["push_wrench"][0] + bias], 1 - np.exp(-2 * np.pi * 30.0 * 1e-3)
     for true in trace["push_wrench"][1:]:
@@ -188,7 +196,9 @@ def test_wrench_readings_are_biased_filtered_and_late(delay):
 
 def test_wrench_noise_has_the_spread_it_is_given():
     sensors = Sensors(wrench=WrenchSensor(noise_force=0.5, noise_torque=0.02))
-    trace = simulate(Parts(load_robot("planar2", gravity=0.0), FLOATING, World(sensors=sensors), duration=10.0))
+    trace = simulate(
+        Run(load_robot("planar2", gravity=0.0), FLOATING, World(sensors=sensors), clock=Clock(duration=10.0))
+    )
     noise = trace["measured_wrench"]
     np.testing.assert_allclose(noise.std(axis=0), [0.5] * 3 + [0.02] * 3, rtol=0.03)
     assert np.abs(np.corrcoef(noise.T) - np.eye(6)).max() < 0.04

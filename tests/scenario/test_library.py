@@ -38,9 +38,9 @@ def test_a_shipped_scenario_completes_and_keeps_its_bounds(name: str) -> None:
 def test_a_trace_can_be_made_again_bit_for_bit(name: str) -> None:
     short = load_scenario(name, ["run.duration=0.3"])
     first = simulate(short)
-    again = simulate(Scenario.model_validate(first.info["scenario"]))
+    again = simulate(Scenario.model_validate(first.facts.scenario))
     assert again.equals(first)
-    assert again.info["scenario"] == first.info["scenario"]
+    assert again.facts.scenario == first.facts.scenario
 
 
 def test_the_panda_presses_as_hard_as_two_springs_in_series() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from palpate.errors import TraceError
-from palpate.trace import Outcome, Trace
+from palpate.trace import Outcome, RunFacts, Trace
 from palpate.trace.header import check_entries, header_from_text, header_text, seal
 
 
@@ -12,13 +12,13 @@ def test_a_header_comes_back_from_its_text(trace: Trace):
     assert {channel.name: channel for channel in header.channels} == {
         name: channel for name, channel in trace.channels.items() if name != "time"
     }
-    assert (header.outcome, header.events, header.info) == (trace.outcome, trace.events, trace.info)
+    assert (header.outcome, header.events, header.facts) == (trace.outcome, trace.events, trace.facts)
 
 
-def test_the_text_does_not_depend_on_the_order_of_info_and_is_ascii(trace: Trace):
+def test_the_text_does_not_depend_on_the_order_of_facts_and_is_ascii(trace: Trace):
     done = Outcome("completed", "fertig · 終", 0, 0)
-    one = header_text(Trace([], {}, done, info={"a": 1, "b": {"c": 2, "d": 3}}))
-    other = header_text(Trace([], {}, done, info={"b": {"d": 3, "c": 2}, "a": 1}))
+    one = header_text(Trace([], {}, done, facts=RunFacts(seed=1, world={"c": 2, "d": 3})))
+    other = header_text(Trace([], {}, done, facts=RunFacts(world={"d": 3, "c": 2}, seed=1)))
     assert one == other
     assert one.isascii()
 

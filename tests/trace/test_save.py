@@ -38,8 +38,9 @@ def test_a_loaded_trace_saves_to_the_bytes_it_came_from(trace: Trace, tmp_path: 
 def test_bytes_do_not_depend_on_the_process(tmp_path: Path, suffix: str):
     code = (
         "import sys; from palpate.trace import *\n"
-        "info = {name: 1 for name in {'seed', 'scenario', 'robot', 'versions'}}\n"  # a set: order of the hashes
-        "Trace([0, 1], {Channel('q', 'rad', (2,)): [[1, 2], [3, 4]]}, Outcome('completed', 'end', 1, 1), info=info)"
+        # a set: in the order of the hashes
+        "facts = RunFacts(versions={name: '1' for name in {'numpy', 'numba', 'mujoco', 'python'}})\n"
+        "Trace([0, 1], {Channel('q', 'rad', (2,)): [[1, 2], [3, 4]]}, Outcome('completed', 'end', 1, 1), facts=facts)"
         ".save(sys.argv[1])"
     )
     for seed in ("1", "2"):

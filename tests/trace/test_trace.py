@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from palpate.errors import BadShape, InvalidInput, NotFinite, TraceError, UnknownName
-from palpate.trace import Channel, Event, Outcome, Trace
+from palpate.trace import Channel, Event, Outcome, RunFacts, Trace
 
 DONE = Outcome("completed", "end reached", 1.0, 1000)
 Q = Channel("q", "rad", (2,), labels=("j1", "j2"))
@@ -57,13 +57,14 @@ def test_arrays_are_copies_that_nobody_can_write_to():
             array[0] = 3.0
 
 
-def test_info_is_a_copy_of_plain_data():
-    info = {"world": {"size": np.array([1.0, 2.0])}}
-    trace = Trace([0.0], {}, DONE, info=info)
-    info["world"]["size"][0] = 9.0
-    assert trace.info == {"world": {"size": [1.0, 2.0]}}
-    with pytest.raises(NotFinite, match=r"info\.limit"):
-        Trace([0.0], {}, DONE, info={"limit": np.inf})
+def test_facts_are_a_copy_of_plain_data():
+    world = {"size": np.array([1.0, 2.0])}
+    trace = Trace([0.0], {}, DONE, facts=RunFacts(world=world))
+    world["size"][0] = 9.0
+    assert trace.facts.world == {"size": [1.0, 2.0]}
+    with pytest.raises(NotFinite, match=r"facts\.world\.limit"):
+        RunFacts(world={"limit": np.inf})
+    assert RunFacts.from_data(trace.facts.as_data()) == trace.facts
 
 
 def test_events_come_in_order_of_time(trace: Trace):
@@ -167,7 +168,7 @@ def test_one_bit_one_unit_or_one_frame_changes_the_fingerprint():
 def test_a_trace_travels_between_processes_and_stays_read_only(trace: Trace, again):
     other = again(trace)
     assert other.equals(trace)
-    assert (other.outcome, other.events, other.info) == (trace.outcome, trace.events, trace.info)
+    assert (other.outcome, other.events, other.facts) == (trace.outcome, trace.events, trace.facts)
     assert other.channels == trace.channels
     assert not other["q"].flags.writeable
 

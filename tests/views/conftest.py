@@ -11,7 +11,7 @@ import pytest
 
 from palpate.robot import load_robot
 from palpate.run.scene import scene_of
-from palpate.trace import Channel, Event, Outcome, Trace
+from palpate.trace import Channel, Event, Outcome, RunFacts, Trace
 from palpate.world.config import Surface, World
 from palpate.world.plant import build_plant
 
@@ -67,7 +67,7 @@ def pressing(name: str = "panda", label: str = "joint", samples: int = 401, robo
         "assumptions": [f"assume {label}"], "guard_ticks": {"torque limit": 300}, "scene": scene,
         "world": {"surfaces": [{"name": label}]},
     }  # fmt: skip
-    return Trace(time, data, Outcome("completed", f"ran its 2 s {label}", 2.0, 2000), events, info)
+    return Trace(time, data, Outcome("completed", f"ran its 2 s {label}", 2.0, 2000), events, RunFacts.from_data(info))
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import pytest
 from palpate.errors import TraceError
 from palpate.robot import load_robot
 from palpate.run.scene import scene_of
-from palpate.trace import Channel, Outcome, Trace
+from palpate.trace import Channel, Outcome, RunFacts, Trace
 from palpate.views.kinematics import body_paths, rotate
 from palpate.world.config import FreeObject, Pole, Surface, World
 from palpate.world.plant import build_plant
@@ -26,7 +26,7 @@ def random_trace(name: str, world: World) -> tuple[Trace, mujoco.MjModel, np.nda
     for surface in world.surfaces:
         channels[Channel(f"surface.{surface.name}", "m", (3,))] = random.normal(size=(20, 3))
     outcome = Outcome("completed", "done", 1.9, 19)
-    return Trace(np.arange(20) / 10, channels, outcome, info={"scene": scene_of(plant)}), model, qpos
+    return Trace(np.arange(20) / 10, channels, outcome, facts=RunFacts(scene=scene_of(plant))), model, qpos
 
 
 def _random_coordinates(model: mujoco.MjModel, random: np.random.Generator) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from palpate.errors import FileError, TraceError
-from palpate.trace import Channel, Outcome, Trace
+from palpate.trace import Channel, Outcome, RunFacts, Trace
 from palpate.views import replay
 from palpate.views.kinematics import rotate
 from palpate.views.player import frame_rows, replay_html
@@ -52,8 +52,8 @@ def test_a_trace_without_a_scene_cannot_be_replayed(tmp_path: Path) -> None:
 
 
 def test_a_robot_without_shapes_is_drawn_as_rods(trace: Trace) -> None:
-    scene = [{**body, "geoms": body["geoms"] if body["surface"] else []} for body in trace.info["scene"]]
-    thin = Trace(trace.time, {trace.channels["q"]: trace["q"]}, trace.outcome, info={"scene": scene})
+    scene = [{**body, "geoms": body["geoms"] if body["surface"] else []} for body in trace.facts.scene]
+    thin = Trace(trace.time, {trace.channels["q"]: trace["q"]}, trace.outcome, facts=RunFacts(scene=scene))
     assert RECORDING.search(replay_html(thin))
 
 

@@ -4,27 +4,30 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numba import njit
 from scipy.integrate import solve_ivp
 
 from palpate.control import PythonLaw
 from palpate.robot import load_robot
-from palpate.run.parts import Parts
+from palpate.run.run import Run
 from palpate.run.simulate import simulate
+from palpate.spatial.shapes import SHAPES
+from palpate.world.clock import Clock
 from palpate.world.config import FreeObject, Motion, Push, Surface, World
-from palpate.world.contact import normal_force, signed_distance, stored_energy, surface_table
-from palpate.world.plant import build_plant
+from palpate.world.contact import normal_force, stored_energy, surface_state
 
-distance = njit(signed_distance)
-force_of, energy_of = njit(normal_force), njit(stored_energy)
-G, IDLE = 9.81, PythonLaw(lambda *inputs: inputs[-1].fill(0.0))
+force_of, energy_of = normal_force, stored_energy
+G, IDLE = 9.81, PythonLaw(lambda tick, gains, memory: {"torque": 0.0 * tick.v})
 FLOOR_HEIGHT, RADIUS = -1.0, 0.05  # below the arm, which takes no part
 BOX, CYLINDER, SPHERE = (0.2, 0.3, 0.1), (0.12, 0.2), (0.15,)
 
 
 def row_of(surface):
-    plant = build_plant(load_robot("cartesian2"), World(surfaces=(surface,)), 1e-3)
-    return surface_table(plant)[0][0]
+    return surface_state(surface, -1, np.zeros(3))
+
+
+def distance(surface, p, normal):
+    """By the shape's own kernel."""
+    return SHAPES[surface.shape].distance(np.array(SHAPES[surface.shape].engine_size(surface.size)), p, normal)
 
 
 def samples_of(shape, size, h=2e-3):
@@ -50,7 +53,7 @@ def samples_of(shape, size, h=2e-3):
 
 @pytest.mark.parametrize(("shape", "size"), [("box", BOX), ("cylinder", CYLINDER)])
 def test_distance_is_that_to_the_nearest_point_of_the_surface(shape, size):
-    row, n = row_of(Surface(shape=shape, size=size)), np.zeros(3)
+    row, n = Surface(shape=shape, size=size), np.zeros(3)
     points, h = samples_of(shape, size), 2e-3
     inside = (
         (lambda p: (np.abs(p) < np.array(size) / 2).all())
@@ -68,7 +71,7 @@ def test_distance_is_that_to_the_nearest_point_of_the_surface(shape, size):
 
 def test_distances_to_a_sphere_and_a_plane_are_the_formulas():
     n = np.zeros(3)
-    ball, plane = row_of(Surface(shape="sphere", size=SPHERE)), row_of(Surface())
+    ball, plane = Surface(shape="sphere", size=SPHERE), Surface()
     for p in np.random.default_rng(2).uniform(-0.3, 0.3, (20, 3)):
         assert distance(ball, p, n) == pytest.approx(np.linalg.norm(p) - SPHERE[0], abs=1e-15)
         np.testing.assert_allclose(n, p / np.linalg.norm(p), atol=1e-15)
@@ -78,7 +81,7 @@ def test_distances_to_a_sphere_and_a_plane_are_the_formulas():
 
 @pytest.mark.parametrize(("shape", "size"), [("box", BOX), ("cylinder", CYLINDER), ("sphere", SPHERE)])
 def test_the_normal_is_the_gradient_of_the_distance(shape, size):
-    row, n, scratch, h = row_of(Surface(shape=shape, size=size)), np.zeros(3), np.zeros(3), 1e-6
+    row, n, scratch, h = Surface(shape=shape, size=size), np.zeros(3), np.zeros(3), 1e-6
     for p in np.random.default_rng(3).uniform(-0.3, 0.3, (100, 3)):
         distance(row, p, n)
         gradient = [
@@ -116,7 +119,9 @@ def drop(height, *, duration=1.0, integrator: Any = "rk4", timestep=1e-3, veloci
         gravity=(0, 0, -G),
         pushes=pushes,
     )
-    parts = Parts(load_robot("cartesian2"), IDLE, world, duration=duration, timestep=timestep, integrator=integrator)
+    parts = Run(
+        load_robot("cartesian2"), IDLE, world, clock=Clock(duration=duration, timestep=timestep, integrator=integrator)
+    )
     trace = simulate(parts)
     assert trace.outcome.kind == "completed"
     return trace, trace["rest_q"][:, 2] - FLOOR_HEIGHT - RADIUS
@@ -193,7 +198,7 @@ def brick(share, mu, integrator):
         gravity=(0, 0, -G),
         pushes=(Push(frame="brick", force=(share * mu * G, 0, 0), duration=9.0),),
     )
-    return simulate(Parts(load_robot("cartesian2"), IDLE, world, integrator=integrator))
+    return simulate(Run(load_robot("cartesian2"), IDLE, world, clock=Clock(integrator=integrator, duration=1.0)))
 
 
 def test_a_wall_that_moves_carries_the_contact_along():
@@ -202,7 +207,7 @@ def test_a_wall_that_moves_carries_the_contact_along():
         name="wall", normal=(1, 0, 0), position=(-0.0101, 0, 0), stiffness=1e4, damping=200.0,
         motion=Motion(velocity=(0.1, 0, 0), start=0.2, stop=0.7),
     )  # fmt: skip
-    trace = simulate(Parts(robot, IDLE, World(surfaces=(wall,)), integrator="rk4"))
+    trace = simulate(Run(robot, IDLE, World(surfaces=(wall,)), clock=Clock(integrator="rk4", duration=1.0)))
     place = trace["surface.wall"][:, 0] + 0.0101
     np.testing.assert_allclose(place, np.clip(0.1 * (trace.time - 0.2), 0, 0.05), atol=1e-15)
     # Pushed from behind, the arm goes at least as fast as the wall and keeps its speed when the wall stops.

@@ -7,11 +7,17 @@ import pytest
 from palpate.control import GravityCompensation, PythonLaw
 from palpate.errors import InvalidInput, UnknownName
 from palpate.robot import Robot, load_robot
-from palpate.run.parts import Parts
+from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.spatial import Pose, matrix_from_rotation_vector
+from palpate.world.clock import Clock
 from palpate.world.config import FreeObject, PlantChange, Surface, World
 from palpate.world.plant import build_plant, surface_rotation
+
+
+def constant(torque):
+    """A law that always asks for the same torque of every joint."""
+    return PythonLaw(lambda tick, gains, memory: {"torque": np.full(tick.v.size, torque)})
 
 
 def mass_matrix(model, q):
@@ -71,7 +77,7 @@ def test_a_base_error_moves_the_tool_in_world_axes():
     turned = load_robot("ur5e").with_base(Pose(np.array([0.1, 0, 0]), matrix_from_rotation_vector([0, 0, 1.0])))
     world = World(plant=PlantChange(base_position=(0.02, -0.01, 0.03)))
     law = GravityCompensation()
-    trace = simulate(Parts(turned, law, world, duration=0.002))
+    trace = simulate(Run(turned, law, world, clock=Clock(duration=0.002)))
     np.testing.assert_allclose(
         trace["tool_position"][0] - turned.pose(turned.home).position, [0.02, -0.01, 0.03], atol=1e-12
     )
@@ -80,12 +86,12 @@ def test_a_base_error_moves_the_tool_in_world_axes():
 def test_a_tool_error_moves_the_true_tool_and_not_the_laws():
     robot, seen = load_robot("panda"), []
 
-    def law(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms):
-        seen.append(p.copy())
-        terms[0] = gravity
+    def law(tick, gains, memory):
+        seen.append(tick.position.copy())
+        return {"torque": tick.gravity}
 
     world = World(plant=PlantChange(tool_offset=(0.0, 0.01, 0.02)))
-    trace = simulate(Parts(robot, PythonLaw(law), world, duration=0.002))
+    trace = simulate(Run(robot, PythonLaw(law), world, clock=Clock(duration=0.002)))
     pose = robot.pose(robot.home)
     np.testing.assert_allclose(seen[0], pose.position, atol=1e-15)
     np.testing.assert_allclose(trace["tool_position"][0], pose.position + pose.rotation @ [0.0, 0.01, 0.02], atol=1e-12)
@@ -94,11 +100,11 @@ def test_a_tool_error_moves_the_true_tool_and_not_the_laws():
 def test_the_law_keeps_the_nominal_masses():
     robot, seen = load_robot("panda"), []
 
-    def law(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms):
-        seen.append((M.copy(), gravity.copy()))
-        terms[0] = gravity
+    def law(tick, gains, memory):
+        seen.append((tick.M.copy(), tick.gravity.copy()))
+        return {"torque": tick.gravity}
 
-    simulate(Parts(robot, PythonLaw(law), World(plant=PlantChange(mass_scale=1.5)), duration=0.001))
+    simulate(Run(robot, PythonLaw(law), World(plant=PlantChange(mass_scale=1.5)), clock=Clock(duration=0.001)))
     np.testing.assert_allclose(seen[0][0], robot.mass_matrix(robot.home), atol=1e-14)
     np.testing.assert_allclose(seen[0][1], robot.gravity(robot.home), atol=1e-13)
 
@@ -107,7 +113,7 @@ def test_coulomb_friction_holds_a_joint_until_it_is_overcome():
     robot = load_robot("pendulum", gravity=0.0)
     world = World(plant=PlantChange(joint_friction=0.5))
     held, free = (
-        simulate(Parts(robot, PythonLaw(lambda *x, tau=tau: x[-1].fill(tau)), world))["v"][-1, 0] for tau in (0.45, 0.7)
+        simulate(Run(robot, constant(tau), world, clock=Clock(duration=1.0)))["v"][-1, 0] for tau in (0.45, 0.7)
     )
     assert abs(held) < 0.02  # the engine's friction is a soft constraint: it creeps
     assert free == pytest.approx(0.2, rel=0.01)
@@ -119,10 +125,10 @@ def test_a_robots_own_geoms_touch_nothing_unless_they_are_named():
         pos="0 0 1"/></body></worldbody></mujoco>"""
     robot = Robot.from_mjcf_text(text, name="slider")
     floor = Surface(name="floor", contact="rigid", position=(0, 0, -0.11))
-    idle = PythonLaw(lambda *inputs: inputs[-1].fill(0.0))
-    through = simulate(Parts(robot, idle, World(surfaces=(floor,)), duration=0.3))
+    idle = constant(0.0)
+    through = simulate(Run(robot, idle, World(surfaces=(floor,)), clock=Clock(duration=0.3)))
     assert through["q"][-1, 0] == pytest.approx(-9.81 * 0.3**2 / 2, rel=0.01)
-    held = simulate(Parts(robot, idle, World(surfaces=(floor,), contact_points=("side",)), duration=0.3))
+    held = simulate(Run(robot, idle, World(surfaces=(floor,), contact_points=("side",)), clock=Clock(duration=0.3)))
     assert held["q"][-1, 0] == pytest.approx(-0.01, abs=1e-3)
 
 
@@ -159,7 +165,7 @@ def test_autoreset_is_off_whatever_the_model_says():
 def test_the_worlds_gravity_is_not_the_models(gravity):
     robot = load_robot("panda")
     law = GravityCompensation(damping=0.0)
-    trace = simulate(Parts(robot, law, World(gravity=gravity), duration=0.001))
+    trace = simulate(Run(robot, law, World(gravity=gravity), clock=Clock(duration=0.001)))
     expected = np.linalg.solve(
         robot.mass_matrix(robot.home), robot.gravity(robot.home) - robot.with_gravity(gravity).gravity(robot.home)
     )

@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
 
     path = find_trace(args.trace)
     trace = load_trace(path)
-    scenario = trace.info.get("scenario") or {}
+    scenario = trace.facts.scenario or {}
     bounds = {name: Bound.model_validate(bound) for name, bound in scenario.get("metrics", {}).items()}
     written = report(trace, Path(args.out) if args.out else path.parent / REPORT, evaluate(trace, bounds))
     print(f"wrote {written}")

@@ -75,9 +75,11 @@ def _print_story(scenario: Scenario, trace: Trace, results: Sequence[MetricResul
     from palpate.cli.tables import number, print_table
 
     print(f"{scenario.name}: {scenario.description}" if scenario.description else scenario.name)
-    for warning in trace.info.get("warnings", []):
+    for warning in trace.facts.warnings:
         print(f"warning: {warning}")
-    cut = {name: ticks for name, ticks in trace.info.get("guard_ticks", {}).items() if ticks}
+    for remark in trace.facts.remarks:
+        print(f"remark: {remark}")
+    cut = {name: ticks for name, ticks in trace.facts.guard_ticks.items() if ticks}
     for name, ticks in cut.items():
         print(f"warning: the {name} cut the command at {ticks} control ticks")
     judged = [result for result in results if result.passed is not None and trace.outcome.kind != "interrupted"]

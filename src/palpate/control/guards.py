@@ -10,14 +10,11 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-import numpy as np
-from numba import types
-from numba.extending import register_jitable
-
-from palpate.checks import Array
 from palpate.config import Config, setting
+from palpate.control.law import Tick
 from palpate.control.steps.linear_algebra import cholesky, cholesky_inverse, cholesky_solve, symmetric_eigen
-from palpate.engine import kernel, put
+from palpate.engine.kernels import clear, kernel, put
+from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.robot.robot import Robot
 
 # Bits of the trace's `guard` channel; 1 and 2 are the actuators' torque and torque-rate limits.
@@ -31,18 +28,56 @@ GUARD_NAMES = {
     GUARD_SINGULAR: "singular posture",
 }
 
-# Places in the guards' numbers; joint ranges (lower, upper) and speeds follow.
-(
-    U_ON, U_JOINTS, U_MARGIN, U_FREQUENCY, U_SPEED, U_SPEED_TIME, U_FORCE, U_RETREAT, U_RETREAT_SPEED, U_DISTANCE,
-    U_STALE, U_MOVED, U_SINGULAR, U_STOP_FREQUENCY, U_HEAD,
-) = range(15)  # fmt: skip
-# Places in the guards' memory: stop reasons latched, direction and rest of a retreat, joint travel since q last
-# changed, ticks since the wrench last changed, joints blind, set points known, last good wrench; then per joint:
-# posture held, last q, q when the wrench last changed; then scratch.
-W_STOPPED, W_RETREAT, W_LEFT, W_SAME_Q, W_SAME_F, W_BLIND, W_STARTED, W_WRENCH, W_HEAD = 0, 1, 4, 5, 6, 7, 8, 9, 15
-_v, _m = types.float64[::1], types.float64[:, ::1]
 _SWEEPS = 20
 _LEVER = 0.1  # m, an angular row counts as the motion of a point this far out
+
+
+class GuardSettings(Record):
+    """The guards' numbers; a limit of 0 is no limit."""
+
+    on: bool = False
+    joints: bool = False
+    joint_margin: float = 0.0
+    joint_frequency: float = 0.0
+    tool_speed: float = 0.0
+    speed_time: float = 1.0
+    contact_force: float = 0.0
+    retreat: bool = False
+    retreat_speed: float = 0.0
+    retreat_distance: float = 0.0
+    stale_ticks: int = 0
+    moved: float = 0.0
+    singular_value: float = 0.0
+    stop_frequency: float = 0.0
+    lower: Vector = sized("nv")
+    upper: Vector = sized("nv")
+    velocity: Vector = sized("nv")
+
+
+class GuardMemory(Record):
+    """What the guards remember from tick to tick, and scratch."""
+
+    bits: int = 0  # guards at work since the last tick
+    stopped: int = 0  # bits of the guards that ended the law's reign
+    retreat: Vector = sized(3)  # direction of a retreat
+    retreat_left: float = 0.0  # m
+    travel: float = 0.0  # of the joints since q last changed
+    same_wrench: int = 0  # ticks since the wrench last changed
+    blind: bool = False  # the joints' sensors are dead
+    started: bool = False  # the set points are known
+    wrench: Vector = sized(6)  # the last good one
+    hold: Vector = sized("nv")  # posture to stop at
+    last_q: Vector = sized("nv")
+    q_at_wrench: Vector = sized("nv")  # when the wrench last changed
+    # scratch
+    L: Matrix = sized("nv", "nv")
+    inverse: Matrix = sized("nv", "nv")
+    a: Vector = sized("nv")
+    inwards: Vector = sized("nv")
+    lift: Vector = sized("nv")
+    along: Vector = sized("nv")
+    A: Matrix = sized(6, 6)
+    V: Matrix = sized(6, 6)
 
 
 class Guards(Config):
@@ -68,193 +103,186 @@ class Guards(Config):
     )
     stop_frequency: float = setting(20.0, "rad/s", "ω of the braking and holding a = ω² (q_stop − q) − 2 ω q̇", gt=0)
 
-    def numbers(self, robot: Robot) -> Array:
-        """The settings as flat numbers, with the robot's joint ranges and speeds."""
-        head = [
-            1.0, float(self.joint_limits and robot.nq == robot.nv), self.joint_margin, self.joint_frequency,
-            self.tool_speed or 0.0, self.speed_time, self.contact_force or 0.0,
-            float(self.on_contact_force == "retreat"), self.retreat_speed, self.retreat_distance, self.stale_ticks,
-            self.moved, self.singular_value, self.stop_frequency,
-        ]  # fmt: skip
+    def settings(self, robot: Robot) -> GuardSettings:
+        """The settings as the loop reads them, with the robot's joint ranges and speeds."""
         limits = robot.limits
-        return np.concatenate([head, limits.lower, limits.upper, limits.velocity])
+        return GuardSettings(
+            on=True,
+            joints=self.joint_limits and robot.nq == robot.nv,
+            joint_margin=self.joint_margin,
+            joint_frequency=self.joint_frequency,
+            tool_speed=self.tool_speed or 0.0,
+            speed_time=self.speed_time,
+            contact_force=self.contact_force or 0.0,
+            retreat=self.on_contact_force == "retreat",
+            retreat_speed=self.retreat_speed,
+            retreat_distance=self.retreat_distance,
+            stale_ticks=self.stale_ticks,
+            moved=self.moved,
+            singular_value=self.singular_value,
+            stop_frequency=self.stop_frequency,
+            lower=limits.lower.copy(),
+            upper=limits.upper.copy(),
+            velocity=limits.velocity.copy(),
+        )
 
 
-def guard_numbers(guards: Guards | None, robot: Robot) -> Array:
-    """What the loop is handed; the first number says whether there are guards."""
-    return np.zeros(U_HEAD + 3 * robot.nv) if guards is None else guards.numbers(robot)
+def guard_settings(guards: Guards | None, robot: Robot) -> GuardSettings:
+    """What the loop is handed, also where there are no guards."""
+    return GuardSettings({"nv": robot.nv}) if guards is None else guards.settings(robot)
 
 
-def guard_memory(robot: Robot) -> Array:
-    """Memory and scratch of the guards."""
-    n = robot.nv
-    return np.zeros(W_HEAD + 3 * n + 2 * n * n + 4 * n + 100)
-
-
-@register_jitable
-def _scratch(memory, n):
-    start = W_HEAD + 3 * n
-    end = start + n * n
-    return memory[start:end].reshape((n, n)), memory[end : end + n], memory[end + n :]
-
-
-@register_jitable
-def _dead_joints(numbers, memory, dt, q, v):
+@kernel
+def _dead_joints(g: GuardSettings, m: GuardMemory, x: Tick) -> bool:
     """Whether q stands still although v says it should have moved."""
-    n = q.size
-    last, same, travel = memory[W_HEAD + n : W_HEAD + 2 * n], True, 0.0
-    for k in range(n):
-        same = same and q[k] == last[k]
-        travel += abs(v[k]) * dt
-    put(last, 0, q)
-    memory[W_SAME_Q] = memory[W_SAME_Q] + travel if same else 0.0
-    return memory[W_SAME_Q] > numbers[U_MOVED] and memory[W_SAME_Q] > numbers[U_STALE] * travel
+    same, travel = True, 0.0
+    for k in range(x.v.size):
+        same = same and x.q[k] == m.last_q[k]
+        travel += abs(x.v[k]) * x.dt
+    put(m.last_q, 0, x.q)
+    m.travel = m.travel + travel if same else 0.0
+    return m.travel > g.moved and m.travel > g.stale_ticks * travel
 
 
-@register_jitable
-def _dead_wrench(numbers, memory, tick, q, wrench):
+@kernel
+def _dead_wrench(g: GuardSettings, m: GuardMemory, x: Tick, count: int) -> bool:
     """Whether the wrench reads the same although the joints move; exactly 0 is an arm that touches nothing."""
-    n = q.size
-    since, same, zero, travel = memory[W_HEAD + 2 * n : W_HEAD + 3 * n], tick > 0, True, 0.0
+    same, zero, travel = count > 0, True, 0.0
     for k in range(6):
-        same = same and wrench[k] == memory[W_WRENCH + k]
-        zero = zero and wrench[k] == 0.0
-    for k in range(n):
-        travel += abs(q[k] - since[k])
+        same = same and x.wrench[k] == m.wrench[k]
+        zero = zero and x.wrench[k] == 0.0
+    for k in range(x.v.size):
+        travel += abs(x.q[k] - m.q_at_wrench[k])
     if zero or not same:
-        memory[W_SAME_F] = 0.0
-        put(since, 0, q)
+        m.same_wrench = 0
+        put(m.q_at_wrench, 0, x.q)
         return False
-    memory[W_SAME_F] += 1.0
-    return memory[W_SAME_F] >= numbers[U_STALE] and travel > numbers[U_MOVED]
+    m.same_wrench += 1
+    return m.same_wrench >= g.stale_ticks and travel > g.moved
 
 
-@kernel(types.boolean(_v, _v, types.float64, types.int64, _v, _v, _v))
-def watch_measurement(numbers, memory, dt, tick, q, v, wrench):
+@kernel
+def watch_measurement(g: GuardSettings, m: GuardMemory, x: Tick, count: int) -> bool:
     """Find readings that are not finite or do not change; the law gets the last good wrench. True if it can go on."""
     finite = True
     for k in range(6):
-        finite = finite and math.isfinite(wrench[k])
-    if numbers[U_ON] < 0.5:
+        finite = finite and math.isfinite(x.wrench[k])
+    if not g.on:
         return finite
     if not finite:
-        put(wrench, 0, memory[W_WRENCH : W_WRENCH + 6])
-        memory[W_STOPPED] = int(memory[W_STOPPED]) | GUARD_NOT_FINITE
+        put(x.wrench, 0, m.wrench)
+        m.stopped |= GUARD_NOT_FINITE
         return True
-    if numbers[U_STALE] > 0.5 and q.size == v.size:
-        if _dead_joints(numbers, memory, dt, q, v):
-            memory[W_BLIND] = 1.0
-        if _dead_wrench(numbers, memory, tick, q, wrench) or memory[W_BLIND] > 0.5:
-            memory[W_STOPPED] = int(memory[W_STOPPED]) | GUARD_STALE
-    put(memory, W_WRENCH, wrench)
+    if g.stale_ticks > 0 and x.q.size == x.v.size:
+        if _dead_joints(g, m, x):
+            m.blind = True
+        if _dead_wrench(g, m, x, count) or m.blind:
+            m.stopped |= GUARD_STALE
+    put(m.wrench, 0, x.wrench)
     return True
 
 
-@register_jitable
-def _too_much_force(numbers, memory, wrench):
+@kernel
+def _too_much_force(g: GuardSettings, m: GuardMemory, f: Vector) -> None:
     """Latch the stop, and the way back along the force."""
-    size = math.sqrt(wrench[0] ** 2 + wrench[1] ** 2 + wrench[2] ** 2)
-    if numbers[U_FORCE] == 0.0 or size <= numbers[U_FORCE]:
+    size = math.sqrt(f[0] ** 2 + f[1] ** 2 + f[2] ** 2)
+    if g.contact_force == 0.0 or size <= g.contact_force:
         return
-    if int(memory[W_STOPPED]) & GUARD_FORCE == 0 and numbers[U_RETREAT] > 0.5:
-        memory[W_LEFT] = numbers[U_DISTANCE]
+    if m.stopped & GUARD_FORCE == 0 and g.retreat:
+        m.retreat_left = g.retreat_distance
         for i in range(3):
-            memory[W_RETREAT + i] = wrench[i] / size
-    memory[W_STOPPED] = int(memory[W_STOPPED]) | GUARD_FORCE
+            m.retreat[i] = f[i] / size
+    m.stopped |= GUARD_FORCE
 
 
-@register_jitable
-def _brake(numbers, memory, dt, q, v, J, hold, a):
+@kernel
+def _brake(g: GuardSettings, m: GuardMemory, x: Tick) -> None:
     """a = ω² (q_stop − q) − 2 ω q̇; while retreating q_stop moves along the force. Blind joints only float: a = 0."""
-    n, w = v.size, numbers[U_STOP_FREQUENCY] * (1.0 - memory[W_BLIND])
-    if memory[W_LEFT] > 0.0:
-        step = min(numbers[U_RETREAT_SPEED] * dt, memory[W_LEFT])
-        memory[W_LEFT] -= step
+    a, J, n, w = m.a, x.J, x.v.size, 0.0 if m.blind else g.stop_frequency
+    if m.retreat_left > 0.0:
+        step = min(g.retreat_speed * x.dt, m.retreat_left)
+        m.retreat_left -= step
         size = 0.0
         for j in range(n):
-            a[j] = J[0, j] * memory[W_RETREAT] + J[1, j] * memory[W_RETREAT + 1] + J[2, j] * memory[W_RETREAT + 2]
+            a[j] = J[0, j] * m.retreat[0] + J[1, j] * m.retreat[1] + J[2, j] * m.retreat[2]
             size += a[j] * a[j]
         for j in range(n):
-            hold[j] += step * a[j] / max(size, 1e-6)
+            m.hold[j] += step * a[j] / max(size, 1e-6)
     for j in range(n):
-        a[j] = w * w * (hold[j] - q[j]) - 2.0 * w * v[j]
+        a[j] = w * w * (m.hold[j] - x.q[j]) - 2.0 * w * x.v[j]
 
 
-@register_jitable
-def _end(numbers, n, j, q):
+@kernel
+def _end(g: GuardSettings, j: int, q: float) -> tuple[float, float]:
     """The nearer end of a joint's range, and the sign of the way out of it there."""
-    lower, upper = numbers[U_HEAD + j] + numbers[U_MARGIN], numbers[U_HEAD + n + j] - numbers[U_MARGIN]
-    return (upper, 1.0) if upper - q[j] < q[j] - lower else (lower, -1.0)
+    lower, upper = g.lower[j] + g.joint_margin, g.upper[j] - g.joint_margin
+    return (upper, 1.0) if upper - q < q - lower else (lower, -1.0)
 
 
-@register_jitable
-def _outwards(numbers, n, j, q, v, a):
+@kernel
+def _outwards(g: GuardSettings, x: Tick, j: int, a: float) -> float:
     """How far a joint's acceleration, counted outwards, is beyond ω² (end − q) − 2 ω q̇ at its nearer end."""
-    w = numbers[U_FREQUENCY]
-    end, out = _end(numbers, n, j, q)
-    return out * (a[j] - w * w * (end - q[j]) + 2.0 * w * v[j])
+    w = g.joint_frequency
+    end, out = _end(g, j, x.q[j])
+    return out * (a - w * w * (end - x.q[j]) + 2.0 * w * x.v[j])
 
 
-@register_jitable
-def _keep_in_ranges(numbers, L, n, q, v, a, work):
+@kernel
+def _keep_in_ranges(g: GuardSettings, m: GuardMemory, x: Tick) -> bool:
     """Let each joint come to rest at the end of its range by a torque of its own, as a soft end stop would.
 
     Where several joints are at their ends, sweeps over them find torques that push inwards only.
     """
-    hit = False
+    a, inverse, n, hit = m.a, m.inverse, x.v.size, False
     for j in range(n):
-        hit = hit or _outwards(numbers, n, j, q, v, a) > 0.0
+        hit = hit or _outwards(g, x, j, a[j]) > 0.0
     if not hit:
         return False
-    inverse, inwards = work[0 : n * n].reshape((n, n)), work[n * n : n * n + n]
-    cholesky_inverse(L, n, inverse)
-    for j in range(n):
-        inwards[j] = 0.0
+    cholesky_inverse(m.L, n, inverse)
+    clear(m.inwards)
     for _ in range(_SWEEPS):
         for j in range(n):
-            wanted = max(inwards[j] + _outwards(numbers, n, j, q, v, a) / inverse[j, j], 0.0)
-            change, out = wanted - inwards[j], _end(numbers, n, j, q)[1]
-            inwards[j] = wanted
+            wanted = max(m.inwards[j] + _outwards(g, x, j, a[j]) / inverse[j, j], 0.0)
+            change, out = wanted - m.inwards[j], _end(g, j, x.q[j])[1]
+            m.inwards[j] = wanted
             for k in range(n):
                 a[k] -= inverse[k, j] * out * change
     return True
 
 
-@register_jitable
-def _slow_down(numbers, L, n, v, J, drift, a, lift):
+@kernel
+def _slow_down(g: GuardSettings, m: GuardMemory, x: Tick) -> bool:
     """Bound the acceleration along the tool's velocity; the correction is the force of least effect on the rest."""
-    x = y = z = 0.0
+    J, n, ux, uy, uz = x.J, x.v.size, 0.0, 0.0, 0.0
     for j in range(n):
-        x += J[0, j] * v[j]
-        y += J[1, j] * v[j]
-        z += J[2, j] * v[j]
-    speed = math.sqrt(x * x + y * y + z * z)
-    if speed < 0.1 * numbers[U_SPEED]:
+        ux += J[0, j] * x.v[j]
+        uy += J[1, j] * x.v[j]
+        uz += J[2, j] * x.v[j]
+    speed = math.sqrt(ux * ux + uy * uy + uz * uz)
+    if speed < 0.1 * g.tool_speed:
         return False
-    x, y, z = x / speed, y / speed, z / speed
-    rate = x * drift[0] + y * drift[1] + z * drift[2]
-    mobility = 0.0
+    ux, uy, uz = ux / speed, uy / speed, uz / speed
+    rate = ux * x.drift[0] + uy * x.drift[1] + uz * x.drift[2]
     for j in range(n):
-        lift[j] = J[0, j] * x + J[1, j] * y + J[2, j] * z
-        rate += lift[j] * a[j]
-    most = (numbers[U_SPEED] - speed) / numbers[U_SPEED_TIME]
+        m.along[j] = m.lift[j] = J[0, j] * ux + J[1, j] * uy + J[2, j] * uz
+        rate += m.along[j] * m.a[j]
+    most = (g.tool_speed - speed) / g.speed_time
     if rate <= most:
         return False
+    cholesky_solve(m.L, n, m.lift)  # M⁻¹ Jᵀ u
+    mobility = 0.0
     for j in range(n):
-        lift[n + j] = lift[j]
-    cholesky_solve(L, n, lift[0:n])  # M⁻¹ Jᵀ u
+        mobility += m.along[j] * m.lift[j]
     for j in range(n):
-        mobility += lift[n + j] * lift[j]
-    for j in range(n):
-        a[j] += lift[j] * (most - rate) / max(mobility, 1e-12)
+        m.a[j] += m.lift[j] * (most - rate) / max(mobility, 1e-12)
     return True
 
 
-@register_jitable
-def _damp_lost_direction(numbers, n, v, J, a, work):
-    """Near a singular posture: fade the acceleration along the direction being lost, and damp it."""
+@kernel
+def _lost_direction(m: GuardMemory, J: Matrix) -> float:
+    """The smallest singular value of J (angular rows × lever); `along` becomes its joint motion, of length 1."""
+    n, A, V = J.shape[1], m.A, m.V
     rows = 6 if n >= 6 else min(3, n)
-    A, V, lost = work[0:36].reshape((6, 6)), work[36:72].reshape((6, 6)), work[72 : 72 + n]
     for i in range(rows):
         for k in range(rows):
             A[i, k] = 0.0
@@ -266,104 +294,121 @@ def _damp_lost_direction(numbers, n, v, J, a, work):
     for i in range(rows):
         if A[i, i] < A[least, least]:
             least = i
-    sigma = math.sqrt(max(A[least, least], 0.0))
-    if sigma >= numbers[U_SINGULAR]:
-        return False
-    size = push = speed = 0.0
+    size = 0.0
     for j in range(n):
-        lost[j] = 0.0
+        m.along[j] = 0.0
         for i in range(rows):
-            lost[j] += V[i, least] * J[i, j] * (_LEVER if i > 2 else 1.0)
-        size += lost[j] * lost[j]
+            m.along[j] += V[i, least] * J[i, j] * (_LEVER if i > 2 else 1.0)
+        size += m.along[j] * m.along[j]
     size = math.sqrt(max(size, 1e-24))
     for j in range(n):
-        lost[j] /= size
-        push += lost[j] * a[j]
-        speed += lost[j] * v[j]
-    share = 1.0 - sigma / numbers[U_SINGULAR]
-    for j in range(n):
-        a[j] -= lost[j] * share * (push + numbers[U_STOP_FREQUENCY] * speed)
+        m.along[j] /= size
+    return math.sqrt(max(A[least, least], 0.0))
+
+
+@kernel
+def _damp_lost_direction(g: GuardSettings, m: GuardMemory, x: Tick) -> bool:
+    """Near a singular posture: fade the acceleration along the direction being lost, and damp it."""
+    sigma = _lost_direction(m, x.J)
+    if sigma >= g.singular_value:
+        return False
+    push = speed = 0.0
+    for j in range(x.v.size):
+        push += m.along[j] * m.a[j]
+        speed += m.along[j] * x.v[j]
+    share = 1.0 - sigma / g.singular_value
+    for j in range(x.v.size):
+        m.a[j] -= m.along[j] * share * (push + g.stop_frequency * speed)
     return True
 
 
-@kernel(types.int64(_v, _v, types.float64, _v, _v, _m, _v, _m, _v, _v, _v))
-def guard_torque(numbers, memory, dt, q, v, M, bias, J, drift, wrench, torque):
-    """Let a torque pass, change it, or replace it; returns the bits of the guards at work."""
-    if numbers[U_ON] < 0.5:
-        return 0
-    n = v.size
-    L, a, work = _scratch(memory, n)
-    hold = memory[W_HEAD : W_HEAD + n]
-    _too_much_force(numbers, memory, wrench)
-    stopped = int(memory[W_STOPPED])
-    if stopped == 0 and q.size == n:
-        put(hold, 0, q)
-    for i in range(n):
-        a[i] = torque[i] - bias[i]
-        for j in range(n):
-            L[i, j] = M[i, j]
-    if not cholesky(L, n):
-        return stopped
-    cholesky_solve(L, n, a)
-    bits = stopped
-    if stopped and q.size == n:
-        _brake(numbers, memory, dt, q, v, J, hold, a)
-    if numbers[U_SINGULAR] > 0.0 and _damp_lost_direction(numbers, n, v, J, a, work):
+@kernel
+def _in_passing(g: GuardSettings, m: GuardMemory, x: Tick) -> int:
+    """The guards that bend an acceleration without ending the law's reign; the bits of those at work."""
+    bits = 0
+    if g.singular_value > 0.0 and _damp_lost_direction(g, m, x):
         bits |= GUARD_SINGULAR
-    if numbers[U_SPEED] > 0.0 and _slow_down(numbers, L, n, v, J, drift, a, work):
+    if g.tool_speed > 0.0 and _slow_down(g, m, x):
         bits |= GUARD_SPEED
-    if numbers[U_JOINTS] > 0.5 and _keep_in_ranges(numbers, L, n, q, v, a, work):
+    if g.joints and _keep_in_ranges(g, m, x):
         bits |= GUARD_JOINT
-    if bits:
-        for i in range(n):
-            torque[i] = bias[i]
-            for j in range(n):
-                torque[i] += M[i, j] * a[j]
     return bits
 
 
-@register_jitable
-def _slow_set_point(numbers, J, hold, dt, set_q, set_v, position):
+@kernel
+def guard_torque(g: GuardSettings, m: GuardMemory, x: Tick, torque: Vector) -> int:
+    """Let a torque pass, change it, or replace it; returns the bits of the guards at work."""
+    if not g.on:
+        return 0
+    n = x.v.size
+    _too_much_force(g, m, x.wrench)
+    if m.stopped == 0 and x.q.size == n:
+        put(m.hold, 0, x.q)
+    for i in range(n):
+        m.a[i] = torque[i] - x.bias[i]
+        put(m.L[i], 0, x.M[i])
+    if not cholesky(m.L, n):
+        return m.stopped
+    cholesky_solve(m.L, n, m.a)
+    if m.stopped and x.q.size == n:
+        _brake(g, m, x)
+    bits = m.stopped | _in_passing(g, m, x)
+    if bits:
+        for i in range(n):
+            torque[i] = x.bias[i]
+            for j in range(n):
+                torque[i] += x.M[i, j] * m.a[j]
+    return bits
+
+
+@kernel
+def _slow_set_point(g: GuardSettings, m: GuardMemory, x: Tick, set_q: Vector, set_v: Vector, position: bool) -> bool:
     """Scale a step of the set points down to the tool's speed limit."""
-    x = y = z = 0.0
+    J, ux, uy, uz = x.J, 0.0, 0.0, 0.0
     for j in range(set_q.size):
-        x += J[0, j] * set_v[j]
-        y += J[1, j] * set_v[j]
-        z += J[2, j] * set_v[j]
-    speed = math.sqrt(x * x + y * y + z * z)
-    if speed <= numbers[U_SPEED]:
+        ux += J[0, j] * set_v[j]
+        uy += J[1, j] * set_v[j]
+        uz += J[2, j] * set_v[j]
+    speed = math.sqrt(ux * ux + uy * uy + uz * uz)
+    if speed <= g.tool_speed:
         return False
     for j in range(set_q.size):
-        set_v[j] *= numbers[U_SPEED] / speed
+        set_v[j] *= g.tool_speed / speed
         if position:
-            set_q[j] = hold[j] + set_v[j] * dt
+            set_q[j] = m.hold[j] + set_v[j] * x.dt
     return True
 
 
-@kernel(types.int64(_v, _v, types.float64, _v, _m, _v, _v, _v, types.boolean))
-def guard_set_points(numbers, memory, dt, q, J, wrench, set_q, set_v, position):
+@kernel
+def _keep_set_points(g: GuardSettings, set_q: Vector, set_v: Vector) -> bool:
+    """Hold set points at the ends of their ranges."""
+    hit = False
+    for j in range(set_q.size):
+        lower, upper = g.lower[j] + g.joint_margin, g.upper[j] - g.joint_margin
+        if set_q[j] > upper or set_q[j] < lower:
+            set_q[j], set_v[j], hit = min(max(set_q[j], lower), upper), 0.0, True
+    return hit
+
+
+@kernel
+def guard_set_points(g: GuardSettings, m: GuardMemory, x: Tick, set_q: Vector, set_v: Vector, position: bool) -> int:
     """The same behind a joint servo: hold the set points, slow them down, keep them in range; returns the bits."""
-    if numbers[U_ON] < 0.5:
+    if not g.on:
         return 0
-    n = set_q.size
-    hold = memory[W_HEAD : W_HEAD + n]
-    if memory[W_STARTED] == 0.0:
-        memory[W_STARTED] = 1.0
-        for j in range(n):
-            hold[j] = q[j]
-            set_v[j] = (set_q[j] - q[j]) / dt if position else set_v[j]
-    _too_much_force(numbers, memory, wrench)
-    bits = int(memory[W_STOPPED])
-    if bits:
-        for j in range(n):
-            set_q[j], set_v[j] = hold[j], 0.0
-        return bits
-    if numbers[U_SPEED] > 0.0 and _slow_set_point(numbers, J, hold, dt, set_q, set_v, position):
+    if not m.started:
+        m.started = True
+        for j in range(set_q.size):
+            m.hold[j] = x.q[j]
+            set_v[j] = (set_q[j] - x.q[j]) / x.dt if position else set_v[j]
+    _too_much_force(g, m, x.wrench)
+    if m.stopped:
+        for j in range(set_q.size):
+            set_q[j], set_v[j] = m.hold[j], 0.0
+        return m.stopped
+    bits = 0
+    if g.tool_speed > 0.0 and _slow_set_point(g, m, x, set_q, set_v, position):
         bits |= GUARD_SPEED
-    if numbers[U_JOINTS] > 0.5:
-        for j in range(n):
-            lower, upper = numbers[U_HEAD + j] + numbers[U_MARGIN], numbers[U_HEAD + n + j] - numbers[U_MARGIN]
-            if set_q[j] > upper or set_q[j] < lower:
-                set_q[j], set_v[j], bits = min(max(set_q[j], lower), upper), 0.0, bits | GUARD_JOINT
-    put(hold, 0, set_q)
+    if g.joints and _keep_set_points(g, set_q, set_v):
+        bits |= GUARD_JOINT
+    put(m.hold, 0, set_q)
     return bits

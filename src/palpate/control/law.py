@@ -1,82 +1,114 @@
-"""What a control law is: a pure function of measurement, model terms, target and memory, with one fixed signature.
+"""What a control law is: a pure function of what is known at a tick, its gains and its memory.
 
-    law(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms)
+    law(tick, gains, memory, terms)
 
-    t, dt           s; the control tick's time and the control period
-    q, v            measured joint positions and velocities
-    M, bias, gravity, p, R, J, drift
-                    the nominal model's terms at (q, v), see `palpate.robot.Terms`; p and R are the pose X_WE of the
-                    tool frame E
-    wrench          measured wrench of the environment on the robot, at E's origin, world axes [f; n]
-    tau             measured joint torques
-    target          what is wanted now, laid out by `target_layout`
-    gains           the law's own numbers
-    memory          the law's own memory, kept between ticks
-    terms           output: one row per named term; their sum is the command
+All four are named records. `Tick` is the same for every law; `gains`, `memory` and `terms` are the law's own. A law
+writes every element of its terms, may write its memory, and changes nothing else. The sum of its terms is the command.
 
-A law writes every element of `terms` and may write `memory`; it changes nothing else. Compiled or plain Python, the
-loop treats it the same.
+    class Gains(Record):
+        stiffness: Vector = sized("nv")
+
+    class Terms(Record):
+        spring: Vector = sized("nv")
+
+    @law_kernel
+    def _kernel(x: Tick, k: Gains, m: NoMemory, out: Terms) -> None:
+        for i in range(x.v.size):
+            out.spring[i] = k.stiffness[i] * (x.target.q[i] - x.q[i])
+
+A law in plain Python is given the tick to read and returns its terms by name: slower, the same loop and the same trace.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numba import types
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.config import Config
-from palpate.engine import kernel
+from palpate.engine.kernels import Kernel, kernel
+from palpate.engine.records import ReadOnly, Record, Vector, sized
 from palpate.errors import InvalidInput
-from palpate.robot.robot import Robot, Terms
+from palpate.robot.kernels import ModelTerms
+from palpate.robot.robot import Robot
 from palpate.spatial.kernels import quat_from_matrix
 
 CommandKind = Literal["torque", "acceleration", "velocity", "position"]
 COMMANDS: tuple[CommandKind, ...] = ("torque", "acceleration", "velocity", "position")
 
-# What a law reads of the model; the loop computes nothing else.
-NEEDS_M, NEEDS_BIAS, NEEDS_GRAVITY, NEEDS_JACOBIAN, NEEDS_DRIFT = 1, 2, 4, 8, 16
-NEEDS_ALL = 31
-
-_f, _v, _m = types.float64, types.float64[::1], types.float64[:, ::1]
-LAW_SIGNATURE = types.void(_f, _f, _v, _v, _m, _v, _v, _v, _m, _m, _v, _v, _v, _v, _v, _v, _m)
-LAW_TYPE = types.FunctionType(LAW_SIGNATURE)
-
-# A target after its joint part [q_d (n_q), v_d (n_v), a_d (n_v)]: places relative to the end of that part.
-# The last six are no wish but what is seen of a pole on the tool: AB and its rate, world axes (0 without a pole).
-T_POSITION, T_QUAT, T_TWIST, T_ACCELERATION, T_WRENCH, T_POLE, T_WIDTH = 0, 3, 7, 13, 19, 25, 31
+# What a law can read of the model besides the pose; the loop computes nothing that is not named.
+Need = Literal["M", "bias", "gravity", "J", "drift"]
+NEEDS: tuple[Need, ...] = ("M", "bias", "gravity", "J", "drift")
 
 
-def law_kernel(function: Callable[..., None]) -> Callable[..., None]:
-    """Compile a law to the fixed signature, cached on disk."""
-    return kernel(LAW_SIGNATURE)(function)
+class Target(Record):
+    """What is wanted now: joints, and the tool in world axes; the wrench is what the environment should do."""
+
+    q: Vector = sized("nq")
+    v: Vector = sized("nv")
+    a: Vector = sized("nv")
+    position: Vector = sized(3)
+    quat_wxyz: Vector = sized(4)
+    twist: Vector = sized(6)
+    acceleration: Vector = sized(6)
+    wrench: Vector = sized(6)
+
+
+class PoleView(Record):
+    """What is seen of a pole on the tool: from its foot A to its sphere B, and the rate of that, world axes."""
+
+    AB: Vector = sized(3)
+    AB_rate: Vector = sized(3)
+
+
+class Seen(Record):
+    """What sensors beyond joints and wrist see; all 0 where there is no such sensor."""
+
+    pole: PoleView
+
+
+class Tick(ModelTerms):
+    """What is known at a control tick: the nominal model's terms at (q, v), see `ModelTerms`, and
+
+    t, dt           s; the tick's time and the control period
+    q, v            measured joint positions and velocities
+    wrench          measured wrench of the environment on the robot, at the tool's origin, world axes [f; n]
+    tau             measured joint torques
+    target, seen    what is wanted; what other sensors see
+    """
+
+    t: float = 0.0
+    dt: float = 1e-3
+    q: Vector = sized("nq")
+    v: Vector = sized("nv")
+    wrench: Vector = sized(6)
+    tau: Vector = sized("nv")
+    target: Target
+    seen: Seen
+
+
+class NoMemory(Record):
+    """The memory of a law that needs none."""
+
+
+def law_kernel(function: Callable[..., None]) -> Kernel:
+    """Compile a law `(x: Tick, k: Gains, m: Memory, out: Terms)`, cached on disk."""
+    return kernel(function)
+
+
+def sizes_of(robot: Robot) -> dict[str, int]:
+    """The sizes that records of laws are made with."""
+    return {"nq": robot.nq, "nv": robot.nv}
 
 
 @dataclass(frozen=True)
-class TargetLayout:
-    """Where the parts of a target lie in its flat array."""
-
-    nq: int
-    nv: int
-
-    @property
-    def task(self) -> int:
-        """Start of the Cartesian part."""
-        return self.nq + 2 * self.nv
-
-    @property
-    def width(self) -> int:
-        """Length of a target."""
-        return self.task + T_WIDTH
-
-
-@dataclass(frozen=True)
-class Tick:
+class Decision:
     """What a law answered at one control tick.
 
     Attributes:
@@ -89,27 +121,69 @@ class Tick:
     kind: CommandKind
 
 
-def _no_remarks(memory: Array) -> list[str]:
+def _no_remarks(memory: Any) -> list[str]:
     return []
 
 
 @dataclass(frozen=True)
 class BoundLaw:
-    """A law made ready for one robot: code, gains and memory as flat numbers.
+    """A law made ready for one robot.
 
     Attributes:
+        function: a kernel that writes its terms, or a Python function that returns them.
+        terms: names of the terms.
+        gains, memory: records of a compiled law; anything of a Python law.
+        answer: the record that a compiled law writes its terms to, by rows of `rows`.
+        needs: what it reads of the model.
+        memoryless: whether the command depends on the measurement of the tick alone.
         remarks: from the memory after a run, what the law did that its reader should know, in plain words.
     """
 
     name: str
-    function: Callable[..., None]
+    function: Callable[..., Any]
     terms: tuple[str, ...]
     command: CommandKind
-    gains: Array
-    memory: Array
-    needs: int = NEEDS_ALL
-    compiled: bool = True
-    remarks: Callable[[Array], list[str]] = _no_remarks
+    gains: Any
+    memory: Any
+    rows: Array
+    answer: Record | None = None
+    needs: tuple[Need, ...] = NEEDS
+    memoryless: bool = False
+    remarks: Callable[[Any], list[str]] = _no_remarks
+
+    @property
+    def compiled(self) -> bool:
+        """Whether it is machine code."""
+        return self.answer is not None
+
+    def decide(self, tick: Tick) -> None:
+        """Write the terms for a tick into `rows`; the law's memory moves on."""
+        if self.answer is not None:
+            self.function(tick.address, self.gains.address, self.memory.address, self.answer.address)
+        else:
+            self.take(self.function(ReadOnly(tick), self.gains, self.memory))
+
+    def take(self, terms: Any) -> None:
+        """Check what a Python law returned and write it into `rows`."""
+        if not isinstance(terms, Mapping):
+            raise InvalidInput(
+                f"law {self.name!r} returned {type(terms).__name__}, not its terms",
+                hint=f"return a dictionary with {', '.join(map(repr, self.terms))}",
+            )
+        if set(terms) != set(self.terms):
+            odd = sorted(set(terms) ^ set(self.terms))
+            raise InvalidInput(
+                f"law {self.name!r} returned the terms {', '.join(map(repr, terms)) or 'none'}, declared are"
+                f" {', '.join(map(repr, self.terms))}: see {', '.join(map(repr, odd))}"
+            )
+        for row, name in zip(self.rows, self.terms):
+            value = np.asarray(terms[name])
+            if value.shape != row.shape or value.dtype.kind not in "fiu":
+                raise InvalidInput(
+                    f"law {self.name!r}: term {name!r} must be {row.size} numbers, got"
+                    f" {value.dtype} of shape {value.shape}"
+                )
+            row[:] = value
 
     def tick(
         self,
@@ -117,109 +191,134 @@ class BoundLaw:
         q: ArrayLike,
         v: ArrayLike,
         *,
-        target: ArrayLike | None = None,
+        target: Target | None = None,
         wrench: ArrayLike | None = None,
         tau: ArrayLike | None = None,
+        seen: Seen | None = None,
         t: float = 0.0,
         dt: float = 1e-3,
-    ) -> Tick:
+    ) -> Decision:
         """One control tick from Python, model terms included; the law's memory moves on.
 
         Args:
             robot: the robot the law was bound to.
             q, v: measured joint positions and velocities.
-            target: laid out by `TargetLayout`; standing still at q by default (see `reference.joint_target`).
+            target: standing still at q by default (see `references.reference.joint_target`).
             wrench: measured wrench [f; n] of the environment on the robot; zero by default.
             tau: measured joint torques; zero by default.
+            seen: what other sensors see; nothing by default.
             t, dt: time and control period, s.
         """
-        x, width = robot.terms(q, v), TargetLayout(robot.nq, robot.nv).width
-        wanted = _resting_target(robot, q, x) if target is None else finite_array(target, "target", (width,))
-        rows = np.zeros((len(self.terms), robot.nv))
-        felt = np.zeros(6) if wrench is None else finite_array(wrench, "wrench", (6,))
-        torque = np.zeros(robot.nv) if tau is None else finite_array(tau, "tau", (robot.nv,))
-        q, v = np.array(q, dtype=np.float64), np.array(v, dtype=np.float64)
-        self.function(
-            float(t), float(dt), q, v, x.M, x.bias, x.gravity, x.position, x.rotation, x.J, x.drift,
-            felt, torque, wanted, self.gains, self.memory, rows,
-        )  # fmt: skip
-        return Tick(dict(zip(self.terms, rows)), rows.sum(axis=0), self.command)
+        x = robot.terms(q, v)
+        known = Tick(
+            sizes_of(robot),
+            **{name: getattr(x, name) for name in ("M", "bias", "gravity", "position", "rotation", "J", "drift")},
+            t=finite_number(t, "t"),
+            dt=finite_number(dt, "dt", above=0.0),
+            q=np.array(q, dtype=np.float64),
+            v=np.array(v, dtype=np.float64),
+            wrench=np.zeros(6) if wrench is None else finite_array(wrench, "wrench", (6,)),
+            tau=np.zeros(robot.nv) if tau is None else finite_array(tau, "tau", (robot.nv,)),
+            target=_resting_target(robot, q, x.position, x.rotation) if target is None else target,
+            seen=Seen() if seen is None else seen,
+        )
+        self.decide(known)
+        return Decision(dict(zip(self.terms, self.rows.copy())), self.rows.sum(axis=0), self.command)
 
 
-def _resting_target(robot: Robot, q: ArrayLike, terms: Terms) -> Array:
-    layout = TargetLayout(robot.nq, robot.nv)
-    row = np.zeros(layout.width)
-    row[: robot.nq] = q
-    row[layout.task + T_POSITION : layout.task + T_POSITION + 3] = terms.position
-    quat_from_matrix(terms.rotation, row[layout.task + T_QUAT : layout.task + T_QUAT + 4])
-    return row
+def _resting_target(robot: Robot, q: ArrayLike, position: Array, rotation: Array) -> Target:
+    target = Target(sizes_of(robot))
+    target.q[:], target.position[:] = q, position
+    quat_from_matrix(rotation, target.quat_wxyz)
+    return target
 
 
 class Law(Config):
     """Settings of a control law; a subclass adds its gains, its kernel and its docstring's equation."""
 
     name: ClassVar[str]
-    terms: ClassVar[tuple[str, ...]]
     command: ClassVar[CommandKind] = "torque"
-    needs: ClassVar[int] = NEEDS_ALL
-    kernel: ClassVar[Any]
+    needs: ClassVar[tuple[Need, ...]] = NEEDS
+    memoryless: ClassVar[bool] = False  # whether the command depends on the measurement of the tick alone
+    kernel: ClassVar[Kernel]
 
     @abstractmethod
-    def gains(self, robot: Robot) -> Array:
-        """The gains as the flat array the kernel reads, checked against the robot."""
+    def gains(self, robot: Robot) -> Record:
+        """The gains that the kernel reads, checked against the robot."""
 
-    def memory(self, robot: Robot) -> Array:
+    def memory(self, robot: Robot) -> Record:
         """The memory at the start."""
-        return np.zeros(1)
+        return NoMemory()
 
-    def remarks(self, memory: Array) -> list[str]:
+    def remarks(self, memory: Any) -> list[str]:
         """What the law did during a run that its reader should know, from its memory at the end."""
         return []
 
+    @classmethod
+    def terms_record(cls) -> type[Record]:
+        """The record of the law's terms, as its kernel states it."""
+        return cls.kernel.stated.args[3].record
+
+    def needed(self) -> tuple[Need, ...]:
+        """What the law reads of the model with these settings."""
+        return self.needs
+
     def bind(self, robot: Robot) -> BoundLaw:
         """Make the law ready for a robot."""
+        terms, sizes = self.terms_record(), sizes_of(robot)
+        rows = np.zeros((len(terms.fields), robot.nv))
         return BoundLaw(
             self.name,
             type(self).kernel,
-            self.terms,
+            tuple(terms.fields),
             self.command,
             self.gains(robot),
             self.memory(robot),
-            self.needs,
-            remarks=self.remarks,
+            rows,
+            terms.over(rows.reshape(-1), sizes),
+            self.needed(),
+            self.memoryless,
+            self.remarks,
         )
 
-    def tick(self, robot: Robot, q: ArrayLike, v: ArrayLike, **inputs: Any) -> Tick:
+    def tick(self, robot: Robot, q: ArrayLike, v: ArrayLike, **inputs: Any) -> Decision:
         """One control tick with fresh memory; see `BoundLaw.tick`, which keeps its memory between ticks."""
         return self.bind(robot).tick(robot, q, v, **inputs)
 
 
 @dataclass(frozen=True)
 class PythonLaw:
-    """A law written in plain Python with the fixed signature: slower, the same loop and the same trace.
+    """A law written in plain Python: slower, the same loop and the same trace.
+
+        def spring_to_home(tick, gains, memory):
+            return {"spring": 50 * (tick.target.q - tick.q) - 8 * tick.v, "gravity": tick.gravity}
+
+        PythonLaw(spring_to_home, terms=("spring", "gravity"))
 
     Attributes:
-        function: called as in this module's docstring.
-        terms: names of the rows it writes.
+        function: given the `Tick` to read, gains and memory, it returns one array per term, by name.
+        terms: names of the terms.
         command: what their sum means.
-        gains, memory: handed to it as they are.
+        gains, memory: handed to it; the memory is copied for every run.
     """
 
-    function: Callable[..., None]
+    function: Callable[[Any, Any, Any], Mapping[str, ArrayLike]]
     terms: tuple[str, ...] = ("torque",)
     command: CommandKind = "torque"
-    gains: Array = field(default_factory=lambda: np.zeros(1))
-    memory: Array = field(default_factory=lambda: np.zeros(1))
+    gains: Any = None
+    memory: Any = None
     name: str = "python"
 
     def bind(self, robot: Robot) -> BoundLaw:
         """Make the law ready for a robot."""
         if self.command not in COMMANDS:
             raise InvalidInput(f"command must be one of {', '.join(COMMANDS)}, got {self.command!r}")
-        if not self.terms or len(set(self.terms)) != len(self.terms):
-            raise InvalidInput(f"a law needs terms of different names, got {self.terms}")
-        gains, memory = finite_array(self.gains, "gains", (None,)), finite_array(self.memory, "memory", (None,))
-        return BoundLaw(self.name, self.function, self.terms, self.command, gains, memory.copy(), compiled=False)
+        if isinstance(self.terms, str) or not self.terms or len(set(self.terms)) != len(self.terms):
+            raise InvalidInput(f"a law needs terms of different names, got {self.terms!r}")
+        rows = np.zeros((len(self.terms), robot.nv))
+        return BoundLaw(
+            self.name, self.function, tuple(self.terms), self.command, self.gains, deepcopy(self.memory), rows
+        )
 
 
 def per_joint(

@@ -58,7 +58,7 @@ def effort(trace: Trace) -> float:
 
 def peak_torque_ratio(trace: Trace) -> float:
     """max |τ| / limit over the joints with a known limit."""
-    tau, limits = channel(trace, "tau"), trace.info.get("torque_limit") or []
+    tau, limits = channel(trace, "tau"), trace.facts.torque_limit
     known = [i for i, limit in enumerate(limits) if limit is not None and limit > 0]
     if not known:
         raise NotApplicable("no torque limit is known")
@@ -80,7 +80,7 @@ def energy_residual(trace: Trace) -> float:
 
 def smallest_singular_value(trace: Trace) -> float:
     """Smallest singular value of the tool's Jacobian met on the way, as the run noted it."""
-    noted = trace.info.get("singularity")
+    noted = trace.facts.singularity
     if not isinstance(noted, dict) or "smallest_singular_value" not in noted:
         raise NotApplicable("the run did not note it")
     return float(noted["smallest_singular_value"])

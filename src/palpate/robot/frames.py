@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import mujoco
 import numpy as np
 
 from palpate.checks import Array
+from palpate.robot.kernels import Place
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,11 @@ class Frame:
     body: int
     offset: Array
     turn: Array
+
+    @cached_property
+    def place(self) -> Place:
+        """The frame as compiled code reads it."""
+        return Place(body=self.body, offset=self.offset.copy(), turn=self.turn.copy())
 
 
 def frames_of(model: mujoco.MjModel) -> dict[str, Frame]:

@@ -11,7 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
-from palpate.engine import address_of, kernel, mju_cholFactor, mju_cholSolve
+from palpate.engine.kernels import kernel, put
+from palpate.engine.library import mju_cholFactor, mju_cholSolve
+from palpate.engine.physics import Physics
+from palpate.engine.records import Integers, Matrix, Record, Vector, sized
+from palpate.engine.views import address_of, part
 from palpate.errors import InvalidInput, Unreachable
 from palpate.robot import kernels
 from palpate.spatial import Pose
@@ -58,13 +62,16 @@ def solve(
     )
     q0 = robot._plain(robot.home if seed is None else seed, "seed", robot.nq, finite=True)
     space, place = _space(robot, q0), robot.frame(frame)
+    goal = Search(
+        {"rows": rows, "n": len(space.start), "nq": len(space.fixed), "nv": len(space.velocity_map)},
+        place=place.place, fixed=space.fixed, position_map=space.position_map, velocity_map=space.velocity_map,
+        lower=space.lower, upper=space.upper, position=position, rotation=rotation,
+        position_tolerance=tolerances[0], angle_tolerance=tolerances[1],
+    )  # fmt: skip
     random, best, best_error = np.random.default_rng(0), space.start, (math.inf, math.inf)
     for attempt in range(int(restarts) + 1):
         x = space.start.copy() if attempt == 0 else random.uniform(space.lower, space.upper)
-        error = _descend(
-            robot._work.handle, place.body, place.offset, place.turn, x, space.fixed, space.position_map,
-            space.velocity_map, position, rotation, rows, space.lower, space.upper, *tolerances, _ITERATIONS,
-        )  # fmt: skip
+        error = _descend(robot._work.physics.address, goal.address, x)
         if error[0] <= tolerances[0] and error[1] <= tolerances[1]:
             return _coordinates(robot, q0, _unwound(x, space))
         if sum(error) < sum(best_error):
@@ -138,52 +145,83 @@ def _coordinates(robot: Robot, q0: Array, x: Array) -> Array:
     return q
 
 
-@kernel("void(float64[::1], float64[:, ::1], float64[::1], float64[:, ::1], float64[::1])")
-def _task_error(p, R, position, rotation, out):
-    """[p_d − p; log(R_d Rᵀ)], world axes."""
-    turn = np.empty((3, 3))
+class Search(Record):
+    """One search: what may move and how far, where to, and scratch. The task has 6 rows (pose) or 3 (position)."""
+
+    place: kernels.Place
+    fixed: Vector = sized("nq")
+    position_map: Matrix = sized("nq", "n")
+    velocity_map: Matrix = sized("nv", "n")
+    lower: Vector = sized("n")
+    upper: Vector = sized("n")
+    position: Vector = sized(3)
+    rotation: Matrix = sized(3, 3)
+    position_tolerance: float
+    angle_tolerance: float
+    # scratch
+    p: Vector = sized(3)
+    R: Matrix = sized(3, 3)
+    turn: Matrix = sized(3, 3)
+    J_all: Matrix = sized(6, "nv")
+    J: Matrix = sized("rows", "n")
+    q: Vector = sized("nq")
+    step: Vector = sized("n")
+    trial: Vector = sized("n")
+    error: Vector = sized(6)
+    error_trial: Vector = sized(6)
+    A: Matrix = sized("rows", "rows")
+    y: Vector = sized("rows")
+    blocked: Integers = sized("n")
+
+
+@kernel
+def _look(p: Physics, s: Search, x: Vector, error: Vector) -> None:
+    """Stage x; error = [p_d − p; log(R_d Rᵀ)], world axes."""
+    for i in range(s.q.size):
+        s.q[i] = s.fixed[i]
+        for j in range(x.size):
+            s.q[i] += s.position_map[i, j] * x[j]
+    kernels.pose_and_jacobian(p, s.q, s.place, s.p, s.R, s.J_all)
+    R_d, R = s.rotation, s.R
     for i in range(3):
-        out[i] = position[i] - p[i]
+        error[i] = s.position[i] - s.p[i]
         for j in range(3):
-            turn[i, j] = rotation[i, 0] * R[j, 0] + rotation[i, 1] * R[j, 1] + rotation[i, 2] * R[j, 2]
-    rotation_vector_from_matrix(turn, out[3:6])
+            s.turn[i, j] = R_d[i, 0] * R[j, 0] + R_d[i, 1] * R[j, 1] + R_d[i, 2] * R[j, 2]
+    rotation_vector_from_matrix(s.turn, part(error, 3, 3))
 
 
-@kernel("void(float64[:, ::1], float64[::1], float64, boolean[::1], float64[:, ::1], float64[::1])")
-def _damped_step(J, e, damping, blocked, A, step):
-    """step = Jᵀ (J Jᵀ + damping 1)⁻¹ e over the joints that are not blocked. A is scratch, rows × rows."""
+@kernel
+def _damped_step(s: Search, damping: float) -> None:
+    """step = Jᵀ (J Jᵀ + damping 1)⁻¹ e over the joints that are not blocked."""
+    J, A = s.J, s.A
     rows, n = J.shape
     for i in range(rows):
         for k in range(rows):
             A[i, k] = damping if i == k else 0.0
             for j in range(n):
-                if not blocked[j]:
+                if s.blocked[j] == 0:
                     A[i, k] += J[i, j] * J[k, j]
-    y = np.empty(rows)
     mju_cholFactor(address_of(A), rows, 1e-300)
-    mju_cholSolve(address_of(y), address_of(A), address_of(e), rows)
+    mju_cholSolve(address_of(s.y), address_of(A), address_of(s.error), rows)
     for j in range(n):
-        step[j] = 0.0
+        s.step[j] = 0.0
         for i in range(rows):
-            step[j] += 0.0 if blocked[j] else J[i, j] * y[i]
+            s.step[j] += J[i, j] * s.y[i] if s.blocked[j] == 0 else 0.0
 
 
-@kernel(
-    "void(float64[:, ::1], float64[::1], float64[::1], float64[::1], float64[::1], float64, float64[:, ::1],"
-    " float64[::1])"
-)
-def _step_within(J, e, x, lower, upper, damping, A, step):
+@kernel
+def _step_within(s: Search, x: Vector, damping: float) -> None:
     """Damped least-squares step whose joints at a limit do not push beyond it."""
-    n = x.size
-    blocked = np.zeros(n, dtype=np.bool_)
+    n, step = x.size, s.step
+    for j in range(n):
+        s.blocked[j] = 0
     for _ in range(n + 1):
-        _damped_step(J, e, damping, blocked, A, step)
+        _damped_step(s, damping)
         fresh = False
         for j in range(n):
-            outward = (x[j] >= upper[j] and step[j] > 0) or (x[j] <= lower[j] and step[j] < 0)
-            if outward and not blocked[j]:
-                blocked[j] = True
-                fresh = True
+            outward = (x[j] >= s.upper[j] and step[j] > 0) or (x[j] <= s.lower[j] and step[j] < 0)
+            if outward and s.blocked[j] == 0:
+                s.blocked[j], fresh = 1, True
         if not fresh:
             break
     largest = 0.0
@@ -194,68 +232,45 @@ def _step_within(J, e, x, lower, upper, damping, A, step):
             step[j] *= LONGEST_STEP / largest
 
 
-@kernel("void(float64[:, ::1], float64[::1], float64[::1], float64[::1])")
-def _expand(position_map, x, fixed, q):
-    """q = fixed + position_map x."""
-    for i in range(q.size):
-        q[i] = fixed[i]
-        for j in range(x.size):
-            q[i] += position_map[i, j] * x[j]
+@kernel
+def _reduce(s: Search) -> None:
+    """J = the first rows of J_all velocity_map."""
+    for i in range(s.J.shape[0]):
+        for j in range(s.J.shape[1]):
+            s.J[i, j] = 0.0
+            for k in range(s.velocity_map.shape[0]):
+                s.J[i, j] += s.J_all[i, k] * s.velocity_map[k, j]
 
 
-@kernel("void(float64[:, ::1], float64[:, ::1], float64[:, ::1])")
-def _reduce(J_all, velocity_map, J):
-    """The first rows of J_all velocity_map."""
-    rows, n = J.shape
-    for i in range(rows):
-        for j in range(n):
-            J[i, j] = 0.0
-            for k in range(velocity_map.shape[0]):
-                J[i, j] += J_all[i, k] * velocity_map[k, j]
-
-
-@kernel("float64(float64[::1], int64, int64)")
-def _square(e, start, stop):
+@kernel
+def _square(e: Vector, start: int, stop: int) -> float:
     total = 0.0
     for i in range(start, stop):
         total += e[i] * e[i]
     return total
 
 
-@kernel(
-    "UniTuple(float64, 2)(int64[::1], int64, float64[::1], float64[:, ::1], float64[::1], float64[::1],"
-    " float64[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1], int64, float64[::1], float64[::1],"
-    " float64, float64, int64)"
-)
-def _descend(
-    handle, body, offset, turn, x, fixed, position_map, velocity_map,
-    position, rotation, rows, lower, upper, position_tol, angle_tol, iterations,
-):  # fmt: skip
+@kernel
+def _descend(p: Physics, s: Search, x: Vector) -> tuple[float, float]:
     """Levenberg–Marquardt on x, in place: the damping shrinks while the error falls and grows when a step fails.
 
     Returns the remaining (position, angle) error.
     """
-    n, nv = x.size, velocity_map.shape[0]
-    p, R, J_all, J = np.empty(3), np.empty((3, 3)), np.empty((6, nv)), np.empty((rows, n))
-    q, step, trial, A = np.empty(fixed.size), np.empty(n), np.empty(n), np.empty((rows, rows))
-    e, e_trial, damping, stalled = np.zeros(6), np.zeros(6), 1e-3, 0
-    _expand(position_map, x, fixed, q)
-    kernels.pose_and_jacobian(handle, q, body, offset, turn, p, R, J_all)
-    _task_error(p, R, position, rotation, e)
-    _reduce(J_all, velocity_map, J)
-    for _ in range(iterations):
-        close = _square(e, 0, 3) <= (0.1 * position_tol) ** 2 and _square(e, 3, rows) <= (0.1 * angle_tol) ** 2
-        if close or stalled > 8:
+    rows, damping, stalled, e = s.J.shape[0], 1e-3, 0, s.error
+    _look(p, s, x, e)
+    _reduce(s)
+    for _ in range(_ITERATIONS):
+        near = _square(e, 0, 3) <= (0.1 * s.position_tolerance) ** 2
+        if (near and _square(e, 3, rows) <= (0.1 * s.angle_tolerance) ** 2) or stalled > 8:
             break
-        _step_within(J, e, x, lower, upper, damping, A, step)
-        for j in range(n):
-            trial[j] = min(max(x[j] + step[j], lower[j]), upper[j])
-        _expand(position_map, trial, fixed, q)
-        kernels.pose_and_jacobian(handle, q, body, offset, turn, p, R, J_all)
-        _task_error(p, R, position, rotation, e_trial)
-        if _square(e_trial, 0, rows) < _square(e, 0, rows):
-            x[:], e[:] = trial, e_trial
-            _reduce(J_all, velocity_map, J)
+        _step_within(s, x, damping)
+        for j in range(x.size):
+            s.trial[j] = min(max(x[j] + s.step[j], s.lower[j]), s.upper[j])
+        _look(p, s, s.trial, s.error_trial)
+        if _square(s.error_trial, 0, rows) < _square(e, 0, rows):
+            put(x, 0, s.trial)
+            put(e, 0, s.error_trial)
+            _reduce(s)
             damping, stalled = max(damping * 0.2, 1e-12), 0
         else:
             damping, stalled = min(damping * 8.0, 1e3), stalled + 1

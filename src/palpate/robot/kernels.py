@@ -1,52 +1,16 @@
 """Compiled kinematics and dynamics of one robot, on MuJoCo's own arrays.
 
-Every function takes a handle (see `palpate.engine`) and writes into its arguments; none allocates. Functions named
-`stage_*` bring the engine's data up to a state; `read_*` only read what a stage left there, so the simulation loop
-can read the terms of a plant whose step has already staged it.
+Every function takes a `Physics` record and writes into its arguments; none allocates. Functions named `stage_*` bring
+the engine's data up to a state; `read_*` only read what a stage left there, so the simulation loop can read the terms
+of a plant whose step has already staged it.
 """
 
 from __future__ import annotations
 
 import math
 
-from numba.extending import register_jitable
-
-from palpate.engine import (
-    H_APPLIED,
-    H_BODY_DOF,
-    H_BODY_PARENT,
-    H_BODY_ROOT,
-    H_CDOF,
-    H_DATA,
-    H_DOF_BODY,
-    H_DOF_PARENT,
-    H_DOFNUM,
-    H_ENERGY,
-    H_GRAVITY,
-    H_INERTIA,
-    H_INVERSE,
-    H_JNT_QPOSADR,
-    H_JNT_TYPE,
-    H_MASS,
-    H_MODEL,
-    H_NBODY,
-    H_NJNT,
-    H_NQ,
-    H_NV,
-    H_QACC,
-    H_QPOS,
-    H_QVEL,
-    H_SUBTREE_COM,
-    H_SUBTREE_MASS,
-    H_XIMAT,
-    H_XIPOS,
-    H_XMAT,
-    H_XPOS,
-    address_of,
-    clear,
-    int_vector,
-    kernel,
-    matrix,
+from palpate.engine.kernels import clear, kernel, put
+from palpate.engine.library import (
     mj_comPos,
     mj_comVel,
     mj_energyPos,
@@ -59,17 +23,39 @@ from palpate.engine import (
     mj_makeM,
     mj_rne,
     mj_tendon,
-    put,
-    vector,
 )
+from palpate.engine.physics import Physics
+from palpate.engine.records import Matrix, ReadVector, Record, Vector, sized
+from palpate.engine.views import address_of, fold
 
-OK, BAD_Q, BAD_V, BAD_QUAT, BAD_INPUT = 0, 1, 2, 3, 4
+OK, BAD_POSITION, BAD_VELOCITY, BAD_QUATERNION, BAD_INPUT = range(5)
 QUAT_TOLERANCE = 1e-6
 _FREE, _BALL = 0, 1  # mjJNT_FREE, mjJNT_BALL
 
 
-@register_jitable
-def all_finite(array):
+class Place(Record):
+    """A frame fixed on a body: its origin and axes there."""
+
+    body: int
+    offset: Vector = sized(3)
+    turn: Matrix = sized(3, 3)
+
+
+class ModelTerms(Record):
+    """What a model says at a state: M(q), C v + g, g; pose X_WE, Jacobian J_WE, J̇ and J̇ v of the tool frame E."""
+
+    M: Matrix = sized("nv", "nv")
+    bias: Vector = sized("nv")
+    gravity: Vector = sized("nv")
+    position: Vector = sized(3)
+    rotation: Matrix = sized(3, 3)
+    J: Matrix = sized(6, "nv")
+    J_rate: Matrix = sized(6, "nv")
+    drift: Vector = sized(6)
+
+
+@kernel
+def all_finite(array: ReadVector) -> bool:
     """Whether no element is NaN or infinite."""
     for i in range(array.size):
         if not math.isfinite(array[i]):
@@ -77,14 +63,12 @@ def all_finite(array):
     return True
 
 
-@register_jitable
-def quaternions_are_unit(handle, q):
+@kernel
+def quaternions_are_unit(p: Physics, q: ReadVector) -> bool:
     """Whether every quaternion inside q has norm 1 to QUAT_TOLERANCE."""
-    kinds = int_vector(handle[H_JNT_TYPE], handle[H_NJNT])
-    places = int_vector(handle[H_JNT_QPOSADR], handle[H_NJNT])
-    for j in range(handle[H_NJNT]):
-        if kinds[j] <= _BALL:
-            start = places[j] + (3 if kinds[j] == _FREE else 0)
+    for j in range(p.njnt):
+        if p.jnt_type[j] <= _BALL:
+            start = p.jnt_qposadr[j] + (3 if p.jnt_type[j] == _FREE else 0)
             norm = 0.0
             for k in range(4):
                 norm += q[start + k] ** 2
@@ -93,139 +77,146 @@ def quaternions_are_unit(handle, q):
     return True
 
 
-@register_jitable
-def stage_position(handle, q):
+@kernel
+def stage_position(p: Physics, q: ReadVector) -> int:
     """Kinematics and centres of mass at q."""
     if not all_finite(q):
-        return BAD_Q
-    if not quaternions_are_unit(handle, q):
-        return BAD_QUAT
-    put(vector(handle[H_QPOS], handle[H_NQ]), 0, q)
-    mj_kinematics(handle[H_MODEL], handle[H_DATA])
-    mj_comPos(handle[H_MODEL], handle[H_DATA])
-    mj_tendon(handle[H_MODEL], handle[H_DATA])  # tendons carry springs and rotor inertia
+        return BAD_POSITION
+    if not quaternions_are_unit(p, q):
+        return BAD_QUATERNION
+    for i in range(p.nq):
+        p.qpos[i] = q[i]
+    mj_kinematics(p.model, p.data)
+    mj_comPos(p.model, p.data)
+    mj_tendon(p.model, p.data)  # tendons carry springs and rotor inertia
     return OK
 
 
-@register_jitable
-def stage_velocity(handle, v):
+@kernel
+def stage_velocity(p: Physics, v: ReadVector) -> int:
     """Body velocities at v; needs a staged position."""
     if not all_finite(v):
-        return BAD_V
-    put(vector(handle[H_QVEL], handle[H_NV]), 0, v)
-    mj_comVel(handle[H_MODEL], handle[H_DATA])
+        return BAD_VELOCITY
+    for i in range(p.nv):
+        p.qvel[i] = v[i]
+    mj_comVel(p.model, p.data)
     return OK
 
 
-@register_jitable
-def stage_state(handle, q, v):
+@kernel
+def stage_state(p: Physics, q: ReadVector, v: ReadVector) -> int:
     """Position and velocity together."""
-    status = stage_position(handle, q)
-    return stage_velocity(handle, v) if status == OK else status
+    status = stage_position(p, q)
+    return stage_velocity(p, v) if status == OK else status
 
 
-@register_jitable
-def read_mass_matrix(handle, M):
+@kernel
+def read_mass_matrix(p: Physics, M: Matrix) -> None:
     """M(q), armature included."""
-    mj_makeM(handle[H_MODEL], handle[H_DATA])
-    mj_fullM(handle[H_MODEL], handle[H_DATA], address_of(M))
+    mj_makeM(p.model, p.data)
+    mj_fullM(p.model, p.data, address_of(M))
 
 
-@register_jitable
-def read_bias(handle, bias):
+@kernel
+def read_bias(p: Physics, bias: Vector) -> None:
     """C(q, v) v + g(q)."""
-    mj_rne(handle[H_MODEL], handle[H_DATA], 0, address_of(bias))
+    mj_rne(p.model, p.data, 0, address_of(bias))
 
 
-@register_jitable
-def read_gravity(handle, gravity):
+@kernel
+def read_gravity(p: Physics, gravity: Vector) -> None:
     """g(q) = −Σ m J_comᵀ g₀, each joint moving the mass of its whole subtree."""
-    nv, nbody = handle[H_NV], handle[H_NBODY]
-    g0 = vector(handle[H_GRAVITY], 3)
-    cdof = matrix(handle[H_CDOF], nv, 6)
-    com = matrix(handle[H_SUBTREE_COM], nbody, 3)
-    mass = vector(handle[H_SUBTREE_MASS], nbody)
-    body_of = int_vector(handle[H_DOF_BODY], nv)
-    root_of = int_vector(handle[H_BODY_ROOT], nbody)
-    for i in range(nv):
-        body = body_of[i]
-        root = root_of[body]
+    axes, com = p.cdof, p.subtree_com
+    for i in range(p.nv):
+        body = p.dof_bodyid[i]
+        root = p.body_rootid[body]
         x = com[body, 0] - com[root, 0]
         y = com[body, 1] - com[root, 1]
         z = com[body, 2] - com[root, 2]
-        vx = cdof[i, 3] + cdof[i, 1] * z - cdof[i, 2] * y
-        vy = cdof[i, 4] + cdof[i, 2] * x - cdof[i, 0] * z
-        vz = cdof[i, 5] + cdof[i, 0] * y - cdof[i, 1] * x
-        gravity[i] = -mass[body] * (vx * g0[0] + vy * g0[1] + vz * g0[2])
+        vx = axes[i, 3] + axes[i, 1] * z - axes[i, 2] * y
+        vy = axes[i, 4] + axes[i, 2] * x - axes[i, 0] * z
+        vz = axes[i, 5] + axes[i, 0] * y - axes[i, 1] * x
+        gravity[i] = -p.body_subtreemass[body] * (vx * p.gravity[0] + vy * p.gravity[1] + vz * p.gravity[2])
 
 
-@register_jitable
-def read_pose(handle, body, offset, turn, position, rotation):
-    """Pose of a frame fixed on `body` at `offset`, `turn` (its place and axes in the body)."""
-    p = vector(handle[H_XPOS] + 24 * body, 3)
-    R = matrix(handle[H_XMAT] + 72 * body, 3, 3)
+@kernel
+def read_pose(p: Physics, place: Place, position: Vector, rotation: Matrix) -> None:
+    """Pose of a frame fixed on a body."""
+    R, turn = fold(p.xmat[place.body], 0, 3, 3), place.turn
     for i in range(3):
-        position[i] = p[i] + R[i, 0] * offset[0] + R[i, 1] * offset[1] + R[i, 2] * offset[2]
+        position[i] = p.xpos[place.body, i]
         for j in range(3):
+            position[i] += R[i, j] * place.offset[j]
             rotation[i, j] = R[i, 0] * turn[0, j] + R[i, 1] * turn[1, j] + R[i, 2] * turn[2, j]
 
 
-@register_jitable
-def read_jacobian(handle, body, point, J):
+@kernel
+def read_jacobian(p: Physics, body: int, point: Vector, J: Matrix) -> None:
     """J (6×nv, rows [linear; angular], world axes) of `point` moving with `body`."""
-    start = address_of(J)
-    mj_jac(handle[H_MODEL], handle[H_DATA], start, start + 24 * handle[H_NV], address_of(point), body)
+    mj_jac(p.model, p.data, address_of(J[0]), address_of(J[3]), address_of(point), body)
 
 
-@register_jitable
-def add_generalized_force(handle, body, f, n, point, out):
+@kernel
+def read_jacobian_rate(p: Physics, body: int, point: Vector, J_rate: Matrix) -> None:
+    """J̇ of `point` moving with `body`; needs a staged velocity."""
+    mj_jacDot(p.model, p.data, address_of(J_rate[0]), address_of(J_rate[3]), address_of(point), body)
+
+
+@kernel
+def add_generalized_force(p: Physics, body: int, f: Vector, n: Vector, point: Vector, out: Vector) -> None:
     """out += Jᵀ [f; n] for a force at `point` of `body` and a moment, world axes: only the joints that carry it."""
-    parents, counts = int_vector(handle[H_BODY_PARENT], handle[H_NBODY]), int_vector(handle[H_DOFNUM], handle[H_NBODY])
-    before = int_vector(handle[H_DOF_PARENT], handle[H_NV])
-    root = int_vector(handle[H_BODY_ROOT], handle[H_NBODY])[body]
-    c = vector(handle[H_SUBTREE_COM] + 24 * root, 3)
-    x, y, z = point[0] - c[0], point[1] - c[1], point[2] - c[2]
-    # MuJoCo's motion axes [ω; v] are taken at c, so the force's moment is too.
+    root = p.body_rootid[body]
+    x = point[0] - p.subtree_com[root, 0]
+    y = point[1] - p.subtree_com[root, 1]
+    z = point[2] - p.subtree_com[root, 2]
+    # MuJoCo's motion axes [ω; v] are taken at the root's centre of mass, so the force's moment is too.
     nx, ny, nz = n[0] + y * f[2] - z * f[1], n[1] + z * f[0] - x * f[2], n[2] + x * f[1] - y * f[0]
-    while body > 0 and counts[body] == 0:
-        body = parents[body]
-    i = int_vector(handle[H_BODY_DOF], handle[H_NBODY])[body] + counts[body] - 1 if body > 0 else -1
+    while body > 0 and p.body_dofnum[body] == 0:
+        body = p.body_parentid[body]
+    i = p.body_dofadr[body] + p.body_dofnum[body] - 1 if body > 0 else -1
     while i >= 0:
-        axis = vector(handle[H_CDOF] + 48 * i, 6)
+        axis = p.cdof[i]
         out[i] += axis[0] * nx + axis[1] * ny + axis[2] * nz + axis[3] * f[0] + axis[4] * f[1] + axis[5] * f[2]
-        i = before[i]
+        i = p.dof_parentid[i]
 
 
-@register_jitable
-def read_drift(handle, body, point, v, J_rate, drift):
+@kernel
+def read_drift(p: Physics, body: int, point: Vector, v: ReadVector, J_rate: Matrix, drift: Vector) -> None:
     """J̇ v; J_rate (6×nv) is scratch and holds J̇ afterwards. Needs a staged velocity."""
-    nv = handle[H_NV]
-    start = address_of(J_rate)
-    mj_jacDot(handle[H_MODEL], handle[H_DATA], start, start + 24 * nv, address_of(point), body)
+    read_jacobian_rate(p, body, point, J_rate)
     for i in range(6):
         drift[i] = 0.0
-        for j in range(nv):
+        for j in range(p.nv):
             drift[i] += J_rate[i, j] * v[j]
 
 
-@register_jitable
-def add_body_coriolis(mass, inertia, ximat, J, J_rate, omega, C):
+class CoriolisWork(Record):
+    """Scratch of `read_coriolis`."""
+
+    J: Matrix = sized(6, "nv")
+    J_rate: Matrix = sized(6, "nv")
+    omega: Vector = sized(3)
+
+
+@kernel
+def _add_body_coriolis(p: Physics, body: int, work: CoriolisWork, C: Matrix) -> None:
     """C += m Jpᵀ J̇p + Jrᵀ (Θ J̇r + [ω]× Θ Jr) for one body: document 003's projected Newton–Euler."""
-    nv = C.shape[0]
+    nv, mass, inertia, axes = C.shape[0], p.body_mass[body], p.body_inertia[body], fold(p.ximat[body], 0, 3, 3)
+    J, J_rate, omega = work.J, work.J_rate, work.omega
     for j in range(nv):
         # Column j of Θ J̇r + ω × (Θ Jr), with Θ = R diag(inertia) Rᵀ applied by components.
         rate0 = rate1 = rate2 = spin0 = spin1 = spin2 = 0.0
         for k in range(3):
-            a = ximat[0, k] * J_rate[3, j] + ximat[1, k] * J_rate[4, j] + ximat[2, k] * J_rate[5, j]
-            b = ximat[0, k] * J[3, j] + ximat[1, k] * J[4, j] + ximat[2, k] * J[5, j]
+            a = axes[0, k] * J_rate[3, j] + axes[1, k] * J_rate[4, j] + axes[2, k] * J_rate[5, j]
+            b = axes[0, k] * J[3, j] + axes[1, k] * J[4, j] + axes[2, k] * J[5, j]
             a *= inertia[k]
             b *= inertia[k]
-            rate0 += ximat[0, k] * a
-            rate1 += ximat[1, k] * a
-            rate2 += ximat[2, k] * a
-            spin0 += ximat[0, k] * b
-            spin1 += ximat[1, k] * b
-            spin2 += ximat[2, k] * b
+            rate0 += axes[0, k] * a
+            rate1 += axes[1, k] * a
+            rate2 += axes[2, k] * a
+            spin0 += axes[0, k] * b
+            spin1 += axes[1, k] * b
+            spin2 += axes[2, k] * b
         n0 = rate0 + omega[1] * spin2 - omega[2] * spin1
         n1 = rate1 + omega[2] * spin0 - omega[0] * spin2
         n2 = rate2 + omega[0] * spin1 - omega[1] * spin0
@@ -234,140 +225,132 @@ def add_body_coriolis(mass, inertia, ximat, J, J_rate, omega, C):
             C[i, j] += J[3, i] * n0 + J[4, i] * n1 + J[5, i] * n2
 
 
-@register_jitable
-def read_coriolis(handle, v, J, J_rate, omega, C):
-    """A Coriolis matrix with C v = bias − gravity and Ṁ − 2C skew. J, J_rate (6×nv), omega (3) are scratch."""
-    nv, nbody = handle[H_NV], handle[H_NBODY]
-    mass = vector(handle[H_MASS], nbody)
-    for i in range(nv):
-        for j in range(nv):
+@kernel
+def read_coriolis(p: Physics, v: ReadVector, work: CoriolisWork, C: Matrix) -> None:
+    """A Coriolis matrix with C v = bias − gravity and Ṁ − 2C skew."""
+    for i in range(p.nv):
+        for j in range(p.nv):
             C[i, j] = 0.0
-    for body in range(1, nbody):
-        if mass[body] == 0.0:
+    for body in range(1, p.nbody):
+        if p.body_mass[body] == 0.0:
             continue
-        point = vector(handle[H_XIPOS] + 24 * body, 3)
-        read_jacobian(handle, body, point, J)
-        start = address_of(J_rate)
-        mj_jacDot(handle[H_MODEL], handle[H_DATA], start, start + 24 * nv, address_of(point), body)
+        read_jacobian(p, body, p.xipos[body], work.J)
+        read_jacobian_rate(p, body, p.xipos[body], work.J_rate)
         for i in range(3):
-            omega[i] = 0.0
-            for j in range(nv):
-                omega[i] += J[3 + i, j] * v[j]
-        inertia = vector(handle[H_INERTIA] + 24 * body, 3)
-        add_body_coriolis(mass[body], inertia, matrix(handle[H_XIMAT] + 72 * body, 3, 3), J, J_rate, omega, C)
+            work.omega[i] = 0.0
+            for j in range(p.nv):
+                work.omega[i] += work.J[3 + i, j] * v[j]
+        _add_body_coriolis(p, body, work, C)
 
 
-@kernel("int64(int64[::1], float64[::1], float64[:, ::1])")
-def mass_matrix(handle, q, M):
+# ---------------------------------------------------------------------------------------------- called from Python
+
+
+@kernel
+def mass_matrix(p: Physics, q: ReadVector, M: Matrix) -> int:
     """M(q)."""
-    status = stage_position(handle, q)
+    status = stage_position(p, q)
     if status == OK:
-        read_mass_matrix(handle, M)
+        read_mass_matrix(p, M)
     return status
 
 
-@kernel("int64(int64[::1], float64[::1], float64[::1], float64[::1])")
-def bias(handle, q, v, out):
+@kernel
+def bias(p: Physics, q: ReadVector, v: ReadVector, out: Vector) -> int:
     """C(q, v) v + g(q)."""
-    status = stage_state(handle, q, v)
+    status = stage_state(p, q, v)
     if status == OK:
-        read_bias(handle, out)
+        read_bias(p, out)
     return status
 
 
-@kernel("int64(int64[::1], float64[::1], float64[::1])")
-def gravity(handle, q, out):
+@kernel
+def gravity(p: Physics, q: ReadVector, out: Vector) -> int:
     """g(q)."""
-    status = stage_position(handle, q)
+    status = stage_position(p, q)
     if status == OK:
-        read_gravity(handle, out)
+        read_gravity(p, out)
     return status
 
 
-@kernel(
-    "int64(int64[::1], float64[::1], float64[::1], float64[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1])"
-)
-def coriolis_matrix(handle, q, v, J, J_rate, omega, C):
+@kernel
+def coriolis_matrix(p: Physics, q: ReadVector, v: ReadVector, work: CoriolisWork, C: Matrix) -> int:
     """C(q, v) with Ṁ − 2C skew."""
-    status = stage_state(handle, q, v)
+    status = stage_state(p, q, v)
     if status == OK:
-        read_coriolis(handle, v, J, J_rate, omega, C)
+        read_coriolis(p, v, work, C)
     return status
 
 
-@kernel("int64(int64[::1], float64[::1], int64, float64[::1], float64[:, ::1], float64[::1], float64[:, ::1])")
-def pose(handle, q, body, offset, turn, position, rotation):
+@kernel
+def pose(p: Physics, q: ReadVector, place: Place, position: Vector, rotation: Matrix) -> int:
     """Pose of a frame."""
-    status = stage_position(handle, q)
+    status = stage_position(p, q)
     if status == OK:
-        read_pose(handle, body, offset, turn, position, rotation)
+        read_pose(p, place, position, rotation)
     return status
 
 
-@kernel(
-    "int64(int64[::1], float64[::1], int64, float64[::1], float64[:, ::1], float64[::1], float64[:, ::1],"
-    " float64[:, ::1])"
-)
-def pose_and_jacobian(handle, q, body, offset, turn, position, rotation, J):
+@kernel
+def pose_and_jacobian(p: Physics, q: ReadVector, place: Place, position: Vector, rotation: Matrix, J: Matrix) -> int:
     """Pose and geometric Jacobian of a frame."""
-    status = stage_position(handle, q)
+    status = stage_position(p, q)
     if status == OK:
-        read_pose(handle, body, offset, turn, position, rotation)
-        read_jacobian(handle, body, position, J)
+        read_pose(p, place, position, rotation)
+        read_jacobian(p, place.body, position, J)
     return status
 
 
-@kernel(
-    "int64(int64[::1], float64[::1], float64[::1], int64, float64[::1], float64[:, ::1], float64[:, ::1],"
-    " float64[::1], float64[::1], float64[::1], float64[:, ::1], float64[:, ::1], float64[::1], float64[:, ::1])"
-)
-def terms(handle, q, v, body, offset, turn, M, bias, gravity, position, rotation, J, drift, J_rate):
+@kernel
+def terms(p: Physics, q: ReadVector, v: ReadVector, place: Place, out: ModelTerms) -> int:
     """Everything a controller asks for, in one pass."""
-    status = stage_state(handle, q, v)
+    status = stage_state(p, q, v)
     if status == OK:
-        read_mass_matrix(handle, M)
-        read_bias(handle, bias)
-        read_gravity(handle, gravity)
-        read_pose(handle, body, offset, turn, position, rotation)
-        read_jacobian(handle, body, position, J)
-        read_drift(handle, body, position, v, J_rate, drift)
+        read_mass_matrix(p, out.M)
+        read_bias(p, out.bias)
+        read_gravity(p, out.gravity)
+        read_pose(p, place, out.position, out.rotation)
+        read_jacobian(p, place.body, out.position, out.J)
+        read_drift(p, place.body, out.position, v, out.J_rate, out.drift)
     return status
 
 
-@kernel("int64(int64[::1], float64[::1], float64[::1], float64[::1], float64[::1])")
-def forward_dynamics(handle, q, v, tau, out):
+@kernel
+def forward_dynamics(p: Physics, q: ReadVector, v: ReadVector, tau: ReadVector, out: Vector) -> int:
     """q̈ under tau, with the model's damping, springs, Coulomb friction and coupled joints."""
-    status = stage_state(handle, q, v)
+    status = stage_state(p, q, v)
     if status != OK:
         return status
     if not all_finite(tau):
         return BAD_INPUT
-    put(vector(handle[H_APPLIED], handle[H_NV]), 0, tau)
-    mj_forward(handle[H_MODEL], handle[H_DATA])
-    put(out, 0, vector(handle[H_QACC], handle[H_NV]))
-    clear(vector(handle[H_APPLIED], handle[H_NV]))
+    for i in range(p.nv):
+        p.qfrc_applied[i] = tau[i]
+    mj_forward(p.model, p.data)
+    put(out, 0, p.qacc)
+    clear(p.qfrc_applied)
     return OK
 
 
-@kernel("int64(int64[::1], float64[::1], float64[::1], float64[::1], float64[::1])")
-def inverse_dynamics(handle, q, v, a, out):
+@kernel
+def inverse_dynamics(p: Physics, q: ReadVector, v: ReadVector, a: ReadVector, out: Vector) -> int:
     """tau that gives q̈ = a, with the model's damping, springs, Coulomb friction and coupled joints."""
-    status = stage_state(handle, q, v)
+    status = stage_state(p, q, v)
     if status != OK:
         return status
     if not all_finite(a):
         return BAD_INPUT
-    put(vector(handle[H_QACC], handle[H_NV]), 0, a)
-    mj_inverse(handle[H_MODEL], handle[H_DATA])
-    put(out, 0, vector(handle[H_INVERSE], handle[H_NV]))
+    for i in range(p.nv):
+        p.qacc[i] = a[i]
+    mj_inverse(p.model, p.data)
+    put(out, 0, p.qfrc_inverse)
     return OK
 
 
-@kernel("int64(int64[::1], float64[::1], float64[::1])")
-def potential_energy(handle, q, out):
+@kernel
+def potential_energy(p: Physics, q: ReadVector, out: Vector) -> int:
     """Energy of gravity (zero at the world's origin) and of the model's springs."""
-    status = stage_position(handle, q)
+    status = stage_position(p, q)
     if status == OK:
-        mj_energyPos(handle[H_MODEL], handle[H_DATA])
-        out[0] = vector(handle[H_ENERGY], 1)[0]
+        mj_energyPos(p.model, p.data)
+        out[0] = p.energy[0]
     return status

@@ -12,8 +12,8 @@ import mujoco
 import numpy as np
 from numpy.typing import ArrayLike
 
-from palpate import engine
 from palpate.checks import Array, finite_array, finite_number
+from palpate.engine.physics import Physics
 from palpate.errors import (
     BadRotation,
     BadShape,
@@ -73,8 +73,9 @@ class _Workspace(threading.local):
 
     def __init__(self, model: mujoco.MjModel) -> None:
         self.data = mujoco.MjData(model)
-        self.handle = engine.make_handle(model, self.data)
-        self.J, self.J_rate, self.three = np.zeros((6, model.nv)), np.zeros((6, model.nv)), np.zeros(3)
+        self.physics = Physics.of(model, self.data)
+        sizes = {"nv": model.nv}
+        self.terms, self.coriolis = kernels.ModelTerms(sizes), kernels.CoriolisWork(sizes)
 
 
 class Robot:
@@ -304,8 +305,8 @@ class Robot:
 
     def coriolis_matrix(self, q: ArrayLike, v: ArrayLike) -> Array:
         """C(q, v) = Σ m Jpᵀ J̇p + Jrᵀ (Θ J̇r + [ω]× Θ Jr), for which Ṁ − 2C is skew-symmetric."""
-        work, C = self._work, np.empty((self.model.nv, self.model.nv))
-        self._run(kernels.coriolis_matrix, self._q(q), self._v(v), work.J, work.J_rate, work.three, C)
+        C = np.empty((self.model.nv, self.model.nv))
+        self._run(kernels.coriolis_matrix, self._q(q), self._v(v), self._work.coriolis.address, C)
         return C if self._coupling is None else self._coupling.reduce_matrix(C)
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, losses: bool = True) -> Array:
@@ -348,7 +349,7 @@ class Robot:
         """X_WE: pose of a frame in the world."""
         place = self.frame(frame)
         position, rotation = np.empty(3), np.empty((3, 3))
-        self._run(kernels.pose, self._q(q), place.body, place.offset, place.turn, position, rotation)
+        self._run(kernels.pose, self._q(q), place.place.address, position, rotation)
         return Pose(position, rotation)
 
     def jacobian(self, q: ArrayLike, frame: str | None = None) -> Array:
@@ -370,14 +371,12 @@ class Robot:
 
     def terms(self, q: ArrayLike, v: ArrayLike, frame: str | None = None) -> Terms:
         """Mass matrix, bias, gravity, pose, Jacobian and drift in one cheap pass."""
-        n, place, work = self.model.nv, self.frame(frame), self._work
-        out = Terms(*map(np.empty, ((n, n), n, n, 3, (3, 3), (6, n), 6)))
-        status = kernels.terms(
-            work.handle, self._q(q), self._v(v), place.body, place.offset, place.turn,
-            out.M, out.bias, out.gravity, out.position, out.rotation, out.J, out.drift, work.J_rate,
-        )  # fmt: skip
+        place, work = self.frame(frame).place, self._work
+        status = kernels.terms(work.physics.address, self._q(q), self._v(v), place.address, work.terms.address)
         if status:
             self._refuse(status, (np.asarray(q, dtype=float), np.asarray(v, dtype=float)))
+        x = work.terms
+        out = Terms(*(part.copy() for part in (x.M, x.bias, x.gravity, x.position, x.rotation, x.J, x.drift)))
         return out if self._coupling is None else self._coupling.reduce_terms(out)
 
     def task_inertia(
@@ -459,7 +458,7 @@ class Robot:
     def _pose_and_jacobian(self, q: ArrayLike, frame: str | None) -> tuple[Array, Array, Array]:
         place = self.frame(frame)
         position, rotation, J = np.empty(3), np.empty((3, 3)), np.empty((6, self.model.nv))
-        self._run(kernels.pose_and_jacobian, self._q(q), place.body, place.offset, place.turn, position, rotation, J)
+        self._run(kernels.pose_and_jacobian, self._q(q), place.place.address, position, rotation, J)
         return position, rotation, J if self._coupling is None else J @ self._coupling.map
 
     def _singular_values(self, q: ArrayLike, frame: str | None, directions: ArrayLike | None) -> Array:
@@ -477,7 +476,7 @@ class Robot:
         return int(self.model.joint(name).type[0])
 
     def _plain(self, value: ArrayLike, name: str, size: int, *, finite: bool = False) -> Array:
-        """`value` as the contiguous, writable float64 array the kernels take."""
+        """`value` as the contiguous float64 array the kernels take."""
         try:
             array = np.ascontiguousarray(value, dtype=np.float64)
         except (TypeError, ValueError) as error:
@@ -486,7 +485,7 @@ class Robot:
             raise BadShape(f"{name} of {self.name} must have shape ({size},), got {np.shape(value)}")
         if finite and not np.isfinite(array).all():
             self._refuse_not_finite(name, array)
-        return array if array.flags.writeable else array.copy()
+        return array
 
     def _q(self, q: ArrayLike, name: str = "q") -> Array:
         if self._coupling is None:
@@ -510,14 +509,14 @@ class Robot:
         return force if self._coupling is None else self._coupling.map.T @ force
 
     def _run(self, function: Callable[..., int], *arguments: Any) -> None:
-        status = function(self._work.handle, *arguments)
+        status = function(self._work.physics.address, *arguments)
         if status != kernels.OK:
             self._refuse(status, arguments, "tau" if function is kernels.forward_dynamics else "a")
 
     def _refuse(self, status: int, arguments: Sequence[Array], third: str = "") -> NoReturn:
-        if status == kernels.BAD_QUAT:
+        if status == kernels.BAD_QUATERNION:
             raise self._bad_quaternion()
-        place = {kernels.BAD_Q: 0, kernels.BAD_V: 1, kernels.BAD_INPUT: 2}[status]
+        place = {kernels.BAD_POSITION: 0, kernels.BAD_VELOCITY: 1, kernels.BAD_INPUT: 2}[status]
         self._refuse_not_finite(("q", "v", third)[place], arguments[place])
 
     def _bad_quaternion(self) -> BadRotation:

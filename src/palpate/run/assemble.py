@@ -1,71 +1,86 @@
-"""From the parts of a run to the flat arrays of its loop."""
+"""From a run to the record its loop works on."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.guards import guard_memory, guard_numbers
-from palpate.control.law import COMMANDS, NEEDS_ALL, NEEDS_BIAS, NEEDS_M, BoundLaw, TargetLayout
-from palpate.engine import make_handle
+from palpate.control.guards import GuardMemory, guard_settings
+from palpate.control.law import COMMANDS, NEEDS, BoundLaw, Target, Tick, sizes_of
+from palpate.engine.physics import Physics
 from palpate.errors import InvalidInput, UnknownName
 from palpate.robot.robot import Robot
-from palpate.run import state as S
-from palpate.run.channels import Layout, layout
-from palpate.run.parts import Parts
-from palpate.run.record import in_row
+from palpate.run.row import Layout, layout
+from palpate.run.run import Run
+from palpate.run.state import Drives, Load, Loop, Needs, RigidReading, StopRule
 from palpate.trace import Channel
-from palpate.world.contact import C_WIDTH, point_table, surface_table
+from palpate.world.contact import contact_pairs, surface_state
 from palpate.world.plant import Plant, build_plant
-from palpate.world.pushes import push_table
-from palpate.world.sensors import bodies_beyond, sensor_body, sensor_numbers
+from palpate.world.pushes import Pushed, push_state
+from palpate.world.sensors import bodies_beyond, delayed, joint_sensors, sensor_body, wrist_sensor
 
 BATCH = 4000  # physics steps between two looks at the clock, the progress bar and Ctrl-C
+_WIDEST_READING = 10  # found, force, moment, place
 
 
 @dataclass
 class Assembly:
     """A run ready to start: its loop, and everything that must stay alive while the loop holds addresses."""
 
-    parts: Parts
+    run: Run
     plant: Plant
     law: BoundLaw
     data: mujoco.MjData
     nominal: mujoco.MjData
     layout: Layout
     chosen: tuple[Channel, ...]
-    loop: S.Loop
-    table: np.ndarray
-    shared: bool
+    loop: Loop
 
 
-def assemble(parts: Parts, *, share: bool = True) -> Assembly:
-    """Build the plant, bind the law and lay everything out in flat arrays.
+def assemble(run: Run, *, share: bool = True) -> Assembly:
+    """Build the plant, bind the law and lay everything out for the loop.
 
     Args:
-        parts: the run.
+        run: what to run.
         share: let the law read its model off the plant where both are one; False evaluates it apart.
     """
-    robot, world = parts.robot, parts.world
-    law = parts.law.bind(robot)
-    _refuse_what_a_run_cannot_do(parts, law)
-    q, v = parts.start()
-    plant = build_plant(robot, world, parts.timestep, parts.integrator, q)
+    robot = run.robot
+    law = run.law.bind(robot)
+    _refuse_what_a_run_cannot_do(run, law)
+    q, v = run.start()
+    plant = build_plant(robot, run.world, run.clock.timestep, run.clock.integrator, q)
     data, nominal = mujoco.MjData(plant.model), mujoco.MjData(robot.model)
     _set_state(plant, data, q, v)
-    loads = _loads(parts, plant)
-    shared = share and _can_share(parts, plant)
-    rows = layout(parts, plant, law)
-    chosen = parts.recording.choose(rows.channels)
-    loop = _loop(parts, plant, law, data, nominal, rows, chosen, loads, shared)
-    return Assembly(parts, plant, law, data, nominal, rows, chosen, loop, S.loop_table(loop), shared)
+    loads = _loads(run, plant)
+    rows = layout(robot, plant, law)
+    law = _writing_to(law, rows)
+    chosen = run.record.choose(rows.channels)
+    shared = share and _can_share(run, plant)
+    physics = Physics.of(plant.model, data)
+    model = physics if shared else Physics.of(robot.model, nominal)
+    loop = Loop(
+        {"N": plant.model.nv, "NQ": plant.model.nq},
+        plant=physics,
+        nominal=model,
+        shared=shared,
+        nominal_tool=(plant.tool if shared else robot.frame()).place,
+        tool=plant.tool.place,
+        pole=plant.model.body("pole").id if run.world.pole is not None else -1,
+        loads=loads,
+        **_clock(run),
+        **_law(run, law, rows),
+        **_sensors(run, plant, shared),
+        **_outside(run, plant, physics, rows),
+        **_record(run, rows, chosen),
+    )
+    return Assembly(run, plant, law, data, nominal, rows, chosen, loop)
 
 
-def _refuse_what_a_run_cannot_do(parts: Parts, law: BoundLaw) -> None:
-    robot, sensors = parts.robot, parts.world.sensors
+def _refuse_what_a_run_cannot_do(run: Run, law: BoundLaw) -> None:
+    robot, sensors = run.robot, run.world.sensors
     if robot.nv != robot.model.nv:
         raise InvalidInput(f"{robot.name} has mimic joints, which a run does not support yet; weld or remove them")
     if robot.nq == robot.nv:
@@ -81,76 +96,151 @@ def _set_state(plant: Plant, data: mujoco.MjData, q: Array, v: Array) -> None:
     data.qpos[: len(q)], data.qvel[: len(v)] = q, v
 
 
-def _can_share(parts: Parts, plant: Plant) -> bool:
+def _can_share(run: Run, plant: Plant) -> bool:
     """Whether the law may read its model off the plant: same masses, same coordinates, true measurement."""
-    world = parts.world
-    same_gravity = bool(np.array_equal(plant.model.opt.gravity, parts.robot.model.opt.gravity))
+    world = run.world
+    same_gravity = bool(np.array_equal(plant.model.opt.gravity, run.robot.model.opt.gravity))
     return (
         world.plant.none
         and world.sensors.ideal
         and not world.attachments
         and not plant.rotor.any()
-        and plant.model.nv == parts.robot.nv
+        and plant.model.nv == run.robot.nv
         and same_gravity
     )
 
 
-def _loads(parts: Parts, plant: Plant) -> Array:
+def _loads(run: Run, plant: Plant) -> list[Load]:
     """Mass changes on the clock; a load attached later starts without mass."""
-    changes, slack = [], 0.5 * parts.timestep  # a time on the clock's grid must not be lost to rounding
-    for load, body in zip(parts.world.attachments, plant.attachment_bodies):
+    changes, slack = [], 0.5 * run.clock.timestep  # a time on the clock's grid must not be lost to rounding
+    for load, body in zip(run.world.attachments, plant.attachment_bodies):
         inertia = float(plant.model.body_inertia[body, 0])
         if load.release is not None and load.release <= load.attach:
             raise InvalidInput(f"load {load.name!r}: release at {load.release:g} s must come after {load.attach:g} s")
         if load.attach > 0:
             plant.model.body_mass[body], plant.model.body_inertia[body] = 0.0, 0.0
-            changes.append([load.attach - slack, body, load.mass, inertia, 0.0])
+            changes.append(Load(time=load.attach - slack, body=body, mass=load.mass, inertia=inertia))
         if load.release is not None:
-            changes.append([load.release - slack, body, -load.mass, -inertia, 0.0])
+            changes.append(Load(time=load.release - slack, body=body, mass=-load.mass, inertia=-inertia))
     if changes:
         mujoco.mj_setConst(plant.model, mujoco.MjData(plant.model))
-    return np.array(sorted(changes)).reshape(-1, 5)
+    return sorted(changes, key=lambda change: (change.time, change.body))
 
 
-def _integers(parts: Parts, plant: Plant, law: BoundLaw, shared: bool) -> np.ndarray:
-    i, world = np.zeros(S.I_WIDTH, dtype=np.int64), parts.world
-    i[S.I_STEPS], i[S.I_RATIO], i[S.I_STRIDE] = parts.steps(), parts.ratio(), parts.recording.stride
-    i[S.I_SHARED], i[S.I_SEED], i[S.I_COMMAND] = shared, parts.seed, COMMANDS.index(law.command)
-    i[S.I_NEEDS] = law.needs | (0 if law.command == "torque" else NEEDS_M | NEEDS_BIAS)
-    i[S.I_NEEDS] |= 0 if parts.guards is None else NEEDS_ALL
-    i[S.I_BODY] = plant.tool.body
-    i[S.I_NOMINAL_BODY] = plant.tool.body if shared else parts.robot.frame().body
-    i[S.I_POLE] = plant.model.body("pole").id if world.pole is not None else -1
-    i[S.I_RK4] = parts.integrator == "rk4"
-    i[S.I_DELAY_JOINTS], i[S.I_DELAY_WRENCH] = world.sensors.delay, world.sensors.wrench.delay
-    i[S.I_DELAY_COMMAND] = world.actuators.delay
-    limits = parts.robot.limits
-    i[S.I_LIMIT_TORQUE] = world.actuators.torque_limit
-    i[S.I_LIMIT_RATE] = world.actuators.torque_rate_limit and bool(np.isfinite(limits.torque_rate).any())
-    i[S.I_NQ], i[S.I_NV] = parts.robot.nq, parts.robot.nv
-    return i
+def _writing_to(law: BoundLaw, rows: Layout) -> BoundLaw:
+    """The law with its terms in the row, where they are recorded."""
+    terms = rows.row.terms
+    if law.answer is None:
+        return replace(law, rows=terms)
+    return replace(law, rows=terms, answer=type(law.answer).over(terms.reshape(-1), {"nv": terms.shape[1]}))
 
 
-def _reals(parts: Parts) -> Array:
-    x = np.zeros(S.X_WIDTH)
-    x[S.X_DT], x[S.X_PERIOD] = parts.timestep, parts.timestep * parts.ratio()
-    x[S.X_MAX_SPEED], x[S.X_BANDWIDTH] = parts.max_speed, parts.world.actuators.servo_bandwidth
-    return x
+def _clock(run: Run) -> dict[str, object]:
+    clock = run.clock
+    return {
+        "dt": clock.timestep,
+        "period": clock.control_period,
+        "steps": clock.steps,
+        "ratio": clock.ratio,
+        "rk4": clock.integrator == "rk4",
+        "seed": clock.seed,
+        "max_speed": clock.max_speed,
+    }
 
 
-def _events(parts: Parts, rows: Layout) -> Array:
-    table = np.zeros((len(parts.stop_when), 3))
-    for row, event in zip(table, parts.stop_when):
-        column = rows.column(event.column)
+def _law(run: Run, law: BoundLaw, rows: Layout) -> dict[str, object]:
+    """The law's code and records; what it measures is recorded where it lies."""
+    robot, row = run.robot, rows.row
+    sizes = sizes_of(robot)
+    needs = set(NEEDS) if run.guards is not None else set(law.needs)
+    if law.command != "torque":
+        needs |= {"M", "bias"}
+    target = np.zeros(Target.width(sizes))
+    seen = {"q": row.q_measured, "v": row.v_measured, "wrench": row.measured_wrench}
+    pointer = law.function.pointer if law.answer is not None else 0
+    records = (law.gains, law.memory, law.answer) if law.answer is not None else ()
+    gains, memory, terms = (record.address for record in records) if records else (0, 0, 0)
+    return {
+        "tick": Tick(sizes, target=Target.over(target, sizes), **seen),
+        "needs": Needs(**{name: name in needs for name in NEEDS}),
+        "law": pointer,
+        "gains": gains,
+        "memory": memory,
+        "terms": terms,
+        "target": target,
+        "targets": np.zeros((BATCH // run.clock.ratio + 2, len(target))),
+        "guard": guard_settings(run.guards, robot),
+        "guard_memory": GuardMemory(sizes),
+    }
+
+
+def _sensors(run: Run, plant: Plant, shared: bool) -> dict[str, object]:
+    robot, sensors, actuators, limits = run.robot, run.world.sensors, run.world.actuators, run.robot.limits
+    period = run.clock.control_period
+    return {
+        "joints": joint_sensors(sensors, robot, period),
+        "wrist": wrist_sensor(plant, robot, sensors, period, shared=shared),
+        "drives": Drives(
+            sizes_of(robot),
+            kind=COMMANDS.index(run.law.command),
+            signal=delayed(actuators.delay, robot.nv),
+            bandwidth=actuators.servo_bandwidth,
+            rotor=plant.rotor.copy(),
+            limit_torque=actuators.torque_limit,
+            torque_limit=_torque_limits(robot),
+            limit_rate=actuators.torque_rate_limit and bool(np.isfinite(limits.torque_rate).any()),
+            rate_limit=limits.torque_rate.copy(),
+        ),
+    }
+
+
+def _outside(run: Run, plant: Plant, physics: Physics, rows: Layout) -> dict[str, object]:
+    """What acts on the plant from outside."""
+    robot, world, dt = run.robot, run.world, run.clock.timestep
+    beyond, _ = bodies_beyond(plant, robot, world.sensors)
+    felt = {sensor_body(plant, world.sensors), *map(int, beyond)}
+    bodies = {plant.model.body(robot.model.body(b).name).id for b in range(1, robot.model.nbody)}
+    surfaces = [surface_state(s, int(m), place) for s, m, place in zip(plant.surfaces, plant.mocap, rows.row.surfaces)]
+    return {
+        "surfaces": surfaces,
+        "contacts": contact_pairs(plant, surfaces, felt),
+        "rigid": [_reading(physics, sensor.address, sensor.whose) for sensor in plant.rigid_sensors],
+        "pushes": [push_state(plant, push, dt, bodies, felt) for push in world.pushes],
+        "pushed": Pushed({"N": plant.model.nv}),
+    }
+
+
+def _reading(physics: Physics, address: int, whose: str) -> RigidReading:
+    reading = physics.sensordata[address : address + _WIDEST_READING]
+    return RigidReading(reading=reading, distance=whose == "distance", felt=whose == "wrist")
+
+
+def _record(run: Run, rows: Layout, chosen: tuple[Channel, ...]) -> dict[str, object]:
+    samples = run.clock.steps // run.record.stride + 1
+    names = [channel.name for channel in chosen] + [rule.column for rule in run.stop]
+    return {
+        "row": rows.row,
+        "row_numbers": rows.array,
+        "energies": any(name.startswith("energy.") for name in names),
+        "stride": run.record.stride,
+        "kept": _kept(rows, chosen),
+        "record": np.zeros((samples, sum(channel.size for channel in chosen))),
+        "times": np.zeros(samples),
+        "stop": _stop_rules(run, rows),
+    }
+
+
+def _stop_rules(run: Run, rows: Layout) -> list[StopRule]:
+    rules = []
+    for rule in run.stop:
+        column = rows.column(rule.column)
         if column is None:
-            raise UnknownName("column", event.column, rows.columns())
-        row[S.E_COLUMN] = column
-        row[S.E_KIND] = 1 if event.below is not None else 2 if event.magnitude else 0
-        row[S.E_VALUE] = event.bound
-    return table
+            raise UnknownName("column", rule.column, rows.columns())
+        rules.append(StopRule(column=column, below=rule.below is not None, magnitude=rule.magnitude, bound=rule.bound))
+    return rules
 
 
-def _runs(rows: Layout, chosen: tuple[Channel, ...]) -> np.ndarray:
+def _kept(rows: Layout, chosen: tuple[Channel, ...]) -> np.ndarray:
     """The chosen columns of the row as runs (first, how many); neighbours are one run."""
     runs: list[list[int]] = []
     for channel in chosen:
@@ -162,83 +252,11 @@ def _runs(rows: Layout, chosen: tuple[Channel, ...]) -> np.ndarray:
     return np.array(runs, dtype=np.int64).ravel()
 
 
-def _wants_energies(parts: Parts, chosen: tuple[Channel, ...]) -> bool:
-    names = [channel.name for channel in chosen] + [event.column for event in parts.stop_when]
-    return any(name.startswith("energy.") for name in names)
-
-
 def _torque_limits(robot: Robot) -> Array:
     """|τ| per degree of freedom; −1 where no motor is: the free base."""
-    limits = robot.limits.torque
+    limits = robot.limits.torque.copy()
     for j in range(robot.model.njnt):
         if robot.model.jnt_type[j] == mujoco.mjtJoint.mjJNT_FREE:
             start = int(robot.model.jnt_dofadr[j])
             limits[start : start + 6] = -1.0
     return limits
-
-
-def _rigid_places(plant: Plant) -> np.ndarray:
-    kinds = {"robot": S.K_ROBOT, "wrist": S.K_FELT, "distance": S.K_DEPTH}
-    pairs = [(sensor.address, kinds[sensor.whose]) for sensor in plant.rigid_sensors]
-    return np.array(pairs, dtype=np.int64).reshape(-1)
-
-
-def _loop(
-    parts: Parts,
-    plant: Plant,
-    law: BoundLaw,
-    data: mujoco.MjData,
-    nominal: mujoco.MjData,
-    rows: Layout,
-    chosen: tuple[Channel, ...],
-    loads: Array,
-    shared: bool,
-) -> S.Loop:
-    robot, world = parts.robot, parts.world
-    n, nq, N, NQ = robot.nv, robot.nq, plant.model.nv, plant.model.nq
-    surfaces, axes = surface_table(plant)
-    beyond, known = bodies_beyond(plant, robot, world.sensors)
-    felt = {sensor_body(plant, world.sensors), *map(int, beyond)}
-    points = point_table(plant, felt)
-    frame = plant.tool if shared else robot.frame()
-    handle = make_handle(plant.model, data)
-    width = TargetLayout(nq, n).width
-    width_kept = sum(channel.size for channel in chosen)
-    row = np.zeros(rows.width)
-    integers = _integers(parts, plant, law, shared)
-    integers[S.I_ENERGIES] = _wants_energies(parts, chosen)
-    samples = parts.steps() // parts.recording.stride + 1
-    robot_bodies = {plant.model.body(robot.model.body(b).name).id for b in range(1, robot.model.nbody)}
-    zeros = np.zeros
-    return S.Loop(
-        plant=handle,
-        nominal=handle if shared else make_handle(robot.model, nominal),
-        i=integers,
-        x=_reals(parts),
-        **in_row(row, rows.at, nq, n, len(law.terms), len(surfaces)), tau_measured=zeros(n),
-        sensors=sensor_numbers(plant, world.sensors, parts.timestep * parts.ratio()),
-        joint_state=zeros(2 * n), wrench_state=zeros(6),
-        joint_ring=zeros((world.sensors.delay + 1, nq + n)),
-        wrench_ring=zeros((world.sensors.wrench.delay + 1, 6)),
-        fresh=zeros(nq + n), beyond=beyond, known=beyond.copy() if shared else known,
-        M=zeros((n, n)), bias=zeros(n), gravity=zeros(n), position=zeros(3), rotation=zeros((3, 3)),
-        J=zeros((6, n)), J_rate=zeros((6, n)), drift=zeros(6), offset=frame.offset.copy(), turn=frame.turn.copy(),
-        targets=zeros((BATCH // parts.ratio() + 2, width)), target=zeros(width),
-        gains=law.gains, memory=law.memory,
-        torque=zeros(n), servo_q=zeros(n), servo_v=zeros(n),
-        command_ring=zeros((world.actuators.delay + 1, n)),
-        torque_limit=_torque_limits(robot), rate_limit=robot.limits.torque_rate.copy(),
-        true_rotation=zeros((3, 3)),
-        plant_offset=plant.tool.offset.copy(), plant_turn=plant.tool.turn.copy(),
-        pushed=zeros(N), outside=zeros(N), points=points, surfaces=surfaces, axes=axes,
-        speeds=zeros((len(surfaces), 3)),
-        slips=zeros((len(points), len(surfaces), 3)), contacts=zeros((len(points), len(surfaces), C_WIDTH)),
-        mocap=plant.mocap, rigid=_rigid_places(plant),
-        pushes=push_table(plant, world.pushes, parts.timestep, robot_bodies, felt), loads=loads,
-        felt_wrench=zeros(6), load_wrench=zeros(6),
-        J_plant=zeros((6, N)), J_plant_rate=zeros((6, N)), q_old=zeros(NQ), v_old=zeros(N), stages=zeros((2, N)),
-        work=zeros(max(128, nq + n)),
-        at=rows.at, row=row, runs=_runs(rows, chosen), record=zeros((samples, width_kept)),
-        times=zeros(samples), guards=np.zeros(8, dtype=np.int64), events=_events(parts, rows),
-        guard_numbers=guard_numbers(parts.guards, robot), guard_memory=guard_memory(robot), rotor=plant.rotor.copy(),
-    )  # fmt: skip

@@ -1,33 +1,26 @@
-"""From a scenario to the parts of a run."""
+"""From a scenario to its run."""
 
 from __future__ import annotations
 
-from palpate.run.parts import Parts, StopWhen
+from palpate.run.run import Run
 from palpate.scenario.model import Scenario
 from palpate.scenario.robot import build_robot, start_state
-from palpate.trace import Recording
 
 
-def build(scenario: Scenario) -> Parts:
-    """The parts that a scenario describes; they carry its data, so that the trace can be made again."""
+def build(scenario: Scenario) -> Run:
+    """The run that a scenario describes; it carries the scenario's data, so that the trace can be made again."""
     robot = build_robot(scenario.robot)
     q, v = start_state(scenario.robot.start, robot)
-    clock, record = scenario.run, scenario.record
-    return Parts(
+    return Run(
         robot=robot,
         law=scenario.control,
         world=scenario.world,
         reference=scenario.reference,
-        duration=clock.duration,
-        timestep=clock.timestep,
-        period=clock.control_period,
-        integrator=clock.integrator,
+        clock=scenario.run,
+        record=scenario.record.recording(),
+        stop=tuple(event.rule() for event in scenario.stop),
         q_start=q,
         v_start=v,
-        recording=Recording(record.channels or "all", record.stride),
-        stop_when=tuple(StopWhen(event.column, event.above, event.below, event.magnitude) for event in scenario.stop),
-        seed=clock.seed,
-        max_speed=clock.max_speed,
-        scenario=scenario.as_data(),
         guards=scenario.guards,
+        scenario=scenario.as_data(),
     )

@@ -11,7 +11,6 @@ from palpate.errors import InvalidInput
 from palpate.run import loop
 from palpate.run.assemble import Assembly
 from palpate.world.config import Surface
-from palpate.world.contact import C_DEPTH
 from palpate.world.plant import ContactPoint, surface_rotation
 
 MOST_PENETRATION = 5e-3  # m
@@ -21,22 +20,22 @@ UNSTABLE_STEP, COARSE_STEP = 1.0, 0.2  # dt · ω of a contact
 def check_start(assembly: Assembly) -> list[str]:
     """Refuse a start that cannot be simulated; return warnings about one that should be looked at."""
     _inside_limits(assembly)
-    loop.before_law(assembly.table)  # stages the plant and finds contacts; the run's first step does it again
+    loop.before_law(assembly.loop.address)  # stages the plant and finds contacts; the run's first step does it again
     _not_deep_inside(assembly)
     return _short_enough(assembly) + _gains_suit_period(assembly)
 
 
 def _gains_suit_period(assembly: Assembly) -> list[str]:
     """Warn of gains that are unstable at this period and delay even in free space."""
-    parts, world = assembly.parts, assembly.parts.world
+    run, world = assembly.run, assembly.run.world
     delay = world.sensors.delay + world.actuators.delay
-    period = parts.timestep * parts.ratio()
-    return period_warnings(assembly.law, parts.robot, period=period, q=parts.start()[0], delay=delay)
+    period = run.clock.control_period
+    return period_warnings(assembly.law, run.robot, period=period, q=run.start()[0], delay=delay)
 
 
 def _inside_limits(assembly: Assembly) -> None:
-    robot = assembly.parts.robot
-    q, _ = assembly.parts.start()
+    robot = assembly.run.robot
+    q, _ = assembly.run.start()
     if robot.nq != robot.nv:
         return
     outside = np.flatnonzero((q < robot.limits.lower - 1e-9) | (q > robot.limits.upper + 1e-9))
@@ -50,13 +49,14 @@ def _inside_limits(assembly: Assembly) -> None:
 
 
 def _not_deep_inside(assembly: Assembly) -> None:
-    depths = assembly.loop.contacts[:, :, C_DEPTH]
-    for p, s in np.argwhere(depths > MOST_PENETRATION):
-        raise InvalidInput(
-            f"{assembly.plant.points[p].name!r} starts {depths[p, s] * 1e3:.3g} mm inside surface"
-            f" {assembly.plant.surfaces[s].name!r}; at most {MOST_PENETRATION * 1e3:g} mm is accepted",
-            hint="move the surface, or the start posture",
-        )
+    pairs = [(point, surface) for point in assembly.plant.points for surface in assembly.plant.surfaces]
+    for (point, surface), contact in zip(pairs, assembly.loop.contacts):
+        if contact.depth > MOST_PENETRATION:
+            raise InvalidInput(
+                f"{point.name!r} starts {contact.depth * 1e3:.3g} mm inside surface {surface.name!r};"
+                f" at most {MOST_PENETRATION * 1e3:g} mm is accepted",
+                hint="move the surface, or the start posture",
+            )
     for contact in assembly.data.contact:
         if contact.dist < -MOST_PENETRATION:
             names = [assembly.plant.model.geom(int(g)).name or "unnamed geom" for g in contact.geom]
@@ -72,7 +72,7 @@ def _short_enough(assembly: Assembly) -> list[str]:
 
 def _pair_warnings(assembly: Assembly, point: ContactPoint, surface: Surface) -> list[str]:
     """ω² = k / m, with m the inertia that the point shows the surface at the start."""
-    dt, mass, stiffness = assembly.parts.timestep, _mass_at(assembly, point, surface), surface.stiffness
+    dt, mass, stiffness = assembly.run.clock.timestep, _mass_at(assembly, point, surface), surface.stiffness
     if surface.model == "hunt-crossley":  # its slope at the deepest start that is accepted
         stiffness *= surface.exponent * MOST_PENETRATION ** (surface.exponent - 1.0)
     omega = float(np.sqrt(stiffness / mass))

@@ -6,7 +6,6 @@ import platform
 from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import version
-from typing import Any
 
 import mujoco
 import numpy as np
@@ -14,20 +13,20 @@ import numpy as np
 from palpate import __version__
 from palpate.checks import Array
 from palpate.control.guards import GUARD_NAMES
-from palpate.engine import WARNINGS
+from palpate.engine.library import WARNINGS
 from palpate.run import state as S
 from palpate.run.assemble import Assembly
 from palpate.run.scene import scene_of, singularity
-from palpate.trace import Channel, Event, Outcome, Trace
+from palpate.trace import Channel, Event, Outcome, RunFacts, Trace
 
 INTERRUPTED = -1  # beside the loop's own ways to end
-_GUARDS = {S.GUARD_TORQUE: "torque limit", S.GUARD_RATE: "torque-rate limit", **GUARD_NAMES}
+_GUARDS = {S.TORQUE_LIMITED: "torque limit", S.RATE_LIMITED: "torque-rate limit", **GUARD_NAMES}
 
 
 def trace_of(assembly: Assembly, status: int, warnings: list[str]) -> Trace:
     """The trace of a run that ended with `status`, up to its last finite sample."""
     L = assembly.loop
-    count = int(L.i[S.I_RECORDED])
+    count = L.recorded
     finite = np.isfinite(L.record[:count]).all(axis=1)
     if not finite.all():
         count = int(np.argmin(finite))
@@ -38,42 +37,41 @@ def trace_of(assembly: Assembly, status: int, warnings: list[str]) -> Trace:
         place += channel.size
     times = L.times[:count]
     events = _events(assembly, times, data, warnings)
-    return Trace(times, data, _outcome(assembly, status), events, _info(assembly, warnings, times, data))
+    return Trace(times, data, _outcome(assembly, status), events, _facts(assembly, warnings, times, data))
 
 
 # ---------------------------------------------------------------------------------------------- how it ended
 
 
 def _outcome(assembly: Assembly, status: int) -> Outcome:
-    L, parts = assembly.loop, assembly.parts
-    step = int(L.i[S.I_STEP])
-    t, tick = step * parts.timestep, step // parts.ratio()
+    L, run = assembly.loop, assembly.run
+    t, tick = L.step * L.dt, L.step // L.ratio
     if status == INTERRUPTED:
         return Outcome("interrupted", "stopped by the user", t, tick)
     if status == S.COMPLETED:
-        return Outcome("completed", f"ran its {parts.duration:g} s", t, tick)
+        return Outcome("completed", f"ran its {run.clock.duration:g} s", t, tick)
     if status == S.STOPPED:
-        event = parts.stop_when[int(L.i[S.I_EVENT])]
+        event = run.stop[L.stopped_by]
         bound = f"{'above' if event.above is not None else 'below'} {event.bound:g}"
         return Outcome("stopped", f"{event.column} went {bound}", t, tick, event.column)
-    where, reason = _what_went_wrong(assembly, status, int(L.i[S.I_WHERE]))
+    where, reason = _what_went_wrong(assembly, status, L.where)
     return Outcome("diverged", reason, t, tick, where)
 
 
 def _what_went_wrong(assembly: Assembly, status: int, place: int) -> tuple[str, str]:
     """The culprit and one sentence."""
-    L, parts, model = assembly.loop, assembly.parts, assembly.plant.model
+    L, robot, model = assembly.loop, assembly.run.robot, assembly.plant.model
     if status == S.BAD_COMMAND:
-        term, joint = assembly.law.terms[int(L.i[S.I_TERM])], parts.robot.dof_names[place]
-        value = L.terms[int(L.i[S.I_TERM]), place]
+        term, joint = assembly.law.terms[L.bad_term], robot.dof_names[place]
+        value = L.row.terms[L.bad_term, place]
         return f"tau.{term}[{joint}]", f"the law's term {term!r} is not a finite number at {joint}: {value}"
     if status == S.BAD_SPEED:
         joint = _joint_of_dof(model, place)
         return joint, f"the velocity of {joint} is not a finite number: {assembly.data.qvel[place]}"
     if status == S.TOO_FAST:
-        joint, speed = parts.robot.dof_names[place], assembly.data.qvel[place]
-        unit = f"{parts.robot.dof_units[place]}/s"
-        return joint, f"{joint} moves at {speed:.4g} {unit}, faster than {parts.max_speed:g} {unit}"
+        joint, speed = robot.dof_names[place], assembly.data.qvel[place]
+        unit = f"{robot.dof_units[place]}/s"
+        return joint, f"{joint} moves at {speed:.4g} {unit}, faster than {L.max_speed:g} {unit}"
     if status == S.BAD_POSITION:
         joint = _joint_of_coordinate(model, place)
         return joint, f"the position of {joint} is not a finite number: {assembly.data.qpos[place]}"
@@ -83,9 +81,9 @@ def _what_went_wrong(assembly: Assembly, status: int, place: int) -> tuple[str, 
         return "physics engine", f"the engine's clock did not rise by one step, it stands at {assembly.data.time:g} s"
     if status == S.BAD_REFERENCE:
         return f"target[{place}]", f"the reference is not a finite number: {L.targets[0, place]} at place {place}"
-    if not np.isfinite(L.wrench).all():
-        return "measured_wrench", f"the measured wrench is not a finite number ({L.wrench})"
-    return "measurement", f"what the joint sensors say is no state: q = {L.q}, v = {L.v}"
+    if not np.isfinite(L.tick.wrench).all():
+        return "measured_wrench", f"the measured wrench is not a finite number ({L.tick.wrench})"
+    return "measurement", f"what the joint sensors say is no state: q = {L.tick.q}, v = {L.tick.v}"
 
 
 def _joint_of_dof(model: mujoco.MjModel, dof: int) -> str:
@@ -102,7 +100,7 @@ def _joint_of_coordinate(model: mujoco.MjModel, place: int) -> str:
 def _events(assembly: Assembly, times: Array, data: dict[Channel, Array], warnings: Iterable[str]) -> list[Event]:
     events = [Event(0.0, 0, "checks", "warning", text) for text in warnings]
     by_name = {channel.name: array for channel, array in data.items()}
-    ticks = np.arange(len(times)) * assembly.parts.recording.stride // assembly.parts.ratio()
+    ticks = np.arange(len(times)) * assembly.run.record.stride // assembly.loop.ratio
     if "guard" in by_name:
         events += _guard_events(times, by_name["guard"].astype(int), ticks)
     if "contact_force" in by_name:
@@ -146,35 +144,35 @@ def _contact_events(times: Array, force: Array, ticks: np.ndarray) -> list[Event
 # ---------------------------------------------------------------------------------------------- what it was
 
 
-def _info(assembly: Assembly, warnings: list[str], times: Array, data: dict[Channel, Array]) -> dict[str, Any]:
-    parts, L = assembly.parts, assembly.loop
+def _facts(assembly: Assembly, warnings: list[str], times: Array, data: dict[Channel, Array]) -> RunFacts:
+    run, clock = assembly.run, assembly.run.clock
     q = {channel.name: array for channel, array in data.items()}.get("q")
-    return {
-        "scenario": parts.scenario,
-        "robot": parts.robot.name,
-        "law": assembly.law.name,
-        "terms": list(assembly.law.terms),
-        "seed": parts.seed,
-        "duration": parts.duration,
-        "timestep": parts.timestep,
-        "period": parts.timestep * parts.ratio(),
-        "integrator": parts.integrator,
-        "stride": parts.recording.stride,
-        "versions": versions(),
-        "warnings": list(warnings),
-        "guard_ticks": {name: int(L.guards[bit.bit_length() - 1]) for bit, name in _GUARDS.items()},
-        "assumptions": _assumptions(assembly),
-        "remarks": assembly.law.remarks(L.memory),
-        "torque_limit": [float(t) if np.isfinite(t) else None for t in parts.robot.limits.torque],
-        "world": parts.world.model_dump(mode="json"),
-        "scene": scene_of(assembly.plant),
-        "singularity": None if q is None else singularity(parts.robot, times, q),
-    }
+    return RunFacts(
+        scenario=run.scenario,
+        robot=run.robot.name,
+        law=assembly.law.name,
+        terms=assembly.law.terms,
+        seed=clock.seed,
+        duration=clock.duration,
+        timestep=clock.timestep,
+        period=clock.control_period,
+        integrator=clock.integrator,
+        stride=run.record.stride,
+        versions=versions(),
+        warnings=tuple(warnings),
+        remarks=tuple(assembly.law.remarks(assembly.law.memory)),
+        assumptions=tuple(_assumptions(assembly)),
+        guard_ticks={name: int(assembly.loop.guard_steps[bit.bit_length() - 1]) for bit, name in _GUARDS.items()},
+        torque_limit=tuple(float(t) if np.isfinite(t) else None for t in run.robot.limits.torque),
+        world=run.world.model_dump(mode="json"),
+        scene=scene_of(assembly.plant),
+        singularity=None if q is None else singularity(run.robot, times, q),
+    )
 
 
 def _assumptions(assembly: Assembly) -> list[str]:
     """What this run took for granted, in plain words."""
-    world, notes = assembly.parts.world, []
+    world, notes = assembly.run.world, []
     if world.plant.none and not world.attachments:
         notes.append("the law's model has the plant's true masses, inertias and geometry")
     if world.sensors.ideal:
@@ -188,8 +186,8 @@ def _assumptions(assembly: Assembly) -> list[str]:
         notes.append("a rigid surface that moves pushes by its place alone: the engine gives it no velocity")
     if any(s.contact == "compliant" for s in world.surfaces):
         notes.append("compliant surfaces touch spheres on the robot and objects, not whole links")
-    if assembly.parts.integrator != "rk4":
-        notes.append(f"integrated by the {assembly.parts.integrator} method: first order in the physics step")
+    if assembly.run.clock.integrator != "rk4":
+        notes.append(f"integrated by the {assembly.run.clock.integrator} method: first order in the physics step")
     return notes
 
 

@@ -1,218 +1,162 @@
-"""A run as flat arrays: the one argument of the compiled loop, and the names of the places in it."""
+"""A run in compiled code: one record that holds everything the loop reads and writes."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core.datamodel import models
-from numba.core.imputils import lower_getattr_generic
-from numba.core.typing.templates import AttributeTemplate, infer_getattr
-from numba.extending import intrinsic, register_model
-
-from palpate.engine import make_view
-from palpate.errors import InvalidInput
+from palpate.control.guards import GuardMemory, GuardSettings
+from palpate.control.law import COMMANDS, Tick
+from palpate.engine.physics import Physics
+from palpate.engine.records import Integers, Matrix, Record, Vector, sized
+from palpate.robot.kernels import Place
+from palpate.run.row import Row
+from palpate.world.contact import Contact, SurfaceState
+from palpate.world.pushes import Pushed, PushState
+from palpate.world.sensors import Delayed, JointSensors, Wrist
 
 # How a batch of steps ended.
 (
     RUNNING, COMPLETED, STOPPED, BAD_COMMAND, BAD_SPEED, TOO_FAST, WARNED, CLOCK, BAD_MEASUREMENT, BAD_POSITION,
     BAD_REFERENCE,
 ) = range(11)  # fmt: skip
-# Places in Loop.i.
-(
-    I_STEP, I_STEPS, I_RATIO, I_STRIDE, I_SHARED, I_SEED, I_COMMAND, I_TICK, I_RECORDED, I_NEEDS, I_BODY,
-    I_NOMINAL_BODY, I_RK4, I_DELAY_JOINTS, I_DELAY_WRENCH, I_DELAY_COMMAND, I_GUARD, I_WHERE, I_TERM, I_FIRST_TARGET,
-    I_EVENT, I_BLIND, I_POLE, I_ENERGIES,
-    I_LIMIT_TORQUE, I_LIMIT_RATE, I_NQ, I_NV, I_GUARDED, I_WIDTH,
-) = range(30)  # fmt: skip
-# Places in Loop.x.
-(
-    X_DT, X_PERIOD, X_TIME, X_MAX_SPEED, X_INJECTED, X_PUSHED, X_DISSIPATED, X_STORED, X_POWER_PUSHED, X_POWER_CONTACT,
-    X_POWER_DRIVE, X_LAST_LOST, X_DEPTH, X_CONTACT_WORK, X_BANDWIDTH, X_WIDTH,
-) = range(16)  # fmt: skip
-# Groups of a record row; Loop.at holds where each begins.
-(
-    R_Q, R_V, R_Q_MEASURED, R_V_MEASURED, R_TAU, R_COMMAND, R_TERMS, R_POSITION, R_QUAT, R_TWIST, R_TARGET_Q,
-    R_TARGET_V, R_TARGET_POSITION, R_TARGET_QUAT, R_TARGET_TWIST, R_TARGET_WRENCH, R_CONTACT, R_MEASURED, R_PUSH,
-    R_DEPTH, R_FORCE, R_ENERGY, R_GUARD, R_REST, R_SURFACES, R_GROUPS,
-) = range(26)  # fmt: skip
-GUARD_TORQUE, GUARD_RATE = 1, 2
-# What the engine's contact sensors give: found, then force, moment and place of the net wrench on all of the robot or
-# beyond its wrist sensor; or found, then distance.
-K_ROBOT, K_FELT, K_DEPTH, K_WIDTH = 0, 1, 2, 10
-E_COLUMN, E_KIND, E_VALUE = 0, 1, 2  # an event: row column, 0 above · 1 below · 2 magnitude above, threshold
+# Kinds of command, by their place in COMMANDS.
+TORQUE, ACCELERATION, VELOCITY, POSITION = (COMMANDS.index(kind) for kind in COMMANDS)
+# Bits of the guard channel that the actuators set; the guards' own follow.
+TORQUE_LIMITED, RATE_LIMITED = 1, 2
 
 
-class Loop(NamedTuple):
-    """A run as flat arrays. Sizes: n joints (nq coordinates), N of the whole scene, k terms of the law."""
+class Needs(Record):
+    """What the law reads of the model."""
 
-    plant: np.ndarray  # engine handle of the true scene
-    nominal: np.ndarray  # engine handle of the law's model (the plant's where they are shared)
-    i: np.ndarray  # integers, I_*
-    x: np.ndarray  # reals, X_*
-    # measurement
-    q: np.ndarray  # (nq) what the law sees
-    v: np.ndarray  # (n)
-    wrench: np.ndarray  # (6)
-    tau_measured: np.ndarray  # (n)
-    sensors: np.ndarray  # settings, N_*
-    joint_state: np.ndarray  # (2n) encoder memory
-    wrench_state: np.ndarray  # (6) filter memory
-    joint_ring: np.ndarray  # (delay+1, nq+n)
-    wrench_ring: np.ndarray  # (delay+1, 6)
-    fresh: np.ndarray  # (nq+n) scratch
-    beyond: np.ndarray  # bodies of the tool in the plant
-    known: np.ndarray  # the same in the nominal model
-    # nominal model
-    M: np.ndarray  # (n, n)
-    bias: np.ndarray
-    gravity: np.ndarray
-    position: np.ndarray
-    rotation: np.ndarray
-    J: np.ndarray
-    J_rate: np.ndarray
-    drift: np.ndarray
-    offset: np.ndarray  # tool frame on its nominal body
-    turn: np.ndarray
+    M: bool
+    bias: bool
+    gravity: bool
+    J: bool
+    drift: bool
+
+
+class Load(Record):
+    """A mass that joins or leaves a body at a time."""
+
+    time: float
+    body: int
+    mass: float
+    inertia: float
+    done: bool = False
+
+
+class RigidReading(Record):
+    """What the engine's contact sensor reports: found, then force, moment and place of a net wrench; or a distance."""
+
+    reading: Vector
+    distance: bool
+    felt: bool  # a wrench beyond the wrist sensor, not on all of the robot
+
+
+class StopRule(Record):
+    """An event that ends the run: a column of the row leaves a bound."""
+
+    column: int
+    below: bool
+    magnitude: bool
+    bound: float
+
+
+class Energies(Record):
+    """Work since the start, and the powers of the step under way."""
+
+    injected: float = 0.0
+    pushed: float = 0.0
+    dissipated: float = 0.0
+    stored: float = 0.0
+    power_drive: float = 0.0  # of moving surfaces
+    contact_loss: float = 0.0  # W, of all compliant contacts
+    joint_loss: float = 0.0  # W, of joint dampers
+
+
+class Drives(Record):
+    """From the law's command to joint torques: delay, servo, limits."""
+
+    kind: int  # of command
+    signal: Delayed
+    torque: Vector = sized("nv")  # the law's command as a torque
+    set_q: Vector = sized("nv")  # set points of the servo
+    set_v: Vector = sized("nv")
+    a: Vector = sized("nv")
+    bandwidth: float
+    rotor: Vector = sized("nv")  # reflected rotor inertia that the servo knows
+    limit_torque: bool
+    torque_limit: Vector = sized("nv")  # negative where no motor drives a coordinate
+    limit_rate: bool
+    rate_limit: Vector = sized("nv")
+
+
+class Loop(Record):
+    """A run. Sizes: nv joints (nq coordinates), N velocities (NQ coordinates) of the whole scene."""
+
+    plant: Physics
+    nominal: Physics  # the law's model; the plant itself where they are shared
+    shared: bool
+    # clock
+    dt: float
+    period: float
+    steps: int
+    ratio: int
+    step: int = 0
+    tick_count: int = 0
+    rk4: bool
+    seed: int
+    max_speed: float
     # law
-    targets: np.ndarray  # (ticks of this batch, width)
-    target: np.ndarray
-    gains: np.ndarray
-    memory: np.ndarray
-    terms: np.ndarray  # (k, n)
-    # command and actuators
-    command: np.ndarray  # (n) sum of the terms
-    torque: np.ndarray  # (n) the law's command as a torque
-    servo_q: np.ndarray  # (n) held position command
-    servo_v: np.ndarray  # (n) held velocity command
-    command_ring: np.ndarray  # (delay+1, n)
-    tau: np.ndarray  # (n) at the joints
-    torque_limit: np.ndarray  # (n) negative where no motor drives a coordinate
-    rate_limit: np.ndarray
-    # plant
-    true_position: np.ndarray
-    true_rotation: np.ndarray
-    true_twist: np.ndarray
-    plant_offset: np.ndarray
-    plant_turn: np.ndarray
-    pushed: np.ndarray  # (N) generalised force of pushes
-    outside: np.ndarray  # (N) of pushes and compliant contacts
-    points: np.ndarray
-    surfaces: np.ndarray
-    axes: np.ndarray
-    places: np.ndarray  # (surfaces, 3) now
-    speeds: np.ndarray
-    slips: np.ndarray  # (points, surfaces, 3)
-    contacts: np.ndarray  # (points, surfaces, C_WIDTH)
-    mocap: np.ndarray
-    rigid: np.ndarray  # pairs: place in sensordata, K_* kind
-    pushes: np.ndarray
-    loads: np.ndarray  # (changes, 5): time, body, mass change, inertia change, done
-    contact_wrench: np.ndarray
-    push_wrench: np.ndarray
-    felt_wrench: np.ndarray  # (6) of contacts and pushes beyond the wrist sensor
-    load_wrench: np.ndarray
-    J_plant: np.ndarray  # (6, N)
-    J_plant_rate: np.ndarray
-    q_old: np.ndarray
-    v_old: np.ndarray
-    stages: np.ndarray  # (2, N) Runge–Kutta: mean velocity and acceleration
-    work: np.ndarray
+    tick: Tick
+    needs: Needs
+    law: int  # address of its code, then of its records
+    gains: int
+    memory: int
+    terms: int
+    targets: Matrix = sized("ticks", "target")  # of this batch
+    first_target: int = 0
+    target: Vector = sized("target")  # the numbers of tick.target
+    # sensors and drives
+    joints: JointSensors
+    wrist: Wrist
+    drives: Drives
+    guard: GuardSettings
+    guard_memory: GuardMemory
+    guard_bits: int = 0
+    guard_steps: Integers = sized(8)  # physics steps counted per bit of the guard channel
+    # tool
+    nominal_tool: Place
+    tool: Place
+    tool_rotation: Matrix = sized(3, 3)
+    pole: int  # its body, −1 if there is none
+    # what acts on the plant
+    surfaces: list[SurfaceState]
+    contacts: list[Contact]
+    rigid: list[RigidReading]
+    pushes: list[PushState]
+    pushed: Pushed
+    loads: list[Load]
+    outside: Vector = sized("N")  # generalised force of pushes and compliant contacts
+    felt: Vector = sized(6)  # wrench of contacts and pushes beyond the wrist sensor
+    no_moment: Vector = sized(3)
+    energy: Energies
+    # integration
+    q_old: Vector = sized("NQ")
+    v_old: Vector = sized("N")
+    mean_v: Vector = sized("N")
+    mean_a: Vector = sized("N")
+    speed: Vector = sized(3)
     # record
-    at: np.ndarray
-    row: np.ndarray  # everything that can be recorded; several of the arrays above are parts of it
-    runs: np.ndarray  # (2 per run) which columns of the row are kept: first, how many
-    record: np.ndarray
-    times: np.ndarray
-    guards: np.ndarray  # (8) physics steps counted per bit of the guard channel
-    events: np.ndarray
-    # guards around the law, and the drives
-    guard_numbers: np.ndarray
-    guard_memory: np.ndarray
-    rotor: np.ndarray  # (n) reflected rotor inertia that the servo knows
-
-
-_INTEGERS = {"plant", "nominal", "i", "beyond", "known", "mocap", "rigid", "at", "runs", "guards"}
-_MATRICES = {
-    "joint_ring", "wrench_ring", "M", "rotation", "J", "J_rate", "turn", "targets", "terms", "command_ring",
-    "true_rotation", "plant_turn", "points", "surfaces", "places", "speeds", "pushes", "loads", "J_plant",
-    "J_plant_rate", "stages", "record", "events",
-}  # fmt: skip
-_CUBES = {"axes", "slips", "contacts"}
-
-
-def _dimensions(name: str) -> int:
-    return 3 if name in _CUBES else 2 if name in _MATRICES else 1
-
-
-def loop_table(loop: Loop) -> np.ndarray:
-    """Addresses and shapes of a loop's arrays, four numbers each: what the compiled code is handed.
-
-    Passing the arrays themselves would make every call inside the loop carry hundreds of arguments.
-    """
-    table = np.zeros(4 * len(loop), dtype=np.int64)
-    for place, (name, array) in enumerate(zip(loop._fields, loop)):
-        wanted = np.int64 if name in _INTEGERS else np.float64
-        if array.dtype != wanted or array.ndim != _dimensions(name) or not array.flags.c_contiguous:
-            raise InvalidInput(
-                f"loop field {name!r} must be a C-contiguous {_dimensions(name)}-d {wanted.__name__} array"
-            )
-        table[4 * place] = array.ctypes.data
-        table[4 * place + 1 : 4 * place + 1 + array.ndim] = array.shape
-    return table
-
-
-class LoopType(types.Type):
-    """The type of a loop in compiled code: the address of its table."""
-
-    def __init__(self) -> None:
-        super().__init__(name="palpate.Loop")
-
-
-@register_model(LoopType)
-class _LoopModel(models.PrimitiveModel):
-    def __init__(self, manager, kind) -> None:
-        super().__init__(manager, kind, ir.IntType(64))
-
-
-_LOOP = LoopType()
-
-
-@intrinsic
-def as_loop(typingctx, table=None):
-    """The loop behind a table, whose fields are then read as attributes: `as_loop(table).q`."""
-
-    def generate(context, builder, signature, args):
-        array = context.make_array(signature.args[0])(context, builder, args[0])
-        return builder.ptrtoint(array.data, ir.IntType(64))
-
-    return _LOOP(types.int64[::1]), generate
-
-
-@infer_getattr
-class _LoopFields(AttributeTemplate):
-    key = LoopType
-
-    def generic_resolve(self, loop, name):
-        if name in Loop._fields:
-            element = types.int64 if name in _INTEGERS else types.float64
-            return types.Array(element, _dimensions(name), "C")
-        return None
-
-
-@lower_getattr_generic(LoopType)
-def _read_field(context, builder, kind, loop, name):
-    """A field as an array, straight from the table."""
-    array, place = _LoopFields(context).generic_resolve(kind, name), 4 * Loop._fields.index(name)
-    word = ir.IntType(64)
-    table = builder.inttoptr(loop, word.as_pointer())
-    numbers = []
-    for k in range(1 + array.ndim):
-        number = builder.load(builder.gep(table, [ir.Constant(word, place + k)]))
-        # The table never changes, so that the optimiser may read it once.
-        number.set_metadata("invariant.load", builder.module.add_metadata([]))
-        numbers.append(number)
-    pointer = builder.inttoptr(numbers[0], context.get_data_type(array.dtype).as_pointer())
-    return make_view(context, builder, array, pointer, numbers[1:])
+    row: Row
+    row_numbers: Vector
+    energies: bool  # whether anybody asks for them
+    stride: int
+    kept: Integers  # which columns of the row are kept: first, how many, first, …
+    record: Matrix
+    times: Vector
+    recorded: int = 0
+    stop: list[StopRule]
+    stopped_by: int = 0
+    # how it ended
+    blind: bool = False
+    where: int = 0
+    bad_term: int = 0

@@ -16,6 +16,8 @@ from palpate.control.references import REFERENCES
 from palpate.control.references.reference import Hold, ReferenceSettings
 from palpate.errors import InvalidInput, UnknownName
 from palpate.metrics.metric import Bound
+from palpate.trace import Recording, StopWhen
+from palpate.world.clock import Clock
 from palpate.world.config import ORIGIN, UPRIGHT, World
 
 
@@ -101,46 +103,15 @@ class RobotSettings(Config):
         return self
 
 
-class RunSettings(Config):
-    """The clock."""
-
-    duration: float = setting(2.0, "s", "how long to simulate", gt=0, le=1e6)
-    timestep: float = setting(1e-3, "s", "physics step", gt=0, le=0.1)
-    period: float | None = setting(None, "s", "control period, a whole multiple of the physics step", gt=0)
-    rate: float | None = setting(None, "Hz", "or the control rate; one tick per physics step if neither is given", gt=0)
-    integrator: Literal["euler", "implicit", "rk4"] = setting(
-        "euler", "1", "euler (semi-implicit), implicit, or rk4 for energy work"
-    )
-    seed: int = setting(0, "1", "of sensor noise", ge=0, lt=2**63)
-    max_speed: float = setting(100.0, "rad/s or m/s", "joint speed beyond which the run counts as diverged", gt=0)
-
-    @property
-    def control_period(self) -> float | None:
-        """The control period, s; None for the physics step."""
-        return self.period if self.rate is None else 1.0 / self.rate
-
-    @model_validator(mode="after")
-    def _whole_periods(self) -> RunSettings:
-        if self.period is not None and self.rate is not None:
-            raise InvalidInput("the control period is given by period or by rate, not both")
-        if self.duration < self.timestep:
-            raise InvalidInput(f"the duration {self.duration:g} s is shorter than the physics step {self.timestep:g} s")
-        period = self.control_period
-        if period is not None:
-            ratio = max(round(period / self.timestep), 1)
-            if abs(ratio * self.timestep - period) > 1e-9 * period:
-                raise InvalidInput(
-                    f"the control period {period:g} s must be a whole multiple of the physics step {self.timestep:g} s",
-                    hint=f"the nearest is {ratio * self.timestep:g} s",
-                )
-        return self
-
-
-class Record(Config):
+class RecordSettings(Config):
     """What to keep."""
 
     channels: tuple[str, ...] = setting((), "1", "names of channels, such as q or contact_force; all if none is given")
     stride: int = setting(1, "physics steps", "record every so many", ge=1)
+
+    def recording(self) -> Recording:
+        """The same for a run."""
+        return Recording(self.channels or "all", self.stride)
 
 
 class StopEvent(Config):
@@ -157,6 +128,10 @@ class StopEvent(Config):
             raise InvalidInput("an event needs exactly one of above and below")
         return self
 
+    def rule(self) -> StopWhen:
+        """The same for a run."""
+        return StopWhen(self.column, self.above, self.below, self.magnitude)
+
 
 class Scenario(Config):
     """A run as data: everything that shapes a trace, and nothing that runs."""
@@ -169,8 +144,8 @@ class Scenario(Config):
     reference: SerializeAsAny[ReferenceSettings] = setting(Hold(), "1", "what the law is asked to do")
     world: World = setting(World(), "1", "what pushes back, what is measured, and how the plant differs")
     guards: Guards | None = setting(None, "1", "limits around the law; none beyond the actuators' own if not given")
-    run: RunSettings = setting(RunSettings(), "1", "the clock")
-    record: Record = setting(Record(), "1", "what to keep")
+    run: Clock = setting(Clock(), "1", "the clock")
+    record: RecordSettings = setting(RecordSettings(), "1", "what to keep")
     stop: tuple[StopEvent, ...] = setting((), "1", "events that end the run")
     metrics: dict[str, Bound] = setting({}, "1", "bounds on metrics, by name (palpate list metrics)")
 
@@ -211,7 +186,7 @@ def _registered(law: Law) -> Law:
     if law.name not in LAWS or type(law) is not law_class(law.name):
         raise InvalidInput(
             f"the law {law.name!r} is not registered, so that a file cannot name it",
-            hint="hand a law of your own to palpate.run.parts.Parts, or add it to palpate.control.LAWS",
+            hint="hand a law of your own to palpate.Run, or add it to palpate.control.LAWS",
         )
     return law
 

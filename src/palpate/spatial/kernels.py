@@ -11,35 +11,20 @@ Quaternions are wxyz. Inputs are declared read-only, which writable arrays satis
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
-from numba import njit, types
-
-_IN1 = types.Array(types.float64, 1, "C", readonly=True)
-_IN2 = types.Array(types.float64, 2, "C", readonly=True)
-_OUT1 = types.Array(types.float64, 1, "C")
-_OUT2 = types.Array(types.float64, 2, "C")
-_NUMBER = types.float64
-_INDEX = types.int64
-_THREE = types.UniTuple(types.float64, 3)
-_FOUR = types.UniTuple(types.float64, 4)
+from palpate.engine.kernels import kernel
+from palpate.engine.records import Matrix, ReadMatrix, ReadVector, Vector
 
 # Below this cosine of the middle angle (or sine, for sequences like zyz) Euler angles count as locked. It is
 # also the largest error, in rad, that fixing the free angle can leave.
 LOCK = 1e-13
 
 
-def _kernel(result: Any, *arguments: Any) -> Callable[[Callable[..., Any]], Any]:
-    # The numpy error model turns a division by zero into inf or NaN instead of an exception.
-    return njit(result(*arguments), cache=True, nogil=True, error_model="numpy")
-
-
 # --- vectors ------------------------------------------------------------------------------------------------
 
 
-@_kernel(types.void, _IN1, _IN1, _OUT1)
-def cross(a, b, out):
+@kernel
+def cross(a: ReadVector, b: ReadVector, out: Vector) -> None:
     """out = a × b."""
     x = a[1] * b[2] - a[2] * b[1]
     y = a[2] * b[0] - a[0] * b[2]
@@ -47,16 +32,16 @@ def cross(a, b, out):
     out[0], out[1], out[2] = x, y, z
 
 
-@_kernel(types.void, _IN1, _OUT2)
-def skew(v, out):
+@kernel
+def skew(v: ReadVector, out: Matrix) -> None:
     """out = S(v), with S(v) u = v × u."""
     out[0, 0], out[0, 1], out[0, 2] = 0.0, -v[2], v[1]
     out[1, 0], out[1, 1], out[1, 2] = v[2], 0.0, -v[0]
     out[2, 0], out[2, 1], out[2, 2] = -v[1], v[0], 0.0
 
 
-@_kernel(types.void, _IN1, _IN1, _OUT1)
-def shift_twist(V, r_PQ, out):
+@kernel
+def shift_twist(V: ReadVector, r_PQ: ReadVector, out: Vector) -> None:
     """[v; ω] of a body taken at Q instead of P: v_Q = v_P + ω × r_PQ."""
     x = V[0] + V[4] * r_PQ[2] - V[5] * r_PQ[1]
     y = V[1] + V[5] * r_PQ[0] - V[3] * r_PQ[2]
@@ -65,8 +50,8 @@ def shift_twist(V, r_PQ, out):
     out[0], out[1], out[2], out[3], out[4], out[5] = x, y, z, a, b, c
 
 
-@_kernel(types.void, _IN1, _IN1, _OUT1)
-def shift_wrench(F, r_PQ, out):
+@kernel
+def shift_wrench(F: ReadVector, r_PQ: ReadVector, out: Vector) -> None:
     """[f; n] with its moment about Q instead of P: n_Q = n_P − r_PQ × f."""
     a = F[3] - (r_PQ[1] * F[2] - r_PQ[2] * F[1])
     b = F[4] - (r_PQ[2] * F[0] - r_PQ[0] * F[2])
@@ -78,8 +63,10 @@ def shift_wrench(F, r_PQ, out):
 # --- quaternions --------------------------------------------------------------------------------------------
 
 
-@_kernel(_FOUR, _NUMBER, _NUMBER, _NUMBER, _NUMBER, _NUMBER, _NUMBER, _NUMBER, _NUMBER)
-def _product(aw, ax, ay, az, bw, bx, by, bz):
+@kernel
+def _product(
+    aw: float, ax: float, ay: float, az: float, bw: float, bx: float, by: float, bz: float
+) -> tuple[float, float, float, float]:
     """a ⊗ b."""
     return (
         aw * bw - ax * bx - ay * by - az * bz,
@@ -89,8 +76,8 @@ def _product(aw, ax, ay, az, bw, bx, by, bz):
     )
 
 
-@_kernel(_THREE, _NUMBER, _NUMBER, _NUMBER, _NUMBER)
-def _log(w, x, y, z):
+@kernel
+def _log(w: float, x: float, y: float, z: float) -> tuple[float, float, float]:
     """Rotation vector of ±(w, x, y, z), of length at most π; at π its first nonzero component is positive."""
     if w < 0.0 or (w == 0.0 and (x < 0.0 or (x == 0.0 and (y < 0.0 or (y == 0.0 and z < 0.0))))):
         w, x, y, z = -w, -x, -y, -z
@@ -102,45 +89,45 @@ def _log(w, x, y, z):
     return scale * x, scale * y, scale * z
 
 
-@_kernel(_FOUR, _NUMBER, _NUMBER, _NUMBER)
-def _exp(x, y, z):
+@kernel
+def _exp(x: float, y: float, z: float) -> tuple[float, float, float, float]:
     """(cos ½θ, sin ½θ · r/θ), θ = |r|."""
     angle = math.sqrt(x * x + y * y + z * z)
     scale = 0.5 - angle * angle / 48.0 if angle < 1e-4 else math.sin(0.5 * angle) / angle
     return math.cos(0.5 * angle), scale * x, scale * y, scale * z
 
 
-@_kernel(types.void, _IN1, _IN1, _OUT1)
-def quat_multiply(a, b, out):
+@kernel
+def quat_multiply(a: ReadVector, b: ReadVector, out: Vector) -> None:
     """out = a ⊗ b, the rotation b followed by a."""
     w, x, y, z = _product(a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3])
     out[0], out[1], out[2], out[3] = w, x, y, z
 
 
-@_kernel(types.void, _IN1, _OUT1)
-def quat_conjugate(a, out):
+@kernel
+def quat_conjugate(a: ReadVector, out: Vector) -> None:
     """out = a* = (w, −x, −y, −z), the inverse rotation of a unit quaternion."""
     w, x, y, z = a[0], -a[1], -a[2], -a[3]
     out[0], out[1], out[2], out[3] = w, x, y, z
 
 
-@_kernel(types.void, _IN1, _IN1, _OUT1)
-def quat_relative(a, b, out):
+@kernel
+def quat_relative(a: ReadVector, b: ReadVector, out: Vector) -> None:
     """out = a* ⊗ b, the rotation from a to b in the axes of a."""
     w, x, y, z = _product(a[0], -a[1], -a[2], -a[3], b[0], b[1], b[2], b[3])
     out[0], out[1], out[2], out[3] = w, x, y, z
 
 
-@_kernel(_NUMBER, _OUT1)
-def quat_normalize(q):
+@kernel
+def quat_normalize(q: Vector) -> float:
     """q ← q/|q| in place; returns the |q| it had (at 0 the quaternion becomes NaN, never the identity)."""
     norm = math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
     q[0], q[1], q[2], q[3] = q[0] / norm, q[1] / norm, q[2] / norm, q[3] / norm
     return norm
 
 
-@_kernel(types.void, _IN1, _IN1, _OUT1)
-def rotate(q, v, out):
+@kernel
+def rotate(q: ReadVector, v: ReadVector, out: Vector) -> None:
     """out = q v q* / |q|² = v + w t + u × t, with t = 2 u × v / |q|² and u the vector part of q."""
     w, x, y, z = q[0], q[1], q[2], q[3]
     s = 2.0 / (w * w + x * x + y * y + z * z)
@@ -153,22 +140,22 @@ def rotate(q, v, out):
     out[0], out[1], out[2] = a, b, c
 
 
-@_kernel(types.void, _IN1, _OUT1)
-def quat_from_rotation_vector(r, out):
+@kernel
+def quat_from_rotation_vector(r: ReadVector, out: Vector) -> None:
     """out = (cos ½θ, sin ½θ · r/θ), θ = |r|."""
     w, x, y, z = _exp(r[0], r[1], r[2])
     out[0], out[1], out[2], out[3] = w, x, y, z
 
 
-@_kernel(types.void, _IN1, _OUT1)
-def rotation_vector_from_quat(q, out):
+@kernel
+def rotation_vector_from_quat(q: ReadVector, out: Vector) -> None:
     """out = 2 atan2(|u|, w) u/|u|, of q or −q, whichever turns less; at π the first nonzero entry is > 0."""
     x, y, z = _log(q[0], q[1], q[2], q[3])
     out[0], out[1], out[2] = x, y, z
 
 
-@_kernel(types.void, _IN1, _IN1, _OUT1)
-def quat_error_world(q_desired, q, out):
+@kernel
+def quat_error_world(q_desired: ReadVector, q: ReadVector, out: Vector) -> None:
     """out = log(R_d Rᵀ): the rotation vector, in world axes, that takes measured to desired."""
     d = q_desired
     w, x, y, z = _product(d[0], d[1], d[2], d[3], q[0], -q[1], -q[2], -q[3])
@@ -176,8 +163,8 @@ def quat_error_world(q_desired, q, out):
     out[0], out[1], out[2] = x, y, z
 
 
-@_kernel(types.void, _IN1, _IN1, _NUMBER, _OUT1)
-def quat_interpolate(a, b, s, out):
+@kernel
+def quat_interpolate(a: ReadVector, b: ReadVector, s: float, out: Vector) -> None:
     """out = exp(s log(b ⊗ a*)) ⊗ a: constant angular velocity, the shorter way, a at s = 0, ±b at s = 1."""
     w, x, y, z = _product(b[0], b[1], b[2], b[3], a[0], -a[1], -a[2], -a[3])
     x, y, z = _log(w, x, y, z)
@@ -186,22 +173,22 @@ def quat_interpolate(a, b, s, out):
     out[0], out[1], out[2], out[3] = w, x, y, z
 
 
-@_kernel(types.void, _IN1, _IN1, _OUT1)
-def quat_rate_world(q, omega, out):
+@kernel
+def quat_rate_world(q: ReadVector, omega: ReadVector, out: Vector) -> None:
     """out = q̇ = ½ (0, ω) ⊗ q, with ω in world axes."""
     w, x, y, z = _product(0.0, omega[0], omega[1], omega[2], q[0], q[1], q[2], q[3])
     out[0], out[1], out[2], out[3] = 0.5 * w, 0.5 * x, 0.5 * y, 0.5 * z
 
 
-@_kernel(types.void, _IN1, _IN1, _OUT1)
-def quat_rate_body(q, omega, out):
+@kernel
+def quat_rate_body(q: ReadVector, omega: ReadVector, out: Vector) -> None:
     """out = q̇ = ½ q ⊗ (0, ω), with ω in body axes."""
     w, x, y, z = _product(q[0], q[1], q[2], q[3], 0.0, omega[0], omega[1], omega[2])
     out[0], out[1], out[2], out[3] = 0.5 * w, 0.5 * x, 0.5 * y, 0.5 * z
 
 
-@_kernel(types.void, _IN1, _OUT2)
-def quat_vector_rate_matrix(q, out):
+@kernel
+def quat_vector_rate_matrix(q: ReadVector, out: Matrix) -> None:
     """out = E(η, ε) = η I − S(ε): the vector part of q = (η, ε) moves as ε̇ = ½ E ω, ω in world axes."""
     w, x, y, z = q[0], q[1], q[2], q[3]
     out[0, 0], out[0, 1], out[0, 2] = w, z, -y
@@ -212,8 +199,8 @@ def quat_vector_rate_matrix(q, out):
 # --- matrices -----------------------------------------------------------------------------------------------
 
 
-@_kernel(_FOUR, _IN2)
-def _quat_of(R):
+@kernel
+def _quat_of(R: ReadMatrix) -> tuple[float, float, float, float]:
     """Unit quaternion of R, w ≥ 0, dividing only by the largest of the four components."""
     a, b, c = R[0, 0], R[1, 1], R[2, 2]
     trace = a + b + c
@@ -231,15 +218,15 @@ def _quat_of(R):
     return w / norm, x / norm, y / norm, z / norm
 
 
-@_kernel(types.void, _IN2, _OUT1)
-def quat_from_matrix(R, out):
+@kernel
+def quat_from_matrix(R: ReadMatrix, out: Vector) -> None:
     """out = unit quaternion of R with w ≥ 0; at w = 0 its largest component is positive."""
     w, x, y, z = _quat_of(R)
     out[0], out[1], out[2], out[3] = w, x, y, z
 
 
-@_kernel(types.void, _IN1, _OUT2)
-def matrix_from_quat(q, out):
+@kernel
+def matrix_from_quat(q: ReadVector, out: Matrix) -> None:
     """out = I + s (w S(u) + S(u)²), s = 2/|q|²: a rotation for any norm but zero."""
     w, x, y, z = q[0], q[1], q[2], q[3]
     s = 2.0 / (w * w + x * x + y * y + z * z)
@@ -248,16 +235,16 @@ def matrix_from_quat(q, out):
     out[2, 0], out[2, 1], out[2, 2] = s * (x * z - w * y), s * (y * z + w * x), 1.0 - s * (x * x + y * y)
 
 
-@_kernel(types.void, _IN2, _OUT1)
-def rotation_vector_from_matrix(R, out):
+@kernel
+def rotation_vector_from_matrix(R: ReadMatrix, out: Vector) -> None:
     """out = log R, of length at most π; at exactly π the first nonzero entry is positive."""
     w, x, y, z = _quat_of(R)
     x, y, z = _log(w, x, y, z)
     out[0], out[1], out[2] = x, y, z
 
 
-@_kernel(types.void, _IN1, _NUMBER, _NUMBER, _OUT2)
-def _one_skew_square(r, a, b, out):
+@kernel
+def _one_skew_square(r: ReadVector, a: float, b: float, out: Matrix) -> None:
     """out = I + a S(r) + b S(r)²."""
     x, y, z = r[0], r[1], r[2]
     out[0, 0], out[0, 1], out[0, 2] = 1.0 - b * (y * y + z * z), b * x * y - a * z, b * x * z + a * y
@@ -265,8 +252,8 @@ def _one_skew_square(r, a, b, out):
     out[2, 0], out[2, 1], out[2, 2] = b * x * z - a * y, b * y * z + a * x, 1.0 - b * (x * x + y * y)
 
 
-@_kernel(_THREE, _IN1)
-def _exp_coefficients(r):
+@kernel
+def _exp_coefficients(r: ReadVector) -> tuple[float, float, float]:
     """sin θ/θ, (1 − cos θ)/θ², (θ − sin θ)/θ³ for θ = |r|; series below 0.1, where differences cancel."""
     t = r[0] * r[0] + r[1] * r[1] + r[2] * r[2]
     if t < 0.01:
@@ -279,22 +266,22 @@ def _exp_coefficients(r):
     return sine / angle, 2.0 * half * half / t, (angle - sine) / (angle * t)
 
 
-@_kernel(types.void, _IN1, _OUT2)
-def matrix_from_rotation_vector(r, out):
+@kernel
+def matrix_from_rotation_vector(r: ReadVector, out: Matrix) -> None:
     """out = exp S(r) = I + (sin θ/θ) S + ((1 − cos θ)/θ²) S², θ = |r|."""
     a, b, _ = _exp_coefficients(r)
     _one_skew_square(r, a, b, out)
 
 
-@_kernel(types.void, _IN1, _OUT2)
-def left_jacobian(r, out):
+@kernel
+def left_jacobian(r: ReadVector, out: Matrix) -> None:
     """out = I + ((1 − cos θ)/θ²) S + ((θ − sin θ)/θ³) S²: world ω = out ṙ; its transpose gives body ω."""
     _, b, c = _exp_coefficients(r)
     _one_skew_square(r, b, c, out)
 
 
-@_kernel(types.void, _IN1, _OUT2)
-def left_jacobian_inverse(r, out):
+@kernel
+def left_jacobian_inverse(r: ReadVector, out: Matrix) -> None:
     """out = I − ½ S + (1 − ½θ cot ½θ)/θ² S²: ṙ = out ω, ω in world axes; needs θ < 2π."""
     t = r[0] * r[0] + r[1] * r[1] + r[2] * r[2]
     if t < 0.01:
@@ -308,8 +295,8 @@ def left_jacobian_inverse(r, out):
 # --- Euler angles -------------------------------------------------------------------------------------------
 
 
-@_kernel(types.void, _IN2, _INDEX, _INDEX, _INDEX, types.boolean, _OUT1)
-def euler_from_matrix(R, i, j, last, first_is_zero, out):
+@kernel
+def euler_from_matrix(R: ReadMatrix, i: int, j: int, last: int, first_is_zero: bool, out: Vector) -> None:
     """out = (α, β, γ) with R = R_i(α) R_j(β) R_last(γ); at gimbal lock γ = 0, or α = 0 if `first_is_zero`."""
     k = 3 - i - j
     s = 1.0 if (j - i) % 3 == 1 else -1.0  # e_i × e_j = s e_k
@@ -336,14 +323,14 @@ def euler_from_matrix(R, i, j, last, first_is_zero, out):
     out[0], out[1], out[2] = alpha, beta, gamma
 
 
-@_kernel(types.void, _IN2, _OUT1)
-def euler_xyz_from_matrix(R, out):
+@kernel
+def euler_xyz_from_matrix(R: ReadMatrix, out: Vector) -> None:
     """out = φ = (φ, ϑ, ψ) with R = R_x(φ) R_y(ϑ) R_z(ψ), |ϑ| ≤ π/2; at gimbal lock ψ = 0."""
     euler_from_matrix(R, 0, 1, 2, False, out)
 
 
-@_kernel(types.void, _IN1, _OUT2)
-def matrix_from_euler_xyz(phi, out):
+@kernel
+def matrix_from_euler_xyz(phi: ReadVector, out: Matrix) -> None:
     """out = R_x(φ) R_y(ϑ) R_z(ψ), intrinsic XYZ."""
     ca, sa = math.cos(phi[0]), math.sin(phi[0])
     cb, sb = math.cos(phi[1]), math.sin(phi[1])
@@ -353,8 +340,8 @@ def matrix_from_euler_xyz(phi, out):
     out[2, 0], out[2, 1], out[2, 2] = sa * sc - ca * sb * cc, sa * cc + ca * sb * sc, ca * cb
 
 
-@_kernel(types.void, _IN1, _OUT2)
-def euler_xyz_rate_matrix(phi, out):
+@kernel
+def euler_xyz_rate_matrix(phi: ReadVector, out: Matrix) -> None:
     """out = T(φ), world ω = T φ̇ for intrinsic XYZ: columns e_x, R_x e_y, R_x R_y e_z; det T = cos ϑ."""
     ca, sa = math.cos(phi[0]), math.sin(phi[0])
     cb, sb = math.cos(phi[1]), math.sin(phi[1])

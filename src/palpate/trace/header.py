@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from palpate.errors import TraceError
 from palpate.trace.channel import TIME, Channel
+from palpate.trace.facts import RunFacts
 from palpate.trace.outcome import Event, Outcome
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class Header:
     channels: tuple[Channel, ...]
     outcome: Outcome
     events: tuple[Event, ...]
-    info: dict[str, Any]
+    facts: RunFacts
 
 
 def header_text(trace: Trace) -> str:
@@ -37,7 +38,7 @@ def header_text(trace: Trace) -> str:
         "channels": [asdict(channel) for name, channel in trace.channels.items() if name != TIME.name],
         "outcome": asdict(trace.outcome),
         "events": [asdict(event) for event in trace.events],
-        "info": trace.info,
+        "info": trace.facts.as_data(),
     }
     return json.dumps(content, sort_keys=True, allow_nan=False, separators=(",", ":"))
 
@@ -64,7 +65,7 @@ def header_from_text(text: str) -> Header:
             channels=tuple(Channel(**fields) for fields in content["channels"]),
             outcome=Outcome(**content["outcome"]),
             events=tuple(Event(**fields) for fields in content["events"]),
-            info=dict(content["info"]),
+            facts=RunFacts.from_data(dict(content["info"])),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise TraceError(f"its description is damaged ({error})") from error

@@ -89,7 +89,7 @@ def _trace(stored: Stored) -> Trace:
         if array.dtype != np.float64:
             raise TraceError(f"{name!r} holds {array.dtype}, not float64")
     data = {channel: stored.values(channel) for channel in header.channels}
-    trace = Trace(stored.values(TIME), data, header.outcome, header.events, header.info)
+    trace = Trace(stored.values(TIME), data, header.outcome, header.events, header.facts)
     if seal(stored.header, trace) != stored.seal:
         raise TraceError("it was changed after it was written (its checksum does not fit)")
     return trace

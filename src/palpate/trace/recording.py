@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from palpate.checks import finite_number
 from palpate.errors import InvalidInput, UnknownName
 from palpate.trace.channel import TIME, Channel
 from palpate.trace.plain import whole_number
@@ -47,3 +48,33 @@ class Recording:
             if name not in offered and name != TIME.name:
                 raise UnknownName("channel", str(name), (TIME.name, *offered))
         return tuple(channel for name, channel in offered.items() if name in self.channels)
+
+
+@dataclass(frozen=True)
+class StopWhen:
+    """An event that ends the run: a recorded column leaves a bound.
+
+    Attributes:
+        column: name of a column, such as "contact_force" or "tool_position[x]".
+        above, below: the bound; exactly one.
+        magnitude: compare |value| with `above`.
+
+    Several events end the run at whichever comes first.
+    """
+
+    column: str
+    above: float | None = None
+    below: float | None = None
+    magnitude: bool = False
+
+    def __post_init__(self) -> None:
+        if (self.above is None) == (self.below is None):
+            raise InvalidInput(f"event on {self.column!r} needs exactly one of above and below")
+        if self.magnitude and self.below is not None:
+            raise InvalidInput(f"event on {self.column!r}: magnitude goes with above, not with below")
+        finite_number(self.bound, f"bound of the event on {self.column!r}")
+
+    @property
+    def bound(self) -> float:
+        """The number that the column is compared with."""
+        return float(self.above if self.above is not None else self.below)  # pyright: ignore[reportArgumentType]

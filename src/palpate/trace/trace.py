@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 from palpate.checks import Array, finite_array
 from palpate.errors import InvalidInput, NotFinite, TraceError, UnknownName
 from palpate.trace.channel import TIME, Channel
+from palpate.trace.facts import RunFacts
 from palpate.trace.outcome import Event, Outcome
-from palpate.trace.plain import plain
 from palpate.trace.save import save_trace
 
 T = TypeVar("T")
@@ -39,7 +39,7 @@ class Trace:
     Attributes:
         outcome: how the run ended.
         events: guard interventions, contacts and warnings in order of time.
-        info: plain data: scenario, seed, versions, robot, periods, assumptions, world geometry.
+        facts: what the run was: scenario, law, seed, versions, warnings, remarks, assumptions, scene.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Trace:
         data: Mapping[Channel, ArrayLike],
         outcome: Outcome,
         events: Iterable[Event] = (),
-        info: Mapping[str, Any] | None = None,
+        facts: RunFacts | None = None,
     ) -> None:
         """Take copies of everything.
 
@@ -57,7 +57,7 @@ class Trace:
             data: each recorded channel with its values, (samples, *channel.shape).
             outcome: how the run ended.
             events: what happened on the way.
-            info: anything JSON can carry; numpy values become lists and numbers.
+            facts: what the run was.
 
         Raises:
             BadShape: values do not fit the channel's shape or the number of samples.
@@ -71,7 +71,12 @@ class Trace:
             self._arrays[channel.name] = _read_only(_samples(channel, values, instants))
         self.outcome: Final = outcome
         self.events: Final = tuple(sorted(events, key=lambda event: event.time))
-        self.info: Final[dict[str, Any]] = plain(info or {}, "info")
+        self.facts: Final = RunFacts() if facts is None else facts
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What should be looked at before the numbers are believed."""
+        return self.facts.warnings
 
     @property
     def time(self) -> Array:
@@ -106,7 +111,7 @@ class Trace:
 
     def __reduce__(self) -> tuple[Any, ...]:
         data = {self._channels[name]: self[name] for name in self if name != TIME.name}
-        return Trace, (self.time, data, self.outcome, self.events, self.info)
+        return Trace, (self.time, data, self.outcome, self.events, self.facts)
 
     def at(self, time: float) -> dict[str, Array]:
         """Every channel's latest sample at or before `time` (s)."""
@@ -117,11 +122,11 @@ class Trace:
         return {name: array[index] for name, array in self._arrays.items()}
 
     def slice(self, start: float = -np.inf, stop: float = np.inf) -> Trace:
-        """The samples and events with start ≤ time ≤ stop (s); outcome and info stay."""
+        """The samples and events with start ≤ time ≤ stop (s); outcome and facts stay."""
         rows = (self.time >= start) & (self.time <= stop)
         data = {channel: self[name][rows] for name, channel in self._channels.items() if name != TIME.name}
         events = [event for event in self.events if start <= event.time <= stop]
-        return Trace(self.time[rows], data, self.outcome, events, self.info)
+        return Trace(self.time[rows], data, self.outcome, events, self.facts)
 
     def table(self) -> dict[str, Array]:
         """Flat columns (samples,) by their names, time first: `time`, `q[joint1]`, `q[joint2]`, …"""
@@ -141,7 +146,7 @@ class Trace:
         return digest.hexdigest()
 
     def equals(self, other: Trace) -> bool:
-        """Whether both hold the same data, bit for bit; outcome, events and info are not compared."""
+        """Whether both hold the same data, bit for bit; outcome, events and facts are not compared."""
         return self.fingerprint() == other.fingerprint()
 
     def save(self, path: str | os.PathLike[str]) -> Path:

@@ -20,7 +20,7 @@ def scene_of(trace: Trace) -> list[dict[str, Any]]:
     Raises:
         TraceError: the trace holds no scene or no joint positions.
     """
-    scene = trace.info.get("scene")
+    scene = trace.facts.scene
     if not scene or "q" not in trace or not len(trace):
         raise TraceError(
             "this trace cannot be replayed: it holds no scene or no joint positions",

@@ -44,19 +44,19 @@ def report_html(trace: Trace, results: Sequence[MetricResult]) -> str:
         section("Metrics", metrics_table(results)),
         section("Replay", _replay(trace)),
         section("Plots", _note(trace, thinned(figures)), plots),
-        section("Warnings", bullets([str(text) for text in trace.info.get("warnings") or []])),
+        section("Warnings", bullets(trace.facts.warnings)),
+        section("Remarks", bullets(trace.facts.remarks)),
         section("Guards", *_guards(trace)),
-        section("Assumptions", bullets([str(text) for text in trace.info.get("assumptions") or []])),
+        section("Assumptions", bullets(trace.facts.assumptions)),
         section("What was run", *_run(trace)),
     ]
     return page(title, body, data)
 
 
 def _title(trace: Trace) -> str:
-    info = trace.info
-    scenario = info.get("scenario")
-    name = scenario.get("name") if isinstance(scenario, dict) else None
-    robot, law = info.get("robot") or "robot", info.get("law")
+    run = trace.facts
+    name = (run.scenario or {}).get("name")
+    robot, law = run.robot or "robot", run.law
     pair = f"{robot} under {law}" if law else str(robot)
     return f"{name}: {pair}" if name else pair
 
@@ -70,19 +70,22 @@ def _ending(trace: Trace, results: Sequence[MetricResult]) -> str:
 
 
 def _facts(trace: Trace) -> dict[str, object]:
-    info = trace.info
-    seconds = {key: f"{info[key]:g} s" for key in ("duration", "timestep", "period") if key in info}
+    run = trace.facts
     return {
-        "Robot": info.get("robot"),
-        "Law": info.get("law"),
-        "Duration": seconds.get("duration"),
-        "Physics step": seconds.get("timestep"),
-        "Control period": seconds.get("period"),
-        "Integrator": info.get("integrator"),
-        "Seed": info.get("seed"),
+        "Robot": run.robot,
+        "Law": run.law,
+        "Duration": _seconds(run.duration),
+        "Physics step": _seconds(run.timestep),
+        "Control period": _seconds(run.period),
+        "Integrator": run.integrator,
+        "Seed": run.seed,
         "Samples": len(trace),
-        "Versions": ", ".join(f"{name} {version}" for name, version in (info.get("versions") or {}).items()) or None,
+        "Versions": ", ".join(f"{name} {version}" for name, version in run.versions.items()) or None,
     }
+
+
+def _seconds(value: float | None) -> str | None:
+    return None if value is None else f"{value:g} s"
 
 
 def _replay(trace: Trace) -> str:
@@ -107,7 +110,7 @@ def _note(trace: Trace, thin: bool) -> str:
 
 
 def _guards(trace: Trace) -> list[str]:
-    ticks = trace.info.get("guard_ticks") or {}
+    ticks = trace.facts.guard_ticks
     counts = [f"{name}: {count(number, 'control tick')}" for name, number in ticks.items()]
     events = [str(event) for event in trace.events if event.kind == "intervention"]
     quiet = "<p class=soft>No guard had to intervene.</p>" if ticks and not any(ticks.values()) else bullets(counts)
@@ -115,10 +118,10 @@ def _guards(trace: Trace) -> list[str]:
 
 
 def _run(trace: Trace) -> list[str]:
-    scenario, events = trace.info.get("scenario"), [str(event) for event in trace.events]
+    scenario, events = trace.facts.scenario, [str(event) for event in trace.events]
     return [
         listing(scenario) if scenario else "",
-        folded("World", listing(trace.info["world"])) if trace.info.get("world") else "",
+        folded("World", listing(trace.facts.world)) if trace.facts.world else "",
         folded(count(len(events), "event"), bullets(events)),
         folded("Channels", bullets([_channel(trace, name) for name in trace], 500)),
     ]

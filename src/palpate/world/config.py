@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import model_validator
 
 from palpate.config import Config, PerJoint, Quaternion, Vector3, Vector6, required, setting
 from palpate.errors import InvalidInput
+from palpate.spatial.shapes import SHAPES
+
+if TYPE_CHECKING:
+    ShapeName = str
+else:
+    ShapeName = Literal[tuple(SHAPES)]
 
 ORIGIN: Vector3 = (0.0, 0.0, 0.0)
 UPRIGHT: Quaternion = (1.0, 0.0, 0.0, 0.0)
@@ -31,7 +37,7 @@ class Surface(Config):
     """
 
     name: str = setting("wall", "1", "name of the surface", pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")
-    shape: Literal["plane", "box", "sphere", "cylinder"] = setting("plane", "1", "its shape")
+    shape: ShapeName = setting("plane", "1", "its shape")
     size: tuple[float, ...] = setting(
         (), "m", "box: three edge lengths; sphere: radius; cylinder: radius, length; plane: none"
     )
@@ -53,7 +59,7 @@ class Surface(Config):
 
     @model_validator(mode="after")
     def _size_fits_shape(self) -> Surface:
-        wanted = {"plane": 0, "box": 3, "sphere": 1, "cylinder": 2}[self.shape]
+        wanted = len(SHAPES[self.shape].sizes)
         if len(self.size) != wanted:
             raise InvalidInput(f"surface {self.name!r}: a {self.shape} has {wanted} sizes, got {len(self.size)}")
         if any(edge <= 0 for edge in self.size):
@@ -77,7 +83,7 @@ class FreeObject(Config):
 
     @model_validator(mode="after")
     def _size_fits_shape(self) -> FreeObject:
-        wanted = {"sphere": 1, "box": 3}[self.shape]
+        wanted = len(SHAPES[self.shape].sizes)
         if len(self.size) != wanted or any(edge <= 0 for edge in self.size):
             raise InvalidInput(f"object {self.name!r}: a {self.shape} has {wanted} positive sizes, got {self.size}")
         return self

@@ -10,241 +10,222 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 
-import numpy as np
-from numba.extending import register_jitable
-
-from palpate.checks import Array
-from palpate.engine import (
-    H_BODY_ROOT,
-    H_CVEL,
-    H_NBODY,
-    H_SUBTREE_COM,
-    H_XMAT,
-    H_XPOS,
-    clear,
-    int_vector,
-    matrix,
-    part,
-    vector,
-)
-from palpate.world.plant import SHAPES, Plant, surface_rotation
-
-# Columns of the surface table.
-S_SHAPE, S_SIZE, S_STIFFNESS, S_DAMPING, S_MODEL, S_DISSIPATION, S_EXPONENT = 0, 1, 4, 5, 6, 7, 8
-S_FRICTION, S_K_T, S_D_T, S_COMPLIANT, S_START, S_STOP, S_VELOCITY, S_AMPLITUDE, S_FREQUENCY = (
-    9, 10, 11, 12, 13, 14, 15, 18, 21,
-)  # fmt: skip
-S_HOME, S_WIDTH = 22, 25
-# Columns of the contact-point table.
-P_BODY, P_OFFSET, P_RADIUS, P_ROBOT, P_FELT, P_WIDTH = 0, 1, 4, 5, 6, 7
-# Columns of a contact's result: force on the point, where, penetration, stored energy, power taken up by the contact,
-# the friction spring's stretch, power brought in by the surface's own motion.
-C_FORCE, C_POINT, C_DEPTH, C_STORED, C_POWER, C_SLIP_NEXT, C_DRIVE, C_WIDTH = 0, 3, 6, 7, 8, 9, 12, 13
-_TAU = 2.0 * math.pi
+from palpate.engine.kernels import clear, kernel
+from palpate.engine.physics import Physics
+from palpate.engine.records import Matrix, Record, Vector, sized
+from palpate.spatial.shapes import SHAPES, call_distance
+from palpate.world.bodies import point_on_body, velocity_at
+from palpate.world.config import Surface
+from palpate.world.plant import ContactPoint, Plant, surface_rotation
 
 
-def surface_table(plant: Plant) -> tuple[Array, Array]:
-    """The surfaces' numbers, and their axes (n×3×3); motion is applied by `move_surfaces`."""
-    table, axes = np.zeros((len(plant.surfaces), S_WIDTH)), np.zeros((len(plant.surfaces), 3, 3))
-    for row, R, s in zip(table, axes, plant.surfaces):
-        row[S_SHAPE] = SHAPES[s.shape]
-        half = {"box": 0.5, "cylinder": 1.0, "sphere": 1.0, "plane": 1.0}[s.shape]
-        row[S_SIZE : S_SIZE + len(s.size)] = [half * x for x in s.size]
-        row[S_STIFFNESS], row[S_DAMPING] = s.stiffness, s.damping
-        row[S_MODEL], row[S_DISSIPATION], row[S_EXPONENT] = s.model == "hunt-crossley", s.dissipation, s.exponent
-        row[S_FRICTION] = s.friction
-        row[S_K_T] = s.stiffness if s.tangential_stiffness is None else s.tangential_stiffness
-        row[S_D_T] = s.damping if s.tangential_damping is None else s.tangential_damping
-        row[S_COMPLIANT] = s.contact == "compliant"
-        row[S_HOME : S_HOME + 3] = s.position
-        if s.motion is not None:
-            row[S_START], row[S_STOP], row[S_FREQUENCY] = s.motion.start, s.motion.stop, s.motion.frequency
-            row[S_VELOCITY : S_VELOCITY + 3] = s.motion.velocity
-            row[S_AMPLITUDE : S_AMPLITUDE + 3] = s.motion.amplitude
-        R[:] = surface_rotation(s)
-    return table, axes
+class SurfaceState(Record):
+    """A surface in the loop: what it is, and where it is now."""
+
+    distance: int  # address of its shape's distance
+    size: Vector = sized(3)
+    compliant: bool
+    stiffness: float
+    damping: float
+    hunt_crossley: bool
+    dissipation: float
+    exponent: float
+    friction: float
+    tangential_stiffness: float
+    tangential_damping: float
+    home: Vector = sized(3)
+    start: float
+    stop: float
+    velocity: Vector = sized(3)
+    amplitude: Vector = sized(3)
+    frequency: float
+    mocap: int  # its place among the engine's moved bodies, −1 if it stands still
+    axes: Matrix = sized(3, 3)
+    place: Vector = sized(3)
+    speed: Vector = sized(3)
 
 
-def point_table(plant: Plant, felt: Collection[int]) -> Array:
-    """The contact points' numbers; `felt` are the bodies whose contacts the wrist sensor feels."""
-    table = np.zeros((len(plant.points), P_WIDTH))
-    for row, point in zip(table, plant.points):
-        row[P_BODY], row[P_RADIUS], row[P_ROBOT] = point.body, point.radius, point.on_robot
-        row[P_OFFSET : P_OFFSET + 3], row[P_FELT] = point.offset, point.body in felt
-    return table
+class PointState(Record):
+    """A sphere that can touch: on which body, where there, and who feels it."""
+
+    body: int
+    offset: Vector = sized(3)
+    radius: float
+    on_robot: bool
+    felt: bool
 
 
-@register_jitable
-def move_surface(row, t, place, speed):
+class Contact(Record):
+    """One point against one surface: what the surface does to the point now; all 0 where they do not touch."""
+
+    point: PointState
+    surface: SurfaceState
+    slip: Vector = sized(3)  # stretch of the friction spring when the step began, world axes
+    slip_next: Vector = sized(3)  # and when it ends
+    force: Vector = sized(3)
+    place: Vector = sized(3)
+    normal: Vector = sized(3)
+    depth: float = 0.0
+    stored: float = 0.0  # J
+    lost: float = 0.0  # W, by its own formula: dampers, and the sliding foot of the friction spring
+    drive: float = 0.0  # W, brought in by the surface's own motion
+    velocity: Vector = sized(3)  # scratch
+    local: Vector = sized(3)  # scratch
+
+
+def surface_state(surface: Surface, mocap: int, place: Vector) -> SurfaceState:
+    """A surface for the loop; `place` is where its position is written."""
+    motion, shape = surface.motion, SHAPES[surface.shape]
+    k_t, d_t = surface.tangential_stiffness, surface.tangential_damping
+    return SurfaceState(
+        distance=shape.distance.pointer,
+        size=shape.engine_size(surface.size),
+        compliant=surface.contact == "compliant",
+        stiffness=surface.stiffness,
+        damping=surface.damping,
+        hunt_crossley=surface.model == "hunt-crossley",
+        dissipation=surface.dissipation,
+        exponent=surface.exponent,
+        friction=surface.friction,
+        tangential_stiffness=surface.stiffness if k_t is None else k_t,
+        tangential_damping=surface.damping if d_t is None else d_t,
+        home=surface.position,
+        start=0.0 if motion is None else motion.start,
+        stop=0.0 if motion is None else motion.stop,
+        velocity=(0.0,) * 3 if motion is None else motion.velocity,
+        amplitude=(0.0,) * 3 if motion is None else motion.amplitude,
+        frequency=0.0 if motion is None else motion.frequency,
+        mocap=mocap,
+        axes=surface_rotation(surface),
+        place=place,
+    )
+
+
+def point_state(point: ContactPoint, felt: Collection[int]) -> PointState:
+    """A contact point for the loop; `felt` are the bodies whose contacts the wrist sensor feels."""
+    return PointState(
+        body=point.body, offset=point.offset, radius=point.radius, on_robot=point.on_robot, felt=point.body in felt
+    )
+
+
+def contact_pairs(plant: Plant, surfaces: list[SurfaceState], felt: Collection[int]) -> list[Contact]:
+    """Every contact point with every surface, point by point."""
+    points = [point_state(point, felt) for point in plant.points]
+    return [Contact(point=point, surface=surface) for point in points for surface in surfaces]
+
+
+@kernel
+def move_surface(s: SurfaceState, t: float) -> None:
     """Place and velocity of a surface at time t."""
-    held = min(max(t - row[S_START], 0.0), max(row[S_STOP] - row[S_START], 0.0))
-    moving = 1.0 if row[S_START] <= t < row[S_STOP] else 0.0
-    angle = _TAU * row[S_FREQUENCY] * t
+    held = min(max(t - s.start, 0.0), max(s.stop - s.start, 0.0))
+    moving = 1.0 if s.start <= t < s.stop else 0.0
+    rate = 2.0 * math.pi * s.frequency
     for i in range(3):
-        steady, swing = row[S_VELOCITY + i], row[S_AMPLITUDE + i]
-        place[i] = row[S_HOME + i] + steady * held + swing * math.sin(angle)
-        speed[i] = steady * moving + swing * _TAU * row[S_FREQUENCY] * math.cos(angle)
+        s.place[i] = s.home[i] + s.velocity[i] * held + s.amplitude[i] * math.sin(rate * t)
+        s.speed[i] = s.velocity[i] * moving + s.amplitude[i] * rate * math.cos(rate * t)
 
 
-@register_jitable
-def point_state(handle, body, offset, p, v):
-    """World position and velocity of a point fixed on a body."""
-    x = vector(handle[H_XPOS] + 24 * body, 3)
-    R = matrix(handle[H_XMAT] + 72 * body, 3, 3)
-    for i in range(3):
-        p[i] = x[i] + R[i, 0] * offset[0] + R[i, 1] * offset[1] + R[i, 2] * offset[2]
-    velocity_at(handle, body, p, v)
+@kernel
+def elastic_force(s: SurfaceState, depth: float) -> float:
+    """k δ, or k δᵉ of Hunt–Crossley."""
+    return s.stiffness * depth**s.exponent if s.hunt_crossley else s.stiffness * depth
 
 
-@register_jitable
-def velocity_at(handle, body, p, v):
-    """World velocity of the body's material point at p, from MuJoCo's com-based velocity [ω; v]."""
-    twist = vector(handle[H_CVEL] + 48 * body, 6)
-    root = int_vector(handle[H_BODY_ROOT], handle[H_NBODY])[body]
-    c = vector(handle[H_SUBTREE_COM] + 24 * root, 3)
-    x, y, z = p[0] - c[0], p[1] - c[1], p[2] - c[2]
-    v[0] = twist[3] + twist[1] * z - twist[2] * y
-    v[1] = twist[4] + twist[2] * x - twist[0] * z
-    v[2] = twist[5] + twist[0] * y - twist[1] * x
-
-
-@register_jitable
-def signed_distance(row, p, n):
-    """Distance of p (surface axes) to the surface, negative inside; n becomes the outward normal there."""
-    shape = int(row[S_SHAPE])
-    n[0] = n[1] = n[2] = 0.0
-    if shape == 0:
-        n[2] = 1.0
-        return p[2]
-    if shape == 2:
-        r = math.sqrt(p[0] ** 2 + p[1] ** 2 + p[2] ** 2)
-        if r == 0.0:
-            n[2] = 1.0
-        else:
-            for i in range(3):
-                n[i] = p[i] / r
-        return r - row[S_SIZE]
-    if shape == 1:
-        return _box_distance(row, p, n)
-    return _cylinder_distance(row, p, n)
-
-
-@register_jitable
-def _box_distance(row, p, n):
-    outside, deepest, axis = 0.0, -math.inf, 0
-    for i in range(3):
-        gap = abs(p[i]) - row[S_SIZE + i]
-        if gap > deepest:
-            deepest, axis = gap, i
-        if gap > 0.0:
-            n[i] = math.copysign(gap, p[i])
-            outside += gap * gap
-    if outside > 0.0:
-        distance = math.sqrt(outside)
-        for i in range(3):
-            n[i] /= distance
-        return distance
-    n[axis] = math.copysign(1.0, p[axis])
-    return deepest
-
-
-@register_jitable
-def _cylinder_distance(row, p, n):
-    r = math.sqrt(p[0] ** 2 + p[1] ** 2)
-    radial, axial = r - row[S_SIZE], abs(p[2]) - 0.5 * row[S_SIZE + 1]
-    ux, uy = (p[0] / r, p[1] / r) if r > 0.0 else (1.0, 0.0)
-    up = math.copysign(1.0, p[2])
-    if radial > 0.0 and axial > 0.0:
-        distance = math.sqrt(radial**2 + axial**2)
-        n[0], n[1], n[2] = ux * radial / distance, uy * radial / distance, up * axial / distance
-        return distance
-    if radial > axial:
-        n[0], n[1] = ux, uy
-        return radial
-    n[2] = up
-    return axial
-
-
-@register_jitable
-def normal_force(row, depth, rate):
+@kernel
+def normal_force(s: SurfaceState, depth: float, rate: float) -> float:
     """f(δ, δ̇) ≥ 0."""
-    if row[S_MODEL] > 0.5:
-        force = row[S_STIFFNESS] * depth ** row[S_EXPONENT] * (1.0 + row[S_DISSIPATION] * rate)
-    else:
-        force = row[S_STIFFNESS] * depth + row[S_DAMPING] * rate
-    return max(force, 0.0)
+    elastic = elastic_force(s, depth)
+    return max(elastic * (1.0 + s.dissipation * rate) if s.hunt_crossley else elastic + s.damping * rate, 0.0)
 
 
-@register_jitable
-def stored_energy(row, depth):
+@kernel
+def stored_energy(s: SurfaceState, depth: float) -> float:
     """∫ of the elastic part of the normal force, J."""
-    if row[S_MODEL] < 0.5:
-        return 0.5 * row[S_STIFFNESS] * depth * depth
-    exponent = row[S_EXPONENT]
-    return row[S_STIFFNESS] * depth ** (exponent + 1.0) / (exponent + 1.0)
+    if not s.hunt_crossley:
+        return 0.5 * s.stiffness * depth * depth
+    return s.stiffness * depth ** (s.exponent + 1.0) / (s.exponent + 1.0)
 
 
-@register_jitable
-def contact(handle, point, row, axes, place, speed, slip, elapsed, work, out):
-    """One contact point against one surface.
+@kernel
+def find_contact(p: Physics, c: Contact, elapsed: float) -> bool:
+    """Whether the point is in the surface, and with what force that pushes back.
 
-    Args:
-        point, row, axes: its tables' rows; place, speed: where the surface is and how it moves.
-        slip: stretch of the friction spring when the step began, world axes; elapsed: time since then.
-        work: scratch of at least 12.
-        out: the result, see the C_ columns; all 0 where nothing touches.
+    elapsed: time since the step began, when the friction spring was stretched by `slip`.
     """
-    p, v, local, n = part(work, 0, 3), part(work, 3, 3), part(work, 6, 3), part(work, 9, 3)
-    clear(out)
-    body = int(point[P_BODY])
-    point_state(handle, body, part(point, P_OFFSET, 3), p, v)
+    s, place, normal, local = c.surface, c.place, c.normal, c.local
+    clear(c.force)
+    clear(c.slip_next)
+    c.depth = c.stored = c.lost = c.drive = 0.0
+    point_on_body(p, c.point.body, c.point.offset, place)
     for i in range(3):
         local[i] = 0.0
         for j in range(3):
-            local[i] += axes[j, i] * (p[j] - place[j])
-    gap = signed_distance(row, local, n) - point[P_RADIUS]
+            local[i] += s.axes[j, i] * (place[j] - s.place[j])
+    gap = call_distance(s.distance, s.size, local, normal) - c.point.radius
     if gap >= 0.0:
         return False
     for i in range(3):
-        local[i] = axes[i, 0] * n[0] + axes[i, 1] * n[1] + axes[i, 2] * n[2]
+        local[i] = s.axes[i, 0] * normal[0] + s.axes[i, 1] * normal[1] + s.axes[i, 2] * normal[2]
     for i in range(3):
-        n[i] = local[i]
-        p[i] -= n[i] * point[P_RADIUS]
-    velocity_at(handle, body, p, v)
-    _forces(row, -gap, n, p, v, speed, slip, elapsed, out)
+        normal[i] = local[i]
+        place[i] -= normal[i] * c.point.radius
+    c.depth = -gap
+    _push_back(p, c, elapsed)
     return True
 
 
-@register_jitable
-def _forces(row, depth, n, p, v, speed, slip, elapsed, out):
+@kernel
+def _push_back(p: Physics, c: Contact, elapsed: float) -> None:
+    s, v, n = c.surface, c.velocity, c.normal
+    velocity_at(p, c.point.body, c.place, v)
     along = 0.0
     for i in range(3):
-        v[i] -= speed[i]
+        v[i] -= s.speed[i]
         along += v[i] * n[i]
-    force = normal_force(row, depth, -along)
-    limit, size = row[S_FRICTION] * force, 0.0
-    stretch_normal = 0.0
+    force = normal_force(s, c.depth, -along)
+    c.lost = -(force - elastic_force(s, c.depth)) * along  # what is not elastic: (f − k δᵉ) δ̇ ≥ 0, also where f is 0
+    if s.friction * force > 0.0:
+        _rub(c, along, s.friction * force, elapsed)
+    c.stored = stored_energy(s, c.depth)
     for i in range(3):
-        stretch_normal += slip[i] * n[i]
-    if limit > 0.0:
+        c.force[i] += n[i] * force
+        c.stored += 0.5 * s.tangential_stiffness * c.slip_next[i] ** 2
+        c.drive += c.force[i] * s.speed[i]
+
+
+@kernel
+def _rub(c: Contact, along: float, limit: float, elapsed: float) -> None:
+    """Friction: the spring stretched by the slip and the damper; beyond the limit the spring's foot slides along."""
+    s, v, n = c.surface, c.velocity, c.normal
+    across, size = 0.0, 0.0
+    for i in range(3):
+        across += c.slip[i] * n[i]
+    for i in range(3):
+        tangent = v[i] - along * n[i]
+        c.slip_next[i] = c.slip[i] - across * n[i] + tangent * elapsed
+        c.force[i] = -s.tangential_stiffness * c.slip_next[i] - s.tangential_damping * tangent
+        size += c.force[i] ** 2
+    size = math.sqrt(size)
+    if size > limit:
         for i in range(3):
-            tangent = v[i] - along * n[i]
-            stretch = slip[i] - stretch_normal * n[i] + tangent * elapsed
-            out[C_SLIP_NEXT + i] = stretch
-            out[C_FORCE + i] = -row[S_K_T] * stretch - row[S_D_T] * tangent
-            size += out[C_FORCE + i] ** 2
-        size = math.sqrt(size)
-    if limit <= 0.0 or size > limit:
-        shrink = limit / size if limit > 0.0 else 0.0
-        for i in range(3):
-            out[C_FORCE + i] *= shrink
+            c.force[i] *= limit / size
             # Sliding: the spring's foot follows, so that the spring alone carries the friction.
-            out[C_SLIP_NEXT + i] = -out[C_FORCE + i] / row[S_K_T]
-    stored = stored_energy(row, depth)
+            c.slip_next[i] = -c.force[i] / s.tangential_stiffness
+    _add_rubbing_loss(c, along, size > limit, elapsed)
+
+
+@kernel
+def _add_rubbing_loss(c: Contact, along: float, sliding: bool, elapsed: float) -> None:
+    """d_t v_t² of the damper while it sticks; −f_t · (v_t − ṡ), friction times the speed of the foot, while it slides.
+
+    ṡ is the mean rate of the stretch since the step began.
+    """
+    lost = 0.0
     for i in range(3):
-        out[C_FORCE + i] += n[i] * force
-        out[C_POINT + i] = p[i]
-        stored += 0.5 * row[S_K_T] * out[C_SLIP_NEXT + i] ** 2
-        out[C_POWER] -= out[C_FORCE + i] * v[i]
-        out[C_DRIVE] += out[C_FORCE + i] * speed[i]
-    out[C_DEPTH], out[C_STORED] = depth, stored
+        tangent = c.velocity[i] - along * c.normal[i]
+        if sliding:
+            rate = (c.slip_next[i] - c.slip[i]) / elapsed if elapsed > 0.0 else 0.0
+            lost -= c.force[i] * (tangent - rate)
+        else:
+            lost += c.surface.tangential_damping * tangent * tangent
+    c.lost += max(lost, 0.0)

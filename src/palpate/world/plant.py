@@ -13,15 +13,9 @@ from palpate.robot.build import set_inertia
 from palpate.robot.frames import Frame, frames_of
 from palpate.robot.robot import Robot
 from palpate.spatial import matrix_from_quat, quat_from_matrix
+from palpate.spatial.shapes import SHAPES
 from palpate.world.config import FreeObject, Surface, World
 
-SHAPES = {"plane": 0, "box": 1, "sphere": 2, "cylinder": 3}
-_GEOMS = {
-    "plane": mujoco.mjtGeom.mjGEOM_PLANE,
-    "box": mujoco.mjtGeom.mjGEOM_BOX,
-    "sphere": mujoco.mjtGeom.mjGEOM_SPHERE,
-    "cylinder": mujoco.mjtGeom.mjGEOM_CYLINDER,
-}
 INTEGRATORS = {
     "euler": mujoco.mjtIntegrator.mjINT_EULER,
     "implicit": mujoco.mjtIntegrator.mjINT_IMPLICITFAST,
@@ -248,9 +242,10 @@ def _add_surface(spec: mujoco.MjSpec, surface: Surface) -> None:
         mocap=surface.motion is not None,
     )
     contype, conaffinity = _TOUCHED if surface.contact == "rigid" else _NEITHER
-    geom = body.add_geom(
+    body.add_geom(
         name=f"surface {surface.name}",
-        type=_GEOMS[surface.shape],
+        type=_geom_type(surface.shape),
+        size=SHAPES[surface.shape].engine_size(surface.size),
         rgba=(0.45, 0.62, 0.78, 0.55),
         contype=contype,
         conaffinity=conaffinity,
@@ -259,13 +254,10 @@ def _add_surface(spec: mujoco.MjSpec, surface: Surface) -> None:
         priority=1,
         group=2,
     )
-    sizes = {
-        "plane": lambda s: [0.5, 0.5, 0.01],
-        "box": lambda s: [s[0] / 2, s[1] / 2, s[2] / 2],
-        "sphere": lambda s: [s[0], 0, 0],
-        "cylinder": lambda s: [s[0], s[1] / 2, 0],
-    }
-    geom.size = sizes[surface.shape](surface.size)
+
+
+def _geom_type(shape: str) -> mujoco.mjtGeom:
+    return getattr(mujoco.mjtGeom, f"mjGEOM_{SHAPES[shape].geom.upper()}")
 
 
 def _add_contact_sensors(spec: mujoco.MjSpec, robot: Robot, world: World) -> dict[str, str]:
@@ -317,11 +309,10 @@ def _contact_geoms(robot: Robot, world: World) -> tuple[str, ...]:
 def _add_object(spec: mujoco.MjSpec, thing: FreeObject) -> None:
     body = spec.worldbody.add_body(name=thing.name, pos=thing.position, quat=thing.quat_wxyz)
     body.add_freejoint(name=thing.name)
-    size = [thing.size[0], 0, 0] if thing.shape == "sphere" else [edge / 2 for edge in thing.size]
     body.add_geom(
         name=f"object {thing.name}",
-        type=_GEOMS[thing.shape],
-        size=size,
+        type=_geom_type(thing.shape),
+        size=SHAPES[thing.shape].engine_size(thing.size),
         mass=thing.mass,
         rgba=(0.85, 0.55, 0.25, 1.0),
         contype=_BOTH[0],

@@ -5,127 +5,119 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 
-import numpy as np
-from numba.extending import register_jitable
-
-from palpate.checks import Array
-from palpate.engine import H_CVEL, H_XMAT, matrix, part, vector
+from palpate.engine.kernels import kernel
+from palpate.engine.physics import Physics
+from palpate.engine.records import Matrix, Record, Vector, sized
+from palpate.engine.views import fold
 from palpate.robot.kernels import add_generalized_force
+from palpate.world.bodies import add_wrench, point_on_body, velocity_at
 from palpate.world.config import Push
-from palpate.world.contact import point_state
 from palpate.world.plant import Plant
 
-KINDS = {"pulse": 0, "ramp": 1, "sine": 2, "impulse": 3}
-U_KIND, U_BODY, U_OFFSET, U_WRENCH, U_START, U_DURATION, U_FREQUENCY, U_LOCAL, U_ROBOT, U_TURN, U_FELT, U_WIDTH = (
-    0, 1, 2, 5, 11, 12, 13, 14, 15, 16, 25, 26,
-)  # fmt: skip
+_KINDS = ("pulse", "ramp", "sine", "impulse")
+_RAMP, _SINE = _KINDS.index("ramp"), _KINDS.index("sine")
 
 
-def push_table(
-    plant: Plant, pushes: tuple[Push, ...], timestep: float, robot_bodies: Collection[int], felt: Collection[int]
-) -> Array:
-    """The pushes' numbers; an impulse becomes a force over one physics step.
+class PushState(Record):
+    """A push in the loop: where, what, when, and the wrench [f; n] it does now."""
+
+    kind: int
+    body: int
+    offset: Vector = sized(3)
+    turn: Matrix = sized(3, 3)
+    wrench: Vector = sized(6)
+    local: bool  # whether the wrench is in the axes of the frame
+    start: float
+    duration: float
+    frequency: float
+    on_robot: bool
+    felt: bool
+    place: Vector = sized(3)
+    velocity: Vector = sized(3)
+    force: Vector = sized(3)
+    moment: Vector = sized(3)
+
+
+class Pushed(Record):
+    """What all pushes do together: generalised forces, and wrenches about the tool's origin."""
+
+    force: Vector = sized("N")  # generalised, of the whole scene
+    wrench: Vector = sized(6)  # on the robot
+    felt: Vector = sized(6)  # beyond the wrist sensor
+    power: float = 0.0
+
+
+def push_state(
+    plant: Plant, push: Push, timestep: float, robot_bodies: Collection[int], felt: Collection[int]
+) -> PushState:
+    """A push for the loop; an impulse becomes a force over one physics step.
 
     Args:
         plant: where the pushed frames are.
-        pushes: what acts.
+        push: what acts.
         timestep: physics step, s.
         robot_bodies: bodies of the robot.
         felt: bodies beyond the wrist sensor, which feels what acts on them.
     """
-    table = np.zeros((len(pushes), U_WIDTH))
-    for row, push in zip(table, pushes):
-        frame = plant.tool if push.frame is None else plant.frame(push.frame)
-        row[U_KIND], row[U_BODY] = KINDS[push.kind], frame.body
-        row[U_OFFSET : U_OFFSET + 3] = frame.offset
-        row[U_TURN : U_TURN + 9] = frame.turn.ravel()
-        scale = 1.0 / timestep if push.kind == "impulse" else 1.0
-        row[U_WRENCH : U_WRENCH + 6] = [scale * x for x in (*push.force, *push.torque)]
-        row[U_START], row[U_DURATION] = push.start, timestep if push.kind == "impulse" else push.duration
-        row[U_FREQUENCY], row[U_LOCAL] = push.frequency, push.axes == "frame"
-        row[U_ROBOT], row[U_FELT] = frame.body in robot_bodies, frame.body in felt
-    return table
+    frame = plant.tool if push.frame is None else plant.frame(push.frame)
+    blow = push.kind == "impulse"
+    scale = 1.0 / timestep if blow else 1.0
+    return PushState(
+        kind=_KINDS.index(push.kind),
+        body=frame.body,
+        offset=frame.offset.copy(),
+        turn=frame.turn.copy(),
+        wrench=[scale * x for x in (*push.force, *push.torque)],
+        local=push.axes == "frame",
+        start=push.start,
+        duration=timestep if blow else push.duration,
+        frequency=push.frequency,
+        on_robot=frame.body in robot_bodies,
+        felt=frame.body in felt,
+    )
 
 
-@register_jitable
-def push_share(row, step_start, dt, t):
+@kernel
+def push_share(u: PushState, step_start: float, dt: float, t: float) -> float:
     """How much of a push's wrench acts at t, between −1 and 1.
 
     A push acts during whole steps, those that begin in [start, start + duration); half a step of slack keeps a start
     on the clock's grid from being lost to rounding.
     """
-    since = step_start - row[U_START] + 0.5 * dt
-    if since < 0.0 or since >= row[U_DURATION]:
+    since = step_start - u.start + 0.5 * dt
+    if since < 0.0 or since >= u.duration:
         return 0.0
-    kind = int(row[U_KIND])
-    if kind == 1:
-        return (t - row[U_START]) / row[U_DURATION]
-    if kind == 2:
-        return math.sin(2.0 * math.pi * row[U_FREQUENCY] * (t - row[U_START]))
+    if u.kind == _RAMP:
+        return (t - u.start) / u.duration
+    if u.kind == _SINE:
+        return math.sin(2.0 * math.pi * u.frequency * (t - u.start))
     return 1.0
 
 
-@register_jitable
-def apply_pushes(handle, table, step_start, dt, t, force, total, felt, tool_point, work):
-    """Add every push at t to the generalised force and return their power.
-
-    total collects those on the robot, felt those beyond the wrist sensor, as wrenches at tool_point.
-    """
-    power = 0.0
-    p, v, f, n = part(work, 0, 3), part(work, 3, 3), part(work, 6, 3), part(work, 9, 3)
-    for k in range(table.shape[0]):
-        row = table[k]
-        share = push_share(row, step_start, dt, t)
-        if share == 0.0:
-            continue
-        body = int(row[U_BODY])
-        point_state(handle, body, part(row, U_OFFSET, 3), p, v)
-        _world_wrench(handle, row, share, body, f, n)
-        add_generalized_force(handle, body, f, n, p, force)
-        power += f[0] * v[0] + f[1] * v[1] + f[2] * v[2] + spin_power(handle, body, n)
-        if row[U_ROBOT] > 0.5:
-            add_wrench(total, f, n, p, tool_point)
-        if row[U_FELT] > 0.5:
-            add_wrench(felt, f, n, p, tool_point)
-    return power
+@kernel
+def apply_push(p: Physics, u: PushState, share: float, tool_place: Vector, total: Pushed) -> None:
+    """Add a push to what all of them do."""
+    _world_wrench(p, u, share)
+    f, n, v, twist = u.force, u.moment, u.velocity, p.cvel[u.body]
+    point_on_body(p, u.body, u.offset, u.place)
+    velocity_at(p, u.body, u.place, v)
+    add_generalized_force(p, u.body, f, n, u.place, total.force)
+    total.power += f[0] * v[0] + f[1] * v[1] + f[2] * v[2] + (n[0] * twist[0] + n[1] * twist[1] + n[2] * twist[2])
+    if u.on_robot:
+        add_wrench(total.wrench, f, n, u.place, tool_place)
+    if u.felt:
+        add_wrench(total.felt, f, n, u.place, tool_place)
 
 
-@register_jitable
-def spin_power(handle, body, n):
-    """n · ω of a body."""
-    twist = vector(handle[H_CVEL] + 48 * body, 6)
-    return n[0] * twist[0] + n[1] * twist[1] + n[2] * twist[2]
-
-
-@register_jitable
-def _world_wrench(handle, row, share, body, f, n):
-    R = matrix(handle[H_XMAT] + 72 * body, 3, 3)
+@kernel
+def _world_wrench(p: Physics, u: PushState, share: float) -> None:
+    R, f, n = fold(p.xmat[u.body], 0, 3, 3), u.force, u.moment
     for i in range(3):
-        if row[U_LOCAL] < 0.5:
-            f[i], n[i] = share * row[U_WRENCH + i], share * row[U_WRENCH + 3 + i]
+        if not u.local:
+            f[i], n[i] = share * u.wrench[i], share * u.wrench[3 + i]
             continue
         f[i] = n[i] = 0.0
         for j in range(3):
-            axis = R[i, 0] * row[U_TURN + j] + R[i, 1] * row[U_TURN + 3 + j] + R[i, 2] * row[U_TURN + 6 + j]
-            f[i] += share * axis * row[U_WRENCH + j]
-            n[i] += share * axis * row[U_WRENCH + 3 + j]
-
-
-@register_jitable
-def add_force(total, f, p, about):
-    """Add force f acting at p to a wrench about another point."""
-    x, y, z = p[0] - about[0], p[1] - about[1], p[2] - about[2]
-    total[0] += f[0]
-    total[1] += f[1]
-    total[2] += f[2]
-    total[3] += y * f[2] - z * f[1]
-    total[4] += z * f[0] - x * f[2]
-    total[5] += x * f[1] - y * f[0]
-
-
-@register_jitable
-def add_wrench(total, f, n, p, about):
-    """Add force f and moment n acting at p to a wrench about another point."""
-    add_force(total, f, p, about)
-    for i in range(3):
-        total[3 + i] += n[i]
+            axis = R[i, 0] * u.turn[0, j] + R[i, 1] * u.turn[1, j] + R[i, 2] * u.turn[2, j]
+            f[i] += share * axis * u.wrench[j]
+            n[i] += share * axis * u.wrench[3 + j]

@@ -5,58 +5,116 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba.extending import register_jitable
 
-from palpate.checks import Array
-from palpate.engine import (
-    H_GRAVITY,
-    H_INERTIA,
-    H_IPOS,
-    H_MASS,
-    H_NBODY,
-    H_NV,
-    H_QACC,
-    H_QVEL,
-    H_XIMAT,
-    H_XIPOS,
-    H_XMAT,
-    H_XPOS,
-    matrix,
-    part,
-    vector,
-)
+from palpate.engine.kernels import clear, kernel
+from palpate.engine.physics import Physics
+from palpate.engine.records import Integers, Matrix, Record, Vector, sized
+from palpate.engine.views import fold, part
 from palpate.robot.kernels import read_drift, read_jacobian
 from palpate.robot.robot import Robot
+from palpate.world.bodies import add_force, add_wrench, point_on_body
 from palpate.world.config import Sensors
 from palpate.world.noise import normal
 from palpate.world.plant import Plant
-from palpate.world.pushes import add_force, add_wrench
 
-# Places in the sensors' numbers.
-(
-    N_RESOLUTION, N_ENCODER, N_DIFFERENTIATED, N_VELOCITY, N_BLEND_V, N_TORQUE, N_FORCE, N_MOMENT, N_BLEND_W,
-    N_BIAS, N_BODY, N_OFFSET, N_COMPENSATE, N_FAULT, N_FAULT_TICK, N_WIDTH,
-) = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 19, 20, 21, 22)  # fmt: skip
-_NAN, _FROZEN = 1, 2  # places among the faults
-STREAM_Q, STREAM_V, STREAM_TAU, STREAM_W = 0, 1000, 2000, 3000
+_FAULTS = ("none", "nan", "frozen", "dropout")
+_NAN, _FROZEN = _FAULTS.index("nan"), _FAULTS.index("frozen")
+# Every sensor draws its noise from a stream of its own, so many apart that joints do not meet.
+_ENCODERS, _VELOCITIES, _TORQUES, _WRENCH = 0, 1000, 2000, 3000
 
 
-def sensor_numbers(plant: Plant, sensors: Sensors, period: float) -> Array:
-    """The sensors' settings as flat numbers."""
-    numbers, wrench = np.zeros(N_WIDTH), sensors.wrench
-    numbers[N_RESOLUTION], numbers[N_ENCODER] = sensors.encoder_resolution, sensors.encoder_noise
-    numbers[N_DIFFERENTIATED] = sensors.velocity == "differentiated"
-    numbers[N_VELOCITY], numbers[N_TORQUE] = sensors.velocity_noise, sensors.torque_noise
-    numbers[N_BLEND_V] = low_pass_share(sensors.velocity_cutoff, period)
-    numbers[N_FORCE], numbers[N_MOMENT] = wrench.noise_force, wrench.noise_torque
-    numbers[N_BLEND_W] = low_pass_share(wrench.cutoff, period)
-    numbers[N_BIAS : N_BIAS + 6] = wrench.bias
+class Delayed(Record):
+    """A signal that arrives some samples late."""
+
+    delay: int
+    ring: Matrix = sized("kept", "width")  # the last samples, in turn
+    fresh: Vector = sized("width")  # what is measured now
+    seen: Vector = sized("width")  # what has arrived
+
+
+class JointSensors(Record):
+    """Encoders, velocities and joint torques."""
+
+    resolution: float
+    encoder_noise: float
+    differentiated: bool
+    velocity_noise: float
+    velocity_share: float  # of the low-pass, per period
+    torque_noise: float
+    reading: Vector = sized("nv")  # the last one
+    speed: Vector = sized("nv")  # filtered
+    signal: Delayed  # [q; v]
+
+
+class Wrist(Record):
+    """The wrist force/torque sensor, what it carries, and what it reads."""
+
+    body: int
+    offset: Vector = sized(3)
+    beyond: Integers = sized("beyond")  # bodies of the tool in the plant
+    known: Integers = sized("beyond")  # the same in the nominal model, −1: unknown
+    compensate: bool
+    bias: Vector = sized(6)
+    noise_force: float
+    noise_torque: float
+    share: float  # of the low-pass, per period
+    fault: int
+    fault_tick: int
+    filtered: Vector = sized(6)
+    signal: Delayed
+    load: Vector = sized(6)  # of the tool it carries, about itself
+    true: Vector = sized(6)  # wrench without errors, about the tool's origin
+    place: Vector = sized(3)
+    # scratch
+    J: Matrix = sized(6, "N")
+    J_rate: Matrix = sized(6, "N")
+    drift: Vector = sized(6)
+    force: Vector = sized(3)
+    moment: Vector = sized(3)
+    centre: Vector = sized(3)
+    omega: Vector = sized(3)
+    alpha: Vector = sized(3)
+
+
+def delayed(delay: int, width: int) -> Delayed:
+    """A signal of so many numbers that arrives so many samples late."""
+    return Delayed({"kept": delay + 1, "width": width}, delay=delay)
+
+
+def joint_sensors(sensors: Sensors, robot: Robot, period: float) -> JointSensors:
+    """The joint sensors for the loop."""
+    return JointSensors(
+        {"nv": robot.nv},
+        resolution=sensors.encoder_resolution,
+        encoder_noise=sensors.encoder_noise,
+        differentiated=sensors.velocity == "differentiated",
+        velocity_noise=sensors.velocity_noise,
+        velocity_share=low_pass_share(sensors.velocity_cutoff, period),
+        torque_noise=sensors.torque_noise,
+        signal=delayed(sensors.delay, robot.nq + robot.nv),
+    )
+
+
+def wrist_sensor(plant: Plant, robot: Robot, sensors: Sensors, period: float, *, shared: bool) -> Wrist:
+    """The wrist sensor for the loop; `shared` says that plant and nominal model are one."""
+    wrench = sensors.wrench
     frame = plant.tool if wrench.frame is None else plant.frame(wrench.frame)
-    numbers[N_BODY], numbers[N_COMPENSATE] = frame.body, wrench.compensate
-    numbers[N_OFFSET : N_OFFSET + 3] = frame.offset
-    numbers[N_FAULT] = ("none", "nan", "frozen", "dropout").index(wrench.fault)
-    numbers[N_FAULT_TICK] = math.ceil(wrench.fault_start / period - 1e-9)
-    return numbers
+    beyond, known = bodies_beyond(plant, robot, sensors)
+    return Wrist(
+        {"N": plant.model.nv},
+        body=frame.body,
+        offset=frame.offset.copy(),
+        beyond=beyond,
+        known=beyond.copy() if shared else known,
+        compensate=wrench.compensate,
+        bias=wrench.bias,
+        noise_force=wrench.noise_force,
+        noise_torque=wrench.noise_torque,
+        share=low_pass_share(wrench.cutoff, period),
+        fault=_FAULTS.index(wrench.fault),
+        fault_tick=math.ceil(wrench.fault_start / period - 1e-9),
+        signal=delayed(wrench.delay, 6),
+    )
 
 
 def low_pass_share(cutoff: float | None, period: float) -> float:
@@ -81,80 +139,83 @@ def bodies_beyond(plant: Plant, robot: Robot, sensors: Sensors) -> tuple[np.ndar
     return np.array(beyond, dtype=np.int64), np.array(nominal, dtype=np.int64)
 
 
-@register_jitable
-def read_joints(numbers, seed, count, period, q, v, fresh, state):
-    """Encoder and velocity readings into fresh (2n); state holds the last reading and the filtered velocity (2n)."""
-    n = v.size
+@kernel
+def arrive(s: Delayed, count: int) -> None:
+    """Keep the fresh sample and see the one `delay` samples old (the first one, before that)."""
+    rows = s.ring.shape[0]
+    old = max(count - s.delay, 0) % rows
+    for i in range(s.fresh.size):
+        s.ring[count % rows, i] = s.fresh[i]
+        s.seen[i] = s.ring[old, i]
+
+
+@kernel
+def read_joints(s: JointSensors, q: Vector, v: Vector, seed: int, count: int, period: float) -> None:
+    """Encoder and velocity readings of single-axis joints."""
+    n = s.speed.size
     for i in range(n):
         reading = q[i]
-        if numbers[N_ENCODER] > 0.0:
-            reading += numbers[N_ENCODER] * normal(seed, STREAM_Q + i, count)
-        if numbers[N_RESOLUTION] > 0.0:
-            reading = math.floor(reading / numbers[N_RESOLUTION] + 0.5) * numbers[N_RESOLUTION]
-        if numbers[N_DIFFERENTIATED] > 0.5:
-            speed = (reading - state[i]) / period if count > 0 else v[i]
+        if s.encoder_noise > 0.0:
+            reading += s.encoder_noise * normal(seed, _ENCODERS + i, count)
+        if s.resolution > 0.0:
+            reading = math.floor(reading / s.resolution + 0.5) * s.resolution
+        if s.differentiated:
+            speed = (reading - s.reading[i]) / period if count > 0 else v[i]
         else:
             speed = v[i]
-            if numbers[N_VELOCITY] > 0.0:
-                speed += numbers[N_VELOCITY] * normal(seed, STREAM_V + i, count)
+            if s.velocity_noise > 0.0:
+                speed += s.velocity_noise * normal(seed, _VELOCITIES + i, count)
         if count > 0:
-            speed = state[n + i] + numbers[N_BLEND_V] * (speed - state[n + i])
-        state[i], state[n + i] = reading, speed
-        fresh[i], fresh[n + i] = reading, speed
+            speed = s.speed[i] + s.velocity_share * (speed - s.speed[i])
+        s.reading[i], s.speed[i] = reading, speed
+        s.signal.fresh[i], s.signal.fresh[n + i] = reading, speed
 
 
-@register_jitable
-def through_delay(ring, delay, count, fresh, out):
-    """Put a fresh sample into a ring buffer and take the one `delay` samples old (the first one, before that)."""
-    rows = ring.shape[0]
-    for i in range(fresh.size):
-        ring[count % rows, i] = fresh[i]
-    old = max(count - delay, 0) % rows
-    for i in range(fresh.size):
-        out[i] = ring[old, i]
+@kernel
+def read_torques(s: JointSensors, tau: Vector, seed: int, count: int, out: Vector) -> None:
+    """Joint torques as their sensors have them."""
+    for i in range(out.size):
+        out[i] = tau[i]
+        if s.torque_noise > 0.0:
+            out[i] += s.torque_noise * normal(seed, _TORQUES + i, count)
 
 
-@register_jitable
-def tool_load(plant, nominal, beyond, known, numbers, sensor_point, J, J_rate, work, out):
-    """−(inertial and gravity wrench of the tool) plus its nominal weight's compensation, about the sensor.
+@kernel
+def feel_load(w: Wrist, plant: Physics, nominal: Physics) -> None:
+    """load = −(inertial and gravity wrench of the tool) plus its nominal weight's compensation, about the sensor.
 
     A wrist sensor feels R = Σ m (a − g) − F_env; it reports −R minus the nominal weight, which is F_env for a tool
     at rest whose mass is known.
     """
-    g = vector(plant[H_GRAVITY], 3)
-    nv = plant[H_NV]
-    v, a = vector(plant[H_QVEL], nv), vector(plant[H_QACC], nv)
-    masses = vector(plant[H_MASS], plant[H_NBODY])
-    f, n, omega, alpha = part(work, 0, 3), part(work, 3, 3), part(work, 6, 3), part(work, 9, 3)
-    drift, centre = part(work, 12, 6), part(work, 18, 3)
-    for k in range(beyond.size):
-        body = beyond[k]
-        com = vector(plant[H_XIPOS] + 24 * body, 3)
-        read_jacobian(plant, body, com, J)
-        read_drift(plant, body, com, v, J_rate, drift)
+    clear(w.load)
+    point_on_body(plant, w.body, w.offset, w.place)
+    for k in range(w.beyond.size):
+        body = w.beyond[k]
+        com = plant.xipos[body]
+        read_jacobian(plant, body, com, w.J)
+        read_drift(plant, body, com, plant.qvel, w.J_rate, w.drift)
         for i in range(3):
-            f[i] = drift[i] - g[i]
-            alpha[i], omega[i] = drift[3 + i], 0.0
-            for j in range(nv):
-                f[i] += J[i, j] * a[j]
-                alpha[i] += J[3 + i, j] * a[j]
-                omega[i] += J[3 + i, j] * v[j]
-            f[i] *= -masses[body]
-        _minus_euler(plant, body, omega, alpha, n)
-        add_wrench(out, f, n, com, sensor_point)
-        if numbers[N_COMPENSATE] > 0.5 and known[k] >= 0:
-            _subtract_weight(plant, nominal, body, known[k], f, centre, sensor_point, out)
+            w.force[i] = w.drift[i] - plant.gravity[i]
+            w.alpha[i], w.omega[i] = w.drift[3 + i], 0.0
+            for j in range(plant.nv):
+                w.force[i] += w.J[i, j] * plant.qacc[j]
+                w.alpha[i] += w.J[3 + i, j] * plant.qacc[j]
+                w.omega[i] += w.J[3 + i, j] * plant.qvel[j]
+            w.force[i] *= -plant.body_mass[body]
+        _minus_euler(w, plant, body)
+        add_wrench(w.load, w.force, w.moment, com, w.place)
+        if w.compensate and w.known[k] >= 0:
+            _subtract_weight(w, plant, nominal, body, w.known[k])
 
 
-@register_jitable
-def _minus_euler(plant, body, omega, alpha, n):
-    """n = −(I α + ω × I ω), world axes."""
-    R = matrix(plant[H_XIMAT] + 72 * body, 3, 3)
-    inertia = vector(plant[H_INERTIA] + 24 * body, 3)
-    n[0] = n[1] = n[2] = 0.0
+@kernel
+def _minus_euler(w: Wrist, plant: Physics, body: int) -> None:
+    """moment = −(I α + ω × I ω), world axes."""
+    R, inertia, omega, n = fold(plant.ximat[body], 0, 3, 3), plant.body_inertia[body], w.omega, w.moment
+    clear(n)
     h0 = h1 = h2 = 0.0
     for k in range(3):
-        turn = inertia[k] * (R[0, k] * alpha[0] + R[1, k] * alpha[1] + R[2, k] * alpha[2])
+        turn = inertia[k] * (R[0, k] * w.alpha[0] + R[1, k] * w.alpha[1] + R[2, k] * w.alpha[2])
         spin = inertia[k] * (R[0, k] * omega[0] + R[1, k] * omega[1] + R[2, k] * omega[2])
         for i in range(3):
             n[i] -= R[i, k] * turn
@@ -166,31 +227,38 @@ def _minus_euler(plant, body, omega, alpha, n):
     n[2] -= omega[0] * h1 - omega[1] * h0
 
 
-@register_jitable
-def _subtract_weight(plant, nominal, body, known, f, centre, sensor_point, out):
+@kernel
+def _subtract_weight(w: Wrist, plant: Physics, nominal: Physics, body: int, known: int) -> None:
     """Take off the weight that the nominal model gives the tool, at the place where it believes its centre to be."""
-    g = vector(nominal[H_GRAVITY], 3)
-    mass = vector(nominal[H_MASS], nominal[H_NBODY])[known]
-    offset = vector(nominal[H_IPOS] + 24 * known, 3)
-    x = vector(plant[H_XPOS] + 24 * body, 3)
-    R = matrix(plant[H_XMAT] + 72 * body, 3, 3)
     for i in range(3):
-        f[i] = -mass * g[i]
-        centre[i] = x[i] + R[i, 0] * offset[0] + R[i, 1] * offset[1] + R[i, 2] * offset[2]
-    add_force(out, f, centre, sensor_point)
+        w.force[i] = -nominal.body_mass[known] * nominal.gravity[i]
+    point_on_body(plant, body, nominal.body_ipos[known], w.centre)
+    add_force(w.load, w.force, w.centre, w.place)
 
 
-@register_jitable
-def read_wrench(numbers, seed, count, true, fresh, filtered):
+@kernel
+def read_wrench(w: Wrist, seed: int, count: int) -> None:
     """Bias, noise and low-pass of the wrist sensor, and its faults."""
-    fault = int(numbers[N_FAULT]) if count >= numbers[N_FAULT_TICK] else 0
+    fault = w.fault if count >= w.fault_tick else 0
+    fresh, filtered = w.signal.fresh, w.filtered
     for i in range(6):
         if fault > 0 and (fault != _FROZEN or count > 0):
             fresh[i] = math.nan if fault == _NAN else filtered[i] if fault == _FROZEN else 0.0
             continue
-        reading = true[i] + numbers[N_BIAS + i]
-        sigma = numbers[N_FORCE] if i < 3 else numbers[N_MOMENT]
+        reading = w.true[i] + w.bias[i]
+        sigma = w.noise_force if i < 3 else w.noise_torque
         if sigma > 0.0:
-            reading += sigma * normal(seed, STREAM_W + i, count)
-        filtered[i] = reading if count == 0 else filtered[i] + numbers[N_BLEND_W] * (reading - filtered[i])
+            reading += sigma * normal(seed, _WRENCH + i, count)
+        filtered[i] = reading if count == 0 else filtered[i] + w.share * (reading - filtered[i])
         fresh[i] = filtered[i]
+
+
+@kernel
+def sense_wrench(w: Wrist, plant: Physics, nominal: Physics, felt: Vector, tool_place: Vector) -> None:
+    """True wrench at the tool's origin: what acts from outside, and the load of the tool moved there."""
+    clear(w.true)
+    if w.beyond.size > 0:
+        feel_load(w, plant, nominal)
+        add_wrench(w.true, part(w.load, 0, 3), part(w.load, 3, 3), w.place, tool_place)
+    for i in range(6):
+        w.true[i] += felt[i]

@@ -9,11 +9,39 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
+from palpate.engine.kernels import kernel
+from palpate.engine.records import Record, Vector, sized
 from palpate.errors import InvalidInput
+
+
+class PoleDynamics(Record):
+    """End-effector and pole in compiled code: its numbers, its state, the force on it, and what follows."""
+
+    length: float
+    sphere_mass: float
+    end_effector_mass: float
+    gravity: float
+    r: Vector = sized(3)  # AB, m
+    r_rate: Vector = sized(3)
+    f: Vector = sized(3)  # of the arm on the end-effector, N
+    a_A: Vector = sized(3)  # acceleration of the foot
+    f_B: Vector = sized(3)  # force of the end-effector on the pole
+
+
+@kernel
+def pole_accelerations(s: PoleDynamics) -> None:
+    """Closed form of the coupled accelerations; see `PoleModel.accelerations`."""
+    l, m_s, m_e, r = s.length, s.sphere_mass, s.end_effector_mass, s.r
+    push = (s.f[0] * r[0] + s.f[1] * r[1] + s.f[2] * r[2]) / (l * m_e)
+    swing = (s.r_rate[0] ** 2 + s.r_rate[1] ** 2 + s.r_rate[2] ** 2) / l
+    tension = m_e * m_s / (m_e + m_s) * (push - swing)
+    for i in range(3):
+        s.f_B[i] = tension * r[i] / l
+        s.a_A[i] = (s.f[i] - s.f_B[i]) / m_e
+    s.a_A[2] -= s.gravity
 
 
 @dataclass(frozen=True)
@@ -47,9 +75,19 @@ class PoleModel:
         f = finite_array(force, "force", (3,))
         if abs(np.linalg.norm(r) - self.length) > 1e-6 * self.length:
             raise InvalidInput(f"r must have the pole's length {self.length:g} m, got {np.linalg.norm(r):g} m")
-        a_A, f_B = np.empty(3), np.empty(3)
-        pole_accelerations(r, r_rate, f, self.length, self.sphere_mass, self.end_effector_mass, self.gravity, a_A, f_B)
-        return a_A, f_B / self.sphere_mass - np.array([0.0, 0.0, self.gravity]), f_B
+        pole = self.dynamics()
+        pole.r[:], pole.r_rate[:], pole.f[:] = r, r_rate, f
+        pole_accelerations(pole)
+        return pole.a_A, pole.f_B / self.sphere_mass - np.array([0.0, 0.0, self.gravity]), pole.f_B
+
+    def dynamics(self) -> PoleDynamics:
+        """The same for compiled code."""
+        return PoleDynamics(
+            length=self.length,
+            sphere_mass=self.sphere_mass,
+            end_effector_mass=self.end_effector_mass,
+            gravity=self.gravity,
+        )
 
     def mass_and_bias(self, xy: ArrayLike, xy_rate: ArrayLike) -> tuple[Array, Array]:
         """M and C of M [a_A; ẍ_AB; ÿ_AB] + C = [f; 0; 0], the document's (10)–(12) corrected; upper hemisphere only.
@@ -113,15 +151,3 @@ def _lqr(A: Array, B: Array, state_weight: ArrayLike, effort_weight: float) -> A
     Q = np.diag(np.broadcast_to(weights, len(A)).astype(float))
     R = np.array([[finite_number(effort_weight, "effort_weight", above=0.0)]])
     return (B.T @ solve_continuous_are(A, B, Q, R) / R[0, 0]).ravel()
-
-
-@register_jitable
-def pole_accelerations(r, r_rate, f, length, m_s, m_e, g, a_A, f_B):
-    """Closed form of the coupled accelerations; see `PoleModel.accelerations`."""
-    push = (f[0] * r[0] + f[1] * r[1] + f[2] * r[2]) / (length * m_e)
-    swing = (r_rate[0] ** 2 + r_rate[1] ** 2 + r_rate[2] ** 2) / length
-    tension = m_e * m_s / (m_e + m_s) * (push - swing)
-    for i in range(3):
-        f_B[i] = tension * r[i] / length
-        a_A[i] = (f[i] - f_B[i]) / m_e
-    a_A[2] -= g

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,15 +14,6 @@ from palpate.control.references.reference import joint_target
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 
-# Laws whose torque depends on the measurement of the tick alone, so that its slopes say everything.
-MEMORYLESS = (
-    "gravity-compensation",
-    "joint-impedance",
-    "computed-torque",
-    "operational-space",
-    "cartesian-impedance",
-    "shaped-impedance",
-)
 _STEP = 1e-6  # rad or m, and per second: the slopes are central differences
 
 
@@ -46,13 +38,13 @@ def sampled_loop(
     """Linearise M δv̇ = δτ − ∂g/∂q δq − d δv with τ held for a period and `delay` periods late.
 
     Args:
-        law: a law of MEMORYLESS, bound to the robot.
+        law: a memoryless law, bound to the robot.
         robot: a robot with a fixed base.
         period: s.
         q: posture at rest; home by default.
         delay: periods between measurement and torque.
     """
-    if law.name not in MEMORYLESS:
+    if not law.memoryless:
         raise InvalidInput(f"law {law.name!r} has a memory; its loop has more states than these")
     T, n = finite_number(period, "period", above=0.0), robot.nv
     posture = robot.home if q is None else np.asarray(q, dtype=float)
@@ -76,14 +68,13 @@ def sampled_loop(
 
 def _slopes(law: BoundLaw, robot: Robot, q: Array, period: float) -> Array:
     """∂τ/∂(q, v), n × 2n."""
-    n, target, memory = robot.nv, joint_target(robot, q), law.memory.copy()
+    n, target, law = robot.nv, joint_target(robot, q), replace(law, memory=deepcopy(law.memory))
 
     def torque(state: Array) -> Array:
         return law.tick(robot, state[:n], state[n:], target=target, dt=period).command
 
     rest = np.concatenate([q, np.zeros(n)])
     columns = [(torque(rest + s) - torque(rest - s)) / (2 * _STEP) for s in _STEP * np.eye(2 * n)]
-    law.memory[:] = memory
     return np.column_stack(columns)
 
 
@@ -113,7 +104,7 @@ def _exponential(A: Array) -> Array:
 
 def period_warnings(law: BoundLaw, robot: Robot, *, period: float, q: ArrayLike, delay: int = 0) -> list[str]:
     """A sentence with the numbers if the law is unstable at this period; nothing if it is stable or has a memory."""
-    if law.name not in MEMORYLESS or robot.nq != robot.nv:
+    if not law.memoryless or robot.nq != robot.nv:
         return []
     loop = sampled_loop(law, robot, period=period, q=q, delay=delay)
     if loop.radius <= 1.0 + 1e-6:

@@ -6,48 +6,82 @@ import math
 from typing import ClassVar, Literal
 
 import numpy as np
-from numba.extending import register_jitable
 
-from palpate.checks import Array
 from palpate.config import PerJoint, setting
-from palpate.control.law import (
-    NEEDS_BIAS,
-    NEEDS_DRIFT,
-    NEEDS_JACOBIAN,
-    NEEDS_M,
-    CommandKind,
-    Law,
-    law_kernel,
-    per_joint,
-)
-from palpate.control.solve.hierarchy import lq_factor, solve_levels, trapezoid_solve
-from palpate.control.solve.stop_kernels import INFO_SIZE, solve_stop
+from palpate.control.law import CommandKind, Law, Need, Tick, per_joint, sizes_of
+from palpate.control.solve.factors import lq_factor, trapezoid_solve
+from palpate.control.solve.hierarchy import Stack, make_stack, solve_stack
+from palpate.control.solve.stop_kernels import StopProblem, find_stop, make_stop
+from palpate.engine.kernels import clear, kernel
+from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 
-G_METHOD, G_REST, G_STRAIGHTEN, G_AXES, G_BOUNDS = 0, 1, 2, 3, 6
-M_PHASE, M_DIRECTION, M_SPEED, MEMORY_SIZE = 0, 1, 4, 5
-WAITING, BRAKING, RESTING = 0.0, 1.0, 2.0
+WAITING, BRAKING, RESTING = range(3)
 _METHODS = ("optimal", "pseudoinverse", "as-printed")
+_OPTIMAL, _PRINTED = _METHODS.index("optimal"), _METHODS.index("as-printed")
 
 
-@register_jitable
-def _shortest(J, w, out):
+class Gains(Record):
+    """Which version of the stop, along which axes, within which accelerations."""
+
+    method: int
+    axes: Integers  # of the tool's position
+    rest_rate: float
+    straighten: float
+    lower: Vector = sized("nv")
+    upper: Vector = sized("nv")
+
+
+class Memory(Record):
+    """Where the stop is, the direction it keeps, and scratch; m axes."""
+
+    phase: int = WAITING
+    direction: Vector = sized("m")
+    first_speed: float = 0.0
+    # scratch
+    rows: Matrix = sized("m", "nv")
+    h: Vector = sized("m")
+    p: Vector = sized("m")
+    along: Vector = sized("m")
+    c: Vector = sized("m")
+    a: Vector = sized("nv")
+    b: Vector = sized("nv")
+    x: Vector = sized("nv")
+    L: Matrix = sized("m", "nv")
+    Q: Matrix = sized("nv", "nv")
+    order: Integers = sized("m")
+    right: Vector = sized("m")
+    problem: StopProblem
+    stack: Stack  # of the rest
+
+
+class Terms(Record):
+    """What the acceleration is made of."""
+
+    stop: Vector = sized("nv")
+    rest: Vector = sized("nv")
+
+
+@kernel
+def _shortest(mem: Memory, w: Vector, out: Vector) -> None:
     """out = J⁺ w."""
-    m, n = J.shape
-    L, Q, order, right = J.copy(), np.empty((n, n)), np.empty(m, np.int64), np.empty(m)
-    rank = lq_factor(L, m, n, Q, order, 1e-11)
+    m, n = mem.rows.shape
     for i in range(m):
-        right[i] = w[order[i]]
-    trapezoid_solve(L, m, rank, right)
+        for j in range(n):
+            mem.L[i, j] = mem.rows[i, j]
+    rank = lq_factor(mem.L, m, n, mem.Q, mem.order, 1e-11)
+    for i in range(m):
+        mem.right[i] = w[mem.order[i]]
+    trapezoid_solve(mem.L, m, rank, mem.right)
     for j in range(n):
         out[j] = 0.0
         for k in range(rank):
-            out[j] += Q[j, k] * right[k]
+            out[j] += mem.Q[j, k] * mem.right[k]
 
 
-@register_jitable
-def _printed_limit(a, b, U):
+@kernel
+def _printed_limit(a: float, b: float, U: float) -> float:
     """λ_i of equation (5)."""
     if b < -U:
         return (U - b) / a if a > 0.0 else -np.inf
@@ -56,22 +90,20 @@ def _printed_limit(a, b, U):
     return max(-(U + b) / a, (U - b) / a) if a != 0.0 else np.inf
 
 
-@register_jitable
-def _pseudoinverse_stop(J, p, c, lower, upper, most, printed, x):
+@kernel
+def _pseudoinverse_stop(k: Gains, m: Memory, most: float) -> None:
     """u = a λ + b with the law's largest λ; where it has none, with the λ ≥ 0 that some joints allow, clipped."""
-    n = x.size
-    a, b = np.empty(n), np.empty(n)
-    _shortest(J, p, a)
-    _shortest(J, c, b)
-    size = 0.0
-    for j in range(n):
+    a, b, lower, upper, size = m.a, m.b, k.lower, k.upper, 0.0
+    _shortest(m, m.along, a)
+    _shortest(m, m.c, b)
+    for j in range(a.size):
         a[j] = -a[j]
         size = max(size, abs(a[j]))
     low, high, usable = -np.inf, most, most
-    for j in range(n):
+    for j in range(a.size):
         if abs(a[j]) <= 1e-12 * size:
             a[j] = 0.0
-        if printed:
+        if k.method == _PRINTED:
             limit = _printed_limit(a[j], b[j], upper[j])
         elif a[j] == 0.0:
             limit = np.inf if lower[j] <= b[j] <= upper[j] else -np.inf
@@ -83,84 +115,100 @@ def _pseudoinverse_stop(J, p, c, lower, upper, most, printed, x):
         if limit >= 0.0:
             usable = min(usable, limit)
     rate = high if low <= high and high > -np.inf else usable
-    for j in range(n):
-        x[j] = min(max(a[j] * rate + b[j], lower[j]), upper[j])
+    for j in range(a.size):
+        m.x[j] = min(max(a[j] * rate + b[j], lower[j]), upper[j])
 
 
-@register_jitable
-def _chosen_rows(J, drift, v, gains, rows, h, p):
+@kernel
+def _choose_rows(x: Tick, k: Gains, m: Memory) -> None:
     """The chosen axes of the tool's position: Jacobian, drift and velocity."""
-    at = 0
-    for k in range(3):
-        if gains[G_AXES + k] == 0.0:
-            continue
-        h[at], p[at] = drift[k], 0.0
-        for j in range(v.size):
-            rows[at, j] = J[k, j]
-            p[at] += J[k, j] * v[j]
-        at += 1
+    for i in range(k.axes.size):
+        axis = k.axes[i]
+        m.h[i], m.p[i] = x.drift[axis], 0.0
+        for j in range(x.v.size):
+            m.rows[i, j] = x.J[axis, j]
+            m.p[i] += x.J[axis, j] * x.v[j]
 
 
-@register_jitable
-def _brake(rows, h, p, dt, lower, upper, gains, memory, x):
+@kernel
+def _begin(m: Memory) -> None:
+    """Remember the direction of the first tick."""
+    size = 0.0
+    for i in range(m.p.size):
+        size += m.p[i] * m.p[i]
+    size = math.sqrt(size)
+    m.first_speed = size
+    m.phase = BRAKING if size > 1e-9 else RESTING
+    for i in range(m.p.size):
+        m.direction[i] = m.p[i] / size if size > 1e-9 else 0.0
+
+
+@kernel
+def _brake(x: Tick, k: Gains, m: Memory) -> bool:
     """One tick of braking along the remembered direction; False once the tool stands still."""
-    m = p.size
-    speed, along, c = 0.0, np.empty(m), np.empty(m)
-    for i in range(m):
-        speed += memory[M_DIRECTION + i] * p[i]
-    if speed <= 1e-4 * memory[M_SPEED]:
+    speed = 0.0
+    for i in range(m.p.size):
+        speed += m.direction[i] * m.p[i]
+    if speed <= 1e-4 * m.first_speed:
         return False
-    for i in range(m):
-        along[i] = memory[M_DIRECTION + i] * speed
-        c[i] = -h[i] - gains[G_STRAIGHTEN] * (p[i] - along[i])
-    if gains[G_METHOD] != 0.0:
-        _pseudoinverse_stop(rows, along, c, lower, upper, 1.0 / dt, gains[G_METHOD] == 2.0, x)
+    for i in range(m.p.size):
+        m.along[i] = m.direction[i] * speed
+        m.c[i] = -m.h[i] - k.straighten * (m.p[i] - m.along[i])
+    if k.method != _OPTIMAL:
+        _pseudoinverse_stop(k, m, 1.0 / x.dt)
         return True
-    n = x.size
-    solve_stop(rows, along, c, lower, upper, 1.0 / dt, np.eye(n), np.zeros(n), x, np.empty(INFO_SIZE))
+    _optimal_stop(x, k, m)
     return True
 
 
-@register_jitable
-def _rest(rows, h, p, v, dt, lower, upper, gains, x):
+@kernel
+def _optimal_stop(x: Tick, k: Gains, m: Memory) -> None:
+    """The fastest stop of every u within the bounds."""
+    s = m.problem
+    s.most = 1.0 / x.dt
+    for i in range(m.p.size):
+        s.drift[i], s.line[i], s.velocity[i] = m.h[i], m.along[i], m.p[i]
+        s.steer[i] = -k.straighten * (m.p[i] - m.along[i])
+        for j in range(x.v.size):
+            s.J[i, j] = m.rows[i, j]
+    for j in range(x.v.size):
+        s.C[j, j], s.lower[j], s.upper[j] = 1.0, k.lower[j], k.upper[j]
+    find_stop(s)
+    for j in range(x.v.size):
+        m.x[j] = s.u[j]
+
+
+@kernel
+def _rest(x: Tick, k: Gains, m: Memory) -> None:
     """Hold the tool still first, then brake every joint with what is left."""
-    m, n = rows.shape
-    rate = min(gains[G_REST], 1.0 / dt)
-    A, b = np.zeros((m + n, n)), np.empty(m + n)
-    for i in range(m):
-        b[i] = -h[i] - p[i] * rate
+    (count, n), level, s = m.rows.shape, m.stack.level, m.stack.search
+    rate = min(k.rest_rate, 1.0 / x.dt)
+    for i in range(count):
+        level.b[i] = -m.h[i] - m.p[i] * rate
         for j in range(n):
-            A[i, j] = rows[i, j]
+            level.A[i, j] = m.rows[i, j]
     for j in range(n):
-        A[m + j, j] = 1.0
-        b[m + j] = -v[j] * rate
-        x[j] = min(max(0.0, lower[j]), upper[j])
-    starts = np.array([0, m, m + n])
-    solve_levels(A, b, starts, np.eye(n), lower, upper, x, np.zeros(n, np.int64))
+        level.A[count + j, j], level.b[count + j] = 1.0, -x.v[j] * rate
+        s.C[j, j], s.lower[j], s.upper[j] = 1.0, k.lower[j], k.upper[j]
+    m.stack.starts[1], m.stack.starts[2] = count, count + n
+    solve_stack(m.stack)
+    for j in range(n):
+        m.x[j] = s.x[j]
 
 
-@law_kernel
-def _kernel(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms):
-    n, m = v.size, int(gains[G_AXES] + gains[G_AXES + 1] + gains[G_AXES + 2])
-    rows, h, speed, x = np.empty((m, n)), np.empty(m), np.empty(m), np.zeros(n)
-    lower, upper = gains[G_BOUNDS : G_BOUNDS + n].copy(), gains[G_BOUNDS + n : G_BOUNDS + 2 * n].copy()
-    _chosen_rows(J, drift, v, gains, rows, h, speed)
-    if memory[M_PHASE] == WAITING:
-        size = 0.0
-        for i in range(m):
-            size += speed[i] * speed[i]
-        size = math.sqrt(size)
-        memory[M_SPEED] = size
-        memory[M_PHASE] = BRAKING if size > 1e-9 else RESTING
-        for i in range(m):
-            memory[M_DIRECTION + i] = speed[i] / size if size > 1e-9 else 0.0
-    if memory[M_PHASE] == BRAKING and not _brake(rows, h, speed, dt, lower, upper, gains, memory, x):
-        memory[M_PHASE] = RESTING
-    if memory[M_PHASE] == RESTING:
-        _rest(rows, h, speed, v, dt, lower, upper, gains, x)
-    for j in range(n):
-        terms[0, j] = x[j] if memory[M_PHASE] == BRAKING else 0.0
-        terms[1, j] = x[j] if memory[M_PHASE] == RESTING else 0.0
+@kernel
+def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
+    clear(m.x)
+    _choose_rows(x, k, m)
+    if m.phase == WAITING:
+        _begin(m)
+    if m.phase == BRAKING and not _brake(x, k, m):
+        m.phase = RESTING
+    if m.phase == RESTING:
+        _rest(x, k, m)
+    for j in range(x.v.size):
+        out.stop[j] = m.x[j] if m.phase == BRAKING else 0.0
+        out.rest[j] = m.x[j] if m.phase == RESTING else 0.0
 
 
 class FastestStop(Law):
@@ -176,10 +224,9 @@ class FastestStop(Law):
     """
 
     name: ClassVar[str] = "fastest-stop"
-    terms: ClassVar[tuple[str, ...]] = ("stop", "rest")
     command: ClassVar[CommandKind] = "acceleration"
-    needs: ClassVar[int] = NEEDS_M | NEEDS_BIAS | NEEDS_JACOBIAN | NEEDS_DRIFT
-    kernel = staticmethod(_kernel)
+    needs: ClassVar[tuple[Need, ...]] = ("M", "bias", "J", "drift")
+    kernel = _kernel
 
     method: Literal["optimal", "pseudoinverse", "as-printed"] = setting("optimal", "1", "which version of the stop")
     axes: str = setting("xyz", "1", "which axes of the tool's position count", pattern=r"^x?y?z?$", min_length=1)
@@ -189,18 +236,24 @@ class FastestStop(Law):
     rest_rate: float = setting(50.0, "1/s", "r: how fast what still moves is stopped", gt=0)
     straighten: float = setting(0.0, "1/s", "how fast a velocity across the direction is removed", ge=0)
 
-    def gains(self, robot: Robot) -> Array:
-        """[method, r, straighten, axes; lower; upper]."""
+    def gains(self, robot: Robot) -> Gains:
+        """Bounds, axes, method."""
         most = robot.limits.acceleration if self.acceleration is None else per_joint(robot, self.acceleration, "bound")
         if not (np.isfinite(most).all() and (most > 0).all()):
             raise InvalidInput(
                 f"{robot.name} needs a positive acceleration bound for every joint, got {most}",
                 hint="give control.acceleration",
             )
-        axes = [float(axis in self.axes) for axis in "xyz"]
-        method = float(_METHODS.index(self.method))
-        return np.array([method, self.rest_rate, self.straighten, *axes, *-most, *most])
+        return Gains(
+            method=_METHODS.index(self.method),
+            axes=["xyz".index(axis) for axis in self.axes],
+            rest_rate=self.rest_rate,
+            straighten=self.straighten,
+            lower=-most,
+            upper=most.copy(),
+        )
 
-    def memory(self, robot: Robot) -> Array:
-        """[phase, direction, first speed]."""
-        return np.zeros(MEMORY_SIZE)
+    def memory(self, robot: Robot) -> Memory:
+        """The direction kept, then scratch."""
+        n, m = robot.nv, len(self.axes)
+        return Memory({**sizes_of(robot), "m": m}, problem=make_stop(n, m, n), stack=make_stack(n, m + n, 2, n))

@@ -6,19 +6,32 @@ from typing import ClassVar
 
 import numpy as np
 
-from palpate.checks import Array
 from palpate.config import PerJoint, setting
-from palpate.control.law import NEEDS_GRAVITY, Law, law_kernel, per_joint
+from palpate.control.law import Law, Need, NoMemory, Tick, law_kernel, per_joint
+from palpate.engine.records import Record, Vector, sized
 from palpate.robot.robot import Robot
 
 SLOWING = 0.2  # s: how fast a joint on its own comes to rest where no damping is given
 
 
+class Gains(Record):
+    """D per joint."""
+
+    damping: Vector = sized("nv")
+
+
+class Terms(Record):
+    """What the torque is made of."""
+
+    damper: Vector = sized("nv")
+    gravity: Vector = sized("nv")
+
+
 @law_kernel
-def _kernel(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms):
-    for i in range(v.size):
-        terms[0, i] = -gains[i] * v[i]
-        terms[1, i] = gravity[i]
+def _kernel(x: Tick, k: Gains, m: NoMemory, out: Terms) -> None:
+    for i in range(x.v.size):
+        out.damper[i] = -k.damping[i] * x.v[i]
+        out.gravity[i] = x.gravity[i]
 
 
 class GravityCompensation(Law):
@@ -29,9 +42,9 @@ class GravityCompensation(Law):
     """
 
     name: ClassVar[str] = "gravity-compensation"
-    terms: ClassVar[tuple[str, ...]] = ("damper", "gravity")
-    needs: ClassVar[int] = NEEDS_GRAVITY
-    kernel = staticmethod(_kernel)
+    needs: ClassVar[tuple[Need, ...]] = ("gravity",)
+    memoryless: ClassVar[bool] = True
+    kernel = _kernel
 
     damping: PerJoint | None = setting(
         None,
@@ -39,8 +52,8 @@ class GravityCompensation(Law):
         "D ≥ 0, one number for all joints or one each; each joint's own inertia at home over 0.2 s if not given",
     )
 
-    def gains(self, robot: Robot) -> Array:
+    def gains(self, robot: Robot) -> Gains:
         """D per joint."""
         if self.damping is None:
-            return np.diag(robot.mass_matrix(robot.home)) / SLOWING
-        return per_joint(robot, self.damping, "damping", least=0.0)
+            return Gains(damping=np.diag(robot.mass_matrix(robot.home)) / SLOWING)
+        return Gains(damping=per_joint(robot, self.damping, "damping", least=0.0))

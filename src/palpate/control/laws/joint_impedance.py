@@ -8,30 +8,39 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.config import PerJoint, setting
-from palpate.control.law import (
-    NEEDS_BIAS,
-    NEEDS_GRAVITY,
-    NEEDS_M,
-    Law,
-    law_kernel,
-    per_joint,
-    refuse_free_base,
-)
+from palpate.control.law import Law, Need, NoMemory, Tick, law_kernel, per_joint, refuse_free_base
+from palpate.engine.records import Record, Vector, sized
 from palpate.robot.robot import Robot
 
 
+class Gains(Record):
+    """K and D per joint; whether the model's torque is fed forward."""
+
+    stiffness: Vector = sized("nv")
+    damping: Vector = sized("nv")
+    feed_forward: bool
+
+
+class Terms(Record):
+    """What the torque is made of."""
+
+    spring: Vector = sized("nv")
+    damper: Vector = sized("nv")
+    feed_forward: Vector = sized("nv")
+    gravity: Vector = sized("nv")
+
+
 @law_kernel
-def _kernel(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms):
-    n = v.size
-    inertial = gains[2 * n]
+def _kernel(x: Tick, k: Gains, m: NoMemory, out: Terms) -> None:
+    n = x.v.size
     for i in range(n):
-        terms[0, i] = gains[i] * (target[i] - q[i])
-        terms[1, i] = gains[n + i] * (target[q.size + i] - v[i])
-        forward = bias[i] - gravity[i]
+        out.spring[i] = k.stiffness[i] * (x.target.q[i] - x.q[i])
+        out.damper[i] = k.damping[i] * (x.target.v[i] - x.v[i])
+        out.gravity[i] = x.gravity[i]
+        forward = x.bias[i] - x.gravity[i]
         for j in range(n):
-            forward += M[i, j] * target[q.size + n + j]
-        terms[2, i] = inertial * forward
-        terms[3, i] = gravity[i]
+            forward += x.M[i, j] * x.target.a[j]
+        out.feed_forward[i] = forward if k.feed_forward else 0.0
 
 
 class JointImpedance(Law):
@@ -43,9 +52,9 @@ class JointImpedance(Law):
     """
 
     name: ClassVar[str] = "joint-impedance"
-    terms: ClassVar[tuple[str, ...]] = ("spring", "damper", "feed_forward", "gravity")
-    needs: ClassVar[int] = NEEDS_GRAVITY | NEEDS_M | NEEDS_BIAS
-    kernel = staticmethod(_kernel)
+    needs: ClassVar[tuple[Need, ...]] = ("M", "bias", "gravity")
+    memoryless: ClassVar[bool] = True
+    kernel = _kernel
 
     stiffness: PerJoint = setting(200.0, "N·m/rad or N/m", "K ≥ 0, one number for all joints or one each")
     damping: PerJoint | None = setting(
@@ -56,12 +65,12 @@ class JointImpedance(Law):
     )
     feed_forward: bool = setting(False, "1", "add the torque that the wanted acceleration and the speed ask for")
 
-    def gains(self, robot: Robot) -> Array:
-        """[K; D; f] per joint."""
+    def gains(self, robot: Robot) -> Gains:
+        """K and D per joint."""
         refuse_free_base(robot, self.name)
         stiffness = per_joint(robot, self.stiffness, "stiffness", least=0.0)
         damping = self._damping(robot, stiffness)
-        return np.concatenate([stiffness, damping, [float(self.feed_forward)]])
+        return Gains(stiffness=stiffness, damping=damping, feed_forward=self.feed_forward)
 
     def _damping(self, robot: Robot, stiffness: Array) -> Array:
         if self.damping is not None:

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from palpate.checks import Array
 from palpate.config import PerJoint, setting
-from palpate.control.law import Law, law_kernel, per_joint
+from palpate.control.law import Law, Need, NoMemory, Tick, law_kernel, per_joint
+from palpate.engine.records import Record, Vector, sized
 from palpate.robot.robot import Robot
 
 
+class Gains(Record):
+    """D per joint."""
+
+    damping: Vector = sized("nv")
+
+
+class Terms(Record):
+    """What the torque is made of."""
+
+    damper: Vector = sized("nv")
+
+
 @law_kernel
-def _kernel(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms):
-    for i in range(v.size):
-        terms[0, i] = -gains[i] * v[i]
+def _kernel(x: Tick, k: Gains, m: NoMemory, out: Terms) -> None:
+    for i in range(x.v.size):
+        out.damper[i] = -k.damping[i] * x.v[i]
 
 
 class Passive(Law):
@@ -24,12 +36,12 @@ class Passive(Law):
     """
 
     name: ClassVar[str] = "passive"
-    terms: ClassVar[tuple[str, ...]] = ("damper",)
-    needs: ClassVar[int] = 0
-    kernel = staticmethod(_kernel)
+    needs: ClassVar[tuple[Need, ...]] = ()
+    memoryless: ClassVar[bool] = True
+    kernel = _kernel
 
     damping: PerJoint = setting(0.0, "N·m·s/rad or N·s/m", "D ≥ 0, one number for all joints or one each")
 
-    def gains(self, robot: Robot) -> Array:
+    def gains(self, robot: Robot) -> Gains:
         """D per joint."""
-        return per_joint(robot, self.damping, "damping", least=0.0)
+        return Gains(damping=per_joint(robot, self.damping, "damping", least=0.0))

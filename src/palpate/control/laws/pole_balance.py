@@ -6,199 +6,211 @@ import math
 from typing import ClassVar, Literal
 
 import numpy as np
-from numba.extending import register_jitable
 
 from palpate.checks import Array
 from palpate.config import setting
-from palpate.control.design.pole import PoleModel, pole_accelerations
-from palpate.control.law import (
-    NEEDS_BIAS,
-    NEEDS_DRIFT,
-    NEEDS_JACOBIAN,
-    NEEDS_M,
-    T_ACCELERATION,
-    T_POLE,
-    T_POSITION,
-    T_QUAT,
-    T_TWIST,
-    Law,
-    law_kernel,
-    refuse_free_base,
-)
+from palpate.control.design.pole import PoleDynamics, PoleModel, pole_accelerations
+from palpate.control.law import Law, Need, Tick, law_kernel, refuse_free_base, sizes_of
 from palpate.control.steps.linear_algebra import cholesky, cholesky_solve, times
+from palpate.engine.kernels import kernel, put
+from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 from palpate.spatial.kernels import quat_error_world, quat_from_matrix
 
-(
-    G_LENGTH, G_SPHERE, G_END, G_GRAVITY, G_AXIS, G_VERTICAL, G_KP, G_KD, G_DAMPING, G_POSTURE, G_HELD, G_TORQUE,
-    G_LIMITED, G_FORCE, G_LIMITS,
-) = (0, 1, 2, 3, 4, 8, 10, 11, 12, 13, 14, 15, 16, 17, 18)  # fmt: skip
-# Counters of ticks at the head of the law's memory: force cut to its limit, self-motion bent by a torque limit, only a
-# share of the force within the torque limits, no share within them.
-C_FORCE, C_BENT, C_SHARED, C_BEYOND = 0, 1, 2, 3
-# Then what is remembered of the wanted motion: ticks, and the smoothed horizontal acceleration.
-C_TICKS, C_SMOOTH = 4, 5
 MOST_JOINTS = 7
-# Scratch after them, for up to seven joints.
-(
-    W_R, W_RATE, W_F, W_PART, W_FB, W_ACC, W_QUAT, W_ERR, W_TWIST, W_B, W_X0, W_X, W_PUSH, W_NONE, W_FREE, W_SELF, W_M,
-    W_A, W_S, W_END,
-) = (7, 10, 13, 16, 19, 22, 28, 32, 35, 41, 47, 54, 61, 68, 75, 82, 89, 138, 180, 216)  # fmt: skip
 JERK_TIME = 0.05  # s, over which the wanted acceleration is differentiated: a step of it must not become a blow
 
 
-@register_jitable
-def _wanted_force(dt, p, twist, target, task, gains, memory):
+class Gains(Record):
+    """The LQR gains and every other number of the law; see its settings."""
+
+    axis: Vector = sized(4)  # of (x_A, ẋ_A, x_AB, ẋ_AB)
+    vertical: Vector = sized(2)  # of (z_A, ż_A)
+    orientation_stiffness: float
+    orientation_damping: float
+    posture_stiffness: float
+    posture_damping: float
+    held: bool  # the self-motion follows the posture
+    nearest_torque: bool  # torques, not accelerations, are kept near its wish
+    respect_limits: bool
+    force_limit: float
+    torque_limit: Vector = sized("nv")
+
+
+class Memory(Record):
+    """Ticks at which limits decided, what is remembered of the wanted motion, and scratch."""
+
+    force_cut: int = 0
+    bent: int = 0  # the self-motion gave way to a torque limit
+    shared: int = 0  # only a share of the force was within the torque limits
+    beyond: int = 0  # no share was
+    ticks: int = 0
+    smooth: Vector = sized(2)  # wanted horizontal acceleration, smoothed
+    pole: PoleDynamics
+    # scratch
+    force: Vector = sized(3)  # wanted, all of it
+    twist: Vector = sized(6)
+    turn: Vector = sized(3)  # wanted angular acceleration
+    quat_wxyz: Vector = sized(4)
+    error: Vector = sized(3)
+    A: Matrix = sized(6, "nv")
+    S: Matrix = sized(6, 6)
+    L: Matrix = sized("nv", "nv")
+    b: Vector = sized(6)
+    x0: Vector = sized("nv")
+    x: Vector = sized("nv")
+    push: Vector = sized("nv")
+    none: Vector = sized("nv")  # torques without horizontal force
+    free: Vector = sized("nv")  # torques that leave the tool alone
+    own: Vector = sized("nv")
+
+
+class Terms(Record):
+    """What the torque is made of: what balances, and what limits change of it."""
+
+    balance: Vector = sized("nv")
+    limits: Vector = sized("nv")
+
+
+@kernel
+def _wanted_force(x: Tick, k: Gains, m: Memory) -> None:
     """LQR about the leaning pole of the wanted motion: f = (m_e + m_s) (a_d + g e_z) − K (x − x_d).
 
     x = (x_A, ẋ_A, x_AB, ẋ_AB) per horizontal axis, x_AB,d = a_d l / g and its rate; (z_A, ż_A) vertically.
     """
-    r, rate, f = memory[W_R : W_R + 3], memory[W_RATE : W_RATE + 3], memory[W_F : W_F + 3]
-    mass, lean = gains[G_END] + gains[G_SPHERE], gains[G_LENGTH] / gains[G_GRAVITY]
+    pole, f, target = m.pole, m.force, x.target
+    mass, lean = pole.end_effector_mass + pole.sphere_mass, pole.length / pole.gravity
     for i in range(3):
-        r[i], rate[i] = target[task + T_POLE + i], target[task + T_POLE + 3 + i]
-        away, speed = p[i] - target[task + T_POSITION + i], twist[i] - target[task + T_TWIST + i]
-        wanted = target[task + T_ACCELERATION + i]
+        pole.r[i], pole.r_rate[i] = x.seen.pole.AB[i], x.seen.pole.AB_rate[i]
+        away, speed, wanted = x.position[i] - target.position[i], m.twist[i] - target.twist[i], target.acceleration[i]
         if i == 2:
-            f[i] = mass * (wanted + gains[G_GRAVITY]) - gains[G_VERTICAL] * away - gains[G_VERTICAL + 1] * speed
+            f[i] = mass * (wanted + pole.gravity) - k.vertical[0] * away - k.vertical[1] * speed
             continue
-        jerk = _differentiate(dt, wanted, i, memory)
-        f[i] = mass * wanted - gains[G_AXIS] * away - gains[G_AXIS + 1] * speed
-        f[i] -= gains[G_AXIS + 2] * (r[i] - lean * wanted) + gains[G_AXIS + 3] * (rate[i] - lean * jerk)
-    memory[C_TICKS] += 1.0
+        jerk = _differentiate(m, x.dt, wanted, i)
+        f[i] = mass * wanted - k.axis[0] * away - k.axis[1] * speed
+        f[i] -= k.axis[2] * (pole.r[i] - lean * wanted) + k.axis[3] * (pole.r_rate[i] - lean * jerk)
+    m.ticks += 1
     size = math.hypot(f[0], f[1])
-    if size > gains[G_FORCE]:
-        f[0], f[1] = f[0] * gains[G_FORCE] / size, f[1] * gains[G_FORCE] / size
-        memory[C_FORCE] += 1.0
+    if size > k.force_limit:
+        f[0], f[1] = f[0] * k.force_limit / size, f[1] * k.force_limit / size
+        m.force_cut += 1
 
 
-@register_jitable
-def _differentiate(dt, wanted, i, memory):
+@kernel
+def _differentiate(m: Memory, dt: float, wanted: float, axis: int) -> float:
     """Rate of a wanted acceleration: (a − ā) / T, where ā follows a with the time constant T."""
-    if memory[C_TICKS] == 0.0:
-        memory[C_SMOOTH + i] = wanted
-    rate = (wanted - memory[C_SMOOTH + i]) / JERK_TIME
-    memory[C_SMOOTH + i] += (1.0 - math.exp(-dt / JERK_TIME)) * (wanted - memory[C_SMOOTH + i])
+    if m.ticks == 0:
+        m.smooth[axis] = wanted
+    rate = (wanted - m.smooth[axis]) / JERK_TIME
+    m.smooth[axis] += (1.0 - math.exp(-dt / JERK_TIME)) * (wanted - m.smooth[axis])
     return rate
 
 
-@register_jitable
-def _wanted_turn(R, twist, target, task, gains, memory):
+@kernel
+def _wanted_turn(x: Tick, k: Gains, m: Memory) -> None:
     """α = k_p log(R_d Rᵀ) − k_d ω; both gains are 0 where no angular acceleration is asked for."""
-    quat, error = memory[W_QUAT : W_QUAT + 4], memory[W_ERR : W_ERR + 3]
-    quat_from_matrix(R, quat)
-    quat_error_world(target[task + T_QUAT : task + T_QUAT + 4], quat, error)
+    quat_from_matrix(x.rotation, m.quat_wxyz)
+    quat_error_world(x.target.quat_wxyz, m.quat_wxyz, m.error)
     for i in range(3):
-        memory[W_ACC + 3 + i] = gains[G_KP] * error[i] - gains[G_KD] * twist[3 + i]
+        m.turn[i] = k.orientation_stiffness * m.error[i] - k.orientation_damping * m.twist[3 + i]
 
 
-@register_jitable
-def _prepare(M, J, n, gains, memory):
+@kernel
+def _prepare(x: Tick, k: Gains, m: Memory) -> bool:
     """A and the factor of A Aᵀ; A = J, or J M⁻¹ where torques are compared. False where A loses rank."""
-    A, S = memory[W_A : W_A + 6 * n].reshape((6, n)), memory[W_S : W_S + 36].reshape((6, 6))
+    A, S, n = m.A, m.S, x.v.size
     for i in range(6):
-        for j in range(n):
-            A[i, j] = J[i, j]
-    if gains[G_TORQUE] > 0.5:
-        L = memory[W_M : W_M + n * n].reshape((n, n))
+        put(A[i], 0, x.J[i])
+    if k.nearest_torque:
         for i in range(n):
-            for j in range(n):
-                L[i, j] = M[i, j]
-        cholesky(L, n)
+            put(m.L[i], 0, x.M[i])
+        cholesky(m.L, n)
         for i in range(6):
-            cholesky_solve(L, n, A[i])
+            cholesky_solve(m.L, n, A[i])
     for i in range(6):
-        for k in range(6):
-            S[i, k] = 0.0
-            for j in range(n):
-                S[i, k] += A[i, j] * A[k, j]
+        for j in range(6):
+            S[i, j] = 0.0
+            for h in range(n):
+                S[i, j] += A[i, h] * A[j, h]
     return cholesky(S, 6)
 
 
-@register_jitable
-def _preferred(q, v, M, bias, target, n, gains, memory):
+@kernel
+def _preferred(x: Tick, k: Gains, m: Memory) -> None:
     """x₀: the accelerations v̇₀ = k (q_d − q) − d v, or the torques M v̇₀ + b; 0 where the self-motion is free."""
-    x0, x = memory[W_X0 : W_X0 + n], memory[W_X : W_X + n]
-    for j in range(n):
-        x0[j] = gains[G_HELD] * (gains[G_POSTURE] * (target[j] - q[j]) - gains[G_DAMPING] * v[j])
-    if gains[G_TORQUE] > 0.5:
-        times(M, x0, x)
-        for j in range(n):
-            x0[j] = x[j] + gains[G_HELD] * bias[j]
+    held = 1.0 if k.held else 0.0
+    for j in range(x.v.size):
+        m.x0[j] = held * (k.posture_stiffness * (x.target.q[j] - x.q[j]) - k.posture_damping * x.v[j])
+    if k.nearest_torque:
+        times(x.M, m.x0, m.x)
+        for j in range(x.v.size):
+            m.x0[j] = m.x[j] + held * x.bias[j]
 
 
-@register_jitable
-def _torques(share, M, bias, J, drift, n, gains, memory, out):
+@kernel
+def _torques(x: Tick, k: Gains, m: Memory, share: float, out: Vector) -> None:
     """Joint torques for a share of the wanted horizontal force: x = x₀ + Aᵀ (A Aᵀ)⁻¹ (b − A x₀)."""
-    part, f_B, a = memory[W_PART : W_PART + 3], memory[W_FB : W_FB + 3], memory[W_ACC : W_ACC + 6]
-    A, S = memory[W_A : W_A + 6 * n].reshape((6, n)), memory[W_S : W_S + 36].reshape((6, 6))
-    b, x, push = memory[W_B : W_B + 6], memory[W_X : W_X + n], memory[W_PUSH : W_PUSH + n]
-    part[0], part[1], part[2] = share * memory[W_F], share * memory[W_F + 1], memory[W_F + 2]
-    pole_accelerations(
-        memory[W_R : W_R + 3], memory[W_RATE : W_RATE + 3], part,
-        gains[G_LENGTH], gains[G_SPHERE], gains[G_END], gains[G_GRAVITY], a, f_B,
-    )  # fmt: skip
+    pole, A, b, n, J = m.pole, m.A, m.b, x.v.size, x.J
+    pole.f[0], pole.f[1], pole.f[2] = share * m.force[0], share * m.force[1], m.force[2]
+    pole_accelerations(pole)
+    f_B, weight = pole.f_B, 1.0 if k.nearest_torque else 0.0
     for j in range(n):
-        x[j] = memory[W_X0 + j]
-        push[j] = bias[j] + J[0, j] * f_B[0] + J[1, j] * f_B[1] + J[2, j] * f_B[2]
+        m.x[j] = m.x0[j]
+        m.push[j] = x.bias[j] + J[0, j] * f_B[0] + J[1, j] * f_B[1] + J[2, j] * f_B[2]
     for i in range(6):
-        b[i] = a[i] - drift[i]
+        b[i] = (pole.a_A[i] if i < 3 else m.turn[i - 3]) - x.drift[i]
         for j in range(n):
-            b[i] += A[i, j] * (gains[G_TORQUE] * push[j] - x[j])
-    cholesky_solve(S, 6, b)
+            b[i] += A[i, j] * (weight * m.push[j] - m.x[j])
+    cholesky_solve(m.S, 6, b)
     for j in range(n):
         for i in range(6):
-            x[j] += A[i, j] * b[i]
-    if gains[G_TORQUE] > 0.5:
-        for j in range(n):
-            out[j] = x[j]
+            m.x[j] += A[i, j] * b[i]
+    if k.nearest_torque:
+        put(out, 0, m.x)
         return
-    times(M, x, out)
+    times(x.M, m.x, out)
     for j in range(n):
-        out[j] += push[j]
+        out[j] += m.push[j]
 
 
-@register_jitable
-def _free_direction(M, n, gains, memory):
+@kernel
+def _free_direction(x: Tick, k: Gains, m: Memory) -> None:
     """The torques that leave the tool alone: one direction for seven joints, none for six."""
-    free, own = memory[W_FREE : W_FREE + n], memory[W_SELF : W_SELF + n]
-    best, chosen = 1e-6, -1
+    best, chosen, n = 1e-6, -1, x.v.size
     for start in range(n):  # the unit vector that keeps most of itself is the best conditioned
-        size = _project(n, start, memory)
+        size = _project(m, start)
         if size > best:
             best, chosen = size, start
     if chosen >= 0:
-        _project(n, chosen, memory)
+        _project(m, chosen)
     for j in range(n):
-        free[j] = own[j] if chosen >= 0 else 0.0
-    if gains[G_TORQUE] < 0.5 and chosen >= 0:
-        times(M, own, free)
+        m.free[j] = m.own[j] if chosen >= 0 else 0.0
+    if not k.nearest_torque and chosen >= 0:
+        times(x.M, m.own, m.free)
 
 
-@register_jitable
-def _project(n, start, memory):
-    """(1 − Aᵀ (A Aᵀ)⁻¹ A) e_start into the scratch of the self-motion; returns its squared length."""
-    A, S = memory[W_A : W_A + 6 * n].reshape((6, n)), memory[W_S : W_S + 36].reshape((6, 6))
-    b = memory[W_B : W_B + 6]
+@kernel
+def _project(m: Memory, start: int) -> float:
+    """own = (1 − Aᵀ (A Aᵀ)⁻¹ A) e_start; returns its squared length."""
     for i in range(6):
-        b[i] = A[i, start]
-    cholesky_solve(S, 6, b)
+        m.b[i] = m.A[i, start]
+    cholesky_solve(m.S, 6, m.b)
     size = 0.0
-    for j in range(n):
+    for j in range(m.own.size):
         entry = 1.0 if j == start else 0.0
         for i in range(6):
-            entry -= A[i, j] * b[i]
-        memory[W_SELF + j] = entry
+            entry -= m.A[i, j] * m.b[i]
+        m.own[j] = entry
         size += entry * entry
     return size
 
 
-@register_jitable
-def _room(torque, free, limits, n):
+@kernel
+def _room(torque: Vector, free: Vector, limits: Vector) -> tuple[float, float]:
     """From where to where a step along the free direction keeps the torques within the limits; crossed if nowhere."""
     low, high = -np.inf, np.inf
-    for j in range(n):
+    for j in range(torque.size):
         if abs(free[j]) > 1e-12:
             one, two = (-limits[j] - torque[j]) / free[j], (limits[j] - torque[j]) / free[j]
             low, high = max(low, min(one, two)), min(high, max(one, two))
@@ -207,15 +219,15 @@ def _room(torque, free, limits, n):
     return low, high
 
 
-@register_jitable
-def _largest_share(none, full, free, limits, n):
+@kernel
+def _largest_share(none: Vector, full: Vector, free: Vector, limits: Vector) -> float:
     """The largest share s in [0, 1] for which a step keeps none + s (full − none) within the limits; −1 if none does.
 
     Two joints i, j find a common step if |d_i τ_j − d_j τ_i| ≤ L_i |d_j| + L_j |d_i|, d the free direction; all of them
     do if each pair does (intervals of a line).
     """
     low, high = 0.0, 1.0
-    for i in range(n):
+    for i in range(none.size):
         for j in range(i + 1):
             if i == j:  # a joint that the step does not move must hold alone
                 one, two, room = (1.0, 0.0, limits[i]) if abs(free[i]) <= 1e-12 else (0.0, 0.0, 1.0)
@@ -232,57 +244,53 @@ def _largest_share(none, full, free, limits, n):
     return high if low <= high else -1.0
 
 
-@register_jitable
-def _within_limits(M, bias, J, drift, n, gains, memory, full, change):
+@kernel
+def _within_limits(x: Tick, k: Gains, m: Memory, full: Vector, change: Vector) -> None:
     """The change of torques that brings them within the limits: the least self-motion, else the least loss of force.
 
     For one free direction both are exact: the quadratic program min |x − x*|² within the limits, and where it has no
     solution the largest share of the horizontal force for which it has one.
     """
-    limits, free = gains[G_LIMITS : G_LIMITS + n], memory[W_FREE : W_FREE + n]
-    none, part = memory[W_NONE : W_NONE + n], memory[W_X : W_X + n]
-    _free_direction(M, n, gains, memory)
-    low, high = _room(full, free, limits, n)
+    limits, free, none, part = k.torque_limit, m.free, m.none, m.x
+    _free_direction(x, k, m)
+    low, high = _room(full, free, limits)
     if low <= high:
-        memory[C_BENT] += 1.0
-        for j in range(n):
+        m.bent += 1
+        for j in range(full.size):
             change[j] = min(max(0.0, low), high) * free[j]
         return
-    _torques(0.0, M, bias, J, drift, n, gains, memory, none)
-    share = _largest_share(none, full, free, limits, n)
+    _torques(x, k, m, 0.0, none)
+    share = _largest_share(none, full, free, limits)
     if share < 0.0:
-        memory[C_BEYOND] += 1.0
+        m.beyond += 1
         return
-    memory[C_SHARED] += 1.0
-    for j in range(n):
+    m.shared += 1
+    for j in range(full.size):
         part[j] = none[j] + share * (full[j] - none[j])
-    low, high = _room(part, free, limits, n)
+    low, high = _room(part, free, limits)
     # At the largest share the two meet, up to rounding; six joints have no step at all.
     step = min(max(0.0, low), high) if low <= high else 0.5 * (low + high)
-    for j in range(n):
+    for j in range(full.size):
         change[j] = part[j] + step * free[j] - full[j]
 
 
 @law_kernel
-def _kernel(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms):
-    n = v.size
-    task = q.size + 2 * n
-    twist = memory[W_TWIST : W_TWIST + 6]
-    times(J, v, twist)
-    over = False
-    if _prepare(M, J, n, gains, memory):
-        _wanted_force(dt, p, twist, target, task, gains, memory)
-        _wanted_turn(R, twist, target, task, gains, memory)
-        _preferred(q, v, M, bias, target, n, gains, memory)
-        _torques(1.0, M, bias, J, drift, n, gains, memory, terms[0])
+def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
+    n, over = x.v.size, False
+    times(x.J, x.v, m.twist)
+    if _prepare(x, k, m):
+        _wanted_force(x, k, m)
+        _wanted_turn(x, k, m)
+        _preferred(x, k, m)
+        _torques(x, k, m, 1.0, out.balance)
     else:
         for j in range(n):
-            terms[0, j] = bias[j] - gains[G_DAMPING] * v[j]
+            out.balance[j] = x.bias[j] - k.posture_damping * x.v[j]
     for j in range(n):
-        terms[1, j] = 0.0
-        over = over or abs(terms[0, j]) > gains[G_LIMITS + j]
-    if over and gains[G_LIMITED] > 0.5:
-        _within_limits(M, bias, J, drift, n, gains, memory, terms[0], terms[1])
+        out.limits[j] = 0.0
+        over = over or abs(out.balance[j]) > k.torque_limit[j]
+    if over and k.respect_limits:
+        _within_limits(x, k, m, out.balance, out.limits)
 
 
 class PoleBalance(Law):
@@ -307,9 +315,8 @@ class PoleBalance(Law):
     """
 
     name: ClassVar[str] = "pole-balance"
-    terms: ClassVar[tuple[str, ...]] = ("balance", "limits")
-    needs: ClassVar[int] = NEEDS_M | NEEDS_BIAS | NEEDS_JACOBIAN | NEEDS_DRIFT
-    kernel = staticmethod(_kernel)
+    needs: ClassVar[tuple[Need, ...]] = ("M", "bias", "J", "drift")
+    kernel = _kernel
 
     length: float = setting(1.0, "m", "l, of the pole", gt=0)
     sphere_mass: float = setting(0.1, "kg", "m_s", gt=0)
@@ -341,18 +348,25 @@ class PoleBalance(Law):
         """The pole and end-effector the gains are designed for."""
         return PoleModel(self.length, self.sphere_mass, self.end_effector_mass, self.gravity)
 
-    def gains(self, robot: Robot) -> Array:
+    def gains(self, robot: Robot) -> Gains:
         """The LQR gains and every other number of the law."""
         refuse_free_base(robot, self.name)
         if not 6 <= robot.nv <= MOST_JOINTS:
             raise InvalidInput(f"pole-balance needs an arm of 6 or 7 joints; {robot.name} has {robot.nv}")
-        level = self.orientation == "pd"
-        return np.array([
-            self.length, self.sphere_mass, self.end_effector_mass, self.gravity, *self.force_gains(),
-            level * self.orientation_stiffness, level * self.orientation_damping, self.posture_damping,
-            self.posture_stiffness, self.self_motion == "held", self.nearest == "torque", self.respect_limits,
-            self.force_limit, *robot.limits.torque,
-        ])  # fmt: skip
+        level, force = self.orientation == "pd", self.force_gains()
+        return Gains(
+            axis=force[:4],
+            vertical=force[4:],
+            orientation_stiffness=level * self.orientation_stiffness,
+            orientation_damping=level * self.orientation_damping,
+            posture_stiffness=self.posture_stiffness,
+            posture_damping=self.posture_damping,
+            held=self.self_motion == "held",
+            nearest_torque=self.nearest == "torque",
+            respect_limits=self.respect_limits,
+            force_limit=self.force_limit,
+            torque_limit=robot.limits.torque.copy(),
+        )
 
     def force_gains(self) -> Array:
         """K: four gains of a horizontal axis (x_A, ẋ_A, x_AB, ẋ_AB), then two of the vertical (z_A, ż_A)."""
@@ -362,16 +376,16 @@ class PoleBalance(Law):
         vertical = self.model().vertical_gains(hold, weights[skip:2], self.vertical_effort_weight)
         return np.array([*[0.0] * skip, *axis, *[0.0] * skip, *vertical])
 
-    def memory(self, robot: Robot) -> Array:
+    def memory(self, robot: Robot) -> Memory:
         """Counters of cut forces and torques, then scratch."""
-        return np.zeros(W_END)
+        return Memory(sizes_of(robot), pole=self.model().dynamics())
 
-    def remarks(self, memory: Array) -> list[str]:
+    def remarks(self, memory: Memory) -> list[str]:
         """How often a limit shaped the command."""
         said = {
-            C_FORCE: "the force limit cut the wanted force",
-            C_BENT: "a torque limit bent the self-motion",
-            C_SHARED: "only a share of the wanted force was within the torque limits",
-            C_BEYOND: "no share of the wanted force was within the torque limits",
+            "the force limit cut the wanted force": memory.force_cut,
+            "a torque limit bent the self-motion": memory.bent,
+            "only a share of the wanted force was within the torque limits": memory.shared,
+            "no share of the wanted force was within the torque limits": memory.beyond,
         }
-        return [f"{text} at {int(memory[place])} ticks" for place, text in said.items() if memory[place] > 0]
+        return [f"{text} at {count} ticks" for text, count in said.items() if count]

@@ -10,30 +10,16 @@ from pydantic import model_validator
 
 from palpate.checks import Array
 from palpate.config import Config, PerJoint, Vector3, required, setting
-from palpate.control.law import (
-    NEEDS_BIAS,
-    NEEDS_GRAVITY,
-    T_ACCELERATION,
-    T_POSITION,
-    T_QUAT,
-    T_TWIST,
-    T_WRENCH,
-    BoundLaw,
-    Law,
-    TargetLayout,
-    per_joint,
-    refuse_free_base,
-)
+from palpate.control.law import BoundLaw, Law, Need, per_joint, refuse_free_base
 from palpate.control.solve.priorities import Answer, inverse_dynamics
 from palpate.control.solve.tasks import Rows, State, Task
 from palpate.control.steps.task_space import DIRECTIONS, Direction
+from palpate.engine.records import Integers, Record, Vector, sized
 from palpate.errors import InvalidInput, PalpateError, UnknownName
 from palpate.robot.robot import Robot
 from palpate.spatial import matrix_from_quat
 from palpate.spatial.kernels import rotation_vector_from_matrix
 
-# Places in the law's memory; then, for every entry of the stack, at how many ticks it was relaxed and the worst of it.
-C_TICKS, C_LIMITS, C_FALLBACK, C_ENTRIES = 0, 1, 2, 3
 _INSIDE = 1.0 - 1e-12  # torques stop this far inside their limits, so that rounding never leaves them
 _OF = {"position": DIRECTIONS[:3], "orientation": DIRECTIONS[3:], "pose": DIRECTIONS}
 
@@ -87,17 +73,33 @@ class Level(Config):
 _DEFAULT = (Level(kind="pose"), Level(kind="posture"))
 
 
+class Gains(Record):
+    """D of the fallback, and the bound on |τ|, which is infinite where there is none."""
+
+    fallback_damping: Vector = sized("nv")
+    most: Vector = sized("nv")
+
+
+class Memory(Record):
+    """At how many ticks what decided; per entry of the stack, at how many it was relaxed, and the worst of it."""
+
+    ticks: int = 0
+    limited: int = 0
+    fallback: int = 0
+    relaxed: Integers = sized("entries")
+    worst: Vector = sized("entries")
+
+
 class _Goal:
     """What is wanted at one tick, worked out once per frame."""
 
     def __init__(self, robot: Robot) -> None:
-        self.robot, self.start = robot, TargetLayout(robot.nq, robot.nv).task
-        self.set(np.zeros(self.start))
+        self.robot = robot
 
-    def set(self, target: Array) -> None:
-        """Begin a tick."""
-        n = self.robot.nv
-        self.q, self.v, self.a, self.tool = target[:n], target[n : 2 * n], target[2 * n : 3 * n], target[self.start :]
+    def set(self, target: Any) -> None:
+        """Begin a tick with its target."""
+        self.target = target
+        self.q, self.v, self.a = target.q, target.v, target.a
         self._frames: dict[str, tuple[Array, Array, Array, Array]] = {}
 
     def frame(self, name: str) -> tuple[Array, Array, Array, Array]:
@@ -107,9 +109,8 @@ class _Goal:
         return self._frames[name]
 
     def _given(self) -> tuple[Array, Array, Array, Array]:
-        x = self.tool
-        rotation = matrix_from_quat(x[T_QUAT : T_QUAT + 4])
-        return x[T_POSITION : T_POSITION + 3], rotation, x[T_TWIST : T_TWIST + 6], x[T_ACCELERATION:T_WRENCH]
+        x = self.target
+        return x.position, matrix_from_quat(x.quat_wxyz), x.twist, x.acceleration
 
     def _followed(self, name: str) -> tuple[Array, Array, Array, Array]:
         at = self.robot.terms(self.q, self.v, name)
@@ -194,7 +195,7 @@ class Priorities(Law):
 
     name: ClassVar[str] = "priorities"
     terms: ClassVar[tuple[str, ...]] = ("priorities",)
-    needs: ClassVar[int] = NEEDS_BIAS | NEEDS_GRAVITY
+    needs: ClassVar[tuple[Need, ...]] = ("bias", "gravity")
 
     levels: tuple[Level, ...] = setting((), "1", "the stack, highest first; pose above posture if none is given")
     torque_limits: bool = setting(True, "1", "whether the robot's torque limits count")
@@ -215,61 +216,58 @@ class Priorities(Law):
         """The levels that count."""
         return self.levels or _DEFAULT
 
-    def gains(self, robot: Robot) -> Array:
-        """[D; bound on |τ|], which is infinite where there is none."""
+    def gains(self, robot: Robot) -> Gains:
+        """D of the fallback, and the bound on |τ|."""
         refuse_free_base(robot, self.name)
         most = robot.limits.torque * self.torque_share if self.torque_limits else np.full(robot.nv, np.inf)
-        return np.concatenate([per_joint(robot, self.fallback_damping, "fallback_damping", least=0.0), most * _INSIDE])
+        damping = per_joint(robot, self.fallback_damping, "fallback_damping", least=0.0)
+        return Gains(fallback_damping=damping, most=most * _INSIDE)
 
-    def memory(self, robot: Robot) -> Array:
-        """Counters, then relaxations by entry."""
-        return np.zeros(C_ENTRIES + 2 * len(self.stack))
+    def memory(self, robot: Robot) -> Memory:
+        """Counters."""
+        return Memory({"entries": len(self.stack)})
 
-    def remarks(self, memory: Array) -> list[str]:
+    def remarks(self, memory: Memory) -> list[str]:
         """Which levels were relaxed, and how often limits or the fallback decided."""
-        total, said = int(memory[C_TICKS]), []
-        for i, entry in enumerate(self.stack):
-            count, worst = memory[C_ENTRIES + 2 * i : C_ENTRIES + 2 * i + 2]
+        total, said = memory.ticks, []
+        for i, (entry, count, worst) in enumerate(zip(self.stack, memory.relaxed, memory.worst)):
             if count:
                 amount = f"at {int(count)} of {total} ticks, at worst by {worst:.3g} {entry.unit}"
                 said.append(f"entry {i + 1}, {entry.kind}: relaxed {amount}")
-        if memory[C_LIMITS]:
-            said.append(f"torque limits were met at {int(memory[C_LIMITS])} of {total} ticks")
-        if memory[C_FALLBACK]:
-            said.append(f"no answer at {int(memory[C_FALLBACK])} of {total} ticks: held by gravity and damping instead")
+        if memory.limited:
+            said.append(f"torque limits were met at {memory.limited} of {total} ticks")
+        if memory.fallback:
+            said.append(f"no answer at {memory.fallback} of {total} ticks: held by gravity and damping instead")
         return [f"{self.name}: {line}" for line in said]
 
     def bind(self, robot: Robot) -> BoundLaw:
         """Make the law ready for a robot; it asks the robot for the terms of every frame of its stack."""
-        gains, n, shares = self.gains(robot), robot.nv, self.shares
         goal = _Goal(robot)
         levels = _stacked(robot, self.stack, goal)
-        depth = len(levels)
+        count = len(levels) if self.shares else 1
+        names = ("bias", *(f"level{k + 1}" for k in range(len(levels)))) if self.shares else self.terms
 
-        def law(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms) -> None:
-            most = gains[n:]
-            memory[C_TICKS] += 1
-            goal.set(target)
+        def law(tick: Any, gains: Gains, memory: Memory) -> dict[str, Array]:
+            memory.ticks += 1
+            goal.set(tick.target)
             try:
-                answers = _answers(robot, q, v, levels, most, depth if shares else 1)
+                answers = _answers(robot, tick.q, tick.v, levels, gains.most, count)
             except PalpateError:  # the stack itself was checked: what is wrong is the state, or the solver
                 answers = []
             if not answers:
-                memory[C_FALLBACK] += 1
-                terms[:] = 0.0
-                terms[0] = np.clip(gravity - gains[:n] * v, -most, most)
-                return
+                memory.fallback += 1
+                held = np.clip(tick.gravity - gains.fallback_damping * tick.v, -gains.most, gains.most)
+                return {name: held if name == names[0] else np.zeros(robot.nv) for name in names}
             _note(memory, answers[-1][0])
-            torques = [np.clip(torque, -most, most) for _, torque in answers]
-            if shares:
-                terms[0] = bias
-                terms[1:] = np.diff([bias, *torques], axis=0)
-            else:
-                terms[0] = torques[-1]
+            torques = [np.clip(torque, -gains.most, gains.most) for _, torque in answers]
+            if not self.shares:
+                return {names[0]: torques[-1]}
+            return dict(zip(names, [tick.bias, *np.diff([tick.bias, *torques], axis=0)]))
 
-        names = ("bias", *(f"level{k + 1}" for k in range(depth))) if shares else self.terms
+        rows = np.zeros((len(names), robot.nv))
         return BoundLaw(
-            self.name, law, names, self.command, gains, self.memory(robot), self.needs, False, self.remarks
+            self.name, law, names, self.command, self.gains(robot), self.memory(robot), rows,
+            needs=self.needs, remarks=self.remarks,
         )  # fmt: skip
 
 
@@ -286,10 +284,10 @@ def _answers(
     return answers
 
 
-def _note(memory: Array, answer: Answer) -> None:
-    memory[C_LIMITS] += bool(answer.limits)
+def _note(memory: Memory, answer: Answer) -> None:
+    memory.limited += bool(answer.limits)
     for name, met in answer.met.items():
         if not met:
-            place = C_ENTRIES + 2 * int(name)
-            memory[place] += 1
-            memory[place + 1] = max(memory[place + 1], float(np.linalg.norm(answer.residuals[name])))
+            entry = int(name)
+            memory.relaxed[entry] += 1
+            memory.worst[entry] = max(memory.worst[entry], float(np.linalg.norm(answer.residuals[name])))

@@ -11,27 +11,13 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.config import setting
-from palpate.control.law import (
-    NEEDS_BIAS,
-    NEEDS_DRIFT,
-    NEEDS_JACOBIAN,
-    NEEDS_M,
-    T_ACCELERATION,
-    T_POSITION,
-    T_QUAT,
-    T_TWIST,
-    BoundLaw,
-    Law,
-    TargetLayout,
-)
+from palpate.control.law import BoundLaw, Law, Need
 from palpate.control.solve.hierarchy import solve_hierarchy
+from palpate.engine.records import Matrix, Record, sized
 from palpate.errors import InvalidInput, UnknownName
 from palpate.robot.robot import Robot, Terms
 from palpate.spatial import matrix_from_quat, rotation_error
 
-# Places in the law's memory: ticks at which limits conflicted, ticks at which the trunk's wish was not met in full,
-# then the forces of the last tick.
-C_CONFLICT, C_SHORT, C_FORCES = 0, 1, 2
 BASE = 6  # velocities of the free base, which no motor drives
 
 
@@ -163,6 +149,23 @@ def _names(robot: Robot, feet: tuple[str, ...], active: Array) -> tuple[str, ...
     return tuple(dict.fromkeys(name for name, on in zip(names, active) if on))
 
 
+class Gains(Record):
+    """K_p and K_d of the trunk, μ, and the load that each foot keeps."""
+
+    kp: float
+    kd: float
+    friction: float
+    least_force: float
+
+
+class Memory(Record):
+    """Ticks at which limits decided, and the forces of the last tick."""
+
+    conflict: int = 0
+    short: int = 0  # the trunk's wish was not met in full
+    forces: Matrix = sized("feet", 3)
+
+
 class Standing(Law):
     """Hold the trunk of a machine with a free base by forces of its feet on the ground.
 
@@ -177,7 +180,7 @@ class Standing(Law):
 
     name: ClassVar[str] = "standing"
     terms: ClassVar[tuple[str, ...]] = ("support", "motion")
-    needs: ClassVar[int] = NEEDS_M | NEEDS_BIAS | NEEDS_JACOBIAN | NEEDS_DRIFT
+    needs: ClassVar[tuple[Need, ...]] = ("M", "bias", "J", "drift")
 
     feet: tuple[str, ...] = setting((), "1", "frames that stand on the ground; all named foot_… if not given")
     friction: float = setting(0.5, "1", "μ that the law counts on", gt=0)
@@ -185,46 +188,46 @@ class Standing(Law):
     frequency: float = setting(12.0, "rad/s", "ω of the trunk, K_p = ω²", gt=0)
     damping_ratio: float = setting(1.0, "1", "ζ, K_d = 2 ζ ω", ge=0)
 
-    def gains(self, robot: Robot) -> Array:
+    def gains(self, robot: Robot) -> Gains:
         """K_p, K_d, μ, least force."""
         feet_of(robot, self.feet)
         w = self.frequency
-        return np.array([w * w, 2 * self.damping_ratio * w, self.friction, self.least_force])
+        return Gains(kp=w * w, kd=2 * self.damping_ratio * w, friction=self.friction, least_force=self.least_force)
 
-    def memory(self, robot: Robot) -> Array:
+    def memory(self, robot: Robot) -> Memory:
         """Counters, then the forces of the last tick."""
-        return np.zeros(C_FORCES + 3 * len(feet_of(robot, self.feet)))
+        return Memory({"feet": len(feet_of(robot, self.feet))})
 
-    def remarks(self, memory: Array) -> list[str]:
+    def remarks(self, memory: Memory) -> list[str]:
         """How often limits shaped the command."""
         said = {
-            C_CONFLICT: "friction cones and torque limits conflicted and gave way",
-            C_SHORT: "the trunk's wanted acceleration was beyond friction cones or torque limits",
+            "friction cones and torque limits conflicted and gave way": memory.conflict,
+            "the trunk's wanted acceleration was beyond friction cones or torque limits": memory.short,
         }
-        return [f"{text} at {int(memory[place])} ticks" for place, text in said.items() if memory[place] > 0]
+        return [f"{text} at {count} ticks" for text, count in said.items() if count]
 
     def bind(self, robot: Robot) -> BoundLaw:
         """Make the law ready for a robot; it asks the robot for the Jacobians of its feet."""
-        feet, task = feet_of(robot, self.feet), TargetLayout(robot.nq, robot.nv).task
+        feet = feet_of(robot, self.feet)
 
-        def law(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms) -> None:
-            x = Terms(M, bias, gravity, p, R, J, drift)
-            wanted = _wanted(x, v, target[task:], gains)
-            stance = _solve(robot, q, v, x, wanted, feet, gains[2], gains[3])
-            memory[C_CONFLICT] += stance.relaxation > 0
-            memory[C_SHORT] += bool(np.abs(stance.acceleration - wanted).max() > 1e-6)
-            memory[C_FORCES:] = stance.forces.ravel()
-            terms[0], terms[1] = stance.support, stance.motion
+        def law(tick: Any, gains: Gains, memory: Memory) -> dict[str, Array]:
+            x = Terms(tick.M, tick.bias, tick.gravity, tick.position, tick.rotation, tick.J, tick.drift)
+            wanted = _wanted(x, tick.v, tick.target, gains)
+            stance = _solve(robot, tick.q, tick.v, x, wanted, feet, gains.friction, gains.least_force)
+            memory.conflict += stance.relaxation > 0
+            memory.short += bool(np.abs(stance.acceleration - wanted).max() > 1e-6)
+            memory.forces[:] = stance.forces
+            return {"support": stance.support, "motion": stance.motion}
 
-        extra: dict[str, Any] = {"compiled": False, "remarks": self.remarks}
+        rows = np.zeros((len(self.terms), robot.nv))
         return BoundLaw(
-            self.name, law, self.terms, self.command, self.gains(robot), self.memory(robot), self.needs, **extra
-        )
+            self.name, law, self.terms, self.command, self.gains(robot), self.memory(robot), rows,
+            needs=self.needs, remarks=self.remarks,
+        )  # fmt: skip
 
 
-def _wanted(x: Terms, v: Array, task: Array, gains: Array) -> Array:
+def _wanted(x: Terms, v: Array, target: Any, gains: Gains) -> Array:
     """a_d = a_ref + K_p e − K_d (V − V_ref)."""
-    turn = rotation_error(matrix_from_quat(task[T_QUAT : T_QUAT + 4]), x.rotation)
-    error = np.concatenate([task[T_POSITION : T_POSITION + 3] - x.position, turn])
-    speed = x.J @ v - task[T_TWIST : T_TWIST + 6]
-    return task[T_ACCELERATION : T_ACCELERATION + 6] + gains[0] * error - gains[1] * speed
+    turn = rotation_error(matrix_from_quat(target.quat_wxyz), x.rotation)
+    error = np.concatenate([target.position - x.position, turn])
+    return target.acceleration + gains.kp * error - gains.kd * (x.J @ v - target.twist)

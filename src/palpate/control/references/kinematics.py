@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from palpate.checks import Array
+from palpate.control.law import sizes_of
 from palpate.control.references.reference import Targets
-from palpate.engine import kernel
+from palpate.engine.kernels import kernel
+from palpate.engine.physics import Physics
+from palpate.engine.records import Matrix, Record, sized
 from palpate.errors import InvalidInput
-from palpate.robot.kernels import OK, read_drift, read_jacobian, read_pose, stage_state
+from palpate.robot.kernels import OK, ModelTerms, Place, read_drift, read_jacobian, read_pose, stage_state
 from palpate.robot.robot import Robot
 from palpate.spatial.kernels import quat_from_matrix
 
@@ -22,41 +25,45 @@ def check_joint_motion(robot: Robot) -> None:
         )
 
 
+class Path(Record):
+    """A joint motion, one row per instant, and the motion of the tool that follows from it."""
+
+    q: Matrix = sized("count", "nq")
+    v: Matrix = sized("count", "nv")
+    a: Matrix = sized("count", "nv")
+    position: Matrix = sized("count", 3)
+    quat_wxyz: Matrix = sized("count", 4)
+    twist: Matrix = sized("count", 6)
+    acceleration: Matrix = sized("count", 6)
+    here: ModelTerms
+
+
 def follow_joints(targets: Targets, robot: Robot) -> None:
     """Fill the Cartesian part from q, v, a: pose by forward kinematics, twist J v, acceleration J a + J̇ v."""
     check_joint_motion(robot)
-    place, size = robot.frame(), len(targets.array)
-    q, v, a = (np.ascontiguousarray(part) for part in (targets.q, targets.v, targets.a))
-    position, quat, twist, acceleration = (np.empty((size, k)) for k in (3, 4, 6, 6))
-    done = _follow(
-        robot._work.handle, q, v, a, place.body, place.offset, place.turn, position, quat, twist, acceleration
-    )
-    if done < size:
+    path = Path({**sizes_of(robot), "count": len(targets.array)}, q=targets.q, v=targets.v, a=targets.a)
+    done = _follow(robot._work.physics.address, robot.frame().place.address, path.address)
+    if done < len(targets.array):
         raise InvalidInput(f"the reference of {robot.name} is not finite at its sample {done}")
-    targets.position[:], targets.quat_wxyz[:] = position, quat
-    targets.twist[:], targets.acceleration[:] = twist, acceleration
+    targets.position[:], targets.quat_wxyz[:] = path.position, path.quat_wxyz
+    targets.twist[:], targets.acceleration[:] = path.twist, path.acceleration
 
 
-@kernel(
-    "int64(int64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], int64, float64[::1], float64[:, ::1],"
-    " float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1])"
-)
-def _follow(handle, q, v, a, body, offset, turn, position, quat, twist, acceleration):
-    n = v.shape[1]
-    R, J, J_rate = np.empty((3, 3)), np.empty((6, n)), np.empty((6, n))
-    for k in range(q.shape[0]):
-        if stage_state(handle, q[k], v[k]) != OK:
+@kernel
+def _follow(p: Physics, place: Place, path: Path) -> int:
+    x = path.here
+    for k in range(path.q.shape[0]):
+        if stage_state(p, path.q[k], path.v[k]) != OK:
             return k
-        read_pose(handle, body, offset, turn, position[k], R)
-        quat_from_matrix(R, quat[k])
-        read_jacobian(handle, body, position[k], J)
-        read_drift(handle, body, position[k], v[k], J_rate, acceleration[k])
+        read_pose(p, place, path.position[k], x.rotation)
+        quat_from_matrix(x.rotation, path.quat_wxyz[k])
+        read_jacobian(p, place.body, path.position[k], x.J)
+        read_drift(p, place.body, path.position[k], path.v[k], x.J_rate, path.acceleration[k])
         for i in range(6):
-            twist[k, i] = 0.0
-            for j in range(n):
-                twist[k, i] += J[i, j] * v[k, j]
-                acceleration[k, i] += J[i, j] * a[k, j]
-    return q.shape[0]
+            for j in range(p.nv):
+                path.twist[k, i] += x.J[i, j] * path.v[k, j]
+                path.acceleration[k, i] += x.J[i, j] * path.a[k, j]
+    return path.q.shape[0]
 
 
 def quats_from_rotation_vectors(r: Array) -> Array:

@@ -11,7 +11,7 @@ from pydantic import field_validator
 
 from palpate.checks import Array
 from palpate.config import Config, Quaternion, Vector3, Vector6, setting
-from palpate.control.law import T_ACCELERATION, T_POLE, T_POSITION, T_QUAT, T_TWIST, T_WRENCH, TargetLayout
+from palpate.control.law import Target, sizes_of
 from palpate.robot.robot import Robot
 
 ZERO6: Vector6 = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -22,26 +22,25 @@ class Reference(Protocol):
     """Anything that can say what is wanted at given times."""
 
     def sample(self, times: Array, robot: Robot, q_start: Array) -> Array:
-        """Targets, one row per time, laid out by `TargetLayout`."""
+        """Targets, one row per time: the fields of `Target` one after another."""
         ...
 
 
 class Targets:
-    """Targets as one array (times × width) and named views of its columns."""
+    """Targets as one array (times × width) and views of its columns, named like the fields of `Target`."""
 
-    def __init__(self, count: int, nq: int, nv: int) -> None:
-        layout = TargetLayout(nq, nv)
-        self.array: Array = np.zeros((count, layout.width))
-        self.q, self.v, self.a = self.array[:, :nq], self.array[:, nq : nq + nv], self.array[:, nq + nv : layout.task]
-        task = self.array[:, layout.task :]
-        self.position, self.quat_wxyz = task[:, T_POSITION:T_QUAT], task[:, T_QUAT:T_TWIST]
-        self.twist, self.acceleration = task[:, T_TWIST:T_ACCELERATION], task[:, T_ACCELERATION:T_WRENCH]
-        self.wrench = task[:, T_WRENCH:T_POLE]
+    def __init__(self, count: int, robot: Robot) -> None:
+        sizes = sizes_of(robot)
+        self.array: Array = np.zeros((count, Target.width(sizes)))
+        views = Target.columns(self.array, sizes)
+        self.q, self.v, self.a, self.wrench = views["q"], views["v"], views["a"], views["wrench"]
+        self.position, self.quat_wxyz = views["position"], views["quat_wxyz"]
+        self.twist, self.acceleration = views["twist"], views["acceleration"]
 
 
-def joint_target(robot: Robot, q: Array) -> Array:
+def joint_target(robot: Robot, q: Array) -> Target:
     """A target that stands still at posture q, its Cartesian part at q's tool pose."""
-    return Hold().sample(np.zeros(1), robot, q)[0]
+    return Target.over(Hold().sample(np.zeros(1), robot, q)[0], sizes_of(robot))
 
 
 class WantedWrench(Config):
@@ -83,7 +82,7 @@ class ReferenceSettings(Config):
 
     def sample(self, times: Array, robot: Robot, q_start: Array) -> Array:
         """Targets, one row per time: still at the start, then what this reference changes, then the wrench."""
-        targets = Targets(len(times), robot.nq, robot.nv)
+        targets = Targets(len(times), robot)
         pose = robot.pose(q_start)
         targets.q[:], targets.position[:], targets.quat_wxyz[:] = q_start, pose.position, pose.quat_wxyz
         self.fill(targets, np.asarray(times, dtype=float), robot, np.asarray(q_start, dtype=float))

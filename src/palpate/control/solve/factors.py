@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from numba.extending import register_jitable
-from numpy.typing import NDArray
-
-# float64, one and two dimensions, and int64; numpy's stubs cannot say what an element of them is.
-Vector = NDArray[Any]
-Matrix = NDArray[Any]
-Integers = NDArray[Any]
+from palpate.engine.kernels import kernel
+from palpate.engine.records import Integers, Matrix, Vector
 
 
-@register_jitable
+@kernel
 def lq_factor(A: Matrix, rows: int, columns: int, Q: Matrix, order: Integers, floor: float) -> int:
     """A[order] = [L 0] Qᵀ by Householder reflections with row pivoting, in place; returns the rank.
 
@@ -35,7 +29,7 @@ def lq_factor(A: Matrix, rows: int, columns: int, Q: Matrix, order: Integers, fl
     return min(rows, columns)
 
 
-@register_jitable
+@kernel
 def _longest_rest(A: Matrix, k: int, rows: int, columns: int) -> tuple[int, float]:
     """Which of the rows from k on is longest, its first k entries left out, and how long."""
     best, top = k, -1.0
@@ -48,7 +42,7 @@ def _longest_rest(A: Matrix, k: int, rows: int, columns: int) -> tuple[int, floa
     return best, math.sqrt(top)
 
 
-@register_jitable
+@kernel
 def longest_row(A: Matrix, first: int, last: int) -> float:
     """The length of the longest of A's rows first … last − 1."""
     top = 0.0
@@ -60,7 +54,7 @@ def longest_row(A: Matrix, first: int, last: int) -> float:
     return math.sqrt(top)
 
 
-@register_jitable
+@kernel
 def _swap_rows(A: Matrix, order: Integers, a: int, b: int, columns: int) -> None:
     if a == b:
         return
@@ -69,7 +63,7 @@ def _swap_rows(A: Matrix, order: Integers, a: int, b: int, columns: int) -> None
         A[a, j], A[b, j] = A[b, j], A[a, j]
 
 
-@register_jitable
+@kernel
 def _reflect(A: Matrix, Q: Matrix, k: int, rows: int, columns: int, norm: float) -> None:
     """Turn row k of A onto its diagonal, the rows below and Q alike."""
     pivot = A[k, k]
@@ -95,7 +89,7 @@ def _reflect(A: Matrix, Q: Matrix, k: int, rows: int, columns: int, norm: float)
         A[k, j] = 0.0
 
 
-@register_jitable
+@kernel
 def trapezoid_solve(L: Matrix, rows: int, rank: int, b: Vector) -> None:
     """w = argmin |L w − b| for the lower trapezoid of `lq_factor`; w replaces b[:rank]. L and b are used up."""
     if rows > rank:
@@ -112,7 +106,7 @@ def trapezoid_solve(L: Matrix, rows: int, rank: int, b: Vector) -> None:
         b[i] /= L[i, i]
 
 
-@register_jitable
+@kernel
 def _reflect_column(L: Matrix, b: Vector, k: int, rows: int, rank: int) -> None:
     norm = 0.0
     for i in range(k, rows):

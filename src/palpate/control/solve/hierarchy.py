@@ -7,138 +7,89 @@ lower levels are solved in an orthonormal basis of it: they cannot disturb highe
 itself unique. Each level is solved by a primal active set on orthogonal (LQ) factors, compiled; if it does not end,
 a cascade of DAQP's QPs answers instead, checked, and the result says so.
 
-`hierarchy_kernel(stack, answer, room)` is all of it without allocation, for compiled laws; `solve_hierarchy` is the
-same from Python.
+A compiled law keeps a `Stack` in its memory, writes the rows and limits of a tick into it, calls `solve_stack(stack)`,
+which allocates nothing, and finds the answer in `stack.search.x`; `solve_hierarchy` is the same from Python.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import daqp
 import numpy as np
-from numba import types
-from numba.extending import register_jitable
 
 from palpate.checks import Array
 from palpate.control.solve.active_set import (
     RANK,
     SOLVED,
-    WORKSPACE,
     Level,
-    Limits,
-    Point,
-    Workspace,
-    all_free,
-    make_workspace,
+    Search,
+    ask,
+    make_search,
     narrow,
     place,
     solve_level,
 )
-from palpate.control.solve.factors import (
-    Integers,
-    Matrix,
-    Vector,
-    longest_row,
-    lq_factor,
-    trapezoid_solve,
-)
-from palpate.engine import kernel
+from palpate.control.solve.factors import longest_row, lq_factor, trapezoid_solve
+from palpate.engine.kernels import kernel
+from palpate.engine.records import Integers, Record, Vector, sized
 from palpate.errors import NoSolution
-
-__all__ = ["Hierarchy", "daqp_hierarchy", "hierarchy_kernel", "solve_hierarchy", "solve_levels"]
-__all__ += ["lq_factor", "trapezoid_solve"]  # where laws look for them
 
 _FAR = 1e30  # how DAQP writes infinity
 _UNLIMITED = 1e9  # a limit beyond this has no middle
 
 
-class Stack(NamedTuple):
-    """Levels A[starts[k]:starts[k+1]] x = b[…], highest first, within lower ≤ C x ≤ upper.
+class Stack(Record):
+    """Levels within limits; made by `make_stack`.
 
-    `width`: in which units a limit is relaxed when limits conflict, one positive number per row of C.
+    The rows of all levels are `level.A` and `level.b`, highest level first, and start at `starts`, whose last entry is
+    their number; the limits are `search.C`, `search.lower` and `search.upper`, and so is the answer, `search.x`.
     """
 
-    A: Matrix
-    b: Vector
-    starts: Integers
-    C: Matrix
-    lower: Vector
-    upper: Vector
-    width: Vector
+    level: Level
+    starts: Integers = sized("k")
+    search: Search
+    width: Vector = sized("c", start=1.0)  # in which units a limit is relaxed where limits conflict
+    shortest: Level  # 1 x = 0
+    wide: Search  # with one more variable, by how many widths the limits are left
+    common: Level  # that variable = 0
 
 
-class Solution(NamedTuple):
-    """What `hierarchy_kernel` writes: x, and −1, 0, +1 per limit."""
-
-    x: Vector
-    active: Integers
-
-
-class Room(NamedTuple):
-    """What a stack of n variables, at most r rows per level and c limits writes to while it is solved.
-
-    Attributes:
-        search: of one level.
-        at, met: C x and the limits that hold x; c.
-        unit, nought: 1 (n×n) and 0 (n), rows and goal of the last level |x|².
-        C, lower, upper, x, limits_at, active, last: limits and point with one more variable, the common violation.
-    """
-
-    search: Workspace
-    at: Vector
-    met: Integers
-    unit: Matrix
-    nought: Vector
-    C: Matrix
-    lower: Vector
-    upper: Vector
-    x: Vector
-    limits_at: Vector
-    active: Integers
-    last: Matrix
-
-
-_v, _m, _i = types.float64[::1], types.float64[:, ::1], types.int64[::1]
-STACK = types.NamedTuple((_m, _v, _i, _m, _v, _v, _v), Stack)
-SOLUTION = types.NamedTuple((_v, _i), Solution)
-ROOM = types.NamedTuple((WORKSPACE, _v, _i, _m, _v, _m, _v, _v, _v, _v, _i, _m), Room)
-
-
-@register_jitable
-def make_room(n: int, rows: int, limits: int) -> Room:
-    """Room for n variables, levels of at most `rows` rows, and `limits` limits; levels may have n rows in any case."""
-    c = max(limits, 1)
+def make_stack(n: int, rows: int, levels: int, limits: int) -> Stack:
+    """A stack of n variables, so many rows in so many levels, and limits, all of them zero."""
     last = np.zeros((1, n + 1))
     last[0, n] = 1.0
-    return Room(
-        make_workspace(n + 1, rows, 2 * c), np.zeros(c), np.zeros(c, np.int64), np.eye(n), np.zeros(n),
-        np.zeros((2 * c, n + 1)), np.zeros(2 * c), np.zeros(2 * c), np.zeros(n + 1), np.zeros(2 * c),
-        np.zeros(2 * c, np.int64), last,
-    )  # fmt: skip
+    return Stack(
+        {"k": levels + 1, "c": limits},
+        level=Level({"r": rows, "n": n}),
+        search=make_search(n, rows, limits),
+        shortest=Level({"r": n}, A=np.eye(n), last=n, floor=RANK),
+        wide=make_search(n + 1, 1, 2 * limits),
+        common=Level({"r": 1}, A=last, last=1, floor=RANK),
+    )
 
 
 # ------------------------------------------------------------------ a point within the limits
 
 
-@register_jitable
-def worst_excess(limits: Limits, width: Vector, x: Vector) -> float:
-    """The largest violation of a limit, in widths."""
+@kernel
+def worst_excess(s: Search, width: Vector) -> float:
+    """The largest violation of a limit by x, in widths."""
     worst = 0.0
-    for i in range(limits.lower.size):
+    for i in range(s.lower.size):
         at = 0.0
-        for j in range(x.size):
-            at += limits.C[i, j] * x[j]
-        worst = max(worst, (at - limits.upper[i]) / width[i], (limits.lower[i] - at) / width[i])
+        for j in range(s.x.size):
+            at += s.C[i, j] * s.x[j]
+        worst = max(worst, (at - s.upper[i]) / width[i], (s.lower[i] - at) / width[i])
     return worst
 
 
-@register_jitable
-def middle(low: float, high: float) -> float:
+@kernel
+def _middle(low: float, high: float) -> float:
     """The middle of two limits; of one alone, that one, unless 0 is within."""
     if low > -_UNLIMITED and high < _UNLIMITED:
         return 0.5 * (low + high)
@@ -147,142 +98,103 @@ def middle(low: float, high: float) -> float:
     return low if low > 0.0 else high
 
 
-@register_jitable
-def middle_point(limits: Limits, x: Vector, work: Workspace) -> None:
+@kernel
+def middle_point(s: Search) -> None:
     """x whose C x comes closest to the middle of the limits: inside whenever C is regular."""
-    c, n = limits.lower.size, x.size
-    L, order, right = work.held_factor, work.held_order, work.slopes
+    c, n = s.lower.size, s.x.size
     for i in range(c):
         for j in range(n):
-            L[i, j] = limits.C[i, j]
-    rank = lq_factor(L, c, n, work.held_basis, order, 1e-13 * longest_row(limits.C, 0, c))
+            s.held_factor[i, j] = s.C[i, j]
+    rank = lq_factor(s.held_factor, c, n, s.held_basis, s.held_order, 1e-13 * longest_row(s.C, 0, c))
     for i in range(c):
-        right[i] = middle(limits.lower[order[i]], limits.upper[order[i]])
-    trapezoid_solve(L, c, rank, right)
+        k = s.held_order[i]
+        s.slopes[i] = _middle(s.lower[k], s.upper[k])
+    trapezoid_solve(s.held_factor, c, rank, s.slopes)
     for i in range(n):
-        x[i] = 0.0
+        s.x[i] = 0.0
         for k in range(rank):
-            x[i] += work.held_basis[i, k] * right[k]
+            s.x[i] += s.held_basis[i, k] * s.slopes[k]
 
 
-@register_jitable
-def _widened(limits: Limits, width: Vector, room: Room) -> None:
+@kernel
+def _widen(s: Search, width: Vector, wide: Search) -> None:
     """The limits over (x, t): C x − t width ≤ upper, C x + t width ≥ lower."""
-    c, n = limits.lower.size, limits.C.shape[1]
+    c, n = s.lower.size, s.x.size
     for i in range(c):
         for j in range(n):
-            room.C[i, j] = room.C[c + i, j] = limits.C[i, j]
-        room.C[i, n], room.C[c + i, n] = -width[i], width[i]
-        room.lower[i], room.upper[i] = -np.inf, limits.upper[i]
-        room.lower[c + i], room.upper[c + i] = limits.lower[i], np.inf
-    for i in range(2 * c, room.lower.size):
-        room.lower[i], room.upper[i] = -np.inf, np.inf
-        for j in range(n + 1):
-            room.C[i, j] = 0.0
+            wide.C[i, j] = wide.C[c + i, j] = s.C[i, j]
+        wide.C[i, n], wide.C[c + i, n] = -width[i], width[i]
+        wide.upper[i], wide.lower[c + i] = s.upper[i], s.lower[i]
 
 
-@register_jitable
-def least_excess(limits: Limits, width: Vector, x: Vector, room: Room, free: int) -> float:
-    """The point of x + Z y whose worst violation of the limits, in widths, is least: min t² over (y, t).
-
-    Returns that violation, −1 if the search did not end; `room.active` then marks the limits that hold each other:
-    their upper sides first, the lower ones after them.
-    """
-    n, Z, z = x.size, room.search.free, room.x
-    excess = worst_excess(limits, width, x)
+@kernel
+def seek_start(stack: Stack) -> bool:
+    """Whether x violates a limit; if so, the search for the least common violation, min t² over (y, t), is laid out."""
+    s, wide, n = stack.search, stack.wide, stack.search.x.size
+    excess = worst_excess(s, stack.width)
     if excess <= 0.0:
-        return 0.0
-    _widened(limits, width, room)
+        return False
+    _widen(s, stack.width, wide)
     for j in range(n):
-        z[j], Z[j, free] = x[j], 0.0
-    for k in range(free + 1):
-        Z[n, k] = 1.0 if k == free else 0.0
-    z[n] = excess
-    wider, point = Limits(room.C, room.lower, room.upper), Point(z, room.limits_at, room.active)
-    place(wider, point)
-    level = Level(room.last, room.nought, 0, 1, RANK, False)
-    if solve_level(level, wider, point, room.search, free + 1) != SOLVED:
-        return -1.0
+        wide.x[j] = s.x[j]
+    wide.x[n] = excess
+    place(wide)
+    return True
+
+
+@kernel
+def take_start(stack: Stack) -> float:
+    """x of the search for the least common violation; limits that it still violates are widened. By how much."""
+    s, n, excess = stack.search, stack.search.x.size, stack.wide.x[stack.search.x.size]
     for j in range(n):
-        x[j] = z[j]
-    return max(z[n], 0.0)
+        s.x[j] = stack.wide.x[j]
+    if excess > 1e-10:
+        admit(s)
+    place(s)
+    return excess if excess > 1e-10 else 0.0
 
 
-@register_jitable
-def find_start(stack: Stack, answer: Solution, room: Room) -> float:
-    """A feasible x, or the one whose worst violation, in widths, is least. Returns that violation; −1 if stuck.
+@kernel
+def admit(s: Search) -> None:
+    """Widen the limits that x violates as far as it does."""
+    for i in range(s.lower.size):
+        at = 0.0
+        for j in range(s.x.size):
+            at += s.C[i, j] * s.x[j]
+        s.lower[i], s.upper[i] = min(s.lower[i], at), max(s.upper[i], at)
 
-    `answer.active` marks the limits that hold each other, the conflict if there is a violation.
+
+@kernel
+def solve_stack(stack: Stack) -> tuple[float, int]:
+    """A point within the limits, every level in turn, then |x|²: (relaxation in widths, 0).
+
+    Where limits exclude each other they are widened in place to the point of least worst violation, and `wide.active`
+    marks the ones that do, their upper sides first; else `search.active` marks the limits met. Instead of 0, −1 says
+    that the search for a start did not end, and 1 + k that of level k.
     """
-    limits, c = Limits(stack.C, stack.lower, stack.upper), stack.lower.size
-    middle_point(limits, answer.x, room.search)
-    for i in range(c):
-        answer.active[i] = room.active[i] = room.active[c + i] = 0
-    excess = least_excess(limits, stack.width, answer.x, room, all_free(room.search, answer.x.size))
-    for i in range(c):
-        answer.active[i] = 1 if room.active[i] != 0 else (-1 if room.active[c + i] != 0 else 0)
-    return excess
+    s, depth, relaxed = stack.search, stack.starts.size - 1, 0.0
+    middle_point(s)
+    place(s)
+    for k in range(-1, depth + 1):  # −1: the start; depth: |x|²
+        level, where = stack.level, s
+        if k < 0:
+            if not seek_start(stack):
+                continue
+            level, where = stack.common, stack.wide
+        elif k == depth:
+            level = stack.shortest
+        else:
+            ask(level, int(stack.starts[k]), int(stack.starts[k + 1]))
+        if solve_level(level, where) != SOLVED:
+            return relaxed, (k + 1 if k >= 0 else -1)
+        if k < 0:
+            relaxed = take_start(stack)
+        else:
+            narrow(level, s)
+    return relaxed, 0
 
 
-# ------------------------------------------------------------------ the levels
-
-
-@register_jitable
-def descend(stack: Stack, point: Point, room: Room) -> int:
-    """Every level in turn from a feasible point, then |x|²; 0, or 1 + the level that did not end."""
-    limits, work, n = Limits(stack.C, stack.lower, stack.upper), room.search, point.x.size
-    place(limits, point)
-    free, depth = all_free(work, n), stack.starts.size - 1
-    for k in range(depth):
-        first, last = stack.starts[k], stack.starts[k + 1]
-        if free == 0:
-            return 0
-        if last == first:
-            continue
-        level = Level(stack.A, stack.b, first, last, RANK * longest_row(stack.A, first, last), False)
-        if solve_level(level, limits, point, work, free) != SOLVED:
-            return k + 1
-        free = narrow(level, work, free)
-    shortest = Level(room.unit, room.nought, 0, n, RANK, False)
-    if free > 0 and solve_level(shortest, limits, point, work, free) != SOLVED:
-        return depth + 1
-    return 0
-
-
-@kernel(types.UniTuple(types.float64, 2)(STACK, SOLUTION, ROOM), lean=True)
-def hierarchy_kernel(stack: Stack, answer: Solution, room: Room) -> tuple[float, float]:
-    """Start, relax if need be, solve: (relaxation in widths, 0 or 1 + the level that did not end, −1 without a start).
-
-    stack.lower and stack.upper are widened in place to the point of least worst violation. `answer.active` marks the
-    limits met, or, when there is a relaxation, the ones that conflict. Nothing is allocated.
-    """
-    c, relaxed = stack.lower.size, 0.0
-    if c > 0:
-        relaxed = find_start(stack, answer, room)
-        if relaxed < 0.0:
-            return 0.0, -1.0
-    if relaxed > 1e-10:
-        for i in range(c):
-            at = 0.0
-            for j in range(answer.x.size):
-                at += stack.C[i, j] * answer.x[j]
-            stack.lower[i], stack.upper[i] = min(stack.lower[i], at), max(stack.upper[i], at)
-    else:
-        relaxed = 0.0
-    failed = float(descend(stack, Point(answer.x, room.at, room.met), room))
-    if relaxed == 0.0:
-        for i in range(c):
-            answer.active[i] = room.met[i]
-    return relaxed, failed
-
-
-@register_jitable
-def solve_levels(
-    A: Matrix, b: Vector, starts: Integers, C: Matrix, lower: Vector, upper: Vector, x: Vector, active: Integers
-) -> int:
-    """`descend` from a feasible x with room of its own: 0, or 1 + the level that did not end."""
-    room = make_room(x.size, A.shape[0], lower.size)
-    return descend(Stack(A, b, starts, C, lower, upper, lower), Point(x, room.at, active), room)
+# ------------------------------------------------------------------ from Python
 
 
 @dataclass(frozen=True)
@@ -306,15 +218,14 @@ R = TypeVar("R")
 
 
 class Rooms(threading.local, Generic[R]):
-    """Rooms by size, each thread its own."""
+    """Records that are used again for problems of the same size, each thread its own."""
 
-    def __init__(self, make: Callable[[int, int, int], R]) -> None:
+    def __init__(self, make: Callable[..., R]) -> None:
         self.make = make
-        self.known: dict[tuple[int, int, int], R] = {}
+        self.known: dict[Hashable, R] = {}
 
-    def of(self, n: int, rows: int, limits: int) -> R:
-        """The room for n variables, rows and limits."""
-        size = (n, rows, limits)
+    def of(self, *size: Any) -> R:
+        """The one of a size."""
         if size not in self.known:
             if len(self.known) >= 32:
                 self.known.clear()
@@ -322,7 +233,7 @@ class Rooms(threading.local, Generic[R]):
         return self.known[size]
 
 
-_rooms = Rooms(make_room)
+_stacks = Rooms(make_stack)
 
 
 def solve_hierarchy(A: Array, b: Array, starts: Array, C: Array, lower: Array, upper: Array, width: Array) -> Hierarchy:
@@ -334,15 +245,23 @@ def solve_hierarchy(A: Array, b: Array, starts: Array, C: Array, lower: Array, u
         C, lower, upper: limits, which may be infinite, lower ≤ upper.
         width: in which units a limit is relaxed when limits conflict, one positive number per row of C.
     """
-    x, active = np.zeros(A.shape[1]), np.zeros(len(C), np.int64)
-    low, high = lower.copy(), upper.copy()
-    stack = Stack(A, b, starts, C, low, high, width)
-    relaxed, failed = hierarchy_kernel(stack, Solution(x, active), _rooms.of(A.shape[1], len(A), len(C)))
-    if failed == 0.0 and np.isfinite(x).all():
-        return Hierarchy(x, float(relaxed), active, "active-set")
-    if failed < 0.0:
+    stack = _stacks.of(A.shape[1], len(A), len(starts) - 1, len(C))
+    s, level = stack.search, stack.level
+    level.A[:], level.b[:], stack.starts[:] = A, b, starts
+    s.C[:], s.lower[:], s.upper[:], stack.width[:], s.x[:] = C, lower, upper, width, 0.0
+    relaxed, failed = solve_stack(stack.address)
+    if failed == 0 and np.isfinite(s.x).all():
+        active = s.active.copy() if relaxed == 0.0 else _conflict(stack)
+        return Hierarchy(s.x.copy(), relaxed, active, "active-set")
+    if failed < 0:
         raise NoSolution("the search for a point within the limits did not end", hint="are the limits finite numbers?")
-    return Hierarchy(daqp_hierarchy(A, b, starts, C, low, high), float(relaxed), active, "daqp")
+    return Hierarchy(daqp_hierarchy(A, b, starts, C, s.lower, s.upper), relaxed, s.active.copy(), "daqp")
+
+
+def _conflict(stack: Stack) -> Array:
+    """−1, 0, +1 per limit that another one excludes."""
+    upper, lower = stack.wide.active.reshape(2, -1) != 0
+    return np.where(upper, 1, np.where(lower, -1, 0))
 
 
 def daqp_hierarchy(A: Array, b: Array, starts: Array, C: Array, lower: Array, upper: Array) -> Array:

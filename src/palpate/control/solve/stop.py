@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array
 from palpate.control.solve import stop_kernels as kernels
-from palpate.control.solve.hierarchy import Rooms, Solution, solve_hierarchy
+from palpate.control.solve.hierarchy import Rooms, solve_hierarchy
 from palpate.errors import BadShape, InvalidInput, NoSolution, NotFinite
 
 Method = Literal["optimal", "pseudoinverse", "as-printed"]
@@ -48,7 +48,7 @@ class TorqueBounds:
 
 
 @dataclass(frozen=True)
-class StopProblem:
+class Motion:
     """p̈ = J u + drift of a tool with velocity p, lower ≤ C u ≤ upper.
 
     C is 1 for bounds on accelerations, M for bounds on torques (less the bias), and [M; 1] for both.
@@ -65,21 +65,17 @@ class StopProblem:
     bias: Array | None = None
     torque: tuple[Array, Array] | None = None
 
-    @property
-    def packed(self) -> kernels.StopProblem:
-        """As the kernels take it."""
-        p, none = self.p, np.zeros(len(self.p))
-        return kernels.StopProblem(
-            self.J, self.drift, p, p, none, self.C, self.lower, self.upper, self.most, self.weight
-        )
-
-    @property
-    def room(self) -> kernels.StopRoom:
-        """What the kernels write to."""
-        return _rooms.of(self.J.shape[1], len(self.p), len(self.lower))
+    def solve(self, way: float = 1.0, most: float | None = None) -> kernels.StopProblem:
+        """What the kernel finds for way · p; the record is used again by the next problem of this size."""
+        s = _problems.of(self.J.shape[1], len(self.p), len(self.lower))
+        s.J[:], s.drift[:], s.C[:], s.lower[:], s.upper[:] = self.J, self.drift, self.C, self.lower, self.upper
+        s.line[:] = s.velocity[:] = self.p if way == 1.0 else way * self.p
+        s.most, s.weight = self.most if most is None else most, self.weight
+        kernels.stop_kernel(s.address)
+        return s
 
 
-_rooms = Rooms(kernels.make_stop_room)
+_problems = Rooms(kernels.make_stop)
 
 
 @dataclass(frozen=True)
@@ -100,7 +96,7 @@ class Stop:
             exclude each other; 0 if they do not.
         torque: M u + bias where torques are bounded, else None.
         method: which version.
-        problem: what was solved.
+        motion: what was to be stopped.
     """
 
     rate: float
@@ -113,24 +109,24 @@ class Stop:
     conflict: float
     torque: Array | None
     method: Method
-    problem: StopProblem = field(repr=False)
+    motion: Motion = field(repr=False)
 
     @cached_property
     def a(self) -> Array:
         """−J⁺ṗ of (3), rad/s or m/s."""
-        a = -self._inverse @ self.problem.p
+        a = -self._inverse @ self.motion.p
         a[np.abs(a) <= _NONE * np.abs(a).max()] = 0.0
         return a
 
     @cached_property
     def b(self) -> Array:
         """−J⁺h of (3), rad/s² or m/s²."""
-        return -self._inverse @ self.problem.drift
+        return -self._inverse @ self.motion.drift
 
     @cached_property
     def rates(self) -> Array:
         """λ_i of (5), 1/s: how large each bound alone lets λ ≥ 0 be in u = a λ + b; −∞ where none is allowed."""
-        low, high = _ends(self.a, self.b, self.problem)
+        low, high = _ends(self.a, self.b, self.motion)
         return np.where(high >= np.maximum(low, 0.0), high, -np.inf)
 
     @cached_property
@@ -140,10 +136,10 @@ class Stop:
         Of u = a λ + b for the pseudo-inverse versions, of every u for "optimal".
         """
         if self.method == "optimal":
-            least, most = (_largest_rate(self.problem, way) for way in (-1.0, 1.0))
+            least, most = (_largest_rate(self.motion, way) for way in (-1.0, 1.0))
             low, high = -least, most
         else:
-            ends = _ends(self.a, self.b, self.problem)
+            ends = _ends(self.a, self.b, self.motion)
             low, high = float(ends[0].max()), float(ends[1].min())
             if not self._reaches_drift:
                 return None
@@ -154,12 +150,12 @@ class Stop:
         """By which fraction of their half widths the bounds would have to grow to keep the direction; 0 if kept."""
         if self.interval is not None:
             return 0.0
-        return _needed(self.problem) if self.method == "optimal" else _relaxation(self.a, self.b, self.problem)
+        return _needed(self.motion) if self.method == "optimal" else _relaxation(self.a, self.b, self.motion)
 
     @cached_property
     def active(self) -> Array:
         """−1, 0, +1 per bound (torques first where both are bounded): u at its lower bound, between, at its upper."""
-        at, lower, upper = self.problem.C @ self.acceleration, self.problem.lower, self.problem.upper
+        at, lower, upper = self.motion.C @ self.acceleration, self.motion.lower, self.motion.upper
         near = 1e-9 * (1.0 + np.abs(at))
         return np.where(at >= upper - near, 1, 0) - np.where(at <= lower + near, 1, 0)
 
@@ -188,13 +184,13 @@ class Stop:
 
     @cached_property
     def _inverse(self) -> Array:
-        return np.linalg.pinv(self.problem.J, rcond=1e-11)
+        return np.linalg.pinv(self.motion.J, rcond=1e-11)
 
     @cached_property
     def _reaches_drift(self) -> bool:
         """A singular J may not reach the drift at all."""
-        drift = self.problem.drift
-        return bool(np.linalg.norm(self.problem.J @ self.b + drift) <= 1e-9 * (1.0 + np.linalg.norm(drift)))
+        drift = self.motion.drift
+        return bool(np.linalg.norm(self.motion.J @ self.b + drift) <= 1e-9 * (1.0 + np.linalg.norm(drift)))
 
 
 def fastest_stop(
@@ -228,29 +224,28 @@ def fastest_stop(
         raise InvalidInput(f"most must be positive, got {most:g}")
     if not (weight > 0 and math.isfinite(weight)):
         raise InvalidInput(f"weight must be positive and finite, got {weight:g}")
-    problem = _problem(J, drift, velocity, limits, float(most), float(weight))
+    motion = _motion_of(J, drift, velocity, limits, float(most), float(weight))
     if method == "optimal":
-        return _optimal(problem)
+        return _optimal(motion)
     if method not in METHODS:
         raise InvalidInput(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    return _by_pseudoinverse(problem, method)
+    return _by_pseudoinverse(motion, method)
 
 
-def _optimal(problem: StopProblem) -> Stop:
-    answer = _no_answer(problem)
-    found = kernels.stop_kernel(problem.packed, answer, problem.room)
+def _optimal(motion: Motion) -> Stop:
+    found = motion.solve()
     if found.status == kernels.BAD_DATA:
-        _refuse(problem)
+        _refuse(motion)
     if found.status == kernels.UNBOUNDED:
         raise NoSolution("nothing bounds the stop: λ grows without end", hint="give finite limits, or `most`")
     if found.status == kernels.GAVE_UP:
         raise NoSolution("the search for the fastest stop did not end", hint="are the data well scaled?")
     best = found.most_braking if found.status == kernels.LOST else None
-    return _stop(problem, answer.x, found.rate, (found.braking, found.deviation, best), found.conflict)
+    return _stop(motion, found.u.copy(), found.rate, (found.braking, found.deviation, best), found.conflict)
 
 
 def _stop(
-    problem: StopProblem,
+    motion: Motion,
     u: Array,
     rate: float,
     found: tuple[float, float, float | None],
@@ -258,97 +253,91 @@ def _stop(
     method: Method = "optimal",
 ) -> Stop:
     feasible, torque, violation = found[2] is None and rate >= 0.0, None, 0.0
-    if problem.bias is not None and problem.torque is not None:
-        torque = problem.C[: len(u)] @ u + problem.bias
+    if motion.bias is not None and motion.torque is not None:
+        torque = motion.C[: len(u)] @ u + motion.bias
     if conflict > 0.0 or method == "as-printed":
-        at = problem.C @ u
-        violation = max(float((at - problem.upper).max()), float((problem.lower - at).max()), 0.0)
-    elif torque is not None and problem.torque is not None:  # within its bounds up to rounding: without it, too
-        torque = np.minimum(np.maximum(torque, problem.torque[0]), problem.torque[1])
-    return Stop(rate, u, feasible, *found, violation, conflict, torque, method, problem)
+        at = motion.C @ u
+        violation = max(float((at - motion.upper).max()), float((motion.lower - at).max()), 0.0)
+    elif torque is not None and motion.torque is not None:  # within its bounds up to rounding: without it, too
+        torque = np.minimum(np.maximum(torque, motion.torque[0]), motion.torque[1])
+    return Stop(rate, u, feasible, *found, violation, conflict, torque, method, motion)
 
 
-def _by_pseudoinverse(problem: StopProblem, method: Method) -> Stop:
+def _by_pseudoinverse(motion: Motion, method: Method) -> Stop:
     """u = a λ + b with the largest λ that keeps the bounds; where there is none, what the optimum does."""
-    _refuse(problem)
-    if method == "as-printed" and not np.array_equal(problem.lower, -problem.upper):
+    _refuse(motion)
+    if method == "as-printed" and not np.array_equal(motion.lower, -motion.upper):
         raise InvalidInput("equations (5)–(6) as printed take symmetric bounds only", hint='use "pseudoinverse"')
-    idea = _stop(problem, np.zeros(problem.J.shape[1]), -np.inf, (0.0, 0.0, None), 0.0, method)
+    idea = _stop(motion, np.zeros(motion.J.shape[1]), -np.inf, (0.0, 0.0, None), 0.0, method)
     if method == "as-printed":
-        rate = min(float(idea.rates.min()), problem.most) if idea._reaches_drift else -np.inf
+        rate = min(float(idea.rates.min()), motion.most) if idea._reaches_drift else -np.inf
     else:
-        rate = -np.inf if idea.interval is None else max(min(idea.interval[1], problem.most), idea.interval[0])
+        rate = -np.inf if idea.interval is None else max(min(idea.interval[1], motion.most), idea.interval[0])
     if rate == np.inf:
         raise NoSolution("nothing bounds the stop: λ grows without end", hint="give finite limits, or `most`")
     if rate >= 0.0:
         u = idea.a * rate + idea.b
-        return _stop(problem, u, rate, (*_judged(problem, u), None), 0.0, method)
-    best = _optimal(problem)
-    return _stop(problem, best.acceleration, rate, (best.braking, best.deviation, best.most_braking), 0.0, method)
+        return _stop(motion, u, rate, (*_judged(motion, u), None), 0.0, method)
+    best = _optimal(motion)
+    return _stop(motion, best.acceleration, rate, (best.braking, best.deviation, best.most_braking), 0.0, method)
 
 
-def _judged(problem: StopProblem, u: Array) -> tuple[float, float]:
+def _judged(motion: Motion, u: Array) -> tuple[float, float]:
     """Braking along the direction and deviation across it, m/s²."""
-    direction, a = problem.p / np.linalg.norm(problem.p), problem.J @ u + problem.drift
+    direction, a = motion.p / np.linalg.norm(motion.p), motion.J @ u + motion.drift
     along = float(direction @ a)
     return -along, float(np.linalg.norm(a - along * direction))
 
 
-def _ends(a: Array, b: Array, problem: StopProblem) -> tuple[Array, Array]:
+def _ends(a: Array, b: Array, motion: Motion) -> tuple[Array, Array]:
     """Per bound, the least and the greatest λ with lower ≤ C (a λ + b) ≤ upper; crossed if there is none."""
-    slope, start = problem.C @ a, problem.C @ b
+    slope, start = motion.C @ a, motion.C @ b
     slope[np.abs(slope) <= _NONE * np.abs(slope).max()] = 0.0
     low, high, slack = np.full(len(slope), np.inf), np.full(len(slope), -np.inf), 1e-12 * (1.0 + np.abs(start))
-    inside = (start <= problem.upper + slack) & (start >= problem.lower - slack)
+    inside = (start <= motion.upper + slack) & (start >= motion.lower - slack)
     low[inside], high[inside] = -np.inf, np.inf
     moving = slope != 0.0
-    ends = np.array([(problem.lower - start)[moving], (problem.upper - start)[moving]]) / slope[moving]
+    ends = np.array([(motion.lower - start)[moving], (motion.upper - start)[moving]]) / slope[moving]
     low[moving], high[moving] = ends.min(axis=0), ends.max(axis=0)
     return low, high
 
 
-def _no_answer(problem: StopProblem) -> Solution:
-    return Solution(np.zeros(problem.J.shape[1]), np.zeros(len(problem.lower), np.int64))
-
-
-def _largest_rate(problem: StopProblem, way: float) -> float:
+def _largest_rate(motion: Motion, way: float) -> float:
     """The largest λ that keeps the direction of way · ṗ; −∞ if none does."""
-    asked = problem.packed._replace(line=way * problem.p, velocity=way * problem.p, most=np.inf)
-    found = kernels.stop_kernel(asked, _no_answer(problem), problem.room)
-    return np.inf if found.status == kernels.UNBOUNDED else found.rate
+    return motion.solve(way, np.inf).rate
 
 
-def _needed(problem: StopProblem) -> float:
+def _needed(motion: Motion) -> float:
     """By how many half widths the bounds must grow for some u to keep the direction: least t over (u, t)."""
-    n, k = problem.J.shape[1], len(problem.lower)
-    direction = problem.p / np.linalg.norm(problem.p)
-    across = problem.J - np.outer(direction, direction @ problem.J)
-    wanted = direction * (direction @ problem.drift) - problem.drift
-    half = np.where(np.isfinite(problem.upper), (problem.upper - problem.lower) / 2, 1.0)
+    n, k = motion.J.shape[1], len(motion.lower)
+    direction = motion.p / np.linalg.norm(motion.p)
+    across = motion.J - np.outer(direction, direction @ motion.J)
+    wanted = direction * (direction @ motion.drift) - motion.drift
+    half = np.where(np.isfinite(motion.upper), (motion.upper - motion.lower) / 2, 1.0)
     half = np.maximum(half, 1e-9 * half.max())  # a bound without width can hardly be widened
     A = np.block([[across, np.zeros((len(across), 1))], [np.zeros((1, n)), np.ones((1, 1))]])
-    C = np.vstack([np.column_stack([problem.C, -half]), np.column_stack([problem.C, half])])
+    C = np.vstack([np.column_stack([motion.C, -half]), np.column_stack([motion.C, half])])
     far = np.full(k, np.inf)
     levels = np.array([0, len(across), len(across) + 1])
-    lower, upper = np.concatenate([-far, problem.lower]), np.concatenate([problem.upper, far])
+    lower, upper = np.concatenate([-far, motion.lower]), np.concatenate([motion.upper, far])
     found = solve_hierarchy(A, np.append(wanted, 0.0), levels, C, lower, upper, np.ones(2 * k)).x
     gap = np.linalg.norm(across @ found[:n] - wanted)
     return float(found[n]) if gap <= 1e-9 * (1.0 + np.linalg.norm(wanted)) else np.inf
 
 
-def _relaxation(a: Array, b: Array, problem: StopProblem) -> float:
+def _relaxation(a: Array, b: Array, motion: Motion) -> float:
     """By which fraction of the half widths the bounds must grow for some a λ + b to fit: a one-variable minimax."""
-    half, middle = (problem.upper - problem.lower) / 2, (problem.upper + problem.lower) / 2
+    half, middle = (motion.upper - motion.lower) / 2, (motion.upper + motion.lower) / 2
     with np.errstate(divide="ignore", invalid="ignore"):
-        slope, start = np.nan_to_num(problem.C @ a / half), np.nan_to_num((problem.C @ b - middle) / half)
+        slope, start = np.nan_to_num(motion.C @ a / half), np.nan_to_num((motion.C @ b - middle) / half)
     lines = [(s, o) for s, o in zip(np.r_[slope, -slope], np.r_[start, -start])]
     crossings = [(o2 - o1) / (s1 - s2) for i, (s1, o1) in enumerate(lines) for s2, o2 in lines[i + 1 :] if s1 != s2]
     return float(min((max(s * at + o for s, o in lines) for at in [0.0, *crossings]), default=np.inf) - 1.0)
 
 
-def _problem(
+def _motion_of(
     J: ArrayLike, drift: ArrayLike, velocity: ArrayLike, limits: object, most: float, weight: float
-) -> StopProblem:
+) -> Motion:
     """Shapes are checked here; whether the numbers are sound, by the kernel."""
     J = _numbers(J, "J")
     if J.ndim != 2:
@@ -361,8 +350,8 @@ def _problem(
         raise BadShape(f"velocity must have {m} (tool) or {n} (joint) entries, got shape {v.shape}")
     p = v if v.shape == (m,) else _tool_velocity(J, v)
     if isinstance(limits, TorqueBounds):
-        return StopProblem(J, h, p, *_dynamic(limits, n), most, weight, *_torques(limits, n))
-    return StopProblem(J, h, p, np.eye(n), *_pair(limits, n), most, weight)
+        return Motion(J, h, p, *_dynamic(limits, n), most, weight, *_torques(limits, n))
+    return Motion(J, h, p, np.eye(n), *_pair(limits, n), most, weight)
 
 
 def _tool_velocity(J: Array, v: Array) -> Array:
@@ -406,11 +395,11 @@ def _pair(limits: object, n: int) -> tuple[Array, Array]:
     raise BadShape(f"limits must be {n} numbers or a pair of them (lower, upper), got shape {given.shape}")
 
 
-def _refuse(problem: StopProblem) -> None:
+def _refuse(motion: Motion) -> None:
     """Say which of the numbers is not sound; nothing to say if all are."""
-    for value, name in ((problem.J, "J"), (problem.drift, "drift"), (problem.p, "velocity")):
+    for value, name in ((motion.J, "J"), (motion.drift, "drift"), (motion.p, "velocity")):
         finite_array(value, name)
-    lower, upper = problem.lower, problem.upper
+    lower, upper = motion.lower, motion.upper
     if np.isnan(lower).any() or np.isnan(upper).any():
         raise NotFinite("limits must not be NaN")
     if (lower > upper).any():
@@ -418,5 +407,5 @@ def _refuse(problem: StopProblem) -> None:
         raise InvalidInput(f"limits of joint {j} exclude each other: lower {lower[j]:g} > upper {upper[j]:g}")
     if (np.isinf(lower) != np.isinf(upper)).any() or (lower == np.inf).any() or (upper == -np.inf).any():
         raise InvalidInput("a joint's limits must both be finite, or −∞ and ∞")
-    if not problem.p.any():
+    if not motion.p.any():
         raise InvalidInput("the tool does not move: there is no direction to keep")

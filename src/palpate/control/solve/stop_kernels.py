@@ -8,399 +8,309 @@ With p̈ = J u + h, a tool on a line along d at speed s, and lower ≤ C u ≤ u
 
 Where the line cannot be kept without speeding up, with e along the tool's velocity:
 
-    trade                   least |(1 − e eᵀ) (p̈ − steer)|² + weight² (e·p̈ + β)²   subject to   e·p̈ ≤ 0
+    brake hardest           the largest β = −e·p̈, at most `most` times the speed
+    trade                   least |(1 − e eᵀ) (p̈ − steer)|² + weight² (e·p̈ + β)²   subject to   e·p̈ ≤ max(0, −β)
     be short                least |u|
 
-with β the most braking that the limits allow at all; if every command speeds the tool up (β < 0), e·p̈ ≤ −β.
-Nothing here allocates but `solve_stop`, which makes its own room.
+A compiled law keeps a `StopProblem` in its memory, writes a tick's numbers into it, and calls `find_stop`, which
+allocates nothing.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
-from numba import types
-from numba.extending import register_jitable
 
-from palpate.control.solve.active_set import (
-    ENDLESS,
-    RANK,
-    SOLVED,
-    Level,
-    Limits,
-    Point,
-    all_free,
-    narrow,
-    place,
-    solve_level,
-)
-from palpate.control.solve.factors import Integers, Matrix, Vector, longest_row
-from palpate.control.solve.hierarchy import ROOM, SOLUTION, Room, Solution, least_excess, make_room, middle_point
-from palpate.engine import kernel
+from palpate.control.solve.active_set import ENDLESS, RANK, SOLVED, ask, narrow, place, solve_level
+from palpate.control.solve.factors import longest_row
+from palpate.control.solve.hierarchy import Stack, make_stack, middle_point, seek_start, take_start
+from palpate.engine.kernels import kernel
+from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 
-FOUND, LOST, UNBOUNDED, GAVE_UP, BAD_DATA = 0, 1, 2, 3, 4
+FOUND, LOST, UNBOUNDED, GAVE_UP, BAD_DATA = range(5)
 WEIGHT = 20.0  # of braking against deviation, where not both can be had
-_KEPT = 1e-9  # what is left across a direction that counts as kept, relative to the terms it is the sum of
+_KEPT = 1e-9  # what is left across a line that counts as kept, relative to the terms it is the sum of
+_SEEKING, _KEEPING, _BRAKING, _SHORTENING, _HARDEST, _TRADING, _DONE = range(7)
 
 
-class StopProblem(NamedTuple):
-    """p̈ = J u + drift of a moving tool, within lower ≤ C u ≤ upper.
+class StopProblem(Record):
+    """p̈ = J u + drift of a tool in m directions, n joints within k limits; made by `make_stop`."""
 
-    Attributes:
-        line: the velocity along the line to keep, d s.
-        velocity: the tool's velocity, which is `line` as long as it is on it.
-        steer: the acceleration across the line that brings it back there; 0 on it.
-        most: a bound on λ, 1/s.
-        weight: how many m/s² across are worth one m/s² of braking, where not both can be had.
-    """
-
-    J: Matrix
-    drift: Vector
-    line: Vector
-    velocity: Vector
-    steer: Vector
-    C: Matrix
-    lower: Vector
-    upper: Vector
-    most: float
-    weight: float
-
-
-class StopRoom(NamedTuple):
-    """What `find_stop` writes to, for n joints, m directions and k limits.
-
-    Attributes:
-        levels: of the hierarchy.
-        A, c: J u + drift = 0 (row 0) or steer, in axes along the line or the velocity (row 0) and across it.
-        C, lower, upper, at, active: its limits, and the one on speeding up as the last.
-        width: of the limits.
-    """
-
-    levels: Room
-    A: Matrix
-    c: Vector
-    C: Matrix
-    lower: Vector
-    upper: Vector
-    at: Vector
-    active: Integers
-    width: Vector
+    J: Matrix = sized("m", "n")
+    drift: Vector = sized("m")
+    line: Vector = sized("m")  # the velocity along the line to keep, d s
+    velocity: Vector = sized("m")  # the tool's velocity, which is `line` as long as it is on it
+    steer: Vector = sized("m")  # the acceleration across the line that brings it back there; 0 on it
+    # lower ≤ C u ≤ upper
+    C: Matrix = sized("k", "n")
+    lower: Vector = sized("k")
+    upper: Vector = sized("k")
+    most: float = math.inf  # a bound on λ, 1/s
+    weight: float = WEIGHT  # how many m/s² across are worth one m/s² of braking, where not both can be had
+    # what was found
+    u: Vector = sized("n")
+    active: Integers = sized("k")  # −1, 0, +1 per limit that holds u
+    status: int = FOUND  # LOST where the line cannot be kept without speeding up, or why there is no u
+    rate: float = 0.0  # the largest λ that keeps the line; −∞ if none does
+    braking: float = 0.0  # −e·p̈, m/s²
+    deviation: float = 0.0  # |(1 − e eᵀ) p̈|, m/s²
+    most_braking: float = 0.0  # β, m/s²; 0 where it was not asked for
+    conflict: float = 0.0  # by how many half widths the limits were widened, because they exclude each other
+    # J u = steer − drift in axes along the line, or the velocity, and across it; the last limit is on speeding up
+    stack: Stack
 
 
-class Verdict(NamedTuple):
-    """How it went.
-
-    Attributes:
-        status: FOUND, LOST where the direction cannot be kept without speeding up, or why there is no command.
-        rate: the largest λ that keeps the direction; −∞ if none does.
-        braking, deviation: −d·p̈ and |(1 − d dᵀ) p̈| under u, m/s².
-        most_braking: β, m/s²; 0 where it was not asked for.
-        conflict: by which fraction of their half widths the limits were widened, because they exclude each other.
-    """
-
-    status: int
-    rate: float
-    braking: float
-    deviation: float
-    most_braking: float
-    conflict: float
-
-
-_v, _m, _i, _f = types.float64[::1], types.float64[:, ::1], types.int64[::1], types.float64
-PROBLEM = types.NamedTuple((_m, _v, _v, _v, _v, _m, _v, _v, _f, _f), StopProblem)
-STOP_ROOM = types.NamedTuple((ROOM, _m, _v, _m, _v, _v, _v, _i, _v), StopRoom)
-VERDICT = types.NamedTuple((types.int64, _f, _f, _f, _f, _f), Verdict)
-
-
-@register_jitable
-def make_stop_room(n: int, directions: int, limits: int) -> StopRoom:
-    """Room for n joints, a tool that moves in `directions` directions, and `limits` limits."""
-    k = limits + 1
-    return StopRoom(
-        make_room(n, directions, k), np.zeros((directions, n)), np.zeros(directions),
-        np.zeros((k, n)), np.zeros(k), np.zeros(k), np.zeros(k), np.zeros(k, np.int64), np.zeros(k),
-    )  # fmt: skip
+def make_stop(n: int, directions: int, limits: int) -> StopProblem:
+    """A problem of n joints, a tool that moves in so many directions, and so many limits, all of them zero."""
+    stack = make_stack(n, directions, 0, limits + 1)
+    return StopProblem({"n": n, "m": directions, "k": limits}, stack=stack)
 
 
 # ------------------------------------------------------------------ axes and limits
 
 
-@register_jitable
-def _turn(problem: StopProblem, p: Vector, room: StopRoom) -> float:
-    """A and c in axes whose first is d = p/|p|, the others across it: a reflection. Returns |p|."""
-    m, n = problem.J.shape
-    size = 0.0
-    for i in range(m):
-        size += p[i] * p[i]
-    size = math.sqrt(size)
+@kernel
+def _size(p: Vector) -> float:
+    total = 0.0
+    for i in range(p.size):
+        total += p[i] * p[i]
+    return math.sqrt(total)
+
+
+@kernel
+def _turn(s: StopProblem, p: Vector) -> None:
+    """J and steer − drift in axes whose first is d = p/|p|, the others across it: a reflection. Along d, no steer."""
+    A, c, size = s.stack.level.A, s.stack.level.b, _size(p)
     sign = -1.0 if p[0] > 0.0 else 1.0
     # w = d − sign e₀ is turned into its opposite, so that d becomes sign e₀; |w|² = 2 (1 + |d₀|).
     scale = 1.0 / (1.0 + abs(p[0]) / size)
-    for j in range(n):
-        total = 0.0
-        for i in range(m):
-            total += (p[i] / size - (sign if i == 0 else 0.0)) * problem.J[i, j]
-        for i in range(m):
+    for j in range(s.u.size + 1):
+        total, along = 0.0, 0.0
+        for i in range(p.size):
+            value = s.J[i, j] if j < s.u.size else s.steer[i] - s.drift[i]
+            total += (p[i] / size - (sign if i == 0 else 0.0)) * value
+            along += p[i] / size * (s.J[i, j] if j < s.u.size else -s.drift[i])
+        for i in range(p.size):
             w = p[i] / size - (sign if i == 0 else 0.0)
-            room.A[i, j] = (problem.J[i, j] - scale * total * w) * (sign if i == 0 else 1.0)
-    total, along = 0.0, 0.0
-    for i in range(m):
-        total += (p[i] / size - (sign if i == 0 else 0.0)) * (problem.steer[i] - problem.drift[i])
-        along -= p[i] / size * problem.drift[i]
-    for i in range(m):
-        w = p[i] / size - (sign if i == 0 else 0.0)
-        room.c[i] = problem.steer[i] - problem.drift[i] - scale * total * w
-    room.c[0] = along
-    return size
+            if j < s.u.size:
+                A[i, j] = along if i == 0 else s.J[i, j] - scale * total * w
+            else:
+                c[i] = along if i == 0 else s.steer[i] - s.drift[i] - scale * total * w
 
 
-@register_jitable
-def _take_limits(problem: StopProblem, room: StopRoom) -> Limits:
-    """The problem's limits, and one more that is none yet."""
-    k, n = problem.C.shape
+@kernel
+def _take_limits(s: StopProblem) -> None:
+    """The problem's limits and their half widths, and one more that is none yet."""
+    search, width, k, widest = s.stack.search, s.stack.width, s.lower.size, 0.0
     for i in range(k):
-        room.lower[i], room.upper[i] = problem.lower[i], problem.upper[i]
-        finite = math.isfinite(problem.lower[i]) and math.isfinite(problem.upper[i])
-        room.width[i] = 0.5 * (problem.upper[i] - problem.lower[i]) if finite else 1.0
-        for j in range(n):
-            room.C[i, j] = problem.C[i, j]
-    room.lower[k], room.upper[k], room.width[k] = -np.inf, np.inf, 1.0
-    for j in range(n):
-        room.C[k, j] = 0.0
-    thinnest = 0.0
-    for i in range(k):
-        thinnest = max(thinnest, 1e-9 * room.width[i])
+        search.lower[i], search.upper[i] = s.lower[i], s.upper[i]
+        finite = math.isfinite(s.lower[i]) and math.isfinite(s.upper[i])
+        width[i] = 0.5 * (s.upper[i] - s.lower[i]) if finite else 1.0
+        widest = max(widest, width[i])
+        for j in range(s.u.size):
+            search.C[i, j] = s.C[i, j]
     for i in range(k):  # limits without width can hardly be widened
-        room.width[i] = max(room.width[i], thinnest, 1e-150)
-    return Limits(room.C, room.lower, room.upper)
+        width[i] = max(width[i], 1e-9 * widest, 1e-150)
+    search.lower[k], search.upper[k], width[k] = -math.inf, math.inf, 1.0
+    for j in range(s.u.size):
+        search.C[k, j] = 0.0
 
 
-@register_jitable
-def _start(problem: StopProblem, limits: Limits, x: Vector, room: StopRoom) -> float:
-    """x within the limits; where they exclude each other they are widened least. Returns by how many half widths."""
-    middle_point(Limits(problem.C, problem.lower, problem.upper), x, room.levels.search)
-    excess = least_excess(limits, room.width, x, room.levels, all_free(room.levels.search, x.size))
-    if excess > 1e-10:
-        for i in range(problem.lower.size):
-            at = 0.0
-            for j in range(x.size):
-                at += problem.C[i, j] * x[j]
-            room.lower[i], room.upper[i] = min(room.lower[i], at), max(room.upper[i], at)
-        return excess
-    return min(excess, 0.0)
+@kernel
+def _forbid_speeding_up(s: StopProblem) -> None:
+    """e·p̈ ≤ 0 as the last limit; where braking hardest speeds up in spite of it, no more than that."""
+    search, last, at = s.stack.search, s.lower.size, 0.0
+    for j in range(s.u.size):
+        search.C[last, j] = s.stack.level.A[0, j]
+        at += s.stack.level.A[0, j] * search.x[j]
+    search.at[last], search.upper[last] = at, max(s.stack.level.b[0], at)
 
 
-# ------------------------------------------------------------------ levels
+# ------------------------------------------------------------------ one phase after another
 
 
-@register_jitable
-def _across(room: StopRoom) -> Level:
-    return Level(room.A, room.c, 1, room.A.shape[0], RANK * longest_row(room.A, 0, room.A.shape[0]), False)
+@kernel
+def _brake_up_to(s: StopProblem, braking: float) -> None:
+    """Ask for d·p̈ as low as −braking, or, if that is infinite, as low as it goes."""
+    level = s.stack.level
+    level.first, level.last, level.endless = 0, 1, math.isinf(braking)
+    level.floor = RANK * longest_row(level.A, 0, level.A.shape[0])
+    level.b[0] = -1.0 if level.endless else level.b[0] - braking
 
 
-@register_jitable
-def _is_kept(room: StopRoom, x: Vector) -> bool:
-    """Whether A u = c across the direction."""
-    left, scale = 0.0, 0.0
-    for i in range(room.A.shape[0]):
-        gap, size = room.c[i], abs(room.c[i])
+@kernel
+def _trade(s: StopProblem) -> None:
+    """Ask for the least of deviation² + weight² (β − braking)²."""
+    level = s.stack.level
+    level.b[0] = s.weight * (level.b[0] - s.most_braking)
+    for j in range(s.u.size):
+        level.A[0, j] *= s.weight
+    ask(level, 0, level.A.shape[0])
+
+
+@kernel
+def _lay_out(s: StopProblem, phase: int) -> None:
+    """What a phase asks for."""
+    level = s.stack.level
+    if phase == _KEEPING:
+        ask(level, 1, level.A.shape[0])
+        level.floor = RANK * longest_row(level.A, 0, level.A.shape[0])
+    elif phase == _BRAKING:
+        _brake_up_to(s, s.most * _size(s.line))
+    elif phase == _HARDEST:
+        _turn(s, s.velocity)
+        place(s.stack.search)
+        _brake_up_to(s, s.most * _size(s.velocity))
+    elif phase == _TRADING:
+        _trade(s)
+
+
+@kernel
+def _is_kept(s: StopProblem) -> bool:
+    """Whether p̈ = steer across the line."""
+    level, x, left, scale = s.stack.level, s.stack.search.x, 0.0, 0.0
+    for i in range(level.A.shape[0]):
+        gap, size = level.b[i], abs(level.b[i])
         for j in range(x.size):
-            gap -= room.A[i, j] * x[j]
-            size += abs(room.A[i, j] * x[j])
+            gap -= level.A[i, j] * x[j]
+            size += abs(level.A[i, j] * x[j])
         left, scale = max(left, abs(gap) if i > 0 else 0.0), max(scale, size)
     return left <= _KEPT * scale
 
 
-@register_jitable
-def _along(room: StopRoom, x: Vector) -> float:
-    """d·p̈."""
-    total = -room.c[0]
-    for j in range(x.size):
-        total += room.A[0, j] * x[j]
-    return total
+@kernel
+def _braking_along(s: StopProblem, p: Vector) -> float:
+    """−d·p̈ of the point reached, with d = p/|p|; also the goal of the level along d, which is put back."""
+    level, total, along = s.stack.level, 0.0, 0.0
+    for i in range(p.size):
+        along -= p[i] / _size(p) * s.drift[i]
+    level.b[0] = along
+    for j in range(s.u.size):
+        total += level.A[0, j] * s.stack.search.x[j]
+    return along - total
 
 
-@register_jitable
-def _brake(room: StopRoom, limits: Limits, point: Point, free: int, braking: float) -> int:
-    """d·p̈ as low as −braking, or, if that is infinite, as low as it goes; the other way for −∞."""
-    goal, endless = room.c[0], math.isinf(braking)
-    room.c[0] = goal - braking if not endless else -math.copysign(1.0, braking)
-    level = Level(room.A, room.c, 0, 1, RANK * longest_row(room.A, 0, room.A.shape[0]), endless)
-    status = solve_level(level, limits, point, room.levels.search, free)
-    room.c[0] = goal
-    return status
+@kernel
+def _after(s: StopProblem, phase: int) -> int:
+    """What follows a phase that ended well."""
+    if phase == _SEEKING:
+        s.conflict = take_start(s.stack)
+        return _KEEPING
+    if phase == _KEEPING:
+        if not _is_kept(s):
+            s.rate, s.status = -math.inf, LOST
+            return _HARDEST
+        narrow(s.stack.level, s.stack.search)
+        return _BRAKING
+    if phase == _BRAKING:
+        braking = _braking_along(s, s.line)
+        s.rate = braking / _size(s.line)
+        # Rounding must not turn a stop that only just does not brake into one that speeds up.
+        if braking < -_KEPT * (abs(s.stack.level.b[0]) + abs(braking)):
+            s.status = LOST
+            return _HARDEST
+        narrow(s.stack.level, s.stack.search)
+        return _SHORTENING
+    if phase == _HARDEST:
+        s.most_braking = _braking_along(s, s.velocity)
+        _forbid_speeding_up(s)
+        return _TRADING
+    if phase == _TRADING:
+        narrow(s.stack.level, s.stack.search)
+        return _SHORTENING
+    return _DONE
 
 
-@register_jitable
-def _shorten(room: StopRoom, limits: Limits, point: Point, free: int) -> int:
-    """|u| as short as what is free allows."""
-    n = point.x.size
-    if free == 0:
-        return SOLVED
-    level = Level(room.levels.unit, room.levels.nought, 0, n, RANK, False)
-    return solve_level(level, limits, point, room.levels.search, free)
+@kernel
+def _begin(s: StopProblem) -> int:
+    """Axes, limits and a first point; returns the first phase."""
+    s.status, s.rate, s.most_braking, s.conflict = FOUND, -math.inf, 0.0, 0.0
+    _turn(s, s.line)
+    _take_limits(s)
+    middle_point(s.stack.search)
+    place(s.stack.search)
+    return _SEEKING if seek_start(s.stack) else _KEEPING
 
 
-@register_jitable
-def _keep(room: StopRoom, limits: Limits, point: Point, most: float) -> tuple[int, float, int]:
-    """Keep the direction, then brake with at most `most`: (status, braking or −∞, what is free afterwards)."""
-    work, free = room.levels.search, all_free(room.levels.search, point.x.size)
-    across = _across(room)
-    if across.last > across.first:
-        if solve_level(across, limits, point, work, free) != SOLVED:
-            return GAVE_UP, -np.inf, 0
-        if not _is_kept(room, point.x):
-            return LOST, -np.inf, 0
-        free = narrow(across, work, free)
-    status = _brake(room, limits, point, free, most) if free > 0 else SOLVED
-    if status != SOLVED:
-        return UNBOUNDED if status == ENDLESS else GAVE_UP, np.inf, 0
-    if free > 0:
-        free = narrow(Level(room.A, room.c, 0, 1, across.floor, False), work, free)
-    return FOUND, -_along(room, point.x), free
+@kernel
+def find_stop(s: StopProblem) -> int:
+    """The fastest stop, or the best trade where there is none, into u and what stands beside it; returns the status."""
+    phase = _begin(s)
+    while phase != _DONE:
+        _lay_out(s, phase)
+        level, where = s.stack.level, s.stack.search
+        if phase == _SEEKING:
+            level, where = s.stack.common, s.stack.wide
+        elif phase == _SHORTENING:
+            level = s.stack.shortest
+        ended = solve_level(level, where)
+        if ended != SOLVED:
+            s.status = UNBOUNDED if ended == ENDLESS else GAVE_UP
+            if ended == ENDLESS and phase == _BRAKING:
+                s.rate = math.inf
+            return s.status
+        phase = _after(s, phase)
+    _settle(s)
+    _judge(s)
+    return s.status
 
 
-@register_jitable
-def _forbid_speeding_up(room: StopRoom, limits: Limits, point: Point) -> None:
-    """e·p̈ ≤ 0 as the last limit; if the point speeds up in spite of braking most, no more than it does."""
-    last, at = limits.lower.size - 1, 0.0
-    for j in range(point.x.size):
-        room.C[last, j] = room.A[0, j]
-        at += room.A[0, j] * point.x[j]
-    point.at[last], room.upper[last] = at, max(room.c[0], at)
+@kernel
+def _settle(s: StopProblem) -> None:
+    """u, joints that their own limits hold put exactly there, where rounding left them beside."""
+    for j in range(s.u.size):
+        s.u[j] = s.stack.search.x[j]
+    for i in range(s.lower.size):
+        s.active[i] = s.stack.search.active[i]
+        entries, joint = 0, 0
+        for j in range(s.u.size):
+            if s.C[i, j] != 0.0:
+                entries, joint = entries + 1, j
+        if entries == 1 and s.C[i, joint] == 1.0 and s.conflict == 0.0:
+            s.u[joint] = min(max(s.u[joint], s.lower[i]), s.upper[i])
 
 
-@register_jitable
-def _trade(room: StopRoom, limits: Limits, point: Point, most: float, weight: float) -> tuple[int, float]:
-    """The best of deviation and braking, never speeding up where that can be helped: (status, β)."""
-    work, n, m = room.levels.search, point.x.size, room.A.shape[0]
-    free = all_free(work, n)
-    status = _brake(room, limits, point, free, most)
-    if status != SOLVED:
-        return UNBOUNDED if status == ENDLESS else GAVE_UP, 0.0
-    best = -_along(room, point.x)
-    _forbid_speeding_up(room, limits, point)
-    room.c[0] = weight * (room.c[0] - best)
-    for j in range(n):
-        room.A[0, j] *= weight
-    level = Level(room.A, room.c, 0, m, RANK * longest_row(room.A, 0, m), False)
-    if solve_level(level, limits, point, work, free) != SOLVED:
-        return GAVE_UP, best
-    if _shorten(room, limits, point, narrow(level, work, free)) != SOLVED:
-        return GAVE_UP, best
-    return FOUND, best
-
-
-@register_jitable
-def _settle(problem: StopProblem, point: Point, conflict: float) -> None:
-    """Put joints whose own limits hold them exactly there, where rounding left them beside."""
-    k, n = problem.C.shape
-    if conflict > 0.0:
-        return
-    for i in range(k):
-        entries, place_of = 0, 0
-        for j in range(n):
-            if problem.C[i, j] != 0.0:
-                entries, place_of = entries + 1, j
-        if entries == 1 and problem.C[i, place_of] == 1.0:
-            point.x[place_of] = min(max(point.x[place_of], problem.lower[i]), problem.upper[i])
-
-
-@register_jitable
-def _judge(problem: StopProblem, x: Vector) -> tuple[float, float]:
+@kernel
+def _judge(s: StopProblem) -> None:
     """Braking along the tool's velocity and acceleration across it."""
-    J, p, h = problem.J, problem.velocity, problem.drift
-    m, n = J.shape
-    speed, along, total = 0.0, 0.0, 0.0
-    for i in range(m):
-        speed += p[i] * p[i]
-    speed = math.sqrt(speed)
-    for i in range(m):
-        now = h[i]
-        for j in range(n):
-            now += J[i, j] * x[j]
-        along += now * p[i] / speed
-    for i in range(m):
-        now = h[i] - along * p[i] / speed
-        for j in range(n):
-            now += J[i, j] * x[j]
-        total += now * now
-    return -along, math.sqrt(total)
-
-
-@register_jitable
-def _without(status: int) -> Verdict:
-    return Verdict(status, -np.inf, 0.0, 0.0, 0.0, 0.0)
-
-
-@register_jitable
-def find_stop(problem: StopProblem, answer: Solution, room: StopRoom) -> Verdict:
-    """The fastest stop, or the best trade where there is none; `answer.active` says which limits hold u."""
-    speed = _turn(problem, problem.line, room)
-    limits = _take_limits(problem, room)
-    conflict = _start(problem, limits, answer.x, room)
-    if conflict < 0.0:
-        return _without(GAVE_UP)
-    point = Point(answer.x, room.at, room.active)
-    place(limits, point)
-    status, braking, free = _keep(room, limits, point, problem.most * speed)
-    best = 0.0
-    # Rounding must not turn a stop that only just does not brake into one that speeds up.
-    if status == FOUND and braking >= -_KEPT * (abs(room.c[0]) + abs(braking)):
-        if _shorten(room, limits, point, free) != SOLVED:
-            status = GAVE_UP
-    elif status in (FOUND, LOST):
-        pace = _turn(problem, problem.velocity, room)
-        status, best = _trade(room, limits, point, problem.most * pace, problem.weight)
-        status = LOST if status == FOUND else status
-    for i in range(problem.lower.size):
-        answer.active[i] = point.active[i]
-    _settle(problem, point, conflict)
-    now, off = _judge(problem, answer.x)
-    return Verdict(status, braking / speed, now, off, best, conflict)
+    along, total, speed = 0.0, 0.0, _size(s.velocity)
+    for sweep in range(2):
+        for i in range(s.velocity.size):
+            now = s.drift[i]
+            for j in range(s.u.size):
+                now += s.J[i, j] * s.u[j]
+            if sweep == 0:
+                along += now * s.velocity[i] / speed
+            else:
+                total += (now - along * s.velocity[i] / speed) ** 2
+    s.braking, s.deviation = -along, math.sqrt(total)
 
 
 # ------------------------------------------------------------------ as Python calls it
 
 
-@register_jitable
-def _sound(problem: StopProblem) -> bool:
+@kernel
+def _sound(s: StopProblem) -> bool:
     """Whether the numbers are finite, the bounds in order and infinite only in pairs, and the tool moves."""
-    lower, upper = problem.lower, problem.upper
     total, line, pace = 0.0, 0.0, 0.0
-    for i in range(problem.J.shape[0]):
-        total += abs(problem.drift[i]) + abs(problem.steer[i])
-        line += abs(problem.line[i])
-        pace += abs(problem.velocity[i])
-        for j in range(problem.J.shape[1]):
-            total += abs(problem.J[i, j])
-    for k in range(lower.size):
-        pair = math.isfinite(lower[k]) == math.isfinite(upper[k])
-        if not lower[k] <= upper[k] or not pair or lower[k] == np.inf or upper[k] == -np.inf:
+    for i in range(s.drift.size):
+        total += abs(s.drift[i]) + abs(s.steer[i])
+        line += abs(s.line[i])
+        pace += abs(s.velocity[i])
+        for j in range(s.u.size):
+            total += abs(s.J[i, j])
+    for k in range(s.lower.size):
+        pair = math.isfinite(s.lower[k]) == math.isfinite(s.upper[k])
+        if not s.lower[k] <= s.upper[k] or not pair or s.lower[k] == np.inf or s.upper[k] == -np.inf:
             return False
     return line > 0.0 and pace > 0.0 and math.isfinite(total + line + pace)
 
 
-@kernel(VERDICT(PROBLEM, SOLUTION, STOP_ROOM), lean=True)
-def stop_kernel(problem: StopProblem, answer: Solution, room: StopRoom) -> Verdict:
+@kernel
+def stop_kernel(s: StopProblem) -> int:
     """`find_stop` of data that may be unsound."""
-    if not _sound(problem):
-        return _without(BAD_DATA)
-    return find_stop(problem, answer, room)
-
-
-# ------------------------------------------------------------------ as the law calls it
-
-INFO_SIZE = 1
-
-
-@register_jitable
-def solve_stop(A, p, c, lower, upper, most, T, t, x, info):
-    """The fastest stop within lower ≤ u ≤ upper, in room of its own; T, t and info are not used."""
-    n, m = x.size, p.size
-    room, answer, drift = make_stop_room(n, m, n), Solution(x, np.zeros(n, np.int64)), np.empty(m)
-    for i in range(m):
-        drift[i] = -c[i]
-    find_stop(StopProblem(A, drift, p, p, np.zeros(m), np.eye(n), lower, upper, most, WEIGHT), answer, room)
+    if not _sound(s):
+        s.status = BAD_DATA
+        return BAD_DATA
+    return find_stop(s)

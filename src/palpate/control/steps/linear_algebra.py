@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
-from numba.extending import register_jitable
+from palpate.engine.kernels import kernel
+from palpate.engine.records import Matrix, Vector
 
 
-@register_jitable(forceinline=True)
-def cholesky(A, n):
+@kernel(inline=True)
+def cholesky(A: Matrix, n: int) -> bool:
     """Factor the leading n×n block of A in place, A = L Lᵀ (lower triangle); False if it is not positive definite."""
     for j in range(n):
         diagonal = A[j, j]
@@ -27,8 +28,8 @@ def cholesky(A, n):
     return True
 
 
-@register_jitable
-def cholesky_solve(L, n, x):
+@kernel
+def cholesky_solve(L: Matrix, n: int, x: Vector) -> None:
     """x ← A⁻¹ x with A = L Lᵀ."""
     for i in range(n):
         entry = x[i]
@@ -42,8 +43,8 @@ def cholesky_solve(L, n, x):
         x[i] = entry / L[i, i]
 
 
-@register_jitable(forceinline=True)
-def cholesky_solve_rows(L, n, X, count):
+@kernel(inline=True)
+def cholesky_solve_rows(L: Matrix, n: int, X: Matrix, count: int) -> None:
     """Each of the first rows of X ← A⁻¹ that row. All rows advance together: a processor overlaps them."""
     for i in range(n):
         inverse = 1.0 / L[i, i]
@@ -61,8 +62,8 @@ def cholesky_solve_rows(L, n, X, count):
             X[row, i] = entry * inverse
 
 
-@register_jitable(forceinline=True)
-def times(A, x, out):
+@kernel(inline=True)
+def times(A: Matrix, x: Vector, out: Vector) -> None:
     """out = A x."""
     for i in range(A.shape[0]):
         total = 0.0
@@ -71,8 +72,8 @@ def times(A, x, out):
         out[i] = total
 
 
-@register_jitable(forceinline=True)
-def transpose_times(A, x, out):
+@kernel(inline=True)
+def transpose_times(A: Matrix, x: Vector, out: Vector) -> None:
     """out = Aᵀ x."""
     for j in range(A.shape[1]):
         total = 0.0
@@ -81,8 +82,8 @@ def transpose_times(A, x, out):
         out[j] = total
 
 
-@register_jitable(forceinline=True)
-def cholesky_inverse(L, n, out):
+@kernel(inline=True)
+def cholesky_inverse(L: Matrix, n: int, out: Matrix) -> float:
     """out = A⁻¹ with A = L Lᵀ; returns its trace."""
     for i in range(n):
         for j in range(n):
@@ -94,8 +95,8 @@ def cholesky_inverse(L, n, out):
     return trace
 
 
-@register_jitable
-def symmetric_eigen(A, V, n):
+@kernel
+def symmetric_eigen(A: Matrix, V: Matrix, n: int) -> None:
     """Eigenvalues of the symmetric A onto its diagonal (A is overwritten), eigenvectors into the columns of V.
 
     Cyclic Jacobi rotations: each zeroes one pair; a few sweeps reach rounding.
@@ -116,8 +117,8 @@ def symmetric_eigen(A, V, n):
                 _rotate_pair(A, V, n, j, i)
 
 
-@register_jitable
-def _rotate_pair(A, V, n, p, q):
+@kernel
+def _rotate_pair(A: Matrix, V: Matrix, n: int, p: int, q: int) -> None:
     """Rotate in the plane (p, q) so that A[p, q] = 0."""
     if A[p, q] == 0.0:
         return

@@ -1,0 +1,163 @@
+"""The house's compiler: kernels typed by their annotations, compiled when first used, cached on disk, GIL released."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints, overload
+
+from numba import types
+from numba.core.registry import CPUDispatcher
+from numba.core.typing.templates import Signature
+from numba.extending import intrinsic
+
+from palpate.engine.cache import KernelCache
+from palpate.engine.records import Kind, Record, RecordsType, Vector, kind_of, numba_type
+from palpate.errors import InvalidInput
+
+Function = Callable[..., Any]
+
+
+class Kernel(CPUDispatcher):
+    """A function compiled to the one signature that its annotations state, not before it is first needed."""
+
+    def __init__(self, function: Function, options: dict[str, Any], namespace: dict[str, Any]) -> None:
+        super().__init__(py_func=function, targetoptions=options)
+        self._namespace: dict[str, Any] | None = namespace
+        self._stated: Signature | None = None
+
+    @property
+    def stated(self) -> Signature:
+        """The signature that the annotations state."""
+        if self._stated is None:
+            self._stated = signature_of(self.py_func, self._namespace or {})
+            self._namespace = None
+        return self._stated
+
+    def ready(self) -> None:
+        """Compile, or load from the cache, if that has not been done."""
+        if self._can_compile:
+            if Path(self.py_func.__code__.co_filename).is_file():  # what is typed into a notebook is not kept
+                self._cache = KernelCache(self.py_func)
+            self.compile(self.stated)
+            self.disable_compile()
+
+    def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
+        """Called by numba when Python calls and nothing fits yet."""
+        self.ready()
+        given = tuple(self.typeof_pyval(value) for value in args)
+        if len(given) != len(self.stated.args) or not all(map(self._converts, given, self.stated.args)):
+            raise InvalidInput(f"{self.py_func.__name__} takes ({_listed(self.stated.args)}), got ({_listed(given)})")
+        return self.overloads[tuple(self.stated.args)].entry_point
+
+    def _converts(self, given: types.Type, stated: types.Type) -> bool:
+        """Whether a value may be passed; numba's table of conversions is told, because it is asked at every call."""
+        conversion = self.typingctx.can_convert(given, stated)
+        if conversion is not None and given != stated:
+            self.typingctx.tm.set_compatible(given, stated, conversion)
+        return conversion is not None
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """What the compiler of a caller asks for."""
+        self.ready()
+        return super().get_call_template(args, kws)
+
+    @property
+    def pointer(self) -> int:
+        """Address of the machine code, for calls through it; valid as long as the kernel is."""
+        self.ready()
+        result = self.overloads[tuple(self.stated.args)]
+        return result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
+
+
+def _listed(kinds: Iterable[types.Type]) -> str:
+    return ", ".join(map(str, kinds))
+
+
+def signature_of(function: Function, namespace: dict[str, Any]) -> Signature:
+    """The compiled signature behind a function's annotations."""
+    hints = get_type_hints(function, localns=namespace, include_extras=True)
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount]
+    missing = [name for name in names if name not in hints]
+    if missing:
+        raise InvalidInput(f"kernel {function.__name__!r} needs a type for {', '.join(missing)}")
+    arguments = [_compiled(hints[name], f"{function.__name__}({name})") for name in names]
+    result = hints.get("return", type(None))
+    return (types.void if result is type(None) else _compiled(result, f"result of {function.__name__}"))(*arguments)
+
+
+def _compiled(hint: Any, where: str) -> types.Type:
+    if get_origin(hint) is tuple:
+        return types.Tuple([_compiled(part, where) for part in get_args(hint)])
+    kind, listed = kind_of(hint, where)
+    if listed:
+        return RecordsType(kind)
+    return kind.numba if isinstance(kind, Kind) else numba_type(kind)
+
+
+@overload
+def kernel(function: Function) -> Kernel: ...
+@overload
+def kernel(*, allocates: bool = False, inline: bool = False) -> Callable[[Function], Kernel]: ...
+def kernel(function: Function | None = None, *, allocates: bool = False, inline: bool = False) -> Any:
+    """Compile a function to its annotations: `float`, `int`, `bool`, `Vector`, `Matrix` …, records, lists of records.
+
+    Args:
+        function: every parameter annotated; it writes into its arguments.
+        allocates: let it make arrays and slices; others count no references, which is faster, and depend on nothing
+            but the mathematics library.
+        inline: put its code into every caller.
+    """
+    names = sys._getframe(1).f_locals
+
+    def compiled(function: Function) -> Kernel:
+        options = {"nopython": True, "nogil": True, "error_model": "numpy", "_nrt": allocates, "boundscheck": None}
+        options["no_cfunc_wrapper"] = True  # laws are called by their own address
+        if inline:
+            options["forceinline"] = True
+        return Kernel(function, options, names)
+
+    return compiled if function is None else compiled(function)
+
+
+@intrinsic
+def call_law(typingctx: Any, pointer: Any, tick: Any, gains: Any, memory: Any, terms: Any) -> Any:
+    """law(tick, gains, memory, terms) at an address: four records whose layouts the law knows."""
+    words = [types.int64] * 4
+
+    def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
+        kind = context.call_conv.get_function_type(types.void, words)
+        function = builder.inttoptr(args[0], kind.as_pointer())
+        context.call_conv.call_function(builder, function, types.void, words, args[1:])
+        return context.get_dummy_value()
+
+    return types.void(types.int64, *words), generate
+
+
+@intrinsic
+def address_of_record(typingctx: Any, record: Any) -> Any:
+    """Where a record's table lies."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
+        return args[0]
+
+    return types.int64(record), generate
+
+
+@kernel(inline=True)
+def put(target: Vector, start: int, source: Vector) -> None:
+    """target[start : start + len(source)] = source."""
+    for k in range(source.size):
+        target[start + k] = source[k]
+
+
+@kernel(inline=True)
+def clear(target: Vector) -> None:
+    """Set every element of a vector to 0."""
+    for k in range(target.size):
+        target[k] = 0.0
+
+
+__all__ = ["Kernel", "Record", "address_of_record", "call_law", "clear", "kernel", "put", "signature_of"]

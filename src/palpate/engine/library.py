@@ -1,0 +1,61 @@
+"""MuJoCo's C functions as compiled code calls them; every pointer is passed as an address."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import llvmlite.binding
+import mujoco
+from numba import types
+
+
+def quiet_log() -> None:
+    """Stop MuJoCo from leaving a log file in the user's folder; palpate reads its warning counters instead."""
+    config = mujoco.MjLogConfig.get()
+    config.logto_file = False
+    config.logto_console = False
+    config.set()
+
+
+def _load_symbols() -> None:
+    folder = Path(mujoco.__file__).parent
+    library = next(iter(sorted(folder.glob("libmujoco*")) or sorted(folder.glob("mujoco*.dll"))))
+    llvmlite.binding.load_library_permanently(str(library))
+
+
+_load_symbols()
+quiet_log()
+WARNINGS = tuple(name.removeprefix("mjWARN_").lower() for name in mujoco.mjtWarning.__members__ if "WARN_" in name)
+
+_P = types.int64  # every pointer is passed as an address
+
+
+def _declare(name: str, count: int, result: types.Type = types.void) -> types.ExternalFunction:
+    return types.ExternalFunction(name, result(*([_P] * count)))
+
+
+mj_kinematics = _declare("mj_kinematics", 2)
+mj_comPos = _declare("mj_comPos", 2)
+mj_tendon = _declare("mj_tendon", 2)
+mj_makeM = _declare("mj_makeM", 2)
+mj_comVel = _declare("mj_comVel", 2)
+mj_energyPos = _declare("mj_energyPos", 2)
+mj_fullM = _declare("mj_fullM", 3)
+mj_mulM = _declare("mj_mulM", 4)
+mj_forward = _declare("mj_forward", 2)
+mj_inverse = _declare("mj_inverse", 2)
+mj_step = _declare("mj_step", 2)
+mj_step1 = _declare("mj_step1", 2)
+mj_step2 = _declare("mj_step2", 2)
+mj_fwdPosition = _declare("mj_fwdPosition", 2)
+mj_fwdVelocity = _declare("mj_fwdVelocity", 2)
+mj_fwdActuation = _declare("mj_fwdActuation", 2)
+mj_fwdAcceleration = _declare("mj_fwdAcceleration", 2)
+mj_fwdConstraint = _declare("mj_fwdConstraint", 2)
+mj_sensorAcc = _declare("mj_sensorAcc", 2)
+mj_rne = types.ExternalFunction("mj_rne", types.void(_P, _P, types.int32, _P))
+mj_jac = types.ExternalFunction("mj_jac", types.void(_P, _P, _P, _P, _P, types.int32))
+mj_jacDot = types.ExternalFunction("mj_jacDot", types.void(_P, _P, _P, _P, _P, types.int32))
+mj_integratePos = types.ExternalFunction("mj_integratePos", types.void(_P, _P, _P, types.float64))
+mju_cholFactor = types.ExternalFunction("mju_cholFactor", types.int32(_P, types.int32, types.float64))
+mju_cholSolve = types.ExternalFunction("mju_cholSolve", types.void(_P, _P, _P, types.int32))

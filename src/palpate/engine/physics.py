@@ -1,0 +1,113 @@
+"""One MuJoCo model and its data as a record: MuJoCo's own field names, with their true shapes."""
+
+from __future__ import annotations
+
+import ctypes
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from palpate.engine.library import WARNINGS
+from palpate.engine.records import Int32Matrix, Int32s, Kind, Matrix, RealAt, Record, Vector
+
+
+class Physics(Record):
+    """A model and its data. Valid only as long as both are alive; `Physics.of` keeps them.
+
+    `model` and `data` are what MuJoCo's C functions take. Per body: pose xpos, xmat; centre of mass xipos and its axes
+    ximat; spatial velocity cvel [ω; v] about subtree_com. Per degree of freedom: qvel, qacc and the forces qfrc_*.
+    """
+
+    model: int
+    data: int
+    nq: int
+    nv: int
+    nbody: int
+    njnt: int
+    # the data's
+    time: RealAt
+    warning: Int32Matrix  # (kinds, 2): last info, how often
+    qpos: Vector
+    qvel: Vector
+    qacc: Vector
+    qfrc_bias: Vector
+    qfrc_applied: Vector
+    qfrc_constraint: Vector
+    qfrc_inverse: Vector
+    qfrc_damper: Vector
+    xpos: Matrix
+    xmat: Matrix
+    xipos: Matrix
+    ximat: Matrix
+    cvel: Matrix
+    cdof: Matrix
+    subtree_com: Matrix
+    energy: Vector
+    sensordata: Vector
+    mocap_pos: Matrix
+    # the model's
+    gravity: Vector
+    body_mass: Vector
+    body_inertia: Matrix
+    body_ipos: Matrix
+    body_subtreemass: Vector
+    body_dofnum: Int32s
+    body_dofadr: Int32s
+    body_rootid: Int32s
+    body_parentid: Int32s
+    dof_bodyid: Int32s
+    dof_parentid: Int32s
+    jnt_type: Int32s
+    jnt_qposadr: Int32s
+
+    @classmethod
+    def of(cls, model: mujoco.MjModel, data: mujoco.MjData) -> Physics:
+        """The record of a model and its data, which it keeps alive."""
+        values = {
+            "model": model._address,
+            "data": data._address,
+            "time": _view(data._address + CLOCK_OFFSET, ctypes.c_double, 1),
+            "warning": _view(data._address + WARNING_OFFSET, ctypes.c_int32, 2 * len(WARNINGS)).reshape(-1, 2),
+            "gravity": model.opt.gravity,
+        }
+        for name, field in cls.fields.items():
+            if name not in values:
+                value = getattr(data if hasattr(data, name) else model, name)
+                values[name] = value if _is_number(field.kind) else value.reshape(_shape(value, field.kind))
+        record = cls(**values)
+        record._held["alive"] = (model, data)
+        return record
+
+
+def _is_number(kind: Kind) -> bool:
+    return kind.dimensions == 0
+
+
+def _shape(value: NDArray[np.float64], kind: Kind) -> tuple[int, ...]:
+    return (-1,) if kind.dimensions == 1 else (len(value), int(np.prod(value.shape[1:])))
+
+
+def _view(address: int, element: type, size: int) -> NDArray[np.float64]:
+    return np.ctypeslib.as_array((element * size).from_address(address))
+
+
+def _struct_offset(data: mujoco.MjData, mark: bytes) -> int:
+    """Where in the data's own struct a value lies that was just written there through Python."""
+    head, step = b"", 512  # grown in small steps, so that reading stops inside the struct
+    while mark not in head:
+        head += ctypes.string_at(data._address + len(head), step)
+    return head.index(mark)
+
+
+def _locate_header() -> tuple[int, int]:
+    """Offsets of the warning counters and of the clock, which Python shows by value only."""
+    model = mujoco.MjModel.from_xml_string("<mujoco/>")
+    data = mujoco.MjData(model)
+    data.time, data.warning[0].number = 1.2345e77, 123456789
+    clock = _struct_offset(data, np.float64(data.time).tobytes())
+    # A counter is a pair (lastinfo, number) of 32-bit integers.
+    return _struct_offset(data, np.int32(123456789).tobytes()) - 4, clock
+
+
+WARNING_OFFSET, CLOCK_OFFSET = _locate_header()

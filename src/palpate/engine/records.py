@@ -1,0 +1,489 @@
+"""Named records: what compiled code and Python both read and write by name.
+
+    class Gains(Record):
+        stiffness: Matrix = sized(6, 6)
+        damping: Vector = sized("n")
+        exact: bool = False
+
+A record is a table of 8-byte words. A number lies in the table itself; an array is its address and its lengths; a
+record inside a record is the address of its table; a list of records is the address of a list of such addresses, and
+their count. Compiled code resolves a field's place at compile time (`k.stiffness[i, j]`, `m.away = 0.0`), while sizes
+stay run-time: one compilation serves every robot. In Python the same object has the same attributes, arrays as NumPy
+views of the same memory.
+
+A record that inherits has its parent's fields first, so that a step written for the parent takes the child too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import math
+import operator
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any, ClassVar, Self, get_args, get_origin, get_type_hints
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core.datamodel import models
+from numba.core.imputils import lower_getattr_generic, lower_setattr_generic
+from numba.core.typeconv import Conversion
+from numba.core.typeconv.rules import default_type_manager
+from numba.core.typing.templates import AttributeTemplate, infer_getattr
+from numba.extending import NativeValue, lower_builtin, lower_cast, register_model, type_callable, typeof_impl, unbox
+from numpy.typing import NDArray
+
+from palpate.engine.views import make_view
+from palpate.errors import InvalidInput
+
+_DTYPES: dict[types.Type, type] = {types.float64: np.float64, types.int64: np.int64, types.int32: np.int32}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a field or a parameter is: a number (0 dimensions) or an array.
+
+    `behind` says that the number lies at an address; `readonly`, that a kernel only reads the array.
+    """
+
+    element: types.Type
+    dimensions: int = 0
+    behind: bool = False
+    readonly: bool = False
+
+    @property
+    def words(self) -> int:
+        """Words it takes in the table."""
+        return 1 + self.dimensions
+
+    @property
+    def numba(self) -> types.Type:
+        """Its type in compiled code."""
+        if not self.dimensions:
+            return self.element
+        return types.Array(self.element, self.dimensions, "C", readonly=self.readonly)
+
+
+Real = Annotated[float, Kind(types.float64)]
+Integer = Annotated[int, Kind(types.int64)]
+RealAt = Annotated[float, Kind(types.float64, behind=True)]
+Vector = Annotated[NDArray[np.float64], Kind(types.float64, 1)]
+Matrix = Annotated[NDArray[np.float64], Kind(types.float64, 2)]
+Cube = Annotated[NDArray[np.float64], Kind(types.float64, 3)]
+ReadVector = Annotated[NDArray[np.float64], Kind(types.float64, 1, readonly=True)]
+ReadMatrix = Annotated[NDArray[np.float64], Kind(types.float64, 2, readonly=True)]
+Integers = Annotated[NDArray[np.int64], Kind(types.int64, 1)]
+IntegerMatrix = Annotated[NDArray[np.int64], Kind(types.int64, 2)]
+Int32s = Annotated[NDArray[np.int32], Kind(types.int32, 1)]
+Int32Matrix = Annotated[NDArray[np.int32], Kind(types.int32, 2)]
+
+_PLAIN = {float: Kind(types.float64), int: Kind(types.int64), bool: Kind(types.boolean)}
+
+
+@dataclass(frozen=True)
+class Sized:
+    """The size of an array field, in numbers or by names given when a record is made, and its start value."""
+
+    shape: tuple[int | str, ...]
+    start: Any = 0
+
+    def resolve(self, sizes: Mapping[str, int], field: str) -> tuple[int, ...]:
+        """The shape in numbers."""
+        for length in self.shape:
+            if isinstance(length, str) and length not in sizes:
+                raise InvalidInput(
+                    f"field {field!r} needs the size {length!r}; sizes given: {', '.join(sizes) or 'none'}"
+                )
+        return tuple(sizes[length] if isinstance(length, str) else length for length in self.shape)
+
+
+def sized(*shape: int | str, start: Any = 0) -> Any:
+    """Declare the size of an array field, in numbers or by name, and what it starts with."""
+    return Sized(shape, start)
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a record: `kind` is a `Kind`, a record class, or a record class in a list."""
+
+    name: str
+    kind: Any
+    place: int
+    default: Any
+    listed: bool = False
+
+    @property
+    def words(self) -> int:
+        """Words it takes in the table."""
+        return 2 if self.listed else self.kind.words if isinstance(self.kind, Kind) else 1
+
+    @property
+    def numba(self) -> types.Type:
+        """Its type in compiled code."""
+        if self.listed:
+            return RecordsType(self.kind)
+        return self.kind.numba if isinstance(self.kind, Kind) else numba_type(self.kind)
+
+
+_REQUIRED = object()
+
+
+def kind_of(hint: Any, where: str) -> tuple[Any, bool]:
+    """The kind behind an annotation, and whether it is a list of records."""
+    if hint in _PLAIN:
+        return _PLAIN[hint], False
+    if get_origin(hint) is Annotated:
+        for extra in get_args(hint)[1:]:
+            if isinstance(extra, Kind):
+                return extra, False
+    if get_origin(hint) is list:
+        return get_args(hint)[0], True
+    if isinstance(hint, type) and issubclass(hint, Record):
+        return hint, False
+    raise InvalidInput(f"{where} is annotated {hint!r}; a record holds numbers, arrays (Vector, Matrix …) and records")
+
+
+class Record:
+    """Base of named records; see the module's docstring.
+
+    Args:
+        sizes: what the names in `sized(...)` stand for.
+        values: numbers, arrays (kept as they are where they are contiguous and of the right type, copied otherwise),
+            records, lists of records. What has a default or a size may be left out.
+    """
+
+    fields: ClassVar[dict[str, Field]] = {}
+    words: ClassVar[int] = 0
+    digest: ClassVar[str] = ""
+
+    def __init_subclass__(cls) -> None:
+        frame = sys._getframe(1)
+        hints = get_type_hints(cls, localns={**frame.f_locals, cls.__name__: cls}, include_extras=True)
+        cls.fields, place = dict(cls.fields), cls.words
+        for name in inspect.get_annotations(cls):
+            if get_origin(hints[name]) is ClassVar:
+                continue
+            kind, listed = kind_of(hints[name], f"{cls.__name__}.{name}")
+            field = Field(name, kind, place, cls.__dict__.get(name, _REQUIRED), listed)
+            cls.fields[name] = field
+            place += field.words
+            setattr(cls, name, _Attribute(field))
+        cls.words = place
+        cls.digest = hashlib.sha256(
+            repr([(f.name, str(f.numba), f.place) for f in cls.fields.values()]).encode()
+        ).hexdigest()[:12]
+
+    def __init__(self, sizes: Mapping[str, int] | None = None, /, **values: Any) -> None:
+        self._table = np.zeros(max(self.words, 1), dtype=np.int64)
+        self._reals = self._table.view(np.float64)
+        self.address: int = self._table.ctypes.data  # where the table lies, as long as the record is alive
+        self._held: dict[str, Any] = {}
+        unknown = values.keys() - self.fields.keys()
+        if unknown:
+            raise InvalidInput(
+                f"{type(self).__name__} has no field {', '.join(sorted(unknown))}; it has {', '.join(self.fields)}"
+            )
+        for name, field in self.fields.items():
+            self._fill(field, values[name] if name in values else self._start(field, sizes or {}))
+
+    def _start(self, field: Field, sizes: Mapping[str, int]) -> Any:
+        if isinstance(field.default, Sized):
+            shape = field.default.resolve(sizes, field.name)
+            out = np.empty(shape, dtype=_DTYPES[field.kind.element])
+            out[...] = field.default.start
+            return out
+        if field.default is not _REQUIRED:
+            return field.default
+        if field.listed:
+            return []
+        if not isinstance(field.kind, Kind):
+            return field.kind(sizes)
+        raise InvalidInput(f"{type(self).__name__} needs a value for {field.name!r}")
+
+    def _fill(self, field: Field, value: Any) -> None:
+        if field.listed:
+            tables = np.array([item.address for item in value], dtype=np.int64)
+            self._held[field.name] = (list(value), tables)
+            self._table[field.place : field.place + 2] = tables.ctypes.data, len(tables)
+        elif not isinstance(field.kind, Kind):
+            if not isinstance(value, field.kind):
+                raise InvalidInput(f"{type(self).__name__}.{field.name} must be a {field.kind.__name__}, got {value!r}")
+            self._held[field.name] = value
+            self._table[field.place] = value.address
+        elif field.kind.dimensions or field.kind.behind:
+            self._hold_array(field, value)
+        else:
+            _write(self, field, value)
+
+    def _hold_array(self, field: Field, value: Any) -> None:
+        dimensions = max(field.kind.dimensions, 1)
+        array = np.ascontiguousarray(value, dtype=_DTYPES[field.kind.element])
+        if array.ndim != dimensions or not array.flags.writeable:
+            array = array.copy()
+        wanted = field.default.shape if isinstance(field.default, Sized) else (None,) * dimensions
+        fits = array.ndim == len(wanted) and all(not isinstance(w, int) or w == n for w, n in zip(wanted, array.shape))
+        if not fits:
+            raise InvalidInput(
+                f"{type(self).__name__}.{field.name} must have shape"
+                f" {tuple(w if w is not None else 'any' for w in wanted)}, got {array.shape}"
+            )
+        self._held[field.name] = array
+        self._table[field.place] = array.ctypes.data
+        if field.kind.dimensions:
+            self._table[field.place + 1 : field.place + 1 + dimensions] = array.shape
+
+    @classmethod
+    def shapes(cls, sizes: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+        """The shape of every array field, for given sizes."""
+        return {f.name: f.default.resolve(sizes, f.name) for f in cls.fields.values() if isinstance(f.default, Sized)}
+
+    @classmethod
+    def width(cls, sizes: Mapping[str, int]) -> int:
+        """How many numbers its arrays hold together."""
+        return sum(math.prod(shape) for shape in cls.shapes(sizes).values())
+
+    @classmethod
+    def columns(cls, rows: NDArray[np.float64], sizes: Mapping[str, int]) -> dict[str, NDArray[np.float64]]:
+        """Views of a field's numbers in the last axis of an array, where the fields stand one after another."""
+        views, place = {}, 0
+        for name, shape in cls.shapes(sizes).items():
+            size = math.prod(shape)
+            views[name] = rows[..., place : place + size]
+            place += size
+        return views
+
+    @classmethod
+    def over(cls, row: NDArray[np.float64], sizes: Mapping[str, int]) -> Self:
+        """A record whose arrays are the numbers of one row, one field after another."""
+        shapes = cls.shapes(sizes)
+        return cls(**{name: part.reshape(shapes[name]) for name, part in cls.columns(row, sizes).items()})
+
+    def copy(self) -> Self:
+        """A record of its own with the same values, down to the last array."""
+        return type(self)(**{name: _copied(getattr(self, name)) for name in self.fields})
+
+    def __int__(self) -> int:
+        return self.address
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuilt, (type(self), {name: getattr(self, name) for name in self.fields})
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.fields)})"
+
+
+def _rebuilt(cls: type[Record], values: dict[str, Any]) -> Record:
+    return cls(**values)
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, list):
+        return [item.copy() for item in value]
+    return value.copy() if isinstance(value, Record | np.ndarray) else value
+
+
+class ReadOnly:
+    """A record that can only be read: the same attributes, its arrays protected."""
+
+    def __init__(self, record: Record) -> None:
+        self._record, self._seen = record, {}
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._seen:
+            return self._seen[name]
+        value = getattr(self._record, name)
+        if isinstance(value, np.ndarray):
+            value = value.view()
+            value.flags.writeable = False
+        elif isinstance(value, Record):
+            value = ReadOnly(value)
+        else:
+            return value
+        self._seen[name] = value
+        return value
+
+    def __dir__(self) -> list[str]:
+        return list(self._record.fields)
+
+
+def _write(record: Record, field: Field, value: Any) -> None:
+    (record._reals if field.kind.element == types.float64 else record._table)[field.place] = value
+
+
+class _Attribute:
+    """A field seen from Python."""
+
+    def __init__(self, field: Field) -> None:
+        self.field = field
+
+    def __get__(self, record: Record | None, owner: type) -> Any:
+        field = self.field
+        if record is None:
+            return self
+        if field.listed:
+            return record._held[field.name][0]
+        if not isinstance(field.kind, Kind) or field.kind.dimensions:
+            return record._held[field.name]
+        if field.kind.behind:
+            return float(record._held[field.name][0])
+        if field.kind.element == types.float64:
+            return float(record._reals[field.place])
+        number = int(record._table[field.place])
+        return bool(number) if field.kind.element == types.boolean else number
+
+    def __set__(self, record: Record, value: Any) -> None:
+        field = self.field
+        if field.listed or not isinstance(field.kind, Kind) or field.kind.dimensions:
+            raise InvalidInput(f"{field.name!r} has a place of its own: write into it ({field.name}[:] = …)")
+        if field.kind.behind:
+            record._held[field.name][0] = value
+        else:
+            _write(record, field, value)
+
+
+# ---------------------------------------------------------------------------------------------- in compiled code
+
+_WORD = ir.IntType(64)
+
+
+class RecordType(types.Type):
+    """A record in compiled code: the address of its table. Its name changes with its layout: so does a cache's key."""
+
+    def __init__(self, record: type[Record]) -> None:
+        self.record = record
+        super().__init__(name=f"record {record.__module__}.{record.__qualname__} {record.digest}")
+
+    def can_convert_to(self, typingctx: Any, other: types.Type) -> Any:
+        """A record serves where its parent is asked for."""
+        if isinstance(other, RecordType) and issubclass(self.record, other.record):
+            return Conversion.safe
+        return None
+
+
+class RecordsType(types.Type):
+    """A list of records in compiled code."""
+
+    def __init__(self, record: type[Record]) -> None:
+        self.record = record
+        super().__init__(name=f"records {record.__module__}.{record.__qualname__} {record.digest}")
+
+
+@cache
+def numba_type(record: type[Record]) -> RecordType:
+    """The type of a record in compiled code; from Python its address is taken for it too."""
+    kind = RecordType(record)
+    default_type_manager.set_unsafe_convert(types.int64, kind)
+    return kind
+
+
+@register_model(RecordType)
+class _RecordModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: types.Type) -> None:
+        super().__init__(manager, kind, _WORD)
+
+
+@register_model(RecordsType)
+class _RecordsModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: types.Type) -> None:
+        super().__init__(manager, kind, _WORD)  # the address of the pair (list, count)
+
+
+@typeof_impl.register(Record)
+def _typeof_record(record: Record, context: Any) -> RecordType:
+    return numba_type(type(record))
+
+
+@unbox(RecordType)
+def _unbox_record(kind: RecordType, value: Any, context: Any) -> NativeValue:
+    number = context.pyapi.number_long(value)  # a record, or its address, which numba tells apart much faster
+    address = context.pyapi.long_as_longlong(number)
+    context.pyapi.decref(number)
+    return NativeValue(address)
+
+
+@lower_cast(RecordType, RecordType)
+def _cast_to_parent(context: Any, builder: Any, source: Any, target: Any, value: Any) -> Any:
+    return value
+
+
+@infer_getattr
+class _Fields(AttributeTemplate):
+    key = RecordType
+
+    def generic_resolve(self, record: RecordType, name: str) -> types.Type | None:
+        field = record.record.fields.get(name)
+        return None if field is None else field.numba
+
+
+def _word(builder: Any, table: Any, place: int, *, fixed: bool) -> Any:
+    """One word of a table; addresses and lengths never change, so that the optimiser may read them once."""
+    word = builder.load(builder.gep(table, [ir.Constant(_WORD, place)]))
+    if fixed:
+        word.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return word
+
+
+def _number_pointer(builder: Any, table: Any, field: Field, element: Any) -> Any:
+    """Where a number lies: in the table, or behind the address there."""
+    if field.kind.behind:
+        return builder.inttoptr(_word(builder, table, field.place, fixed=True), element.as_pointer())
+    return builder.bitcast(builder.gep(table, [ir.Constant(_WORD, field.place)]), element.as_pointer())
+
+
+@lower_getattr_generic(RecordType)
+def _read_field(context: Any, builder: Any, kind: RecordType, record: Any, name: str) -> Any:
+    field = kind.record.fields[name]
+    table = builder.inttoptr(record, _WORD.as_pointer())
+    if field.listed:
+        return builder.add(record, ir.Constant(_WORD, 8 * field.place))
+    if not isinstance(field.kind, Kind):
+        return _word(builder, table, field.place, fixed=True)
+    if field.kind.dimensions == 0:
+        if field.kind.element == types.boolean:
+            word = builder.load(builder.gep(table, [ir.Constant(_WORD, field.place)]))
+            return builder.icmp_unsigned("!=", word, ir.Constant(_WORD, 0))
+        return builder.load(_number_pointer(builder, table, field, context.get_data_type(field.kind.element)))
+    words = [_word(builder, table, field.place + k, fixed=True) for k in range(field.words)]
+    pointer = builder.inttoptr(words[0], context.get_data_type(field.kind.element).as_pointer())
+    return make_view(context, builder, field.numba, pointer, words[1:])
+
+
+@lower_setattr_generic(RecordType)
+def _write_field(context: Any, builder: Any, signature: Any, args: Sequence[Any], name: str) -> None:
+    field = signature.args[0].record.fields[name]
+    if not isinstance(field.kind, Kind) or field.kind.dimensions:
+        raise InvalidInput(f"{name!r} has a place of its own: write into it ({name}[i] = …)")
+    table = builder.inttoptr(args[0], _WORD.as_pointer())
+    if field.kind.element == types.boolean:
+        builder.store(builder.zext(args[1], _WORD), builder.gep(table, [ir.Constant(_WORD, field.place)]))
+    else:
+        builder.store(args[1], _number_pointer(builder, table, field, context.get_data_type(field.kind.element)))
+
+
+@type_callable(operator.getitem)
+def _type_item(context: Any) -> Any:
+    return lambda records, k: numba_type(records.record) if isinstance(records, RecordsType) else None
+
+
+@lower_builtin(operator.getitem, RecordsType, types.Integer)
+def _lower_item(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
+    pair = builder.inttoptr(args[0], _WORD.as_pointer())
+    tables = builder.inttoptr(_word(builder, pair, 0, fixed=True), _WORD.as_pointer())
+    place = context.cast(builder, args[1], signature.args[1], types.int64)
+    word = builder.load(builder.gep(tables, [place]))
+    word.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return word
+
+
+@type_callable(len)
+def _type_length(context: Any) -> Any:
+    return lambda records: types.int64 if isinstance(records, RecordsType) else None
+
+
+@lower_builtin(len, RecordsType)
+def _lower_length(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
+    return _word(builder, builder.inttoptr(args[0], _WORD.as_pointer()), 1, fixed=True)

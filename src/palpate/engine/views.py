@@ -1,0 +1,130 @@
+"""Parts of arrays in compiled code, without slices.
+
+They are written as machine code, not compiled from Python: a loop makes hundreds, and each would compile a function,
+count references and allocate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.extending import lower_builtin, type_callable
+from numba.np.arrayobj import populate_array
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def make_view(context: Any, builder: Any, kind: types.Array, pointer: Any, shape: Sequence[Any]) -> Any:
+    """The LLVM value of a C-contiguous array `kind` whose data lie at a pointer."""
+    size = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+    strides = [context.get_constant(types.intp, size)]
+    for length in reversed(shape[1:]):
+        strides.insert(0, builder.mul(strides[0], length))
+    array = context.make_array(kind)(context, builder)
+    itemsize = context.get_constant(types.intp, size)
+    populate_array(array, data=pointer, shape=shape, strides=strides, itemsize=itemsize, meminfo=None)
+    return array._getvalue()
+
+
+def _is_flat(array: types.Type) -> bool:
+    return isinstance(array, types.Array) and array.ndim == 1 and array.layout == "C"
+
+
+def part(array: Floats, start: int, size: int) -> Floats:
+    """array[start : start + size]."""
+    return array[start : start + size]
+
+
+@type_callable(part)
+def _type_part(context: Any) -> Callable[..., Any]:
+    return lambda array, start, size: array(array, types.int64, types.int64) if _is_flat(array) else None
+
+
+@lower_builtin(part, types.Array, types.int64, types.int64)
+def _lower_part(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
+    data = context.make_array(signature.args[0])(context, builder, args[0]).data
+    return make_view(context, builder, signature.return_type, builder.gep(data, [args[1]]), [args[2]])
+
+
+def fold(array: Floats, start: int, rows: int, columns: int) -> Floats:
+    """The rows × columns numbers of a flat array from `start` on, as a matrix."""
+    return array[start : start + rows * columns].reshape((rows, columns))
+
+
+@type_callable(fold)
+def _type_fold(context: Any) -> Callable[..., Any]:
+    folded, integer = types.Array(types.float64, 2, "C"), types.int64
+
+    def typed(array: Any, start: Any, rows: Any, columns: Any) -> Any:
+        return folded(array, integer, integer, integer) if _is_flat(array) else None
+
+    return typed
+
+
+@lower_builtin(fold, types.Array, types.int64, types.int64, types.int64)
+def _lower_fold(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
+    data = context.make_array(signature.args[0])(context, builder, args[0]).data
+    return make_view(context, builder, signature.return_type, builder.gep(data, [args[1]]), args[2:])
+
+
+def flat(matrix: Floats) -> Floats:
+    """All numbers of a matrix or cube in one row."""
+    return matrix.reshape(-1)
+
+
+@type_callable(flat)
+def _type_flat(context: Any) -> Callable[..., Any]:
+    def typed(array: Any) -> Any:
+        if isinstance(array, types.Array) and array.layout == "C":
+            return types.Array(array.dtype, 1, "C")(array)
+        return None
+
+    return typed
+
+
+@lower_builtin(flat, types.Array)
+def _lower_flat(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
+    array = context.make_array(signature.args[0])(context, builder, args[0])
+    return make_view(context, builder, signature.return_type, array.data, [array.nitems])
+
+
+def top(matrix: Floats, rows: int) -> Floats:
+    """The first rows of a matrix."""
+    return matrix[:rows]
+
+
+@type_callable(top)
+def _type_top(context: Any) -> Callable[..., Any]:
+    def typed(array: Any, rows: Any) -> Any:
+        if isinstance(array, types.Array) and array.ndim == 2 and array.layout == "C":
+            return array(array, types.int64)
+        return None
+
+    return typed
+
+
+@lower_builtin(top, types.Array, types.int64)
+def _lower_top(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
+    array = context.make_array(signature.args[0])(context, builder, args[0])
+    columns = builder.extract_value(array.shape, 1)
+    return make_view(context, builder, signature.return_type, array.data, [args[1], columns])
+
+
+def address_of(array: NDArray[Any]) -> int:
+    """Address of an array's first element."""
+    return array.ctypes.data
+
+
+@type_callable(address_of)
+def _type_address_of(context: Any) -> Callable[..., Any]:
+    return lambda array: types.int64 if isinstance(array, types.Array) else None
+
+
+@lower_builtin(address_of, types.Array)
+def _lower_address_of(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
+    array = context.make_array(signature.args[0])(context, builder, args[0])
+    return builder.ptrtoint(array.data, context.get_value_type(types.int64))

@@ -1,0 +1,120 @@
+"""The shapes that surfaces can have, each once: its sizes, what the engine calls it, and the distance to it.
+
+To add one, write its distance and its line in SHAPES.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numba import types
+from numba.extending import intrinsic
+
+from palpate.engine.kernels import Kernel, kernel
+from palpate.engine.records import Vector
+
+# size: half lengths and radii as the engine has them; p: a point in the shape's axes.
+# Each returns the distance of p to the surface, negative inside, and writes the outward normal there.
+
+
+@kernel
+def plane_distance(size: Vector, p: Vector, normal: Vector) -> float:
+    """Everything below z = 0 is inside."""
+    normal[0], normal[1], normal[2] = 0.0, 0.0, 1.0
+    return p[2]
+
+
+@kernel
+def sphere_distance(size: Vector, p: Vector, normal: Vector) -> float:
+    """size: radius."""
+    r = math.sqrt(p[0] ** 2 + p[1] ** 2 + p[2] ** 2)
+    for i in range(3):
+        normal[i] = p[i] / r if r > 0.0 else (1.0 if i == 2 else 0.0)
+    return r - size[0]
+
+
+@kernel
+def box_distance(size: Vector, p: Vector, normal: Vector) -> float:
+    """size: half edges."""
+    outside, deepest, axis = 0.0, -math.inf, 0
+    for i in range(3):
+        gap = abs(p[i]) - size[i]
+        if gap > deepest:
+            deepest, axis = gap, i
+        normal[i] = math.copysign(gap, p[i]) if gap > 0.0 else 0.0
+        outside += normal[i] * normal[i]
+    if outside > 0.0:
+        distance = math.sqrt(outside)
+        for i in range(3):
+            normal[i] /= distance
+        return distance
+    normal[axis] = math.copysign(1.0, p[axis])
+    return deepest
+
+
+@kernel
+def cylinder_distance(size: Vector, p: Vector, normal: Vector) -> float:
+    """size: radius, half length along z."""
+    r = math.sqrt(p[0] ** 2 + p[1] ** 2)
+    radial, axial = r - size[0], abs(p[2]) - size[1]
+    ux, uy = (p[0] / r, p[1] / r) if r > 0.0 else (1.0, 0.0)
+    up = math.copysign(1.0, p[2])
+    normal[0] = normal[1] = normal[2] = 0.0
+    if radial > 0.0 and axial > 0.0:
+        distance = math.sqrt(radial**2 + axial**2)
+        normal[0], normal[1], normal[2] = ux * radial / distance, uy * radial / distance, up * axial / distance
+        return distance
+    if radial > axial:
+        normal[0], normal[1] = ux, uy
+        return radial
+    normal[2] = up
+    return axial
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One shape.
+
+    Attributes:
+        sizes: what its numbers are, in the order a person gives them.
+        halves: which of them are whole lengths that the engine takes by half.
+        geom: the engine's word for it.
+        distance: `distance(size, p, normal)`, see above.
+    """
+
+    sizes: tuple[str, ...]
+    halves: tuple[int, ...]
+    geom: str
+    distance: Kernel
+
+    def engine_size(self, size: Sequence[float]) -> list[float]:
+        """Three numbers as the engine and the distance take them; a plane is drawn half a metre each way."""
+        if not self.sizes:
+            return [0.5, 0.5, 0.01]
+        given = [x / 2 if k in self.halves else x for k, x in enumerate(size)]
+        return given + [0.0] * (3 - len(given))
+
+
+SHAPES = {
+    "plane": Shape((), (), "plane", plane_distance),
+    "box": Shape(("edge along x", "edge along y", "edge along z"), (0, 1, 2), "box", box_distance),
+    "sphere": Shape(("radius",), (), "sphere", sphere_distance),
+    "cylinder": Shape(("radius", "length"), (1,), "cylinder", cylinder_distance),
+}
+
+
+@intrinsic
+def call_distance(typingctx: Any, pointer: Any, size: Any, p: Any, normal: Any) -> tuple[Any, Callable[..., Any]]:
+    """distance(size, p, normal) of the shape at an address: a new shape recompiles nothing."""
+    vectors = [types.float64[::1]] * 3
+
+    def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
+        kind = context.call_conv.get_function_type(types.float64, vectors)
+        function = builder.inttoptr(args[0], kind.as_pointer())
+        _, result = context.call_conv.call_function(builder, function, types.float64, vectors, args[1:])
+        return result
+
+    return types.float64(types.int64, *vectors), generate

@@ -1,0 +1,80 @@
+"""What a run was, beside its numbers: typed, and plain data in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Self
+
+from palpate.errors import InvalidInput, UnknownName
+from palpate.trace.plain import plain
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """What a run was.
+
+    Attributes:
+        scenario: the file behind it, as data; None for a run put together in Python.
+        robot, law: their names.
+        terms: names of the law's terms.
+        seed: of the noise.
+        duration, timestep, period: s.
+        integrator: of the physics.
+        stride: physics steps between samples.
+        versions: of everything that shapes a trace.
+        warnings: what should be looked at before the numbers are believed.
+        remarks: what the law did that its reader should know.
+        assumptions: what was taken for granted.
+        guard_ticks: physics steps at which each guard was at work.
+        torque_limit: per joint, None where there is none.
+        world: its settings, as data.
+        scene: its bodies, for the replay.
+        singularity: how close the arm came to a singular posture.
+    """
+
+    scenario: dict[str, Any] | None = None
+    robot: str | None = None
+    law: str | None = None
+    terms: tuple[str, ...] = ()
+    seed: int | None = None
+    duration: float | None = None
+    timestep: float | None = None
+    period: float | None = None
+    integrator: str | None = None
+    stride: int | None = None
+    versions: dict[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    guard_ticks: dict[str, int] = field(default_factory=dict)
+    torque_limit: tuple[float | None, ...] = ()
+    world: dict[str, Any] = field(default_factory=dict)
+    scene: list[dict[str, Any]] = field(default_factory=list)
+    singularity: dict[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("terms", "warnings", "remarks", "assumptions", "torque_limit"):
+            value = getattr(self, name)
+            if not isinstance(value, list | tuple):
+                raise InvalidInput(f"facts.{name} must be a list, got {value!r}")
+            object.__setattr__(self, name, tuple(plain(value, f"facts.{name}")))
+        for name in ("scenario", "versions", "guard_ticks", "world", "scene", "singularity"):
+            object.__setattr__(self, name, plain(getattr(self, name), f"facts.{name}"))
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Self:
+        """Facts from plain data.
+
+        Raises:
+            UnknownName: a fact nobody knows.
+        """
+        known = [f.name for f in fields(cls)]
+        for name in data:
+            if name not in known:
+                raise UnknownName("fact", str(name), known)
+        return cls(**data)
+
+    def as_data(self) -> dict[str, Any]:
+        """Plain data that `from_data` reads back."""
+        return plain(asdict(self), "facts")
