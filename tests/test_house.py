@@ -43,6 +43,7 @@ ARROWS: dict[str, set[str]] = {
     "run": {"scenario", "robot", "control", "world", "trace", "engine"},
     "metrics": {"trace"},
     "views": {"trace", "metrics", "robot"},
+    "study": {"run", "metrics", "trace", "scenario"},
 }
 ARROWS["documents"] = set(ARROWS)
 ARROWS["cli"] = set(ARROWS)

@@ -81,6 +81,10 @@ class FileError(PalpateError):
     """A file that cannot be read or written: missing folder, no permission, full disk."""
 
 
+class StudyError(PalpateError):
+    """A sweep, map or search that cannot go on: no workers, a cluster that is gone, a package that is missing."""
+
+
 class NoSolution(PalpateError):
     """A solver found no answer. Subclasses carry the evidence."""
 
