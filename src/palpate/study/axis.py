@@ -105,7 +105,7 @@ def parse_vary(text: str) -> tuple[str, str]:
     if not equals or not spec.strip():
         raise InvalidInput(
             f"--vary takes KEY=WHAT, got {text!r}",
-            hint="for example --vary control.damping_ratio=0.2:1.2:6 or --vary world.plant.mass_scale='normal(1, 0.05)'",
+            hint="such as --vary control.damping_ratio=0.2:1.2:6 or --vary 'world.plant.mass_scale=normal(1, 0.05)'",
         )
     return key.strip(), spec.strip()
 

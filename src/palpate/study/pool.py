@@ -59,7 +59,7 @@ class _Process:
     """A worker process and its two pipes."""
 
     def __init__(self) -> None:
-        self.log = tempfile.TemporaryFile()
+        self.log = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
         root = str(Path(palpate.__file__).parents[1])
         paths = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
         self.process = subprocess.Popen(
@@ -85,7 +85,7 @@ class _Process:
         except (EOFError, OSError, ValueError) as error:
             raise _Dead("no answer") from error
         if isinstance(answer, PalpateError):
-            raise answer
+            raise ours(answer)
         return answer
 
     def last_words(self) -> str:
@@ -122,7 +122,7 @@ class LocalPool:
             while busy:
                 answer = done.get()
                 if isinstance(answer, BaseException):
-                    raise answer
+                    raise ours(answer) from answer
                 busy -= answer is None
                 if answer is not None:
                     yield answer
@@ -189,6 +189,13 @@ class _Hand:
         process = self.pool.processes[self.place]
         if process is not None and not self.finished:
             process.process.kill()
+
+
+def ours(error: BaseException) -> PalpateError:
+    """What went wrong elsewhere, as an error of the house's."""
+    if isinstance(error, PalpateError):
+        return error
+    return StudyError(f"the sweep's own work failed: {type(error).__name__}: {error}")
 
 
 def cores() -> int:

@@ -6,6 +6,7 @@ place, metrics without a whole trace) has one place to go to.
 
 from __future__ import annotations
 
+import signal
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -86,7 +87,7 @@ def run_one(
         typed = scenario_from_data(apply_overrides(dict(scenario), texts))
         trace = simulate(typed)
         if trace.outcome.kind == "interrupted":
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)  # the run took Ctrl-C for itself; it is meant for the sweep
         bounded = {name: judge(METRICS[name], trace, bound) for name, bound in typed.metrics.items()}
         row = _row(trace, bounded)
         row |= {name: _value(name, bounded, trace) for name in names if name in METRICS}
