@@ -49,10 +49,9 @@ class DaskCluster:
             found = self.client.run(versions)
         except Exception as error:
             raise StudyError(f"the workers at {self.address} cannot run palpate ({error})") from error
+        mine = versions()
         for worker, theirs in found.items():
-            wrong = [
-                f"{name} {theirs.get(name)} (here {own})" for name, own in versions().items() if theirs[name] != own
-            ]
+            wrong = [f"{name} {theirs[name]} (here {mine[name]})" for name in mine if theirs[name] != mine[name]]
             if wrong:
                 raise StudyError(
                     f"the worker {worker} would give other numbers: it has {', '.join(wrong)}",
@@ -82,7 +81,6 @@ class DaskCluster:
         return AHEAD * max(1, sum(self.client.nthreads().values()))
 
     def _result(self, future: Any, job: Job, chunk: Chunk) -> list[Result]:
-        from distributed.exceptions import TimeoutError as TimedOut
         from distributed.scheduler import KilledWorker
 
         try:
@@ -91,7 +89,7 @@ class DaskCluster:
             return self._one_by_one(job, chunk, str(error))
         except PalpateError:
             raise
-        except (OSError, TimedOut) as error:
+        except (OSError, TimeoutError) as error:
             raise StudyError(f"the scheduler at {self.address} is gone ({error})") from error
         except Exception as error:
             if "cancelled" in str(error).lower() or type(error).__name__ == "CancelledError":

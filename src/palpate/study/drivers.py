@@ -147,9 +147,8 @@ def verdicts(store: Store, first: int, count: int) -> Array:
 def _map(store: Store) -> Generator[Stage, None, BoundaryMap]:
     plan = store.plan
     (x, y), options = map_spans(plan), plan.options
-    steps = refine(
-        int(options["cells"]), min(COARSE, int(options["cells"])), float(options.get("tolerance", TOLERANCE))
-    )
+    cells = int(options["cells"])
+    steps = refine(cells, min(COARSE, cells), float(options.get("tolerance", TOLERANCE)))
     places, first, level = next(steps), 0, 0
     try:
         while True:

@@ -62,11 +62,15 @@ def indices(
     firsts, totals = (np.percentile(np.concatenate([s[k] for s in spread]), ends, axis=0) for k in (0, 1))
     return [
         Sensitivity(
-            key, float(first[0, i]), Interval(*firsts[:, i].tolist(), confidence),
-            float(total[0, i]), Interval(*totals[:, i].tolist(), confidence),
+            key, float(first[0, i]), _between(firsts[:, i], confidence),
+            float(total[0, i]), _between(totals[:, i], confidence),
         )
         for i, key in enumerate(keys)
     ]  # fmt: skip
+
+
+def _between(ends: Array, confidence: float) -> Interval:
+    return Interval(float(ends[0]), float(ends[1]), confidence)
 
 
 def _estimates(A: Array, AB: Array, B: Array) -> tuple[Array, Array]:

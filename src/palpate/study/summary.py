@@ -39,7 +39,7 @@ def summarise(sweep: Sweep, pareto: tuple[str, str] | None = None) -> dict[str, 
         "seed": plan.seed,
         "repeat": plan.repeat,
         "metric": sweep.metric,
-        "unit": METRICS[sweep.metric].unit if sweep.metric in METRICS else "1",
+        "unit": unit_of(sweep.metric),
         "confidence": plan.options.get("confidence", 0.95),
         "counts": counts,
         "counted": _counted(len(sweep), counts),
@@ -67,6 +67,11 @@ def _counts(sweep: Sweep) -> dict[str, int]:
     broke = sum(1 for ok, good in zip(ran, sweep["passed"]) if ok and not good)
     others = {kind: kinds.get(kind, 0) for kind in ("diverged", IMPOSSIBLE, CRASHED, REFUSED)}
     return {"passed": passed, "broke a bound": broke, **others}
+
+
+def unit_of(metric: str | None) -> str:
+    """A metric's unit, "1" where it has none."""
+    return METRICS[metric].unit if metric is not None and metric in METRICS else "1"
 
 
 def _counted(runs: int, counts: dict[str, int]) -> str:
@@ -153,7 +158,7 @@ def _bound(sweep: Sweep) -> list[str]:
     if missing == len(values):
         return []
     level = scenario_level(len(drawn), confidence, discarded=missing)
-    unit = METRICS[sweep.metric].unit if sweep.metric in METRICS else "1"
+    unit = unit_of(sweep.metric)
     worst = f"{np.nanmax(values):.6g}{'' if unit == '1' else ' ' + unit}"
     besides = f", the {missing} runs without one counted as beyond it" if missing else ""
     return [

@@ -6,7 +6,6 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from palpate.errors import FileError, InvalidInput, PalpateError, UnknownName
@@ -56,45 +55,32 @@ def sweep(
     """Run a scenario many times and say what that proves.
 
     Args:
-        scenario: a scenario, its shipped name, or its file; what its [sweep] table says holds where nothing is given.
-        vary: keys and what they may be: "100:2000:20", "normal(1, 0.05)", a list of values…; see palpate.study.axis.
-        method: "grid", "random", "latin", "sobol", "saltelli" (for sensitivity), "map" (two parameters and the
-            boundary between good and bad), "rare"; a grid where every parameter is a list, else random.
-        runs: how many; a grid knows itself. For "map" nothing, for "rare" the budget.
-        repeat: runs of each point, with different seeds.
-        seed: of the draws.
-        metrics: columns to compute; all by default.
-        metric: what ranks runs; the first with a bound by default.
+        scenario: a scenario, its shipped name, or its file; its [sweep] table holds where nothing else is said.
+        vary: keys and what they may be: "100:2000:20", "normal(1, 0.05)", a list…; see palpate.study.axis.
+        method: grid, random, latin, sobol, saltelli (for sensitivity), map (a boundary over two parameters).
+        runs, repeat, seed: how many, how often each with different noise, and the seed of the draws.
+        metrics, metric: columns to compute, all by default; which ranks the runs, the first with a bound by default.
         traces: which to keep: "none", "all", "failing", "best" or "worst".
-        until: "failure<0.01" or "width<0.02": stop by a confidence sequence, at most `runs` runs.
-        rare: "force_peak>40": estimate a small probability by importance sampling.
+        until: "failure<0.01" or "width<0.02": stop by a confidence sequence, after at most `runs` runs.
+        rare: "force_peak>40": a small probability by importance sampling, with `runs` runs.
         by: what a map asks of a run: "passed", "ended" (it did not diverge) or "force_peak<40".
         confidence: of every interval.
-        out: folder; an unfinished sweep there goes on. A temporary one by default, gone with the result.
-        workers: processes; as many as processors by default, 0 for none but this one.
-        cluster: address of a Dask scheduler instead.
+        out: folder, where an unfinished sweep goes on; by default a temporary one that goes with the result.
+        workers, cluster: processes, 0 for this one alone; or the address of a Dask scheduler.
         progress: called with (runs done, runs there will be, runs that did not pass).
-
-    Returns:
-        The table, and what it says.
 
     Raises:
         InvalidInput: what varies is not understood, or no point of it gives a scenario.
         StudyError: no workers, or the cluster is gone.
-        FileError: the folder cannot be written, or holds something else. What was written is kept: the same call
-            goes on.
+        FileError: the folder cannot be written, or holds something else; what was written is kept.
     """
     plan = make_plan(
         scenario, vary, method=method, runs=runs, repeat=repeat, seed=seed, metrics=metrics, metric=metric,
         traces=traces, until=until, rare=rare, by=by, confidence=confidence,
     )  # fmt: skip
     check_points(plan)
-    keeper = None
-    if out is None:
-        keeper = tempfile.TemporaryDirectory(prefix="palpate-sweep-")
-        out = keeper.name
-    store = Store.begin(out, plan)
-    return finish(store, workers, cluster, progress, keeper)
+    keeper = tempfile.TemporaryDirectory(prefix="palpate-sweep-") if out is None else None
+    return finish(Store.begin(keeper.name if keeper else str(out), plan), workers, cluster, progress, keeper)
 
 
 def finish(
@@ -127,7 +113,7 @@ def _driven(
     def steps() -> Any:
         answer.append((yield from drivers.drive(store)))
 
-    made = failed = 0
+    made = failed = total = 0
     for stage in steps():
         for done, bad in _made(store, stage, executor, own or {}):
             made, failed = made + done, failed + bad
