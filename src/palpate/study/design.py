@@ -32,6 +32,7 @@ class Point:
         point: runs with the same values have the same one.
         repeat: which of them.
         stage, weight: of adaptive sweeps; what a run counts where the draw was not the plain one.
+        refusal: why it is not run at all, or None.
     """
 
     values: tuple[Value, ...]
@@ -40,6 +41,7 @@ class Point:
     repeat: int = 0
     stage: int = 0
     weight: float = 1.0
+    refusal: str | None = None
 
 
 @dataclass(frozen=True)

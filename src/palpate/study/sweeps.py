@@ -18,11 +18,11 @@ from palpate.study import drivers
 from palpate.study.axis import Axis, Spec, axes_of, override
 from palpate.study.design import DEFAULT_RUNS, METHODS, MOST_RUNS, Stage, chances, design
 from palpate.study.maps import CELLS
-from palpate.study.plan import KEPT_TRACES, Plan, chunk_size, file_digests, versions
+from palpate.study.plan import KEPT_TRACES, REFUSED, Plan, chunk_size, file_digests, versions
 from palpate.study.pool import Executor, Here, LocalPool, cores
 from palpate.study.result import Sweep
 from palpate.study.store import Store
-from palpate.study.worker import Job, Task, run_one
+from palpate.study.worker import Job, Result, Task, empty_row, run_one
 
 if TYPE_CHECKING:
     from palpate.trace import Trace
@@ -90,12 +90,13 @@ def finish(
     progress: Progress | None = None,
     keeper: object = None,
     own: Mapping[str, Callable[[Trace], float]] | None = None,
+    driver: Callable[[Store], drivers.Driver] = drivers.drive,
 ) -> Sweep:
     """Make the runs of a sweep that are missing, and its table."""
     with store.held():
         executor = Here() if store.complete else executor_for(store.plan, workers, cluster)
         try:
-            finding = _driven(store, executor, progress, own)
+            finding = _driven(store, driver(store), executor, progress, own)
         except FileError as error:
             raise FileError(
                 str(error.args[0]), hint=f"{error.hint}; then go on with palpate sweep --resume {store.folder}"
@@ -106,12 +107,16 @@ def finish(
 
 
 def _driven(
-    store: Store, executor: Executor, progress: Progress | None, own: Mapping[str, Callable[[Trace], float]] | None
+    store: Store,
+    driver: drivers.Driver,
+    executor: Executor,
+    progress: Progress | None,
+    own: Mapping[str, Callable[[Trace], float]] | None,
 ) -> Any:
     answer: list[Any] = []
 
     def steps() -> Any:
-        answer.append((yield from drivers.drive(store)))
+        answer.append((yield from driver))
 
     made = failed = total = 0
     for stage in steps():
@@ -133,7 +138,12 @@ def _made(store: Store, stage: Stage, executor: Executor, own: Mapping[str, Call
         yield there, 0
     kept = plan.traces if plan.traces in ("all", "failing") else "none"
     job = Job(plan.scenario, plan.metrics, kept, plan.files, own)
-    chunks = ([_task(plan, stage, run) for run in range(first, stop)] for first, stop in missing)
+    refused = [chunk for chunk in missing if plan.chunk == 1 and stage.points(*chunk)[0].refusal]
+    for first, stop in refused:
+        point = stage.points(first, stop)[0]
+        store.write([point], [Result(first, empty_row(REFUSED, str(point.refusal), plan.metrics))])
+        yield 1, 1
+    chunks = ([_task(plan, stage, run) for run in range(*chunk)] for chunk in missing if chunk not in refused)
     for chunk, results in executor.results(job, chunks):
         store.write(stage.points(chunk[0].run, chunk[-1].run + 1), results)
         yield len(results), sum(not result.row["passed"] for result in results)
