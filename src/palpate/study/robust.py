@@ -6,6 +6,7 @@ has, a wall within a factor of two, sensors that are noisy and biased, up to two
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from palpate.errors import InvalidInput, UnknownName
+from palpate.errors import FileError, InvalidInput, UnknownName
+from palpate.files import atomic_write
 from palpate.run.simulate import simulate
 from palpate.scenario.load import load_scenario, scenario_from_data
 from palpate.scenario.model import Scenario
@@ -29,7 +31,7 @@ from palpate.study.sweeps import Progress, check_points, finish, make_plan
 from palpate.study.worker import run_one
 
 RUNS = 300
-DRAWS, MAP = "draws", "map"  # folders of the two sweeps
+STUDY, DRAWS, MAP = "study.json", "draws", "map"  # what was asked for; folders of the two sweeps
 FRICTION, VISCOUS = 0.02, 0.01  # of the smallest torque limit: N·m, and N·m·s/rad
 UNKNOWN_LIMIT = 5.0  # N·m or N, where a robot states no torque limit
 MAP_CELLS = 16
@@ -104,6 +106,9 @@ def robustness(
     varied: dict[str, Spec] = {**{one.key: one.spec for one in wanted}, **(vary or {})}
     keeper = tempfile.TemporaryDirectory(prefix="palpate-study-") if out is None else None
     folder = Path(keeper.name if keeper else str(out))
+    if not isinstance(scenario, Scenario):
+        asked = {"vary": vary or {}, "without": without, "runs": runs, "seed": seed, "over": over}
+        _remember(folder, asked | {"confidence": confidence, "overrides": overrides, "scenario": os.fspath(scenario)})
     common: dict[str, Any] = {"seed": seed, "confidence": confidence}
     source = scenario if not isinstance(scenario, Scenario) else typed
     plan = make_plan(source, varied, overrides, method="random", runs=runs, **common)
@@ -117,6 +122,34 @@ def robustness(
 
     draws = made(DRAWS, plan)
     return Robustness(draws, made(MAP, mapped) if mapped else None, tuple(wanted), left_out)
+
+
+def _remember(folder: Path, asked: Mapping[str, Any]) -> None:
+    """Write down what was asked for, so that a study can go on by its folder alone."""
+    check_study_place(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(asked, indent=1, sort_keys=True, default=list)
+    atomic_write(folder / STUDY, lambda file: file.write(text.encode()))
+
+
+def check_study_place(folder: Path) -> None:
+    """Refuse a folder that holds something other than a study."""
+    if folder.exists() and not folder.is_dir():
+        raise FileError(f"{folder} is a file", hint="give a folder")
+    found = {entry.name for entry in folder.iterdir()} if folder.is_dir() else set()
+    if found and STUDY not in found:
+        raise FileError(
+            f"{folder} holds other things than a study: {', '.join(sorted(found)[:5])}",
+            hint="give a new or empty folder",
+        )
+
+
+def study_folder(folder: str | os.PathLike[str]) -> tuple[Path, dict[str, Any]]:
+    """The folder of a study that was begun, and what was asked for."""
+    try:
+        return Path(folder), dict(json.loads((Path(folder) / STUDY).read_text("utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise FileError(f"{folder} holds no study ({error})", hint="give the folder of a study") from error
 
 
 def spreads(

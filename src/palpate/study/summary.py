@@ -45,9 +45,9 @@ def summarise(sweep: Sweep, pareto: tuple[str, str] | None = None) -> dict[str, 
         "counted": _counted(len(sweep), counts),
         "sentence": "",
         "said": [],
-        "worst": [_run(sweep, run) for run in sweep.worst()],
-        "best": [_run(sweep, run) for run in sweep.best()],
-        "failing": [_run(sweep, run) for run in sweep.failing()[:1]],
+        "worst": [told_run(sweep, run) for run in sweep.worst()],
+        "best": [told_run(sweep, run) for run in sweep.best()],
+        "failing": [told_run(sweep, run) for run in sweep.failing()[:1]],
         "named": _named(sweep),
         "warnings": _warnings(sweep),
     }
@@ -93,7 +93,8 @@ def _warnings(sweep: Sweep) -> list[str]:
     return [f"{text} ({count} runs)" for text, count in counted.most_common(NAMED)]
 
 
-def _run(sweep: Sweep, run: int) -> dict[str, Any]:
+def told_run(sweep: Sweep, run: int) -> dict[str, Any]:
+    """What there is to say about one run."""
     value = None if sweep.metric is None else sweep[sweep.metric][run]
     return {
         "run": run,

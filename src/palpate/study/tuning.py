@@ -132,7 +132,7 @@ def tune(
     if any(level is None for _, _, level in rules):
         raise InvalidInput(f"--keep needs a level, got {', '.join(keep)}", hint="--keep 'force_peak<25'")
     base = make_plan(scenario, over, overrides, method="random", runs=runs, seed=seed)
-    options = {"confidence": 0.95, "minimise": name, "keep": list(keep)}
+    options = {"confidence": 0.95, "minimise": name, "metric": name, "keep": list(keep)}
     plan = changed(base, method="tune", chunk=1, runs=runs, options=options, metrics=(*base.metrics, *own))
     check_points(plan)
     keeper = tempfile.TemporaryDirectory(prefix="palpate-tune-") if out is None else None
