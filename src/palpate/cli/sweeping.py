@@ -160,7 +160,7 @@ def _tell_front(summary: Mapping[str, Any]) -> None:
         return
     found = summary["pareto"]
     rows = [[str(run), *map(number, point)] for run, point in list(zip(found["runs"], found["points"]))[:10]]
-    print(f"\nPareto front, {len(found['runs'])} runs:")
+    print(f"\nPareto front, {len(found['runs'])} of {summary['runs']} runs:")
     print_table(["run", *found["metrics"]], rows, "rrr")
 
 
@@ -180,7 +180,8 @@ def write_pages(sweep: Sweep, summary: dict[str, Any], folder: Path, pages: bool
                 try_replay(lambda run=one["run"], to=target: replay(sweep.trace(run), folder / to))
             if (folder / target).is_file():
                 links[name] = target
-    return sweep_report(sweep.path, summary, folder / REPORT, links)
+    sweep_report(sweep.path, summary, folder / REPORT, links)
+    return folder / REPORT
 
 
 def try_replay(make: Any) -> None:

@@ -54,8 +54,8 @@ def run(args: argparse.Namespace) -> int:
     if args.resume is None and (args.scenario is None or args.minimise is None or not args.over):
         raise InvalidInput("tune needs a SCENARIO, --over and --minimise, or --resume DIR", hint="palpate tune --help")
     with patience(starting, args.quiet):
-        import palpate.study.tuning
-    name = Path(args.scenario or args.resume).stem
+        import palpate.study.tuning as _  # noqa: F401 - loaded here, where patience is told
+    name = Path(args.scenario or args.resume or ".").stem
     wanted = args.resume or args.out
     folder = make_folder(None, f"{name}-tune") if wanted is None else Path(wanted)
     with interruptible(folder, "tune"), SweepProgress(name, args.quiet) as progress:

@@ -42,6 +42,7 @@ class Span:
 
     def at(self, place: float) -> float:
         """The number at a place from 0 to 1."""
+        place = float(place)  # numpy's numbers do not go into a scenario
         if place in (0.0, 1.0):
             return self.high if place else self.low
         if self.log:
@@ -75,7 +76,7 @@ class Axis:
 
     def at(self, chance: float) -> Value:
         """The value that a number from 0 to 1 chooses: the quantile."""
-        return self.quantile(min(max(chance, _TINY), 1.0 - 2.0**-53))
+        return self.quantile(min(max(float(chance), _TINY), 1.0 - 2.0**-53))
 
     @property
     def whole(self) -> bool:
@@ -211,11 +212,12 @@ def _normal(
     from scipy.special import ndtr, ndtri
 
     _rising(deviation > 0 and low < high, "normal(mean, deviation[, low, high]) needs deviation > 0 and low < high")
-    bottom, top = (float(ndtr((end - mean) / deviation)) for end in (low, high))
-    _rising(bottom < top, "normal(mean, deviation, low, high) leaves nothing between low and high")
+    side = -1.0 if low > mean else 1.0  # an upper tail is the mirror of a lower one, where digits are not lost
+    bottom, top = (float(ndtr(side * (end - mean) / deviation)) for end in (low, high))
+    _rising(bottom != top, "normal(mean, deviation, low, high) leaves nothing between low and high")
 
     def quantile(u: float) -> float:
-        return float(min(max(mean + deviation * float(ndtri(bottom + u * (top - bottom))), low), high))
+        return float(min(max(mean + side * deviation * float(ndtri(bottom + u * (top - bottom))), low), high))
 
     return quantile, None
 

@@ -69,7 +69,7 @@ class DaskCluster:
             under_way[future.key] = chunk
             return future
 
-        waiting = as_completed([submit(chunk) for chunk in islice(work, self._ahead())])
+        waiting = as_completed([submit(chunk) for chunk in islice(work, self._ahead())], loop=self.client.loop)
         for future in waiting:
             chunk = under_way.pop(future.key)
             yield chunk, self._result(future, job, chunk)

@@ -80,14 +80,8 @@ class Plan:
         return texts if seeded else [*texts, f"run.seed={point.seed}"]
 
     def text(self) -> str:
-        """As JSON, the same for the same plan."""
-        return json.dumps({"palpate": "sweep", "format": FORMAT, **asdict(self)}, indent=1, sort_keys=True)
-
-    @cached_property
-    def digest(self) -> str:
-        """Of everything that decides the table."""
-        content = {key: value for key, value in asdict(self).items() if key != "source"}
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+        """As JSON, the same for the same plan; keys keep their order, by which parameters get their draws."""
+        return json.dumps({"palpate": "sweep", "format": FORMAT, **asdict(self)}, indent=1)
 
 
 def plan_from_text(text: str, where: str) -> Plan:
@@ -110,11 +104,11 @@ def differences(mine: Plan, there: Plan) -> list[str]:
     found = []
     for name, one in asdict(mine).items():
         other = asdict(there)[name]
-        if name == "source" or one == other:
+        if name == "source" or json.dumps(one) == json.dumps(other):
             continue
         if isinstance(one, dict):
             keys = [key for key in {**one, **other} if one.get(key) != other.get(key)]
-            found.append(f"{name} ({', '.join(sorted(keys))})")
+            found.append(f"{name} ({', '.join(sorted(keys)) or 'in another order'})")
         else:
             found.append(f"{name} ({other} there, {one} now)")
     return found

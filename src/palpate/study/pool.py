@@ -65,7 +65,7 @@ class _Process:
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", "palpate.study.serve"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log,
-            env={**os.environ, **_ONE_THREAD, "PYTHONPATH": paths},
+            env={**os.environ, **_ONE_THREAD, "PYTHONPATH": paths, "PALPATE_SWEEP": str(os.getpid())},
         )  # fmt: skip
         try:
             self._read()

@@ -47,7 +47,7 @@ def summarise(sweep: Sweep, pareto: tuple[str, str] | None = None) -> dict[str, 
         "said": [],
         "worst": [told_run(sweep, run) for run in sweep.worst()],
         "best": [told_run(sweep, run) for run in sweep.best()],
-        "failing": [told_run(sweep, run) for run in sweep.failing()[:1]],
+        "failing": [told_run(sweep, run) for run in _failing(sweep)],
         "named": _named(sweep),
         "warnings": _warnings(sweep),
     }
@@ -55,6 +55,12 @@ def summarise(sweep: Sweep, pareto: tuple[str, str] | None = None) -> dict[str, 
     facts["sentence"], facts["said"] = (said[0], said[1:]) if said else ("", [])
     facts |= _sensitivity(sweep) | _map(sweep)
     return facts | (_pareto(sweep, *pareto) if pareto else {})
+
+
+def _failing(sweep: Sweep) -> list[int]:
+    """One failing run: another than the worst, if there is one."""
+    found, worst = sweep.failing(), sweep.worst(1)
+    return [run for run in found if run not in worst][:1] or found[:1]
 
 
 # ---------------------------------------------------------------------------------------------- counts
@@ -154,14 +160,15 @@ def _bound(sweep: Sweep) -> list[str]:
     if sweep.plan.method not in INDEPENDENT or sweep.metric is None or isinstance(sweep.finding, Interval):
         return []
     drawn, confidence = _independent(sweep), float(sweep.plan.options["confidence"])
-    values = sweep.numbers(sweep.metric)[drawn]
+    ended = np.array([kind in ("completed", "stopped") for kind in sweep["outcome"]])
+    values = np.where(ended, sweep.numbers(sweep.metric), np.nan)[drawn]
     missing = int(np.count_nonzero(~np.isfinite(values)))
     if missing == len(values):
         return []
     level = scenario_level(len(drawn), confidence, discarded=missing)
     unit = unit_of(sweep.metric)
     worst = f"{np.nanmax(values):.6g}{'' if unit == '1' else ' ' + unit}"
-    besides = f", the {missing} runs without one counted as beyond it" if missing else ""
+    besides = f", the {missing} runs that ended badly or have none counted as beyond it" if missing else ""
     return [
         f"the largest {sweep.metric} seen, {worst}, is exceeded with probability < {percent(level, up=True)}, "
         f"confidence {percent(confidence)} (scenario bound, one free number{besides})"

@@ -122,6 +122,7 @@ def tune(
         StudyError: Optuna is not installed.
         InvalidInput: a parameter or a bound that is not understood.
     """
+    _optuna()
     if runs < 1:
         raise InvalidInput(f"--runs must be at least 1, got {runs}")
     own = {} if isinstance(minimise, str) else {OWN: minimise}
@@ -137,7 +138,6 @@ def tune(
     check_points(plan)
     keeper = tempfile.TemporaryDirectory(prefix="palpate-tune-") if out is None else None
     store = Store.begin(keeper.name if keeper else str(out), plan)
-    _optuna()
     found = finish(store, 0 if own else workers, cluster, progress, keeper, own, lambda _: _driver(store, refuse))
     return best_of(found)
 

@@ -28,8 +28,8 @@ def histogram(name: str, unit: str, values: Array, passed: Array) -> Chart:
                      "marker": {"color": colour}})  # fmt: skip
     title = name if unit == "1" else f"{name} ({unit})"
     layout = {
-        "barmode": "stack", "height": 260, "showlegend": False, "xaxis": {"title": {"text": escape(title)}},
-        "yaxis": {"title": {"text": "runs"}}, "bargap": 0,
+        "barmode": "stack", "height": 260, "showlegend": False, "bargap": 0, "yaxis": {"title": {"text": "runs"}},
+        "xaxis": {"title": {"text": escape(title)}, "exponentformat": "power"},
     }  # fmt: skip
     return {"data": bars, "layout": layout}
 
@@ -55,7 +55,7 @@ def _dimension(label: str, values: list[Any], log: bool) -> dict[str, Any]:
     low = float(np.nanmin(numbers)) if np.isfinite(numbers).any() else 0.0
     numbers = np.where(np.isfinite(numbers), numbers, low)
     if not log or low <= 0:
-        return {"label": escape(label), "values": numbers.tolist()}
+        return {"label": escape(label), "values": numbers.tolist(), "tickformat": ".3~g"}
     logs = np.log10(numbers)
     ticks = np.linspace(logs.min(), logs.max(), 5)
     text = [f"{10**tick:.3g}" for tick in ticks]
@@ -115,7 +115,7 @@ def front(names: Sequence[str], units: Sequence[str], all_points: Array, passed:
          "y": best[:, 1].tolist(), "line": {"color": FOUND, "shape": "hv"}, "marker": {"size": 7}}
     )  # fmt: skip
     titles = [name if unit == "1" else f"{name} ({unit})" for name, unit in zip(names, units)]
-    axes = [{"title": {"text": escape(title)}} for title in titles]
+    axes = [{"title": {"text": escape(title)}, "exponentformat": "power"} for title in titles]
     return {"data": data, "layout": {"height": 420, "hovermode": "closest", "xaxis": axes[0], "yaxis": axes[1]}}
 
 

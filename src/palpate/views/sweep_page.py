@@ -14,9 +14,9 @@ from palpate.checks import Array
 from palpate.files import atomic_write
 from palpate.metrics import METRICS
 from palpate.views import sweep_charts as charts
-from palpate.views.markup import bullets, facts, folded, listing, page, section
+from palpate.views.markup import bullets, facts, folded, page, section
 
-MOST_ROWS, MOST_LINES, MOST_HISTOGRAMS, MOST_AXES = 200, 1500, 6, 9
+MOST_ROWS, MOST_LINES, MOST_HISTOGRAMS, MOST_AXES = 100, 1500, 6, 9
 COUNTS = ("diverged", "impossible", "crashed")
 
 
@@ -135,9 +135,13 @@ def _telling(summary: Mapping[str, Any], replays: Mapping[str, str]) -> list[str
             broken = f", broke {', '.join(one['failed'])}" if one["failed"] else ""
             link = f' · <a href="{escape(replays[name])}">replay</a>' if name in replays else ""
             told = escape(f"run {one['run']}: {one['outcome']}{value}{broken}")
-            blocks.append(f"<h3>{title}</h3><p>{told}{link}</p>{listing(one['command'])}")
+            blocks.append(f"<h3>{title}</h3><p>{told}{link}</p>{_command(one['command'])}")
     others = [f"run {one['run']}: {one['command']}" for one in summary["worst"][1:]]
     return [*blocks, folded("Further bad runs", bullets(others))]
+
+
+def _command(text: str) -> str:
+    return f'<pre style="white-space:pre-wrap;overflow-wrap:anywhere">{escape(text)}</pre>'
 
 
 def _placed(plots: list[dict[str, Any]], made: Sequence[charts.Chart], grid: bool = False, least: int = 0) -> str:
@@ -221,7 +225,7 @@ def _row(runs: _Runs, run: int, names: Sequence[str]) -> str:
         value = runs.columns[name][run]
         if name == "outcome":
             mark = '<b class="good">✓</b>' if runs.passed[run] else '<b class="bad">✗</b>'
-            cells.append(f"<td>{mark} {escape(str(value))}")
+            cells.append(f"<td class=bound>{mark} {escape(str(value))}")
         else:
             cells.append(f"<td class=number>{escape(_cell(value))}")
     return f"<tr>{''.join(cells)}</tr>"
