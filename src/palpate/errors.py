@@ -131,6 +131,14 @@ class FileError(PalpateError):
     """A file that cannot be read or written: missing folder, no permission, full disk."""
 
 
+class StudyError(PalpateError):
+    """A sweep, map or search that cannot go on: no workers, a cluster that is gone, a package that is missing."""
+
+
+class NoSolution(PalpateError):
+    """A solver found no answer. Subclasses carry the evidence."""
+
+
 class Singular(NoSolution):
     """A linear map that cannot be inverted where it was asked; `smallest_singular_value` is the evidence."""
 

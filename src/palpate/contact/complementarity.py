@@ -267,7 +267,9 @@ def _zeros(function) -> Iterator[float]:
 
 def _refined(problem: Problem, solution: Solution) -> Solution | None:
     """The same answer with slips that begin now turned to where they speed up."""
-    begins = [o.slip is not None and len(o.slip) > 1 and c.slip is None for c, o in zip(problem.candidates, solution.options)]
+    begins = [
+        o.slip is not None and len(o.slip) > 1 and c.slip is None for c, o in zip(problem.candidates, solution.options)
+    ]
     if not any(begins):
         return solution
     sought = [o._replace(seek=new) for o, new in zip(solution.options, begins)]

@@ -144,7 +144,11 @@ class HybridSystem:
         snap = model.survey(time, q, v)
         for i in range(model.count):
             self._check_start(i, snap.found[i])
-            if model.records[i]["mode"] == 0 and abs(snap.found[i]["gap"]) <= GAP and abs(snap.found[i]["rate"]) <= SLOW:
+            if (
+                model.records[i]["mode"] == 0
+                and abs(snap.found[i]["gap"]) <= GAP
+                and abs(snap.found[i]["rate"]) <= SLOW
+            ):
                 model.records[i]["mode"] = 1  # until the first force is known
         memory = Memory(model.records.copy(), True, Bounces())
         return HybridState(time, q, v, self._modes(), np.zeros((model.count, 3)), memory)

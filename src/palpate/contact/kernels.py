@@ -15,7 +15,7 @@ from palpate.contact.contacts import FREE, LOCKED, SLIDING, STICKING
 from palpate.contact.geometry import hold, is_pin, is_stop, locate, stop, touch
 from palpate.contact.records import V_DETERMINANT, V_ORIENTATION, V_RANK, V_RESIDUAL, V_ROWS
 from palpate.contact.solve import back, eliminate, factor, least_norm
-from palpate.engine import kernel
+from palpate.engine.kernels import follows_types
 from palpate.robot.kernels import (
     OK,
     inverse_dynamics,
@@ -23,13 +23,23 @@ from palpate.robot.kernels import (
     read_drift,
     read_jacobian,
     read_mass_matrix,
-    read_pose,
     stage_state,
 )
 
 NOT_DEFINITE = 9
 STOPPED = 1e-9  # m/s: a slip in two directions slower than this has stopped
 _FREE_JOINT, _BALL = 0, 1
+
+
+@register_jitable
+def _place_point(machine, c, work):
+    """World position of the contact's point, and the axes of its body."""
+    position, R = machine.handle.xpos[c.body], machine.handle.xmat[c.body]
+    for i in range(3):
+        work.place[i] = position[i]
+        for j in range(3):
+            work.axes[i, j] = R[3 * i + j]
+            work.place[i] += R[3 * i + j] * c.offset[j]
 
 
 @register_jitable
@@ -142,7 +152,7 @@ def look(machine, contacts, found, work, t, y, thorough):
         if is_stop(c):
             stop(c, f, work, i)
             continue
-        read_pose(machine.handle, c.body, c.offset, machine.eye, work.place, work.axes)
+        _place_point(machine, c, work)
         if not is_pin(c):
             locate(c, f, work, t)
             if c.mode == FREE and not thorough:
@@ -359,19 +369,19 @@ def error_norm(K, E3, E5, y, y_new, h, tolerance):
     return abs(h) * fifth / math.sqrt((fifth + 0.01 * third) * y.size)
 
 
-@kernel()
+@follows_types
 def survey(machine, contacts, found, work, t, y):
     """Everything about every contact at y, compiled."""
     return look(machine, contacts, found, work, t, y, True)
 
 
-@kernel()
+@follows_types
 def rate(machine, contacts, found, work, t, y, tau, dy):
     """`slope`, called from Python."""
     return slope(machine, contacts, found, work, t, y, tau, dy)
 
 
-@kernel()
+@follows_types
 def stride(machine, contacts, found, work, span, y, tau, step):
     """One step of length span[1] from span[0]: step.y, step.K (its last row the slope at the end), step.error.
 
@@ -392,7 +402,7 @@ def stride(machine, contacts, found, work, span, y, tau, step):
     return status
 
 
-@kernel()
+@follows_types
 def extend(machine, contacts, found, work, span, y, tau, step):
     """The three further stages that dense output needs, and its coefficients F (Hairer's seventh-order interpolant)."""
     t, h = span[0], span[1]
@@ -430,7 +440,7 @@ def _dense(step, y, x, out):
         out[i] = y[i] + value
 
 
-@kernel()
+@follows_types
 def margins_along(machine, contacts, found, work, span, y, tau, trail):
     """Every margin at the fractions trail.x of a step with dense output (trail.step), into trail.margins."""
     for s in range(trail.x.size):

@@ -11,12 +11,12 @@ import mujoco
 import numpy as np
 from numpy.typing import ArrayLike
 
-from palpate import engine
 from palpate.checks import Array, finite_array
 from palpate.contact import kernels
 from palpate.contact.contacts import FREE, LOCKED, SLIDING, Contact, JointStop, Pin, Touch, names_of
 from palpate.contact.records import CONTACT, FOUND, PIN, STOP, SURFACE, V_ORIENTATION, Machine, make_work
 from palpate.contact.shapes import Ride
+from palpate.engine.physics import Physics
 from palpate.errors import InvalidInput, ModelError, NotFinite, UnknownName
 from palpate.robot.robot import Robot
 
@@ -127,8 +127,8 @@ class ContactModel:
 
     def _machine(self, losses: bool) -> Machine:
         robot, model = self.robot, self.robot.model
-        handle = engine.make_handle(model, self._data)
-        coupling = robot._coupling
+        handle = Physics.of(model, self._data)
+        coupling = robot.coupling
         if coupling is None:
             joints = np.column_stack([model.jnt_type, model.jnt_qposadr, model.jnt_dofadr]).astype(np.int64)
             ties, offset = np.eye(robot.nv), np.zeros(robot.nv)

@@ -74,7 +74,7 @@ FOUND = np.dtype(
 class Machine(NamedTuple):
     """The robot as compiled code sees it."""
 
-    handle: Array
+    handle: Any  # Physics
     coupled: int
     lossy: int
     nq: int

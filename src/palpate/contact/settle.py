@@ -117,9 +117,7 @@ def settle(
     return Settled(chosen, problem, rows, len(answers), free + rows.inverse @ chosen.z)
 
 
-def _by_hysteresis(
-    candidates: Sequence[Candidate], found: list[Solution], prefer: Mapping[int, int]
-) -> list[Solution]:
+def _by_hysteresis(candidates: Sequence[Candidate], found: list[Solution], prefer: Mapping[int, int]) -> list[Solution]:
     """Where static friction exceeds sliding friction both may hold: a contact sticks until it is made to slip."""
     for place, c in enumerate(candidates):
         if c.hold <= c.friction or c.slip is not None:

@@ -16,6 +16,7 @@ from palpate.control.references import REFERENCES
 from palpate.control.references.reference import Hold, ReferenceSettings
 from palpate.errors import InvalidInput, UnknownName
 from palpate.metrics.metric import Bound
+from palpate.scenario.sweep import SweepSettings
 from palpate.trace import Recording, StopWhen
 from palpate.world.clock import Clock
 from palpate.world.config import ORIGIN, UPRIGHT, World
@@ -162,6 +163,7 @@ class Scenario(Config):
     record: RecordSettings = setting(RecordSettings(), "1", "what to keep")
     stop: tuple[StopEvent, ...] = setting((), "1", "events that end the run")
     metrics: dict[str, Bound] = setting({}, "1", "bounds on metrics, by name (palpate list metrics)")
+    sweep: SweepSettings | None = setting(None, "1", "what `palpate sweep` varies")
 
     @field_validator("control", mode="plain")
     @classmethod
