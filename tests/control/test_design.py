@@ -329,9 +329,9 @@ def test_the_predicted_largest_stiffness_is_where_the_simulation_starts_to_ring(
     predicted = design.largest_stable(loop, start=10.0)
 
     def law(k):
-        def function(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms):
-            terms[0, 0] = -k * (q[0] - (DEPTH - TIP)) - damping * v[0] + WALL * DEPTH
-            terms[0, 1] = -100.0 * q[1] - 20.0 * v[1]
+        def function(x, gains, memory):
+            along = -k * (x.q[0] - (DEPTH - TIP)) - damping * x.v[0] + WALL * DEPTH
+            return {"torque": np.array([along, -100.0 * x.q[1] - 20.0 * x.v[1]])}
 
         return PythonLaw(function)
 
@@ -353,11 +353,10 @@ def test_the_predicted_largest_force_gain_is_where_the_simulation_starts_to_ring
     predicted = design.largest_stable(loop, start=0.1)
 
     def law(k):
-        def function(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms):
-            memory[0] += k * dt * (push + wrench[0])  # the wall pushes back along −x
-            terms[0, 0] = push + memory[0] - damping * v[0]
-            terms[0, 1] = -100.0 * q[1] - 20.0 * v[1]
+        def function(x, gains, memory):
+            memory[0] += k * x.dt * (push + x.wrench[0])  # the wall pushes back along −x
+            return {"torque": np.array([push + memory[0] - damping * x.v[0], -100.0 * x.q[1] - 20.0 * x.v[1]])}
 
-        return PythonLaw(function)
+        return PythonLaw(function, memory=np.zeros(1))
 
     assert boundary(law, predicted.value) == pytest.approx(predicted.value, rel=0.1)

@@ -21,8 +21,8 @@ from palpate.errors import PalpateError, UnknownName
 
 # One line per command: the module palpate/cli/<name>.py with add_parser(subparsers) and run(args) -> exit code.
 COMMANDS = (
-    "run", "design", "list", "explain", "new", "show", "derive", "check", "report", "replay", "compare", "sweep", "study",
-    "tune", "schema",
+    "run", "design", "list", "explain", "new", "show", "derive", "check", "report", "replay", "compare", "sweep",
+    "study", "tune", "schema",
     "completion",
 )  # fmt: skip
 
