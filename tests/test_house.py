@@ -137,7 +137,7 @@ def test_imports_point_one_way() -> None:
         ("metrics/x.py", "table = {'Robot': 'palpate.robot.robot'}"),
         ("views/x.py", "from palpate.run import loop"),
         ("errors.py", "from palpate.checks import finite_array"),
-        ("engine.py", "from palpate.files import atomic_write"),
+        ("engine/records.py", "from palpate.robot.robot import Robot"),
         ("robot/x.py", "import pinocchio"),
         ("attic/x.py", ""),
     ],
@@ -384,3 +384,66 @@ def test_a_machine_path_or_registry_is_seen(line: str) -> None:
 )
 def test_ordinary_text_is_clean(line: str) -> None:
     complain(unclean(ROOT / "README.md", line))
+
+
+# ------------------------------------------------------------------ compiled code reads like its equation
+
+
+def place_constants(path: Path, source: str) -> Iterator[str]:
+    """Constants such as G_POSTURE: a place in an array that should be a field of a record."""
+    for node in ast.walk(ast.parse(source)):
+        name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+        if re.fullmatch(r"_?[A-NP-Z]_[A-Z][A-Z_0-9]+", name):  # O_… are the operating system's
+            yield f"{place(path, node)}: {name} is a place in an array; give it a name in a record"
+
+
+def byte_offsets(path: Path, source: str) -> Iterator[str]:
+    """Addresses with an offset, such as `address + 24 * body`, anywhere but in the engine."""
+    if "engine" in path.parts:
+        return
+    for number, line in enumerate(source.splitlines(), 1):
+        if re.search(r"\+ (?:8|16|24|36|48|72) \* ", line):
+            yield f"{path.relative_to(ROOT)}:{number}: a byte offset; read a field of a record"
+
+
+def wide_functions(path: Path, source: str) -> Iterator[str]:
+    """Functions of more than eight positional parameters."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef) and len(node.args.posonlyargs) + len(node.args.args) > 8:
+            yield f"{place(path, node)}: {node.name} takes {len(node.args.args)} parameters; put them in a record"
+
+
+def untyped(source: str) -> tuple[int, int]:
+    """How many parameters there are, and how many without a type."""
+    total = bare = 0
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            for argument in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]:
+                if argument.arg not in ("self", "cls"):
+                    total += 1
+                    bare += argument.annotation is None
+    return total, bare
+
+
+@pytest.mark.parametrize("rule", [place_constants, byte_offsets, wide_functions])
+def test_compiled_code_has_names_for_its_places(rule) -> None:
+    complain(complaint for path in SOURCES for complaint in rule(path, path.read_text()))
+
+
+@pytest.mark.parametrize(
+    ("rule", "offence"),
+    [
+        (place_constants, "def f(gains):\n    return gains[G_POSTURE]"),
+        (byte_offsets, "x = vector(handle + 24 * body, 3)"),
+        (wide_functions, "def f(a, b, c, d, e, f, g, h, i):\n    pass"),
+    ],
+)
+def test_a_place_without_a_name_is_seen(rule, offence: str) -> None:
+    assert len(list(rule(PACKAGE / "run" / "loop.py", offence))) == 1
+
+
+def test_at_least_95_percent_of_all_parameters_have_a_type() -> None:
+    counts = [untyped(path.read_text()) for path in SOURCES]
+    total, bare = sum(n for n, _ in counts), sum(n for _, n in counts)
+    assert bare <= 0.05 * total, f"{bare} of {total} parameters have no type"
+    assert untyped("def f(self, a, b: int, *, c): pass") == (3, 2)

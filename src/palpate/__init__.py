@@ -6,6 +6,9 @@ from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
     from palpate import control, errors, metrics, spatial, trace, views, world
+    from palpate.derive.checking import check_derivation
+    from palpate.derive.derivation import Derivation
+    from palpate.derive.start import derive, derive_from_energy
     from palpate.robot.load import load_robot
     from palpate.robot.readers.dh import DHLink
     from palpate.robot.robot import Robot
@@ -25,6 +28,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Clock",
     "DHLink",
+    "Derivation",
     "Pose",
     "Push",
     "Recording",
@@ -35,7 +39,10 @@ __all__ = [
     "Surface",
     "Trace",
     "World",
+    "check_derivation",
     "control",
+    "derive",
+    "derive_from_energy",
     "errors",
     "load_robot",
     "load_scenario",
@@ -55,6 +62,7 @@ __getattr__, __dir__ = lazy_names(
     {
         "Clock": "palpate.world.clock",
         "DHLink": "palpate.robot.readers.dh",
+        "Derivation": "palpate.derive.derivation",
         "Pose": "palpate.spatial.pose",
         "Push": "palpate.world.config",
         "Recording": "palpate.trace.recording",
@@ -65,7 +73,10 @@ __getattr__, __dir__ = lazy_names(
         "Surface": "palpate.world.config",
         "Trace": "palpate.trace.trace",
         "World": "palpate.world.config",
+        "check_derivation": "palpate.derive.checking",
         "control": "palpate.control",
+        "derive": "palpate.derive",  # the room can be called: palpate.derive(robot)
+        "derive_from_energy": "palpate.derive.start",
         "errors": "palpate.errors",
         "load_robot": "palpate.robot.load",
         "load_scenario": "palpate.scenario.load",

@@ -69,6 +69,39 @@ class ScenarioError(InvalidInput):
         super().__init__(message, hint=hint)
 
 
+class NoSolution(PalpateError):
+    """A solver found no answer. Subclasses carry the evidence."""
+
+
+class UnreadableExpression(InvalidInput):
+    """A formula that cannot be read; the message shows the line with a caret under the fault.
+
+    Attributes:
+        line, column: where, counted from 1.
+    """
+
+    def __init__(self, message: str, text: str, at: int, *, hint: str | None = None) -> None:
+        before = text[:at]
+        self.line, self.column = before.count("\n") + 1, at - (before.rfind("\n") + 1) + 1
+        shown = (text.splitlines() or [""])[self.line - 1] if self.line <= len(text.splitlines() or [""]) else ""
+        start = max(0, self.column - 60)
+        caret = " " * (self.column - 1 - start) + "^"
+        where = f"{shown[start : start + 100]}\n    {caret}"
+        super().__init__(f"line {self.line}, column {self.column}: {message}\n    {where}", hint=hint)
+
+
+class UnknownSymbol(UnreadableExpression, LookupError):
+    """A symbol in a formula that stands for nothing known; the hint names the nearest that do."""
+
+
+class UnluckyPoint(NoSolution):
+    """A random point that does not serve: a division by zero, or a root that does not exist there."""
+
+
+class DoesNotFit(NoSolution):
+    """An expression that an arithmetic cannot hold, such as exp modulo a prime."""
+
+
 class TraceError(InvalidInput):
     """A trace that is foreign, damaged, or asked for what it does not hold."""
 
@@ -79,10 +112,6 @@ class NotApplicable(PalpateError):
 
 class FileError(PalpateError):
     """A file that cannot be read or written: missing folder, no permission, full disk."""
-
-
-class NoSolution(PalpateError):
-    """A solver found no answer. Subclasses carry the evidence."""
 
 
 class Singular(NoSolution):

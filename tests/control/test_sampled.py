@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from palpate.control import CartesianImpedance, ComputedTorque, GravityCompensation, JointImpedance, PythonLaw
-from palpate.control.design.sampled import _exponential, period_warnings, sampled_loop
+from palpate.control.design.hold import held
+from palpate.control.design.sampled import period_warnings, sampled_loop
 from palpate.errors import InvalidInput
 from palpate.robot import load_robot
 from palpate.world.clock import Clock
@@ -60,12 +61,81 @@ def test_the_predicted_boundary_is_where_the_simulation_turns(delay: int) -> Non
     assert sizes[0] < 1 < sizes[1]
 
 
-@pytest.mark.parametrize("size", [1e-9, 0.3, 5.0, 40.0])
-def test_the_exponential_is_scipys(size: float) -> None:
-    from scipy.linalg import expm
+@pytest.mark.parametrize("stiffness", [0.0, 1e-6, 1e3, 1e9])
+def test_a_held_command_moves_a_mass_on_a_spring_as_the_closed_form_says(stiffness: float) -> None:
+    m, t = 2.0, 1e-3
+    Phi, Gamma = held(np.array([[0.0, 1.0], [-stiffness / m, 0.0]]), np.array([[0.0], [1.0 / m]]), t)
+    w = np.sqrt(stiffness / m)
+    s = np.sin(w * t) / w if w else t
+    rest = 2 * np.sin(w * t / 2) ** 2 / stiffness if w else t * t / (2 * m)
+    assert Phi == pytest.approx(np.array([[np.cos(w * t), s], [-w * w * s, np.cos(w * t)]]), rel=1e-11, abs=1e-14)
+    assert Gamma[:, 0] == pytest.approx([rest, s / m], rel=1e-11)
 
-    A = size * np.random.default_rng(1).normal(size=(6, 6)) / 4
-    assert _exponential(A) == pytest.approx(expm(A), rel=1e-9, abs=1e-9 * np.abs(expm(A)).max())
+
+@pytest.mark.parametrize("delay", [3, 15, 40])
+def test_long_delays_are_judged_by_structure_as_short_ones_by_their_matrix(delay: int, monkeypatch) -> None:
+    from palpate.control.design import closed_loop
+
+    robot = load_robot("panda")
+    law = CartesianImpedance(damping=(80.0, 80.0, 80.0, 2.0, 2.0, 2.0)).bind(robot)
+    matrix = sampled_loop(law, robot, period=1e-3, q=robot.home, delay=delay).transition
+    largest = np.abs(np.linalg.eigvals(matrix)).max()
+    for most in (0, 10_000):
+        monkeypatch.setattr(closed_loop, "DENSE_MOST", most)
+        assert sampled_loop(law, robot, period=1e-3, q=robot.home, delay=delay).radius == pytest.approx(
+            largest, abs=1e-9
+        )
+
+
+def test_a_delay_of_a_thousand_samples_takes_no_time_to_judge() -> None:
+    import time
+
+    robot = load_robot("panda")
+    law = CartesianImpedance().bind(robot)
+    start = time.process_time()
+    (warning,) = period_warnings(law, robot, period=1e-3, q=robot.home, delay=1000)
+    assert time.process_time() - start < 20.0  # some 2 s on an idle machine; the dense way takes minutes
+    assert "1000 ticks" in warning
+
+
+def test_a_law_says_itself_whether_it_has_a_memory() -> None:
+    robot = load_robot("cartesian2")
+    bound = PythonLaw(lambda *a: None).bind(robot)
+
+    class Said:
+        memoryless = True
+        name = "mine"
+
+        def __getattr__(self, name: str):
+            return getattr(bound, name)
+
+    from palpate.control.design.sampled import is_memoryless
+
+    assert is_memoryless(Said())
+    assert not is_memoryless(bound)
+
+
+@pytest.mark.parametrize("gain", [1e9, 1e100, 1e300])
+def test_huge_gains_are_warned_of_and_never_stop_a_run(gain: float) -> None:
+    robot = load_robot("planar2")
+    (warning,) = period_warnings(JointImpedance(stiffness=gain, damping=1.0).bind(robot), robot, period=T, q=robot.home)
+    assert "unstable" in warning
+
+
+def test_a_singular_mass_matrix_is_told_and_never_stops_a_run() -> None:
+    robot = load_robot("planar2")
+
+    class Singular:
+        def __getattr__(self, name: str):
+            return getattr(robot, name)
+
+        def mass_matrix(self, q):
+            return np.ones((2, 2))
+
+    law = JointImpedance().bind(robot)
+    (warning,) = period_warnings(law, Singular(), period=T, q=robot.home)  # pyright: ignore[reportArgumentType]
+    assert "not known" in warning
+    assert "singular" in warning
 
 
 def test_warnings_carry_the_numbers() -> None:

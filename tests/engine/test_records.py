@@ -66,7 +66,7 @@ def test_numbers_written_in_python_are_seen_in_compiled_code():
     b = made()
     b.g, b.k[1], b.many[1].k[:] = 10.0, 0.5, 0.0
     assert _visit(b, 0) == 11.0 * 0.5 + 3.0 * 2 + 0.0
-    with pytest.raises(AttributeError, match="write into it"):
+    with pytest.raises(InvalidInput, match="write into it"):
         b.k = np.zeros(3)
 
 

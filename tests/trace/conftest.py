@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from palpate.trace import Channel, Event, Outcome, Trace
+from palpate.trace import Channel, Event, Outcome, RunFacts, Trace
 
 WRENCH_UNITS = ("N", "N", "N", "N·m", "N·m", "N·m")
 
@@ -28,9 +28,7 @@ def trace() -> Trace:
             Event(0.02, 20, "guard.torque_limit", "intervention", "τ clipped at joint1, N·m", 87.5),
             Event(0.01, 10, "contact.wall", "contact_start", "tool touches the wall"),
         ],
-        {
-            "scenario": {"robot": "planar2", "control": {"stiffness": 400.0}},
-            "seed": 11,
-            "versions": {"palpate": "0.1.0"},
-        },
+        RunFacts(
+            scenario={"robot": "planar2", "control": {"stiffness": 400.0}}, seed=11, versions={"palpate": "0.1.0"}
+        ),
     )

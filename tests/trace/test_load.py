@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from palpate.errors import TraceError
-from palpate.trace import Channel, Event, Outcome, Trace, load_trace
+from palpate.trace import Channel, Event, Outcome, RunFacts, Trace, load_trace
 from palpate.trace.header import FORMAT
 
 SUFFIXES = (".parquet", ".npz")
@@ -49,7 +49,8 @@ def traces(draw: st.DrawFn) -> Trace:
     ticks, kinds = st.integers(0, 2**62), st.sampled_from(["completed", "stopped", "diverged", "interrupted"])
     outcome = draw(st.builds(Outcome, kinds, texts, finite, ticks, st.none() | texts))
     events = draw(st.lists(st.builds(Event, finite, ticks, texts, texts, texts, st.none() | finite), max_size=3))
-    return Trace(time, data, outcome, events, draw(st.dictionaries(st.text(), plain_data, max_size=3)))
+    world, said = draw(st.dictionaries(st.text(), plain_data, max_size=3)), draw(st.lists(st.text(), max_size=3))
+    return Trace(time, data, outcome, events, RunFacts(world=world, warnings=tuple(said)))
 
 
 def same(one: Trace, other: Trace) -> bool:

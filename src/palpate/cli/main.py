@@ -21,7 +21,7 @@ from palpate.errors import PalpateError, UnknownName
 
 # One line per command: the module palpate/cli/<name>.py with add_parser(subparsers) and run(args) -> exit code.
 COMMANDS = (
-    "run", "list", "explain", "new", "show", "check", "report", "replay", "compare", "schema", "completion",
+    "run", "design", "list", "explain", "new", "show", "derive", "check", "report", "replay", "compare", "schema", "completion",
 )  # fmt: skip
 
 INTERRUPTED, BROKEN_PIPE, MISUSE = 130, 141, 2
@@ -30,11 +30,13 @@ _EXAMPLES = """\
 examples:
   palpate run panda-wall               simulate a shipped scenario; writes a folder with report.html
   palpate run panda-wall --set control.damping_ratio=0.3
+  palpate design panda-wall            what to expect before the run
   palpate new mine                     a commented scenario file to start from
   palpate explain control              laws, and what each of their gains means
   palpate list                         what there is to work with
   palpate show iiwa14                  joints, frames and terms of a robot of the catalogue
   palpate show arm.urdf --frame hand   the same for a model file, at one of its frames
+  palpate derive planar2 --steps       equations of motion as a worked solution
   palpate check arm.urdf               every problem of a model file, with line and rule
 
 'palpate COMMAND --help' tells more about a command.

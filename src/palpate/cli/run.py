@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from palpate.scenario.model import Scenario
     from palpate.trace import Trace
 
-DONE, FAILED, INTERRUPTED = 0, 1, 130
+DONE, FAILED, WARNED, INTERRUPTED = 0, 1, 3, 130
 _EXAMPLES = """\
 examples:
   palpate run panda-wall
@@ -22,7 +22,8 @@ examples:
 
 The folder holds scenario.toml (as run), trace.parquet, metrics.json, figures/ and report.html. It is runs/<name>-<n>
 unless --out names one; an earlier run there is replaced, anything else is left alone and refused.
-Ends with 0 when the run completed, 1 when it diverged or broke a bound on its metrics, 2 on a mistake in the scenario.
+Ends with 0 when the run completed, 1 when it diverged or broke a bound on its metrics, 2 on a mistake in the scenario,
+and with --strict with 3 when it completed with a warning.
 """
 
 
@@ -41,6 +42,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--out", metavar="DIR", help="folder to write (runs/<name>-<n>)")
     parser.add_argument("--no-report", action="store_true", help="write no figures and no report.html")
     parser.add_argument("--quiet", action="store_true", help="print the last line only")
+    parser.add_argument("--strict", action="store_true", help="end with exit code 3 if there was a warning")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -68,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.quiet:
         _print_story(scenario, trace, results)
     print(_last_line(trace, results, look))
-    return _exit_code(trace, results)
+    return _exit_code(trace, results, args.strict)
 
 
 def _print_story(scenario: Scenario, trace: Trace, results: Sequence[MetricResult]) -> None:
@@ -108,8 +110,10 @@ def _last_line(trace: Trace, results: Sequence[MetricResult], look: Path) -> str
     return f"{outcome.kind} at {outcome.time:.6g} s ({outcome.reason}){kept}; see {look}"
 
 
-def _exit_code(trace: Trace, results: Sequence[MetricResult]) -> int:
+def _exit_code(trace: Trace, results: Sequence[MetricResult], strict: bool) -> int:
     if trace.outcome.kind == "interrupted":
         return INTERRUPTED
     broken = any(result.passed is False for result in results)
-    return FAILED if broken or not trace.outcome.ok else DONE
+    if broken or not trace.outcome.ok:
+        return FAILED
+    return WARNED if strict and trace.warnings else DONE

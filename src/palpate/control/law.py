@@ -93,6 +93,31 @@ class Tick(ModelTerms):
     seen: Seen
 
 
+@dataclass(frozen=True)
+class Shown:
+    """Something a law keeps in its memory and the trace records as the channel `law.<name>`.
+
+    Attributes:
+        name: of the channel, after "law.".
+        field: of the memory; a dot leads into a record inside.
+        unit, labels, frame, help: as a channel has them.
+    """
+
+    name: str
+    field: str
+    unit: str | tuple[str, ...] = "1"
+    labels: tuple[str, ...] = ()
+    frame: str | None = None
+    help: str = ""
+
+    def source(self, memory: Record) -> Array:
+        """The numbers themselves, where they lie in the memory."""
+        *path, last = self.field.split(".")
+        for name in path:
+            memory = getattr(memory, name)
+        return memory.view(last)
+
+
 class NoMemory(Record):
     """The memory of a law that needs none."""
 
@@ -137,6 +162,7 @@ class BoundLaw:
         needs: what it reads of the model.
         memoryless: whether the command depends on the measurement of the tick alone.
         remarks: from the memory after a run, what the law did that its reader should know, in plain words.
+        shown: what the trace records of the memory.
     """
 
     name: str
@@ -150,6 +176,7 @@ class BoundLaw:
     needs: tuple[Need, ...] = NEEDS
     memoryless: bool = False
     remarks: Callable[[Any], list[str]] = _no_remarks
+    shown: tuple[Shown, ...] = ()
 
     @property
     def compiled(self) -> bool:
@@ -240,6 +267,7 @@ class Law(Config):
     command: ClassVar[CommandKind] = "torque"
     needs: ClassVar[tuple[Need, ...]] = NEEDS
     memoryless: ClassVar[bool] = False  # whether the command depends on the measurement of the tick alone
+    shown: ClassVar[tuple[Shown, ...]] = ()  # what the trace records of the memory
     kernel: ClassVar[Kernel]
 
     @abstractmethod
@@ -279,6 +307,7 @@ class Law(Config):
             self.needed(),
             self.memoryless,
             self.remarks,
+            self.shown,
         )
 
     def tick(self, robot: Robot, q: ArrayLike, v: ArrayLike, **inputs: Any) -> Decision:

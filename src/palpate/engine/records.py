@@ -264,6 +264,15 @@ class Record:
         shapes = cls.shapes(sizes)
         return cls(**{name: part.reshape(shapes[name]) for name, part in cls.columns(row, sizes).items()})
 
+    def view(self, name: str) -> NDArray[Any]:
+        """A field's own numbers: an array as it is, flat; a real as an array of one."""
+        field = self.fields[name]
+        if isinstance(field.kind, Kind) and field.kind.dimensions:
+            return self._held[name].reshape(-1)
+        if isinstance(field.kind, Kind) and field.kind.element == types.float64 and not field.kind.behind:
+            return self._reals[field.place : field.place + 1]
+        raise InvalidInput(f"{type(self).__name__}.{name} is neither an array nor a real")
+
     def copy(self) -> Self:
         """A record of its own with the same values, down to the last array."""
         return type(self)(**{name: _copied(getattr(self, name)) for name in self.fields})
@@ -340,7 +349,7 @@ class _Attribute:
     def __set__(self, record: Record, value: Any) -> None:
         field = self.field
         if field.listed or not isinstance(field.kind, Kind) or field.kind.dimensions:
-            raise AttributeError(f"{field.name!r} has a place of its own: write into it ({field.name}[:] = …)")
+            raise InvalidInput(f"{field.name!r} has a place of its own: write into it ({field.name}[:] = …)")
         if field.kind.behind:
             record._held[field.name][0] = value
         else:
@@ -458,7 +467,7 @@ def _read_field(context: Any, builder: Any, kind: RecordType, record: Any, name:
 def _write_field(context: Any, builder: Any, signature: Any, args: Sequence[Any], name: str) -> None:
     field = signature.args[0].record.fields[name]
     if not isinstance(field.kind, Kind) or field.kind.dimensions:
-        raise NotImplementedError(f"{name!r} has a place of its own: write into it ({name}[i] = …)")
+        raise InvalidInput(f"{name!r} has a place of its own: write into it ({name}[i] = …)")
     table = builder.inttoptr(args[0], _WORD.as_pointer())
     if field.kind.element == types.boolean:
         builder.store(builder.zext(args[1], _WORD), builder.gep(table, [ir.Constant(_WORD, field.place)]))

@@ -15,7 +15,7 @@ from palpate.errors import InvalidInput, UnknownName
 from palpate.robot.robot import Robot
 from palpate.run.row import Layout, layout
 from palpate.run.run import Run
-from palpate.run.state import Drives, Load, Loop, Needs, RigidReading, StopRule
+from palpate.run.state import Drives, JointWatch, Load, Loop, Needs, RigidReading, Shows, StopRule
 from palpate.trace import Channel
 from palpate.world.contact import contact_pairs, surface_state
 from palpate.world.plant import Plant, build_plant
@@ -72,7 +72,7 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         loads=loads,
         **_clock(run),
         **_law(run, law, rows),
-        **_sensors(run, law, plant, shared),
+        **_sensors(run, plant, shared),
         **_outside(run, plant, physics, rows),
         **_record(run, rows, chosen),
     )
@@ -169,12 +169,20 @@ def _law(run: Run, law: BoundLaw, rows: Layout) -> dict[str, object]:
         "terms": terms,
         "target": target,
         "targets": np.zeros((BATCH // run.clock.ratio + 2, len(target))),
+        "shows": [Shows(source=item.source(law.memory)) for item in law.shown],
+        "watch": _watch(robot),
         "guard": guard_settings(run.guards, robot),
         "guard_memory": GuardMemory(sizes),
     }
 
 
-def _sensors(run: Run, law: BoundLaw, plant: Plant, shared: bool) -> dict[str, object]:
+def _watch(robot: Robot) -> JointWatch:
+    limits = robot.limits
+    bounds = {"lower": limits.lower.copy(), "upper": limits.upper.copy(), "rated": limits.velocity.copy()}
+    return JointWatch(sizes_of(robot), on=robot.nq == robot.nv, **bounds)
+
+
+def _sensors(run: Run, plant: Plant, shared: bool) -> dict[str, object]:
     robot, sensors, actuators, limits = run.robot, run.world.sensors, run.world.actuators, run.robot.limits
     period = run.clock.control_period
     return {
@@ -182,7 +190,7 @@ def _sensors(run: Run, law: BoundLaw, plant: Plant, shared: bool) -> dict[str, o
         "wrist": wrist_sensor(plant, robot, sensors, period, shared=shared),
         "drives": Drives(
             sizes_of(robot),
-            kind=COMMANDS.index(law.command),
+            kind=COMMANDS.index(run.law.command),
             signal=delayed(actuators.delay, robot.nv),
             bandwidth=actuators.servo_bandwidth,
             rotor=plant.rotor.copy(),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import mujoco
 import numpy as np
 
@@ -10,6 +12,7 @@ from palpate.control.design.sampled import period_warnings
 from palpate.errors import InvalidInput
 from palpate.run import loop
 from palpate.run.assemble import Assembly
+from palpate.run.foresee import foretell
 from palpate.world.config import Surface
 from palpate.world.plant import ContactPoint, surface_rotation
 
@@ -17,12 +20,21 @@ MOST_PENETRATION = 5e-3  # m
 UNSTABLE_STEP, COARSE_STEP = 1.0, 0.2  # dt · ω of a contact
 
 
-def check_start(assembly: Assembly) -> list[str]:
+@dataclass(frozen=True)
+class Foretold:
+    """What was said before step 0: warnings, and what to expect."""
+
+    warnings: list[str]
+    expected: list[str]
+
+
+def check_start(assembly: Assembly) -> Foretold:
     """Refuse a start that cannot be simulated; return warnings about one that should be looked at."""
     _inside_limits(assembly)
     loop.before_law(assembly.loop.address)  # stages the plant and finds contacts; the run's first step does it again
     _not_deep_inside(assembly)
-    return _short_enough(assembly) + _gains_suit_period(assembly)
+    expected, unstable = foretell(assembly.run)
+    return Foretold(_short_enough(assembly) + (unstable or _gains_suit_period(assembly)), expected)
 
 
 def _gains_suit_period(assembly: Assembly) -> list[str]:

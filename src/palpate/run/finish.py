@@ -16,6 +16,7 @@ from palpate.control.guards import GUARD_NAMES
 from palpate.engine.library import WARNINGS
 from palpate.run import state as S
 from palpate.run.assemble import Assembly
+from palpate.run.checks import Foretold
 from palpate.run.scene import scene_of, singularity
 from palpate.trace import Channel, Event, Outcome, RunFacts, Trace
 
@@ -23,7 +24,7 @@ INTERRUPTED = -1  # beside the loop's own ways to end
 _GUARDS = {S.TORQUE_LIMITED: "torque limit", S.RATE_LIMITED: "torque-rate limit", **GUARD_NAMES}
 
 
-def trace_of(assembly: Assembly, status: int, warnings: list[str]) -> Trace:
+def trace_of(assembly: Assembly, status: int, foretold: Foretold) -> Trace:
     """The trace of a run that ended with `status`, up to its last finite sample."""
     L = assembly.loop
     count = L.recorded
@@ -36,8 +37,11 @@ def trace_of(assembly: Assembly, status: int, warnings: list[str]) -> Trace:
         data[channel] = block.reshape((count, *channel.shape))
         place += channel.size
     times = L.times[:count]
+    warnings = [*foretold.warnings, *_joint_warnings(assembly)]
     events = _events(assembly, times, data, warnings)
-    return Trace(times, data, _outcome(assembly, status), events, _facts(assembly, warnings, times, data))
+    return Trace(
+        times, data, _outcome(assembly, status), events, _facts(assembly, foretold.expected, warnings, times, data)
+    )
 
 
 # ---------------------------------------------------------------------------------------------- how it ended
@@ -97,6 +101,23 @@ def _joint_of_coordinate(model: mujoco.MjModel, place: int) -> str:
 # ---------------------------------------------------------------------------------------------- what happened
 
 
+def _joint_warnings(assembly: Assembly) -> list[str]:
+    """Joints that met their stops or went faster than they are rated."""
+    robot, w, dt, said = assembly.run.robot, assembly.loop.watch, assembly.loop.dt, []
+    for j, (name, unit) in enumerate(zip(robot.dof_names, robot.dof_units)):
+        if w.on and w.beyond_steps[j]:
+            said.append(
+                f"{name} met its stop: up to {w.beyond[j]:.3g} {unit} past it, for {w.beyond_steps[j] * dt:.3g} s"
+                f" from {w.beyond_since[j]:.4g} s on"
+            )
+        if w.on and w.fast_steps[j]:
+            said.append(
+                f"{name} moved at up to {w.share[j]:.3g} times its rated speed of {w.rated[j]:.4g} {unit}/s,"
+                f" for {w.fast_steps[j] * dt:.3g} s from {w.fast_since[j]:.4g} s on"
+            )
+    return said
+
+
 def _events(assembly: Assembly, times: Array, data: dict[Channel, Array], warnings: Iterable[str]) -> list[Event]:
     events = [Event(0.0, 0, "checks", "warning", text) for text in warnings]
     by_name = {channel.name: array for channel, array in data.items()}
@@ -144,9 +165,25 @@ def _contact_events(times: Array, force: Array, ticks: np.ndarray) -> list[Event
 # ---------------------------------------------------------------------------------------------- what it was
 
 
-def _facts(assembly: Assembly, warnings: list[str], times: Array, data: dict[Channel, Array]) -> RunFacts:
+def _happened(data: dict[str, Array]) -> list[str]:
+    """How the contact went, to stand beside what was expected."""
+    force = data.get("contact_force")
+    touched = np.flatnonzero(force > 0) if force is not None else np.zeros(0, dtype=int)
+    if force is None or not len(touched):
+        return []
+    since = force[touched[0] :] > 0
+    breaks = int(np.count_nonzero(since[:-1] & ~since[1:]))
+    return [
+        f"it happened: in contact {100 * since.mean():.3g} % of the time since the first touch, lost {breaks} times"
+    ]
+
+
+def _facts(
+    assembly: Assembly, expected: list[str], warnings: list[str], times: Array, data: dict[Channel, Array]
+) -> RunFacts:
     run, clock = assembly.run, assembly.run.clock
-    q = {channel.name: array for channel, array in data.items()}.get("q")
+    named = {channel.name: array for channel, array in data.items()}
+    q = named.get("q")
     return RunFacts(
         scenario=run.scenario,
         robot=run.robot.name,
@@ -160,6 +197,7 @@ def _facts(assembly: Assembly, warnings: list[str], times: Array, data: dict[Cha
         stride=run.record.stride,
         versions=versions(),
         warnings=tuple(warnings),
+        expected=(*expected, *(_happened(named) if expected else ())),
         remarks=tuple(assembly.law.remarks(assembly.law.memory)),
         assumptions=tuple(_assumptions(assembly)),
         guard_ticks={name: int(assembly.loop.guard_steps[bit.bit_length() - 1]) for bit, name in _GUARDS.items()},

@@ -26,6 +26,7 @@ from palpate.run.physics import (
     outside_forces,
     read_tool,
     trouble,
+    watch_joints,
 )
 from palpate.run.record import event_happened, fill_row, record
 from palpate.run.state import BAD_COMMAND, BAD_MEASUREMENT, COMPLETED, RUNNING, STOPPED, VELOCITY, Loop
@@ -77,6 +78,8 @@ def after_law(L: Loop, due: bool) -> int:
     advance(L)
     status = trouble(L)
     L.step += 1
+    if L.watch.on:
+        watch_joints(L)
     return status
 
 

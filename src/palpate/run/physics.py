@@ -79,7 +79,7 @@ def outside_forces(L: Loop, t: float, elapsed: float) -> None:
     clear(pushed.wrench)
     clear(pushed.felt)
     pushed.power = L.row.penetration[0] = 0.0
-    e.stored = e.power_contact = e.power_drive = 0.0
+    e.stored = e.contact_loss = e.power_drive = 0.0
     for k in range(len(L.pushes)):
         share = push_share(L.pushes[k], L.step * L.dt, L.dt, t)
         if share != 0.0:
@@ -97,7 +97,7 @@ def _add_contact(L: Loop, c: Contact) -> None:
     """Add the force of one surface on one contact point."""
     add_generalized_force(L.plant, c.point.body, c.force, L.no_moment, c.place, L.outside)
     L.energy.stored += c.stored
-    L.energy.power_contact += c.power
+    L.energy.contact_loss += c.lost
     L.energy.power_drive += c.drive
     if c.point.on_robot:
         L.row.penetration[0] = max(L.row.penetration[0], c.depth)
@@ -186,9 +186,8 @@ def _add_work(L: Loop, dt: float) -> None:
     lost = lost_power(L)
     for k in range(p.nv):
         lost -= p.qfrc_constraint[k] * p.qvel[k]
-    e.dissipated += dt * lost
+    e.dissipated += dt * (lost + e.contact_loss)
     e.pushed += dt * (L.pushed.power + e.power_drive)
-    e.contact_work += dt * e.power_contact
 
 
 @kernel
@@ -199,11 +198,10 @@ def _add_work_of_held_forces(L: Loop) -> None:
         way = 0.5 * dt * (p.qvel[k] + L.v_old[k])
         e.dissipated -= p.qfrc_constraint[k] * way
         e.pushed += pushed[k] * way
-        e.contact_work -= (L.outside[k] - pushed[k]) * way
         if k < tau.size:
             e.injected += tau[k] * way
     e.pushed += dt * e.power_drive
-    e.contact_work += dt * e.power_drive
+    e.dissipated += dt * e.contact_loss
 
 
 @kernel
@@ -217,8 +215,19 @@ def advance(L: Loop) -> None:
         _apply(L)
         mj_step2(L.plant.model, L.plant.data)
         _add_work_of_held_forces(L)
-    for k in range(len(L.contacts)):  # every friction spring stretches by the slip of this step
-        put(L.contacts[k].slip, 0, L.contacts[k].slip_next)
+    for k in range(len(L.contacts)):
+        _stretch(L, L.contacts[k])
+
+
+@kernel
+def _stretch(L: Loop, c: Contact) -> None:
+    """The friction spring stretches by the slip of this step; one that leaves the surface gives up what it held."""
+    held = 0.0
+    for i in range(3):
+        held += 0.5 * c.surface.tangential_stiffness * (c.slip[i] ** 2 - c.slip_next[i] ** 2)
+    if c.depth == 0.0 and held > 0.0:
+        L.energy.dissipated += held
+    put(c.slip, 0, c.slip_next)
 
 
 @kernel
@@ -234,11 +243,25 @@ def lost_power(L: Loop) -> float:
 def account(L: Loop) -> None:
     """What joint dampers took in the step that has just ended (Runge–Kutta steps add it stage by stage)."""
     e, lost = L.energy, lost_power(L)
-    if L.step == 0:
-        e.contact_work = e.stored  # what a contact holds at the start is no loss
-    elif not L.rk4:
-        e.dissipated += 0.5 * L.dt * (lost + e.power_lost)
-    e.power_lost = lost
+    if L.step > 0 and not L.rk4:
+        e.dissipated += 0.5 * L.dt * (lost + e.joint_loss)
+    e.joint_loss = lost
+
+
+@kernel
+def watch_joints(L: Loop) -> None:
+    """Note joints that are past their stops or faster than they are rated."""
+    w, p = L.watch, L.plant
+    for k in range(w.rated.size):
+        beyond, share = max(p.qpos[k] - w.upper[k], w.lower[k] - p.qpos[k]), abs(p.qvel[k]) / w.rated[k]
+        if beyond > 1e-6:
+            w.beyond_since[k] = L.step * L.dt if w.beyond_steps[k] == 0 else w.beyond_since[k]
+            w.beyond_steps[k] += 1
+            w.beyond[k] = max(w.beyond[k], beyond)
+        if share > 1.0:
+            w.fast_since[k] = L.step * L.dt if w.fast_steps[k] == 0 else w.fast_since[k]
+            w.fast_steps[k] += 1
+        w.share[k] = max(w.share[k], share)
 
 
 @kernel

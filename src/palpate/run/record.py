@@ -6,6 +6,7 @@ import math
 
 from palpate.engine.kernels import kernel, put
 from palpate.engine.library import mj_energyPos, mj_mulM
+from palpate.engine.records import Vector
 from palpate.engine.views import address_of, part
 from palpate.run.state import Loop
 from palpate.spatial.kernels import quat_from_matrix
@@ -18,11 +19,15 @@ def fill_row(L: Loop) -> None:
     nq, n = r.q.size, r.v.size
     put(r.q, 0, part(q, 0, nq))
     put(r.v, 0, part(v, 0, n))
+    put(L.quat_wxyz, 0, r.tool_quat_wxyz)
     quat_from_matrix(L.tool_rotation, r.tool_quat_wxyz)
+    _keep_sign(L.quat_wxyz, r.tool_quat_wxyz)
     put(r.target_q, 0, target.q)
     put(r.target_v, 0, target.v)
     put(r.target_position, 0, target.position)
+    put(L.quat_wxyz, 0, r.target_quat_wxyz)
     put(r.target_quat_wxyz, 0, target.quat_wxyz)
+    _keep_sign(L.quat_wxyz, r.target_quat_wxyz)
     put(r.target_twist, 0, target.twist)
     put(r.target_wrench, 0, target.wrench)
     put(r.push_wrench, 0, L.pushed.wrench)
@@ -31,8 +36,22 @@ def fill_row(L: Loop) -> None:
     if L.energies:
         _fill_energies(L)
     r.guard[0] = L.guard_bits
+    place = 0
+    for k in range(len(L.shows)):
+        put(r.law, place, L.shows[k].source)
+        place += L.shows[k].source.size
     put(r.rest_q, 0, part(q, nq, q.size - nq))
     put(r.rest_v, 0, part(v, n, v.size - n))
+
+
+@kernel
+def _keep_sign(before: Vector, quat_wxyz: Vector) -> None:
+    """Of the two quaternions of a rotation take the one nearer to the last: a channel that does not jump."""
+    along = 0.0
+    for i in range(4):
+        along += before[i] * quat_wxyz[i]
+    for i in range(4):
+        quat_wxyz[i] = -quat_wxyz[i] if along < 0.0 else quat_wxyz[i]
 
 
 @kernel
@@ -47,7 +66,7 @@ def _fill_energies(L: Loop) -> None:
     r.stored[0] = e.stored
     r.injected[0] = e.injected
     r.pushed[0] = e.pushed
-    r.dissipated[0] = e.dissipated + e.contact_work - e.stored
+    r.dissipated[0] = e.dissipated
 
 
 @kernel

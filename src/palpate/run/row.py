@@ -13,7 +13,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.control.guards import GUARD_NAMES
-from palpate.control.law import BoundLaw
+from palpate.control.law import BoundLaw, Shown
 from palpate.engine.records import Matrix, Record, Sized, Vector
 from palpate.robot.robot import Robot
 from palpate.run.names import coordinate_labels, rate_labels
@@ -108,6 +108,7 @@ class Row(Record):
     guard: Vector = recorded(1, help=_GUARD_HELP)
     rest_q: Vector = recorded("rest_q", unit="rest", labels="rest", help="coordinates of pole and objects")
     rest_v: Vector = recorded("rest_v", unit="rest speed", labels="rest rates", help="velocities of pole and objects")
+    law: Vector = recorded("law", name="law.{}", help="{}")
     surfaces: Matrix = recorded(
         "surfaces", 3, name="surface.{}", unit="m", labels=_XYZ, frame="world", help="where the surface is"
     )
@@ -137,11 +138,20 @@ class Layout:
 def layout(robot: Robot, plant: Plant, law: BoundLaw) -> Layout:
     """Lay the row of a run out."""
     rest = {"rest_q": plant.model.nq - robot.nq, "rest_v": plant.model.nv - robot.nv}
-    sizes = {"nq": robot.nq, "nv": robot.nv, "terms": len(law.terms), "surfaces": len(plant.surfaces), **rest}
+    shown = sum(item.source(law.memory).size for item in law.shown)
+    sizes = {"nq": robot.nq, "nv": robot.nv, "terms": len(law.terms), "surfaces": len(plant.surfaces), "law": shown}
+    sizes |= rest
     words = _Words(robot, plant, law)
     channels, starts, place = [], {}, 0
     for field, shape in Row.shapes(sizes).items():
         meaning = Row.fields[field].default
+        if field == "law":
+            for item in law.shown:
+                channel = _shown_channel(item, item.source(law.memory).size)
+                channels.append(channel)
+                starts[channel.name] = place
+                place += channel.size
+            continue
         rows = words.rows(field)
         for name in [meaning.name or field] if rows is None else [str(meaning.name).format(row) for row in rows]:
             size = int(np.prod(shape)) if rows is None else shape[1]
@@ -151,6 +161,11 @@ def layout(robot: Robot, plant: Plant, law: BoundLaw) -> Layout:
             place += size
     array = np.zeros(place)
     return Layout(array, Row.over(array, sizes), tuple(channels), starts)
+
+
+def _shown_channel(item: Shown, size: int) -> Channel:
+    shape = (size,) if item.labels or size > 1 else ()
+    return Channel(f"law.{item.name}", item.unit, shape, item.frame, item.labels, item.help)
 
 
 class _Words:

@@ -64,12 +64,12 @@ def simulate_many(runs: Sequence[Source], *, threads: int = 2) -> list[Trace]:
 
 def execute(assembly: Assembly, progress: Progress | None = None) -> Trace:
     """Check the start of an assembled run, step it to its end, and hand out its trace. An assembly runs once."""
-    warnings = check_start(assembly)
+    foretold = check_start(assembly)
     try:
         status = _run(assembly, progress)
     except KeyboardInterrupt:
         status = INTERRUPTED
-    return trace_of(assembly, status, warnings)
+    return trace_of(assembly, status, foretold)
 
 
 def _run(assembly: Assembly, progress: Progress | None) -> int:

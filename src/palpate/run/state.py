@@ -60,17 +60,37 @@ class StopRule(Record):
     bound: float
 
 
+class JointWatch(Record):
+    """Joints at their stops and beyond their rated speeds: how far at worst, when first, for how many steps."""
+
+    on: bool
+    lower: Vector = sized("nv")
+    upper: Vector = sized("nv")
+    rated: Vector = sized("nv")
+    beyond: Vector = sized("nv")  # rad or m past a stop
+    beyond_since: Vector = sized("nv")
+    beyond_steps: Integers = sized("nv")
+    share: Vector = sized("nv")  # of the rated speed
+    fast_since: Vector = sized("nv")
+    fast_steps: Integers = sized("nv")
+
+
+class Shows(Record):
+    """Numbers of the law's memory that are recorded."""
+
+    source: Vector
+
+
 class Energies(Record):
     """Work since the start, and the powers of the step under way."""
 
     injected: float = 0.0
     pushed: float = 0.0
     dissipated: float = 0.0
-    contact_work: float = 0.0
     stored: float = 0.0
-    power_contact: float = 0.0
-    power_drive: float = 0.0
-    power_lost: float = 0.0
+    power_drive: float = 0.0  # of moving surfaces
+    contact_loss: float = 0.0  # W, of all compliant contacts
+    joint_loss: float = 0.0  # W, of joint dampers
 
 
 class Drives(Record):
@@ -146,9 +166,12 @@ class Loop(Record):
     mean_v: Vector = sized("N")
     mean_a: Vector = sized("N")
     speed: Vector = sized(3)
+    quat_wxyz: Vector = sized(4)
     # record
     row: Row
     row_numbers: Vector
+    shows: list[Shows]
+    watch: JointWatch
     energies: bool  # whether anybody asks for them
     stride: int
     kept: Integers  # which columns of the row are kept: first, how many, first, …

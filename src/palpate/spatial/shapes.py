@@ -32,7 +32,7 @@ def sphere_distance(size: Vector, p: Vector, normal: Vector) -> float:
     """size: radius."""
     r = math.sqrt(p[0] ** 2 + p[1] ** 2 + p[2] ** 2)
     for i in range(3):
-        normal[i] = p[i] / r if r > 0.0 else float(i == 2)
+        normal[i] = p[i] / r if r > 0.0 else (1.0 if i == 2 else 0.0)
     return r - size[0]
 
 

@@ -24,6 +24,7 @@ class RunFacts:
         stride: physics steps between samples.
         versions: of everything that shapes a trace.
         warnings: what should be looked at before the numbers are believed.
+        expected: what was predicted before the run, and how its contact went.
         remarks: what the law did that its reader should know.
         assumptions: what was taken for granted.
         guard_ticks: physics steps at which each guard was at work.
@@ -45,6 +46,7 @@ class RunFacts:
     stride: int | None = None
     versions: dict[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    expected: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
     guard_ticks: dict[str, int] = field(default_factory=dict)
@@ -54,7 +56,7 @@ class RunFacts:
     singularity: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        for name in ("terms", "warnings", "remarks", "assumptions", "torque_limit"):
+        for name in ("terms", "warnings", "expected", "remarks", "assumptions", "torque_limit"):
             value = getattr(self, name)
             if not isinstance(value, list | tuple):
                 raise InvalidInput(f"facts.{name} must be a list, got {value!r}")

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from palpate.errors import PalpateError, TraceError
+from palpate.errors import TraceError
 from palpate.trace.channel import TIME, Channel
 from palpate.trace.facts import RunFacts
 from palpate.trace.outcome import Event, Outcome
@@ -67,7 +67,7 @@ def header_from_text(text: str) -> Header:
             events=tuple(Event(**fields) for fields in content["events"]),
             facts=RunFacts.from_data(dict(content["info"])),
         )
-    except (KeyError, TypeError, ValueError, PalpateError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise TraceError(f"its description is damaged ({error})") from error
 
 

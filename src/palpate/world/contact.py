@@ -67,7 +67,7 @@ class Contact(Record):
     normal: Vector = sized(3)
     depth: float = 0.0
     stored: float = 0.0  # J
-    power: float = 0.0  # W, taken up by the contact
+    lost: float = 0.0  # W, by its own formula: dampers, and the sliding foot of the friction spring
     drive: float = 0.0  # W, brought in by the surface's own motion
     velocity: Vector = sized(3)  # scratch
     local: Vector = sized(3)  # scratch
@@ -126,13 +126,16 @@ def move_surface(s: SurfaceState, t: float) -> None:
 
 
 @kernel
+def elastic_force(s: SurfaceState, depth: float) -> float:
+    """k δ, or k δᵉ of Hunt–Crossley."""
+    return s.stiffness * depth**s.exponent if s.hunt_crossley else s.stiffness * depth
+
+
+@kernel
 def normal_force(s: SurfaceState, depth: float, rate: float) -> float:
     """f(δ, δ̇) ≥ 0."""
-    if s.hunt_crossley:
-        force = s.stiffness * depth**s.exponent * (1.0 + s.dissipation * rate)
-    else:
-        force = s.stiffness * depth + s.damping * rate
-    return max(force, 0.0)
+    elastic = elastic_force(s, depth)
+    return max(elastic * (1.0 + s.dissipation * rate) if s.hunt_crossley else elastic + s.damping * rate, 0.0)
 
 
 @kernel
@@ -152,7 +155,7 @@ def find_contact(p: Physics, c: Contact, elapsed: float) -> bool:
     s, place, normal, local = c.surface, c.place, c.normal, c.local
     clear(c.force)
     clear(c.slip_next)
-    c.depth = c.stored = c.power = c.drive = 0.0
+    c.depth = c.stored = c.lost = c.drive = 0.0
     point_on_body(p, c.point.body, c.point.offset, place)
     for i in range(3):
         local[i] = 0.0
@@ -180,13 +183,13 @@ def _push_back(p: Physics, c: Contact, elapsed: float) -> None:
         v[i] -= s.speed[i]
         along += v[i] * n[i]
     force = normal_force(s, c.depth, -along)
+    c.lost = -(force - elastic_force(s, c.depth)) * along  # what is not elastic: (f − k δᵉ) δ̇ ≥ 0, also where f is 0
     if s.friction * force > 0.0:
         _rub(c, along, s.friction * force, elapsed)
     c.stored = stored_energy(s, c.depth)
     for i in range(3):
         c.force[i] += n[i] * force
         c.stored += 0.5 * s.tangential_stiffness * c.slip_next[i] ** 2
-        c.power -= c.force[i] * v[i]
         c.drive += c.force[i] * s.speed[i]
 
 
@@ -208,3 +211,21 @@ def _rub(c: Contact, along: float, limit: float, elapsed: float) -> None:
             c.force[i] *= limit / size
             # Sliding: the spring's foot follows, so that the spring alone carries the friction.
             c.slip_next[i] = -c.force[i] / s.tangential_stiffness
+    _add_rubbing_loss(c, along, size > limit, elapsed)
+
+
+@kernel
+def _add_rubbing_loss(c: Contact, along: float, sliding: bool, elapsed: float) -> None:
+    """d_t v_t² of the damper while it sticks; −f_t · (v_t − ṡ), friction times the speed of the foot, while it slides.
+
+    ṡ is the mean rate of the stretch since the step began.
+    """
+    lost = 0.0
+    for i in range(3):
+        tangent = c.velocity[i] - along * c.normal[i]
+        if sliding:
+            rate = (c.slip_next[i] - c.slip[i]) / elapsed if elapsed > 0.0 else 0.0
+            lost -= c.force[i] * (tangent - rate)
+        else:
+            lost += c.surface.tangential_damping * tangent * tangent
+    c.lost += max(lost, 0.0)

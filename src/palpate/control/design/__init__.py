@@ -1,16 +1,22 @@
 """Gain design: from what a person knows to gains with units, and whether they will be stable.
 
-Each function states its assumption and returns its gains with a readable `account`.
+Each function states its assumption and returns its gains with a readable `account`, or its prediction with `sentences`.
 
     stiffness_from_force      k = f / x, b = 2 ζ √(k m)                       (document 004)
     coincident_poles          K = M λ², D = 2 M λ                             (document 001)
     damping_from_inertia      D for a full stiffness and the arm's inertia    (double diagonalisation)
+    damping_by_ratio          the same for an arm that may be singular, D alone
     damping_over_workspace    one D for many postures
     force_gain_from_settling  k = ln(1/band) / t_s                            (document 002)
+    force_defaults            gains of direct and parallel force control for an arm and a period
     lqr                       optimal state feedback, continuous or sampled
-    contact_loop, check_contact, largest_stable
-                              poles, passivity and stability limits of a sampled, delayed contact
+    predict_contact           one axis on a wall: poles, largest wall stiffness, delay and gains, passivity
+    predict_for_arm           the same for an arm at a posture, under each law
+    stability_map             the largest stable wall stiffness over a setting
+    hold_error                what a simulation's physics step hides of the command's hold
     sampled_loop              a law and an arm around rest, from one control tick to the next
+    contact_loop, force_loop, check_contact, largest_stable
+                              loops from matrices, and any limit of them
 """
 
 from typing import TYPE_CHECKING
@@ -18,9 +24,19 @@ from typing import TYPE_CHECKING
 from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from palpate.control.design.arm import (
+        Wall,
+        predict_for_arm,
+        predictable,
+    )
+    from palpate.control.design.case import (
+        ContactCase,
+    )
+    from palpate.control.design.closed_loop import (
+        ClosedLoop,
+    )
     from palpate.control.design.contact import (
         ContactCheck,
-        ContactLoop,
         Limit,
         check_contact,
         contact_loop,
@@ -30,8 +46,13 @@ if TYPE_CHECKING:
     from palpate.control.design.damping import (
         DampingDesign,
         WorkspaceDamping,
+        damping_by_ratio,
         damping_from_inertia,
         damping_over_workspace,
+    )
+    from palpate.control.design.force_defaults import (
+        ForceDefaults,
+        force_defaults,
     )
     from palpate.control.design.gains import (
         ForceGain,
@@ -42,44 +63,98 @@ if TYPE_CHECKING:
         lqr,
         stiffness_from_force,
     )
-    from palpate.control.design.pole import PoleModel
-    from palpate.control.design.sampled import SampledLoop, sampled_loop
+    from palpate.control.design.law_models import (
+        KINDS,
+    )
+    from palpate.control.design.loop_model import (
+        Timing,
+    )
+    from palpate.control.design.pole import (
+        PoleModel,
+    )
+    from palpate.control.design.prediction import (
+        STEPS_PER_PERIOD,
+        ContactPrediction,
+        HoldError,
+        StabilityMap,
+        hold_error,
+        predict_contact,
+        stability_map,
+    )
+    from palpate.control.design.sampled import (
+        SampledLoop,
+        period_warnings,
+        sampled_loop,
+    )
 
 __all__ = [
+    "KINDS",
+    "STEPS_PER_PERIOD",
+    "ClosedLoop",
+    "ContactCase",
     "ContactCheck",
-    "ContactLoop",
+    "ContactPrediction",
     "DampingDesign",
+    "ForceDefaults",
     "ForceGain",
+    "HoldError",
     "Limit",
     "LinearRegulator",
     "PoleModel",
     "SampledLoop",
     "SpringDamper",
+    "StabilityMap",
+    "Timing",
+    "Wall",
     "WorkspaceDamping",
     "check_contact",
     "coincident_poles",
     "contact_loop",
+    "damping_by_ratio",
     "damping_from_inertia",
     "damping_over_workspace",
+    "force_defaults",
     "force_gain_from_settling",
     "force_loop",
+    "hold_error",
     "largest_stable",
     "lqr",
+    "period_warnings",
+    "predict_contact",
+    "predict_for_arm",
+    "predictable",
     "sampled_loop",
+    "stability_map",
     "stiffness_from_force",
 ]
 
 _MODULES = {
+    "arm": (
+        "Wall",
+        "predict_for_arm",
+        "predictable",
+    ),
+    "case": ("ContactCase",),
+    "closed_loop": ("ClosedLoop",),
     "contact": (
         "ContactCheck",
-        "ContactLoop",
         "Limit",
         "check_contact",
         "contact_loop",
         "force_loop",
         "largest_stable",
     ),
-    "damping": ("DampingDesign", "WorkspaceDamping", "damping_from_inertia", "damping_over_workspace"),
+    "damping": (
+        "DampingDesign",
+        "WorkspaceDamping",
+        "damping_by_ratio",
+        "damping_from_inertia",
+        "damping_over_workspace",
+    ),
+    "force_defaults": (
+        "ForceDefaults",
+        "force_defaults",
+    ),
     "gains": (
         "ForceGain",
         "LinearRegulator",
@@ -89,8 +164,23 @@ _MODULES = {
         "lqr",
         "stiffness_from_force",
     ),
+    "law_models": ("KINDS",),
+    "loop_model": ("Timing",),
     "pole": ("PoleModel",),
-    "sampled": ("SampledLoop", "sampled_loop"),
+    "prediction": (
+        "STEPS_PER_PERIOD",
+        "ContactPrediction",
+        "HoldError",
+        "StabilityMap",
+        "hold_error",
+        "predict_contact",
+        "stability_map",
+    ),
+    "sampled": (
+        "SampledLoop",
+        "period_warnings",
+        "sampled_loop",
+    ),
 }
 
 __getattr__, __dir__ = lazy_names(

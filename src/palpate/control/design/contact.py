@@ -1,11 +1,11 @@
-"""Will it be stable? A sampled and delayed spring–damper or force loop against a wall, linearised.
+"""Will it be stable? A sampled and delayed spring–damper or force loop against a wall, from its matrices.
 
     Λ ẍ + (B_own + B_w) ẋ + K_w x = u(t),   u held over each period and late by the delay
     impedance:  u_k = −K x_k − D ẋ_k
     force loop: u_k = c_k − d ẋ_k,  c_k = c_{k−1} − k T f_k,  f = K_w x + B_w ẋ
 
-The loop is discretised exactly (matrix exponential), so its poles are those of the sampled system, not of an
-approximation. Contact is assumed to last; losing it is not linear.
+The loop is sampled exactly, so its poles are those of the sampled system, not of an approximation. Contact is assumed
+to last; losing it is not linear. For every kind of law, sensor and servo see `predict_contact` and `predict_for_arm`.
 """
 
 from __future__ import annotations
@@ -15,44 +15,16 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import expm
 
 from palpate.checks import Array, finite_array, finite_number
+from palpate.control.design.arm_terms import joint_damping_of
+from palpate.control.design.case import ContactCase, stable_up_to
+from palpate.control.design.closed_loop import ClosedLoop
 from palpate.control.design.damping import symmetric_positive
+from palpate.control.design.law_models import TaskGains, TaskModel, linear_law
+from palpate.control.design.loop_model import Plant, Timing, close
 from palpate.errors import BadShape, InvalidInput, NoSolution
 from palpate.robot.robot import Robot
-
-_STABLE = 1.0 - 1e-12
-
-
-@dataclass(frozen=True)
-class ContactLoop:
-    """A sampled closed loop.
-
-    Attributes:
-        transition: state from one tick to the next.
-        poles: its eigenvalues, largest first; stable inside the unit circle.
-        period: s.
-    """
-
-    transition: Array
-    poles: Array
-    period: float
-
-    @property
-    def radius(self) -> float:
-        """The largest |pole|."""
-        return float(np.abs(self.poles[0]))
-
-    @property
-    def stable(self) -> bool:
-        """Whether every pole lies inside the unit circle."""
-        return self.radius < _STABLE
-
-    @property
-    def rate(self) -> float:
-        """How fast the slowest motion dies out, 1/s; negative if it grows."""
-        return -float(np.log(max(self.radius, 1e-300))) / self.period
 
 
 @dataclass(frozen=True)
@@ -77,9 +49,9 @@ class ContactCheck:
         stable: with and without the wall.
     """
 
-    contact: ContactLoop
-    free: ContactLoop
-    axis: ContactLoop
+    contact: ClosedLoop
+    free: ClosedLoop
+    axis: ClosedLoop
     mass: float
     passivity_margin: float
     largest_stiffness_factor: float
@@ -101,7 +73,7 @@ def contact_loop(
     wall_stiffness: ArrayLike = 0.0,
     wall_damping: ArrayLike = 0.0,
     own_damping: ArrayLike = 0.0,
-) -> ContactLoop:
+) -> ClosedLoop:
     """The sampled loop of a spring–damper law against a wall; one axis for numbers, n for matrices.
 
     Args:
@@ -114,18 +86,14 @@ def contact_loop(
         own_damping: physical damping of the arm, N·s/m.
     """
     L = symmetric_positive(np.atleast_2d(finite_array(inertia, "inertia")), "inertia")
-    K, D, Kw, Bw, Bo = (
-        _matrix(value, name, len(L))
-        for value, name in (
-            (stiffness, "stiffness"),
-            (damping, "damping"),
-            (wall_stiffness, "wall_stiffness"),
-            (wall_damping, "wall_damping"),
-            (own_damping, "own_damping"),
-        )
-    )
-    A, B = _plant(L, Kw, Bw + Bo)
-    return _closed(A, B, np.hstack([K, D]), None, period, delay)
+    n = len(L)
+    K, D = _matrix(stiffness, "stiffness", n), _matrix(damping, "damping", n)
+    Kw, Bw = _matrix(wall_stiffness, "wall_stiffness", n), _matrix(wall_damping, "wall_damping", n)
+    one, zero = np.eye(n), np.zeros((n, n))
+    plant = Plant(np.linalg.inv(L), one, _matrix(own_damping, "own_damping", n), zero, Kw, Bw, -Kw, -Bw)
+    gains = TaskGains(K, D, one, force=np.zeros(n, dtype=bool))
+    law = linear_law("cartesian-impedance", TaskModel(one, L, L, zero, zero, one, one), gains, period)
+    return close(plant, law, Timing(finite_number(period, "period", above=0.0), lag=delay))
 
 
 def force_loop(
@@ -137,7 +105,7 @@ def force_loop(
     velocity_damping: float = 0.0,
     period: float,
     delay: float = 0.0,
-) -> ContactLoop:
+) -> ClosedLoop:
     """The sampled loop of integral force control, one axis.
 
     Args:
@@ -147,15 +115,19 @@ def force_loop(
         velocity_damping: d of the law, N·s/m.
         period, delay: s.
     """
-    m, kw = finite_number(mass, "mass", above=0.0), finite_number(wall_stiffness, "wall_stiffness", above=0.0)
-    bw, d = finite_number(wall_damping, "wall_damping", least=0.0), finite_number(velocity_damping, "velocity_damping")
-    step = finite_number(gain, "gain", least=0.0) * finite_number(period, "period", above=0.0)
-    A, B = _plant(np.array([[m]]), np.array([[kw]]), np.array([[bw]]))
-    integral = step * np.array([[kw, bw]])
-    return _closed(A, B, np.array([[0.0, d]]), integral, period, delay)
+    finite_number(wall_stiffness, "wall_stiffness", above=0.0)
+    return ContactCase(
+        "direct-force",
+        mass,
+        Timing(finite_number(period, "period", above=0.0), lag=delay),
+        damping=velocity_damping,
+        integral=gain,
+        wall_stiffness=wall_stiffness,
+        wall_damping=wall_damping,
+    ).loop
 
 
-def largest_stable(build: Callable[[float], ContactLoop], start: float, *, most: float = 1e12) -> Limit:
+def largest_stable(build: Callable[[float], ClosedLoop], start: float, *, most: float = 1e12) -> Limit:
     """The first value, from `start` upwards, at which build(value) stops being stable; to nine digits.
 
     Args:
@@ -169,16 +141,8 @@ def largest_stable(build: Callable[[float], ContactLoop], start: float, *, most:
             f"the loop is unstable already at {low:g} (largest pole {build(low).radius:.6g})",
             hint="start lower, add damping, or shorten the period or the delay",
         )
-    high = low
-    while build(high).stable:
-        low, high = high, high * 1.05
-        if high > most:
-            return Limit(np.inf, 0.0)
-    while high - low > 1e-10 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if build(middle).stable else (low, middle)
-    loop = build(high)
-    return Limit(low, float(abs(np.angle(loop.poles[0]))) / (2 * np.pi * loop.period))
+    found = stable_up_to(lambda value: build(value).stable, low, most=most, first=0.0)
+    return Limit(found, build(found * (1 + 1e-9)).frequency) if np.isfinite(found) else Limit(np.inf, 0.0)
 
 
 def check_contact(
@@ -230,32 +194,31 @@ def _judged(
     """The check along the normal n of a task of inertia Λ."""
     (kw, bw), side = wall, np.outer(n, n)
 
-    def loop(factor: float, contact: float = 1.0) -> ContactLoop:
+    def loop(factor: float, contact: float = 1.0) -> ClosedLoop:
         pushes = {"wall_stiffness": contact * kw * side, "wall_damping": contact * bw * side}
         return contact_loop(L, factor * K, D, own_damping=own, **pushes, **clock)
 
     mass, k, d, b = 1 / float(n @ np.linalg.solve(L, n)), float(n @ K @ n), float(n @ D @ n), float(n @ own @ n)
     axis = contact_loop(mass, k, d, wall_stiffness=kw, wall_damping=bw, own_damping=b, **clock)
     margin = b - k * (clock["period"] / 2 + clock["delay"]) - abs(d)
-    in_contact, free, factor = loop(1.0), loop(1.0, 0.0), _largest_factor(loop)
-    text = _account(in_contact, free, mass, k, margin, factor, kw, **clock)
+    in_contact, free = loop(1.0), loop(1.0, 0.0)
+    factor = stable_up_to(lambda x: loop(x).stable, 1.0, most=1e9, first=0.1)
+    text = _account(in_contact, free, mass, (k, factor), margin, kw, clock)
     return ContactCheck(in_contact, free, axis, mass, margin, factor, text)
 
 
 def _account(
-    contact: ContactLoop,
-    free: ContactLoop,
+    contact: ClosedLoop,
+    free: ClosedLoop,
     mass: float,
-    k: float,
+    stiffness: tuple[float, float],
     margin: float,
-    factor: float,
     kw: float,
-    period: float,
-    delay: float,
+    clock: dict[str, float],
 ) -> str:
-    verdict = {True: "stable", False: "UNSTABLE"}
+    verdict, (k, factor) = {True: "stable", False: "UNSTABLE"}, stiffness
     return (
-        f"against a wall of {kw:g} N/m, period {1e3 * period:g} ms, delay {1e3 * delay:g} ms: "
+        f"against a wall of {kw:g} N/m, period {1e3 * clock['period']:g} ms, delay {1e3 * clock['delay']:g} ms: "
         f"{verdict[contact.stable]} in contact (largest pole {contact.radius:.6f}), "
         f"{verdict[free.stable]} in free motion ({free.radius:.6f}). The normal feels {mass:.4g} kg. "
         f"The stiffness along it, {k:.4g} N/m, may grow to {factor * k:.4g} N/m before contact is unstable. "
@@ -264,66 +227,11 @@ def _account(
     )
 
 
-def _largest_factor(loop: Callable[[float], ContactLoop]) -> float:
-    try:
-        return largest_stable(loop, 1.0 if loop(1.0).stable else 1e-6, most=1e9).value
-    except NoSolution:
-        return 0.0
-
-
-def _plant(L: Array, K: Array, B: Array) -> tuple[Array, Array]:
-    n = len(L)
-    inverse = np.linalg.inv(L)
-    A = np.block([[np.zeros((n, n)), np.eye(n)], [-inverse @ K, -inverse @ B]])
-    return A, np.vstack([np.zeros((n, n)), inverse])
-
-
-def _closed(A: Array, B: Array, F: Array, integral: Array | None, period: float, delay: float) -> ContactLoop:
-    """Sample ẋ = A x + B u with u_k = −F x_k (and minus an integral of x), late by `delay`."""
-    T, delay = finite_number(period, "period", above=0.0), finite_number(delay, "delay", least=0.0)
-    whole = int(np.floor(delay / T + 1e-9))
-    late = max(delay - whole * T, 0.0)
-    late = 0.0 if late < 1e-9 * T else late
-    n, m = B.shape
-    Phi, now = _held(A, B, T - late)
-    Phi_late, before = _held(A, B, late)
-    before, Phi = Phi @ before, Phi @ Phi_late
-    c = 0 if integral is None else m
-    past = whole + (1 if late > 0 else 0)
-    size = n + c + m * past
-    command = np.zeros((m, size))
-    command[:, :n] = -F
-    if integral is not None:
-        command[:, :n] -= integral
-        command[:, n : n + c] = np.eye(m)
-    rows = [command, *(np.eye(size)[n + c + i * m : n + c + (i + 1) * m] for i in range(past))]
-    X = np.zeros((size, size))
-    X[:n, :n] = Phi
-    X[:n] += now @ rows[whole] + (before @ rows[whole + 1] if late > 0 else 0.0)
-    if integral is not None:
-        X[n : n + c, :n], X[n : n + c, n : n + c] = -integral, np.eye(m)
-    for i in range(past):
-        X[n + c + i * m : n + c + (i + 1) * m] = rows[i]
-    poles = np.linalg.eigvals(X)
-    return ContactLoop(X, poles[np.argsort(-np.abs(poles))], T)
-
-
-def _held(A: Array, B: Array, time: float) -> tuple[Array, Array]:
-    """exp(A t) and ∫ exp(A s) ds B."""
-    n, m = B.shape
-    block = np.zeros((n + m, n + m))
-    block[:n, :n], block[:n, n:] = A, B
-    E = expm(block * time)
-    return E[:n, :n], E[:n, n:]
-
-
 def _own_damping(robot: Robot, q: ArrayLike, frame: str | None, S: Array, L: Array) -> Array:
     """The joints' viscous damping as the task feels it: J̄ᵀ B J̄, J̄ = M⁻¹ Jᵀ Λ."""
-    joint = robot.model.dof_damping
-    if len(joint) != robot.nv or not joint.any():
-        return np.zeros((len(L), len(L)))
     bar = np.linalg.solve(robot.mass_matrix(q), (S @ robot.jacobian(q, frame)).T) @ L
-    return bar.T @ np.diag(joint) @ bar
+    own = bar.T @ np.diag(joint_damping_of(robot)) @ bar
+    return (own + own.T) / 2
 
 
 def _matrix(value: ArrayLike, name: str, n: int) -> Array:

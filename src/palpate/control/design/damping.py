@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import eigh, sqrtm
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.errors import BadShape, InvalidInput
 from palpate.robot.robot import Robot
+
+LEVER = 0.1  # m: a turn counts as the motion of a point this far out
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,7 @@ def damping_from_inertia(stiffness: ArrayLike, inertia: ArrayLike, *, ratio: flo
     """
     K, L = _pair(stiffness, inertia)
     ratio = finite_number(ratio, "ratio", least=0.0)
-    kappa, V = eigh(K, L)
-    Q = L @ V
+    kappa, Q, _ = diagonalised(K, np.linalg.inv(L))
     D = Q @ np.diag(2 * ratio * np.sqrt(kappa)) @ Q.T
     naive = modal_ratios(K, naive_damping(K, ratio), L)
     text = (
@@ -116,15 +116,51 @@ def damping_over_workspace(
     return WorkspaceDamping(D, float(ours.min()), float(ours.max()), float(naive.min()), float(naive.max()), text)
 
 
+def damping_by_ratio(
+    stiffness: ArrayLike, mobility: ArrayLike, ratio: float = 1.0, *, scale: ArrayLike | None = None
+) -> Array:
+    """D = 2 ζ Q √κ Qᵀ: every mode of Λ ẍ + D ẋ + K x = 0 that can move has the damping ratio ζ.
+
+    For a law at the tool of any arm: directions that cannot move, or that K leaves free, get no damping.
+
+    Args:
+        stiffness: K, n×n, positive semi-definite.
+        mobility: Λ⁻¹ = J M⁻¹ Jᵀ, n×n, positive semi-definite, in the same axes; may be singular.
+        ratio: ζ.
+        scale: n lengths that make the directions comparable when it is judged which cannot move; for six directions
+            1 m along and 0.1 m about an axis if not given, else 1.
+    """
+    K = finite_array(stiffness, "stiffness", (None, None))
+    kappa, Q, _ = diagonalised(K, finite_array(mobility, "mobility", K.shape), scale)
+    return 2.0 * finite_number(ratio, "ratio", least=0.0) * (Q * np.sqrt(kappa)) @ Q.T
+
+
+def diagonalised(stiffness: Array, mobility: Array, scale: ArrayLike | None = None) -> tuple[Array, Array, Array]:
+    """(κ, Q, V): Λ = Q Qᵀ and K = Q diag(κ) Qᵀ together, slowest mode first; Vᵀ Λ V = 1, V = Λ⁻¹ Q.
+
+    κ are squared frequencies and the columns of V the modes. On the directions that can move alone: a mobility of rank
+    r gives r modes.
+    """
+    lengths = np.array([1.0, 1.0, 1.0, LEVER, LEVER, LEVER]) if scale is None and len(stiffness) == 6 else scale
+    s = np.ones(len(stiffness)) if lengths is None else finite_array(lengths, "scale", (len(stiffness),))
+    mu, U = np.linalg.eigh(s[:, None] * mobility * s)
+    free = mu > 1e-9 * max(float(mu[-1]), 1e-300)
+    root = np.sqrt(mu[free])
+    half = U[:, free] * root / s[:, None]  # mobility = half halfᵀ
+    kappa, Z = np.linalg.eigh(half.T @ stiffness @ half)
+    return np.clip(kappa, 0.0, None), s[:, None] * (U[:, free] / root) @ Z, half @ Z
+
+
 def modal_ratios(K: Array, D: Array, L: Array) -> Array:
     """Damping ratio of each undamped mode of Λ ẍ + D ẋ + K x = 0, slowest first."""
-    kappa, V = eigh(K, L)
+    kappa, _, V = diagonalised(K, np.linalg.inv(L))
     return np.einsum("ij,ik,kj->j", V, D, V) / (2 * np.sqrt(kappa))
 
 
 def naive_damping(K: Array, ratio: float) -> Array:
     """2 ζ √K, as if the inertia were one."""
-    return 2 * ratio * np.real(sqrtm(K))
+    values, vectors = np.linalg.eigh(K)
+    return 2 * ratio * (vectors * np.sqrt(np.clip(values, 0.0, None))) @ vectors.T
 
 
 def symmetric_positive(value: ArrayLike, name: str, size: int | None = None, *, semi: bool = False) -> Array:

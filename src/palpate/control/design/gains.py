@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import solve_continuous_are, solve_discrete_are
 
 from palpate.checks import Array, finite_array, finite_number
-from palpate.control.design.damping import (
-    symmetric_positive,
-)
+from palpate.control.design.damping import symmetric_positive
+from palpate.control.design.hold import held
 from palpate.errors import BadShape, InvalidInput, NoSolution
 
 
@@ -135,13 +133,15 @@ def lqr(A: ArrayLike, B: ArrayLike, Q: ArrayLike, R: ArrayLike, *, period: float
     With a period, (A, B) is first sampled with a zero-order hold; Q and R then weigh one sample each.
     Assumes: the state is measured; (A, B) can be stabilised, and Q sees what is unstable.
     """
+    from scipy.linalg import solve_continuous_are, solve_discrete_are
+
     A, B = finite_array(A, "A", (None, None)), finite_array(B, "B", (None, None))
     n, m = len(A), B.shape[1]
     if A.shape != (n, n) or len(B) != n:
         raise BadShape(f"A must be n×n and B n×m, got {A.shape} and {B.shape}")
     Q, R = symmetric_positive(Q, "Q", n, semi=True), symmetric_positive(R, "R", m)
     if period is not None:
-        A, B = _sampled(A, B, finite_number(period, "period", above=0.0))
+        A, B = held(A, B, finite_number(period, "period", above=0.0))
     try:
         P = solve_continuous_are(A, B, Q, R) if period is None else solve_discrete_are(A, B, Q, R)
     except (np.linalg.LinAlgError, ValueError) as error:
@@ -158,16 +158,6 @@ def _lqr_account(K: Array, poles: Array, period: float | None) -> str:
     slowest = poles[np.argmax(np.real(poles) if period is None else np.abs(poles))]
     kind = "1/s" if period is None else f"in the z plane (period {period:g} s)"
     return f"u = −K x, K =\n{np.array2string(K, precision=6)}\nslowest closed-loop pole {slowest:.6g} {kind}."
-
-
-def _sampled(A: Array, B: Array, period: float) -> tuple[Array, Array]:
-    from scipy.linalg import expm
-
-    n, m = B.shape
-    block = np.zeros((n + m, n + m))
-    block[:n, :n], block[:n, n:] = A, B
-    E = expm(block * period)
-    return E[:n, :n], E[:n, n:]
 
 
 def _positive(value: ArrayLike, name: str) -> Array:

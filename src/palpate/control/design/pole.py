@@ -143,11 +143,10 @@ class PoleModel:
 
 
 def _lqr(A: Array, B: Array, state_weight: ArrayLike, effort_weight: float) -> Array:
-    from scipy.linalg import solve_continuous_are
+    from palpate.control.design.gains import lqr
 
     weights = finite_array(state_weight, "state_weight")
     if weights.shape not in ((), (len(A),)) or (weights < 0).any():
         raise InvalidInput(f"state_weight must be one number or {len(A)}, none below 0, got {weights.tolist()}")
     Q = np.diag(np.broadcast_to(weights, len(A)).astype(float))
-    R = np.array([[finite_number(effort_weight, "effort_weight", above=0.0)]])
-    return (B.T @ solve_continuous_are(A, B, Q, R) / R[0, 0]).ravel()
+    return lqr(A, B, Q, np.array([[finite_number(effort_weight, "effort_weight", above=0.0)]])).gain.ravel()

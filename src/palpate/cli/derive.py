@@ -1,0 +1,160 @@
+"""`palpate derive ROBOT`: equations of motion to read, check and use."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from palpate.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from palpate.derive.derivation import Derivation
+    from palpate.robot.robot import Robot
+
+DIFFERS = 1
+_EXAMPLES = """\
+examples:
+  palpate derive planar2                        M, C and g as a person writes them
+  palpate derive planar3 --set length=0.5 mass=5 --steps
+  palpate derive ur5e-3link --quantity M,J,Lambda --latex
+  palpate derive ur5e --numbers --c build       C99 source, header and a test program
+  palpate derive arm.urdf --html arm.html       one page, no network needed
+  palpate derive planar2 --method all           Lagrange, Newton-Euler and projected, side by side
+
+quantities: position, rotation, J, Ja, Jdot, drift, T, V, M, C, g, bias, tau, Lambda, mu, p;
+for each link: p_c1, J_P1, J_O1, I_1, p_1, R_1
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Add the command's own parser."""
+    parser = subparsers.add_parser(
+        "derive",
+        help="derive equations of motion; print, check and export them",
+        description="Derive a robot's equations of motion M(q) q'' + C(q, q') q' + g(q) = tau, and compare them with "
+        "the numeric robot. Up to three joints in closed form; longer arms by the recursive algorithms on symbols.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("robot", metavar="ROBOT", help="a catalogue name, or a .urdf or MJCF .xml file")
+    parser.add_argument(
+        "--method",
+        default="lagrange",
+        choices=["lagrange", "newton-euler", "projected", "all"],
+        help="way to the torques; all shows them side by side (lagrange)",
+    )
+    parser.add_argument(
+        "--engine", default="auto", choices=["auto", "closed", "recursive"], help="kind of result (auto)"
+    )
+    parser.add_argument("--quantity", metavar="Q,…", help="what to print (M,C,g)")
+    parser.add_argument("--numbers", action="store_true", help="put the robot's numbers in instead of symbols")
+    parser.add_argument("--set", nargs="+", metavar="KEY=VALUE", help="parameters of a catalogue robot, SI units")
+    parser.add_argument("--frame", metavar="F", help="frame of the pose and the Jacobian (the tool frame)")
+    parser.add_argument("--task", metavar="D,…", help="directions of the task space among x, y, z, rx, ry, rz")
+    parser.add_argument("--steps", action="store_true", help="the worked solution, step by step")
+    out = parser.add_mutually_exclusive_group()
+    out.add_argument("--text", action="store_true", help="plain text (the default)")
+    out.add_argument("--latex", action="store_true", help="LaTeX")
+    out.add_argument("--html", metavar="OUT", help="write one HTML page")
+    out.add_argument("--c", metavar="OUT", help="write C99 source, header and test program into a folder")
+    out.add_argument("--python", action="store_true", help="NumPy source")
+    parser.add_argument("--check", metavar="FILE", help="check somebody else's derivation against this one")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Derive, compare with the robot, print or write."""
+    from palpate.derive.start import derive
+
+    robot = _robot(args)
+    if args.check is not None:
+        return _check_file(robot, args)
+    method = "lagrange" if args.method == "all" else args.method
+    mode = "numbers" if args.numbers else "symbols"
+    task = None if args.task is None else _words(args.task)
+    derivation = derive(robot, method, mode, engine=args.engine, frame=args.frame, task=task)
+    if args.method == "all":
+        return _compare(derivation)
+    return _show(derivation, robot, args)
+
+
+def _robot(args: argparse.Namespace) -> Robot:
+    from palpate.robot.load import load_robot
+
+    settings: Any = _settings(args.set or [])
+    return load_robot(args.robot, **settings)
+
+
+def _settings(pairs: Sequence[str]) -> dict[str, float | list[float]]:
+    """length=0.5 or mass=5,4,3 as keyword arguments."""
+    found: dict[str, float | list[float]] = {}
+    for pair in pairs:
+        key, sign, value = pair.strip().partition("=")
+        try:
+            numbers = [float(x) for x in value.split(",")]
+        except ValueError:
+            numbers = []
+        if not sign or not key or not numbers:
+            raise InvalidInput(
+                f"--set takes KEY=VALUE with a number, got {pair!r}", hint="write --set length=0.5 mass=5"
+            )
+        found[key] = numbers[0] if len(numbers) == 1 else numbers
+    return found
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in text.replace(",", " ").split() if word]
+
+
+def _check_file(robot: Robot, args: argparse.Namespace) -> int:
+    """Hand a file over to the checker of derivations."""
+    import importlib
+
+    checking = importlib.import_module("palpate.derive.checking")
+    return checking.cli_check(robot, args.check)
+
+
+def _compare(derivation: Derivation) -> int:
+    comparison = derivation.compare()
+    print(comparison)
+    return 0 if comparison.agree else DIFFERS
+
+
+def _show(derivation: Derivation, robot: Robot, args: argparse.Namespace) -> int:
+    names = _words(args.quantity) if args.quantity else []
+    for name in names:
+        derivation.quantity(name)
+    verification = derivation.check(robot, states=20)
+    if args.html:
+        derivation.html(args.html, steps=args.steps, verification=verification)
+        print(args.html)
+    elif args.c:
+        for path in derivation.c(Path(args.c), robot=robot, numbers=args.numbers):
+            print(path)
+    else:
+        print(_text(derivation, names, args))
+    return _verdict(derivation, verification)
+
+
+def _text(derivation: Derivation, names: Sequence[str], args: argparse.Namespace) -> str:
+    if args.python:
+        return derivation.python(*(names or ("M", "C", "g")))
+    if args.latex:
+        return derivation.steps_latex() if args.steps else derivation.latex(*names)
+    return derivation.steps_text() if args.steps else derivation.text(*names)
+
+
+def _verdict(derivation: Derivation, verification: object) -> int:
+    """One line about the comparison, on stderr so that output can be piped; the whole table if it went wrong."""
+    from palpate.derive.verify import Verification
+
+    assert isinstance(verification, Verification)
+    if not verification.ok:
+        print(verification, file=sys.stderr)
+        return DIFFERS
+    worst = max(finding.error for finding in verification.findings)
+    words = f"checked against the numeric robot at {verification.states} random states: largest error {worst:.1e}"
+    print(words, file=sys.stderr)
+    return 0

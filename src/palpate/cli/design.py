@@ -1,0 +1,70 @@
+"""`palpate design SCENARIO`: what to expect before the run."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from palpate.run.foresee import Expectation
+
+WARNED = 3
+_EXAMPLES = """\
+examples:
+  palpate design panda-wall
+  palpate design panda-wall --set world.surfaces.wall.stiffness=1e5 --set world.sensors.delay=5
+  palpate design ur5e-admittance --set control.damping=[50,50,50,5,5,5]
+
+For the law at the start posture, on every compliant surface (or in free motion): the poles of the sampled and delayed
+loop, whether it is stable, and the stiffest wall, the longest delay and the largest gains that still are.
+Ends with 0, and with 3 where there is a warning.
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Declare the command."""
+    parser = subparsers.add_parser(
+        "design",
+        help="what to expect before the run: stability in contact, margins, limits",
+        description="Predict the sampled, delayed loop of a scenario's law on the surfaces it can meet.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("scenario", metavar="SCENARIO", help="a shipped name (palpate list scenarios), or a .toml file")
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="overrides",
+                        help="change a setting, such as control.stiffness=400 (repeatable)")  # fmt: skip
+
+
+def run(args: argparse.Namespace) -> int:
+    """Load, predict, tell."""
+    from palpate.cli.console import patience, starting
+
+    with patience(starting):
+        from palpate.run.build import build
+        from palpate.run.foresee import foresee
+        from palpate.scenario.load import load_scenario
+
+        scenario = load_scenario(args.scenario, args.overrides)
+        made = build(scenario)
+    with patience("looking for poles and limits …"):
+        found = foresee(made)
+    print(f"{scenario.name}: {made.robot.name} under {made.law.name}, control period {made.clock.control_period:g} s")
+    if not found:
+        print(f"there is no prediction for the law {made.law.name!r} on this robot; a run will tell")
+    for expectation in found:
+        _print(expectation)
+    return WARNED if any(expectation.warnings for expectation in found) else 0
+
+
+def _print(expectation: Expectation) -> None:
+    from palpate.cli.tables import number, print_table
+
+    found = expectation.prediction
+    print(f"\n{expectation.place}:")
+    for sentence in found.sentences:
+        print(f"  {sentence}")
+    rows = [[number(abs(p)), number(float(p.real)), number(float(p.imag))] for p in found.poles[:6]]
+    if rows:
+        print_table(["|pole|", "real", "imaginary"], rows, "rrr")
+    for warning in expectation.warnings:
+        print(f"warning: {warning}")

@@ -1,0 +1,44 @@
+"""What the design functions read off an arm at a posture."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.control.design.damping import LEVER
+from palpate.errors import NoSolution
+from palpate.robot.robot import Robot
+
+DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
+MASS_FACTOR = 20.0  # a direction that feels this many times the robot's mass counts as lost, as it does in the laws
+STEP = 1e-6  # rad or m, of central differences
+
+
+def damped_inertia(J: Array, back: Array, rows: list[int], heaviest: float) -> Array:
+    """Λ, in which directions heavier than `heaviest` kg fade as they do in the laws."""
+    scale = np.array([1.0 if row < 3 else LEVER for row in rows])
+    mu, U = np.linalg.eigh(scale[:, None] * (J @ back @ J.T) * scale)
+    least = 1.0 / heaviest
+    with np.errstate(divide="ignore"):
+        weight = np.where(mu >= least, 1.0 / mu, np.maximum(mu, 0.0) / least**2)
+    return scale[:, None] * ((U * weight) @ U.T) * scale
+
+
+def joint_damping_of(robot: Robot) -> Array:
+    """Viscous damping of the joints, N·m·s/rad or N·s/m; zeros where joints are coupled."""
+    own = np.asarray(robot.model.dof_damping, dtype=float)
+    return own.copy() if len(own) == robot.nv else np.zeros(robot.nv)
+
+
+def gravity_slope(robot: Robot, q: Array) -> Array:
+    """∂g/∂q, n×n, by central differences."""
+    steps = STEP * np.eye(robot.nv)
+    return np.column_stack([(robot.gravity(q + s) - robot.gravity(q - s)) / (2 * STEP) for s in steps])
+
+
+def inverse_of(M: Array, what: str) -> Array:
+    """M⁻¹ of a symmetric positive definite matrix; refused with its numbers if it is not."""
+    values, vectors = np.linalg.eigh(M)
+    if not values[0] > 1e-14 * max(float(values[-1]), 1e-300):
+        raise NoSolution(f"the {what} is singular: eigenvalues from {values[0]:.3g} to {values[-1]:.3g}")
+    return (vectors / values) @ vectors.T

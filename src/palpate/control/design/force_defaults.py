@@ -1,0 +1,236 @@
+"""Gains for direct and parallel force control that suit an arm's inertia and a loop's period."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from palpate.checks import Array, finite_array, finite_number
+from palpate.control.design.arm_terms import (
+    DIRECTIONS,
+    MASS_FACTOR,
+    damped_inertia,
+    gravity_slope,
+    inverse_of,
+    joint_damping_of,
+)
+from palpate.control.design.case import Search, stable_up_to
+from palpate.control.design.damping import LEVER, damping_by_ratio
+from palpate.control.design.law_models import TaskGains, TaskModel, linear_law
+from palpate.control.design.loop_model import Plant, Timing, close
+from palpate.errors import InvalidInput, UnknownName
+from palpate.robot.robot import Robot
+
+STIFFNESS = (400.0, 400.0, 400.0, 20.0, 20.0, 20.0)  # N/m and N·m/rad, where the clock allows
+INTEGRAL = 10.0  # 1/s, where walls and clock allow
+POSTURE = (5.0, 2.0)  # N·m/rad and N·m·s/rad of the null space, where the clock allows
+NEIGHBOURS = 0.3  # rad or m: how far the joints may be from q
+WALLS = (0.0, 1e3, 1e4, 1e5)  # N/m, that the gains are tried on, where the clock allows
+FASTEST_WALL = 0.7  # ω T_e of an undamped wall that a held command can still damp
+MARGIN = 2.0  # every gain, times this, is stable still
+_ROUGH = Search((1.25, 1.5), 0.02)
+
+
+@dataclass(frozen=True)
+class ForceDefaults:
+    """Gains of direct and parallel force control.
+
+    Attributes:
+        stiffness: K along x, y, z, rx, ry, rz; 0 along directions that are not chosen.
+        damping: D, 6×6 in the law's axes; its diagonal is all of it if asked for so.
+        integral, proportional: k_i, 1/s, and k_p.
+        posture_stiffness, posture_damping: of the null space.
+        stiffest_wall: N/m, that the gains were tried on.
+        margin: factor on damping, integral gain or stiffness, each alone, up to which the loop is predicted stable; 0
+            if no such gains were found.
+        account: the same in words.
+    """
+
+    stiffness: tuple[float, ...]
+    damping: Array
+    integral: float
+    proportional: float
+    posture_stiffness: float
+    posture_damping: float
+    stiffest_wall: float
+    margin: float
+    account: str
+
+
+def force_defaults(
+    robot: Robot,
+    q: ArrayLike,
+    period: float,
+    *,
+    force: tuple[str, ...] = ("z",),
+    motion: tuple[str, ...] = ("x", "y", "rx", "ry", "rz"),
+    axes: ArrayLike | None = None,
+    delay: int = 1,
+    diagonal: bool = False,
+) -> ForceDefaults:
+    """Gains of direct and parallel force control for an arm and a control period.
+
+    With λ_i the smallest mass (inertia) that direction i feels at q and at postures near it, and T_e = T (½ + delay),
+    K_i is the usual one but at most λ_i (0.2/T_e)², along force directions too, where it only shapes D. D gives every
+    mode of K and the arm's inertia at q the ratio 1 (double diagonalisation). k_i is a third of what the sampled loop
+    of the whole arm bears on undamped walls, at most 10 1/s. K is lowered until that loop is stable with every gain
+    doubled, one after the other, free and on those walls, and at the postures near q with the gains as they are. The
+    walls go up to the lower of 10⁵ N/m and λ (0.7/T_e)²: what rings faster, a command that late cannot damp at all. A
+    diagonal D = 2 √(K_i λ_i) is stable too, but leaves the slow modes of a coupled arm hardly damped.
+
+    Args:
+        robot: the arm as the law knows it.
+        q: where it will work.
+        period: T, s.
+        force, motion: directions, as the laws have them.
+        axes: rotation of the law's axes, 3×3, columns in the world; the world's if not given.
+        delay: samples between measurement and command to be prepared for.
+        diagonal: for a law that takes six numbers of damping.
+    """
+    T = finite_number(period, "period", above=0.0)
+    if isinstance(delay, bool) or not isinstance(delay, int) or delay < 0:
+        raise InvalidInput(f"delay must be a whole number of samples, at least 0, got {delay!r}")
+    for name in (*force, *motion):
+        if name not in DIRECTIONS:
+            raise UnknownName("direction", name, DIRECTIONS)
+    R, q = np.eye(3) if axes is None else finite_array(axes, "axes", (3, 3)), finite_array(q, "q", (robot.nq,))
+    rows = [DIRECTIONS.index(d) for d in (*motion, *force)]
+    arms = [_Arm.at(robot, posture, R, rows) for posture in _neighbours(robot, q)]
+    marked = np.array([False] * len(motion) + [True] * len(force))
+    if not force:
+        raise InvalidInput(f"force must name at least one of {', '.join(DIRECTIONS)}")
+    timing, share = Timing(T, command_delay=delay), 1.0
+    gains = _gains(arms, marked, timing, share, diagonal)
+    while not (sure := _bears_margin(arms, gains, timing)) and share > 1e-3:
+        share *= 0.7
+        gains = _gains(arms, marked, timing, share, diagonal)
+    return _told(robot, arms[0], gains, timing, MARGIN if sure else 0.0)
+
+
+def _neighbours(robot: Robot, q: Array) -> list[Array]:
+    """q, and q with one joint moved either way."""
+    steps = NEIGHBOURS * np.eye(robot.nv)
+    return [q, *(q + step for step in steps), *(q - step for step in steps)]
+
+
+@dataclass(frozen=True)
+class _Arm:
+    """What the design needs of an arm at a posture."""
+
+    rows: list[int]
+    task: TaskModel
+    mobility: Array
+    damping: Array
+
+    @classmethod
+    def at(cls, robot: Robot, q: Array, R: Array, rows: list[int]) -> _Arm:
+        """The arm at q."""
+        axes = np.zeros((6, 6))
+        axes[:3, :3] = axes[3:, 3:] = R
+        M = robot.mass_matrix(q)
+        back = inverse_of(M, f"mass matrix of {robot.name}")
+        J6, n = robot.jacobian(q), robot.nv
+        J = axes.T[rows] @ J6
+        inertia = damped_inertia(J, back, rows, MASS_FACTOR * robot.mass)
+        N = np.eye(n) - J.T @ inertia @ J @ back if len(rows) < n else np.zeros((n, n))
+        task = TaskModel(J, inertia, M, N, gravity_slope(robot, q), axes.T[rows], J6.T)
+        return cls(rows, task, back, np.diag(joint_damping_of(robot)))
+
+    @property
+    def task_mobility(self) -> Array:
+        """J M⁻¹ Jᵀ."""
+        return self.task.J @ self.mobility @ self.task.J.T
+
+    @property
+    def null_mobility(self) -> float:
+        """The largest mobility of the null space, 1/(kg·m²)."""
+        return float(np.abs(np.linalg.eigvals(self.mobility @ self.task.null_space)).max())
+
+
+def _gains(arms: list[_Arm], force: Array, timing: Timing, share: float, diagonal: bool) -> TaskGains:
+    """The gains with every rate at most `share` of what the clock would bear."""
+    effective = timing.period * (0.5 + timing.command_delay)
+    most = np.max([np.diag(arm.task_mobility) for arm in arms], axis=0)
+    moves = most > 1e-9 * max(float(most.max()), 1e-300)
+    lightest = np.where(moves, 1.0 / np.where(moves, most, 1.0), 0.0)
+    K = np.minimum([STIFFNESS[row] for row in arms[0].rows], lightest * (share * 0.2 / effective) ** 2)
+    scale = np.array([1.0 if row < 3 else LEVER for row in arms[0].rows])
+    full = damping_by_ratio(np.diag(K), arms[0].task_mobility, 1.0, scale=scale)
+    D = np.diag(2.0 * np.sqrt(K * lightest)) if diagonal else full
+    loosest = max(arm.null_mobility for arm in arms)
+    null = min(1.0, share * 0.25 / effective / max(POSTURE[1] * loosest, 1e-300))
+    gains = TaskGains(
+        np.diag(K), D, np.eye(len(K)), force, posture_stiffness=null * POSTURE[0], posture_damping=null * POSTURE[1]
+    )
+    return replace(gains, integral=_integral(arms[0], gains, timing))
+
+
+def _integral(arm: _Arm, gains: TaskGains, timing: Timing) -> float:
+    """A third of the largest stable k_i, at most the usual one."""
+
+    def stable(integral: float) -> bool:
+        return _stable(arm, replace(gains, integral=integral), timing, WALLS[1:])
+
+    return min(INTEGRAL, stable_up_to(stable, INTEGRAL, most=3 * INTEGRAL, first=1.0, search=_ROUGH) / 3)
+
+
+def _bears_margin(arms: list[_Arm], gains: TaskGains, timing: Timing) -> bool:
+    doubled = [
+        replace(gains, damping=MARGIN * gains.damping, posture_damping=MARGIN * gains.posture_damping),
+        replace(gains, integral=MARGIN * gains.integral),
+        replace(gains, stiffness=MARGIN * gains.stiffness, posture_stiffness=MARGIN * gains.posture_stiffness),
+    ]
+    here = gains.integral > 0 and all(_stable(arms[0], changed, timing, WALLS) for changed in doubled)
+    return here and all(_stable(arm, gains, timing, (0.0, 1e4)) for arm in arms[1:])
+
+
+def _stable(arm: _Arm, gains: TaskGains, timing: Timing, walls: tuple[float, ...]) -> bool:
+    laws = [linear_law(kind, arm.task, gains, timing.period) for kind in ("direct-force", "parallel-force")]
+    plants = [
+        _against(arm, int(direction), min(wall, _stiffest(arm, int(direction), timing)))
+        for direction in np.flatnonzero(gains.force)
+        for wall in walls
+    ]
+    return all(close(plant, law, timing, standing=1e-6).stable for law in laws for plant in plants)
+
+
+def _stiffest(arm: _Arm, direction: int, timing: Timing) -> float:
+    """The stiffest wall along a direction that the clock lets a force loop meet, N/m or N·m/rad."""
+    mass = 1.0 / max(float(arm.task_mobility[direction, direction]), 1e-12)
+    most = WALLS[-1] * (1.0 if arm.rows[direction] < 3 else LEVER**2)
+    return min(most, mass * (FASTEST_WALL / (timing.period * (0.5 + timing.command_delay))) ** 2)
+
+
+def _against(arm: _Arm, direction: int, wall: float) -> Plant:
+    """The arm on an undamped wall along one of its directions."""
+    n, J = len(arm.mobility), arm.task.J[direction]
+    felt, zero = -wall * np.outer(arm.task.along[direction], J), np.zeros((n, n))
+    return Plant(
+        arm.mobility, np.eye(n), arm.damping, arm.task.gravity, wall * np.outer(J, J), zero, felt, np.zeros_like(felt)
+    )
+
+
+def _told(robot: Robot, arm: _Arm, gains: TaskGains, timing: Timing, margin: float) -> ForceDefaults:
+    K, D = np.zeros(6), np.zeros((6, 6))
+    K[arm.rows] = np.diag(gains.stiffness)
+    D[np.ix_(arm.rows, arm.rows)] = gains.damping
+    stiffest = min(_stiffest(arm, int(direction), timing) for direction in np.flatnonzero(gains.force))
+    text = (
+        f"for {robot.name} at a period of {1e3 * timing.period:g} ms and {timing.command_delay} samples of delay:"
+        f" K = {_list(K)}, D with the diagonal {_list(np.diag(D))} along x, y, z, rx, ry, rz,"
+        f" k_i = {gains.integral:.3g} 1/s. "
+    )
+    if margin:
+        text += (
+            f"Predicted stable with each gain times {margin:g}, free and on undamped walls up to {stiffest:.3g} N/m."
+        )
+    else:
+        text += "NOT stable with a margin: no gains were found for this arm, posture and period."
+    posture = gains.posture_stiffness, gains.posture_damping
+    return ForceDefaults(tuple(K.tolist()), D, gains.integral, 0.0, *posture, stiffest, margin, text)
+
+
+def _list(values: Array) -> str:
+    return ", ".join(f"{value:.3g}" for value in values)

@@ -1,0 +1,242 @@
+"""What each law does to first order about rest: its equation as matrices over joints, task directions and wrench."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.control.design.loop_model import Command, LinearLaw
+from palpate.errors import UnknownName
+
+Kind = Literal[
+    "cartesian-impedance",
+    "shaped-impedance",
+    "admittance",
+    "servo-force",
+    "integral-force",
+    "direct-force",
+    "parallel-force",
+    "hybrid-force",
+]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+SERVO_KINDS = ("admittance", "servo-force")
+FORCE_KINDS = ("integral-force", "direct-force", "parallel-force", "hybrid-force", "servo-force")
+
+
+@dataclass(frozen=True)
+class TaskModel:
+    """The law's own model of the arm: n joints, k task directions, m measured wrench components.
+
+    Attributes:
+        J: k×n.
+        inertia: Λ̂, k×k.
+        mass_matrix: M̂, n×n.
+        null_space: N, n×n, or zeros if the law has none.
+        gravity: ∂ĝ/∂q, n×n.
+        along: k×m, the wrench along the task's directions.
+        push: n×m, the joint torques that a wrench makes.
+    """
+
+    J: Array
+    inertia: Array
+    mass_matrix: Array
+    null_space: Array
+    gravity: Array
+    along: Array
+    push: Array
+
+
+@dataclass(frozen=True)
+class TaskGains:
+    """A law's gains over its k task directions.
+
+    Attributes:
+        stiffness, damping: K, D, k×k; of hybrid force control K_p, 1/s², and K_d, 1/s.
+        mass: M or M_d of admittance and shaped impedance, k×k.
+        force: which of the directions are force-controlled, k booleans.
+        integral: k_i, 1/s; of servo-force m/(N·s).
+        proportional: k_p.
+        joint_damping: d of integral force control, 1/s.
+        posture_stiffness, posture_damping: of the null space.
+        friction_feedback: c of hybrid force control.
+        servo, trim: of admittance and servo-force: its kind, and the trim's gain, 1/s.
+    """
+
+    stiffness: Array
+    damping: Array
+    mass: Array
+    force: Array
+    integral: float = 0.0
+    proportional: float = 0.0
+    joint_damping: float = 0.0
+    posture_stiffness: float = 0.0
+    posture_damping: float = 0.0
+    friction_feedback: float = 1.0
+    servo: Command = "position"
+    trim: float = 0.0
+
+
+def linear_law(kind: Kind, task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
+    """The law of a kind as matrices; without a period its state has rates instead of steps."""
+    if kind not in KINDS:
+        raise UnknownName("kind of law", kind, KINDS)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _pruned(_BUILDERS[kind](task, gains, period))
+
+
+def _pruned(law: LinearLaw) -> LinearLaw:
+    """Without states that nothing moves (the trim of gain 0) or that move nothing (Δx of a mass without a spring)."""
+    linked = law.update != 0
+    moved = (law.update_q != 0).any(axis=1) | (law.update_v != 0).any(axis=1) | (law.update_wrench != 0).any(axis=1)
+    moving = (law.state != 0).any(axis=0)
+    for _ in range(len(linked)):
+        moved, moving = moved | (linked @ moved), moving | (linked.T @ moving)
+    keep = np.flatnonzero(moved & moving)
+    return replace(
+        law,
+        update=law.update[np.ix_(keep, keep)],
+        update_q=law.update_q[keep],
+        update_v=law.update_v[keep],
+        update_wrench=law.update_wrench[keep],
+        state=law.state[:, keep],
+    )
+
+
+def _torque(
+    task: TaskModel, q: Array, v: Array, wrench: Array | None = None, integral: tuple[Array, Array, Array] | None = None
+) -> LinearLaw:
+    """A torque law: slopes over q, v and wrench, and (A, B_f, C) of its force integral."""
+    n, m = task.push.shape
+    A, B, C = integral or (np.zeros((0, 0)), np.zeros((0, m)), np.zeros((n, 0)))
+    none = np.zeros((len(A), n))
+    wrench = np.zeros((n, m)) if wrench is None else wrench
+    return LinearLaw("torque", A, none, none, B, C, q + task.gravity, v, wrench)
+
+
+def _impedance(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
+    """τ = Jᵀ (K e − D V) + N τ₀ + b̂."""
+    J, N = task.J, task.null_space
+    q = -J.T @ gains.stiffness @ J - gains.posture_stiffness * N
+    return _torque(task, q, -J.T @ gains.damping @ J - gains.posture_damping * N)
+
+
+def _shaped(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
+    """τ = Jᵀ Λ (M_d⁻¹ (K e − D V + F) − J M⁻¹ Jᵀ F) + N τ₀ + b̂."""
+    J, N, admit = task.J, task.null_space, np.linalg.pinv(gains.mass)
+    lift = J.T @ task.inertia
+    own = J @ np.linalg.pinv(task.mass_matrix) @ task.push
+    q = -lift @ admit @ gains.stiffness @ J - gains.posture_stiffness * N
+    v = -lift @ admit @ gains.damping @ J - gains.posture_damping * N
+    return _torque(task, q, v, lift @ (admit @ task.along - own))
+
+
+def _force_integral(task: TaskModel, gains: TaskGains, period: float, carry: Array) -> tuple[Array, Array, Array]:
+    """I ← I − k_i T F along the force directions; what it adds to the torque is −carry I."""
+    f = task.along[gains.force]
+    step, stay = (gains.integral * period, 1.0) if period else (gains.integral, 0.0)
+    return stay * np.eye(len(f)), -step * f, -carry
+
+
+def _integral_force(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
+    """τ = −Jᵀ k ∫(F_d − F) dt − d M̂ v + b̂."""
+    n = len(task.mass_matrix)
+    integral = _force_integral(task, gains, period, task.J[gains.force].T)
+    return _torque(task, np.zeros((n, n)), -gains.joint_damping * task.mass_matrix, None, integral)
+
+
+def _direct_force(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
+    """τ = Jᵀ (K e − D V − [k_p (F_d − F) + k_i ∫(F_d − F) dt]_f) + N τ₀ + b̂, K = 0 along f."""
+    motion = np.diag((~gains.force).astype(float))
+    return _pressing(task, gains, period, motion @ gains.stiffness @ motion)
+
+
+def _parallel_force(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
+    """As direct force control, with K along f too."""
+    return _pressing(task, gains, period, gains.stiffness)
+
+
+def _pressing(task: TaskModel, gains: TaskGains, period: float, K: Array) -> LinearLaw:
+    J, N, carry = task.J, task.null_space, task.J[gains.force].T
+    q = -J.T @ K @ J - gains.posture_stiffness * N
+    v = -J.T @ gains.damping @ J - gains.posture_damping * N
+    wrench = gains.proportional * carry @ task.along[gains.force]
+    return _torque(task, q, v, wrench, _force_integral(task, gains, period, carry))
+
+
+def _hybrid_force(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
+    """τ = Jᵀ (Λ u − [c F_m; F_f]) + N τ₀ + b̂, u_m = −K_d V − K_p e, u_f = Λ_ff⁻¹ (W + F_f) − d V."""
+    J, N, f = task.J, task.null_space, gains.force
+    lift = J.T @ task.inertia
+    into = lift[:, f] @ np.linalg.pinv(task.inertia[np.ix_(f, f)])  # a force along f to joint torques
+    motion = np.diag((~f).astype(float))
+    q = -lift @ motion @ gains.stiffness @ J - gains.posture_stiffness * N
+    v = -lift @ gains.damping @ J - gains.posture_damping * N
+    share = np.where(f, 1.0, gains.friction_feedback)
+    wrench = (1 + gains.proportional) * into @ task.along[f] - J.T @ (share[:, None] * task.along)
+    return _torque(task, q, v, wrench, _force_integral(task, gains, period, into))
+
+
+def _admittance(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
+    """M Δẍ + D Δẋ + K Δx = F, speed first; c = J⁺ Δx; a trim g ∫(c − q) dt, or g (c − q) on a velocity."""
+    k, n = task.J.shape
+    one, zero, T, g = np.eye(k), np.zeros((k, k)), period, gains.trim
+    yields, back = np.linalg.pinv(gains.mass), np.linalg.pinv(task.J)
+    speed = np.hstack([-yields @ gains.stiffness, -yields @ gains.damping])  # rate of Δẋ from [Δx; Δẋ]
+    if not period:
+        A, on = np.vstack([np.hstack([zero, one]), speed]), np.vstack([np.zeros_like(task.along), yields @ task.along])
+        return _servo_law(
+            _servo(gains, period), A, np.zeros((2 * k, n)), on, back @ np.hstack([g * one, one]), -g * np.eye(n)
+        )
+    fast = np.hstack([zero, one]) + T * speed
+    A, on = np.vstack([np.hstack([one, zero]) + T * fast, fast]), yields @ task.along * T
+    on = np.vstack([T * on, on])
+    if gains.servo != "position":
+        C = back @ np.hstack([g * one, (1 - g * T) * one])  # the trim sees Δx of the tick before, Δx − T Δẋ
+        return _servo_law(_servo(gains, period), A, np.zeros((2 * k, n)), on, C, -g * np.eye(n))
+    trimmed = np.hstack([g * T * back, np.zeros((n, k))])  # of Δx before its update
+    A = np.block([[A, np.zeros((2 * k, n))], [trimmed, np.eye(n)]])
+    on_q, on = np.vstack([np.zeros((2 * k, n)), -g * T * np.eye(n)]), np.vstack([on, np.zeros((n, on.shape[1]))])
+    return _servo_law(
+        _servo(gains, period), A, on_q, on, np.hstack([back, np.zeros((n, k)), np.eye(n)]), np.zeros((n, n))
+    )
+
+
+def _servo_force(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
+    """A commanded velocity J⁺ k (F − F_d), or its sum as a commanded position."""
+    n, f = task.J.shape[1], gains.force
+    back = np.linalg.pinv(task.J)[:, f]
+    if gains.servo != "position" or not period:
+        zero, none = np.zeros((n, n)), np.zeros((0, n))
+        wrench, m = gains.integral * back @ task.along[f], task.along.shape[1]
+        return LinearLaw(
+            _servo(gains, period), np.zeros((0, 0)), none, none, np.zeros((0, m)), np.zeros((n, 0)), zero, zero, wrench
+        )
+    on = gains.integral * period * task.along[f]
+    return _servo_law(_servo(gains, period), np.eye(len(on)), np.zeros((len(on), n)), on, back, np.zeros((n, n)))
+
+
+def _servo_law(servo: Command, A: Array, on_q: Array, on: Array, C: Array, q: Array) -> LinearLaw:
+    n = len(C)
+    none = np.zeros((n, on.shape[1]))
+    return LinearLaw(servo, A, on_q, np.zeros_like(on_q), on, C, q, np.zeros((n, n)), none)
+
+
+def _servo(gains: TaskGains, period: float) -> Command:
+    """Without a period a position and its rate are a velocity and its integral."""
+    return "velocity" if gains.servo == "position" and not period else gains.servo
+
+
+_BUILDERS: dict[str, Callable[[TaskModel, TaskGains, float], LinearLaw]] = {
+    "cartesian-impedance": _impedance,
+    "shaped-impedance": _shaped,
+    "admittance": _admittance,
+    "servo-force": _servo_force,
+    "integral-force": _integral_force,
+    "direct-force": _direct_force,
+    "parallel-force": _parallel_force,
+    "hybrid-force": _hybrid_force,
+}

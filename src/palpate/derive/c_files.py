@@ -1,0 +1,113 @@
+"""C99 files of a derivation: source, header, and a test program with values to compare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.derive import c_code
+from palpate.derive.c_code import Case, Function, Library, identifier
+from palpate.derive.program import Output, make_program
+from palpate.derive.verify import evaluated, random_states
+from palpate.errors import FileError, InvalidInput
+from palpate.files import atomic_write
+from palpate.robot.robot import Robot
+
+if TYPE_CHECKING:
+    from palpate.derive.derivation import Derivation
+
+# C function → (meaning, quantities), for a robot and for a system given by its energies.
+_ROBOT = {
+    "terms": (
+        "M, C v + g, g, pose, Jacobian and J' v of the tool frame; matrices row by row",
+        ("M", "bias", "g", "position", "rotation", "J", "drift"),
+    ),
+    "inverse_dynamics": ("tau = M a + C v + g", ("tau",)),
+    "mass_matrix": ("M(q), row by row", ("M",)),
+    "coriolis_matrix": ("C(q, v) of Christoffel, row by row", ("C",)),
+}
+_ENERGY = {
+    "terms": ("M, C v + g, g; matrices row by row", ("M", "bias", "g")),
+    "inverse_dynamics": ("generalised forces M a + C v + g", ("tau",)),
+}
+
+
+def library(derivation: Derivation, numbers: bool) -> Library:
+    """The derivation's functions in C."""
+    table = _ROBOT if derivation.model is not None else _ENERGY
+    missing = [name for name in derivation.parameters if name not in derivation.values]
+    if missing:
+        raise InvalidInput(
+            f"no value is known for {', '.join(missing)}", hint="derive_from_energy(…, values={'m': 1.0}) gives them"
+        )
+    names = list(dict.fromkeys(name for _, wanted in table.values() for name in wanted))
+    made = {o.name: o for o in derivation.outputs(names, numbers)}
+    inputs = {"q": derivation.names.q, "v": derivation.names.v, "a": derivation.names.a}
+    functions = []
+    for name, (meaning, wanted) in table.items():
+        program = make_program([made[w] for w in wanted], inputs)
+        # Every array is an argument, also where a robot's symmetry makes one idle: signatures should not surprise.
+        full = {key: tuple(inputs[key]) for key in _arrays(name)}
+        functions.append(Function(name, meaning, type(program)(full, program.parameters, program.outputs)))
+    values = {} if numbers else derivation.values
+    return Library(identifier(derivation.name), tuple(_about(derivation)), tuple(functions), values)
+
+
+def _arrays(function: str) -> tuple[str, ...]:
+    return {"inverse_dynamics": ("q", "v", "a"), "mass_matrix": ("q",)}.get(function, ("q", "v"))
+
+
+def _about(derivation: Derivation) -> list[str]:
+    names = derivation.names
+    return [
+        f"Equations of motion of {derivation.name}: M(q) a + C(q, v) v + g(q) = tau.",
+        "C99, no dependencies but libm. SI units; rows of the Jacobian are linear, then angular, base axes.",
+        f"q: {', '.join(names.q)}; v: {', '.join(names.v)}",
+        "Derived by palpate.",
+    ]
+
+
+def write_c(derivation: Derivation, folder: Path, robot: Robot | None, numbers: bool, states: int) -> list[Path]:
+    """Write PREFIX.h, PREFIX.c and PREFIX_test.c; returns their paths."""
+    made = library(derivation, numbers)
+    cases = _cases(derivation, robot, made, states)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot make the folder {folder}: {error.strerror or error}") from error
+    texts = {
+        f"{made.prefix}.h": c_code.header(made),
+        f"{made.prefix}.c": c_code.source(made),
+        f"{made.prefix}_test.c": c_code.test_main(made, cases),
+    }
+    return [atomic_write(folder / name, _writer(text)) for name, text in texts.items()]
+
+
+def _writer(text: str):
+    return lambda file: file.write(text.encode("utf-8"))
+
+
+def _cases(derivation: Derivation, robot: Robot | None, made: Library, states: int) -> list[Case]:
+    q, v, a = random_states(derivation, states, seed=1)
+    cases = []
+    for function in made.functions:
+        inputs = {"q": q, "v": v, "a": a}
+        chosen = [inputs[key] for key in function.program.inputs]
+        wanted = [_wanted(derivation, robot, o, q, v, a) for o in function.program.outputs]
+        for state in range(states):
+            cases.append(Case(function.name, tuple(x[state] for x in chosen), tuple(w[state] for w in wanted)))
+    return cases
+
+
+def _wanted(derivation: Derivation, robot: Robot | None, output: Output, q: Array, v: Array, a: Array) -> Array:
+    """What the robot says of a quantity at every state; the derivation itself where the robot has no word."""
+    if robot is None or output.name == "C":
+        return evaluated(derivation, [derivation.forms.output(output.name)], q, v, a)[0]
+    if output.name == "tau":
+        return np.array([robot.inverse_dynamics(x, y, z, losses=False) for x, y, z in zip(q, v, a)])
+    from palpate.derive.verify import NUMERIC
+
+    return np.array([NUMERIC[output.name](robot, x, y) for x, y in zip(q, v)])

@@ -1,0 +1,347 @@
+"""Derivation: a system's equations of motion as expressions, as documents and as code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import sympy as sp
+
+from palpate.derive.coordinates import Coordinates
+from palpate.derive.document import Formula, Section, as_latex, as_text
+from palpate.derive.graph import Graph
+from palpate.derive.naming import NamedModel, Parameter
+from palpate.derive.notation import Notation, Style
+from palpate.derive.program import Counts, Output, Program, make_program, merged, specialised
+from palpate.derive.quantities import DYNAMICS, QUANTITIES, Quantity, quantity
+from palpate.derive.reading import written_lines
+from palpate.derive.styles import Latex, MathML, Text
+from palpate.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from palpate.derive.comparison import Comparison
+    from palpate.derive.constraints import Constrained
+    from palpate.derive.linearisation import Linearised
+    from palpate.derive.verify import Verification
+    from palpate.robot.robot import Robot
+
+
+class Forms(Protocol):
+    """What an engine gives: quantities by name, as SymPy where it has a closed form, as nodes always."""
+
+    engine: str
+    names: Coordinates
+    groups: dict[str, str]
+
+    graph: Graph
+
+    def expression(self, name: str) -> Any:
+        """A quantity in closed form, or None."""
+        ...
+
+    def output(self, name: str) -> Output:
+        """A quantity as nodes."""
+        ...
+
+    def tidy(self, expression: Any) -> Any:
+        """An expression written as a person would."""
+        ...
+
+
+class Derivation:
+    """Equations of motion, M(q) q̈ + C(q, q̇) q̇ + g(q) = τ, and all that leads to them.
+
+    Attributes:
+        name: of the robot or system.
+        engine: "closed" (expressions as a person writes them) or "recursive" (line by line, never expanded).
+        method: "lagrange", "newton-euler" or "projected"; a recursive derivation is Newton–Euler's.
+        names: coordinates, velocities, accelerations and forces, in order.
+        parameters: every named constant with its value, unit and meaning.
+        notes: what was assumed, left out or decided.
+        forces: what stands on the right of the equation, one entry per coordinate.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        forms: Forms,
+        method: str,
+        parameters: dict[str, Parameter],
+        notes: Sequence[str] = (),
+        *,
+        model: NamedModel | None = None,
+        forces: Any = None,
+    ) -> None:
+        self.name, self.forms, self.method = name, forms, method
+        self.parameters, self.notes, self.model = parameters, tuple(notes), model
+        self.engine, self.names = forms.engine, forms.names
+        self.forces: Any = sp.ImmutableMatrix([[sp.Symbol(t)] for t in self.names.tau]) if forces is None else forces
+        self._found: dict[str, Any] = {}
+        self._definitions: dict[str, list[tuple[Any, Any]]] = {}
+
+    def __repr__(self) -> str:
+        return f"Derivation({self.name!r}, {len(self.names.v)} degrees of freedom, {self.engine}, {self.method})"
+
+    # ------------------------------------------------------------------ symbols
+
+    @property
+    def q(self) -> tuple[Any, ...]:
+        """Coordinates as SymPy symbols."""
+        return tuple(sp.Symbol(name) for name in self.names.q)
+
+    @property
+    def v(self) -> tuple[Any, ...]:
+        """Velocities: dq1 for q̇1."""
+        return tuple(sp.Symbol(name) for name in self.names.v)
+
+    @property
+    def a(self) -> tuple[Any, ...]:
+        """Accelerations: ddq1 for q̈1."""
+        return tuple(sp.Symbol(name) for name in self.names.a)
+
+    @property
+    def values(self) -> dict[str, float]:
+        """The parameters' values, SI units."""
+        return {name: p.value for name, p in self.parameters.items() if p.value == p.value}
+
+    # ------------------------------------------------------------------ quantities
+
+    def __getitem__(self, name: str) -> Any:
+        """A quantity by name, such as "M" or "p_c2", as a SymPy matrix (a scalar for T and V).
+
+        Of a recursive derivation, the entries are written with the intermediate symbols of `definitions(name)`.
+        """
+        self.quantity(name)
+        if name not in self._found:
+            self._found[name] = self._made(name)
+        return self._found[name]
+
+    def _made(self, name: str) -> Any:
+        expression = self.forms.expression(name)
+        if expression is not None:
+            self._definitions[name] = []
+            return expression
+        output = self.outputs([name])[0]
+        lines, entries = written_lines(output.nodes)
+        self._definitions[name] = lines
+        if not output.shape:
+            return entries[0]
+        columns = output.shape[1] if len(output.shape) == 2 else 1
+        return sp.ImmutableMatrix(output.shape[0], columns, entries)
+
+    def definitions(self, name: str) -> list[tuple[Any, Any]]:
+        """Intermediate (symbol, expression) pairs a quantity is written with, in order; none for a closed form."""
+        _ = self[name]
+        return self._definitions[name]
+
+    def quantity(self, name: str) -> Quantity:
+        """What a name stands for; refused if the derivation has no such quantity."""
+        return quantity(name, self.model.numbers if self.model is not None else [])
+
+    @property
+    def M(self) -> Any:
+        """Mass matrix M(q)."""
+        return self["M"]
+
+    @property
+    def C(self) -> Any:
+        """Coriolis matrix C(q, q̇) by Christoffel symbols."""
+        return self["C"]
+
+    @property
+    def g(self) -> Any:
+        """Gravity force g(q) = ∂V/∂q."""
+        return self["g"]
+
+    @property
+    def T(self) -> Any:
+        """Kinetic energy."""
+        return self["T"]
+
+    @property
+    def V(self) -> Any:
+        """Potential energy."""
+        return self["V"]
+
+    @property
+    def J(self) -> Any:
+        """Geometric Jacobian of the tool, rows [linear; angular], base axes."""
+        return self["J"]
+
+    @property
+    def equation(self) -> Any:
+        """M q̈ + C q̇ + g − forces, which is zero along every motion."""
+        return sp.ImmutableMatrix(self["tau"] - self.forces)
+
+    def pose(self, frame: str) -> tuple[Any, Any]:
+        """Position and rotation of any named frame of the robot in closed form."""
+        forms = self.forms
+        if self.engine != "closed" or not hasattr(forms, "frame"):
+            raise InvalidInput(f"poses of further frames are derived in closed form only; {self.name} is not")
+        return forms.frame(frame)  # type: ignore[attr-defined]
+
+    # ------------------------------------------------------------------ documents
+
+    def notation(self, style: Style) -> Notation:
+        """How this derivation's expressions are written in a style."""
+        return Notation(style, self.names, self.forms.groups, self.model is not None and self.model.mode == "numbers")
+
+    def sections(self, names: Sequence[str] = DYNAMICS) -> list[Section]:
+        """The named quantities, each with its meaning, and the definitions they need."""
+        made = []
+        for name in names:
+            found = self.quantity(name)
+            title = found.meaning[:1].upper() + found.meaning[1:]
+            lines = [Formula(str(symbol), e) for symbol, e in self.definitions(name)]
+            made.append(Section(title, (), (*lines, Formula(found.symbol, self[name]))))
+        return made
+
+    def text(self, *names: str) -> str:
+        """Quantities as plain text; M, C, g and the equation by default."""
+        notation = self.notation(Text())
+        body = as_text(self._asked(names), notation)
+        return "\n\n".join(part for part in (body, self.legend(notation)) if part)
+
+    def latex(self, *names: str) -> str:
+        """Quantities as LaTeX (amsmath)."""
+        return as_latex(self._asked(names), self.notation(Latex()))
+
+    def _asked(self, names: Sequence[str]) -> list[Section]:
+        return self.sections(names or DYNAMICS)
+
+    def legend(self, notation: Notation) -> str:
+        """What the shorthand used so far in a notation means."""
+        from palpate.derive.legend import legend_text
+
+        return legend_text(self, notation)
+
+    def steps(self) -> list[Section]:
+        """The derivation as a worked solution, step by step."""
+        from palpate.derive.steps import worked_steps
+
+        return worked_steps(self)
+
+    def steps_text(self) -> str:
+        """The worked solution as plain text."""
+        notation = self.notation(Text())
+        return "\n\n".join([as_text(self.steps(), notation), self.legend(notation)])
+
+    def steps_latex(self) -> str:
+        """The worked solution as LaTeX."""
+        return as_latex(self.steps(), self.notation(Latex()))
+
+    def html(
+        self, path: str | Path | None = None, *, steps: bool = False, verification: Verification | None = None
+    ) -> str:
+        """One page that needs nothing else: formulas as MathML, shorthand and symbols explained.
+
+        Args:
+            path: where to write it; None only returns the text.
+            steps: the worked solution instead of the results alone.
+            verification: what `check` found, to be shown.
+        """
+        from palpate.derive.page import derivation_page
+
+        text = derivation_page(self, self.notation(MathML()), steps, verification)
+        if path is not None:
+            from palpate.files import atomic_write
+
+            atomic_write(path, lambda file: file.write(text.encode("utf-8")))
+        return text
+
+    # ------------------------------------------------------------------ code
+
+    def program(self, *names: str, numbers: bool = False) -> Program:
+        """Quantities as one straight-line program; `numbers` puts the parameters' values in."""
+        outputs = self.outputs(names, numbers)
+        inputs = {"q": self.names.q, "v": self.names.v, "a": self.names.a}
+        return make_program(outputs, inputs)
+
+    def outputs(self, names: Sequence[str], numbers: bool = False) -> list[Output]:
+        """Quantities as nodes, equal parts made one; `numbers` puts the parameters' values in."""
+        outputs = [self.forms.output(name) for name in names if self.quantity(name)]
+        return merged(specialised(outputs, self.values) if numbers else outputs, self.names.quaternion)
+
+    def counts(self, *names: str, numbers: bool = False) -> Counts:
+        """Operations that a program of these quantities takes for one state."""
+        return self.program(*names, numbers=numbers).counts()
+
+    def function(self, *names: str) -> Callable[..., Any]:
+        """A NumPy function of (q, v, a) (those it needs), for one state or for arrays of them.
+
+        One name gives one array, several give a tuple. The keyword `parameters={"m1": 2.0}` replaces values.
+        """
+        from palpate.derive.python_code import numpy_function
+
+        return numpy_function(self.program(*names), "_".join(names), self.values)
+
+    def compiled(self, *names: str) -> Callable[..., Any]:
+        """The same compiled by numba, for one state at a time, with the parameters' values put in."""
+        from palpate.derive.python_code import compiled_function
+
+        return compiled_function(self.program(*names, numbers=True), "_".join(names), self.values)
+
+    def python(self, *names: str) -> str:
+        """The source of `function`."""
+        from palpate.derive.python_code import numpy_source
+
+        return numpy_source(self.program(*names), "_".join(names))
+
+    def c(
+        self, folder: str | Path, *, robot: Robot | None = None, numbers: bool = True, states: int = 20
+    ) -> list[Path]:
+        """Write C99 source, header and a test program into a folder; returns the paths.
+
+        Args:
+            folder: made if it is not there.
+            robot: whose values the test program compares with; without one, it compares with this derivation's own.
+            numbers: put the parameters' values in; otherwise functions take constants computed from parameters.
+            states: how many states the test program checks.
+        """
+        from palpate.derive.c_files import write_c
+
+        return write_c(self, Path(folder), robot, numbers, states)
+
+    # ------------------------------------------------------------------ checks and further steps
+
+    def check(self, robot: Robot | None = None, *, states: int = 100, seed: int = 0) -> Verification:
+        """Compare with the numeric robot at random states: M, C q̇ + g, g, pose, J, J̇ q̇, energies to 1e-10; and test
+        what must hold of any derivation (also without a robot): M symmetric, Ṁ − 2C skew-symmetric, the energy's rate
+        equal to the power."""
+        from palpate.derive.verify import verified
+
+        return verified(self, robot, states, seed)
+
+    def compare(self) -> Comparison:
+        """Lagrange, Newton–Euler and projected Newton–Euler side by side, and whether they agree."""
+        from palpate.derive.comparison import compared
+
+        return compared(self)
+
+    def constrain(self, constraints: Sequence[Any] | Any, *, solve: Mapping[Any, Any] | None = None) -> Constrained:
+        """Holonomic constraints φ(q) = 0: multipliers, and reduced equations.
+
+        Args:
+            constraints: expressions that are zero, as text or SymPy.
+            solve: how dependent coordinates follow from the others, {"q2": "-2*q1"}; found by itself where the
+                constraints are linear in them.
+        """
+        from palpate.derive.constraints import constrained
+
+        return constrained(self, constraints, solve)
+
+    def linearise(self, q: Sequence[Any], v: Sequence[Any] | None = None, *, parameters: str = "symbols") -> Linearised:
+        """M δq̈ + D δq̇ + K δq = δτ about a state that forces can hold; see `Linearised`."""
+        from palpate.derive.linearisation import linearised
+
+        return linearised(self, q, v, parameters)
+
+
+def all_quantities(derivation: Derivation) -> list[str]:
+    """Names of the fixed quantities a derivation has."""
+    if derivation.model is None:
+        from palpate.derive.energy_forms import AVAILABLE
+
+        return list(AVAILABLE)
+    return list(QUANTITIES)

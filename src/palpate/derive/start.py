@@ -1,0 +1,154 @@
+"""Where derivations begin: from a robot, or from energies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import sympy as sp
+
+from palpate.derive.closed_forms import METHODS, ClosedForms, Method
+from palpate.derive.derivation import Derivation
+from palpate.derive.energy_forms import EnergyForms
+from palpate.derive.mechanism import mechanism_from_robot
+from palpate.derive.naming import MODES, Mode, NamedModel
+from palpate.derive.parsing import expression, names_of
+from palpate.derive.recursive_forms import RecursiveForms
+from palpate.errors import InvalidInput, UnknownName
+from palpate.robot.robot import Robot
+
+Engine = Literal["auto", "closed", "recursive"]
+# Joints, and angles in all (joints' and fixed ones), up to which closed forms are made by themselves; on demand.
+READABLE, POSSIBLE = (3, 5), (6, 6)
+
+
+def derive(
+    robot: Robot,
+    method: Method = "lagrange",
+    parameters: Mode = "symbols",
+    *,
+    engine: Engine = "auto",
+    frame: str | None = None,
+    names: Mapping[str, str] | None = None,
+    task: Sequence[str] | None = None,
+    euler: str = "XYZ",
+) -> Derivation:
+    """Derive a robot's equations of motion, M(q) q̈ + C(q, q̇) q̇ + g(q) = τ, and everything on the way.
+
+    Args:
+        robot: any chain or tree of hinges and slides, fixed or with a free base.
+        method: "lagrange", "newton-euler" or "projected" (Newton–Euler projected with the links' Jacobians).
+        parameters: "symbols" names every length, mass and tensor entry that is not zero; "numbers" puts the
+            robot's values in; "all" names also mass parameters that are zero.
+        engine: "closed" gives expressions as a person writes them, for up to about three joints; "recursive" runs the
+            recursive algorithms on symbols, for any robot; "auto" chooses and says so.
+        frame: whose pose and Jacobian are derived; the tool frame by default.
+        names: other names for symbols, {"l1": "L", "l2": "L", "q1": "theta1"}; one name for several needs equal values.
+        task: directions of the task space among x, y, z, rx, ry, rz.
+        euler: angles of the analytical Jacobian, "XYZ" or "ZYX".
+    """
+    _check(method, METHODS, "method")
+    _check(parameters, MODES, "parameters")
+    _check(engine, ("auto", "closed", "recursive"), "engine")
+    mechanism = mechanism_from_robot(robot, frame)
+    model = NamedModel(mechanism, parameters, dict(names or {}))
+    chosen, notes = _engine(model, engine, method)
+    if chosen == "closed":
+        forms: ClosedForms | RecursiveForms = ClosedForms(model, method, task, euler)
+    else:
+        forms, method = RecursiveForms(model, task, euler), "newton-euler"
+    if mechanism.left_out:
+        notes.append(f"not part of M, C and g: the model's {' and '.join(mechanism.left_out)}")
+    return Derivation(robot.name, forms, method, model.parameters, notes, model=model)
+
+
+def _check(value: str, known: Sequence[str], what: str) -> None:
+    if value not in known:
+        raise UnknownName(what, str(value), known)
+
+
+def _engine(model: NamedModel, engine: Engine, method: str) -> tuple[str, list[str]]:
+    """The engine to use, and what to say about it."""
+    name = model.mechanism.name
+    if engine == "closed":
+        obstacle = _obstacle(model, POSSIBLE)
+        if obstacle:
+            raise InvalidInput(f"{name} {obstacle}", hint="use engine='recursive'")
+        return "closed", []
+    obstacle = _obstacle(model, READABLE)
+    if engine == "auto" and not obstacle:
+        return "closed", []
+    notes = []
+    if engine == "auto":
+        notes.append(f"{name} {obstacle}: derived by the recursive algorithms, line by line")
+    if method != "newton-euler":
+        notes.append("the recursive engine goes by Newton and Euler; .compare() shows that the other methods agree")
+    return "recursive", notes
+
+
+def _obstacle(model: NamedModel, most: tuple[int, int]) -> str:
+    """Why there can be no closed form of up to so many joints, and angles in all; empty if there can."""
+    mechanism = model.mechanism
+    if mechanism.floating:
+        return "has a free base"
+    if mechanism.coupling is not None:
+        for row, link in zip(mechanism.coupling.map, mechanism.links):
+            if link.kind == "revolute" and any(x != round(x) for x in row):
+                return f"has a hinge ({link.joint}) that mimics another by a fraction of its angle"
+    joints = len(mechanism.links)
+    if joints > most[0]:
+        return f"has {joints} joints, too many for a closed form (at most {most[0]})"
+    fixed = sum(p.group == "angle" for p in model.parameters.values())
+    if joints + fixed > most[1]:
+        return f"has {joints} joints and {fixed} fixed angles, too many for a closed form (at most {most[1]} in all)"
+    return ""
+
+
+def derive_from_energy(
+    T: Any,
+    V: Any,
+    coordinates: str | Sequence[Any],
+    forces: Sequence[Any] | None = None,
+    *,
+    where: Mapping[Any, Any] | None = None,
+    values: Mapping[str, float] | None = None,
+    name: str = "system",
+) -> Derivation:
+    """Derive the equations of motion of any system from its energies by Lagrange: d/dt ∂L/∂q̇ − ∂L/∂q = Q.
+
+    Args:
+        T: kinetic energy, quadratic in the rates; text or SymPy. The rate of coordinate x is dx, or use functions of
+            time x(t) and their derivatives.
+        V: potential energy.
+        coordinates: names in order, "x theta", or symbols.
+        forces: generalised forces Q, one per coordinate, in terms of input symbols; Q1, Q2 … by default.
+        where: shorthand used in T and V, {"z": "sqrt(l**2 - x**2)"}; roots get a name by themselves.
+        values: numbers for the parameters. If given, a symbol without a value is an error.
+        name: what to call the system.
+    """
+    q = names_of(coordinates, "coordinates")
+    short = {str(key): expression(value, f"where[{key!s}]") for key, value in (where or {}).items()}
+    for key in short:
+        if key in q:
+            raise InvalidInput(f"{key!r} is a coordinate, and cannot be shorthand too")
+    energies = [expression(T, "T"), expression(V, "V")]
+    energies, short = _named_roots(energies, short, q)
+    given = None if forces is None else [expression(f, f"forces[{i}]") for i, f in enumerate(forces)]
+    if given is not None and len(given) != len(q):
+        raise InvalidInput(f"there must be one force per coordinate, {len(q)}, got {len(given)}")
+    forms = EnergyForms(energies[0], energies[1], q, given, short, values)
+    return Derivation(name, forms, "lagrange", forms.parameters, forces=forms.forces)
+
+
+def _named_roots(energies: list[Any], short: dict[str, Any], q: tuple[str, ...]) -> tuple[list[Any], dict[str, Any]]:
+    """Square roots of the coordinates get a name, so that their derivatives stay readable."""
+    names = {sp.Symbol(name) for name in q}
+    found = {p for e in energies for p in e.atoms(sp.Pow) if (2 * p.exp).is_Integer and not p.exp.is_Integer}
+    inside = sorted({p.base for p in found if p.base.free_symbols & names}, key=str)
+    for number, base in enumerate(inside, start=1):
+        known = next((key for key, value in short.items() if value == sp.sqrt(base)), None)
+        key = known or next(f"{letter}{number}" for letter in ("w", "r", "z") if f"{letter}{number}" not in short)
+        short[key] = sp.sqrt(base)
+        powers = {p: sp.Symbol(key) ** int(2 * p.exp) for p in found if p.base == base}
+        energies = [e.xreplace(powers) for e in energies]
+    return energies, short

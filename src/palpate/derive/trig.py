@@ -1,0 +1,297 @@
+"""Trigonometric polynomials in one normal form: sums of coefficient · monomial · cos or sin of multiples of angles.
+
+Products of cosines become sums of cosines of sums, so equal expressions have equal terms: no simplifying, no guessing.
+A monomial is one integer, eight bits of exponent per variable; a combination of angles is one integer, a balanced digit
+per angle; multiplying is adding integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from math import cos as math_cos
+from math import sin as math_sin
+from typing import Any
+
+import sympy as sp
+
+from palpate.errors import InvalidInput
+
+COS, SIN = 0, 1
+Key = tuple[int, int, int]  # monomial, combination of angles, COS or SIN
+Coefficient = int | Fraction
+_BITS = 8
+_MASK, _HALF_BASE = (1 << _BITS) - 1, 1 << (_BITS - 1)
+
+
+class NotTrigonometric(InvalidInput):
+    """An expression that is no trigonometric polynomial (a root, a quotient, a sine of a product …)."""
+
+
+class Ring:
+    """The variables and angles of one derivation; both are added when first asked for."""
+
+    def __init__(self) -> None:
+        self.variables: list[str] = []
+        self.angles: list[str] = []
+        self._variable: dict[str, int] = {}
+        self._angle: dict[str, int] = {}
+        self.zero = Trig(self, {})
+        self.one = self.number(1)
+
+    def number(self, value: Coefficient) -> Trig:
+        """A constant."""
+        return Trig(self, {(0, 0, COS): _whole(value)} if value else {})
+
+    def variable(self, name: str) -> Trig:
+        """A parameter, a rate, an acceleration, or a coordinate that is no angle."""
+        return Trig(self, {(self._unit(name), 0, COS): 1})
+
+    def cos(self, combination: Mapping[str, int]) -> Trig:
+        """cos Σ k·angle."""
+        return self._wave(combination, COS)
+
+    def sin(self, combination: Mapping[str, int]) -> Trig:
+        """sin Σ k·angle."""
+        return self._wave(combination, SIN)
+
+    def _wave(self, combination: Mapping[str, int], kind: int) -> Trig:
+        K = sum(k << (_BITS * self._place(name)) for name, k in combination.items())
+        terms: dict[Key, Coefficient] = {}
+        _put(terms, 0, K, kind, 1)
+        return Trig(self, terms)
+
+    def _unit(self, name: str) -> int:
+        if name not in self._variable:
+            self._variable[name] = len(self.variables)
+            self.variables.append(name)
+        return 1 << (_BITS * self._variable[name])
+
+    def _place(self, name: str) -> int:
+        if name not in self._angle:
+            self._angle[name] = len(self.angles)
+            self.angles.append(name)
+        return self._angle[name]
+
+    def powers(self, monomial: int) -> dict[str, int]:
+        """Exponents by name."""
+        found = {}
+        for name in self.variables:
+            if monomial & _MASK:
+                found[name] = monomial & _MASK
+            monomial >>= _BITS
+        return found
+
+    def combination(self, K: int) -> dict[str, int]:
+        """Whole multiples by angle."""
+        found = {}
+        for name in self.angles:
+            digit = ((K + _HALF_BASE) & _MASK) - _HALF_BASE
+            if digit:
+                found[name] = digit
+            K = (K - digit) >> _BITS
+        return found
+
+    # ------------------------------------------------------------------ from sympy
+
+    def read(self, expression: Any) -> Trig:
+        """A SymPy expression in normal form.
+
+        Raises:
+            NotTrigonometric: it is no trigonometric polynomial.
+        """
+        return _Reader(self).read(sp.sympify(expression))
+
+
+class Trig:
+    """A trigonometric polynomial; +, −, · with others and with numbers."""
+
+    __slots__ = ("ring", "terms")
+
+    def __init__(self, ring: Ring, terms: dict[Key, Coefficient]) -> None:
+        self.ring, self.terms = ring, terms
+
+    def __bool__(self) -> bool:
+        return bool(self.terms)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, int | Fraction):
+            return self.terms == ({(0, 0, COS): other} if other else {})
+        return isinstance(other, Trig) and self.terms == other.terms
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __add__(self, other: Trig | Coefficient) -> Trig:
+        if not isinstance(other, Trig):
+            other = self.ring.number(other)
+        if len(self.terms) < len(other.terms):
+            self, other = other, self
+        terms = dict(self.terms)
+        for key, value in other.terms.items():
+            total = terms.get(key, 0) + value
+            if total:
+                terms[key] = total
+            else:
+                del terms[key]
+        return Trig(self.ring, terms)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Trig:
+        return Trig(self.ring, {key: -value for key, value in self.terms.items()})
+
+    def __sub__(self, other: Trig | Coefficient) -> Trig:
+        return self + (-other)
+
+    def __rsub__(self, other: Coefficient) -> Trig:
+        return -self + other
+
+    def __mul__(self, other: Trig | Coefficient) -> Trig:
+        if not isinstance(other, Trig):
+            return Trig(self.ring, {k: _whole(v * other) for k, v in self.terms.items()} if other else {})
+        terms: dict[Key, Coefficient] = {}
+        for (m1, K1, o1), a in self.terms.items():
+            for (m2, K2, o2), b in other.terms.items():
+                _product(terms, m1 + m2, (K1, o1), (K2, o2), a * b)
+        return Trig(self.ring, {key: _whole(value) for key, value in terms.items() if value})
+
+    __rmul__ = __mul__
+
+    def __pow__(self, exponent: int) -> Trig:
+        result = self.ring.one
+        for _ in range(exponent):
+            result = result * self
+        return result
+
+    # ------------------------------------------------------------------ calculus
+
+    def by_variable(self, name: str) -> Trig:
+        """∂/∂variable."""
+        unit, place = self.ring._unit(name), _BITS * self.ring._variable[name]
+        terms = {}
+        for (m, K, o), value in self.terms.items():
+            exponent = (m >> place) & _MASK
+            if exponent:
+                terms[m - unit, K, o] = value * exponent
+        return Trig(self.ring, terms)
+
+    def by_angle(self, name: str) -> Trig:
+        """∂/∂angle: cos → −k sin, sin → k cos."""
+        place = self.ring._place(name)
+        terms: dict[Key, Coefficient] = {}
+        for (m, K, o), value in self.terms.items():
+            k = self.ring.combination(K).get(self.ring.angles[place], 0)
+            if k:
+                _put(terms, m, K, 1 - o, value * (k if o == SIN else -k))
+        return Trig(self.ring, terms)
+
+    def coefficients(self, names: Iterable[str]) -> dict[int, Trig]:
+        """The polynomial by monomials in the named variables: {monomial: cofactor}."""
+        mask = sum(_MASK << (_BITS * self.ring._variable[n]) for n in names if n in self.ring._variable)
+        parts: dict[int, dict[Key, Coefficient]] = {}
+        for (m, K, o), value in self.terms.items():
+            parts.setdefault(m & mask, {})[m & ~mask, K, o] = value
+        return {inner: Trig(self.ring, terms) for inner, terms in parts.items()}
+
+    def coefficient(self, name: str) -> Trig:
+        """What multiplies the first power of a variable."""
+        unit = self.ring._unit(name)
+        return self.coefficients([name]).get(unit, self.ring.zero)
+
+    def degree(self, names: Iterable[str]) -> set[int]:
+        """Total degrees in the named variables that occur."""
+        chosen = set(names)
+        found = set()
+        for m, _, _ in self.terms:
+            found.add(sum(e for name, e in self.ring.powers(m).items() if name in chosen))
+        return found
+
+    def evaluate(self, values: Mapping[str, float]) -> float:
+        """Its value for numbers in place of variables and angles."""
+        total = 0.0
+        for (m, K, o), coefficient in self.terms.items():
+            term = float(coefficient)
+            for name, exponent in self.ring.powers(m).items():
+                term *= values[name] ** exponent
+            angle = sum(k * values[name] for name, k in self.ring.combination(K).items())
+            total += term * (math_sin(angle) if o else math_cos(angle))
+        return total
+
+    def __repr__(self) -> str:
+        return f"Trig({len(self.terms)} terms)"
+
+
+def _whole(value: Coefficient) -> Coefficient:
+    return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
+
+
+def _put(terms: dict[Key, Coefficient], m: int, K: int, o: int, value: Coefficient) -> None:
+    """Add value · cos K or sin K, K made positive."""
+    if K < 0:
+        K, value = -K, -value if o else value
+    if K == 0 and o:
+        return
+    key = (m, K, o)
+    terms[key] = terms.get(key, 0) + value
+
+
+def _product(terms: dict[Key, Coefficient], m: int, a: tuple[int, int], b: tuple[int, int], value: Coefficient) -> None:
+    """Add value · wave a · wave b by cos a cos b = ½ (cos(a+b) + cos(a−b)) and its kin."""
+    (K1, o1), (K2, o2) = a, b
+    if K1 == 0:
+        _put(terms, m, K2, o2, value)
+        return
+    if K2 == 0:
+        _put(terms, m, K1, o1, value)
+        return
+    half = Fraction(value, 2)
+    if o1 == o2:
+        _put(terms, m, K1 + K2, COS, -half if o1 else half)
+        _put(terms, m, K1 - K2, COS, half)
+    else:
+        _put(terms, m, K1 + K2, SIN, half)
+        _put(terms, m, K1 - K2, SIN, half if o1 else -half)
+
+
+class _Reader:
+    """Turns SymPy trees into Trig."""
+
+    def __init__(self, ring: Ring) -> None:
+        self.ring = ring
+
+    def read(self, e: sp.Basic) -> Trig:
+        if isinstance(e, sp.Symbol):
+            return self.ring.variable(e.name)
+        if isinstance(e, sp.Rational):
+            return self.ring.number(Fraction(int(e.p), int(e.q)))
+        if isinstance(e, sp.Float):
+            return self.ring.number(Fraction(repr(float(e))))
+        if isinstance(e, sp.Add):
+            return sum((self.read(x) for x in e.args), self.ring.zero)
+        if isinstance(e, sp.Mul):
+            return self._multiplied(e)
+        if isinstance(e, sp.Pow) and e.exp.is_Integer and int(e.exp) > 0:
+            return self.read(e.base) ** int(e.exp)
+        if isinstance(e, sp.sin | sp.cos):
+            return self._wave(e)
+        raise NotTrigonometric(f"{e} is no trigonometric polynomial")
+
+    def _multiplied(self, e: sp.Mul) -> Trig:
+        result = self.ring.one
+        for factor in e.args:
+            result = result * self.read(factor)
+        return result
+
+    def _wave(self, e: sp.Basic) -> Trig:
+        combination, quarters = {}, 0
+        for term in sp.Add.make_args(sp.expand(e.args[0])):
+            factor, rest = term.as_coeff_Mul()
+            if rest == sp.pi and (2 * factor).is_Integer:
+                quarters += int(2 * factor)
+            elif isinstance(rest, sp.Symbol) and factor.is_Integer:
+                combination[rest.name] = int(factor)
+            else:
+                raise NotTrigonometric(f"{e}: the angle is no whole combination of symbols")
+        quarters += 0 if isinstance(e, sp.cos) else -1  # sin x = cos(x − π/2)
+        wave, sign = ((self.ring.cos, 1), (self.ring.sin, -1), (self.ring.cos, -1), (self.ring.sin, 1))[quarters % 4]
+        return wave(combination) * sign

@@ -1,0 +1,171 @@
+"""A derivation held against the numeric robot, and against what every derivation must obey."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.derive.graph import Node, tangent
+from palpate.derive.program import Output, make_program
+from palpate.derive.python_code import numpy_function
+from palpate.errors import InvalidInput
+from palpate.robot.robot import Robot
+
+if TYPE_CHECKING:
+    from palpate.derive.derivation import Derivation
+
+TOLERANCE = 1e-10
+# Quantity of the derivation → what the numeric robot says, as (robot, q, v) → array.
+NUMERIC: dict[str, Callable[[Robot, Array, Array], Any]] = {
+    "M": lambda r, q, v: r.mass_matrix(q),
+    "bias": lambda r, q, v: r.bias(q, v),
+    "g": lambda r, q, v: r.gravity(q),
+    "position": lambda r, q, v: r.pose(q, None).position,
+    "rotation": lambda r, q, v: r.pose(q, None).rotation,
+    "J": lambda r, q, v: r.jacobian(q, None),
+    "drift": lambda r, q, v: r.jacobian_drift(q, v, None),
+    "T": lambda r, q, v: r.kinetic_energy(q, v),
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of a verification: what was compared, the largest error (relative to the largest value, or to 1)."""
+
+    what: str
+    error: float
+    tolerance: float = TOLERANCE
+
+    @property
+    def ok(self) -> bool:
+        """Whether the error is within the tolerance; a NaN is not."""
+        return bool(self.error <= self.tolerance)
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The outcome of a check at a number of random states."""
+
+    name: str
+    states: int
+    findings: tuple[Finding, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything agreed."""
+        return all(finding.ok for finding in self.findings)
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __str__(self) -> str:
+        width = max(len(f.what) for f in self.findings)
+        rows = [f"  {f.what:<{width}}  {f.error:9.2e}  {'agrees' if f.ok else 'DIFFERS'}" for f in self.findings]
+        verdict = "everything agrees" if self.ok else "it DIFFERS"
+        return "\n".join([f"{self.name} at {self.states} random states, largest errors:", *rows, f"  {verdict}"])
+
+
+def verified(derivation: Derivation, robot: Robot | None, states: int, seed: int) -> Verification:
+    """Compare at random states; without a robot, only what must hold of any derivation."""
+    if states < 1:
+        raise InvalidInput(f"states must be at least 1, got {states}")
+    q, v, a = random_states(derivation, states, seed)
+    findings = []
+    if robot is not None:
+        _check_same(derivation, robot)
+        findings += _against(derivation, robot, q, v)
+    findings += _structure(derivation, q, v, a)
+    return Verification(derivation.name, states, tuple(findings))
+
+
+def random_states(derivation: Derivation, states: int, seed: int) -> tuple[Array, Array, Array]:
+    """Coordinates, velocities and accelerations; angles all the way round, quaternions of unit length."""
+    rng = np.random.default_rng(seed)
+    names = derivation.names
+    angles = np.array([name in names.angles for name in names.q])
+    q = np.where(
+        angles, rng.uniform(-np.pi, np.pi, (states, len(names.q))), rng.uniform(-0.5, 0.5, (states, len(names.q)))
+    )
+    if "qw" in names.q:
+        quat = rng.normal(size=(states, 4))
+        q[:, 3:7] = quat / np.linalg.norm(quat, axis=1, keepdims=True)
+    v, a = (rng.uniform(-2.0, 2.0, (states, len(names.v))) for _ in range(2))
+    return q, v, a
+
+
+def _check_same(derivation: Derivation, robot: Robot) -> None:
+    found = (len(derivation.names.q), len(derivation.names.v))
+    if found != (robot.nq, robot.nv):
+        raise InvalidInput(
+            f"the derivation of {derivation.name} has {found[1]} degrees of freedom, {robot.name} has {robot.nv}",
+            hint="check with the robot it was derived from",
+        )
+    if derivation.model is None:
+        raise InvalidInput("a derivation from energies has no links to compare with a robot's")
+
+
+def _against(derivation: Derivation, robot: Robot, q: Array, v: Array) -> list[Finding]:
+    assert derivation.model is not None
+    frame = derivation.model.mechanism.tool_name
+    robot = type(robot)(robot.spec(), name=robot.name, tool_frame=frame) if robot.tool_frame != frame else robot
+    names = list(NUMERIC)
+    found = evaluated(derivation, [derivation.forms.output(name) for name in names], q, v, None)
+    findings = []
+    for name, value in zip(names, found):
+        wanted = np.array([NUMERIC[name](robot, x, y) for x, y in zip(q, v)])
+        findings.append(Finding(f"{name} against the robot", _difference(value, wanted)))
+    potential = evaluated(derivation, [derivation.forms.output("V")], q, v, None)[0]
+    wanted = np.array([robot.potential_energy(x) for x in q])
+    findings.append(
+        Finding("V against the robot, up to a constant", _difference(potential - potential[0], wanted - wanted[0]))
+    )
+    return findings
+
+
+def _difference(found: Array, wanted: Array) -> float:
+    return float(np.abs(found - wanted).max() / max(1.0, np.abs(wanted).max()))
+
+
+def evaluated(derivation: Derivation, outputs: list[Output], q: Array, v: Array, a: Array | None) -> list[Array]:
+    """Outputs at many states at once."""
+    arrays = {"q": q, "v": v, "a": a}
+    inputs = {"q": derivation.names.q, "v": derivation.names.v, "a": derivation.names.a}
+    program = make_program(outputs, inputs)
+    function = numpy_function(program, "evaluated", derivation.values)
+    results = function(*(arrays[name] for name in program.inputs))
+    results = list(results) if len(outputs) > 1 else [results]
+    shapes = [(len(q), *output.shape) for output in outputs]  # a constant has no states of its own
+    return [np.broadcast_to(result, shape) for result, shape in zip(results, shapes)]
+
+
+def coordinate_rates(derivation: Derivation) -> dict[Node, Node]:
+    """q̇ in terms of v, as nodes."""
+    forms = derivation.forms
+    if hasattr(forms, "rates"):
+        return forms.rates()  # type: ignore[attr-defined]
+    graph = forms.graph
+    return {graph.symbol(q): graph.symbol(v) for q, v in zip(derivation.names.q, derivation.names.v)}
+
+
+def _structure(derivation: Derivation, q: Array, v: Array, a: Array) -> list[Finding]:
+    """M symmetric, Ṁ − 2C skew-symmetric, d(T + V)/dt = q̇ᵀ τ."""
+    forms, graph = derivation.forms, derivation.forms.graph
+    outputs = {name: forms.output(name) for name in ("M", "C", "T", "V", "tau")}
+    rates = coordinate_rates(derivation)
+    M_rate = tangent(outputs["M"].nodes, rates)
+    moving = rates | {graph.symbol(x): graph.symbol(y) for x, y in zip(derivation.names.v, derivation.names.a)}
+    energy_rate = tangent([outputs["T"].nodes[0] + outputs["V"].nodes[0]], moving)
+    rated = [Output("M_rate", outputs["M"].shape, tuple(M_rate)), Output("energy_rate", (), tuple(energy_rate))]
+    M, C, tau, dM, dE = evaluated(derivation, [outputs["M"], outputs["C"], outputs["tau"], *rated], q, v, a)
+    skew = dM - 2 * C
+    scale = max(1.0, float(np.abs(M).max()))
+    power = np.einsum("si,si->s", v, tau)
+    return [
+        Finding("M symmetric", float(np.abs(M - M.swapaxes(1, 2)).max() / scale)),
+        Finding("Ṁ − 2C skew-symmetric", float(np.abs(skew + skew.swapaxes(1, 2)).max() / max(1.0, np.abs(dM).max()))),
+        Finding("energy rate = power", _difference(dE, power)),
+    ]

@@ -1,0 +1,114 @@
+"""What to expect of a run before it starts: its law in free motion and on every surface that its tool can meet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.control.design.arm import Wall, predict_for_arm, predictable
+from palpate.control.design.loop_model import Timing
+from palpate.control.design.prediction import ContactPrediction, HoldError, hold_error
+from palpate.errors import PalpateError
+from palpate.run.run import Run
+from palpate.spatial.shapes import SHAPES
+from palpate.world.config import Surface
+from palpate.world.plant import surface_rotation
+
+_FORCE = 10.0  # N, at which the slope of a contact that stiffens is taken
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What is expected of the law on one surface, or in free motion where `surface` is None."""
+
+    surface: str | None
+    prediction: ContactPrediction
+    hold: HoldError | None
+
+    @property
+    def place(self) -> str:
+        """Where it holds, in words."""
+        return "in free motion" if self.surface is None else f"on {self.surface!r}"
+
+    @property
+    def warnings(self) -> list[str]:
+        """What should be looked at before the run; a simulation that hides an instability among it."""
+        said = [f"{self.place}: {text}" for text in self.prediction.warnings]
+        if self.hold is not None and self.hold.hides:
+            said.append(f"{self.place}: {self.hold.sentence}")
+        return said
+
+
+def foresee(run: Run, *, limits: bool = True) -> list[Expectation]:
+    """Predict the sampled loop of the run at its start posture; empty for laws and robots without a prediction.
+
+    Args:
+        run: what is to be simulated.
+        limits: whether to look for the largest stable wall, delay and gains too.
+    """
+    if not predictable(run.law) or run.robot.nq != run.robot.nv or run.robot.nv != run.robot.model.nv:
+        return []
+    surfaces = [s for s in run.world.surfaces if s.contact == "compliant" and s.motion is None]
+    return [_expect(run, surface, limits) for surface in surfaces] or [_expect(run, None, limits)]
+
+
+def foretell(run: Run) -> tuple[list[str], list[str]]:
+    """What to expect in words, and the warnings among it; limits are looked for only where something is wrong."""
+    found = foresee(run, limits=False)
+    if any(expectation.warnings for expectation in found):
+        found = foresee(run)
+    said = [f"{expectation.place}: {text}" for expectation in found for text in expectation.prediction.sentences[:1]]
+    return said, [warning for expectation in found for warning in expectation.warnings]
+
+
+def _expect(run: Run, surface: Surface | None, limits: bool) -> Expectation:
+    q, _ = run.start()
+    change = run.world.plant
+    prediction = predict_for_arm(
+        run.robot,
+        q,
+        run.law,
+        wall=Wall(0.0) if surface is None else wall_of(surface, run.robot.pose(q).position),
+        timing=timing_of(run),
+        rotor_inertia=run.world.actuators.rotor_inertia,
+        joint_damping=change.joint_damping,
+        limits=limits,
+    )
+    return Expectation(None if surface is None else surface.name, prediction, _hold(run, prediction))
+
+
+def _hold(run: Run, prediction: ContactPrediction) -> HoldError | None:
+    try:
+        return hold_error(prediction.axis, run.clock.timestep) if prediction.stable is not None else None
+    except PalpateError:  # the axis alone says nothing
+        return None
+
+
+def timing_of(run: Run) -> Timing:
+    """The run's clock, delays and sensors."""
+    sensors, actuators = run.world.sensors, run.world.actuators
+    return Timing(
+        period=run.clock.control_period,
+        joint_delay=sensors.delay,
+        wrench_delay=sensors.wrench.delay,
+        command_delay=actuators.delay,
+        velocity=sensors.velocity,
+        velocity_cutoff=sensors.velocity_cutoff,
+        wrench_cutoff=sensors.wrench.cutoff,
+        servo_bandwidth=actuators.servo_bandwidth,
+    )
+
+
+def wall_of(surface: Surface, tool: Array) -> Wall:
+    """A surface as a linear wall where the tool would meet it: its slope at some newtons, its normal near the tool."""
+    axes, shape, normal = surface_rotation(surface), SHAPES[surface.shape], np.zeros(3)
+    local = axes.T @ (tool - np.array(surface.position))
+    shape.distance(np.array(shape.engine_size(surface.size)), local, normal)
+    stiffness, damping = surface.stiffness, surface.damping
+    if surface.model == "hunt-crossley":
+        depth = (_FORCE / surface.stiffness) ** (1.0 / surface.exponent)
+        stiffness = surface.stiffness * surface.exponent * depth ** (surface.exponent - 1.0)
+        damping = _FORCE * surface.dissipation
+    return Wall(stiffness, damping, axes @ normal)
