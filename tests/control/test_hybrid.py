@@ -160,10 +160,9 @@ class Feeling:
         target = joint_target(self.robot, self.robot.home)
         target.wrench[2] = wanted
         for _ in range(ticks):
-            decision = self.bound.tick(
+            self.bound.tick(
                 self.robot, self.robot.home, np.zeros(7), target=target, wrench=[0, 0, force, 0, 0, 0], dt=PERIOD
             )
-        return decision
 
 
 def test_contact_begins_at_the_threshold_and_only_against_the_wanted_force():

@@ -97,6 +97,13 @@ class Needy(Record):
     must: float
 
 
+def test_a_field_of_the_parent_cannot_be_declared_again():
+    with pytest.raises(InvalidInput, match=r"Other\.g is a field of its parent"):
+
+        class Other(Inner):
+            g: float = 3.0
+
+
 def test_rows_and_records_agree_on_the_order_of_fields():
     sizes, row = {"n": 2}, np.arange(10.0)
     record = Pair.over(row, sizes)

@@ -167,6 +167,8 @@ class Record:
         for name in inspect.get_annotations(cls):
             if get_origin(hints[name]) is ClassVar:
                 continue
+            if name in cls.fields:  # a step written for the parent would read the parent's place
+                raise InvalidInput(f"{cls.__name__}.{name} is a field of its parent already; give it another name")
             kind, listed = kind_of(hints[name], f"{cls.__name__}.{name}")
             field = Field(name, kind, place, cls.__dict__.get(name, _REQUIRED), listed)
             cls.fields[name] = field

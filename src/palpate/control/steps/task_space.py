@@ -359,7 +359,7 @@ class TaskLaw(Law):
         """What the remarks tell, and scratch."""
         return TaskMemory(self.task_sizes(robot))
 
-    def remarks(self, memory: TaskMemory) -> list[str]:
+    def remarks(self, memory: Any) -> list[str]:
         """Whether a direction was lost, or an orientation error near 180° met, on the way."""
         found = []
         if memory.damped:
