@@ -20,7 +20,7 @@ from benchmarks.loop import _bare_steps as bare_steps
 from benchmarks.loop import fill_targets, pressing
 from palpate.checks import Array
 from palpate.control import LAWS
-from palpate.control.law import BoundLaw, Law
+from palpate.control.law import BoundLaw, Law, Target
 from palpate.control.references.reference import joint_target
 from palpate.engine.physics import Physics
 from palpate.errors import PalpateError
@@ -96,38 +96,38 @@ def _distribution(calls: dict[str, Callable[[], object]]) -> dict[str, Array]:
 # ---------------------------------------------------------------------------------------------- the same in NumPy
 
 
-def numpy_computed_torque(robot: Robot, q: Array, v: Array, target: Array) -> Array:
+def numpy_computed_torque(robot: Robot, q: Array, v: Array, target: Target) -> Array:
     """τ = M (a_d + K_d ė + K_p e) + b."""
     x = robot.terms(q, v)
     return x.M @ (target.a + KD * (target.v - v) + KP * (target.q - q)) + x.bias
 
 
-def _task_terms(robot: Robot, q: Array, v: Array, target: Array):
+def _task_terms(robot: Robot, q: Array, v: Array, target: Target):
     x, turn = robot.terms(q, v), matrix_from_quat(target.quat_wxyz)
     e = np.concatenate([target.position - x.position, rotation_error(turn, x.rotation)])
     rate = target.twist - x.J @ v
     Y = np.linalg.solve(x.M, x.J.T)
     inertia = np.linalg.inv(x.J @ Y)
-    return x, task, e, rate, inertia, Y
+    return x, e, rate, inertia, Y
 
 
-def numpy_operational_space(robot: Robot, q: Array, v: Array, target: Array) -> Array:
+def numpy_operational_space(robot: Robot, q: Array, v: Array, target: Target) -> Array:
     """τ = Jᵀ Λ (A_d + K_d ė + K_p e − J̇ v) + N M a₀ + b."""
-    x, task, e, rate, inertia, Y = _task_terms(robot, q, v, target)
+    x, e, rate, inertia, Y = _task_terms(robot, q, v, target)
     force = inertia @ (target.acceleration + KD * rate + KP * e - x.drift)
     posture = x.M @ (25.0 * (target.q - q) - 10.0 * v)
     return x.J.T @ (force - inertia @ (Y.T @ posture)) + posture + x.bias
 
 
-def numpy_cartesian_impedance(robot: Robot, q: Array, v: Array, target: Array, K: Array, D: Array) -> Array:
+def numpy_cartesian_impedance(robot: Robot, q: Array, v: Array, target: Target, K: Array, D: Array) -> Array:
     """τ = Jᵀ (K e + D ė + Λ A_d) + N τ₀ + b."""
-    x, task, e, rate, inertia, Y = _task_terms(robot, q, v, target)
+    x, e, rate, inertia, Y = _task_terms(robot, q, v, target)
     force = K @ e + D @ rate + inertia @ target.acceleration
     posture = 5.0 * (target.q - q) - 2.0 * v
     return x.J.T @ (force - inertia @ (Y.T @ posture)) + posture + x.bias
 
 
-def _impedance(robot: Robot, q: Array, v: Array, target: Array) -> Array:
+def _impedance(robot: Robot, q: Array, v: Array, target: Target) -> Array:
     return numpy_cartesian_impedance(robot, q, v, target, *_IMPEDANCE_GAINS)
 
 
@@ -144,7 +144,7 @@ NUMPY = {
 }
 
 
-def _agree(robot: Robot, q: Array, v: Array, target: Array) -> None:
+def _agree(robot: Robot, q: Array, v: Array, target: Target) -> None:
     """The NumPy laws must do the same thing, or their times say nothing."""
     for name, law in NUMPY.items():
         ours = _bound(robot)[name].tick(robot, q, v, target=target).command

@@ -395,7 +395,8 @@ def place_constants(path: Path, source: str) -> Iterator[str]:
     """Constants such as G_POSTURE: a place in an array that should be a field of a record."""
     for node in ast.walk(ast.parse(source)):
         name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
-        if re.fullmatch(r"_?[A-NP-Z]_[A-Z][A-Z_0-9]+", name):  # O_… are the operating system's
+        frame = re.fullmatch(r"[XRVFJ]_[A-Z]{2}", name)  # X_WE: a pose, not a place; O_…: the operating system's
+        if re.fullmatch(r"_?[A-NP-Z]_[A-Z][A-Z_0-9]+", name) and not frame:
             yield f"{place(path, node)}: {name} is a place in an array; give it a name in a record"
 
 

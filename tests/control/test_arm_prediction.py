@@ -22,6 +22,7 @@ from palpate.control import (
 from palpate.control.design import ContactCase, Timing, Wall, predict_contact, predict_for_arm, predictable
 from palpate.control.design.arm import arm_contact, axis_of, law_in_numbers
 from palpate.control.design.law_models import linear_law
+from palpate.control.law import Target, sizes_of
 from palpate.control.references.reference import Hold, WantedWrench
 from palpate.errors import InvalidInput, UnknownName
 
@@ -50,7 +51,8 @@ def answers(
 ) -> np.ndarray:
     """The law's commands, tick after tick, for readings (q, v, wrench) about a rest that presses as wanted."""
     bound, q0 = law.bind(robot), robot.home
-    target = Hold(wrench=WantedWrench(value=tuple(pressing))).sample(np.zeros(1), robot, q0)[0]
+    row = Hold(wrench=WantedWrench(value=tuple(pressing))).sample(np.zeros(1), robot, q0)[0]
+    target = Target.over(row, sizes_of(robot))
     return np.array([
         bound.tick(robot, q0 + q, v, wrench=pressing + F, target=target, dt=T).command for q, v, F in inputs
     ])  # fmt: skip

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from palpate.control import ComputedTorque
-from palpate.control.law import TargetLayout
-from palpate.control.references.reference import joint_target
+from palpate.control.references.reference import Targets, joint_target
 from palpate.errors import BadShape, InvalidInput
 from palpate.robot import load_robot
 from palpate.run.run import Run
@@ -24,14 +23,11 @@ class Swing:
         self.amplitude, self.rate = amplitude, rate
 
     def sample(self, times, robot, q_start):
-        layout = TargetLayout(robot.nq, robot.nv)
-        rows = np.tile(joint_target(robot, q_start), (len(times), 1))
-        n, w = robot.nv, self.rate
+        targets, w = Targets(len(times), robot), self.rate
         wave = self.amplitude * np.sin(w * times)[:, None]
-        rows[:, :n] = q_start + wave
-        rows[:, n : 2 * n] = self.amplitude * w * np.cos(w * times)[:, None]
-        rows[:, 2 * n : layout.task] = -w * w * wave
-        return rows
+        targets.q[:], targets.a[:] = q_start + wave, -w * w * wave
+        targets.v[:] = self.amplitude * w * np.cos(w * times)[:, None]
+        return targets.array
 
 
 def critical(e0, rate0, w, t):
@@ -43,7 +39,7 @@ def test_acceleration_of_one_tick_is_the_wanted_one() -> None:
     robot = load_robot("iiwa14")
     q, v = robot.home + 0.2, np.linspace(-1, 1, 7)
     target = joint_target(robot, robot.home)
-    target[7:14], target[14:21] = 0.3, -0.7
+    target.v[:], target.a[:] = 0.3, -0.7
     command = ComputedTorque(kp=80.0, kd=15.0).tick(robot, q, v, target=target).command
     x = robot.terms(q, v)
     a = np.linalg.solve(x.M, command - x.bias)

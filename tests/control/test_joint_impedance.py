@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from palpate.control import JointImpedance
-from palpate.control.references.reference import joint_target
+from palpate.control.references.reference import Targets, joint_target
 from palpate.errors import BadShape, InvalidInput
 from palpate.robot import load_robot
 from palpate.run.run import Run
@@ -19,11 +19,11 @@ class Swing:
     """Joints that follow q₀ + 0.2 (1 − cos 3 t), with velocity and acceleration: from rest."""
 
     def sample(self, times, robot, q_start):
-        rows, n = np.tile(joint_target(robot, q_start), (len(times), 1)), robot.nv
-        rows[:, :n] += 0.2 * (1 - np.cos(3 * times))[:, None]
-        rows[:, n : 2 * n] = 0.6 * np.sin(3 * times)[:, None]
-        rows[:, 2 * n : 3 * n] = 1.8 * np.cos(3 * times)[:, None]
-        return rows
+        targets = Targets(len(times), robot)
+        targets.q[:] = q_start + 0.2 * (1 - np.cos(3 * times))[:, None]
+        targets.v[:] = 0.6 * np.sin(3 * times)[:, None]
+        targets.a[:] = 1.8 * np.cos(3 * times)[:, None]
+        return targets.array
 
 
 FREE = Actuators(torque_limit=False, torque_rate_limit=False)
@@ -33,7 +33,7 @@ def test_torque_is_the_sum_in_the_docstring() -> None:
     robot = load_robot("iiwa14")
     q, v = robot.home + 0.1, np.linspace(-1, 1, 7)
     target = joint_target(robot, robot.home)
-    target[7:14], target[14:21] = 0.2, 0.5
+    target.v[:], target.a[:] = 0.2, 0.5
     K, D = np.linspace(100, 700, 7), np.linspace(5, 35, 7)
     x = robot.terms(q, v)
     law = JointImpedance(stiffness=tuple(K), damping=tuple(D))
@@ -79,7 +79,7 @@ def test_damping_follows_from_the_ratio_and_each_joints_inertia() -> None:
     robot = load_robot("pendulum")
     inertia = robot.mass_matrix(robot.home)[0, 0]
     gains = JointImpedance(stiffness=8.0, damping_ratio=0.5).bind(robot).gains
-    assert gains[1] == pytest.approx(np.sqrt(8.0 * inertia))
+    assert gains.damping[0] == pytest.approx(np.sqrt(8.0 * inertia))
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_bad_ticks_are_refused() -> None:
     with pytest.raises(NotFinite, match="wrench"):
         law.tick(robot, still, still, wrench=[np.inf, 0, 0, 0, 0, 0])
     with pytest.raises(BadShape, match="target"):
-        law.tick(robot, still, still, target=np.zeros(5))
+        law.tick(robot, still, still, target=joint_target(load_robot("pendulum"), np.zeros(1)))
 
 
 def test_gains_per_joint() -> None:

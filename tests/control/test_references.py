@@ -27,7 +27,7 @@ def panda() -> Robot:
 
 def views(array: Array, robot: Robot) -> Targets:
     """The named parts of sampled targets."""
-    targets = Targets(len(array), robot.nq, robot.nv)
+    targets = Targets(len(array), robot)
     targets.array[:] = array
     return targets
 

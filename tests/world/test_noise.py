@@ -1,12 +1,11 @@
 """Noise that depends on seed, stream and count alone."""
 
 import numpy as np
-from numba import njit
 from scipy import stats
 
 from palpate.world.noise import normal
 
-draw = njit(normal)
+draw = normal
 
 
 def test_draws_are_standard_normal():

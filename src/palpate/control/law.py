@@ -34,7 +34,7 @@ from palpate.checks import Array, finite_array, finite_number
 from palpate.config import Config
 from palpate.engine.kernels import Kernel, kernel
 from palpate.engine.records import ReadOnly, Record, Vector, sized
-from palpate.errors import InvalidInput
+from palpate.errors import BadShape, InvalidInput
 from palpate.robot.kernels import ModelTerms
 from palpate.robot.robot import Robot
 from palpate.spatial.kernels import quat_from_matrix
@@ -237,6 +237,8 @@ class BoundLaw:
             t, dt: time and control period, s.
         """
         x = robot.terms(q, v)
+        if target is not None and (target.q.size, target.v.size) != (robot.nq, robot.nv):
+            raise BadShape(f"the target has {target.q.size} coordinates, {robot.name} has {robot.nq}")
         known = Tick(
             sizes_of(robot),
             **{name: getattr(x, name) for name in ("M", "bias", "gravity", "position", "rotation", "J", "drift")},
@@ -337,6 +339,7 @@ class PythonLaw:
     gains: Any = None
     memory: Any = None
     name: str = "python"
+    memoryless: ClassVar[bool] = False  # what it does with its memory is not known
 
     def bind(self, robot: Robot) -> BoundLaw:
         """Make the law ready for a robot."""

@@ -34,7 +34,7 @@ def quintic(times: Array, start: float, end: float, x0: Array, x1: Array, v0: Ar
     inside = np.clip(times, start, end)
     tau = ((inside - start) / T)[:, None]
     h, a, b = x1 - x0, v0 * T, v1 * T
-    c3, c4, c5 = 10 * h - 6 * a - 4 * b, -15 * h + 8 * a + 7 * b, 6 * h - 3 * a - 3 * b
+    c3, c4, c5 = 10 * h - 6 * a - 4 * b, 8 * a - 15 * h + 7 * b, 6 * h - 3 * a - 3 * b
     x = x0 + tau * (a + tau**2 * (c3 + tau * (c4 + tau * c5)))
     v = (a + tau**2 * (3 * c3 + tau * (4 * c4 + tau * 5 * c5))) / T
     acceleration = tau * (6 * c3 + tau * (12 * c4 + tau * 20 * c5)) / T**2
