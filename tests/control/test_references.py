@@ -198,11 +198,11 @@ def test_holding_a_place_moves_only_the_cartesian_part(panda: Robot) -> None:
 
 
 def test_a_joint_target_stands_still_at_its_posture(panda: Robot) -> None:
-    row = joint_target(panda, np.array(GOAL))
-    np.testing.assert_allclose(row[:7], GOAL)
-    np.testing.assert_allclose(row[21:24], panda.pose(GOAL).position)
-    assert not row[7:21].any()
-    assert not row[28:].any()
+    target = joint_target(panda, np.array(GOAL))
+    np.testing.assert_allclose(target.q, GOAL)
+    np.testing.assert_allclose(target.position, panda.pose(GOAL).position)
+    for still in (target.v, target.a, target.twist, target.acceleration, target.wrench):
+        assert not still.any()
 
 
 def recording(folder: Path, name: str, robot: Robot) -> tuple[Path, JointMotion]:

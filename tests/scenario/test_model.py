@@ -16,7 +16,8 @@ from palpate.control.references import REFERENCES
 from palpate.errors import UnknownName
 from palpate.scenario.checks import remarks
 from palpate.scenario.load import load_scenario
-from palpate.scenario.model import RobotSettings, RunSettings, Scenario, law_class
+from palpate.scenario.model import RobotSettings, Scenario, law_class
+from palpate.world.clock import Clock
 
 NEEDED: dict[str, dict[str, Any]] = {}  # what a law does not go without
 
@@ -49,7 +50,7 @@ def test_every_reference_reads_back_what_it_writes(kind: str) -> None:
 
 def test_a_scenario_can_be_put_together_in_python() -> None:
     scenario = Scenario(
-        name="mine", robot=RobotSettings(model="pendulum"), control=Passive(damping=0.5), run=RunSettings(duration=0.2)
+        name="mine", robot=RobotSettings(model="pendulum"), control=Passive(damping=0.5), run=Clock(duration=0.2)
     )
     assert scenario.as_data()["control"] == {"law": "passive", "damping": 0.5}
 
@@ -82,5 +83,5 @@ def test_what_is_probably_not_meant_is_remarked() -> None:
 
 
 def test_rate_and_period_are_two_ways_to_say_one_thing() -> None:
-    assert RunSettings(rate=500).control_period == RunSettings(period=0.002).control_period == 0.002
-    assert RunSettings().control_period is None
+    assert Clock(rate=500).control_period == Clock(period=0.002).control_period == 0.002
+    assert Clock().control_period is None

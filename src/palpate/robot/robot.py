@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NoReturn, Self
@@ -12,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
-from palpate.engine.physics import Physics
 from palpate.errors import (
     BadRotation,
     BadShape,
@@ -46,7 +44,7 @@ from palpate.robot.locking import lock_joints
 from palpate.robot.readers.dh import Convention, DHLink, repaired_rows, tree_from_dh
 from palpate.robot.readers.findings import TOOL_FRAME, Finding, guessed_tool, held_up
 from palpate.robot.tensor import checked_inertia
-from palpate.robot.terms import Terms
+from palpate.robot.terms import Terms, Workspace
 from palpate.robot.tree import Tree
 from palpate.spatial import Pose
 
@@ -54,16 +52,6 @@ from palpate.spatial import Pose
 _VELOCITY_LABELS = {0: ("vx", "vy", "vz", "wx", "wy", "wz"), 1: ("wx", "wy", "wz"), 2: ("",), 3: ("",)}
 _POSITION_LABELS = {0: ("x", "y", "z", "qw", "qx", "qy", "qz"), 1: ("qw", "qx", "qy", "qz"), 2: ("",), 3: ("",)}
 _UNITS = {0: ("m",) * 3 + ("rad",) * 3, 1: ("rad",) * 3, 2: ("m",), 3: ("rad",)}
-
-
-class _Workspace(threading.local):
-    """One thread's engine data and scratch: a Robot is shared between threads, its data never is."""
-
-    def __init__(self, model: mujoco.MjModel) -> None:
-        self.data = mujoco.MjData(model)
-        self.physics = Physics.of(model, self.data)
-        sizes = {"nv": model.nv}
-        self.terms, self.coriolis = kernels.ModelTerms(sizes), kernels.CoriolisWork(sizes)
 
 
 class Robot:
@@ -101,7 +89,7 @@ class Robot:
         self.name = name or spec.modelname
         refuse_loops(self.model, self.name)
         self.coupling = coupling_from_model(self.model)
-        self._work = _Workspace(self.model)
+        self._work = Workspace(self.model)
         self._frames = frames_of(self.model)
         self.tool_choice = chosen_tool(tool_frame, self.model)
         self.tool_frame = self.tool_choice.name
@@ -396,10 +384,8 @@ class Robot:
             M, start, lambda a: self.inverse_dynamics(q, v, a) - force, lambda: friction_slopes(self._work.data)
         )
 
-    def generalised_force(self, q: ArrayLike, wrench: ArrayLike | Mapping[str, ArrayLike] | None) -> Array:
+    def generalised_force(self, q: ArrayLike, wrench: ArrayLike | Mapping[str, ArrayLike]) -> Array:
         """Σ Jᵀ F of a wrench [f; n] on the tool frame, or of one wrench per frame: world axes, at its origin."""
-        if wrench is None:
-            return np.zeros(self.nv)
         parts = wrench if isinstance(wrench, Mapping) else {self.tool_frame: wrench}
         pairs = ((frame, finite_array(F, f"wrench at {frame!r}", (6,))) for frame, F in parts.items())
         return sum((self.jacobian(q, frame).T @ F for frame, F in pairs), start=np.zeros(self.nv))
@@ -457,12 +443,7 @@ class Robot:
         return out if self.coupling is None else self.coupling.reduce_terms(out)
 
     def task_inertia(
-        self,
-        q: ArrayLike,
-        frame: str | None = None,
-        *,
-        directions: ArrayLike | None = None,
-        damping: float = 0.0,
+        self, q: ArrayLike, frame: str | None = None, *, directions: ArrayLike | None = None, damping: float = 0.0
     ) -> Array:
         """Λ(q) = (J M⁻¹ Jᵀ + damping² 1)⁻¹: the inertia felt at a frame, also of a redundant arm.
 
@@ -610,10 +591,8 @@ class Robot:
         self._refuse_not_finite(("q", "v", third)[place], arguments[place])
 
     def _bad_quaternion(self) -> BadRotation:
-        return BadRotation(
-            f"q of {self.name} holds a quaternion whose norm is not 1 (wxyz, after the base position)",
-            hint="normalise it before calling",
-        )
+        what = f"q of {self.name} holds a quaternion whose norm is not 1 (wxyz, after the base position)"
+        return BadRotation(what, hint="normalise it before calling")
 
     def _refuse_not_finite(self, name: str, values: Array) -> NoReturn:
         labels = self.coordinate_names if name in ("q", "seed") else self.dof_names

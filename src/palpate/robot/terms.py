@@ -1,10 +1,15 @@
-"""What a controller asks of a model at one state."""
+"""What a controller asks of a model at one state, and where a thread works it out."""
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 
+import mujoco
+
 from palpate.checks import Array
+from palpate.engine.physics import Physics
+from palpate.robot import kernels
 
 
 @dataclass(frozen=True)
@@ -27,3 +32,13 @@ class Terms:
     rotation: Array
     J: Array
     drift: Array
+
+
+class Workspace(threading.local):
+    """One thread's engine data and scratch: a Robot is shared between threads, its data never is."""
+
+    def __init__(self, model: mujoco.MjModel) -> None:
+        self.data = mujoco.MjData(model)
+        self.physics = Physics.of(model, self.data)
+        sizes = {"nv": model.nv}
+        self.terms, self.coriolis = kernels.ModelTerms(sizes), kernels.CoriolisWork(sizes)
