@@ -301,6 +301,8 @@ def _sound(s: StopProblem) -> bool:
         for j in range(s.u.size):
             total += abs(s.J[i, j])
     for k in range(s.lower.size):
+        for j in range(s.u.size):
+            total += abs(s.C[k, j])
         pair = math.isfinite(s.lower[k]) == math.isfinite(s.upper[k])
         if not s.lower[k] <= s.upper[k] or not pair or s.lower[k] == np.inf or s.upper[k] == -np.inf:
             return False
