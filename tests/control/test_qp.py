@@ -181,6 +181,6 @@ def test_what_an_earlier_problem_left_in_a_stack_does_not_matter():
         spoil(stack)
         stack.wide.lower[:], stack.wide.upper[:] = -np.inf, np.inf  # half of them are never limits
         s, stack.level.A[:], stack.level.b[:], stack.starts[:] = stack.search, A, b, starts
-        s.C[:], s.lower[:], s.upper[:], stack.width[:] = C, lower, upper, 1.0
+        s.C[:], s.lower[:], s.upper[:], stack.units[:] = C, lower, upper, 1.0
         assert hierarchy.solve_stack(stack) == (0.0, 0)
         assert s.x.tolist() == solve_hierarchy(A, b, starts, C, lower, upper, np.ones(len(C))).x.tolist()

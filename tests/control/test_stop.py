@@ -411,6 +411,12 @@ def test_bad_input_is_named():
         fastest_stop(np.full((2, 3), math.inf), H, [1.0, 0.0], U)
     with pytest.raises(NotFinite, match="limits"):
         fastest_stop(J_TRUE, H, V, [math.nan, 1, 1])
+    with pytest.raises(NotFinite, match="mass_matrix"):
+        fastest_stop(J_TRUE, H, V, TorqueBounds(np.full((3, 3), math.nan), np.zeros(3), U))
+    with pytest.raises(NotFinite, match="bias"):
+        fastest_stop(J_TRUE, H, V, TorqueBounds(np.eye(3), [math.inf, 0.0, 0.0], U))
+    with pytest.raises(BadShape, match="mass_matrix"):
+        fastest_stop(J_TRUE, H, V, TorqueBounds(np.eye(2), np.zeros(3), U))
     with pytest.raises(InvalidInput, match="exclude each other"):
         fastest_stop(J_TRUE, H, V, ([2.0, 0, 0], [1.0, 1, 1]))
     with pytest.raises(InvalidInput, match="both be finite"):

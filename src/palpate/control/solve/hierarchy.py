@@ -53,7 +53,7 @@ class Stack(Record):
     level: Level
     starts: Integers = sized("k")
     search: Search
-    width: Vector = sized("c", start=1.0)  # in which units a limit is relaxed where limits conflict
+    units: Vector = sized("c", start=1.0)  # in which units a limit is relaxed where limits conflict
     shortest: Level  # 1 x = 0
     wide: Search  # with one more variable, by how many widths the limits are left
     common: Level  # that variable = 0
@@ -131,10 +131,10 @@ def _widen(s: Search, width: Vector, wide: Search) -> None:
 def seek_start(stack: Stack) -> bool:
     """Whether x violates a limit; if so, the search for the least common violation, min t² over (y, t), is laid out."""
     s, wide, n = stack.search, stack.wide, stack.search.x.size
-    excess = worst_excess(s, stack.width)
+    excess = worst_excess(s, stack.units)
     if excess <= 0.0:
         return False
-    _widen(s, stack.width, wide)
+    _widen(s, stack.units, wide)
     for j in range(n):
         wide.x[j] = s.x[j]
     wide.x[n] = excess
@@ -248,7 +248,7 @@ def solve_hierarchy(A: Array, b: Array, starts: Array, C: Array, lower: Array, u
     stack = _stacks.of(A.shape[1], len(A), len(starts) - 1, len(C))
     s, level = stack.search, stack.level
     level.A[:], level.b[:], stack.starts[:] = A, b, starts
-    s.C[:], s.lower[:], s.upper[:], stack.width[:], s.x[:] = C, lower, upper, width, 0.0
+    s.C[:], s.lower[:], s.upper[:], stack.units[:], s.x[:] = C, lower, upper, width, 0.0
     relaxed, failed = solve_stack(stack.address)
     if failed == 0 and np.isfinite(s.x).all():
         active = s.active.copy() if relaxed == 0.0 else _conflict(stack)

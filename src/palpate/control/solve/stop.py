@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
@@ -350,8 +350,8 @@ def _motion_of(
         raise BadShape(f"velocity must have {m} (tool) or {n} (joint) entries, got shape {v.shape}")
     p = v if v.shape == (m,) else _tool_velocity(J, v)
     if isinstance(limits, TorqueBounds):
-        return Motion(J, h, p, *_dynamic(limits, n), most, weight, *_torques(limits, n))
-    return Motion(J, h, p, np.eye(n), *_pair(limits, n), most, weight)
+        return _dynamic(J, h, p, limits, most, weight)
+    return Motion(J, h, p, _unit(n), *_pair(limits, n), most, weight)
 
 
 def _tool_velocity(J: Array, v: Array) -> Array:
@@ -364,23 +364,32 @@ def _tool_velocity(J: Array, v: Array) -> Array:
     return p
 
 
-def _torques(limits: TorqueBounds, n: int) -> tuple[Array, tuple[Array, Array]]:
-    return finite_array(limits.bias, "bias", (n,)), _pair(limits.torque, n)
+def _dynamic(J: Array, h: Array, p: Array, limits: TorqueBounds, most: float, weight: float) -> Motion:
+    """Bounds on torques, lower ≤ M u + bias ≤ upper, and on accelerations if there are any."""
+    n = J.shape[1]
+    M, bias, torque = (
+        _numbers(limits.mass_matrix, "mass_matrix"),
+        _numbers(limits.bias, "bias"),
+        _pair(limits.torque, n),
+    )
+    for value, name, shape in ((M, "mass_matrix", (n, n)), (bias, "bias", (n,))):
+        if value.shape != shape:
+            raise BadShape(f"{name} must have shape {shape}, got {value.shape}")
+    C, lower, upper = M, torque[0] - bias, torque[1] - bias
+    if limits.acceleration is not None:
+        low, high = _pair(limits.acceleration, n)
+        C, lower, upper = np.vstack([M, _unit(n)]), np.concatenate([lower, low]), np.concatenate([upper, high])
+    return Motion(J, h, p, C, lower, upper, most, weight, bias, torque)
 
 
-def _dynamic(limits: TorqueBounds, n: int) -> tuple[Array, Array, Array]:
-    """C, lower and upper of bounds on torques, and on accelerations if there are any."""
-    M = finite_array(limits.mass_matrix, "mass_matrix", (n, n))
-    bias, (lower, upper) = _torques(limits, n)
-    if limits.acceleration is None:
-        return M, lower - bias, upper - bias
-    low, high = _pair(limits.acceleration, n)
-    return np.vstack([M, np.eye(n)]), np.concatenate([lower - bias, low]), np.concatenate([upper - bias, high])
+@lru_cache(maxsize=32)
+def _unit(n: int) -> Array:
+    return np.eye(n)
 
 
 def _numbers(value: object, name: str) -> Array:
     try:
-        return np.ascontiguousarray(value, dtype=np.float64)
+        return np.array(value, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"{name} must be numbers, got {value!r}") from error
 
@@ -397,8 +406,9 @@ def _pair(limits: object, n: int) -> tuple[Array, Array]:
 
 def _refuse(motion: Motion) -> None:
     """Say which of the numbers is not sound; nothing to say if all are."""
-    for value, name in ((motion.J, "J"), (motion.drift, "drift"), (motion.p, "velocity")):
-        finite_array(value, name)
+    for value, name in ((motion.J, "J"), (motion.drift, "drift"), (motion.p, "velocity"), (motion.bias, "bias")):
+        finite_array(0.0 if value is None else value, name)
+    finite_array(motion.C, "mass_matrix")
     lower, upper = motion.lower, motion.upper
     if np.isnan(lower).any() or np.isnan(upper).any():
         raise NotFinite("limits must not be NaN")

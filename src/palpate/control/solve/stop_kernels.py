@@ -102,7 +102,7 @@ def _turn(s: StopProblem, p: Vector) -> None:
 @kernel
 def _take_limits(s: StopProblem) -> None:
     """The problem's limits and their half widths, and one more that is none yet."""
-    search, width, k, widest = s.stack.search, s.stack.width, s.lower.size, 0.0
+    search, width, k, widest = s.stack.search, s.stack.units, s.lower.size, 0.0
     for i in range(k):
         search.lower[i], search.upper[i] = s.lower[i], s.upper[i]
         finite = math.isfinite(s.lower[i]) and math.isfinite(s.upper[i])
@@ -301,6 +301,8 @@ def _sound(s: StopProblem) -> bool:
         for j in range(s.u.size):
             total += abs(s.J[i, j])
     for k in range(s.lower.size):
+        for j in range(s.u.size):
+            total += abs(s.C[k, j])
         pair = math.isfinite(s.lower[k]) == math.isfinite(s.upper[k])
         if not s.lower[k] <= s.upper[k] or not pair or s.lower[k] == np.inf or s.upper[k] == -np.inf:
             return False
