@@ -72,7 +72,7 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         loads=loads,
         **_clock(run),
         **_law(run, law, rows),
-        **_sensors(run, plant, shared),
+        **_sensors(run, law, plant, shared),
         **_outside(run, plant, physics, rows),
         **_record(run, rows, chosen),
     )
@@ -182,7 +182,7 @@ def _watch(robot: Robot) -> JointWatch:
     return JointWatch(sizes_of(robot), on=robot.nq == robot.nv, **bounds)
 
 
-def _sensors(run: Run, plant: Plant, shared: bool) -> dict[str, object]:
+def _sensors(run: Run, law: BoundLaw, plant: Plant, shared: bool) -> dict[str, object]:
     robot, sensors, actuators, limits = run.robot, run.world.sensors, run.world.actuators, run.robot.limits
     period = run.clock.control_period
     return {
@@ -190,7 +190,7 @@ def _sensors(run: Run, plant: Plant, shared: bool) -> dict[str, object]:
         "wrist": wrist_sensor(plant, robot, sensors, period, shared=shared),
         "drives": Drives(
             sizes_of(robot),
-            kind=COMMANDS.index(run.law.command),
+            kind=COMMANDS.index(law.command),
             signal=delayed(actuators.delay, robot.nv),
             bandwidth=actuators.servo_bandwidth,
             rotor=plant.rotor.copy(),
