@@ -20,9 +20,9 @@ from benchmarks.loop import _bare_steps as bare_steps
 from benchmarks.loop import fill_targets, pressing
 from palpate.checks import Array
 from palpate.control import LAWS
-from palpate.control.law import BoundLaw, Law, TargetLayout
+from palpate.control.law import BoundLaw, Law
 from palpate.control.references.reference import joint_target
-from palpate.engine import make_handle
+from palpate.engine.physics import Physics
 from palpate.errors import PalpateError
 from palpate.robot import Robot
 from palpate.run import loop
@@ -99,14 +99,13 @@ def _distribution(calls: dict[str, Callable[[], object]]) -> dict[str, Array]:
 def numpy_computed_torque(robot: Robot, q: Array, v: Array, target: Array) -> Array:
     """τ = M (a_d + K_d ė + K_p e) + b."""
     x = robot.terms(q, v)
-    return x.M @ (target[14:21] + KD * (target[7:14] - v) + KP * (target[:7] - q)) + x.bias
+    return x.M @ (target.a + KD * (target.v - v) + KP * (target.q - q)) + x.bias
 
 
 def _task_terms(robot: Robot, q: Array, v: Array, target: Array):
-    x, task = robot.terms(q, v), TargetLayout(7, 7).task
-    quat = target[task + 3 : task + 7]
-    e = np.concatenate([target[task : task + 3] - x.position, rotation_error(matrix_from_quat(quat), x.rotation)])
-    rate = target[task + 7 : task + 13] - x.J @ v
+    x, turn = robot.terms(q, v), matrix_from_quat(target.quat_wxyz)
+    e = np.concatenate([target.position - x.position, rotation_error(turn, x.rotation)])
+    rate = target.twist - x.J @ v
     Y = np.linalg.solve(x.M, x.J.T)
     inertia = np.linalg.inv(x.J @ Y)
     return x, task, e, rate, inertia, Y
@@ -115,16 +114,16 @@ def _task_terms(robot: Robot, q: Array, v: Array, target: Array):
 def numpy_operational_space(robot: Robot, q: Array, v: Array, target: Array) -> Array:
     """τ = Jᵀ Λ (A_d + K_d ė + K_p e − J̇ v) + N M a₀ + b."""
     x, task, e, rate, inertia, Y = _task_terms(robot, q, v, target)
-    force = inertia @ (target[task + 13 : task + 19] + KD * rate + KP * e - x.drift)
-    posture = x.M @ (25.0 * (target[:7] - q) - 10.0 * v)
+    force = inertia @ (target.acceleration + KD * rate + KP * e - x.drift)
+    posture = x.M @ (25.0 * (target.q - q) - 10.0 * v)
     return x.J.T @ (force - inertia @ (Y.T @ posture)) + posture + x.bias
 
 
 def numpy_cartesian_impedance(robot: Robot, q: Array, v: Array, target: Array, K: Array, D: Array) -> Array:
     """τ = Jᵀ (K e + D ė + Λ A_d) + N τ₀ + b."""
     x, task, e, rate, inertia, Y = _task_terms(robot, q, v, target)
-    force = K @ e + D @ rate + inertia @ target[task + 13 : task + 19]
-    posture = 5.0 * (target[:7] - q) - 2.0 * v
+    force = K @ e + D @ rate + inertia @ target.acceleration
+    posture = 5.0 * (target.q - q) - 2.0 * v
     return x.J.T @ (force - inertia @ (Y.T @ posture)) + posture + x.bias
 
 
@@ -157,7 +156,7 @@ def _agree(robot: Robot, q: Array, v: Array, target: Array) -> None:
 
 
 def _in_the_loop() -> list[Measurement]:
-    base = replace(pressing(), world=World(), recording=Recording(channels=("q",)))  # recording is not the law's
+    base = replace(pressing(), world=World(), record=Recording(channels=("q",)))  # recording is not the law's
     runs = {name: _timed(replace(base, law=law)) for name, law in laws().items() if _takes(replace(base, law=law))}
     seconds = _undisturbed({**runs, "bare mj_step": _bare(base)})
     bare, empty = seconds["bare mj_step"], seconds["passive"]
@@ -192,7 +191,7 @@ def _timed(parts: Run) -> Callable[[], float]:
         assembly = assemble(parts)
         fill_targets(assembly, STEPS)
         start = time.perf_counter()
-        loop.run_steps(assembly.table, assembly.law.function, STEPS)
+        loop.run_steps(assembly.loop.address, STEPS)
         return (time.perf_counter() - start) / STEPS
 
     return run
@@ -202,13 +201,13 @@ def _bare(parts: Run) -> Callable[[], float]:
     """Seconds per mj_step of the same arm from C, over as many steps, held up against gravity."""
     assembly = assemble(parts)
     model, data = assembly.plant.model, assembly.data
-    handle = make_handle(model, data)
+    physics = Physics.of(model, data)
     q, torque = data.qpos.copy(), parts.robot.gravity(parts.robot.home)
 
     def run() -> float:
         data.qpos[:], data.qvel[:], data.qfrc_applied[:] = q, 0.0, torque
         start = time.perf_counter()
-        bare_steps(handle, STEPS)
+        bare_steps(physics.address, STEPS)
         return (time.perf_counter() - start) / STEPS
 
     return run

@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
-from numba import njit
 
 import palpate as pp
 from benchmarks import Measurement, interleaved_medians
@@ -27,7 +26,9 @@ from benchmarks.peers.mujoco_numpy import NumpyLoop
 from palpate.checks import Array
 from palpate.control.laws.cartesian_impedance import CartesianImpedance
 from palpate.control.references.reference import Hold
-from palpate.engine import H_DATA, H_MODEL, make_handle, mj_step
+from palpate.engine.kernels import kernel
+from palpate.engine.library import mj_step
+from palpate.engine.physics import Physics
 from palpate.errors import PalpateError
 from palpate.run import loop
 from palpate.run import state as S
@@ -80,7 +81,7 @@ def _ticks() -> list[Measurement]:
     ours = {
         "palpate": _timed(parts),
         "palpate, separate nominal model": _timed(another_nominal_model(parts)),
-        "palpate, five channels": _timed(replace(parts, recording=few)),
+        "palpate, five channels": _timed(replace(parts, record=few)),
         "bare mj_step": _bare(parts),
         "palpate, rigid wall": _timed(against_rigid_wall(parts)),
         "palpate, rigid wall, separate nominal model": _timed(another_nominal_model(against_rigid_wall(parts))),
@@ -134,17 +135,17 @@ def _timed(parts: Run) -> Timed:
 
 def _steps(assembly: Assembly) -> float:
     start = time.thread_time()
-    status = loop.run_steps(assembly.table, assembly.law.function, TICKS + 1)
+    status = loop.run_steps(assembly.loop.address, TICKS + 1)
     taken = time.thread_time() - start
     if status != S.COMPLETED:
         raise PalpateError(f"the benchmark's run ended with status {status}")
     return taken / TICKS
 
 
-@njit("void(int64[::1], int64)", nogil=True)
-def _bare_steps(handle, steps):
+@kernel
+def _bare_steps(p: Physics, steps: int) -> None:
     for _ in range(steps):
-        mj_step(handle[H_MODEL], handle[H_DATA])
+        mj_step(p.model, p.data)
 
 
 def _bare(parts: Run) -> Timed:
@@ -153,12 +154,12 @@ def _bare(parts: Run) -> Timed:
     fill_targets(end, TICKS + 1)
     _steps(end)
     model, data = end.plant.model, mujoco.MjData(end.plant.model)
-    handle = make_handle(model, data)
+    physics = Physics.of(model, data)
 
     def run() -> float:
         data.qpos[:], data.qvel[:], data.qfrc_applied[:] = end.data.qpos, end.data.qvel, end.data.qfrc_applied
         start = time.thread_time()
-        _bare_steps(handle, TICKS)
+        _bare_steps(physics.address, TICKS)
         return (time.thread_time() - start) / TICKS
 
     return run
@@ -189,7 +190,7 @@ def _task(parts: Run) -> PressingTask:
         position=pose.position + np.array([DEEP, 0.0, 0.0]), quat_wxyz=quat,
         K=np.array(K), D=np.array(D), posture=POSTURE,
         wall=wall.position[0], stiffness=wall.stiffness, damping=wall.damping,
-        limit=robot.limits.torque, timestep=parts.timestep,
+        limit=robot.limits.torque, timestep=parts.clock.timestep,
     )  # fmt: skip
 
 
@@ -207,7 +208,7 @@ def _same_task(parts: Run, peers: Mapping[str, Peer]) -> None:
 
 def _threads() -> list[Measurement]:
     """Runs in two threads; beside them bare physics, which shows what the machine has to give just now."""
-    runs = [pressing(duration=20.0, recording=Recording(channels=("q",), stride=10))] * 4
+    runs = [pressing(clock=Clock(duration=20.0), record=Recording(channels=("q",), stride=10))] * 4
     contenders = {str(threads): lambda threads=threads: simulate_many(runs, threads=threads) for threads in (1, 2)}
     contenders |= {f"bare {threads}": lambda threads=threads: _bare_in_threads(threads) for threads in (1, 2)}
     seconds = interleaved_medians(contenders, 7)
@@ -224,7 +225,8 @@ def _bare_in_threads(threads: int) -> None:
         model = assemble(parts).plant.model
         data = mujoco.MjData(model)
         data.qpos[:] = parts.robot.home
-        _bare_steps(make_handle(model, data), 20 * TICKS)
+        physics = Physics.of(model, data)
+        _bare_steps(physics.address, 20 * TICKS)
 
     with ThreadPoolExecutor(max_workers=threads) as pool:
         list(pool.map(rest, range(4)))
@@ -234,7 +236,7 @@ def _memory() -> list[Measurement]:
     def peak(duration: float, stride: int) -> tuple[int, int]:
         trace_numbers = 0
         tracemalloc.start()
-        trace = simulate(pressing(duration=duration, recording=Recording(stride=stride)))
+        trace = simulate(pressing(clock=Clock(duration=duration), record=Recording(stride=stride)))
         trace_numbers = sum(trace[name].size for name in trace)
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()

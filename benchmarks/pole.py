@@ -77,7 +77,10 @@ def largest_push(robot: Robot, frame: str | None, most: float, any_speed: bool =
 def recovers(robot: Robot, world: World, any_speed: bool) -> bool:
     """Whether the arm gets pole and tool back by itself."""
     trace = simulate(
-        Run(robot, PoleBalance(), world, Hold(), clock=Clock(duration=8.0, max_speed=30.0), q_start=POSTURE, stop=FALLEN, record=Recording(channels=("q", "v", "tool_position", "target_position", "rest_q"), stride=5))
+        Run(
+            robot, PoleBalance(), world, Hold(), clock=Clock(duration=8.0, max_speed=30.0), q_start=POSTURE, stop=FALLEN,
+            record=Recording(channels=("q", "v", "tool_position", "target_position", "rest_q"), stride=5),
+        )
     )  # fmt: skip
     return trace.outcome.kind == "completed" and _sound(trace, robot, any_speed)
 

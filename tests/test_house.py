@@ -36,12 +36,14 @@ ARROWS: dict[str, set[str]] = {
     "robot": {"spatial", "engine"},
     "derive": {"robot", "spatial"},
     "control": {"robot", "spatial", "engine"},
-    "world": {"robot", "spatial", "engine"},
+    "contact": {"robot", "spatial", "engine"},
+    "world": {"robot", "spatial", "engine", "contact"},
     "trace": set(),
     "scenario": {"robot", "control", "world", "trace", "metrics"},
-    "run": {"scenario", "robot", "control", "world", "trace", "engine"},
+    "run": {"scenario", "robot", "control", "world", "contact", "trace", "engine"},
     "metrics": {"trace", "spatial"},
     "views": {"trace", "metrics", "robot", "spatial"},
+    "study": {"run", "metrics", "trace", "scenario"},
 }
 ARROWS["documents"] = set(ARROWS)
 ARROWS["cli"] = set(ARROWS)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from palpate import control, errors, metrics, spatial, trace, views, world
+    from palpate import control, errors, metrics, spatial, study, trace, views, world
     from palpate.derive.checking import check_derivation
     from palpate.derive.derivation import Derivation
     from palpate.derive.start import derive, derive_from_energy
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from palpate.scenario.load import load_scenario
     from palpate.scenario.model import Scenario
     from palpate.spatial.pose import Pose
+    from palpate.study.robust import robustness
+    from palpate.study.sweeps import sweep
+    from palpate.study.tuning import tune
     from palpate.trace.load import load_trace
     from palpate.trace.recording import Recording, StopWhen
     from palpate.trace.trace import Trace
@@ -49,10 +52,14 @@ __all__ = [
     "load_trace",
     "metrics",
     "report",
+    "robustness",
     "simulate",
     "simulate_many",
     "spatial",
+    "study",
+    "sweep",
     "trace",
+    "tune",
     "views",
     "world",
 ]
@@ -83,10 +90,14 @@ __getattr__, __dir__ = lazy_names(
         "load_trace": "palpate.trace.load",
         "metrics": "palpate.metrics",
         "report": "palpate.views.page",
+        "robustness": "palpate.study.robust",
         "simulate": "palpate.run.simulate",
         "simulate_many": "palpate.run.simulate",
         "spatial": "palpate.spatial",
+        "study": "palpate.study",
+        "sweep": "palpate.study.sweeps",
         "trace": "palpate.trace",
+        "tune": "palpate.study.tuning",
         "views": "palpate.views",
         "world": "palpate.world",
     },

@@ -61,6 +61,23 @@ class ModelError(InvalidInput):
         super().__init__(message, hint=hint)
 
 
+class MassesMissing(PalpateError):
+    """Something that needs masses, asked of a robot whose file gives none: only its kinematics are known.
+
+    Attributes:
+        joints: the joints that move no mass.
+    """
+
+    def __init__(self, what: str, robot: str, joints: Iterable[str]) -> None:
+        self.joints = tuple(joints)
+        named = ", ".join(self.joints[:8]) + (" …" if len(self.joints) > 8 else "")
+        super().__init__(
+            f"{what} of {robot} needs masses, and its model gives none for what moves with: {named}",
+            hint="load_robot(…, estimate_inertia=TOTAL_MASS) estimates them from the shapes; poses, Jacobians and"
+            " inverse kinematics need none",
+        )
+
+
 class ScenarioError(InvalidInput):
     """A scenario that cannot be run; `problems` lists everything wrong with it."""
 
@@ -114,6 +131,14 @@ class FileError(PalpateError):
     """A file that cannot be read or written: missing folder, no permission, full disk."""
 
 
+class StudyError(PalpateError):
+    """A sweep, map or search that cannot go on: no workers, a cluster that is gone, a package that is missing."""
+
+
+class NoSolution(PalpateError):
+    """A solver found no answer. Subclasses carry the evidence."""
+
+
 class Singular(NoSolution):
     """A linear map that cannot be inverted where it was asked; `smallest_singular_value` is the evidence."""
 
@@ -150,3 +175,34 @@ class Unreachable(NoSolution):
     def __init__(self, message: str, nearest: object, position_error: float, angle_error: float) -> None:
         self.nearest, self.position_error, self.angle_error = nearest, position_error, angle_error
         super().__init__(message, hint="the target may be out of reach or beyond the joint limits; see .nearest")
+
+
+class Painleve(NoSolution):
+    """Sliding with dry friction has no answer, or several, at a state (Painlevé's paradox).
+
+    Attributes:
+        contact: the contact's name.
+        kind: "inconsistent" (no answer) or "indeterminate" (several).
+        coefficient: n·M⁻¹(n − μ d), 1/kg, how the normal force moves the contact apart; positive where all is well.
+        time, q, v: the state.
+    """
+
+    def __init__(self, contact: str, kind: str, coefficient: float, time: float, q: object, v: object) -> None:
+        self.contact, self.kind, self.coefficient = contact, kind, coefficient
+        self.time, self.q, self.v = time, q, v
+        super().__init__(
+            f"sliding at contact {contact!r} is {kind} (Painlevé) at t = {time:.9g} s: n·M⁻¹(n − μ d) ="
+            f" {coefficient:.6g} 1/kg, q = {q}, v = {v}",
+            hint="less friction, another posture, or let the run go on by an impact without collision",
+        )
+
+
+class EnergyCreated(NoSolution):
+    """An impact law that would add kinetic energy; `before` and `after` (J) are the evidence."""
+
+    def __init__(self, law: str, before: float, after: float) -> None:
+        self.law, self.before, self.after = law, before, after
+        super().__init__(
+            f"the impact law {law!r} would raise the kinetic energy from {before:.9g} J to {after:.9g} J",
+            hint="use Poisson's or Stronge's law, which cannot",
+        )

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from palpate.cli.check import add_parser
-from palpate.errors import UnknownName
+from palpate.errors import InvalidInput, UnknownName
 
 BAD = """<robot name="r">
   <link name="base"/>
@@ -77,3 +77,54 @@ def test_a_wrong_name_lists_the_nearest():
 def test_a_missing_file_ends_with_exit_code_2(tmp_path, capsys):
     assert palpate(str(tmp_path / "none.urdf")) == 2
     assert "file not found" in capsys.readouterr().out
+
+
+BARE = """<robot name="bare"><link name="base"/>
+  <link name="a"><visual><geometry><box size="0.1 0.1 0.4"/></geometry></visual></link>
+  <link name="left"><visual><geometry><box size="0.1 0.1 0.4"/></geometry></visual></link><link name="right"/>
+  <joint name="j" type="continuous"><parent link="base"/><child link="a"/></joint>
+  <joint name="f" type="fixed"><parent link="a"/><child link="left"/></joint>
+  <joint name="g" type="continuous"><parent link="a"/><child link="right"/></joint></robot>
+"""
+
+
+def test_a_file_without_masses_is_said_to_be_kinematics_only(tmp_path, capsys):
+    path = tmp_path / "bare.urdf"
+    path.write_text(BARE)
+    assert palpate(str(path)) == 0
+    out = capsys.readouterr().out
+    assert "2 joints move no inertia: 'j', 'g'" in out
+    assert "0 errors, 2 warnings; 4 links, 2 joints, 2 dof, kinematics only" in out
+    assert "tool frame: right, where the longest chain of joints ends; also there: left" in out
+
+
+def test_estimate_and_lock_are_options_and_leave_their_mark(tmp_path, capsys):
+    path = tmp_path / "bare.urdf"
+    path.write_text(BARE)
+    assert palpate(str(path), "--estimate-inertia", "8", "--lock", "g=0.2", "--json") == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["dynamics"], answer["estimated"], answer["summary"]["dof"]) == ("known", True, 1)
+    assert answer["tool_frame"]["reason"] == "where the longest chain of joints ends"
+    assert palpate(str(path), "--estimate-inertia", "8") == 0
+    assert "8 kg (estimated)" in capsys.readouterr().out
+    with pytest.raises(InvalidInput, match="--lock takes JOINT=VALUE, got 'g'"):
+        palpate(str(path), "--lock", "g")
+    with pytest.raises(UnknownName, match="unknown joint 'h'"):
+        palpate(str(path), "--lock", "h=1")
+
+
+def test_xacro_is_run_only_with_its_option(tmp_path, capsys):
+    pytest.importorskip("xacro")
+    path = tmp_path / "made.xacro"
+    path.write_text(
+        '<robot name="m" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:arg name="n" default="a"/>'
+        '<link name="base"/><link name="$(arg n)"/>'
+        '<joint name="j" type="continuous"><parent link="base"/><child link="$(arg n)"/></joint></robot>'
+    )
+    assert palpate(str(path)) == 2
+    assert "--xacro" in capsys.readouterr().out
+    assert palpate("--xacro", str(path)) == 0
+    assert palpate(str(path), "--xacro-arg", "n:=tool0") == 0
+    assert "tool frame: tool0, by its name" in capsys.readouterr().out
+    with pytest.raises(InvalidInput, match="NAME:=VALUE"):
+        palpate(str(path), "--xacro-arg", "n=tool0")

@@ -151,6 +151,32 @@ def test_one_damping_for_a_workspace_holds_the_ratio_at_its_worst_posture():
         design.damping_over_workspace(robot, K, [])
 
 
+def test_directions_that_cannot_move_get_no_damping_and_the_others_their_ratio():
+    """A mobility of rank 2 in 3 directions: a mode is a direction of the range, with its own inertia."""
+    rng = np.random.default_rng(4)
+    half = rng.normal(size=(3, 2))
+    stuck = np.cross(half[:, 0], half[:, 1])
+    K = random_spd(rng, 3, 20.0)
+    D = design.damping_by_ratio(K, half @ half.T, 0.6)
+    assert stuck @ D @ stuck == pytest.approx(0.0, abs=1e-12)
+    # x = half y moves with kinetic energy ½ |ẏ|², so that y has unit inertia.
+    poles = second_order_poles(np.eye(2), half.T @ D @ half, half.T @ K @ half)
+    assert -poles.real / np.abs(poles) == pytest.approx(0.6, rel=1e-7)
+
+
+def test_directions_without_a_spring_get_no_damping():
+    D = design.damping_by_ratio(np.diag([100.0, 0.0]), np.diag([0.25, 0.5]), 0.7)
+    assert D == pytest.approx(np.diag([2 * 0.7 * math.sqrt(100.0 * 4.0), 0.0]), abs=1e-9)
+
+
+def test_a_rigid_arm_gets_no_damping_and_a_regular_one_that_of_its_inertia():
+    assert design.damping_by_ratio(np.eye(6), np.zeros((6, 6))) == pytest.approx(np.zeros((6, 6)))
+    rng = np.random.default_rng(8)
+    K, L = random_spd(rng, 6, 50.0), random_spd(rng, 6)
+    both = design.damping_from_inertia(K, L, ratio=0.8).damping
+    assert design.damping_by_ratio(K, np.linalg.inv(L), 0.8) == pytest.approx(both, rel=1e-9)
+
+
 # ------------------------------------------------------------------ LQR
 
 
@@ -329,9 +355,9 @@ def test_the_predicted_largest_stiffness_is_where_the_simulation_starts_to_ring(
     predicted = design.largest_stable(loop, start=10.0)
 
     def law(k):
-        def function(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms):
-            terms[0, 0] = -k * (q[0] - (DEPTH - TIP)) - damping * v[0] + WALL * DEPTH
-            terms[0, 1] = -100.0 * q[1] - 20.0 * v[1]
+        def function(x, gains, memory):
+            along = -k * (x.q[0] - (DEPTH - TIP)) - damping * x.v[0] + WALL * DEPTH
+            return {"torque": np.array([along, -100.0 * x.q[1] - 20.0 * x.v[1]])}
 
         return PythonLaw(function)
 
@@ -353,11 +379,10 @@ def test_the_predicted_largest_force_gain_is_where_the_simulation_starts_to_ring
     predicted = design.largest_stable(loop, start=0.1)
 
     def law(k):
-        def function(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms):
-            memory[0] += k * dt * (push + wrench[0])  # the wall pushes back along −x
-            terms[0, 0] = push + memory[0] - damping * v[0]
-            terms[0, 1] = -100.0 * q[1] - 20.0 * v[1]
+        def function(x, gains, memory):
+            memory[0] += k * x.dt * (push + x.wrench[0])  # the wall pushes back along −x
+            return {"torque": np.array([push + memory[0] - damping * x.v[0], -100.0 * x.q[1] - 20.0 * x.v[1]])}
 
-        return PythonLaw(function)
+        return PythonLaw(function, memory=np.zeros(1))
 
     assert boundary(law, predicted.value) == pytest.approx(predicted.value, rel=0.1)

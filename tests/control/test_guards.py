@@ -188,11 +188,12 @@ def test_a_python_law_that_explodes_at_a_singular_posture_is_damped():
     """An undamped inverse at a stretched planar arm: without the guard its speed has no bound."""
     robot = load_robot("planar2", gravity=0.0)
 
-    def law(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms):
-        goal = np.array([1.99 + 0.02 * t, 0.0])  # passes out of reach at 2 m
-        A = J[:2] @ np.linalg.solve(M, J[:2].T)
-        want = 100 * (goal - p[:2]) - 20 * (J[:2] @ v) - drift[:2]
-        terms[0] = J[:2].T @ np.linalg.solve(A + 1e-12 * np.eye(2), want) + bias
+    def law(x, gains, memory):
+        goal = np.array([1.99 + 0.02 * x.t, 0.0])  # passes out of reach at 2 m
+        J = x.J[:2]
+        A = J @ np.linalg.solve(x.M, J.T)
+        want = 100 * (goal - x.position[:2]) - 20 * (J @ x.v) - x.drift[:2]
+        return {"torque": J.T @ np.linalg.solve(A + 1e-12 * np.eye(2), want) + x.bias}
 
     start = np.array([0.1, -0.2])
     peak = {}

@@ -36,12 +36,12 @@ def test_a_tick_without_a_target_stands_still() -> None:
 
 
 def test_a_bound_law_keeps_its_memory_between_ticks() -> None:
-    def count(t, dt, q, v, M, bias, gravity, p, R, J, drift, wrench, tau, target, gains, memory, terms):
-        memory[0] += wrench[2] * dt
-        terms[0, :] = memory[0]
+    def count(tick, gains, memory):
+        memory[0] += tick.wrench[2] * tick.dt
+        return {"torque": np.full(tick.v.size, memory[0])}
 
     robot = load_robot("planar2")
-    bound = PythonLaw(count).bind(robot)
+    bound = PythonLaw(count, memory=np.zeros(1)).bind(robot)
     ticks = [bound.tick(robot, robot.home, np.zeros(2), wrench=[0, 0, 4, 0, 0, 0], dt=0.5) for _ in range(3)]
     assert ticks[-1].command == pytest.approx([6.0, 6.0])
     assert bound.remarks(bound.memory) == []

@@ -12,8 +12,7 @@ from scipy.linalg import expm
 from scipy.optimize import linprog
 
 from palpate.control import PoleBalance
-from palpate.control.law import T_ACCELERATION, T_POLE, T_QUAT, T_TWIST, TargetLayout
-from palpate.control.laws.pole_balance import C_BENT, C_SHARED, G_LIMITS
+from palpate.control.law import PoleView, Seen
 from palpate.control.references import Circle
 from palpate.control.references.reference import Hold, joint_target
 from palpate.errors import InvalidInput
@@ -27,7 +26,6 @@ from palpate.world.config import Pole, Push, World
 from palpate.world.plant import build_plant
 
 POSTURE = np.array([0, -0.8, 0, -1.9, 0, -1.1, 0])  # tool up above the base: half a metre of room on every side
-TASK = TargetLayout(7, 7).task
 CHANNELS = ("q", "v", "tau", "guard", "tool_position", "tool_quat_wxyz", "tool_twist", "target_position", "rest_q")
 
 
@@ -41,7 +39,10 @@ def run(law=None, *, degrees=0.0, azimuth=0.0, duration=6.0, reference=None, wor
     world = world or World(pole=Pole(tilt=tuple(tilt)))
     recording = Recording(channels=CHANNELS, stride=5)
     return simulate(
-        Run(arm(), law or PoleBalance(), world, reference or Hold(), clock=Clock(duration=duration), q_start=POSTURE, record=recording, **more)
+        Run(
+            arm(), law or PoleBalance(), world, reference or Hold(), clock=Clock(duration=duration), q_start=POSTURE,
+            record=recording, **more,
+        )
     )  # fmt: skip
 
 
@@ -61,25 +62,29 @@ def assert_sound(trace, *, speeds=True):
 
 
 def random_case(rng):
-    """A state of arm and pole, and the target with the pole in its last places."""
+    """A state of arm, the target, and what is seen of the pole."""
     limits = arm().limits
     q = np.clip(POSTURE + rng.normal(scale=0.2, size=7), limits.lower + 0.01, limits.upper - 0.01)
     v = rng.normal(scale=0.3, size=7)
     target = joint_target(arm(), POSTURE)
     xy = rng.uniform(-0.2, 0.2, 2)
     r = np.array([*xy, np.sqrt(1 - xy @ xy)])
-    target[TASK + T_POLE :] = [*r, *np.cross(rng.normal(scale=0.5, size=3), r)]
-    return q, v, target
+    return q, v, target, pole_at(r, np.cross(rng.normal(scale=0.5, size=3), r))
 
 
-def wanted(law, q, v, target):
+def pole_at(r, rate=(0.0, 0.0, 0.0)):
+    """What is seen of a pole that points along r."""
+    return Seen(pole=PoleView(AB=r, AB_rate=rate))
+
+
+def wanted(law, q, v, target, view):
     """(a_A and α, f_B) as the law's docstring says, by numpy, for the whole horizontal force and for none of it."""
-    x, task, K = arm().terms(q, v), target[TASK:], law.force_gains()
-    r, rate, twist = task[T_POLE : T_POLE + 3], task[T_POLE + 3 :], x.J @ v
-    away, speed = x.position - task[:3], twist[:3] - task[T_TWIST : T_TWIST + 3]
+    x, K = arm().terms(q, v), law.force_gains()
+    r, rate, twist = view.pole.AB, view.pole.AB_rate, x.J @ v
+    away, speed = x.position - target.position, twist[:3] - target.twist[:3]
     f = [-K[:4] @ [away[i], speed[i], r[i], rate[i]] for i in range(2)]
     weight = 1.1 * 9.81 - K[4:] @ [away[2], speed[2]]
-    turn = rotation_error(matrix_from_quat(task[T_QUAT : T_QUAT + 4]), x.rotation)
+    turn = rotation_error(matrix_from_quat(target.quat_wxyz), x.rotation)
     alpha = law.orientation_stiffness * turn - law.orientation_damping * twist[3:]
     answers = []
     for force in ([*f, weight], [0.0, 0.0, weight]):
@@ -98,7 +103,7 @@ def constraints(q, v, acceleration, f_B):
 def preference(law, q, v, target):
     """(H, z₀): the law minimises (z − z₀)ᵀ H (z − z₀)."""
     x = arm().terms(q, v)
-    rest = law.posture_stiffness * (target[:7] - q) - law.posture_damping * v
+    rest = law.posture_stiffness * (target.q - q) - law.posture_damping * v
     z0 = np.r_[rest, x.M @ rest + x.bias] if law.self_motion == "held" else np.zeros(14)
     chosen = [0.0] * 7 + [1.0] * 7 if law.nearest == "torque" else [1.0] * 7 + [0.0] * 7
     return np.diag(chosen), z0
@@ -112,12 +117,12 @@ def test_torques_solve_the_equality_constrained_program(self_motion, nearest):
     law = PoleBalance(self_motion=self_motion, nearest=nearest, respect_limits=False, force_limit=1e9)
     rng = np.random.default_rng(1)
     for _ in range(50):
-        q, v, target = random_case(rng)
-        A, b = constraints(q, v, *wanted(law, q, v, target)[0])
+        q, v, target, view = random_case(rng)
+        A, b = constraints(q, v, *wanted(law, q, v, target, view)[0])
         H, z0 = preference(law, q, v, target)
         kkt = np.block([[H, A.T], [A, np.zeros((13, 13))]])
         solved = np.linalg.solve(kkt, np.r_[H @ z0, b])[7:14]
-        command = law.tick(arm(), q, v, target=target).command
+        command = law.tick(arm(), q, v, target=target, seen=view).command
         assert np.allclose(command, solved, rtol=1e-9, atol=1e-9 * np.abs(solved).max())
 
 
@@ -126,18 +131,18 @@ def test_torques_within_limits_solve_the_quadratic_program_or_keep_the_largest_s
     law, rng = PoleBalance(self_motion=self_motion, nearest=nearest, force_limit=1e9), np.random.default_rng(2)
     bent = shared = 0
     for _ in range(300):
-        q, v, target = random_case(rng)
-        limits = np.abs(law.tick(arm(), q, v, target=target).command) * rng.uniform(0.7, 1.3, 7) + 1.0
+        q, v, target, view = random_case(rng)
+        limits = np.abs(law.tick(arm(), q, v, target=target, seen=view).command) * rng.uniform(0.7, 1.3, 7) + 1.0
         bound = law.bind(arm())
-        bound.gains[G_LIMITS : G_LIMITS + 7] = limits
-        command = bound.tick(arm(), q, v, target=target).command
-        (full, none), (_, z0) = wanted(law, q, v, target), preference(law, q, v, target)
+        bound.gains.torque_limit[:] = limits
+        command = bound.tick(arm(), q, v, target=target, seen=view).command
+        (full, none), (_, z0) = wanted(law, q, v, target, view), preference(law, q, v, target)
         A, b = constraints(q, v, *full)
         A, b0 = constraints(q, v, *none)
         share = largest_share(A, b, b0, limits)
         if share is None:
             continue
-        bent, shared = bent + int(bound.memory[C_BENT]), shared + int(bound.memory[C_SHARED])
+        bent, shared = bent + bound.memory.bent, shared + bound.memory.shared
         assert (np.abs(command) <= limits * (1 + 1e-9)).all()
         if share < 1.0 - 1e-9:
             # At the largest share the program has one solution: what is left free is the share itself.
@@ -183,17 +188,18 @@ def test_the_coupled_plant_accelerates_as_commanded(joint, self_motion, nearest)
     plant = build_plant(arm(), World(pole=Pole(joint=joint)), 1e-3, q_start=POSTURE)
     data, rng = mujoco.MjData(plant.model), np.random.default_rng(4)
     for _ in range(10):
-        q, v, target = random_case(rng)
+        q, v, target, view = random_case(rng)
         lean, rate = rng.normal(scale=0.15, size=2), rng.normal(scale=0.5, size=2)
         data.qpos[:7], data.qvel[:7] = q, v
         # A massless pole has no say in its own spin: a ball joint's third velocity stays 0.
         data.qpos[7:] = lean if joint == "universal" else np.r_[1.0, lean, 0.0] / np.linalg.norm([1.0, *lean])
         data.qvel[7:9] = rate
-        target[TASK + T_POLE :] = seen(plant.model, data, q, v)
-        data.qfrc_applied[:7] = law.tick(arm(), q, v, target=target).command
+        AB = seen(plant.model, data, q, v)
+        view = pole_at(AB[:3], AB[3:])
+        data.qfrc_applied[:7] = law.tick(arm(), q, v, target=target, seen=view).command
         mujoco.mj_forward(plant.model, data)
         x = arm().terms(q, v)
-        acceleration, _ = wanted(law, q, v, target)[0]
+        acceleration, _ = wanted(law, q, v, target, view)[0]
         error = x.J @ data.qacc[:7] + x.drift - acceleration
         assert np.abs(error[:3]).max() < 1e-9
         # Light wrist links: the turn loses digits to the mass matrix's condition, 4e3, squared where torques compare.
@@ -296,9 +302,9 @@ def test_zero_angular_acceleration_lets_a_turn_go_on_and_the_pd_law_stops_it():
 def test_torque_limits_shrink_the_force_and_are_said():
     law = PoleBalance(force_limit=1000.0)
     bound, target = law.bind(arm()), joint_target(arm(), POSTURE)
-    target[TASK + T_POLE :] = [0.6, 0, 0.8, 0, 0, 0]
-    bound.gains[G_LIMITS : G_LIMITS + 7] = 0.3 * arm().limits.torque
-    tick = bound.tick(arm(), POSTURE, np.zeros(7), target=target)
+    view = pole_at([0.6, 0, 0.8])
+    bound.gains.torque_limit[:] = 0.3 * arm().limits.torque
+    tick = bound.tick(arm(), POSTURE, np.zeros(7), target=target, seen=view)
     assert (np.abs(tick.terms["balance"]) > 0.3 * arm().limits.torque).any()
     assert (np.abs(tick.command) <= 0.3 * arm().limits.torque * (1 + 1e-12)).all()
     assert law.remarks(bound.memory) == ["only a share of the wanted force was within the torque limits at 1 ticks"]
@@ -306,12 +312,10 @@ def test_torque_limits_shrink_the_force_and_are_said():
 
 def test_a_wanted_acceleration_leans_the_pole():
     law, target = PoleBalance(), joint_target(arm(), POSTURE)
-    target[TASK + T_ACCELERATION] = 0.5
-    target[TASK + T_POLE :] = [0.5 / 9.81, 0, np.sqrt(1 - (0.5 / 9.81) ** 2), 0, 0, 0]
-    command = law.tick(arm(), POSTURE, np.zeros(7), target=target).command
-    a_A, a_B, f_B = law.model().accelerations(
-        target[TASK + T_POLE : TASK + T_POLE + 3], np.zeros(3), [0.55, 0, 1.1 * 9.81]
-    )
+    target.acceleration[0] = 0.5
+    r = np.array([0.5 / 9.81, 0, np.sqrt(1 - (0.5 / 9.81) ** 2)])
+    command = law.tick(arm(), POSTURE, np.zeros(7), target=target, seen=pole_at(r)).command
+    a_A, a_B, f_B = law.model().accelerations(r, np.zeros(3), [0.55, 0, 1.1 * 9.81])
     x = arm().terms(POSTURE, np.zeros(7))
     found = x.J @ np.linalg.solve(x.M, command - x.bias - x.J[:3].T @ f_B)
     assert np.allclose(found[:3], a_A, atol=1e-9)
@@ -321,16 +325,14 @@ def test_a_wanted_acceleration_leans_the_pole():
 def test_six_joints_leave_no_freedom_and_a_limit_shrinks_the_force():
     robot = load_robot("ur5e").with_payload(1.0, (0, 0, 0))
     law, target = PoleBalance(force_limit=1e9), joint_target(robot, robot.home)
-    target[-6:] = [0.3, 0.2, np.sqrt(1 - 0.13), 0, 0, 0]
-    full = law.tick(robot, robot.home, np.zeros(6), target=target).command
-    target[-6:] = [0, 0, 1, 0, 0, 0]
-    rest = law.tick(robot, robot.home, np.zeros(6), target=target).command
+    leaning, upright = pole_at([0.3, 0.2, np.sqrt(1 - 0.13)]), pole_at([0, 0, 1])
+    full = law.tick(robot, robot.home, np.zeros(6), target=target, seen=leaning).command
+    rest = law.tick(robot, robot.home, np.zeros(6), target=target, seen=upright).command
     bound, worst = law.bind(robot), int(np.argmax(np.abs(full - rest)))
-    bound.gains[G_LIMITS + worst] = abs(rest[worst]) + 0.5 * abs(full[worst] - rest[worst])
-    target[-6:] = [0.3, 0.2, np.sqrt(1 - 0.13), 0, 0, 0]
-    command = bound.tick(robot, robot.home, np.zeros(6), target=target).command
-    assert abs(command[worst]) == pytest.approx(bound.gains[G_LIMITS + worst], rel=1e-12)
-    assert bound.memory[C_SHARED] == 1
+    bound.gains.torque_limit[worst] = abs(rest[worst]) + 0.5 * abs(full[worst] - rest[worst])
+    command = bound.tick(robot, robot.home, np.zeros(6), target=target, seen=leaning).command
+    assert abs(command[worst]) == pytest.approx(bound.gains.torque_limit[worst], rel=1e-12)
+    assert bound.memory.shared == 1
 
 
 def test_too_few_and_too_many_joints_are_refused():

@@ -10,8 +10,8 @@ import pytest
 
 import palpate.control.solve.priorities
 from palpate.control import Priorities
-from palpate.control.law import T_ACCELERATION, T_POSITION, T_QUAT, T_TWIST, TargetLayout
-from palpate.control.laws.priorities import C_FALLBACK, Level
+from palpate.control.law import Target, Tick, sizes_of
+from palpate.control.laws.priorities import Level
 from palpate.control.references.reference import Hold
 from palpate.control.solve.priorities import inverse_dynamics
 from palpate.control.solve.tasks import FrameOrientation, FramePosition, Posture
@@ -36,28 +36,27 @@ def panda() -> Robot:
     return load_robot("panda")
 
 
-def moment(seed: int, far: float = 0.2) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def moment(seed: int, far: float = 0.2) -> tuple[np.ndarray, np.ndarray, Target]:
     """A state near home and a target near that, everything moving."""
     rng = np.random.default_rng(seed)
     q, v = panda().home + rng.normal(scale=0.3, size=7), rng.normal(scale=0.3, size=7)
-    target = rng.normal(scale=far, size=TargetLayout(7, 7).width)
-    target[:7] += panda().home
+    sizes = sizes_of(panda())
+    target = Target.over(rng.normal(scale=far, size=Target.width(sizes)), sizes)
+    target.q[:] += panda().home
     pose = panda().pose(q + rng.normal(scale=far, size=7))
-    target[21 + T_POSITION : 21 + T_POSITION + 3] = pose.position
-    target[21 + T_QUAT : 21 + T_QUAT + 4] = pose.quat_wxyz
+    target.position[:], target.quat_wxyz[:] = pose.position, pose.quat_wxyz
     return q, v, target
 
 
-def wanted(target: np.ndarray, q: np.ndarray, v: np.ndarray, w: float, z: float) -> np.ndarray:
+def wanted(target: Target, q: np.ndarray, v: np.ndarray, w: float, z: float) -> np.ndarray:
     """A_d + 2 ζ ω (V_d − V) + ω² [p_d − p; log(R_d Rᵀ)], written out."""
-    x, task = panda().terms(q, v), target[21:]
-    turn = rotation_error(matrix_from_quat(task[T_QUAT : T_QUAT + 4]), x.rotation)
-    error = np.r_[task[T_POSITION : T_POSITION + 3] - x.position, turn]
-    slip = task[T_TWIST : T_TWIST + 6] - x.J @ v
-    return task[T_ACCELERATION : T_ACCELERATION + 6] + 2 * z * w * slip + w * w * error
+    x = panda().terms(q, v)
+    turn = rotation_error(matrix_from_quat(target.quat_wxyz), x.rotation)
+    error = np.r_[target.position - x.position, turn]
+    return target.acceleration + 2 * z * w * (target.twist - x.J @ v) + w * w * error
 
 
-def acceleration(law: Priorities, q: np.ndarray, v: np.ndarray, target: np.ndarray) -> np.ndarray:
+def acceleration(law: Priorities, q: np.ndarray, v: np.ndarray, target: Target) -> np.ndarray:
     x = panda().terms(q, v)
     return np.linalg.solve(x.M, law.tick(panda(), q, v, target=target).command - x.bias)
 
@@ -69,14 +68,11 @@ def acceleration(law: Priorities, q: np.ndarray, v: np.ndarray, target: np.ndarr
 @pytest.mark.parametrize("share", [1.0, 0.4])
 def test_a_tick_is_the_librarys_answer(seed: int, share: float) -> None:
     q, v, target = moment(seed)
-    task = target[21:]
-    twist, a = task[T_TWIST : T_TWIST + 6], task[T_ACCELERATION : T_ACCELERATION + 6]
+    twist, a = target.twist, target.acceleration
     levels = [
-        FramePosition(target=task[:3], kp=400, kd=40, feedforward=twist[:3] + a[:3] / 40),
-        FrameOrientation(
-            target=matrix_from_quat(task[T_QUAT : T_QUAT + 4]), kp=100, kd=14, feedforward=twist[3:] + a[3:] / 14
-        ),
-        Posture(target=target[:7], kp=25, kd=10, feedforward=target[7:14] + target[14:21] / 10),
+        FramePosition(target=target.position, kp=400, kd=40, feedforward=twist[:3] + a[:3] / 40),
+        FrameOrientation(target=matrix_from_quat(target.quat_wxyz), kp=100, kd=14, feedforward=twist[3:] + a[3:] / 14),
+        Posture(target=target.q, kp=25, kd=10, feedforward=target.v + target.a / 10),
     ]
     most = share * panda().limits.torque * (1 - 1e-12)  # the law's own margin against rounding
     expected = inverse_dynamics(panda(), q, v, levels, torque=most).torque
@@ -120,7 +116,7 @@ def test_entries_that_share_a_level_are_weighed_against_each_other() -> None:
     x = panda().terms(q, v)
     stack = (POSITION, Level(kind="posture", frequency=5.0, weight=4.0, shared=True))
     found = acceleration(Priorities(levels=stack, torque_limits=False), q, v, target)
-    posture = target[14:21] + 10 * (target[7:14] - v) + 25 * (target[:7] - q)
+    posture = target.a + 10 * (target.v - v) + 25 * (target.q - q)
     A = np.vstack([x.J[:3], 2 * np.eye(7)])
     b = np.r_[wanted(target, q, v, 20.0, 1.0)[:3] - x.drift[:3], 2 * posture]
     np.testing.assert_allclose(found, np.linalg.lstsq(A, b, rcond=None)[0], atol=1e-9)
@@ -146,16 +142,16 @@ def test_chosen_directions_and_joints_leave_the_others_alone() -> None:
     )
     a = acceleration(Priorities(levels=stack, torque_limits=False), q, v, target)
     np.testing.assert_allclose((x.J @ a + x.drift)[[2, 3]], wanted(target, q, v, 20.0, 1.0)[[2, 3]], atol=1e-9)
-    posture = target[14:21] + 10 * (target[7:14] - v) + 25 * (target[:7] - q)
+    posture = target.a + 10 * (target.v - v) + 25 * (target.q - q)
     np.testing.assert_allclose(a[:2], posture[:2], atol=1e-9)
 
 
 def test_another_frame_follows_the_wanted_posture() -> None:
     q, v, target = moment(5)
-    target[:7], target[7:14] = q, v  # on its way exactly: the elbow's wish and the posture's are one
+    target.q[:], target.v[:] = q, v  # on its way exactly: the elbow's wish and the posture's are one
     stack = (Level(kind="position", frame="link4"), POSTURE)
     a = acceleration(Priorities(levels=stack, torque_limits=False), q, v, target)
-    np.testing.assert_allclose(a, target[14:21], atol=1e-9)
+    np.testing.assert_allclose(a, target.a, atol=1e-9)
 
 
 def test_shares_of_the_levels_add_up_to_the_command() -> None:
@@ -192,23 +188,20 @@ def test_without_an_answer_the_arm_is_held_and_that_is_said(monkeypatch: pytest.
     expected = panda().terms(q, v).gravity - 3.0 * v
     np.testing.assert_allclose(command[:6], expected[:6], atol=1e-12)
     assert command[6] == pytest.approx(-12.0, rel=1e-9)  # its limit
-    assert bound.memory[C_FALLBACK] == 1
+    assert bound.memory.fallback == 1
     assert bound.remarks(bound.memory) == ["priorities: no answer at 1 of 1 ticks: held by gravity and damping instead"]
 
 
-@pytest.mark.parametrize("place", [0, 21 + T_POSITION, 21 + T_QUAT, 21 + T_TWIST])
-def test_a_target_that_is_no_number_leads_to_the_fallback(place: int) -> None:
+@pytest.mark.parametrize("field", ["q", "position", "quat_wxyz", "twist"])
+def test_a_target_that_is_no_number_leads_to_the_fallback(field: str) -> None:
     q, v, target = moment(2)
-    target[place] = np.nan
+    getattr(target, field)[0] = np.nan
     bound, x = Priorities(levels=STACK).bind(panda()), panda().terms(q, v)
-    rows = np.zeros((1, 7))
-    still = np.zeros(7)
-    bound.function(
-        0.0, 1e-3, q, v, x.M, x.bias, x.gravity, x.position, x.rotation, x.J, x.drift,
-        np.zeros(6), still, target, bound.gains, bound.memory, rows,
-    )  # fmt: skip
+    known = {name: getattr(x, name) for name in ("M", "bias", "gravity", "position", "rotation", "J", "drift")}
+    bound.decide(Tick(sizes_of(panda()), **known, q=q, v=v, target=target))
+    rows = bound.rows
     np.testing.assert_allclose(rows[0], x.gravity - 2.0 * v, atol=1e-12)
-    assert bound.memory[C_FALLBACK] == 1
+    assert bound.memory.fallback == 1
 
 
 # ------------------------------------------------------------------ in the loop

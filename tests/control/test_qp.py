@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, lsq_linear, nnls
 
+from palpate.control.solve import hierarchy
 from palpate.control.solve.hierarchy import daqp_hierarchy, solve_hierarchy
 from palpate.errors import NoSolution
 
@@ -95,6 +96,29 @@ def test_one_level_in_a_box_is_bounded_least_squares():
         assert found.x == pytest.approx(lsq_linear(A, b, (-limit, limit), method="bvls", tol=1e-14).x, abs=1e-10)
 
 
+def distant_problem(rng):
+    """Least squares in a box whose middle, where the search begins, is half a million away in one variable."""
+    n = int(rng.integers(3, 8))
+    A = rng.normal(size=(n + int(rng.integers(1, 4)), n))
+    b = rng.normal(size=len(A))
+    A[:, 1:] *= 10.0 ** rng.uniform(-8, -5, n - 1)
+    lower, upper = -rng.uniform(0.1, 1.0, n), rng.uniform(0.1, 1.0, n)
+    lower[0] = -1e6
+    return A, b, lower, upper
+
+
+def test_a_distant_start_does_not_hide_which_limits_should_let_go():
+    rng, wrong = np.random.default_rng(12), 0
+    for _ in range(600):
+        A, b, lower, upper = distant_problem(rng)
+        found = solve_hierarchy(A, b, np.array([0, len(A)]), np.eye(len(lower)), lower, upper, np.ones(len(lower)))
+        assert found.solver == "active-set"
+        scale = np.linalg.norm(A, axis=0)  # for a witness that its own tolerances do not blur
+        witness = lsq_linear(A / scale, b, (lower * scale, upper * scale), method="bvls", tol=1e-15).x / scale
+        wrong += bool(np.abs(found.x - witness).max() > 1e-6)
+    assert wrong == 0
+
+
 def test_without_limits_the_document_003_priorities_come_out():
     A, b = np.array([[1.0, 0, 0], [1, 1, 0], [1, 1, 1]]), np.array([1.0, 3, 0])
     found = solve_hierarchy(A, b, np.array([0, 1, 2, 3]), np.zeros((0, 3)), np.zeros(0), np.zeros(0), np.zeros(0))
@@ -137,3 +161,26 @@ def test_infinite_limits_are_no_limits():
     far = np.full(4, np.inf)
     found = solve_hierarchy(A, b, np.array([0, 2]), np.eye(4), -far, far, np.ones(4))
     assert found.x == pytest.approx(np.linalg.pinv(A) @ b, abs=1e-13)
+
+
+def spoil(record):
+    """Fill every array of a record with what no solution may depend on; levels keep their rows."""
+    for name in record.fields:
+        part = getattr(record, name)
+        if isinstance(part, hierarchy.Search):
+            spoil(part)
+        elif isinstance(part, np.ndarray):
+            part[:] = np.nan if part.dtype == float else -7
+
+
+def test_what_an_earlier_problem_left_in_a_stack_does_not_matter():
+    rng = np.random.default_rng(7)
+    for _ in range(100):
+        A, b, starts, C, lower, upper = random_problem(rng)
+        stack = hierarchy.make_stack(A.shape[1], len(A), len(starts) - 1, len(C))
+        spoil(stack)
+        stack.wide.lower[:], stack.wide.upper[:] = -np.inf, np.inf  # half of them are never limits
+        s, stack.level.A[:], stack.level.b[:], stack.starts[:] = stack.search, A, b, starts
+        s.C[:], s.lower[:], s.upper[:], stack.width[:] = C, lower, upper, 1.0
+        assert hierarchy.solve_stack(stack) == (0.0, 0)
+        assert s.x.tolist() == solve_hierarchy(A, b, starts, C, lower, upper, np.ones(len(C))).x.tolist()

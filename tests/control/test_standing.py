@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from palpate.control import Standing, stand
-from palpate.control.laws.standing import C_FORCES, C_SHORT
+from palpate.control.law import Target, sizes_of
 from palpate.control.references.reference import Hold
 from palpate.errors import InvalidInput, UnknownName
 from palpate.robot import Robot, load_robot
@@ -19,7 +19,6 @@ from palpate.run import simulate as runner
 from palpate.run.run import Run
 from palpate.world.clock import Clock
 from palpate.world.config import Push, Surface, World
-from palpate.world.contact import C_FORCE
 
 FEET = ("foot_fl", "foot_fr", "foot_rl", "foot_rr")
 RADIUS, MU = 0.02, 0.5
@@ -145,10 +144,11 @@ def pushed():
         assembly = ready(parts, *arguments, **more)
         law = assembly.law.function
 
-        def spy(*values):
-            law(*values)
-            seen.append(assembly.loop.contacts[:, 0, C_FORCE : C_FORCE + 3].copy())
-            planned.append(assembly.loop.memory[C_FORCES:].reshape(-1, 3).copy())
+        def spy(tick, gains, memory):
+            terms = law(tick, gains, memory)
+            seen.append(np.array([contact.force for contact in assembly.loop.contacts]))
+            planned.append(memory.forces.copy())
+            return terms
 
         assembly.law = replace(assembly.law, function=spy)
         return assembly
@@ -205,9 +205,10 @@ def test_the_trunk_follows_its_reference_as_the_law_says():
 def test_a_wish_beyond_reach_is_counted():
     law = Standing()
     bound = law.bind(machine())
-    target = Hold(offset=(0.3, 0.0, 0.0)).sample(np.zeros(1), machine(), machine().home)[0]
+    row = Hold(offset=(0.3, 0.0, 0.0)).sample(np.zeros(1), machine(), machine().home)[0]
+    target = Target.over(row, sizes_of(machine()))
     bound.tick(machine(), machine().home, np.zeros(18), target=target)
-    assert bound.memory[C_SHORT] == 1
+    assert bound.memory.short == 1
     assert law.remarks(bound.memory) == [
         "the trunk's wanted acceleration was beyond friction cones or torque limits at 1 ticks"
     ]

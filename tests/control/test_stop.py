@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog, minimize
+from scipy.optimize import linprog, minimize, nnls
 from scipy.sparse import block_diag, vstack
 
 import palpate as pp
@@ -219,11 +219,13 @@ def test_ten_thousand_random_stops_agree_with_highs():
             assert feasible == (stop.relaxation == 0)
             assert (stop.acceleration <= upper).all()
             assert (stop.acceleration >= lower).all()
+            assert stop.feasible == (expected >= -1e-12)
             if feasible:
                 worst = max(worst, abs(stop.rate - expected) / (1 + abs(expected)))
+            if stop.feasible:
                 scale = 1 + np.abs(drift).max() + abs(stop.rate) * np.abs(p).max()
                 assert np.abs(J @ stop.acceleration + drift + stop.rate * p).max() < 1e-9 * scale
-    assert worst < 1e-7
+    assert worst < 1e-11
     assert counts.sum() == 10_000
     assert counts.min() > 1000
 
@@ -314,35 +316,79 @@ def test_the_relaxation_is_what_the_bounds_lack():
     assert not np.isfinite(almost.rate)
 
 
-def test_the_nearest_command_deviates_least_of_all():
-    rng = np.random.default_rng(9)
-    infeasible, text = 0, ""
-    while infeasible < 200:
+def lost_states(rng, count):
+    """Random states in which no command within the bounds keeps the direction without speeding up."""
+    while count:
         J, drift, qd = random_arm(rng)
-        n = J.shape[1]
-        lower, upper = random_bounds(rng, n)
+        lower, upper = random_bounds(rng, J.shape[1])
         stop = fastest_stop(J, drift, J @ qd, (lower, upper))
-        if np.isfinite(stop.rate):
-            continue
-        infeasible += 1
-        d = J @ qd / np.linalg.norm(J @ qd)
-        across = np.eye(len(d)) - np.outer(d, d)
-        # The least deviation is a convex problem: no feasible direction may lower it (first-order certificate).
-        e = across @ (J @ stop.acceleration + drift)
-        slope = (across @ J).T @ e
-        tolerance = 1e-8 * (1 + np.abs(J).max() * np.linalg.norm(drift))
-        assert (slope[stop.acceleration < upper - 1e-9] >= -tolerance).all()
-        assert (slope[stop.acceleration > lower + 1e-9] <= tolerance).all()
-        assert stop.deviation == pytest.approx(np.linalg.norm(e), abs=float(1e-9 * (1 + np.linalg.norm(drift))))
-        text = stop.account
-    assert "nearest one brakes" in text
+        if not stop.feasible:
+            count -= 1
+            yield J, drift, J @ qd, lower, upper, stop
+
+
+def test_no_command_speeds_the_tool_up_if_one_within_the_bounds_does_not():
+    unavoidable = 0
+    for J, drift, p, lower, upper, stop in lost_states(np.random.default_rng(1041), 1041):
+        d = p / np.linalg.norm(p)
+        along = -(d @ J)
+        most = np.maximum(along * lower, along * upper).sum() - d @ drift  # every joint brakes as hard as it can
+        assert stop.most_braking == pytest.approx(most, rel=1e-9, abs=1e-9)
+        if most < 0:
+            unavoidable += 1
+            assert stop.braking == pytest.approx(most, rel=1e-9, abs=1e-9)
+            assert "as every command within the bounds does" in stop.account
+        else:
+            assert stop.braking >= -1e-9 * (1 + np.abs(drift).max())
+            assert f"of at most {stop.most_braking:.4g}" in stop.account
+    assert unavoidable < 300
+
+
+@pytest.mark.parametrize("weight", [0.1, 1.0, 20.0])
+def test_the_trade_is_the_stated_one_and_bounded_on_both_sides(weight):
+    # Least |deviation|² + weight² (most − braking)² within the bounds and without speeding up: no multiplier pulls
+    # the wrong way (nnls finds them all), and both parts lie between the extremes that each alone would reach.
+    for J, drift, p, lower, upper, _ in lost_states(np.random.default_rng(9), 150):
+        stop = fastest_stop(J, drift, p, (lower, upper), weight=weight)
+        assert stop.most_braking is not None
+        d, u = p / np.linalg.norm(p), stop.acceleration
+        a = J @ u + drift
+        off = a - d * (d @ a)
+        assert (stop.braking, stop.deviation) == pytest.approx((-d @ a, np.linalg.norm(off)), abs=1e-8)
+        gradient = J.T @ (off + weight**2 * (d @ a + stop.most_braking) * d)
+        near = 1e-9 * (1 + np.abs(u))
+        pushes = [*np.eye(len(u))[u >= upper - near], *-np.eye(len(u))[u <= lower + near]]
+        if stop.braking <= 1e-9 * (1 + np.abs(drift).max()):
+            pushes.append(d @ J)
+        gap = nnls(np.array(pushes).T, -gradient)[1] if pushes else np.linalg.norm(gradient)
+        assert gap <= 1e-7 * (1 + np.linalg.norm(J.T) * (np.linalg.norm(drift) + weight**2 * abs(stop.most_braking)))
+        hardest = np.where(d @ J > 0, lower, upper)
+        swerve = np.linalg.norm((np.eye(len(d)) - np.outer(d, d)) @ (J @ hardest + drift))
+        assert stop.deviation <= swerve * (1 + 1e-9) + 1e-9
+        assert stop.most_braking - stop.braking <= swerve / weight + 1e-8
+
+
+def test_a_greater_weight_brakes_more_and_deviates_more():
+    for J, drift, p, lower, upper, _ in lost_states(np.random.default_rng(10), 50):
+        stops = [fastest_stop(J, drift, p, (lower, upper), weight=w) for w in (0.01, 0.1, 1.0, 10.0, 100.0)]
+        scale = 1e-7 * (1 + np.abs(drift).max())
+        assert (np.diff([stop.braking for stop in stops]) >= -scale).all()
+        assert (np.diff([stop.deviation for stop in stops]) >= -scale).all()
 
 
 def test_a_direction_kept_only_by_speeding_up_is_told():
     stop = fastest_stop([[1.0]], [5.0], [1.0], [2.0])
     assert stop.rate == pytest.approx(-3.0)
     assert not stop.feasible
+    assert stop.acceleration == pytest.approx([-2.0])
     assert "speeding up" in stop.account
+    # Here the line can be kept only while speeding up, and left while braking: the latter is done.
+    J = np.array([[1.0, 1.0], [1.0, -1.0]])
+    stop = fastest_stop(J, [2.0, -3.0], [1.0, 0.0], [2.0, 2.0])
+    assert stop.rate == pytest.approx(-1.0)
+    assert stop.interval == pytest.approx((-3.0, -1.0))
+    assert not stop.feasible
+    assert stop.braking > 1.9
 
 
 def test_a_singular_jacobian_that_cannot_reach_the_drift_is_infeasible_by_any_bounds():
@@ -384,9 +430,109 @@ def test_bad_input_is_named():
 
 
 def test_an_unbounded_joint_is_used_freely():
-    stop = fastest_stop([[1.0, 1.0], [0.0, 1.0]], [0.0, -3.0], [1.0, 0.0], ([-1.0, -math.inf], [1.0, math.inf]))
-    assert stop.acceleration == pytest.approx([-1.0, 3.0])
-    assert stop.rate == pytest.approx(-2.0)
+    bounds = ([-1.0, -math.inf], [1.0, math.inf])
+    stop = fastest_stop([[1.0, 1.0], [0.0, 1.0]], [0.0, 3.0], [1.0, 0.0], bounds)
+    assert stop.acceleration == pytest.approx([-1.0, -3.0])
+    assert stop.rate == pytest.approx(4.0)
+    # Kept only while speeding up, and nothing bounds how hard the tool could brake off its line: no trade.
+    with pytest.raises(NoSolution, match="without end"):
+        fastest_stop([[1.0, 1.0], [0.0, 1.0]], [0.0, -3.0], [1.0, 0.0], bounds)
+
+
+# ------------------------------------------------------------------ what it says about itself
+
+
+def test_the_documents_vectors_and_rates_are_returned():
+    # The document's own numbers, from its Jacobian with the slip; then the true ones of the audit.
+    printed = fastest_stop(J_PRINTED, H, V, U, method="as-printed")
+    assert printed.a == pytest.approx([-PI, -PI, 0.0], abs=1e-12)
+    assert printed.b == pytest.approx(np.array([2.0, 7.0, 5.0]) * PI**2 / 3, rel=1e-12)
+    faster = fastest_stop(J_PRINTED, H * 2.25, V * 1.5, U, method="as-printed")
+    assert faster.rates == pytest.approx([13.1416, 17.6622, -math.inf], abs=5e-5)
+    true = fastest_stop(J_TRUE, H, V, U)
+    assert true.b == pytest.approx(np.array([10.0, -1.0, -11.0]) * PI**2 / 3, rel=1e-12)
+    assert true.rates[2] == -math.inf
+    assert true.active.tolist() == [0, -1, -1]
+
+
+def test_the_interval_of_rates_is_that_of_highs():
+    rng, seen = np.random.default_rng(8), 0
+    for _ in range(100):
+        J, p, drift, lower, upper = stop_problem(rng)
+        most, least = highs(J, p, -drift, lower, upper), highs(J, -p, -drift, lower, upper)
+        stop = fastest_stop(J, drift, p, (lower, upper))
+        assert (most is None) == (stop.interval is None)
+        if most is not None and least is not None:
+            seen += 1
+            assert stop.interval == pytest.approx((-least, most), rel=1e-7, abs=1e-7)
+    assert seen > 20
+
+
+def test_the_pseudoinverse_interval_holds_exactly_the_rates_that_keep_the_bounds():
+    rng, seen = np.random.default_rng(8), 0
+    for _ in range(200):
+        J, p, drift, lower, upper = stop_problem(rng)
+        stop = fastest_stop(J, drift, p, (lower, upper), method="pseudoinverse")
+        if stop.interval is None or not np.isfinite(stop.interval).all() or np.diff(stop.interval) < 1e-3:
+            continue
+        seen += 1
+        low, high = stop.interval
+        for share, kept in ((-0.01, False), (0.01, True), (0.5, True), (0.99, True), (1.01, False)):
+            u = stop.a * (low + share * (high - low)) + stop.b
+            assert kept == bool(((u <= upper + 1e-12) & (u >= lower - 1e-12)).all())
+    assert seen > 10
+
+
+def test_joint_velocities_in_the_null_space_are_refused():
+    null = np.array([1.0, -1.0, 1.0])  # of J at (0, π/2, π/2); in floating point J q̇ is 1e-16, not 0
+    robot = pp.load_robot("planar3", length=1.0)
+    q = np.array([0, PI / 2, PI / 2])
+    for J in (J_TRUE, robot.jacobian(q)[:2]):
+        with pytest.raises(InvalidInput, match="null space of J"):
+            fastest_stop(J, H, 3.0 * null, U)
+    assert fastest_stop(J_TRUE, H, 3.0 * null + 1e-6 * V, U).rate > -math.inf
+
+
+def test_torque_and_acceleration_bounds_hold_together():
+    rng, robot = np.random.default_rng(4), pp.load_robot("panda")
+    tighter = 0
+    for _ in range(40):
+        q, v = robot.home + rng.uniform(-0.5, 0.5, 7), rng.uniform(-1, 1, 7)
+        t = robot.terms(q, v)
+        J, drift, torque, fast = t.J[:3], t.drift[:3], robot.limits.torque * 0.4, 2 * robot.limits.acceleration
+        both = fastest_stop(J, drift, v, TorqueBounds(t.M, t.bias, torque, acceleration=fast))
+        assert both.torque is not None
+        assert (np.abs(both.torque) <= torque).all()
+        assert (np.abs(both.acceleration) <= fast * (1 + 1e-12)).all()
+        found = linprog(
+            np.r_[np.zeros(7), -1.0],
+            A_eq=np.column_stack([J, J @ v]),
+            b_eq=-drift,
+            A_ub=np.vstack([np.column_stack([t.M, np.zeros(7)]), np.column_stack([-t.M, np.zeros(7)])]),
+            b_ub=np.concatenate([torque - t.bias, torque + t.bias]),
+            bounds=[*zip(-fast, fast), (None, None)],
+        )
+        assert (found.status == 0) == np.isfinite(both.rate)
+        if found.status == 0:
+            assert both.rate == pytest.approx(found.x[-1], rel=1e-7)
+            tighter += both.rate < fastest_stop(J, drift, v, fast).rate - 1e-6
+    assert tighter > 3
+
+
+def test_torques_and_accelerations_that_exclude_each_other_are_widened_and_told():
+    robot = pp.load_robot("panda")
+    q, v = robot.home, np.full(7, 0.3)
+    t = robot.terms(q, v)
+    weak = TorqueBounds(t.M, t.bias, np.full(7, 0.01), acceleration=np.full(7, 0.1))  # it falls faster than that
+    stop = fastest_stop(t.J[:3], t.drift[:3], v, weak)
+    assert stop.conflict > 1
+    assert stop.violation > 0
+
+
+def test_bad_weights_are_refused():
+    for weight in (0.0, -1.0, math.inf, math.nan):
+        with pytest.raises(InvalidInput, match="weight"):
+            fastest_stop(J_TRUE, H, V, U, weight=weight)
 
 
 def test_the_function_is_where_the_public_face_says():

@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from palpate.errors import ModelError
+from palpate.errors import MassesMissing, ModelError
 from palpate.robot.build import POINT_INERTIA, set_inertia, spec_from_tree
 from palpate.robot.robot import Robot
 from palpate.robot.tree import Joint, Link, Shape, Tree
@@ -103,6 +103,11 @@ def test_what_the_engine_refuses_is_a_model_error() -> None:
     twice = Tree("twice", (Link("base"), ARM, ARM), (*TREE.joints, Joint("other", "revolute", "base", "arm")))
     with pytest.raises(ModelError, match=r"robot 'twice' cannot be built: .*repeated name"):
         spec_from_tree(twice)
-    massless = replace(TREE, links=(Link("base"), Link("arm")))
-    with pytest.raises(ModelError, match=r"robot 'one' cannot be compiled: .*mass and inertia"):
-        Robot.from_tree(massless)
+
+
+def test_a_tree_without_masses_gives_its_kinematics_and_names_what_needs_masses() -> None:
+    robot = Robot.from_tree(replace(TREE, links=(Link("base"), Link("arm"))))
+    assert robot.unresisted == tuple(joint.name for joint in TREE.joints)
+    assert np.isfinite(robot.jacobian(robot.home)).all()
+    with pytest.raises(MassesMissing, match="the mass matrix of one needs masses"):
+        robot.mass_matrix(robot.home)

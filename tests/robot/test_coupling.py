@@ -178,9 +178,38 @@ def test_ties_that_are_no_line_are_refused(ties, words) -> None:
         Robot.from_mjcf_text(mjcf(ties))
 
 
-def test_a_floating_machine_with_mimic_joints_is_refused() -> None:
-    with pytest.raises(ModelError, match="mimic joints on a free-floating machine are not supported"):
-        gripper().with_free_base()
+def test_a_floating_gripper_agrees_with_pinocchio_reduced_by_G(twin, state) -> None:
+    """q_all = P q + c and v_all = G v, the base's seven and six before the joints."""
+    robot = gripper().with_free_base()
+    assert (robot.nq, robot.nv) == (9, 8)
+    assert robot.joint_names == ("base_free", "turn", "left")
+    assert robot.coupling is not None
+    other = twin(robot)  # knows nothing of the tie: three joints on a free base
+    for _ in range(5):
+        q, v = state(robot, RANDOM)
+        Q, V = np.concatenate([q, [0.25 - 0.8 * q[8]]]), np.concatenate([v, [-0.8 * v[7]]])
+        W = robot.coupling.map
+        assert robot.coupling.expand_position(q) == pytest.approx(Q)
+        assert Q[robot.coupling.kept_position] == pytest.approx(q)
+        assert robot.mass_matrix(q) == pytest.approx(W.T @ other.mass_matrix(Q) @ W, abs=1e-12)
+        assert robot.bias(q, v) == pytest.approx(W.T @ other.bias(Q, V), abs=1e-11)
+        assert robot.gravity(q) == pytest.approx(W.T @ other.gravity(Q), abs=1e-11)
+        assert robot.jacobian(q) == pytest.approx(other.jacobian(Q, "tip") @ W, abs=1e-12)
+        assert robot.jacobian_drift(q, v) == pytest.approx(other.drift(Q, V, "tip"), abs=1e-11)
+        tau = RANDOM.normal(size=8)
+        accelerated = robot.forward_dynamics(q, v, tau)
+        assert robot.inverse_dynamics(q, v, accelerated) == pytest.approx(tau, abs=1e-10)
+
+
+def test_a_floating_gripper_moves_on_the_rotation_group(state) -> None:
+    robot = gripper().with_free_base()
+    q, v = state(robot, RANDOM)
+    later = robot.integrate(q, v, 1e-7)
+    assert robot.velocity_map(q) @ (later - q) / 1e-7 == pytest.approx(v, abs=1e-6)
+    goal = robot.pose(robot.integrate(q, np.concatenate([np.zeros(6), [0.2, -0.1]]), 1.0))
+    found = robot.inverse_kinematics(goal, seed=q)
+    assert robot.pose(found).matrix == pytest.approx(goal.matrix, abs=1e-8)
+    assert found[:7] == pytest.approx(q[:7])  # the base stays where the seed has it
 
 
 def test_bad_states_of_coupled_robots_are_named() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+import palpate as pp
 from palpate.errors import ModelError
 from palpate.robot.readers import inertials
 from palpate.robot.readers.check import check_model
@@ -158,3 +159,94 @@ def test_a_file_that_is_no_model_is_refused(tmp_path):
     with pytest.raises(ModelError, match="well-formed"):
         repair_model(path, tmp_path / "out.urdf")
     assert not (tmp_path / "out.urdf").exists()
+
+
+def test_several_kinds_of_fault_are_mended_in_one_go(tmp_path):
+    text = """<mujoco><compiler angle="radian"/>
+<worldbody><body name="a"><joint name="j" range="1,5 -1.5" axis="0 1 0"/>
+<inertial pos="0 0 0,1" mass="2" diaginertia="0,1 0.1 0.3"/></body></worldbody>
+<actuator><motor joint="j" ctrlrange="5 -5"/></actuator></mujoco>"""
+    (tmp_path / "a.xml").write_text(text)
+    changes = repair_model(tmp_path / "a.xml", tmp_path / "b.xml")
+    assert [str(change).split(": ")[0] for change in changes] == ["line 2", "line 3", "line 3", "line 3", "line 4"]
+    mended = (tmp_path / "b.xml").read_text()
+    assert 'range="-1.5 1.5"' in mended
+    assert 'pos="0 0 0.1"' in mended
+    assert 'ctrlrange="-5 5"' in mended
+    assert not check_model(tmp_path / "b.xml").errors
+
+
+def test_a_comma_that_is_no_decimal_comma_stays(tmp_path):
+    text = '<robot name="1,5 2,5"><link name="a,b"/><link name="c"/></robot>'
+    (tmp_path / "a.urdf").write_text(text.replace('"c"', '"0,5x"'))
+    repair_model(tmp_path / "a.urdf", tmp_path / "b.urdf")
+    assert "0,5x" in (tmp_path / "b.urdf").read_text()
+
+
+PUMA = """name = "puma"
+[robot]
+dh_convention = "standard"
+[[robot.dh]]  # the published table: link 1 has an inertia and no mass
+alpha = 1.5707963267948966
+mass = 0.0
+inertia = [0.0, 0.35, 0.0]   # Iyy is the only one that matters
+motor_inertia = 200e-6
+gear = -62.6111
+[[robot.dh]]
+a = 0.4318
+mass = 17.4
+com = [-0.3638, 0.006, 0.2275]
+inertia = [0.13, 0.524, 0.539]
+[control]
+law = "passive"
+"""
+
+
+def test_every_fault_of_a_table_in_a_file_is_told_with_its_line(tmp_path):
+    path = tmp_path / "puma.toml"
+    path.write_text(PUMA.replace("mass = 17.4", "mass = -17.4\nmotr_inertia = 1"))
+    errors = check_model(path).errors
+    assert [error.line for error in errors] == [4, 4, 10, 10]
+    told = "\n".join(map(str, errors))
+    for words in (
+        "row 1: mass must be",
+        "row 1: inertia breaks the triangle",
+        "row 2: mass must be",
+        "'motor_inertia'?",
+    ):
+        assert words in told
+    with pytest.raises(ModelError, match="4 error"):
+        pp.load_robot(path)
+
+
+def test_a_table_in_a_file_is_repaired_in_place(tmp_path):
+    path, out = tmp_path / "puma.toml", tmp_path / "fixed.toml"
+    path.write_text(PUMA)
+    changes = [str(change) for change in repair_model(path, out)]
+    assert changes == [
+        "line 6: DH row 1: mass 0.0 → 2e-15",
+        "line 7: DH row 1: inertia [0.0, 0.35, 0.0] → [0.17500035, 0.35, 0.17500035]",
+    ]
+    assert out.read_text() == PUMA.replace("mass = 0.0", "mass = 2e-15").replace(
+        "inertia = [0.0, 0.35, 0.0]", "inertia = [0.17500035, 0.35, 0.17500035]"
+    )
+    robot = pp.load_robot(out)
+    assert robot.mass == pytest.approx(17.4)
+    assert check_model(out).format == "dh"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[robot\n", "is no TOML"),
+        ("[robot]\n", "holds no DH table"),
+        (PUMA.replace("standard", "craig"), "dh_convention"),
+    ],
+)
+def test_a_file_without_a_usable_table_says_why(tmp_path, text, words):
+    path = tmp_path / "t.toml"
+    path.write_text(text)
+    assert any(words in error.found for error in check_model(path).errors)
+    if "dh_convention" not in words:
+        with pytest.raises(ModelError):
+            repair_model(path, tmp_path / "out.toml")

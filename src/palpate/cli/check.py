@@ -14,12 +14,54 @@ if TYPE_CHECKING:
 def add_parser(subparsers: Any) -> None:
     """Adds the command `check`."""
     parser = subparsers.add_parser("check", help="read a model file and tell every problem in it")
-    parser.add_argument("model", metavar="MODEL", help="a .urdf or MJCF .xml file, or a catalogue name")
-    parser.add_argument("--repair", metavar="OUT", help="write a copy with the nearest valid inertias")
-    parser.add_argument("--package", metavar="DIR", action="append", default=[],
-                        help="a folder that package:// meshes may lie in (repeatable)")  # fmt: skip
+    parser.add_argument(
+        "model", metavar="MODEL", help="a .urdf or MJCF .xml file, a .toml with a DH table, or a catalogue name"
+    )
+    parser.add_argument("--repair", metavar="OUT", help="write a copy with what can be mended mended")
+    add_model_options(parser)
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
     parser.set_defaults(run=run)
+
+
+def add_model_options(parser: argparse.ArgumentParser) -> None:
+    """The options that say how a model file is to be taken, for every command that takes one."""
+    parser.add_argument("--package", metavar="DIR", action="append", default=[],
+                        help="a folder that package:// files may lie in (repeatable)")  # fmt: skip
+    parser.add_argument("--estimate-inertia", metavar="KG", type=float,
+                        help="estimate missing masses from the shapes and this total mass")  # fmt: skip
+    parser.add_argument("--lock", metavar="JOINT=Q", action="append", default=[],
+                        help="weld a joint at a value, rad or m (repeatable)")  # fmt: skip
+    parser.add_argument("--xacro", action="store_true", help="the file is xacro, a program: run it")
+    parser.add_argument("--xacro-arg", metavar="NAME:=VALUE", action="append", default=[],
+                        help="an argument of the xacro file (repeatable)")  # fmt: skip
+
+
+def model_options(args: argparse.Namespace) -> dict[str, Any]:
+    """What those options say, as arguments of `load_robot`."""
+    from palpate.errors import InvalidInput
+
+    lock: dict[str, float] = {}
+    for word in args.lock:
+        joint, _, value = word.rpartition("=")
+        try:
+            lock[joint] = float(value)
+        except ValueError:
+            raise InvalidInput(f"--lock takes JOINT=VALUE, got {word!r}", hint="--lock finger_joint1=0.02") from None
+    return {
+        "package_roots": args.package,
+        "estimate_inertia": args.estimate_inertia,
+        "lock": lock or None,
+        "xacro": _xacro_arguments(args.xacro_arg) if args.xacro or args.xacro_arg else False,
+    }
+
+
+def _xacro_arguments(words: list[str]) -> dict[str, str]:
+    from palpate.errors import InvalidInput
+
+    for word in words:
+        if ":=" not in word:
+            raise InvalidInput(f"--xacro-arg takes NAME:=VALUE, got {word!r}")
+    return {name: value for name, _, value in (word.partition(":=") for word in words)}
 
 
 def run(args: argparse.Namespace) -> int:
@@ -48,13 +90,14 @@ def run(args: argparse.Namespace) -> int:
 def _check(path: Path, args: argparse.Namespace) -> int:
     from palpate.robot.readers.check import check_model
 
-    report = _named(check_model(path, package_roots=args.package), args.model)
+    options = model_options(args)
+    report = _named(check_model(path, **options), args.model)
     changes: list[str] = []
     if args.repair is not None and report.format is not None:
         from palpate.robot.readers.repair import repair_model
 
         changes = [str(change) for change in repair_model(path, args.repair)]
-        report = check_model(args.repair, package_roots=args.package)
+        report = check_model(args.repair, **{**options, "xacro": False})
     if args.json:
         _print_json(report, changes)
     else:
@@ -74,7 +117,7 @@ def _print_text(report: ModelReport, changes: list[str], out: str | None) -> Non
     from palpate.robot.readers.findings import printable
 
     if out is not None and report.format is not None:
-        print(f"repaired {len(changes)} of its inertias in {printable(out)}")
+        print(f"repaired {_count(changes, 'value')} in {printable(out)}")
         for change in changes:
             print(f"  {printable(change)}")
     for title, findings in (("errors", report.errors), ("warnings", report.warnings)):
@@ -83,6 +126,8 @@ def _print_text(report: ModelReport, changes: list[str], out: str | None) -> Non
             for finding in findings:
                 print(f"  {finding}")
     print(_verdict(report))
+    if report.robot is not None:
+        print(printable(f"tool frame: {report.robot.tool_choice}"))
 
 
 def _verdict(report: ModelReport) -> str:
@@ -92,7 +137,10 @@ def _verdict(report: ModelReport) -> str:
     if report.summary is None:
         return f"{printable(report.path)}: {counts}"
     holds = report.summary
-    parts = f"{holds.links} links, {holds.joints} joints, {holds.dof} dof, {holds.mass:.4g} kg"
+    weight = "kinematics only" if report.robot and report.robot.unresisted else f"{holds.mass:.4g} kg"
+    if report.robot and report.robot.text("estimate"):
+        weight += " (estimated)"
+    parts = f"{holds.links} links, {holds.joints} joints, {holds.dof} dof, {weight}"
     return f"{printable(report.path)}: {counts}; {parts}"
 
 
@@ -106,5 +154,10 @@ def _print_json(report: ModelReport, changes: list[str]) -> None:
 
     summary = asdict(report.summary) if report.summary else None
     findings = [finding.as_dict() for finding in report.findings]
-    answer = {"model": report.path, "format": report.format, "usable": not report.errors}
+    answer: dict[str, Any] = {"model": report.path, "format": report.format, "usable": not report.errors}
+    if report.robot is not None:
+        choice = report.robot.tool_choice
+        answer["tool_frame"] = {"name": choice.name, "reason": choice.reason, "others": list(choice.others)}
+        answer["dynamics"] = "unknown" if report.robot.unresisted else "known"
+        answer["estimated"] = report.robot.text("estimate") is not None
     print(json.dumps({**answer, "summary": summary, "changes": changes, "findings": findings}, indent=2))

@@ -54,7 +54,8 @@ def _names() -> dict[str, list[str]]:
     library: Any = resources.files("palpate.scenario") / "library"
     scenarios = sorted(entry.name.removesuffix(".toml") for entry in library.iterdir() if entry.name.endswith(".toml"))
     robots = names()
-    return {"run": scenarios, "show": robots, "check": robots, "list": list(SECTIONS), "completion": list(SHELLS)}
+    many = dict.fromkeys(("run", "sweep", "study", "tune"), scenarios)
+    return {**many, "show": robots, "check": robots, "list": list(SECTIONS), "completion": list(SHELLS)}
 
 
 def _bash(table: dict[str, tuple[str, list[str], list[str]]]) -> str:

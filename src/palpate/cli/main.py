@@ -21,7 +21,9 @@ from palpate.errors import PalpateError, UnknownName
 
 # One line per command: the module palpate/cli/<name>.py with add_parser(subparsers) and run(args) -> exit code.
 COMMANDS = (
-    "run", "design", "list", "explain", "new", "show", "derive", "check", "report", "replay", "compare", "schema", "completion",
+    "run", "design", "list", "explain", "new", "show", "derive", "check", "report", "replay", "compare", "sweep",
+    "study", "tune", "schema",
+    "completion",
 )  # fmt: skip
 
 INTERRUPTED, BROKEN_PIPE, MISUSE = 130, 141, 2
@@ -31,6 +33,7 @@ examples:
   palpate run panda-wall               simulate a shipped scenario; writes a folder with report.html
   palpate run panda-wall --set control.damping_ratio=0.3
   palpate design panda-wall            what to expect before the run
+  palpate sweep panda-wall --vary 'world.plant.mass_scale=normal(1, 0.05)' --runs 200
   palpate new mine                     a commented scenario file to start from
   palpate explain control              laws, and what each of their gains means
   palpate list                         what there is to work with

@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from palpate.cli.check import add_model_options, model_options
 from palpate.cli.tables import WIDTH, matrix_lines, number, print_table, short
 from palpate.errors import InvalidInput
 
@@ -39,6 +40,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--q", nargs="+", metavar="Q", help="coordinates, rad and m, in joint order (home)")
     parser.add_argument("--v", nargs="+", metavar="V", help="velocities, rad/s and m/s (zero)")
     parser.add_argument("--frame", metavar="F", help="frame of the pose and the Jacobian (the tool frame)")
+    add_model_options(parser)
     parser.add_argument("--json", action="store_true", help="print the same as JSON, null for an absent limit")
 
 
@@ -46,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     """Load the robot, gather the facts, print them."""
     from palpate.robot.load import load_robot
 
-    robot = load_robot(args.robot)
+    robot = load_robot(args.robot, **model_options(args))
     q = robot.home if args.q is None else _numbers(args.q, "--q")
     v = [0.0] * robot.nv if args.v is None else _numbers(args.v, "--v")
     facts = gather(robot, q, v, args.frame)
@@ -59,13 +61,18 @@ def run(args: argparse.Namespace) -> int:
 
 
 def gather(robot: Robot, q: Array | Sequence[float], v: Sequence[float], frame: str | None) -> dict[str, Any]:
-    """Everything the command shows, as plain data in SI units."""
-    terms, pose = robot.terms(q, v, frame), robot.pose(q, frame)
+    """Everything the command shows, as plain data in SI units; None for what needs masses that nobody gave."""
+    pose, known = robot.pose(q, frame), not robot.unresisted
+    terms = robot.terms(q, v, frame) if known else None
     return {
         "robot": robot.name,
         "summary": robot.text("summary"),
+        "estimate": robot.text("estimate"),
+        "warnings": [str(warning) for warning in robot.warnings],
         "degrees_of_freedom": robot.nv,
-        "mass": robot.mass,
+        "mass": robot.mass if known else None,
+        "unresisted": list(robot.unresisted),
+        "tool_frame": str(robot.tool_choice),
         "joints": _joints(robot),
         "frames": list(robot.frame_names),
         "frame": frame or robot.tool_frame,
@@ -74,11 +81,11 @@ def gather(robot: Robot, q: Array | Sequence[float], v: Sequence[float], frame: 
         "v": [float(x) for x in v],
         "position": pose.position.tolist(),
         "quat_wxyz": pose.quat_wxyz.tolist(),
-        "mass_matrix": terms.M.tolist(),
-        "gravity": terms.gravity.tolist(),
-        "bias": terms.bias.tolist(),
-        "jacobian": terms.J.tolist(),
-        "jacobian_drift": terms.drift.tolist(),
+        "mass_matrix": terms.M.tolist() if terms else None,
+        "gravity": terms.gravity.tolist() if terms else None,
+        "bias": terms.bias.tolist() if terms else None,
+        "jacobian": robot.jacobian(q, frame).tolist(),
+        "jacobian_drift": robot.jacobian_drift(q, v, frame).tolist(),
         "smallest_singular_value": robot.smallest_singular_value(q, frame),
     }
 
@@ -107,11 +114,17 @@ def _numbers(words: Sequence[str], option: str) -> list[float]:
 def _print_description(facts: dict[str, Any]) -> None:
     summary = f": {_one_line(facts['summary'])}" if facts["summary"] else ""
     print(f"{short(facts['robot'])}{summary}")
-    count = facts["degrees_of_freedom"]
-    print(f"{count} degree{'s' if count > 1 else ''} of freedom, {number(facts['mass'])} kg\n")
+    count, mass = facts["degrees_of_freedom"], facts["mass"]
+    weight = "kinematics only" if mass is None else f"{number(mass)} kg{' (estimated)' if facts['estimate'] else ''}"
+    print(f"{count} degree{'s' if count > 1 else ''} of freedom, {weight}\n")
+    for warning in facts["warnings"]:
+        print(textwrap.fill(_printable(warning), WIDTH, subsequent_indent="  "))
+    if facts["warnings"]:
+        print()
     rows = [[short(joint["name"]), *_limit_cells(joint)] for joint in facts["joints"]]
     print_table(["joint", "lower", "upper", "velocity", "torque"], rows, "lrrrr")
     print("\n" + textwrap.fill("frames: " + ", ".join(map(short, facts["frames"])), WIDTH, subsequent_indent="  "))
+    print(textwrap.fill("tool frame: " + _printable(facts["tool_frame"]), WIDTH, subsequent_indent="  "))
 
 
 def _limit_cells(joint: dict[str, Any]) -> list[str]:
@@ -132,16 +145,25 @@ def _print_terms(facts: dict[str, Any]) -> None:
     print(f"\npose of frame {frame} in the world")
     print(f"  position   {_row(facts['position'])}   m")
     print(f"  quat_wxyz  {_row(facts['quat_wxyz'])}")
-    _print_matrix(f"mass matrix M(q), {_inertia_units(units)}", facts["mass_matrix"], names, names)
-    forces = {"g(q)": facts["gravity"], **({"C(q,v) v + g(q)": facts["bias"]} if moving else {})}
-    title = f"gravity{' and bias' if moving else ''}, {' and '.join(sorted({_force_unit(u) for u in units}))}"
-    _print_matrix(title, list(forces.values()), list(forces), names)
+    _print_dynamics(facts, names, units, moving)
     title = f"Jacobian of frame {frame}, m/s and rad/s per joint velocity, world axes"
     _print_matrix(title, facts["jacobian"], _TWIST_ROWS, names)
     if moving:
         print(f"\ndrift J̇ v, m/s² and rad/s²: {_row(facts['jacobian_drift'])}")
     remark = "mixes m and rad" if len(names) >= 6 else f"{len(names)} joints cannot move all 6 directions"
     print(f"\nsmallest singular value of the Jacobian: {number(facts['smallest_singular_value'])} ({remark})")
+
+
+def _print_dynamics(facts: dict[str, Any], names: Sequence[str], units: Sequence[str], moving: bool) -> None:
+    if facts["mass_matrix"] is None:
+        idle = ", ".join(map(short, facts["unresisted"][:6]))
+        text = f"no mass matrix and no gravity: the file gives no mass to what moves with {idle}"
+        print("\n" + textwrap.fill(text + "; --estimate-inertia KG estimates them", WIDTH, subsequent_indent="  "))
+        return
+    _print_matrix(f"mass matrix M(q), {_inertia_units(units)}", facts["mass_matrix"], names, names)
+    forces = {"g(q)": facts["gravity"], **({"C(q,v) v + g(q)": facts["bias"]} if moving else {})}
+    title = f"gravity{' and bias' if moving else ''}, {' and '.join(sorted({_force_unit(u) for u in units}))}"
+    _print_matrix(title, list(forces.values()), list(forces), names)
 
 
 def _print_beyond_limits(facts: dict[str, Any]) -> None:
@@ -180,6 +202,10 @@ def _inertia_units(units: Sequence[str]) -> str:
 
 def _one_line(text: str) -> str:
     """A note of a model file on one printable line."""
+    return textwrap.shorten(_printable(text), WIDTH - 30, placeholder=" …")
+
+
+def _printable(text: str) -> str:
     from palpate.robot.readers.findings import printable
 
-    return textwrap.shorten(printable(text), WIDTH - 30, placeholder=" …")
+    return printable(text)

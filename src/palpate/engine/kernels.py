@@ -122,6 +122,13 @@ def kernel(function: Function | None = None, *, allocates: bool = False, inline:
     return compiled if function is None else compiled(function)
 
 
+def follows_types(function: Function) -> CPUDispatcher:
+    """Compile a function anew for whatever types it is called with: for scratch in tuples and structured arrays."""
+    made = CPUDispatcher(py_func=function, targetoptions={"nopython": True, "nogil": True, "error_model": "numpy"})
+    made._cache = KernelCache(function)
+    return made
+
+
 @intrinsic
 def call_law(typingctx: Any, pointer: Any, tick: Any, gains: Any, memory: Any, terms: Any) -> Any:
     """law(tick, gains, memory, terms) at an address: four records whose layouts the law knows."""

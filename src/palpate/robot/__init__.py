@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from palpate.robot.limits import JointLimits
     from palpate.robot.load import load_robot
     from palpate.robot.readers.dh import DHLink
-    from palpate.robot.robot import Robot, Terms
+    from palpate.robot.robot import Robot
+    from palpate.robot.terms import Terms
 
 __all__ = ["DHLink", "Frame", "JointLimits", "Robot", "Terms", "load_robot"]
 
@@ -20,7 +21,7 @@ __getattr__, __dir__ = lazy_names(
         "Frame": "palpate.robot.frames",
         "JointLimits": "palpate.robot.limits",
         "Robot": "palpate.robot.robot",
-        "Terms": "palpate.robot.robot",
+        "Terms": "palpate.robot.terms",
         "load_robot": "palpate.robot.load",
     },
 )

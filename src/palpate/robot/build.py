@@ -9,6 +9,8 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import ModelError, PalpateError
+from palpate.robot.axis_inertia import massless_movers, unresisted_joints
+from palpate.robot.compiled import STAND_INS, UNRESISTED, set_note
 from palpate.robot.limits import FAR
 from palpate.robot.tree import Joint, Link, Shape, Tree
 from palpate.spatial import quat_from_matrix
@@ -20,6 +22,12 @@ POINT_INERTIA = 1e-12
 # creeps. With the engine's default (0.9) an arm visibly sinks inside its friction.
 STICKING = (0.999, 0.999, 0.001, 0.5, 2.0)
 LEAST_INERTIA = 2e-15  # kg·m²; the engine's own floor is 1e-15
+# kg, for a link without mass that moves others: the engine wants some (its floor is 1e-15).
+PLACEHOLDER = 2e-15
+# kg and kg·m², where there is no mass to speak of and only the kinematics count: any number the engine likes.
+STAND_IN = 1.0
+# rad or m: a spring whose rest lies this far away pulls with a constant force, to 1e-8 of it per rad or m.
+FAR_REST = 1e8
 
 _GEOM_KINDS = {
     "box": mujoco.mjtGeom.mjGEOM_BOX,
@@ -34,7 +42,8 @@ _LIMITED, _UNLIMITED = mujoco.mjtLimited.mjLIMITED_TRUE, mujoco.mjtLimited.mjLIM
 def spec_from_tree(tree: Tree) -> mujoco.MjSpec:
     """A MuJoCo spec with one body per link (fixed links kept), exact inertias, limits, losses and looks.
 
-    A root link called `world` is the engine's own world.
+    A root link called `world` is the engine's own world. Where a joint moves no inertia, the spec carries the text
+    `unresisted` with the names of such joints, and stand-ins for the masses.
     """
     try:
         return _spec_from_tree(tree)
@@ -58,10 +67,17 @@ def _spec_from_tree(tree: Tree) -> mujoco.MjSpec:
         body = _add_body(spec, parent, links[joint.child], joint.position, joint.rotation)
         _add_joint(body, joint)
         bodies[joint.child] = body
+    unresisted = unresisted_joints(tree.links, tree.joints)
+    filled = _fill_massless(tree, bodies, STAND_IN if unresisted else PLACEHOLDER)
     for frame in tree.frames:
         bodies[frame.link].add_site(name=frame.name, pos=frame.position, quat=quat_from_matrix(frame.rotation))
     _add_couplings(spec, tree)
-    _add_velocity_limits(spec, tree)
+    _add_limits(spec, tree, "velocity_limit", "velocity")
+    _add_limits(spec, tree, "acceleration_limit", "acceleration")
+    for name, text in tree.notes:
+        set_note(spec, name, text)
+    set_note(spec, UNRESISTED, "\n".join(unresisted))
+    set_note(spec, STAND_INS, "\n".join(filled) if unresisted else "")
     return spec
 
 
@@ -88,6 +104,28 @@ def set_inertia(body: mujoco.MjsBody, mass: float, com: Array, inertia: Array) -
     body.inertia = moments
 
 
+def _fill_massless(tree: Tree, bodies: dict[str, mujoco.MjsBody], mass: float) -> list[str]:
+    """Moving bodies without mass get next to none; or a stand-in, where the masses of the robot are unknown."""
+    filled = massless_movers(tree.links, tree.joints)
+    for name in filled:
+        set_inertia(bodies[name], mass, np.zeros(3), mass * np.eye(3))
+    return filled
+
+
+def drop_stand_ins(spec: mujoco.MjSpec, names: list[str]) -> None:
+    """The dynamics are known after all: what stood in for unknown masses goes."""
+    for name in names:
+        set_inertia(spec.body(name), PLACEHOLDER, np.zeros(3), np.zeros((3, 3)))
+    set_note(spec, STAND_INS, "")
+
+
+def far_spring_energy(model: mujoco.MjModel) -> float:
+    """Energy at q = 0 of the springs with a far rest that make up uneven Coulomb friction, J: no store of energy."""
+    rest = model.qpos_spring[model.jnt_qposadr]
+    far = np.abs(rest) >= FAR_REST
+    return float(np.sum(0.5 * model.jnt_stiffness[far] * rest[far] ** 2))
+
+
 def _parents_first(tree: Tree) -> list[Joint]:
     """Joints depth first, the order in which the engine numbers them."""
     below: dict[str, list[Joint]] = {}
@@ -107,7 +145,7 @@ def _add_root(spec: mujoco.MjSpec, link: Link) -> mujoco.MjsBody:
     if link.name != spec.worldbody.name:
         return _add_body(spec, spec.worldbody, link, np.zeros(3), np.eye(3))
     for shape in link.visuals or link.collisions:
-        _add_shape(spec, spec.worldbody, shape)
+        add_shape(spec, spec.worldbody, shape)
     return spec.worldbody
 
 
@@ -115,14 +153,15 @@ def _add_body(
     spec: mujoco.MjSpec, parent: mujoco.MjsBody, link: Link, position: Array, rotation: Array
 ) -> mujoco.MjsBody:
     body = parent.add_body(name=link.name, pos=position, quat=quat_from_matrix(rotation))
-    if link.mass > 0:
-        set_inertia(body, link.mass, link.com, link.inertia)
+    if link.mass > 0 or link.inertia.any():  # tables give links that only turn an inertia alone
+        set_inertia(body, link.mass or PLACEHOLDER, link.com, link.inertia)
     for shape in link.visuals or link.collisions:
-        _add_shape(spec, body, shape)
+        add_shape(spec, body, shape)
     return body
 
 
-def _add_shape(spec: mujoco.MjSpec, body: mujoco.MjsBody, shape: Shape) -> None:
+def add_shape(spec: mujoco.MjSpec, body: mujoco.MjsBody, shape: Shape) -> mujoco.MjsGeom:
+    """A geom that is only seen: no mass, no collisions."""
     geom = body.add_geom(
         type=_GEOM_KINDS[shape.kind],
         pos=shape.position,
@@ -143,6 +182,7 @@ def _add_shape(spec: mujoco.MjSpec, body: mujoco.MjsBody, shape: Shape) -> None:
         geom.size = [shape.size[0], 0, 0]
     else:
         geom.size = [shape.size[0], shape.size[1] / 2, 0]
+    return geom
 
 
 def _add_joint(body: mujoco.MjsBody, joint: Joint) -> None:
@@ -150,16 +190,45 @@ def _add_joint(body: mujoco.MjsBody, joint: Joint) -> None:
         return
     if joint.kind == "floating":
         body.add_freejoint(name=joint.name)
-        return
-    kind = mujoco.mjtJoint.mjJNT_SLIDE if joint.kind == "prismatic" else mujoco.mjtJoint.mjJNT_HINGE
-    added = body.add_joint(name=joint.name, type=kind, axis=joint.axis, pos=joint.anchor)
+    elif joint.kind == "spherical":
+        ball = body.add_joint(name=joint.name, type=mujoco.mjtJoint.mjJNT_BALL, pos=joint.anchor)
+        _set_losses(ball, joint)
+    elif joint.kind == "planar":
+        for suffix, kind, axis in _planar(joint):
+            _set_losses(body.add_joint(name=f"{joint.name}_{suffix}", type=kind, axis=axis, pos=joint.anchor), joint)
+    else:
+        kind = mujoco.mjtJoint.mjJNT_SLIDE if joint.kind == "prismatic" else mujoco.mjtJoint.mjJNT_HINGE
+        added = body.add_joint(name=joint.name, type=kind, axis=joint.axis, pos=joint.anchor)
+        _set_losses(added, joint)
+        _set_bounds(added, joint)
+
+
+def _planar(joint: Joint) -> list[tuple[str, mujoco.mjtJoint, Array]]:
+    """Two slides in the plane across the axis and a turn about it: x and y for the axis z."""
+    x, y, z = np.eye(3)
+    if not np.allclose(joint.axis, z, atol=1e-12):
+        x = np.cross(y if abs(joint.axis[1]) < 0.9 else z, joint.axis)
+        x /= np.linalg.norm(x)
+        y = np.cross(joint.axis, x)
+    slide, hinge = mujoco.mjtJoint.mjJNT_SLIDE, mujoco.mjtJoint.mjJNT_HINGE
+    return [("x", slide, x), ("y", slide, y), ("theta", hinge, joint.axis)]
+
+
+def _set_losses(added: mujoco.MjsJoint, joint: Joint) -> None:
     added.damping = [joint.damping, 0.0, 0.0]
     added.frictionloss = joint.friction
     added.solimp_friction = STICKING
     added.armature = joint.armature
-    bounded = math.isfinite(joint.lower) or math.isfinite(joint.upper)
-    added.limited = _LIMITED if bounded else _UNLIMITED
-    if bounded:
+    added.limited = _UNLIMITED
+    if joint.friction_bias:
+        # −bias, whichever way it moves: the engine's own friction is the same in both directions.
+        added.stiffness = [abs(joint.friction_bias) / FAR_REST, 0.0, 0.0]
+        added.springref = -math.copysign(FAR_REST, joint.friction_bias)
+
+
+def _set_bounds(added: mujoco.MjsJoint, joint: Joint) -> None:
+    if math.isfinite(joint.lower) or math.isfinite(joint.upper):
+        added.limited = _LIMITED
         added.range = [max(joint.lower, -FAR), min(joint.upper, FAR)]
     if math.isfinite(joint.effort) and joint.effort > 0:
         added.actfrclimited = _LIMITED
@@ -179,8 +248,12 @@ def _add_couplings(spec: mujoco.MjSpec, tree: Tree) -> None:
             )
 
 
-def _add_velocity_limits(spec: mujoco.MjSpec, tree: Tree) -> None:
-    moving = [j for j in _parents_first(tree) if j.kind in ("revolute", "continuous", "prismatic")]
-    limits = [joint.velocity if joint.velocity > 0 else math.inf for joint in moving]
+def _add_limits(spec: mujoco.MjSpec, tree: Tree, name: str, field: str) -> None:
+    """A `<numeric>` with one number per scalar joint of the engine, if any of them is finite."""
+    limits: list[float] = []
+    for joint in _parents_first(tree):
+        scalar = {"revolute": 1, "continuous": 1, "prismatic": 1, "planar": 3}.get(joint.kind, 0)
+        value = getattr(joint, field) if scalar == 1 else math.inf
+        limits += [value if value > 0 else math.inf] * scalar
     if any(map(math.isfinite, limits)):
-        spec.add_numeric(name="velocity_limit", data=limits, size=len(limits))
+        spec.add_numeric(name=name, data=limits, size=len(limits))

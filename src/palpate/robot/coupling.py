@@ -14,25 +14,38 @@ from palpate.errors import ModelError
 from palpate.robot.limits import JointLimits
 
 if TYPE_CHECKING:
-    from palpate.robot.robot import Terms
+    from palpate.robot.terms import Terms
+
+_SLIDE = int(mujoco.mjtJoint.mjJNT_SLIDE)
 
 
 @dataclass(frozen=True)
 class Coupling:
-    """q_full = map q + offset, v_full = map v, with `kept` the places of q in q_full."""
+    """From the independent coordinates to all of the engine's: q_all = P q + c, v_all = G v, τ = Gᵀ τ_all.
+
+    Fixed numbers, so a loop may hold them: the engine's position and velocity follow from q and v, and
+    q = q_all[kept_position], v = v_all[kept] give them back. A force τ on the independent joints acts on the engine's
+    joints `kept`. A free base is among the kept; its quaternion passes P unchanged.
+
+    Attributes:
+        map: G, n_v(all) × n_v.
+        kept: places of v in v_all.
+        position_map: P, n_q(all) × n_q.
+        position_offset: c, n_q(all).
+        kept_position: places of q in q_all.
+        position_of: place in q_all of each scalar joint's velocity, −1 where a velocity has no coordinate of its own.
+    """
 
     map: Array
-    offset: Array
     kept: np.ndarray
-
-    @property
-    def count(self) -> int:
-        """How many independent coordinates."""
-        return len(self.kept)
+    position_map: Array
+    position_offset: Array
+    kept_position: np.ndarray
+    position_of: np.ndarray
 
     def expand_position(self, q: Array) -> Array:
         """All joints' positions from the independent ones."""
-        return self.map @ q + self.offset
+        return self.position_map @ q + self.position_offset
 
     def reduce_matrix(self, full: Array) -> Array:
         """Gᵀ A G."""
@@ -42,7 +55,9 @@ class Coupling:
         """The independent joints' limits, narrowed so that their followers keep their own ranges and speeds."""
         reduced = JointLimits(*(getattr(limits, name)[self.kept] for name in JointLimits.__dataclass_fields__))
         for follower, leader in zip(*np.nonzero(self.map)):
-            slope, constant = self.map[follower, leader], self.offset[follower]
+            if self.position_of[follower] < 0:
+                continue  # a free base, or a ball
+            slope, constant = self.map[follower, leader], self.position_offset[self.position_of[follower]]
             ends = np.sort((np.array([limits.lower[follower], limits.upper[follower]]) - constant) / slope)
             reduced.lower[leader] = max(reduced.lower[leader], ends[0])
             reduced.upper[leader] = min(reduced.upper[leader], ends[1])
@@ -102,39 +117,88 @@ def friction_slopes(data: mujoco.MjData) -> Array:
 
 
 def coupling_from_model(model: mujoco.MjModel) -> Coupling | None:
-    """The linear joint couplings of a model, or None where every joint is free."""
-    ties = _ties(model)
+    """The linear joint couplings of a model, or None where every joint is free.
+
+    Raises:
+        ModelError: joints are tied by a curve, twice or in a ring, or all of them are.
+    """
+    ties = ties_of(model)
     if not ties:
         return None
-    if model.nq != model.nv:
-        raise ModelError("mimic joints on a free-floating machine are not supported")
-    kept = np.array([joint for joint in range(model.nv) if joint not in ties], dtype=int)
-    if kept.size == 0:
+    free = [j for j in range(model.njnt) if j not in ties]
+    if not free:
         raise ModelError("every joint mimics another; none is left to move")
-    G, offset = np.zeros((model.nv, len(kept))), np.zeros(model.nv)
-    for joint in range(model.nv):
-        leader, slope, offset[joint] = _leader(joint, ties)
+    kept = np.concatenate([_dofs(model, j) for j in free])
+    kept_position = np.concatenate([_places(model, j) for j in free])
+    G, P = np.eye(model.nv)[:, kept], np.eye(model.nq)[:, kept_position]
+    c, position_of = np.zeros(model.nq), np.full(model.nv, -1)
+    for j in range(model.njnt):
+        if model.jnt_type[j] >= _SLIDE:
+            position_of[model.jnt_dofadr[j]] = model.jnt_qposadr[j]
+    for follower in ties:
+        leader, slope, constant = _leader(follower, ties)
+        dof, place = model.jnt_dofadr[follower], model.jnt_qposadr[follower]
+        c[place] = constant
         if leader >= 0:
-            G[joint, np.searchsorted(kept, leader)] = slope
-    return Coupling(G, offset, kept)
+            G[dof, np.searchsorted(kept, model.jnt_dofadr[leader])] = slope
+            P[place, np.searchsorted(kept_position, model.jnt_qposadr[leader])] = slope
+    return Coupling(G, kept, P, c, kept_position, position_of)
 
 
-def _ties(model: mujoco.MjModel) -> dict[int, tuple[int, float, float]]:
+_LOOPS = {
+    mujoco.mjtEq.mjEQ_CONNECT: "connects two bodies in a point",
+    mujoco.mjtEq.mjEQ_WELD: "welds two bodies",
+    mujoco.mjtEq.mjEQ_TENDON: "ties tendons",
+}
+
+
+def closed_loops(model: mujoco.MjModel) -> list[tuple[str, str]]:
+    """The constraints that make more than a tree of a model: name (or number) and what each does."""
+    found = []
+    for e in range(model.neq):
+        if model.eq_active0[e] and model.eq_type[e] != mujoco.mjtEq.mjEQ_JOINT:
+            name = model.equality(e).name
+            what = _LOOPS.get(mujoco.mjtEq(int(model.eq_type[e])), "constrains more than joints")
+            found.append((repr(name) if name else f"number {e + 1}", what))
+    return found
+
+
+def refuse_loops(model: mujoco.MjModel, robot: str) -> None:
+    """Raise the error that names every closed loop, if there is one: the terms of a tree would be wrong for it."""
+    loops = closed_loops(model)
+    if loops:
+        listed = "; ".join(f"equality {name} {what}" for name, what in loops[:6])
+        more = f"; and {len(loops) - 6} more" if len(loops) > 6 else ""
+        raise ModelError(
+            f"{robot} is no tree: {listed}{more}. palpate computes with trees of joints",
+            hint="lock the joints of the loop (lock=…), or delete the constraint",
+        )
+
+
+def _dofs(model: mujoco.MjModel, j: int) -> np.ndarray:
+    return model.jnt_dofadr[j] + np.arange((6, 3, 1, 1)[model.jnt_type[j]])
+
+
+def _places(model: mujoco.MjModel, j: int) -> np.ndarray:
+    return model.jnt_qposadr[j] + np.arange((7, 4, 1, 1)[model.jnt_type[j]])
+
+
+def ties_of(model: mujoco.MjModel) -> dict[int, tuple[int, float, float]]:
     """For each following joint: its leader (−1 for none), slope and constant."""
     ties = {}
     for e in range(model.neq):
         if model.eq_type[e] != mujoco.mjtEq.mjEQ_JOINT or not model.eq_active0[e]:
             continue
-        follower = int(model.eq_obj1id[e])
+        follower, leader = int(model.eq_obj1id[e]), int(model.eq_obj2id[e])
         constant, slope, *higher = (float(x) for x in model.eq_data[e][:5])
         if any(higher):
             raise ModelError(f"joint {model.joint(follower).name!r} mimics by a curve; only a line is supported")
-        leader = int(model.eq_obj2id[e])
         if follower in ties:
             raise ModelError(f"joint {model.joint(follower).name!r} mimics twice")
         # The engine counts both joints from their reference positions.
-        constant += model.qpos0[follower] - (slope * model.qpos0[leader] if leader >= 0 else 0.0)
-        ties[follower] = (leader, slope, float(constant))
+        zero = model.qpos0[model.jnt_qposadr]
+        constant += zero[follower] - (slope * zero[leader] if leader >= 0 else 0.0)
+        ties[follower] = (leader, slope if leader >= 0 else 0.0, float(constant))
     return ties
 
 
@@ -142,7 +206,7 @@ def _leader(joint: int, ties: dict[int, tuple[int, float, float]]) -> tuple[int,
     """Follow a chain of ties to the independent joint at its end: q_joint = slope q_leader + constant."""
     slope, constant = 1.0, 0.0
     for _ in range(len(ties) + 1):
-        if joint not in ties:
+        if joint not in ties:  # also the ground, −1
             return joint, slope, constant
         joint, s, c = ties[joint]
         constant += slope * c

@@ -1,4 +1,4 @@
-"""Named frames of a compiled model: its bodies and sites."""
+"""Named frames of a compiled model: its bodies and sites, and which of them is the tool."""
 
 from __future__ import annotations
 
@@ -10,6 +10,32 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.robot.kernels import Place
+
+# What files call the frame that does the work, the most telling name first. A robot's own prefix or a number may
+# stand around it: panda_hand_tcp, left/gripper_tcp, tool0.
+CONVENTIONS = (
+    "tool",
+    "attachment_site",
+    "pinch_site",
+    "pinch",
+    "hand_tcp",
+    "tool_center_point",
+    "tcp",
+    "tool_tip",
+    "tool0",
+    "grasp_site",
+    "grasptarget",
+    "ee_link",
+    "end_effector",
+    "end_effector_link",
+    "ee_site",
+    "eef",
+    "ee",
+    "flange",
+    "tool_link",
+)
+MOST_FINGER_JOINTS = 2  # a hand's fingers are short chains; legs and arms are longer
+_LISTED = 6
 
 
 @dataclass(frozen=True)
@@ -27,6 +53,27 @@ class Frame:
         return Place(body=self.body, offset=self.offset.copy(), turn=self.turn.copy())
 
 
+@dataclass(frozen=True)
+class ToolChoice:
+    """Which frame a robot takes for its tool, and why.
+
+    Attributes:
+        name: the frame.
+        reason: why this one.
+        others: frames that could have been meant as well.
+        guessed: nothing in the model says so, and there was more than one candidate.
+    """
+
+    name: str
+    reason: str
+    others: tuple[str, ...] = ()
+    guessed: bool = False
+
+    def __str__(self) -> str:
+        shown = ", ".join(self.others[:_LISTED]) + (" …" if len(self.others) > _LISTED else "")
+        return f"{self.name}, {self.reason}" + (f"; also there: {shown}" if shown else "")
+
+
 def frames_of(model: mujoco.MjModel) -> dict[str, Frame]:
     """Every named body and site of a compiled model as a frame."""
     frames = {model.body(b).name: Frame(model.body(b).name, b, np.zeros(3), np.eye(3)) for b in range(model.nbody)}
@@ -39,11 +86,93 @@ def frames_of(model: mujoco.MjModel) -> dict[str, Frame]:
     return frames
 
 
-def default_tool(model: mujoco.MjModel) -> str:
-    """A site named `tool`, or else the deepest body of the tree."""
-    if mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SITE, "tool") >= 0:
-        return "tool"
-    depth = np.zeros(model.nbody, dtype=int)
+def chosen_tool(asked: str | ToolChoice | None, model: mujoco.MjModel) -> ToolChoice:
+    """The frame asked for, or the one a model suggests."""
+    if isinstance(asked, ToolChoice):
+        return asked
+    return ToolChoice(asked, "as asked") if asked else choose_tool(model)
+
+
+def choose_tool(model: mujoco.MjModel) -> ToolChoice:
+    """The tool frame: one called like a tool, or else the end of the chain of most joints.
+
+    Among frames called alike the one behind the most joints is taken; where that chain ends in several fingers, the
+    body that carries them.
+    """
+    joints = _joints_before(model)
+    called = _called_like_tools(model, joints)
+    if called:
+        twins = len(called) > 1 and _convention(called[1]) == _convention(called[0])
+        return ToolChoice(called[0], "by its name", tuple(called[1:]), guessed=twins)
+    deepest = [b for b in range(1, model.nbody) if joints[b] == joints.max() and _is_tip(model, b, joints)]
+    deepest.sort(key=lambda b: -_depth(model, b))
+    body = _carrier(model, joints, deepest)
+    others = tuple(model.body(b).name for b in range(1, model.nbody) if b != body and _is_leaf(model, b))
+    return ToolChoice(
+        model.body(body).name,
+        "where the longest chain of joints ends",
+        others,
+        guessed=len(deepest) > 1 or bool(others),
+    )
+
+
+def _called_like_tools(model: mujoco.MjModel, joints: np.ndarray) -> list[str]:
+    """Frames of a conventional name: best convention first, then those behind more joints, then file order."""
+    sites = [(model.site(s).name, int(model.site_bodyid[s])) for s in range(model.nsite)]
+    bodies = [(model.body(b).name, b) for b in range(1, model.nbody)]
+    known = [(name, body) for name, body in sites + bodies if _convention(name) < len(CONVENTIONS)]
+    named = [(name, body) for name, body in known if joints[body] or _convention(name) == 0]
+    named.sort(key=lambda pair: (_convention(pair[0]), -joints[pair[1]]))
+    return list(dict.fromkeys(name for name, _ in named))
+
+
+def _convention(name: str) -> int:
+    """The place of a name among the conventions, or their number if it follows none."""
+    low = name.lower().replace("-", "_").replace("/", "_").replace(":", "_")
+    for place, word in enumerate(CONVENTIONS):
+        if low == word or (place > 0 and low.endswith("_" + word)):
+            return place
+    return len(CONVENTIONS)
+
+
+def _joints_before(model: mujoco.MjModel) -> np.ndarray:
+    """How many scalar or ball joints move each body; a free joint moves the whole machine and does not count."""
+    count = np.zeros(model.nbody, dtype=int)
     for b in range(1, model.nbody):
-        depth[b] = depth[model.body_parentid[b]] + 1
-    return model.body(int(np.argmax(depth))).name
+        first = model.body_jntadr[b]
+        own = range(first, first + model.body_jntnum[b])
+        count[b] = count[model.body_parentid[b]] + sum(model.jnt_type[j] != mujoco.mjtJoint.mjJNT_FREE for j in own)
+    return count
+
+
+def _depth(model: mujoco.MjModel, body: int) -> int:
+    return 0 if body == 0 else 1 + _depth(model, int(model.body_parentid[body]))
+
+
+def _is_leaf(model: mujoco.MjModel, body: int) -> bool:
+    return not np.any(model.body_parentid[1:] == body)
+
+
+def _is_tip(model: mujoco.MjModel, body: int, joints: np.ndarray) -> bool:
+    """The last body of a rigid group: no child is fixed to it."""
+    children = [b for b in range(1, model.nbody) if model.body_parentid[b] == body]
+    return not any(joints[b] == joints[body] for b in children)
+
+
+def _carrier(model: mujoco.MjModel, joints: np.ndarray, tips: list[int]) -> int:
+    """The tip of the longest chain; or what carries it, where it is one of several fingers beside each other."""
+    below = joints[tips[0]]
+    for steps in range(1, MOST_FINGER_JOINTS + 1):
+        carrier = _above(model, joints, tips[0], below - steps)
+        fingers = [
+            b for b in range(1, model.nbody) if model.body_parentid[b] == carrier and joints[b] > joints[carrier]
+        ]
+        if carrier > 0 and len(fingers) > 1 and joints[carrier] > 0:
+            return carrier
+    return tips[0]
+
+
+def _above(model: mujoco.MjModel, joints: np.ndarray, body: int, count: int) -> int:
+    while body > 0 and joints[body] > count:
+        body = int(model.body_parentid[body])
+    return body

@@ -97,28 +97,32 @@ def _target(target: Pose | ArrayLike) -> tuple[Array, Array, int]:
 
 
 def _space(robot: Robot, q0: Array) -> _Space:
-    model, coupling = robot.model, robot._coupling
-    lower, upper = _bounds(robot)
-    if coupling is not None:
-        G = np.ascontiguousarray(coupling.map)
-        alone = np.count_nonzero(G, axis=0) == 1
-        angles = np.array(robot.dof_units) == "rad"
-        return _Space(np.clip(q0, lower, upper), lower, upper, coupling.offset, G, G, angles & alone)
-    if np.any(model.jnt_type == int(mujoco.mjtJoint.mjJNT_BALL)):
+    """Every scalar joint that follows no other; what follows it moves along."""
+    if np.any(robot.model.jnt_type == int(mujoco.mjtJoint.mjJNT_BALL)):
         raise InvalidInput(f"inverse kinematics of ball joints is not supported, and {robot.name} has some")
-    joints = _scalar_joints(robot)
-    places, dofs = model.jnt_qposadr[joints], model.jnt_dofadr[joints]
-    fixed = q0.copy()
+    places, dofs = scalar_places(robot)
+    coupling, (lower, upper) = robot.coupling, _bounds(robot)
+    P, G = np.eye(robot.nq), np.eye(robot.nv)
+    fixed, turns = q0.copy(), (np.array(robot.dof_units) == "rad")[dofs]
     fixed[places] = 0.0
-    position_map = np.ascontiguousarray(np.eye(model.nq)[:, places])
-    velocity_map = np.ascontiguousarray(np.eye(model.nv)[:, dofs])
+    if coupling is not None:
+        fixed, P, G = coupling.expand_position(fixed), coupling.position_map, coupling.map
+        turns &= np.count_nonzero(G, axis=0)[dofs] == 1
+    position_map, velocity_map = np.ascontiguousarray(P[:, places]), np.ascontiguousarray(G[:, dofs])
     lower, upper = lower[dofs], upper[dofs]
-    turns = model.jnt_type[joints] == int(mujoco.mjtJoint.mjJNT_HINGE)
     return _Space(np.clip(q0[places], lower, upper), lower, upper, fixed, position_map, velocity_map, turns)
 
 
-def _scalar_joints(robot: Robot) -> np.ndarray:
-    return np.flatnonzero(robot.model.jnt_type >= int(mujoco.mjtJoint.mjJNT_SLIDE))
+def scalar_places(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+    """Where the joints of one degree of freedom stand in the robot's q, and where in its v."""
+    places, dofs, place, dof = [], [], 0, 0
+    for name in robot.joint_names:
+        kind = int(robot.model.joint(name).type[0])
+        if kind >= int(mujoco.mjtJoint.mjJNT_SLIDE):
+            places.append(place)
+            dofs.append(dof)
+        place, dof = place + (7, 4, 1, 1)[kind], dof + (6, 3, 1, 1)[kind]
+    return np.array(places, dtype=int), np.array(dofs, dtype=int)
 
 
 def _bounds(robot: Robot) -> tuple[Array, Array]:
@@ -138,10 +142,8 @@ def _unwound(x: Array, space: _Space) -> Array:
 
 
 def _coordinates(robot: Robot, q0: Array, x: Array) -> Array:
-    if robot._coupling is not None:
-        return x
     q = q0.copy()
-    q[robot.model.jnt_qposadr[_scalar_joints(robot)]] = x
+    q[scalar_places(robot)[0]] = x
     return q
 
 

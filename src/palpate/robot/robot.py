@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NoReturn, Self
 
@@ -18,54 +17,43 @@ from palpate.errors import (
     BadRotation,
     BadShape,
     InvalidInput,
+    MassesMissing,
     ModelError,
     NotFinite,
     SingularTask,
     UnknownName,
 )
-from palpate.robot import kernels
-from palpate.robot.build import set_inertia, spec_from_tree
-from palpate.robot.coupling import coupling_from_model, friction_slopes
-from palpate.robot.floating import quaternion_places, velocity_map
-from palpate.robot.frames import Frame, default_tool, frames_of
-from palpate.robot.limits import JointLimits, clipped_zero, limits_from_model
-from palpate.robot.readers.dh import Convention, DHLink, checked_inertia, tree_from_dh
-from palpate.robot.tree import Tree
-from palpate.spatial import Pose, quat_from_matrix
-
-_DISABLED = (
-    mujoco.mjtDisableBit.mjDSBL_CONTACT
-    | mujoco.mjtDisableBit.mjDSBL_LIMIT
-    | mujoco.mjtDisableBit.mjDSBL_ACTUATION
-    | mujoco.mjtDisableBit.mjDSBL_AUTORESET
-    | mujoco.mjtDisableBit.mjDSBL_WARMSTART  # results must not depend on earlier calls
+from palpate.robot import changes, kernels
+from palpate.robot.axis_inertia import massless_movers
+from palpate.robot.build import far_spring_energy, spec_from_tree
+from palpate.robot.compiled import (
+    SINGULAR,
+    UNRESISTED,
+    compiled,
+    listed,
+    named,
+    note,
+    set_note,
+    unused,
+    weakest_motion,
+    without_gravcomp,
 )
+from palpate.robot.coupling import coupling_from_model, friction_slopes, refuse_loops
+from palpate.robot.floating import quaternion_places, velocity_map
+from palpate.robot.frames import Frame, ToolChoice, chosen_tool, frames_of
+from palpate.robot.limits import JointLimits, clipped_zero, limits_from_model
+from palpate.robot.locking import lock_joints
+from palpate.robot.readers.dh import Convention, DHLink, repaired_rows, tree_from_dh
+from palpate.robot.readers.findings import TOOL_FRAME, Finding, guessed_tool, held_up
+from palpate.robot.tensor import checked_inertia
+from palpate.robot.terms import Terms
+from palpate.robot.tree import Tree
+from palpate.spatial import Pose
+
 # By joint type: free, ball, slide, hinge.
 _VELOCITY_LABELS = {0: ("vx", "vy", "vz", "wx", "wy", "wz"), 1: ("wx", "wy", "wz"), 2: ("",), 3: ("",)}
 _POSITION_LABELS = {0: ("x", "y", "z", "qw", "qx", "qy", "qz"), 1: ("qw", "qx", "qy", "qz"), 2: ("",), 3: ("",)}
 _UNITS = {0: ("m",) * 3 + ("rad",) * 3, 1: ("rad",) * 3, 2: ("m",), 3: ("rad",)}
-
-
-@dataclass(frozen=True)
-class Terms:
-    """Everything a controller asks of a model at (q, v), for one frame E.
-
-    Attributes:
-        M: mass matrix, n×n.
-        bias: C(q, v) v + g(q).
-        gravity: g(q).
-        position, rotation: pose of E in the world.
-        J: geometric Jacobian 6×n, rows [linear; angular], world axes.
-        drift: J̇ v.
-    """
-
-    M: Array
-    bias: Array
-    gravity: Array
-    position: Array
-    rotation: Array
-    J: Array
-    drift: Array
 
 
 class _Workspace(threading.local):
@@ -88,31 +76,69 @@ class Robot:
     The equation of motion is M(q) v̇ + C(q, v) v + g(q) = τ + Jᵀ F + losses, where F is the wrench of the
     environment on the robot.
 
-    A Robot never changes (`with_payload`, `with_tool`, `with_base`, `with_free_base`, `with_gravity` return a new
-    one), and may be used from many threads at once.
+    A Robot never changes (`with_payload`, `with_tool`, `with_base`, `with_free_base`, `with_gravity`, `with_locked`,
+    `with_tool_frame` return a new one), and may be used from many threads at once.
+
+    Attributes:
+        model: the engine's compiled model of all joints.
+        coupling: how joints that mimic others follow the coordinates, or None.
+        tool_frame: the frame meant where none is named; `tool_choice` says why this one, and what else there is.
+        warnings: what is doubtful about the file the robot came from, and what was assumed.
+        unresisted: joints that move no mass; where there are any, only the kinematics can be asked for.
     """
 
-    def __init__(self, spec: mujoco.MjSpec, *, name: str | None = None, tool_frame: str | None = None) -> None:
-        self._spec = _named(spec.copy())
-        self.model = _compile(self._spec)
+    def __init__(
+        self,
+        spec: mujoco.MjSpec,
+        *,
+        name: str | None = None,
+        tool_frame: str | ToolChoice | None = None,
+        warnings: Sequence[Finding] = (),
+    ) -> None:
+        self._spec = named(spec.copy())
+        held = without_gravcomp(self._spec)
+        self.model = compiled(self._spec)
         self.name = name or spec.modelname
-        self._coupling = coupling_from_model(self.model)
+        refuse_loops(self.model, self.name)
+        self.coupling = coupling_from_model(self.model)
         self._work = _Workspace(self.model)
         self._frames = frames_of(self.model)
-        self.tool_frame = tool_frame or default_tool(self.model)
+        self.tool_choice = chosen_tool(tool_frame, self.model)
+        self.tool_frame = self.tool_choice.name
         self.frame(self.tool_frame)
+        guess = guessed_tool(self.name, self.tool_choice if tool_frame is None else None)
+        self.warnings = (*warnings, *held_up(self.name, held), *guess)
+        self.unresisted = listed(self.model, UNRESISTED)
 
     # ------------------------------------------------------------------ construction
 
     @classmethod
-    def from_tree(cls, tree: Tree, *, tool_frame: str | None = None) -> Self:
-        """A robot from a tree of links and joints."""
-        return cls(spec_from_tree(tree), name=tree.name, tool_frame=tool_frame)
+    def from_tree(cls, tree: Tree, *, tool_frame: str | None = None, warnings: Sequence[Finding] = ()) -> Self:
+        """A robot from a tree of links and joints; its kinematics alone, where there are not the masses for more."""
+        robot = cls(spec_from_tree(tree), name=tree.name, tool_frame=tool_frame, warnings=warnings)
+        if not robot.unresisted and massless_movers(tree.links, tree.joints) and (idle := robot._idle_joints()):
+            set_note(robot._spec, UNRESISTED, "\n".join(idle))
+            return robot._again(robot._spec)
+        return robot
 
     @classmethod
-    def from_dh(cls, rows: Sequence[DHLink], convention: Convention = "standard", *, name: str = "dh-arm") -> Self:
-        """A robot from a DH table; its links' frames are the DH frames, `tool` is the last."""
-        return cls.from_tree(tree_from_dh(rows, convention, name))
+    def from_dh(
+        cls,
+        rows: Sequence[DHLink],
+        convention: Convention = "standard",
+        *,
+        name: str = "dh-arm",
+        repair: bool = False,
+    ) -> Self:
+        """A robot from a DH table; its links' frames are the DH frames, `tool` is the last.
+
+        With `repair`, inertias that no body has are replaced by the nearest one; `warnings` tells each.
+
+        Raises:
+            ModelError: every fault of the table, in one message.
+        """
+        rows, told = repaired_rows(rows) if repair else (rows, ())
+        return cls.from_tree(tree_from_dh(rows, convention, name), warnings=told)
 
     @classmethod
     def from_mjcf_text(cls, text: str, *, name: str | None = None) -> Self:
@@ -124,7 +150,12 @@ class Robot:
         return cls(spec, name=name)
 
     def spec(self) -> mujoco.MjSpec:
-        """A fresh copy of the MuJoCo description, to build a world around."""
+        """A fresh copy of the MuJoCo description, to build a world around.
+
+        Raises:
+            MassesMissing: only the kinematics of the robot are known.
+        """
+        self._with_masses("a simulation")
         return self._spec.copy()
 
     def with_payload(
@@ -140,7 +171,8 @@ class Robot:
         Args:
             mass: kg.
             com: the load's centre of mass in `frame`, m.
-            inertia: 3×3 about that centre, axes of `frame`, kg·m²; a point mass if None.
+            inertia: about that centre, axes of `frame`, kg·m²: three principal moments, six entries
+                (xx yy zz xy xz yz) or 3×3; a point mass if None.
             frame: where it is fixed; the tool frame by default.
         """
         return self.with_tool(mass, com, inertia, frame=frame, tip=None)
@@ -155,69 +187,84 @@ class Robot:
         tip: Pose | None = None,
         name: str = "tool_tip",
     ) -> Self:
-        """The robot with a tool fixed at `frame`; `tip`, a pose in that frame, becomes its new tool frame `name`."""
-        mass = finite_number(mass, "mass", above=0.0)
-        tensor = np.zeros((3, 3)) if inertia is None else checked_inertia(inertia, "inertia")
-        spec, place = self.spec(), self.frame(frame)
-        body = spec.body(self.model.body(place.body).name).add_body(
-            name=_unused(f"{name}_body", self._frames), pos=place.offset, quat=quat_from_matrix(place.turn)
-        )
-        set_inertia(body, mass, finite_array(com, "com", (3,)), tensor)
+        """The robot with a tool fixed at `frame`; `tip`, a pose in that frame, becomes its new tool frame `name`.
+
+        The tool may weigh nothing (mass 0), where only its tip matters. Arguments as of `with_payload`.
+        """
+        weightless = tip is not None and mass == 0 and inertia is None
+        load = mass if weightless else finite_number(mass, "mass", above=0.0)
+        tensor = np.zeros((3, 3)) if inertia is None else checked_inertia(inertia)
+        spec, place = self._spec.copy(), self.frame(frame)
+        body = self.model.body(place.body).name
+        if not weightless:
+            changes.add_load(spec, body, place, (load, finite_array(com, "com", (3,)), tensor), name, self._frames)
         if tip is None:
-            return type(self)(spec, name=self.name, tool_frame=self.tool_frame)
-        site = _unused(name, self._frames)
-        body.add_site(name=site, pos=tip.position, quat=tip.quat_wxyz)
-        return type(self)(spec, name=self.name, tool_frame=site)
+            return self._again(spec)
+        site = unused(name, self._frames)
+        changes.add_tip(spec, body, place, tip, site)
+        return self._again(spec, site)
+
+    def with_tool_frame(self, frame: str) -> Self:
+        """The robot with another of its frames as the tool frame."""
+        kept = [finding for finding in self.warnings if finding.element != TOOL_FRAME]
+        return type(self)(self._spec, name=self.name, tool_frame=self.frame(frame).name, warnings=kept)
 
     def with_base(self, pose: Pose) -> Self:
         """The robot with its base standing at `pose` in the world; gravity stays where it was."""
-        spec = self.spec()
-        frame = spec.worldbody.add_frame(pos=pose.position, quat=pose.quat_wxyz)
-        for body in spec.worldbody.bodies:
-            if any(joint.type == mujoco.mjtJoint.mjJNT_FREE for joint in body.joints):
-                raise InvalidInput(f"the base of {self.name} is free: its pose is part of q")
-            _outermost(body).set_frame(frame)
-        return type(self)(spec, name=self.name, tool_frame=self.tool_frame)
+        spec = self._spec.copy()
+        changes.move_base(spec, pose, self.name)
+        return self._again(spec)
 
     def with_free_base(self) -> Self:
         """The robot with its base free to move: six more velocities, seven more coordinates, unactuated."""
-        spec = self.spec()
-        root = spec.worldbody.first_body()
-        if list(root.joints):
-            raise InvalidInput(f"the base {root.name!r} of {self.name} already moves")
-        here = self.model.body(root.name)
-        if here.mass[0] <= 0:
-            raise InvalidInput(f"the base {root.name!r} of {self.name} has no mass, so it cannot float")
-        root.add_freejoint(name="base_free")
-        for number, key in enumerate(spec.keys):
-            key.qpos = np.concatenate([here.pos, here.quat, self.model.key_qpos[number]])
-            key.qvel = np.concatenate([np.zeros(6), self.model.key_qvel[number]])
-        return type(self)(spec, name=self.name, tool_frame=self.tool_frame)
+        spec = self._spec.copy()
+        changes.free_base(spec, self.model, self.name)
+        floating = self._again(spec)
+        if not floating.unresisted and floating._idle_joints():
+            base = self._spec.worldbody.first_body().name
+            raise InvalidInput(f"the base {base!r} of {self.name} has no mass, so it cannot float")
+        return floating
 
     def with_gravity(self, acceleration: ArrayLike) -> Self:
         """The robot under another gravity, m/s² in world axes."""
-        spec = self.spec()
+        spec = self._spec.copy()
         spec.option.gravity = finite_array(acceleration, "gravity", (3,))
         spec.option.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
-        return type(self)(spec, name=self.name, tool_frame=self.tool_frame)
+        return self._again(spec)
+
+    def with_locked(self, joints: Mapping[str, float]) -> Self:
+        """The robot with joints welded at values, rad or m; joints tied to them (mimic) are welded along.
+
+        Raises:
+            UnknownName: no such joint.
+            InvalidInput: a joint of several freedoms, or values that a tie contradicts.
+        """
+        spec = self._spec.copy()
+        lock_joints(spec, self.model, joints)
+        return self._again(spec)
+
+    def _again(self, spec: mujoco.MjSpec, tool_frame: str | None = None) -> Self:
+        return type(self)(spec, name=self.name, tool_frame=tool_frame or self.tool_choice, warnings=self.warnings)
 
     # ------------------------------------------------------------------ description
 
     @cached_property
     def nq(self) -> int:
         """How many coordinates."""
-        return self.model.nq if self._coupling is None else self._coupling.count
+        return self.model.nq if self.coupling is None else len(self.coupling.kept_position)
 
     @cached_property
     def nv(self) -> int:
         """How many velocities (degrees of freedom)."""
-        return self.model.nv if self._coupling is None else self._coupling.count
+        return self.model.nv if self.coupling is None else len(self.coupling.kept)
 
     @cached_property
     def joint_names(self) -> tuple[str, ...]:
         """Joints in the order of q, mimicking ones left out."""
-        names = tuple(self.model.joint(j).name for j in range(self.model.njnt))
-        return names if self._coupling is None else tuple(names[j] for j in self._coupling.kept)
+        free = range(self.model.njnt)
+        if self.coupling is not None:
+            free = [j for j in free if self.model.jnt_dofadr[j] in self.coupling.kept]
+        return tuple(self.model.joint(j).name for j in free)
 
     @cached_property
     def dof_names(self) -> tuple[str, ...]:
@@ -247,17 +294,18 @@ class Robot:
     @cached_property
     def _limits(self) -> JointLimits:
         limits = limits_from_model(self.model)
-        return limits if self._coupling is None else self._coupling.reduce_limits(limits)
+        return limits if self.coupling is None else self.coupling.reduce_limits(limits)
 
     @cached_property
     def _home(self) -> Array:
         key = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_KEY, "home")
         full = self.model.key_qpos[key] if key >= 0 else clipped_zero(self.model)
-        return full if self._coupling is None else full[self._coupling.kept]
+        return full if self.coupling is None else full[self.coupling.kept_position]
 
     @cached_property
     def mass(self) -> float:
         """Total mass, kg."""
+        self._with_masses("the mass")
         return float(self.model.body_mass.sum())
 
     @property
@@ -274,63 +322,87 @@ class Robot:
 
     def text(self, name: str) -> str | None:
         """A note carried by the model: provenance, licence, summary."""
-        found = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_TEXT, name)
-        if found < 0:
-            return None
-        start, size = self.model.text_adr[found], self.model.text_size[found]
-        return bytes(self.model.text_data[start : start + size]).rstrip(b"\0").decode()
+        return note(self.model, name)
 
     def __repr__(self) -> str:
-        return f"Robot({self.name!r}, {self.nv} degrees of freedom, {self.mass:.4g} kg, tool frame {self.tool_frame!r})"
+        weight = "kinematics only" if self.unresisted else f"{self.mass:.4g} kg"
+        return f"Robot({self.name!r}, {self.nv} degrees of freedom, {weight}, tool frame {self.tool_frame!r})"
 
     # ------------------------------------------------------------------ dynamics
 
     def mass_matrix(self, q: ArrayLike) -> Array:
         """M(q): n×n, kg·m² (revolute) and kg (prismatic), rotor inertia included."""
+        self._with_masses("the mass matrix")
         M = np.empty((self.model.nv, self.model.nv))
         self._run(kernels.mass_matrix, self._q(q), M)
-        return M if self._coupling is None else self._coupling.reduce_matrix(M)
+        return M if self.coupling is None else self.coupling.reduce_matrix(M)
 
     def bias(self, q: ArrayLike, v: ArrayLike) -> Array:
         """C(q, v) v + g(q), N·m or N."""
+        self._with_masses("the bias force")
         out = np.empty(self.model.nv)
         self._run(kernels.bias, self._q(q), self._v(v), out)
         return self._reduced_force(out)
 
     def gravity(self, q: ArrayLike) -> Array:
         """g(q) = ∂V/∂q, N·m or N: the torque that holds the robot against gravity."""
+        self._with_masses("gravity")
         out = np.empty(self.model.nv)
         self._run(kernels.gravity, self._q(q), out)
         return self._reduced_force(out)
 
     def coriolis_matrix(self, q: ArrayLike, v: ArrayLike) -> Array:
         """C(q, v) = Σ m Jpᵀ J̇p + Jrᵀ (Θ J̇r + [ω]× Θ Jr), for which Ṁ − 2C is skew-symmetric."""
+        self._with_masses("the Coriolis matrix")
         C = np.empty((self.model.nv, self.model.nv))
         self._run(kernels.coriolis_matrix, self._q(q), self._v(v), self._work.coriolis.address, C)
-        return C if self._coupling is None else self._coupling.reduce_matrix(C)
+        return C if self.coupling is None else self.coupling.reduce_matrix(C)
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, losses: bool = True) -> Array:
         """τ = M a + C v + g, plus what joint damping, springs and friction take unless `losses` is False."""
+        self._with_masses("inverse dynamics")
         if not losses:
             return self.mass_matrix(q) @ self._plain(a, "a", self.nv, finite=True) + self.bias(q, v)
         out = np.empty(self.model.nv)
         self._run(kernels.inverse_dynamics, self._q(q), self._v(v), self._v(a, "a"), out)
         return self._reduced_force(out)
 
-    def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, losses: bool = True) -> Array:
-        """v̇ = M⁻¹ (τ − C v − g − losses), losses as the plant has them unless `losses` is False."""
-        if self._coupling is None and losses:
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        *,
+        wrench: ArrayLike | Mapping[str, ArrayLike] | None = None,
+        losses: bool = True,
+    ) -> Array:
+        """v̇ = M⁻¹ (τ + Jᵀ F − C v − g − losses), losses as the plant has them unless `losses` is False.
+
+        F is the environment's `wrench` [f; n] at the tool frame's origin, world axes, or one per frame in a dict.
+        """
+        self._with_masses("forward dynamics")
+        if wrench is not None:
+            tau = self._plain(tau, "tau", self.nv, finite=True) + self.generalised_force(q, wrench)
+        if self.coupling is None and losses:
             out = np.empty(self.model.nv)
             self._run(kernels.forward_dynamics, self._q(q), self._v(v), self._v(tau, "tau"), out)
             return out
         force, M = self._plain(tau, "tau", self.nv, finite=True), self.mass_matrix(q)
         rest = self.inverse_dynamics(q, v, np.zeros(self.nv), losses=losses)
         start = np.linalg.solve(M, force - rest)
-        if self._coupling is None or not losses or not self.model.dof_frictionloss.any():
+        if self.coupling is None or not losses or not self.model.dof_frictionloss.any():
             return start
-        return self._coupling.accelerate(
+        return self.coupling.accelerate(
             M, start, lambda a: self.inverse_dynamics(q, v, a) - force, lambda: friction_slopes(self._work.data)
         )
+
+    def generalised_force(self, q: ArrayLike, wrench: ArrayLike | Mapping[str, ArrayLike] | None) -> Array:
+        """Σ Jᵀ F of a wrench [f; n] on the tool frame, or of one wrench per frame: world axes, at its origin."""
+        if wrench is None:
+            return np.zeros(self.nv)
+        parts = wrench if isinstance(wrench, Mapping) else {self.tool_frame: wrench}
+        pairs = ((frame, finite_array(F, f"wrench at {frame!r}", (6,))) for frame, F in parts.items())
+        return sum((self.jacobian(q, frame).T @ F for frame, F in pairs), start=np.zeros(self.nv))
 
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> float:
         """½ vᵀ M(q) v, J."""
@@ -339,9 +411,10 @@ class Robot:
 
     def potential_energy(self, q: ArrayLike) -> float:
         """Energy of gravity (zero at the world's origin) and of springs in the model, J."""
+        self._with_masses("potential energy")
         out = np.empty(1)
         self._run(kernels.potential_energy, self._q(q), out)
-        return float(out[0])
+        return float(out[0]) - far_spring_energy(self.model)
 
     # ------------------------------------------------------------------ kinematics
 
@@ -367,17 +440,21 @@ class Robot:
 
     def jacobian_drift(self, q: ArrayLike, v: ArrayLike, frame: str | None = None) -> Array:
         """J̇ v: the acceleration [linear; angular] a frame has when v̇ = 0."""
-        return self.terms(q, v, frame).drift
+        return self._terms(q, v, frame).drift
 
     def terms(self, q: ArrayLike, v: ArrayLike, frame: str | None = None) -> Terms:
         """Mass matrix, bias, gravity, pose, Jacobian and drift in one cheap pass."""
+        self._with_masses("the equation of motion")
+        return self._terms(q, v, frame)
+
+    def _terms(self, q: ArrayLike, v: ArrayLike, frame: str | None) -> Terms:
         place, work = self.frame(frame).place, self._work
         status = kernels.terms(work.physics.address, self._q(q), self._v(v), place.address, work.terms.address)
         if status:
             self._refuse(status, (np.asarray(q, dtype=float), np.asarray(v, dtype=float)))
         x = work.terms
         out = Terms(*(part.copy() for part in (x.M, x.bias, x.gravity, x.position, x.rotation, x.J, x.drift)))
-        return out if self._coupling is None else self._coupling.reduce_terms(out)
+        return out if self.coupling is None else self.coupling.reduce_terms(out)
 
     def task_inertia(
         self,
@@ -442,12 +519,15 @@ class Robot:
 
     def integrate(self, q: ArrayLike, v: ArrayLike, dt: float) -> Array:
         """q ⊕ v dt: coordinates after moving at v for dt; on the rotation group for a free base."""
-        dt = finite_number(dt, "dt")
-        if self._coupling is not None:
-            return self._plain(q, "q", self.nq, finite=True) + self._plain(v, "v", self.nv, finite=True) * dt
-        out = self._checked_q(q).copy()
-        mujoco.mj_integratePos(self.model, out, self._plain(v, "v", self.nv, finite=True), dt)
-        return out
+        dt, coupling = finite_number(dt, "dt"), self.coupling
+        start, speed = self._checked_q(q), self._plain(v, "v", self.nv, finite=True)
+        if coupling is None:
+            out = start.copy()
+            mujoco.mj_integratePos(self.model, out, speed, dt)
+            return out
+        out = coupling.expand_position(start)
+        mujoco.mj_integratePos(self.model, out, coupling.map @ speed, dt)
+        return out[coupling.kept_position]
 
     def velocity_map(self, q: ArrayLike) -> Array:
         """E(q), n_v × n_q, with v = E(q) q̇: identity for joints; a free base's quaternion rates become body ω."""
@@ -455,11 +535,20 @@ class Robot:
 
     # ------------------------------------------------------------------ internals
 
+    def _idle_joints(self) -> list[str]:
+        """Joints that move together without moving any mass, at home: there the mass matrix is singular."""
+        value, motion = weakest_motion(self.mass_matrix(self.home))
+        return [name for name, share in zip(self.dof_names, motion) if value < SINGULAR and abs(share) > 1e-3]
+
+    def _with_masses(self, what: str) -> None:
+        if self.unresisted:
+            raise MassesMissing(what, self.name, self.unresisted)
+
     def _pose_and_jacobian(self, q: ArrayLike, frame: str | None) -> tuple[Array, Array, Array]:
         place = self.frame(frame)
         position, rotation, J = np.empty(3), np.empty((3, 3)), np.empty((6, self.model.nv))
         self._run(kernels.pose_and_jacobian, self._q(q), place.place.address, position, rotation, J)
-        return position, rotation, J if self._coupling is None else J @ self._coupling.map
+        return position, rotation, J if self.coupling is None else J @ self.coupling.map
 
     def _singular_values(self, q: ArrayLike, frame: str | None, directions: ArrayLike | None) -> Array:
         J = self.jacobian(q, frame)
@@ -488,25 +577,26 @@ class Robot:
         return array
 
     def _q(self, q: ArrayLike, name: str = "q") -> Array:
-        if self._coupling is None:
+        if self.coupling is None:
             return self._plain(q, name, self.nq)
-        return self._coupling.expand_position(self._plain(q, name, self.nq, finite=True))
+        return self.coupling.expand_position(self._plain(q, name, self.nq, finite=True))
 
     def _checked_q(self, q: ArrayLike) -> Array:
         """q itself, refused like the kernels refuse it."""
         array = self._plain(q, "q", self.nq, finite=True)
+        full = array if self.coupling is None else self.coupling.expand_position(array)
         for place in quaternion_places(self.model):
-            if abs(np.linalg.norm(array[place : place + 4]) - 1.0) > kernels.QUAT_TOLERANCE:
+            if abs(np.linalg.norm(full[place : place + 4]) - 1.0) > kernels.QUAT_TOLERANCE:
                 raise self._bad_quaternion()
         return array
 
     def _v(self, v: ArrayLike, name: str = "v") -> Array:
-        if self._coupling is None:
+        if self.coupling is None:
             return self._plain(v, name, self.nv)
-        return self._coupling.map @ self._plain(v, name, self.nv, finite=True)
+        return self.coupling.map @ self._plain(v, name, self.nv, finite=True)
 
     def _reduced_force(self, force: Array) -> Array:
-        return force if self._coupling is None else self._coupling.map.T @ force
+        return force if self.coupling is None else self.coupling.map.T @ force
 
     def _run(self, function: Callable[..., int], *arguments: Any) -> None:
         status = function(self._work.physics.address, *arguments)
@@ -529,43 +619,3 @@ class Robot:
         labels = self.coordinate_names if name in ("q", "seed") else self.dof_names
         index = int(np.flatnonzero(~np.isfinite(values))[0])
         raise NotFinite(f"{name} of {self.name} must be finite, got {values[index]} at {labels[index]}")
-
-
-def _named(spec: mujoco.MjSpec) -> mujoco.MjSpec:
-    """Give nameless bodies and joints a name: frames and coordinates are looked up by name."""
-    for kind, elements in (("body", spec.bodies), ("joint", spec.joints)):
-        taken = {element.name for element in elements}
-        for number, element in enumerate(elements):
-            if not element.name:
-                element.name = _unused(f"{kind}_{number}", taken)
-    return spec
-
-
-def _outermost(body: mujoco.MjsBody) -> mujoco.MjsBody | mujoco.MjsFrame:
-    """The body, or the outermost of the frames it stands in."""
-    found = body
-    while found.frame is not None:
-        found = found.frame
-    return found
-
-
-def _compile(spec: mujoco.MjSpec) -> mujoco.MjModel:
-    try:
-        model = spec.copy().compile()
-    except (ValueError, mujoco.FatalError) as error:
-        raise ModelError(f"robot {spec.modelname!r} cannot be compiled: {error}") from error
-    if model.nv == 0:
-        raise ModelError(f"robot {spec.modelname!r} has no moving joint")
-    model.opt.disableflags |= int(_DISABLED)
-    model.opt.tolerance, model.opt.iterations = 0.0, 100  # Coulomb friction is solved to rounding
-    if model.opt.disableflags & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY):
-        model.opt.gravity[:] = 0.0
-    return model
-
-
-def _unused(name: str, taken: Collection[str]) -> str:
-    number, candidate = 1, name
-    while candidate in taken:
-        number += 1
-        candidate = f"{name}{number}"
-    return candidate

@@ -12,8 +12,17 @@ import numpy as np
 
 from palpate.checks import Array
 
-JointKind = Literal["revolute", "continuous", "prismatic", "fixed", "floating"]
-JOINT_KINDS: tuple[JointKind, ...] = ("revolute", "continuous", "prismatic", "fixed", "floating")
+JointKind = Literal["revolute", "continuous", "prismatic", "fixed", "floating", "spherical", "planar"]
+JOINT_KINDS: tuple[JointKind, ...] = (
+    "revolute",
+    "continuous",
+    "prismatic",
+    "fixed",
+    "floating",
+    "spherical",
+    "planar",
+)
+FREEDOMS: dict[JointKind, int] = dict(zip(JOINT_KINDS, (1, 1, 1, 0, 6, 3, 3)))
 
 
 def _zeros() -> Array:
@@ -47,7 +56,7 @@ class Link:
     """A rigid body.
 
     Attributes:
-        mass: kg; 0 only for links fixed to their parent.
+        mass: kg; 0 for a frame, or for a link whose mass nobody gave.
         com: centre of mass in the link frame.
         inertia: 3×3 tensor about the centre of mass, link-frame axes.
     """
@@ -75,12 +84,14 @@ class Joint:
 
     Attributes:
         position, rotation: pose of the joint (and child link) frame in the parent link, at q = 0.
-        axis: unit vector in the child link's frame.
+        axis: unit vector in the child link's frame; a planar joint's is the normal of its plane, a spherical joint
+            has none.
         anchor: a point on the axis, in the child link's frame.
         lower, upper: position limits, rad or m; infinite where there is none.
-        velocity, effort: limits of |q̇| and |τ|; infinite where there is none.
+        velocity, acceleration, effort: limits of |q̇|, |q̈| and |τ|; infinite where there is none.
         damping: viscous, N·m·s/rad or N·s/m.
-        friction: Coulomb, N·m or N.
+        friction: Coulomb, N·m or N: the mean of both directions.
+        friction_bias: Coulomb friction against positive motion less the mean, N·m or N; 0 where both are alike.
         armature: rotor inertia seen at the joint, kg·m² or kg.
     """
 
@@ -100,6 +111,8 @@ class Joint:
     friction: float = 0.0
     armature: float = 0.0
     mimic: Mimic | None = None
+    friction_bias: float = 0.0
+    acceleration: float = np.inf
 
 
 @dataclass(frozen=True)
@@ -114,12 +127,17 @@ class FixedFrame:
 
 @dataclass(frozen=True)
 class Tree:
-    """A whole robot: one root link, every other link the child of exactly one joint."""
+    """A whole robot: one root link, every other link the child of exactly one joint.
+
+    Attributes:
+        notes: texts the robot carries along: provenance, what was estimated.
+    """
 
     name: str
     links: tuple[Link, ...]
     joints: tuple[Joint, ...]
     frames: tuple[FixedFrame, ...] = ()
+    notes: tuple[tuple[str, str], ...] = ()
 
     @property
     def root(self) -> str:

@@ -72,7 +72,7 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         loads=loads,
         **_clock(run),
         **_law(run, law, rows),
-        **_sensors(run, law, plant, shared),
+        **_sensors(run, plant, law, shared),
         **_outside(run, plant, physics, rows),
         **_record(run, rows, chosen),
     )
@@ -182,7 +182,7 @@ def _watch(robot: Robot) -> JointWatch:
     return JointWatch(sizes_of(robot), on=robot.nq == robot.nv, **bounds)
 
 
-def _sensors(run: Run, law: BoundLaw, plant: Plant, shared: bool) -> dict[str, object]:
+def _sensors(run: Run, plant: Plant, law: BoundLaw, shared: bool) -> dict[str, object]:
     robot, sensors, actuators, limits = run.robot, run.world.sensors, run.world.actuators, run.robot.limits
     period = run.clock.control_period
     return {

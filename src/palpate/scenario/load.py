@@ -21,7 +21,7 @@ from palpate.scenario.overrides import apply_overrides, merged, parse_override
 from palpate.scenario.problems import Problem, problems_from
 
 MOST_BYTES, MOST_PARENTS = 1_000_000, 16
-_MODEL_FILES = (".urdf", ".xml", ".mjcf")
+_MODEL_FILES = (".urdf", ".xml", ".mjcf", ".xacro")
 
 
 @dataclass(frozen=True)
@@ -173,4 +173,8 @@ def _resolved(data: dict[str, Any], folder: Path | None) -> dict[str, Any]:
         value = table.get(key) if isinstance(table, dict) else None
         if isinstance(value, str) and (suffixes is None or value.lower().endswith(suffixes)):
             data[section] = {**data[section], key: str(folder / value)}
+    robot = data.get("robot")
+    if isinstance(robot, dict) and isinstance(robot.get("packages"), list):
+        folders = [str(folder / name) if isinstance(name, str) else name for name in robot["packages"]]
+        data["robot"] = {**robot, "packages": folders}
     return data

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import SerializeAsAny, ValidationInfo, field_serializer, field_validator, model_validator
 
@@ -16,9 +16,16 @@ from palpate.control.references import REFERENCES
 from palpate.control.references.reference import Hold, ReferenceSettings
 from palpate.errors import InvalidInput, UnknownName
 from palpate.metrics.metric import Bound
+from palpate.scenario.sweep import SweepSettings
 from palpate.trace import Recording, StopWhen
 from palpate.world.clock import Clock
 from palpate.world.config import ORIGIN, UPRIGHT, World
+
+Tensor = Annotated[
+    tuple[float, float, float] | tuple[float, float, float, float, float, float] | tuple[Vector3, Vector3, Vector3],
+    "three moments, six entries (xx yy zz xy xz yz) or three rows",
+]
+Friction = float | tuple[float, float]
 
 
 class Base(Config):
@@ -33,13 +40,14 @@ class Payload(Config):
 
     mass: float = required("kg", "its mass", gt=0)
     com: Vector3 = setting(ORIGIN, "m", "its centre of mass in the frame")
-    inertia: Vector3 = setting(ORIGIN, "kg·m²", "principal moments about that centre, axes of the frame")
+    inertia: Tensor = setting(ORIGIN, "kg·m²", "about that centre, axes of the frame: 3 moments, 6 entries or 3×3")
     frame: str | None = setting(None, "1", "where it is fixed; the tool frame if not given")
 
 
 class Tool(Payload):
     """A tool that the law knows about; its tip becomes the tool frame."""
 
+    mass: float = required("kg", "its mass; 0 where only the tip matters", ge=0)
     tip_position: Vector3 = setting(ORIGIN, "m", "of the tip in the frame")
     tip_quat_wxyz: Quaternion = setting(UPRIGHT, "1", "of the tip in the frame")
 
@@ -52,13 +60,15 @@ class DHRow(Config):
     d: float = setting(0.0, "m", "length along z; a prismatic joint adds to it")
     theta: float = setting(0.0, "rad", "angle about z; a revolute joint adds to it")
     kind: Literal["revolute", "prismatic"] = setting("revolute", "1", "what the joint does")
-    mass: float = setting(1.0, "kg", "of the link", gt=0)
+    mass: float = setting(1.0, "kg", "of the link", ge=0)
     com: Vector3 = setting(ORIGIN, "m", "centre of mass in the link's DH frame")
-    inertia: Vector3 = setting(ORIGIN, "kg·m²", "principal moments about that centre, DH axes")
+    inertia: Tensor = setting(ORIGIN, "kg·m²", "about that centre, DH axes: 3 moments, 6 entries or 3×3")
     motor_inertia: float = setting(0.0, "kg·m²", "of the rotor about its own axis", ge=0)
     gear: float = setting(1.0, "1", "turns of the rotor per turn of the joint")
     damping: float = setting(0.0, "N·m·s/rad or N·s/m", "viscous loss at the joint", ge=0)
-    friction: float = setting(0.0, "N·m or N", "Coulomb loss at the joint", ge=0)
+    friction: Friction = setting(0.0, "N·m or N", "Coulomb loss at the joint; two numbers where the ways differ")
+    motor_damping: float = setting(0.0, "N·m·s/rad", "viscous loss at the rotor; the joint feels gear² as much", ge=0)
+    motor_friction: Friction = setting(0.0, "N·m", "Coulomb loss at the rotor; the joint feels |gear| as much")
     lower: float | None = setting(None, "rad or m", "lower limit; none if not given")
     upper: float | None = setting(None, "rad or m", "upper limit; none if not given")
     velocity: float | None = setting(None, "rad/s or m/s", "largest speed; any if not given", gt=0)
@@ -89,6 +99,11 @@ class RobotSettings(Config):
     parameters: dict[str, float | tuple[float, ...]] = setting({}, "SI", "parameters of a catalogue robot, by name")
     dh: tuple[DHRow, ...] = setting((), "1", "or a Denavit–Hartenberg table, row by row")
     dh_convention: Literal["standard", "modified"] = setting("standard", "1", "how the table is meant")
+    repair: bool = setting(False, "1", "take the nearest possible inertia where the table's is impossible")
+    packages: tuple[str, ...] = setting((), "1", "folders that package:// files of the model may lie in")
+    xacro: bool = setting(False, "1", "the model file is xacro, a program: run it")
+    estimate_inertia: float | None = setting(None, "kg", "total mass to estimate a URDF's missing masses from", gt=0)
+    lock: dict[str, float] = setting({}, "rad or m", "joints welded at a value, by name")
     base: Base = setting(Base(), "1", "where it stands")
     tool: Tool | None = setting(None, "1", "a tool fixed at its flange")
     payload: Payload | None = setting(None, "1", "a load it carries")
@@ -148,6 +163,7 @@ class Scenario(Config):
     record: RecordSettings = setting(RecordSettings(), "1", "what to keep")
     stop: tuple[StopEvent, ...] = setting((), "1", "events that end the run")
     metrics: dict[str, Bound] = setting({}, "1", "bounds on metrics, by name (palpate list metrics)")
+    sweep: SweepSettings | None = setting(None, "1", "what `palpate sweep` varies")
 
     @field_validator("control", mode="plain")
     @classmethod

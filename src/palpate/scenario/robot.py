@@ -32,7 +32,7 @@ def _built(text: str, stamp: int) -> Robot:
     if settings.gravity is not None:
         robot = robot.with_gravity(settings.gravity)
     if settings.tool_frame is not None:
-        robot = Robot(robot.spec(), name=robot.name, tool_frame=settings.tool_frame)
+        robot = robot.with_tool_frame(settings.tool_frame)
     for load in (settings.tool, settings.payload):
         robot = robot if load is None else _loaded(robot, load)
     return robot
@@ -41,8 +41,17 @@ def _built(text: str, stamp: int) -> Robot:
 def _source(settings: RobotSettings) -> Robot:
     if settings.model is not None:
         parameters: dict[str, Any] = dict(settings.parameters)
-        return load_robot(settings.model, **parameters)
-    return Robot.from_dh([_dh_link(row) for row in settings.dh], settings.dh_convention)
+        return load_robot(
+            settings.model,
+            package_roots=settings.packages,
+            xacro=settings.xacro,
+            estimate_inertia=settings.estimate_inertia,
+            lock=settings.lock or None,
+            **parameters,
+        )
+    table = [_dh_link(row) for row in settings.dh]
+    robot = Robot.from_dh(table, settings.dh_convention, repair=settings.repair)
+    return robot.with_locked(settings.lock) if settings.lock else robot
 
 
 def _dh_link(row: DHRow) -> DHLink:
@@ -52,7 +61,7 @@ def _dh_link(row: DHRow) -> DHLink:
 
 
 def _loaded(robot: Robot, load: Payload) -> Robot:
-    inertia = np.diag(load.inertia) if any(load.inertia) else None
+    inertia = load.inertia if np.any(load.inertia) else None
     if isinstance(load, Tool):
         tip = Pose.from_quat(load.tip_position, load.tip_quat_wxyz)
         return robot.with_tool(load.mass, load.com, inertia, frame=load.frame, tip=tip)

@@ -9,8 +9,9 @@ if TYPE_CHECKING:
     from palpate.views.figures import save_figures
     from palpate.views.page import report
     from palpate.views.player import replay, serve_replay
+    from palpate.views.sweep_page import sweep_report
 
-__all__ = ["compare", "replay", "report", "save_figures", "serve_replay"]
+__all__ = ["compare", "replay", "report", "save_figures", "serve_replay", "sweep_report"]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
@@ -20,5 +21,6 @@ __getattr__, __dir__ = lazy_names(
         "report": "palpate.views.page",
         "save_figures": "palpate.views.figures",
         "serve_replay": "palpate.views.player",
+        "sweep_report": "palpate.views.sweep_page",
     },
 )

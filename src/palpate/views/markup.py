@@ -55,7 +55,7 @@ paper_bgcolor:"#fff",plot_bgcolor:"#fff",hovermode:"x unified",hoverlabel:{font:
 legend:narrow()?{orientation:"h",y:-66/(p.layout.height-60),yanchor:"top",x:0}:{x:1.01,y:1}});
 const axis={gridcolor:"#e9edf0",zerolinecolor:"#cfd6dc",automargin:true};
 for(const p of JSON.parse(document.getElementById("charts").textContent)){
-const layout=Object.assign({},p.layout,look(p));
+const layout=Object.assign(look(p),p.layout);
 if(narrow()&&p.data.length>4)layout.height+=18*Math.ceil(p.data.length/3);
 for(const k of Object.keys(layout))if(/^[xy]axis/.test(k))layout[k]=Object.assign({},axis,layout[k]);
 Plotly.newPlot(p.id,p.data,layout,{responsive:true,displaylogo:false,

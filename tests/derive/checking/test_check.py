@@ -20,7 +20,7 @@ from palpate.derive.checking.fields import Modular, P, Real
 from palpate.derive.checking.names import SymbolTable
 from palpate.derive.checking.points import Space
 from palpate.derive.checking.reading import Text
-from palpate.errors import BadShape, DoesNotFit, InvalidInput, UnknownName, UnknownSymbol
+from palpate.errors import BadShape, DoesNotFit, InvalidInput, UnknownName, UnknownSymbol, UnluckyPoint
 from palpate.robot.load import load_robot
 
 sp: Any = sympy
@@ -39,6 +39,8 @@ def test_the_modulus_is_a_prime_with_the_roots_it_needs() -> None:
         assert root * root % P == number
     assert pow(P - 1, (P - 1) // 2, P) == P - 1  # −1 is no square
     assert pow(Modular().power(7, Fraction(1, 3)), 3, P) == 7
+    with pytest.raises(UnluckyPoint):
+        Modular().power(P - 2, Fraction(1, 2))
 
 
 @given(st.fractions(max_denominator=1999, min_value=-1, max_value=1))
@@ -139,6 +141,35 @@ def test_a_slip_is_named_mended_and_priced(wrong: str, kind: str) -> None:
     assert abs(found.given_value - found.right_value) > 1e-3
     values = {symbol: found.point[str(symbol)] for symbol in RIGHT.free_symbols}
     assert float(RIGHT.subs(values)) == pytest.approx(found.right_value, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kinds"),
+    [
+        (r"\frac12 m_1 l_1 \dot q_1^2 + m_2 (l_1\dot q_1 + l_2\dot q_2 c_2)^2 + 2 m_2 g l_2 s_{12}", ["sign",
+        "exponent"]),
+        (r"\frac12 m_1 l_1^2 \dot q_1^2 + m_2 (l_1\dot q_1 + l_2\dot q_2 c_2)^2 + 2 m_2 g l_2 c_{12}",
+         ["sign", "sine for cosine"]),
+        (r"\frac12 m_1 l_1^2 \dot q_1^2 + m_1 (l_1\dot q_1 + l_2\dot q_2 s_2)^2 - 2 m_2 g l_2 s_{12}",
+         ["sine for cosine", "wrong index"]),
+        (r"\frac12 m_1 l_1^2 \dot q_1^2 + m_2 (l_2\dot q_1 + l_2\dot q_2 s_2)^2 - 2 m_2 g l_2 s_{12}",
+         ["sine for cosine", "wrong index"]),
+    ],
+    ids=["apart", "in one term", "a term and its bracket", "in one bracket"],
+)  # fmt: skip
+def test_two_slips_are_found_together(wrong: str, kinds: list[str]) -> None:
+    verdict = check_derivation(wrong, RIGHT, coordinates=[q1, q2])
+    assert sorted(verdict.differences[0].kinds, key=list(COSTS).index) == kinds
+    assert check_derivation(verdict.mended, RIGHT, coordinates=[q1, q2])
+
+
+@pytest.mark.parametrize("text", ["m*w + g", "m*w**2 + g*w", "w/l + w*m"])
+def test_a_slip_in_a_definition_is_found_there(text: str) -> None:
+    right = sp.sympify(text, locals={"w": l1 * sp.cos(q1) - l2 * sp.sin(q2)})
+    names = {"w": "l1*c1 + l2*s2", "m": None, "g": None}
+    verdict = check_derivation(text, right, symbols=names, coordinates=[q1, q2])
+    assert verdict.differences[0].slips == ("sign in the definition of w: l2*s2 should be -l2*s2",)
+    assert check_derivation(verdict.mended, right, symbols=names, coordinates=[q1, q2])
 
 
 def test_swapped_indices_are_one_slip() -> None:
@@ -336,6 +367,8 @@ G = {"g": 9.81}
         (r"\begin{bmatrix} -s_2\dot q_2 & -s_2(\dot q_1+\dot q_2) \\ s_2 \dot q_1 & 0\end{bmatrix}", "C"),
         (r"\begin{bmatrix} -2 s_2\dot q_1\dot q_2 - s_2\dot q_2^2 \\ s_2 \dot q_1^2 \end{bmatrix}", "c"),
         ("[2*g*c1 + g*c12, g*c12]", "g"), ("[-s1-s12, -s12; c1+c12, c12]", "J"), ("[c1+c12; s1+s12]", "FK"),
+        ("[c1+c12; s1+s12; 0]", "FK"), ("[c12, -s12, 0; s12, c12, 0; 0, 0, 1]", "FK"),
+        ("[-s1-s12, -s12; c1+c12, c12; 1, 1]", "J"), ("[0, 0; 0, 0; 1, 1]", "J"),
         ("g*s1 + g*(s1 + s12)", "V"), ("dq1**2/2 + (dq1**2 + (dq1+dq2)**2 + 2*c2*dq1*(dq1+dq2))/2", "T"),
         ("[3*ddq1+2*c2*ddq1+(1+c2)*ddq2-2*s2*dq1*dq2-s2*dq2**2+2*g*c1+g*c12; ddq2+(1+c2)*ddq1+s2*dq1**2+g*c12]",
         "tau"),

@@ -71,7 +71,8 @@ sin, cos = math.sin, math.cos
         # products
         (r"mgl\sin\theta_1", m * g * l * sin(q1)), ("m*g*l*sin(q1)", m * g * l * sin(q1)), ("mgl", m * g * l),
         (r"mL^{2}", m * L**2), ("m L^2", m * L**2), ("mL**2", m * L**2), ("2l1c1", 2 * l1 * cos(q1)),
-        (r"2 \cdot 3 \times m", 6 * m), ("2*-3*m", -6 * m), ("-m**2", -(m**2)), (r"m(l+L)(l-L)", m * (l * l - L * L)),
+        (r"2 \cdot 3 \times m", 6 * m), ("2*-3*m", -6 * m), ("--m", m), ("m - -l", m + l), ("-+m", -m),
+        ("-m**2", -(m**2)), (r"m(l+L)(l-L)", m * (l * l - L * L)),
         # fractions and roots
         (r"\frac{1}{2}m", m / 2), (r"\tfrac12 m", m / 2), (r"\frac12m", m / 2), (r"\frac{m}{2l}", m / 2 / l),
         ("1/2 m l", m * l / 2),

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
         damping_from_inertia,
         damping_over_workspace,
     )
-    from palpate.control.design.force_defaults import (
+    from palpate.control.design.force_gains import (
         ForceDefaults,
         force_defaults,
     )
@@ -151,7 +151,7 @@ _MODULES = {
         "damping_from_inertia",
         "damping_over_workspace",
     ),
-    "force_defaults": (
+    "force_gains": (
         "ForceDefaults",
         "force_defaults",
     ),

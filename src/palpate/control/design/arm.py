@@ -20,7 +20,7 @@ from palpate.control.design.arm_terms import (
 from palpate.control.design.case import ContactCase, Search, stable_up_to
 from palpate.control.design.closed_loop import DENSE_MOST, ClosedLoop
 from palpate.control.design.damping import damping_by_ratio
-from palpate.control.design.force_defaults import force_defaults
+from palpate.control.design.force_gains import force_defaults
 from palpate.control.design.law_models import KINDS, SERVO_KINDS, Kind, TaskGains, TaskModel, linear_law
 from palpate.control.design.loop_model import LinearLaw, Plant, Timing, close
 from palpate.control.design.prediction import ContactPrediction, predict_contact, predicted, unknown

@@ -9,8 +9,9 @@ import numpy as np
 
 from palpate.config import PerJoint, setting
 from palpate.control.law import CommandKind, Law, Need, Tick, per_joint, sizes_of
-from palpate.control.solve.hierarchy import lq_factor, solve_levels, trapezoid_solve
-from palpate.control.solve.stop_kernels import INFO_SIZE, solve_stop
+from palpate.control.solve.factors import lq_factor, trapezoid_solve
+from palpate.control.solve.hierarchy import Stack, make_stack, solve_stack
+from palpate.control.solve.stop_kernels import StopProblem, find_stop, make_stop
 from palpate.engine.kernels import clear, kernel
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 from palpate.errors import InvalidInput
@@ -47,6 +48,12 @@ class Memory(Record):
     a: Vector = sized("nv")
     b: Vector = sized("nv")
     x: Vector = sized("nv")
+    L: Matrix = sized("m", "nv")
+    Q: Matrix = sized("nv", "nv")
+    order: Integers = sized("m")
+    right: Vector = sized("m")
+    problem: StopProblem
+    stack: Stack  # of the rest
 
 
 class Terms(Record):
@@ -56,19 +63,21 @@ class Terms(Record):
     rest: Vector = sized("nv")
 
 
-@kernel(allocates=True)
-def _shortest(J: Matrix, w: Vector, out: Vector) -> None:
+@kernel
+def _shortest(mem: Memory, w: Vector, out: Vector) -> None:
     """out = J⁺ w."""
-    m, n = J.shape
-    L, Q, order, right = J.copy(), np.empty((n, n)), np.empty(m, np.int64), np.empty(m)
-    rank = lq_factor(L, m, n, Q, order, 1e-11)
+    m, n = mem.rows.shape
     for i in range(m):
-        right[i] = w[order[i]]
-    trapezoid_solve(L, m, rank, right)
+        for j in range(n):
+            mem.L[i, j] = mem.rows[i, j]
+    rank = lq_factor(mem.L, m, n, mem.Q, mem.order, 1e-11)
+    for i in range(m):
+        mem.right[i] = w[mem.order[i]]
+    trapezoid_solve(mem.L, m, rank, mem.right)
     for j in range(n):
         out[j] = 0.0
         for k in range(rank):
-            out[j] += Q[j, k] * right[k]
+            out[j] += mem.Q[j, k] * mem.right[k]
 
 
 @kernel
@@ -81,12 +90,12 @@ def _printed_limit(a: float, b: float, U: float) -> float:
     return max(-(U + b) / a, (U - b) / a) if a != 0.0 else np.inf
 
 
-@kernel(allocates=True)
+@kernel
 def _pseudoinverse_stop(k: Gains, m: Memory, most: float) -> None:
     """u = a λ + b with the law's largest λ; where it has none, with the λ ≥ 0 that some joints allow, clipped."""
     a, b, lower, upper, size = m.a, m.b, k.lower, k.upper, 0.0
-    _shortest(m.rows, m.along, a)
-    _shortest(m.rows, m.c, b)
+    _shortest(m, m.along, a)
+    _shortest(m, m.c, b)
     for j in range(a.size):
         a[j] = -a[j]
         size = max(size, abs(a[j]))
@@ -134,7 +143,7 @@ def _begin(m: Memory) -> None:
         m.direction[i] = m.p[i] / size if size > 1e-9 else 0.0
 
 
-@kernel(allocates=True)
+@kernel
 def _brake(x: Tick, k: Gains, m: Memory) -> bool:
     """One tick of braking along the remembered direction; False once the tool stands still."""
     speed = 0.0
@@ -148,33 +157,46 @@ def _brake(x: Tick, k: Gains, m: Memory) -> bool:
     if k.method != _OPTIMAL:
         _pseudoinverse_stop(k, m, 1.0 / x.dt)
         return True
-    n = x.v.size
-    solve_stop(
-        m.rows, m.along, m.c, k.lower.copy(), k.upper.copy(), 1.0 / x.dt, np.eye(n), np.zeros(n), m.x,
-        np.empty(INFO_SIZE),
-    )  # fmt: skip
+    _optimal_stop(x, k, m)
     return True
 
 
-@kernel(allocates=True)
+@kernel
+def _optimal_stop(x: Tick, k: Gains, m: Memory) -> None:
+    """The fastest stop of every u within the bounds."""
+    s = m.problem
+    s.most = 1.0 / x.dt
+    for i in range(m.p.size):
+        s.drift[i], s.line[i], s.velocity[i] = m.h[i], m.along[i], m.p[i]
+        s.steer[i] = -k.straighten * (m.p[i] - m.along[i])
+        for j in range(x.v.size):
+            s.J[i, j] = m.rows[i, j]
+    for j in range(x.v.size):
+        s.C[j, j], s.lower[j], s.upper[j] = 1.0, k.lower[j], k.upper[j]
+    find_stop(s)
+    for j in range(x.v.size):
+        m.x[j] = s.u[j]
+
+
+@kernel
 def _rest(x: Tick, k: Gains, m: Memory) -> None:
     """Hold the tool still first, then brake every joint with what is left."""
-    count, n = m.rows.shape
+    (count, n), level, s = m.rows.shape, m.stack.level, m.stack.search
     rate = min(k.rest_rate, 1.0 / x.dt)
-    A, b = np.zeros((count + n, n)), np.empty(count + n)
     for i in range(count):
-        b[i] = -m.h[i] - m.p[i] * rate
+        level.b[i] = -m.h[i] - m.p[i] * rate
         for j in range(n):
-            A[i, j] = m.rows[i, j]
+            level.A[i, j] = m.rows[i, j]
     for j in range(n):
-        A[count + j, j] = 1.0
-        b[count + j] = -x.v[j] * rate
-        m.x[j] = min(max(0.0, k.lower[j]), k.upper[j])
-    starts = np.array([0, count, count + n])
-    solve_levels(A, b, starts, np.eye(n), k.lower, k.upper, m.x, np.zeros(n, np.int64))
+        level.A[count + j, j], level.b[count + j] = 1.0, -x.v[j] * rate
+        s.C[j, j], s.lower[j], s.upper[j] = 1.0, k.lower[j], k.upper[j]
+    m.stack.starts[1], m.stack.starts[2] = count, count + n
+    solve_stack(m.stack)
+    for j in range(n):
+        m.x[j] = s.x[j]
 
 
-@kernel(allocates=True)
+@kernel
 def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
     clear(m.x)
     _choose_rows(x, k, m)
@@ -233,4 +255,5 @@ class FastestStop(Law):
 
     def memory(self, robot: Robot) -> Memory:
         """The direction kept, then scratch."""
-        return Memory({**sizes_of(robot), "m": len(self.axes)})
+        n, m = robot.nv, len(self.axes)
+        return Memory({**sizes_of(robot), "m": m}, problem=make_stop(n, m, n), stack=make_stack(n, m + n, 2, n))

@@ -6,437 +6,195 @@ The optimal A_k x* of a level is unique, so the freedom it leaves is exactly N(A
 lower levels are solved in an orthonormal basis of it: they cannot disturb higher ones. A last level, |x|², makes x*
 itself unique. Each level is solved by a primal active set on orthogonal (LQ) factors, compiled; if it does not end,
 a cascade of DAQP's QPs answers instead, checked, and the result says so.
+
+A compiled law keeps a `Stack` in its memory, writes the rows and limits of a tick into it, calls `solve_stack(stack)`,
+which allocates nothing, and finds the answer in `stack.search.x`; `solve_hierarchy` is the same from Python.
 """
 
 from __future__ import annotations
 
-import math
+import threading
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any, Generic, TypeVar
 
 import daqp
 import numpy as np
-from numba import types
-from numba.extending import register_jitable
 
 from palpate.checks import Array
-from palpate.engine.legacy import kernel
+from palpate.control.solve.active_set import (
+    RANK,
+    SOLVED,
+    Level,
+    Search,
+    ask,
+    make_search,
+    narrow,
+    place,
+    solve_level,
+)
+from palpate.control.solve.factors import longest_row, lq_factor, trapezoid_solve
+from palpate.engine.kernels import kernel
+from palpate.engine.records import Integers, Record, Vector, sized
 from palpate.errors import NoSolution
 
-RANK = 1e-11  # a direction weaker than this fraction of a task's strongest one counts as none
-SOLVED, STUCK = 0, 1
 _FAR = 1e30  # how DAQP writes infinity
+_UNLIMITED = 1e9  # a limit beyond this has no middle
 
-_v, _m, _i = types.float64[::1], types.float64[:, ::1], types.int64[::1]
 
+class Stack(Record):
+    """Levels within limits; made by `make_stack`.
 
-@register_jitable
-def lq_factor(A, rows, columns, Q, order, floor):
-    """A[order] = [L 0] Qᵀ by Householder reflections with row pivoting, in place; returns the rank.
-
-    Q (columns × columns) is orthogonal; its columns beyond the rank span the null space of A. A row whose remainder
-    is not longer than `floor` counts as dependent.
+    The rows of all levels are `level.A` and `level.b`, highest level first, and start at `starts`, whose last entry is
+    their number; the limits are `search.C`, `search.lower` and `search.upper`, and so is the answer, `search.x`.
     """
-    for i in range(columns):
-        for j in range(columns):
-            Q[i, j] = 1.0 if i == j else 0.0
-    for i in range(rows):
-        order[i] = i
-    for k in range(min(rows, columns)):
-        best, top = k, -1.0
-        for i in range(k, rows):
-            size = 0.0
-            for j in range(k, columns):
-                size += A[i, j] * A[i, j]
-            if size > top:
-                best, top = i, size
-        norm = math.sqrt(top)
-        if norm <= floor or norm < 1e-150:
-            return k
-        _swap_rows(A, order, k, best, columns)
-        _reflect(A, Q, k, rows, columns, norm)
-    return min(rows, columns)
+
+    level: Level
+    starts: Integers = sized("k")
+    search: Search
+    width: Vector = sized("c", start=1.0)  # in which units a limit is relaxed where limits conflict
+    shortest: Level  # 1 x = 0
+    wide: Search  # with one more variable, by how many widths the limits are left
+    common: Level  # that variable = 0
 
 
-@register_jitable
-def longest_row(A):
-    """The length of A's longest row."""
-    top = 0.0
-    for i in range(A.shape[0]):
-        size = 0.0
-        for j in range(A.shape[1]):
-            size += A[i, j] * A[i, j]
-        top = max(top, size)
-    return math.sqrt(top)
+def make_stack(n: int, rows: int, levels: int, limits: int) -> Stack:
+    """A stack of n variables, so many rows in so many levels, and limits, all of them zero."""
+    last = np.zeros((1, n + 1))
+    last[0, n] = 1.0
+    return Stack(
+        {"k": levels + 1, "c": limits},
+        level=Level({"r": rows, "n": n}),
+        search=make_search(n, rows, limits),
+        shortest=Level({"r": n}, A=np.eye(n), last=n, floor=RANK),
+        wide=make_search(n + 1, 1, 2 * limits),
+        common=Level({"r": 1}, A=last, last=1, floor=RANK),
+    )
 
 
-@register_jitable
-def _swap_rows(A, order, a, b, columns):
-    if a == b:
-        return
-    order[a], order[b] = order[b], order[a]
-    for j in range(columns):
-        A[a, j], A[b, j] = A[b, j], A[a, j]
+# ------------------------------------------------------------------ a point within the limits
 
 
-@register_jitable
-def _reflect(A, Q, k, rows, columns, norm):
-    """Turn row k of A onto its diagonal, the rows below and Q alike."""
-    pivot = A[k, k]
-    alpha = -math.copysign(norm, pivot)
-    A[k, k] = pivot - alpha
-    beta = 1.0 / (norm * (norm + abs(pivot)))
-    for i in range(k + 1, rows):
-        total = 0.0
-        for j in range(k, columns):
-            total += A[i, j] * A[k, j]
-        total *= beta
-        for j in range(k, columns):
-            A[i, j] -= total * A[k, j]
-    for i in range(columns):
-        total = 0.0
-        for j in range(k, columns):
-            total += Q[i, j] * A[k, j]
-        total *= beta
-        for j in range(k, columns):
-            Q[i, j] -= total * A[k, j]
-    A[k, k] = alpha
-    for j in range(k + 1, columns):
-        A[k, j] = 0.0
-
-
-@register_jitable
-def trapezoid_solve(L, rows, rank, b):
-    """w = argmin |L w − b| for the lower trapezoid of `lq_factor`; w replaces b[:rank]. L and b are used up."""
-    if rows > rank:
-        for k in range(rank):
-            _reflect_column(L, b, k, rows, rank)
-        for i in range(rank - 1, -1, -1):
-            for j in range(i + 1, rank):
-                b[i] -= L[i, j] * b[j]
-            b[i] /= L[i, i]
-        return
-    for i in range(rank):
-        for j in range(i):
-            b[i] -= L[i, j] * b[j]
-        b[i] /= L[i, i]
-
-
-@register_jitable
-def _reflect_column(L, b, k, rows, rank):
-    norm = 0.0
-    for i in range(k, rows):
-        norm += L[i, k] * L[i, k]
-    norm = math.sqrt(norm)
-    pivot = L[k, k]
-    L[k, k] = pivot + math.copysign(norm, pivot)
-    beta = 1.0 / (norm * (norm + abs(pivot)))
-    for j in range(k + 1, rank):
-        total = 0.0
-        for i in range(k, rows):
-            total += L[i, k] * L[i, j]
-        total *= beta
-        for i in range(k, rows):
-            L[i, j] -= total * L[i, k]
-    total = 0.0
-    for i in range(k, rows):
-        total += L[i, k] * b[i]
-    total *= beta
-    for i in range(k, rows):
-        b[i] -= total * L[i, k]
-    L[k, k] = -math.copysign(norm, pivot)
-
-
-@register_jitable
-def _product(A, rows, B, start, stop, out):
-    """out = A B[:, start:stop]."""
-    inner = B.shape[0]
-    for i in range(rows):
-        for j in range(start, stop):
-            total = 0.0
-            for k in range(inner):
-                total += A[i, k] * B[k, j]
-            out[i, j - start] = total
-
-
-@register_jitable
-def _hold_active(E, active, p, factor, Q, order, held, floor):
-    """Factor the active rows of E; rows that depend on others are let go. Returns how many are held."""
-    count = 0
-    for i in range(E.shape[0]):
-        if active[i] != 0:
-            for j in range(p):
-                factor[count, j] = E[i, j]
-            held[count] = i
-            count += 1
-    rank = lq_factor(factor, count, p, Q, order, floor)
-    for k in range(rank, count):
-        active[held[order[k]]] = 0
-    return rank
-
-
-@register_jitable
-def _towards_optimum(G, m, p, Q, rank, residual, y, floor):
-    """y = the shortest step that brings |G y − residual| to its least within N(active)."""
-    q = p - rank
-    GN, Q2 = np.empty((m, max(q, 1))), np.empty((max(q, 1), max(q, 1)))
-    order, right = np.empty(m, np.int64), np.empty(m)
-    for i in range(m):
-        for j in range(q):
-            total = 0.0
-            for k in range(p):
-                total += G[i, k] * Q[k, rank + j]
-            GN[i, j] = total
-    depth = lq_factor(GN, m, q, Q2, order, floor)
-    for i in range(m):
-        right[i] = residual[order[i]]
-    trapezoid_solve(GN, m, depth, right)
-    for k in range(p):
-        y[k] = 0.0
-    for j in range(q):
-        total = 0.0
-        for k in range(depth):
-            total += Q2[j, k] * right[k]
-        for k in range(p):
-            y[k] += Q[k, rank + j] * total
-
-
-@register_jitable
-def _first_wall(E, p, y, at, lower, upper, active, slopes, lengths):
-    """How far along y the first limit is met (at most 1), and which: +(i + 1) upper, −(i + 1) lower, 0 none."""
-    size = 0.0
-    for k in range(p):
-        size = max(size, abs(y[k]))
-    share, wall = 1.0, 0
-    for i in range(E.shape[0]):
-        slope = 0.0
-        for k in range(p):
-            slope += E[i, k] * y[k]
-        slopes[i] = slope
-        if active[i] != 0 or abs(slope) <= 1e-12 * lengths[i] * size:
-            continue
-        room = (upper[i] - at[i]) if slope > 0.0 else (lower[i] - at[i])
-        part = max(room / slope, 0.0)
-        if part < share:
-            share, wall = part, (i + 1 if slope > 0.0 else -(i + 1))
-    return share, wall
-
-
-@register_jitable
-def _to_release(G, m, p, Q, factor, rank, order, held, active, residual, lower, upper, scale):
-    """The active limit that pulls the wrong way hardest, or −1: multipliers μ of Gᵀ residual = −E_Wᵀ μ."""
-    mu = np.empty(max(rank, 1))
-    for a in range(rank):
-        total = 0.0
-        for i in range(m):
-            slope = 0.0
-            for k in range(p):
-                slope += G[i, k] * Q[k, a]
-            total -= slope * residual[i]
-        mu[a] = total
-    for a in range(rank - 1, -1, -1):
-        for b in range(a + 1, rank):
-            mu[a] -= factor[b, a] * mu[b]
-        mu[a] /= factor[a, a]
-    worst, found = 1e-12 * scale, -1
-    for a in range(rank):
-        i = held[order[a]]
-        if upper[i] - lower[i] <= 1e-13 * min(abs(upper[i]), abs(lower[i])):
-            continue
-        wrong = mu[a] * active[i]
-        if wrong > worst:
-            worst, found = wrong, i
-    return found
-
-
-@register_jitable
-def solve_level(B, b, C, lower, upper, Z, p, x, at, active):
-    """min |B x − b|² over x + Z y within the limits, from a feasible x; `at` is C x, `active` −1, 0, +1 per limit."""
-    n, m, c = x.size, b.size, C.shape[0]
-    G, E = np.empty((m, p)), np.empty((c, p))
-    _product(B, m, Z, 0, p, G)
-    _product(C, c, Z, 0, p, E)
-    Q, factor = np.empty((p, p)), np.empty((max(c, 1), p))
-    order, held = np.empty(max(c, 1), np.int64), np.empty(max(c, 1), np.int64)
-    residual, y, slopes, lengths = np.empty(m), np.empty(p), np.empty(c), np.empty(c)
-    for i in range(c):
-        lengths[i] = longest_row(C[i : i + 1])
-    b_floor, c_floor = RANK * longest_row(B), RANK * longest_row(C)
-    strength, size = 0.0, 0.0
-    for i in range(m):
-        for j in range(p):
-            strength = max(strength, abs(G[i, j]))
-    for _ in range(20 * (c + n) + 20):
-        rank = _hold_active(E, active, p, factor, Q, order, held, c_floor)
-        size = 0.0
-        for i in range(m):
-            residual[i] = b[i]
-            for j in range(n):
-                residual[i] -= B[i, j] * x[j]
-            size = max(size, abs(b[i]), abs(residual[i]))
-        _towards_optimum(G, m, p, Q, rank, residual, y, b_floor)
-        share, wall = _first_wall(E, p, y, at, lower, upper, active, slopes, lengths)
-        for j in range(n):
-            for k in range(p):
-                x[j] += share * Z[j, k] * y[k]
-        for i in range(c):
-            at[i] += share * slopes[i]
-        if wall != 0:
-            i = abs(wall) - 1
-            active[i] = 1 if wall > 0 else -1
-            at[i] = upper[i] if wall > 0 else lower[i]
-            continue
-        for i in range(m):
-            for k in range(p):
-                residual[i] -= G[i, k] * y[k]
-        i = _to_release(G, m, p, Q, factor, rank, order, held, active, residual, lower, upper, strength * size)
-        if i < 0:
-            return SOLVED
-        active[i] = 0
-    return STUCK
-
-
-@register_jitable
-def narrow(B, m, Z, p):
-    """Z ← a basis of what B leaves free of Z; returns its new width."""
-    G, Q, order = np.empty((m, p)), np.empty((p, p)), np.empty(m, np.int64)
-    _product(B, m, Z, 0, p, G)
-    rank = lq_factor(G, m, p, Q, order, RANK * longest_row(B))
-    row = np.empty(p)
-    for i in range(Z.shape[0]):
-        for j in range(p - rank):
-            row[j] = 0.0
-            for k in range(p):
-                row[j] += Z[i, k] * Q[k, rank + j]
-        for j in range(p - rank):
-            Z[i, j] = row[j]
-    return p - rank
-
-
-@register_jitable
-def solve_levels(A, b, starts, C, lower, upper, x, active):
-    """Every level in turn from a feasible x, then |x|²; 0, or 1 + the level that did not end."""
-    n, c = x.size, C.shape[0]
-    Z, at = np.empty((n, n)), np.empty(c)
-    for i in range(n):
-        for j in range(n):
-            Z[i, j] = 1.0 if i == j else 0.0
-    for i in range(c):
-        at[i] = 0.0
-        for j in range(n):
-            at[i] += C[i, j] * x[j]
-    p = n
-    for level in range(starts.size - 1):
-        first, last = starts[level], starts[level + 1]
-        if p == 0:
-            return 0
-        if last == first:
-            continue
-        if solve_level(A[first:last], b[first:last], C, lower, upper, Z, p, x, at, active) != SOLVED:
-            return level + 1
-        p = narrow(A[first:last], last - first, Z, p)
-    if p > 0 and solve_level(np.eye(n), np.zeros(n), C, lower, upper, Z, p, x, at, active) != SOLVED:
-        return starts.size
-    return 0
-
-
-@register_jitable
-def _worst_excess(C, lower, upper, width, x):
-    """The largest violation of a limit, in widths."""
+@kernel
+def worst_excess(s: Search, width: Vector) -> float:
+    """The largest violation of a limit by x, in widths."""
     worst = 0.0
-    for i in range(C.shape[0]):
+    for i in range(s.lower.size):
         at = 0.0
-        for j in range(x.size):
-            at += C[i, j] * x[j]
-        worst = max(worst, (at - upper[i]) / width[i], (lower[i] - at) / width[i])
+        for j in range(s.x.size):
+            at += s.C[i, j] * s.x[j]
+        worst = max(worst, (at - s.upper[i]) / width[i], (s.lower[i] - at) / width[i])
     return worst
 
 
-@register_jitable
-def _middle_point(C, lower, upper, x):
-    """x whose C x comes closest to the middle of the limits: inside whenever C is regular."""
-    c, n = C.shape
-    L, Q, order, right = C.copy(), np.empty((n, n)), np.empty(c, np.int64), np.empty(c)
-    rank = lq_factor(L, c, n, Q, order, 1e-13 * longest_row(C))
-    for i in range(c):
-        low, high = lower[order[i]], upper[order[i]]
-        if low <= 0.0 <= high:
-            right[i] = 0.5 * (max(low, -1e9) + min(high, 1e9)) if low > -1e9 and high < 1e9 else 0.0
-        else:
-            right[i] = 0.5 * (low + high) if low > -1e9 and high < 1e9 else (low if low > 0.0 else high)
-    trapezoid_solve(L, c, rank, right)
-    for i in range(n):
-        x[i] = 0.0
-        for k in range(rank):
-            x[i] += Q[i, k] * right[k]
-
-
-@register_jitable
-def find_start(C, lower, upper, width, x, active):
-    """A feasible x, or the one whose worst violation, in widths, is least. Returns that violation; −1 if stuck.
-
-    Solves min t² over (x, t) subject to lower − t width ≤ C x ≤ upper + t width; at its end `active` marks the
-    limits that hold each other, the conflict if t > 0.
-    """
-    c, n = C.shape
-    _middle_point(C, lower, upper, x)
-    excess = _worst_excess(C, lower, upper, width, x)
-    if excess <= 0.0:
+@kernel
+def _middle(low: float, high: float) -> float:
+    """The middle of two limits; of one alone, that one, unless 0 is within."""
+    if low > -_UNLIMITED and high < _UNLIMITED:
+        return 0.5 * (low + high)
+    if low <= 0.0 <= high:
         return 0.0
-    rows, low, high = np.zeros((2 * c, n + 1)), np.full(2 * c, -np.inf), np.full(2 * c, np.inf)
+    return low if low > 0.0 else high
+
+
+@kernel
+def middle_point(s: Search) -> None:
+    """x whose C x comes closest to the middle of the limits: inside whenever C is regular."""
+    c, n = s.lower.size, s.x.size
     for i in range(c):
         for j in range(n):
-            rows[i, j] = rows[c + i, j] = C[i, j]
-        rows[i, n], rows[c + i, n] = -width[i], width[i]
-        high[i], low[c + i] = upper[i], lower[i]
-    z, on = np.empty(n + 1), np.zeros(2 * c, np.int64)
-    for j in range(n):
-        z[j] = x[j]
-    z[n] = 1.001 * excess
-    at = np.empty(2 * c)
-    for i in range(2 * c):
-        at[i] = 0.0
-        for j in range(n + 1):
-            at[i] += rows[i, j] * z[j]
-    only = np.zeros((1, n + 1))
-    only[0, n] = 1.0
-    status = solve_level(only, np.zeros(1), rows, low, high, np.eye(n + 1), n + 1, z, at, on)
-    for j in range(n):
-        x[j] = z[j]
+            s.held_factor[i, j] = s.C[i, j]
+    rank = lq_factor(s.held_factor, c, n, s.held_basis, s.held_order, 1e-13 * longest_row(s.C, 0, c))
     for i in range(c):
-        active[i] = 1 if on[i] != 0 else (-1 if on[c + i] != 0 else 0)
-    if status != SOLVED:
-        return -1.0
-    return max(z[n], 0.0)
+        k = s.held_order[i]
+        s.slopes[i] = _middle(s.lower[k], s.upper[k])
+    trapezoid_solve(s.held_factor, c, rank, s.slopes)
+    for i in range(n):
+        s.x[i] = 0.0
+        for k in range(rank):
+            s.x[i] += s.held_basis[i, k] * s.slopes[k]
 
 
-@kernel(types.UniTuple(types.float64, 2)(_m, _v, _i, _m, _v, _v, _v, _v, _i))
-def hierarchy_kernel(A, b, starts, C, lower, upper, width, x, active):
-    """Start, relax if need be, solve: (relaxation in widths, 0 or 1 + the level that did not end).
+@kernel
+def _widen(s: Search, width: Vector, wide: Search) -> None:
+    """The limits over (x, t): C x − t width ≤ upper, C x + t width ≥ lower."""
+    c, n = s.lower.size, s.x.size
+    for i in range(c):
+        for j in range(n):
+            wide.C[i, j] = wide.C[c + i, j] = s.C[i, j]
+        wide.C[i, n], wide.C[c + i, n] = -width[i], width[i]
+        wide.upper[i], wide.lower[c + i] = s.upper[i], s.lower[i]
 
-    lower and upper are widened in place to the point of least worst violation. `active` marks the limits met, or,
-    when there is a relaxation, the ones that conflict.
+
+@kernel
+def seek_start(stack: Stack) -> bool:
+    """Whether x violates a limit; if so, the search for the least common violation, min t² over (y, t), is laid out."""
+    s, wide, n = stack.search, stack.wide, stack.search.x.size
+    excess = worst_excess(s, stack.width)
+    if excess <= 0.0:
+        return False
+    _widen(s, stack.width, wide)
+    for j in range(n):
+        wide.x[j] = s.x[j]
+    wide.x[n] = excess
+    place(wide)
+    return True
+
+
+@kernel
+def take_start(stack: Stack) -> float:
+    """x of the search for the least common violation; limits that it still violates are widened. By how much."""
+    s, n, excess = stack.search, stack.search.x.size, stack.wide.x[stack.search.x.size]
+    for j in range(n):
+        s.x[j] = stack.wide.x[j]
+    if excess > 1e-10:
+        admit(s)
+    place(s)
+    return excess if excess > 1e-10 else 0.0
+
+
+@kernel
+def admit(s: Search) -> None:
+    """Widen the limits that x violates as far as it does."""
+    for i in range(s.lower.size):
+        at = 0.0
+        for j in range(s.x.size):
+            at += s.C[i, j] * s.x[j]
+        s.lower[i], s.upper[i] = min(s.lower[i], at), max(s.upper[i], at)
+
+
+@kernel
+def solve_stack(stack: Stack) -> tuple[float, int]:
+    """A point within the limits, every level in turn, then |x|²: (relaxation in widths, 0).
+
+    Where limits exclude each other they are widened in place to the point of least worst violation, and `wide.active`
+    marks the ones that do, their upper sides first; else `search.active` marks the limits met. Instead of 0, −1 says
+    that the search for a start did not end, and 1 + k that of level k.
     """
-    c = C.shape[0]
-    relaxed = 0.0
-    if c > 0:
-        relaxed = find_start(C, lower, upper, width, x, active)
-        if relaxed < 0.0:
-            return 0.0, -1.0
-    met = np.zeros(c, np.int64)
-    if relaxed > 1e-10:
-        for i in range(c):
-            at = 0.0
-            for j in range(x.size):
-                at += C[i, j] * x[j]
-            lower[i], upper[i] = min(lower[i], at), max(upper[i], at)
-    else:
-        relaxed = 0.0
-    failed = float(solve_levels(A, b, starts, C, lower, upper, x, met))
-    if relaxed == 0.0:
-        for i in range(c):
-            active[i] = met[i]
-    return relaxed, failed
+    s, depth, relaxed = stack.search, stack.starts.size - 1, 0.0
+    middle_point(s)
+    place(s)
+    for k in range(-1, depth + 1):  # −1: the start; depth: |x|²
+        level, where = stack.level, s
+        if k < 0:
+            if not seek_start(stack):
+                continue
+            level, where = stack.common, stack.wide
+        elif k == depth:
+            level = stack.shortest
+        else:
+            ask(level, int(stack.starts[k]), int(stack.starts[k + 1]))
+        if solve_level(level, where) != SOLVED:
+            return relaxed, (k + 1 if k >= 0 else -1)
+        if k < 0:
+            relaxed = take_start(stack)
+        else:
+            narrow(level, s)
+    return relaxed, 0
+
+
+# ------------------------------------------------------------------ from Python
 
 
 @dataclass(frozen=True)
@@ -456,6 +214,28 @@ class Hierarchy:
     solver: str
 
 
+R = TypeVar("R")
+
+
+class Rooms(threading.local, Generic[R]):
+    """Records that are used again for problems of the same size, each thread its own."""
+
+    def __init__(self, make: Callable[..., R]) -> None:
+        self.make = make
+        self.known: dict[Hashable, R] = {}
+
+    def of(self, *size: Any) -> R:
+        """The one of a size."""
+        if size not in self.known:
+            if len(self.known) >= 32:
+                self.known.clear()
+            self.known[size] = self.make(*size)
+        return self.known[size]
+
+
+_stacks = Rooms(make_stack)
+
+
 def solve_hierarchy(A: Array, b: Array, starts: Array, C: Array, lower: Array, upper: Array, width: Array) -> Hierarchy:
     """The lexicographic optimum of the levels A[starts[k]:starts[k+1]] x = b[…] within lower ≤ C x ≤ upper.
 
@@ -465,14 +245,23 @@ def solve_hierarchy(A: Array, b: Array, starts: Array, C: Array, lower: Array, u
         C, lower, upper: limits, which may be infinite, lower ≤ upper.
         width: in which units a limit is relaxed when limits conflict, one positive number per row of C.
     """
-    x, active = np.zeros(A.shape[1]), np.zeros(len(C), np.int64)
-    low, high = lower.copy(), upper.copy()
-    relaxed, failed = hierarchy_kernel(A, b, starts, C, low, high, width, x, active)
-    if failed == 0.0 and np.isfinite(x).all():
-        return Hierarchy(x, float(relaxed), active, "active-set")
-    if failed < 0.0:
+    stack = _stacks.of(A.shape[1], len(A), len(starts) - 1, len(C))
+    s, level = stack.search, stack.level
+    level.A[:], level.b[:], stack.starts[:] = A, b, starts
+    s.C[:], s.lower[:], s.upper[:], stack.width[:], s.x[:] = C, lower, upper, width, 0.0
+    relaxed, failed = solve_stack(stack.address)
+    if failed == 0 and np.isfinite(s.x).all():
+        active = s.active.copy() if relaxed == 0.0 else _conflict(stack)
+        return Hierarchy(s.x.copy(), relaxed, active, "active-set")
+    if failed < 0:
         raise NoSolution("the search for a point within the limits did not end", hint="are the limits finite numbers?")
-    return Hierarchy(daqp_hierarchy(A, b, starts, C, low, high), float(relaxed), active, "daqp")
+    return Hierarchy(daqp_hierarchy(A, b, starts, C, s.lower, s.upper), relaxed, s.active.copy(), "daqp")
+
+
+def _conflict(stack: Stack) -> Array:
+    """−1, 0, +1 per limit that another one excludes."""
+    upper, lower = stack.wide.active.reshape(2, -1) != 0
+    return np.where(upper, 1, np.where(lower, -1, 0))
 
 
 def daqp_hierarchy(A: Array, b: Array, starts: Array, C: Array, lower: Array, upper: Array) -> Array:

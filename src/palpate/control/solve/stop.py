@@ -2,13 +2,17 @@
 
     J u + h = −λ ṗ,   lower ≤ u ≤ upper,   λ as large as possible, then |u| as small as possible
 
-Three versions: the true optimum, a linear program over every feasible u; the pseudo-inverse law with its lower bounds,
-which looks at u = −λ J⁺ṗ − J⁺h only; and equations (5)–(6) as the document prints them, for study.
+Three versions: the true optimum over every feasible u; the pseudo-inverse law with its lower bounds, which looks at
+u = a λ + b with a = −J⁺ṗ, b = −J⁺h only; and equations (5)–(6) as the document prints them, for study.
+Where no command keeps the direction without speeding up, deviation and braking are traded by a stated weight, and the
+tool is never sped up if any command within the bounds avoids it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -16,26 +20,62 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array
 from palpate.control.solve import stop_kernels as kernels
+from palpate.control.solve.hierarchy import Rooms, solve_hierarchy
 from palpate.errors import BadShape, InvalidInput, NoSolution, NotFinite
 
 Method = Literal["optimal", "pseudoinverse", "as-printed"]
 METHODS: tuple[Method, ...] = ("optimal", "pseudoinverse", "as-printed")
+WEIGHT = kernels.WEIGHT
 _NONE = 1e-12  # a component of J⁺ṗ below this fraction of the largest is zero
+_STILL = 1e-9  # a tool slower than this fraction of |J| |q̇| does not move
 
 
 @dataclass(frozen=True)
 class TorqueBounds:
-    """Bounds on τ = M u + bias in place of bounds on u.
+    """Bounds on τ = M u + bias in place of bounds on u, or besides them.
 
     Attributes:
         mass_matrix: M, n×n.
         bias: C v + g, n.
         torque: |τ_i| ≤ torque_i, or a pair (lower, upper); N·m or N.
+        acceleration: |u_i| ≤ acceleration_i as well, or a pair; none by default.
     """
 
     mass_matrix: ArrayLike
     bias: ArrayLike
     torque: ArrayLike | tuple[ArrayLike, ArrayLike]
+    acceleration: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None
+
+
+@dataclass(frozen=True)
+class Motion:
+    """p̈ = J u + drift of a tool with velocity p, lower ≤ C u ≤ upper.
+
+    C is 1 for bounds on accelerations, M for bounds on torques (less the bias), and [M; 1] for both.
+    """
+
+    J: Array
+    drift: Array
+    p: Array
+    C: Array
+    lower: Array
+    upper: Array
+    most: float
+    weight: float
+    bias: Array | None = None
+    torque: tuple[Array, Array] | None = None
+
+    def solve(self, way: float = 1.0, most: float | None = None) -> kernels.StopProblem:
+        """What the kernel finds for way · p; the record is used again by the next problem of this size."""
+        s = _problems.of(self.J.shape[1], len(self.p), len(self.lower))
+        s.J[:], s.drift[:], s.C[:], s.lower[:], s.upper[:] = self.J, self.drift, self.C, self.lower, self.upper
+        s.line[:] = s.velocity[:] = self.p if way == 1.0 else way * self.p
+        s.most, s.weight = self.most if most is None else most, self.weight
+        kernels.stop_kernel(s.address)
+        return s
+
+
+_problems = Rooms(kernels.make_stop)
 
 
 @dataclass(frozen=True)
@@ -43,17 +83,20 @@ class Stop:
     """What `fastest_stop` found.
 
     Attributes:
-        rate: λ, 1/s: the tool's speed falls as ṗ' = −λ ṗ; −∞ where no command keeps the direction.
-        acceleration: u, rad/s² or m/s²; where `feasible` is False, the command within bounds that leaves the direction
-            least, then brakes most, then is shortest.
+        rate: λ, 1/s: the tool's speed falls as ṗ' = −λ ṗ; negative where the direction can only be kept by speeding
+            up, −∞ where no command keeps it.
+        acceleration: u, rad/s² or m/s²; where `feasible` is False, the command within the bounds with the least
+            deviation² + weight² (most_braking − braking)² that does not speed the tool up.
         feasible: whether the direction can be kept within the bounds without speeding up (λ ≥ 0).
-        braking: how fast the tool's speed falls under u, m/s².
+        braking: how fast the tool's speed falls under u, m/s²; negative only where every command speeds it up.
         deviation: |J u + h| across the direction under u, m/s²; 0 where the direction is kept.
-        relaxation: by which fraction of their half widths the bounds would have to grow to keep the direction; 0
-            where it can be kept.
-        violation: largest excess of u over its bounds; only "as-printed" has any.
+        most_braking: what the bounds allow if the direction did not count, m/s²; None where the direction is kept.
+        violation: largest excess of u (or τ) over its bounds; only "as-printed" has any, or bounds in conflict.
+        conflict: by which fraction of their half widths torque and acceleration bounds were widened because they
+            exclude each other; 0 if they do not.
         torque: M u + bias where torques are bounded, else None.
         method: which version.
+        motion: what was to be stopped.
     """
 
     rate: float
@@ -61,10 +104,60 @@ class Stop:
     feasible: bool
     braking: float
     deviation: float
-    relaxation: float
+    most_braking: float | None
     violation: float
+    conflict: float
     torque: Array | None
     method: Method
+    motion: Motion = field(repr=False)
+
+    @cached_property
+    def a(self) -> Array:
+        """−J⁺ṗ of (3), rad/s or m/s."""
+        a = -self._inverse @ self.motion.p
+        a[np.abs(a) <= _NONE * np.abs(a).max()] = 0.0
+        return a
+
+    @cached_property
+    def b(self) -> Array:
+        """−J⁺h of (3), rad/s² or m/s²."""
+        return -self._inverse @ self.motion.drift
+
+    @cached_property
+    def rates(self) -> Array:
+        """λ_i of (5), 1/s: how large each bound alone lets λ ≥ 0 be in u = a λ + b; −∞ where none is allowed."""
+        low, high = _ends(self.a, self.b, self.motion)
+        return np.where(high >= np.maximum(low, 0.0), high, -np.inf)
+
+    @cached_property
+    def interval(self) -> tuple[float, float] | None:
+        """The least and the greatest λ that keep the direction within the bounds, 1/s; None where none does.
+
+        Of u = a λ + b for the pseudo-inverse versions, of every u for "optimal".
+        """
+        if self.method == "optimal":
+            least, most = (_largest_rate(self.motion, way) for way in (-1.0, 1.0))
+            low, high = -least, most
+        else:
+            ends = _ends(self.a, self.b, self.motion)
+            low, high = float(ends[0].max()), float(ends[1].min())
+            if not self._reaches_drift:
+                return None
+        return (low, high) if low <= high else None
+
+    @cached_property
+    def relaxation(self) -> float:
+        """By which fraction of their half widths the bounds would have to grow to keep the direction; 0 if kept."""
+        if self.interval is not None:
+            return 0.0
+        return _needed(self.motion) if self.method == "optimal" else _relaxation(self.a, self.b, self.motion)
+
+    @cached_property
+    def active(self) -> Array:
+        """−1, 0, +1 per bound (torques first where both are bounded): u at its lower bound, between, at its upper."""
+        at, lower, upper = self.motion.C @ self.acceleration, self.motion.lower, self.motion.upper
+        near = 1e-9 * (1.0 + np.abs(at))
+        return np.where(at >= upper - near, 1, 0) - np.where(at <= lower + near, 1, 0)
 
     @property
     def account(self) -> str:
@@ -72,31 +165,32 @@ class Stop:
         if self.feasible:
             text = f"{self.method}: stops along its direction with λ = {self.rate:.6g} 1/s ({self.braking:.4g} m/s²)"
             return f"{text}, but leaves the bounds by {self.violation:.4g}" if self.violation > 0 else text
-        if np.isfinite(self.rate):
-            return f"{self.method}: keeps its direction only while speeding up, λ = {self.rate:.6g} 1/s"
         wider = (
-            "no bounds would do" if not np.isfinite(self.relaxation) else f"bounds {self.relaxation:.1%} wider would"
+            f"only while speeding up, λ = {self.rate:.6g} 1/s"
+            if np.isfinite(self.rate)
+            else "whatever the bounds"
+            if not np.isfinite(self.relaxation)
+            else f"bounds {self.relaxation:.1%} wider would do"
         )
+        slower = f"brakes with {self.braking:.4g} m/s²"
+        if self.most_braking is not None:
+            slower = f"brakes with {self.braking:.4g} of at most {self.most_braking:.4g} m/s²"
+        if self.braking < 0:
+            slower = f"speeds up by {-self.braking:.4g} m/s², as every command within the bounds does"
         return (
-            f"{self.method}: no command within the bounds keeps the direction ({wider}); the nearest one brakes with "
-            f"{self.braking:.4g} m/s² and deviates by {self.deviation:.4g} m/s²"
+            f"{self.method}: no command within the bounds keeps the direction and brakes ({wider}); the one taken "
+            f"{slower} and deviates by {self.deviation:.4g} m/s²"
         )
 
+    @cached_property
+    def _inverse(self) -> Array:
+        return np.linalg.pinv(self.motion.J, rcond=1e-11)
 
-@dataclass(frozen=True)
-class _Problem:
-    """A x + λ p = c, lower ≤ x ≤ upper, u = T x + t."""
-
-    J: Array
-    drift: Array
-    p: Array
-    A: Array
-    c: Array
-    T: Array
-    t: Array
-    lower: Array
-    upper: Array
-    torques: bool
+    @cached_property
+    def _reaches_drift(self) -> bool:
+        """A singular J may not reach the drift at all."""
+        drift = self.motion.drift
+        return bool(np.linalg.norm(self.motion.J @ self.b + drift) <= 1e-9 * (1.0 + np.linalg.norm(drift)))
 
 
 def fastest_stop(
@@ -107,6 +201,7 @@ def fastest_stop(
     *,
     method: Method = "optimal",
     most: float = np.inf,
+    weight: float = WEIGHT,
 ) -> Stop:
     """The joint acceleration that stops the tool fastest along its own direction, within bounds.
 
@@ -119,110 +214,130 @@ def fastest_stop(
         method: "optimal"; "pseudoinverse", which ignores the redundancy; "as-printed", equations (5)–(6) of the
             document, which forget the lower bounds on λ and take symmetric bounds only.
         most: a bound on λ, 1/s: 1/dt brings the tool to rest within one period dt instead of turning it round.
+        weight: how many m/s² across the direction are worth one m/s² of braking, where not both can be had.
 
     Raises:
         NoSolution: if nothing bounds λ, or the solver does not end.
-        InvalidInput: if the tool does not move.
+        InvalidInput: if the tool does not move: for joint velocities, if they lie in the null space of J.
     """
-    problem = _problem(J, drift, velocity, limits)
     if not most > 0:
         raise InvalidInput(f"most must be positive, got {most:g}")
+    if not (weight > 0 and math.isfinite(weight)):
+        raise InvalidInput(f"weight must be positive and finite, got {weight:g}")
+    motion = _motion_of(J, drift, velocity, limits, float(most), float(weight))
     if method == "optimal":
-        return _optimal(problem, float(most))
+        return _optimal(motion)
     if method not in METHODS:
         raise InvalidInput(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    return _by_pseudoinverse(problem, method, float(most))
+    return _by_pseudoinverse(motion, method)
 
 
-def _optimal(problem: _Problem, most: float) -> Stop:
-    x, info = np.empty(len(problem.lower)), np.empty(kernels.INFO_SIZE)
-    kernels.stop_kernel(
-        problem.A, problem.p, problem.c, problem.lower, problem.upper, most, problem.T, problem.t, x, info
-    )
-    status = info[kernels.I_STATUS]
-    if status == kernels.BAD_DATA:
-        _refuse(problem)
-    if status == kernels.UNBOUNDED:
+def _optimal(motion: Motion) -> Stop:
+    found = motion.solve()
+    if found.status == kernels.BAD_DATA:
+        _refuse(motion)
+    if found.status == kernels.UNBOUNDED:
         raise NoSolution("nothing bounds the stop: λ grows without end", hint="give finite limits, or `most`")
-    if status == kernels.GAVE_UP:
-        raise NoSolution("the linear program of the fastest stop did not end", hint="are the data well scaled?")
-    return _result(problem, x, info, "optimal")
+    if found.status == kernels.GAVE_UP:
+        raise NoSolution("the search for the fastest stop did not end", hint="are the data well scaled?")
+    best = found.most_braking if found.status == kernels.LOST else None
+    return _stop(motion, found.u.copy(), found.rate, (found.braking, found.deviation, best), found.conflict)
 
 
-def _by_pseudoinverse(problem: _Problem, method: Method, most: float) -> Stop:
-    """u = a λ + b with a = −J⁺ṗ, b = −J⁺h, mapped to what is bounded; the interval of λ that keeps the bounds."""
-    _refuse(problem)
-    if method == "as-printed" and not np.array_equal(problem.lower, -problem.upper):
+def _stop(
+    motion: Motion,
+    u: Array,
+    rate: float,
+    found: tuple[float, float, float | None],
+    conflict: float = 0.0,
+    method: Method = "optimal",
+) -> Stop:
+    feasible, torque, violation = found[2] is None and rate >= 0.0, None, 0.0
+    if motion.bias is not None and motion.torque is not None:
+        torque = motion.C[: len(u)] @ u + motion.bias
+    if conflict > 0.0 or method == "as-printed":
+        at = motion.C @ u
+        violation = max(float((at - motion.upper).max()), float((motion.lower - at).max()), 0.0)
+    elif torque is not None and motion.torque is not None:  # within its bounds up to rounding: without it, too
+        torque = np.minimum(np.maximum(torque, motion.torque[0]), motion.torque[1])
+    return Stop(rate, u, feasible, *found, violation, conflict, torque, method, motion)
+
+
+def _by_pseudoinverse(motion: Motion, method: Method) -> Stop:
+    """u = a λ + b with the largest λ that keeps the bounds; where there is none, what the optimum does."""
+    _refuse(motion)
+    if method == "as-printed" and not np.array_equal(motion.lower, -motion.upper):
         raise InvalidInput("equations (5)–(6) as printed take symmetric bounds only", hint='use "pseudoinverse"')
-    inverse = np.linalg.pinv(problem.J, rcond=1e-11)
-    back = np.linalg.inv(problem.T)
-    a, b = back @ (-inverse @ problem.p), back @ (-inverse @ problem.drift - problem.t)
-    a[np.abs(a) <= _NONE * np.abs(a).max()] = 0.0
-    gap = np.linalg.norm(problem.J @ inverse @ problem.drift - problem.drift)
-    kept = gap <= 1e-9 * (1.0 + np.linalg.norm(problem.drift))  # a singular J may not reach the drift at all
-    high, low = (_printed_rate(a, b, problem.upper), -np.inf) if method == "as-printed" else _interval(a, b, problem)
-    high = min(high, most)
-    if not kept or low > high or high == -np.inf:
-        nearest = _optimal(problem, most)
-        return _judged(problem, _bounded(problem, nearest), -np.inf, _relaxation(a, b, problem), method)
-    if high == np.inf:
+    idea = _stop(motion, np.zeros(motion.J.shape[1]), -np.inf, (0.0, 0.0, None), 0.0, method)
+    if method == "as-printed":
+        rate = min(float(idea.rates.min()), motion.most) if idea._reaches_drift else -np.inf
+    else:
+        rate = -np.inf if idea.interval is None else max(min(idea.interval[1], motion.most), idea.interval[0])
+    if rate == np.inf:
         raise NoSolution("nothing bounds the stop: λ grows without end", hint="give finite limits, or `most`")
-    return _judged(problem, a * high + b, high, 0.0, method)
+    if rate >= 0.0:
+        u = idea.a * rate + idea.b
+        return _stop(motion, u, rate, (*_judged(motion, u), None), 0.0, method)
+    best = _optimal(motion)
+    return _stop(motion, best.acceleration, rate, (best.braking, best.deviation, best.most_braking), 0.0, method)
 
 
-def _printed_rate(a: Array, b: Array, U: Array) -> float:
-    """(5)–(6), with −U ≤ b ≤ U in the cases that print U ≤ b ≤ U."""
-    rates = []
-    for ai, bi, Ui in zip(a, b, U):
-        if bi < -Ui:
-            rates.append((Ui - bi) / ai if ai > 0 else -np.inf)
-        elif bi > Ui:
-            rates.append(-(Ui + bi) / ai if ai < 0 else -np.inf)
-        else:
-            rates.append(max(-(Ui + bi) / ai, (Ui - bi) / ai) if ai != 0 else np.inf)
-    return float(min(rates))
+def _judged(motion: Motion, u: Array) -> tuple[float, float]:
+    """Braking along the direction and deviation across it, m/s²."""
+    direction, a = motion.p / np.linalg.norm(motion.p), motion.J @ u + motion.drift
+    along = float(direction @ a)
+    return -along, float(np.linalg.norm(a - along * direction))
 
 
-def _interval(a: Array, b: Array, problem: _Problem) -> tuple[float, float]:
-    """The largest and the smallest λ with lower ≤ a λ + b ≤ upper; crossed if there is none."""
-    still = a == 0
-    slack = 1e-12 * (1.0 + np.abs(b))
-    if (still & ((b > problem.upper + slack) | (b < problem.lower - slack))).any():
-        return -np.inf, np.inf
-    moving = ~still
-    ends = np.array([(problem.lower - b)[moving] / a[moving], (problem.upper - b)[moving] / a[moving]])
-    return float(ends.max(axis=0).min()), float(ends.min(axis=0).max())
+def _ends(a: Array, b: Array, motion: Motion) -> tuple[Array, Array]:
+    """Per bound, the least and the greatest λ with lower ≤ C (a λ + b) ≤ upper; crossed if there is none."""
+    slope, start = motion.C @ a, motion.C @ b
+    slope[np.abs(slope) <= _NONE * np.abs(slope).max()] = 0.0
+    low, high, slack = np.full(len(slope), np.inf), np.full(len(slope), -np.inf), 1e-12 * (1.0 + np.abs(start))
+    inside = (start <= motion.upper + slack) & (start >= motion.lower - slack)
+    low[inside], high[inside] = -np.inf, np.inf
+    moving = slope != 0.0
+    ends = np.array([(motion.lower - start)[moving], (motion.upper - start)[moving]]) / slope[moving]
+    low[moving], high[moving] = ends.min(axis=0), ends.max(axis=0)
+    return low, high
 
 
-def _relaxation(a: Array, b: Array, problem: _Problem) -> float:
+def _largest_rate(motion: Motion, way: float) -> float:
+    """The largest λ that keeps the direction of way · ṗ; −∞ if none does."""
+    return motion.solve(way, np.inf).rate
+
+
+def _needed(motion: Motion) -> float:
+    """By how many half widths the bounds must grow for some u to keep the direction: least t over (u, t)."""
+    n, k = motion.J.shape[1], len(motion.lower)
+    direction = motion.p / np.linalg.norm(motion.p)
+    across = motion.J - np.outer(direction, direction @ motion.J)
+    wanted = direction * (direction @ motion.drift) - motion.drift
+    half = np.where(np.isfinite(motion.upper), (motion.upper - motion.lower) / 2, 1.0)
+    half = np.maximum(half, 1e-9 * half.max())  # a bound without width can hardly be widened
+    A = np.block([[across, np.zeros((len(across), 1))], [np.zeros((1, n)), np.ones((1, 1))]])
+    C = np.vstack([np.column_stack([motion.C, -half]), np.column_stack([motion.C, half])])
+    far = np.full(k, np.inf)
+    levels = np.array([0, len(across), len(across) + 1])
+    lower, upper = np.concatenate([-far, motion.lower]), np.concatenate([motion.upper, far])
+    found = solve_hierarchy(A, np.append(wanted, 0.0), levels, C, lower, upper, np.ones(2 * k)).x
+    gap = np.linalg.norm(across @ found[:n] - wanted)
+    return float(found[n]) if gap <= 1e-9 * (1.0 + np.linalg.norm(wanted)) else np.inf
+
+
+def _relaxation(a: Array, b: Array, motion: Motion) -> float:
     """By which fraction of the half widths the bounds must grow for some a λ + b to fit: a one-variable minimax."""
-    half, middle = (problem.upper - problem.lower) / 2, (problem.upper + problem.lower) / 2
+    half, middle = (motion.upper - motion.lower) / 2, (motion.upper + motion.lower) / 2
     with np.errstate(divide="ignore", invalid="ignore"):
-        slope, start = np.nan_to_num(a / half), np.nan_to_num((b - middle) / half)
+        slope, start = np.nan_to_num(motion.C @ a / half), np.nan_to_num((motion.C @ b - middle) / half)
     lines = [(s, o) for s, o in zip(np.r_[slope, -slope], np.r_[start, -start])]
     crossings = [(o2 - o1) / (s1 - s2) for i, (s1, o1) in enumerate(lines) for s2, o2 in lines[i + 1 :] if s1 != s2]
     return float(min((max(s * at + o for s, o in lines) for at in [0.0, *crossings]), default=np.inf) - 1.0)
 
 
-def _bounded(problem: _Problem, stop: Stop) -> Array:
-    return stop.acceleration if not problem.torques else np.asarray(stop.torque)
-
-
-def _result(problem: _Problem, x: Array, info: Array, method: Method) -> Stop:
-    rate, relaxation, _, _, _, braking, deviation, violation = info.tolist()
-    u = problem.T @ x + problem.t if problem.torques else x
-    torque = x if problem.torques else None
-    return Stop(rate, u, rate >= 0.0, braking, deviation, relaxation, violation, torque, method)
-
-
-def _judged(problem: _Problem, x: Array, rate: float, relaxation: float, method: Method) -> Stop:
-    info = np.zeros(kernels.INFO_SIZE)
-    kernels.judge_kernel(problem.A, problem.p, problem.c, problem.lower, problem.upper, x, info)
-    info[kernels.I_RATE], info[kernels.I_RELAXATION] = rate, relaxation
-    return _result(problem, x, info, method)
-
-
-def _problem(J: ArrayLike, drift: ArrayLike, velocity: ArrayLike, limits: object) -> _Problem:
+def _motion_of(
+    J: ArrayLike, drift: ArrayLike, velocity: ArrayLike, limits: object, most: float, weight: float
+) -> Motion:
     """Shapes are checked here; whether the numbers are sound, by the kernel."""
     J = _numbers(J, "J")
     if J.ndim != 2:
@@ -233,16 +348,34 @@ def _problem(J: ArrayLike, drift: ArrayLike, velocity: ArrayLike, limits: object
         raise BadShape(f"drift must have shape ({m},), got {h.shape}")
     if v.shape not in ((m,), (n,)):
         raise BadShape(f"velocity must have {m} (tool) or {n} (joint) entries, got shape {v.shape}")
-    p = v if v.shape == (m,) else J @ v
+    p = v if v.shape == (m,) else _tool_velocity(J, v)
     if isinstance(limits, TorqueBounds):
-        M, bias = (
-            finite_array(limits.mass_matrix, "mass_matrix", (n, n)),
-            finite_array(limits.bias, "bias", (n,)),
+        return Motion(J, h, p, *_dynamic(limits, n), most, weight, *_torques(limits, n))
+    return Motion(J, h, p, np.eye(n), *_pair(limits, n), most, weight)
+
+
+def _tool_velocity(J: Array, v: Array) -> Array:
+    p = J @ v
+    if np.linalg.norm(p) <= _STILL * np.linalg.norm(J) * np.linalg.norm(v):
+        raise InvalidInput(
+            "the joint velocities lie in the null space of J: the tool does not move, there is no direction to keep",
+            hint="document 001 asks for q̇ outside of N(J); to stop the joints themselves, brake them one by one",
         )
-        inverse = np.ascontiguousarray(np.linalg.inv(M))
-        A = J @ inverse
-        return _Problem(J, h, p, A, A @ bias - h, inverse, -inverse @ bias, *_pair(limits.torque, n), True)
-    return _Problem(J, h, p, J, -h, np.eye(n), np.zeros(n), *_pair(limits, n), False)
+    return p
+
+
+def _torques(limits: TorqueBounds, n: int) -> tuple[Array, tuple[Array, Array]]:
+    return finite_array(limits.bias, "bias", (n,)), _pair(limits.torque, n)
+
+
+def _dynamic(limits: TorqueBounds, n: int) -> tuple[Array, Array, Array]:
+    """C, lower and upper of bounds on torques, and on accelerations if there are any."""
+    M = finite_array(limits.mass_matrix, "mass_matrix", (n, n))
+    bias, (lower, upper) = _torques(limits, n)
+    if limits.acceleration is None:
+        return M, lower - bias, upper - bias
+    low, high = _pair(limits.acceleration, n)
+    return np.vstack([M, np.eye(n)]), np.concatenate([lower - bias, low]), np.concatenate([upper - bias, high])
 
 
 def _numbers(value: object, name: str) -> Array:
@@ -262,11 +395,11 @@ def _pair(limits: object, n: int) -> tuple[Array, Array]:
     raise BadShape(f"limits must be {n} numbers or a pair of them (lower, upper), got shape {given.shape}")
 
 
-def _refuse(problem: _Problem) -> None:
+def _refuse(motion: Motion) -> None:
     """Say which of the numbers is not sound; nothing to say if all are."""
-    for value, name in ((problem.J, "J"), (problem.drift, "drift"), (problem.p, "velocity")):
+    for value, name in ((motion.J, "J"), (motion.drift, "drift"), (motion.p, "velocity")):
         finite_array(value, name)
-    lower, upper = problem.lower, problem.upper
+    lower, upper = motion.lower, motion.upper
     if np.isnan(lower).any() or np.isnan(upper).any():
         raise NotFinite("limits must not be NaN")
     if (lower > upper).any():
@@ -274,5 +407,5 @@ def _refuse(problem: _Problem) -> None:
         raise InvalidInput(f"limits of joint {j} exclude each other: lower {lower[j]:g} > upper {upper[j]:g}")
     if (np.isinf(lower) != np.isinf(upper)).any() or (lower == np.inf).any() or (upper == -np.inf).any():
         raise InvalidInput("a joint's limits must both be finite, or −∞ and ∞")
-    if not problem.p.any():
+    if not motion.p.any():
         raise InvalidInput("the tool does not move: there is no direction to keep")

@@ -1,9 +1,19 @@
-"""The linear program under the fastest stop, compiled: a bounded-variable simplex on a tiny tableau.
+"""The fastest stop in compiled code: three levels of the active set, and an explicit trade where they cannot be met.
 
-    maximise λ   subject to   A x + λ p = c,   lower ≤ x ≤ upper,   λ ≤ most
+With p̈ = J u + h, a tool on a line along d at speed s, and lower ≤ C u ≤ upper:
 
-With x = middle + half z it reads A' z + λ p − μ c' = 0, |z| ≤ 1, at μ = 1. Phase one maximises μ from the feasible
-point 0; if it ends below 1 the bounds would have to be 1/μ − 1 wider, in half widths. Phase two maximises λ.
+    keep the line           least |(1 − d dᵀ) (p̈ − steer)|, met where it comes to 0
+    brake most              the largest λ ≤ most in d·p̈ = −λ s
+    be short                least |u|
+
+Where the line cannot be kept without speeding up, with e along the tool's velocity:
+
+    brake hardest           the largest β = −e·p̈, at most `most` times the speed
+    trade                   least |(1 − e eᵀ) (p̈ − steer)|² + weight² (e·p̈ + β)²   subject to   e·p̈ ≤ max(0, −β)
+    be short                least |u|
+
+A compiled law keeps a `StopProblem` in its memory, writes a tick's numbers into it, and calls `find_stop`, which
+allocates nothing.
 """
 
 from __future__ import annotations
@@ -11,346 +21,296 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import types
-from numba.extending import register_jitable
 
-from palpate.control.solve.hierarchy import SOLVED, narrow, solve_level
-from palpate.engine.legacy import kernel
+from palpate.control.solve.active_set import ENDLESS, RANK, SOLVED, ask, narrow, place, solve_level
+from palpate.control.solve.factors import longest_row
+from palpate.control.solve.hierarchy import Stack, make_stack, middle_point, seek_start, take_start
+from palpate.engine.kernels import kernel
+from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 
-FOUND, INFEASIBLE, UNBOUNDED, GAVE_UP, BAD_DATA = 0, 1, 2, 3, 4
-_ZERO, _COST, _ENOUGH = 1e-11, 1e-10, 1.0 - 1e-10
-# I_FREE: how many variables may still move at the optimal λ; none means that x is unique.
-I_RATE, I_RELAXATION, I_STATUS, I_NEAREST, I_FREE, I_BRAKING, I_DEVIATION, I_VIOLATION, INFO_SIZE = range(9)
-
-
-@register_jitable
-def _tableau(A, p, c, middle, half, T):
-    """Fill T = [A' p −c'] with rows and the column of λ scaled to one; returns the scale of λ."""
-    m, n = A.shape
-    for i in range(m):
-        rest, top = c[i], abs(p[i])
-        for j in range(n):
-            rest -= A[i, j] * middle[j]
-            T[i, j] = A[i, j] * half[j]
-            top = max(top, abs(T[i, j]))
-        T[i, n], T[i, n + 1] = p[i], -rest
-        top = max(top, abs(rest))
-        if top > 0.0:
-            for j in range(n + 2):
-                T[i, j] /= top
-    size = 0.0
-    for i in range(m):
-        size = max(size, abs(T[i, n]))
-    if size > 0.0:
-        for i in range(m):
-            T[i, n] /= size
-    return size
+FOUND, LOST, UNBOUNDED, GAVE_UP, BAD_DATA = range(5)
+WEIGHT = 20.0  # of braking against deviation, where not both can be had
+_KEPT = 1e-9  # what is left across a line that counts as kept, relative to the terms it is the sum of
+_SEEKING, _KEEPING, _BRAKING, _SHORTENING, _HARDEST, _TRADING, _DONE = range(7)
 
 
-@register_jitable
-def _pivot(T, rows, r, j):
-    """Make column j the unit vector of row r."""
-    scale = 1.0 / T[r, j]
-    for k in range(T.shape[1]):
-        T[r, k] *= scale
-    T[r, j] = 1.0
-    for i in range(rows):
-        if i != r and T[i, j] != 0.0:
-            factor = T[i, j]
-            for k in range(T.shape[1]):
-                T[i, k] -= factor * T[r, k]
-            T[i, j] = 0.0
+class StopProblem(Record):
+    """p̈ = J u + drift of a tool in m directions, n joints within k limits; made by `make_stop`."""
+
+    J: Matrix = sized("m", "n")
+    drift: Vector = sized("m")
+    line: Vector = sized("m")  # the velocity along the line to keep, d s
+    velocity: Vector = sized("m")  # the tool's velocity, which is `line` as long as it is on it
+    steer: Vector = sized("m")  # the acceleration across the line that brings it back there; 0 on it
+    # lower ≤ C u ≤ upper
+    C: Matrix = sized("k", "n")
+    lower: Vector = sized("k")
+    upper: Vector = sized("k")
+    most: float = math.inf  # a bound on λ, 1/s
+    weight: float = WEIGHT  # how many m/s² across are worth one m/s² of braking, where not both can be had
+    # what was found
+    u: Vector = sized("n")
+    active: Integers = sized("k")  # −1, 0, +1 per limit that holds u
+    status: int = FOUND  # LOST where the line cannot be kept without speeding up, or why there is no u
+    rate: float = 0.0  # the largest λ that keeps the line; −∞ if none does
+    braking: float = 0.0  # −e·p̈, m/s²
+    deviation: float = 0.0  # |(1 − e eᵀ) p̈|, m/s²
+    most_braking: float = 0.0  # β, m/s²; 0 where it was not asked for
+    conflict: float = 0.0  # by how many half widths the limits were widened, because they exclude each other
+    # J u = steer − drift in axes along the line, or the velocity, and across it; the last limit is on speeding up
+    stack: Stack
 
 
-@register_jitable
-def _first_basis(T, basis, place):
-    """Gauss–Jordan with full pivoting over all columns but μ; returns the rank, or −1 if a row asks for μ = 0."""
-    m, columns = T.shape
-    first = 0.0
-    for k in range(m):
-        r, s, top = k, 0, 0.0
-        for i in range(k, m):
-            for j in range(columns - 1):
-                if place[j] < 0 and abs(T[i, j]) > top:
-                    r, s, top = i, j, abs(T[i, j])
-        first = max(first, top)
-        if top <= _ZERO * first or top == 0.0:
-            for i in range(k, m):
-                if abs(T[i, columns - 1]) > 1e-9:
-                    return -1
-            return k
-        for j in range(columns):
-            T[k, j], T[r, j] = T[r, j], T[k, j]
-        _pivot(T, m, k, s)
-        basis[k], place[s] = s, k
-    return m
+def make_stop(n: int, directions: int, limits: int) -> StopProblem:
+    """A problem of n joints, a tool that moves in so many directions, and so many limits, all of them zero."""
+    stack = make_stack(n, directions, 0, limits + 1)
+    return StopProblem({"n": n, "m": directions, "k": limits}, stack=stack)
 
 
-@register_jitable
-def _entering(T, rank, basis, place, value, low, high, goal, careful):
-    """The nonbasic column that raises the goal most (the first one when careful), signed by its way: ±(j + 1)."""
-    best, found = _COST, 0
-    row = place[goal]
-    for j in range(T.shape[1]):
-        if place[j] >= 0:
-            continue
-        gain = (1.0 if j == goal else 0.0) if row < 0 else -T[row, j]
-        way = 1 if gain > 0.0 else -1
-        stuck = value[j] >= high[j] if way > 0 else value[j] <= low[j]
-        if abs(gain) > best and not stuck:
-            best, found = abs(gain), way * (j + 1)
-            if careful:
-                return found
-    return found
+# ------------------------------------------------------------------ axes and limits
 
 
-@register_jitable
-def _leaving(T, rank, basis, value, low, high, j, way):
-    """How far column j may move and which row then blocks; −1 if its own bound does."""
-    step = (high[j] - value[j]) if way > 0 else (value[j] - low[j])
-    row, strongest = -1, 0.0
-    for i in range(rank):
-        change = -T[i, j] * way
-        if abs(change) <= 1e-9:
-            continue
-        k = basis[i]
-        room = (high[k] - value[k]) if change > 0.0 else (low[k] - value[k])
-        t = max(room / change, 0.0)
-        if t < step - 1e-14 or (t <= step + 1e-14 and row >= 0 and abs(change) > strongest):
-            step, row, strongest = min(t, step), i, abs(change)
-    return step, row
+@kernel
+def _size(p: Vector) -> float:
+    total = 0.0
+    for i in range(p.size):
+        total += p[i] * p[i]
+    return math.sqrt(total)
 
 
-@register_jitable
-def _climb(T, rank, basis, place, value, low, high, goal, enough):
-    """Simplex steps until variable `goal` is greatest, or reaches `enough`."""
-    for count in range(400):
-        if value[goal] >= enough:
-            return FOUND
-        signed = _entering(T, rank, basis, place, value, low, high, goal, count > 60)
-        if signed == 0:
-            return FOUND
-        way = 1 if signed > 0 else -1
-        j = abs(signed) - 1
-        step, row = _leaving(T, rank, basis, value, low, high, j, way)
-        if not math.isfinite(step):
-            return UNBOUNDED
-        value[j] += way * step
-        for i in range(rank):
-            value[basis[i]] -= T[i, j] * way * step
-        if row < 0:
-            value[j] = high[j] if way > 0 else low[j]
-            continue
-        out = basis[row]
-        value[out] = high[out] if -T[row, j] * way > 0.0 else low[out]
-        _pivot(T, rank, row, j)
-        basis[row], place[j], place[out] = j, row, -1
-    return GAVE_UP
+@kernel
+def _turn(s: StopProblem, p: Vector) -> None:
+    """J and steer − drift in axes whose first is d = p/|p|, the others across it: a reflection. Along d, no steer."""
+    A, c, size = s.stack.level.A, s.stack.level.b, _size(p)
+    sign = -1.0 if p[0] > 0.0 else 1.0
+    # w = d − sign e₀ is turned into its opposite, so that d becomes sign e₀; |w|² = 2 (1 + |d₀|).
+    scale = 1.0 / (1.0 + abs(p[0]) / size)
+    for j in range(s.u.size + 1):
+        total, along = 0.0, 0.0
+        for i in range(p.size):
+            value = s.J[i, j] if j < s.u.size else s.steer[i] - s.drift[i]
+            total += (p[i] / size - (sign if i == 0 else 0.0)) * value
+            along += p[i] / size * (s.J[i, j] if j < s.u.size else -s.drift[i])
+        for i in range(p.size):
+            w = p[i] / size - (sign if i == 0 else 0.0)
+            if j < s.u.size:
+                A[i, j] = along if i == 0 else s.J[i, j] - scale * total * w
+            else:
+                c[i] = along if i == 0 else s.steer[i] - s.drift[i] - scale * total * w
 
 
-@register_jitable
-def stop_program(A, p, c, lower, upper, most, x, fixed, info):
-    """Solve the program; x, and in `fixed` the variables that must stay at their bounds at the optimal λ."""
-    m, n = A.shape
-    middle, half = np.empty(n), np.empty(n)
-    low, high, value = np.empty(n + 2), np.empty(n + 2), np.zeros(n + 2)
-    for j in range(n):
-        free = not (math.isfinite(lower[j]) and math.isfinite(upper[j]))
-        middle[j] = 0.0 if free else 0.5 * (lower[j] + upper[j])
-        half[j] = 1.0 if free else 0.5 * (upper[j] - lower[j])
-        low[j], high[j] = (-np.inf, np.inf) if free else (-1.0, 1.0)
-    T, basis, place = np.empty((m, n + 2)), np.zeros(m, np.int64), np.full(n + 2, -1)
-    scale = _tableau(A, p, c, middle, half, T)
-    low[n], high[n], low[n + 1], high[n + 1] = -np.inf, np.inf, 0.0, 1.0
-    rank = _first_basis(T, basis, place)
-    info[I_RELAXATION] = np.inf
-    if rank < 0:
-        return INFEASIBLE
-    status = _climb(T, rank, basis, place, value, low, high, n + 1, 1.0)
-    mu = value[n + 1]
-    if status == GAVE_UP or mu < _ENOUGH:
-        info[I_RELAXATION] = 1.0 / mu - 1.0 if mu > 0.0 else np.inf
-        return GAVE_UP if status == GAVE_UP else INFEASIBLE
-    low[n + 1] = value[n + 1]
-    high[n + 1] = max(value[n + 1], low[n + 1])
-    capped = math.isfinite(most) and scale > 0.0
-    if capped and value[n] <= most * scale:
-        high[n] = most * scale
-    elif capped:
-        low[n], high[n] = -np.inf, value[n]
-        status = _climb_down(T, rank, basis, place, value, low, high, n, most * scale)
-    if status == FOUND:
-        status = _climb(T, rank, basis, place, value, low, high, n, np.inf)
-    info[I_RELAXATION] = 0.0
-    info[I_RATE] = value[n] / scale if scale > 0.0 else 0.0
-    row = place[n]
-    for j in range(n):
-        x[j] = middle[j] + half[j] * value[j]
-        if math.isfinite(lower[j]):
-            x[j] = min(max(x[j], lower[j]), upper[j])
-        fixed[j] = 1 if place[j] < 0 and row >= 0 and abs(T[row, j]) > 1e-9 and low[j] > -np.inf else 0
-    info[I_FREE] = 0.0
-    for j in range(n):
-        if place[j] < 0 and fixed[j] == 0:
-            info[I_FREE] += 1.0
-    return status
+@kernel
+def _take_limits(s: StopProblem) -> None:
+    """The problem's limits and their half widths, and one more that is none yet."""
+    search, width, k, widest = s.stack.search, s.stack.width, s.lower.size, 0.0
+    for i in range(k):
+        search.lower[i], search.upper[i] = s.lower[i], s.upper[i]
+        finite = math.isfinite(s.lower[i]) and math.isfinite(s.upper[i])
+        width[i] = 0.5 * (s.upper[i] - s.lower[i]) if finite else 1.0
+        widest = max(widest, width[i])
+        for j in range(s.u.size):
+            search.C[i, j] = s.C[i, j]
+    for i in range(k):  # limits without width can hardly be widened
+        width[i] = max(width[i], 1e-9 * widest, 1e-150)
+    search.lower[k], search.upper[k], width[k] = -math.inf, math.inf, 1.0
+    for j in range(s.u.size):
+        search.C[k, j] = 0.0
 
 
-@register_jitable
-def _climb_down(T, rank, basis, place, value, low, high, goal, wanted):
-    """Lower variable `goal` to `wanted` if it can be: climb on its negative by turning its column round."""
-    columns = T.shape[1]
-    row = place[goal]
-    for i in range(rank):
-        T[i, goal] = -T[i, goal]
-    if row >= 0:
-        for j in range(columns):
-            T[row, j] = -T[row, j]
-    value[goal], low[goal], high[goal] = -value[goal], -high[goal], -wanted
-    status = _climb(T, rank, basis, place, value, low, high, goal, -wanted)
-    row = place[goal]
-    for i in range(rank):
-        T[i, goal] = -T[i, goal]
-    if row >= 0:
-        for j in range(columns):
-            T[row, j] = -T[row, j]
-    value[goal], low[goal], high[goal] = -value[goal], -np.inf, max(wanted, -value[goal])
-    return status
+@kernel
+def _forbid_speeding_up(s: StopProblem) -> None:
+    """e·p̈ ≤ 0 as the last limit; where braking hardest speeds up in spite of it, no more than that."""
+    search, last, at = s.stack.search, s.lower.size, 0.0
+    for j in range(s.u.size):
+        search.C[last, j] = s.stack.level.A[0, j]
+        at += s.stack.level.A[0, j] * search.x[j]
+    search.at[last], search.upper[last] = at, max(s.stack.level.b[0], at)
 
 
-@register_jitable
-def shortest_command(A, T, t, lower, upper, x, fixed):
-    """Among the x' with A x' = A x within the bounds, fixed ones kept, the one with the least |T x' + t|."""
-    n = x.size
-    Z, box = np.eye(n), np.eye(n)
-    p = narrow(A, A.shape[0], Z, n)
-    low, high, wanted = lower.copy(), upper.copy(), np.empty(n)
-    count = 0
-    for j in range(n):
-        wanted[j] = -t[j]
-        count += fixed[j]
-    if count > 0 and p > 0:
-        rows, at = np.zeros((count, n)), 0
-        for j in range(n):
-            if fixed[j]:
-                rows[at, j] = 1.0
-                at += 1
-        p = narrow(rows, count, Z, p)
-    if p == 0:
-        return SOLVED
-    at, active = x.copy(), np.zeros(n, np.int64)
-    status = solve_level(T, wanted, box, low, high, Z, p, x, at, active)
-    for j in range(n):
-        x[j] = min(max(x[j], lower[j]), upper[j])
-    return status
+# ------------------------------------------------------------------ one phase after another
 
 
-@register_jitable
-def nearest_command(A, p, c, lower, upper, most, T, t, x, info):
-    """Within the bounds: least deviation of A x − c from the line of p, then the largest λ, then the shortest."""
-    m, n = A.shape
-    size = 0.0
-    for i in range(m):
-        size += p[i] * p[i]
-    across, wanted = np.empty((m, n)), np.empty(m)
-    for j in range(n):
-        along = 0.0
-        for i in range(m):
-            along += p[i] * A[i, j]
-        for i in range(m):
-            across[i, j] = A[i, j] - p[i] * along / size
-    along = 0.0
-    for i in range(m):
-        along += p[i] * c[i]
-    for i in range(m):
-        wanted[i] = c[i] - p[i] * along / size
-    for j in range(n):
-        x[j] = min(max(0.0, lower[j]), upper[j])
-    at, active, fixed = x.copy(), np.zeros(n, np.int64), np.zeros(n, np.int64)
-    if solve_level(across, wanted, np.eye(n), lower, upper, np.eye(n), n, x, at, active) != SOLVED:
-        return GAVE_UP
-    target, found = np.empty(m), np.empty(n)
-    for i in range(m):
-        target[i] = c[i] - wanted[i]
-        for j in range(n):
-            target[i] += across[i, j] * x[j]
-    if stop_program(A, p, target, lower, upper, most, found, fixed, info) == FOUND:
-        for j in range(n):
-            x[j] = found[j]
-        shortest_command(A, T, t, lower, upper, x, fixed)
-    return FOUND
+@kernel
+def _brake_up_to(s: StopProblem, braking: float) -> None:
+    """Ask for d·p̈ as low as −braking, or, if that is infinite, as low as it goes."""
+    level = s.stack.level
+    level.first, level.last, level.endless = 0, 1, math.isinf(braking)
+    level.floor = RANK * longest_row(level.A, 0, level.A.shape[0])
+    level.b[0] = -1.0 if level.endless else level.b[0] - braking
 
 
-@register_jitable
-def solve_stop(A, p, c, lower, upper, most, T, t, x, info):
-    """The fastest stop, or the nearest command to it; how it went is in `info`."""
-    fixed = np.zeros(x.size, np.int64)
-    status = stop_program(A, p, c, lower, upper, most, x, fixed, info)
-    info[I_STATUS], info[I_NEAREST] = status, 0.0
-    if status == FOUND and info[I_FREE] > 0.0:
-        shortest_command(A, T, t, lower, upper, x, fixed)
-    elif status in (INFEASIBLE, GAVE_UP):
-        relaxation = info[I_RELAXATION]
-        if nearest_command(A, p, c, lower, upper, most, T, t, x, info) != FOUND:
-            info[I_STATUS] = GAVE_UP
-        info[I_RELAXATION], info[I_NEAREST] = relaxation, info[I_RATE]
-        info[I_RATE] = -np.inf
+@kernel
+def _trade(s: StopProblem) -> None:
+    """Ask for the least of deviation² + weight² (β − braking)²."""
+    level = s.stack.level
+    level.b[0] = s.weight * (level.b[0] - s.most_braking)
+    for j in range(s.u.size):
+        level.A[0, j] *= s.weight
+    ask(level, 0, level.A.shape[0])
 
 
-_v, _m = types.float64[::1], types.float64[:, ::1]
+@kernel
+def _lay_out(s: StopProblem, phase: int) -> None:
+    """What a phase asks for."""
+    level = s.stack.level
+    if phase == _KEEPING:
+        ask(level, 1, level.A.shape[0])
+        level.floor = RANK * longest_row(level.A, 0, level.A.shape[0])
+    elif phase == _BRAKING:
+        _brake_up_to(s, s.most * _size(s.line))
+    elif phase == _HARDEST:
+        _turn(s, s.velocity)
+        place(s.stack.search)
+        _brake_up_to(s, s.most * _size(s.velocity))
+    elif phase == _TRADING:
+        _trade(s)
 
 
-@register_jitable
-def _sound(A, p, c, lower, upper):
+@kernel
+def _is_kept(s: StopProblem) -> bool:
+    """Whether p̈ = steer across the line."""
+    level, x, left, scale = s.stack.level, s.stack.search.x, 0.0, 0.0
+    for i in range(level.A.shape[0]):
+        gap, size = level.b[i], abs(level.b[i])
+        for j in range(x.size):
+            gap -= level.A[i, j] * x[j]
+            size += abs(level.A[i, j] * x[j])
+        left, scale = max(left, abs(gap) if i > 0 else 0.0), max(scale, size)
+    return left <= _KEPT * scale
+
+
+@kernel
+def _braking_along(s: StopProblem, p: Vector) -> float:
+    """−d·p̈ of the point reached, with d = p/|p|; also the goal of the level along d, which is put back."""
+    level, total, along = s.stack.level, 0.0, 0.0
+    for i in range(p.size):
+        along -= p[i] / _size(p) * s.drift[i]
+    level.b[0] = along
+    for j in range(s.u.size):
+        total += level.A[0, j] * s.stack.search.x[j]
+    return along - total
+
+
+@kernel
+def _after(s: StopProblem, phase: int) -> int:
+    """What follows a phase that ended well."""
+    if phase == _SEEKING:
+        s.conflict = take_start(s.stack)
+        return _KEEPING
+    if phase == _KEEPING:
+        if not _is_kept(s):
+            s.rate, s.status = -math.inf, LOST
+            return _HARDEST
+        narrow(s.stack.level, s.stack.search)
+        return _BRAKING
+    if phase == _BRAKING:
+        braking = _braking_along(s, s.line)
+        s.rate = braking / _size(s.line)
+        # Rounding must not turn a stop that only just does not brake into one that speeds up.
+        if braking < -_KEPT * (abs(s.stack.level.b[0]) + abs(braking)):
+            s.status = LOST
+            return _HARDEST
+        narrow(s.stack.level, s.stack.search)
+        return _SHORTENING
+    if phase == _HARDEST:
+        s.most_braking = _braking_along(s, s.velocity)
+        _forbid_speeding_up(s)
+        return _TRADING
+    if phase == _TRADING:
+        narrow(s.stack.level, s.stack.search)
+        return _SHORTENING
+    return _DONE
+
+
+@kernel
+def _begin(s: StopProblem) -> int:
+    """Axes, limits and a first point; returns the first phase."""
+    s.status, s.rate, s.most_braking, s.conflict = FOUND, -math.inf, 0.0, 0.0
+    _turn(s, s.line)
+    _take_limits(s)
+    middle_point(s.stack.search)
+    place(s.stack.search)
+    return _SEEKING if seek_start(s.stack) else _KEEPING
+
+
+@kernel
+def find_stop(s: StopProblem) -> int:
+    """The fastest stop, or the best trade where there is none, into u and what stands beside it; returns the status."""
+    phase = _begin(s)
+    while phase != _DONE:
+        _lay_out(s, phase)
+        level, where = s.stack.level, s.stack.search
+        if phase == _SEEKING:
+            level, where = s.stack.common, s.stack.wide
+        elif phase == _SHORTENING:
+            level = s.stack.shortest
+        ended = solve_level(level, where)
+        if ended != SOLVED:
+            s.status = UNBOUNDED if ended == ENDLESS else GAVE_UP
+            if ended == ENDLESS and phase == _BRAKING:
+                s.rate = math.inf
+            return s.status
+        phase = _after(s, phase)
+    _settle(s)
+    _judge(s)
+    return s.status
+
+
+@kernel
+def _settle(s: StopProblem) -> None:
+    """u, joints that their own limits hold put exactly there, where rounding left them beside."""
+    for j in range(s.u.size):
+        s.u[j] = s.stack.search.x[j]
+    for i in range(s.lower.size):
+        s.active[i] = s.stack.search.active[i]
+        entries, joint = 0, 0
+        for j in range(s.u.size):
+            if s.C[i, j] != 0.0:
+                entries, joint = entries + 1, j
+        if entries == 1 and s.C[i, joint] == 1.0 and s.conflict == 0.0:
+            s.u[joint] = min(max(s.u[joint], s.lower[i]), s.upper[i])
+
+
+@kernel
+def _judge(s: StopProblem) -> None:
+    """Braking along the tool's velocity and acceleration across it."""
+    along, total, speed = 0.0, 0.0, _size(s.velocity)
+    for sweep in range(2):
+        for i in range(s.velocity.size):
+            now = s.drift[i]
+            for j in range(s.u.size):
+                now += s.J[i, j] * s.u[j]
+            if sweep == 0:
+                along += now * s.velocity[i] / speed
+            else:
+                total += (now - along * s.velocity[i] / speed) ** 2
+    s.braking, s.deviation = -along, math.sqrt(total)
+
+
+# ------------------------------------------------------------------ as Python calls it
+
+
+@kernel
+def _sound(s: StopProblem) -> bool:
     """Whether the numbers are finite, the bounds in order and infinite only in pairs, and the tool moves."""
-    m, n = A.shape
-    total, moving = 0.0, False
-    for i in range(m):
-        total += abs(p[i]) + abs(c[i])
-        moving = moving or p[i] != 0.0
-        for j in range(n):
-            total += abs(A[i, j])
-    for j in range(n):
-        pair = math.isfinite(lower[j]) == math.isfinite(upper[j])
-        if not lower[j] <= upper[j] or not pair or lower[j] == np.inf or upper[j] == -np.inf:
+    total, line, pace = 0.0, 0.0, 0.0
+    for i in range(s.drift.size):
+        total += abs(s.drift[i]) + abs(s.steer[i])
+        line += abs(s.line[i])
+        pace += abs(s.velocity[i])
+        for j in range(s.u.size):
+            total += abs(s.J[i, j])
+    for k in range(s.lower.size):
+        pair = math.isfinite(s.lower[k]) == math.isfinite(s.upper[k])
+        if not s.lower[k] <= s.upper[k] or not pair or s.lower[k] == np.inf or s.upper[k] == -np.inf:
             return False
-    return moving and math.isfinite(total)
+    return line > 0.0 and pace > 0.0 and math.isfinite(total + line + pace)
 
 
-@register_jitable
-def judge(A, p, c, lower, upper, x, info):
-    """What x does to the tool: braking along p, deviation across it, and its excess over the bounds."""
-    m, n = A.shape
-    size, along, total = 0.0, 0.0, 0.0
-    for i in range(m):
-        task = -c[i]
-        for j in range(n):
-            task += A[i, j] * x[j]
-        size += p[i] * p[i]
-        along += task * p[i]
-    for i in range(m):
-        task = -c[i]
-        for j in range(n):
-            task += A[i, j] * x[j]
-        across = task - p[i] * along / size
-        total += across * across
-    info[I_BRAKING], info[I_DEVIATION] = -along / math.sqrt(size), math.sqrt(total)
-    info[I_VIOLATION] = 0.0
-    for j in range(n):
-        info[I_VIOLATION] = max(info[I_VIOLATION], x[j] - upper[j], lower[j] - x[j])
-
-
-@kernel(types.void(_m, _v, _v, _v, _v, types.float64, _m, _v, _v, _v))
-def stop_kernel(A, p, c, lower, upper, most, T, t, x, info):
-    """`solve_stop` as Python calls it: data checked first, the result judged last."""
-    if not _sound(A, p, c, lower, upper):
-        info[I_STATUS] = BAD_DATA
-        return
-    solve_stop(A, p, c, lower, upper, most, T, t, x, info)
-    judge(A, p, c, lower, upper, x, info)
-
-
-@kernel(types.void(_m, _v, _v, _v, _v, _v, _v))
-def judge_kernel(A, p, c, lower, upper, x, info):
-    """`judge` as Python calls it."""
-    judge(A, p, c, lower, upper, x, info)
+@kernel
+def stop_kernel(s: StopProblem) -> int:
+    """`find_stop` of data that may be unsound."""
+    if not _sound(s):
+        s.status = BAD_DATA
+        return BAD_DATA
+    return find_stop(s)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import islice
 from typing import Any
 
 from palpate.derive.checking.atoms import Atoms
 from palpate.derive.checking.double import DoubleSlip
-from palpate.derive.checking.edits import Edit, cost, edited, likelihood
+from palpate.derive.checking.edits import Edit, cost, edited, likelihood, likelihood_of_all
 from palpate.derive.checking.missing import MissingTerm, expanded, terms_of
 from palpate.derive.checking.names import SymbolTable
 from palpate.derive.checking.points import Point, Space
@@ -104,7 +103,10 @@ class Repairer:
         if factors * len(self.atoms.all) > _MOST_OPTIONS:
             return
         search = DoubleSlip(self.point, self.atoms, self.missing)
-        yield from islice(search.edits(self.tree, self.error), _MOST_TRIED)
+        found = list(search.edits(self.tree, self.error))
+        for bracket, error in SingleSlip(self.point, self.atoms, self.missing).brackets(self.tree, self.error):
+            found += search.edits(bracket, error)  # two slips under one square do not add up in the whole
+        yield from sorted(found, key=likelihood_of_all)[:_MOST_TRIED]
 
     # ------------------------------------------------------------------ slips that show in several places
 

@@ -93,6 +93,20 @@ class SingleSlip:
             error = self.field.mul(value, self.field.sub(needed, 1))
             yield from self._sum(factor.base, error, None if way is None else (*way, Step(node, factor)))
 
+    def brackets(self, node: Node, error: Any) -> Iterator[tuple[Node, Any]]:
+        """Brackets under an exponent or below a fraction line, each with the error it would have to make up for."""
+        for term in node.terms if isinstance(node, Sum) else (node,):
+            value = self.point.of(term)
+            if isinstance(term, Sum) or self.field.is_zero(value):
+                continue
+            ratio = self.field.add(1, self.field.mul(error, self.field.inverse(value)))
+            for factor in filter(is_sum, product(term).factors):
+                for needed in self._roots(ratio, factor.total) if not self.field.is_zero(ratio) else ():
+                    inner = self.field.mul(self.point.of(factor.base), self.field.sub(needed, 1))
+                    if factor.total != 1:
+                        yield factor.base, inner
+                    yield from self.brackets(factor.base, inner)
+
     def _roots(self, ratio: Any, exponent: Fraction) -> list[Any]:
         """Every value whose power is the ratio."""
         try:

@@ -1,4 +1,5 @@
-"""The robots palpate ships, each as an MJCF text: files for real arms, generated text for textbook ones.
+"""The robots palpate ships, each as an MJCF text: files for real arms, generated text for textbook ones
+and for pairs of arms.
 
 Every text follows one form (see docs/catalogue.md): radians, no actuators, torque limits on the joints,
 further limits and the provenance in `<custom>`, a keyframe `home`, a site `tool`, a geom `tip` that collides
@@ -13,15 +14,29 @@ from importlib import resources
 from palpate.errors import UnknownName
 from palpate.robot.catalogue.entry import Entry, Parameter, Value
 from palpate.robot.catalogue.generated import RECIPES
+from palpate.robot.catalogue.pair import PAIRS, pair
 
 __all__ = ["Entry", "Parameter", "describe", "model_xml", "names"]
 
-_FILES = ("iiwa14", "panda", "quadruped", "ur5e", "ur5e-3link")
+_FILES = (
+    "fr3",
+    "gen3",
+    "iiwa14",
+    "panda",
+    "puma560",
+    "quadruped",
+    "sawyer",
+    "ur10e",
+    "ur3e",
+    "ur5e",
+    "ur5e-3link",
+    "xarm7",
+)
 
 
 def names() -> list[str]:
     """The catalogue's robots, in alphabetical order."""
-    return sorted([*_FILES, *RECIPES])
+    return sorted([*_FILES, *RECIPES, *PAIRS])
 
 
 def describe(name: str) -> Entry:
@@ -45,13 +60,16 @@ def model_xml(name: str, **parameters: Value) -> str:
     for given in parameters:
         if given not in known:
             raise UnknownName(f"parameter of robot {name!r}", given, known)
+    values = {key: known[key].read(parameters.get(key, known[key].default)) for key in known}
     if recipe := RECIPES.get(name):
-        values = {key: known[key].read(parameters.get(key, known[key].default)) for key in known}
         return recipe.build(**values)
+    if name in PAIRS:
+        return pair(name, model_xml(PAIRS[name].arm), **values)
     return resources.files(__name__).joinpath(f"{name}.xml").read_text(encoding="utf-8")
 
 
 def _parameters(name: str) -> tuple[Parameter, ...]:
     if name not in names():
         raise UnknownName("robot", name, names())
-    return RECIPES[name].parameters if name in RECIPES else ()
+    recipes = {**RECIPES, **PAIRS}
+    return recipes[name].parameters if name in recipes else ()

@@ -124,6 +124,46 @@ def cartesian2(mass: list[float], gravity: list[float]) -> str:
     return _finish(card, robot, (0.0, 0.0))
 
 
+def scara(length: list[float], mass: list[float], base_height: list[float], gravity: list[float]) -> str:
+    """Three parallel vertical turns α, β, γ and a vertical stroke ζ: x = l1 c1 + l2 c12, z = h + ζ, φ = α + β + γ.
+
+    Links 1 and 2 are thin uniform rods with moments m l²/12; wrist and quill are solid cylinders on the third axis.
+    """
+    card = _Card(
+        "scara",
+        "SCARA, 4 joints: three vertical turns and a vertical stroke",
+        "Document 003 (Robot Dynamics, lecture by M. Hutter, notes by Y. Song), the example of operational-space "
+        "coordinates, q = (alpha, beta, gamma, zeta). It prints no figures: these are ours.",
+        (_ROD_NOTE, "Wrist and quill: solid cylinders of radius 0.03 m, 0.1 m and 0.3 m long, the quill hanging."),
+    )
+    robot, base = _start(card, (0.0, 0.0, -gravity[0]))
+    height = max(base_height[0], 1e-3)  # a cylinder needs some length
+    ET.SubElement(base, "geom", type="cylinder", fromto=_text(0, 0, 0, 0, 0, height), size="0.07", rgba=_DARK)
+    up = (0.0, 0.0, 1.0)
+    arm = _serial(base, length, mass[:2], along=(1.0, 0.0, 0.0), axis=up, point=False, height=base_height[0], end=False)
+    wrist = _round_link(arm, 3, mass[2], (length[1], 0.0, 0.0), 0.1, (0.0, 0.0, 0.0), "hinge")
+    quill = _round_link(wrist, 4, mass[3], (0.0, 0.0, 0.0), 0.3, (0.0, 0.0, 0.15), "slide")
+    _tool(quill, (0.0, 0.0, 0.0))
+    return _finish(card, robot, (0.4, 0.8, -1.2, -0.1))
+
+
+def _round_link(
+    parent: ET.Element, index: int, mass: float, place: Axis, length: float, centre: Axis, kind: str
+) -> ET.Element:
+    """A solid cylinder about the vertical axis it turns about or slides along."""
+    radius = 0.03
+    link = ET.SubElement(parent, "body", name=f"link{index}", pos=_text(*place))
+    across, along = mass * (3 * radius**2 + length**2) / 12, mass * radius**2 / 2
+    moments = _text(across, across, along)
+    ET.SubElement(link, "inertial", mass=_text(mass), pos=_text(*centre), diaginertia=moments)
+    ET.SubElement(link, "joint", name=f"joint{index}", type=kind, axis="0 0 1")
+    x, y, z = centre
+    ends = _text(x, y, z - length / 2, x, y, z + length / 2)
+    size = _text(radius if kind == "hinge" else 0.4 * radius)
+    ET.SubElement(link, "geom", type="cylinder", fromto=ends, size=size, rgba=_DARK if kind == "hinge" else _BRASS)
+    return link
+
+
 def _start(card: _Card, gravity: Axis) -> tuple[ET.Element, ET.Element]:
     """The parts every robot shares, and its base body."""
     robot = ET.Element("mujoco", model=card.name)
@@ -153,17 +193,20 @@ def _serial(
     axis: Axis,
     point: bool,
     height: float = 0.0,
-) -> None:
-    """Hang a chain of hinges under `base`; at q = 0 every link lies along `along`."""
+    end: bool = True,
+) -> ET.Element:
+    """Hang a chain of hinges under `base`; at q = 0 every link lies along `along`. The last link, with its tool."""
     parent, origin, radius = base, (0.0, 0.0, height), 0.04 * min(lengths)
     for index, (length, mass) in enumerate(zip(lengths, masses), start=1):
         link = ET.SubElement(parent, "body", name=f"link{index}", pos=_text(*origin))
-        end = _scaled(length, along)
+        tip = _scaled(length, along)
         _inertial(link, mass, length, along, point)
         ET.SubElement(link, "joint", name=f"joint{index}", axis=_text(*axis))
-        _draw_link(link, end, axis, radius, point)
-        parent, origin = link, end
-    _tool(parent, origin)
+        _draw_link(link, tip, axis, radius, point)
+        parent, origin = link, tip
+    if end:
+        _tool(parent, origin)
+    return parent
 
 
 def _inertial(link: ET.Element, mass: float, length: float, along: Axis, point: bool) -> None:
@@ -222,10 +265,14 @@ def _gravity(default: float, direction: str) -> Parameter:
 
 _HEIGHT = Parameter("base_height", "m", 1.0, "height l0 of the first joint above the origin", least=0.0)
 
+_ARM = Parameter("length", "m", 0.4, "length of both arms, one for both or one each", 2)
+_COLUMN = Parameter("base_height", "m", 0.6, "height of the arms above the floor", least=0.0)
+
 RECIPES: dict[str, Recipe] = {
     "cartesian2": Recipe((_masses(2), _gravity(9.81, "-y")), cartesian2),
     "pendulum": Recipe((_lengths(1), _masses(1), _gravity(9.81, "-z")), pendulum),
     "planar2": Recipe((_lengths(2), _masses(2), _gravity(9.81, "-y")), planar2),
     "planar3": Recipe((_lengths(3), _masses(3), _gravity(0.0, "-y")), planar3),
     "planar3-vertical": Recipe((_lengths(3), _masses(3), _HEIGHT, _gravity(9.81, "-z")), planar3_vertical),
+    "scara": Recipe((_ARM, _masses(4), _COLUMN, _gravity(9.81, "-z")), scara),
 }

@@ -13,6 +13,7 @@ _STL_HEADER, _STL_FACE = 84, 50
 # What the engine's decoders take.
 _DRAWABLE = (".stl", ".obj", ".msh")
 _MAX_STL_FACES = 200_000
+_LEVELS_UP = 6  # how far above the model a package may begin
 
 
 @dataclass(frozen=True)
@@ -28,9 +29,11 @@ class Asset:
     escapes: bool = False
 
 
-def find_asset(name: str, folder: Path, package_roots: Sequence[Path] = ()) -> Asset:
+def find_asset(name: str, folder: Path, package_roots: Sequence[Path] = (), beside: Path | None = None) -> Asset:
     """Looks up a plain name, `file://` or `package://` address without ever leaving the allowed folders.
 
+    Allowed are the model's folder, the declared roots, the ROS package the model lies in (the nearest folder above it
+    with a `package.xml`), and for `package://p/…` the folder p itself, found at a root or on the way up from the model.
     Symbolic links are followed first, so a link cannot lead out either.
 
     Args:
@@ -38,15 +41,19 @@ def find_asset(name: str, folder: Path, package_roots: Sequence[Path] = ()) -> A
         folder: the folder of the model file.
         package_roots: further allowed folders; `package://p/x` is searched as root/p/x, and as root/x where
             the root itself is called p.
+        beside: the folder of the included file that names the asset; a plain name is looked up there too.
     """
-    allowed = [folder.resolve(), *(Path(root).resolve() for root in package_roots)]
+    home = folder.resolve()
+    allowed = [home, *(Path(root).resolve() for root in package_roots), *_own_package(home)]
     scheme, _, rest = name.partition("://")
     if not rest:
-        candidates = [folder / name]
+        candidates = [folder / name, *([beside / name] if beside else [])]
     elif scheme == "file":
         candidates = [Path(unquote(rest))]
     elif scheme in ("package", "model"):
-        candidates = _package_candidates(rest.lstrip("/"), allowed)
+        packages = _packages_above(rest.lstrip("/").partition("/")[0], home)
+        candidates = _package_candidates(rest.lstrip("/"), [*allowed, *packages])
+        allowed += packages
     else:
         return Asset(None, escapes=True)
     try:
@@ -55,6 +62,32 @@ def find_asset(name: str, folder: Path, package_roots: Sequence[Path] = ()) -> A
     except (OSError, ValueError, RuntimeError):  # too long a name, a NUL in it, a ring of links
         return Asset(None)
     return Asset(found, escapes=not inside)
+
+
+def folders_above(home: Path) -> list[Path]:
+    """The folders over the model, nearest first; never the root of the file system."""
+    return [home, *(parent for parent in list(home.parents)[:_LEVELS_UP] if parent != parent.parent)]
+
+
+def _own_package(home: Path) -> list[Path]:
+    """The ROS package a model lies in, or nothing."""
+    try:
+        return [next(parent for parent in folders_above(home) if (parent / "package.xml").is_file())]
+    except (OSError, StopIteration):
+        return []
+
+
+def _packages_above(package: str, home: Path) -> list[Path]:
+    """Folders called `package` on the way up from the model, or beside that way."""
+    if package in ("", ".", ".."):
+        return []
+    try:
+        return [
+            *(parent for parent in folders_above(home) if parent.name == package),
+            *((parent / package).resolve() for parent in folders_above(home) if (parent / package).is_dir()),
+        ]
+    except (OSError, ValueError):
+        return []
 
 
 def mesh_problem(path: Path) -> str | None:

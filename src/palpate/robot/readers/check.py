@@ -1,20 +1,27 @@
-"""Can this model file be trusted? One question for URDF and MJCF, answered with findings, never with a crash."""
+"""Can this model file be trusted? One question for URDF and MJCF, answered with findings, never with a crash.
+
+The answer holds the robot itself: what loads is what was checked, by the same rules.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
+from palpate.errors import ModelError
 from palpate.robot.readers.findings import Finding, errors_of
 from palpate.robot.readers.guarded import CompileLimits
-from palpate.robot.readers.mjcf import inspect_mjcf
+from palpate.robot.readers.mjcf import MjcfInspection, inspect_mjcf
 from palpate.robot.readers.urdf import inspect_urdf
 from palpate.robot.readers.xmlfile import Report, Source, parse, read_bytes
-from palpate.robot.tree import Tree
+from palpate.robot.tree import FREEDOMS, Shape, Tree
 
-Format = Literal["urdf", "mjcf"]
+if TYPE_CHECKING:
+    from palpate.robot.robot import Robot
+
+Format = Literal["urdf", "mjcf", "dh"]
 _ENDINGS = (".urdf", ".xml", ".mjcf")
 
 
@@ -34,10 +41,11 @@ class ModelReport:
 
     Attributes:
         path: the file.
-        format: "urdf" or "mjcf", told by the content; None if it is neither.
+        format: "urdf" or "mjcf", told by the content; "dh" for a table in a TOML file; None if it is neither.
         findings: every problem, in the order of the lines.
         summary: what the model holds, or None if it could not be built.
         tree: a URDF without errors as plain data, else None.
+        robot: the robot, or None if there are errors.
     """
 
     path: str
@@ -45,6 +53,7 @@ class ModelReport:
     findings: tuple[Finding, ...]
     summary: Summary | None = None
     tree: Tree | None = None
+    robot: Robot | None = None
 
     @property
     def errors(self) -> list[Finding]:
@@ -57,32 +66,158 @@ class ModelReport:
         return [finding for finding in self.findings if finding.level == "warning"]
 
 
+@dataclass(frozen=True)
+class ModelOptions:
+    """How a model file is to be taken; see `load_robot`."""
+
+    package_roots: tuple[Path, ...] = ()
+    xacro: bool | Mapping[str, str] = False
+    estimate_inertia: float | None = None
+    lock: Mapping[str, float] | None = None
+    tool_frame: str | None = None
+    limits: CompileLimits | None = None
+
+
 def check_model(
-    path: str | Path, *, package_roots: Sequence[str | Path] = (), limits: CompileLimits | None = None
+    path: str | Path,
+    *,
+    package_roots: Sequence[str | Path] = (),
+    xacro: bool | Mapping[str, str] = False,
+    estimate_inertia: float | None = None,
+    lock: Mapping[str, float] | None = None,
+    tool_frame: str | None = None,
+    limits: CompileLimits | None = None,
 ) -> ModelReport:
-    """Checks a URDF or MJCF file, told apart by the root element.
+    """Checks a URDF or MJCF file, told apart by the root element, and builds the robot where it can be built.
 
     Args:
         path: the file.
-        package_roots: folders, besides its own, that a URDF's meshes may lie in.
-        limits: what compiling an MJCF file may cost.
+        package_roots: folders, besides its own, that meshes may lie in.
+        xacro: expand the file first: True, or the xacro arguments by name.
+        estimate_inertia: total mass, kg, from which missing masses of a URDF are estimated.
+        lock: joints to weld, at which values, rad or m.
+        tool_frame: the frame to be taken for the tool.
+        limits: what compiling an MJCF file, or expanding xacro, may cost.
+
+    Raises:
+        UnknownName: `lock` or `tool_frame` names what the model does not have.
+        InvalidInput: `lock` or `estimate_inertia` cannot be met.
     """
+    roots = tuple(Path(root) for root in package_roots)
+    options = ModelOptions(roots, xacro, estimate_inertia, lock, tool_frame, limits)
+    if Path(path).suffix.lower() == ".toml":
+        return _check_table(Path(path), options)
     report = Report(str(path))
-    found = model_format(Path(path), report)
+    text = _expanded(Path(path), report, options)
+    found = None if report.has_errors else model_format(Path(path), report, text)
     if found == "urdf":
-        tree, findings = inspect_urdf(path, package_roots=package_roots)
-        summary = _summary(tree) if tree else None
-        return ModelReport(str(path), found, (*report.findings, *findings), summary, tree)
+        return _check_urdf(Path(path), report, options, text)
     if found == "mjcf":
-        findings, facts = inspect_mjcf(path, limits=limits)
-        summary = Summary(facts["bodies"], facts["joints"], facts["dof"], facts["mass"]) if facts else None
-        return ModelReport(str(path), found, (*report.findings, *findings), summary)
+        return _check_mjcf(Path(path), report, options)
     return ModelReport(str(path), None, tuple(report.findings))
 
 
-def model_format(path: Path, report: Report) -> Format | None:
-    """What the file is by its root element, or None with the reason reported."""
-    data = read_bytes(path, report)
+def _expanded(path: Path, report: Report, options: ModelOptions) -> bytes | None:
+    """The text of a xacro file, if it is to be expanded."""
+    if options.xacro is False:
+        return None
+    from palpate.robot.readers.xacro import expand_xacro
+
+    arguments = options.xacro if isinstance(options.xacro, Mapping) else {}
+    return expand_xacro(path, report, arguments, options.package_roots, options.limits)
+
+
+def _check_urdf(path: Path, report: Report, options: ModelOptions, text: bytes | None) -> ModelReport:
+    tree, told = inspect_urdf(path, package_roots=options.package_roots, text=text)
+    findings = [*report.findings, *told]
+    if tree is None:
+        return ModelReport(str(path), "urdf", tuple(findings))
+    if options.estimate_inertia is not None:
+        from palpate.robot.readers.estimate import estimate_inertias
+
+        tree, warning = estimate_inertias(tree, options.estimate_inertia, str(path))
+        findings = [finding for finding in findings if "--estimate-inertia" not in finding.hint] + [warning]
+    try:
+        robot = _from_tree(tree, options, findings)
+    except ModelError as error:
+        return ModelReport(str(path), "urdf", (*findings, _refusal(path, error)), tree=tree)
+    summary = replace(_summary(tree), dof=robot.nv)
+    return ModelReport(str(path), "urdf", _all_findings(findings, robot), summary, tree, robot)
+
+
+def _check_table(path: Path, options: ModelOptions) -> ModelReport:
+    """A DH table in a TOML file."""
+    from palpate.robot.readers.dh import tree_from_dh
+    from palpate.robot.readers.dh_file import read_table
+
+    table = read_table(path)
+    if errors_of(table.findings):
+        return ModelReport(str(path), "dh" if table.rows else None, table.findings)
+    tree = tree_from_dh(table.rows, table.convention, table.name)
+    robot = _from_tree(tree, options, table.findings)
+    return ModelReport(str(path), "dh", _all_findings(table.findings, robot), _summary(tree), tree, robot)
+
+
+def _from_tree(tree: Tree, options: ModelOptions, findings: Sequence[Finding]) -> Robot:
+    """The robot; without its meshes if the engine cannot take one of them, for they are only its looks."""
+    from palpate.robot.robot import Robot
+
+    warnings = [finding for finding in findings if finding.level == "warning"]
+    try:
+        robot = Robot.from_tree(tree, tool_frame=options.tool_frame, warnings=warnings)
+    except ModelError:
+        plain = (replace(k, visuals=_primitives(k.visuals), collisions=_primitives(k.collisions)) for k in tree.links)
+        tree = replace(tree, links=tuple(plain))
+        robot = Robot.from_tree(tree, tool_frame=options.tool_frame, warnings=warnings)
+    return robot.with_locked(options.lock) if options.lock else robot
+
+
+def _primitives(shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
+    return tuple(shape for shape in shapes if shape.kind != "mesh")
+
+
+def _check_mjcf(path: Path, report: Report, options: ModelOptions) -> ModelReport:
+    seen = inspect_mjcf(path, limits=options.limits, package_roots=options.package_roots)
+    findings = [*report.findings, *seen.findings]
+    if options.estimate_inertia is not None:
+        rule = "the bodies of an MJCF file have masses, its own or those of their shapes; estimate_inertia is ignored"
+        findings.append(Finding("warning", str(path), 0, "", "no mass is missing", rule))
+    facts, robot = seen.facts, None
+    if facts and not errors_of(findings):
+        robot = _build_mjcf(path, seen, options, findings)
+    if not facts:
+        return ModelReport(str(path), "mjcf", tuple(findings))
+    dof, told = (robot.nv, _all_findings(findings, robot)) if robot else (facts["dof"], tuple(findings))
+    return ModelReport(
+        str(path), "mjcf", told, Summary(facts["bodies"], facts["joints"], dof, facts["mass"]), None, robot
+    )
+
+
+def _build_mjcf(path: Path, seen: MjcfInspection, options: ModelOptions, findings: list[Finding]) -> Robot | None:
+    """The robot of a file that compiles; what stands against it is added to the findings."""
+    from palpate.robot.readers.mjcf_build import build_mjcf
+
+    warnings = [finding for finding in findings if finding.level == "warning"]
+    try:
+        return build_mjcf(path, seen, options.lock, options.tool_frame, warnings)
+    except ModelError as error:
+        findings += [finding for finding in error.findings if isinstance(finding, Finding)] or [_refusal(path, error)]
+        return None
+
+
+def _all_findings(findings: Sequence[Finding], robot: Robot) -> tuple[Finding, ...]:
+    """The findings, and what building the robot added."""
+    return (*findings, *(warning for warning in robot.warnings if warning not in findings))
+
+
+def _refusal(path: Path, error: ModelError) -> Finding:
+    found, _, hint = str(error).partition("\n  hint: ")
+    return Finding("error", str(path), 0, "", " ".join(found.split()), "palpate cannot compute with it", hint)
+
+
+def model_format(path: Path, report: Report, text: bytes | None = None) -> Format | None:
+    """What the file is by its root element, or None with the reason reported; `text` stands in for its content."""
+    data = read_bytes(path, report) if text is None else text
     if data is None or not _looks_like_xml(data, path, report):
         return None
     root = parse(Source(report.file, data), report)
@@ -94,7 +229,7 @@ def model_format(path: Path, report: Report) -> Format | None:
         rule = "a model starts with <robot> (URDF) or <mujoco> (MJCF)"
         report.error(None, found, rule, hint, line=root.line)
         return None
-    if path.suffix.lower() not in _ENDINGS:
+    if text is None and path.suffix.lower() not in _ENDINGS:
         found = f"the name ends in {path.suffix!r}" if path.suffix else "the name has no ending"
         report.warning(None, found, "model files end in .urdf or .xml")
     return "urdf" if root.tag == "robot" else "mjcf"
@@ -112,6 +247,6 @@ def _looks_like_xml(data: bytes, path: Path, report: Report) -> bool:
 
 
 def _summary(tree: Tree) -> Summary:
-    dofs = [6 if joint.kind == "floating" else 1 for joint in tree.joints if joint.kind != "fixed"]
+    dofs = [FREEDOMS[joint.kind] for joint in tree.joints if FREEDOMS[joint.kind]]
     tied = sum(joint.mimic is not None for joint in tree.joints)
     return Summary(len(tree.links), len(dofs), sum(dofs) - tied, sum(link.mass for link in tree.links))

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
-from palpate.errors import InvalidInput
+from palpate.errors import InvalidInput, ModelError
+from palpate.robot.readers import inertials
+from palpate.robot.readers.findings import Finding
+from palpate.robot.tensor import checked_inertia, inertia_fault, tensor_from
 from palpate.robot.tree import FixedFrame, Joint, Link, Shape, Tree
 
 Convention = Literal["standard", "modified"]
+LIGHTEST = 2e-15  # kg; the engine's floor is 1e-15
 
 
 @dataclass(frozen=True)
@@ -29,11 +33,14 @@ class DHLink:
         alpha, theta: angles, rad. The joint's coordinate adds to θ (revolute) or to d (prismatic).
         mass: kg.
         com: centre of mass in the link's DH frame, m.
-        inertia: 3×3 tensor, or three principal moments, about the centre of mass in DH axes, kg·m².
+        inertia: about the centre of mass in DH axes, kg·m²: three principal moments, six entries
+            (xx yy zz xy xz yz), or 3×3.
         motor_inertia: of the rotor about its own axis, kg·m².
-        gear: turns of the rotor per turn of the joint (rad per m for a prismatic joint). The joint feels
-            motor_inertia · gear².
-        damping, friction: viscous and Coulomb losses at the joint.
+        gear: turns of the rotor per turn of the joint (rad per m for a prismatic joint), negative where they turn
+            against each other. The joint feels motor_inertia · gear².
+        damping, friction: viscous and Coulomb losses at the joint. Two frictions are the torques that oppose
+            positive and negative motion; the second may be written with its sign, (0.4, −0.45).
+        motor_damping, motor_friction: the same at the rotor; the joint feels gear² and |gear| times as much.
         lower, upper, velocity, torque: limits, infinite where there is none.
     """
 
@@ -48,7 +55,9 @@ class DHLink:
     motor_inertia: float = 0.0
     gear: float = 1.0
     damping: float = 0.0
-    friction: float = 0.0
+    friction: float | tuple[float, float] = 0.0
+    motor_damping: float = 0.0
+    motor_friction: float | tuple[float, float] = 0.0
     lower: float = -math.inf
     upper: float = math.inf
     velocity: float = math.inf
@@ -61,9 +70,10 @@ def tree_from_dh(rows: Sequence[DHLink], convention: Convention = "standard", na
         raise InvalidInput(f"DH convention must be 'standard' or 'modified', got {convention!r}")
     if not rows:
         raise InvalidInput("a DH table needs at least one row")
+    if faults := [fault for number, row in enumerate(rows, start=1) for fault in row_faults(row, number)]:
+        raise refused_table(name, faults)
     links, joints = [Link("base")], []
     for number, row in enumerate(rows, start=1):
-        _check(row, number)
         parent = links[-1].name
         links.append(_link(row, number))
         joints.append(_joint(row, number, parent, convention))
@@ -83,48 +93,117 @@ def rotation_z(angle: float) -> Array:
     return np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
 
 
-def _check(row: DHLink, number: int) -> None:
-    where = f"DH row {number}: "
+def repaired_rows(rows: Sequence[DHLink]) -> tuple[list[DHLink], list[Finding]]:
+    """The table with what is impossible in its masses made possible, and a warning for each change.
+
+    An inertia no body has becomes the nearest one; a mass of 0 with an inertia, as tables give links that only turn,
+    becomes the least the engine takes. What cannot be mended so stays for `tree_from_dh` to refuse.
+    """
+    told: list[Finding] = []
+    return [_repaired(row, number, told) for number, row in enumerate(rows, start=1)], told
+
+
+def _repaired(row: DHLink, number: int, told: list[Finding]) -> DHLink:
+    try:
+        old = tensor_from(row.inertia)
+    except InvalidInput:
+        return row
+    new = inertials.nearest_physical((old + old.T) / 2) if inertia_fault(old) else old
+    if new is not old and new.any():
+        told.append(_changed(number, old, new))
+        row = replace(row, inertia=new)
+    if row.mass == 0 and new.any():
+        rule = f"inertia without mass is no body; repaired: {LIGHTEST:g} kg, which moves nothing"
+        told.append(Finding("warning", "DH table", 0, f"row {number}", "mass 0 with an inertia", rule))
+        row = replace(row, mass=LIGHTEST)
+    return row
+
+
+def _changed(number: int, old: Array, new: Array) -> Finding:
+    before, after = (" ".join(f"{value:.4g}" for value in np.linalg.eigvalsh((I + I.T) / 2)) for I in (old, new))
+    rule = f"no body has this inertia; repaired: the nearest one has {after}"
+    return Finding("warning", "DH table", 0, f"row {number}", f"principal moments {before} kg·m²", rule)
+
+
+def refused_table(name: str, faults: Sequence[Finding]) -> ModelError:
+    """The error that tells every fault of a DH table."""
+    lines = "".join(f"\n  {fault.element}: {fault.found}; {fault.rule}" for fault in faults)
+    count = f"{len(faults)} error{'s' if len(faults) != 1 else ''}"
+    inertias = any("inertia" in fault.found for fault in faults)
+    hint = "Robot.from_dh(…, repair=True) takes the nearest possible inertias" if inertias else None
+    return ModelError(f"the DH table of {name} has {count}:{lines}", faults, hint=hint)
+
+
+def row_faults(row: DHLink, number: int) -> Iterator[Finding]:
+    """Everything wrong with a row."""
+    for check in _CHECKS:
+        try:
+            check(row)
+        except InvalidInput as error:
+            found, _, hint = str(error).partition("\n")
+            rule = hint.replace("hint: ", "").strip() or "a DH row takes finite numbers in range"
+            yield Finding("error", "DH table", 0, f"DH row {number}", found, rule)
+
+
+def _check_kind(row: DHLink) -> None:
     if row.kind not in ("revolute", "prismatic"):
-        raise InvalidInput(f"{where}kind must be 'revolute' or 'prismatic', got {row.kind!r}")
-    for field in ("a", "alpha", "d", "theta", "gear"):
-        finite_number(getattr(row, field), where + field)
-    finite_number(row.mass, where + "mass", above=0.0)
-    for field in ("motor_inertia", "damping", "friction"):
-        finite_number(getattr(row, field), where + field, least=0.0)
+        raise InvalidInput(f"kind must be 'revolute' or 'prismatic', got {row.kind!r}")
+
+
+def _check_range(row: DHLink) -> None:
     if not row.lower < row.upper:
-        raise InvalidInput(f"{where}lower limit {row.lower:g} must be below upper limit {row.upper:g}")
-    for field in ("velocity", "torque"):
+        raise InvalidInput(f"lower limit {row.lower:g} must be below upper limit {row.upper:g}")
+
+
+def _check_positive(field: str) -> Callable[[DHLink], object]:
+    def check(row: DHLink) -> None:
         if not getattr(row, field) > 0:
-            raise InvalidInput(f"{where}{field} limit must be positive, got {getattr(row, field):g}")
+            raise InvalidInput(f"{field} limit must be positive, got {getattr(row, field):g}")
+
+    return check
+
+
+def _check_number(field: str, least: float | None = None) -> Callable[[DHLink], object]:
+    return lambda row: finite_number(getattr(row, field), field, least=least)
+
+
+_CHECKS: tuple[Callable[[DHLink], object], ...] = (
+    _check_kind,
+    *(_check_number(field) for field in ("a", "alpha", "d", "theta", "gear")),
+    lambda row: finite_number(row.mass, "mass", above=0.0),
+    *(_check_number(field, 0.0) for field in ("motor_inertia", "damping", "motor_damping")),
+    lambda row: both_frictions(row.friction, "friction"),
+    lambda row: both_frictions(row.motor_friction, "motor_friction"),
+    lambda row: finite_array(row.com, "com", (3,)),
+    lambda row: checked_inertia(row.inertia, "inertia"),
+    _check_range,
+    _check_positive("velocity"),
+    _check_positive("torque"),
+)
+
+
+def both_frictions(value: float | tuple[float, float], name: str) -> tuple[float, float]:
+    """Coulomb friction against positive and against negative motion, both as magnitudes."""
+    if np.ndim(value) == 0:
+        one = finite_number(float(np.asarray(value)), name, least=0.0)
+        return one, one
+    against = finite_array(value, name, (2,))
+    finite_number(against[0], f"{name} against positive motion", least=0.0)
+    return float(against[0]), abs(float(against[1]))
 
 
 def _link(row: DHLink, number: int) -> Link:
-    where = f"DH row {number}: "
-    com = finite_array(row.com, where + "com", (3,))
-    inertia = finite_array(row.inertia, where + "inertia")
-    if inertia.shape == (3,):
-        inertia = np.diag(inertia)
-    return Link(f"link{number}", float(row.mass), com, checked_inertia(inertia, where + "inertia"))
+    com = finite_array(row.com, "com", (3,))
+    return Link(f"link{number}", float(row.mass), com, checked_inertia(row.inertia))
 
 
-def checked_inertia(inertia: ArrayLike, name: str) -> Array:
-    """The tensor itself, refused unless symmetric, positive semidefinite and of real mass (triangle inequality)."""
-    inertia = finite_array(inertia, name, (3, 3))
-    scale = max(float(np.abs(inertia).max()), 1e-300)
-    if np.abs(inertia - inertia.T).max() > 1e-9 * scale:
-        raise InvalidInput(f"{name} must be symmetric; largest defect {np.abs(inertia - inertia.T).max():g} kg·m²")
-    moments = np.linalg.eigvalsh(inertia)
-    if moments[0] < -1e-9 * scale:
-        raise InvalidInput(f"{name} must have no negative principal moment, got {moments}")
-    if moments[2] > (moments[0] + moments[1]) * (1 + 1e-9) + 1e-300:
-        margin = moments[2] - moments[0] - moments[1]
-        raise InvalidInput(
-            f"{name} breaks the triangle inequality: {moments[0]:g} + {moments[1]:g} < {moments[2]:g}"
-            f" (by {margin:g} kg·m²)",
-            hint="no distribution of mass has such moments; check units and axes",
-        )
-    return inertia
+def _losses(row: DHLink) -> tuple[float, float, float]:
+    """Damping, mean friction and its bias at the joint, the rotor's losses seen through the gear."""
+    with_motor = both_frictions(row.friction, "friction"), both_frictions(row.motor_friction, "motor_friction")
+    at_rotor = with_motor[1] if row.gear >= 0 else with_motor[1][::-1]
+    forward, backward = (joint + abs(row.gear) * rotor for joint, rotor in zip(with_motor[0], at_rotor))
+    damping = row.damping + row.motor_damping * row.gear**2
+    return damping, (forward + backward) / 2, (forward - backward) / 2
 
 
 def _joint(row: DHLink, number: int, parent: str, convention: Convention) -> Joint:
@@ -140,6 +219,7 @@ def _joint(row: DHLink, number: int, parent: str, convention: Convention) -> Joi
         rotation = fixed @ spin
         axis = np.array([0.0, 0.0, 1.0])
         anchor = np.zeros(3)
+    damping, friction, bias = _losses(row)
     return Joint(
         f"joint{number}",
         row.kind,
@@ -153,9 +233,10 @@ def _joint(row: DHLink, number: int, parent: str, convention: Convention) -> Joi
         row.upper,
         row.velocity,
         row.torque,
-        row.damping,
-        row.friction,
+        damping,
+        friction,
         row.motor_inertia * row.gear**2,
+        friction_bias=bias,
     )
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from palpate.errors import ModelError
 
+if TYPE_CHECKING:
+    from palpate.robot.frames import ToolChoice
+
 Level = Literal["error", "warning"]
+TOOL_FRAME = "tool frame"
 _LONGEST_QUOTE = 160
 
 
@@ -73,3 +77,21 @@ def refuse(file: str, findings: Iterable[Finding], *, hint: str | None = None) -
     count = f"{len(errors)} error{'s' if len(errors) != 1 else ''}"
     lines = "".join(f"\n  {error}" for error in errors)
     return ModelError(f"{printable(file)} is not a usable model: {count}{lines}", findings, hint=hint)
+
+
+def guessed_tool(robot: str, choice: ToolChoice | None) -> list[Finding]:
+    """The warning that a tool frame is a guess, if it is one."""
+    if choice is None or not choice.guessed:
+        return []
+    rule = "a guess: nothing in the model says which frame is the tool"
+    return [Finding("warning", robot, 0, TOOL_FRAME, str(choice), rule, "name it: tool_frame=")]
+
+
+def held_up(robot: str, bodies: list[str]) -> list[Finding]:
+    """The warning that a model's own gravity compensation was taken off, if it was."""
+    if not bodies:
+        return []
+    shown = ", ".join(bodies[:4]) + (" …" if len(bodies) > 4 else "")
+    found = f"gravcomp on {len(bodies)} {'body' if len(bodies) == 1 else 'bodies'} ({shown})"
+    rule = "taken off: the law compensates gravity, and would do so twice"
+    return [Finding("warning", robot, 0, "", found, rule)]

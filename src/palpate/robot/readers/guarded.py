@@ -1,4 +1,4 @@
-"""Compiling a stranger's MJCF: in a process of its own, with limits on time and memory."""
+"""A stranger's file in a process of its own, with limits on time and memory: compiling MJCF, expanding xacro."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,18 @@ _CHILD = Path(__file__).with_name("compile_child.py")
 
 @dataclass(frozen=True)
 class CompileLimits:
-    """What a foreign model may cost: wall-clock time [s] and address space [bytes]."""
+    """What a foreign model may cost.
+
+    Attributes:
+        seconds: processor time, s, so that a busy machine refuses nothing an idle one takes.
+        memory: address space, bytes.
+        patience: wall-clock time, s, after which even an idle process is stopped; on systems that cannot limit
+            processor time it is the only limit.
+    """
 
     seconds: float = 10.0
     memory: int = 4 * 2**30
+    patience: float = 120.0
 
 
 @dataclass(frozen=True)
@@ -34,32 +43,59 @@ class Compilation:
         refusal: MuJoCo's own message, or None.
         accident: why there is no answer at all (time, memory, crash), or None.
         schema: MuJoCo's vocabulary as text, where the refusal is about a word.
+        weighty: missing meshes from which a body's mass would have been computed.
     """
 
     facts: dict[str, Any] = field(default_factory=dict)
     refusal: str | None = None
     accident: str | None = None
     schema: str = ""
+    weighty: tuple[str, ...] = ()
 
 
-def compile_guarded(path: str | Path, limits: CompileLimits | None = None) -> Compilation:
+def compile_guarded(
+    path: str | Path, limits: CompileLimits | None = None, missing: Collection[str] = ()
+) -> Compilation:
     """Compiles an MJCF file and runs one forward pass, where neither a crash nor a hang can reach the caller.
 
-    The working folder is a temporary one, so that no log file is left behind.
+    Args:
+        path: the file.
+        limits: what it may cost.
+        missing: names of meshes that are not there; the shapes that need them are left out.
     """
     limits = limits or CompileLimits()
-    command = [sys.executable, "-I", str(_CHILD), str(Path(path).resolve())]
-    command += [str(limits.seconds), str(limits.memory)]
+    done = run_guarded(_CHILD, [str(Path(path).resolve()), *limit_words(limits), json.dumps(list(missing))], limits)
+    if done is None:
+        return Compilation(accident=f"compiling took longer than {limits.patience:g} s and was stopped")
+    return _answer(done, limits)
+
+
+def limit_words(limits: CompileLimits) -> list[str]:
+    """The limits as a child is told them."""
+    return [str(limits.seconds), str(limits.memory)]
+
+
+def run_guarded(
+    script: Path, arguments: list[str], limits: CompileLimits, *, bare: bool = False
+) -> subprocess.CompletedProcess[bytes] | None:
+    """Runs a script of ours alone; None if it had to be stopped.
+
+    The working folder is a temporary one, so that no log file is left behind. `bare` hides the environment.
+    """
     # One thread: each would reserve address space and eat into the limit.
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    environment = {**({} if bare else os.environ), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     with tempfile.TemporaryDirectory(prefix="palpate-") as folder:
         try:
-            done = subprocess.run(
-                command, cwd=folder, env=environment, capture_output=True, timeout=limits.seconds, check=False
+            return subprocess.run(
+                [sys.executable, "-I", str(script), *arguments],
+                cwd=folder,
+                env=environment,
+                capture_output=True,
+                timeout=limits.patience,
+                check=False,
             )
         except subprocess.TimeoutExpired:
-            return Compilation(accident=f"compiling took longer than {limits.seconds:g} s and was stopped")
-    return _answer(done, limits)
+            return None
 
 
 def _answer(done: subprocess.CompletedProcess[bytes], limits: CompileLimits) -> Compilation:
@@ -69,6 +105,8 @@ def _answer(done: subprocess.CompletedProcess[bytes], limits: CompileLimits) -> 
         answer = json.loads(done.stdout)
     except ValueError:
         return Compilation(accident=f"MuJoCo ended without an answer: {_tail(done.stderr)}")
+    if "weighty" in answer:
+        return Compilation(weighty=tuple(answer["weighty"]))
     if "error" in answer:
         if "alloc" in answer["error"].lower():
             return Compilation(accident=_memory(limits))

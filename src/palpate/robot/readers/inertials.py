@@ -83,7 +83,7 @@ def check_inertia(at: Element, mass: float | None, inertia: Array, report: Repor
     moments = f"principal moments {A:.4g}, {B:.4g}, {C:.4g} kg·m²"
     if is_physical(inertia):
         if mass == 0 and C > 0:
-            report.warning(at, f"{moments} with mass 0", "inertia without mass is no body")
+            report.warning(at, f"{moments} with mass 0", "no body: it resists turning and weighs nothing")
     elif (A + tolerance(inertia)) < 0:
         report.dynamics_error(at, moments, f"an inertia has no negative eigenvalue, here {A:.4g}", hint)
     else:

@@ -6,6 +6,8 @@ MuJoCo stops at its first complaint and is silent about many values that ruin a 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,29 +22,54 @@ from palpate.robot.readers.xmlfile import Element, Report
 _LARGEST_STEP_ANGLE = 1.0  # rad: dt·ω of a spring; explicit integration diverges at 2
 
 
-def check_mjcf(path: str | Path, *, limits: CompileLimits | None = None) -> list[Finding]:
+@dataclass(frozen=True)
+class MjcfInspection:
+    """What there is to say of an MJCF file.
+
+    Attributes:
+        findings: every problem, the main file's first.
+        facts: MuJoCo's: bodies, joints, dof, mass; empty unless the file compiles.
+        missing: meshes that are not there, by name.
+        root: the root element, includes in place, or None.
+    """
+
+    findings: tuple[Finding, ...]
+    facts: dict[str, Any]
+    missing: tuple[str, ...]
+    root: Element | None
+
+
+def check_mjcf(
+    path: str | Path, *, limits: CompileLimits | None = None, package_roots: Sequence[str | Path] = ()
+) -> list[Finding]:
     """Every problem of an MJCF file, its includes and its meshes.
 
     Args:
-        path: the file; everything it names must lie below its folder.
+        path: the file; everything it names must lie below its folder or a package root.
         limits: what compiling it may cost.
+        package_roots: further allowed folders.
     """
-    return inspect_mjcf(path, limits=limits)[0]
+    return list(inspect_mjcf(path, limits=limits, package_roots=package_roots).findings)
 
 
-def inspect_mjcf(path: str | Path, *, limits: CompileLimits | None = None) -> tuple[list[Finding], dict[str, Any]]:
-    """The findings, and MuJoCo's facts (bodies, joints, dof, mass) where the model compiles."""
+def inspect_mjcf(
+    path: str | Path, *, limits: CompileLimits | None = None, package_roots: Sequence[str | Path] = ()
+) -> MjcfInspection:
+    """The findings, MuJoCo's facts where the model compiles, and what it must be compiled without."""
     report = Report(str(path))
-    root, safe_to_open = load_mjcf(Path(path), report)
+    source = load_mjcf(Path(path), report, [Path(root) for root in package_roots])
     facts: dict[str, Any] = {}
-    if root is not None:
-        check_rules(root, Defaults(root), report)
-    if root is not None and safe_to_open:
-        compilation = compile_guarded(path, limits)
+    if source.root is not None:
+        check_rules(source.root, Defaults(source.root), report)
+    if source.root is not None and source.safe:
+        compilation = compile_guarded(path, limits, source.missing)
         facts = compilation.facts
-        _report_compilation(compilation, root, limits or CompileLimits(), report)
+        for name in compilation.weighty:
+            rule = "a body's mass is computed from this mesh: give the body an <inertial>, or the file"
+            report.error(source.missing.get(name, source.root), f"mesh {quoted(name)} is not there", rule)
+        _report_compilation(compilation, source.root, limits or CompileLimits(), report)
     main_file_first = sorted(report.findings, key=lambda f: (f.file != report.file, f.file, f.line))
-    return main_file_first, facts
+    return MjcfInspection(tuple(main_file_first), facts, tuple(source.missing), source.root)
 
 
 def _report_compilation(made: Compilation, root: Element, limits: CompileLimits, report: Report) -> None:
@@ -54,7 +81,7 @@ def _report_compilation(made: Compilation, root: Element, limits: CompileLimits,
         _report_refusal(made.refusal or "", root, report)
     elif made.refusal:
         _report_refusal(made.refusal, root, report)
-    else:
+    elif made.facts:
         _report_facts(made.facts, root, report)
 
 
@@ -103,7 +130,7 @@ def _report_facts(facts: dict[str, Any], root: Element, report: Report) -> None:
         report.error(root, "the first acceleration is not finite", "the dynamics are singular", line=root.line)
     angle = facts["timestep"] * facts["frequency"]
     if angle > _LARGEST_STEP_ANGLE:
-        found = f"timestep {facts['timestep']:g} s with a spring or servo of {facts['frequency']:.3g} rad/s"
+        found = f"timestep {facts['timestep']:g} s with a spring of {facts['frequency']:.3g} rad/s"
         at = next((e for e in root.walk() if "timestep" in e.attributes and e.tag == "option"), root)
         rule = f"dt·ω_max = {angle:.2g} > {_LARGEST_STEP_ANGLE:g}: the motion is not resolved"
         report.warning(at, found, rule, "a smaller timestep, or a softer spring")

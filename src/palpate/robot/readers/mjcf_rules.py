@@ -10,7 +10,7 @@ from palpate.robot.readers import inertials
 from palpate.robot.readers.findings import quoted
 from palpate.robot.readers.xmlfile import Element, Report, numbers, parse_number
 
-_RANGES = ("range", "ctrlrange", "forcerange", "actrange", "actuatorfrcrange", "lengthrange", "frcrange")
+RANGES = ("range", "ctrlrange", "forcerange", "actrange", "actuatorfrcrange", "lengthrange", "frcrange")
 _NOT_NEGATIVE = ("damping", "armature", "frictionloss", "kv", "kp", "mass", "density")
 # Elements that make names and joints of their own: what they make is known to MuJoCo alone.
 _GENERATORS = {"replicate", "attach", "composite", "flexcomp", "plugin", "model"}
@@ -105,7 +105,7 @@ def _check_finite(element: Element, report: Report) -> None:
 
 
 def _check_ranges(element: Element, report: Report) -> None:
-    for attribute in _RANGES:
+    for attribute in RANGES:
         values = _quiet(element, attribute)
         if values is None or len(values) != 2:
             continue
@@ -113,8 +113,13 @@ def _check_ranges(element: Element, report: Report) -> None:
         found = f"{attribute} {lower:g} to {upper:g}"
         if lower > upper:
             report.error(element, found, "the lower end lies above the upper; MuJoCo would drop the limit", "swap them")
-        elif lower == upper and element.tag != "numeric":
+        elif lower == upper and element.tag != "numeric" and not _is_motor(element):
             report.warning(element, found, "an empty range; MuJoCo takes 0 0 as no limit")
+
+
+def _is_motor(element: Element) -> bool:
+    """Actuators are taken off, so doubts about them are nobody's."""
+    return element.parent is not None and element.parent.tag == "actuator"
 
 
 def _check_signs(element: Element, report: Report) -> None:

@@ -1,9 +1,16 @@
-"""Gives impossible inertias the nearest possible value, in a copy of the file that is otherwise the same bytes."""
+"""Mends what can be mended without inventing anything, in a copy of the file that is otherwise the same bytes.
+
+Impossible inertias get the nearest possible value, decimal commas become points, reversed ranges of an MJCF file are
+turned round; all in one go.
+"""
 
 from __future__ import annotations
 
+import math
 import os
+import re
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,9 +21,20 @@ from palpate.errors import ModelError
 from palpate.robot.readers import inertials
 from palpate.robot.readers.check import model_format
 from palpate.robot.readers.findings import refuse
-from palpate.robot.readers.xmlfile import Element, Report, Source, numbers, parse, place_of, read_bytes
+from palpate.robot.readers.mjcf_rules import RANGES
+from palpate.robot.readers.xmlfile import (
+    Element,
+    Report,
+    Source,
+    numbers,
+    parse,
+    parse_number,
+    place_of,
+    read_bytes,
+)
 
 _SIX = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
+_DECIMAL_COMMA = re.compile(r"(?<!\S)([+-]?\d+),(\d+(?:[eE][+-]?\d+)?)(?!\S)")
 _DIGITS = 9  # the floor of a repaired tensor is 1e-6 of it, so nine digits keep it valid
 
 
@@ -40,29 +58,73 @@ class Change:
         return f"line {self.line}: {self.element}: inertia {old} → {new} kg·m² (xx yy zz xy xz yz)"
 
 
-def repair_model(path: str | Path, out: str | Path) -> list[Change]:
-    """Writes a copy of a URDF or MJCF file whose inertias all belong to bodies that can exist.
+@dataclass(frozen=True)
+class Mend:
+    """One value that was written anew: where, which attribute, its old and its new text."""
 
-    Each impossible tensor is replaced by the nearest possible one (`inertials.nearest_physical`); a tensor that no
-    body is near to, such as a negative definite one, is left alone, as are negative masses and missing inertias:
-    nothing is invented, and checking the copy tells what remains. Includes of an MJCF file are not followed.
-    The copy is written whole or not at all.
+    element: str
+    line: int
+    attribute: str
+    old: str
+    new: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.element}: {self.attribute} {self.old!r} → {self.new!r}"
+
+
+def repair_model(path: str | Path, out: str | Path) -> list[Change | Mend]:
+    """Writes a copy of a URDF, MJCF or DH-table file with everything mended that has one nearest right value.
+
+    Each impossible inertia is replaced by the nearest possible one (`inertials.nearest_physical`), each decimal comma
+    by a point, each reversed range of MJCF by the same range the right way round. A tensor that no body is near to,
+    such as a negative definite one, is left alone, as are negative masses and missing inertias: nothing is invented,
+    and checking the copy tells what remains. Includes of an MJCF file are not followed. The copy is written whole or
+    not at all.
 
     Raises:
         ModelError: the file cannot be read, is no model, or the copy cannot be written.
     """
+    if Path(path).suffix.lower() == ".toml":
+        from palpate.robot.readers.dh_file import repaired_table
+
+        data, changes = repaired_table(Path(path))
+        _write(Path(out), data)
+        return list(changes)
     report = Report(str(path))
     root = _root(Path(path), report)
     if root is None:
         raise refuse(str(path), report.findings)
     edits: list[tuple[int, int, bytes]] = []
-    changes: list[Change] = []
-    for element in root.walk():
-        for tensor in _tensors(element):
-            if change := tensor.repair(edits):
-                changes.append(change)
-    _write(Path(out), _edited(root.source.data, edits))
-    return changes
+    mends = [mend for element in root.walk() for mend in _mends(element, root.tag, edits)]
+    data = _edited(root.source.data, edits)
+    root, edits = parse(Source(str(path), data), report), []
+    found = [tensor.repair(edits) for element in (root.walk() if root else ()) for tensor in _tensors(element)]
+    _write(Path(out), _edited(data, edits))
+    return sorted([*mends, *(change for change in found if change)], key=lambda change: change.line)
+
+
+def _mends(element: Element, root: str, edits: list[tuple[int, int, bytes]]) -> Iterator[Mend]:
+    """Values of an element that read wrong and have one right reading."""
+    for attribute, old in element.attributes.items():
+        new = old
+        if all(parse_number(word.replace(",", ".")) is not None for word in old.split()):
+            new = _DECIMAL_COMMA.sub(r"\1.\2", old)
+        if root == "mujoco" and attribute in RANGES:
+            new = _turned(new)
+        place = place_of(element, attribute)
+        if new != old and place is not None:
+            edits.append((*place, new.encode()))
+            yield Mend(element.label, element.line, attribute, old, new)
+
+
+def _turned(text: str) -> str:
+    """A range with its lower end first."""
+    words = text.split()
+    values = [parse_number(word) for word in words]
+    if len(words) != 2 or any(value is None or not math.isfinite(value) for value in values):
+        return text
+    lower, upper = (value or 0.0 for value in values)
+    return text if lower <= upper else f"{words[1]} {words[0]}"
 
 
 @dataclass(frozen=True)

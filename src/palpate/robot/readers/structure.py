@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from palpate.errors import nearest
-from palpate.robot.readers.axis_inertia import axis_inertias
+from palpate.robot.axis_inertia import massless_movers, unresisted_joints
 from palpate.robot.readers.findings import quoted
-from palpate.robot.readers.inertials import NOTHING
 from palpate.robot.readers.xmlfile import Element, Report
-from palpate.robot.tree import Joint, Link
+from palpate.robot.tree import FREEDOMS, Joint, Link
 
 T = TypeVar("T")
-_MOVING = ("revolute", "continuous", "prismatic", "floating")
+_UNKNOWN = "the dynamics are unknown: only the kinematics can be used"
+_REMEDY = "give mass and inertia, merge by a fixed joint, lock the joint, or estimate: --estimate-inertia"
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Numbered(Generic[T]):
 
 
 def check_structure(root: Element, links: list[Numbered[Link]], joints: list[Numbered[Joint]], report: Report) -> None:
-    """Reports every fault of names, of the tree, of mimic and of massless moving links."""
+    """Reports every fault of names, of the tree and of mimic, and what moves without mass."""
     _check_names(links, joints, report)
     known = {link.item.name for link in links}
     _check_ends(joints, known, report)
@@ -34,12 +34,10 @@ def check_structure(root: Element, links: list[Numbered[Link]], joints: list[Num
         report.error(root, "has no <link>", "a robot has at least one link", line=root.line)
         return
     whole = [joint for joint in joints if joint.item.parent in known and joint.item.child in known]
-    if _check_one_tree(links, whole, report):
-        _check_masses(links, whole, report)
-    if not report.has_errors:
-        _check_resistance(links, joints, report)
-    if not any(joint.item.kind in _MOVING for joint in joints):
-        report.warning(root, "no joint moves", "there is nothing to control", line=root.line)
+    if _check_one_tree(links, whole, report) and not report.has_errors:
+        _check_masses(root, links, whole, report)
+    if not any(FREEDOMS[joint.item.kind] for joint in joints):
+        report.error(root, "no joint moves", "there is nothing to control", line=root.line)
     _check_mimic(joints, report)
 
 
@@ -148,49 +146,33 @@ def _find_cycle(parent_joint: dict[str, Numbered[Joint]]) -> list[Numbered[Joint
 # Masses
 
 
-def _check_masses(links: list[Numbered[Link]], joints: list[Numbered[Joint]], report: Report) -> None:
-    """A moving joint must move mass: its child link, or a link fixed to that."""
+def _check_masses(root: Element, links: list[Numbered[Link]], joints: list[Numbered[Joint]], report: Report) -> None:
+    """A joint that moves no inertia leaves only the kinematics; a massless link that moves others is worth a word."""
+    items = [link.item for link in links], [joint.item for joint in joints]
+    unresisted = set(unresisted_joints(*items))
+    massless = set(massless_movers(*items))
     by_name = {link.item.name: link for link in links}
-    fixed: dict[str, list[str]] = {}
+    idle = [joint for joint in joints if joint.item.name in unresisted]
+    if len(idle) == 1:
+        _report_unresisted(by_name[idle[0].item.child], idle[0], idle[0].item.child in massless, report)
+    elif idle:
+        named = ", ".join(quoted(joint.item.name) for joint in idle[:8]) + (" …" if len(idle) > 8 else "")
+        report.warning(root, f"{len(idle)} joints move no inertia: {named}", _UNKNOWN, _REMEDY, line=root.line)
     for joint in joints:
-        if joint.item.kind == "fixed":
-            fixed.setdefault(joint.item.parent, []).append(joint.item.child)
-    for joint in joints:
-        if joint.item.kind in _MOVING:
-            body = [by_name[name].item for name in _welded(joint.item.child, fixed)]
-            if not any(link.mass > 0 for link in body):
-                _report_massless(by_name[joint.item.child], joint, report)
+        if joint.item.child in massless and joint.item.name not in unresisted:
+            rule = f"joint {quoted(joint.item.name)} moves it: taken as massless"
+            report.warning(by_name[joint.item.child].element, "moves and has no mass", rule)
 
 
-def _check_resistance(links: list[Numbered[Link]], joints: list[Numbered[Joint]], report: Report) -> None:
-    """Mass on a joint's own axis and nowhere else leaves the mass matrix singular."""
-    values = axis_inertias([link.item for link in links], [joint.item for joint in joints])
-    for joint in joints:
-        if values.get(joint.item.name, 1.0) < NOTHING:
-            found = f"the inertia about its axis is {values[joint.item.name]:.1g} kg·m²"
-            hint = "give the links beyond it their inertia"
-            report.dynamics_error(joint.element, found, "nothing resists the joint: its acceleration is 0/0", hint)
-
-
-def _welded(start: str, fixed: dict[str, list[str]]) -> Iterable[str]:
-    stack = [start]
-    while stack:
-        link = stack.pop()
-        yield link
-        stack.extend(fixed.get(link, ()))
-
-
-def _report_massless(link: Numbered[Link], joint: Numbered[Joint], report: Report) -> None:
-    inertial = link.element.first("inertial")
-    mass = inertial.first("mass") if inertial else None
-    if mass is not None and mass.attributes.get("value", "").strip("0.+-eE ") != "":
-        return  # a wrong mass is told where it stands
-    if inertial is not None and (mass is None or "value" not in mass.attributes):
-        return
-    rule = f"joint {quoted(joint.item.name)} moves it, so the dynamics need its mass"
-    found = "mass 0" if inertial else "has no <inertial>"
-    at = mass or inertial or link.element
-    report.dynamics_error(at, found, rule, "give it mass and inertia, or make the joint fixed to merge it")
+def _report_unresisted(link: Numbered[Link], joint: Numbered[Joint], massless: bool, report: Report) -> None:
+    if massless:
+        inertial = link.element.first("inertial")
+        mass = inertial.first("mass") if inertial else None
+        found = f"{'mass 0' if inertial else 'has no <inertial>'}, and joint {quoted(joint.item.name)} moves it"
+        report.warning(mass or inertial or link.element, found, _UNKNOWN, _REMEDY)
+    else:
+        found = "nothing resists the joint: what it moves has no inertia about its axis"
+        report.warning(joint.element, found, _UNKNOWN, _REMEDY)
 
 
 # Mimic
@@ -211,7 +193,7 @@ def _check_mimic(joints: list[Numbered[Joint]], report: Report) -> None:
             near = nearest(name, by_name)
             hint = f"did you mean {' or '.join(map(quoted, near))}?" if near else ""
             report.error(at, f"{found}, which does not exist", "mimic names a joint of the file", hint)
-        elif by_name[name].item.kind not in ("revolute", "continuous", "prismatic"):
+        elif FREEDOMS[by_name[name].item.kind] != 1:
             report.error(at, f"{found}, which is {by_name[name].item.kind}", "mimic follows a joint of one dof")
         elif _leads_back(joint.item.name, leader):
             report.error(at, found, "the mimic joints follow each other in a ring")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,16 +19,17 @@ from palpate.robot.readers.assets import find_asset, mesh_problem, undrawable
 from palpate.robot.readers.findings import Finding, quoted, refuse
 from palpate.robot.readers.inertials import LARGEST
 from palpate.robot.readers.structure import Numbered, check_structure
+from palpate.robot.readers.urdf_transmission import rotor_inertias
 from palpate.robot.readers.urdf_words import check_words
 from palpate.robot.readers.xmlfile import Element, Report, Source, numbers, parse, read_bytes
-from palpate.robot.tree import Joint, JointKind, Link, Mimic, Shape, Tree
+from palpate.robot.tree import FREEDOMS, JOINT_KINDS, Joint, JointKind, Link, Mimic, Shape, Tree
 
 PLAUSIBLE_LENGTH = 10.0  # m: a longer offset or centre of mass suggests millimetres
 PLAUSIBLE_MASS = 1e4  # kg: a heavier link suggests grams
 MANY_LINKS = 500
 _FEW_TURNS = 4 * math.pi + 1e-3  # a cable-fed joint turns no further; more suggests degrees
 _UNLIMITED = 1e3  # rad: limits beyond this are a way of writing "none"
-_KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+_ACCELERATION = "drake:acceleration"
 _RGBA = tuple[float, float, float, float]
 
 
@@ -54,11 +56,18 @@ def read_urdf(
 
 
 def inspect_urdf(
-    path: str | Path, *, package_roots: Sequence[str | Path] = (), dynamics: bool = True
+    path: str | Path,
+    *,
+    package_roots: Sequence[str | Path] = (),
+    dynamics: bool = True,
+    text: bytes | None = None,
 ) -> tuple[Tree | None, list[Finding]]:
-    """Like `read_urdf`, but answers with None for a file with errors instead of raising."""
+    """Like `read_urdf`, but answers with None for a file with errors instead of raising.
+
+    `text` stands in for the file's content, where that has been expanded.
+    """
     report = Report(str(path), dynamics)
-    data = read_bytes(Path(path), report)
+    data = read_bytes(Path(path), report) if text is None else text
     root = parse(Source(str(path), data), report) if data else None
     if root is None:
         return None, report.findings
@@ -84,6 +93,8 @@ class _Reader:
         self._collect_colours()
         links = [Numbered(self._link(e), e) for e in self.root.all("link")]
         joints = [Numbered(self._joint(e), e) for e in self.root.all("joint")]
+        rotors = rotor_inertias(self.root, [joint.item.name for joint in joints], self.report)
+        joints = [Numbered(replace(j.item, armature=rotors.get(j.item.name, 0.0)), j.element) for j in joints]
         check_structure(self.root, links, joints, self.report)
         if len(links) > MANY_LINKS:
             self.report.warning(self.root, f"{len(links)} links", "models this large simulate slowly")
@@ -178,25 +189,19 @@ class _Reader:
             damping=damping,
             friction=friction,
             mimic=self._mimic(element, kind),
+            acceleration=self._acceleration(element),
         )
 
     def _kind(self, element: Element) -> JointKind:
         kind = element.attributes.get("type")
-        if kind == "planar":
-            self.report.error(
-                element,
-                "type 'planar'",
-                "planar joints are not supported",
-                "write it as two prismatic joints and a continuous one",
-            )
-        elif kind not in _KINDS:
+        if kind not in JOINT_KINDS:
             found = f"type {quoted(kind)}" if kind is not None else "has no type"
-            near = {"hinge": "revolute", "slide": "prismatic", "free": "floating", "ball": "floating"}
-            guess = near.get(kind or "") or next(iter(nearest(kind or "", _KINDS)), "")
+            near = {"hinge": "revolute", "slide": "prismatic", "free": "floating", "ball": "spherical"}
+            guess = near.get(kind or "") or next(iter(nearest(kind or "", JOINT_KINDS)), "")
             hint = f"did you mean {guess!r}?" if guess else ""
-            self.report.error(element, found, f"a joint type is one of {', '.join(_KINDS[:-1])}", hint)
+            self.report.error(element, found, f"a joint type is one of {', '.join(JOINT_KINDS)}", hint)
             kind = guess  # the rest of the joint is checked as what it was meant to be
-        return kind if kind in _KINDS and kind != "planar" else "fixed"  # pyright: ignore[reportReturnType]
+        return kind if kind in JOINT_KINDS else "fixed"  # pyright: ignore[reportReturnType]
 
     def _end(self, joint: Element, tag: str) -> str:
         element = self._required(joint, tag, always=True)
@@ -209,8 +214,8 @@ class _Reader:
     def _axis(self, joint: Element, kind: JointKind) -> Array:
         element = joint.first("axis")
         default = np.array([1.0, 0.0, 0.0])  # the URDF default, not ours
-        if element is None or kind in ("fixed", "floating"):
-            return default
+        if element is None or kind in ("fixed", "floating", "spherical"):
+            return np.array([0.0, 0.0, 1.0]) if kind == "planar" else default
         xyz = self._numbers(element, "xyz", 3)
         if xyz is None:
             if "xyz" not in element.attributes:
@@ -246,11 +251,13 @@ class _Reader:
         lower, upper = (self._number(element, name) or 0.0 for name in ("lower", "upper"))
         found = f"limits {lower:g} to {upper:g}"
         largest = max(abs(lower), abs(upper))
-        if lower > upper:
-            self.report.error(element, found, "the lower limit lies above the upper", "swap them")
-        elif lower == upper:
+        if lower > upper or lower == upper == 0:
+            rule = "reversed" if lower > upper else "absent limits are 0 in URDF"
+            self.report.warning(element, found, f"taken as no limit ({rule})", "give the real ones")
+            return -math.inf, math.inf
+        if lower == upper:
             hint = 'type="fixed"? type="continuous"?'
-            self.report.dynamics_error(element, found, "the joint cannot move (absent limits are 0 in URDF)", hint)
+            self.report.dynamics_error(element, found, "the joint cannot move", hint)
         elif kind == "revolute" and _FEW_TURNS < largest < _UNLIMITED:
             turns = f"{largest:g} rad = {largest / (2 * math.pi):.0f} turns"
             self.report.warning(element, found, f"implausible: {turns}", "degrees? URDF has radians")
@@ -270,6 +277,15 @@ class _Reader:
             self.report.warning(limit, f"{name} limit 0", "the joint cannot be driven", "give the real limit")
         return value
 
+    def _acceleration(self, joint: Element) -> float:
+        """Drake's limit of the acceleration, if there is one."""
+        limit = joint.first("limit")
+        return (
+            math.inf
+            if limit is None or _ACCELERATION not in limit.attributes
+            else self._bound(limit, _ACCELERATION, False)
+        )
+
     def _joint_dynamics(self, joint: Element) -> tuple[float, float]:
         element = joint.first("dynamics")
         if element is None:
@@ -284,7 +300,7 @@ class _Reader:
         element = joint.first("mimic")
         if element is None:
             return None
-        if kind in ("fixed", "floating"):
+        if FREEDOMS[kind] != 1:
             self.report.warning(element, f"mimic of a {kind} joint", "ignored: it has no single coordinate")
             return None
         multiplier, offset = self._number(element, "multiplier"), self._number(element, "offset")
@@ -335,17 +351,16 @@ class _Reader:
         return tuple(sizes), None
 
     def _mesh(self, element: Element) -> tuple[tuple[float, ...], str] | None:
-        scale = self._numbers(element, "scale", 3) or [1.0, 1.0, 1.0]
-        if 0 in scale:
-            self.report.error(element, f"scale {_text(scale)}", "a scale of 0 flattens the mesh")
+        """A mesh is only looks: what cannot be had is told and left out."""
+        scale = self._scale(element)
         name = element.attributes.get("filename", "")
         asset = find_asset(name, self.folder, self.package_roots)
         if asset.escapes:
-            self.report.error(
+            self.report.warning(
                 element,
                 f"filename={quoted(name)}",
-                "the path escapes the model's folder and the package roots",
-                "move the mesh below the model's folder, or declare its folder as a package root",
+                "the path escapes the model's folder and the package roots; drawn without this mesh",
+                "declare its folder as a package root",
             )
             return None
         if asset.path is None:
@@ -357,7 +372,15 @@ class _Reader:
         if problem := undrawable(asset.path):
             self.report.warning(element, f"filename={quoted(name)}", f"the mesh {problem}; drawn without it")
             return None
-        return tuple(scale), str(asset.path)
+        return scale, str(asset.path)
+
+    def _scale(self, element: Element) -> tuple[float, ...]:
+        """Three factors, or one for all axes."""
+        single = len(element.attributes.get("scale", "").split()) == 1
+        scale = self._numbers(element, "scale", 1 if single else 3) or [1.0]
+        if 0 in scale:
+            self.report.error(element, f"scale {_text(scale)}", "a scale of 0 flattens the mesh")
+        return tuple(scale * 3 if len(scale) == 1 else scale)
 
     def _collect_colours(self) -> None:
         """Materials may be defined anywhere and named anywhere, so they are gathered first."""

@@ -104,7 +104,7 @@ def _check_attributes(element: Element, known: set[str], report: Report) -> None
 def _check_unknown_child(child: Element, known: set[str], report: Report) -> None:
     found = f"unknown element <{child.tag}>"
     if child.tag.startswith("xacro:"):
-        report.error(child, found, "xacro is never run here", "expand it first: xacro in.xacro > out.urdf")
+        report.error(child, found, "xacro is never run unasked", "ask for it: --xacro, load_robot(…, xacro=True)")
     elif child.tag in _FOREIGN or ":" in child.tag:
         return
     elif near := _near(child.tag, known):

@@ -19,6 +19,7 @@ MAX_BYTES = 8 * 2**20
 MAX_DEPTH = 500
 MAX_ELEMENTS = 200_000
 
+_LONGEST_TEXT = 200  # of an element's text: only numbers are ever read from there
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z")
 _ATTRIBUTE = re.compile(rb"""\s+([^\s=<>"'/]+)\s*=\s*("[^"]*"|'[^']*')""")
 
@@ -43,6 +44,7 @@ class Element:
     offset: int
     parent: Element | None = None
     children: list[Element] = field(default_factory=list)
+    text: str = ""
 
     def all(self, tag: str) -> list[Element]:
         """The children called `tag`."""
@@ -138,6 +140,7 @@ def parse(source: Source, report: Report) -> Element | None:
     parser.buffer_text = True
     parser.StartElementHandler = lambda tag, attributes: builder.start(parser, tag, attributes)
     parser.EndElementHandler = builder.end
+    parser.CharacterDataHandler = builder.characters
     parser.StartDoctypeDeclHandler = _refuse_doctype
     try:
         parser.Parse(source.data, True)
@@ -206,7 +209,7 @@ def _report_bad_word(element: Element, attribute: str, word: str, value: float |
     if re.fullmatch(r"[+-]?\d+,\d+", word):
         hint = f"a decimal comma? write {word.replace(',', '.')}"
     elif "${" in element.attributes[attribute]:
-        hint = "this looks like xacro, which is never run here: expand it first"
+        hint = "this looks like xacro, which is never run unasked: --xacro"
     report.error(element, found, "this is not a number", hint, line=line)
 
 
@@ -259,6 +262,10 @@ class _Builder:
 
     def end(self, _tag: str) -> None:
         self.open.pop()
+
+    def characters(self, text: str) -> None:
+        if self.open and not text.isspace():
+            self.open[-1].text += text[:_LONGEST_TEXT]
 
 
 def _report_broken_xml(error: expat.ExpatError, builder: _Builder, report: Report) -> None:

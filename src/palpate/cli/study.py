@@ -1,0 +1,132 @@
+"""`palpate study SCENARIO`: will it hold for every plant, wall and delay that may come?"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from palpate.study import Robustness
+
+DONE = 0
+_EXAMPLES = """\
+examples:
+  palpate study panda-wall
+  palpate study panda-wall --runs 2000 --without world.actuators.delay
+  palpate study panda-wall --vary 'world.plant.mass_scale=normal(1, 0.1)'
+  palpate study panda-wall --map 'control.stiffness*=0.1:10:log' --map 'world.plant.mass_scale=0.5:2'
+
+Masses, centres of mass, friction, walls, sensors and delay are drawn from stated spreads, those that the scenario has.
+The folder holds two sweeps, draws/ and map/, and report.html. The same command with --out goes on where it stopped.
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Declare the command."""
+    from palpate.cli.sweeping import add_common
+
+    parser = subparsers.add_parser(
+        "study",
+        help="robustness: draw everything uncertain, say how often it fails, map where",
+        description="Draw everything that is not known exactly from stated spreads, and say what that proves.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help="a shipped name, or a .toml file")
+    parser.add_argument("--vary", metavar="KEY=WHAT", action="append", default=[],
+                        help="a further spread, or another one than is stated (repeatable)")  # fmt: skip
+    parser.add_argument("--without", metavar="KEY", action="append", default=[], help="leave a key alone (repeatable)")
+    parser.add_argument("--map", metavar="KEY=WHAT", action="append", default=None,
+                        help="one of the two keys of the map (twice)")  # fmt: skip
+    parser.add_argument("--no-map", action="store_true", help="make no map")
+    parser.add_argument("--runs", type=int, metavar="N", help="independent draws (300)")
+    parser.add_argument("--confidence", type=float, metavar="P", default=0.95, help="of every interval (0.95)")
+    parser.add_argument("--dry-run", action="store_true", help="show the spreads, and make nothing")
+    parser.add_argument("--resume", metavar="DIR", help="go on with the study in this folder; needs no SCENARIO")
+    add_common(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Draw, map, say, write."""
+    from palpate.cli.console import patience, starting
+    from palpate.cli.sweeping import SweepProgress, interruptible, tell, write_pages
+
+    with patience(starting, args.quiet):
+        from palpate.study.robust import RUNS, robustness, study_folder
+
+        folder, asked = study_folder(args.resume) if args.resume else _asked(args, RUNS)
+    if args.dry_run:
+        return _show(asked)
+    folder = folder or _folder(asked)
+    with interruptible(folder, "study"), SweepProgress(str(asked["scenario"]), args.quiet) as progress:
+        found = robustness(**asked, out=folder, workers=args.workers, cluster=args.cluster, progress=progress)
+    summary = _joined(found)
+    with patience("writing the report …", args.quiet or args.no_report):
+        look = write_pages(found.draws, summary, folder, not args.no_report)
+    if not args.quiet:
+        _tell_spreads(found)
+    tell(summary, args.quiet)
+    print(f"{'' if args.quiet else chr(10)}see {look}")
+    return DONE
+
+
+def _asked(args: argparse.Namespace, runs: int) -> tuple[Path | None, dict[str, Any]]:
+    from palpate.cli.sweeping import varied
+    from palpate.errors import InvalidInput
+
+    if args.scenario is None:
+        raise InvalidInput("study needs a SCENARIO, or --resume DIR", hint="palpate study --help")
+    if args.map is not None and len(args.map) != 2:
+        raise InvalidInput(f"a map has two keys, --map was given {len(args.map)} times")
+    over = {} if args.no_map else None if args.map is None else varied(args.map)
+    asked = {
+        "scenario": args.scenario, "overrides": args.overrides, "vary": varied(args.vary), "without": args.without,
+        "runs": runs if args.runs is None else args.runs, "seed": args.seed or 0, "over": over,
+        "confidence": args.confidence,
+    }  # fmt: skip
+    return None if args.out is None else Path(args.out), asked
+
+
+def _folder(asked: dict[str, Any]) -> Path:
+    from palpate.cli.folder import make_folder
+
+    return make_folder(None, f"{Path(asked['scenario']).stem}-study")
+
+
+def _show(asked: dict[str, Any]) -> int:
+    from palpate.cli.tables import print_table
+    from palpate.scenario.load import load_scenario
+    from palpate.study.robust import map_axes, spreads
+
+    scenario = load_scenario(asked["scenario"], asked["overrides"])
+    kept, left_out = spreads(scenario, asked["vary"], asked["without"])
+    rows = [[one.key, one.spec, one.why] for one in kept]
+    rows += [[key, str(spec), "as asked for"] for key, spec in asked["vary"].items()]
+    print(f"{scenario.name}: {asked['runs']} independent draws of")
+    print_table(["key", "spread", "what it is"], rows, "lll")
+    for key, reason in left_out.items():
+        print(f"left out: {key}: {reason}")
+    stretches = map_axes(scenario) if asked["over"] is None else asked["over"]
+    print(f"map: {' against '.join(f'{key} ({spec})' for key, spec in stretches.items()) or 'none'}")
+    return DONE
+
+
+def _joined(found: Robustness) -> dict[str, Any]:
+    """The summary of the draws, with the map's findings in it."""
+    summary = dict(found.draws.summary)
+    summary["spreads"] = {one.key: one.why for one in found.spreads}
+    summary["left_out"] = found.left_out
+    if found.map is not None:
+        summary["map"] = found.map.summary["map"]
+        summary["said"] = [*summary["said"], found.map.sentence]
+    return summary
+
+
+def _tell_spreads(found: Robustness) -> None:
+    from palpate.cli.tables import print_table
+
+    print_table(["drawn", "from", "what it is"], [[one.key, one.spec, one.why] for one in found.spreads], "lll")
+    for key, reason in found.left_out.items():
+        print(f"left out: {key}: {reason}")
+    print()

@@ -1,0 +1,196 @@
+"""`palpate sweep SCENARIO`: many runs, one table, and what they prove."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from palpate.study import Sweep
+    from palpate.study.plan import Plan
+
+DONE, REFUTED = 0, 1
+_EXAMPLES = """\
+what a key may be:
+  control.damping_ratio=0.2:1.2:6              six values from 0.2 to 1.2
+  world.surfaces.wall.stiffness=1e3:1e5:9:log  evenly spaced in the logarithm
+  control.law=joint-impedance,computed-torque  a list
+  world.plant.mass_scale='normal(1, 0.05)'     also uniform(a, b), loguniform(a, b), integers(a, b)
+  'control.stiffness*=loguniform(0.5, 2)'      * multiplies the scenario's own value
+
+examples:
+  palpate sweep panda-wall --vary control.damping.0=20:200:10
+  palpate sweep panda-wall --vary 'world.plant.mass_scale=normal(1, 0.05)' --runs 1000 --traces worst
+  palpate sweep panda-wall --method map --vary 'control.stiffness*=0.1:10:33:log' \\
+      --vary 'world.surfaces.wall.stiffness*=0.1:10:33:log'
+  palpate sweep --resume runs/panda-wall-sweep-1
+
+The folder holds table.parquet (one row per run), summary.json, scenario.toml, report.html and the traces kept.
+Ends with 0 when all runs are made, however they ended, 1 when --until failure<LEVEL is refuted, 2 on a mistake.
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Declare the command."""
+    from palpate.cli.sweeping import add_common
+
+    parser = subparsers.add_parser(
+        "sweep",
+        help="many runs of a scenario: a table, a sentence with a guarantee, a map",
+        description="Run a scenario many times over varying keys, and say what that proves.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help="a shipped name, or a .toml file")
+    parser.add_argument("--vary", metavar="KEY=WHAT", action="append", default=[],
+                        help="what a key may be (repeatable); see below")  # fmt: skip
+    parser.add_argument("--method", help="grid, random, latin, sobol, saltelli (sensitivity) or map (boundary)")
+    parser.add_argument("--runs", type=int, metavar="N", help="how many; a grid knows itself (1000)")
+    parser.add_argument("--repeat", type=int, metavar="N", help="runs of each point, with different seeds (1)")
+    parser.add_argument("--metric", metavar="NAME", help="what ranks the runs (the first with a bound)")
+    parser.add_argument("--metrics", metavar="A,B", help="columns to compute, fewer are faster (all)")
+    parser.add_argument("--traces", metavar="WHICH", help="keep traces: none, all, failing, best, worst (none)")
+    parser.add_argument("--until", metavar="RULE", help="failure<0.01 or width<0.02: stop once that is known")
+    parser.add_argument("--rare", metavar="RULE", help="force_peak>40: a small probability, by importance sampling")
+    parser.add_argument("--by", metavar="RULE", help="what a map asks: passed, ended, or force_peak<40 (passed)")
+    parser.add_argument("--predict", action="store_true", help="draw where theory says a map's boundary lies")
+    parser.add_argument("--pareto", metavar="A,B", help="the front of two metrics, smaller being better")
+    parser.add_argument("--confidence", type=float, metavar="P", help="of every interval (0.95)")
+    parser.add_argument("--resume", metavar="DIR", help="go on with the sweep in this folder; needs no SCENARIO")
+    parser.add_argument("--dry-run", action="store_true", help="tell runs, time and disk, and make nothing")
+    add_common(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Plan, run, say, write."""
+    from palpate.cli.console import patience, starting
+    from palpate.cli.sweeping import SweepProgress, interruptible, tell, write_pages
+
+    with patience(starting, args.quiet):
+        from palpate.study.sweeps import check_points, finish
+
+        store, plan = _begun(args)
+        if store is None:
+            check_points(plan)
+    if args.dry_run:
+        _foretell(plan, args)
+        return DONE
+    if store is None:
+        store = _new(plan, args.out)
+    name = str(plan.scenario["name"])
+    with interruptible(store.folder, "sweep"), SweepProgress(name, args.quiet) as progress:
+        found = finish(store, args.workers, args.cluster, progress)
+        found.keep_traces()
+    summary = _summary(found, args)
+    with patience("writing the report …", args.quiet or args.no_report):
+        look = write_pages(found, summary, store.folder, not args.no_report)
+    tell(summary, args.quiet)
+    print(f"{'' if args.quiet else chr(10)}see {look}")
+    return _exit_code(found)
+
+
+def _begun(args: argparse.Namespace) -> tuple[Any, Plan]:
+    """The store of a sweep that goes on, or None, and its plan."""
+    from palpate.cli.sweeping import varied
+    from palpate.errors import InvalidInput
+    from palpate.study.store import Store
+    from palpate.study.sweeps import make_plan
+
+    if args.resume is not None:
+        if args.scenario is not None or args.vary or args.overrides:
+            raise InvalidInput("--resume goes on with what was asked for before: no SCENARIO, --vary or --set")
+        store = Store.open(args.resume)
+        if store.plan.method == "tune":
+            raise InvalidInput(f"{args.resume} holds a search", hint=f"palpate tune --resume {args.resume}")
+        return store, store.plan
+    if args.scenario is None:
+        raise InvalidInput("sweep needs a SCENARIO, or --resume DIR", hint="palpate sweep --help")
+    names = None if args.metrics is None else [name.strip() for name in args.metrics.split(",")]
+    wanted = {name: getattr(args, name) for name in _WANTED}
+    return None, make_plan(args.scenario, varied(args.vary), args.overrides, metrics=names, **wanted)
+
+
+_WANTED = ("method", "runs", "repeat", "seed", "metric", "traces", "until", "rare", "by", "confidence")
+
+
+def _new(plan: Plan, out: str | None) -> Any:
+    """The folder asked for, or the next free runs/<name>-sweep-<n>."""
+    from palpate.cli.folder import make_folder
+    from palpate.study.store import Store
+
+    return Store.begin(make_folder(None, f"{plan.scenario['name']}-sweep") if out is None else Path(out), plan)
+
+
+def _summary(found: Sweep, args: argparse.Namespace) -> dict[str, Any]:
+    from palpate.errors import InvalidInput, UnknownName
+    from palpate.study.summary import summarise
+    from palpate.study.theory import predicted_boundary
+
+    pair = None
+    if args.pareto is not None:
+        names = tuple(name.strip() for name in args.pareto.split(","))
+        if len(names) != 2:
+            raise InvalidInput(f"--pareto takes two metrics, got {args.pareto!r}", hint="--pareto force_peak,effort")
+        for name in names:
+            if name not in found.plan.metrics:
+                raise UnknownName("metric", name, found.plan.metrics)
+        pair = (names[0], names[1])
+    summary = summarise(found, pair)
+    if args.predict and "map" in summary:
+        summary["map"]["predicted"] = [line.tolist() for line in predicted_boundary(found.plan)]
+    return summary
+
+
+def _exit_code(found: Sweep) -> int:
+    from palpate.study.drivers import check_until
+    from palpate.study.statistics import Interval
+
+    rule = found.plan.options.get("until")
+    if rule is None or not isinstance(found.finding, Interval):
+        return DONE
+    name, level = check_until(rule)
+    return REFUTED if name == "failure" and found.finding.low > level else DONE
+
+
+def _foretell(plan: Plan, args: argparse.Namespace) -> None:
+    """Runs, time and disk beforehand; the scenario itself is run once or twice for that."""
+    from palpate.study.pool import cores
+    from palpate.study.rows import row_bytes
+    from palpate.study.sweeps import time_per_run
+
+    seconds = time_per_run(plan)
+    hands = cores() if args.workers is None else max(args.workers, 1)
+    about = "about " if plan.method == "map" else "at most " if plan.options.get("until") else ""
+    print(f"{plan.scenario['name']}: {about}{plan.runs} runs ({plan.method}), in chunks of {plan.chunk}")
+    for axis in plan.axes:
+        count = f"{len(axis.values)} values" if axis.values is not None else "a distribution"
+        print(f"  {axis.key}: {axis.spec if isinstance(axis.spec, str) else 'a list'} ({count})")
+    where = f"{hands} processes" if args.cluster is None else f"one process of {args.cluster}"
+    total = seconds * plan.runs / (hands if args.cluster is None else 1)
+    print(f"time: {1e3 * seconds:.3g} ms a run, about {_long(total)} with {where}")
+    kept = plan.runs if plan.traces == "all" else 0
+    print(f"disk: about {_large(row_bytes(plan) * plan.runs)} for the table" + _trace_disk(plan, kept))
+
+
+def _trace_disk(plan: Plan, kept: int) -> str:
+    if not kept:
+        return ""
+    from palpate.study.worker import Job, Task, run_task
+
+    one = run_task(Job(plan.scenario, plan.metrics, "all"), Task(0, ()))
+    return f", {_large(kept * len(one.trace or b''))} for traces"
+
+
+def _long(seconds: float) -> str:
+    for size, unit in ((3600.0, "h"), (60.0, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds:.2g} s"
+
+
+def _large(size: float) -> str:
+    for power, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if size >= power:
+            return f"{size / power:.3g} {unit}"
+    return f"{size:.0f} bytes"

@@ -1,0 +1,194 @@
+"""What the commands that make many runs share: options, progress, interruption, and what is printed and written."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from palpate.cli.console import EVERY, SOON
+
+if TYPE_CHECKING:
+    from palpate.study import Sweep
+
+REPORT, REPLAYS = "report.html", "replays"
+
+
+def add_common(parser: argparse.ArgumentParser) -> None:
+    """Options of every command that makes many runs."""
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="overrides",
+                        help="change a setting of the scenario first (repeatable)")  # fmt: skip
+    parser.add_argument("--seed", type=int, metavar="N", help="of the draws (0)")
+    parser.add_argument("--out", metavar="DIR", help="folder to write; what is unfinished there goes on")
+    parser.add_argument("--workers", type=int, metavar="N", help="processes (one per processor; 0: none but this one)")
+    parser.add_argument("--cluster", metavar="ADDRESS", help="run on a Dask scheduler, such as tcp://10.0.0.1:8786")
+    parser.add_argument("--no-report", action="store_true", help="write no report.html")
+    parser.add_argument("--quiet", action="store_true", help="print what is proved and where to look, nothing else")
+
+
+def varied(texts: Sequence[str]) -> dict[str, Any]:
+    """`--vary` texts as keys and what they may be; a key named twice is refused."""
+    from palpate.errors import InvalidInput
+    from palpate.study.axis import parse_vary
+
+    found: dict[str, Any] = {}
+    for key, spec in map(parse_vary, texts):
+        if key in found:
+            raise InvalidInput(f"{key} is varied twice")
+        found[key] = spec
+    return found
+
+
+@contextmanager
+def interruptible(folder: Path, command: str) -> Iterator[None]:
+    """Let SIGTERM end a sweep as Ctrl-C does, and say how to go on."""
+    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    except KeyboardInterrupt:
+        print(f"palpate: finished runs are kept; go on with\n  palpate {command} --resume {folder}", file=sys.stderr)
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+class SweepProgress:
+    """Called with (runs done, runs there will be, runs that did not pass); shows throughput and time left."""
+
+    def __init__(self, name: str, quiet: bool = False) -> None:
+        self.name, self.quiet, self.terminal = name, quiet, sys.stderr.isatty()
+        self.started = self.told = time.perf_counter()
+        self.first: int | None = None
+        self.bar: Any = None
+        self.task: Any = None
+
+    def __call__(self, done: int, total: int, failed: int) -> None:
+        """Show how far it is."""
+        if self.first is None:  # what was there already says nothing about the speed
+            self.first, self.started = done, time.perf_counter()
+            return
+        elapsed = time.perf_counter() - self.started
+        if self.quiet or elapsed < SOON:
+            return
+        speed = (done - self.first) / elapsed
+        text = f"{speed:.3g} runs/s" + (f", {failed} did not pass" if failed else "")
+        if self.terminal:
+            self._show_bar(done, total, text)
+        elif time.perf_counter() - self.told > EVERY:
+            self.told = time.perf_counter()
+            left = (total - done) / speed
+            print(f"{self.name}: {done} of {total} runs, {left:.0f} s left, {text}", file=sys.stderr, flush=True)
+
+    def _show_bar(self, done: int, total: int, text: str) -> None:
+        if self.bar is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+            self.bar = Progress(
+                TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+                TextColumn("{task.fields[speed]}"), console=Console(stderr=True), transient=True,
+            )  # fmt: skip
+            self.task = self.bar.add_task(self.name, total=total, completed=done, speed="")
+            self.bar.start()
+        self.bar.update(self.task, completed=done, total=total, speed=text)
+
+    def __enter__(self) -> SweepProgress:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+
+# ---------------------------------------------------------------------------------------------- what is said
+
+
+def tell(summary: Mapping[str, Any], quiet: bool) -> None:
+    """Print what a sweep says."""
+    if not quiet:
+        print(f"{summary['scenario']}: {summary['counted']}")
+    for line in (summary["sentence"], *summary["said"]):
+        if line:
+            print(line)
+    if quiet:
+        return
+    for kind, named in summary["named"].items():
+        for one in named[:3]:
+            print(f"{kind}: run {one['run']}: {one['reason']}")
+    for warning in summary["warnings"]:
+        print(f"warning: {warning}")
+    _tell_sensitivity(summary)
+    _tell_front(summary)
+    _tell_runs(summary)
+
+
+def _tell_runs(summary: Mapping[str, Any]) -> None:
+    """The worst runs and the best, each with its command."""
+    from palpate.cli.tables import number
+
+    unit = "" if summary["unit"] == "1" else f" {summary['unit']}"
+    worst = [("worst", one) for one in summary["worst"][:3]]
+    for title, one in [*worst, *(("best", one) for one in summary["best"][:1])]:
+        value = "" if one["value"] is None else f", {summary['metric']} {number(one['value'])}{unit}"
+        print(f"\n{title}: run {one['run']}, {one['outcome']}{value}\n  {one['command']}")
+
+
+def _tell_sensitivity(summary: Mapping[str, Any]) -> None:
+    from palpate.cli.tables import number, print_table
+
+    if summary.get("sensitivity_note"):
+        print(f"sensitivity: {summary['sensitivity_note']}")
+    if not summary.get("sensitivity"):
+        return
+    rows = []
+    for one in summary["sensitivity"]:
+        ends = [f"{number(one[k]['low'])} to {number(one[k]['high'])}" for k in ("first_interval", "total_interval")]
+        rows.append([one["key"], number(one["first"]), ends[0], number(one["total"]), ends[1]])
+    print(f"\nsensitivity of {summary['metric']} (Sobol indices, {100 * summary['confidence']:g} % intervals):")
+    print_table(["key", "alone", "", "with others", ""], rows, "lrlrl")
+
+
+def _tell_front(summary: Mapping[str, Any]) -> None:
+    from palpate.cli.tables import number, print_table
+
+    if not summary.get("pareto"):
+        return
+    found = summary["pareto"]
+    rows = [[str(run), *map(number, point)] for run, point in list(zip(found["runs"], found["points"]))[:10]]
+    print(f"\nPareto front, {len(found['runs'])} of {summary['runs']} runs:")
+    print_table(["run", *found["metrics"]], rows, "rrr")
+
+
+def write_pages(sweep: Sweep, summary: dict[str, Any], folder: Path, pages: bool) -> Path:
+    """Write the summary, and the report with replays of best, worst and one failing run; return where to look."""
+    from palpate.views import replay, sweep_report
+
+    sweep.save_summary(summary)
+    if not pages:
+        return sweep.path
+    links: dict[str, str] = {}
+    for name in ("best", "worst", "failing"):
+        for one in summary[name][:1]:
+            (folder / REPLAYS).mkdir(exist_ok=True)
+            target = f"{REPLAYS}/run-{one['run']}.html"
+            if target not in links.values():
+                try_replay(lambda run=one["run"], to=target: replay(sweep.trace(run), folder / to))
+            if (folder / target).is_file():
+                links[name] = target
+    sweep_report(sweep.path, summary, folder / REPORT, links)
+    return folder / REPORT
+
+
+def try_replay(make: Any) -> None:
+    """A run that left nothing to show has no replay."""
+    from palpate.errors import TraceError
+
+    try:
+        make()
+    except TraceError as error:
+        print(f"note: no replay: {error}", file=sys.stderr)

@@ -1,0 +1,95 @@
+"""`palpate tune SCENARIO`: the gains that make a metric smallest while bounds are kept."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from palpate.study import Tuned
+
+DONE, NOTHING_KEEPS = 0, 1
+_EXAMPLES = """\
+examples:
+  palpate tune panda-wall --over control.damping.0=20:300 --minimise force_settling_time --keep 'force_peak<22'
+  palpate tune panda-wall --over 'control.stiffness*=0.2:5:log' --over 'control.damping*=0.2:5:log' --minimise effort
+  palpate tune --resume runs/panda-wall-tune-1
+
+The scenario's own bounds are kept too. Points that gain design calls unstable are never simulated.
+Ends with 0, with 1 when no point keeps every bound, 2 on a mistake. Needs Optuna: pip install 'palpate[tune]'.
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Declare the command."""
+    from palpate.cli.sweeping import add_common
+
+    parser = subparsers.add_parser(
+        "tune",
+        help="search the gains that make a metric smallest while bounds are kept",
+        description="Search the values of keys that make a metric smallest, within the scenario's bounds and your own.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help="a shipped name, or a .toml file")
+    parser.add_argument("--over", metavar="KEY=WHERE", action="append", default=[],
+                        help="a key and where to look: 100:2000, 1e3:1e5:log, or a,b,c (repeatable)")  # fmt: skip
+    parser.add_argument("--minimise", metavar="METRIC", help="what to make small (palpate list metrics)")
+    parser.add_argument("--keep", metavar="BOUND", action="append", default=[],
+                        help="force_peak<25 (repeatable)")  # fmt: skip
+    parser.add_argument("--runs", type=int, metavar="N", default=100, help="points to try (100)")
+    parser.add_argument("--no-theory", action="store_true", help="simulate what gain design calls unstable, too")
+    parser.add_argument("--resume", metavar="DIR", help="go on with the search in this folder; needs no SCENARIO")
+    add_common(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Search, say, write."""
+    from palpate.cli.console import patience, starting
+    from palpate.cli.folder import make_folder
+    from palpate.cli.sweeping import SweepProgress, interruptible
+    from palpate.errors import InvalidInput
+
+    if args.resume is None and (args.scenario is None or args.minimise is None or not args.over):
+        raise InvalidInput("tune needs a SCENARIO, --over and --minimise, or --resume DIR", hint="palpate tune --help")
+    with patience(starting, args.quiet):
+        import palpate.study.tuning as _  # noqa: F401 - loaded here, where patience is told
+    name = Path(args.scenario or args.resume or ".").stem
+    wanted = args.resume or args.out
+    folder = make_folder(None, f"{name}-tune") if wanted is None else Path(wanted)
+    with interruptible(folder, "tune"), SweepProgress(name, args.quiet) as progress:
+        found = _searched(args, folder, progress)
+    return _tell(found, folder, args)
+
+
+def _searched(args: argparse.Namespace, folder: Path, progress: object) -> Tuned:
+    from palpate.cli.sweeping import varied
+    from palpate.study.store import Store
+    from palpate.study.theory import refuse
+    from palpate.study.tuning import resume, tune
+
+    theory = None if args.no_theory else refuse
+    where = {"workers": args.workers, "cluster": args.cluster, "progress": progress}
+    if args.resume is not None:
+        return resume(Store.open(args.resume), theory, **where)
+    return tune(
+        args.scenario, varied(args.over), args.minimise, keep=args.keep, runs=args.runs, seed=args.seed or 0,
+        refuse=theory, out=folder, overrides=args.overrides, **where,
+    )  # fmt: skip
+
+
+def _tell(found: Tuned, folder: Path, args: argparse.Namespace) -> int:
+    from palpate.cli.sweeping import write_pages
+    from palpate.study.summary import told_run
+
+    summary = dict(found.sweep.summary)
+    summary |= {"sentence": found.sentence, "said": [], "best": [told_run(found.sweep, found.run)]}
+    look = write_pages(found.sweep, summary, folder, not args.no_report)
+    if not args.quiet:
+        print(f"{summary['scenario']}: {summary['counted']}")
+    print(found.sentence)
+    if not args.quiet:
+        print(f"\n  {found.command}\n")
+    print(f"see {look}")
+    return DONE if found.kept else NOTHING_KEEPS

@@ -1,0 +1,302 @@
+"""Which closed contacts separate, slide or stick: every consistent answer of a small linear problem with friction.
+
+In the space of the contacts' rows, rates = b + G z: b the rates without contact forces, G = R M⁻¹ Rᵀ, z the
+multipliers. Each contact takes one of a few options (separate, slide, stick); an option fixes which rows are held
+and along what its force acts. Every combination is solved and tested:
+
+- separate: z = 0 and the normal rate is not negative;
+- slide: normal rate 0, z_t = −μ z_n d, pressing (a two-sided surface may pull), and the slip, where it begins now,
+  speeds up along d;
+- stick: all rates 0, pressing, |z_t| ≤ μ_s |z_n|.
+
+The same problem, with velocity changes for rates and impulses for forces, runs inside an impact.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.contact.contacts import FREE, LOCKED, SLIDING, STICKING
+from palpate.contact.solve import RANK_CUT
+from palpate.errors import NoSolution
+
+MOST_COMBINATIONS = 6000
+_TOLERANCE = 1e-9
+_DIRECTIONS = 48
+
+
+class Option(NamedTuple):
+    """One way a contact can behave: mode, slip direction in its tangents, side of a two-sided surface's force."""
+
+    mode: int
+    slip: tuple[float, ...] | None = None
+    side: float = 1.0
+    seek: bool = False  # the slip's direction is still unknown
+
+
+@dataclass
+class Candidate:
+    """A closed contact as the problem sees it.
+
+    Attributes:
+        index: the contact's number.
+        normal: its normal's row, None for a pin.
+        tangents: its tangential rows (a pin's all).
+        one_sided: whether it cannot pull.
+        friction, hold: sliding and static coefficients.
+        slip: unit direction of the present slip in its tangents; None if it does not slip.
+        drive: a prescribed normal multiplier (the impulse of an impact); None if it follows from the rest.
+    """
+
+    index: int
+    normal: int | None
+    tangents: list[int] = field(default_factory=list)
+    one_sided: bool = True
+    friction: float = 0.0
+    hold: float = 0.0
+    slip: tuple[float, ...] | None = None
+    drive: float | None = None
+
+    def options(self) -> list[Option]:
+        """Everything it could do."""
+        if self.normal is None:
+            return [Option(LOCKED)]
+        found = [Option(FREE)] if self.one_sided and self.drive is None else []
+        if not self.tangents or (self.friction == 0.0 and self.hold == 0.0):
+            return [Option(SLIDING), *found]
+        sides = (1.0,) if self.one_sided or self.drive is not None else (1.0, -1.0)
+        if self.slip is not None:
+            return [*(Option(SLIDING, self.slip, side) for side in sides), *found]
+        slips: list[tuple[tuple[float, ...] | None, bool]]
+        slips = [((1.0,), False), ((-1.0,), False)] if len(self.tangents) == 1 else [(None, True)]
+        moving = [Option(SLIDING, slip, side, seek) for slip, seek in slips for side in sides]
+        return [Option(STICKING), *moving, *found]
+
+
+@dataclass
+class Problem:
+    """rates = b + G z over the contacts' rows, and the contacts."""
+
+    G: Array
+    b: Array
+    candidates: list[Candidate]
+    scale: float  # typical mobility, 1/kg
+
+    def __post_init__(self) -> None:
+        self.rate_size = 1.0 + float(np.abs(self.b).max(initial=0.0))
+        self.force_size = self.rate_size / self.scale
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A consistent answer: each contact's option, multipliers and rates of all rows, and how many were dependent."""
+
+    options: tuple[Option, ...]
+    z: Array
+    rates: Array
+    deficiency: int = 0
+
+
+def solutions(problem: Problem) -> list[Solution]:
+    """Every consistent answer; those that differ only in labels are all listed."""
+    choices = [candidate.options() for candidate in problem.candidates]
+    count = math.prod(len(choice) for choice in choices)
+    if count > MOST_COMBINATIONS:
+        found = _pivoted(problem, choices)
+        return [found] if found else []
+    tried = (_settled(problem, options) for options in itertools.product(*choices))
+    return [solution for group in tried for solution in group]
+
+
+def distinct(found: Sequence[Solution], problem: Problem) -> list[Solution]:
+    """One of each set of answers with the same rates."""
+    kept: list[Solution] = []
+    for one in found:
+        if not any(np.abs(one.rates - other.rates).max(initial=0.0) < 1e-7 * problem.rate_size for other in kept):
+            kept.append(one)
+    return kept
+
+
+def attempt(problem: Problem, options: Sequence[Option]) -> Solution | None:
+    """The multipliers and rates of given options, tested or not: None only where they contradict each other."""
+    rows, columns, z = _stack(problem, options)
+    if rows:
+        S, wanted = problem.G[rows] @ columns, -(problem.b[rows] + problem.G[rows] @ z)
+        values, deficiency = _solve(S, wanted, problem.scale)
+        if np.abs(S @ values - wanted).max() > _TOLERANCE * problem.rate_size:
+            return None
+        z = z + columns @ values
+    else:
+        deficiency = 0
+    return Solution(tuple(options), z, problem.b + problem.G @ z, deficiency)
+
+
+def is_consistent(problem: Problem, solution: Solution) -> bool:
+    """Whether no contact pulls, penetrates, or breaks Coulomb's law."""
+    return all(_violation(problem, c, o, solution) is None for c, o in zip(problem.candidates, solution.options))
+
+
+def coefficient(problem: Problem, candidate: Candidate, slip: tuple[float, ...] | None = None) -> float:
+    """∂(normal rate)/∂(normal force) of a contact that slides: n·M⁻¹(n − μ d), 1/kg; Painlevé where not positive."""
+    assert candidate.normal is not None
+    slip = slip if slip is not None else candidate.slip
+    value = problem.G[candidate.normal, candidate.normal]
+    for row, share in zip(candidate.tangents, slip or ()):
+        value -= candidate.friction * share * problem.G[candidate.normal, row]
+    return float(value)
+
+
+def _stack(problem: Problem, options: Sequence[Option]) -> tuple[list[int], Array, Array]:
+    """Held rows, the columns of their unknown multipliers, and the multipliers prescribed by drives."""
+    rows: list[int] = []
+    columns: list[Array] = []
+    z = np.zeros(len(problem.b))
+    for candidate, option in zip(problem.candidates, options):
+        if option.mode == FREE:
+            continue
+        if candidate.normal is not None:
+            push = np.zeros(len(z))
+            push[candidate.normal] = 1.0
+            if option.mode == SLIDING and option.slip is not None:
+                push[candidate.tangents] = -candidate.friction * option.side * np.array(option.slip)
+            if candidate.drive is not None:
+                z += candidate.drive * push
+            else:
+                rows.append(candidate.normal)
+                columns.append(push)
+        if option.mode in (STICKING, LOCKED):
+            rows += candidate.tangents
+            columns += list(np.eye(len(z))[candidate.tangents])
+    return rows, np.array(columns).reshape(len(columns), len(z)).T, z
+
+
+def _solve(S: Array, wanted: Array, scale: float) -> tuple[Array, int]:
+    """S⁻¹ wanted, or the shortest multipliers where rows depend on each other."""
+    U, sizes, Vt = np.linalg.svd(S)
+    kept = sizes > RANK_CUT * scale
+    values = Vt[kept].T @ ((U.T[kept] @ wanted) / sizes[kept])
+    return values, int((~kept).sum())
+
+
+def _violation(problem: Problem, c: Candidate, o: Option, s: Solution) -> Option | None:
+    """The option to try instead, or None where this one is consistent."""
+    if c.normal is None:
+        return None
+    rate_slack, force_slack = _TOLERANCE * problem.rate_size, _TOLERANCE * problem.force_size
+    force_slack = max(force_slack, _TOLERANCE * float(np.abs(s.z).max(initial=0.0)))
+    press = s.z[c.normal]
+    if o.mode == FREE:
+        sticky = bool(c.tangents) and c.hold > 0.0 and c.slip is None
+        return Option(STICKING if sticky else SLIDING, c.slip) if s.rates[c.normal] < -rate_slack else None
+    if c.one_sided and c.drive is None and press < -force_slack:
+        return Option(FREE)
+    if o.mode == SLIDING and o.slip is not None:
+        if not c.one_sided and c.drive is None and press * o.side < -force_slack:
+            return o._replace(side=-o.side)
+        if c.slip is None and np.dot(o.slip, s.rates[c.tangents]) < -rate_slack:
+            return Option(STICKING, side=o.side)
+    if o.mode == STICKING:
+        grip = s.z[c.tangents]
+        size = float(np.linalg.norm(grip))
+        if size > c.hold * abs(press) + force_slack:
+            return Option(SLIDING, tuple(-grip / size), math.copysign(1.0, press), len(grip) > 1)
+    return None
+
+
+def _settled(problem: Problem, options: Sequence[Option]) -> Iterator[Solution]:
+    """The consistent answers of a combination; slips of unknown direction are sought first."""
+    seeking = [number for number, option in enumerate(options) if option.seek]
+    for choice in _headings(problem, list(options), seeking) if seeking else [options]:
+        solution = attempt(problem, choice)
+        if solution is not None and is_consistent(problem, solution):
+            yield solution
+
+
+def _headings(problem: Problem, options: list[Option], seeking: list[int]) -> Iterator[list[Option]]:
+    """Combinations in which every sought slip speeds up exactly along its own direction."""
+
+    def filled(angles: Sequence[float]) -> list[Option]:
+        out = list(options)
+        for number, angle in zip(seeking, angles):
+            out[number] = options[number]._replace(slip=(math.cos(angle), math.sin(angle)), seek=False)
+        return out
+
+    def across(angles: Sequence[float]) -> Array:
+        """How far each slip's acceleration points off its direction."""
+        choice = filled(angles)
+        solution = attempt(problem, choice)
+        if solution is None:
+            return np.full(len(seeking), 1e3)
+        rates = [solution.rates[problem.candidates[n].tangents] for n in seeking]
+        return np.array([r[1] * math.cos(a) - r[0] * math.sin(a) for r, a in zip(rates, angles)])
+
+    if len(seeking) == 1:
+        yield from (filled([angle]) for angle in _zeros(lambda a: float(across([a])[0])))
+        return
+    from scipy.optimize import root
+
+    sticking = attempt(problem, [Option(STICKING, side=o.side) if o.seek else o for o in options])
+    if sticking is None:
+        return
+    grips = [sticking.z[problem.candidates[n].tangents] for n in seeking]
+    start = [math.atan2(-g[1], -g[0]) for g in grips]
+    answer = root(across, start, tol=1e-13)
+    if np.abs(across(answer.x)).max() < _TOLERANCE * problem.rate_size:
+        yield filled(list(answer.x))
+
+
+def _zeros(function) -> Iterator[float]:
+    """Where a function of an angle is zero, around the circle."""
+    from scipy.optimize import brentq
+
+    angles = np.linspace(-math.pi, math.pi, _DIRECTIONS + 1) + 1e-3
+    values = [function(a) for a in angles]
+    for a, b, fa, fb in zip(angles, angles[1:], values, values[1:]):
+        if fa == 0.0:
+            yield float(a)
+        elif fa * fb < 0.0:
+            yield float(np.asarray(brentq(function, a, b, xtol=1e-15)))
+
+
+def _refined(problem: Problem, solution: Solution) -> Solution | None:
+    """The same answer with slips that begin now turned to where they speed up."""
+    begins = [
+        o.slip is not None and len(o.slip) > 1 and c.slip is None for c, o in zip(problem.candidates, solution.options)
+    ]
+    if not any(begins):
+        return solution
+    sought = [o._replace(seek=new) for o, new in zip(solution.options, begins)]
+    return next(_settled(problem, sought), None)
+
+
+def _pivoted(problem: Problem, choices: Sequence[list[Option]]) -> Solution | None:
+    """One answer by changing whatever is violated, for more contacts than can be enumerated."""
+    options = [choice[0] for choice in choices]
+    seen: set[tuple[Option, ...]] = set()
+    for _ in range(50 * len(options)):
+        if tuple(options) in seen:
+            break
+        seen.add(tuple(options))
+        solution = attempt(problem, options)
+        if solution is None:
+            break
+        wrong = [
+            (n, better)
+            for n, (c, o) in enumerate(zip(problem.candidates, options))
+            if (better := _violation(problem, c, o, solution)) is not None
+        ]
+        if not wrong:
+            return _refined(problem, solution)
+        for n, better in wrong:
+            options[n] = better._replace(seek=False)
+    raise NoSolution(
+        f"no mode was found for {len(choices)} contacts at once, and they are too many to try every combination",
+        hint="fewer contact points, or no friction on those that do not need it",
+    )

@@ -1,0 +1,134 @@
+"""Where a mode ends: margins that fall through 0, found on a step's dense output and sharpened by stepping there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.contact.contacts import FREE, SLIDING, Mode
+from palpate.contact.kernels import STOPPED
+from palpate.contact.model import ContactModel
+from palpate.contact.stepper import Stepper
+
+TOGETHER = 1e-10  # s: events closer than this are one
+_CLOSE = 1e-13  # s: how sharply a time is found
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened to a contact.
+
+    Attributes:
+        time: when, s.
+        what: "touchdown", "impact" (without a collision), "graze", "lift-off", "slip", "stick", "reversal", "side", "edge", "zeno", "painleve",
+            "singular" or "limit".
+        contact: its name (a joint's for "limit").
+        where: its point (a ball's centre), world, m.
+        before, after: its mode.
+        q: coordinates.
+        v_before, v_after: velocities; they differ where there is an impulse.
+        detail: impulse (N·s, world), dissipated energy (J), coefficient (1/kg), and the like, where there is one.
+    """
+
+    time: float
+    what: str
+    contact: str
+    where: Array
+    before: Mode
+    after: Mode
+    q: Array
+    v_before: Array
+    v_after: Array
+    detail: Mapping[str, object] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        change = f"{self.before} → {self.after}" if self.before != self.after else self.before
+        return f"{self.time:14.10f} s  {self.what:<10} {self.contact:<12} {change}"
+
+
+@dataclass
+class Watch:
+    """Which margins have been clear of 0 since the modes last changed, and how much noise each has."""
+
+    noise: Array
+    armed: Array
+
+    def first_fall(self, x: Array, margins: Array) -> tuple[float, float, list[int]] | None:
+        """The first of the sampled intervals (its ends) in which a margin falls, and all that fall there."""
+        armed = self.armed.copy()
+        left = 0.0
+        for right, values in zip(x, margins):
+            fallen = np.flatnonzero((armed & (values <= 0.0)) | (~armed & (values < -self.noise)))
+            if fallen.size:
+                return float(left), float(right), [int(j) for j in fallen]
+            armed |= values > self.noise
+            left = right
+        self.armed = armed
+        return None
+
+
+def noise_of(model: ContactModel, forces: float) -> Array:
+    """How far from 0 each margin counts as 0: 1e-12 m, 1e-11 m/s, 1e-10 of the forces at play."""
+    out = np.full((model.count, 3), 1e-12)
+    for row, record in zip(out, model.records):
+        if record["mode"] != FREE:
+            row[0] = 1e-10 * forces
+            row[1] = 1e-10 * forces
+            if record["mode"] == SLIDING:
+                row[1] = 1e-11 if record["freedoms"] == 1 else 2 * STOPPED
+    return np.append(out.ravel(), 1e-9)
+
+
+def is_suspicious(lowest: Array, highest: Array, noise: Array) -> bool:
+    """Whether a margin came so low over a step's stages that it may have been 0 in between."""
+    finite = np.isfinite(highest)
+    spread = highest[finite] - lowest[finite]
+    return bool((lowest[finite] < 0.5 * spread + 10.0 * noise[finite]).any())
+
+
+def locate(stepper: Stepper, start: Array, bracket: tuple[float, float, list[int]]) -> tuple[float, list[int]]:
+    """The time of the first margin to fall inside a bracket of the last step; the step is taken again up to there.
+
+    Returns:
+        How long the step to the event is, and the margins that are 0 there (to TOGETHER).
+    """
+    left, right, fallen = bracket
+    length = float(stepper.span[1])
+    roots = {j: _root(stepper, j, left, right, start) for j in fallen}
+    first = min(roots.values())
+    together = [j for j in fallen if (roots[j] - first) * length <= TOGETHER]
+    return _sharpen(stepper, start, first * length, together[0]), together
+
+
+def _root(stepper: Stepper, j: int, left: float, right: float, start: Array) -> float:
+    from scipy.optimize import brentq
+
+    def value(x: float) -> float:
+        return float(stepper.margins_inside(x)[j]) if x > 0.0 else float(start[j])
+
+    low, high = value(left), value(right)
+    if low <= 0.0 or high >= 0.0:  # it was 0 from the start, or falls exactly at the end
+        return left if low <= 0.0 else right
+    return float(np.asarray(brentq(value, left, right, xtol=1e-15, rtol=1e-15)))
+
+
+def _sharpen(stepper: Stepper, start: Array, length: float, j: int) -> float:
+    """Newton's steps on the length of a true step, whose end is more exact than dense output."""
+    if length <= 0.0:
+        return 0.0
+    stepper.stride(length, start)
+    for _ in range(6):
+        value = stepper.margins()[j]
+        ahead = max(1e-7 * length, 1e-12)
+        stepper.stride(length + ahead, start)
+        slope = (stepper.margins()[j] - value) / ahead
+        move = -value / slope if slope < 0.0 else 0.0
+        move = float(np.clip(move, -0.1 * length, 0.1 * length))
+        length += move
+        stepper.stride(length, start)
+        if abs(move) <= _CLOSE:
+            break
+    return length

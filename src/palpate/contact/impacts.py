@@ -1,0 +1,224 @@
+"""Impacts: velocities after a collision with friction, by Poisson's, Stronge's or Newton's restitution."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from palpate.checks import Array
+from palpate.contact.complementarity import Problem, distinct, solutions
+from palpate.contact.contacts import LAWS, Contact, Law, Pin, Touch, checked_friction, checked_restitution
+from palpate.contact.dynamics import GAP, SPEED, contact_force, refuse_overlap
+from palpate.contact.model import ContactModel, Snapshot
+from palpate.contact.records import PIN
+from palpate.contact.routh import Course
+from palpate.contact.settle import Rows, rows_of
+from palpate.errors import EnergyCreated, InvalidInput, NoSolution, UnknownName
+from palpate.robot.robot import Robot
+
+_MOST_ROUNDS = 30
+
+
+@dataclass(frozen=True)
+class Impact:
+    """What a collision does.
+
+    Attributes:
+        velocity: v after it.
+        impulses: contact × 3, of the surface on the robot, N·s, world axes.
+        normal_impulses: one per contact, N·s.
+        energy_before, energy_after: kinetic energy, J.
+        dissipated: energy the contacts took, J; with surfaces that move it is not the difference of the two.
+        phases: (contact, what its slip did), in order, such as ("floor", "slip −"), ("floor", "stick").
+        law: of restitution, by contact that collided.
+        names: of the contacts.
+    """
+
+    velocity: Array
+    impulses: Array
+    normal_impulses: Array
+    energy_before: float
+    energy_after: float
+    dissipated: float
+    phases: tuple[tuple[str, str], ...]
+    law: Mapping[str, Law]
+    names: tuple[str, ...]
+
+
+def impact(
+    robot: Robot,
+    q: ArrayLike,
+    v: ArrayLike,
+    contacts: Sequence[Touch],
+    restitution: float | None = None,
+    friction: float | None = None,
+    law: Law | None = None,
+    *,
+    time: float = 0.0,
+) -> Impact:
+    """Velocities after the collision of every contact that touches and closes.
+
+    M (v⁺ − v⁻) = Σ J_cᵀ P. The impulse is followed as it grows (Routh): slip may slow down, stop, stick or reverse.
+    Compression ends where the closing velocity is 0; then Poisson's law gives back e times its impulse, Stronge's e²
+    times its work. Newton's law asks for u_n⁺ = −e u_n⁻ with Coulomb's law on the whole impulse; with friction it can
+    create energy, and is then refused. Contacts that touch at rest answer without rebound. Several colliding ones
+    are brought to rest in proportion. Without friction all laws agree: ΔT = −½ (1 − e²) u_nᵀ Λ u_n.
+
+    Args:
+        robot: the robot.
+        q, v: its state before; every colliding contact's gap is 0 to 1e-9 m.
+        contacts: what it may touch.
+        restitution, friction, law: instead of the contacts' own.
+        time: when, for surfaces that ride, s.
+
+    Raises:
+        InvalidInput: a contact penetrates; e or μ out of range.
+        EnergyCreated: Newton's law would raise the kinetic energy.
+    """
+    touches = [_overridden(touch, restitution, friction, law) for touch in contacts]
+    model = ContactModel(robot, touches)
+    y = model.stack(q, v)
+    q, v = y[: robot.nq], y[robot.nq :]
+    model.pin_here(q, time)
+    snap = model.survey(time, q, v)
+    for i in range(model.count):
+        if model.records[i]["kind"] != PIN:
+            refuse_overlap(model, i, float(snap.found[i]["gap"]))
+    colliding, resting = who_collides(model, snap)
+    return strike(model, snap, colliding, resting)
+
+
+def who_collides(model: ContactModel, snap: Snapshot, speed: float = SPEED) -> tuple[list[int], list[int]]:
+    """Contacts that close faster than `speed`, and those that touch at rest."""
+    colliding, resting = [], []
+    for i, (record, found) in enumerate(zip(model.records, snap.found)):
+        if record["kind"] == PIN or record["two_sided"]:
+            resting.append(i)
+        elif abs(found["gap"]) <= GAP and found["rate"] <= speed:
+            (colliding if found["rate"] < -speed else resting).append(i)
+    return colliding, resting
+
+
+def strike(
+    model: ContactModel,
+    snap: Snapshot,
+    colliding: Sequence[int],
+    resting: Sequence[int],
+    restitution: Mapping[int, float] | None = None,
+) -> Impact:
+    """The impact of some contacts while others rest; an impact without collision where none of them closes yet."""
+    closed = [*colliding, *resting]
+    rows = rows_of(model, snap, closed, np.inf)
+    u = row_velocities(model, snap, closed)
+    e = {k: (restitution or {}).get(i, _restitution(model.contacts[i])) for k, i in enumerate(colliding)}
+    laws = {model.names[i]: _law(model.contacts[i]) for i in colliding}
+    course = Course(rows.G, rows.candidates, rows.scale, u.copy())
+    if "newton" in laws.values():
+        if set(laws.values()) != {"newton"}:
+            raise InvalidInput("Newton's law cannot be mixed with others in one impact", hint="name one law for all")
+        _newton(course, u, e)
+    elif e:
+        _rounds(course, e, list(laws.values()))
+    return _result(model, snap, rows, course, u, laws)
+
+
+def _overridden(touch: Touch, restitution: float | None, friction: float | None, law: Law | None) -> Touch:
+    if law is not None and law not in LAWS:
+        raise UnknownName("impact law", str(law), LAWS)
+    if isinstance(touch, Pin):
+        return touch
+    if restitution is not None:
+        touch = replace(touch, restitution=checked_restitution(restitution))
+    if friction is not None and isinstance(touch, Contact):
+        touch = replace(touch, friction=checked_friction(friction), static_friction=None)
+    return touch if law is None else replace(touch, law=law)
+
+
+def _restitution(touch: Touch) -> float:
+    return 0.0 if isinstance(touch, Pin) else touch.restitution
+
+
+def _law(touch: Touch) -> Law:
+    return "poisson" if isinstance(touch, Pin) else touch.law
+
+
+def row_velocities(model: ContactModel, snap: Snapshot, closed: Sequence[int], exact: bool = False) -> Array:
+    """Velocities along the rows, over the surfaces; those that are held count as 0 unless `exact`."""
+    parts = [np.zeros(0)]
+    for i in closed:
+        record, found = model.records[i], snap.found[i]
+        count = int(record["freedoms"])
+        if record["kind"] == PIN:
+            parts.append(record["directions"][:count] @ found["slide"] if exact else np.zeros(count))
+        else:
+            rate = 0.0 if record["two_sided"] and not exact else float(found["rate"])
+            parts.append(np.concatenate([[rate], found["tangents"][:count] @ found["slide"]]))
+    return np.concatenate(parts)
+
+
+def _rounds(course: Course, e: dict[int, float], laws: Sequence[Law]) -> None:
+    """Compression and release; once more without rebound for whatever still closes."""
+    by = dict(zip(e, laws))
+    for _ in range(_MOST_ROUNDS):
+        _one_round(course, e, by)
+        closing = [
+            k for k, c in enumerate(course.candidates) if c.normal is not None and course.u[c.normal] < -course.still
+        ]
+        if not closing:
+            return
+        e = {k: 0.0 for k in closing}
+    raise NoSolution(
+        "simultaneous impacts do not come to an end", hint="contacts that strike each other's bodies in turn"
+    )
+
+
+def _one_round(course: Course, e: dict[int, float], laws: Mapping[int, Law]) -> None:
+    before, work = course.Z.copy(), course.work.copy()
+    if len(e) == 1:
+        course.compress_one(next(iter(e)))
+    else:
+        course.compress_together(list(e))
+    normals = {k: course._normal(k) for k in e}
+    gained = {k: float(course.Z[n] - before[n]) for k, n in normals.items()}
+    works = {k: float(work[n] - course.work[n]) for k, n in normals.items()}
+    impulses = {k: e[k] * gained[k] for k in e if laws.get(k, "poisson") == "poisson" and e[k] * gained[k] > 0.0}
+    if impulses:
+        course.release_impulse(impulses)
+    stored = {k: e[k] ** 2 * works[k] for k in e if laws.get(k) == "stronge" and e[k] * gained[k] > 0.0}
+    if sum(stored.values()) > 0.0:
+        course.release_work({k: gained[k] for k in stored}, sum(stored.values()))
+
+
+def _newton(course: Course, u: Array, e: Mapping[int, float]) -> None:
+    """u_n⁺ = −e u_n⁻ and Coulomb's law on the whole impulse, as one complementarity problem."""
+    b = u.copy()
+    for k, value in e.items():
+        b[course._normal(k)] *= 1.0 + value
+    problem = Problem(course.G, b, course.candidates, course.scale)
+    found = distinct(solutions(problem), problem)
+    if not found:
+        raise NoSolution("Newton's law with friction has no answer here", hint="use Poisson's or Stronge's law")
+    best = min(found, key=lambda s: float(np.abs(s.z).sum()))
+    course.Z, course.u = best.z, u + course.G @ best.z
+
+
+def _result(
+    model: ContactModel, snap: Snapshot, rows: Rows, course: Course, u: Array, laws: Mapping[str, Law]
+) -> Impact:
+    velocity = snap.v + rows.inverse @ course.Z
+    # ΔT = ½ (v⁺ + v⁻)·Rᵀ Z; over the surfaces' own motion the same with u, which is what the contacts take.
+    taken = -0.5 * float(course.Z @ (2.0 * u + rows.G @ course.Z))
+    before, after = snap.energy(snap.v), snap.energy(velocity)
+    flow = 0.5 * float(np.abs(course.Z) @ np.abs(2.0 * u + rows.G @ course.Z))
+    if taken < -1e-12 * (before + flow):
+        raise EnergyCreated(next(iter(laws.values()), "poisson"), before, before - taken)
+    impulses, normal = np.zeros((model.count, 3)), np.zeros(model.count)
+    for c in rows.candidates:
+        values, ways = contact_force(model, snap, c.index, c.normal, c.tangents, course.Z)
+        impulses[c.index] = values @ ways
+        normal[c.index] = 0.0 if c.normal is None else course.Z[c.normal]
+    phases = tuple((model.names[rows.candidates[k].index], word) for k, word in course.phases)
+    return Impact(velocity, impulses, normal, before, after, taken, phases, laws, model.names)

@@ -1,0 +1,462 @@
+"""Compiled: constrained accelerations at a state, and one step of the eighth-order Runge–Kutta method over them.
+
+M a + rest = τ + Σ Cᵀ λ with A a + drift = 0, A the rows of what is held (normals of sliding contacts, normal and
+tangents of sticking ones, a pin's directions) and C their forces' directions: C = A, but n − μ d where a contact
+slides along d.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numba.extending import register_jitable
+
+from palpate.contact.contacts import FREE, LOCKED, SLIDING, STICKING
+from palpate.contact.geometry import hold, is_pin, is_stop, locate, stop, touch
+from palpate.contact.records import V_DETERMINANT, V_ORIENTATION, V_RANK, V_RESIDUAL, V_ROWS
+from palpate.contact.solve import back, eliminate, factor, least_norm
+from palpate.engine.kernels import follows_types
+from palpate.robot.kernels import (
+    OK,
+    inverse_dynamics,
+    read_bias,
+    read_drift,
+    read_jacobian,
+    read_mass_matrix,
+    stage_state,
+)
+
+NOT_DEFINITE = 9
+STOPPED = 1e-9  # m/s: a slip in two directions slower than this has stopped
+_FREE_JOINT, _BALL = 0, 1
+
+
+@register_jitable
+def _place_point(machine, c, work):
+    """World position of the contact's point, and the axes of its body."""
+    position, R = machine.handle.xpos[c.body], machine.handle.xmat[c.body]
+    for i in range(3):
+        work.place[i] = position[i]
+        for j in range(3):
+            work.axes[i, j] = R[3 * i + j]
+            work.place[i] += R[3 * i + j] * c.offset[j]
+
+
+@register_jitable
+def _read_state(machine, work, y):
+    """q (quaternions made unit) and v out of y = [q; v]."""
+    nq = machine.nq
+    for i in range(nq):
+        work.q[i] = y[i]
+    for i in range(work.v.size):
+        work.v[i] = y[nq + i]
+    unit_quaternions(machine, work.q)
+    if machine.coupled:
+        for i in range(work.q_full.size):
+            work.q_full[i], work.v_full[i] = machine.offset[i], 0.0
+            for k in range(nq):
+                work.q_full[i] += machine.map[i, k] * work.q[k]
+                work.v_full[i] += machine.map[i, k] * work.v[k]
+    else:
+        for i in range(nq):
+            work.q_full[i] = work.q[i]
+        for i in range(work.v.size):
+            work.v_full[i] = work.v[i]
+
+
+@register_jitable
+def unit_quaternions(machine, q):
+    """Scale the quaternions of q back to length 1."""
+    for j in range(machine.joints.shape[0]):
+        if machine.joints[j, 0] <= _BALL:
+            start = machine.joints[j, 1] + (3 if machine.joints[j, 0] == _FREE_JOINT else 0)
+            length = math.sqrt(q[start] ** 2 + q[start + 1] ** 2 + q[start + 2] ** 2 + q[start + 3] ** 2)
+            if length > 0.0:
+                for k in range(4):
+                    q[start + k] /= length
+
+
+@register_jitable
+def _coordinate_rates(machine, q, v, out):
+    """q̇ of v: v itself, but ½ q ⊗ (0, ω) for a quaternion."""
+    for j in range(machine.joints.shape[0]):
+        kind, at, dof = machine.joints[j, 0], machine.joints[j, 1], machine.joints[j, 2]
+        if kind > _BALL:
+            out[at] = v[dof]
+            continue
+        if kind == _FREE_JOINT:
+            for k in range(3):
+                out[at + k] = v[dof + k]
+            at, dof = at + 3, dof + 3
+        w, x, y, z = q[at], q[at + 1], q[at + 2], q[at + 3]
+        a, b, c = v[dof], v[dof + 1], v[dof + 2]
+        out[at] = -0.5 * (x * a + y * b + z * c)
+        out[at + 1] = 0.5 * (w * a + y * c - z * b)
+        out[at + 2] = 0.5 * (w * b + z * a - x * c)
+        out[at + 3] = 0.5 * (w * c + x * b - y * a)
+
+
+@register_jitable
+def _reduce(machine, work):
+    """M and rest in the robot's own coordinates."""
+    nv = work.v.size
+    if not machine.coupled:
+        for i in range(nv):
+            work.rest[i] = work.rest_full[i]
+            for j in range(nv):
+                work.M[i, j] = work.M_full[i, j]
+        return
+    G, full = machine.map, work.v_full.size
+    for i in range(nv):
+        work.rest[i] = 0.0
+        for a in range(full):
+            work.rest[i] += G[a, i] * work.rest_full[a]
+        for j in range(nv):
+            work.M[i, j] = 0.0
+            for a in range(full):
+                for b in range(full):
+                    work.M[i, j] += G[a, i] * work.M_full[a, b] * G[b, j]
+
+
+@register_jitable
+def _point_jacobian(machine, c, work):
+    """J (6×nv) of the contact's point into work.J_own, its drift into work.six; needs work.place."""
+    read_jacobian(machine.handle, c.body, work.place, work.J)
+    read_drift(machine.handle, c.body, work.place, work.v_full, work.J_rate, work.six)
+    for i in range(6):
+        for k in range(work.v.size):
+            if machine.coupled:
+                work.J_own[i, k] = 0.0
+                for a in range(work.v_full.size):
+                    work.J_own[i, k] += work.J[i, a] * machine.map[a, k]
+            else:
+                work.J_own[i, k] = work.J[i, k]
+
+
+@register_jitable
+def look(machine, contacts, found, work, t, y, thorough):
+    """M, rest and every contact's kinematics at y; of free contacts only the gap unless `thorough`."""
+    _read_state(machine, work, y)
+    if machine.lossy:
+        status = inverse_dynamics(machine.handle, work.q_full, work.v_full, work.zero_full, work.rest_full)
+    else:
+        status = stage_state(machine.handle, work.q_full, work.v_full)
+    if status != OK:
+        return status
+    read_mass_matrix(machine.handle, work.M_full)
+    if not machine.lossy:
+        read_bias(machine.handle, work.rest_full)
+    _reduce(machine, work)
+    for i in range(contacts.size):
+        c, f = contacts[i], found[i]
+        if is_stop(c):
+            stop(c, f, work, i)
+            continue
+        _place_point(machine, c, work)
+        if not is_pin(c):
+            locate(c, f, work, t)
+            if c.mode == FREE and not thorough:
+                continue
+        _point_jacobian(machine, c, work)
+        if is_pin(c):
+            hold(c, f, work, t, i)
+        else:
+            touch(c, f, work, t, i)
+    return OK
+
+
+@register_jitable
+def _add_row(work, m, number, across, along, drift):
+    """Row m: what is held moves along `across`, its force pushes along `along`."""
+    Jc = work.Jc
+    for k in range(work.v.size):
+        work.rows[m, k] = across[0] * Jc[number, 0, k] + across[1] * Jc[number, 1, k] + across[2] * Jc[number, 2, k]
+        work.columns[m, k] = along[0] * Jc[number, 0, k] + along[1] * Jc[number, 1, k] + along[2] * Jc[number, 2, k]
+    for i in range(3):
+        work.pushes[m, i] = along[i]
+    work.owner[m], work.drift[m] = number, drift
+    return m + 1
+
+
+@register_jitable
+def _dot(a, b):
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@register_jitable
+def _hold_rows(contacts, found, work):
+    """The rows of every contact by its mode; how many."""
+    m = 0
+    for i in range(contacts.size):
+        c, f = contacts[i], found[i]
+        if is_pin(c):
+            for k in range(c.freedoms):
+                m = _add_row(work, m, i, c.directions[k], c.directions[k], _dot(c.directions[k], f.drift))
+            continue
+        if c.mode == SLIDING or c.mode == STICKING or c.mode == LOCKED:
+            s = c.friction * c.side if c.mode == SLIDING and c.freedoms > 0 else 0.0
+            along = (
+                f.normal[0] - s * f.heading[0],
+                f.normal[1] - s * f.heading[1],
+                f.normal[2] - s * f.heading[2],
+            )
+            m = _add_row(work, m, i, f.normal, along, f.bend)
+        if c.mode == STICKING:
+            for k in range(c.freedoms):
+                m = _add_row(work, m, i, f.tangents[k], f.tangents[k], _dot(f.tangents[k], f.drift))
+    return m
+
+
+@register_jitable
+def _multiply(contacts, work, m):
+    """Multipliers of the m rows in work.multipliers, from M's factor and the free acceleration."""
+    nv, scale = work.v.size, 0.0
+    for i in range(contacts.size):
+        scale = max(scale, contacts[i].mobility)
+    for a in range(m):
+        for k in range(nv):
+            work.inverse[a, k] = work.columns[a, k]
+        back(work.L, work.inverse[a])
+    for a in range(m):
+        wanted = -work.drift[a]
+        for k in range(nv):
+            wanted -= work.rows[a, k] * work.acceleration[k]
+        work.drift[a] = work.multipliers[a] = wanted
+        for b in range(m):
+            work.S[a, b] = 0.0
+            for k in range(nv):
+                work.S[a, b] += work.rows[a, k] * work.inverse[b, k]
+            work.LU[a, b] = work.S[a, b]
+    determinant, regular = eliminate(work.LU, work.multipliers, m, scale)
+    rank = m
+    if not regular:
+        U = work.LU
+        for a in range(m):
+            for b in range(m):
+                U[a, b] = work.S[a, b]
+        rank = least_norm(U, work.V, work.drift, work.multipliers, m, scale)
+        determinant = 0.0
+    work.verdict[V_DETERMINANT], work.verdict[V_RANK], work.verdict[V_ROWS] = determinant, rank, m
+
+
+@register_jitable
+def _residual(work, m):
+    """How far the held rows' accelerations stay from what they must be (0 unless constraints contradict)."""
+    worst = 0.0
+    for a in range(m):
+        left = -work.drift[a]
+        for b in range(m):
+            left += work.S[a, b] * work.multipliers[b]
+        worst = max(worst, abs(left))
+    work.verdict[V_RESIDUAL] = worst
+
+
+@register_jitable
+def accelerate(contacts, found, work, tau):
+    """a, multipliers and margins from what `look` left in work; tau is every generalised force but the contacts'."""
+    nv = work.v.size
+    if not factor(work.M, work.L):
+        return NOT_DEFINITE
+    for k in range(nv):
+        work.acceleration[k] = tau[k] - work.rest[k]
+    back(work.L, work.acceleration)
+    m = _hold_rows(contacts, found, work)
+    _multiply(contacts, work, m)
+    _residual(work, m)
+    for i in range(contacts.size):
+        found[i].pressure = found[i].grip = 0.0
+        for k in range(3):
+            found[i].force[k] = 0.0
+    for a in range(m):
+        value = work.multipliers[a]
+        for k in range(nv):
+            work.acceleration[k] += work.inverse[a, k] * value
+        for k in range(3):
+            found[work.owner[a]].force[k] += work.pushes[a, k] * value
+    _margins(contacts, found, work)
+    return OK
+
+
+@register_jitable
+def _margins(contacts, found, work):
+    """Fill every contact's margins: a mode ends where one of them falls through 0."""
+    frictional = False
+    for i in range(contacts.size):
+        c, f = contacts[i], found[i]
+        f.margin[0] = f.margin[1] = math.inf
+        if is_pin(c):
+            f.margin[2] = math.inf
+            continue
+        if c.mode == FREE:
+            f.margin[0], f.margin[2] = (f.gap if not c.two_sided else math.inf), math.inf
+            continue
+        f.pressure = _dot(f.force, f.normal)
+        total = _dot(f.force, f.force)
+        f.grip = math.sqrt(max(total - f.pressure**2, 0.0))
+        if not c.two_sided:
+            f.margin[0] = f.pressure
+        if c.freedoms == 0 or (c.mode == SLIDING and c.friction == 0.0):
+            continue
+        if c.mode == STICKING:
+            f.margin[1] = c.hold * abs(f.pressure) - f.grip
+            continue
+        frictional = True
+        if c.two_sided:
+            f.margin[0] = c.side * f.pressure
+        if c.freedoms == 1:
+            f.margin[1] = c.sign * _dot(f.slide, f.tangents[0])
+        else:
+            f.margin[1] = math.sqrt(_dot(f.slide, f.slide)) - STOPPED
+    if not frictional:
+        work.verdict[V_DETERMINANT] = math.inf
+    else:
+        work.verdict[V_DETERMINANT] *= work.verdict[V_ORIENTATION]
+
+
+@register_jitable
+def slope(machine, contacts, found, work, t, y, tau, dy):
+    """dy/dt of y = [q; v]."""
+    status = look(machine, contacts, found, work, t, y, False)
+    if status != OK:
+        return status
+    status = accelerate(contacts, found, work, tau)
+    if status != OK:
+        return status
+    _coordinate_rates(machine, work.q, work.v, dy)
+    for k in range(work.v.size):
+        dy[machine.nq + k] = work.acceleration[k]
+    return OK
+
+
+@register_jitable
+def _note_margins(contacts, found, work, lowest, highest):
+    """Widen the range of every margin seen so far."""
+    count = contacts.size
+    for i in range(count):
+        for k in range(3):
+            value = found[i].margin[k]
+            lowest[3 * i + k] = min(lowest[3 * i + k], value)
+            highest[3 * i + k] = max(highest[3 * i + k], value)
+    lowest[3 * count] = min(lowest[3 * count], work.verdict[V_DETERMINANT])
+    highest[3 * count] = max(highest[3 * count], work.verdict[V_DETERMINANT])
+
+
+@register_jitable
+def _stage(K, row, y, h, point, used):
+    for i in range(y.size):
+        total = 0.0
+        for s in range(used):
+            if row[s] != 0.0:
+                total += row[s] * K[s, i]
+        point[i] = y[i] + h * total
+
+
+@register_jitable
+def error_norm(K, E3, E5, y, y_new, h, tolerance):
+    """Dormand and Prince's estimate of the step's error over the tolerance: below 1 is good."""
+    relative, absolute = tolerance
+    third = fifth = 0.0
+    for i in range(y.size):
+        scale = absolute + relative * max(abs(y[i]), abs(y_new[i]))
+        a = b = 0.0
+        for s in range(13):
+            a += K[s, i] * E5[s]
+            b += K[s, i] * E3[s]
+        fifth += (a / scale) ** 2
+        third += (b / scale) ** 2
+    if fifth == 0.0 and third == 0.0:
+        return 0.0
+    return abs(h) * fifth / math.sqrt((fifth + 0.01 * third) * y.size)
+
+
+@follows_types
+def survey(machine, contacts, found, work, t, y):
+    """Everything about every contact at y, compiled."""
+    return look(machine, contacts, found, work, t, y, True)
+
+
+@follows_types
+def rate(machine, contacts, found, work, t, y, tau, dy):
+    """`slope`, called from Python."""
+    return slope(machine, contacts, found, work, t, y, tau, dy)
+
+
+@follows_types
+def stride(machine, contacts, found, work, span, y, tau, step):
+    """One step of length span[1] from span[0]: step.y, step.K (its last row the slope at the end), step.error.
+
+    step.K[0] is the slope at the start. The margins' range over the stages is kept: they show where to look closer.
+    """
+    t, h = span[0], span[1]
+    for s in range(1, 12):
+        _stage(step.K, step.A[s], y, h, step.point, s)
+        status = slope(machine, contacts, found, work, t + step.C[s] * h, step.point, tau, step.K[s])
+        if status != OK:
+            return status
+        _note_margins(contacts, found, work, step.lowest, step.highest)
+    _stage(step.K, step.B, y, h, step.y, 12)
+    unit_quaternions(machine, step.y)
+    status = slope(machine, contacts, found, work, t + h, step.y, tau, step.K[12])
+    _note_margins(contacts, found, work, step.lowest, step.highest)
+    step.error[0] = error_norm(step.K, step.E3, step.E5, y, step.y, h, (step.tolerance[0], step.tolerance[1]))
+    return status
+
+
+@follows_types
+def extend(machine, contacts, found, work, span, y, tau, step):
+    """The three further stages that dense output needs, and its coefficients F (Hairer's seventh-order interpolant)."""
+    t, h = span[0], span[1]
+    for s in range(3):
+        _stage(step.K, step.A_extra[s], y, h, step.point, 13 + s)
+        status = slope(machine, contacts, found, work, t + step.C_extra[s] * h, step.point, tau, step.K[13 + s])
+        if status != OK:
+            return status
+    interpolate(step, y, h)
+    return OK
+
+
+@register_jitable
+def interpolate(step, y, h):
+    """F of the dense output from the sixteen stages."""
+    for i in range(y.size):
+        rise = step.y[i] - y[i]
+        step.F[0, i] = rise
+        step.F[1, i] = h * step.K[0, i] - rise
+        step.F[2, i] = 2.0 * rise - h * (step.K[12, i] + step.K[0, i])
+        for r in range(4):
+            total = 0.0
+            for s in range(16):
+                total += step.D[r, s] * step.K[s, i]
+            step.F[3 + r, i] = h * total
+
+
+@register_jitable
+def _dense(step, y, x, out):
+    """The state at the fraction x of the step."""
+    for i in range(y.size):
+        value = 0.0
+        for r in range(6, -1, -1):
+            value = (value + step.F[r, i]) * (x if r % 2 == 0 else 1.0 - x)
+        out[i] = y[i] + value
+
+
+@follows_types
+def margins_along(machine, contacts, found, work, span, y, tau, trail):
+    """Every margin at the fractions trail.x of a step with dense output (trail.step), into trail.margins."""
+    for s in range(trail.x.size):
+        _dense(trail.step, y, trail.x[s], trail.step.point)
+        t = span[0] + trail.x[s] * span[1]
+        status = slope(machine, contacts, found, work, t, trail.step.point, tau, trail.scratch)
+        if status != OK:
+            return status
+        read_margins(contacts, found, work, trail.margins[s])
+    return OK
+
+
+@register_jitable
+def read_margins(contacts, found, work, out):
+    """The margins of the last evaluation in one row."""
+    for i in range(contacts.size):
+        for k in range(3):
+            out[3 * i + k] = found[i].margin[k]
+    out[3 * contacts.size] = work.verdict[V_DETERMINANT]

@@ -1,0 +1,372 @@
+"""At an event: impacts first, then the modes of every closed contact from the accelerations, and what to call it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.contact.contacts import FREE, LOCKED, MODES, SLIDING, STICKING
+from palpate.contact.dynamics import GAP
+from palpate.contact.events import Event
+from palpate.contact.impacts import Impact, row_velocities, strike
+from palpate.contact.model import ContactModel, Snapshot
+from palpate.contact.records import PIN, V_DETERMINANT, V_ORIENTATION
+from palpate.contact.settle import Settled, apply_option, painleve, rows_of, settle
+from palpate.contact.stepper import Stepper
+from palpate.contact.zeno import Bounces
+from palpate.errors import NoSolution, Painleve
+
+SLOW = 2e-9  # m/s: what events within 1e-10 s leave of a velocity that is 0
+TOUCHING = 1e-8  # m
+# Events of one instant are listed in this order.
+_ORDER = ("touchdown", "impact", "edge", "stick", "slip", "reversal", "side", "graze", "lift-off")
+
+
+class Resolver:
+    """Turns a state at which something happens into one with new modes and velocities, and writes the events."""
+
+    def __init__(
+        self, model: ContactModel, stepper: Stepper, events: list[Event], rule: Literal["impact", "stop"]
+    ) -> None:
+        self.model, self.stepper, self.events, self.rule = model, stepper, events, rule
+        self.stopped = False
+        self.limit: tuple[float, tuple[int, ...]] | None = None
+        self.tail: Mapping[str, object] = {}
+
+    def resolve(
+        self,
+        t: float,
+        y: Array,
+        triggers: Mapping[int, int],
+        bounces: Bounces,
+        shortest_flight: float,
+        paradox: bool = False,
+    ) -> tuple[float, Array, float]:
+        """The state after everything that happens at t; and how long the shortest flight that begins here lasts."""
+        t, y = self._stop_slow_slips(t, y, triggers)
+        before = self.model.records["mode"].copy()
+        gone = self._edges(t, y, triggers)
+        snap = self._survey(t, y)
+        v_before, blow = snap.v, None
+        for _ in range(20):
+            snap, hit = self._collide(snap, gone)
+            blow = hit or blow
+            try:
+                settled = self._settle(snap, triggers, gone, paradox)
+            except Painleve as error:
+                snap, blow = self._paradox(snap, error, gone)
+                if self.stopped:
+                    return t, y, np.inf
+                paradox = False
+                continue
+            break
+        else:
+            raise NoSolution(f"impacts at t = {t:.12g} s do not come to an end")
+        self._apply(snap, settled, gone)
+        flight = np.inf
+        if blow is not None:
+            flight, snap, settled = self._bounce(snap, settled, bounces, shortest_flight, gone)
+        q, v = self._projected(snap, settled)
+        self._orient()
+        self._describe(t, q, v_before, v, before, triggers, blow, snap, gone)
+        return t, np.concatenate([q, v]), flight
+
+    # ------------------------------------------------------------------ the steps of it
+
+    def _survey(self, t: float, y: Array) -> Snapshot:
+        nq = self.model.robot.nq
+        return self.model.survey(t, y[:nq].copy(), y[nq:].copy())
+
+    def _stop_slow_slips(self, t: float, y: Array, triggers: Mapping[int, int]) -> tuple[float, Array]:
+        """A slip in two directions was caught just before it stops: go on to where it does."""
+        for i, margin in triggers.items():
+            record = self.model.records[i] if i >= 0 else None
+            if record is None or margin != 1 or record["mode"] != SLIDING or record["freedoms"] != 2:
+                continue
+            slope = np.empty(len(y))
+            self.stepper.slope(t, y, slope)
+            snap = self._survey(t, y)
+            slide, a = snap.found[i]["slide"], slope[self.model.robot.nq :]
+            speed = float(np.linalg.norm(slide))
+            braking = -float(slide @ (snap.Jc[i] @ a + snap.found[i]["drift"])) / max(speed, 1e-300)
+            if braking > 0.0:
+                wait = speed / braking
+                q = self.model.advance_posture(snap.q, snap.v + 0.5 * wait * a, wait)
+                return t + wait, np.concatenate([q, snap.v + wait * a])
+        return t, y
+
+    def _edges(self, t: float, y: Array, triggers: Mapping[int, int]) -> set[int]:
+        """Points that leave a face at its edge; balls roll on over it."""
+        gone = set()
+        for i, margin in triggers.items():
+            if i < 0 or margin != 2:
+                continue
+            self.model.records[i]["feature"] = -1
+            if self.model.records[i]["radius"] == 0.0:
+                self.model.records[i]["mode"] = FREE
+                gone.add(i)
+        return gone
+
+    def _closed(self, snap: Snapshot, gone: set[int]) -> tuple[list[int], list[int]]:
+        """Contacts that collide, and those that touch at rest."""
+        colliding, resting = [], []
+        for i, (record, found) in enumerate(zip(self.model.records, snap.found)):
+            if record["kind"] == PIN or record["two_sided"]:
+                if record["mode"] != FREE:
+                    resting.append(i)
+            elif i not in gone and abs(found["gap"]) <= (TOUCHING if record["mode"] != FREE else GAP):
+                if found["rate"] < -SLOW:
+                    colliding.append(i)
+                elif found["rate"] <= SLOW:
+                    resting.append(i)
+        return colliding, resting
+
+    def _collide(self, snap: Snapshot, gone: set[int]) -> tuple[Snapshot, Impact | None]:
+        colliding, resting = self._closed(snap, gone)
+        if not colliding:
+            return snap, None
+        blow = strike(self.model, snap, colliding, resting)
+        return self.model.survey(snap.t, snap.q, blow.velocity), blow
+
+    def _settle(self, snap: Snapshot, triggers: Mapping[int, int], gone: set[int], paradox: bool = False) -> Settled:
+        colliding, resting = self._closed(snap, gone)
+        force = self.stepper.force_at(snap.t, np.concatenate([snap.q, snap.v]))
+        prefer = self._wishes(triggers)
+        if paradox:
+            rows = rows_of(self.model, snap, resting, SLOW)
+            raise painleve(self.model, snap, rows.problem(np.zeros(len(snap.v))), "inconsistent")
+        settled = settle(self.model, snap, force, [*colliding, *resting], SLOW, prefer)
+        if settled.answers > 1:
+            error = painleve(self.model, snap, settled.problem, "indeterminate")
+            self._say_paradox(snap, error)
+        return settled
+
+    def _wishes(self, triggers: Mapping[int, int]) -> dict[int, int]:
+        """The mode a trigger leads to where others would be as good."""
+        wishes = {}
+        for i, margin in triggers.items():
+            if i < 0:
+                continue
+            mode = self.model.records[i]["mode"]
+            if margin == 0 and mode != FREE:
+                wishes[i] = FREE
+            elif margin == 1:
+                wishes[i] = SLIDING if mode == STICKING else STICKING
+        return wishes
+
+    def _paradox(self, snap: Snapshot, error: Painleve, gone: set[int]) -> tuple[Snapshot, Impact | None]:
+        """No answer: name it, then go on by an impact without collision, or stop."""
+        self._say_paradox(snap, error)
+        if self.rule == "stop":
+            self.stopped = True
+            return snap, None
+        _, resting = self._closed(snap, gone)
+        i = self.model.names.index(error.contact)
+        blow = strike(self.model, snap, [i], [k for k in resting if k != i])
+        return self.model.survey(snap.t, snap.q, blow.velocity), blow
+
+    def _apply(self, snap: Snapshot, settled: Settled, gone: set[int]) -> None:
+        closed = {c.index: o for c, o in zip(settled.rows.candidates, settled.solution.options)}
+        for i, record in enumerate(self.model.records):
+            if i in closed:
+                apply_option(self.model, snap, i, closed[i])
+            elif record["kind"] != PIN:
+                record["mode"], record["feature"] = FREE, -1
+
+    def _bounce(
+        self, snap: Snapshot, settled: Settled, bounces: Bounces, shortest: float, gone: set[int]
+    ) -> tuple[float, Snapshot, Settled]:
+        """After an impact: the flights that begin, and the end of their series if they are short enough."""
+        flights = self._flights(snap, settled)
+        if not flights:
+            bounces.clear()
+            return np.inf, snap, settled
+        longest = max(flights.values())
+        bounces.add(snap.t, longest)
+        ending = bounces.limit() if longest < shortest else None
+        if ending is None:
+            return min(flights.values()), snap, settled
+        landed = self._land(snap, tuple(flights), gone)
+        if landed is None:
+            return min(flights.values()), snap, settled
+        bounces.clear()
+        self.limit, self.tail = (ending[0], tuple(flights)), {"uncertainty": ending[1]}
+        return np.inf, *landed
+
+    def _flights(self, snap: Snapshot, settled: Settled) -> dict[int, float]:
+        """How long each contact that has just left stays off: 2 u/|g̈|."""
+        flights = {}
+        for i, (record, found) in enumerate(zip(self.model.records, snap.found)):
+            if record["mode"] == FREE and record["kind"] != PIN and abs(found["gap"]) <= GAP and found["rate"] > SLOW:
+                fall = -(snap.normals[i] @ settled.acceleration + found["bend"])
+                if fall > 0.0:
+                    flights[i] = 2.0 * float(found["rate"]) / fall
+        return flights
+
+    def _land(self, snap: Snapshot, bouncing: Sequence[int], gone: set[int]) -> tuple[Snapshot, Settled] | None:
+        """Close the bouncing contacts for good: what all further impulses take off their velocities, in one."""
+        _, resting = self._closed(snap, gone)
+        closed = [*bouncing, *(i for i in resting if i not in bouncing)]
+        force = self.stepper.force_at(snap.t, np.concatenate([snap.q, snap.v]))
+        try:
+            settled = settle(self.model, snap, force, closed, SLOW)
+        except Painleve:
+            return None
+        options = {c.index: o for c, o in zip(settled.rows.candidates, settled.solution.options)}
+        if any(options[i].mode == FREE for i in bouncing):
+            return None
+        self._apply(snap, settled, gone)
+        v = self._without(snap, settled, frictional=True)
+        return self.model.survey(snap.t, snap.q, v), settled
+
+    # ------------------------------------------------------------------ projection
+
+    def project(self, t: float, y: Array) -> Array:
+        """The state brought back onto the constraints it has drifted from."""
+        snap = self._survey(t, y)
+        closed = [i for i, record in enumerate(self.model.records) if record["mode"] != FREE]
+        rows = rows_of(self.model, snap, closed, SLOW)
+        q = self._on_surfaces(snap, closed)
+        snap = self.model.survey(t, q, snap.v)
+        held = self._held(rows, {i: int(self.model.records[i]["mode"]) for i in closed})
+        return np.concatenate([q, self._remove(snap, closed, held)])
+
+    def _projected(self, snap: Snapshot, settled: Settled) -> tuple[Array, Array]:
+        closed = [c.index for c, o in zip(settled.rows.candidates, settled.solution.options) if o.mode != FREE]
+        q = self._on_surfaces(snap, closed)
+        v = self._without(self.model.survey(snap.t, q, snap.v), settled)
+        return q, v
+
+    def _on_surfaces(self, snap: Snapshot, closed: Sequence[int]) -> Array:
+        """q moved by the least amount (in the metric M) that closes the gaps; three Newton steps at most."""
+        q = snap.q
+        for _ in range(3):
+            here = self.model.survey(snap.t, q, snap.v)
+            rows, gaps = self._gaps(here, closed)
+            if not len(gaps) or np.abs(gaps).max() < 1e-15:
+                break
+            inverse = np.linalg.solve(here.M, rows.T)
+            step = -inverse @ np.linalg.lstsq(rows @ inverse, gaps, rcond=1e-12)[0]
+            q = self.model.advance_posture(q, step, 1.0)
+        return q
+
+    def _gaps(self, snap: Snapshot, closed: Sequence[int]) -> tuple[Array, Array]:
+        rows, gaps = [np.zeros((0, self.model.robot.nv))], [np.zeros(0)]
+        for i in closed:
+            record, found = self.model.records[i], snap.found[i]
+            if record["kind"] == PIN:
+                D = record["directions"][: record["freedoms"]]
+                rows.append(D @ snap.Jc[i])
+                gaps.append(D @ found["normal"])
+            else:
+                rows.append(snap.normals[i][None, :])
+                gaps.append(np.array([found["gap"]]))
+        return np.vstack(rows), np.concatenate(gaps)
+
+    def _without(self, snap: Snapshot, settled: Settled, frictional: bool = False) -> Array:
+        """v without what the settled modes do not allow."""
+        pairs = list(zip(settled.rows.candidates, settled.solution.options))
+        closed = [c.index for c, _ in pairs]
+        modes = {c.index: o.mode for c, o in pairs}
+        fresh = {c.index for c, o in pairs if o.mode == SLIDING and c.slip is None and o.slip is not None}
+        held = self._held(settled.rows, modes, fresh)
+        columns = None
+        if frictional:
+            columns = np.eye(len(settled.rows.R))
+            for c, o in pairs:
+                if o.mode == SLIDING and o.slip is not None and c.normal is not None:
+                    columns[c.tangents, c.normal] = -c.friction * o.side * np.array(o.slip)
+        return self._remove(snap, closed, held, columns)
+
+    def _held(self, rows, modes: Mapping[int, int], fresh: set[int] | None = None) -> list[int]:
+        """Row numbers whose velocity must be 0: normals, and the tangents of what sticks or begins to slip."""
+        held: list[int] = []
+        for c in rows.candidates:
+            mode = modes.get(c.index, FREE)
+            if mode == FREE:
+                continue
+            held += [] if c.normal is None else [c.normal]
+            sticks = mode in (STICKING, LOCKED) or c.index in (fresh or ())
+            held += c.tangents if sticks else []
+        return held
+
+    def _remove(self, snap: Snapshot, closed: Sequence[int], held: list[int], columns: Array | None = None) -> Array:
+        if not held:
+            return snap.v
+        rows = rows_of(self.model, snap, closed, SLOW)
+        u = row_velocities(self.model, snap, closed, exact=True)
+        push = np.eye(len(u))[:, held] if columns is None else columns[:, held]
+        share = np.linalg.lstsq(rows.G[held] @ push, u[held], rcond=1e-12)[0]
+        return snap.v - rows.inverse @ (push @ share)
+
+    def _orient(self) -> None:
+        """Remember the sign of the friction problem's determinant, to see it change."""
+        self.model.work.verdict[V_ORIENTATION] = 1.0
+        _ = V_DETERMINANT
+
+    # ------------------------------------------------------------------ words
+
+    def _describe(self, t, q, v_before, v, before, triggers, blow, snap, gone) -> None:
+        words = []
+        for i, record in enumerate(self.model.records):
+            old, new = int(before[i]), int(record["mode"])
+            hit = blow is not None and self.model.names[i] in blow.law
+            what = self._word(i, old, new, triggers, hit, i in gone)
+            if what is None:
+                continue
+            detail: dict[str, object] = {}
+            if blow is not None and np.any(blow.impulses[i]):
+                detail = {"impulse": blow.impulses[i], "dissipated": blow.dissipated, "phases": blow.phases}
+            words.append((_ORDER.index(what), i, what, old, new, detail))
+        for _, i, what, old, new, detail in sorted(words, key=lambda w: w[:2]):
+            self._add(t, what, i, old, new, q, v_before, v, snap.found[i]["point"], detail)
+
+    def _word(self, i, old, new, triggers, hit, left) -> str | None:
+        record = self.model.records[i]
+        if hit:
+            return "touchdown" if old == FREE else "impact"
+        if left:
+            return "edge"
+        if old != new:
+            if new == FREE:
+                return "lift-off"
+            if old == FREE:
+                return "touchdown"
+            return "stick" if new == STICKING else "slip"
+        if i in triggers and triggers[i] == 0 and old == FREE:
+            return "graze"
+        if i in triggers and triggers[i] == 2:
+            return "edge"
+        if i in triggers and old == SLIDING and record["two_sided"] and triggers[i] == 0:
+            return "side"
+        if i in triggers and triggers[i] == 1 and old == new == SLIDING:
+            return "reversal"
+        return None
+
+    def _say_paradox(self, snap: Snapshot, error: Painleve) -> None:
+        i = self.model.names.index(error.contact)
+        detail = {"kind": error.kind, "coefficient": error.coefficient}
+        mode = int(self.model.records[i]["mode"])
+        self._add(snap.t, "painleve", i, mode, mode, snap.q, snap.v, snap.v, snap.found[i]["point"], detail)
+
+    def say(self, t: float, y: Array, what: str, i: int, detail: Mapping[str, object], before: int = -1) -> None:
+        """An event that changes no mode, or whose old mode is given."""
+        nq, mode = self.model.robot.nq, int(self.model.records[i]["mode"])
+        old = before if before >= 0 else mode
+        q, v = y[:nq].copy(), y[nq:].copy()
+        self._add(t, what, i, old, mode, q, v, v, self.model.found[i]["point"].copy(), detail)
+
+    def say_joint(self, t: float, y: Array, joint: str, value: float) -> None:
+        """A joint that has left its range."""
+        nq = self.model.robot.nq
+        q, v = y[:nq].copy(), y[nq:].copy()
+        self.events.append(Event(t, "limit", joint, np.zeros(3), "free", "free", q, v, v, {"position": value}))
+
+    def _add(self, t, what, i, old, new, q, v_before, v, where, detail) -> None:
+        names = self.model.names
+        self.events.append(
+            Event(t, what, names[i], where.copy(), MODES[old], MODES[new], q.copy(), v_before.copy(), v.copy(), detail)
+        )

@@ -1,0 +1,254 @@
+"""What a sweep leaves: its table, and every run of it at hand."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.errors import InvalidInput, UnknownName
+from palpate.files import atomic_write
+from palpate.run.simulate import simulate
+from palpate.scenario.load import scenario_from_data
+from palpate.scenario.overrides import apply_overrides, parse_override
+from palpate.study.axis import Axis, Value
+from palpate.study.design import Point
+from palpate.study.maps import BoundaryMap
+from palpate.study.plan import MOST_KEPT, Plan
+from palpate.study.rare import RareEstimate
+from palpate.study.sobol import Sensitivity, indices
+from palpate.study.statistics import pareto_front
+from palpate.study.store import SCENARIO, Store
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow as pa
+
+    from palpate.trace import Trace
+
+SUMMARY = "summary.json"
+
+
+class Sweep:
+    """A finished sweep.
+
+    Attributes:
+        plan: what was asked for.
+        folder: where its table and traces are.
+        finding: what the method found: a BoundaryMap, a RareEstimate, the interval of a sweep that stopped by itself,
+            or None.
+    """
+
+    def __init__(self, store: Store, finding: Any = None, keeper: object = None) -> None:
+        self.store, self.finding = store, finding
+        self._keeper = keeper  # a temporary folder lives as long as the result
+        self._columns: dict[str, list[Any]] = {}
+
+    @property
+    def plan(self) -> Plan:
+        """What was asked for."""
+        return self.store.plan
+
+    @property
+    def folder(self) -> Path:
+        """Where table and traces are."""
+        return self.store.folder
+
+    @property
+    def path(self) -> Path:
+        """The table, a Parquet file."""
+        return self.store.path
+
+    @property
+    def map(self) -> BoundaryMap:
+        """The map of a sweep by method "map"."""
+        if not isinstance(self.finding, BoundaryMap):
+            raise InvalidInput("this sweep made no map", hint='sweep(…, method="map") does')
+        return self.finding
+
+    @property
+    def rare(self) -> RareEstimate:
+        """The estimate of a sweep with `rare`."""
+        if not isinstance(self.finding, RareEstimate):
+            raise InvalidInput("this sweep looked for no rare failure", hint='sweep(…, rare="force_peak>40") does')
+        return self.finding
+
+    # ------------------------------------------------------------------ the table
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the table's columns."""
+        import pyarrow.parquet as pq
+
+        return tuple(pq.read_schema(self.path).names)
+
+    def __len__(self) -> int:
+        import pyarrow.parquet as pq
+
+        return pq.read_metadata(self.path).num_rows
+
+    def __getitem__(self, name: str) -> list[Any]:
+        """A column, in the order of the runs; None where it says nothing."""
+        if name not in self.columns:
+            raise UnknownName("column", name, self.columns)
+        if name not in self._columns:
+            self._columns[name] = self.store.columns([name])[name]
+        return self._columns[name]
+
+    def numbers(self, name: str) -> Array:
+        """A column as floats, NaN where it says nothing."""
+        return np.array([np.nan if value is None else value for value in self[name]], dtype=np.float64)
+
+    def table(self) -> pa.Table:
+        """The whole table."""
+        import pyarrow.parquet as pq
+
+        return pq.read_table(self.path)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table as a pandas data frame."""
+        import pandas as pd
+
+        return pd.read_parquet(self.path)
+
+    # ------------------------------------------------------------------ one run
+
+    def values(self, run: int) -> dict[str, Value]:
+        """The parameters of a run."""
+        self._check(run)
+        return {axis.key: _read(axis, self[axis.key][run]) for axis in self.plan.axes}
+
+    def overrides(self, run: int) -> list[str]:
+        """The `key=value` texts that make a run."""
+        values = tuple(self.values(run).values())
+        return self.plan.overrides(Point(values, self["seed"][run], run))
+
+    def command(self, run: int) -> str:
+        """The command that makes this very run again."""
+        source = self.plan.source or (str(self.folder / SCENARIO),)
+        words = [*source, *(word for text in self.overrides(run) for word in ("--set", text))]
+        return shlex.join(["palpate", "run", *words])
+
+    def trace(self, run: int) -> Trace:
+        """The trace of a run, made again: the same numbers."""
+        return simulate(scenario_from_data(apply_overrides(self.plan.scenario, self.overrides(run))))
+
+    def _check(self, run: int) -> None:
+        if not 0 <= run < len(self):
+            raise InvalidInput(f"there is no run {run}; they are numbered 0 to {len(self) - 1}")
+
+    # ------------------------------------------------------------------ what it says
+
+    @property
+    def metric(self) -> str | None:
+        """What ranks the runs: as asked for, or the first metric with a bound."""
+        bounded = [name for name in self.plan.metrics if name in self.plan.scenario.get("metrics", {})]
+        return self.plan.options.get("metric") or next(iter(bounded), None)
+
+    def badness(self) -> Array:
+        """How badly each run did, by the ranking metric: larger is worse, +inf where it ended badly or has no number.
+
+        Beyond `most` or below `least`, whichever the bound has; the distance from the middle where it has both.
+        Without a metric 1 for a run that did not pass. −inf for what never ran.
+        """
+        ran = np.array([kind in ("completed", "stopped", "diverged") for kind in self["outcome"]])
+        failed = ~np.array(self["passed"], dtype=bool)
+        if self.metric is None:
+            return np.where(ran, failed.astype(float), -np.inf)
+        values, bound = self.numbers(self.metric), self.plan.scenario.get("metrics", {}).get(self.metric, {})
+        least, most = bound.get("least"), bound.get("most")
+        if least is not None and most is not None:
+            values = np.abs(values - (least + most) / 2)
+        elif least is not None:
+            values = -values
+        ended = np.array([kind in ("completed", "stopped") for kind in self["outcome"]])
+        return np.where(ran, np.where(ended & np.isfinite(values), values, np.inf), -np.inf)
+
+    def worst(self, count: int = MOST_KEPT) -> list[int]:
+        """The runs that did worst, worst first; what never ran is left out."""
+        bad = self.badness()
+        order = np.lexsort((np.arange(len(bad)), -bad))
+        return [int(run) for run in order if bad[run] > -np.inf][:count]
+
+    def best(self, count: int = 1) -> list[int]:
+        """The runs that did best, best first: those that passed, if any did."""
+        bad = self.badness()
+        bad[np.isneginf(bad)] = np.inf
+        keys = (np.arange(len(bad)), bad, ~np.array(self["passed"], dtype=bool))
+        return [int(run) for run in np.lexsort(keys) if np.isfinite(bad[run])][:count]
+
+    def failing(self) -> list[int]:
+        """Runs that ran and did not pass."""
+        return [k for k, (ok, kind) in enumerate(zip(self["passed"], self["outcome"])) if not ok and kind in RAN]
+
+    def pareto(self, first: str, second: str) -> list[int]:
+        """The runs that no other one beats in both metrics, smaller being better."""
+        return pareto_front(self.numbers(first), self.numbers(second)).tolist()
+
+    def sensitivity(self, metric: str) -> list[Sensitivity]:
+        """Sobol indices of a metric, from a sweep by method "saltelli"."""
+        if self.plan.method != "saltelli":
+            raise InvalidInput("sensitivity needs a sweep by method saltelli", hint="--method saltelli")
+        keys = [axis.key for axis in self.plan.axes]
+        rows = self.numbers(metric).reshape(-1, len(keys) + 2)
+        return indices(keys, rows[:, 0], rows[:, 1:-1], rows[:, -1], self.plan.options["confidence"], self.plan.seed)
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """Everything there is to say, as plain data."""
+        from palpate.study.summary import summarise
+
+        return summarise(self)
+
+    @property
+    def sentence(self) -> str:
+        """What the runs prove, in a sentence."""
+        return str(self.summary["sentence"])
+
+    def save_summary(self, summary: dict[str, Any] | None = None) -> Path:
+        """Write the summary beside the table."""
+        text = json.dumps(summary or self.summary, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        return atomic_write(self.folder / SUMMARY, lambda file: file.write(text.encode()))
+
+    def keep_traces(self) -> list[Path]:
+        """Make and keep the traces of the best or worst runs, where the plan asks for them."""
+        wanted = {"best": self.best, "worst": self.worst}.get(self.plan.traces)
+        runs: Sequence[int] = [] if wanted is None else wanted(MOST_KEPT)
+        for run in runs:
+            if not self.store.trace_path(run).is_file():
+                self.store.trace_path(run).parent.mkdir(exist_ok=True)
+                self.trace(run).save(self.store.trace_path(run))
+        return sorted(self.store.trace_path(0).parent.glob("*.parquet"))
+
+
+RAN = ("completed", "stopped", "diverged")
+
+
+def open_sweep(folder: str | Path) -> Sweep:
+    """The result of a finished sweep, from its folder."""
+    from palpate.study.drivers import drive
+
+    store = Store.open(folder)
+    if not store.complete:
+        raise InvalidInput(f"the sweep in {folder} is not finished", hint=f"palpate sweep --resume {folder}")
+    steps, answer = drive(store), None
+    try:
+        while True:
+            next(steps)
+    except StopIteration as end:
+        answer = end.value
+    return Sweep(store, answer)
+
+
+def _read(axis: Axis, stored: Value) -> Value:
+    """A value as it was before it became text."""
+    texts = all(isinstance(value, str) for value in axis.values or ())
+    if not isinstance(stored, str) or (axis.values and texts):
+        return stored
+    return parse_override(f"x={stored}")[1]

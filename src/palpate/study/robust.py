@@ -1,0 +1,265 @@
+"""A robustness study: everything that is not known exactly, drawn from stated spreads, around a scenario.
+
+The spreads say what a careful engineer would not bet on: masses to 5 %, centres of mass to 5 mm, friction that no model
+has, a wall within a factor of two, sensors that are noisy and biased, up to two periods of delay.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from palpate.errors import FileError, InvalidInput, UnknownName
+from palpate.files import atomic_write
+from palpate.run.simulate import simulate
+from palpate.scenario.load import load_scenario, scenario_from_data
+from palpate.scenario.model import Scenario
+from palpate.scenario.overrides import apply_overrides
+from palpate.scenario.robot import build_robot
+from palpate.study.axis import Spec, override, parse_axis
+from palpate.study.plan import IMPOSSIBLE, Plan
+from palpate.study.result import Sweep
+from palpate.study.store import Store
+from palpate.study.sweeps import Progress, check_points, finish, make_plan
+from palpate.study.worker import run_one
+
+RUNS = 300
+STUDY, DRAWS, MAP = "study.json", "draws", "map"  # what was asked for; folders of the two sweeps
+FRICTION, VISCOUS = 0.02, 0.01  # of the smallest torque limit: N·m, and N·m·s/rad
+UNKNOWN_LIMIT = 5.0  # N·m or N, where a robot states no torque limit
+MAP_CELLS = 16
+# Which two parameters a map is made of, the first two that the scenario has, and how far it goes.
+MAP_SPANS = {
+    "control.stiffness*": "0.1:10:17:log",
+    "world.surfaces.{}.stiffness*": "0.1:10:17:log",
+    "world.plant.mass_scale": "0.5:2:17",
+    "world.plant.joint_friction": "0:{:g}:17",
+}
+
+
+@dataclass(frozen=True)
+class Spread:
+    """What a study draws: a key, its distribution, and why."""
+
+    key: str
+    spec: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Robustness:
+    """What a study found.
+
+    Attributes:
+        draws: the runs at independent draws, with the sentence they prove.
+        map: the runs of the map; None where the scenario has no two parameters for one.
+        spreads: what was drawn.
+        left_out: keys that the scenario cannot have, and why.
+    """
+
+    draws: Sweep
+    map: Sweep | None
+    spreads: tuple[Spread, ...]
+    left_out: dict[str, str]
+
+    @property
+    def sentence(self) -> str:
+        """What the draws prove."""
+        return self.draws.sentence
+
+
+def robustness(
+    scenario: Scenario | str | os.PathLike[str],
+    *,
+    vary: Mapping[str, Spec] | None = None,
+    without: Sequence[str] = (),
+    runs: int = RUNS,
+    seed: int = 0,
+    over: Mapping[str, Spec] | None = None,
+    confidence: float = 0.95,
+    overrides: Sequence[str] = (),
+    out: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    cluster: str | None = None,
+    progress: Progress | None = None,
+) -> Robustness:
+    """Draw everything that is uncertain, and map where it fails.
+
+    Args:
+        scenario: a scenario, its shipped name, or its file.
+        vary: further spreads, or others than the stated ones, by key.
+        without: keys that are left as they are.
+        runs, seed, confidence: of the draws.
+        over: two keys and stretches for the map; chosen from what the scenario has if not given, {} for no map.
+        overrides: `key=value` texts put into the scenario first.
+        out, workers, cluster, progress: as for `sweep`; the folder gets one sweep in `draws` and one in `map`.
+    """
+    typed = scenario if isinstance(scenario, Scenario) else load_scenario(scenario, overrides)
+    wanted, left_out = spreads(typed, vary or {}, without)
+    varied: dict[str, Spec] = {**{one.key: one.spec for one in wanted}, **(vary or {})}
+    keeper = tempfile.TemporaryDirectory(prefix="palpate-study-") if out is None else None
+    folder = Path(keeper.name if keeper else str(out))
+    if not isinstance(scenario, Scenario):
+        asked = {"vary": vary or {}, "without": without, "runs": runs, "seed": seed, "over": over}
+        _remember(folder, asked | {"confidence": confidence, "overrides": overrides, "scenario": os.fspath(scenario)})
+    common: dict[str, Any] = {"seed": seed, "confidence": confidence}
+    source = scenario if not isinstance(scenario, Scenario) else typed
+    plan = make_plan(source, varied, overrides, method="random", runs=runs, **common)
+    stretch = map_axes(typed) if over is None else dict(over)
+    mapped = make_plan(source, stretch, overrides, method="map", **common) if stretch else None
+
+    def made(name: str, one: Plan) -> Sweep:
+        check_points(one)
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        return finish(Store.begin(folder / name, one), workers, cluster, progress, keeper)
+
+    draws = made(DRAWS, plan)
+    return Robustness(draws, made(MAP, mapped) if mapped else None, tuple(wanted), left_out)
+
+
+def _remember(folder: Path, asked: Mapping[str, Any]) -> None:
+    """Write down what was asked for, so that a study can go on by its folder alone."""
+    check_study_place(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(asked, indent=1, sort_keys=True, default=list)
+    atomic_write(folder / STUDY, lambda file: file.write(text.encode()))
+
+
+def check_study_place(folder: Path) -> None:
+    """Refuse a folder that holds something other than a study."""
+    if folder.exists() and not folder.is_dir():
+        raise FileError(f"{folder} is a file", hint="give a folder")
+    found = {entry.name for entry in folder.iterdir()} if folder.is_dir() else set()
+    if found and STUDY not in found:
+        raise FileError(
+            f"{folder} holds other things than a study: {', '.join(sorted(found)[:5])}",
+            hint="give a new or empty folder",
+        )
+
+
+def study_folder(folder: str | os.PathLike[str]) -> tuple[Path, dict[str, Any]]:
+    """The folder of a study that was begun, and what was asked for."""
+    try:
+        return Path(folder), dict(json.loads((Path(folder) / STUDY).read_text("utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise FileError(f"{folder} holds no study ({error})", hint="give the folder of a study") from error
+
+
+def spreads(
+    scenario: Scenario, vary: Mapping[str, Spec] | None = None, without: Sequence[str] = ()
+) -> tuple[list[Spread], dict[str, str]]:
+    """The spreads of a scenario, and the keys that it cannot have with the reason."""
+    data = {key: value for key, value in scenario.as_data().items() if key != "sweep"}
+    offered = [*_of_plant(scenario), *_of_walls(scenario), *_of_sensors(scenario, data), *_of_delay(scenario)]
+    known = [one.key for one in offered]
+    for key in without:
+        if key not in known:
+            raise UnknownName("spread to leave out", key, known)
+    kept, left_out = [], {}
+    for one in offered:
+        if one.key in without or one.key in (vary or {}):
+            continue
+        reason = _refusal(one, data)
+        if reason is None:
+            kept.append(one)
+        else:
+            left_out[one.key] = reason
+    if not kept and not vary:
+        raise InvalidInput("nothing is left to draw", hint="name a spread with --vary")
+    return kept, left_out
+
+
+def _refusal(one: Spread, data: Mapping[str, Any]) -> str | None:
+    """Why the scenario cannot have this spread, tried with a few steps of a run."""
+    axis = parse_axis(one.key, one.spec)
+    steps = f"run.duration={5 * data['run']['timestep']!r}"
+    row, _ = run_one(data, [override(axis, axis.at(0.6), data), steps], None, ())
+    return " ".join(str(row["reason"]).split()) if row["outcome"] == IMPOSSIBLE else None
+
+
+def _of_plant(scenario: Scenario) -> Iterator[Spread]:
+    plant = scenario.world.plant
+    yield _around("world.plant.mass_scale", plant.mass_scale, 0.05, "masses and inertias of the links, to 5 %")
+    for k, axis in enumerate("xyz"):
+        key = f"world.plant.com_offset.{k}"
+        yield Spread(key, f"normal({plant.com_offset[k]!r}, 0.005)", f"centres of mass, {axis} of each link, to 5 mm")
+    most = smallest_torque(scenario)
+    for key, share, what in (("joint_friction", FRICTION, "Coulomb"), ("joint_damping", VISCOUS, "viscous")):
+        own = getattr(plant, key)
+        if np.any(own):
+            yield Spread(f"world.plant.{key}*", "uniform(0.5, 1.5)", f"{what} friction of the joints, to a half")
+        else:
+            yield Spread(f"world.plant.{key}", f"uniform(0.0, {share * most:.4g})", f"{what} friction of the joints")
+
+
+def _around(key: str, value: float, share: float, why: str) -> Spread:
+    ends = ", ".join(f"{value * factor:.6g}" for factor in (1.0, share, 1.0 - 4 * share, 1.0 + 4 * share))
+    return Spread(key, f"normal({ends})", why)
+
+
+def smallest_torque(scenario: Scenario) -> float:
+    """The smallest torque limit of the robot, N·m or N; a guess where it states none."""
+    limits = build_robot(scenario.robot).limits.torque
+    known = limits[np.isfinite(limits) & (limits > 0)]
+    return float(known.min()) if len(known) else UNKNOWN_LIMIT
+
+
+def _of_walls(scenario: Scenario) -> Iterator[Spread]:
+    for wall in scenario.world.surfaces:
+        key = f"world.surfaces.{wall.name}"
+        if wall.contact == "compliant":
+            yield Spread(f"{key}.stiffness*", "loguniform(0.5, 2)", f"stiffness of {wall.name}, to a factor of two")
+            if wall.damping > 0:
+                yield Spread(f"{key}.damping*", "uniform(0.5, 1.5)", f"damping of {wall.name}, to a half")
+        if wall.friction > 0:
+            yield Spread(f"{key}.friction*", "uniform(0.5, 1.5)", f"friction of {wall.name}, to a half")
+
+
+def _of_sensors(scenario: Scenario, data: Mapping[str, Any]) -> Iterator[Spread]:
+    sensors, key = scenario.world.sensors, "world.sensors"
+    yield Spread(f"{key}.encoder_noise", "loguniform(1e-6, 1e-4)", "noise of the joint encoders, rad or m")
+    if sensors.velocity == "measured":
+        yield Spread(f"{key}.velocity_noise", "loguniform(1e-4, 1e-2)", "noise of the joint velocities")
+    if not uses_wrench(data):
+        return
+    for k, axis in enumerate("xyz"):
+        own = sensors.wrench.bias[k]
+        yield Spread(f"{key}.wrench.bias.{k}", f"normal({own!r}, 0.5)", f"bias of the wrist sensor along {axis}, N")
+    yield Spread(f"{key}.wrench.noise_force", "loguniform(0.01, 0.5)", "noise of the wrist sensor, N")
+
+
+def uses_wrench(data: Mapping[str, Any]) -> bool:
+    """Whether the law minds what the wrist sensor says: a bias of 1 N changes the run."""
+    short = ["record.channels=[]", f"run.duration={20 * data['run']['timestep']!r}", "world.sensors.wrench.delay=0"]
+    bias = "world.sensors.wrench.bias=[1.0, 1.0, 1.0, 0.1, 0.1, 0.1]"
+    plain, biased = (
+        simulate(scenario_from_data(apply_overrides(dict(data), [*short, *more]))) for more in ([], [bias])
+    )
+    return len(plain) != len(biased) or not np.array_equal(plain["tau"], biased["tau"])
+
+
+def _of_delay(scenario: Scenario) -> Iterator[Spread]:
+    own = scenario.world.actuators.delay
+    yield Spread("world.actuators.delay", f"integers({own}, {own + 2})", "control periods until a command acts")
+
+
+def map_axes(scenario: Scenario) -> dict[str, Spec]:
+    """The first two parameters of MAP_SPANS that the scenario has; nothing where there are fewer."""
+    found: dict[str, Spec] = {}
+    walls = [wall.name for wall in scenario.world.surfaces if wall.contact == "compliant"]
+    stiffness = scenario.as_data()["control"].get("stiffness")
+    for key, spec in MAP_SPANS.items():
+        if "{}" in key and walls:
+            found[key.format(walls[0])] = spec
+        elif key == "control.stiffness*" and isinstance(stiffness, int | float | list):
+            found[key] = spec
+        elif key.startswith("world.plant."):
+            found[key] = spec.format(4 * FRICTION * smallest_torque(scenario))
+    return dict(list(found.items())[:2])

@@ -1,0 +1,84 @@
+"""Which parameter matters: Sobol's first-order and total indices, with intervals.
+
+    S_i = V[E[f | x_i]] / V[f]        what x_i explains alone
+    T_i = E[V[f | x_~i]] / V[f]       what would remain if all but x_i were known: its interactions included
+
+estimated from rows A, B and A with column i of B (Saltelli 2010 for S, Jansen 1999 for T):
+
+    S_i ≈ mean(f(B) (f(AB_i) − f(A))) / V,    T_i ≈ mean((f(A) − f(AB_i))²) / 2V
+
+The mean of f is taken off first, which leaves what is estimated and lowers its scatter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.errors import InvalidInput
+from palpate.study.statistics import Interval
+
+RESAMPLES = 1000
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """The indices of one parameter."""
+
+    key: str
+    first: float
+    first_interval: Interval
+    total: float
+    total_interval: Interval
+
+
+def indices(
+    keys: Sequence[str], A: Array, AB: Array, B: Array, confidence: float = 0.95, seed: int = 0
+) -> list[Sensitivity]:
+    """Indices from the values at rows A (n), AB (n × d) and B (n), with bootstrap intervals over the rows.
+
+    Args:
+        keys: the d parameters.
+        A, AB, B: values of f; a row with a NaN anywhere is left out.
+        confidence: of each interval.
+        seed: of the resampling.
+
+    Raises:
+        InvalidInput: fewer than two whole rows, or f never changes.
+    """
+    whole = np.isfinite(A) & np.isfinite(B) & np.isfinite(AB).all(axis=1)
+    A, AB, B = A[whole], AB[whole], B[whole]
+    if len(A) < 2:
+        raise InvalidInput(f"sensitivity needs at least two whole rows, got {len(A)}", hint="more runs")
+    if np.ptp(np.concatenate([A, B])) == 0.0:
+        raise InvalidInput("the value is the same in every run, so that no parameter explains it")
+    first, total = _estimates(A[None], AB[None], B[None])
+    drawn = np.random.default_rng(seed).integers(len(A), size=(RESAMPLES, len(A)))
+    spread = [_estimates(A[rows], AB[rows], B[rows]) for rows in np.array_split(drawn, 50)]
+    ends = 50 * (1 + confidence) - 100 * confidence, 50 * (1 + confidence)
+    firsts, totals = (np.percentile(np.concatenate([s[k] for s in spread]), ends, axis=0) for k in (0, 1))
+    return [
+        Sensitivity(
+            key, float(first[0, i]), _between(firsts[:, i], confidence),
+            float(total[0, i]), _between(totals[:, i], confidence),
+        )
+        for i, key in enumerate(keys)
+    ]  # fmt: skip
+
+
+def _between(ends: Array, confidence: float) -> Interval:
+    return Interval(float(ends[0]), float(ends[1]), confidence)
+
+
+def _estimates(A: Array, AB: Array, B: Array) -> tuple[Array, Array]:
+    """S and T of stacks of samples: A, B (stack, n), AB (stack, n, d)."""
+    both = np.concatenate([A, B], axis=1)
+    mean, variance = both.mean(axis=1), both.var(axis=1)
+    variance = np.where(variance > 0, variance, np.nan)[:, None]
+    a, ab, b = A - mean[:, None], AB - mean[:, None, None], B - mean[:, None]
+    first = (b[:, :, None] * (ab - a[:, :, None])).mean(axis=1) / variance
+    total = ((a[:, :, None] - ab) ** 2).mean(axis=1) / (2 * variance)
+    return np.nan_to_num(first), np.nan_to_num(total)

@@ -1,0 +1,179 @@
+"""What a number of runs proves: exact intervals, scenario counts, intervals that may be looked at, Pareto fronts.
+
+Everything here holds for independent draws. It says nothing about a grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil, exp, inf, lgamma, log
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from palpate.checks import finite_array
+from palpate.errors import InvalidInput
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An interval that holds the truth with at least the given confidence."""
+
+    low: float
+    high: float
+    confidence: float
+
+    @property
+    def width(self) -> float:
+        """How much is left open."""
+        return self.high - self.low
+
+
+def clopper_pearson(count: int, runs: int, confidence: float = 0.95) -> Interval:
+    """The exact interval of a probability, of which `count` of `runs` independent draws are a sample.
+
+        low:  P(Bin(n, p) ≥ k) = α/2,   high:  P(Bin(n, p) ≤ k) = α/2,   α = 1 − confidence
+
+    so that low and high are quantiles of Beta(k, n − k + 1) and Beta(k + 1, n − k). Never too narrow, whatever p is.
+    """
+    from scipy.special import betaincinv
+
+    k, n, alpha = _counted(count, runs, confidence)
+    low = 0.0 if k == 0 else float(betaincinv(k, n - k + 1, alpha / 2))
+    high = 1.0 if k == n else float(betaincinv(k + 1, n - k, 1 - alpha / 2))
+    return Interval(low, high, confidence)
+
+
+def confidence_sequence(count: int, runs: int, confidence: float = 0.95) -> Interval:
+    """An interval of a probability that may be looked at after every run and still holds at all times together.
+
+    With a uniform prior, prior/posterior at the true p is a martingale of mean 1, so that by Ville's inequality it
+    ever reaches 1/α with probability at most α. The interval is where it is below: Beta(p; k + 1, n − k + 1) > α.
+    Wider than Clopper–Pearson's, which is what it costs to stop when one likes.
+    """
+    k, n, alpha = _counted(count, runs, confidence, least=0)
+    if n == 0:
+        return Interval(0.0, 1.0, confidence)
+    peak = k / n
+
+    def above(p: float) -> float:
+        return _log_beta(p, k + 1, n - k + 1) - log(alpha)
+
+    low = 0.0 if k == 0 or above(0.0) > 0 else _root(above, 0.0, peak)
+    high = 1.0 if k == n or above(1.0) > 0 else _root(above, peak, 1.0)
+    return Interval(low, high, confidence)
+
+
+def _counted(count: int, runs: int, confidence: float, least: int = 1) -> tuple[int, int, float]:
+    if not least <= runs or not 0 <= count <= runs:
+        raise InvalidInput(f"{count} of {runs} runs: the number of runs must be at least {least}, the count within it")
+    if not 0.0 < confidence < 1.0:
+        raise InvalidInput(f"a confidence lies between 0 and 1, got {confidence:g}")
+    return int(count), int(runs), 1.0 - confidence
+
+
+def _log_beta(p: float, a: float, b: float) -> float:
+    """log of the density of Beta(a, b) at p; −∞ at an end where it is 0."""
+    parts = [(a - 1.0, p), (b - 1.0, 1.0 - p)]
+    if any(power > 0 and base <= 0 for power, base in parts):
+        return -inf
+    return lgamma(a + b) - lgamma(a) - lgamma(b) + sum(power * log(base) for power, base in parts if power > 0)
+
+
+def _root(function: Callable[[float], float], low: float, high: float) -> float:
+    """Where a function that is monotone between `low` and `high` changes sign, to the last digit."""
+    rising = function(high) > 0
+    for _ in range(200):
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        low, high = (low, middle) if (function(middle) > 0) == rising else (middle, high)
+    return high if rising else low
+
+
+# ---------------------------------------------------------------------------------------------- the scenario bound
+
+
+def scenario_level(runs: int, confidence: float, free: int = 1, discarded: int = 0) -> float:
+    """ε of the scenario approach: what was chosen with these runs is violated by a new draw with probability < ε.
+
+    Exact (Campi and Garatti 2008; 2011 for discarded runs): the smallest ε with
+
+        C(k + d − 1, k) · Σ_{i < k + d} C(N, i) εⁱ (1 − ε)ᴺ⁻ⁱ ≤ β,   β = 1 − confidence
+
+    Args:
+        runs: N, independent draws.
+        confidence: 1 − β.
+        free: d, numbers chosen with these very runs: 1 for the largest value seen alone; gains tuned on them count too.
+        discarded: k, runs left out of the choice, the worst ones.
+    """
+    _check_scenario(confidence, free, discarded)
+    if runs < free + discarded:
+        return 1.0
+    return min(1.0, _root(lambda level: -_excess(runs, level, confidence, free, discarded), 0.0, 1.0))
+
+
+def scenario_count(free: int, level: float, confidence: float, discarded: int = 0) -> int:
+    """The smallest number of independent draws whose `scenario_level` is at most `level`."""
+    _check_scenario(confidence, free, discarded)
+    if not 0.0 < level < 1.0:
+        raise InvalidInput(f"a level lies between 0 and 1, got {level:g}")
+    low, high = free + discarded - 1, free + discarded
+    while _excess(high, level, confidence, free, discarded) > 0:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if _excess(middle, level, confidence, free, discarded) > 0 else (low, middle)
+    return high
+
+
+def _excess(runs: int, level: float, confidence: float, free: int, discarded: int) -> float:
+    """log of the left side over β: positive while the level is not yet reached."""
+    from scipy.special import bdtr
+
+    choose = lgamma(free + discarded) - lgamma(discarded + 1) - lgamma(free)
+    tail = float(bdtr(free + discarded - 1, runs, level))
+    return choose + (log(tail) if tail > 0 else -inf) - log(1.0 - confidence)
+
+
+def _check_scenario(confidence: float, free: int, discarded: int) -> None:
+    if free < 1 or discarded < 0:
+        raise InvalidInput(f"at least one number is chosen and none is discarded twice, got {free} and {discarded}")
+    if not 0.0 < confidence < 1.0:
+        raise InvalidInput(f"a confidence lies between 0 and 1, got {confidence:g}")
+
+
+def runs_for_failure(level: float, confidence: float = 0.95) -> int:
+    """How many runs, all of them passing, prove P(failure) < level: n with (1 − level)ⁿ ≤ α/2, as Clopper–Pearson."""
+    if not 0.0 < level < 1.0:
+        raise InvalidInput(f"a level lies between 0 and 1, got {level:g}")
+    return ceil(log((1.0 - confidence) / 2) / log(1.0 - level))
+
+
+# ---------------------------------------------------------------------------------------------- two metrics at once
+
+
+def pareto_front(first: ArrayLike, second: ArrayLike) -> np.ndarray:
+    """Places of the points that no other one beats in both numbers, smaller being better; by rising `first`.
+
+    Places with a NaN take no part. Of equal points the first stands for all.
+    """
+    a, b = (np.asarray(x, dtype=np.float64) for x in (first, second))
+    places = np.flatnonzero(np.isfinite(a) & np.isfinite(b))
+    order = places[np.lexsort((places, b[places], a[places]))]
+    best, kept = inf, []
+    for place in order:
+        if b[place] < best:
+            best = b[place]
+            kept.append(place)
+    return np.array(kept, dtype=int)
+
+
+def log_interval(estimate: float, variation: float, confidence: float = 0.95) -> Interval:
+    """p · exp(± z cv): the interval of a positive estimate of coefficient of variation cv, by the central limit."""
+    from scipy.special import ndtri
+
+    finite_array([estimate, variation], "estimate and variation")
+    reach = float(ndtri(0.5 + confidence / 2)) * variation
+    return Interval(estimate * exp(-reach), min(1.0, estimate * exp(reach)), confidence)

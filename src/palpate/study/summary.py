@@ -1,0 +1,246 @@
+"""What a sweep says at the end: counts, a sentence that holds, worst cases with their commands, all as plain data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from math import ceil, floor, isfinite, log10
+from typing import Any
+
+import numpy as np
+
+from palpate.errors import InvalidInput
+from palpate.metrics import METRICS
+from palpate.study.design import INDEPENDENT
+from palpate.study.maps import BoundaryMap
+from palpate.study.plan import CRASHED, IMPOSSIBLE, REFUSED
+from palpate.study.rare import RareEstimate
+from palpate.study.result import Sweep
+from palpate.study.statistics import Interval, clopper_pearson, scenario_level
+
+NAMED = 5  # runs of a kind that are named
+MOST_LINES = 3000  # points of a line that are written down
+
+
+def summarise(sweep: Sweep, pareto: tuple[str, str] | None = None) -> dict[str, Any]:
+    """Everything there is to say about a sweep.
+
+    Args:
+        sweep: the runs.
+        pareto: two metrics whose front is wanted.
+    """
+    plan, counts = sweep.plan, _counts(sweep)
+    facts: dict[str, Any] = {
+        "scenario": plan.scenario.get("name"),
+        "description": plan.scenario.get("description", ""),
+        "method": plan.method,
+        "runs": len(sweep),
+        "vary": plan.vary,
+        "seed": plan.seed,
+        "repeat": plan.repeat,
+        "metric": sweep.metric,
+        "unit": unit_of(sweep.metric),
+        "confidence": plan.options.get("confidence", 0.95),
+        "counts": counts,
+        "counted": _counted(len(sweep), counts),
+        "sentence": "",
+        "said": [],
+        "worst": [told_run(sweep, run) for run in sweep.worst()],
+        "best": [told_run(sweep, run) for run in sweep.best()],
+        "failing": [told_run(sweep, run) for run in _failing(sweep)],
+        "named": _named(sweep),
+        "warnings": _warnings(sweep),
+    }
+    said = [*_proved(sweep), *_found(sweep), *_bound(sweep)]
+    facts["sentence"], facts["said"] = (said[0], said[1:]) if said else ("", [])
+    facts |= _sensitivity(sweep) | _map(sweep)
+    return facts | (_pareto(sweep, *pareto) if pareto else {})
+
+
+def _failing(sweep: Sweep) -> list[int]:
+    """One failing run: another than the worst, if there is one."""
+    found, worst = sweep.failing(), sweep.worst(1)
+    return [run for run in found if run not in worst][:1] or found[:1]
+
+
+# ---------------------------------------------------------------------------------------------- counts
+
+
+def _counts(sweep: Sweep) -> dict[str, int]:
+    kinds = Counter(sweep["outcome"])
+    passed = sum(sweep["passed"])
+    ran = [kind in ("completed", "stopped") for kind in sweep["outcome"]]
+    broke = sum(1 for ok, good in zip(ran, sweep["passed"]) if ok and not good)
+    others = {kind: kinds.get(kind, 0) for kind in ("diverged", IMPOSSIBLE, CRASHED, REFUSED)}
+    return {"passed": passed, "broke a bound": broke, **others}
+
+
+def unit_of(metric: str | None) -> str:
+    """A metric's unit, "1" where it has none."""
+    return METRICS[metric].unit if metric is not None and metric in METRICS else "1"
+
+
+def _counted(runs: int, counts: dict[str, int]) -> str:
+    parts = [f"{count} {kind}" for kind, count in counts.items() if count or kind == "passed"]
+    return f"{runs} runs: {', '.join(parts)}"
+
+
+def _named(sweep: Sweep) -> dict[str, list[dict[str, Any]]]:
+    """The first runs of each kind that is no plain success, with their reasons."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for run, (kind, reason) in enumerate(zip(sweep["outcome"], sweep["reason"])):
+        if kind in ("diverged", IMPOSSIBLE, CRASHED) and len(found.setdefault(kind, [])) < NAMED:
+            found[kind].append({"run": run, "reason": " ".join(str(reason).split()), "command": sweep.command(run)})
+    return found
+
+
+def _warnings(sweep: Sweep) -> list[str]:
+    counted = Counter(text for texts in sweep["warnings"] for text in texts)
+    return [f"{text} ({count} runs)" for text, count in counted.most_common(NAMED)]
+
+
+def told_run(sweep: Sweep, run: int) -> dict[str, Any]:
+    """What there is to say about one run."""
+    value = None if sweep.metric is None else sweep[sweep.metric][run]
+    return {
+        "run": run,
+        "value": value,
+        "outcome": sweep["outcome"][run],
+        "passed": sweep["passed"][run],
+        "failed": sweep["failed"][run],
+        "reason": sweep["reason"][run],
+        "values": sweep.values(run),
+        "command": sweep.command(run),
+    }
+
+
+# ---------------------------------------------------------------------------------------------- what is proved
+
+
+def _independent(sweep: Sweep) -> np.ndarray:
+    """The runs that are independent draws: all, or rows A and B of a sensitivity design."""
+    runs = np.arange(len(sweep))
+    if sweep.plan.method == "saltelli":
+        part = runs % (len(sweep.plan.axes) + 2)
+        return runs[(part == 0) | (part == len(sweep.plan.axes) + 1)]
+    return runs[np.array(sweep["repeat"]) == 0] if sweep.plan.repeat > 1 else runs
+
+
+def _proved(sweep: Sweep) -> list[str]:
+    plan = sweep.plan
+    if plan.method in ("rare", "map", "tune"):
+        return []
+    if plan.method not in INDEPENDENT:
+        bad = len(sweep) - sum(sweep["passed"])
+        why = "a grid is no draw" if plan.method == "grid" else f"{plan.method} points are not independent draws"
+        return [f"{bad} of {len(sweep)} runs did not pass; {why}, so that no probability is claimed"]
+    drawn = _independent(sweep)
+    failures = sum(not sweep["passed"][run] for run in drawn)
+    confidence = float(plan.options["confidence"])
+    if isinstance(sweep.finding, Interval):
+        interval, how = sweep.finding, "a confidence sequence, which may stop when it likes"
+    else:
+        interval, how = clopper_pearson(failures, len(drawn), confidence), "exact, Clopper–Pearson"
+    return [_probability(interval, failures, len(drawn), how, sweep)]
+
+
+def _probability(interval: Interval, failures: int, runs: int, how: str, sweep: Sweep) -> str:
+    held = f"with {percent(interval.confidence)} confidence"
+    evidence = f"({failures} of {runs} independent runs failed; {how})"
+    never = sum(kind in (IMPOSSIBLE, CRASHED) for kind in sweep["outcome"])
+    note = f"; {never} that could not run count as failures" if never else ""
+    if failures == 0:
+        return f"P(failure) < {percent(interval.high, up=True)} {held} {evidence}{note}"
+    ends = f"{percent(interval.low, up=False)} and {percent(interval.high, up=True)}"
+    return f"P(failure) lies between {ends} {held} {evidence}{note}"
+
+
+def _bound(sweep: Sweep) -> list[str]:
+    """The largest value seen, as a bound on a new draw."""
+    if sweep.plan.method not in INDEPENDENT or sweep.metric is None or isinstance(sweep.finding, Interval):
+        return []
+    drawn, confidence = _independent(sweep), float(sweep.plan.options["confidence"])
+    ended = np.array([kind in ("completed", "stopped") for kind in sweep["outcome"]])
+    values = np.where(ended, sweep.numbers(sweep.metric), np.nan)[drawn]
+    missing = int(np.count_nonzero(~np.isfinite(values)))
+    if missing == len(values):
+        return []
+    level = scenario_level(len(drawn), confidence, discarded=missing)
+    unit = unit_of(sweep.metric)
+    worst = f"{np.nanmax(values):.6g}{'' if unit == '1' else ' ' + unit}"
+    besides = f", the {missing} runs that ended badly or have none counted as beyond it" if missing else ""
+    return [
+        f"the largest {sweep.metric} seen, {worst}, is exceeded with probability < {percent(level, up=True)}, "
+        f"confidence {percent(confidence)} (scenario bound, one free number{besides})"
+    ]
+
+
+def _found(sweep: Sweep) -> list[str]:
+    if isinstance(sweep.finding, RareEstimate):
+        return [rare_sentence(sweep.finding, str(sweep.plan.options["rare"]))]
+    if isinstance(sweep.finding, BoundaryMap):
+        found = sweep.finding
+        share = f"{found.runs} runs, {found.share:.1%} of a grid as fine".replace("%", " %")
+        if not found.boundary:
+            verdict = "good" if found.verdicts.all() else "bad" if not found.verdicts.any() else "mixed"
+            return [f"the map is {verdict} everywhere it was looked at ({found.runs} runs); no boundary"]
+        return [f"{int(found.verdicts.sum())} of {found.runs} runs of the map were good; boundary found with {share}"]
+    return []
+
+
+def rare_sentence(found: RareEstimate, rule: str) -> str:
+    """What is known of a small probability."""
+    note = f"; {found.note}" if found.note else ""
+    held = f"with {percent(found.interval.confidence)} confidence"
+    if found.probability is None:
+        return f"P({rule}) < {percent(found.interval.high, up=True)} {held} after {found.runs} runs{note}"
+    less = found.plain_runs / found.runs
+    return (
+        f"P({rule}) = {found.probability:.3g}, between {found.interval.low:.3g} and {found.interval.high:.3g} {held} "
+        f"({found.runs} runs, {found.hits} of them hits; plain sampling would need {less:.3g} times as many{note})"
+    )
+
+
+# ---------------------------------------------------------------------------------------------- further findings
+
+
+def _sensitivity(sweep: Sweep) -> dict[str, Any]:
+    if sweep.plan.method != "saltelli" or sweep.metric is None:
+        return {}
+    try:
+        return {"sensitivity": [asdict(one) for one in sweep.sensitivity(sweep.metric)]}
+    except InvalidInput as error:
+        return {"sensitivity": [], "sensitivity_note": str(error)}
+
+
+def _pareto(sweep: Sweep, first: str, second: str) -> dict[str, Any]:
+    runs = sweep.pareto(first, second)
+    points = [[sweep[first][run], sweep[second][run]] for run in runs]
+    return {"pareto": {"metrics": [first, second], "runs": runs, "points": points}}
+
+
+def _map(sweep: Sweep) -> dict[str, Any]:
+    if not isinstance(sweep.finding, BoundaryMap):
+        return {}
+    found = sweep.finding
+    return {
+        "map": {
+            "keys": [axis.key for axis in sweep.plan.axes],
+            "log": [found.x.log, found.y.log],
+            "ends": [[found.x.low, found.x.high], [found.y.low, found.y.high]],
+            "points": found.points.tolist(),
+            "good": found.verdicts.tolist(),
+            "boundary": [line[:MOST_LINES].tolist() for line in found.boundary],
+            "predicted": [],
+        }
+    }
+
+
+def percent(share: float, up: bool | None = None) -> str:
+    """A share in per cent, three digits; rounded away from the safe side where `up` says which that is."""
+    if share in (0.0, 1.0):
+        return f"{share:.0%}".replace("%", " %")
+    value = 100.0 * share
+    step = 10.0 ** (floor(log10(abs(value))) - (2 if up is None else 1))
+    rounded = round(value / step) * step if up is None else (ceil if up else floor)(value / step) * step
+    return f"{rounded:.6g} %" if isfinite(rounded) else "–"

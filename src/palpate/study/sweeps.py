@@ -1,0 +1,294 @@
+"""sweep: many runs of a scenario, one table, and what it proves."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from palpate.errors import FileError, InvalidInput, PalpateError, UnknownName
+from palpate.metrics import METRICS
+from palpate.run.simulate import simulate
+from palpate.scenario.load import load_scenario, scenario_from_data
+from palpate.scenario.model import Scenario
+from palpate.scenario.overrides import apply_overrides
+from palpate.study import drivers
+from palpate.study.axis import Axis, Spec, axes_of, override
+from palpate.study.design import DEFAULT_RUNS, METHODS, MOST_RUNS, Stage, chances, design
+from palpate.study.maps import CELLS
+from palpate.study.plan import KEPT_TRACES, REFUSED, Plan, chunk_size, file_digests, versions
+from palpate.study.pool import Executor, Here, LocalPool, cores
+from palpate.study.result import Sweep
+from palpate.study.store import Store
+from palpate.study.worker import Job, Result, Task, empty_row, run_one
+
+if TYPE_CHECKING:
+    from palpate.trace import Trace
+
+Progress = Callable[[int, int, int], None]  # runs done, runs there will be, runs that did not pass
+SHORT = 3.0  # s: what takes no longer is not worth starting processes for
+TRIES = 16  # points that are looked at before a sweep begins
+
+
+def sweep(
+    scenario: Scenario | str | os.PathLike[str],
+    vary: Mapping[str, Spec] | None = None,
+    *,
+    method: str | None = None,
+    runs: int | None = None,
+    repeat: int | None = None,
+    seed: int | None = None,
+    metrics: Sequence[str] | None = None,
+    metric: str | None = None,
+    traces: str | None = None,
+    until: str | None = None,
+    rare: str | None = None,
+    by: str | None = None,
+    confidence: float = 0.95,
+    out: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    cluster: str | None = None,
+    progress: Progress | None = None,
+) -> Sweep:
+    """Run a scenario many times and say what that proves.
+
+    Args:
+        scenario: a scenario, its shipped name, or its file; its [sweep] table holds where nothing else is said.
+        vary: keys and what they may be: "100:2000:20", "normal(1, 0.05)", a list…; see palpate.study.axis.
+        method: grid, random, latin, sobol, saltelli (for sensitivity), map (a boundary over two parameters).
+        runs, repeat, seed: how many, how often each with different noise, and the seed of the draws.
+        metrics, metric: columns to compute, all by default; which ranks the runs, the first with a bound by default.
+        traces: which to keep: "none", "all", "failing", "best" or "worst".
+        until: "failure<0.01" or "width<0.02": stop by a confidence sequence, after at most `runs` runs.
+        rare: "force_peak>40": a small probability by importance sampling, with `runs` runs.
+        by: what a map asks of a run: "passed", "ended" (it did not diverge) or "force_peak<40".
+        confidence: of every interval.
+        out: folder, where an unfinished sweep goes on; by default a temporary one that goes with the result.
+        workers, cluster: processes, 0 for this one alone; or the address of a Dask scheduler.
+        progress: called with (runs done, runs there will be, runs that did not pass).
+
+    Raises:
+        InvalidInput: what varies is not understood, or no point of it gives a scenario.
+        StudyError: no workers, or the cluster is gone.
+        FileError: the folder cannot be written, or holds something else; what was written is kept.
+    """
+    plan = make_plan(
+        scenario, vary, method=method, runs=runs, repeat=repeat, seed=seed, metrics=metrics, metric=metric,
+        traces=traces, until=until, rare=rare, by=by, confidence=confidence,
+    )  # fmt: skip
+    check_points(plan)
+    keeper = tempfile.TemporaryDirectory(prefix="palpate-sweep-") if out is None else None
+    return finish(Store.begin(keeper.name if keeper else str(out), plan), workers, cluster, progress, keeper)
+
+
+def finish(
+    store: Store,
+    workers: int | None = None,
+    cluster: str | None = None,
+    progress: Progress | None = None,
+    keeper: object = None,
+    own: Mapping[str, Callable[[Trace], float]] | None = None,
+    driver: Callable[[Store], drivers.Driver] = drivers.drive,
+) -> Sweep:
+    """Make the runs of a sweep that are missing, and its table."""
+    with store.held():
+        executor = Here() if store.complete else executor_for(store.plan, workers, cluster)
+        try:
+            finding = _driven(store, driver(store), executor, progress, own)
+        except FileError as error:
+            raise FileError(
+                str(error.args[0]), hint=f"{error.hint}; then go on with palpate sweep --resume {store.folder}"
+            ) from error
+        finally:
+            executor.close()
+    return Sweep(store, finding, keeper)
+
+
+def _driven(
+    store: Store,
+    driver: drivers.Driver,
+    executor: Executor,
+    progress: Progress | None,
+    own: Mapping[str, Callable[[Trace], float]] | None,
+) -> Any:
+    answer: list[Any] = []
+
+    def steps() -> Any:
+        answer.append((yield from driver))
+
+    made = failed = total = 0
+    for stage in steps():
+        for done, bad in _made(store, stage, executor, own or {}):
+            made, failed = made + done, failed + bad
+            if progress is not None:
+                progress(made, max(store.plan.runs, made), failed)
+        total = stage.first + stage.count
+    store.merge(total)
+    return answer[0]
+
+
+def _made(store: Store, stage: Stage, executor: Executor, own: Mapping[str, Callable[[Trace], float]]) -> Any:
+    """Make what is missing of a stage; gives numbers of runs done and of those that did not pass, as they arrive."""
+    plan = store.plan
+    missing = store.missing(stage)
+    there = stage.count - sum(stop - first for first, stop in missing)
+    if there:
+        yield there, 0
+    kept = plan.traces if plan.traces in ("all", "failing") else "none"
+    job = Job(plan.scenario, plan.metrics, kept, plan.files, own)
+    refused = [chunk for chunk in missing if plan.chunk == 1 and stage.points(*chunk)[0].refusal]
+    for first, stop in refused:
+        point = stage.points(first, stop)[0]
+        store.write([point], [Result(first, empty_row(REFUSED, str(point.refusal), plan.metrics))])
+        yield 1, 1
+    chunks = ([_task(plan, stage, run) for run in range(*chunk)] for chunk in missing if chunk not in refused)
+    for chunk, results in executor.results(job, chunks):
+        store.write(stage.points(chunk[0].run, chunk[-1].run + 1), results)
+        yield len(results), sum(not result.row["passed"] for result in results)
+
+
+def _task(plan: Plan, stage: Stage, run: int) -> Task:
+    return Task(run, tuple(plan.overrides(stage.points(run, run + 1)[0])))
+
+
+def executor_for(plan: Plan, workers: int | None, cluster: str | None) -> Executor:
+    """Where the runs are made: a cluster, processes, or here where that is sooner done."""
+    if cluster is not None:
+        from palpate.study.cluster import DaskCluster
+
+        return DaskCluster(cluster)
+    wanted = cores() if workers is None else workers
+    if wanted < 0 or wanted > 10_000:
+        raise InvalidInput(f"--workers must be 0 (this process alone) or more, got {wanted}")
+    if wanted == 0 or (workers is None and time_per_run(plan, SHORT) * plan.runs < SHORT):
+        return Here()
+    return LocalPool(wanted)
+
+
+def time_per_run(plan: Plan, enough: float = 2.0) -> float:
+    """How long the scenario itself runs, s; the first run compiles and loads, so a short one is measured again."""
+    seconds = enough
+    for _ in range(2):
+        start = time.perf_counter()
+        run_one(plan.scenario, (), None, plan.metrics)
+        seconds = time.perf_counter() - start
+        if seconds > 20 * enough:
+            break
+    return seconds
+
+
+# ---------------------------------------------------------------------------------------------- the plan
+
+
+def make_plan(
+    scenario: Scenario | str | os.PathLike[str],
+    vary: Mapping[str, Spec] | None = None,
+    overrides: Sequence[str] = (),
+    **wanted: Any,
+) -> Plan:
+    """A plan from what was asked for, filled up from the scenario's [sweep] table; see `sweep`."""
+    typed = scenario if isinstance(scenario, Scenario) else load_scenario(scenario, overrides)
+    sets = [word for text in overrides for word in ("--set", text)]
+    words = () if isinstance(scenario, Scenario) else (os.fspath(scenario), *sets)
+    given = {} if typed.sweep is None else typed.sweep.model_dump(mode="json", exclude_none=True)
+    said = {**given, **{key: value for key, value in wanted.items() if value is not None}}
+    varied = {**given.get("vary", {}), **(vary or {})}
+    data = {key: value for key, value in typed.as_data().items() if key != "sweep"}
+    axes = axes_of(varied)
+    method, runs, repeat, options = _method(axes, said, int(data["run"]["seed"]))
+    traces = said.get("traces", "none")
+    if traces not in KEPT_TRACES:
+        raise UnknownName("choice of traces", traces, KEPT_TRACES)
+    plan = Plan(
+        scenario=data, source=words, vary={axis.key: axis.spec for axis in axes}, method=method, runs=runs,
+        repeat=repeat, seed=_seed(said.get("seed", 0)), metrics=_metrics(said.get("metrics"), data), traces=traces,
+        chunk=chunk_size(runs, traces), options=options, files=file_digests(data), versions=versions(),
+    )  # fmt: skip
+    return _checked(plan)
+
+
+def _method(axes: tuple[Axis, ...], said: Mapping[str, Any], own_seed: int) -> tuple[str, int, int, dict[str, Any]]:
+    """Method, runs, repeats and options of a plan."""
+    names = ("confidence", "until", "rare", "by", "metric")
+    options = {name: said[name] for name in names if said.get(name) is not None}
+    method = "rare" if said.get("rare") else said.get("method")
+    if method is not None and method not in METHODS:
+        raise UnknownName("method", method, METHODS)
+    if not 0 < float(options.setdefault("confidence", 0.95)) < 1:
+        raise InvalidInput(f"a confidence lies between 0 and 1, got {options['confidence']:g}")
+    repeat = int(said.get("repeat", 1))
+    if method in ("rare", "map"):
+        if repeat != 1:
+            raise InvalidInput(f"method {method} makes each run once; --repeat must be 1")
+        return method, *_adaptive_runs(method, axes, said, options)
+    made = design(method, axes, said.get("runs"), repeat, _seed(said.get("seed", 0)), own_seed)
+    return made.method, made.runs, made.repeat, options
+
+
+def _adaptive_runs(
+    method: str, axes: tuple[Axis, ...], said: Mapping[str, Any], options: dict[str, Any]
+) -> tuple[int, int, dict[str, Any]]:
+    if method == "rare":
+        return int(said.get("runs") or DEFAULT_RUNS), 1, options
+    if said.get("runs") is not None:
+        raise InvalidInput("a map chooses its own runs; its fineness is the n of start:stop:n", hint="leave --runs out")
+    sides = [len(axis.values) - 1 for axis in axes if axis.values]
+    options["cells"] = max(sides, default=CELLS)
+    return 4 * options["cells"] ** 2 // 10 + 100, 1, options
+
+
+def _seed(seed: Any) -> int:
+    if not isinstance(seed, int) or not 0 <= seed < 2**63:
+        raise InvalidInput(f"the sweep's seed must be a whole number from 0 to 2^63 − 1, got {seed!r}")
+    return seed
+
+
+def _metrics(wanted: Sequence[str] | None, data: Mapping[str, Any]) -> tuple[str, ...]:
+    """The columns, in the table's order; those with a bound always."""
+    for name in wanted or ():
+        if name not in METRICS:
+            raise UnknownName("metric", name, METRICS)
+    bounded = data.get("metrics", {})
+    return tuple(name for name in METRICS if wanted is None or name in wanted or name in bounded)
+
+
+def _checked(plan: Plan) -> Plan:
+    """What can be said about a plan before anything is run."""
+    if plan.method == "map":
+        drivers.map_spans(plan)
+        if "by" in plan.options and plan.options["by"] not in ("passed", "ended"):
+            drivers.parse_rule(plan.options["by"], "--by", plan.metrics)
+    elif "by" in plan.options:
+        raise InvalidInput("--by is what a map asks of a run; it goes with --method map")
+    if plan.method == "rare":
+        drivers.score_of(plan)
+    if "until" in plan.options:
+        drivers.check_until(plan.options["until"])
+        if plan.method != "random":
+            raise InvalidInput("--until needs independent draws: --method random")
+    if plan.options.get("metric") not in (None, *plan.metrics):
+        raise UnknownName("metric", plan.options["metric"], plan.metrics)
+    if not 1 <= plan.runs <= MOST_RUNS:
+        raise InvalidInput(f"--runs must lie between 1 and {MOST_RUNS}, got {plan.runs}")
+    return plan
+
+
+def check_points(plan: Plan) -> None:
+    """Refuse a sweep none of whose points gives a scenario: a misspelt key, a value of the wrong kind."""
+    problem: PalpateError | None = None
+    for point in range(TRIES):
+        values = [axis.at(u) for axis, u in zip(plan.axes, chances(plan.seed, point, len(plan.axes)))]
+        texts = [override(axis, value, plan.scenario) for axis, value in zip(plan.axes, values)]
+        try:
+            scenario_from_data(apply_overrides(plan.scenario, texts))
+            return
+        except PalpateError as error:
+            problem = problem or error
+    raise InvalidInput(f"no point of this sweep gives a scenario; the first one: {problem}")
+
+
+def trace_of(plan: Plan, overrides: Sequence[str]) -> Trace:
+    """Make one run again, whole."""
+    return simulate(scenario_from_data(apply_overrides(plan.scenario, overrides)))

@@ -1,0 +1,347 @@
+"""tune: search the gains that make a metric smallest while bounds are kept.
+
+Optuna's tree-structured Parzen estimator looks everywhere first; a pattern search with parabolas then closes in on the
+best point. Both ask for points and are told rows, so that a search resumes as a sweep does: driven again over the rows
+that are there, it asks for the same points.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import warnings
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import replace as changed
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.errors import InvalidInput, StudyError, UnknownName
+from palpate.metrics import METRICS
+from palpate.scenario.model import Scenario
+from palpate.study import theory
+from palpate.study.axis import Axis, Spec, Value
+from palpate.study.design import Point, Stage
+from palpate.study.drivers import parse_rule
+from palpate.study.plan import REFUSED
+from palpate.study.result import Sweep
+from palpate.study.store import Store
+from palpate.study.sweeps import Progress, check_points, finish, make_plan
+
+if TYPE_CHECKING:
+    from palpate.trace import Trace
+
+BATCH = 4  # points asked for at once, whatever the number of workers, so that the search is the same on every machine
+EXPLORE = 0.6  # share of the runs that looks everywhere
+FINEST = 1e-5  # step of the pattern search, share of a stretch, at which it ends
+OWN = "objective"  # column of a metric written in Python
+Ask = Generator[list[tuple[Value, ...]], list["Told"], None]
+
+
+@dataclass(frozen=True)
+class Told:
+    """What came of a point: the number to make small, and by how much bounds are broken (0 where they are kept)."""
+
+    value: float
+    violation: float
+
+    @property
+    def rank(self) -> tuple[float, float]:
+        """Smaller is better: first keep the bounds, then the number."""
+        return self.violation, self.value
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What a search found.
+
+    Attributes:
+        sweep: every run of it.
+        run: the best one.
+        values: its parameters.
+        value: its number; None where no run gave one.
+        kept: whether it keeps every bound.
+        refused: points that theory refused, never simulated.
+    """
+
+    sweep: Sweep
+    run: int
+    values: dict[str, Value]
+    value: float | None
+    kept: bool
+    refused: int
+
+    @property
+    def command(self) -> str:
+        """The command that makes the best run again."""
+        return self.sweep.command(self.run)
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in a sentence."""
+        name = str(self.sweep.plan.options["minimise"])
+        unit = METRICS[name].unit if name in METRICS else "1"
+        found = ", ".join(f"{key} = {_shown(value)}" for key, value in self.values.items())
+        spent = f"{len(self.sweep)} points, {self.refused} of them refused by theory and never simulated"
+        if self.value is None or not self.kept:
+            return f"no point keeps every bound ({spent}); the nearest is {found}"
+        return f"{found} makes {name} smallest: {self.value:.6g}{'' if unit == '1' else ' ' + unit} ({spent})"
+
+
+def tune(
+    scenario: Scenario | str | os.PathLike[str],
+    over: Mapping[str, Spec],
+    minimise: str | Callable[[Trace], float],
+    *,
+    keep: Sequence[str] = (),
+    runs: int = 100,
+    seed: int = 0,
+    refuse: theory.Refuse | None = theory.refuse,
+    out: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    cluster: str | None = None,
+    progress: Progress | None = None,
+    overrides: Sequence[str] = (),
+) -> Tuned:
+    """Search the values of keys that make a metric smallest; bounds of the scenario are kept too.
+
+    Args:
+        scenario: a scenario, its shipped name, or its file.
+        over: keys and where to look: "100:2000", "1e3:1e5:log", a list of values.
+        minimise: a metric's name, or a function of a trace (then everything runs in this process).
+        keep: bounds such as "force_peak<25".
+        runs: points to try, those that theory refuses included.
+        seed: of the search.
+        refuse: from a scenario to the reason why it need not be run, or None; None asks nothing.
+        out, workers, cluster, progress: as for `sweep`; an unfinished search in `out` goes on.
+        overrides: `key=value` texts put into the scenario first.
+
+    Raises:
+        StudyError: Optuna is not installed.
+        InvalidInput: a parameter or a bound that is not understood.
+    """
+    _optuna()
+    if runs < 1:
+        raise InvalidInput(f"--runs must be at least 1, got {runs}")
+    own = {} if isinstance(minimise, str) else {OWN: minimise}
+    name = minimise if isinstance(minimise, str) else OWN
+    if name not in (*METRICS, *own):
+        raise UnknownName("metric", name, METRICS)
+    rules = [parse_rule(text, "--keep", tuple(METRICS)) for text in keep]
+    if any(level is None for _, _, level in rules):
+        raise InvalidInput(f"--keep needs a level, got {', '.join(keep)}", hint="--keep 'force_peak<25'")
+    base = make_plan(scenario, over, overrides, method="random", runs=runs, seed=seed)
+    options = {"confidence": 0.95, "minimise": name, "metric": name, "keep": list(keep)}
+    plan = changed(base, method="tune", chunk=1, runs=runs, options=options, metrics=(*base.metrics, *own))
+    check_points(plan)
+    keeper = tempfile.TemporaryDirectory(prefix="palpate-tune-") if out is None else None
+    store = Store.begin(keeper.name if keeper else str(out), plan)
+    found = finish(store, 0 if own else workers, cluster, progress, keeper, own, lambda _: _driver(store, refuse))
+    return best_of(found)
+
+
+def resume(store: Store, refuse: theory.Refuse | None = theory.refuse, **where: Any) -> Tuned:
+    """Go on with a search, from its folder."""
+    if store.plan.options.get("minimise") == OWN:
+        raise InvalidInput("this search minimises a function of Python's; call palpate.tune again to go on")
+    return best_of(finish(store, driver=lambda _: _driver(store, refuse), **where))
+
+
+def best_of(sweep: Sweep) -> Tuned:
+    """The best point of a search."""
+    told = _told(sweep.store, 0, len(sweep))
+    run = min(range(len(told)), key=lambda k: (told[k].rank, k))
+    value = told[run].value if np.isfinite(told[run].value) else None
+    refused = sweep["outcome"].count(REFUSED)
+    return Tuned(sweep, run, sweep.values(run), value, told[run].violation == 0.0, refused)
+
+
+# ---------------------------------------------------------------------------------------------- the driver
+
+
+def _driver(store: Store, refuse: theory.Refuse | None) -> Generator[Stage, None, None]:
+    plan = store.plan
+    search = search_for(plan.axes, plan.runs, plan.seed)
+    asked, first = next(search), 0
+    while asked and first < plan.runs:
+        asked = asked[: plan.runs - first]
+        points = [_point(store, values, first + k, refuse) for k, values in enumerate(asked)]
+        start = first
+        yield Stage(first, len(points), lambda a, b, p=points, s=start: p[a - s : b - s])
+        first += len(points)
+        try:
+            asked = search.send(_told(store, start, len(points)))
+        except StopIteration:
+            return
+
+
+def _point(store: Store, values: tuple[Value, ...], run: int, refuse: theory.Refuse | None) -> Point:
+    reason = None if refuse is None else theory.refusal(store.plan, values, refuse)
+    return Point(values, store.plan.own_seed, run, refusal=reason)
+
+
+def _told(store: Store, first: int, count: int) -> list[Told]:
+    """The rows of a stage as the search needs them."""
+    options, bounds = store.plan.options, _bounds(store)
+    name = options["minimise"]
+    columns = store.columns([name, "outcome", *bounds], first, count)
+    rows = []
+    for k, (value, outcome) in enumerate(zip(columns[name], columns["outcome"])):
+        broken = sum(_violation(columns[metric][k], *bounds[metric]) for metric in bounds)
+        missing = outcome not in ("completed", "stopped") or value is None
+        rows.append(
+            Told(np.inf if value is None else float(value), broken + (_ENDED.get(outcome, 1.0) if missing else 0.0))
+        )
+    return rows
+
+
+_ENDED = {"diverged": 10.0, REFUSED: 100.0, "impossible": 1000.0, "crashed": 1000.0}  # how far from good, roughly
+
+
+def _bounds(store: Store) -> dict[str, tuple[float | None, float | None]]:
+    """Least and most of every bounded metric: the scenario's, drawn tighter by --keep."""
+    own = store.plan.scenario.get("metrics", {})
+    bounds = {name: (bound.get("least"), bound.get("most")) for name, bound in own.items()}
+    for text in store.plan.options["keep"]:
+        name, sign, level = parse_rule(text, "--keep", tuple(METRICS))
+        least, most = bounds.get(name, (None, None))
+        if sign == "<":
+            most = level if most is None or level is None else min(most, level)
+        else:
+            least = level if least is None or level is None else max(least, level)
+        bounds[name] = (least, most)
+    return bounds
+
+
+def _violation(value: float | None, least: float | None, most: float | None) -> float:
+    """By how much a bound is broken, relative to its size; 1 where there is no number."""
+    if value is None:
+        return 1.0
+    over = 0.0 if most is None else max(0.0, value - most) / max(abs(most), 1e-12)
+    under = 0.0 if least is None else max(0.0, least - value) / max(abs(least), 1e-12)
+    return over + under
+
+
+# ---------------------------------------------------------------------------------------------- the search
+
+
+def search_for(axes: Sequence[Axis], runs: int, seed: int) -> Ask:
+    """Ask for points and be told what came of them: everywhere first, then around the best."""
+    best: tuple[tuple[Value, ...], Told] | None = None
+    smooth = [k for k, axis in enumerate(axes) if axis.span is not None and not axis.whole]
+    explore = _everywhere(axes, seed)
+    spent, asked = 0, next(explore)
+    while spent < (EXPLORE * runs if smooth else runs):
+        told = yield asked
+        best = _better(best, zip(asked, told))
+        spent, asked = spent + len(asked), explore.send(told)
+    if best is not None and smooth:
+        yield from _closing_in(axes, smooth, best)
+
+
+def _better(best: Any, found: Any) -> Any:
+    for values, told in found:
+        if best is None or told.rank < best[1].rank:
+            best = (values, told)
+    return best
+
+
+def _optuna() -> Any:
+    try:
+        import optuna
+    except ImportError as error:
+        raise StudyError("tune needs Optuna", hint="pip install 'palpate[tune]'") from error
+    return optuna
+
+
+def _everywhere(axes: Sequence[Axis], seed: int) -> Ask:
+    """Optuna's sampler, asked for a batch at a time."""
+    optuna = _optuna()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # parts of it are marked experimental
+        sampler = optuna.samplers.TPESampler(
+            seed=seed % 2**32, multivariate=True, constant_liar=True, constraints_func=lambda t: t.user_attrs["broken"]
+        )
+        study = optuna.create_study(sampler=sampler)
+        spaces = {f"x{k}": _space(optuna, axis) for k, axis in enumerate(axes)}
+    while True:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            trials = [study.ask(spaces) for _ in range(BATCH)]
+        told = yield [_values(axes, trial.params) for trial in trials]
+        for trial, one in zip(trials, told):
+            trial.set_user_attr("broken", [one.violation])
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                study.tell(trial, one.value if np.isfinite(one.value) else 1e300)
+
+
+def _space(optuna: Any, axis: Axis) -> Any:
+    if axis.span is not None and axis.whole and axis.values:
+        return optuna.distributions.IntDistribution(min(axis.values), max(axis.values))
+    if axis.span is not None:
+        return optuna.distributions.FloatDistribution(0.0, 1.0)
+    return optuna.distributions.CategoricalDistribution(list(range(len(_choices(axis)))))
+
+
+def _choices(axis: Axis) -> tuple[Value, ...]:
+    if axis.values is None:
+        raise InvalidInput(
+            f"{axis.key}: a search needs a stretch of numbers or a list, got {axis.spec!r}",
+            hint="write start:stop, uniform(a, b), loguniform(a, b) or a,b,c",
+        )
+    return axis.values
+
+
+def _values(axes: Sequence[Axis], params: Mapping[str, Any]) -> tuple[Value, ...]:
+    values = []
+    for k, axis in enumerate(axes):
+        found = params[f"x{k}"]
+        if axis.span is None:
+            values.append(_choices(axis)[found])
+        else:
+            values.append(int(found) if axis.whole else axis.span.at(float(found)))
+    return tuple(values)
+
+
+def _closing_in(axes: Sequence[Axis], smooth: Sequence[int], best: tuple[tuple[Value, ...], Told]) -> Ask:
+    """Pattern search: look a step to each side, and where parabolas are lowest; where nothing is better, halve."""
+    values, told = best
+    place = np.array([axes[k].span.place(values[k]) for k in smooth])  # pyright: ignore[reportOptionalMemberAccess]
+    step, guess = 0.05, None
+
+    def full(at: Array) -> tuple[Value, ...]:
+        moved = {k: axes[k].span.at(float(u)) for k, u in zip(smooth, at)}  # pyright: ignore[reportOptionalMemberAccess]
+        return tuple(moved.get(k, value) for k, value in enumerate(values))
+
+    while step > FINEST:
+        moves = [side * step * row for row in np.eye(len(smooth)) for side in (-1.0, 1.0)]
+        around = [np.clip(place + move, 0.0, 1.0) for move in moves]
+        around += [] if guess is None else [guess]
+        answers = yield [full(at) for at in around]
+        guess = _lowest(place, told, around, answers, step)
+        k = min(range(len(answers)), key=lambda i: answers[i].rank)
+        if answers[k].rank < told.rank:
+            place, told = around[k], answers[k]
+        else:
+            step /= 2.0
+
+
+def _lowest(place: Array, here: Told, around: Sequence[Array], answers: Sequence[Told], step: float) -> Array | None:
+    """The lowest point of the parabola through each parameter's three values; None where there is none."""
+    guess = place.copy()
+    for k in range(len(place)):
+        low, high = answers[2 * k], answers[2 * k + 1]
+        bend = low.value - 2 * here.value + high.value
+        spread = abs(around[2 * k + 1][k] - around[2 * k][k] - 2 * step)
+        if here.violation or low.violation or high.violation or not np.isfinite(bend) or bend <= 0 or spread > 1e-12:
+            return None
+        guess[k] += np.clip(step * (low.value - high.value) / (2 * bend), -step, step)
+    return np.clip(guess, 0.0, 1.0)
+
+
+def _shown(value: Value) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,150 @@
+"""One run of a sweep: the seam between studies and simulation.
+
+Everything that a sweep knows about running is here, so that a faster way to run (a scene built once and changed in
+place, metrics without a whole trace) has one place to go to.
+"""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from palpate.errors import FileError, PalpateError
+from palpate.metrics import METRICS
+from palpate.metrics.metric import MetricResult, judge
+from palpate.run.simulate import simulate
+from palpate.scenario.load import scenario_from_data
+from palpate.scenario.overrides import apply_overrides
+from palpate.study.plan import CRASHED, IMPOSSIBLE, file_digest
+from palpate.trace import Trace
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the runs of a sweep share.
+
+    Attributes:
+        scenario: data, before what varies.
+        metrics: to compute.
+        traces: "all" or "failing" to hand traces back with the rows.
+        files: SHA-256 of files the scenario names, to be found alike wherever the run is made.
+        own: metrics written in Python, by name; they only work in this process.
+    """
+
+    scenario: Mapping[str, Any]
+    metrics: tuple[str, ...]
+    traces: str = "none"
+    files: Mapping[str, str] = field(default_factory=dict)
+    own: Mapping[str, Callable[[Trace], float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One run: its number and the `key=value` texts that make it."""
+
+    run: int
+    overrides: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Result:
+    """A run's row, and its trace as the bytes of a Parquet file where it is kept."""
+
+    run: int
+    row: Row
+    trace: bytes | None = None
+
+
+def run_one(
+    scenario: Mapping[str, Any],
+    overrides: Sequence[str],
+    seed: int | None = None,
+    metrics: Sequence[str] | None = None,
+    own: Mapping[str, Callable[[Trace], float]] | None = None,
+) -> tuple[Row, Trace | None]:
+    """Make one run; whatever happens to it is a row.
+
+    Args:
+        scenario: plain data.
+        overrides: `key=value` texts, as `--set` takes them.
+        seed: of sensor noise; what scenario and overrides say if not given.
+        metrics: names to compute; all if not given.
+        own: further metrics, by name, from a trace to a number.
+
+    Returns:
+        A row (outcome, reason, end_time, passed, failed, warnings, and a number or None for each metric) and the
+        trace; no trace where the parameters were refused before the run began.
+    """
+    texts = [*overrides, *([] if seed is None else [f"run.seed={seed}"])]
+    names = tuple(METRICS) if metrics is None else metrics
+    try:
+        typed = scenario_from_data(apply_overrides(dict(scenario), texts))
+        trace = simulate(typed)
+        if trace.outcome.kind == "interrupted":
+            signal.raise_signal(signal.SIGINT)  # the run took Ctrl-C for itself; it is meant for the sweep
+        bounded = {name: judge(METRICS[name], trace, bound) for name, bound in typed.metrics.items()}
+        row = _row(trace, bounded)
+        row |= {name: _value(name, bounded, trace) for name in names if name in METRICS}
+        row |= {name: float(compute(trace)) for name, compute in (own or {}).items()}
+        return row, trace
+    except PalpateError as error:
+        return empty_row(IMPOSSIBLE, str(error), names), None
+    except Exception as error:  # a defect, or an engine's own error: it costs this run, not the sweep
+        return empty_row(CRASHED, f"{type(error).__name__}: {error}", names), None
+
+
+def _value(name: str, bounded: Mapping[str, MetricResult], trace: Trace) -> float | None:
+    return (bounded[name] if name in bounded else judge(METRICS[name], trace, None)).value
+
+
+def _row(trace: Trace, bounded: Mapping[str, MetricResult]) -> Row:
+    broken = [name for name, result in bounded.items() if not result.passed]
+    outcome = trace.outcome
+    return {
+        "outcome": outcome.kind,
+        "reason": outcome.reason,
+        "end_time": float(outcome.time),
+        "passed": outcome.ok and not broken,
+        "failed": broken,
+        "warnings": [str(text) for text in trace.info.get("warnings") or []],
+    }
+
+
+def empty_row(outcome: str, reason: str, metrics: Sequence[str]) -> Row:
+    """The row of a run that gave nothing."""
+    row: Row = {"outcome": outcome, "reason": reason, "end_time": None, "passed": False, "failed": [], "warnings": []}
+    return row | dict.fromkeys(metrics)
+
+
+def run_chunk(job: Job, tasks: Sequence[Task]) -> list[Result]:
+    """Make several runs, in order."""
+    check_files(job.files)
+    return [run_task(job, task) for task in tasks]
+
+
+def run_task(job: Job, task: Task) -> Result:
+    """Make one run of a sweep."""
+    row, trace = run_one(job.scenario, task.overrides, None, job.metrics, job.own)
+    kept = job.traces == "all" or (job.traces == "failing" and not row["passed"])
+    return Result(task.run, row, _as_bytes(trace) if kept and trace is not None else None)
+
+
+def check_files(files: Mapping[str, str]) -> None:
+    """Refuse to run where a file of the scenario is missing or another than where the sweep was planned."""
+    wrong = [path for path, digest in files.items() if file_digest(path) != digest]
+    if wrong:
+        raise FileError(
+            f"{', '.join(wrong)} is missing here, or was changed since the sweep began",
+            hint="put the files of the scenario at the same place on every machine, and leave them as they were",
+        )
+
+
+def _as_bytes(trace: Trace) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        return trace.save(Path(folder) / "trace.parquet").read_bytes()

@@ -1,0 +1,87 @@
+"""A real Dask scheduler and two workers on the loopback address, each a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import palpate as pp
+from palpate.errors import StudyError
+from palpate.scenario.model import Scenario
+
+pytest.importorskip("distributed", reason="Dask is not installed")
+pytestmark = pytest.mark.filterwarnings("ignore")  # Dask's own
+VARY = {"robot.parameters.mass": "uniform(0.5, 2)", "world.sensors.encoder_noise": "uniform(0, 1e-3)"}
+FEW = ["energy_residual"]
+
+
+@dataclass
+class Cluster:
+    """The scheduler's address, and its workers."""
+
+    address: str
+    workers: list[subprocess.Popen[bytes]]
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    folder = tmp_path_factory.mktemp("dask")
+    note = folder / "scheduler.json"
+    dask = [sys.executable, "-m", "dask"]
+    quiet = {"cwd": folder, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    local = ["--scheduler-file", str(note), "--no-dashboard"]
+    processes = [subprocess.Popen([*dask, "scheduler", "--host", "127.0.0.1", "--port", "0", *local], **quiet)]
+    deadline = time.monotonic() + 120
+    while not note.is_file() or not note.read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    alone = ["--nthreads", "1", "--no-nanny", "--host", "127.0.0.1", "--death-timeout", "120"]
+    processes += [subprocess.Popen([*dask, "worker", *alone, *local], **quiet) for _ in range(2)]
+    yield Cluster(json.loads(note.read_text())["address"], processes[1:])
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
+def wait_for_workers(cluster: Cluster, count: int) -> None:
+    from distributed import Client
+
+    with Client(cluster.address, timeout=60, set_as_default=False) as client:
+        client.wait_for_workers(count, timeout=120)
+
+
+def test_the_table_is_the_local_one_and_a_killed_worker_loses_and_doubles_nothing(
+    pendulum: Scenario, cluster: Cluster, tmp_path: Path
+) -> None:
+    local = pp.sweep(pendulum, VARY, runs=64, metrics=FEW, out=tmp_path / "local", workers=0).path.read_bytes()
+    wait_for_workers(cluster, 2)
+    peace = pp.sweep(pendulum, VARY, runs=64, metrics=FEW, out=tmp_path / "peace", cluster=cluster.address)
+    assert peace.path.read_bytes() == local
+    seen: list[int] = []
+
+    def kill_one(done: int, total: int, failed: int) -> None:
+        seen.append(done)
+        if len(seen) == 6:
+            os.kill(cluster.workers[0].pid, signal.SIGKILL)
+
+    found = pp.sweep(
+        pendulum, VARY, runs=64, metrics=FEW, out=tmp_path / "war", cluster=cluster.address, progress=kill_one
+    )
+    assert cluster.workers[0].wait(10) == -signal.SIGKILL
+    assert seen == list(range(1, 65))  # every chunk, of one run each, once
+    assert found.path.read_bytes() == local
+
+
+def test_no_scheduler_is_a_clear_error(pendulum: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("palpate.study.cluster.PATIENCE", 1.0)
+    with pytest.raises(StudyError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
+        pp.sweep(pendulum, VARY, runs=2, cluster="tcp://127.0.0.1:9")

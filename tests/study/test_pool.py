@@ -1,0 +1,131 @@
+"""Local processes: the same rows as here, whatever happens to a process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import palpate as pp
+from palpate.errors import FileError, StudyError
+from palpate.scenario.model import Scenario
+from palpate.study import pool as pools
+from palpate.study.pool import Here, LocalPool
+from palpate.study.worker import Job, Result, Task, run_chunk
+
+FEW = ("energy_residual",)
+
+
+@pytest.fixture(scope="module")
+def job(pendulum: Scenario) -> Job:
+    return Job(pendulum.as_data(), FEW)
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[LocalPool]:
+    made = LocalPool(2)
+    yield made
+    made.close()
+
+
+def chunks(count: int, size: int = 3) -> list[list[Task]]:
+    tasks = [Task(run, (f"robot.parameters.mass={1 + run / 10}",)) for run in range(count * size)]
+    return [tasks[k : k + size] for k in range(0, len(tasks), size)]
+
+
+def by_run(answers: Iterator[tuple[list[Task], list[Result]]]) -> dict[int, dict[str, object]]:
+    rows: dict[int, dict[str, object]] = {}
+    for _, results in answers:
+        for result in results:
+            assert result.run not in rows, "made twice"
+            rows[result.run] = result.row
+    return dict(sorted(rows.items()))
+
+
+class Bomb:
+    """Kills whatever process reads it."""
+
+    def __reduce__(self) -> tuple[object, tuple[int]]:
+        return os._exit, (3,)
+
+
+def test_processes_give_the_same_rows_as_here_and_stay_for_the_next_stage(pool: LocalPool, job: Job) -> None:
+    expected = by_run(Here().results(job, chunks(3)))
+    assert by_run(pool.results(job, chunks(3))) == expected
+    numbers = [process.process.pid for process in pool.processes if process]
+    assert by_run(pool.results(job, chunks(3))) == expected
+    assert [process.process.pid for process in pool.processes if process] == numbers
+
+
+def test_the_chunk_of_a_killed_process_is_made_again(pool: LocalPool, job: Job) -> None:
+    answers = pool.results(job, chunks(20, 2))
+    first = next(answers)
+    victim = next(process for process in pool.processes if process)
+    os.kill(victim.process.pid, signal.SIGKILL)
+    rows = by_run(iter([first, *answers]))
+    assert list(rows) == list(range(40))
+    assert {row["outcome"] for row in rows.values()} == {"completed"}
+
+
+def test_a_run_that_kills_its_process_is_a_row_and_costs_no_other(pool: LocalPool, job: Job) -> None:
+    tasks = chunks(1, 4)[0]
+    hostile = [*tasks[:2], Task(2, (Bomb(),)), tasks[3]]  # pyright: ignore[reportArgumentType]
+    rows = by_run(pool.results(job, [hostile]))
+    assert [rows[k]["outcome"] for k in range(4)] == ["completed", "completed", "crashed", "completed"]
+    assert "the process ended during this run (exit code 3" in str(rows[2]["reason"])
+    assert rows[2]["energy_residual"] is None
+
+
+def test_leaving_early_ends_the_work_at_once(job: Job) -> None:
+    pool = LocalPool(2)
+    answers = pool.results(job, chunks(1000, 5))
+    next(answers)
+    processes = [process.process for process in pool.processes if process]
+    start = time.perf_counter()
+    answers.close()
+    assert time.perf_counter() - start < 5.0
+    assert all(process.wait(5) is not None for process in processes)
+    pool.close()
+    assert threading.active_count() < 20
+
+
+def test_a_defect_in_a_run_is_a_row(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr("palpate.study.worker.simulate", broken)
+    row = run_chunk(job, chunks(1, 1)[0])[0].row
+    assert (row["outcome"], row["reason"], row["passed"]) == ("crashed", "ZeroDivisionError: oops", False)
+
+
+def test_a_file_that_changed_under_the_sweep_is_told_from_any_process(
+    pool: LocalPool, job: Job, tmp_path: Path
+) -> None:
+    arm = tmp_path / "arm.urdf"
+    arm.write_text("<robot/>")
+    wrong = Job(job.scenario, FEW, files={str(arm): "0" * 64})
+    for executor in (Here(), pool):
+        with pytest.raises(FileError, match=r"arm\.urdf is missing here, or was changed"):
+            list(executor.results(wrong, chunks(1)))
+
+
+def test_a_worker_that_cannot_start_is_an_error_with_its_last_words(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pools.sys, "executable", "/bin/false")
+    pool = LocalPool(1)
+    with pytest.raises(StudyError, match="a worker process did not start: exit code 1"):
+        list(pool.results(job, chunks(1)))
+    pool.close()
+
+
+def test_a_sweep_in_processes_has_the_same_table_bit_for_bit(pendulum: Scenario, tmp_path: Path) -> None:
+    vary = {"robot.parameters.mass": "uniform(0.5, 2)", "world.sensors.encoder_noise": "uniform(0, 1e-3)"}
+    tables = [
+        pp.sweep(pendulum, vary, runs=30, out=tmp_path / str(workers), workers=workers, traces="failing").path
+        for workers in (0, 2)
+    ]
+    assert tables[0].read_bytes() == tables[1].read_bytes()
