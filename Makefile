@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench clean clean-cache
+.PHONY: demo test lint bench boundscheck clean clean-cache
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' || \
@@ -39,8 +39,12 @@ bench: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet -e '.[bench]'
 	$(BIN)/python -m benchmarks
 
+# Every shipped scenario with the bounds of every array checked, in a cache of its own; slow.
+boundscheck: $(VENV)/.installed-dev
+	NUMBA_BOUNDSCHECK=1 PALPATE_CACHE_DIR=build/boundscheck $(BIN)/python -m pytest tests/scenario/test_library.py
+
 clean-cache:
-	find src tests \( -name '*.nbi' -o -name '*.nbc' \) -delete
+	$(BIN)/python -c 'from palpate.engine.cache import clear_kernels; print(clear_kernels(), "files deleted")'
 
 clean: clean-cache
 	rm -rf $(VENV) build dist src/*.egg-info

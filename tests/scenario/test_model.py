@@ -84,4 +84,4 @@ def test_what_is_probably_not_meant_is_remarked() -> None:
 
 def test_rate_and_period_are_two_ways_to_say_one_thing() -> None:
     assert Clock(rate=500).control_period == Clock(period=0.002).control_period == 0.002
-    assert Clock().control_period is None
+    assert Clock().control_period == Clock().timestep

@@ -1,0 +1,101 @@
+"""What is said before a run, and what is noticed in it."""
+
+import numpy as np
+import pytest
+
+from palpate.cli.main import main
+from palpate.control import GravityCompensation, PythonLaw
+from palpate.control.law import Shown
+from palpate.engine.records import Record, Vector, sized
+from palpate.robot import load_robot
+from palpate.run.foresee import foresee, wall_of
+from palpate.run.run import Run
+from palpate.run.simulate import as_run, simulate
+from palpate.scenario.load import load_scenario
+from palpate.world.clock import Clock
+from palpate.world.config import Surface
+
+LATE = ["world.surfaces.wall.stiffness=1e5", "world.sensors.delay=5", "run.duration=1.0"]
+
+
+def test_a_contact_that_will_ring_is_warned_of_before_it_does():
+    trace = simulate(load_scenario("panda-wall", LATE))
+    assert any("on 'wall'" in text and "UNSTABLE" in text for text in trace.warnings)
+    assert any("what happened: in contact" in text for text in trace.facts.expected)
+
+
+def test_a_contact_that_will_hold_is_not():
+    (expected,) = foresee(as_run(load_scenario("panda-wall")), limits=False)
+    assert expected.prediction.stable
+    assert expected.warnings == []
+
+
+def test_design_tells_and_warns(capsys):
+    assert main(["design", "panda-wall", *(word for change in LATE for word in ("--set", change))]) == 3
+    out = capsys.readouterr().out
+    assert "UNSTABLE" in out
+    assert "|pole|" in out
+
+
+def test_strict_turns_a_warning_into_an_exit_code(tmp_path):
+    words = ["run", "panda-wall", *(word for change in LATE for word in ("--set", change)), "--no-report", "--quiet"]
+    words += ["--set", "metrics={}"]
+    assert main([*words, "--out", str(tmp_path / "a")]) == 0
+    assert main([*words, "--strict", "--out", str(tmp_path / "b")]) == 3
+
+
+@pytest.mark.parametrize("exponent", [1.0, 1.5])
+def test_a_stiffening_surface_counts_with_its_slope_at_some_newtons(exponent):
+    surface = Surface(model="hunt-crossley", stiffness=2e5, exponent=exponent, position=(0, 0, 0.1))
+    wall, h = wall_of(surface, np.array([0.0, 0.0, 0.3])), 1e-8
+    depth = (10.0 / 2e5) ** (1 / exponent)
+    slope = 2e5 * ((depth + h) ** exponent - (depth - h) ** exponent) / (2 * h)
+    assert wall.stiffness == pytest.approx(slope, rel=1e-6)
+    assert tuple(np.asarray(wall.normal)) == (0.0, 0.0, 1.0)
+
+
+def test_a_joint_at_its_stop_or_too_fast_is_named():
+    robot = load_robot("panda")
+    start = robot.home.copy()
+    start[0] = robot.limits.upper[0] - 0.02
+    run = Run(
+        robot, GravityCompensation(damping=0.0), clock=Clock(duration=0.1), q_start=start, v_start=[4.0, *[0.0] * 6]
+    )
+    trace = simulate(run)
+    stop, fast = (text for text in trace.warnings if text.startswith("joint1"))
+    assert "met its stop" in stop
+    past = (trace["q"][:, 0] - robot.limits.upper[0]).max()
+    assert f"{past:.3g} rad past it" in stop
+    assert f"{4.0 / 2.175:.3g} times its rated speed of 2.175 rad/s" in fast
+
+
+def test_a_law_shows_of_its_memory_what_it_declares():
+    class Memory(Record):
+        seen: Vector = sized(2)
+        count: float = 0.0
+
+    class Counting(PythonLaw):
+        def bind(self, robot):
+            from dataclasses import replace
+
+            shown = (Shown("seen", "seen", "rad", ("a", "b")), Shown("count", "count", "1", help="ticks"))
+            return replace(super().bind(robot), shown=shown)
+
+    def law(tick, gains, memory):
+        memory.count += 1.0
+        memory.seen[:] = tick.q[0], tick.t
+        return {"torque": 0.0 * tick.v}
+
+    trace = simulate(Run(load_robot("pendulum"), Counting(law, memory=Memory()), clock=Clock(duration=0.01)))
+    np.testing.assert_array_equal(trace["law.count"], np.arange(1.0, 12.0))
+    np.testing.assert_allclose(trace["law.seen"][:, 1], trace.time, atol=1e-15)
+    assert trace.channels["law.seen"].columns == ("law.seen[a]", "law.seen[b]")
+
+
+def test_a_quaternion_channel_does_not_jump_although_the_tool_turns_round():
+    robot = load_robot("iiwa14")
+    run = Run(robot, GravityCompensation(damping=0.0), clock=Clock(duration=3.0), v_start=[2.0, *[0.0] * 5, 2.0])
+    trace = simulate(run)
+    steps = np.linalg.norm(np.diff(trace["tool_quat_wxyz"], axis=0), axis=1)
+    assert np.ptp(trace["tool_quat_wxyz"], axis=0).max() > 1.0
+    assert steps.max() < 0.01
