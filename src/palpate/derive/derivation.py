@@ -14,7 +14,7 @@ from palpate.derive.graph import Graph
 from palpate.derive.naming import NamedModel, Parameter
 from palpate.derive.notation import Notation, Style
 from palpate.derive.program import Counts, Output, Program, make_program, merged, specialised
-from palpate.derive.quantities import DYNAMICS, QUANTITIES, Quantity, quantity
+from palpate.derive.quantities import DYNAMICS, QUANTITIES, Quantity, arguments, quantity
 from palpate.derive.reading import written_lines
 from palpate.derive.styles import Latex, MathML, Text
 from palpate.errors import InvalidInput
@@ -256,7 +256,7 @@ class Derivation:
         """Quantities as one straight-line program; `numbers` puts the parameters' values in."""
         outputs = self.outputs(names, numbers)
         inputs = {"q": self.names.q, "v": self.names.v, "a": self.names.a}
-        return make_program(outputs, inputs)
+        return make_program(outputs, inputs, arguments(names))
 
     def outputs(self, names: Sequence[str], numbers: bool = False) -> list[Output]:
         """Quantities as nodes, equal parts made one; `numbers` puts the parameters' values in."""
@@ -268,7 +268,7 @@ class Derivation:
         return self.program(*names, numbers=numbers).counts()
 
     def function(self, *names: str) -> Callable[..., Any]:
-        """A NumPy function of (q, v, a) (those it needs), for one state or for arrays of them.
+        """A NumPy function of q (with v for what depends on velocities, and a for tau), for one state or for many.
 
         One name gives one array, several give a tuple. The keyword `parameters={"m1": 2.0}` replaces values.
         """
