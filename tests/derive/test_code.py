@@ -56,7 +56,9 @@ def test_the_c_of_a_panda_agrees_with_the_robot_at_a_thousand_states(tmp_path: P
         np.testing.assert_allclose(torques(q, v, a)[0], wanted, atol=1e-10, rtol=0)
 
 
-@pytest.mark.parametrize(("name", "numbers"), [("ur5e-3link", False), ("ur5e", False), ("cartesian2", True), ("planar3", True)])
+@pytest.mark.parametrize(
+    ("name", "numbers"), [("ur5e-3link", False), ("ur5e", False), ("cartesian2", True), ("planar3", True)]
+)
 def test_the_test_program_of_the_c_passes(name: str, numbers: bool, tmp_path: Path, compile_c: Any) -> None:
     robot = pp.load_robot(name)
     header, source, test = pp.derive(robot).c(tmp_path, robot=robot, numbers=numbers, states=5)
@@ -79,7 +81,11 @@ def test_the_test_program_of_the_c_can_fail(tmp_path: Path, compile_c: Any) -> N
 def test_the_c_of_energies_passes_its_test(tmp_path: Path, compile_c: Any) -> None:
     values = {"me": 1.0, "ms": 0.1, "l": 1.0, "g": 9.81}
     pole = pp.derive_from_energy(
-        "me*dz**2/2 + ms*(dx**2 + (dz - x*dx/sqrt(l**2 - x**2))**2)/2", "(me+ms)*g*z", "z x", values=values, name="a pole"
+        "me*dz**2/2 + ms*(dx**2 + (dz - x*dx/sqrt(l**2 - x**2))**2)/2",
+        "(me+ms)*g*z",
+        "z x",
+        values=values,
+        name="a pole",
     )
     _, source, test = pole.c(tmp_path, numbers=False, states=3)
     assert source.name == "a_pole.c"

@@ -40,7 +40,11 @@ def test_functions_of_time_and_assumptions_are_understood(cart: pp.Derivation) -
     t = sp.Symbol("t")
     x, theta = sp.Function("x")(t), sp.Function("theta")(t)
     mc, m, l, g = sp.symbols("mc m l g", positive=True)
-    T = (mc + m) * x.diff(t) ** 2 / 2 + m * l * sp.cos(theta) * x.diff(t) * theta.diff(t) + m * l**2 * theta.diff(t) ** 2 / 2
+    T = (
+        (mc + m) * x.diff(t) ** 2 / 2
+        + m * l * sp.cos(theta) * x.diff(t) * theta.diff(t)
+        + m * l**2 * theta.diff(t) ** 2 / 2
+    )
     other = pp.derive_from_energy(T, m * g * l * sp.cos(theta), [x, theta], values=VALUES)
     assert other.M == cart.M
     assert other.C == cart.C
@@ -54,7 +58,9 @@ def test_it_obeys_what_every_derivation_must(cart: pp.Derivation) -> None:
 
 def test_a_root_gets_a_name_and_its_derivative_is_right() -> None:
     """A bead on a parabola-like wire y = √(1 + x²): T and V with the root, against finite differences of L."""
-    bead = pp.derive_from_energy("m*dx**2*(1 + x**2/(1 + x**2))/2", "m*g*sqrt(1 + x**2)", "x", values={"m": 2.0, "g": 9.81})
+    bead = pp.derive_from_energy(
+        "m*dx**2*(1 + x**2/(1 + x**2))/2", "m*g*sqrt(1 + x**2)", "x", values={"m": 2.0, "g": 9.81}
+    )
     x, v, a, h = 0.6, 0.9, -0.3, 1e-5
 
     def L(x: float, v: float) -> float:
@@ -209,7 +215,9 @@ def test_the_linearisation_is_the_numeric_one(name: str) -> None:
     A, B = found.numeric()
     np.testing.assert_allclose(A, finite_state_matrix(robot, q), atol=2e-5)  # differences of the engine's
     np.testing.assert_allclose(B[robot.nv :], np.linalg.inv(robot.mass_matrix(q)), rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(np.array(found.u, dtype=float).ravel() if name == "ur5e" else _numeric(found), robot.gravity(q), atol=1e-9)
+    np.testing.assert_allclose(
+        np.array(found.u, dtype=float).ravel() if name == "ur5e" else _numeric(found), robot.gravity(q), atol=1e-9
+    )
 
 
 def _numeric(found: Any) -> np.ndarray:

@@ -37,7 +37,10 @@ def test_symbolic_inverse_dynamics_of_a_ur5e_is_short_and_quick(parameters: Any)
 
 def test_inverse_dynamics_of_a_ur5e_with_numbers_is_shorter() -> None:
     derivation = pp.derive(pp.load_robot("ur5e"))
-    for counts in (derivation.counts("tau", numbers=True), pp.derive(pp.load_robot("ur5e"), parameters="numbers").counts("tau")):
+    for counts in (
+        derivation.counts("tau", numbers=True),
+        pp.derive(pp.load_robot("ur5e"), parameters="numbers").counts("tau"),
+    ):
         assert counts.multiplications <= 190  # goal 425
         assert counts.additions <= 155  # goal 369
         assert counts.once == 0

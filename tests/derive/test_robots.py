@@ -168,7 +168,9 @@ def test_task_space_terms_are_those_of_their_definition(name: str) -> None:
     J, drift = t.J[rows], t.drift[rows]
     W = np.linalg.solve(t.M, J.T).T
     inertia = np.linalg.inv(J @ W.T)
-    values = dict(zip(("Lambda", "mu", "p"), (inertia, inertia @ (W @ (t.bias - t.gravity) - drift), inertia @ W @ t.gravity)))
+    values = dict(
+        zip(("Lambda", "mu", "p"), (inertia, inertia @ (W @ (t.bias - t.gravity) - drift), inertia @ W @ t.gravity))
+    )
     states = {"Lambda": (q,), "mu": (q, v), "p": (q,)}
     for quantity, wanted in values.items():
         found = derivation.function(quantity)(*states[quantity])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import sympy as sp
 
+from palpate.checks import Array
 from palpate.derive.coordinates import Coordinates
 from palpate.derive.document import Formula, Section, as_latex, as_text
 from palpate.derive.graph import Graph
@@ -331,7 +332,9 @@ class Derivation:
 
         return constrained(self, constraints, solve)
 
-    def linearise(self, q: Sequence[Any], v: Sequence[Any] | None = None, *, parameters: str = "symbols") -> Linearised:
+    def linearise(
+        self, q: Sequence[Any] | Array, v: Sequence[Any] | Array | None = None, *, parameters: str = "symbols"
+    ) -> Linearised:
         """M δq̈ + D δq̇ + K δq = δτ about a state that forces can hold; see `Linearised`."""
         from palpate.derive.linearisation import linearised
 

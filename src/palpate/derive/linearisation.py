@@ -93,7 +93,9 @@ class Linearised:
         return as_text([Section(f"Linearised about {point}", (), (*formulas, *held))], notation)
 
 
-def linearised(derivation: Derivation, q: Sequence[Any], v: Sequence[Any] | None, parameters: str) -> Linearised:
+def linearised(
+    derivation: Derivation, q: Sequence[Any] | Array, v: Sequence[Any] | Array | None, parameters: str
+) -> Linearised:
     """Linearise about a state that inputs can hold; with `parameters` "numbers", values are put in first."""
     if derivation.model is not None and derivation.model.mechanism.floating:
         raise InvalidInput("a free base's quaternion has no linear coordinates of its own; linearise the fixed machine")
@@ -106,7 +108,7 @@ def linearised(derivation: Derivation, q: Sequence[Any], v: Sequence[Any] | None
     return _from_forms(derivation, *point, parameters == "numbers")
 
 
-def _point(values: Sequence[Any], n: int, what: str) -> tuple[Any, ...]:
+def _point(values: Sequence[Any] | Array, n: int, what: str) -> tuple[Any, ...]:
     found = tuple(sp.sympify(x) for x in values)
     if len(found) != n:
         raise BadShape(f"{what} must have {n} entries, got {len(found)}")
