@@ -11,6 +11,7 @@ from palpate.checks import Array
 from palpate.derive import c_code
 from palpate.derive.c_code import Case, Function, Library, identifier
 from palpate.derive.program import Output, make_program
+from palpate.derive.quantities import arguments
 from palpate.derive.verify import evaluated, random_states
 from palpate.errors import FileError, InvalidInput
 from palpate.files import atomic_write
@@ -48,16 +49,9 @@ def library(derivation: Derivation, numbers: bool) -> Library:
     inputs = {"q": derivation.names.q, "v": derivation.names.v, "a": derivation.names.a}
     functions = []
     for name, (meaning, wanted) in table.items():
-        program = make_program([made[w] for w in wanted], inputs)
-        # Every array is an argument, also where a robot's symmetry makes one idle: signatures should not surprise.
-        full = {key: tuple(inputs[key]) for key in _arrays(name)}
-        functions.append(Function(name, meaning, type(program)(full, program.parameters, program.outputs)))
+        functions.append(Function(name, meaning, make_program([made[w] for w in wanted], inputs, arguments(wanted))))
     values = {} if numbers else derivation.values
     return Library(identifier(derivation.name), tuple(_about(derivation)), tuple(functions), values)
-
-
-def _arrays(function: str) -> tuple[str, ...]:
-    return {"inverse_dynamics": ("q", "v", "a"), "mass_matrix": ("q",)}.get(function, ("q", "v"))
 
 
 def _about(derivation: Derivation) -> list[str]:

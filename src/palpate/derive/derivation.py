@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import sympy as sp
 
+from palpate.checks import Array
 from palpate.derive.coordinates import Coordinates
 from palpate.derive.document import Formula, Section, as_latex, as_text
 from palpate.derive.graph import Graph
 from palpate.derive.naming import NamedModel, Parameter
 from palpate.derive.notation import Notation, Style
 from palpate.derive.program import Counts, Output, Program, make_program, merged, specialised
-from palpate.derive.quantities import DYNAMICS, QUANTITIES, Quantity, quantity
+from palpate.derive.quantities import DYNAMICS, QUANTITIES, Quantity, arguments, quantity
 from palpate.derive.reading import written_lines
 from palpate.derive.styles import Latex, MathML, Text
 from palpate.errors import InvalidInput
@@ -256,7 +257,7 @@ class Derivation:
         """Quantities as one straight-line program; `numbers` puts the parameters' values in."""
         outputs = self.outputs(names, numbers)
         inputs = {"q": self.names.q, "v": self.names.v, "a": self.names.a}
-        return make_program(outputs, inputs)
+        return make_program(outputs, inputs, arguments(names))
 
     def outputs(self, names: Sequence[str], numbers: bool = False) -> list[Output]:
         """Quantities as nodes, equal parts made one; `numbers` puts the parameters' values in."""
@@ -268,7 +269,7 @@ class Derivation:
         return self.program(*names, numbers=numbers).counts()
 
     def function(self, *names: str) -> Callable[..., Any]:
-        """A NumPy function of (q, v, a) (those it needs), for one state or for arrays of them.
+        """A NumPy function of q (with v for what depends on velocities, and a for tau), for one state or for many.
 
         One name gives one array, several give a tuple. The keyword `parameters={"m1": 2.0}` replaces values.
         """
@@ -331,7 +332,9 @@ class Derivation:
 
         return constrained(self, constraints, solve)
 
-    def linearise(self, q: Sequence[Any], v: Sequence[Any] | None = None, *, parameters: str = "symbols") -> Linearised:
+    def linearise(
+        self, q: Sequence[Any] | Array, v: Sequence[Any] | Array | None = None, *, parameters: str = "symbols"
+    ) -> Linearised:
         """M δq̈ + D δq̇ + K δq = δτ about a state that forces can hold; see `Linearised`."""
         from palpate.derive.linearisation import linearised
 

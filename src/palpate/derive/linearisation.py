@@ -43,18 +43,26 @@ class Linearised:
     def state_matrix(self) -> Any:
         """[[0, 1], [−M⁻¹ K, −M⁻¹ D]], for the state (δq, δq̇)."""
         n = self.M.shape[0]
-        inner = self.M.LUsolve(sp.Matrix.hstack(-self.K, -self.D))
-        return sp.ImmutableMatrix(sp.Matrix.vstack(sp.Matrix.hstack(sp.zeros(n), sp.eye(n)), self._tidy(inner)))
+        inner = self._solved(sp.Matrix.hstack(-self.K, -self.D))
+        return sp.ImmutableMatrix(sp.Matrix.vstack(sp.Matrix.hstack(sp.zeros(n), sp.eye(n)), inner))
 
     @property
     def input_matrix(self) -> Any:
         """[[0], [M⁻¹ B]]."""
         n, k = self.B.shape
-        return sp.ImmutableMatrix(sp.Matrix.vstack(sp.zeros(n, k), self._tidy(self.M.LUsolve(self.B))))
+        return sp.ImmutableMatrix(sp.Matrix.vstack(sp.zeros(n, k), self._solved(self.B)))
+
+    def _solved(self, right: Any) -> Any:
+        """M⁻¹ right in symbols; written out for two coordinates, otherwise as elimination leaves it."""
+        solved = sp.Matrix(self.M).LUsolve(sp.Matrix(right))
+        return self._tidy(solved) if self.M.shape[0] <= 2 or not self.M.free_symbols else solved
 
     def numeric(self) -> tuple[Array, Array]:
         """State and input matrix with the parameters' values put in."""
-        return self._numbers(self.state_matrix), self._numbers(self.input_matrix)
+        M, D, K, B = (self._numbers(x) for x in (self.M, self.D, self.K, self.B))
+        n, k = B.shape
+        A = np.block([[np.zeros((n, n)), np.eye(n)], [-np.linalg.solve(M, K), -np.linalg.solve(M, D)]])
+        return A, np.vstack([np.zeros((n, k)), np.linalg.solve(M, B)])
 
     def eigenvalues(self) -> Array:
         """Of the state matrix, with the parameters' values put in; by falling real part."""
@@ -85,7 +93,9 @@ class Linearised:
         return as_text([Section(f"Linearised about {point}", (), (*formulas, *held))], notation)
 
 
-def linearised(derivation: Derivation, q: Sequence[Any], v: Sequence[Any] | None, parameters: str) -> Linearised:
+def linearised(
+    derivation: Derivation, q: Sequence[Any] | Array, v: Sequence[Any] | Array | None, parameters: str
+) -> Linearised:
     """Linearise about a state that inputs can hold; with `parameters` "numbers", values are put in first."""
     if derivation.model is not None and derivation.model.mechanism.floating:
         raise InvalidInput("a free base's quaternion has no linear coordinates of its own; linearise the fixed machine")
@@ -98,7 +108,7 @@ def linearised(derivation: Derivation, q: Sequence[Any], v: Sequence[Any] | None
     return _from_forms(derivation, *point, parameters == "numbers")
 
 
-def _point(values: Sequence[Any], n: int, what: str) -> tuple[Any, ...]:
+def _point(values: Sequence[Any] | Array, n: int, what: str) -> tuple[Any, ...]:
     found = tuple(sp.sympify(x) for x in values)
     if len(found) != n:
         raise BadShape(f"{what} must have {n} entries, got {len(found)}")

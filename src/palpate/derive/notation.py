@@ -190,6 +190,7 @@ class Notation:
         return self.style.sum(spelt)
 
     def _product(self, e: Any) -> tuple[str, int]:
+        e = _brackets_positive(e)
         if _is_negative(e):
             text, strength = self._write(_positive(e))
             return self.style.sum([(True, self.style.brackets(text) if strength == SUM else text)]), SUM
@@ -344,6 +345,20 @@ def _is_negative(e: Any) -> bool:
     if e.is_Number:
         return bool(e.is_negative)
     return isinstance(e, sp.Mul) and e.args[0].is_Number and bool(e.args[0].is_negative)
+
+
+def _brackets_positive(e: Any) -> Any:
+    """A product whose brackets hold no sums of negative terms only: c (−a − b) = −c (a + b)."""
+    sign, factors = 1, []
+    for x in e.args:
+        if isinstance(x, sp.Add) and all(_is_negative(t) for t in x.args):
+            sign, x = -sign, sp.Add(*(-t for t in x.args))
+        factors.append(x)
+    if sign > 0 and factors == list(e.args):
+        return e
+    number = factors.pop(0) if factors[0].is_Number else sp.Integer(1)
+    head = [] if sign * number == 1 else [sign * number]
+    return sp.Mul(*head, *factors, evaluate=False)
 
 
 def abs_number(e: Any) -> Any:

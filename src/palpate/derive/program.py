@@ -91,11 +91,13 @@ class Program:
         return [found[number] for number in sorted(found)]
 
 
-def make_program(outputs: Sequence[Output], inputs: Mapping[str, Sequence[str]]) -> Program:
-    """A program of these outputs; only inputs that are used become arguments."""
+def make_program(outputs: Sequence[Output], inputs: Mapping[str, Sequence[str]], always: Sequence[str] = ()) -> Program:
+    """A program of these outputs; inputs that are used become arguments, and those of `always`."""
     nodes = [node for output in outputs for node in output.nodes]
     used = {node.name: node.level for node in needed(nodes) if node.op == "symbol"} if nodes else {}
-    kept = {name: tuple(entries) for name, entries in inputs.items() if any(e in used for e in entries)}
+    kept = {
+        name: tuple(entries) for name, entries in inputs.items() if name in always or any(e in used for e in entries)
+    }
     parameters = tuple(name for name, level in used.items() if level == PARAMETER)
     return Program(kept, parameters, tuple(outputs))
 

@@ -27,10 +27,10 @@ def scalar_source(program: Program, name: str) -> str:
 def _source(program: Program, name: str, batch: bool) -> str:
     at = "..., " if batch else ""
     names = {entry: f"{array}[{at}{i}]" for array, entries in program.inputs.items() for i, entry in enumerate(entries)}
-    names |= {entry: f"p[{i}]" for i, entry in enumerate(program.parameters)}
+    names |= {entry: f"par[{i}]" for i, entry in enumerate(program.parameters)}
     writer = Writer(_NUMPY, names)
     writer.write(program.nodes)
-    arguments = [*program.inputs, *(["p"] if program.parameters else []), *(["shape"] if batch else [])]
+    arguments = [*program.inputs, *(["par"] if program.parameters else []), *(["shape"] if batch else [])]
     body = [f"    {line.target} = {line.text}" for line in writer.lines]
     for output in program.outputs:
         body += _filled(output, writer, batch)

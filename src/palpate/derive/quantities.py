@@ -63,6 +63,16 @@ def quantity(name: str, links: Sequence[int]) -> Quantity:
     raise UnknownName("quantity", name, [*QUANTITIES, *numbers])
 
 
+_MOVING = ("C", "bias", "drift", "Jdot", "T", "mu")
+
+
+def arguments(names: Sequence[str]) -> tuple[str, ...]:
+    """What functions of these quantities take: q, with v for what depends on velocities, with a for torques."""
+    if "tau" in names:
+        return ("q", "v", "a")
+    return ("q", "v") if any(name in _MOVING for name in names) else ("q",)
+
+
 def link_parts(name: str) -> tuple[str, int] | None:
     """("p_c", 2) for "p_c2"; None for a quantity that is not a link's."""
     found = _LINK.fullmatch(name)

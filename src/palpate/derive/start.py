@@ -19,7 +19,7 @@ from palpate.robot.robot import Robot
 
 Engine = Literal["auto", "closed", "recursive"]
 # Joints, and angles in all (joints' and fixed ones), up to which closed forms are made by themselves; on demand.
-READABLE, POSSIBLE = (3, 5), (6, 6)
+READABLE, POSSIBLE = (3, 4), (6, 6)
 
 
 def derive(

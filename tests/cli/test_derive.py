@@ -1,0 +1,89 @@
+"""`palpate derive`: what it prints, what it writes, what it refuses."""
+
+from __future__ import annotations
+
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+from palpate.cli.main import main
+
+
+def printed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main(["derive", *words]) == 0
+    return capsys.readouterr().out
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main(["derive", *words]) == 2
+    return capsys.readouterr().err
+
+
+def test_it_prints_the_equations_and_compares_them_with_the_robot(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["derive", "planar2"]) == 0
+    out, err = capsys.readouterr()
+    assert "M = [ m1 l1² + m2 (l1² + 2 l1 l2 c2 + l2²)" in out
+    assert "Shorthand: c1 = cos q1" in out
+    assert "checked against the numeric robot at 20 random states" in err
+
+
+def test_quantities_are_chosen_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    out = printed(capsys, "planar2", "--quantity", "J,Lambda")
+    assert "Geometric Jacobian" in out
+    assert "Λ = " in out
+    assert "Mass matrix" not in out
+
+
+def test_parameters_of_the_catalogue_are_set(capsys: pytest.CaptureFixture[str]) -> None:
+    out = printed(capsys, "planar3", "--set", "length=0.5", "mass=5", "--numbers", "--quantity", "M")
+    assert "M[11] = 5 + 3.75 c2 + 1.25 c23 + 1.25 c3" in out
+
+
+@pytest.mark.parametrize("method", ["lagrange", "newton-euler", "projected"])
+def test_steps_are_a_worked_solution(method: str, capsys: pytest.CaptureFixture[str]) -> None:
+    out = printed(capsys, "pendulum", "--method", method, "--steps")
+    assert "Forward kinematics" in out
+    assert "τ1 = m1 l1² q̈1 + m1 g l1 s1" in out
+
+
+def test_all_methods_stand_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+    out = printed(capsys, "planar2", "--method", "all")
+    assert [out.count(f"\n{title}\n") + out.startswith(title) for title in ("Lagrange", "Newton–Euler")] == [1, 1]
+    assert "They agree, term by term in normal form." in out
+
+
+def test_latex_and_python_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert r"\begin{bmatrix}" in printed(capsys, "planar2", "--latex")
+    assert "def M_C_g(q, v, par, shape):" in printed(capsys, "planar2", "--python")
+
+
+def test_files_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "page.html"
+    assert printed(capsys, "planar2", "--html", str(page), "--steps").strip() == str(page)
+    assert "<math" in page.read_text(encoding="utf-8")
+    listed = printed(capsys, "planar2", "--c", str(tmp_path / "build")).split()
+    assert [Path(name).name for name in listed] == ["planar2.h", "planar2.c", "planar2_test.c"]
+
+
+def test_a_long_arm_says_how_it_was_derived(capsys: pytest.CaptureFixture[str]) -> None:
+    out = printed(capsys, "ur5e", "--quantity", "g")
+    assert "note: ur5e has 6 joints, too many for a closed form" in out
+
+
+def test_mistakes_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "unknown quantity 'X'" in refused(capsys, "planar2", "--quantity", "X")
+    assert "--set takes KEY=VALUE" in refused(capsys, "planar2", "--set", "length")
+    assert "unknown parameter of robot 'planar2' 'lenght'" in refused(capsys, "planar2", "--set", "lenght=1")
+    assert "unknown robot 'planar9'" in refused(capsys, "planar9")
+    assert "too many for a closed form" in refused(capsys, "panda", "--engine", "closed")
+
+
+def test_checking_a_file_is_handed_to_the_checker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked = []
+    checker = types.ModuleType("palpate.derive.checking")
+    checker.cli_check = lambda robot, path: asked.append((robot.name, path)) or 1  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "palpate.derive.checking", checker)
+    assert main(["derive", "planar2", "--check", "hand.txt"]) == 1
+    assert asked == [("planar2", "hand.txt")]
