@@ -407,7 +407,7 @@ def test_two_arms_are_two_arms() -> None:
     assert both.bias(q, v) == pytest.approx(expected, abs=1e-11)
     for side, y, at in (("left", 0.3, q[:7]), ("right", -0.3, q[7:])):
         place = one.pose(at)
-        assert both.pose(q, f"{side}_tool").position == pytest.approx(place.position + [0, y, 0], abs=1e-14)
+        assert both.pose(q, f"{side}_tool").position == pytest.approx(np.add(place.position, [0, y, 0]), abs=1e-14)
         assert both.pose(q, f"{side}_tool").rotation == pytest.approx(place.rotation, abs=1e-14)
     assert both.pose(q).matrix == pytest.approx(both.pose(q, "left_tool").matrix)
     assert list(both.limits.torque) == [*one.limits.torque, *one.limits.torque]

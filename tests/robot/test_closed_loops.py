@@ -35,7 +35,7 @@ def test_a_closed_loop_is_refused_by_name_in_check_and_loader(tmp_path, constrai
     report = check_model(path)
     (error,) = report.errors
     assert words in error.found
-    assert (error.line, "closed loop" in error.rule, "lock" in error.hint) == (7, True, True)
+    assert (error.line, "closed loop" in error.rule, "delete" in error.hint) == (7, True, True)
     with pytest.raises(ModelError, match=words):
         pp.load_robot(path)
     with pytest.raises(ModelError, match=f"is no tree: equality {words}"):

@@ -152,26 +152,65 @@ _LOOPS = {
 }
 
 
-def closed_loops(model: mujoco.MjModel) -> list[tuple[str, str]]:
-    """The constraints that make more than a tree of a model: name (or number) and what each does."""
+@dataclass(frozen=True)
+class Loop:
+    """A constraint that makes more than a tree of a model.
+
+    Attributes:
+        name: its name in quotes, or its number.
+        what: what it does.
+        joints: the joints between its two ends.
+    """
+
+    name: str
+    what: str
+    joints: tuple[str, ...]
+
+    @property
+    def hint(self) -> str:
+        """What to try."""
+        some = ", ".join(self.joints[:8]) + (" …" if len(self.joints) > 8 else "")
+        return f"lock {some} (lock=…), or delete the constraint" if some else "delete the constraint"
+
+
+def closed_loops(model: mujoco.MjModel) -> list[Loop]:
+    """The constraints that close a loop of the model, in the order of the file."""
     found = []
     for e in range(model.neq):
         if model.eq_active0[e] and model.eq_type[e] != mujoco.mjtEq.mjEQ_JOINT:
             name = model.equality(e).name
             what = _LOOPS.get(mujoco.mjtEq(int(model.eq_type[e])), "constrains more than joints")
-            found.append((repr(name) if name else f"number {e + 1}", what))
+            found.append(Loop(repr(name) if name else f"number {e + 1}", what, _joints_between(model, e)))
     return found
+
+
+def _joints_between(model: mujoco.MjModel, e: int) -> tuple[str, ...]:
+    """The joints that move one end of a constraint between bodies and not the other."""
+    if int(model.eq_type[e]) not in (int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD)):
+        return ()
+    ends = [int(model.eq_obj1id[e]), int(model.eq_obj2id[e])]
+    if model.eq_objtype[e] == mujoco.mjtObj.mjOBJ_SITE:
+        ends = [int(model.site_bodyid[s]) for s in ends]
+    first, second = (_joints_above(model, body) for body in ends)
+    return tuple(model.joint(j).name for j in sorted(first ^ second))
+
+
+def _joints_above(model: mujoco.MjModel, body: int) -> set[int]:
+    joints: set[int] = set()
+    while body > 0:
+        joints |= set(range(model.body_jntadr[body], model.body_jntadr[body] + model.body_jntnum[body]))
+        body = int(model.body_parentid[body])
+    return joints
 
 
 def refuse_loops(model: mujoco.MjModel, robot: str) -> None:
     """Raise the error that names every closed loop, if there is one: the terms of a tree would be wrong for it."""
     loops = closed_loops(model)
     if loops:
-        listed = "; ".join(f"equality {name} {what}" for name, what in loops[:6])
+        listed = "; ".join(f"equality {loop.name} {loop.what}" for loop in loops[:6])
         more = f"; and {len(loops) - 6} more" if len(loops) > 6 else ""
         raise ModelError(
-            f"{robot} is no tree: {listed}{more}. palpate computes with trees of joints",
-            hint="lock the joints of the loop (lock=…), or delete the constraint",
+            f"{robot} is no tree: {listed}{more}. palpate computes with trees of joints", hint=loops[0].hint
         )
 
 

@@ -10,7 +10,7 @@ import mujoco
 
 from palpate.errors import ModelError
 from palpate.robot.compiled import SINGULAR, compiled, engine_warnings, named, weakest_motion
-from palpate.robot.coupling import closed_loops
+from palpate.robot.coupling import Loop, closed_loops
 from palpate.robot.locking import lock_joints
 from palpate.robot.readers.findings import Finding
 from palpate.robot.readers.mjcf import MjcfInspection
@@ -19,9 +19,6 @@ from palpate.robot.readers.xmlfile import Element
 
 if TYPE_CHECKING:
     from palpate.robot.robot import Robot
-
-Loop = tuple[str, str]
-_HINT = "lock the joints of the loop (lock=…), or delete the constraint"
 
 
 def build_mjcf(
@@ -72,7 +69,6 @@ def _loop_findings(path: Path, root: Element | None, loops: Sequence[Loop]) -> l
 
 
 def _loop_finding(path: Path, at: Element | None, loop: Loop) -> Finding:
-    name, what = loop
     rule = "a closed loop: palpate computes with trees of joints"
     place = (at.source.file, at.line, at.label) if at is not None else (str(path), 0, "equality")
-    return Finding("error", *place, f"equality {name} {what}", rule, _HINT)
+    return Finding("error", *place, f"equality {loop.name} {loop.what}", rule, loop.hint)
