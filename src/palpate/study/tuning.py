@@ -22,7 +22,7 @@ from palpate.errors import InvalidInput, StudyError, UnknownName
 from palpate.metrics import METRICS
 from palpate.scenario.model import Scenario
 from palpate.study import theory
-from palpate.study.axis import Axis, Spec, Value
+from palpate.study.axis import Axis, Spec, Value, axes_of
 from palpate.study.design import Point, Stage
 from palpate.study.drivers import parse_rule
 from palpate.study.plan import REFUSED
@@ -132,6 +132,8 @@ def tune(
     rules = [parse_rule(text, "--keep", tuple(METRICS)) for text in keep]
     if any(level is None for _, _, level in rules):
         raise InvalidInput(f"--keep needs a level, got {', '.join(keep)}", hint="--keep 'force_peak<25'")
+    for axis in axes_of(over):
+        _choices(axis)
     base = make_plan(scenario, over, overrides, method="random", runs=runs, seed=seed)
     options = {"confidence": 0.95, "minimise": name, "metric": name, "keep": list(keep)}
     plan = changed(base, method="tune", chunk=1, runs=runs, options=options, metrics=(*base.metrics, *own))
@@ -165,12 +167,14 @@ def _driver(store: Store, refuse: theory.Refuse | None) -> Generator[Stage, None
     plan = store.plan
     search = search_for(plan.axes, plan.runs, plan.seed)
     asked, first = next(search), 0
-    while asked and first < plan.runs:
+    while True:
         asked = asked[: plan.runs - first]
         points = [_point(store, values, first + k, refuse) for k, values in enumerate(asked)]
         start = first
         yield Stage(first, len(points), lambda a, b, p=points, s=start: p[a - s : b - s])
         first += len(points)
+        if first >= plan.runs:
+            return
         try:
             asked = search.send(_told(store, start, len(points)))
         except StopIteration:
@@ -288,6 +292,9 @@ def _space(optuna: Any, axis: Axis) -> Any:
 
 
 def _choices(axis: Axis) -> tuple[Value, ...]:
+    """The values of a list; nothing on a stretch of numbers."""
+    if axis.values is None and axis.span is not None:
+        return ()
     if axis.values is None:
         raise InvalidInput(
             f"{axis.key}: a search needs a stretch of numbers or a list, got {axis.spec!r}",
