@@ -56,16 +56,18 @@ class Watch:
     noise: Array
     armed: Array
 
-    def first_fall(self, x: Array, margins: Array) -> tuple[float, float, list[int]] | None:
+    def first_fall(self, x: Array, margins: Array, start: Array) -> tuple[float, float, list[int]] | None:
         """The first of the sampled intervals (its ends) in which a margin falls, and all that fall there."""
         armed = self.armed.copy()
-        left = 0.0
+        left, before = 0.0, start
         for right, values in zip(x, margins):
-            fallen = np.flatnonzero((armed & (values <= 0.0)) | (~armed & (values < -self.noise)))
+            # What was near 0 from the start counts only if it goes on falling.
+            sinking = ~armed & (values < -self.noise) & (values < before)
+            fallen = np.flatnonzero((armed & (values <= 0.0)) | sinking)
             if fallen.size:
                 return float(left), float(right), [int(j) for j in fallen]
             armed |= values > self.noise
-            left = right
+            left, before = right, values
         self.armed = armed
         return None
 

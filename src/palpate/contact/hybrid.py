@@ -51,7 +51,7 @@ class Memory:
 
     records: Array
     fresh: bool
-    bounces: Bounces
+    bounces: dict[int, Bounces]
     pending: tuple[float, tuple[int, ...]] | None = None
     stride: float = 1e-3
     singular: bool = False
@@ -146,7 +146,7 @@ class HybridSystem:
             self._check_start(i, snap.found[i])
             if model.records[i]["mode"] == 0 and abs(snap.found[i]["gap"]) <= GAP and abs(snap.found[i]["rate"]) <= SLOW:
                 model.records[i]["mode"] = 1  # until the first force is known
-        memory = Memory(model.records.copy(), True, Bounces())
+        memory = Memory(model.records.copy(), True, {})
         return HybridState(time, q, v, self._modes(), np.zeros((model.count, 3)), memory)
 
     def _check_start(self, i: int, found: np.void) -> None:
@@ -256,7 +256,8 @@ class _Run:
         self.system, self.model, self.stepper = system, system.model, system._stepper
         memory = state.memory
         self.model.records[_STATE_FIELDS] = memory.records[_STATE_FIELDS]
-        self.fresh, self.bounces, self.pending = memory.fresh, memory.bounces.copy(), memory.pending
+        self.fresh, self.pending = memory.fresh, memory.pending
+        self.bounces = {i: history.copy() for i, history in memory.bounces.items()}
         self.h, self.singular, self.beyond = memory.stride, memory.singular, set(memory.beyond)
         self.stepper.push(force)
         self.t, self.y = state.time, np.concatenate([state.q, state.v])
@@ -340,7 +341,7 @@ class _Run:
         self.stepper.extend()
         x, margins = self.stepper.sampled_margins()
         margins[-1] = end
-        bracket = self.watch.first_fall(x, margins)
+        bracket = self.watch.first_fall(x, margins, self.margins)
         if bracket is None:
             step.y[:], step.K[12] = y_end, K_end
             self.stepper.slope(float(self.stepper.span.sum()), step.y, step.K[12])

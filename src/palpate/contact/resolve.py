@@ -16,7 +16,7 @@ from palpate.contact.model import ContactModel, Snapshot
 from palpate.contact.records import PIN, V_DETERMINANT, V_ORIENTATION
 from palpate.contact.settle import Settled, apply_option, painleve, rows_of, settle
 from palpate.contact.stepper import Stepper
-from palpate.contact.zeno import Bounces
+from palpate.contact.zeno import UNRESOLVED, Bounces
 from palpate.errors import NoSolution, Painleve
 
 SLOW = 2e-9  # m/s: what events within 1e-10 s leave of a velocity that is 0
@@ -32,7 +32,7 @@ class Resolver:
         self, model: ContactModel, stepper: Stepper, events: list[Event], rule: Literal["impact", "stop"]
     ) -> None:
         self.model, self.stepper, self.events, self.rule = model, stepper, events, rule
-        self.stopped = False
+        self.stopped, self.sinking = False, set[int]()  # sinking: free contacts whose gap has closed
         self.limit: tuple[float, tuple[int, ...]] | None = None
         self.tail: Mapping[str, object] = {}
 
@@ -41,12 +41,13 @@ class Resolver:
         t: float,
         y: Array,
         triggers: Mapping[int, int],
-        bounces: Bounces,
+        bounces: dict[int, Bounces],
         shortest_flight: float,
         paradox: bool = False,
     ) -> tuple[float, Array, float]:
         """The state after everything that happens at t; and how long the shortest flight that begins here lasts."""
         t, y = self._stop_slow_slips(t, y, triggers)
+        self.sinking = {i for i, margin in triggers.items() if i >= 0 and margin == 0 and self.model.records[i]["mode"] == 0}
         before = self.model.records["mode"].copy()
         gone = self._edges(t, y, triggers)
         snap = self._survey(t, y)
@@ -120,7 +121,7 @@ class Resolver:
             elif i not in gone and abs(found["gap"]) <= (TOUCHING if record["mode"] != FREE else GAP):
                 if found["rate"] < -SLOW:
                     colliding.append(i)
-                elif found["rate"] <= SLOW:
+                elif found["rate"] <= SLOW or i in self.sinking:
                     resting.append(i)
         return colliding, resting
 
@@ -129,6 +130,7 @@ class Resolver:
         if not colliding:
             return snap, None
         blow = strike(self.model, snap, colliding, resting)
+        self.sinking -= set(colliding)  # a rebound is no sinking
         return self.model.survey(snap.t, snap.q, blow.velocity), blow
 
     def _settle(self, snap: Snapshot, triggers: Mapping[int, int], gone: set[int], paradox: bool = False) -> Settled:
@@ -177,24 +179,28 @@ class Resolver:
                 record["mode"], record["feature"] = FREE, -1
 
     def _bounce(
-        self, snap: Snapshot, settled: Settled, bounces: Bounces, shortest: float, gone: set[int]
+        self, snap: Snapshot, settled: Settled, bounces: dict[int, Bounces], shortest: float, gone: set[int]
     ) -> tuple[float, Snapshot, Settled]:
-        """After an impact: the flights that begin, and the end of their series if they are short enough."""
+        """After an impact: the flights that begin, and the end of their series where they are short enough."""
         flights = self._flights(snap, settled)
-        if not flights:
-            bounces.clear()
-            return np.inf, snap, settled
-        longest = max(flights.values())
-        bounces.add(snap.t, longest)
-        ending = bounces.limit() if longest < shortest else None
-        if ending is None:
-            return min(flights.values()), snap, settled
-        landed = self._land(snap, tuple(flights), gone)
+        limits = {}
+        for i, flight in flights.items():
+            history = bounces.setdefault(i, Bounces())
+            history.add(snap.t, flight)
+            limit = history.limit() if flight < shortest else None
+            if limit is None and flight < UNRESOLVED:
+                limit = (snap.t + flight, flight)
+            if limit is not None:
+                limits[i] = limit
+        landed = self._land(snap, tuple(limits), gone) if limits else None
         if landed is None:
-            return min(flights.values()), snap, settled
-        bounces.clear()
-        self.limit, self.tail = (ending[0], tuple(flights)), {"uncertainty": ending[1]}
-        return np.inf, *landed
+            return min(flights.values(), default=np.inf), snap, settled
+        for i in limits:
+            del bounces[i]
+        last = max(limits.values())
+        self.limit, self.tail = (last[0], tuple(limits)), {"uncertainty": last[1]}
+        left = self._flights(*landed)
+        return min(left.values(), default=np.inf), *landed
 
     def _flights(self, snap: Snapshot, settled: Settled) -> dict[int, float]:
         """How long each contact that has just left stays off: 2 u/|g̈|."""
