@@ -37,6 +37,7 @@ ARROWS: dict[str, set[str]] = {
     "robot": {"spatial", "engine"},
     "derive": {"robot", "spatial"},
     "control": {"robot", "spatial", "engine"},
+    "contact": {"robot", "spatial"},
     "world": {"robot", "spatial", "engine"},
     "trace": set(),
     "scenario": {"robot", "control", "world", "trace", "metrics"},

@@ -5,7 +5,13 @@ from typing import TYPE_CHECKING
 from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from palpate import control, errors, metrics, spatial, trace, views, world
+    from palpate import contact, control, errors, metrics, spatial, trace, views, world
+    from palpate.contact.contacts import Contact, JointStop, Pin
+    from palpate.contact.dynamics import constrained_dynamics
+    from palpate.contact.hybrid import HybridSystem
+    from palpate.contact.impacts import impact
+    from palpate.contact.linearise import linearise_state
+    from palpate.contact.reduce import reduced_dynamics
     from palpate.robot.dh import DHLink
     from palpate.robot.load import load_robot
     from palpate.robot.robot import Robot
@@ -21,8 +27,12 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "Contact",
     "DHLink",
+    "HybridSystem",
+    "JointStop",
     "Parts",
+    "Pin",
     "Pose",
     "Push",
     "Robot",
@@ -31,12 +41,17 @@ __all__ = [
     "Surface",
     "Trace",
     "World",
+    "constrained_dynamics",
+    "contact",
     "control",
     "errors",
+    "impact",
+    "linearise_state",
     "load_robot",
     "load_scenario",
     "load_trace",
     "metrics",
+    "reduced_dynamics",
     "report",
     "simulate",
     "simulate_many",
@@ -49,8 +64,12 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "Contact": "palpate.contact.contacts",
         "DHLink": "palpate.robot.dh",
+        "HybridSystem": "palpate.contact.hybrid",
+        "JointStop": "palpate.contact.contacts",
         "Parts": "palpate.run.parts",
+        "Pin": "palpate.contact.contacts",
         "Pose": "palpate.spatial.pose",
         "Push": "palpate.world.config",
         "Robot": "palpate.robot.robot",
@@ -59,12 +78,17 @@ __getattr__, __dir__ = lazy_names(
         "Surface": "palpate.world.config",
         "Trace": "palpate.trace.trace",
         "World": "palpate.world.config",
+        "constrained_dynamics": "palpate.contact.dynamics",
+        "contact": "palpate.contact",
         "control": "palpate.control",
         "errors": "palpate.errors",
+        "impact": "palpate.contact.impacts",
+        "linearise_state": "palpate.contact.linearise",
         "load_robot": "palpate.robot.load",
         "load_scenario": "palpate.scenario.load",
         "load_trace": "palpate.trace.load",
         "metrics": "palpate.metrics",
+        "reduced_dynamics": "palpate.contact.reduce",
         "report": "palpate.views.page",
         "simulate": "palpate.run.simulate",
         "simulate_many": "palpate.run.simulate",

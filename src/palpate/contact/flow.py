@@ -14,7 +14,7 @@ from numba.extending import register_jitable
 
 from palpate.checks import Array
 from palpate.contact.contacts import FREE, LOCKED, SLIDING, STICKING
-from palpate.contact.kernels import _stage, error_norm
+from palpate.contact.kernels import error_norm, stage
 from palpate.contact.records import Step, make_step
 from palpate.contact.solve import eliminate, least_norm
 from palpate.engine import kernel
@@ -189,9 +189,9 @@ def _measure(flow, y):
 @register_jitable
 def _stride(flow, step, y, h):
     for s in range(1, 12):
-        _stage(step.K, step.A[s], y, h, step.point, s)
+        stage(step.K, step.A[s], y, h, step.point, s)
         _slope(flow, step.point, step.K[s])
-    _stage(step.K, step.B, y, h, step.y, 12)
+    stage(step.K, step.B, y, h, step.y, 12)
     _slope(flow, step.y, step.K[12])
     _measure(flow, step.y)
     return error_norm(step.K, step.E3, step.E5, y, step.y, h, (step.tolerance[0], step.tolerance[1]))

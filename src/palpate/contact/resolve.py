@@ -13,7 +13,7 @@ from palpate.contact.dynamics import GAP
 from palpate.contact.events import Event
 from palpate.contact.impacts import Impact, row_velocities, strike
 from palpate.contact.model import ContactModel, Snapshot
-from palpate.contact.records import PIN, V_DETERMINANT, V_ORIENTATION
+from palpate.contact.records import M_EDGE, M_NORMAL, M_SLIP, PIN
 from palpate.contact.settle import Settled, apply_option, painleve, rows_of, settle
 from palpate.contact.stepper import Stepper
 from palpate.contact.zeno import UNRESOLVED, Bounces
@@ -47,7 +47,7 @@ class Resolver:
     ) -> tuple[float, Array, float]:
         """The state after everything that happens at t; and how long the shortest flight that begins here lasts."""
         t, y = self._stop_slow_slips(t, y, triggers)
-        self.sinking = {i for i, margin in triggers.items() if i >= 0 and margin == 0 and self.model.records[i]["mode"] == 0}
+        self.sinking = {i for i, margin in triggers.items() if i >= 0 and margin == M_NORMAL and self.model.records[i]["mode"] == 0}
         before = self.model.records["mode"].copy()
         gone = self._edges(t, y, triggers)
         snap = self._survey(t, y)
@@ -71,7 +71,6 @@ class Resolver:
         if blow is not None:
             flight, snap, settled = self._bounce(snap, settled, bounces, shortest_flight, gone)
         q, v = self._projected(snap, settled)
-        self._orient()
         self._describe(t, q, v_before, v, before, triggers, blow, snap, gone)
         return t, np.concatenate([q, v]), flight
 
@@ -85,7 +84,7 @@ class Resolver:
         """A slip in two directions was caught just before it stops: go on to where it does."""
         for i, margin in triggers.items():
             record = self.model.records[i] if i >= 0 else None
-            if record is None or margin != 1 or record["mode"] != SLIDING or record["freedoms"] != 2:
+            if record is None or margin != M_SLIP or record["mode"] != SLIDING or record["freedoms"] != 2:
                 continue
             slope = np.empty(len(y))
             self.stepper.slope(t, y, slope)
@@ -103,7 +102,7 @@ class Resolver:
         """Points that leave a face at its edge; balls roll on over it."""
         gone = set()
         for i, margin in triggers.items():
-            if i < 0 or margin != 2:
+            if i < 0 or margin != M_EDGE:
                 continue
             self.model.records[i]["feature"] = -1
             if self.model.records[i]["radius"] == 0.0:
@@ -153,9 +152,9 @@ class Resolver:
             if i < 0:
                 continue
             mode = self.model.records[i]["mode"]
-            if margin == 0 and mode != FREE:
+            if margin == M_NORMAL and mode != FREE:
                 wishes[i] = FREE
-            elif margin == 1:
+            elif margin == M_SLIP:
                 wishes[i] = SLIDING if mode == STICKING else STICKING
         return wishes
 
@@ -235,42 +234,16 @@ class Resolver:
         snap = self._survey(t, y)
         closed = [i for i, record in enumerate(self.model.records) if record["mode"] != FREE]
         rows = rows_of(self.model, snap, closed, SLOW)
-        q = self._on_surfaces(snap, closed)
+        q = close_gaps(self.model, snap.t, snap.q, snap.v, closed)
         snap = self.model.survey(t, q, snap.v)
         held = self._held(rows, {i: int(self.model.records[i]["mode"]) for i in closed})
         return np.concatenate([q, self._remove(snap, closed, held)])
 
     def _projected(self, snap: Snapshot, settled: Settled) -> tuple[Array, Array]:
         closed = [c.index for c, o in zip(settled.rows.candidates, settled.solution.options) if o.mode != FREE]
-        q = self._on_surfaces(snap, closed)
+        q = close_gaps(self.model, snap.t, snap.q, snap.v, closed)
         v = self._without(self.model.survey(snap.t, q, snap.v), settled)
         return q, v
-
-    def _on_surfaces(self, snap: Snapshot, closed: Sequence[int]) -> Array:
-        """q moved by the least amount (in the metric M) that closes the gaps; three Newton steps at most."""
-        q = snap.q
-        for _ in range(3):
-            here = self.model.survey(snap.t, q, snap.v)
-            rows, gaps = self._gaps(here, closed)
-            if not len(gaps) or np.abs(gaps).max() < 1e-15:
-                break
-            inverse = np.linalg.solve(here.M, rows.T)
-            step = -inverse @ np.linalg.lstsq(rows @ inverse, gaps, rcond=1e-12)[0]
-            q = self.model.advance_posture(q, step, 1.0)
-        return q
-
-    def _gaps(self, snap: Snapshot, closed: Sequence[int]) -> tuple[Array, Array]:
-        rows, gaps = [np.zeros((0, self.model.robot.nv))], [np.zeros(0)]
-        for i in closed:
-            record, found = self.model.records[i], snap.found[i]
-            if record["kind"] == PIN:
-                D = record["directions"][: record["freedoms"]]
-                rows.append(D @ snap.Jc[i])
-                gaps.append(D @ found["normal"])
-            else:
-                rows.append(snap.normals[i][None, :])
-                gaps.append(np.array([found["gap"]]))
-        return np.vstack(rows), np.concatenate(gaps)
 
     def _without(self, snap: Snapshot, settled: Settled, frictional: bool = False) -> Array:
         """v without what the settled modes do not allow."""
@@ -308,11 +281,6 @@ class Resolver:
         share = np.linalg.lstsq(rows.G[held] @ push, u[held], rcond=1e-12)[0]
         return snap.v - rows.inverse @ (push @ share)
 
-    def _orient(self) -> None:
-        """Remember the sign of the friction problem's determinant, to see it change."""
-        self.model.work.verdict[V_ORIENTATION] = 1.0
-        _ = V_DETERMINANT
-
     # ------------------------------------------------------------------ words
 
     def _describe(self, t, q, v_before, v, before, triggers, blow, snap, gone) -> None:
@@ -342,13 +310,13 @@ class Resolver:
             if old == FREE:
                 return "touchdown"
             return "stick" if new == STICKING else "slip"
-        if i in triggers and triggers[i] == 0 and old == FREE:
+        if i in triggers and triggers[i] == M_NORMAL and old == FREE:
             return "graze"
-        if i in triggers and triggers[i] == 2:
+        if i in triggers and triggers[i] == M_EDGE:
             return "edge"
-        if i in triggers and old == SLIDING and record["two_sided"] and triggers[i] == 0:
+        if i in triggers and old == SLIDING and record["two_sided"] and triggers[i] == M_NORMAL:
             return "side"
-        if i in triggers and triggers[i] == 1 and old == new == SLIDING:
+        if i in triggers and triggers[i] == M_SLIP and old == new == SLIDING:
             return "reversal"
         return None
 
@@ -376,3 +344,30 @@ class Resolver:
         self.events.append(
             Event(t, what, names[i], where.copy(), MODES[old], MODES[new], q.copy(), v_before.copy(), v.copy(), detail)
         )
+
+
+def close_gaps(model: ContactModel, t: float, q: Array, v: Array, closed: Sequence[int], rounds: int = 3) -> Array:
+    """q moved by the least amount (in the metric M) that closes the gaps of contacts: a few Newton steps."""
+    for _ in range(rounds):
+        here = model.survey(t, q, v)
+        rows, gaps = _gaps(model, here, closed)
+        if not len(gaps) or np.abs(gaps).max() < 1e-15:
+            break
+        inverse = np.linalg.solve(here.M, rows.T)
+        step = -inverse @ np.linalg.lstsq(rows @ inverse, gaps, rcond=1e-12)[0]
+        q = model.advance_posture(q, step, 1.0)
+    return q
+
+
+def _gaps(model: ContactModel, snap: Snapshot, closed: Sequence[int]) -> tuple[Array, Array]:
+    rows, gaps = [np.zeros((0, model.robot.nv))], [np.zeros(0)]
+    for i in closed:
+        record, found = model.records[i], snap.found[i]
+        if record["kind"] == PIN:
+            D = record["directions"][: record["freedoms"]]
+            rows.append(D @ snap.Jc[i])
+            gaps.append(D @ found["normal"])
+        else:
+            rows.append(snap.normals[i][None, :])
+            gaps.append(np.array([found["gap"]]))
+    return np.vstack(rows), np.concatenate(gaps)
