@@ -5,7 +5,13 @@ from typing import TYPE_CHECKING
 from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from palpate import control, errors, metrics, spatial, study, trace, views, world
+    from palpate import contact, control, errors, metrics, spatial, study, trace, views, world
+    from palpate.contact.contacts import Contact, JointStop, Pin
+    from palpate.contact.dynamics import constrained_dynamics
+    from palpate.contact.hybrid import HybridSystem
+    from palpate.contact.impacts import impact
+    from palpate.contact.linearise import linearise_state
+    from palpate.contact.reduce import reduced_dynamics
     from palpate.derive.checking import check_derivation
     from palpate.derive.derivation import Derivation
     from palpate.derive.start import derive, derive_from_energy
@@ -30,8 +36,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Clock",
+    "Contact",
     "DHLink",
     "Derivation",
+    "HybridSystem",
+    "JointStop",
+    "Pin",
     "Pose",
     "Push",
     "Recording",
@@ -43,14 +53,19 @@ __all__ = [
     "Trace",
     "World",
     "check_derivation",
+    "constrained_dynamics",
+    "contact",
     "control",
     "derive",
     "derive_from_energy",
     "errors",
+    "impact",
+    "linearise_state",
     "load_robot",
     "load_scenario",
     "load_trace",
     "metrics",
+    "reduced_dynamics",
     "report",
     "robustness",
     "simulate",
@@ -70,6 +85,10 @@ __getattr__, __dir__ = lazy_names(
         "Clock": "palpate.world.clock",
         "DHLink": "palpate.robot.readers.dh",
         "Derivation": "palpate.derive.derivation",
+        "Contact": "palpate.contact.contacts",
+        "HybridSystem": "palpate.contact.hybrid",
+        "JointStop": "palpate.contact.contacts",
+        "Pin": "palpate.contact.contacts",
         "Pose": "palpate.spatial.pose",
         "Push": "palpate.world.config",
         "Recording": "palpate.trace.recording",
@@ -81,14 +100,19 @@ __getattr__, __dir__ = lazy_names(
         "Trace": "palpate.trace.trace",
         "World": "palpate.world.config",
         "check_derivation": "palpate.derive.checking",
+        "constrained_dynamics": "palpate.contact.dynamics",
+        "contact": "palpate.contact",
         "control": "palpate.control",
         "derive": "palpate.derive",  # the room can be called: palpate.derive(robot)
         "derive_from_energy": "palpate.derive.start",
         "errors": "palpate.errors",
+        "impact": "palpate.contact.impacts",
+        "linearise_state": "palpate.contact.linearise",
         "load_robot": "palpate.robot.load",
         "load_scenario": "palpate.scenario.load",
         "load_trace": "palpate.trace.load",
         "metrics": "palpate.metrics",
+        "reduced_dynamics": "palpate.contact.reduce",
         "report": "palpate.views.page",
         "robustness": "palpate.study.robust",
         "simulate": "palpate.run.simulate",

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -104,15 +104,40 @@ class Solution:
     deficiency: int = 0
 
 
+def solve(problem: Problem, wishes: Mapping[int, int] | None = None) -> list[Solution]:
+    """The answer, or every answer where there may be several or none.
+
+    An answer is sought by mending what is violated, from sticking contacts or the modes of `wishes` on. Only where
+    some contact's own coefficient n·M⁻¹(n − μ d) may be negative, or mending fails, is every combination tried.
+    """
+    if not any(is_risky(problem, c) for c in problem.candidates):
+        found = _mended(problem, wishes or {})
+        if found is not None:
+            return [found]
+    return solutions(problem)
+
+
 def solutions(problem: Problem) -> list[Solution]:
     """Every consistent answer; those that differ only in labels are all listed."""
     choices = [candidate.options() for candidate in problem.candidates]
     count = math.prod(len(choice) for choice in choices)
     if count > MOST_COMBINATIONS:
-        found = _pivoted(problem, choices)
-        return [found] if found else []
+        raise NoSolution(
+            f"no mode was found for {len(choices)} contacts at once, and they are too many to try all {count} of them",
+            hint="fewer contact points, or no friction on those that do not need it",
+        )
     tried = (_settled(problem, options) for options in itertools.product(*choices))
     return [solution for group in tried for solution in group]
+
+
+def is_risky(problem: Problem, c: Candidate) -> bool:
+    """Whether sliding friction could turn the contact's own coefficient negative."""
+    if c.normal is None or not c.tangents or c.friction == 0.0 or c.drive is not None:
+        return False
+    if c.slip is not None:
+        return coefficient(problem, c) <= 1e-9 * problem.scale
+    pull = float(np.linalg.norm(problem.G[c.normal, c.tangents]))
+    return problem.G[c.normal, c.normal] - c.friction * pull <= 1e-9 * problem.scale
 
 
 def distinct(found: Sequence[Solution], problem: Problem) -> list[Solution]:
@@ -219,37 +244,51 @@ def _settled(problem: Problem, options: Sequence[Option]) -> Iterator[Solution]:
             yield solution
 
 
-def _headings(problem: Problem, options: list[Option], seeking: list[int]) -> Iterator[list[Option]]:
-    """Combinations in which every sought slip speeds up exactly along its own direction."""
+@dataclass
+class _Seeking:
+    """Slips whose directions are unknown: angles in their tangents."""
 
-    def filled(angles: Sequence[float]) -> list[Option]:
-        out = list(options)
-        for number, angle in zip(seeking, angles):
-            out[number] = options[number]._replace(slip=(math.cos(angle), math.sin(angle)), seek=False)
+    problem: Problem
+    options: list[Option]
+    numbers: list[int]
+
+    def filled(self, angles: Sequence[float]) -> list[Option]:
+        """The options with these directions."""
+        out = list(self.options)
+        for number, angle in zip(self.numbers, angles):
+            out[number] = out[number]._replace(slip=(math.cos(angle), math.sin(angle)), seek=False)
         return out
 
-    def across(angles: Sequence[float]) -> Array:
+    def across(self, angles: Sequence[float]) -> Array:
         """How far each slip's acceleration points off its direction."""
-        choice = filled(angles)
-        solution = attempt(problem, choice)
+        solution = attempt(self.problem, self.filled(angles))
         if solution is None:
-            return np.full(len(seeking), 1e3)
-        rates = [solution.rates[problem.candidates[n].tangents] for n in seeking]
+            return np.full(len(self.numbers), 1e3)
+        rates = [solution.rates[self.problem.candidates[n].tangents] for n in self.numbers]
         return np.array([r[1] * math.cos(a) - r[0] * math.sin(a) for r, a in zip(rates, angles)])
 
-    if len(seeking) == 1:
-        yield from (filled([angle]) for angle in _zeros(lambda a: float(across([a])[0])))
-        return
-    from scipy.optimize import root
+    def from_guess(self, start: Sequence[float]) -> list[Option] | None:
+        """The directions found from a guess, by Newton's method."""
+        from scipy.optimize import root
 
+        answer = root(self.across, start, tol=1e-13)
+        good = np.abs(self.across(answer.x)).max() < 1e-2 * _TOLERANCE * self.problem.rate_size
+        return self.filled(list(answer.x)) if good else None
+
+
+def _headings(problem: Problem, options: list[Option], seeking: list[int]) -> Iterator[list[Option]]:
+    """Combinations in which every sought slip speeds up exactly along its own direction."""
+    sought = _Seeking(problem, options, seeking)
+    if len(seeking) == 1:
+        yield from (sought.filled([angle]) for angle in _zeros(lambda a: float(sought.across([a])[0])))
+        return
     sticking = attempt(problem, [Option(STICKING, side=o.side) if o.seek else o for o in options])
     if sticking is None:
         return
     grips = [sticking.z[problem.candidates[n].tangents] for n in seeking]
-    start = [math.atan2(-g[1], -g[0]) for g in grips]
-    answer = root(across, start, tol=1e-13)
-    if np.abs(across(answer.x)).max() < _TOLERANCE * problem.rate_size:
-        yield filled(list(answer.x))
+    found = sought.from_guess([math.atan2(-g[1], -g[0]) for g in grips])
+    if found is not None:
+        yield found
 
 
 def _zeros(function) -> Iterator[float]:
@@ -265,38 +304,47 @@ def _zeros(function) -> Iterator[float]:
             yield float(np.asarray(brentq(function, a, b, xtol=1e-15)))
 
 
-def _refined(problem: Problem, solution: Solution) -> Solution | None:
-    """The same answer with slips that begin now turned to where they speed up."""
-    begins = [
-        o.slip is not None and len(o.slip) > 1 and c.slip is None for c, o in zip(problem.candidates, solution.options)
-    ]
-    if not any(begins):
-        return solution
-    sought = [o._replace(seek=new) for o, new in zip(solution.options, begins)]
-    return next(_settled(problem, sought), None)
-
-
-def _pivoted(problem: Problem, choices: Sequence[list[Option]]) -> Solution | None:
-    """One answer by changing whatever is violated, for more contacts than can be enumerated."""
-    options = [choice[0] for choice in choices]
+def _mended(problem: Problem, wishes: Mapping[int, int]) -> Solution | None:
+    """One answer by changing whatever is violated; None where that goes round in circles."""
+    options: list[Option] | None = _first_guess(problem, wishes)
     seen: set[tuple[Option, ...]] = set()
-    for _ in range(50 * len(options)):
-        if tuple(options) in seen:
-            break
+    while options is not None and tuple(options) not in seen:
         seen.add(tuple(options))
         solution = attempt(problem, options)
         if solution is None:
-            break
-        wrong = [
-            (n, better)
-            for n, (c, o) in enumerate(zip(problem.candidates, options))
-            if (better := _violation(problem, c, o, solution)) is not None
-        ]
+            return None
+        pairs = enumerate(zip(problem.candidates, options))
+        wrong = {n: better for n, (c, o) in pairs if (better := _violation(problem, c, o, solution)) is not None}
         if not wrong:
-            return _refined(problem, solution)
-        for n, better in wrong:
-            options[n] = better._replace(seek=False)
-    raise NoSolution(
-        f"no mode was found for {len(choices)} contacts at once, and they are too many to try every combination",
-        hint="fewer contact points, or no friction on those that do not need it",
-    )
+            return solution
+        options = [wrong.get(n, o) for n, o in enumerate(options)]
+        options = _directed(problem, options)
+        if len(seen) > 30 + 10 * len(options or ()):
+            return None
+    return None
+
+
+def _first_guess(problem: Problem, wishes: Mapping[int, int]) -> list[Option]:
+    """Every contact held as far as it can be, but as the wishes say."""
+    options = [c.options()[0] for c in problem.candidates]
+    sticking = attempt(problem, options)
+    for n, c in enumerate(problem.candidates):
+        if c.normal is None or c.drive is not None:
+            continue
+        if wishes.get(c.index) == FREE and c.one_sided:
+            options[n] = Option(FREE)
+        elif wishes.get(c.index) == SLIDING and options[n].mode == STICKING and sticking is not None:
+            grip = sticking.z[c.tangents]
+            size = max(float(np.linalg.norm(grip)), 1e-300)
+            press = math.copysign(1.0, sticking.z[c.normal])
+            options[n] = Option(SLIDING, tuple(-grip / size), press, len(grip) > 1)
+    return _directed(problem, options) or [c.options()[0] for c in problem.candidates]
+
+
+def _directed(problem: Problem, options: list[Option]) -> list[Option] | None:
+    """Options whose slips that begin now point to where they speed up; a guess of their direction is given."""
+    seeking = [n for n, o in enumerate(options) if o.seek]
+    if not seeking:
+        return options
+    angles = [math.atan2(o.slip[1], o.slip[0]) for o in (options[n] for n in seeking) if o.slip is not None]
+    return _Seeking(problem, options, seeking).from_guess(angles) if len(angles) == len(seeking) else None

@@ -11,6 +11,7 @@ from palpate.checks import Array
 from palpate.contact.contacts import FREE, SLIDING, Mode
 from palpate.contact.kernels import STOPPED
 from palpate.contact.model import ContactModel
+from palpate.contact.records import M_NORMAL, M_SLIP, MARGINS
 from palpate.contact.stepper import Stepper
 
 TOGETHER = 1e-10  # s: events closer than this are one
@@ -24,7 +25,7 @@ class Event:
     Attributes:
         time: when, s.
         what: "touchdown", "impact" (without a collision), "graze", "lift-off", "slip", "stick", "reversal", "side", "edge", "zeno", "painleve",
-            "singular" or "limit".
+            "dependent" (held directions) or "limit".
         contact: its name (a joint's for "limit").
         where: its point (a ball's centre), world, m.
         before, after: its mode.
@@ -56,29 +57,30 @@ class Watch:
     noise: Array
     armed: Array
 
-    def first_fall(self, x: Array, margins: Array) -> tuple[float, float, list[int]] | None:
+    def first_fall(self, x: Array, margins: Array, start: Array) -> tuple[float, float, list[int]] | None:
         """The first of the sampled intervals (its ends) in which a margin falls, and all that fall there."""
         armed = self.armed.copy()
-        left = 0.0
+        left, before = 0.0, start
         for right, values in zip(x, margins):
-            fallen = np.flatnonzero((armed & (values <= 0.0)) | (~armed & (values < -self.noise)))
+            # What was near 0 from the start counts only if it goes on falling.
+            sinking = ~armed & (values < -self.noise) & (values < before)
+            fallen = np.flatnonzero((armed & (values <= 0.0)) | sinking)
             if fallen.size:
                 return float(left), float(right), [int(j) for j in fallen]
             armed |= values > self.noise
-            left = right
+            left, before = right, values
         self.armed = armed
         return None
 
 
 def noise_of(model: ContactModel, forces: float) -> Array:
     """How far from 0 each margin counts as 0: 1e-12 m, 1e-11 m/s, 1e-10 of the forces at play."""
-    out = np.full((model.count, 3), 1e-12)
+    out = np.full((model.count, MARGINS), 1e-12)
     for row, record in zip(out, model.records):
         if record["mode"] != FREE:
-            row[0] = 1e-10 * forces
-            row[1] = 1e-10 * forces
+            row[[M_NORMAL, M_SLIP]] = 1e-10 * forces
             if record["mode"] == SLIDING:
-                row[1] = 1e-11 if record["freedoms"] == 1 else 2 * STOPPED
+                row[M_SLIP] = 1e-11 if record["freedoms"] == 1 else 2 * STOPPED
     return np.append(out.ravel(), 1e-9)
 
 

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
-from palpate.contact.contacts import MODES, Contact, Mode, Pin, Touch
+from palpate.contact.coast import Coaster
+from palpate.contact.contacts import MODES, Mode, Pin, Touch
 from palpate.contact.dynamics import GAP, Wrench, refuse_overlap
 from palpate.contact.events import Event, Watch, is_suspicious, locate, noise_of
 from palpate.contact.model import ContactModel
-from palpate.contact.records import FOUND, PIN, V_RANK, V_RESIDUAL, V_ROWS
+from palpate.contact.records import M_LEVERAGE, MARGINS, PIN, V_RANK, V_RESIDUAL, V_ROWS
 from palpate.contact.resolve import SLOW, Resolver
 from palpate.contact.stepper import Force, Stepper
 from palpate.contact.zeno import Bounces
@@ -22,7 +23,7 @@ from palpate.errors import InvalidInput, NoSolution, NotFinite
 from palpate.robot.robot import Robot
 
 _SHORTEST = 1e-13  # s
-_STATE_FIELDS = ["mode", "sign", "side", "slip", "feature", "moving", "home"]
+_STATE_FIELDS = ["mode", "sign", "side", "slip", "feature", "moving", "home", "coast", "since"]
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,12 @@ class Memory:
 
     records: Array
     fresh: bool
-    bounces: Bounces
+    bounces: dict[int, Bounces]
     pending: tuple[float, tuple[int, ...]] | None = None
     stride: float = 1e-3
-    singular: bool = False
+    dependent: bool = False
+    pull: Array | None = None  # of coasting contacts
+    force: Array | None = None  # held until now, where it was numbers
     beyond: frozenset[int] = frozenset()
 
 
@@ -140,6 +143,7 @@ class HybridSystem:
         for record, touch in zip(model.records, model.contacts):
             record["mode"] = 3 if isinstance(touch, Pin) else 1 if record["two_sided"] else 0
             record["feature"], record["moving"] = -1, float(record["start"] <= time < record["stop"])
+            record["coast"] = 0
         model.pin_here(q, time)
         snap = model.survey(time, q, v)
         for i in range(model.count):
@@ -150,7 +154,7 @@ class HybridSystem:
                 and abs(snap.found[i]["rate"]) <= SLOW
             ):
                 model.records[i]["mode"] = 1  # until the first force is known
-        memory = Memory(model.records.copy(), True, Bounces())
+        memory = Memory(model.records.copy(), True, {})
         return HybridState(time, q, v, self._modes(), np.zeros((model.count, 3)), memory)
 
     def _check_start(self, i: int, found: np.void) -> None:
@@ -260,9 +264,14 @@ class _Run:
         self.system, self.model, self.stepper = system, system.model, system._stepper
         memory = state.memory
         self.model.records[_STATE_FIELDS] = memory.records[_STATE_FIELDS]
-        self.fresh, self.bounces, self.pending = memory.fresh, memory.bounces.copy(), memory.pending
-        self.h, self.singular, self.beyond = memory.stride, memory.singular, set(memory.beyond)
+        self.fresh, self.pending = memory.fresh, memory.pending
+        self.bounces = {i: history.copy() for i, history in memory.bounces.items()}
+        self.h, self.dependent, self.beyond = memory.stride, memory.dependent, set(memory.beyond)
+        if memory.pull is not None:
+            self.model.work.pull[:] = memory.pull
         self.stepper.push(force)
+        self.coaster = Coaster(system.model, self.stepper)
+        self.held_before = memory.force
         self.t, self.y = state.time, np.concatenate([state.q, state.v])
         self.notes, self.next_note = notes, 0
         self.noted: list[tuple[float, Array, Array, Array]] = []
@@ -290,6 +299,7 @@ class _Run:
             self.events[:] = [e for e in self.events if e.detail or e.what == "painleve"]
             self.fresh = False
             return
+        self.coaster.jump(self.t, self.y, self.held_before)
         margins = self.stepper.begin(self.t, self.y)
         noise = self._noise()
         wrong = np.flatnonzero(margins < -noise)
@@ -344,7 +354,7 @@ class _Run:
         self.stepper.extend()
         x, margins = self.stepper.sampled_margins()
         margins[-1] = end
-        bracket = self.watch.first_fall(x, margins)
+        bracket = self.watch.first_fall(x, margins, self.margins)
         if bracket is None:
             step.y[:], step.K[12] = y_end, K_end
             self.stepper.slope(float(self.stepper.span.sum()), step.y, step.K[12])
@@ -372,7 +382,7 @@ class _Run:
 
     def _drifted(self) -> bool:
         found, records = self.model.found, self.model.records
-        closed = records["mode"] > 0
+        closed = (records["mode"] > 0) & (records["coast"] == 0)
         pins = records["kind"] == PIN
         gaps = np.where(pins, np.abs(found["normal"]).max(axis=1, initial=0.0), np.abs(found["gap"]))
         stuck = closed & (records["mode"] > 1)
@@ -386,10 +396,10 @@ class _Run:
         """Say when constraints become dependent, and when a joint leaves its range."""
         verdict = self.model.work.verdict
         deficient = verdict[V_RANK] < verdict[V_ROWS]
-        if deficient and not self.singular:
+        if deficient and not self.dependent:
             detail = {"dependent": int(verdict[V_ROWS] - verdict[V_RANK]), "residual": float(verdict[V_RESIDUAL])}
-            self.resolver.say(self.t, self.y, "singular", 0, detail)
-        self.singular = bool(deficient)
+            self.resolver.say(self.t, self.y, "dependent", 0, detail)
+        self.dependent = bool(deficient)
         if not np.isfinite(self.y).all():
             raise NotFinite(f"the state of {self.system.robot.name} is not finite at t = {self.t:g} s")
         self._watch_limits()
@@ -408,10 +418,17 @@ class _Run:
 
     def _triggers(self, fallen: Sequence[int]) -> dict[int, int]:
         """Contact → which of its margins fell; −1 → the friction problem's determinant."""
-        last = 3 * self.model.count
-        return {(-1 if j == last else j // 3): j % 3 for j in fallen}
+        last = MARGINS * self.model.count
+        return {(-1 if j == last else j // MARGINS): j % MARGINS for j in sorted(fallen, reverse=True)}
 
     def _resolve(self, triggers: dict[int, int], paradox: bool = False) -> None:
+        turned = {i for i, margin in triggers.items() if i >= 0 and margin == M_LEVERAGE}
+        if turned:
+            self._coast(turned)
+            triggers = {i: margin for i, margin in triggers.items() if i not in turned}
+            if not triggers:
+                self._arm(self.stepper.begin(self.t, self.y), self._noise())
+                return
         self.t, self.y, self.flight = self.resolver.resolve(
             self.t, self.y, triggers, self.bounces, self.system.shortest_flight, paradox
         )
@@ -420,6 +437,16 @@ class _Run:
         margins = self.stepper.begin(self.t, self.y)
         self._arm(margins, self._noise())
         self.h = min(self.h, 1e-2)
+
+    def _coast(self, turned: set[int]) -> None:
+        """Carry singular constraints through by their own smooth force, or hold them again."""
+        for i in sorted(turned):
+            if self.model.records[i]["coast"]:
+                self.model.records[i]["coast"] = 0
+                self.y = self.resolver.project(self.t, self.y)
+            else:
+                self.resolver.say(self.t, self.y, "dependent", i, {"dependent": 1})
+                self.coaster.begin(self.t, self.y, i)
 
     def _appointment(self) -> None:
         """What was due at this time: the end of a series of bounces, a ride that turns."""
@@ -465,8 +492,9 @@ class _Run:
         """The state reached."""
         nq = self.system.robot.nq
         memory = Memory(
-            self.model.records.copy(), self.fresh, self.bounces, self.pending, self.h, self.singular,
-            frozenset(self.beyond),
+            self.model.records.copy(), self.fresh, self.bounces, self.pending, self.h, self.dependent,
+            self.model.work.pull.copy() if self.model.records["coast"].any() else None,
+            None if self.stepper.force is not None else self.stepper.tau.copy(), frozenset(self.beyond),
         )  # fmt: skip
         forces = self.model.found["force"].copy()
         return HybridState(self.t, self.y[:nq].copy(), self.y[nq:].copy(), self.system._modes(), forces, memory)
@@ -478,7 +506,3 @@ class _Run:
         times, modes = np.array([n[0] for n in self.noted]), np.array([n[2] for n in self.noted], dtype=int)
         forces = np.array([n[3] for n in self.noted]).reshape(-1, k, 3)
         return Samples(times, y[:, :nq], y[:, nq:], modes.reshape(-1, k), forces)
-
-
-__all__ = ["GAP", "Advance", "Contact", "Event", "HybridState", "HybridSystem", "Memory", "Samples"]
-_ = FOUND

@@ -13,7 +13,7 @@ from numba.extending import register_jitable
 
 from palpate.contact.contacts import FREE, LOCKED, SLIDING, STICKING
 from palpate.contact.geometry import hold, is_pin, is_stop, locate, stop, touch
-from palpate.contact.records import V_DETERMINANT, V_ORIENTATION, V_RANK, V_RESIDUAL, V_ROWS
+from palpate.contact.records import MARGINS, V_DETERMINANT, V_ORIENTATION, V_RANK, V_RESIDUAL, V_ROWS
 from palpate.contact.solve import back, eliminate, factor, least_norm
 from palpate.engine.kernels import follows_types
 from palpate.robot.kernels import (
@@ -27,6 +27,8 @@ from palpate.robot.kernels import (
 )
 
 NOT_DEFINITE = 9
+# A constraint whose normal row falls below this part of the point's mobility is carried through by its own smooth force.
+COAST_BEGIN, COAST_END = 1e-3, 1.1e-3
 STOPPED = 1e-9  # m/s: a slip in two directions slower than this has stopped
 _FREE_JOINT, _BALL = 0, 1
 
@@ -193,7 +195,7 @@ def _hold_rows(contacts, found, work):
             for k in range(c.freedoms):
                 m = _add_row(work, m, i, c.directions[k], c.directions[k], _dot(c.directions[k], f.drift))
             continue
-        if c.mode == SLIDING or c.mode == STICKING or c.mode == LOCKED:
+        if c.coast == 0 and (c.mode == SLIDING or c.mode == STICKING or c.mode == LOCKED):
             s = c.friction * c.side if c.mode == SLIDING and c.freedoms > 0 else 0.0
             along = (
                 f.normal[0] - s * f.heading[0],
@@ -252,13 +254,53 @@ def _residual(work, m):
 
 
 @register_jitable
-def accelerate(contacts, found, work, tau):
+def carried_force(c, pull, t, k):
+    """The generalised force of a coasting contact along velocity k: a cubic in time."""
+    s = t - c.since
+    return pull[0, k] + s * (pull[1, k] + s * (pull[2, k] + s * pull[3, k]))
+
+
+@register_jitable
+def _normal_row(f, work, number, k):
+    Jc = work.Jc
+    return f.normal[0] * Jc[number, 0, k] + f.normal[1] * Jc[number, 1, k] + f.normal[2] * Jc[number, 2, k]
+
+
+@register_jitable
+def _coasting_force(c, f, work, t, number):
+    """The normal force that a coasting contact's generalised force amounts to."""
+    along = size = 0.0
+    for k in range(work.v.size):
+        row = _normal_row(f, work, number, k)
+        along += row * carried_force(c, work.pull[number], t, k)
+        size += row * row
+    for i in range(3):
+        f.force[i] = f.normal[i] * along / size if size > 1e-18 else 0.0
+
+
+@register_jitable
+def _leverage(f, work, number):
+    """|n·J|/|J|: how much of the point's mobility lies along the normal; 0 where the constraint is singular."""
+    across = total = 0.0
+    for k in range(work.v.size):
+        across += _normal_row(f, work, number, k) ** 2
+        for i in range(3):
+            total += work.Jc[number, i, k] ** 2
+    return math.sqrt(across / total) if total > 0.0 else 1.0
+
+
+@register_jitable
+def accelerate(contacts, found, work, t, tau):
     """a, multipliers and margins from what `look` left in work; tau is every generalised force but the contacts'."""
     nv = work.v.size
     if not factor(work.M, work.L):
         return NOT_DEFINITE
     for k in range(nv):
         work.acceleration[k] = tau[k] - work.rest[k]
+    for i in range(contacts.size):
+        if contacts[i].coast:
+            for k in range(nv):
+                work.acceleration[k] += carried_force(contacts[i], work.pull[i], t, k)
     back(work.L, work.acceleration)
     m = _hold_rows(contacts, found, work)
     _multiply(contacts, work, m)
@@ -273,6 +315,9 @@ def accelerate(contacts, found, work, tau):
             work.acceleration[k] += work.inverse[a, k] * value
         for k in range(3):
             found[work.owner[a]].force[k] += work.pushes[a, k] * value
+    for i in range(contacts.size):
+        if contacts[i].coast:
+            _coasting_force(contacts[i], found[i], work, t, i)
     _margins(contacts, found, work)
     return OK
 
@@ -283,12 +328,17 @@ def _margins(contacts, found, work):
     frictional = False
     for i in range(contacts.size):
         c, f = contacts[i], found[i]
-        f.margin[0] = f.margin[1] = math.inf
+        f.margin[0] = f.margin[1] = f.margin[3] = math.inf
         if is_pin(c):
             f.margin[2] = math.inf
             continue
         if c.mode == FREE:
             f.margin[0], f.margin[2] = (f.gap if not c.two_sided else math.inf), math.inf
+            continue
+        if c.mode == SLIDING:
+            leverage = _leverage(f, work, i)
+            f.margin[3] = COAST_END - leverage if c.coast else leverage - COAST_BEGIN
+        if c.coast:
             continue
         f.pressure = _dot(f.force, f.normal)
         total = _dot(f.force, f.force)
@@ -319,7 +369,7 @@ def slope(machine, contacts, found, work, t, y, tau, dy):
     status = look(machine, contacts, found, work, t, y, False)
     if status != OK:
         return status
-    status = accelerate(contacts, found, work, tau)
+    status = accelerate(contacts, found, work, t, tau)
     if status != OK:
         return status
     _coordinate_rates(machine, work.q, work.v, dy)
@@ -333,16 +383,17 @@ def _note_margins(contacts, found, work, lowest, highest):
     """Widen the range of every margin seen so far."""
     count = contacts.size
     for i in range(count):
-        for k in range(3):
-            value = found[i].margin[k]
-            lowest[3 * i + k] = min(lowest[3 * i + k], value)
-            highest[3 * i + k] = max(highest[3 * i + k], value)
-    lowest[3 * count] = min(lowest[3 * count], work.verdict[V_DETERMINANT])
-    highest[3 * count] = max(highest[3 * count], work.verdict[V_DETERMINANT])
+        for k in range(MARGINS):
+            value, place = found[i].margin[k], MARGINS * i + k
+            lowest[place] = min(lowest[place], value)
+            highest[place] = max(highest[place], value)
+    last = MARGINS * count
+    lowest[last] = min(lowest[last], work.verdict[V_DETERMINANT])
+    highest[last] = max(highest[last], work.verdict[V_DETERMINANT])
 
 
 @register_jitable
-def _stage(K, row, y, h, point, used):
+def stage(K, row, y, h, point, used):
     for i in range(y.size):
         total = 0.0
         for s in range(used):
@@ -369,32 +420,20 @@ def error_norm(K, E3, E5, y, y_new, h, tolerance):
     return abs(h) * fifth / math.sqrt((fifth + 0.01 * third) * y.size)
 
 
-@follows_types
-def survey(machine, contacts, found, work, t, y):
-    """Everything about every contact at y, compiled."""
-    return look(machine, contacts, found, work, t, y, True)
-
-
-@follows_types
-def rate(machine, contacts, found, work, t, y, tau, dy):
-    """`slope`, called from Python."""
-    return slope(machine, contacts, found, work, t, y, tau, dy)
-
-
-@follows_types
-def stride(machine, contacts, found, work, span, y, tau, step):
+@register_jitable
+def _stride(machine, contacts, found, work, span, y, tau, step):
     """One step of length span[1] from span[0]: step.y, step.K (its last row the slope at the end), step.error.
 
     step.K[0] is the slope at the start. The margins' range over the stages is kept: they show where to look closer.
     """
     t, h = span[0], span[1]
     for s in range(1, 12):
-        _stage(step.K, step.A[s], y, h, step.point, s)
+        stage(step.K, step.A[s], y, h, step.point, s)
         status = slope(machine, contacts, found, work, t + step.C[s] * h, step.point, tau, step.K[s])
         if status != OK:
             return status
         _note_margins(contacts, found, work, step.lowest, step.highest)
-    _stage(step.K, step.B, y, h, step.y, 12)
+    stage(step.K, step.B, y, h, step.y, 12)
     unit_quaternions(machine, step.y)
     status = slope(machine, contacts, found, work, t + h, step.y, tau, step.K[12])
     _note_margins(contacts, found, work, step.lowest, step.highest)
@@ -402,12 +441,12 @@ def stride(machine, contacts, found, work, span, y, tau, step):
     return status
 
 
-@follows_types
-def extend(machine, contacts, found, work, span, y, tau, step):
+@register_jitable
+def _extend(machine, contacts, found, work, span, y, tau, step):
     """The three further stages that dense output needs, and its coefficients F (Hairer's seventh-order interpolant)."""
     t, h = span[0], span[1]
     for s in range(3):
-        _stage(step.K, step.A_extra[s], y, h, step.point, 13 + s)
+        stage(step.K, step.A_extra[s], y, h, step.point, 13 + s)
         status = slope(machine, contacts, found, work, t + step.C_extra[s] * h, step.point, tau, step.K[13 + s])
         if status != OK:
             return status
@@ -440,16 +479,16 @@ def _dense(step, y, x, out):
         out[i] = y[i] + value
 
 
-@follows_types
-def margins_along(machine, contacts, found, work, span, y, tau, trail):
-    """Every margin at the fractions trail.x of a step with dense output (trail.step), into trail.margins."""
-    for s in range(trail.x.size):
-        _dense(trail.step, y, trail.x[s], trail.step.point)
-        t = span[0] + trail.x[s] * span[1]
-        status = slope(machine, contacts, found, work, t, trail.step.point, tau, trail.scratch)
+@register_jitable
+def _margins_along(machine, contacts, found, work, span, y, tau, step):
+    """Every margin at the fractions step.x of the step, from its dense output, into step.margins."""
+    for s in range(step.x.size):
+        _dense(step, y, step.x[s], step.point)
+        t = span[0] + step.x[s] * span[1]
+        status = slope(machine, contacts, found, work, t, step.point, tau, step.scratch)
         if status != OK:
             return status
-        read_margins(contacts, found, work, trail.margins[s])
+        read_margins(contacts, found, work, step.margins[s])
     return OK
 
 
@@ -457,6 +496,24 @@ def margins_along(machine, contacts, found, work, span, y, tau, trail):
 def read_margins(contacts, found, work, out):
     """The margins of the last evaluation in one row."""
     for i in range(contacts.size):
-        for k in range(3):
-            out[3 * i + k] = found[i].margin[k]
-    out[3 * contacts.size] = work.verdict[V_DETERMINANT]
+        for k in range(MARGINS):
+            out[MARGINS * i + k] = found[i].margin[k]
+    out[MARGINS * contacts.size] = work.verdict[V_DETERMINANT]
+
+
+SURVEY, RATE, STRIDE, EXTEND, MARGINS_ALONG = 0, 1, 2, 3, 4
+
+
+@follows_types
+def act(task, machine, contacts, found, work, y, tau, step):
+    """One door for Python, so that all of this is compiled once: the task at step.span from y under tau."""
+    t = step.span[0]
+    if task == SURVEY:
+        return look(machine, contacts, found, work, t, y, True)
+    if task == RATE:
+        return slope(machine, contacts, found, work, t, y, tau, step.scratch)
+    if task == STRIDE:
+        return _stride(machine, contacts, found, work, step.span, y, tau, step)
+    if task == EXTEND:
+        return _extend(machine, contacts, found, work, step.span, y, tau, step)
+    return _margins_along(machine, contacts, found, work, step.span, y, tau, step)

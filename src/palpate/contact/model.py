@@ -14,7 +14,19 @@ from numpy.typing import ArrayLike
 from palpate.checks import Array, finite_array
 from palpate.contact import kernels
 from palpate.contact.contacts import FREE, LOCKED, SLIDING, Contact, JointStop, Pin, Touch, names_of
-from palpate.contact.records import CONTACT, FOUND, PIN, STOP, SURFACE, V_ORIENTATION, Machine, make_work
+from palpate.contact.records import (
+    CONTACT,
+    FOUND,
+    MARGINS,
+    PIN,
+    STOP,
+    SURFACE,
+    V_ORIENTATION,
+    Machine,
+    Step,
+    make_step,
+    make_work,
+)
 from palpate.contact.shapes import Ride
 from palpate.engine.physics import Physics
 from palpate.errors import InvalidInput, ModelError, NotFinite, UnknownName
@@ -76,6 +88,8 @@ class ContactModel:
         self.machine = self._machine(losses)
         self.work = make_work(robot.nq, robot.nv, robot.model.nq, robot.model.nv, len(self.contacts))
         self.work.verdict[V_ORIENTATION] = 1.0
+        self._step = make_step(robot.nq + robot.nv, MARGINS * len(self.contacts) + 1, 1e-12, 1e-13)
+        self._still = np.zeros(robot.nv)
         self.found = np.zeros(len(self.contacts), FOUND)
         self.records = np.zeros(len(self.contacts), CONTACT)
         for number in range(len(self.contacts)):
@@ -93,22 +107,28 @@ class ContactModel:
 
     def survey(self, t: float, q: Array, v: Array) -> Snapshot:
         """Everything about every contact at a state."""
-        y = np.concatenate([q, v])
-        status = kernels.survey(self.machine, self.records, self.found, self.work, t, y)
-        self.refuse(status, t)
+        self._step.span[0] = t
+        self.act(kernels.SURVEY, np.concatenate([q, v]), self._still, self._step)
         work = self.work
         return Snapshot(t, q, v, work.M.copy(), work.rest.copy(), self.found.copy(), work.Jc[: self.count].copy())
 
     def rate(self, t: float, y: Array, tau: Array, out: Array) -> None:
         """dy/dt in the present modes."""
-        self.refuse(kernels.rate(self.machine, self.records, self.found, self.work, t, y, tau, out), t)
+        self._step.span[0] = t
+        self.act(kernels.RATE, y, tau, self._step)
+        out[:] = self._step.scratch
+
+    def act(self, task: int, y: Array, tau: Array, step: Step) -> None:
+        """A task of `kernels.act`; what it refuses is raised."""
+        status = kernels.act(task, self.machine, self.records, self.found, self.work, y, tau, step)
+        if status != kernels.OK:
+            self.refuse(status, float(step.span[0]))
 
     def refuse(self, status: int, t: float) -> None:
-        """Turn a kernel's status into an error."""
+        """Turn a kernel's bad status into an error."""
         if status == kernels.NOT_DEFINITE:
             raise ModelError(f"the mass matrix of {self.robot.name} is not positive definite at t = {t:g} s")
-        if status != kernels.OK:
-            raise NotFinite(f"the state of {self.robot.name} is not finite at t = {t:g} s")
+        raise NotFinite(f"the state of {self.robot.name} is not finite at t = {t:g} s")
 
     def advance_posture(self, q: Array, v: Array, dt: float) -> Array:
         """q ⊕ v dt."""

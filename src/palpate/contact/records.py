@@ -9,6 +9,8 @@ import numpy as np
 from palpate.checks import Array
 
 SURFACE, PIN, STOP = 0, 1, 2
+# Margins of a contact: gap or normal force; slip or friction; the face's edge; leverage on its normal.
+M_NORMAL, M_SLIP, M_EDGE, M_LEVERAGE, MARGINS = 0, 1, 2, 3, 4
 
 # One contact: what it is, then (from `mode` on) the state it is in.
 CONTACT = np.dtype(
@@ -44,6 +46,8 @@ CONTACT = np.dtype(
         ("slip", "f8", 3),  # direction in which a slip in two directions began
         ("feature", "i8"),  # face, edge or corner in contact; −1 for the nearest
         ("moving", "f8"),  # 1 while the steady ride is on
+        ("coast", "i8"),  # 1 while a singular constraint is carried through
+        ("since", "f8"),
     ],
     align=True,
 )
@@ -65,7 +69,7 @@ FOUND = np.dtype(
         ("force", "f8", 3),  # of the surface on the robot, world (a stop's: its torque in the first place)
         ("pressure", "f8"),  # normal force
         ("grip", "f8"),  # size of the tangential force
-        ("margin", "f8", 3),  # each falls through 0 where the mode ends
+        ("margin", "f8", 4),  # see M_; each falls through 0 where the mode ends
     ],
     align=True,
 )
@@ -119,6 +123,7 @@ class Work(NamedTuple):
     multipliers: Array
     acceleration: Array
     verdict: Array  # see the V_ places
+    pull: Array  # contact × 4 × nv: a coasting contact's generalised force as a cubic in time
 
 
 class Step(NamedTuple):
@@ -140,18 +145,13 @@ class Step(NamedTuple):
     error: Array
     lowest: Array  # of each margin over the stages
     highest: Array
-
-
-class Trail(NamedTuple):
-    """Fractions of a step at which to look, and the margins found there."""
-
-    step: Step
-    x: Array
-    margins: Array
+    span: Array  # start and length
     scratch: Array
+    x: Array  # fractions of the step at which to look at the margins
+    margins: Array
 
 
-def make_step(size: int, margins: int, relative: float, absolute: float) -> Step:
+def make_step(size: int, margins: int, relative: float, absolute: float, samples: int = 10) -> Step:
     """Tables of SciPy's DOP853 and room for a state of `size` numbers."""
     from scipy.integrate import DOP853
 
@@ -161,7 +161,9 @@ def make_step(size: int, margins: int, relative: float, absolute: float) -> Step
     return Step(
         *map(table, ("A", "B", "C", "E3", "E5", "D", "A_EXTRA", "C_EXTRA")),
         np.array([relative, absolute]),
-        *(np.zeros(shape) for shape in ((16, size), (7, size), size, size, 1, margins, margins)),
+        *(np.zeros(shape) for shape in ((16, size), (7, size), size, size, 1, margins, margins, 2, size)),
+        np.linspace(0.0, 1.0, samples + 1)[1:],
+        np.zeros((samples, margins)),
     )
 
 
@@ -180,5 +182,5 @@ def make_work(nq: int, nv: int, full_q: int, full_v: int, contacts: int) -> Work
         M=z((nv, nv)), rest=z(nv), L=z((nv, nv)), Jc=z((max(contacts, 1), 3, nv)),
         rows=z((rows, nv)), columns=z((rows, nv)), pushes=z((rows, 3)), owner=z(rows, dtype=np.int64),
         inverse=z((rows, nv)), S=z((rows, rows)), LU=z((rows, rows)), V=z((rows, rows)), drift=z(rows), multipliers=z(rows),
-        acceleration=z(nv), verdict=z(8),
+        acceleration=z(nv), verdict=z(8), pull=z((max(contacts, 1), 4, nv)),
     )  # fmt: skip

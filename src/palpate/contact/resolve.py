@@ -13,10 +13,10 @@ from palpate.contact.dynamics import GAP
 from palpate.contact.events import Event
 from palpate.contact.impacts import Impact, row_velocities, strike
 from palpate.contact.model import ContactModel, Snapshot
-from palpate.contact.records import PIN, V_DETERMINANT, V_ORIENTATION
+from palpate.contact.records import M_EDGE, M_NORMAL, M_SLIP, PIN
 from palpate.contact.settle import Settled, apply_option, painleve, rows_of, settle
 from palpate.contact.stepper import Stepper
-from palpate.contact.zeno import Bounces
+from palpate.contact.zeno import UNRESOLVED, Bounces
 from palpate.errors import NoSolution, Painleve
 
 SLOW = 2e-9  # m/s: what events within 1e-10 s leave of a velocity that is 0
@@ -32,7 +32,7 @@ class Resolver:
         self, model: ContactModel, stepper: Stepper, events: list[Event], rule: Literal["impact", "stop"]
     ) -> None:
         self.model, self.stepper, self.events, self.rule = model, stepper, events, rule
-        self.stopped = False
+        self.stopped, self.sinking = False, set[int]()  # sinking: free contacts whose gap has closed
         self.limit: tuple[float, tuple[int, ...]] | None = None
         self.tail: Mapping[str, object] = {}
 
@@ -41,12 +41,15 @@ class Resolver:
         t: float,
         y: Array,
         triggers: Mapping[int, int],
-        bounces: Bounces,
+        bounces: dict[int, Bounces],
         shortest_flight: float,
         paradox: bool = False,
     ) -> tuple[float, Array, float]:
         """The state after everything that happens at t; and how long the shortest flight that begins here lasts."""
         t, y = self._stop_slow_slips(t, y, triggers)
+        self.sinking = {
+            i for i, margin in triggers.items() if i >= 0 and margin == M_NORMAL and self.model.records[i]["mode"] == 0
+        }
         before = self.model.records["mode"].copy()
         gone = self._edges(t, y, triggers)
         snap = self._survey(t, y)
@@ -70,7 +73,6 @@ class Resolver:
         if blow is not None:
             flight, snap, settled = self._bounce(snap, settled, bounces, shortest_flight, gone)
         q, v = self._projected(snap, settled)
-        self._orient()
         self._describe(t, q, v_before, v, before, triggers, blow, snap, gone)
         return t, np.concatenate([q, v]), flight
 
@@ -84,7 +86,7 @@ class Resolver:
         """A slip in two directions was caught just before it stops: go on to where it does."""
         for i, margin in triggers.items():
             record = self.model.records[i] if i >= 0 else None
-            if record is None or margin != 1 or record["mode"] != SLIDING or record["freedoms"] != 2:
+            if record is None or margin != M_SLIP or record["mode"] != SLIDING or record["freedoms"] != 2:
                 continue
             slope = np.empty(len(y))
             self.stepper.slope(t, y, slope)
@@ -102,7 +104,7 @@ class Resolver:
         """Points that leave a face at its edge; balls roll on over it."""
         gone = set()
         for i, margin in triggers.items():
-            if i < 0 or margin != 2:
+            if i < 0 or margin != M_EDGE:
                 continue
             self.model.records[i]["feature"] = -1
             if self.model.records[i]["radius"] == 0.0:
@@ -120,7 +122,7 @@ class Resolver:
             elif i not in gone and abs(found["gap"]) <= (TOUCHING if record["mode"] != FREE else GAP):
                 if found["rate"] < -SLOW:
                     colliding.append(i)
-                elif found["rate"] <= SLOW:
+                elif found["rate"] <= SLOW or i in self.sinking:
                     resting.append(i)
         return colliding, resting
 
@@ -129,6 +131,7 @@ class Resolver:
         if not colliding:
             return snap, None
         blow = strike(self.model, snap, colliding, resting)
+        self.sinking -= set(colliding)  # a rebound is no sinking
         return self.model.survey(snap.t, snap.q, blow.velocity), blow
 
     def _settle(self, snap: Snapshot, triggers: Mapping[int, int], gone: set[int], paradox: bool = False) -> Settled:
@@ -151,9 +154,9 @@ class Resolver:
             if i < 0:
                 continue
             mode = self.model.records[i]["mode"]
-            if margin == 0 and mode != FREE:
+            if margin == M_NORMAL and mode != FREE:
                 wishes[i] = FREE
-            elif margin == 1:
+            elif margin == M_SLIP:
                 wishes[i] = SLIDING if mode == STICKING else STICKING
         return wishes
 
@@ -177,24 +180,28 @@ class Resolver:
                 record["mode"], record["feature"] = FREE, -1
 
     def _bounce(
-        self, snap: Snapshot, settled: Settled, bounces: Bounces, shortest: float, gone: set[int]
+        self, snap: Snapshot, settled: Settled, bounces: dict[int, Bounces], shortest: float, gone: set[int]
     ) -> tuple[float, Snapshot, Settled]:
-        """After an impact: the flights that begin, and the end of their series if they are short enough."""
+        """After an impact: the flights that begin, and the end of their series where they are short enough."""
         flights = self._flights(snap, settled)
-        if not flights:
-            bounces.clear()
-            return np.inf, snap, settled
-        longest = max(flights.values())
-        bounces.add(snap.t, longest)
-        ending = bounces.limit() if longest < shortest else None
-        if ending is None:
-            return min(flights.values()), snap, settled
-        landed = self._land(snap, tuple(flights), gone)
+        limits = {}
+        for i, flight in flights.items():
+            history = bounces.setdefault(i, Bounces())
+            history.add(snap.t, flight)
+            limit = history.limit() if flight < shortest else None
+            if limit is None and flight < UNRESOLVED:
+                limit = (snap.t + flight, flight)
+            if limit is not None:
+                limits[i] = limit
+        landed = self._land(snap, tuple(limits), gone) if limits else None
         if landed is None:
-            return min(flights.values()), snap, settled
-        bounces.clear()
-        self.limit, self.tail = (ending[0], tuple(flights)), {"uncertainty": ending[1]}
-        return np.inf, *landed
+            return min(flights.values(), default=np.inf), snap, settled
+        for i in limits:
+            del bounces[i]
+        last = max(limits.values())
+        self.limit, self.tail = (last[0], tuple(limits)), {"uncertainty": last[1]}
+        left = self._flights(*landed)
+        return min(left.values(), default=np.inf), *landed
 
     def _flights(self, snap: Snapshot, settled: Settled) -> dict[int, float]:
         """How long each contact that has just left stays off: 2 u/|g̈|."""
@@ -229,42 +236,16 @@ class Resolver:
         snap = self._survey(t, y)
         closed = [i for i, record in enumerate(self.model.records) if record["mode"] != FREE]
         rows = rows_of(self.model, snap, closed, SLOW)
-        q = self._on_surfaces(snap, closed)
+        q = close_gaps(self.model, snap.t, snap.q, snap.v, closed)
         snap = self.model.survey(t, q, snap.v)
         held = self._held(rows, {i: int(self.model.records[i]["mode"]) for i in closed})
         return np.concatenate([q, self._remove(snap, closed, held)])
 
     def _projected(self, snap: Snapshot, settled: Settled) -> tuple[Array, Array]:
         closed = [c.index for c, o in zip(settled.rows.candidates, settled.solution.options) if o.mode != FREE]
-        q = self._on_surfaces(snap, closed)
+        q = close_gaps(self.model, snap.t, snap.q, snap.v, closed)
         v = self._without(self.model.survey(snap.t, q, snap.v), settled)
         return q, v
-
-    def _on_surfaces(self, snap: Snapshot, closed: Sequence[int]) -> Array:
-        """q moved by the least amount (in the metric M) that closes the gaps; three Newton steps at most."""
-        q = snap.q
-        for _ in range(3):
-            here = self.model.survey(snap.t, q, snap.v)
-            rows, gaps = self._gaps(here, closed)
-            if not len(gaps) or np.abs(gaps).max() < 1e-15:
-                break
-            inverse = np.linalg.solve(here.M, rows.T)
-            step = -inverse @ np.linalg.lstsq(rows @ inverse, gaps, rcond=1e-12)[0]
-            q = self.model.advance_posture(q, step, 1.0)
-        return q
-
-    def _gaps(self, snap: Snapshot, closed: Sequence[int]) -> tuple[Array, Array]:
-        rows, gaps = [np.zeros((0, self.model.robot.nv))], [np.zeros(0)]
-        for i in closed:
-            record, found = self.model.records[i], snap.found[i]
-            if record["kind"] == PIN:
-                D = record["directions"][: record["freedoms"]]
-                rows.append(D @ snap.Jc[i])
-                gaps.append(D @ found["normal"])
-            else:
-                rows.append(snap.normals[i][None, :])
-                gaps.append(np.array([found["gap"]]))
-        return np.vstack(rows), np.concatenate(gaps)
 
     def _without(self, snap: Snapshot, settled: Settled, frictional: bool = False) -> Array:
         """v without what the settled modes do not allow."""
@@ -302,11 +283,6 @@ class Resolver:
         share = np.linalg.lstsq(rows.G[held] @ push, u[held], rcond=1e-12)[0]
         return snap.v - rows.inverse @ (push @ share)
 
-    def _orient(self) -> None:
-        """Remember the sign of the friction problem's determinant, to see it change."""
-        self.model.work.verdict[V_ORIENTATION] = 1.0
-        _ = V_DETERMINANT
-
     # ------------------------------------------------------------------ words
 
     def _describe(self, t, q, v_before, v, before, triggers, blow, snap, gone) -> None:
@@ -336,13 +312,13 @@ class Resolver:
             if old == FREE:
                 return "touchdown"
             return "stick" if new == STICKING else "slip"
-        if i in triggers and triggers[i] == 0 and old == FREE:
+        if i in triggers and triggers[i] == M_NORMAL and old == FREE:
             return "graze"
-        if i in triggers and triggers[i] == 2:
+        if i in triggers and triggers[i] == M_EDGE:
             return "edge"
-        if i in triggers and old == SLIDING and record["two_sided"] and triggers[i] == 0:
+        if i in triggers and old == SLIDING and record["two_sided"] and triggers[i] == M_NORMAL:
             return "side"
-        if i in triggers and triggers[i] == 1 and old == new == SLIDING:
+        if i in triggers and triggers[i] == M_SLIP and old == new == SLIDING:
             return "reversal"
         return None
 
@@ -370,3 +346,30 @@ class Resolver:
         self.events.append(
             Event(t, what, names[i], where.copy(), MODES[old], MODES[new], q.copy(), v_before.copy(), v.copy(), detail)
         )
+
+
+def close_gaps(model: ContactModel, t: float, q: Array, v: Array, closed: Sequence[int], rounds: int = 3) -> Array:
+    """q moved by the least amount (in the metric M) that closes the gaps of contacts: a few Newton steps."""
+    for _ in range(rounds):
+        here = model.survey(t, q, v)
+        rows, gaps = _gaps(model, here, closed)
+        if not len(gaps) or np.abs(gaps).max() < 1e-15:
+            break
+        inverse = np.linalg.solve(here.M, rows.T)
+        step = -inverse @ np.linalg.lstsq(rows @ inverse, gaps, rcond=1e-12)[0]
+        q = model.advance_posture(q, step, 1.0)
+    return q
+
+
+def _gaps(model: ContactModel, snap: Snapshot, closed: Sequence[int]) -> tuple[Array, Array]:
+    rows, gaps = [np.zeros((0, model.robot.nv))], [np.zeros(0)]
+    for i in closed:
+        record, found = model.records[i], snap.found[i]
+        if record["kind"] == PIN:
+            D = record["directions"][: record["freedoms"]]
+            rows.append(D @ snap.Jc[i])
+            gaps.append(D @ found["normal"])
+        else:
+            rows.append(snap.normals[i][None, :])
+            gaps.append(np.array([found["gap"]]))
+    return np.vstack(rows), np.concatenate(gaps)

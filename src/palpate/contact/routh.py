@@ -19,11 +19,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from palpate.checks import Array
-from palpate.contact.complementarity import Candidate, Option, Problem, Solution, solutions
+from palpate.contact.complementarity import Candidate, Option, Problem, Solution, solve
 from palpate.contact.contacts import FREE, SLIDING, STICKING
 from palpate.errors import NoSolution
 
 _STILL = 1e-11  # m/s, of the largest row velocity: slower counts as none
+_STOPPING = 1e-8  # of the same: from here a slip that turns stops on a straight line
 _MOST_PIECES = 1000
 
 
@@ -75,7 +76,8 @@ class Course:
 
     def __post_init__(self) -> None:
         self.Z, self.work = np.zeros(len(self.u)), np.zeros(len(self.u))
-        self.still = _STILL * (1e-3 + float(np.abs(self.u).max(initial=0.0)))
+        size = 1e-3 + float(np.abs(self.u).max(initial=0.0))
+        self.still, self.slow = _STILL * size, _STOPPING * size
 
     # ------------------------------------------------------------------ the two phases
 
@@ -107,7 +109,7 @@ class Course:
         rows = [self._normal(k) for k in drives]
         wanted = float(self.work[rows].sum()) + target
         for _ in range(_MOST_PIECES):
-            if wanted - float(self.work[rows].sum()) <= 1e-14 * target:
+            if wanted - float(self.work[rows].sum()) <= 1e-12 * target:
                 return
             self._run(self._piece(drives, {}), Goal(work_rows=rows, work=wanted))
         raise NoSolution("an impact's release does not end")
@@ -141,7 +143,7 @@ class Course:
             return None
         slip = self.u[c.tangents]
         speed = float(np.linalg.norm(slip))
-        return tuple(slip / speed) if speed > self.still else None
+        return tuple(slip / speed) if speed > (self.still if len(slip) < 2 else 2 * self.slow) else None
 
     def _problem(self, drives: dict[int, float], offsets: dict[int, float]) -> Problem:
         b = np.zeros(len(self.u))
@@ -152,7 +154,7 @@ class Course:
     def _piece(self, drives: dict[int, float], offsets: dict[int, float]) -> Piece:
         """The modes, multipliers and velocity rates that hold from here on."""
         problem = self._problem(drives, offsets)
-        found = solutions(problem)
+        found = solve(problem)
         if not found:
             raise NoSolution("no consistent mode inside an impact", hint="less friction at the contacts that rest")
         best = min(found, key=lambda s: (float(np.abs(s.z).sum()), s.deficiency))

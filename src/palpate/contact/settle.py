@@ -15,7 +15,7 @@ from palpate.contact.complementarity import (
     Solution,
     coefficient,
     distinct,
-    solutions,
+    solve,
 )
 from palpate.contact.contacts import FREE, LOCKED, SLIDING, STICKING
 from palpate.contact.model import ContactModel, Snapshot
@@ -106,7 +106,7 @@ def settle(
     rows = rows_of(model, snap, closed, slow)
     free = np.linalg.solve(snap.M, force - snap.rest)
     problem = rows.problem(free)
-    found = solutions(problem)
+    found = solve(problem, prefer)
     if not found:
         raise painleve(model, snap, problem, "inconsistent")
     found = _by_hysteresis(rows.candidates, found, prefer or {})

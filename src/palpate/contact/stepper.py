@@ -9,10 +9,9 @@ import numpy as np
 from palpate.checks import Array, finite_array
 from palpate.contact import kernels
 from palpate.contact.model import ContactModel
-from palpate.contact.records import V_DETERMINANT, Trail, make_step
+from palpate.contact.records import MARGINS, V_DETERMINANT, Step, make_step
 
 Force = Callable[[float, Array, Array], Array]
-_SAMPLES = 11
 
 
 class Stepper:
@@ -21,13 +20,11 @@ class Stepper:
     def __init__(self, model: ContactModel, relative: float, absolute: float) -> None:
         self.model = model
         self.nq, size = model.robot.nq, model.robot.nq + model.robot.nv
-        self.step = make_step(size, 3 * model.count + 1, relative, absolute)
-        count = 3 * model.count + 1
-        fractions = np.linspace(0.0, 1.0, _SAMPLES)[1:]
-        self._trail = Trail(self.step, fractions, np.zeros((len(fractions), count)), np.zeros(size))
-        self._one = Trail(self.step, np.zeros(1), np.zeros((1, count)), np.zeros(size))
+        count = MARGINS * model.count + 1
+        self.step = make_step(size, count, relative, absolute)
+        self._one = self.step._replace(x=np.zeros(1), margins=np.zeros((1, count)))
         self.tau, self.force = np.zeros(model.robot.nv), None
-        self.span = np.zeros(2)
+        self.span = self.step.span
         self.y = np.zeros(size)
 
     def push(self, tau: Array | Force) -> None:
@@ -59,7 +56,7 @@ class Stepper:
 
     def margins(self) -> Array:
         """The margins of the last evaluation."""
-        out = np.empty(3 * self.model.count + 1)
+        out = np.empty(MARGINS * self.model.count + 1)
         out[:-1] = self.model.found["margin"].ravel()
         out[-1] = self.model.work.verdict[V_DETERMINANT]
         return out
@@ -70,8 +67,7 @@ class Stepper:
         self.span[1] = h
         step.lowest[:] = step.highest[:] = start
         if self.force is None:
-            args = (model.machine, model.records, model.found, model.work, self.span, self.y, self.tau, step)
-            model.refuse(kernels.stride(*args), self.span[0])
+            model.act(kernels.STRIDE, self.y, self.tau, step)
         else:
             self._stride_in_python(h)
         return float(step.error[0])
@@ -109,8 +105,7 @@ class Stepper:
         """Prepare dense output of the last tried step."""
         step, model = self.step, self.model
         if self.force is None:
-            args = (model.machine, model.records, model.found, model.work, self.span, self.y, self.tau, step)
-            model.refuse(kernels.extend(*args), self.span[0])
+            model.act(kernels.EXTEND, self.y, self.tau, step)
             return
         t, h = self.span
         for s in range(3):
@@ -130,21 +125,19 @@ class Stepper:
 
     def sampled_margins(self) -> tuple[Array, Array]:
         """Fractions of the step and the margins there."""
-        return self._trail.x, self._look(self._trail)
+        return self.step.x, self._look(self.step)
 
     def margins_inside(self, x: float) -> Array:
         """The margins at the fraction x."""
         self._one.x[0] = x
         return self._look(self._one)[0]
 
-    def _look(self, trail: Trail) -> Array:
-        model = self.model
+    def _look(self, step: Step) -> Array:
         if self.force is None:
-            args = (model.machine, model.records, model.found, model.work, self.span, self.y, self.tau, trail)
-            model.refuse(kernels.margins_along(*args), self.span[0])
+            self.model.act(kernels.MARGINS_ALONG, self.y, self.tau, step)
         else:
-            for s, x in enumerate(trail.x):
+            for s, x in enumerate(step.x):
                 y = self.inside(float(x))
-                self.slope(float(self.span[0] + x * self.span[1]), y, trail.scratch)
-                trail.margins[s] = self.margins()
-        return trail.margins
+                self.slope(float(self.span[0] + x * self.span[1]), y, step.scratch)
+                step.margins[s] = self.margins()
+        return step.margins

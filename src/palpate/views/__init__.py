@@ -6,17 +6,19 @@ from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
     from palpate.views.comparison import compare
+    from palpate.views.ellipsoids import draw_ellipsoids
     from palpate.views.figures import save_figures
     from palpate.views.page import report
     from palpate.views.player import replay, serve_replay
     from palpate.views.sweep_page import sweep_report
 
-__all__ = ["compare", "replay", "report", "save_figures", "serve_replay", "sweep_report"]
+__all__ = ["compare", "draw_ellipsoids", "replay", "report", "save_figures", "serve_replay", "sweep_report"]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "compare": "palpate.views.comparison",
+        "draw_ellipsoids": "palpate.views.ellipsoids",
         "replay": "palpate.views.player",
         "report": "palpate.views.page",
         "save_figures": "palpate.views.figures",
