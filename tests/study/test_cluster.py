@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,7 @@ class Cluster:
     """The scheduler's address, and its workers."""
 
     address: str
-    workers: list[subprocess.Popen[bytes]]
+    workers: list[subprocess.Popen[Any]]
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +38,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     folder = tmp_path_factory.mktemp("dask")
     note = folder / "scheduler.json"
     dask = [sys.executable, "-m", "dask"]
-    quiet = {"cwd": folder, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    quiet: dict[str, Any] = {"cwd": folder, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     local = ["--scheduler-file", str(note), "--no-dashboard"]
     processes = [subprocess.Popen([*dask, "scheduler", "--host", "127.0.0.1", "--port", "0", *local], **quiet)]
     deadline = time.monotonic() + 120

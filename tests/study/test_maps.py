@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
@@ -55,7 +57,8 @@ def test_one_verdict_everywhere_has_no_boundary_and_costs_the_coarse_grid() -> N
 
 
 def test_senseless_maps_are_refused() -> None:
-    for wrong in ({"cells": 2}, {"coarse": 0}, {"tolerance": 0.0}):
+    senseless: tuple[dict[str, Any], ...] = ({"cells": 2}, {"coarse": 0}, {"tolerance": 0.0})
+    for wrong in senseless:
         with pytest.raises(InvalidInput):
             boundary_map(lambda x, y: True, UNIT, UNIT, **wrong)
 
@@ -73,7 +76,8 @@ def loop(stiffness: float, wall: float) -> design.ContactLoop:
 
 def predicted(wall: float) -> float:
     """The stiffness against a wall at which the largest pole reaches the unit circle."""
-    return float(brentq(lambda k: loop(k, wall).radius - 1.0, STIFFNESS.low, STIFFNESS.high, rtol=1e-6))
+    found: Any = brentq(lambda k: loop(k, wall).radius - 1.0, STIFFNESS.low, STIFFNESS.high, xtol=1e-2)
+    return float(found)
 
 
 def far_off(found: BoundaryMap, walls: np.ndarray) -> np.ndarray:
@@ -87,7 +91,7 @@ def far_off(found: BoundaryMap, walls: np.ndarray) -> np.ndarray:
 def test_the_map_of_a_sampled_impedance_lies_on_the_predicted_boundary() -> None:
     found = boundary_map(lambda k, w: loop(k, w).stable, STIFFNESS, WALL, cells=64, tolerance=0.003)
     assert len(found.boundary) == 1
-    walls = np.geomspace(*found.boundary[0][[0, -1], 1], 15)
+    walls = np.geomspace(found.boundary[0][0, 1], found.boundary[0][-1, 1], 15)
     assert sorted(walls[[0, -1]]) == pytest.approx([1e4, 2e5], rel=0.05)  # along its whole length
     assert far_off(found, walls).max() < 0.02
     assert found.share < 0.15

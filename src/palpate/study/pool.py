@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -109,7 +109,7 @@ class LocalPool:
         self.workers = workers
         self.processes: list[_Process | None] = [None] * workers
 
-    def results(self, job: Job, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, list[Result]]]:
+    def results(self, job: Job, chunks: Iterable[Chunk]) -> Generator[tuple[Chunk, list[Result]], None, None]:
         """Each chunk with what came of it, as they are done."""
         work, lock = iter(chunks), threading.Lock()
         done: queue.Queue[Any] = queue.Queue(maxsize=2 * self.workers)

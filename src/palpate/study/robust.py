@@ -128,7 +128,7 @@ def _remember(folder: Path, asked: Mapping[str, Any]) -> None:
     """Write down what was asked for, so that a study can go on by its folder alone."""
     check_study_place(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(asked, indent=1, sort_keys=True, default=list)
+    text = json.dumps(asked, indent=1, default=list)
     atomic_write(folder / STUDY, lambda file: file.write(text.encode()))
 
 

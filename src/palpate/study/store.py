@@ -149,6 +149,7 @@ class Store:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
+        names = list(dict.fromkeys(names))
         if self.complete:
             found = pq.read_table(self.path, columns=list(names)).slice(first, count)
         else:

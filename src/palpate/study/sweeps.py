@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from palpate.trace import Trace
 
 Progress = Callable[[int, int, int], None]  # runs done, runs there will be, runs that did not pass
-SHORT = 3.0  # s: what takes no longer is not worth starting processes for
+SHORT = 5.0  # s: what takes no longer is not worth starting processes for
 TRIES = 16  # points that are looked at before a sweep begins
 
 

@@ -1,0 +1,133 @@
+"""The page of a sweep: what stands on it, and that it opens without a network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from palpate.views import sweep_report
+from palpate.views.sweep_charts import histogram, parallel, short_names
+
+SCRIPT = "<script>window.hacked=1</script><img src=x onerror=window.hacked=2>"
+LAPTOP, PHONE = (1280, 700), (390, 700)
+PATIENCE = 120_000  # ms; software rendering on a busy machine is slow
+KEYS = ["world.surfaces.wall.stiffness*", "control.law", "run.seed"]
+EMPTY = """[...document.querySelectorAll('.plot')].filter(p => !p.querySelector(
+    '.scatterlayer path, .barlayer path, .parcoords-line-layer, .parcoords')).length"""
+
+
+def made_up(folder: Path, name: str = "pressing") -> tuple[Path, dict[str, Any]]:
+    """A table of 60 runs and its summary, with everything a page can show."""
+    rng = np.random.default_rng(0)
+    force = rng.normal(20, 3, 60)
+    passed = force < 24
+    table = pa.table(
+        {
+            "run": np.arange(60), "seed": np.arange(60), "outcome": ["completed"] * 58 + ["diverged", "impossible"],
+            "passed": passed, "reason": ["ran its 2 s"] * 60, KEYS[0]: np.geomspace(0.5, 2, 60),
+            KEYS[1]: ["a", name] * 30, KEYS[2]: np.arange(60), "force_peak": [*force[:59], None],
+            "effort": rng.random(60),
+        }
+    )  # fmt: skip
+    pq.write_table(table, folder / "table.parquet")
+    one = {"run": 3, "value": 27.0, "outcome": "completed", "passed": False, "failed": ["force_peak"],
+           "reason": "", "values": {}, "command": f"palpate run '{name}' --set run.seed=3"}  # fmt: skip
+    ends = {"low": 0.1, "high": 0.4, "confidence": 0.95}
+    index = {"first": 0.2, "first_interval": ends, "total": 0.3, "total_interval": ends}
+    summary: dict[str, Any] = {
+        "scenario": name, "description": "", "method": "random", "runs": 60, "seed": 0, "repeat": 1,
+        "vary": {KEYS[0]: "loguniform(0.5, 2)", KEYS[1]: ["a", name], KEYS[2]: "0:59:60"}, "metric": "force_peak",
+        "unit": "N", "confidence": 0.95, "counts": {"passed": int(passed.sum()), "diverged": 1, "impossible": 1},
+        "counted": "60 runs", "sentence": "P(failure) lies between 5 % and 20 %", "said": [f"said of {name}"],
+        "worst": [one, {**one, "run": 4}], "best": [{**one, "run": 5}], "failing": [{**one, "run": 6}],
+        "named": {"diverged": [{"run": 58, "reason": f"too fast {name}", "command": ""}]},
+        "warnings": [f"beware {name}"],
+        "sensitivity": [{"key": key, **index} for key in KEYS],
+        "pareto": {"metrics": ["force_peak", "effort"], "runs": [1], "points": [[15.0, 0.1], [17.0, 0.05]]},
+        "map": {"keys": KEYS[:2], "log": [True, False], "ends": [[0.1, 1], [0, 1]], "good": [True, False, True],
+                "points": [[0.1, 0.0], [1.0, 1.0], [0.5, 0.5]], "boundary": [[[0.2, 0.0], [0.3, 1.0]]],
+                "predicted": [[[0.21, 0.0], [0.31, 1.0]]]},
+    }  # fmt: skip
+    return folder / "table.parquet", summary
+
+
+def test_the_page_holds_the_sentence_the_commands_and_the_runs(tmp_path: Path) -> None:
+    table, summary = made_up(tmp_path)
+    text = sweep_report(table, summary, tmp_path / "report.html", {"worst": "replays/run-3.html"}).read_text("utf-8")
+    assert "P(failure) lies between 5 % and 20 %" in text
+    assert text.count("palpate run &#x27;pressing&#x27; --set run.seed=3") >= 3
+    assert '<a href="replays/run-3.html">replay</a>' in text
+    assert text.count("<tr><td class=number>") == 60
+    charts = json.loads(text.split('type="application/json">')[1].split("</script>")[0])
+    kinds = [chart["data"][0]["type"] for chart in charts]
+    assert kinds == ["scatter", "bar", "scatter", "bar", "bar", "parcoords"]
+
+
+def test_a_histogram_counts_every_finite_value_once() -> None:
+    values = np.array([1.0, 2.0, 2.0, np.nan, 5.0])
+    chart = histogram("force_peak", "N", values, np.array([True, True, False, True, False]))
+    counts = [sum(bar["y"]) for bar in chart["data"]]
+    assert counts == [2, 2]
+    assert chart["layout"]["xaxis"]["title"]["text"] == "force_peak (N)"
+
+
+def test_names_are_as_short_as_they_can_be_told_apart() -> None:
+    keys = ["control.stiffness*", "world.surfaces.wall.stiffness*", "world.plant.com_offset.0", "run.seed"]
+    assert short_names(keys) == ["control.stiffness*", "wall.stiffness*", "com_offset.0", "seed"]
+
+
+def test_parallel_axes_take_texts_holes_and_logarithms() -> None:
+    chart = parallel({"a.b": ["x", "y"], "c.d": [None, 2.0], "e.f": [1.0, 100.0]}, np.array([True, False]), ["e.f"])
+    texts, holes, logs = chart["data"][0]["dimensions"]
+    assert (texts["values"], texts["ticktext"]) == ([0, 1], ["x", "y"])
+    assert holes["values"] == [2.0, 2.0]
+    assert logs["values"] == [0.0, 2.0]
+    assert logs["ticktext"][-1] == "100"
+
+
+# ------------------------------------------------------------------ as a person sees it
+
+
+@contextmanager
+def opened(browser: Any, path: Path, size: tuple[int, int]) -> Iterator[Any]:
+    """A page without complaints: no console error, no failed script, no request beyond the page itself."""
+    context = browser.new_context(viewport={"width": size[0], "height": size[1]}, offline=True)
+    context.set_default_timeout(PATIENCE)
+    page, complaints = context.new_page(), []
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: complaints.append(request.url) if request.url.startswith("http") else None)
+    page.goto(path.as_uri())
+    page.locator(".plot .main-svg").last.wait_for()
+    yield page
+    context.close()
+    assert not complaints
+
+
+@pytest.mark.browser
+def test_the_page_opens_without_a_network_on_a_laptop_and_on_a_phone(browser: Any, tmp_path: Path) -> None:
+    path = sweep_report(*made_up(tmp_path), tmp_path / "report.html")
+    for size in (LAPTOP, PHONE):
+        with opened(browser, path, size) as page:
+            assert page.locator(".plot").count() == 6
+            assert page.evaluate(EMPTY) == 0
+            assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+            legend = page.locator(".plot").first.locator(".legendtext").all_text_contents()
+            assert legend == ["good", "bad", "boundary", "predicted"]
+
+
+@pytest.mark.browser
+def test_a_script_in_a_name_does_not_run_in_a_sweep(browser: Any, tmp_path: Path) -> None:
+    path = sweep_report(*made_up(tmp_path, SCRIPT), tmp_path / "report.html")
+    with opened(browser, path, LAPTOP) as page:
+        page.wait_for_timeout(300)
+        assert page.evaluate("window.hacked === undefined")
+        assert "<script>window.hacked" in page.locator("h1").inner_text()
