@@ -12,7 +12,7 @@ from pathlib import Path
 
 _KERNELS = re.compile(rb"\b(register_jitable|kernel|njit|law_kernel|intrinsic)\b")
 _IMPORT = re.compile(rb"^from palpate\.([\w.]+) import", re.MULTILINE)
-_ROOMS = ("spatial", "robot", "world", "control", "run")
+_ROOMS = ("spatial", "robot", "contact", "world", "control", "run")
 
 
 def drop_stale_kernels(package: Path) -> None:

@@ -14,7 +14,14 @@ if TYPE_CHECKING:
     from palpate.contact.linearise import Linearised, linearise_state
     from palpate.contact.reduce import Reduced, reduced_dynamics
     from palpate.contact.shapes import Box, Cylinder, Plane, Ride, Sphere
-    from palpate.contact.statics import Equilibrium, TipForce, holding_torque, static_equilibrium, tip_force_from_torque, torque_from_tip_force
+    from palpate.contact.statics import (
+        Equilibrium,
+        TipForce,
+        holding_torque,
+        static_equilibrium,
+        tip_force_from_torque,
+        torque_from_tip_force,
+    )
 
 __all__ = [
     "Advance",

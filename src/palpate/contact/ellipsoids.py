@@ -185,7 +185,10 @@ def _vertices(normals: Array, offsets: Array) -> Array:
     k, lengths = normals.shape[1], np.linalg.norm(normals, axis=1)
     # The centre of the largest ball inside.
     best = linprog(
-        np.append(np.zeros(k), -1.0), np.column_stack([normals, lengths]), offsets, bounds=[(None, None)] * k + [(0, None)]
+        np.append(np.zeros(k), -1.0),
+        np.column_stack([normals, lengths]),
+        offsets,
+        bounds=[(None, None)] * k + [(0, None)],
     )
     if best.status != 0 or best.x[-1] <= 1e-12 * (1 + np.abs(offsets).max()):
         raise NoSolution("the torque limits do not hold the arm itself", hint="a lighter posture, or larger limits")

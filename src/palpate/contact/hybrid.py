@@ -148,7 +148,11 @@ class HybridSystem:
         snap = model.survey(time, q, v)
         for i in range(model.count):
             self._check_start(i, snap.found[i])
-            if model.records[i]["mode"] == 0 and abs(snap.found[i]["gap"]) <= GAP and abs(snap.found[i]["rate"]) <= SLOW:
+            if (
+                model.records[i]["mode"] == 0
+                and abs(snap.found[i]["gap"]) <= GAP
+                and abs(snap.found[i]["rate"]) <= SLOW
+            ):
                 model.records[i]["mode"] = 1  # until the first force is known
         memory = Memory(model.records.copy(), True, {})
         return HybridState(time, q, v, self._modes(), np.zeros((model.count, 3)), memory)
@@ -502,4 +506,3 @@ class _Run:
         times, modes = np.array([n[0] for n in self.noted]), np.array([n[2] for n in self.noted], dtype=int)
         forces = np.array([n[3] for n in self.noted]).reshape(-1, k, 3)
         return Samples(times, y[:, :nq], y[:, nq:], modes.reshape(-1, k), forces)
-

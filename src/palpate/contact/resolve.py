@@ -47,7 +47,9 @@ class Resolver:
     ) -> tuple[float, Array, float]:
         """The state after everything that happens at t; and how long the shortest flight that begins here lasts."""
         t, y = self._stop_slow_slips(t, y, triggers)
-        self.sinking = {i for i, margin in triggers.items() if i >= 0 and margin == M_NORMAL and self.model.records[i]["mode"] == 0}
+        self.sinking = {
+            i for i, margin in triggers.items() if i >= 0 and margin == M_NORMAL and self.model.records[i]["mode"] == 0
+        }
         before = self.model.records["mode"].copy()
         gone = self._edges(t, y, triggers)
         snap = self._survey(t, y)
