@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 from collections.abc import Sequence
-from types import SimpleNamespace
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -73,3 +76,19 @@ def bodies() -> SimpleNamespace:
     return SimpleNamespace(
         g=G, point=point, planar_body=planar_body, rod=rod, block=block, ball=ball, pendulums=pendulums
     )
+
+
+def _robot_room() -> ModuleType:
+    """The robot room's fixtures: a Pinocchio twin of any robot, and random states."""
+    path = Path(__file__).parents[1] / "robot" / "conftest.py"
+    spec = importlib.util.spec_from_file_location("robot_room_fixtures", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+_ROOM = _robot_room()
+twin, state = _ROOM.twin, _ROOM.state

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from palpate.robot.dh import DHLink
+from palpate.robot.readers.dh import DHLink
 
 import palpate as pp
 from palpate.derive.derivation import Derivation

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from palpate.robot.dh import DHLink
+from palpate.robot.readers.dh import DHLink
 
 import palpate as pp
 from palpate.robot.robot import Robot

@@ -24,8 +24,8 @@ class Event:
 
     Attributes:
         time: when, s.
-        what: "touchdown", "impact" (without a collision), "graze", "lift-off", "slip", "stick", "reversal", "side", "edge", "zeno", "painleve",
-            "dependent" (held directions) or "limit".
+        what: "touchdown", "impact" (without a collision), "graze", "lift-off", "slip", "stick", "reversal", "side",
+            "edge", "zeno", "painleve", "dependent" (held directions) or "limit" (of a joint).
         contact: its name (a joint's for "limit").
         where: its point (a ball's centre), world, m.
         before, after: its mode.

@@ -27,7 +27,7 @@ from palpate.robot.kernels import (
 )
 
 NOT_DEFINITE = 9
-# A constraint whose normal row falls below this part of the point's mobility is carried through by its own smooth force.
+# Below this part of the point's mobility a constraint's normal row is carried through by its own smooth force.
 COAST_BEGIN, COAST_END = 1e-3, 1.1e-3
 STOPPED = 1e-9  # m/s: a slip in two directions slower than this has stopped
 _FREE_JOINT, _BALL = 0, 1

@@ -1,4 +1,4 @@
-"""A robot and its contacts, ready to be evaluated: checked input on one side, records for compiled code on the other."""
+"""A robot and its contacts, ready to be evaluated: checked input on one side, records for a kernel on the other."""
 
 from __future__ import annotations
 
@@ -195,7 +195,8 @@ class ContactModel:
         if dimension == 0:
             name = touch.frame or self.robot.tool_frame
             raise InvalidInput(
-                f"contact {self.names[number]!r}: frame {name!r} of {self.robot.name} cannot move, so nothing can touch it"
+                f"contact {self.names[number]!r}: frame {name!r} of {self.robot.name} cannot move,"
+                " so no contact can hold it"
             )
         record["mobility"] = mobility
         if isinstance(touch, Pin):

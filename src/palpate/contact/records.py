@@ -1,4 +1,4 @@
-"""What compiled code sees of the robot and its contacts: named records and scratch arrays."""
+"""What a kernel sees of the robot and its contacts: named records and scratch arrays."""
 
 from __future__ import annotations
 
@@ -181,6 +181,7 @@ def make_work(nq: int, nv: int, full_q: int, full_v: int, contacts: int) -> Work
         place=z(3), axes=z((3, 3)), normal=z(3), bend=z((3, 3)), local=z(3),
         M=z((nv, nv)), rest=z(nv), L=z((nv, nv)), Jc=z((max(contacts, 1), 3, nv)),
         rows=z((rows, nv)), columns=z((rows, nv)), pushes=z((rows, 3)), owner=z(rows, dtype=np.int64),
-        inverse=z((rows, nv)), S=z((rows, rows)), LU=z((rows, rows)), V=z((rows, rows)), drift=z(rows), multipliers=z(rows),
+        inverse=z((rows, nv)), S=z((rows, rows)), LU=z((rows, rows)), V=z((rows, rows)),
+        drift=z(rows), multipliers=z(rows),
         acceleration=z(nv), verdict=z(8), pull=z((max(contacts, 1), 4, nv)),
     )  # fmt: skip

@@ -128,7 +128,7 @@ def _by_hysteresis(candidates: Sequence[Candidate], found: list[Solution], prefe
 
 
 def _rank(candidates: Sequence[Candidate], solution: Solution, prefer: Mapping[int, int]) -> tuple[int, int, int]:
-    """Which of several labels of one answer: wishes first, then what rests is said to stick, then few dependent rows."""
+    """Which of an answer's labels: wishes first, then what rests is said to stick, then few dependent rows."""
     pairs = list(zip(candidates, solution.options))
     unmet = sum(c.index in prefer and prefer[c.index] != o.mode for c, o in pairs)
     loose = sum(o.mode != STICKING for c, o in pairs if c.index not in prefer and c.slip is None)
