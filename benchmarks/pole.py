@@ -13,7 +13,6 @@ import numpy as np
 import palpate as pp
 from benchmarks import Measurement, interleaved_medians
 from palpate.control import PoleBalance
-from palpate.control.law import T_POLE, TargetLayout
 from palpate.control.references.reference import Hold, joint_target
 from palpate.robot import Robot
 from palpate.run.run import Run
@@ -46,9 +45,10 @@ def measure() -> list[Measurement]:
 
 def _tick_seconds(robot: Robot) -> float:
     law, target = PoleBalance().bind(robot), joint_target(robot, POSTURE)
-    target[TargetLayout(7, 7).task + T_POLE :] = [0.05, 0.02, np.sqrt(1 - 0.0029), 0.1, 0.0, -0.005]
+    view = PoleView(AB=[0.05, 0.02, np.sqrt(1 - 0.0029)], AB_rate=[0.1, 0.0, -0.005])
+    inputs = {"target": target, "seen": Seen(pole=view)}
     v = np.full(7, 0.1)
-    return interleaved_medians({"tick": lambda: law.tick(robot, POSTURE, v, target=target)}, ROUNDS, BATCH)["tick"]
+    return interleaved_medians({"tick": lambda: law.tick(robot, POSTURE, v, **inputs)}, ROUNDS, BATCH)["tick"]
 
 
 def largest_tilt(robot: Robot, any_speed: bool = True, tolerance: float = 0.1) -> float:
@@ -78,8 +78,8 @@ def recovers(robot: Robot, world: World, any_speed: bool) -> bool:
     """Whether the arm gets pole and tool back by itself."""
     trace = simulate(
         Run(
-            robot, PoleBalance(), world, Hold(), clock=Clock(duration=8.0, max_speed=30.0), q_start=POSTURE, stop=FALLEN,
-            record=Recording(channels=("q", "v", "tool_position", "target_position", "rest_q"), stride=5),
+            robot, PoleBalance(), world, Hold(), clock=Clock(duration=8.0, max_speed=30.0), q_start=POSTURE,
+            stop=FALLEN, record=Recording(channels=("q", "v", "tool_position", "target_position", "rest_q"), stride=5),
         )
     )  # fmt: skip
     return trace.outcome.kind == "completed" and _sound(trace, robot, any_speed)

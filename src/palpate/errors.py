@@ -135,10 +135,6 @@ class StudyError(PalpateError):
     """A sweep, map or search that cannot go on: no workers, a cluster that is gone, a package that is missing."""
 
 
-class NoSolution(PalpateError):
-    """A solver found no answer. Subclasses carry the evidence."""
-
-
 class Singular(NoSolution):
     """A linear map that cannot be inverted where it was asked; `smallest_singular_value` is the evidence."""
 

@@ -1,5 +1,8 @@
 """Impacts: Routh's path, three laws of restitution, energy that never rises, several contacts at once."""
 
+# pyright: reportArgumentType=false, reportCallIssue=false, reportOperatorIssue=false
+# pyright: reportAttributeAccessIssue=false, reportReturnType=false
+
 from __future__ import annotations
 
 import numpy as np

@@ -1,5 +1,8 @@
 """Poles of loops with delays, by structure and by matrix, against closed forms and against each other."""
 
+# pyright: reportArgumentType=false, reportCallIssue=false, reportOperatorIssue=false
+# pyright: reportAttributeAccessIssue=false, reportReturnType=false
+
 from __future__ import annotations
 
 import math

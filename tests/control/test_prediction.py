@@ -1,5 +1,8 @@
 """Predicted contacts: closed forms to 1e-6, an independent simulation within 2 %, and the laws as they are coded."""
 
+# pyright: reportArgumentType=false, reportCallIssue=false, reportOperatorIssue=false
+# pyright: reportAttributeAccessIssue=false, reportReturnType=false
+
 from __future__ import annotations
 
 import math

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from palpate.robot.readers.dh import DHLink
 
 import palpate as pp
 from palpate.derive.derivation import Derivation
+from palpate.robot.readers.dh import DHLink
 from palpate.robot.robot import Robot
 
 # Oblique gravity; a body with two joints (one with a reference angle and an anchor), a slide with a rotor, a branch,

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
-from palpate.robot.readers.dh import DHLink
 
 import palpate as pp
+from palpate.robot.readers.dh import DHLink
 from palpate.robot.robot import Robot
 
 SAME = {"atol": 5e-11, "rtol": 0}  # the reference numbers have twelve digits

@@ -1,5 +1,8 @@
 """Named records: the same fields in Python and in compiled code."""
 
+# pyright: reportArgumentType=false, reportCallIssue=false, reportOperatorIssue=false
+# pyright: reportAttributeAccessIssue=false, reportReturnType=false
+
 from __future__ import annotations
 
 import pickle

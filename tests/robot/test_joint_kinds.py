@@ -1,5 +1,8 @@
 """URDF's spherical and planar joints, limits that mean none, friction that differs by direction."""
 
+# pyright: reportArgumentType=false, reportCallIssue=false, reportOperatorIssue=false
+# pyright: reportAttributeAccessIssue=false, reportReturnType=false
+
 from __future__ import annotations
 
 from dataclasses import replace

@@ -1,5 +1,8 @@
 """The nearest possible inertia, and the file that carries it."""
 
+# pyright: reportArgumentType=false, reportCallIssue=false, reportOperatorIssue=false
+# pyright: reportAttributeAccessIssue=false, reportReturnType=false
+
 from __future__ import annotations
 
 import numpy as np

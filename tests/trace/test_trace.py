@@ -143,7 +143,9 @@ def test_the_table_has_one_flat_column_per_number(trace: Trace):
 def test_equal_data_has_equal_fingerprints_whatever_the_order_or_outcome():
     v = Channel("v", "rad/s")
     one = Trace([0.0], {Q: [[1, 2]], v: [3]}, DONE)
-    other = Trace([0.0], {v: [3], Q: [[1, 2]]}, Outcome("stopped", "x", 0, 0), [Event(0, 0, "a", "b", "c")], {"s": 1})
+    other = Trace(
+        [0.0], {v: [3], Q: [[1, 2]]}, Outcome("stopped", "x", 0, 0), [Event(0, 0, "a", "b", "c")], RunFacts(seed=1)
+    )
     assert one.equals(other)
     assert one.fingerprint() == other.fingerprint()
     assert len(one.fingerprint()) == 64

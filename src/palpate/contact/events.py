@@ -1,5 +1,8 @@
 """Where a mode ends: margins that fall through 0, found on a step's dense output and sharpened by stepping there."""
 
+# pyright: reportArgumentType=false, reportCallIssue=false, reportOperatorIssue=false
+# pyright: reportAttributeAccessIssue=false, reportReturnType=false
+
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -1,5 +1,8 @@
 """Impacts: velocities after a collision with friction, by Poisson's, Stronge's or Newton's restitution."""
 
+# pyright: reportArgumentType=false, reportCallIssue=false, reportOperatorIssue=false
+# pyright: reportAttributeAccessIssue=false, reportReturnType=false
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

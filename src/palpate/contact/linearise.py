@@ -1,5 +1,8 @@
 """Linear models about an equilibrium, free or in contact, open or closed loop."""
 
+# pyright: reportArgumentType=false, reportCallIssue=false, reportOperatorIssue=false
+# pyright: reportAttributeAccessIssue=false, reportReturnType=false
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

@@ -154,7 +154,7 @@ class ContactModel:
             ties, offset = np.eye(robot.nv), np.zeros(robot.nv)
         else:
             joints = np.column_stack([np.full(robot.nq, 3), np.arange(robot.nq), np.arange(robot.nq)]).astype(np.int64)
-            ties, offset = np.ascontiguousarray(coupling.map), np.ascontiguousarray(coupling.offset)
+            ties, offset = np.ascontiguousarray(coupling.map), np.ascontiguousarray(coupling.position_offset)
         lossy = losses and _has_losses(robot)
         return Machine(handle, int(coupling is not None), int(lossy), robot.nq, ties, offset, joints, np.eye(3))
 

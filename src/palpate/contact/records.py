@@ -1,5 +1,8 @@
 """What a kernel sees of the robot and its contacts: named records and scratch arrays."""
 
+# pyright: reportArgumentType=false, reportCallIssue=false, reportOperatorIssue=false
+# pyright: reportAttributeAccessIssue=false, reportReturnType=false
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple

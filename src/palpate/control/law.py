@@ -166,7 +166,7 @@ class BoundLaw:
     """
 
     name: str
-    function: Callable[..., Any]
+    function: Any
     terms: tuple[str, ...]
     command: CommandKind
     gains: Any

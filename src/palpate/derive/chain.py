@@ -109,7 +109,7 @@ class Chain:
         if coupling is None:
             return self.q[7:] if self.model.mechanism.floating else self.q
         full = self.full(self.q)
-        return [x + _coefficient(float(b)) for x, b in zip(full, coupling.offset)]
+        return [x + _coefficient(float(b)) for x, b in zip(full, coupling.position_offset)]
 
     # ------------------------------------------------------------------ links
 

@@ -115,7 +115,7 @@ class ClosedModel:
         if coupling is None:
             return [({name: 1}, Fraction(0)) for name in self.names.q]
         rows = []
-        for row, offset in zip(coupling.map, coupling.offset):
+        for row, offset in zip(coupling.map, coupling.position_offset):
             rows.append(({n: _fraction(x) for n, x in zip(self.names.q, row) if x}, Fraction(repr(float(offset)))))
         return rows
 

@@ -106,13 +106,13 @@ class _Locator(_CacheLocator):
         self._file = Path(function.__code__.co_filename)
         self._line = function.__code__.co_firstlineno
 
-    def get_cache_path(self) -> str:
+    def get_cache_path(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
         return str(kernel_folder())
 
-    def get_source_stamp(self) -> str:
+    def get_source_stamp(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
         return stamp(self._file)
 
-    def get_disambiguator(self) -> str:
+    def get_disambiguator(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
         return hashlib.sha256(f"{self._file}:{self._line}".encode()).hexdigest()[:12]
 
     @classmethod

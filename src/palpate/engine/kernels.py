@@ -37,7 +37,7 @@ class Kernel(CPUDispatcher):
 
     def ready(self) -> None:
         """Compile, or load from the cache, if that has not been done."""
-        if self._can_compile:
+        if self._can_compile:  # pyright: ignore[reportAttributeAccessIssue]
             if Path(self.py_func.__code__.co_filename).is_file():  # what is typed into a notebook is not kept
                 self._cache = KernelCache(self.py_func)
             self.compile(self.stated)
@@ -125,7 +125,7 @@ def kernel(function: Function | None = None, *, allocates: bool = False, inline:
 def follows_types(function: Function) -> CPUDispatcher:
     """Compile a function anew for whatever types it is called with: for scratch in tuples and structured arrays."""
     made = CPUDispatcher(py_func=function, targetoptions={"nopython": True, "nogil": True, "error_model": "numpy"})
-    made._cache = KernelCache(function)
+    made._cache = KernelCache(function)  # pyright: ignore[reportAttributeAccessIssue]
     return made
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import llvmlite.binding
 import mujoco
@@ -30,7 +31,7 @@ WARNINGS = tuple(name.removeprefix("mjWARN_").lower() for name in mujoco.mjtWarn
 _P = types.int64  # every pointer is passed as an address
 
 
-def _declare(name: str, count: int, result: types.Type = types.void) -> types.ExternalFunction:
+def _declare(name: str, count: int, result: types.Type = types.void) -> Any:
     return types.ExternalFunction(name, result(*([_P] * count)))
 
 
@@ -53,9 +54,9 @@ mj_fwdActuation = _declare("mj_fwdActuation", 2)
 mj_fwdAcceleration = _declare("mj_fwdAcceleration", 2)
 mj_fwdConstraint = _declare("mj_fwdConstraint", 2)
 mj_sensorAcc = _declare("mj_sensorAcc", 2)
-mj_rne = types.ExternalFunction("mj_rne", types.void(_P, _P, types.int32, _P))
-mj_jac = types.ExternalFunction("mj_jac", types.void(_P, _P, _P, _P, _P, types.int32))
-mj_jacDot = types.ExternalFunction("mj_jacDot", types.void(_P, _P, _P, _P, _P, types.int32))
-mj_integratePos = types.ExternalFunction("mj_integratePos", types.void(_P, _P, _P, types.float64))
-mju_cholFactor = types.ExternalFunction("mju_cholFactor", types.int32(_P, types.int32, types.float64))
-mju_cholSolve = types.ExternalFunction("mju_cholSolve", types.void(_P, _P, _P, types.int32))
+mj_rne: Any = types.ExternalFunction("mj_rne", types.void(_P, _P, types.int32, _P))
+mj_jac: Any = types.ExternalFunction("mj_jac", types.void(_P, _P, _P, _P, _P, types.int32))
+mj_jacDot: Any = types.ExternalFunction("mj_jacDot", types.void(_P, _P, _P, _P, _P, types.int32))
+mj_integratePos: Any = types.ExternalFunction("mj_integratePos", types.void(_P, _P, _P, types.float64))
+mju_cholFactor: Any = types.ExternalFunction("mju_cholFactor", types.int32(_P, types.int32, types.float64))
+mju_cholSolve: Any = types.ExternalFunction("mju_cholSolve", types.void(_P, _P, _P, types.int32))

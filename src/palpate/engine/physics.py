@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -88,7 +89,7 @@ def _shape(value: NDArray[np.float64], kind: Kind) -> tuple[int, ...]:
     return (-1,) if kind.dimensions == 1 else (len(value), int(np.prod(value.shape[1:])))
 
 
-def _view(address: int, element: type, size: int) -> NDArray[np.float64]:
+def _view(address: int, element: Any, size: int) -> NDArray[np.float64]:
     return np.ctypeslib.as_array((element * size).from_address(address))
 
 

@@ -31,7 +31,7 @@ from llvmlite import ir
 from numba import types
 from numba.core.datamodel import models
 from numba.core.imputils import lower_getattr_generic, lower_setattr_generic
-from numba.core.typeconv import Conversion
+from numba.core.typeconv.castgraph import Conversion
 from numba.core.typeconv.rules import default_type_manager
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import NativeValue, lower_builtin, lower_cast, register_model, type_callable, typeof_impl, unbox
@@ -460,7 +460,7 @@ def _read_field(context: Any, builder: Any, kind: RecordType, record: Any, name:
         return builder.load(_number_pointer(builder, table, field, context.get_data_type(field.kind.element)))
     words = [_word(builder, table, field.place + k, fixed=True) for k in range(field.words)]
     pointer = builder.inttoptr(words[0], context.get_data_type(field.kind.element).as_pointer())
-    return make_view(context, builder, field.numba, pointer, words[1:])
+    return make_view(context, builder, field.kind.numba, pointer, words[1:])  # pyright: ignore[reportArgumentType]
 
 
 @lower_setattr_generic(RecordType)

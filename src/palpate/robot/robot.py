@@ -384,9 +384,9 @@ class Robot:
             M, start, lambda a: self.inverse_dynamics(q, v, a) - force, lambda: friction_slopes(self._work.data)
         )
 
-    def generalised_force(self, q: ArrayLike, wrench: ArrayLike | Mapping[str, ArrayLike]) -> Array:
+    def generalised_force(self, q: ArrayLike, wrench: ArrayLike | Mapping[str, ArrayLike] | None) -> Array:
         """Σ Jᵀ F of a wrench [f; n] on the tool frame, or of one wrench per frame: world axes, at its origin."""
-        parts = wrench if isinstance(wrench, Mapping) else {self.tool_frame: wrench}
+        parts = wrench if isinstance(wrench, Mapping) else {} if wrench is None else {self.tool_frame: wrench}
         pairs = ((frame, finite_array(F, f"wrench at {frame!r}", (6,))) for frame, F in parts.items())
         return sum((self.jacobian(q, frame).T @ F for frame, F in pairs), start=np.zeros(self.nv))
 

@@ -6,15 +6,14 @@ from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
     from palpate.run.run import Run
-    from palpate.run.simulate import simulate, simulate_many
+    from palpate.run.simulate import simulate_many
 
-__all__ = ["Run", "simulate", "simulate_many"]
+__all__ = ["Run", "simulate_many"]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "Run": "palpate.run.run",
-        "simulate": "palpate.run.simulate",
         "simulate_many": "palpate.run.simulate",
     },
 )

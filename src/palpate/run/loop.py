@@ -90,7 +90,8 @@ def run_steps(L: Loop, steps: int) -> int:
     for _ in range(steps):
         due = before_law(L)
         if due:
-            call_law(L.law, address_of_record(L.tick), L.gains, L.memory, L.terms)
+            tick = address_of_record(L.tick)  # pyright: ignore[reportCallIssue]
+            call_law(L.law, tick, L.gains, L.memory, L.terms)  # pyright: ignore[reportCallIssue]
         status = after_law(L, due)
         if status != RUNNING:
             break

@@ -193,7 +193,7 @@ class _Words:
 
     def channel(self, name: str, meaning: Recorded, size: int, row: str) -> Channel:
         """The channel of a recorded quantity."""
-        labels = self.labels.get(meaning.labels, meaning.labels) if isinstance(meaning.labels, str) else meaning.labels
+        labels = self.labels[meaning.labels] if isinstance(meaning.labels, str) else meaning.labels
         unit = self.units.get(meaning.unit, meaning.unit) if isinstance(meaning.unit, str) else meaning.unit
         shape = () if labels is None else (size,)
         return Channel(name, unit, shape, meaning.frame, labels or (), meaning.help.format(row))

@@ -13,7 +13,7 @@ from typing import Any
 from numba import types
 from numba.extending import intrinsic
 
-from palpate.engine.kernels import Kernel, kernel
+from palpate.engine.kernels import kernel
 from palpate.engine.records import Vector
 
 # size: half lengths and radii as the engine has them; p: a point in the shape's axes.
@@ -88,7 +88,7 @@ class Shape:
     sizes: tuple[str, ...]
     halves: tuple[int, ...]
     geom: str
-    distance: Kernel
+    distance: Any  # a kernel
 
     def engine_size(self, size: Sequence[float]) -> list[float]:
         """Three numbers as the engine and the distance take them; a plane is drawn half a metre each way."""

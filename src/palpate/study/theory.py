@@ -27,7 +27,7 @@ def refuse(scenario: Scenario) -> str | None:
     parts, sensors = build(scenario), scenario.world.sensors
     late = sensors.delay + scenario.world.actuators.delay
     found = period_warnings(
-        parts.law.bind(parts.robot), parts.robot, period=parts.timestep * parts.ratio(), q=parts.start()[0], delay=late
+        parts.law.bind(parts.robot), parts.robot, period=parts.clock.control_period, q=parts.start()[0], delay=late
     )
     return found[0] if found else None
 

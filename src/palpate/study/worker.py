@@ -112,7 +112,7 @@ def _row(trace: Trace, bounded: Mapping[str, MetricResult]) -> Row:
         "end_time": float(outcome.time),
         "passed": outcome.ok and not broken,
         "failed": broken,
-        "warnings": [str(text) for text in trace.info.get("warnings") or []],
+        "warnings": list(trace.warnings),
     }
 
 

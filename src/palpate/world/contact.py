@@ -161,7 +161,7 @@ def find_contact(p: Physics, c: Contact, elapsed: float) -> bool:
         local[i] = 0.0
         for j in range(3):
             local[i] += s.axes[j, i] * (place[j] - s.place[j])
-    gap = call_distance(s.distance, s.size, local, normal) - c.point.radius
+    gap = call_distance(s.distance, s.size, local, normal) - c.point.radius  # pyright: ignore[reportCallIssue]
     if gap >= 0.0:
         return False
     for i in range(3):

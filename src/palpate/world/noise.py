@@ -17,7 +17,7 @@ def _scramble(number: int) -> int:
     x = np.uint64(number)
     x = (x ^ (x >> np.uint64(30))) * _MIX1
     x = (x ^ (x >> np.uint64(27))) * _MIX2
-    return np.int64(x ^ (x >> np.uint64(31)))
+    return np.int64(x ^ (x >> np.uint64(31)))  # pyright: ignore[reportReturnType]
 
 
 @kernel

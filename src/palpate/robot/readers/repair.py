@@ -4,6 +4,9 @@ Impossible inertias get the nearest possible value, decimal commas become points
 turned round; all in one go.
 """
 
+# pyright: reportArgumentType=false, reportCallIssue=false, reportOperatorIssue=false
+# pyright: reportAttributeAccessIssue=false, reportReturnType=false
+
 from __future__ import annotations
 
 import math
