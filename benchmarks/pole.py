@@ -13,6 +13,7 @@ import numpy as np
 import palpate as pp
 from benchmarks import Measurement, interleaved_medians
 from palpate.control import PoleBalance
+from palpate.control.law import PoleView, Seen
 from palpate.control.references.reference import Hold, joint_target
 from palpate.robot import Robot
 from palpate.run.run import Run

@@ -197,7 +197,8 @@ def test_joint_losses_of_a_model_act_unless_told_otherwise() -> None:
 
 def test_mimic_joints_are_constrained_through_their_leader(tmp_path) -> None:
     text = """<mujoco><worldbody><body name="a"><joint name="l" type="slide" axis="1 0 0"/>
-      <inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/></body><body name="b"><joint name="r" type="slide" axis="1 0 0"/>  # noqa: E501
+      <inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/></body>
+      <body name="b"><joint name="r" type="slide" axis="1 0 0"/>
       <inertial pos="0 0 0" mass="3" diaginertia="1 1 1"/></body></worldbody>
       <equality><joint joint1="r" joint2="l" polycoef="0 -1 0 0 0"/></equality></mujoco>"""
     robot = pp.Robot.from_mjcf_text(text)
