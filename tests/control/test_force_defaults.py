@@ -25,7 +25,7 @@ DIRECTIONS = {
     "planar3-vertical": (("z",), ("x", "ry")),
     "ur5e-3link": (("x",), ("z",)),
 }
-ARMS = [name for name in catalogue.names() if name != "quadruped"]
+ARMS = [name for name in catalogue.names() if name not in ("quadruped", "two-arm")]  # one tool moves one arm
 
 
 def split(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

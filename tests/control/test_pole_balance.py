@@ -34,14 +34,14 @@ def arm() -> Robot:
     return load_robot("iiwa14").with_payload(1.0, (0, 0, 0))
 
 
-def run(law=None, *, degrees=0.0, azimuth=0.0, duration=6.0, reference=None, world=None, **more):
+def run(law=None, *, degrees=0.0, azimuth=0.0, duration=6.0, reference=None, world=None, **clock):
     tilt = np.radians(degrees) * np.array([np.cos(azimuth), np.sin(azimuth)])
     world = world or World(pole=Pole(tilt=tuple(tilt)))
     recording = Recording(channels=CHANNELS, stride=5)
     return simulate(
         Run(
-            arm(), law or PoleBalance(), world, reference or Hold(), clock=Clock(duration=duration), q_start=POSTURE,
-            record=recording, **more,
+            arm(), law or PoleBalance(), world, reference or Hold(), clock=Clock(duration=duration, **clock),
+            q_start=POSTURE, record=recording,
         )
     )  # fmt: skip
 

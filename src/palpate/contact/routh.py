@@ -139,6 +139,7 @@ class Course:
         return found
 
     def slip_of(self, c: Candidate) -> tuple[float, ...] | None:
+        """The direction in which a contact slips; None for one that does not."""
         if c.normal is None:
             return None
         slip = self.u[c.tangents]
