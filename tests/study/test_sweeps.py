@@ -45,7 +45,7 @@ def test_every_row_is_the_run_that_its_command_makes(pendulum: Scenario) -> None
         trace = found.trace(run)
         assert METRICS["energy_residual"].compute(trace) == found["energy_residual"][run]
         assert trace.facts.seed == found["seed"][run]
-        assert trace.facts.scenario["control"]["damping"] == found["control.damping"][run]
+        assert trace.facts.as_data()["scenario"]["control"]["damping"] == found["control.damping"][run]
     assert found.command(2).startswith(f"palpate run {found.folder / 'scenario.toml'} --set robot.parameters.mass=")
     with pytest.raises(InvalidInput, match="numbered 0 to 5"):
         found.command(6)
@@ -206,7 +206,7 @@ def test_lists_and_texts_come_back_as_they_went_in(table: Path) -> None:
     values = found.values(0)
     assert values["robot.start.q"] in ([1.0], [1.2])
     assert values["run.integrator"] in ("rk4", "implicit")
-    assert found.trace(0).facts.scenario["robot"]["start"]["q"] == values["robot.start.q"]
+    assert found.trace(0).facts.as_data()["scenario"]["robot"]["start"]["q"] == values["robot.start.q"]
 
 
 # ------------------------------------------------------------------ traces
