@@ -15,7 +15,7 @@ from palpate.scenario.load import load_scenario
 from palpate.world.clock import Clock
 from palpate.world.config import Surface
 
-LATE = ["world.surfaces.wall.stiffness=1e5", "world.sensors.delay=5", "run.duration=2.0"]
+LATE = ["world.surfaces.wall.stiffness=1e5", "world.sensors.delay=5", "run.duration=4.0"]
 
 
 def test_a_contact_that_will_ring_is_warned_of_before_it_does():

@@ -394,6 +394,7 @@ def _note_margins(contacts, found, work, lowest, highest):
 
 @register_jitable
 def stage(K, row, y, h, point, used):
+    """One stage of the integrator: the rate of the state there."""
     for i in range(y.size):
         total = 0.0
         for s in range(used):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints, overload
 
 from numba import types
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 from numba.core.typing.templates import Signature
 from numba.extending import intrinsic
@@ -36,7 +37,11 @@ class Kernel(CPUDispatcher):
         return self._stated
 
     def ready(self) -> None:
-        """Compile, or load from the cache, if that has not been done."""
+        """Compile, or load from the cache, if that has not been done; one thread at a time."""
+        with global_compiler_lock:
+            self._make_ready()
+
+    def _make_ready(self) -> None:
         if self._can_compile:  # pyright: ignore[reportAttributeAccessIssue]
             if Path(self.py_func.__code__.co_filename).is_file():  # what is typed into a notebook is not kept
                 self._cache = KernelCache(self.py_func)
