@@ -174,7 +174,7 @@ def _happened(data: dict[str, Array]) -> list[str]:
     since = force[touched[0] :] > 0
     breaks = int(np.count_nonzero(since[:-1] & ~since[1:]))
     return [
-        f"it happened: in contact {100 * since.mean():.3g} % of the time since the first touch, lost {breaks} times"
+        f"what happened: in contact {100 * since.mean():.3g} % of the time since the first touch, lost {breaks} times"
     ]
 
 
