@@ -411,4 +411,5 @@ def test_two_arms_are_two_arms() -> None:
         assert both.pose(q, f"{side}_tool").rotation == pytest.approx(place.rotation, abs=1e-14)
     assert both.pose(q).matrix == pytest.approx(both.pose(q, "left_tool").matrix)
     assert list(both.limits.torque) == [*one.limits.torque, *one.limits.torque]
+    assert both.with_free_base().nv == 20
     assert list(both.limits.velocity) == [*one.limits.velocity, *one.limits.velocity]

@@ -26,8 +26,8 @@ LEAST_INERTIA = 2e-15  # kg·m²; the engine's own floor is 1e-15
 PLACEHOLDER = 2e-15
 # kg and kg·m², where there is no mass to speak of and only the kinematics count: any number the engine likes.
 STAND_IN = 1.0
-# rad or m: a spring whose rest lies this far away pulls with a constant force, to 1e-8 of it per rad or m.
-FAR_REST = 1e8
+# rad or m: a spring whose rest lies this far away pulls with a constant force, to 1e-6 of it per rad or m.
+FAR_REST = 1e6
 
 _GEOM_KINDS = {
     "box": mujoco.mjtGeom.mjGEOM_BOX,

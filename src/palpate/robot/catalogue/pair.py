@@ -24,7 +24,7 @@ PAIRS = {"two-arm": Pair("iiwa14", "two KUKA LBR iiwa 14 arms side by side, 14 r
 
 
 def pair(name: str, arm_xml: str, distance: list[float]) -> str:
-    """MJCF text of two copies of an arm, `distance` apart along y, the left one at +y.
+    """MJCF text of two copies of an arm on one stand `base`, `distance` apart along y, the left one at +y.
 
     The left arm's tool is also `tool`, its tip `tip`: the frame a one-armed law moves.
     """
@@ -33,8 +33,11 @@ def pair(name: str, arm_xml: str, distance: list[float]) -> str:
     world = next(root.iter("worldbody"))
     arm = world[0]
     world.remove(arm)
+    stand = ET.SubElement(world, "body", name="base")
+    half = f"0.1 {distance[0] / 2 + 0.1!r} 0.01"
+    ET.SubElement(stand, "geom", type="box", pos="0 0 -0.01", size=half, rgba="0.25 0.27 0.30 1")
     for side, y in (("left", distance[0] / 2), ("right", -distance[0] / 2)):
-        world.append(_named(deepcopy(arm), side, y))
+        stand.append(_named(deepcopy(arm), side, y))
     for numeric in root.iter("numeric"):
         if numeric.get("name") != "cartesian_velocity_limit":
             numeric.set("data", " ".join([numeric.get("data", "")] * 2))
