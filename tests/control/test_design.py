@@ -164,8 +164,8 @@ def test_directions_that_cannot_move_get_no_damping_and_the_others_their_ratio()
 
 
 def test_directions_without_a_spring_get_no_damping():
-    D = design.damping_by_ratio(np.diag([100.0, 0.0]), np.diag([0.25, 0.5]), 0.7)
-    assert D == pytest.approx(np.diag([2 * 0.7 * math.sqrt(100.0 * 4.0), 0.0]), abs=1e-9)
+    found = design.damping_by_ratio(np.diag([100.0, 0.0]), np.diag([0.25, 0.5]), 0.7)
+    assert found == pytest.approx(np.diag([2 * 0.7 * math.sqrt(100.0 * 4.0), 0.0]), abs=1e-9)
 
 
 def test_a_rigid_arm_gets_no_damping_and_a_regular_one_that_of_its_inertia():
