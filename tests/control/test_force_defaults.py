@@ -94,6 +94,15 @@ def test_one_axis_gets_the_gains_of_its_theory() -> None:
     assert gains.integral == pytest.approx(D / 5.0 / 3, rel=0.05)
 
 
+@pytest.mark.parametrize("name", ["iiwa14", "panda", "ur5e"])
+def test_no_direction_is_stiffer_than_its_inertia_and_the_clock_allow(name: str) -> None:
+    robot, T = pp.load_robot(name), 4e-3
+    gains = force_defaults(robot, robot.home, T, delay=1)
+    J = robot.jacobian(robot.home)
+    inertia = 1 / np.diag(J @ np.linalg.solve(robot.mass_matrix(robot.home), J.T))
+    assert (np.array(gains.stiffness) <= inertia * (0.2 / (1.5 * T)) ** 2 + 1e-9).all()
+
+
 def test_turned_axes_turn_the_gains() -> None:
     robot = pp.load_robot("cartesian2", mass=(3.0, 2.0))
     quarter = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])  # its x is the world's y

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -104,6 +105,19 @@ def test_a_stiff_servo_bears_the_delay_at_which_its_gain_is_the_critical_one(d: 
     assert d * T < predict_contact(case).largest_delay < (d + 1) * T
 
 
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.7])
+@pytest.mark.parametrize("servo", ["position", "velocity"])
+def test_a_stiff_servo_that_is_late_by_a_part_of_a_period(share: float, servo) -> None:
+    """z² + (g (1 − φ) − 1) z + g φ: inside the circle for g φ < 1 and g (1 − 2φ) < 2, g = k K T."""
+    T, k = 1e-3, 2e-4
+    case = ContactCase(
+        "servo-force", math.inf, Timing(T, lag=share * T, servo_bandwidth=math.inf), integral=k, servo=servo,
+        wall_stiffness=0.1 / (k * T),
+    )  # fmt: skip
+    most = min(1 / share, 2 / (1 - 2 * share) if share < 0.5 else math.inf)
+    assert k * predict_contact(case).largest_wall_stiffness * T == pytest.approx(most, rel=EXACT)
+
+
 @pytest.mark.parametrize(("kp", "K"), [(0.0, 0.0), (0.5, 0.0), (0.5, 300.0)])
 def test_a_continuous_force_loop_has_the_limit_of_routh(kp: float, K: float) -> None:
     m, D, kw = 3.0, 60.0, 2e3
@@ -120,7 +134,7 @@ def test_a_continuous_force_loop_has_the_limit_of_routh(kp: float, K: float) -> 
 
 def test_continuous_impedances_have_the_poles_of_their_equations() -> None:
     m, K, D, b, kw, bw, shaped = 3.0, 400.0, 30.0, 2.0, 5e3, 20.0, 1.5
-    wall = {"wall_stiffness": kw, "wall_damping": bw, "stiffness": K, "damping": D}
+    wall: dict[str, Any] = {"wall_stiffness": kw, "wall_damping": bw, "stiffness": K, "damping": D}
     one = ContactCase("cartesian-impedance", m, Timing(0.0), own_damping=b, **wall).loop.poles
     assert np.poly(one) == pytest.approx(np.poly(np.roots([m, D + b + bw, K + kw])), rel=1e-12)
     two = ContactCase("shaped-impedance", m, Timing(0.0), shaped_mass=shaped, **wall).loop.poles
@@ -128,11 +142,12 @@ def test_continuous_impedances_have_the_poles_of_their_equations() -> None:
 
 
 def test_a_fast_clock_gives_the_poles_of_no_clock() -> None:
-    for kind, more in (
+    laws: list[tuple[Any, dict[str, Any]]] = [
         ("admittance", {"shaped_mass": 2.0, "trim": 5.0}),
         ("parallel-force", {"integral": 5.0, "proportional": 0.3}),
         ("integral-force", {"integral": 5.0}),
-    ):
+    ]
+    for kind, more in laws:
         case = ContactCase(
             kind, 3.0, Timing(0.0), stiffness=100.0, damping=40.0, wall_stiffness=500.0, wall_damping=30.0, **more
         )
@@ -168,7 +183,7 @@ def simulated(case: ContactCase, seconds: float) -> np.ndarray:
     steps = [expm(A * part) for part in (late, T - late)]
     x, v, place = 1e-3, 0.0, 0.0
     xs, vs, Fs, commands, found = [], [], [], [], []
-    low_v = low_F = integral = dx = dv = trim = 0.0
+    low_v = low_F = integral = dx = dv = trim = u = 0.0
     model = case.model_mass or m
     for k in range(int(seconds / T)):
         found.append(x)
@@ -307,7 +322,7 @@ def test_long_delays_of_every_path_are_predicted() -> None:
 @pytest.mark.parametrize("kind", ["cartesian-impedance", "shaped-impedance", "admittance", "parallel-force"])
 @pytest.mark.parametrize("huge", [1e20, 1e150, 1e300])
 def test_huge_gains_are_unstable_and_raise_nothing(kind, huge: float) -> None:
-    gains = {"stiffness": huge, "damping": huge, "integral": huge, "wall_stiffness": 1e4}
+    gains: dict[str, Any] = {"stiffness": huge, "damping": huge, "integral": huge, "wall_stiffness": 1e4}
     assert predict_contact(ContactCase(kind, 3.0, **gains), limits=False).stable is False
 
 
@@ -359,6 +374,26 @@ def test_the_port_of_a_continuous_admittance_with_an_ideal_servo_is_that_of_its_
     case = ContactCase("admittance", math.inf, Timing(0.0, servo_bandwidth=1e5), shaped_mass=M, damping=D, stiffness=K)
     s = 1j * w
     assert port_admittance(case, w) == pytest.approx(1 / (M * s + D + K / s), rel=2e-3)
+
+
+def test_the_port_feels_filters_and_delays() -> None:
+    """Shaped impedance: (m s² + (m/M_d) (D s V + K)) x = (1 + (m/M_d − 1) H) F with low-passes V and H."""
+    m, shaped, K, D, cut_v, cut_F = 6.0, 2.0, 300.0, 60.0, 20.0, 5.0
+    w = np.array([1.0, 20.0, 100.0])
+    s = 1j * w
+
+    def wanted(late: np.ndarray, late_F: np.ndarray) -> np.ndarray:
+        V, H = (1 / (1 + s / (2 * np.pi * cut)) for cut in (cut_v, cut_F))
+        push = 1 + (m / shaped - 1) * H * late_F
+        return s * push / (m * s * s + m / shaped * (D * s * V + K) * late)
+
+    timing = Timing(0.0, velocity_cutoff=cut_v, wrench_cutoff=cut_F)
+    case = ContactCase("shaped-impedance", m, timing, stiffness=K, damping=D, shaped_mass=shaped)
+    assert port_admittance(case, w) == pytest.approx(wanted(np.ones(3), np.ones(3)), rel=1e-12)
+    T = 1e-5  # fine enough for the low-passes to be the continuous ones; the delays are long
+    sampled = replace(timing, period=T, joint_delay=300, wrench_delay=500, command_delay=100, velocity="differentiated")
+    late = wanted(np.exp(-s * 400.5 * T), np.exp(-s * 600.5 * T))
+    assert port_admittance(replace(case, timing=sampled), w) == pytest.approx(late, rel=2e-3)
 
 
 @pytest.mark.parametrize(("D", "passive"), [(0.9, False), (1.1, True)])
@@ -462,8 +497,9 @@ def test_bad_cases_are_refused_by_name() -> None:
 
 def test_bad_timings_are_refused_by_name() -> None:
     for name, value in (("joint_delay", -1), ("wrench_delay", 1.5), ("command_delay", True)):
+        wrong: dict[str, Any] = {name: value}
         with pytest.raises(InvalidInput, match=name):
-            Timing(1e-3, **{name: value})
+            Timing(1e-3, **wrong)
     with pytest.raises(InvalidInput, match="needs a period"):
         Timing(0.0, command_delay=1)
     with pytest.raises(InvalidInput, match="whole multiple"):
