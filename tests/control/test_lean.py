@@ -51,14 +51,7 @@ def _names(text: str) -> Iterator[str]:
         yield quoted or plain
 
 
-ALLOCATES = {"fastest-stop"}  # not lean yet
-CASES = [
-    pytest.param(name, marks=pytest.mark.xfail(strict=True, reason="it allocates")) if name in ALLOCATES else name
-    for name in LAWS
-]
-
-
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", LAWS)
 def test_a_compiled_law_needs_the_mathematics_library_alone(name: str) -> None:
     module, class_name = LAWS[name]
     law = getattr(importlib.import_module(module), class_name)
