@@ -261,6 +261,34 @@ def test_only_missing_chunks_are_made_and_damaged_ones_again(pendulum: Scenario,
     assert (tmp_path / "part" / "table.parquet").read_bytes() == whole
 
 
+def test_a_sweep_does_not_go_on_with_other_versions_or_other_files(pendulum: Scenario, tmp_path: Path) -> None:
+    Store.begin(tmp_path / "s", make_plan(pendulum, DRAWN, runs=2, metrics=FEW))
+    plan = tmp_path / "s" / "sweep.json"
+    text = plan.read_text("utf-8")
+    content = json.loads(text)
+    plan.write_text(json.dumps({**content, "versions": {**content["versions"], "numpy": "1.0"}}))
+    with pytest.raises(FileError, match=r"began with other versions: numpy 1\.0 then"):
+        finish(Store.open(tmp_path / "s"), 0)
+    plan.write_text(json.dumps({**content, "files": {str(tmp_path / "arm.urdf"): "0" * 64}}))
+    with pytest.raises(FileError, match=r"arm\.urdf is missing here"):
+        finish(Store.open(tmp_path / "s"), 0)
+    plan.write_text("{}")
+    with pytest.raises(FileError, match="describes no sweep"):
+        Store.open(tmp_path / "s")
+    plan.write_text(text)
+    assert len(finish(Store.open(tmp_path / "s"), 0)) == 2
+
+
+def test_parameters_keep_their_order_on_disk(pendulum: Scenario, tmp_path: Path) -> None:
+    """Draws belong to parameters by their order, so that a plan read back must have the same."""
+    backwards = dict(reversed(DRAWN.items()))
+    for vary in (DRAWN, backwards):
+        store = Store.begin(tmp_path / next(iter(vary)), make_plan(pendulum, vary, runs=2, metrics=FEW))
+        assert list(Store.open(store.folder).plan.vary) == list(vary)
+    with pytest.raises(FileError, match=r"vary \(in another order\)"):
+        Store.begin(tmp_path / next(iter(DRAWN)), make_plan(pendulum, backwards, runs=2, metrics=FEW))
+
+
 def test_other_peoples_folders_are_left_alone(pendulum: Scenario, tmp_path: Path) -> None:
     (tmp_path / "cat.png").write_text("meow")
     with pytest.raises(FileError, match="other things than a sweep"):

@@ -48,7 +48,6 @@ class Sweep:
     def __init__(self, store: Store, finding: Any = None, keeper: object = None) -> None:
         self.store, self.finding = store, finding
         self._keeper = keeper  # a temporary folder lives as long as the result
-        self._columns: dict[str, list[Any]] = {}
 
     @property
     def plan(self) -> Plan:
@@ -95,15 +94,44 @@ class Sweep:
 
     def __getitem__(self, name: str) -> list[Any]:
         """A column, in the order of the runs; None where it says nothing."""
-        if name not in self.columns:
-            raise UnknownName("column", name, self.columns)
-        if name not in self._columns:
-            self._columns[name] = self.store.columns([name])[name]
-        return self._columns[name]
+        return self._arrow(name).to_pylist()
 
     def numbers(self, name: str) -> Array:
         """A column as floats, NaN where it says nothing."""
-        return np.array([np.nan if value is None else value for value in self[name]], dtype=np.float64)
+        return np.asarray(self._arrow(name).cast("float64").to_numpy(), dtype=np.float64)
+
+    def is_one_of(self, name: str, values: Sequence[Any]) -> Array:
+        """Which runs have one of these values in a column."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        column = self._arrow(name)
+        return pc.is_in(column, value_set=pa.array(values, type=column.type)).to_numpy().astype(bool)
+
+    @cached_property
+    def passed(self) -> Array:
+        """Which runs passed."""
+        return self.is_one_of("passed", [True])
+
+    def row(self, run: int) -> dict[str, Any]:
+        """Everything about one run."""
+        import pyarrow.parquet as pq
+
+        self._check(run)
+        with pq.ParquetFile(self.path) as file:
+            for group in range(file.num_row_groups):
+                count = file.metadata.row_group(group).num_rows
+                if run < count:
+                    return file.read_row_group(group).slice(run, 1).to_pylist()[0]
+                run -= count
+        return {}
+
+    def _arrow(self, name: str) -> pa.ChunkedArray:
+        import pyarrow.parquet as pq
+
+        if name not in self.columns:
+            raise UnknownName("column", name, self.columns)
+        return pq.read_table(self.path, columns=[name]).column(0)
 
     def table(self) -> pa.Table:
         """The whole table."""
@@ -121,13 +149,14 @@ class Sweep:
 
     def values(self, run: int) -> dict[str, Value]:
         """The parameters of a run."""
-        self._check(run)
-        return {axis.key: _read(axis, self[axis.key][run]) for axis in self.plan.axes}
+        row = self.row(run)
+        return {axis.key: _read(axis, row[axis.key]) for axis in self.plan.axes}
 
     def overrides(self, run: int) -> list[str]:
         """The `key=value` texts that make a run."""
-        values = tuple(self.values(run).values())
-        return self.plan.overrides(Point(values, self["seed"][run], run))
+        row = self.row(run)
+        values = tuple(_read(axis, row[axis.key]) for axis in self.plan.axes)
+        return self.plan.overrides(Point(values, row["seed"], run))
 
     def command(self, run: int) -> str:
         """The command that makes this very run again."""
@@ -157,17 +186,15 @@ class Sweep:
         Beyond `most` or below `least`, whichever the bound has; the distance from the middle where it has both.
         Without a metric 1 for a run that did not pass. −inf for what never ran.
         """
-        ran = np.array([kind in ("completed", "stopped", "diverged") for kind in self["outcome"]])
-        failed = ~np.array(self["passed"], dtype=bool)
+        ran, ended = self.is_one_of("outcome", RAN), self.is_one_of("outcome", ENDED)
         if self.metric is None:
-            return np.where(ran, failed.astype(float), -np.inf)
+            return np.where(ran, (~self.passed).astype(float), -np.inf)
         values, bound = self.numbers(self.metric), self.plan.scenario.get("metrics", {}).get(self.metric, {})
         least, most = bound.get("least"), bound.get("most")
         if least is not None and most is not None:
             values = np.abs(values - (least + most) / 2)
         elif least is not None:
             values = -values
-        ended = np.array([kind in ("completed", "stopped") for kind in self["outcome"]])
         return np.where(ran, np.where(ended & np.isfinite(values), values, np.inf), -np.inf)
 
     def worst(self, count: int = MOST_KEPT) -> list[int]:
@@ -180,12 +207,12 @@ class Sweep:
         """The runs that did best, best first: those that passed, if any did."""
         bad = self.badness()
         bad[np.isneginf(bad)] = np.inf
-        keys = (np.arange(len(bad)), bad, ~np.array(self["passed"], dtype=bool))
+        keys = (np.arange(len(bad)), bad, ~self.passed)
         return [int(run) for run in np.lexsort(keys) if np.isfinite(bad[run])][:count]
 
     def failing(self) -> list[int]:
         """Runs that ran and did not pass."""
-        return [k for k, (ok, kind) in enumerate(zip(self["passed"], self["outcome"])) if not ok and kind in RAN]
+        return np.flatnonzero(~self.passed & self.is_one_of("outcome", RAN)).tolist()
 
     def pareto(self, first: str, second: str) -> list[int]:
         """The runs that no other one beats in both metrics, smaller being better."""
@@ -227,7 +254,8 @@ class Sweep:
         return sorted(self.store.trace_path(0).parent.glob("*.parquet"))
 
 
-RAN = ("completed", "stopped", "diverged")
+ENDED = ("completed", "stopped")
+RAN = (*ENDED, "diverged")
 
 
 def open_sweep(folder: str | Path) -> Sweep:

@@ -29,8 +29,9 @@ def send(stream: BinaryIO, message: object) -> None:
 def receive(stream: BinaryIO) -> Any:
     """Read one message; EOFError where there is none."""
     head = stream.read(_LENGTH.size)
-    content = stream.read(_LENGTH.unpack(head)[0]) if len(head) == _LENGTH.size else b""
-    return pickle.loads(content)  # EOFError on nothing
+    size = _LENGTH.unpack(head)[0] if len(head) == _LENGTH.size else 0
+    content = stream.read(size)
+    return pickle.loads(content if len(content) == size else b"")  # EOFError on nothing: a half message is none
 
 
 def main() -> None:

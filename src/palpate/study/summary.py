@@ -15,7 +15,7 @@ from palpate.study.design import INDEPENDENT
 from palpate.study.maps import BoundaryMap
 from palpate.study.plan import CRASHED, IMPOSSIBLE, REFUSED
 from palpate.study.rare import RareEstimate
-from palpate.study.result import Sweep
+from palpate.study.result import ENDED, Sweep
 from palpate.study.statistics import Interval, clopper_pearson, scenario_level
 
 NAMED = 5  # runs of a kind that are named
@@ -67,12 +67,10 @@ def _failing(sweep: Sweep) -> list[int]:
 
 
 def _counts(sweep: Sweep) -> dict[str, int]:
-    kinds = Counter(sweep["outcome"])
-    passed = sum(sweep["passed"])
-    ran = [kind in ("completed", "stopped") for kind in sweep["outcome"]]
-    broke = sum(1 for ok, good in zip(ran, sweep["passed"]) if ok and not good)
-    others = {kind: kinds.get(kind, 0) for kind in ("diverged", IMPOSSIBLE, CRASHED, REFUSED)}
-    return {"passed": passed, "broke a bound": broke, **others}
+    broke = int(np.count_nonzero(sweep.is_one_of("outcome", ENDED) & ~sweep.passed))
+    kinds = ("diverged", IMPOSSIBLE, CRASHED, REFUSED)
+    others = {kind: int(np.count_nonzero(sweep.is_one_of("outcome", [kind]))) for kind in kinds}
+    return {"passed": int(np.count_nonzero(sweep.passed)), "broke a bound": broke, **others}
 
 
 def unit_of(metric: str | None) -> str:
@@ -88,27 +86,30 @@ def _counted(runs: int, counts: dict[str, int]) -> str:
 def _named(sweep: Sweep) -> dict[str, list[dict[str, Any]]]:
     """The first runs of each kind that is no plain success, with their reasons."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for run, (kind, reason) in enumerate(zip(sweep["outcome"], sweep["reason"])):
-        if kind in ("diverged", IMPOSSIBLE, CRASHED) and len(found.setdefault(kind, [])) < NAMED:
-            found[kind].append({"run": run, "reason": " ".join(str(reason).split()), "command": sweep.command(run)})
+    for kind in ("diverged", IMPOSSIBLE, CRASHED):
+        for run in np.flatnonzero(sweep.is_one_of("outcome", [kind]))[:NAMED].tolist():
+            reason = " ".join(str(sweep.row(run)["reason"]).split())
+            found.setdefault(kind, []).append({"run": run, "reason": reason, "command": sweep.command(run)})
     return found
 
 
 def _warnings(sweep: Sweep) -> list[str]:
-    counted = Counter(text for texts in sweep["warnings"] for text in texts)
+    import pyarrow.parquet as pq
+
+    counted: Counter[str] = Counter()
+    with pq.ParquetFile(sweep.path) as file:  # a group at a time: there may be millions
+        for batch in file.iter_batches(columns=["warnings"]):
+            counted.update(batch.column(0).flatten().to_pylist())
     return [f"{text} ({count} runs)" for text, count in counted.most_common(NAMED)]
 
 
 def told_run(sweep: Sweep, run: int) -> dict[str, Any]:
     """What there is to say about one run."""
-    value = None if sweep.metric is None else sweep[sweep.metric][run]
+    row = sweep.row(run)
     return {
         "run": run,
-        "value": value,
-        "outcome": sweep["outcome"][run],
-        "passed": sweep["passed"][run],
-        "failed": sweep["failed"][run],
-        "reason": sweep["reason"][run],
+        "value": None if sweep.metric is None else row[sweep.metric],
+        **{name: row[name] for name in ("outcome", "passed", "failed", "reason")},
         "values": sweep.values(run),
         "command": sweep.command(run),
     }
@@ -123,7 +124,7 @@ def _independent(sweep: Sweep) -> np.ndarray:
     if sweep.plan.method == "saltelli":
         part = runs % (len(sweep.plan.axes) + 2)
         return runs[(part == 0) | (part == len(sweep.plan.axes) + 1)]
-    return runs[np.array(sweep["repeat"]) == 0] if sweep.plan.repeat > 1 else runs
+    return runs[runs % sweep.plan.repeat == 0]
 
 
 def _proved(sweep: Sweep) -> list[str]:
@@ -131,11 +132,11 @@ def _proved(sweep: Sweep) -> list[str]:
     if plan.method in ("rare", "map", "tune"):
         return []
     if plan.method not in INDEPENDENT:
-        bad = len(sweep) - sum(sweep["passed"])
+        bad = int(np.count_nonzero(~sweep.passed))
         why = "a grid is no draw" if plan.method == "grid" else f"{plan.method} points are not independent draws"
         return [f"{bad} of {len(sweep)} runs did not pass; {why}, so that no probability is claimed"]
     drawn = _independent(sweep)
-    failures = sum(not sweep["passed"][run] for run in drawn)
+    failures = int(np.count_nonzero(~sweep.passed[drawn]))
     confidence = float(plan.options["confidence"])
     if isinstance(sweep.finding, Interval):
         interval, how = sweep.finding, "a confidence sequence, which may stop when it likes"
@@ -147,7 +148,7 @@ def _proved(sweep: Sweep) -> list[str]:
 def _probability(interval: Interval, failures: int, runs: int, how: str, sweep: Sweep) -> str:
     held = f"with {percent(interval.confidence)} confidence"
     evidence = f"({failures} of {runs} independent runs failed; {how})"
-    never = sum(kind in (IMPOSSIBLE, CRASHED) for kind in sweep["outcome"])
+    never = int(np.count_nonzero(sweep.is_one_of("outcome", (IMPOSSIBLE, CRASHED))))
     note = f"; {never} that could not run count as failures" if never else ""
     if failures == 0:
         return f"P(failure) < {percent(interval.high, up=True)} {held} {evidence}{note}"
@@ -160,8 +161,7 @@ def _bound(sweep: Sweep) -> list[str]:
     if sweep.plan.method not in INDEPENDENT or sweep.metric is None or isinstance(sweep.finding, Interval):
         return []
     drawn, confidence = _independent(sweep), float(sweep.plan.options["confidence"])
-    ended = np.array([kind in ("completed", "stopped") for kind in sweep["outcome"]])
-    values = np.where(ended, sweep.numbers(sweep.metric), np.nan)[drawn]
+    values = np.where(sweep.is_one_of("outcome", ENDED), sweep.numbers(sweep.metric), np.nan)[drawn]
     missing = int(np.count_nonzero(~np.isfinite(values)))
     if missing == len(values):
         return []
@@ -215,7 +215,8 @@ def _sensitivity(sweep: Sweep) -> dict[str, Any]:
 
 def _pareto(sweep: Sweep, first: str, second: str) -> dict[str, Any]:
     runs = sweep.pareto(first, second)
-    points = [[sweep[first][run], sweep[second][run]] for run in runs]
+    runs = runs[:MOST_LINES]
+    points = np.column_stack([sweep.numbers(name)[runs] for name in (first, second)]).tolist()
     return {"pareto": {"metrics": [first, second], "runs": runs, "points": points}}
 
 

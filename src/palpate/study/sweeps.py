@@ -22,7 +22,7 @@ from palpate.study.plan import KEPT_TRACES, REFUSED, Plan, chunk_size, file_dige
 from palpate.study.pool import Executor, Here, LocalPool, cores
 from palpate.study.result import Sweep
 from palpate.study.store import Store
-from palpate.study.worker import Job, Result, Task, empty_row, run_one
+from palpate.study.worker import Job, Result, Task, check_files, empty_row, run_one
 
 if TYPE_CHECKING:
     from palpate.trace import Trace
@@ -93,17 +93,36 @@ def finish(
     driver: Callable[[Store], drivers.Driver] = drivers.drive,
 ) -> Sweep:
     """Make the runs of a sweep that are missing, and its table."""
+    _check_unchanged(store)
     with store.held():
         executor = Here() if store.complete else executor_for(store.plan, workers, cluster)
         try:
             finding = _driven(store, driver(store), executor, progress, own)
         except FileError as error:
-            raise FileError(
-                str(error.args[0]), hint=f"{error.hint}; then go on with palpate sweep --resume {store.folder}"
-            ) from error
+            command = "tune" if store.plan.method == "tune" else "sweep"
+            again = f"then go on with palpate {command} --resume {store.folder}"
+            raise FileError(str(error.args[0]), hint=f"{error.hint}; {again}") from error
         finally:
             executor.close()
     return Sweep(store, finding, keeper)
+
+
+def _check_unchanged(store: Store) -> None:
+    """Refuse to go on with other versions or other files than a sweep began with: its rows would not fit together."""
+    plan, now = store.plan, versions()
+    if store.complete:
+        return
+    changed = [
+        f"{name} {plan.versions.get(name)} then, {now[name]} now"
+        for name in now
+        if plan.versions.get(name) != now[name]
+    ]
+    if changed:
+        raise FileError(
+            f"the sweep in {store.folder} began with other versions: {'; '.join(changed)}",
+            hint="install those again, or begin a new sweep in another folder",
+        )
+    check_files(plan.files)
 
 
 def _driven(

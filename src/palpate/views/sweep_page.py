@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -47,23 +48,31 @@ class _Runs:
     def __init__(self, table: str | os.PathLike[str], summary: Mapping[str, Any]) -> None:
         import pyarrow.parquet as pq
 
-        self.keys = list(summary["vary"])
+        self.table, self.keys = table, list(summary["vary"])
         names = pq.read_schema(table).names
         self.metrics = [name for name in names if name in METRICS or name == summary.get("metric")]
-        wanted = ["run", "seed", "outcome", "passed", "reason", *self.keys, *self.metrics]
-        content = pq.read_table(table, columns=[name for name in wanted if name in names])
-        self.columns = {name: content.column(name).to_pylist() for name in content.column_names}
-        self.passed = np.array(self.columns["passed"], dtype=bool)
+        self.passed = np.array(self.column("passed"), dtype=bool)
         self.ranked = summary.get("metric")
 
+    def column(self, name: str, runs: Sequence[int] | None = None) -> list[Any]:
+        """A column, or the chosen runs of it."""
+        import pyarrow.parquet as pq
+
+        found = pq.read_table(self.table, columns=[name]).column(0)
+        return (found if runs is None else found.take(list(runs))).to_pylist()
+
     def numbers(self, name: str) -> Array:
-        return np.array([np.nan if value is None else value for value in self.columns[name]], dtype=float)
+        import pyarrow.parquet as pq
+
+        found = pq.read_table(self.table, columns=[name]).column(0)
+        return np.asarray(found.cast("float64").to_numpy(), dtype=float)
 
     def order(self, worst: Sequence[int]) -> list[int]:
         """Runs by what they tell: the worst, those that did not pass, then the others."""
-        others = sorted(range(len(self.passed)), key=lambda run: (self.passed[run], run))
-        return list(dict.fromkeys([*worst, *others]))
+        others = np.concatenate([np.flatnonzero(~self.passed)[:MOST_LINES], np.flatnonzero(self.passed)[:MOST_LINES]])
+        return list(dict.fromkeys([*worst, *others.tolist()]))
 
+    @cached_property
     def told(self) -> list[str]:
         """Metrics worth a histogram: the ranking one, then those that vary."""
         spread = [
@@ -177,15 +186,15 @@ def _front(runs: _Runs, summary: Mapping[str, Any]) -> list[charts.Chart]:
 
 
 def _histograms(runs: _Runs) -> list[charts.Chart]:
-    return [charts.histogram(name, _unit(name), runs.numbers(name), runs.passed) for name in runs.told()]
+    return [charts.histogram(name, _unit(name), runs.numbers(name), runs.passed) for name in runs.told]
 
 
 def _parallel(plots: list[dict[str, Any]], runs: _Runs, summary: Mapping[str, Any]) -> list[str]:
     if len(runs.passed) < 2:
         return []
     chosen = runs.order([one["run"] for one in summary["worst"]])[:MOST_LINES]
-    names = [*runs.keys[: MOST_AXES - 2], *runs.told()[:2]]
-    columns = {name: [runs.columns[name][run] for run in chosen] for name in names}
+    names = [*runs.keys[: MOST_AXES - 2], *runs.told[:2]]
+    columns = {name: runs.column(name, chosen) for name in names}
     logs = [key for key, spec in summary["vary"].items() if isinstance(spec, str) and "log" in spec]
     chart = charts.parallel(columns, runs.passed[chosen], logs)
     some = "" if len(chosen) == len(runs.passed) else f" Of {len(runs.passed)} runs {len(chosen)} are drawn."
@@ -206,10 +215,11 @@ def _wrong(summary: Mapping[str, Any]) -> list[str]:
 
 
 def _table(runs: _Runs, worst: Sequence[int]) -> str:
-    chosen, metrics = runs.order(worst)[:MOST_ROWS], runs.told()[:4]
+    chosen, metrics = runs.order(worst)[:MOST_ROWS], runs.told[:4]
     names = ["run", *runs.keys, "outcome", *metrics]
     heads = "".join(f"<th{'' if n == 'outcome' else ' class=number'}>{escape(_head(n))}" for n in names)
-    rows = "".join(_row(runs, run, names) for run in chosen)
+    cells = {name: runs.column(name, chosen) for name in names}
+    rows = "".join(_row({name: cells[name][k] for name in names}, runs.passed[run]) for k, run in enumerate(chosen))
     some = len(runs.passed) > len(chosen)
     note = f"<p class=soft>Of {len(runs.passed)} runs the {len(chosen)} most telling are listed.</p>" if some else ""
     return f"{note}<div class=wide><table><thead><tr>{heads}</thead><tbody>{rows}</tbody></table></div>"
@@ -219,12 +229,11 @@ def _head(name: str) -> str:
     return name if name not in METRICS or METRICS[name].unit == "1" else f"{name} ({METRICS[name].unit})"
 
 
-def _row(runs: _Runs, run: int, names: Sequence[str]) -> str:
+def _row(values: Mapping[str, Any], passed: bool) -> str:
     cells = []
-    for name in names:
-        value = runs.columns[name][run]
+    for name, value in values.items():
         if name == "outcome":
-            mark = '<b class="good">✓</b>' if runs.passed[run] else '<b class="bad">✗</b>'
+            mark = '<b class="good">✓</b>' if passed else '<b class="bad">✗</b>'
             cells.append(f"<td class=bound>{mark} {escape(str(value))}")
         else:
             cells.append(f"<td class=number>{escape(_cell(value))}")
