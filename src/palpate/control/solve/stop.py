@@ -351,7 +351,7 @@ def _motion_of(
     p = v if v.shape == (m,) else _tool_velocity(J, v)
     if isinstance(limits, TorqueBounds):
         return _dynamic(J, h, p, limits, most, weight)
-    return Motion(J, h, p, _unit(n), *_pair(limits, n), most, weight)
+    return Motion(J, h, p, _unit(n), *bounds_of(limits, n, "limits"), most, weight)
 
 
 def _tool_velocity(J: Array, v: Array) -> Array:
@@ -370,14 +370,14 @@ def _dynamic(J: Array, h: Array, p: Array, limits: TorqueBounds, most: float, we
     M, bias, torque = (
         _numbers(limits.mass_matrix, "mass_matrix"),
         _numbers(limits.bias, "bias"),
-        _pair(limits.torque, n),
+        bounds_of(limits.torque, n, "torque"),
     )
     for value, name, shape in ((M, "mass_matrix", (n, n)), (bias, "bias", (n,))):
         if value.shape != shape:
             raise BadShape(f"{name} must have shape {shape}, got {value.shape}")
     C, lower, upper = M, torque[0] - bias, torque[1] - bias
     if limits.acceleration is not None:
-        low, high = _pair(limits.acceleration, n)
+        low, high = bounds_of(limits.acceleration, n, "acceleration")
         C, lower, upper = np.vstack([M, _unit(n)]), np.concatenate([lower, low]), np.concatenate([upper, high])
     return Motion(J, h, p, C, lower, upper, most, weight, bias, torque)
 
@@ -394,14 +394,14 @@ def _numbers(value: object, name: str) -> Array:
         raise InvalidInput(f"{name} must be numbers, got {value!r}") from error
 
 
-def _pair(limits: object, n: int) -> tuple[Array, Array]:
+def bounds_of(limits: object, n: int, name: str) -> tuple[Array, Array]:
     """(lower, upper) from symmetric limits or a pair."""
-    given = _numbers(limits, "limits")
+    given = _numbers(limits, name)
     if given.shape == (n,):
         return -given, given
     if given.shape == (2, n):
         return given[0], given[1]
-    raise BadShape(f"limits must be {n} numbers or a pair of them (lower, upper), got shape {given.shape}")
+    raise BadShape(f"{name} must be {n} numbers or a pair of them (lower, upper), got shape {given.shape}")
 
 
 def _refuse(motion: Motion) -> None:

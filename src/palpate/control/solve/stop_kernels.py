@@ -29,7 +29,7 @@ from palpate.engine.kernels import kernel
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 
 FOUND, LOST, UNBOUNDED, GAVE_UP, BAD_DATA = range(5)
-WEIGHT = 20.0  # of braking against deviation, where not both can be had
+WEIGHT = 50.0  # of braking against deviation, where not both can be had
 _KEPT = 1e-9  # what is left across a line that counts as kept, relative to the terms it is the sum of
 _SEEKING, _KEEPING, _BRAKING, _SHORTENING, _HARDEST, _TRADING, _DONE = range(7)
 
