@@ -91,7 +91,7 @@ def test_a_plane_the_arm_can_never_approach_is_refused() -> None:
 
 def test_more_constraints_than_freedoms_are_refused() -> None:
     walls = [pp.Contact(FLOOR, two_sided=True), pp.Pin()]
-    with pytest.raises(InvalidInput, match="3 directions are held .* but planar2 has 2 freedoms"):
+    with pytest.raises(InvalidInput, match=r"3 directions are held .* but planar2 has 2 freedoms"):
         HybridSystem(planar2(), walls)
 
 
@@ -125,5 +125,5 @@ def test_a_force_that_is_not_finite_is_refused_by_name() -> None:
 def test_time_does_not_run_backwards() -> None:
     system = HybridSystem(planar2(), [])
     state = system.advance(system.start([0.1, 0.2]), 0.1, [0, 0]).state
-    with pytest.raises(InvalidInput, match="until must be at least 0.1"):
+    with pytest.raises(InvalidInput, match=r"until must be at least 0.1"):
         system.advance(state, 0.05, [0, 0])

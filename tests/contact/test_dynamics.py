@@ -63,9 +63,7 @@ def test_a_wall_does_not_pull() -> None:
 
 def test_a_slot_pulls() -> None:
     q, v = slide(0.4, 0.0)
-    found = pp.constrained_dynamics(
-        pp.load_robot("planar2"), q, v, [60.0, 20.0], [pp.Contact(FLOOR_Y, two_sided=True)]
-    )
+    found = pp.constrained_dynamics(pp.load_robot("planar2"), q, v, [60.0, 20.0], [pp.Contact(FLOOR_Y, two_sided=True)])
     assert found.modes == ("sliding",)
     assert found.multipliers[0, 0] < -1.0
 
@@ -85,9 +83,7 @@ def test_sliding_friction_opposes_the_slip_with_mu_times_the_normal_force() -> N
 def test_a_contact_at_rest_sticks_only_inside_its_cone(mu: float, mode: str) -> None:
     """Sticking needs 10.19 N along a wall that carries 14.44 N: μ = 0.7055."""
     q, v = slide(0.4, 0.0)
-    found = pp.constrained_dynamics(
-        pp.load_robot("planar2"), q, v, [0.5, -0.3], [pp.Contact(FLOOR_Y, friction=mu)]
-    )
+    found = pp.constrained_dynamics(pp.load_robot("planar2"), q, v, [0.5, -0.3], [pp.Contact(FLOOR_Y, friction=mu)])
     assert found.modes == (mode,)
     normal, tangential = found.forces[0, 1], found.forces[0, 0]
     assert abs(tangential) <= mu * normal * (1 + 1e-12)
@@ -128,7 +124,9 @@ def test_a_wrench_enters_as_its_transposed_jacobian_says() -> None:
     q, v, tau = robot.home, np.linspace(-0.3, 0.3, 7), robot.gravity(robot.home)
     by_hand = robot.forward_dynamics(q, v, tau + robot.jacobian(q).T @ F)
     assert robot.forward_dynamics(q, v, tau, wrench=F) == pytest.approx(by_hand, rel=1e-12)
-    split = {robot.tool_frame: F / 2, "link5": np.zeros(6)} if "link5" in robot.frame_names else {robot.tool_frame: F / 2}
+    split = (
+        {robot.tool_frame: F / 2, "link5": np.zeros(6)} if "link5" in robot.frame_names else {robot.tool_frame: F / 2}
+    )
     half = robot.forward_dynamics(q, v, tau + robot.jacobian(q).T @ F / 2)
     assert robot.forward_dynamics(q, v, tau, wrench=split) == pytest.approx(half, rel=1e-12)
     free = pp.constrained_dynamics(robot, q, v, tau, [pp.Contact(Plane((0, 0, -5)))], F)
@@ -199,7 +197,8 @@ def test_joint_losses_of_a_model_act_unless_told_otherwise() -> None:
 
 def test_mimic_joints_are_constrained_through_their_leader(tmp_path) -> None:
     text = """<mujoco><worldbody><body name="a"><joint name="l" type="slide" axis="1 0 0"/>
-      <inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/></body><body name="b"><joint name="r" type="slide" axis="1 0 0"/>
+      <inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/></body>
+      <body name="b"><joint name="r" type="slide" axis="1 0 0"/>
       <inertial pos="0 0 0" mass="3" diaginertia="1 1 1"/></body></worldbody>
       <equality><joint joint1="r" joint2="l" polycoef="0 -1 0 0 0"/></equality></mujoco>"""
     robot = pp.Robot.from_mjcf_text(text)

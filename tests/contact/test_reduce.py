@@ -77,8 +77,8 @@ def test_coordinates_that_do_not_fit_are_refused() -> None:
 def test_a_hanging_pendulum_has_its_textbook_frequency(bodies) -> None:
     found = pp.linearise_state(bodies.pendulums(1), [0.0])
     assert np.sort(found.eigenvalues.imag) == pytest.approx([-np.sqrt(1.5 * G), np.sqrt(1.5 * G)], rel=1e-10)
-    assert found.A == pytest.approx(np.array([[0, 1], [-1.5 * G, 0]]), abs=1e-8)
-    assert found.B == pytest.approx(np.array([[0], [3.0]]), abs=1e-9)
+    assert pytest.approx(np.array([[0, 1], [-1.5 * G, 0]]), abs=1e-8) == found.A
+    assert pytest.approx(np.array([[0], [3.0]]), abs=1e-9) == found.B
     assert not found.stable
 
 

@@ -146,7 +146,9 @@ def test_a_block_on_a_moving_belt_is_carried_up_to_its_speed(bodies) -> None:
     belt = pp.Contact(Plane(), friction=mu, ride=Ride(velocity=(speed, 0, 0), start=0.2, stop=1.0))
     result = run(bodies.point(), [belt], [0, 0], None, 2.0)
     caught = 0.2 + speed / (mu * bodies.g)
-    assert [e.time for e in result.events] == pytest.approx([0.2, caught, 1.0, 1.0 + speed / (mu * bodies.g)], abs=1e-10)
+    assert [e.time for e in result.events] == pytest.approx(
+        [0.2, caught, 1.0, 1.0 + speed / (mu * bodies.g)], abs=1e-10
+    )
     assert what(result) == ["slip", "stick", "slip", "stick"]
     assert result.state.v == pytest.approx([0, 0], abs=1e-14)
 

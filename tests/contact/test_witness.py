@@ -57,9 +57,7 @@ def test_a_pinned_tool_agrees_with_pinocchio(name: str, floating: bool, twin, st
         pin.initConstraintDynamics(other.model, data, models, memories)
         T = other.axes(q)
         exact = pin.ProximalSettings(1e-14, 0.0, 10)
-        a = pin.constraintDynamics(
-            other.model, data, other.coordinates(q), T.T @ v, T.T @ tau, models, memories, exact
-        )
+        a = pin.constraintDynamics(other.model, data, other.coordinates(q), T.T @ v, T.T @ tau, models, memories, exact)
         found = pp.constrained_dynamics(robot, q, v, tau, [pp.Pin()])
         assert_agree(found.acceleration, T @ (a - other.still(q, v)), "acceleration")
         left = robot.mass_matrix(q) @ found.acceleration + robot.bias(q, v) - tau
