@@ -18,6 +18,7 @@ from palpate.contact.records import M_NORMAL, M_SLIP, MARGINS
 from palpate.contact.stepper import Stepper
 
 TOGETHER = 1e-10  # s: events closer than this are one
+GRAZE = 1e-10  # m: a gap that comes closer than this without closing has grazed
 _CLOSE = 1e-13  # s: how sharply a time is found
 
 
@@ -92,6 +93,27 @@ def is_suspicious(lowest: Array, highest: Array, noise: Array) -> bool:
     finite = np.isfinite(highest)
     spread = highest[finite] - lowest[finite]
     return bool((lowest[finite] < 0.5 * spread + 10.0 * noise[finite]).any())
+
+
+def dips(stepper: Stepper, x: Array, margins: Array, start: Array) -> list[tuple[float, int, float]]:
+    """Where gaps of free contacts are least inside the last step, near 0: (fraction, contact, gap)."""
+    from scipy.optimize import minimize_scalar
+
+    found, places = [], np.append(0.0, x)
+    for i in np.flatnonzero(stepper.model.records["mode"] == FREE):
+        j = MARGINS * int(i)
+        gaps = np.append(start[j], margins[:, j])
+        k = int(np.argmin(gaps))
+        if not 0 < k < len(gaps) - 1 or not gaps[k] < 0.5 * (gaps.max() - gaps[k]):
+            continue
+        low = minimize_scalar(
+            lambda at, j=j: float(stepper.margins_inside(at)[j]),
+            bounds=(places[k - 1], places[k + 1]),
+            method="bounded",
+            options={"xatol": 1e-9},
+        )
+        found.append((float(low.x), int(i), float(low.fun)))
+    return sorted(found)
 
 
 def locate(stepper: Stepper, start: Array, bracket: tuple[float, float, list[int]]) -> tuple[float, list[int]]:

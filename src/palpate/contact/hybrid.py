@@ -13,7 +13,7 @@ from palpate.checks import Array, finite_array, finite_number
 from palpate.contact.coast import Coaster
 from palpate.contact.contacts import MODES, Mode, Pin, Touch
 from palpate.contact.dynamics import GAP, Wrench, refuse_overlap
-from palpate.contact.events import Event, Watch, is_suspicious, locate, noise_of
+from palpate.contact.events import GRAZE, Event, Watch, dips, is_suspicious, locate, noise_of
 from palpate.contact.model import ContactModel
 from palpate.contact.records import M_LEVERAGE, MARGINS, PIN, V_RANK, V_RESIDUAL, V_ROWS
 from palpate.contact.resolve import SLOW, Resolver
@@ -356,6 +356,8 @@ class _Run:
         margins[-1] = end
         bracket = self.watch.first_fall(x, margins, self.margins)
         if bracket is None:
+            bracket = self._look_at_dips(x, margins)
+        if bracket is None:
             step.y[:], step.K[12] = y_end, K_end
             self.stepper.slope(float(self.stepper.span.sum()), step.y, step.K[12])
             return False
@@ -364,6 +366,17 @@ class _Run:
             self._take(length, settle=False)
         self._resolve(self._triggers(fallen))
         return True
+
+    def _look_at_dips(self, x: Array, margins: Array) -> tuple[float, float, list[int]] | None:
+        """A gap that closes and opens between two samples is a fall after all; one that only touches 0 has grazed."""
+        t, h = self.stepper.span
+        for place, i, gap in dips(self.stepper, x, margins, self.margins):
+            if gap < -self.watch.noise[MARGINS * i]:
+                before = x[x < place]
+                return float(before[-1]) if len(before) else 0.0, place, [MARGINS * i]
+            if gap < GRAZE:
+                self.resolver.say(float(t + place * h), self.stepper.inside(place), "graze", i, {"gap": gap})
+        return None
 
     def _take(self, h: float, settle: bool = True) -> None:
         """Accept the step just tried, noting samples inside it."""

@@ -1,0 +1,82 @@
+"""An exact slide of planar2 and of a Panda per simulated second, and where the time goes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+import palpate as pp
+from benchmarks import Measurement
+from palpate.checks import Array
+from palpate.contact import HybridSystem, Plane
+
+REPEATS = 3
+
+
+def measure() -> list[Measurement]:
+    """Seconds per simulated second, held torques at 1 kHz and none; the cost of one step and of one impact."""
+    return [*_slides(), *_parts()]
+
+
+def _planar2() -> tuple[HybridSystem, Array, Array]:
+    robot = pp.load_robot("planar2")
+    system = HybridSystem(robot, [pp.Contact(Plane(normal=(0, 1, 0)))])
+    return system, np.array([np.pi / 3, -2 * np.pi / 3]), np.zeros(2)
+
+
+def _panda() -> tuple[HybridSystem, Array, Array]:
+    """Pressed on a table with 20 N beyond its weight, sliding with friction."""
+    robot = pp.load_robot("panda")
+    q = robot.home
+    table = pp.Contact(Plane(robot.pose(q).position), friction=0.2)
+    J = robot.jacobian(q)
+    return HybridSystem(robot, [table]), q, robot.gravity(q) + J.T @ [2.0, 8.0, -20.0, 0, 0, 0]
+
+
+def _slides() -> list[Measurement]:
+    return [*_slide("planar2", _planar2(), 1.0), *_slide("panda", _panda(), 0.3)]
+
+
+def _slide(name: str, parts: tuple[HybridSystem, Array, Array], span: float) -> list[Measurement]:
+    system, q, tau = parts
+    system.run(q, None, 0.01, tau)  # compiles
+    ticked = _best(lambda: system.run(q, None, span, lambda state: tau, period=1e-3)) / span
+    alone = _best(lambda: system.run(q, None, span, tau)) / span
+    return [
+        Measurement(f"{name}, a slide with ticks at 1 kHz", ticked, "s/s"),
+        Measurement(f"{name}, the same without ticks", alone, "s/s"),
+    ]
+
+
+def _parts() -> list[Measurement]:
+    """One evaluation, one step of twelve, a state from Python, an impact with friction."""
+    system, q, tau = _panda()
+    state = system.advance(system.start(q), 1e-3, tau).state
+    stepper, y = system._stepper, np.concatenate([state.q, state.v])
+    margins = stepper.begin(state.time, y)
+    slope = np.empty(len(y))
+    robot, table = system.robot, pp.Contact(Plane(system.robot.pose(q).position))
+    down = -np.linalg.pinv(robot.jacobian(q)[:3]) @ [0.1, 0.2, 0.5]
+    calls: dict[str, tuple[Callable[[], object], int]] = {
+        "one evaluation of the constrained dynamics": (lambda: stepper.slope(0.0, y, slope), 200),
+        "one step (12 evaluations)": (lambda: stepper.stride(1e-3, margins), 200),
+        "constrained_dynamics": (lambda: pp.constrained_dynamics(robot, q, np.zeros(7), tau, [table]), 20),
+        "impact with friction": (lambda: pp.impact(robot, q, down, [table], 0.5, 0.3), 20),
+    }
+    return [Measurement(f"panda, {name}", _each(call, count), "µs") for name, (call, count) in calls.items()]
+
+
+def _best(call: Callable[[], object]) -> float:
+    seconds = []
+    for _ in range(REPEATS):
+        start = time.perf_counter()
+        call()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+def _each(call: Callable[[], object], count: int) -> float:
+    call()
+    return _best(lambda: [call() for _ in range(count)]) / count * 1e6
