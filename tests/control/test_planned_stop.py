@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 
 import palpate as pp
 from palpate.control import fastest_stop
@@ -50,7 +49,10 @@ def check_straight(plan, q, v):
     assert joints == pytest.approx(plan.v, abs=1e-9)
     assert plan.distance == pytest.approx((places[-1] - places[0]) @ direction, abs=1e-9)
     assert plan.deviation == pytest.approx(np.abs((places - places[0]) @ across).max(), abs=1e-9)
-    rates = [-(J @ u + h) @ direction / (J @ w @ direction) for (_, J, h), u, w in zip(map(planar, plan.q, plan.v), plan.a[:-1], plan.v)]
+    rates = [
+        -(J @ u + h) @ direction / (J @ w @ direction)
+        for (_, J, h), u, w in zip(map(planar, plan.q, plan.v), plan.a[:-1], plan.v)
+    ]
     assert plan.rates == pytest.approx(rates, rel=1e-6)
     assert (plan.active[:-1] == np.sign(plan.a[:-1]) * (np.abs(plan.a[:-1]) > U * (1 - 1e-9))).all()
 
