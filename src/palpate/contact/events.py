@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -47,7 +48,7 @@ class Event:
     q: Array
     v_before: Array
     v_after: Array
-    detail: Mapping[str, object] = field(default_factory=dict)
+    detail: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
         change = f"{self.before} → {self.after}" if self.before != self.after else self.before

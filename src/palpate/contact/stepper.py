@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array
 from palpate.contact import kernels
 from palpate.contact.model import ContactModel
 from palpate.contact.records import MARGINS, V_DETERMINANT, Step, make_step
 
-Force = Callable[[float, Array, Array], Array]
+Force = Callable[[float, Array, Array], ArrayLike]
 
 
 class Stepper:

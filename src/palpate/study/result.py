@@ -106,7 +106,7 @@ class Sweep:
         import pyarrow.compute as pc
 
         column = self._arrow(name)
-        return pc.is_in(column, value_set=pa.array(values, type=column.type)).to_numpy().astype(bool)
+        return pc.is_in(column, value_set=pa.array(values, type=column.type)).to_numpy().astype(bool)  # pyright: ignore[reportAttributeAccessIssue]
 
     @cached_property
     def passed(self) -> Array:
