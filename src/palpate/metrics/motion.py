@@ -27,6 +27,11 @@ def position_error_max(trace: Trace) -> float:
     return float(_size(position_error(trace)).max())
 
 
+def position_final_error(trace: Trace) -> float:
+    """|p_d − p| at the last sample, m."""
+    return float(_size(position_error(trace))[-1])
+
+
 def orientation_error_rms(trace: Trace) -> float:
     """RMS of the angle between tool and target, rad."""
     return rms(trace.time, _size(orientation_error(trace)))

@@ -76,6 +76,24 @@ def force_response(trace: Trace) -> Response:
     return _response(trace, force, 1e-2, "contact force", first=max(int(np.argmax(on)) - 1, 0))
 
 
+def force_step_settling(trace: Trace) -> float:
+    """s from the wanted force's last step until |f_d − f| stays within 2 % of that step, interpolated."""
+    wanted, found = channel(trace, "target_wrench")[:, :3], channel(trace, "contact_wrench")[:, :3]
+    jumps = np.flatnonzero(np.abs(np.diff(wanted, axis=0)).max(axis=1) > 0)
+    if not len(jumps):
+        raise NotApplicable("the wanted force does not change")
+    first = int(jumps[-1]) + 1
+    size = float(np.linalg.norm(wanted[first] - wanted[first - 1]))
+    off = np.linalg.norm(wanted[first:] - found[first:], axis=1) / size
+    far, time = np.flatnonzero(off > BAND), trace.time[first:] - trace.time[first]
+    if not len(far):
+        return 0.0
+    k = int(far[-1])
+    if k + 1 >= len(off):
+        raise NotApplicable("it has not settled by the end")
+    return float(np.interp(BAND, off[[k + 1, k]], time[[k + 1, k]]))
+
+
 def rise_time(response: Response) -> float:
     """s from 10 % to 90 % of the step, first crossings, interpolated between samples."""
     return _first_reach(response, 0.9) - _first_reach(response, 0.1)

@@ -13,6 +13,7 @@ from palpate.control.law import COMMANDS, NEEDS, BoundLaw, Target, Tick, sizes_o
 from palpate.engine.physics import Physics
 from palpate.errors import InvalidInput, UnknownName
 from palpate.robot.robot import Robot
+from palpate.run.exact import ExactPlant
 from palpate.run.row import Layout, layout
 from palpate.run.run import Run
 from palpate.run.state import Drives, JointWatch, Load, Loop, Needs, RigidReading, Shows, StopRule
@@ -38,6 +39,7 @@ class Assembly:
     layout: Layout
     chosen: tuple[Channel, ...]
     loop: Loop
+    exact: ExactPlant | None = None  # in the place of the engine's physics
 
 
 def assemble(run: Run, *, share: bool = True) -> Assembly:
@@ -55,7 +57,9 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
     data, nominal = mujoco.MjData(plant.model), mujoco.MjData(robot.model)
     _set_state(plant, data, q, v)
     loads = _loads(run, plant)
-    rows = layout(robot, plant, law)
+    felt = _felt_bodies(run, plant)
+    exact = ExactPlant(run, plant, felt) if run.world.is_exact else None
+    rows = layout(robot, plant, law, () if exact is None else exact.touches)
     law = _writing_to(law, rows)
     chosen = run.record.choose(rows.channels)
     shared = share and _can_share(run, plant)
@@ -73,10 +77,11 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         **_clock(run),
         **_law(run, law, rows),
         **_sensors(run, plant, law, shared),
-        **_outside(run, plant, physics, rows),
+        **_outside(run, plant, physics, rows, felt),
+        touches=[] if exact is None else exact.readings,
         **_record(run, rows, chosen),
     )
-    return Assembly(run, plant, law, data, nominal, rows, chosen, loop)
+    return Assembly(run, plant, law, data, nominal, rows, chosen, loop, exact)
 
 
 def _refuse_what_a_run_cannot_do(run: Run, law: BoundLaw) -> None:
@@ -202,11 +207,15 @@ def _sensors(run: Run, plant: Plant, law: BoundLaw, shared: bool) -> dict[str, o
     }
 
 
-def _outside(run: Run, plant: Plant, physics: Physics, rows: Layout) -> dict[str, object]:
+def _felt_bodies(run: Run, plant: Plant) -> set[int]:
+    """The bodies beyond the wrist sensor, which feels what acts on them."""
+    beyond, _ = bodies_beyond(plant, run.robot, run.world.sensors)
+    return {sensor_body(plant, run.world.sensors), *map(int, beyond)}
+
+
+def _outside(run: Run, plant: Plant, physics: Physics, rows: Layout, felt: set[int]) -> dict[str, object]:
     """What acts on the plant from outside."""
     robot, world, dt = run.robot, run.world, run.clock.timestep
-    beyond, _ = bodies_beyond(plant, robot, world.sensors)
-    felt = {sensor_body(plant, world.sensors), *map(int, beyond)}
     bodies = {plant.model.body(robot.model.body(b).name).id for b in range(1, robot.model.nbody)}
     surfaces = [surface_state(s, int(m), place) for s, m, place in zip(plant.surfaces, plant.mocap, rows.row.surfaces)]
     return {

@@ -40,6 +40,8 @@ def check_start(assembly: Assembly) -> Foretold:
 def _gains_suit_period(assembly: Assembly) -> list[str]:
     """Warn of gains that are unstable at this period and delay even in free space."""
     run, world = assembly.run, assembly.run.world
+    if world.is_exact and assembly.law.name == "passive":  # it has no gains, and does not stand in free space
+        return []
     delay = world.sensors.delay + world.actuators.delay
     period = run.clock.control_period
     return period_warnings(assembly.law, run.robot, period=period, q=run.start()[0], delay=delay)

@@ -17,6 +17,7 @@ from palpate.engine.library import WARNINGS
 from palpate.run import state as S
 from palpate.run.assemble import Assembly
 from palpate.run.checks import Foretold
+from palpate.run.exact_story import event_table, exact_assumptions, exact_outcome, stop_warnings, trace_events
 from palpate.run.scene import scene_of, singularity
 from palpate.trace import Channel, Event, Outcome, RunFacts, Trace
 
@@ -37,7 +38,7 @@ def trace_of(assembly: Assembly, status: int, foretold: Foretold) -> Trace:
         data[channel] = block.reshape((count, *channel.shape))
         place += channel.size
     times = L.times[:count]
-    warnings = [*foretold.warnings, *_joint_warnings(assembly)]
+    warnings = [*foretold.warnings, *_joint_warnings(assembly), *stop_warnings(assembly.exact)]
     events = _events(assembly, times, data, warnings)
     return Trace(
         times, data, _outcome(assembly, status), events, _facts(assembly, foretold.expected, warnings, times, data)
@@ -58,6 +59,8 @@ def _outcome(assembly: Assembly, status: int) -> Outcome:
         event = run.stop[L.stopped_by]
         bound = f"{'above' if event.above is not None else 'below'} {event.bound:g}"
         return Outcome("stopped", f"{event.column} went {bound}", t, tick, event.column)
+    if assembly.exact is not None and status in (S.PAINLEVE, S.NO_ANSWER):
+        return exact_outcome(assembly.exact, run.clock.control_period)
     where, reason = _what_went_wrong(assembly, status, L.where)
     return Outcome("diverged", reason, t, tick, where)
 
@@ -124,7 +127,9 @@ def _events(assembly: Assembly, times: Array, data: dict[Channel, Array], warnin
     ticks = np.arange(len(times)) * assembly.run.record.stride // assembly.loop.ratio
     if "guard" in by_name:
         events += _guard_events(times, by_name["guard"].astype(int), ticks)
-    if "contact_force" in by_name:
+    if assembly.exact is not None:
+        events += trace_events(assembly.exact, assembly.run.clock.control_period)
+    elif "contact_force" in by_name:
         events += _contact_events(times, by_name["contact_force"], ticks)
     return events
 
@@ -193,7 +198,7 @@ def _facts(
         duration=clock.duration,
         timestep=clock.timestep,
         period=clock.control_period,
-        integrator=clock.integrator,
+        integrator=clock.integrator if assembly.exact is None else "exact",
         stride=run.record.stride,
         versions=versions(),
         warnings=tuple(warnings),
@@ -202,6 +207,7 @@ def _facts(
         assumptions=tuple(_assumptions(assembly)),
         guard_ticks={name: int(assembly.loop.guard_steps[bit.bit_length() - 1]) for bit, name in _GUARDS.items()},
         torque_limit=tuple(float(t) if np.isfinite(t) else None for t in run.robot.limits.torque),
+        contact_events=event_table(assembly.exact),
         world=run.world.model_dump(mode="json"),
         scene=scene_of(assembly.plant),
         singularity=None if q is None else singularity(run.robot, times, q),
@@ -224,7 +230,9 @@ def _assumptions(assembly: Assembly) -> list[str]:
         notes.append("a rigid surface that moves pushes by its place alone: the engine gives it no velocity")
     if any(s.contact == "compliant" for s in world.surfaces):
         notes.append("compliant surfaces touch spheres on the robot and objects, not whole links")
-    if assembly.run.clock.integrator != "rk4":
+    if assembly.exact is not None:
+        notes += exact_assumptions(world)
+    elif assembly.run.clock.integrator != "rk4":
         notes.append(f"integrated by the {assembly.run.clock.integrator} method: first order in the physics step")
     return notes
 

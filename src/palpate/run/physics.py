@@ -122,6 +122,16 @@ def add_rigid_contacts(L: Loop) -> None:
 
 
 @kernel
+def add_exact_contacts(L: Loop) -> None:
+    """Forces of exact contacts, as the constraints' multipliers had them under the torque held until now."""
+    for k in range(len(L.touches)):
+        touch = L.touches[k]
+        add_force(L.row.contact_wrench, touch.force, touch.place, L.row.tool_position)
+        if touch.felt:
+            add_force(L.felt, touch.force, touch.place, L.row.tool_position)
+
+
+@kernel
 def read_tool(L: Loop) -> None:
     """Pose and twist of the true tool."""
     read_pose(L.plant, L.tool, L.row.tool_position, L.tool_rotation)

@@ -16,6 +16,7 @@ from palpate.run import state as S
 from palpate.run.assemble import BATCH, Assembly, assemble
 from palpate.run.build import build
 from palpate.run.checks import check_start
+from palpate.run.exact import run_exact
 from palpate.run.finish import INTERRUPTED, trace_of
 from palpate.run.run import Run
 from palpate.scenario.load import load_scenario
@@ -79,7 +80,9 @@ def _run(assembly: Assembly, progress: Progress | None) -> int:
         ticks = _fill_targets(assembly, max(1, BATCH // ratio))
         if ticks == 0:
             return S.BAD_REFERENCE
-        if assembly.law.compiled:
+        if assembly.exact is not None:
+            status = run_exact(assembly, ticks * ratio)
+        elif assembly.law.compiled:
             status = loop.run_steps(L.address, ticks * ratio)
         else:
             status = _run_python(assembly, ticks * ratio)

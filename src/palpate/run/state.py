@@ -15,8 +15,8 @@ from palpate.world.sensors import Delayed, JointSensors, Wrist
 # How a batch of steps ended.
 (
     RUNNING, COMPLETED, STOPPED, BAD_COMMAND, BAD_SPEED, TOO_FAST, WARNED, CLOCK, BAD_MEASUREMENT, BAD_POSITION,
-    BAD_REFERENCE,
-) = range(11)  # fmt: skip
+    BAD_REFERENCE, PAINLEVE, NO_ANSWER,
+) = range(13)  # fmt: skip
 # Kinds of command, by their place in COMMANDS.
 TORQUE, ACCELERATION, VELOCITY, POSITION = (COMMANDS.index(kind) for kind in COMMANDS)
 # Bits of the guard channel that the actuators set; the guards' own follow.
@@ -49,6 +49,14 @@ class RigidReading(Record):
     reading: Vector
     distance: bool
     felt: bool  # a wrench beyond the wrist sensor, not on all of the robot
+
+
+class TouchReading(Record):
+    """What an exact contact does to the robot: its force, world axes, and where."""
+
+    force: Vector = sized(3)
+    place: Vector = sized(3)
+    felt: bool  # beyond the wrist sensor
 
 
 class StopRule(Record):
@@ -153,6 +161,7 @@ class Loop(Record):
     surfaces: list[SurfaceState]
     contacts: list[Contact]
     rigid: list[RigidReading]
+    touches: list[TouchReading]  # exact contacts
     pushes: list[PushState]
     pushed: Pushed
     loads: list[Load]

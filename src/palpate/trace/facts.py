@@ -29,6 +29,7 @@ class RunFacts:
         assumptions: what was taken for granted.
         guard_ticks: physics steps at which each guard was at work.
         torque_limit: per joint, None where there is none.
+        contact_events: of exact contact: what, which contact, when, where, the mode before and after, details.
         world: its settings, as data.
         scene: its bodies, for the replay.
         singularity: how close the arm came to a singular posture.
@@ -51,6 +52,7 @@ class RunFacts:
     assumptions: tuple[str, ...] = ()
     guard_ticks: dict[str, int] = field(default_factory=dict)
     torque_limit: tuple[float | None, ...] = ()
+    contact_events: list[dict[str, Any]] = field(default_factory=list)
     world: dict[str, Any] = field(default_factory=dict)
     scene: list[dict[str, Any]] = field(default_factory=list)
     singularity: dict[str, Any] | None = None
@@ -61,7 +63,7 @@ class RunFacts:
             if not isinstance(value, list | tuple):
                 raise InvalidInput(f"facts.{name} must be a list, got {value!r}")
             object.__setattr__(self, name, tuple(plain(value, f"facts.{name}")))
-        for name in ("scenario", "versions", "guard_ticks", "world", "scene", "singularity"):
+        for name in ("scenario", "versions", "guard_ticks", "contact_events", "world", "scene", "singularity"):
             object.__setattr__(self, name, plain(getattr(self, name), f"facts.{name}"))
 
     @classmethod

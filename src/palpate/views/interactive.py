@@ -8,13 +8,12 @@ from html import escape
 from typing import Any
 
 from palpate.checks import Array
-from palpate.views.panels import MARKS, Figure, Line, Marks, Panel
+from palpate.views.panels import MARKS, SHADES, Figure, Line, Marks, Panel
 from palpate.views.thin import thin
 
 MOST_POINTS = 1500
 _GAP = 0.045  # of the height, between panels
-_SPANS = {"contact": {"opacity": 0.14}, "push": {"opacity": 0.28}, "guard": {"opacity": 1.0, "y1": 0.02}}
-_MEANING = {"contact": "contact", "push": "push", "guard": "guard at work"}
+_FOOT = {"guard": {"y1": 0.02}}  # a bar along the foot, so that it hides nothing
 
 
 def charts(figure: Figure, marks: Marks) -> list[dict[str, Any]]:
@@ -89,14 +88,14 @@ def _axis(panel: Panel, number: int, count: int, titled: bool) -> dict[str, Any]
 def _shape(start: float, stop: float, kind: str) -> dict[str, Any]:
     return {
         "type": "rect", "xref": "x", "yref": "paper", "x0": start, "x1": stop, "y0": 0, "y1": 1, "layer": "below",
-        "line": {"width": 0}, "fillcolor": MARKS[kind], **_SPANS[kind],
+        "line": {"width": 0}, "fillcolor": MARKS[kind], "opacity": SHADES[kind][1], **_FOOT.get(kind, {}),
     }  # fmt: skip
 
 
 def _legend_patch(kind: str) -> dict[str, Any]:
-    marker = {"symbol": "square", "size": 11, "color": MARKS[kind], "opacity": min(2 * _SPANS[kind]["opacity"], 1.0)}
+    marker = {"symbol": "square", "size": 11, "color": MARKS[kind], "opacity": min(2 * SHADES[kind][1], 1.0)}
     return {
-        "type": "scatter", "mode": "markers", "name": _MEANING[kind], "x": [None], "y": [None], "marker": marker,
+        "type": "scatter", "mode": "markers", "name": SHADES[kind][0], "x": [None], "y": [None], "marker": marker,
         "hoverinfo": "skip", "legendgroup": f"mark {kind}",
     }  # fmt: skip
 

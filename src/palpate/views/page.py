@@ -12,7 +12,18 @@ from palpate.files import atomic_write
 from palpate.metrics import MetricResult, evaluate
 from palpate.trace import Trace
 from palpate.views.interactive import MOST_POINTS, thinned
-from palpate.views.markup import bullets, count, facts, folded, listing, metrics_table, page, plot_section, section
+from palpate.views.markup import (
+    bullets,
+    count,
+    events_table,
+    facts,
+    folded,
+    listing,
+    metrics_table,
+    page,
+    plot_section,
+    section,
+)
 from palpate.views.panels import figures_of, marks_of
 from palpate.views.player import replay_html
 
@@ -45,6 +56,7 @@ def report_html(trace: Trace, results: Sequence[MetricResult]) -> str:
         section("Expected", bullets(trace.facts.expected)),
         facts(_facts(trace)),
         section("Metrics", metrics_table(results)),
+        section("Contact events", events_table(trace.facts.contact_events)),
         section("Replay", _replay(trace)),
         section("Plots", _note(trace, thinned(figures)), plots),
         section("Guards", *_guards(trace)),
@@ -105,7 +117,8 @@ _KEYS = (
 
 
 def _note(trace: Trace, thin: bool) -> str:
-    shaded = "Shaded: contact (blue), pushes (orange); a red foot: a guard at work."
+    modes = "sliding (blue), sticking (green), locked (pink)" if "contact_mode" in trace else "contact (blue)"
+    shaded = f"Shaded: {modes}, pushes (orange); a red foot: a guard at work."
     drawn = f" Of {len(trace)} samples at most {MOST_POINTS} per line are drawn, peaks kept." if thin else ""
     return f"<p class=soft>{shaded}{drawn}</p>"
 

@@ -21,6 +21,7 @@ INTEGRATORS = {
     "implicit": mujoco.mjtIntegrator.mjINT_IMPLICITFAST,
     "rk4": mujoco.mjtIntegrator.mjINT_EULER,  # the loop integrates by itself, contact forces included
 }
+RIGID_FRICTION_TIME, RIGID_IMPRATIO = 1.0, 3000.0  # s; stiffness of friction over that of the normal
 # Collision bits: (type, affinity). The robot's contact geoms and objects touch surfaces, objects touch each other too.
 _TOUCHES, _TOUCHED, _BOTH, _NEITHER = (1, 0), (0, 1), (1, 1), (0, 0)
 
@@ -121,6 +122,20 @@ def build_plant(
         tuple(model.body(f"attachment {a.name}").id for a in world.attachments),
         _per_joint(robot, world.actuators.rotor_inertia, "rotor_inertia"),
     )
+
+
+def true_robot(robot: Robot, world: World) -> Robot:
+    """The robot as the plant has it: its changed masses, joints and base, loads carried all along, and gravity."""
+    if world.plant.none and not world.attachments and world.gravity is None and not world.actuators.rotor_inertia:
+        return robot
+    spec = robot.spec()
+    _set_options(spec, world, 1e-3, "euler")
+    _change_robot(spec, robot, world)
+    _add_attachments(spec, robot, world)
+    made = Robot(spec, name=robot.name, tool_frame=robot.tool_frame)
+    _check_order(made.model, robot)
+    _shift_base(made.model, robot, world)
+    return made
 
 
 def surface_rotation(surface: Surface) -> Array:
@@ -232,6 +247,30 @@ def _add_surfaces(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
         geom.contype, geom.conaffinity = _TOUCHES if geom.name in touching else _NEITHER
     for surface in world.surfaces:
         _add_surface(spec, surface)
+    for surface in _rigid(world):
+        for name in touching:
+            _pair(spec, name, surface)
+    if _rigid(world):
+        spec.option.impratio = RIGID_IMPRATIO
+
+
+def _pair(spec: mujoco.MjSpec, geom: str, surface: Surface) -> None:
+    """A contact of the robot with a rigid surface whose friction does not lift the sliding tip off.
+
+    In the engine's solver the friction row's damping adds to the normal: with its usual time constant (that of the
+    normal row) a tip sliding faster than v* = F (1 + μ²)(1 − d)/(d m μ b) finds no depth that carries F, and contact
+    switches on and off. A friction row of its own, slow (1 s) and stiff against slip (impratio), has no such limit in
+    reach, and creeps less.
+    """
+    mu = max(surface.friction, 1e-5)
+    spec.add_pair(
+        name=f"{geom} on {surface.name}",
+        geomname1=geom,
+        geomname2=f"surface {surface.name}",
+        condim=3,
+        friction=[mu, mu, 0.0, 0.0, 0.0],
+        solreffriction=[RIGID_FRICTION_TIME, 1.0],
+    )
 
 
 def _add_surface(spec: mujoco.MjSpec, surface: Surface) -> None:
@@ -299,10 +338,11 @@ def _contact_geoms(robot: Robot, world: World) -> tuple[str, ...]:
     """Robot geoms that touch: named ones, else `tip`, else feet."""
     geoms = [robot.model.geom(g).name for g in range(robot.model.ngeom)]
     if world.contact_points:
+        points = robot.frame_names if world.is_exact else ()  # exact contact takes the origin of a frame too
         for name in world.contact_points:
-            if name not in geoms:
-                raise UnknownName("geom", name, [g for g in geoms if g])
-        return world.contact_points
+            if name not in geoms and name not in points:
+                raise UnknownName("contact point", name, [g for g in (*geoms, *points) if g])
+        return tuple(name for name in world.contact_points if name in geoms)
     return tuple(name for name in geoms if name == "tip" or name.startswith("foot_"))
 
 
@@ -415,6 +455,9 @@ def _contact_points(
     if len(_rigid(world)) == len(world.surfaces):
         return ()
     points = [_point_of_geom(model, name) for name in _contact_geoms(robot, world)]
+    points += [
+        _point_of_frame(frames[name]) for name in world.contact_points if name not in _contact_geoms(robot, world)
+    ]
     if not points:
         tool = frames[robot.tool_frame]
         points = [ContactPoint("tool point", tool.body, tool.offset, 0.0, True)]
@@ -428,6 +471,10 @@ def _point_of_geom(model: mujoco.MjModel, name: str) -> ContactPoint:
     if geom.type[0] != mujoco.mjtGeom.mjGEOM_SPHERE:
         raise InvalidInput(f"geom {name!r} must be a sphere to touch a compliant surface")
     return ContactPoint(name, int(geom.bodyid[0]), geom.pos.copy(), float(geom.size[0]), True)
+
+
+def _point_of_frame(frame: Frame) -> ContactPoint:
+    return ContactPoint(frame.name, frame.body, frame.offset, 0.0, True)
 
 
 def _object_points(model: mujoco.MjModel, thing: FreeObject) -> list[ContactPoint]:
