@@ -110,6 +110,7 @@ def figures_of(trace: Trace) -> list[Figure]:
         _tool_position(trace),
         _tool_errors(trace),
         _forces(trace),
+        _pole(trace),
         _contact(trace),
         _energy(trace),
     )
@@ -222,6 +223,29 @@ def _forces(trace: Trace) -> Figure | None:
         )
         panels.append(Panel(what, unit, lines))
     return Figure("forces", "Wrench of the environment on the robot, at the tool", tuple(panels)) if kinds else None
+
+
+def _pole(trace: Trace) -> Figure | None:
+    """Tilt, and the paths of foot and sphere."""
+    if "pole.tilt" not in trace or "pole.AB" not in trace:
+        return None
+    AB = trace["pole.AB"]
+    tilt = Line("tilt", trace.time, trace["pole.tilt"], COLOURS[0])
+    lines = [Line(f"{axis} of AB", trace.time, AB[:, i], COLOURS[i]) for i, axis in enumerate("xy")]
+    if "law.AB" in trace:
+        lines += [
+            Line(f"{axis}, as the law has it", trace.time, trace["law.AB"][:, i], COLOURS[i], "dot", 1.2)
+            for i, axis in enumerate("xy")
+        ]
+    panels = [Panel("angle from the vertical", "rad", (tilt,)), Panel("foot to sphere, level", "m", tuple(lines))]
+    if "tool_position" in trace:
+        way = trace["tool_position"] - trace["tool_position"][0]
+        path = [Line(f"foot {axis}", trace.time, way[:, i], COLOURS[i]) for i, axis in enumerate("xy")]
+        path += [
+            Line(f"sphere {axis}", trace.time, (way + AB)[:, i], COLOURS[i], "dash", 1.3) for i, axis in enumerate("xy")
+        ]
+        panels.append(Panel("path from the foot's start, level", "m", tuple(path)))
+    return Figure("pole", "Pole: tilt and path", tuple(panels))
 
 
 def _contact(trace: Trace) -> Figure | None:

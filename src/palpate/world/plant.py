@@ -14,7 +14,7 @@ from palpate.robot.frames import Frame, frames_of
 from palpate.robot.robot import Robot
 from palpate.spatial import matrix_from_quat, quat_from_matrix
 from palpate.spatial.shapes import SHAPES
-from palpate.world.config import FreeObject, Surface, World
+from palpate.world.config import FreeObject, Pole, Surface, World
 
 INTEGRATORS = {
     "euler": mujoco.mjtIntegrator.mjINT_EULER,
@@ -62,6 +62,7 @@ class Plant:
         q0, v0: coordinates and velocities of everything beyond the robot at the start.
         attachment_bodies: body of each attachment.
         rotor: reflected rotor inertia per degree of freedom.
+        pole: its body, −1 where there is none.
     """
 
     model: mujoco.MjModel
@@ -74,6 +75,7 @@ class Plant:
     v0: Array
     attachment_bodies: tuple[int, ...]
     rotor: Array
+    pole: int = -1
 
     def frame(self, name: str) -> Frame:
         """A frame of the scene by name."""
@@ -120,6 +122,7 @@ def build_plant(
         v0,
         tuple(model.body(f"attachment {a.name}").id for a in world.attachments),
         _per_joint(robot, world.actuators.rotor_inertia, "rotor_inertia"),
+        -1 if world.pole is None else model.body("pole").id,
     )
 
 
@@ -350,13 +353,18 @@ def _add_pole(spec: mujoco.MjSpec, robot: Robot, world: World, q_start: Array) -
     R_WH = robot.pose(q_start, robot.model.body(place.body).name).rotation
     body = holder.add_body(name="pole", pos=place.offset, quat=quat_from_matrix(R_WH.T))
     body.explicitinertial = True
-    body.mass, body.ipos = pole.mass, [0.0, 0.0, pole.length]
-    body.inertia = np.full(3, max(1e-12 * pole.mass, 1e-13))  # the engine takes less for singular
-    if pole.joint == "ball":
-        body.add_joint(name="pole", type=mujoco.mjtJoint.mjJNT_BALL)
-    else:
-        body.add_joint(name="pole_x", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[1, 0, 0])
-        body.add_joint(name="pole_y", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[0, 1, 0])
+    body.mass, body.ipos = pole.mass + pole.rod_mass, [0.0, 0.0, pole.centre]
+    body.inertia = _pole_inertia(pole)
+    joints = (
+        [body.add_joint(name="pole", type=mujoco.mjtJoint.mjJNT_BALL)]
+        if pole.joint == "ball"
+        else [
+            body.add_joint(name="pole_x", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[1, 0, 0]),
+            body.add_joint(name="pole_y", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[0, 1, 0]),
+        ]
+    )
+    for joint in joints:
+        joint.damping, joint.frictionloss = [pole.pivot_damping, 0.0, 0.0], pole.pivot_friction
     body.add_site(name="pole_tip", pos=[0.0, 0.0, pole.length])  # a frame that pushes can name
     rod, ball = (0.55, 0.36, 0.2, 1.0), (0.8, 0.2, 0.2, 1.0)
     body.add_geom(
@@ -367,6 +375,14 @@ def _add_pole(spec: mujoco.MjSpec, robot: Robot, world: World, q_start: Array) -
         type=mujoco.mjtGeom.mjGEOM_SPHERE, pos=[0, 0, pole.length], size=[pole.radius, 0, 0],
         rgba=ball, contype=0, conaffinity=0, mass=0,
     )  # fmt: skip
+
+
+def _pole_inertia(pole: Pole) -> list[float]:
+    """About the centre of mass: a point and a thin rod; about the rod the least that the engine does not take for 0."""
+    least = max(1e-12 * pole.mass, 1e-13)
+    rod = pole.rod_mass * (pole.length**2 / 12 + (pole.length / 2 - pole.centre) ** 2)
+    across = pole.mass * (pole.length - pole.centre) ** 2 + rod
+    return [max(across, least)] * 2 + [least]
 
 
 def _compile(spec: mujoco.MjSpec) -> mujoco.MjModel:
