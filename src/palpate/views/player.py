@@ -13,9 +13,10 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.files import atomic_write
+from palpate.spatial.rows import rotate
 from palpate.trace import Trace
 from palpate.views.kinematics import Path as BodyPath
-from palpate.views.kinematics import body_paths, rotate, scene_of
+from palpate.views.kinematics import body_paths, scene_of
 from palpate.views.shapes import capsule, drawn_as, quat_from_z, revolve, rods
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from palpate.checks import Array
-from palpate.views.kinematics import rotate
+from palpate.spatial.rows import rotate
 
 _AROUND, _UP = 24, 8  # segments around a capsule, and from its rim to its pole
 
