@@ -34,7 +34,8 @@ def check_start(assembly: Assembly) -> Foretold:
     loop.before_law(assembly.loop.address)  # stages the plant and finds contacts; the run's first step does it again
     _not_deep_inside(assembly)
     expected, unstable = foretell(assembly.run)
-    return Foretold(_short_enough(assembly) + (unstable or _gains_suit_period(assembly)), expected)
+    said = [*assembly.law.warnings, *_short_enough(assembly)]
+    return Foretold(said + (unstable or _gains_suit_period(assembly)), expected)
 
 
 def _gains_suit_period(assembly: Assembly) -> list[str]:

@@ -37,7 +37,8 @@ def trace_of(assembly: Assembly, status: int, foretold: Foretold) -> Trace:
         data[channel] = block.reshape((count, *channel.shape))
         place += channel.size
     times = L.times[:count]
-    warnings = [*foretold.warnings, *_joint_warnings(assembly)]
+    alarms = assembly.law.alarms(assembly.law.memory)
+    warnings = [*foretold.warnings, *alarms, *_joint_warnings(assembly)]
     events = _events(assembly, times, data, warnings)
     return Trace(
         times, data, _outcome(assembly, status), events, _facts(assembly, foretold.expected, warnings, times, data)
@@ -54,6 +55,8 @@ def _outcome(assembly: Assembly, status: int) -> Outcome:
         return Outcome("interrupted", "stopped by the user", t, tick)
     if status == S.COMPLETED:
         return Outcome("completed", f"ran its {run.clock.duration:g} s", t, tick)
+    if status == S.STOPPED and L.stopped_by >= len(run.stop):
+        return Outcome("stopped", assembly.law.ended(assembly.law.memory), t, tick, f"law.{assembly.law.ending}")
     if status == S.STOPPED:
         event = run.stop[L.stopped_by]
         bound = f"{'above' if event.above is not None else 'below'} {event.bound:g}"
