@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import platform
 from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import version
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -13,6 +15,7 @@ import numpy as np
 from palpate import __version__
 from palpate.checks import Array
 from palpate.control.guards import GUARD_NAMES
+from palpate.control.law import Law
 from palpate.engine.library import WARNINGS
 from palpate.run import state as S
 from palpate.run.assemble import Assembly
@@ -213,7 +216,26 @@ def _facts(
         world=run.world.model_dump(mode="json"),
         scene=scene_of(assembly.plant),
         singularity=None if q is None else singularity(run.robot, times, q),
+        law_text=inspect.getdoc(type(run.law)) or "" if isinstance(run.law, Law) else "",
+        gains=_gains(run.law) if isinstance(run.law, Law) else [],
+        changed=run.changed,
     )
+
+
+def _gains(law: Law) -> list[dict[str, Any]]:
+    """The settings of a law with their units; what is not given is left out."""
+    values = law.model_dump(mode="json", exclude_none=True)
+    return [
+        {
+            "name": key,
+            "value": values[key],
+            "unit": info.json_schema_extra["unit"] if isinstance(info.json_schema_extra, dict) else "1",
+            "help": info.description or "",
+            "default": getattr(law, key) == info.default,
+        }
+        for key, info in type(law).model_fields.items()
+        if key in values
+    ]
 
 
 def _assumptions(assembly: Assembly) -> list[str]:
