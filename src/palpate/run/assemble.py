@@ -13,6 +13,8 @@ from palpate.control.law import COMMANDS, NEEDS, Beginning, BoundLaw, Target, Ti
 from palpate.engine.physics import Physics
 from palpate.errors import InvalidInput, UnknownName
 from palpate.robot.robot import Robot
+from palpate.run.memory import refuse_too_large
+from palpate.run.rescue import Rescues
 from palpate.run.row import Layout, layout
 from palpate.run.run import Run
 from palpate.run.state import Drives, JointWatch, Load, Loop, Needs, RigidReading, Shows, StopRule
@@ -38,6 +40,7 @@ class Assembly:
     layout: Layout
     chosen: tuple[Channel, ...]
     loop: Loop
+    rescues: Rescues
 
 
 def assemble(run: Run, *, share: bool = True) -> Assembly:
@@ -58,6 +61,7 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
     rows = layout(robot, plant, law)
     law = _writing_to(law, rows)
     chosen = run.record.choose(rows.channels)
+    refuse_too_large(run, chosen)
     shared = share and _can_share(run, plant)
     physics = Physics.of(plant.model, data)
     model = physics if shared else Physics.of(robot.model, nominal)
@@ -76,7 +80,7 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         **_outside(run, plant, physics, rows),
         **_record(run, law, rows, chosen),
     )
-    return Assembly(run, plant, law, data, nominal, rows, chosen, loop)
+    return Assembly(run, plant, law, data, nominal, rows, chosen, loop, Rescues(loop.address))
 
 
 def _beginning(run: Run, q: Array, v: Array) -> Beginning:
@@ -234,7 +238,7 @@ def _reading(physics: Physics, address: int, whose: str) -> RigidReading:
 
 
 def _record(run: Run, law: BoundLaw, rows: Layout, chosen: tuple[Channel, ...]) -> dict[str, object]:
-    samples = run.clock.steps // run.record.stride + 1
+    samples = min(run.clock.steps, BATCH) // run.record.stride + 1
     names = [channel.name for channel in chosen] + [rule.column for rule in run.stop]
     return {
         "row": rows.row,
