@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench boundscheck docs gallery clean clean-cache
+.PHONY: demo test lint bench boundscheck docs gallery impacts clean clean-cache
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' || \
@@ -52,6 +52,10 @@ docs: $(VENV)/.installed
 # The gallery's page and pictures, from runs of every shipped scenario.
 gallery: $(VENV)/.installed
 	$(BIN)/python docs/gallery.py
+
+# Five hundred random impacts of a Panda instead of fifteen.
+impacts: $(VENV)/.installed-dev
+	PALPATE_IMPACTS=500 $(BIN)/python -m pytest tests/contact/test_impacts.py
 
 clean-cache:
 	$(BIN)/python -c 'from palpate.engine.cache import clear_kernels; print(clear_kernels(), "files deleted")'

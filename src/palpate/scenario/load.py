@@ -134,7 +134,7 @@ def read_data(source: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Sour
         name, text, place = _text(source, place)
         if name in seen:
             raise ScenarioError(f"{name} extends itself: {' → '.join([*seen, name])}")
-        if len(seen) >= MOST_PARENTS:
+        if len(seen) > MOST_PARENTS:
             raise ScenarioError(f"{seen[0]} extends more than {MOST_PARENTS} others")
         seen.append(name)
         found = _resolved(_parsed(text, name), place)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 import json
-from typing import Annotated, Any, Literal
+import math
+from dataclasses import fields
+from typing import Any, Literal
 
-from pydantic import SerializeAsAny, ValidationInfo, field_serializer, field_validator, model_validator
+from pydantic import SerializeAsAny, ValidationInfo, create_model, field_serializer, field_validator, model_validator
 
 from palpate.config import Config, Quaternion, Vector3, required, setting
 from palpate.control import LAWS
@@ -17,16 +19,11 @@ from palpate.control.references.reference import Hold, ReferenceSettings
 from palpate.errors import InvalidInput, UnknownName
 from palpate.lazy import offered
 from palpate.metrics.metric import Bound
+from palpate.robot.readers.dh import DHLink, Tensor
 from palpate.scenario.sweep import SweepSettings
 from palpate.trace import Recording, StopWhen
 from palpate.world.clock import Clock
 from palpate.world.config import ORIGIN, UPRIGHT, World
-
-Tensor = Annotated[
-    tuple[float, float, float] | tuple[float, float, float, float, float, float] | tuple[Vector3, Vector3, Vector3],
-    "three moments, six entries (xx yy zz xy xz yz) or three rows",
-]
-Friction = float | tuple[float, float]
 
 
 class Base(Config):
@@ -53,27 +50,23 @@ class Tool(Payload):
     tip_quat_wxyz: Quaternion = setting(UPRIGHT, "1", "of the tip in the frame")
 
 
-class DHRow(Config):
-    """One row of a Denavit–Hartenberg table with the link's mass and the joint's limits."""
+def _row_settings() -> type[Config]:
+    """The columns of `DHLink` as keys of a file; an infinite limit is one that is not given."""
+    keys: dict[str, Any] = {}
+    for column in fields(DHLink):
+        kind, default, told = column.metadata["kind"], column.default, column.metadata
+        if isinstance(default, float) and math.isinf(default):
+            kind, default = kind | None, None
+        keys[column.name] = (kind, setting(default, told["unit"], told["help"], **told["bounds"]))
+    return create_model("DHRow", __base__=Config, **keys)
 
-    a: float = setting(0.0, "m", "length along x")
-    alpha: float = setting(0.0, "rad", "twist about x")
-    d: float = setting(0.0, "m", "length along z; a prismatic joint adds to it")
-    theta: float = setting(0.0, "rad", "angle about z; a revolute joint adds to it")
-    kind: Literal["revolute", "prismatic"] = setting("revolute", "1", "what the joint does")
-    mass: float = setting(1.0, "kg", "of the link", ge=0)
-    com: Vector3 = setting(ORIGIN, "m", "centre of mass in the link's DH frame")
-    inertia: Tensor = setting(ORIGIN, "kg·m²", "about that centre, DH axes: 3 moments, 6 entries or 3×3")
-    motor_inertia: float = setting(0.0, "kg·m²", "of the rotor about its own axis", ge=0)
-    gear: float = setting(1.0, "1", "turns of the rotor per turn of the joint")
-    damping: float = setting(0.0, "N·m·s/rad or N·s/m", "viscous loss at the joint", ge=0)
-    friction: Friction = setting(0.0, "N·m or N", "Coulomb loss at the joint; two numbers where the ways differ")
-    motor_damping: float = setting(0.0, "N·m·s/rad", "viscous loss at the rotor; the joint feels gear² as much", ge=0)
-    motor_friction: Friction = setting(0.0, "N·m", "Coulomb loss at the rotor; the joint feels |gear| as much")
-    lower: float | None = setting(None, "rad or m", "lower limit; none if not given")
-    upper: float | None = setting(None, "rad or m", "upper limit; none if not given")
-    velocity: float | None = setting(None, "rad/s or m/s", "largest speed; any if not given", gt=0)
-    torque: float | None = setting(None, "N·m or N", "largest torque; any if not given", gt=0)
+
+class DHRow(_row_settings()):
+    """One row of a Denavit–Hartenberg table with the link's mass and the joint's limits: a `DHLink` in a file."""
+
+    def link(self) -> DHLink:
+        """The same for a robot."""
+        return DHLink(**self.model_dump(exclude_none=True))
 
 
 class Start(Config):

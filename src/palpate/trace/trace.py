@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from palpate.checks import Array, finite_array
+from palpate.checks import Array, finite_array, finite_number
 from palpate.errors import InvalidInput, NotFinite, TraceError, UnknownName
 from palpate.lazy import offered
 from palpate.trace.channel import TIME, Channel
@@ -50,6 +50,8 @@ class Trace:
         outcome: Outcome,
         events: Iterable[Event] = (),
         facts: RunFacts | None = None,
+        *,
+        own: bool = False,
     ) -> None:
         """Take copies of everything.
 
@@ -59,17 +61,18 @@ class Trace:
             outcome: how the run ended.
             events: what happened on the way.
             facts: what the run was.
+            own: keep the arrays themselves, for whoever made them has no other use for them.
 
         Raises:
             BadShape: values do not fit the channel's shape or the number of samples.
             NotFinite: a NaN or infinity; the message names channel, column and time.
             InvalidInput: time does not rise, or two channels share a name.
         """
-        instants = _rising(time)
+        instants = _read_only(_rising(time), own)
         self._channels: Final = _named((TIME, *data))
         self._arrays: Final = ByName({TIME.name: instants})
         for channel, values in data.items():
-            self._arrays[channel.name] = _read_only(_samples(channel, values, instants))
+            self._arrays[channel.name] = _read_only(_samples(channel, values, instants), own)
         self.outcome: Final = outcome
         self.events: Final = tuple(sorted(events, key=lambda event: event.time))
         self.facts: Final = RunFacts() if facts is None else facts
@@ -116,6 +119,7 @@ class Trace:
 
     def at(self, time: float) -> dict[str, Array]:
         """Every channel's latest sample at or before `time` (s)."""
+        time = finite_number(time, "time")
         index = int(np.searchsorted(self.time, time, side="right")) - 1
         if index < 0:
             start = f"begins at {self.time[0]:g} s" if len(self) else "has no samples"
@@ -219,7 +223,7 @@ def _rising(time: ArrayLike) -> Array:
     if len(stalls):
         i = int(stalls[0])
         raise InvalidInput(f"time must rise strictly, got {instants[i]} s then {instants[i + 1]} s at index {i + 1}")
-    return _read_only(instants)
+    return instants
 
 
 def _samples(channel: Channel, values: ArrayLike, time: Array) -> Array:
@@ -235,7 +239,7 @@ def _samples(channel: Channel, values: ArrayLike, time: Array) -> Array:
         ) from None
 
 
-def _read_only(array: Array) -> Array:
-    copy = array.copy()
-    copy.flags.writeable = False
-    return copy
+def _read_only(array: Array, own: bool) -> Array:
+    kept = array if own else array.copy()
+    kept.flags.writeable = False
+    return kept

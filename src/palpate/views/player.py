@@ -11,11 +11,12 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.files import atomic_write
+from palpate.spatial.rows import rotate
 from palpate.trace import Trace
 from palpate.views.asset import script, style
 from palpate.views.interactive import as_script, packed
 from palpate.views.kinematics import Path as BodyPath
-from palpate.views.kinematics import body_paths, rotate, scene_of
+from palpate.views.kinematics import body_paths, scene_of
 from palpate.views.shapes import drawn_as, rods
 
 if TYPE_CHECKING:

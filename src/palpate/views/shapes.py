@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from palpate.checks import Array
-from palpate.views.kinematics import rotate
+from palpate.spatial.rows import rotate
 
 
 def rods(ends: list[Array], radius: float) -> list[dict[str, Any]]:
