@@ -184,8 +184,9 @@ class Scenario(Config):
         return self.model_dump(mode="json", exclude_none=True)
 
     def changed(self) -> dict[str, Any]:
-        """As `as_data`, with only those settings that are not the defaults."""
-        return self.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+        """As `as_data`, with only those settings that are not the defaults, and the names that tell tables apart."""
+        short = self.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+        return _with_tags(short, self.as_data())
 
     def replace(self, **changes: Any) -> Scenario:
         """This scenario with other values, checked like a file: `scenario.replace(control__stiffness=[300] * 6)`.
@@ -203,6 +204,19 @@ class Scenario(Config):
 
     def _repr_html_(self) -> str:
         return offered("html of a scenario")(self)
+
+
+_TELLING = ("name", "kind")  # say which table it is, so they stand even where they are the default
+
+
+def _with_tags(short: Any, whole: Any) -> Any:
+    """Data without defaults, with the keys that say which table it is put back."""
+    if isinstance(short, list) and isinstance(whole, list):
+        return [_with_tags(a, b) for a, b in zip(short, whole)]
+    if not isinstance(short, dict) or not isinstance(whole, dict):
+        return short
+    tags = {key: whole[key] for key in _TELLING if isinstance(whole.get(key), str)}
+    return tags | {key: _with_tags(value, whole.get(key)) for key, value in short.items()}
 
 
 def law_class(name: str) -> type[Law]:
