@@ -33,6 +33,8 @@ def check_start(assembly: Assembly) -> Foretold:
     _inside_limits(assembly)
     loop.before_law(assembly.loop.address)  # stages the plant and finds contacts; the run's first step does it again
     _not_deep_inside(assembly)
+    if assembly.run.robot.unresisted:
+        return Foretold([], [])
     expected, unstable = foretell(assembly.run)
     return Foretold(_short_enough(assembly) + (unstable or _gains_suit_period(assembly)), expected)
 
@@ -113,7 +115,8 @@ def _mass_at(assembly: Assembly, point: ContactPoint, surface: Surface) -> float
     J, M = np.zeros((3, model.nv)), np.zeros((model.nv, model.nv))
     mujoco.mj_jac(model, data, J, None, place, point.body)
     mujoco.mj_fullM(model, data, M)
-    mobility: Array = J @ np.linalg.solve(M, J.T)
+    G = assembly.plant.map
+    mobility: Array = J @ G @ np.linalg.solve(G.T @ M @ G, (J @ G).T)
     if surface.shape == "plane" and surface.friction == 0.0:
         n = surface_rotation(surface)[:, 2]
         return float(1.0 / max(n @ mobility @ n, 1e-12))

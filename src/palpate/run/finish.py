@@ -17,6 +17,7 @@ from palpate.engine.library import WARNINGS
 from palpate.run import state as S
 from palpate.run.assemble import Assembly
 from palpate.run.checks import Foretold
+from palpate.run.kinematic import ASSUMED
 from palpate.run.scene import scene_of, singularity
 from palpate.trace import Channel, Event, Outcome, RunFacts, Trace
 
@@ -37,7 +38,8 @@ def trace_of(assembly: Assembly, status: int, foretold: Foretold) -> Trace:
         data[channel] = block.reshape((count, *channel.shape))
         place += channel.size
     times = L.times[:count]
-    warnings = [*foretold.warnings, *_joint_warnings(assembly)]
+    told = [finding.sentence for finding in assembly.run.robot.warnings]
+    warnings = [*told, *foretold.warnings, *_joint_warnings(assembly)]
     events = _events(assembly, times, data, warnings)
     return Trace(
         times, data, _outcome(assembly, status), events, _facts(assembly, foretold.expected, warnings, times, data)
@@ -73,7 +75,7 @@ def _what_went_wrong(assembly: Assembly, status: int, place: int) -> tuple[str, 
         joint = _joint_of_dof(model, place)
         return joint, f"the velocity of {joint} is not a finite number: {assembly.data.qvel[place]}"
     if status == S.TOO_FAST:
-        joint, speed = robot.dof_names[place], assembly.data.qvel[place]
+        joint, speed = robot.dof_names[place], assembly.data.qvel[L.dof[place]]
         unit = f"{robot.dof_units[place]}/s"
         return joint, f"{joint} moves at {speed:.4g} {unit}, faster than {L.max_speed:g} {unit}"
     if status == S.BAD_POSITION:
@@ -211,7 +213,9 @@ def _facts(
 def _assumptions(assembly: Assembly) -> list[str]:
     """What this run took for granted, in plain words."""
     world, notes = assembly.run.world, []
-    if world.plant.none and not world.attachments:
+    if assembly.run.robot.unresisted:
+        notes.append(ASSUMED)
+    elif world.plant.none and not world.attachments:
         notes.append("the law's model has the plant's true masses, inertias and geometry")
     if world.sensors.ideal:
         notes.append("joint positions and velocities are measured without noise, quantisation or delay")
@@ -224,7 +228,7 @@ def _assumptions(assembly: Assembly) -> list[str]:
         notes.append("a rigid surface that moves pushes by its place alone: the engine gives it no velocity")
     if any(s.contact == "compliant" for s in world.surfaces):
         notes.append("compliant surfaces touch spheres on the robot and objects, not whole links")
-    if assembly.run.clock.integrator != "rk4":
+    if assembly.run.clock.integrator != "rk4" and not assembly.run.robot.unresisted:
         notes.append(f"integrated by the {assembly.run.clock.integrator} method: first order in the physics step")
     return notes
 
