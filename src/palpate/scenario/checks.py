@@ -68,7 +68,7 @@ def _times(sections: dict[str, Any]) -> Iterator[Problem]:
     if clock is not None:
         late = () if world is None else (("sensors",), ("sensors", "wrench"), ("actuators",))
         for path in late:
-            part = reduce(getattr, path, world)
+            part: Any = reduce(getattr, path, world)
             yield from _tried(lambda part=part: part.in_samples(clock.control_period), ("world", *path, "delay_time"))
         if record is not None:
             yield from _tried(lambda: record.recording(clock.timestep), ("record", "period"))
