@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from palpate.lazy import lazy_names
+from palpate.lazy import lazy_names, offer
 
 if TYPE_CHECKING:
     from palpate import contact, control, errors, metrics, spatial, study, trace, views, world
@@ -125,4 +125,18 @@ __getattr__, __dir__ = lazy_names(
         "views": "palpate.views",
         "world": "palpate.world",
     },
+)
+
+# What a notebook shows of things from rooms that know nothing of pages.
+offer(
+    {
+        "plot of a trace": "palpate.views.notebook:plot",
+        "trace as pandas": "palpate.views.frames:to_pandas",
+        "trace as xarray": "palpate.views.frames:to_xarray",
+        "replay of a trace": "palpate.views.notebook:shown_replay",
+        "html of a trace": "palpate.views.notebook:trace_html",
+        "html of a scenario": "palpate.views.notebook:scenario_html",
+        "html of a robot": "palpate.views.notebook:robot_html",
+        "html of metrics": "palpate.views.notebook:metrics_html",
+    }
 )

@@ -14,9 +14,11 @@ SOON, EVERY = 2.0, 10.0  # s: before anything is shown; between two plain lines
 
 
 def starting() -> str:
-    """What takes so long before a run: compiling, where the loop is not in numba's cache yet."""
-    cache = Path(__file__).parents[1] / "run" / "__pycache__"
-    return "loading …" if any(cache.glob("loop.run_steps*.nbi")) else "compiling kernels, once, about a minute …"
+    """What takes so long before a run: compiling, where the loop is not in the kernel cache yet."""
+    from palpate.engine.cache import is_kept
+
+    kept = is_kept(Path(__file__).parents[1] / "run" / "loop.py", "run_steps")
+    return "loading …" if kept else "compiling kernels, once, about a minute …"
 
 
 @contextmanager

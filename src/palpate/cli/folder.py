@@ -72,7 +72,7 @@ def write_run(folder: Path, scenario: Scenario, trace: Trace, results: Sequence[
     from palpate import __version__
     from palpate.files import atomic_write
     from palpate.metrics import as_json
-    from palpate.scenario.toml import toml_text
+    from palpate.toml import toml_text
 
     text = f"# As run by palpate {__version__}: every setting, defaults included.\n\n{toml_text(scenario.as_data())}"
     atomic_write(folder / SCENARIO, lambda file: file.write(text.encode()))

@@ -22,7 +22,7 @@ from palpate.errors import PalpateError, UnknownName
 # One line per command: the module palpate/cli/<name>.py with add_parser(subparsers) and run(args) -> exit code.
 COMMANDS = (
     "run", "design", "list", "explain", "new", "show", "derive", "check", "report", "replay", "compare", "sweep",
-    "study", "tune", "schema",
+    "study", "tune", "schema", "cache",
     "completion",
 )  # fmt: skip
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from palpate.errors import UnknownName
+from palpate.lazy import offered
 from palpate.metrics import contact, motion, step, stop
 from palpate.metrics.metric import Bound, Metric, MetricResult, judge
 from palpate.metrics.step import of
@@ -55,7 +56,14 @@ _ALL = [
 METRICS: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in _ALL})
 
 
-def evaluate(trace: Trace, bounds: Mapping[str, Bound] = MappingProxyType({})) -> list[MetricResult]:
+class Results(list[MetricResult]):
+    """The metrics of a trace, in the table's order; a notebook shows them as a table."""
+
+    def _repr_html_(self) -> str:
+        return offered("html of metrics")(self)
+
+
+def evaluate(trace: Trace, bounds: Mapping[str, Bound] = MappingProxyType({})) -> Results:
     """Every metric of a trace, in the table's order.
 
     Args:
@@ -68,4 +76,4 @@ def evaluate(trace: Trace, bounds: Mapping[str, Bound] = MappingProxyType({})) -
     for name in bounds:
         if name not in METRICS:
             raise UnknownName("metric", name, METRICS)
-    return [judge(metric, trace, bounds.get(metric.name)) for metric in METRICS.values()]
+    return Results(judge(metric, trace, bounds.get(metric.name)) for metric in METRICS.values())

@@ -43,18 +43,18 @@ from palpate.robot.limits import JointLimits, clipped_zero, limits_from_model
 from palpate.robot.locking import lock_joints
 from palpate.robot.readers.dh import Convention, DHLink, repaired_rows, tree_from_dh
 from palpate.robot.readers.findings import TOOL_FRAME, Finding, guessed_tool, held_up
+from palpate.robot.shown import Shown
 from palpate.robot.tensor import checked_inertia
 from palpate.robot.terms import Terms, Workspace
 from palpate.robot.tree import Tree
 from palpate.spatial import Pose
 
-# By joint type: free, ball, slide, hinge.
 _VELOCITY_LABELS = {0: ("vx", "vy", "vz", "wx", "wy", "wz"), 1: ("wx", "wy", "wz"), 2: ("",), 3: ("",)}
 _POSITION_LABELS = {0: ("x", "y", "z", "qw", "qx", "qy", "qz"), 1: ("qw", "qx", "qy", "qz"), 2: ("",), 3: ("",)}
-_UNITS = {0: ("m",) * 3 + ("rad",) * 3, 1: ("rad",) * 3, 2: ("m",), 3: ("rad",)}
+_UNITS = {0: ("m",) * 3 + ("rad",) * 3, 1: ("rad",) * 3, 2: ("m",), 3: ("rad",)}  # free, ball, slide, hinge
 
 
-class Robot:
+class Robot(Shown):
     """An arm, or a machine with a free base: description, kinematics and dynamics.
 
     Coordinates q (n_q) and velocities v (n_v) are in joint order, rad and m. A free base comes first: q holds its

@@ -9,12 +9,14 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.control.guards import GuardMemory, guard_settings
-from palpate.control.law import COMMANDS, NEEDS, BoundLaw, Target, Tick, sizes_of
+from palpate.control.law import COMMANDS, NEEDS, Beginning, BoundLaw, Target, Tick, sizes_of
 from palpate.engine.physics import Physics
 from palpate.errors import InvalidInput, UnknownName
 from palpate.robot.coupled import coupled_model
 from palpate.robot.robot import Robot
 from palpate.run.kinematic import refuse_what_needs_masses
+from palpate.run.memory import refuse_too_large
+from palpate.run.rescue import Rescues
 from palpate.run.row import Layout, layout
 from palpate.run.run import Run
 from palpate.run.state import Drives, JointWatch, Load, Loop, Needs, RigidReading, Shows, StopRule
@@ -40,6 +42,7 @@ class Assembly:
     layout: Layout
     chosen: tuple[Channel, ...]
     loop: Loop
+    rescues: Rescues
 
 
 def assemble(run: Run, *, share: bool = True) -> Assembly:
@@ -50,10 +53,10 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         share: let the law read its model off the plant where both are one; False evaluates it apart.
     """
     robot = run.robot
-    law = run.law.bind(robot)
+    q, v = run.start()
+    law = run.law.begin(robot, _beginning(run, q, v))
     _refuse_what_a_run_cannot_do(run, law)
     refuse_what_needs_masses(run, law)
-    q, v = run.start()
     plant = build_plant(robot, run.world, run.clock.timestep, run.clock.integrator, q)
     data, nominal = mujoco.MjData(plant.model), mujoco.MjData(robot.model)
     _set_state(plant, data, q, v)
@@ -61,6 +64,7 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
     rows = layout(robot, plant, law)
     law = _writing_to(law, rows)
     chosen = run.record.choose(rows.channels)
+    refuse_too_large(run, chosen)
     shared = share and _can_share(run, plant)
     physics = Physics.of(plant.model, data)
     model = physics if shared else Physics.of(robot.model, nominal)
@@ -83,9 +87,16 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         **_law(run, law, rows),
         **_sensors(run, plant, law, shared),
         **_outside(run, plant, physics, rows),
-        **_record(run, rows, chosen),
+        **_record(run, law, rows, chosen),
     )
-    return Assembly(run, plant, law, data, nominal, rows, chosen, loop)
+    return Assembly(run, plant, law, data, nominal, rows, chosen, loop, Rescues(loop.address))
+
+
+def _beginning(run: Run, q: Array, v: Array) -> Beginning:
+    world = run.world
+    gravity = run.robot.model.opt.gravity.copy() if world.gravity is None else np.array(world.gravity)
+    pole = None if world.pole is None else world.pole.length
+    return Beginning(q.copy(), v.copy(), run.clock.control_period, gravity, pole)
 
 
 def _refuse_what_a_run_cannot_do(run: Run, law: BoundLaw) -> None:
@@ -240,8 +251,8 @@ def _reading(physics: Physics, address: int, whose: str) -> RigidReading:
     return RigidReading(reading=reading, distance=whose == "distance", felt=whose == "wrist")
 
 
-def _record(run: Run, rows: Layout, chosen: tuple[Channel, ...]) -> dict[str, object]:
-    samples = run.clock.steps // run.record.stride + 1
+def _record(run: Run, law: BoundLaw, rows: Layout, chosen: tuple[Channel, ...]) -> dict[str, object]:
+    samples = min(run.clock.steps, BATCH) // run.record.stride + 1
     names = [channel.name for channel in chosen] + [rule.column for rule in run.stop]
     return {
         "row": rows.row,
@@ -251,17 +262,20 @@ def _record(run: Run, rows: Layout, chosen: tuple[Channel, ...]) -> dict[str, ob
         "kept": _kept(rows, chosen),
         "record": np.zeros((samples, sum(channel.size for channel in chosen))),
         "times": np.zeros(samples),
-        "stop": _stop_rules(run, rows),
+        "stop": _stop_rules(run, law, rows),
     }
 
 
-def _stop_rules(run: Run, rows: Layout) -> list[StopRule]:
+def _stop_rules(run: Run, law: BoundLaw, rows: Layout) -> list[StopRule]:
+    """The run's own events, then the law's."""
     rules = []
     for rule in run.stop:
         column = rows.column(rule.column)
         if column is None:
             raise UnknownName("column", rule.column, rows.columns())
         rules.append(StopRule(column=column, below=rule.below is not None, magnitude=rule.magnitude, bound=rule.bound))
+    if law.ending is not None:
+        rules.append(StopRule(column=rows.starts[f"law.{law.ending}"], below=False, magnitude=False, bound=0.5))
     return rules
 
 

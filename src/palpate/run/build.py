@@ -23,4 +23,5 @@ def build(scenario: Scenario) -> Run:
         v_start=v,
         guards=scenario.guards,
         scenario=scenario.as_data(),
+        changed=scenario.changed(),
     )

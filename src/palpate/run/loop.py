@@ -85,6 +85,18 @@ def after_law(L: Loop, due: bool) -> int:
 
 
 @kernel
+def first_half(L: Loop, unused: int) -> int:
+    """`before_law` in the form that can be guarded: 1 on a control tick, else 0."""
+    return 1 if before_law(L) else 0
+
+
+@kernel
+def second_half(L: Loop, due: int) -> int:
+    """`after_law` in the form that can be guarded."""
+    return after_law(L, due == 1)
+
+
+@kernel
 def run_steps(L: Loop, steps: int) -> int:
     """Up to `steps` physics steps with a compiled law. Returns how the last one went."""
     status = RUNNING

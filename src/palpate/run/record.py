@@ -71,6 +71,8 @@ def _fill_energies(L: Loop) -> None:
 @kernel
 def record(L: Loop) -> None:
     """Copy what was chosen of the row: runs of columns, each a start and a length."""
+    if L.recorded >= L.times.size:  # nobody took the samples away
+        return
     place, kept = 0, L.record[L.recorded]
     for k in range(0, L.kept.size, 2):
         put(kept, place, part(L.row_numbers, L.kept[k], L.kept[k + 1]))

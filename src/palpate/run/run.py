@@ -34,6 +34,7 @@ class Run:
         q_start, v_start: the robot's state at t = 0; home and rest by default.
         guards: limits around the law; none beyond the actuators' own if not given.
         scenario: the file behind this run, kept in the trace.
+        changed: what of it differs from the defaults, likewise.
     """
 
     robot: Robot
@@ -47,6 +48,7 @@ class Run:
     v_start: ArrayLike | None = None
     guards: Guards | None = None
     scenario: dict[str, Any] | None = None
+    changed: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
         for name, kinds in _KINDS.items():
@@ -82,4 +84,5 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "record": (Recording,),
     "guards": (Guards, type(None)),
     "scenario": (dict, type(None)),
+    "changed": (dict, type(None)),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import mujoco
@@ -14,6 +15,7 @@ from palpate.world.plant import Plant
 _GEOMS = {0: "plane", 2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box", 7: "mesh"}
 _JOINTS = ("free", "ball", "slide", "hinge")
 SINGULARITY_SAMPLES = 200
+MOST_TRIANGLES = 1200  # per mesh of the replay
 
 
 def scene_of(plant: Plant) -> list[dict[str, Any]]:
@@ -67,21 +69,44 @@ def _follows(plant: Plant, place: int) -> dict[str, Any]:
 
 
 def _geom(model: mujoco.MjModel, g: int) -> dict[str, Any]:
-    """A primitive as it is; anything else as the box around it."""
+    """A primitive as it is, a mesh with few enough triangles for a page, anything else as the box around it."""
     shape = _GEOMS.get(int(model.geom_type[g]), "box")
-    position, size, quat = model.geom_pos[g], model.geom_size[g], model.geom_quat[g]
-    if shape == "mesh":
-        turn = np.zeros(9)
-        mujoco.mju_quat2Mat(turn, quat)
-        shape, size = "box", model.geom_aabb[g, 3:]
-        position = position + turn.reshape(3, 3) @ model.geom_aabb[g, :3]
-    return {
+    found = {
         "shape": shape,
-        "size": size.tolist(),
-        "position": position.tolist(),
-        "quat_wxyz": quat.tolist(),
+        "size": model.geom_size[g].tolist(),
+        "position": model.geom_pos[g].tolist(),
+        "quat_wxyz": model.geom_quat[g].tolist(),
         "rgba": [round(float(c), 4) for c in model.geom_rgba[g]],
     }
+    return found | _mesh(model, int(model.geom_dataid[g])) if shape == "mesh" else found
+
+
+def _mesh(model: mujoco.MjModel, m: int) -> dict[str, Any]:
+    first, last = model.mesh_vertadr[m], model.mesh_vertadr[m] + model.mesh_vertnum[m]
+    start, stop = model.mesh_faceadr[m], model.mesh_faceadr[m] + model.mesh_facenum[m]
+    vertices, faces = decimated(model.mesh_vert[first:last], model.mesh_face[start:stop], MOST_TRIANGLES)
+    packed = base64.b64encode(vertices.astype("<f4").tobytes()).decode()
+    return {"vertices": {"dtype": "f4", "bdata": packed}, "faces": faces.reshape(-1).tolist()}
+
+
+def decimated(vertices: Array, faces: np.ndarray, most: int) -> tuple[Array, np.ndarray]:
+    """A mesh of at most `most` triangles: vertices that share a cell of a grid become one, ever larger cells.
+
+    A surface moves by less than the diagonal of a cell; the grid begins at 64 cells along the longest side.
+    """
+    vertices, faces = np.asarray(vertices, dtype=float), np.asarray(faces, dtype=int)
+    low, cells = vertices.min(axis=0), 64.0
+    side = max(float(np.ptp(vertices, axis=0).max()), 1e-9)
+    while len(faces) > most and cells >= 2:
+        _, cluster = np.unique(np.floor((vertices - low) / side * cells).astype(int), axis=0, return_inverse=True)
+        cluster = cluster.reshape(-1)
+        count = np.bincount(cluster)
+        merged = np.column_stack([np.bincount(cluster, vertices[:, i]) / count for i in range(3)])
+        joined = cluster[faces]
+        flat = (joined[:, 0] == joined[:, 1]) | (joined[:, 1] == joined[:, 2]) | (joined[:, 0] == joined[:, 2])
+        _, kept = np.unique(np.sort(joined[~flat], axis=1), axis=0, return_index=True)
+        vertices, faces, cells = merged, joined[~flat][kept], cells / 1.4
+    return vertices, faces
 
 
 def singularity(robot: Robot, times: Array, q: Array) -> dict[str, float] | None:

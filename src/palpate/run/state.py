@@ -182,7 +182,7 @@ class Loop(Record):
     energies: bool  # whether anybody asks for them
     stride: int
     kept: Integers  # which columns of the row are kept: first, how many, first, …
-    record: Matrix
+    record: Matrix  # samples of this batch; whoever runs the loop takes them away
     times: Vector
     recorded: int = 0
     stop: list[StopRule]

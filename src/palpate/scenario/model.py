@@ -17,6 +17,7 @@ from palpate.control.law import Law
 from palpate.control.references import REFERENCES
 from palpate.control.references.reference import Hold, ReferenceSettings
 from palpate.errors import InvalidInput, UnknownName
+from palpate.lazy import offered
 from palpate.metrics.metric import Bound
 from palpate.robot.readers.dh import DHLink, Tensor
 from palpate.scenario.sweep import SweepSettings
@@ -194,6 +195,27 @@ class Scenario(Config):
     def as_data(self) -> dict[str, Any]:
         """Plain data that `Scenario.model_validate` reads back to an equal scenario."""
         return self.model_dump(mode="json", exclude_none=True)
+
+    def changed(self) -> dict[str, Any]:
+        """As `as_data`, with only those settings that are not the defaults."""
+        return self.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+
+    def replace(self, **changes: Any) -> Scenario:
+        """This scenario with other values, checked like a file: `scenario.replace(control__stiffness=[300] * 6)`.
+
+        Args:
+            changes: keys with `__` for the dots of a file, such as `world__surfaces__wall__stiffness=2e4`; another
+                `control__law` takes over no gains of the one before.
+
+        Raises:
+            ScenarioError: everything that is wrong with the result, in one message.
+        """
+        from palpate.scenario.load import replaced
+
+        return replaced(self, changes)
+
+    def _repr_html_(self) -> str:
+        return offered("html of a scenario")(self)
 
 
 def law_class(name: str) -> type[Law]:

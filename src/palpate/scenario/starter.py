@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from palpate.scenario.fields import find
-from palpate.scenario.toml import toml_text
+from palpate.toml import toml_text
 
 _HEAD = """\
 # A palpate scenario. SI units throughout.

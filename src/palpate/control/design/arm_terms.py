@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.design.damping import LEVER
+from palpate.control.steps.reach import LEVER
 from palpate.errors import NoSolution
 from palpate.robot.robot import Robot
 
-DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
-MASS_FACTOR = 20.0  # a direction that feels this many times the robot's mass counts as lost, as it does in the laws
 STEP = 1e-6  # rad or m, of central differences
 
 

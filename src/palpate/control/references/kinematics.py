@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from palpate.checks import Array
 from palpate.control.references.reference import Targets
 from palpate.engine.kernels import kernel
@@ -13,6 +11,7 @@ from palpate.errors import InvalidInput
 from palpate.robot.kernels import OK, ModelTerms, Place, read_drift, read_jacobian, read_pose, stage_state
 from palpate.robot.robot import Robot
 from palpate.spatial.kernels import quat_from_matrix
+from palpate.spatial.rows import product, quats_from_rotation_vectors
 
 
 def check_joint_motion(robot: Robot) -> None:
@@ -74,15 +73,6 @@ def _follow(p: Physics, place: Place, path: Path) -> int:
     return path.q.shape[0]
 
 
-def quats_from_rotation_vectors(r: Array) -> Array:
-    """(cos ½θ, ½ sinc(½θ) r), θ = |r|, for many rotation vectors (N, 3); continuous in r."""
-    half = 0.5 * np.linalg.norm(r, axis=1, keepdims=True)
-    return np.hstack([np.cos(half), 0.5 * np.sinc(half / np.pi) * r])
-
-
 def turned(r: Array, quat_wxyz: Array) -> Array:
     """exp(r) ⊗ quat for many rotation vectors (N, 3), world axes, and one quaternion (4,)."""
-    a = quats_from_rotation_vectors(r)
-    w, xyz = quat_wxyz[0], quat_wxyz[1:]
-    scalar = a[:, :1] * w - a[:, 1:] @ xyz[:, None]
-    return np.hstack([scalar, a[:, :1] * xyz + w * a[:, 1:] + np.cross(a[:, 1:], xyz)])
+    return product(quats_from_rotation_vectors(r), quat_wxyz)

@@ -17,6 +17,7 @@ from palpate.robot.readers import inertials
 from palpate.robot.readers.findings import Finding
 from palpate.robot.tensor import checked_inertia, inertia_fault, tensor_from
 from palpate.robot.tree import FixedFrame, Joint, Link, Shape, Tree
+from palpate.spatial.euler import axis_rotation
 
 Convention = Literal["standard", "modified"]
 LIGHTEST = 2e-15  # kg; the engine's floor is 1e-15
@@ -100,18 +101,6 @@ def tree_from_dh(rows: Sequence[DHLink], convention: Convention = "standard", na
         joints.append(_joint(row, number, parent, convention))
     tool = FixedFrame("tool", links[-1].name)
     return Tree(name, tuple(_with_looks(links, joints)), tuple(joints), (tool,))
-
-
-def rotation_x(angle: float) -> Array:
-    """Rx(angle)."""
-    c, s = math.cos(angle), math.sin(angle)
-    return np.array([[1, 0, 0], [0, c, -s], [0, s, c]])
-
-
-def rotation_z(angle: float) -> Array:
-    """Rz(angle)."""
-    c, s = math.cos(angle), math.sin(angle)
-    return np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
 
 
 def repaired_rows(rows: Sequence[DHLink]) -> tuple[list[DHLink], list[Finding]]:
@@ -228,8 +217,8 @@ def _losses(row: DHLink) -> tuple[float, float, float]:
 
 
 def _joint(row: DHLink, number: int, parent: str, convention: Convention) -> Joint:
-    fixed = rotation_x(row.alpha)
-    spin = rotation_z(row.theta)
+    fixed = axis_rotation(0, row.alpha)
+    spin = axis_rotation(2, row.theta)
     if convention == "standard":
         position = spin @ np.array([row.a, 0.0, row.d])
         rotation = spin @ fixed
