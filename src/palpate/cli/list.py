@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from palpate.errors import UnknownName
+from palpate.errors import InvalidInput, UnknownName
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -17,6 +18,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         epilog="example: palpate list robots",
     )
     parser.add_argument("section", nargs="*", metavar="SECTION", help=f"one or more of: {', '.join(SECTIONS)} (all)")
+    parser.add_argument("--document", metavar="NUMBER", help="scenarios and claims of one document, 000 to 004")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -24,6 +26,9 @@ def run(args: argparse.Namespace) -> int:
     for section in args.section:
         if section not in SECTIONS:
             raise UnknownName("section", section, SECTIONS)
+    if args.document is not None:
+        _document(args.document.strip(), args.section)
+        return 0
     for place, section in enumerate(args.section or SECTIONS):
         print(f"{section}:" if place == 0 else f"\n{section}:")
         SECTIONS[section]()
@@ -43,15 +48,32 @@ def _robots() -> None:
 
 
 def _scenarios() -> None:
-    import tomllib
-    from importlib import resources
-
     from palpate.cli.tables import print_table
 
-    folder = resources.files("palpate.scenario") / "library"
-    files = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".toml")), key=lambda entry: entry.name)
-    found = [tomllib.loads(entry.read_text(encoding="utf-8")) for entry in files]
-    print_table(["name", "what it shows"], [[one["name"], one.get("description", "")] for one in found], "ll")
+    rows = [[one["name"], one.get("document", ""), one.get("description", "")] for one in _library()]
+    print_table(["name", "document", "what it shows"], rows, "lll")
+
+
+def _library() -> list[dict[str, Any]]:
+    """The shipped scenarios as data, what they extend merged in."""
+    from palpate.scenario.load import read_data, shipped
+
+    return [read_data(name)[0] for name in shipped()]
+
+
+def _document(number: str, sections: Sequence[str]) -> None:
+    """What there is to run and to check of one document."""
+    from palpate.cli.tables import print_table
+    from palpate.documents.library import document
+
+    if set(sections) - {"scenarios"}:
+        raise InvalidInput(f"--document lists scenarios, not {', '.join(sections)}", hint="palpate list --document 002")
+    about = document(number)
+    print(f"document {number}: {about.title}\n{about.about}\n")
+    found = [one for one in _library() if one.get("document") == number]
+    print_table(["scenario", "what it shows"], [[one["name"], one.get("description", "")] for one in found], "ll")
+    wrong = sum(claim.verdict in ("wrong", "typo") for claim in about.claims)
+    print(f"\n{len(about.claims)} claims, {wrong} of them wrong or misprinted: palpate verify {number}")
 
 
 def _laws() -> None:
