@@ -156,10 +156,7 @@ def _text(source: str | os.PathLike[str], folder: Path | None) -> tuple[str, str
         return shown, text, None
     path = Path(shown) if folder is None else folder / shown
     if not path.exists() and path.suffix != ".toml" and len(path.parts) == 1:
-        unknown = UnknownName("scenario (neither shipped nor a file)", shown, shipped())
-        if path.with_suffix(".toml").exists():
-            unknown.hint = f"did you mean the file {path.with_suffix('.toml')}?"
-        raise unknown
+        raise _no_scenario(shown, path.with_suffix(".toml"))
     try:
         if path.stat().st_size > MOST_BYTES:
             raise ScenarioError(f"{path} is larger than the {MOST_BYTES} bytes a scenario may have")
@@ -171,6 +168,13 @@ def _text(source: str | os.PathLike[str], folder: Path | None) -> tuple[str, str
             f"cannot read the scenario {path}: {error.strerror or error}",
             hint="palpate list scenarios shows the shipped ones",
         ) from error
+
+
+def _no_scenario(name: str, near: Path) -> UnknownName:
+    """A name that is none; the file that was meant is offered where there is one."""
+    error = UnknownName("scenario (neither shipped nor a file)", name, shipped())
+    error.hint = f"did you mean the file {near}?" if near.exists() else error.hint
+    return error
 
 
 def _parsed(text: str, name: str) -> dict[str, Any]:
