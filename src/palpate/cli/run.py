@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from palpate.cli.check import add_model_options, model_overrides
+
 if TYPE_CHECKING:
     from palpate.metrics import MetricResult
     from palpate.scenario.model import Scenario
@@ -41,6 +43,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("scenario", metavar="SCENARIO", help="a shipped name (palpate list scenarios), or a .toml file")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="overrides",
                         help="change a setting, such as control.stiffness=400 (repeatable)")  # fmt: skip
+    add_model_options(parser)
     parser.add_argument("--out", metavar="DIR", help="folder to write (runs/<name>-<n>)")
     parser.add_argument("--no-report", action="store_true", help="write no figures and no report.html")
     parser.add_argument("--quiet", action="store_true", help="print the last line only")
@@ -62,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
         from palpate.scenario.checks import remarks
         from palpate.scenario.load import load_scenario
 
-        scenario = load_scenario(args.scenario, args.overrides)
+        scenario = load_scenario(args.scenario, [*model_overrides(args), *args.overrides])
     if not args.quiet:
         for note in remarks(scenario):
             print(f"note: {note}", file=sys.stderr)
