@@ -16,9 +16,11 @@ from palpate.contact.contacts import MODES
 from palpate.contact.events import Event
 from palpate.contact.hybrid import HybridState, HybridSystem
 from palpate.engine.kernels import clear, kernel
-from palpate.errors import PalpateError
+from palpate.errors import InvalidInput, PalpateError
 from palpate.run import loop
+from palpate.run.ending import RAISED, Ending
 from palpate.run.physics import add_exact_contacts
+from palpate.run.rescue import FATAL
 from palpate.run.state import NO_ANSWER, PAINLEVE, RUNNING, Loop, TouchReading
 from palpate.world.config import World
 from palpate.world.exact import exact_system
@@ -27,6 +29,9 @@ from palpate.world.plant import Plant
 if TYPE_CHECKING:
     from palpate.run.assemble import Assembly
     from palpate.run.run import Run
+
+
+EXACT_SLICE = 50  # physics steps between two looks at the progress bar and Ctrl-C
 
 
 class ExactPlant:
@@ -42,6 +47,7 @@ class ExactPlant:
     """
 
     def __init__(self, run: Run, plant: Plant, felt: set[int]) -> None:
+        _refuse_what_is_not_exact(run)
         bodies = _bodies(plant, run.world)
         self.system: HybridSystem = exact_system(plant, run.robot, run.world)
         self.touches = self.system.names[: len(bodies)]
@@ -125,25 +131,44 @@ def renew_contacts(L: Loop) -> None:
     add_exact_contacts(L)
 
 
-def run_exact(assembly: Assembly, steps: int) -> int:
+def run_exact(assembly: Assembly, steps: int, ending: Ending) -> int:
     """Up to `steps` physics steps over an exact plant; how the last one went."""
-    L, law, exact, status = assembly.loop, assembly.law, assembly.exact, RUNNING
+    L, law, exact, call = assembly.loop, assembly.law, assembly.exact, assembly.rescues.call
     assert exact is not None
     for _ in range(steps):
-        due = loop.before_law(L.address)
+        due = call(loop.first_half)
+        if due == FATAL:
+            return FATAL
         if due and not L.blind:
-            law.decide(L.tick)
-        status = loop.decide(L.address, due)
-        status = exact.settle(L) if status == RUNNING else status
-        status = loop.write_down(L.address) if status == RUNNING else status
-        status = exact.advance(L) if status == RUNNING else status
-        status = loop.end_step(L.address) if status == RUNNING else status
+            with ending.noting("law", L.step):
+                law.decide(L.tick)
+            if ending.raised is not None:
+                return RAISED
+        status = _step(L, exact, due == 1)
         if status != RUNNING:
-            break
-    return status
+            return status
+    return RUNNING
+
+
+def _step(L: Loop, exact: ExactPlant, due: bool) -> int:
+    """What follows the law in a physics step: command, record, and the way to the next step."""
+    status = loop.decide(L.address, due)
+    status = exact.settle(L) if status == RUNNING else status
+    status = loop.write_down(L.address) if status == RUNNING else status
+    status = exact.advance(L) if status == RUNNING else status
+    return loop.end_step(L.address) if status == RUNNING else status
 
 
 def _bodies(plant: Plant, world: World) -> list[int]:
     """The body of each surface contact and pin."""
     bodies = [point.body for point in plant.points if point.on_robot for _ in plant.surfaces]
     return bodies + [(plant.tool if pin.frame is None else plant.frame(pin.frame)).body for pin in world.pins]
+
+
+def _refuse_what_is_not_exact(run: Run) -> None:
+    if run.robot.coupling is not None:
+        raise InvalidInput(
+            f"{run.robot.name} has mimic joints, which exact contact in a run does not hold yet; lock them"
+        )
+    if run.robot.unresisted:
+        raise InvalidInput(f"{run.robot.name} has joints without mass, which exact contact cannot accelerate")
