@@ -16,6 +16,7 @@ from palpate.robot.robot import Robot
 from palpate.run.row import Layout, layout
 from palpate.run.run import Run
 from palpate.run.state import Drives, JointWatch, Load, Loop, Needs, RigidReading, Shows, StopRule
+from palpate.scenario.rig import rig_of
 from palpate.trace import Channel
 from palpate.world.contact import contact_pairs, surface_state
 from palpate.world.plant import Plant, build_plant
@@ -47,6 +48,7 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         run: what to run.
         share: let the law read its model off the plant where both are one; False evaluates it apart.
     """
+    run = suited(run)
     robot = run.robot
     law = run.law.bind(robot)
     _refuse_what_a_run_cannot_do(run, law)
@@ -77,6 +79,12 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         **_record(run, rows, chosen),
     )
     return Assembly(run, plant, law, data, nominal, rows, chosen, loop)
+
+
+def suited(run: Run) -> Run:
+    """The run with a law whose open settings are chosen for its robot, clock and sensors."""
+    law = run.law.suited(run.robot, rig_of(run.world, run.clock, run.start()[0]))
+    return run if law is run.law else replace(run, law=law)
 
 
 def _refuse_what_a_run_cannot_do(run: Run, law: BoundLaw) -> None:
