@@ -21,6 +21,7 @@ from palpate.run.rescue import Rescues
 from palpate.run.row import Layout, layout
 from palpate.run.run import Run
 from palpate.run.state import Drives, JointWatch, Load, Loop, Needs, RigidReading, Shows, StopRule
+from palpate.scenario.rig import rig_of
 from palpate.trace import Channel
 from palpate.world.contact import contact_pairs, surface_state
 from palpate.world.plant import Plant, build_plant
@@ -54,6 +55,7 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         run: what to run.
         share: let the law read its model off the plant where both are one; False evaluates it apart.
     """
+    run = suited(run)
     robot = run.robot
     q, v = run.start()
     law = run.law.begin(robot, _beginning(run, q, v))
@@ -105,6 +107,12 @@ def _beginning(run: Run, q: Array, v: Array) -> Beginning:
     interval = period if seen.rate is None else max(1.0 / seen.rate, period)
     camera = None if seen.ideal else (interval, seen.delay, seen.noise)
     return Beginning(q.copy(), v.copy(), period, gravity, pole, camera)
+
+
+def suited(run: Run) -> Run:
+    """The run with a law whose open settings are chosen for its robot, clock and sensors."""
+    law = run.law.suited(run.robot, rig_of(run.world, run.clock, run.start()[0]))
+    return run if law is run.law else replace(run, law=law)
 
 
 def _refuse_what_a_run_cannot_do(run: Run, law: BoundLaw) -> None:

@@ -29,6 +29,7 @@ from palpate.run.rescue import FATAL
 from palpate.run.scene import scene_of, singularity
 from palpate.trace import Channel, Event, Outcome, RunFacts, Trace
 
+_STUCK, _MOVED = 0.1, 1e-4  # s, and rad or m: a wrench that does not change for so long while joints move
 _GUARDS = {S.TORQUE_LIMITED: "torque limit", S.RATE_LIMITED: "torque-rate limit", **GUARD_NAMES}
 
 
@@ -45,6 +46,7 @@ def trace_of(assembly: Assembly, ending: Ending, keeper: Keeper, foretold: Foret
         *stop_warnings(assembly.exact),
         *energy_warnings(times, data),
     ]
+    warnings += [*_limit_warnings(assembly), *_stuck_wrench(data, times)]
     events = _events(assembly, times, data, warnings)
     facts = _facts(assembly, foretold.expected, warnings, times, data)
     return Trace(times, data, _outcome(assembly, ending), events, facts, own=True)
@@ -138,6 +140,31 @@ def _joint_warnings(assembly: Assembly) -> list[str]:
                 f" for {w.fast_steps[j] * dt:.3g} s from {w.fast_since[j]:.4g} s on"
             )
     return said
+
+
+def _limit_warnings(assembly: Assembly) -> list[str]:
+    """Torques that the actuators could not give."""
+    L = assembly.loop
+    steps = int(L.guard_steps[S.TORQUE_LIMITED.bit_length() - 1])
+    return [f"the torque limit cut the law's command for {steps * L.dt:.3g} s in all"] if steps else []
+
+
+def _stuck_wrench(data: dict[Channel, Array], times: Array) -> list[str]:
+    """A measured wrench that changed, and then did not for long although the joints moved."""
+    named = {channel.name: array for channel, array in data.items()}
+    wrench, q = named.get("measured_wrench"), named.get("q")
+    if wrench is None or q is None or len(times) < 3 or not np.any(wrench[-1]):
+        return []
+    same = np.all(wrench == wrench[-1], axis=1)
+    if same.all():  # nothing changed it ever: a steady push
+        return []
+    since = len(same) - int(np.argmin(same[::-1]))
+    moved = float(np.abs(q[since:] - q[since]).max())
+    if times[-1] - times[since] < _STUCK or moved < _MOVED:
+        return []
+    return [
+        f"the measured wrench is stuck from {times[since]:.4g} s on, although the joints moved by {moved:.3g} since"
+    ]
 
 
 def _events(assembly: Assembly, times: Array, data: dict[Channel, Array], warnings: Iterable[str]) -> list[Event]:

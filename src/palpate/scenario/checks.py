@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from palpate.control.law import Law
 from palpate.errors import PalpateError, UnknownName, nearest
 from palpate.metrics import METRICS
 from palpate.robot.robot import Robot
 from palpate.scenario.model import Scenario
 from palpate.scenario.problems import Problem, problem_from
 from palpate.scenario.reference import placed
+from palpate.scenario.rig import rig_of
 from palpate.scenario.robot import build_robot, start_state
 from palpate.world.config import World
 
@@ -39,7 +41,7 @@ def _of_robot(sections: dict[str, Any]) -> list[Problem]:
     except PalpateError as error:
         found.append(problem_from(error, ("robot", "start")))
     for section, attempt in (
-        ("control", lambda law: law.bind(robot)),
+        ("control", lambda law: _suited(law, sections, robot, q).bind(robot)),
         ("reference", lambda reference: placed(reference, world).sample(np.zeros(1), robot, q)),
     ):
         try:
@@ -47,6 +49,13 @@ def _of_robot(sections: dict[str, Any]) -> list[Problem]:
         except PalpateError as error:
             found.append(problem_from(error, (section,)))
     return found
+
+
+def _suited(law: Law, sections: dict[str, Any], robot: Robot, q: Any) -> Law:
+    """The law as the run will have it, where world and clock are well-formed."""
+    if "world" not in sections or "run" not in sections:
+        return law
+    return law.suited(robot, rig_of(sections["world"], sections["run"], q))
 
 
 def _frames(sections: dict[str, Any], robot: Robot) -> Iterator[Problem]:
