@@ -51,6 +51,17 @@ class RigidReading(Record):
     felt: bool  # a wrench beyond the wrist sensor, not on all of the robot
 
 
+class WantedAxes(Record):
+    """Whose axes the wanted wrench is along: 0 the world's, 1 the tool's, 2 the target's, 3 the nearest surface's."""
+
+    kind: int
+    R: Matrix = sized(3, 3)
+    normal: Vector = sized(3)
+    near: Vector = sized(3)
+    local: Vector = sized(3)
+    wrench: Vector = sized(6)
+
+
 class StopRule(Record):
     """An event that ends the run: a column of the row leaves a bound."""
 
@@ -136,6 +147,7 @@ class Loop(Record):
     targets: Matrix = sized("ticks", "target")  # of this batch
     first_target: int = 0
     target: Vector = sized("target")  # the numbers of tick.target
+    wanted: WantedAxes
     # sensors and drives
     joints: JointSensors
     wrist: Wrist
@@ -143,7 +155,7 @@ class Loop(Record):
     guard: GuardSettings
     guard_memory: GuardMemory
     guard_bits: int = 0
-    guard_steps: Integers = sized(8)  # physics steps counted per bit of the guard channel
+    guard_steps: Integers = sized(9)  # physics steps counted per bit of the guard channel
     # tool
     nominal_tool: Place
     tool: Place
