@@ -44,6 +44,7 @@ ARROWS: dict[str, set[str]] = {
     "metrics": {"trace", "spatial"},
     "views": {"trace", "metrics", "robot", "spatial"},
     "study": {"run", "metrics", "trace", "scenario"},
+    "gym": {"run", "metrics", "scenario"},
 }
 ARROWS["documents"] = set(ARROWS)
 ARROWS["cli"] = set(ARROWS)

@@ -137,13 +137,10 @@ class Robot(Shown):
             raise ModelError(f"the MJCF text cannot be read: {error}") from error
         return cls(spec, name=name)
 
-    def spec(self) -> mujoco.MjSpec:
-        """A fresh copy of the MuJoCo description, to build a world around.
-
-        Raises:
-            MassesMissing: only the kinematics of the robot are known.
-        """
-        self._with_masses("a simulation")
+    def spec(self, *, kinematics: bool = False) -> mujoco.MjSpec:
+        """A fresh copy of the MuJoCo description, to build a world around; without masses, for `kinematics` only."""
+        if not kinematics:
+            self._with_masses("a simulation")
         return self._spec.copy()
 
     def with_payload(

@@ -13,7 +13,9 @@ from palpate.control.law import COMMANDS, NEEDS, Beginning, BoundLaw, Target, Ti
 from palpate.control.references.reference import WRENCH_AXES
 from palpate.engine.physics import Physics
 from palpate.errors import InvalidInput, UnknownName
+from palpate.robot.coupled import coupled_model
 from palpate.robot.robot import Robot
+from palpate.run.kinematic import refuse_what_needs_masses
 from palpate.run.memory import refuse_too_large
 from palpate.run.rescue import Rescues
 from palpate.run.row import Layout, layout
@@ -55,6 +57,7 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
     q, v = run.start()
     law = run.law.begin(robot, _beginning(run, q, v))
     _refuse_what_a_run_cannot_do(run, law)
+    refuse_what_needs_masses(run, law)
     plant = build_plant(robot, run.world, run.clock.timestep, run.clock.integrator, q)
     data, nominal = mujoco.MjData(plant.model), mujoco.MjData(robot.model)
     _set_state(plant, data, q, v)
@@ -66,11 +69,17 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
     shared = share and _can_share(run, plant)
     physics = Physics.of(plant.model, data)
     model = physics if shared else Physics.of(robot.model, nominal)
+    coordinate, dof = plant.places()
     loop = Loop(
         {"N": plant.model.nv, "NQ": plant.model.nq},
         plant=physics,
         nominal=model,
         shared=shared,
+        kinematic=bool(robot.unresisted),
+        coordinate=coordinate,
+        dof=dof,
+        ties=plant.ties,
+        coupled=coupled_model(robot),
         nominal_tool=(plant.tool if shared else robot.frame()).place,
         tool=plant.tool.place,
         camera=pole_camera(plant, run.world, run.clock.control_period),
@@ -96,8 +105,6 @@ def _beginning(run: Run, q: Array, v: Array) -> Beginning:
 
 def _refuse_what_a_run_cannot_do(run: Run, law: BoundLaw) -> None:
     robot, sensors = run.robot, run.world.sensors
-    if robot.nv != robot.model.nv:
-        raise InvalidInput(f"{robot.name} has mimic joints, which a run does not support yet; weld or remove them")
     if robot.nq == robot.nv:
         return
     if law.command in ("velocity", "position"):
@@ -108,6 +115,9 @@ def _refuse_what_a_run_cannot_do(run: Run, law: BoundLaw) -> None:
 
 def _set_state(plant: Plant, data: mujoco.MjData, q: Array, v: Array) -> None:
     data.qpos[:], data.qvel[:] = plant.q0, plant.v0
+    coupling = plant.robot.coupling
+    if coupling is not None:
+        q, v = coupling.expand_position(q), coupling.map @ v
     data.qpos[: len(q)], data.qvel[: len(v)] = q, v
 
 
@@ -120,6 +130,8 @@ def _can_share(run: Run, plant: Plant) -> bool:
         and world.sensors.ideal
         and not world.attachments
         and not plant.rotor.any()
+        and run.robot.coupling is None
+        and not run.robot.unresisted
         and plant.model.nv == run.robot.nv
         and same_gravity
     )
@@ -170,13 +182,18 @@ def _law(run: Run, law: BoundLaw, rows: Layout) -> dict[str, object]:
     needs = set(NEEDS) if run.guards is not None else set(law.needs)
     if law.command != "torque":
         needs |= {"M", "bias"}
+    if robot.unresisted:
+        needs &= {"J", "drift"}
     target = np.zeros(Target.width(sizes))
     seen = {"q": row.q_measured, "v": row.v_measured, "wrench": row.measured_wrench}
     pointer = law.function.pointer if law.answer is not None else 0
     records = (law.gains, law.memory, law.answer) if law.answer is not None else ()
     gains, memory, terms = (record.address for record in records) if records else (0, 0, 0)
+    tick = Tick(sizes, target=Target.over(target, sizes), **seen)
+    if robot.unresisted:  # not a number, so that nobody takes them for one
+        tick.M[:], tick.bias[:], tick.gravity[:] = np.nan, np.nan, np.nan
     return {
-        "tick": Tick(sizes, target=Target.over(target, sizes), **seen),
+        "tick": tick,
         "needs": Needs(**{name: name in needs for name in NEEDS}),
         "law": pointer,
         "gains": gains,
@@ -290,9 +307,9 @@ def _kept(rows: Layout, chosen: tuple[Channel, ...]) -> np.ndarray:
 
 def _torque_limits(robot: Robot) -> Array:
     """|τ| per degree of freedom; −1 where no motor is: the free base."""
-    limits = robot.limits.torque.copy()
+    limits, kept = robot.limits.torque.copy(), np.arange(robot.nv) if robot.coupling is None else robot.coupling.kept
     for j in range(robot.model.njnt):
         if robot.model.jnt_type[j] == mujoco.mjtJoint.mjJNT_FREE:
-            start = int(robot.model.jnt_dofadr[j])
+            start = int(np.searchsorted(kept, robot.model.jnt_dofadr[j]))
             limits[start : start + 6] = -1.0
     return limits

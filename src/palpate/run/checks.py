@@ -39,6 +39,8 @@ def check_start(assembly: Assembly) -> Foretold:
             hint="fewer bodies and surfaces, or more <size memory=…> in the model",
         )
     _not_deep_inside(assembly)
+    if assembly.run.robot.unresisted:
+        return Foretold([], [])
     expected, unstable = foretell(assembly.run)
     said = [*assembly.law.warnings, *_short_enough(assembly)]
     return Foretold(said + (unstable or _gains_suit_period(assembly)), expected)
@@ -120,7 +122,8 @@ def _mass_at(assembly: Assembly, point: ContactPoint, surface: Surface) -> float
     J, M = np.zeros((3, model.nv)), np.zeros((model.nv, model.nv))
     mujoco.mj_jac(model, data, J, None, place, point.body)
     mujoco.mj_fullM(model, data, M)
-    mobility: Array = J @ np.linalg.solve(M, J.T)
+    G = assembly.plant.map
+    mobility: Array = J @ G @ np.linalg.solve(G.T @ M @ G, (J @ G).T)
     if surface.shape == "plane" and surface.friction == 0.0:
         n = surface_rotation(surface)[:, 2]
         return float(1.0 / max(n @ mobility @ n, 1e-12))

@@ -23,6 +23,7 @@ from palpate.run.balance import energy_warnings
 from palpate.run.checks import Foretold
 from palpate.run.ending import INTERRUPTED, Ending
 from palpate.run.keep import Keeper
+from palpate.run.kinematic import ASSUMED
 from palpate.run.rescue import FATAL
 from palpate.run.scene import scene_of, singularity
 from palpate.trace import Channel, Event, Outcome, RunFacts, Trace
@@ -35,7 +36,8 @@ def trace_of(assembly: Assembly, ending: Ending, keeper: Keeper, foretold: Foret
     keeper.take()
     times, data = keeper.times, keeper.data
     alarms = assembly.law.alarms(assembly.law.memory)
-    warnings = [*foretold.warnings, *alarms, *_joint_warnings(assembly), *energy_warnings(times, data)]
+    told = [*(finding.sentence for finding in assembly.run.robot.warnings), *foretold.warnings]
+    warnings = [*told, *alarms, *_joint_warnings(assembly), *energy_warnings(times, data)]
     events = _events(assembly, times, data, warnings)
     facts = _facts(assembly, foretold.expected, warnings, times, data)
     return Trace(times, data, _outcome(assembly, ending), events, facts, own=True)
@@ -84,7 +86,7 @@ def _what_went_wrong(assembly: Assembly, status: int, place: int) -> tuple[str, 
         joint = _joint_of_dof(model, place)
         return joint, f"the velocity of {joint} is not a finite number: {assembly.data.qvel[place]}"
     if status == S.TOO_FAST:
-        joint, speed = robot.dof_names[place], assembly.data.qvel[place]
+        joint, speed = robot.dof_names[place], assembly.data.qvel[L.dof[place]]
         unit = f"{robot.dof_units[place]}/s"
         return joint, f"{joint} moves at {speed:.4g} {unit}, faster than {L.max_speed:g} {unit}"
     if status == S.BAD_POSITION:
@@ -254,7 +256,9 @@ def _gains(law: Law) -> list[dict[str, Any]]:
 def _assumptions(assembly: Assembly) -> list[str]:
     """What this run took for granted, in plain words."""
     world, notes = assembly.run.world, []
-    if world.plant.none and not world.attachments:
+    if assembly.run.robot.unresisted:
+        notes.append(ASSUMED)
+    elif world.plant.none and not world.attachments:
         notes.append("the law's model has the plant's true masses, inertias and geometry")
     if world.sensors.ideal:
         notes.append("joint positions and velocities are measured without noise, quantisation or delay")
@@ -267,7 +271,7 @@ def _assumptions(assembly: Assembly) -> list[str]:
         notes.append("a rigid surface that moves pushes by its place alone: the engine gives it no velocity")
     if any(s.contact == "compliant" for s in world.surfaces):
         notes.append("compliant surfaces touch spheres on the robot and objects, not whole links")
-    if assembly.run.clock.integrator != "rk4":
+    if assembly.run.clock.integrator != "rk4" and not assembly.run.robot.unresisted:
         notes.append(f"integrated by the {assembly.run.clock.integrator} method: first order in the physics step")
     return notes
 

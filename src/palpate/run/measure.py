@@ -7,6 +7,7 @@ import math
 from palpate.engine.kernels import kernel, put
 from palpate.engine.library import mj_fullM
 from palpate.engine.views import address_of, part
+from palpate.robot.coupled import expand_state, reduce_columns, reduce_force, reduce_matrix
 from palpate.robot.kernels import (
     OK,
     read_bias,
@@ -32,16 +33,26 @@ from palpate.world.sensors import (
 
 
 @kernel
+def true_state(L: Loop) -> None:
+    """The robot's coordinates and velocities, out of the plant's."""
+    for k in range(L.coordinate.size):
+        L.row.q[k] = L.plant.qpos[L.coordinate[k]]
+    for k in range(L.dof.size):
+        L.row.v[k] = L.plant.qvel[L.dof[k]]
+
+
+@kernel
 def measure(L: Loop) -> None:
     """What the law is told: joints, torques, wrench, pole, target."""
     x, joints, count = L.tick, L.joints, L.tick_count
     nq, n = x.q.size, x.v.size
     x.t, x.dt = L.step * L.dt, L.period
+    true_state(L)
     if nq == n:
-        read_joints(joints, L.plant.qpos, L.plant.qvel, L.seed, count, L.period)
+        read_joints(joints, L.row.q, L.row.v, L.seed, count, L.period)
     else:
-        put(joints.signal.fresh, 0, part(L.plant.qpos, 0, nq))
-        put(joints.signal.fresh, nq, part(L.plant.qvel, 0, n))
+        put(joints.signal.fresh, 0, L.row.q)
+        put(joints.signal.fresh, nq, L.row.v)
     arrive(joints.signal, count)
     put(x.q, 0, part(joints.signal.seen, 0, nq))
     put(x.v, 0, part(joints.signal.seen, nq, n))
@@ -121,6 +132,8 @@ def _surface_axes(L: Loop) -> None:
 def evaluate_model(L: Loop) -> bool:
     """The nominal model's terms at the measured state; read off the plant where both are one. False for no state."""
     x, p, needs, place = L.tick, L.nominal, L.needs, L.nominal_tool
+    if L.coupled.on:
+        return _evaluate_coupled(L)
     if not L.shared:
         if stage_state(p, x.q, x.v) != OK:
             return False
@@ -139,4 +152,31 @@ def evaluate_model(L: Loop) -> bool:
         read_jacobian(p, place.body, x.position, x.J)
     if needs.drift:
         read_drift(p, place.body, x.position, x.v, x.J_rate, x.drift)
+    return True
+
+
+@kernel
+def _evaluate_coupled(L: Loop) -> bool:
+    """The nominal model's terms where joints follow others: of all joints, reduced to the independent ones."""
+    x, p, m, needs, place = L.tick, L.nominal, L.coupled, L.needs, L.nominal_tool
+    full = m.terms
+    expand_state(m, x.q, x.v)
+    if stage_state(p, m.q, m.v) != OK:
+        return False
+    if needs.M:
+        read_mass_matrix(p, full.M)
+        reduce_matrix(m, full.M, x.M)
+    if needs.bias:
+        read_bias(p, full.bias)
+        reduce_force(m, full.bias, x.bias)
+    if needs.gravity:
+        read_gravity(p, full.gravity)
+        reduce_force(m, full.gravity, x.gravity)
+    read_pose(p, place, x.position, x.rotation)
+    if needs.J:
+        read_jacobian(p, place.body, x.position, full.J)
+        reduce_columns(m, full.J, x.J)
+    if needs.drift:
+        read_drift(p, place.body, x.position, m.v, full.J_rate, x.drift)
+        reduce_columns(m, full.J_rate, x.J_rate)
     return True

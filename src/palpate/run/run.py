@@ -65,6 +65,7 @@ class Run:
         if not isinstance(rules, list | tuple) or not all(isinstance(rule, StopWhen) for rule in rules):
             raise InvalidInput(f"stop of a Run must be StopWhen rules, got {self.stop!r}")
         object.__setattr__(self, "stop", tuple(rules))
+        object.__setattr__(self, "world", self.world.in_samples(self.clock.control_period))
         self.start()
 
     def start(self) -> tuple[Array, Array]:

@@ -22,8 +22,8 @@ def scene_of(plant: Plant) -> list[dict[str, Any]]:
     """Every body of the scene, parents first: where it sits on its parent, how it moves, what is drawn of it.
 
     A joint's `coordinate` is its first place in [q, rest_q]; `reference` is the coordinate at which the body sits at
-    its own place. A body with `surface` is where the channel `surface.<name>` says. Lengths in m, sizes are
-    MuJoCo's: radius, half lengths.
+    its own place. A joint that follows another stands at `slope` times that coordinate plus `constant`. A body with
+    `surface` is where the channel `surface.<name>` says. Lengths in m, sizes are MuJoCo's: radius, half lengths.
     """
     model, surfaces = plant.model, {surface.name for surface in plant.surfaces}
     bodies = []
@@ -36,22 +36,36 @@ def scene_of(plant: Plant) -> list[dict[str, Any]]:
                 "position": model.body_pos[b].tolist(),
                 "quat_wxyz": model.body_quat[b].tolist(),
                 "surface": name if name in surfaces else None,
-                "joints": [_joint(model, j) for j in range(model.njnt) if model.jnt_bodyid[j] == b],
+                "joints": [_joint(plant, j) for j in range(model.njnt) if model.jnt_bodyid[j] == b],
                 "geoms": [_geom(model, g) for g in range(model.ngeom) if model.geom_bodyid[g] == b],
             }
         )
     return bodies
 
 
-def _joint(model: mujoco.MjModel, j: int) -> dict[str, Any]:
-    coordinate = int(model.jnt_qposadr[j])
+def _joint(plant: Plant, j: int) -> dict[str, Any]:
+    model = plant.model
+    place = int(model.jnt_qposadr[j])
     return {
         "kind": _JOINTS[int(model.jnt_type[j])],
         "axis": model.jnt_axis[j].tolist(),
         "position": model.jnt_pos[j].tolist(),
-        "coordinate": coordinate,
-        "reference": float(model.qpos0[coordinate]),
+        "reference": float(model.qpos0[place]),
+        **_follows(plant, place),
     }
+
+
+def _follows(plant: Plant, place: int) -> dict[str, Any]:
+    """Where a joint's coordinate stands in [q, rest_q], or which one it follows, and how."""
+    robot, kept = plant.robot, plant.places()[0]
+    if place >= robot.model.nq:
+        return {"coordinate": robot.nq + place - robot.model.nq}
+    found = np.flatnonzero(kept == place)
+    if len(found):
+        return {"coordinate": int(found[0])}
+    tie = next(tie for tie in plant.ties.each if tie.follower_place == place)
+    leader = np.flatnonzero(kept == tie.leader_place)
+    return {"coordinate": int(leader[0]) if len(leader) else 0, "slope": tie.slope, "constant": tie.constant}
 
 
 def _geom(model: mujoco.MjModel, g: int) -> dict[str, Any]:

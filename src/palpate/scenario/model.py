@@ -95,7 +95,7 @@ class RobotSettings(Config):
     dh_convention: Literal["standard", "modified"] = setting("standard", "1", "how the table is meant")
     repair: bool = setting(False, "1", "take the nearest possible inertia where the table's is impossible")
     packages: tuple[str, ...] = setting((), "1", "folders that package:// files of the model may lie in")
-    xacro: bool = setting(False, "1", "the model file is xacro, a program: run it")
+    xacro: bool | dict[str, str] = setting(False, "1", "the model file is xacro, a program: run it; or its arguments")
     estimate_inertia: float | None = setting(None, "kg", "total mass to estimate a URDF's missing masses from", gt=0)
     lock: dict[str, float] = setting({}, "rad or m", "joints welded at a value, by name")
     base: Base = setting(Base(), "1", "where it stands")
@@ -117,10 +117,23 @@ class RecordSettings(Config):
 
     channels: tuple[str, ...] = setting((), "1", "names of channels, such as q or contact_force; all if none is given")
     stride: int = setting(1, "physics steps", "record every so many", ge=1)
+    period: float | None = setting(None, "s", "or how often, a whole number of physics steps", gt=0)
 
-    def recording(self) -> Recording:
-        """The same for a run."""
-        return Recording(self.channels or "all", self.stride)
+    @model_validator(mode="after")
+    def _one_way(self) -> RecordSettings:
+        if self.period is not None and self.stride != 1:
+            raise InvalidInput("how often to record is given by stride (physics steps) or by period (s), not both")
+        return self
+
+    def recording(self, timestep: float) -> Recording:
+        """The same for a run with so long a physics step, s."""
+        stride = self.stride if self.period is None else round(self.period / timestep)
+        if self.period is not None and abs(stride * timestep - self.period) > 1e-9 * self.period:
+            raise InvalidInput(
+                f"the recording period {self.period:g} s must be a whole multiple of the physics step {timestep:g} s",
+                hint=f"the nearest is {max(stride, 1) * timestep:g} s",
+            )
+        return Recording(self.channels or "all", stride)
 
 
 class StopEvent(Config):
@@ -184,8 +197,9 @@ class Scenario(Config):
         return self.model_dump(mode="json", exclude_none=True)
 
     def changed(self) -> dict[str, Any]:
-        """As `as_data`, with only those settings that are not the defaults."""
-        return self.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+        """As `as_data`, with only those settings that are not the defaults, and the names that tell tables apart."""
+        short = self.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+        return _with_tags(short, self.as_data())
 
     def replace(self, **changes: Any) -> Scenario:
         """This scenario with other values, checked like a file: `scenario.replace(control__stiffness=[300] * 6)`.
@@ -203,6 +217,19 @@ class Scenario(Config):
 
     def _repr_html_(self) -> str:
         return offered("html of a scenario")(self)
+
+
+_TELLING = ("name", "kind")  # say which table it is, so they stand even where they are the default
+
+
+def _with_tags(short: Any, whole: Any) -> Any:
+    """Data without defaults, with the keys that say which table it is put back."""
+    if isinstance(short, list) and isinstance(whole, list):
+        return [_with_tags(a, b) for a, b in zip(short, whole)]
+    if not isinstance(short, dict) or not isinstance(whole, dict):
+        return short
+    tags = {key: whole[key] for key in _TELLING if isinstance(whole.get(key), str)}
+    return tags | {key: _with_tags(value, whole.get(key)) for key, value in short.items()}
 
 
 def law_class(name: str) -> type[Law]:

@@ -63,7 +63,8 @@ def _moved(path: Path, joint: dict[str, Any], coordinates: Array) -> Path:
         pose = coordinates[:, first : first + 7]
         return pose[:, :3], unit(pose[:, 3:])
     anchor, axis = np.array(joint["position"]), np.array(joint["axis"])
-    moved = coordinates[:, first : first + 1] - joint["reference"]
+    follows = joint.get("slope", 1.0) * coordinates[:, first : first + 1] + joint.get("constant", 0.0)
+    moved = follows - joint["reference"]
     if kind == "slide":
         return path[0] + rotate(path[1], axis) * moved, path[1]
     if kind == "ball":

@@ -15,6 +15,7 @@ from palpate.robot.robot import Robot
 from palpate.spatial import matrix_from_quat, quat_from_matrix
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import FreeObject, Pole, Surface, World
+from palpate.world.ties import Ties, hold_ties, plant_ties
 
 INTEGRATORS = {
     "euler": mujoco.mjtIntegrator.mjINT_EULER,
@@ -62,6 +63,8 @@ class Plant:
         q0, v0: coordinates and velocities of everything beyond the robot at the start.
         attachment_bodies: body of each attachment.
         rotor: reflected rotor inertia per degree of freedom.
+        robot: the nominal robot, whose joints come first in the scene.
+        ties: joints that follow others.
         pole: its body, −1 where there is none.
     """
 
@@ -75,7 +78,25 @@ class Plant:
     v0: Array
     attachment_bodies: tuple[int, ...]
     rotor: Array
+    robot: Robot
+    ties: Ties
     pole: int = -1
+
+    @property
+    def map(self) -> Array:
+        """Velocities of the whole scene from the robot's and those of everything beyond it."""
+        coupling, rest = self.robot.coupling, self.model.nv - self.robot.model.nv
+        if coupling is None:
+            return np.eye(self.model.nv)
+        robot = np.vstack([coupling.map, np.zeros((rest, self.robot.nv))])
+        return np.hstack([robot, np.eye(self.model.nv)[:, self.robot.model.nv :]])
+
+    def places(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where the robot's coordinates and velocities stand in the scene's."""
+        coupling = self.robot.coupling
+        if coupling is None:
+            return np.arange(self.robot.nq), np.arange(self.robot.nv)
+        return coupling.kept_position.astype(np.int64), coupling.kept.astype(np.int64)
 
     def frame(self, name: str) -> Frame:
         """A frame of the scene by name."""
@@ -97,7 +118,7 @@ def build_plant(
         integrator: "euler", "implicit" or "rk4".
         q_start: the robot's start posture, for which a pole stands upright; home by default.
     """
-    spec = robot.spec()
+    spec = robot.spec(kinematics=bool(robot.unresisted))
     _set_options(spec, world, timestep, integrator)
     _change_robot(spec, robot, world)
     _add_surfaces(spec, robot, world)
@@ -106,6 +127,7 @@ def build_plant(
     for thing in world.objects:
         _add_object(spec, thing)
     whose = _add_contact_sensors(spec, robot, world)
+    hold_ties(spec, robot)
     model = _compile(spec)
     _check_order(model, robot)
     _shift_base(model, robot, world)
@@ -122,6 +144,8 @@ def build_plant(
         v0,
         tuple(model.body(f"attachment {a.name}").id for a in world.attachments),
         _per_joint(robot, world.actuators.rotor_inertia, "rotor_inertia"),
+        robot,
+        plant_ties(model, robot),
         -1 if world.pole is None else model.body("pole").id,
     )
 

@@ -166,6 +166,8 @@ def sensor_body(plant: Plant, sensors: Sensors) -> int:
 def bodies_beyond(plant: Plant, robot: Robot, sensors: Sensors) -> tuple[np.ndarray, np.ndarray]:
     """The bodies beyond the wrist sensor: their numbers in the plant, and in the nominal model (−1: unknown)."""
     model, carried = plant.model, [sensor_body(plant, sensors)]
+    if robot.unresisted:  # masses unknown: nothing is known to hang on the sensor
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     for body in range(carried[0] + 1, model.nbody):
         if int(model.body_parentid[body]) in carried:
             carried.append(body)
