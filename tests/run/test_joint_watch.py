@@ -82,7 +82,11 @@ def test_metrics_that_mean_nothing_are_absent_with_their_reason():
 
 
 def test_the_compliant_pose_of_an_admittance_law_is_recorded():
-    trace = pp.simulate(pp.load_scenario("ur5e-admittance", ["run.duration=3.0"]))
+    trace = pp.simulate(
+        pp.load_scenario(
+            "ur5e-admittance", ["run.duration=2.0", "world.pushes=[{force=[1,2,3], start=0.2, duration=1.5}]"]
+        )
+    )
     moved = trace["law.compliant_position"] - trace["target_position"]
     assert np.abs(moved).max() > 1e-4
     quat = trace["law.compliant_quat_wxyz"]
