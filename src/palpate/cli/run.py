@@ -137,6 +137,17 @@ def _print_story(scenario: Scenario, trace: Trace, results: Sequence[MetricResul
     ]
     if rows:
         print_table(["metric", "value", "unit", "bound", ""], rows, "lrlll")
+    _print_absent(results)
+
+
+def _print_absent(results: Sequence[MetricResult]) -> None:
+    """Metrics that do not apply to this run, by their reason."""
+    reasons: dict[str, list[str]] = {}
+    for result in results:
+        if result.passed is None and result.reason is not None:
+            reasons.setdefault(result.reason, []).append(result.name)
+    for reason, names in reasons.items():
+        print(f"no value: {', '.join(names)} ({reason})")
 
 
 def _print_events(trace: Trace, most: int = 14) -> None:

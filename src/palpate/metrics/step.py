@@ -25,6 +25,7 @@ from palpate.spatial import rows
 from palpate.trace import Trace
 
 BAND = 0.02  # settled: within this share of the step
+FARTHEST = 5.0  # times the step: a motion that goes farther on its way is none
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,9 @@ def _response(trace: Trace, y: Array, least: float, what: str, first: int = 0) -
     final = y[late].mean(axis=0)
     if np.linalg.norm(final - y[first]) < least:
         raise NotApplicable(f"the {what} does not change from its start to its end")
+    step, way = np.linalg.norm(final - y[first]), np.linalg.norm(y[first:] - y[first], axis=1).max()
+    if way > FARTHEST * step:
+        raise NotApplicable(f"the {what} goes {way / step:.3g} times as far as it ends from its start: no step")
     return Response(trace.time[first:] - trace.time[first], y[first:], final)
 
 

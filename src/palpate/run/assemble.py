@@ -10,6 +10,7 @@ import numpy as np
 from palpate.checks import Array
 from palpate.control.guards import GuardMemory, guard_settings
 from palpate.control.law import COMMANDS, NEEDS, Beginning, BoundLaw, Target, Tick, sizes_of
+from palpate.control.references.reference import WRENCH_AXES
 from palpate.engine.physics import Physics
 from palpate.errors import InvalidInput, UnknownName
 from palpate.robot.coupled import coupled_model
@@ -20,7 +21,7 @@ from palpate.run.memory import refuse_too_large
 from palpate.run.rescue import Rescues
 from palpate.run.row import Layout, layout
 from palpate.run.run import Run
-from palpate.run.state import Drives, JointWatch, Load, Loop, Needs, RigidReading, Shows, StopRule
+from palpate.run.state import Drives, JointWatch, Load, Loop, Needs, RigidReading, Shows, StopRule, WantedAxes
 from palpate.scenario.rig import rig_of
 from palpate.trace import Channel
 from palpate.world.contact import contact_pairs, surface_state
@@ -212,12 +213,22 @@ def _law(run: Run, law: BoundLaw, rows: Layout) -> dict[str, object]:
         "memory": memory,
         "terms": terms,
         "target": target,
+        "wanted": _wanted_axes(run),
         "targets": np.zeros((BATCH // run.clock.ratio + 2, len(target))),
         "shows": [Shows(source=item.source(law.memory)) for item in law.shown],
         "watch": _watch(robot),
         "guard": guard_settings(run.guards, robot),
         "guard_memory": GuardMemory(sizes),
     }
+
+
+def _wanted_axes(run: Run) -> WantedAxes:
+    axes = getattr(run.reference, "wrench_axes", "world")
+    if axes == "surface" and not run.world.surfaces:
+        raise InvalidInput(
+            'reference.wrench_axes = "surface" needs a surface, and the world has none', hint="give world.surfaces"
+        )
+    return WantedAxes(kind=WRENCH_AXES.index(axes))
 
 
 def _watch(robot: Robot) -> JointWatch:

@@ -167,6 +167,18 @@ def _stuck_wrench(data: dict[Channel, Array], times: Array) -> list[str]:
     ]
 
 
+def _joint_watch(assembly: Assembly) -> dict[str, float]:
+    w, dt = assembly.loop.watch, assembly.loop.dt
+    if not w.on:
+        return {}
+    return {
+        "stop_time": float(w.beyond_steps.max(initial=0) * dt),
+        "stop_excess": float(w.beyond.max(initial=0.0)),
+        "speed_time": float(w.fast_steps.max(initial=0) * dt),
+        "speed_share": float(w.share.max(initial=0.0)),
+    }
+
+
 def _events(assembly: Assembly, times: Array, data: dict[Channel, Array], warnings: Iterable[str]) -> list[Event]:
     events = [Event(0.0, 0, "checks", "warning", text) for text in warnings]
     by_name = {channel.name: array for channel, array in data.items()}
@@ -254,6 +266,7 @@ def _facts(
         guard_ticks={name: int(assembly.loop.guard_steps[bit.bit_length() - 1]) for bit, name in _GUARDS.items()},
         torque_limit=tuple(float(t) if np.isfinite(t) else None for t in run.robot.limits.torque),
         contact_events=event_table(assembly.exact),
+        joint_watch=_joint_watch(assembly),
         world=run.world.model_dump(mode="json"),
         scene=scene_of(assembly.plant),
         singularity=None if q is None else singularity(run.robot, times, q),

@@ -17,7 +17,7 @@ from palpate.control.guards import watch_measurement
 from palpate.engine.kernels import address_of_record, call_law, kernel
 from palpate.engine.library import mj_step1
 from palpate.run.command import actuate, apply_guards, servo, take_command
-from palpate.run.measure import evaluate_model, measure
+from palpate.run.measure import evaluate_model, measure, turn_wanted_wrench
 from palpate.run.physics import (
     account,
     add_exact_contacts,
@@ -53,6 +53,7 @@ def before_law(L: Loop) -> bool:
     measure(L)
     seen = watch_measurement(L.guard, L.guard_memory, L.tick, L.tick_count)
     L.blind = not (seen and evaluate_model(L))
+    turn_wanted_wrench(L)
     return True
 
 

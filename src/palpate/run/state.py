@@ -61,6 +61,17 @@ class TouchReading(Record):
     felt: bool  # beyond the wrist sensor
 
 
+class WantedAxes(Record):
+    """Whose axes the wanted wrench is along: 0 the world's, 1 the tool's, 2 the target's, 3 the nearest surface's."""
+
+    kind: int
+    R: Matrix = sized(3, 3)
+    normal: Vector = sized(3)
+    near: Vector = sized(3)
+    local: Vector = sized(3)
+    wrench: Vector = sized(6)
+
+
 class StopRule(Record):
     """An event that ends the run: a column of the row leaves a bound."""
 
@@ -151,6 +162,7 @@ class Loop(Record):
     targets: Matrix = sized("ticks", "target")  # of this batch
     first_target: int = 0
     target: Vector = sized("target")  # the numbers of tick.target
+    wanted: WantedAxes
     # sensors and drives
     joints: JointSensors
     wrist: Wrist
@@ -158,7 +170,7 @@ class Loop(Record):
     guard: GuardSettings
     guard_memory: GuardMemory
     guard_bits: int = 0
-    guard_steps: Integers = sized(8)  # physics steps counted per bit of the guard channel
+    guard_steps: Integers = sized(9)  # physics steps counted per bit of the guard channel
     # tool
     nominal_tool: Place
     tool: Place
