@@ -8,7 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from palpate.errors import harmless
+
 if TYPE_CHECKING:
+    from palpate.cli.folder import RunFolder
     from palpate.metrics import MetricResult
     from palpate.scenario.model import Scenario
     from palpate.trace import Trace
@@ -21,7 +24,8 @@ examples:
   palpate run panda-wall --set control.law=joint-impedance --out stiff
 
 The folder holds scenario.toml (as run), trace.parquet, metrics.json, figures/ and report.html. It is runs/<name>-<n>
-unless --out names one; an earlier run there is replaced, anything else is left alone and refused.
+unless --out names one; what palpate wrote there is replaced, anything else is left alone. The folder is made and locked
+before the simulation; a run of more than two seconds keeps trace.partial.arrows there until it has ended.
 Ends with 0 when the run completed, 1 when it diverged or broke a bound on its metrics, 2 on a mistake in the scenario,
 and with --strict with 3 when it completed with a warning.
 """
@@ -46,14 +50,11 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Load, simulate, judge, write, tell."""
-    from palpate.cli.console import RunProgress, patience, starting
-    from palpate.cli.folder import check_folder, make_folder, write_run
+    """Load, claim the folder, simulate, judge, write, tell."""
+    from palpate.cli.console import patience, starting
+    from palpate.cli.folder import claim_folder
 
-    check_folder(args.out)
     with patience(starting, args.quiet):
-        from palpate.metrics import evaluate
-        from palpate.run.simulate import simulate
         from palpate.scenario.checks import remarks
         from palpate.scenario.load import load_scenario
 
@@ -61,26 +62,62 @@ def run(args: argparse.Namespace) -> int:
     if not args.quiet:
         for note in remarks(scenario):
             print(f"note: {note}", file=sys.stderr)
-    with RunProgress(scenario.name, args.quiet) as progress:
-        trace = simulate(scenario, progress=progress)
-    results = evaluate(trace, scenario.metrics)
-    pages = not args.no_report and trace.outcome.kind != "interrupted"
-    with patience("writing figures and report …" if pages else "writing the trace …", args.quiet):
-        look = write_run(make_folder(args.out, scenario.name), scenario, trace, results, pages)
+    with claim_folder(args.out, scenario.name, args.scenario) as folder:
+        trace, results = _simulated(scenario, folder, args.quiet)
+        look = _written(folder, scenario, trace, results, args)
     if not args.quiet:
         _print_story(scenario, trace, results)
     print(_last_line(trace, results, look))
     return _exit_code(trace, results, args.strict)
 
 
+def _simulated(scenario: Scenario, folder: RunFolder, quiet: bool) -> tuple[Trace, list[MetricResult]]:
+    from palpate.cli.console import RunProgress, ending_like_ctrl_c
+    from palpate.cli.folder import PARTIAL
+    from palpate.metrics import evaluate
+    from palpate.run.assemble import assemble
+    from palpate.run.memory import WORTH_TELLING, record_bytes, told
+    from palpate.run.simulate import as_run, execute
+
+    assembly = assemble(as_run(scenario))
+    needed = record_bytes(assembly.run, assembly.chosen)
+    if needed > WORTH_TELLING and not quiet:
+        print(f"note: the record of this run takes {told(needed)} of memory", file=sys.stderr)
+    with RunProgress(scenario.name, quiet) as progress, ending_like_ctrl_c():
+        trace = execute(assembly, progress, folder.path / PARTIAL)
+    return trace, evaluate(trace, scenario.metrics)
+
+
+def _written(
+    folder: RunFolder, scenario: Scenario, trace: Trace, results: list[MetricResult], args: argparse.Namespace
+) -> Path:
+    """Write the run; the trace first, so that whatever goes wrong with the pages costs the pages only."""
+    from palpate.cli.console import patience
+
+    pages = not args.no_report and trace.outcome.kind != "interrupted"
+    with patience("writing figures and report …" if pages else "writing the trace …", args.quiet):
+        look = folder.write_run(scenario, trace, results)
+        if not pages:
+            return look
+        try:
+            return folder.write_pages(trace, results)
+        except KeyboardInterrupt:
+            print("palpate: interrupted while the report was written; the trace is kept", file=sys.stderr)
+        except Exception as error:
+            if args.debug:
+                raise
+            print(f"palpate: no report ({type(error).__name__}: {error}); the trace is kept", file=sys.stderr)
+    return look
+
+
 def _print_story(scenario: Scenario, trace: Trace, results: Sequence[MetricResult]) -> None:
     from palpate.cli.tables import number, print_table
 
-    print(f"{scenario.name}: {scenario.description}" if scenario.description else scenario.name)
+    print(harmless(f"{scenario.name}: {scenario.description}" if scenario.description else scenario.name))
     for warning in trace.facts.warnings:
-        print(f"warning: {warning}")
+        print(harmless(f"warning: {warning}"))
     for remark in trace.facts.remarks:
-        print(f"remark: {remark}")
+        print(harmless(f"remark: {remark}"))
     cut = {name: ticks for name, ticks in trace.facts.guard_ticks.items() if ticks}
     for name, ticks in cut.items():
         print(f"warning: the {name} cut the command at {ticks} control ticks")
@@ -107,7 +144,7 @@ def _last_line(trace: Trace, results: Sequence[MetricResult], look: Path) -> str
     outcome = trace.outcome
     judged = [result.passed for result in results if result.passed is not None]
     kept = f"; {sum(judged)} of {len(judged)} bounds kept" if judged and outcome.kind != "interrupted" else ""
-    return f"{outcome.kind} at {outcome.time:.6g} s ({outcome.reason}){kept}; see {look}"
+    return harmless(f"{outcome.kind} at {outcome.time:.6g} s ({outcome.reason}){kept}; see {look}")
 
 
 def _exit_code(trace: Trace, results: Sequence[MetricResult], strict: bool) -> int:

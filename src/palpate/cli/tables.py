@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from palpate.errors import harmless
+
 WIDTH = 100
 _LONGEST_NAME = 24
 
@@ -22,9 +24,9 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], align: str
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for title, side in zip(header, align):  # Text, because the brackets of a unit or a name are no markup
-        table.add_column(Text(title), justify="right" if side == "r" else "left", overflow="fold")
+        table.add_column(Text(harmless(title)), justify="right" if side == "r" else "left", overflow="fold")
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(harmless(cell)) for cell in row))
     console = Console(highlight=False)
     if console.is_terminal:
         console.print(table)

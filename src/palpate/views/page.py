@@ -94,6 +94,8 @@ def _replay(trace: Trace) -> str:
         inside = replay_html(trace)
     except TraceError as error:
         return f"<p class=soft>{escape(str(error))}</p>"
+    except Exception as error:  # an impossible drawing costs the picture, not the page
+        return f"<p class=soft>This scene cannot be drawn ({escape(type(error).__name__)}: {escape(str(error))}).</p>"
     frame = f'<iframe title="3D replay" srcdoc="{escape(inside)}"></iframe>'
     return f"{frame}<p class=soft>{_KEYS}</p>"
 

@@ -6,12 +6,16 @@ import contextlib
 import io
 import os
 import re
+import threading
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from palpate.checks import Array
+from palpate.engine.bounds import check_versions
 from palpate.files import atomic_write
 from palpate.trace import Trace
 from palpate.views.kinematics import Path as BodyPath
@@ -25,6 +29,8 @@ if TYPE_CHECKING:
 
 FRAMES_PER_SECOND, MOST_FRAMES = 30.0, 3000
 _FORCE, _PUSH, _TRAIL = (213, 60, 0), (190, 60, 140), (0, 114, 178)
+_NOWHERE = SimpleNamespace(server=SimpleNamespace(sockets=()))  # what a server that listens nowhere looks like
+_starting = threading.Lock()
 _SMALLEST_FORCE = 1e-6  # N; below, no arrow
 
 
@@ -73,16 +79,37 @@ def frame_rows(time: Array) -> np.ndarray:
 
 @contextlib.contextmanager
 def _server() -> Any:
-    """A viser server on the loopback address that nobody connects to: the way to its recorder."""
+    """A viser server that listens nowhere: the way to its recorder. No port is open while a page is written."""
     import viser
 
-    with contextlib.redirect_stdout(io.StringIO()):  # its greeting
+    check_versions(("viser",))  # its inner parts are touched
+    with contextlib.redirect_stdout(io.StringIO()), _deaf():  # its greeting
         server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
     try:
         yield server
     finally:
         with contextlib.redirect_stdout(io.StringIO()):
             server.stop()
+
+
+@contextlib.contextmanager
+def _deaf() -> Iterator[None]:
+    """Let viser start its machinery without a socket: what it takes for the library of sockets opens none."""
+    from viser.infra import _infra
+
+    inner: Any = _infra
+    with _starting:
+        sockets = inner.websockets
+        server = _with(sockets.asyncio.server, serve=lambda *_, **__: contextlib.nullcontext(_NOWHERE))
+        inner.websockets = _with(sockets, asyncio=_with(sockets.asyncio, server=server))
+        try:
+            yield
+        finally:
+            inner.websockets = sockets
+
+
+def _with(module: Any, **changed: Any) -> SimpleNamespace:
+    return SimpleNamespace(**{**vars(module), **changed})
 
 
 class _Stage:
