@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench boundscheck fuzz clean clean-cache
+.PHONY: demo test lint bench boundscheck fuzz docs gallery impacts clean clean-cache
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' || \
@@ -47,6 +47,19 @@ boundscheck: $(VENV)/.installed-dev
 fuzz: $(VENV)/.installed-dev
 	mkdir -p build
 	$(BIN)/python tests/fuzz.py --seconds $(or $(SECONDS),3600) --seed $(or $(SEED),1000000) --log build/fuzz-under-way
+# The pages as a site, without a network: build/docs/index.html. A warning, such as of a dead link, is an error.
+docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet -e '.[docs]'
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
+	@echo "see build/docs/index.html"
+
+# The gallery's page and pictures, from runs of every shipped scenario.
+gallery: $(VENV)/.installed
+	$(BIN)/python docs/gallery.py
+
+# Five hundred random impacts of a Panda instead of fifteen.
+impacts: $(VENV)/.installed-dev
+	PALPATE_IMPACTS=500 $(BIN)/python -m pytest tests/contact/test_impacts.py
 
 clean-cache:
 	$(BIN)/python -c 'from palpate.engine.cache import clear_kernels; print(clear_kernels(), "files deleted")'

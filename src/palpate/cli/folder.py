@@ -80,7 +80,7 @@ class RunFolder:
         from palpate.files import atomic_write
         from palpate.metrics import as_json
         from palpate.scenario.places import seen_from
-        from palpate.scenario.toml import toml_text
+        from palpate.toml import toml_text
 
         said = f"# As run by palpate {__version__}: every setting, defaults included.\n\n"
         text = said + toml_text(seen_from(scenario.as_data(), self.path))
@@ -253,9 +253,26 @@ def _locked(folder: Path) -> Any:
 
 
 def find_trace(place: str) -> Path:
-    """The trace meant by a file, or by the folder of a run: what a killed run left if there is nothing better."""
+    """The trace meant by a file, or by the folder of a run: what a killed run left if there is nothing better.
+
+    Raises:
+        FileError: there is no such file or folder, or the folder holds no run.
+    """
+    from palpate.errors import shortened
+    from palpate.files import is_there
+
     path = Path(place)
+    if not is_there(path):
+        raise FileError(f"there is no file or folder {shortened(place)}", hint=_runs_hint())
     if not path.is_dir():
         return path
-    whole, partial = path / TRACE, path / PARTIAL
-    return partial if partial.is_file() and not whole.is_file() else whole
+    for name in (TRACE, PARTIAL):
+        if (path / name).is_file():
+            return path / name
+    raise FileError(f"{place} holds no run: there is no {TRACE} in it", hint=_runs_hint())
+
+
+def _runs_hint() -> str:
+    found = sorted(run.parent for run in Path("runs").glob(f"*/{TRACE}"))
+    some = ", ".join(map(str, found[:4]))
+    return f"runs here: {some}{', …' if len(found) > 4 else ''}" if found else "palpate run SCENARIO makes one"

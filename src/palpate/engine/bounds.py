@@ -11,7 +11,6 @@ from palpate.errors import UnsupportedVersion
 BOUNDS: dict[str, tuple[str, str]] = {
     "numba": ("0.66", "0.69"),  # dispatcher, cache, type maps
     "mujoco-core": ("4.0", "4.1"),  # addresses, the head of mjData, exported symbols
-    "viser": ("1.1", "1.2"),  # the recorder, without its server
 }
 
 

@@ -39,13 +39,15 @@ def check_start(assembly: Assembly) -> Foretold:
             hint="fewer bodies and surfaces, or more <size memory=…> in the model",
         )
     _not_deep_inside(assembly)
-    coarse = _short_enough(assembly)
+    if assembly.run.robot.unresisted:
+        return Foretold([], [])
+    said = [*assembly.law.warnings, *_short_enough(assembly)]
     try:
         expected, unstable = foretell(assembly.run)
-        return Foretold(coarse + (unstable or _gains_suit_period(assembly)), expected)
+        return Foretold(said + (unstable or _gains_suit_period(assembly)), expected)
     except Exception as error:  # a help before the run, which must not stop it: singular masses, huge gains
         reason = shortened(" ".join(str(error).split()), 200)
-        return Foretold([*coarse, f"the stability of the gains could not be judged: {reason}"], [])
+        return Foretold([*said, f"the stability of the gains could not be judged: {reason}"], [])
 
 
 def _gains_suit_period(assembly: Assembly) -> list[str]:
@@ -124,7 +126,8 @@ def _mass_at(assembly: Assembly, point: ContactPoint, surface: Surface) -> float
     J, M = np.zeros((3, model.nv)), np.zeros((model.nv, model.nv))
     mujoco.mj_jac(model, data, J, None, place, point.body)
     mujoco.mj_fullM(model, data, M)
-    mobility: Array = J @ np.linalg.solve(M, J.T)
+    G = assembly.plant.map
+    mobility: Array = J @ G @ np.linalg.solve(G.T @ M @ G, (J @ G).T)
     if surface.shape == "plane" and surface.friction == 0.0:
         n = surface_rotation(surface)[:, 2]
         return float(1.0 / max(n @ mobility @ n, 1e-12))

@@ -63,9 +63,10 @@ def after_law(L: Loop, due: bool) -> int:
             return BAD_COMMAND
         apply_guards(L)
         L.tick_count += 1
-    if L.drives.kind >= VELOCITY:
-        servo(L)
-    actuate(L)
+    if not L.kinematic:
+        if L.drives.kind >= VELOCITY:
+            servo(L)
+        actuate(L)
     recording, watching = L.step % L.stride == 0, len(L.stop) > 0
     if recording or watching:
         fill_row(L)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, as_numbers, finite_array, finite_number
 from palpate.errors import InvalidInput, NotFinite, TraceError, UnknownName
+from palpate.lazy import offered
 from palpate.trace.channel import TIME, Channel
 from palpate.trace.facts import RunFacts
 from palpate.trace.outcome import Event, Outcome
@@ -169,6 +170,47 @@ class Trace:
             FileError: the file cannot be written; an older one of that name is untouched.
         """
         return save_trace(self, path)
+
+    # ------------------------------------------------------------------ in a notebook
+
+    def plot(self, *channels: str, axes: Any = None) -> Any:
+        """Plot channels or columns over time with their units, one pair of axes per unit.
+
+        Args:
+            channels: such as "contact_force", "q" (every joint) or "q[joint1]"; nothing plots what a report would show
+                first.
+            axes: matplotlib axes to draw on, if all channels share one unit; a new figure if not given.
+
+        Returns:
+            matplotlib's axes, or a list of them where there are several.
+
+        Raises:
+            UnknownName: no such channel or column.
+        """
+        return offered("plot of a trace")(self, channels, axes)
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame: one column per number, index time in s; `frame.attrs["units"]` has the units.
+
+        Raises:
+            TraceError: pandas is not installed.
+        """
+        return offered("trace as pandas")(self)
+
+    def to_xarray(self) -> Any:
+        """An xarray Dataset: one variable per channel over time and its labels, each with its unit in `attrs`.
+
+        Raises:
+            TraceError: xarray is not installed.
+        """
+        return offered("trace as xarray")(self)
+
+    def replay(self) -> Any:
+        """The 3D replay, shown where a notebook shows a result; `.save(path)` writes it as a page."""
+        return offered("replay of a trace")(self)
+
+    def _repr_html_(self) -> str:
+        return offered("html of a trace")(self)
 
 
 def _instant(value: float, name: str) -> float:
