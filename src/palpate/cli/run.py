@@ -151,8 +151,8 @@ def _print_json(scenario: Scenario, trace: Trace, results: Sequence[MetricResult
 def _print_story(scenario: Scenario, trace: Trace, results: Sequence[MetricResult]) -> None:
     from palpate.cli.tables import number, print_table
 
-    print(f"{scenario.name}: {scenario.description}" if scenario.description else scenario.name)
     print(harmless(f"{scenario.name}: {scenario.description}" if scenario.description else scenario.name))
+    for warning in trace.facts.warnings:
         print(harmless(f"warning: {warning}"))
     for remark in trace.facts.remarks:
         print(harmless(f"remark: {remark}"))
@@ -182,8 +182,8 @@ def _last_line(trace: Trace, results: Sequence[MetricResult], look: Path) -> str
     outcome = trace.outcome
     judged = [result.passed for result in results if result.passed is not None]
     kept = f"; {sum(judged)} of {len(judged)} bounds kept" if judged and outcome.kind != "interrupted" else ""
-    return f"{outcome.kind} at {outcome.time:.6g} s ({outcome.reason}){kept}; see {look}"
     return harmless(f"{outcome.kind} at {outcome.time:.6g} s ({outcome.reason}){kept}; see {look}")
+
 
 def _exit_code(trace: Trace, results: Sequence[MetricResult], strict: bool) -> int:
     if trace.outcome.kind == "interrupted":
