@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench boundscheck docs gallery impacts clean clean-cache
+.PHONY: demo test lint bench boundscheck fuzz docs gallery impacts clean clean-cache
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' || \
@@ -43,6 +43,10 @@ bench: $(VENV)/.installed
 boundscheck: $(VENV)/.installed-dev
 	NUMBA_BOUNDSCHECK=1 PALPATE_CACHE_DIR=build/boundscheck $(BIN)/python -m pytest tests/scenario/test_library.py
 
+# An hour of seeded fuzzing: models, scenarios, traces, the API. SEED=7 starts elsewhere, SECONDS=60 ends sooner.
+fuzz: $(VENV)/.installed-dev
+	mkdir -p build
+	$(BIN)/python tests/fuzz.py --seconds $(or $(SECONDS),3600) --seed $(or $(SEED),1000000) --log build/fuzz-under-way
 # The pages as a site, without a network: build/docs/index.html. A warning, such as of a dead link, is an error.
 docs: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet -e '.[docs]'

@@ -9,7 +9,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.control.design.sampled import period_warnings
-from palpate.errors import InvalidInput
+from palpate.errors import InvalidInput, shortened
 from palpate.run import loop
 from palpate.run.assemble import Assembly
 from palpate.run.foresee import foretell
@@ -41,9 +41,13 @@ def check_start(assembly: Assembly) -> Foretold:
     _not_deep_inside(assembly)
     if assembly.run.robot.unresisted:
         return Foretold([], [])
-    expected, unstable = foretell(assembly.run)
     said = [*assembly.law.warnings, *_short_enough(assembly)]
-    return Foretold(said + (unstable or _gains_suit_period(assembly)), expected)
+    try:
+        expected, unstable = foretell(assembly.run)
+        return Foretold(said + (unstable or _gains_suit_period(assembly)), expected)
+    except Exception as error:  # a help before the run, which must not stop it: singular masses, huge gains
+        reason = shortened(" ".join(str(error).split()), 200)
+        return Foretold([*said, f"the stability of the gains could not be judged: {reason}"], [])
 
 
 def _gains_suit_period(assembly: Assembly) -> list[str]:

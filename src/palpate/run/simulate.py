@@ -84,6 +84,8 @@ def execute(
         ending.interrupted()
     finally:
         file.close()
+    if file.trouble is not None:
+        foretold.warnings.append(file.trouble)
     try:
         return trace_of(assembly, ending, keeper, foretold)
     except KeyboardInterrupt:  # too late to interrupt the run: it is kept

@@ -74,7 +74,8 @@ class RunFacts:
                 raise InvalidInput(f"facts.{name} must be a list, got {value!r}")
             object.__setattr__(self, name, tuple(plain(value, f"facts.{name}")))
         for name in (
-            "scenario", "versions", "guard_ticks", "joint_watch", "contact_events", "world", "scene", "singularity", "gains", "changed",
+            "scenario", "versions", "guard_ticks", "joint_watch", "contact_events", "world", "scene", "singularity",
+            "gains", "changed",
         ):  # fmt: skip
             object.__setattr__(self, name, plain(getattr(self, name), f"facts.{name}"))
 

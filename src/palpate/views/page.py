@@ -166,6 +166,9 @@ def _replay(trace: Trace) -> tuple[str, bool]:
         inside = replay_element(trace)
     except TraceError as error:
         return f"<p class=soft>{escape(str(error))}</p>", False
+    except Exception as error:  # an impossible drawing costs the picture, not the page
+        said = f"{type(error).__name__}: {error}"
+        return f"<p class=soft>This scene cannot be drawn ({escape(said)}).</p>", False
     return f'{inside}<div class="stills"></div><p class=soft>{_KEYS}</p>', True
 
 

@@ -119,7 +119,9 @@ def _spans(time: Array, on: np.ndarray, kind: str) -> list[Span]:
 
 
 def figures_of(trace: Trace) -> list[Figure]:
-    """Every figure that the recorded channels allow."""
+    """Every figure that the recorded channels allow; none of a trace without samples."""
+    if not len(trace):
+        return []
     made = (
         _joints(trace),
         _per_joint(trace, "v", "velocities", "Joint velocities", "velocity"),

@@ -8,9 +8,10 @@ import mujoco
 import numpy as np
 
 from palpate.checks import Array
-from palpate.errors import InvalidInput, ModelError, UnknownName
+from palpate.errors import InvalidInput, ModelError, UnknownName, shortened
 from palpate.robot.build import set_inertia
 from palpate.robot.frames import Frame, frames_of
+from palpate.robot.gate import refuse_impossible
 from palpate.robot.robot import Robot
 from palpate.spatial import matrix_from_quat, quat_from_matrix
 from palpate.spatial.shapes import SHAPES
@@ -119,6 +120,7 @@ def build_plant(
         integrator: "euler", "implicit" or "rk4".
         q_start: the robot's start posture, for which a pole stands upright; home by default.
     """
+    _refuse_repeated_names(robot, world)
     spec = robot.spec(kinematics=bool(robot.unresisted))
     _set_options(spec, world, timestep, integrator)
     _change_robot(spec, robot, world)
@@ -163,6 +165,19 @@ def true_robot(robot: Robot, world: World) -> Robot:
     _check_order(made.model, robot)
     _shift_base(made.model, robot, world)
     return made
+
+
+def _refuse_repeated_names(robot: Robot, world: World) -> None:
+    """Surfaces, objects and the robot's links share one space of names."""
+    taken = {robot.model.body(b).name: "a link of the robot" for b in range(robot.model.nbody)}
+    taken |= {"pole": "the pole"} if world.pole is not None else {}
+    for kind, things in (("surface", world.surfaces), ("object", world.objects)):
+        for thing in things:
+            if thing.name in taken:
+                raise InvalidInput(
+                    f"{kind} {shortened(thing.name)!r} is called like {taken[thing.name]}", hint="give it another name"
+                )
+            taken[thing.name] = f"another {kind}"
 
 
 def surface_rotation(surface: Surface) -> Array:
@@ -453,9 +468,11 @@ def _compile(spec: mujoco.MjSpec) -> mujoco.MjModel:
     for key in list(spec.keys):
         spec.delete(key)
     try:
-        return spec.compile()
+        model = spec.compile()
     except (ValueError, mujoco.FatalError) as error:
         raise ModelError(f"the world cannot be compiled: {error}") from error
+    refuse_impossible(model, "this world")
+    return model
 
 
 def _check_order(model: mujoco.MjModel, robot: Robot) -> None:

@@ -78,7 +78,9 @@ class ReferenceSettings(Config):
         if isinstance(value, list | tuple | np.ndarray):
             value = {"value": list(value)}
         # As JSON, because there a list is a tuple and yet "1" is no number.
-        return WantedWrench.model_validate_json(json.dumps(value), strict=True) if isinstance(value, dict) else value
+        if not isinstance(value, dict):
+            return value
+        return WantedWrench.__pydantic_validator__.validate_json(json.dumps(value), strict=True)
 
     @property
     def end(self) -> float:
