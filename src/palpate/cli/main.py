@@ -22,7 +22,7 @@ from palpate.errors import PalpateError, UnknownName
 # One line per command: the module palpate/cli/<name>.py with add_parser(subparsers) and run(args) -> exit code.
 COMMANDS = (
     "run", "design", "list", "explain", "new", "show", "derive", "check", "report", "replay", "compare", "sweep",
-    "study", "tune", "schema", "cache",
+    "study", "tune", "verify", "schema", "cache",
     "completion",
 )  # fmt: skip
 
@@ -40,12 +40,13 @@ examples:
   palpate show iiwa14                  joints, frames and terms of a robot of the catalogue
   palpate show panda-wall              a scenario: robot, law, gains, world
   palpate derive planar2 --steps       equations of motion as a worked solution
+  palpate verify 001 --wrong           what is not right in a document, and what is
   palpate check panda                  every problem of a model, with line and rule; also of your .urdf
 
 'palpate COMMAND --help' tells more about a command.
 """
 # A negative number, or a list that starts with one: a value, never an option.
-_NEGATIVE = re.compile(r"-(\.?\d|inf|nan)", re.IGNORECASE)
+_NEGATIVE = re.compile(r"-(\.?\d|inf|nan|pi)", re.IGNORECASE)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

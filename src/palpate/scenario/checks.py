@@ -13,7 +13,9 @@ from palpate.metrics import METRICS
 from palpate.robot.robot import Robot
 from palpate.scenario.model import Scenario
 from palpate.scenario.problems import Problem, problem_from
+from palpate.scenario.reference import placed
 from palpate.scenario.robot import build_robot, start_state
+from palpate.world.config import World
 
 
 def contradictions(sections: dict[str, Any]) -> list[Problem]:
@@ -30,7 +32,7 @@ def _of_robot(sections: dict[str, Any]) -> list[Problem]:
         robot = build_robot(settings)
     except PalpateError as error:
         return [problem_from(error, ("robot",))]
-    found = list(_frames(sections, robot))
+    found, world = list(_frames(sections, robot)), sections.get("world", World())
     q = robot.home
     try:
         q, _ = start_state(settings.start, robot)
@@ -38,7 +40,7 @@ def _of_robot(sections: dict[str, Any]) -> list[Problem]:
         found.append(problem_from(error, ("robot", "start")))
     for section, attempt in (
         ("control", lambda law: law.bind(robot)),
-        ("reference", lambda reference: reference.sample(np.zeros(1), robot, q)),
+        ("reference", lambda reference: placed(reference, world).sample(np.zeros(1), robot, q)),
     ):
         try:
             _ = section in sections and attempt(sections[section])

@@ -156,7 +156,9 @@ def _text(source: str | os.PathLike[str], folder: Path | None) -> tuple[str, str
         return shown, text, None
     path = Path(shown) if folder is None else folder / shown
     if not path.exists() and path.suffix != ".toml" and len(path.parts) == 1:
-        raise _no_scenario(shown, path.with_suffix(".toml"))
+        meant = path.with_suffix(".toml")
+        hint = f"did you mean the file {meant}?" if meant.exists() else None
+        raise UnknownName("scenario (neither shipped nor a file)", shown, shipped(), hint=hint)
     try:
         if path.stat().st_size > MOST_BYTES:
             raise ScenarioError(f"{path} is larger than the {MOST_BYTES} bytes a scenario may have")
@@ -168,13 +170,6 @@ def _text(source: str | os.PathLike[str], folder: Path | None) -> tuple[str, str
             f"cannot read the scenario {path}: {error.strerror or error}",
             hint="palpate list scenarios shows the shipped ones",
         ) from error
-
-
-def _no_scenario(name: str, near: Path) -> UnknownName:
-    """A name that is none; the file that was meant is offered where there is one."""
-    error = UnknownName("scenario (neither shipped nor a file)", name, shipped())
-    error.hint = f"did you mean the file {near}?" if near.exists() else error.hint
-    return error
 
 
 def _parsed(text: str, name: str) -> dict[str, Any]:
