@@ -53,7 +53,7 @@ docs: $(VENV)/.installed
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
 	@echo "see build/docs/index.html"
 
-# The gallery's page and pictures, from runs of every shipped scenario.
+# The gallery's page and pictures, from runs of every shipped scenario; docs/gallery.py new adds what is missing.
 gallery: $(VENV)/.installed
 	$(BIN)/python docs/gallery.py
 
