@@ -257,7 +257,7 @@ def _assumptions(assembly: Assembly) -> list[str]:
     if any(s.contact == "rigid" and s.motion is not None for s in world.surfaces):
         notes.append("a rigid surface that moves pushes by its place alone: the engine gives it no velocity")
     if any(s.contact == "compliant" for s in world.surfaces):
-        notes.append("compliant surfaces touch spheres on the robot and objects, not whole links")
+        notes.append("compliant surfaces touch points and spheres on the robot and objects, not what lies between them")
     if assembly.run.clock.integrator != "rk4" and not assembly.run.robot.unresisted:
         notes.append(f"integrated by the {assembly.run.clock.integrator} method: first order in the physics step")
     return notes
