@@ -125,6 +125,21 @@ def test_a_pad_is_a_grid_even_over_its_area() -> None:
     assert np.abs(points).max(axis=0) == pytest.approx([0.175, 0.025, 0.0])
 
 
+def test_shapes_are_drawn_where_they_touch_and_weigh_nothing() -> None:
+    shapes = (
+        ContactShape(size=(0.03,), position=(0.02, 0, 0.01)),
+        ContactShape(shape="pad", size=(0.06, 0.03)),
+        ContactShape(shape="points", points=((0.01, 0, 0), (0, 0.02, 0))),
+    )
+    robot, world = hand(), World(surfaces=(FLOOR,), contact_shapes=shapes)
+    model = build_plant(robot, world, 1e-3).model
+    assert model.body("palm").mass == pytest.approx(1.0)
+    disc = model.geom("contact shape pad")
+    assert disc.pos == pytest.approx([0.02, 0, -0.01])  # the tool looks down
+    assert disc.size[0] == 0.03
+    assert sum(model.geom(g).name.startswith("contact shape") for g in range(model.ngeom)) == 4
+
+
 def test_what_cannot_touch_is_refused_by_name() -> None:
     with pytest.raises(UnknownName, match="link"):
         build_plant(hand(), World(surfaces=(FLOOR,), contact_links=("thumb",)), 1e-3)

@@ -16,7 +16,7 @@ from palpate.spatial import matrix_from_quat, quat_from_matrix
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import FreeObject, Surface, World
 from palpate.world.ties import Ties, hold_ties, plant_ties
-from palpate.world.touching import ContactPoint, points_of_links, points_of_shapes
+from palpate.world.touching import ContactPoint, draw_shapes, points_of_links, points_of_shapes
 
 INTEGRATORS = {
     "euler": mujoco.mjtIntegrator.mjINT_EULER,
@@ -115,6 +115,7 @@ def build_plant(
     for thing in world.objects:
         _add_object(spec, thing)
     whose = _add_contact_sensors(spec, robot, world)
+    draw_shapes(spec, robot, world)
     hold_ties(spec, robot)
     model = _compile(spec)
     _check_order(model, robot)

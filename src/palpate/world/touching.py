@@ -10,12 +10,14 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import InvalidInput, UnknownName
+from palpate.robot.compiled import unused
 from palpate.robot.frames import Frame
 from palpate.robot.robot import Robot
-from palpate.spatial import matrix_from_quat
+from palpate.spatial import matrix_from_quat, quat_from_matrix
 from palpate.world.config import ContactShape, World
 
 _GOLDEN = math.pi * (3.0 - math.sqrt(5.0))
+SHAPE = "contact shape"  # begins the names of drawn shapes
 _ROUND = 24  # points round a circle
 MOST_HULL = 60  # points of a link
 
@@ -91,6 +93,35 @@ def points_of_shapes(robot: Robot, world: World, frames: dict[str, Frame]) -> li
     return found
 
 
+_THIN = 1e-3  # m, half the height a flat shape is drawn with
+_DRAWN = {  # the engine's shape, and its half sizes from those given
+    "disc": (mujoco.mjtGeom.mjGEOM_CYLINDER, lambda size: (size[0], _THIN, 0.0)),
+    "pad": (mujoco.mjtGeom.mjGEOM_BOX, lambda size: (size[0] / 2, size[1] / 2, _THIN)),
+    "edge": (mujoco.mjtGeom.mjGEOM_BOX, lambda size: (size[0] / 2, _THIN, _THIN)),
+    "sphere": (mujoco.mjtGeom.mjGEOM_SPHERE, lambda size: (size[0], 0.0, 0.0)),
+}
+
+
+def draw_shapes(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
+    """Let a replay show the contact shapes; they weigh nothing and the engine lets them touch nothing."""
+    for shape in world.contact_shapes:
+        frame = robot.frame(shape.frame)
+        body = spec.body(robot.model.body(frame.body).name)
+        place, turn = (
+            frame.offset + frame.turn @ np.array(shape.position),
+            frame.turn @ matrix_from_quat(shape.quat_wxyz),
+        )
+        small = ("sphere", [(place + turn @ np.array(p), (2 * _THIN,)) for p in shape.points])
+        for kind, parts in [small] if shape.shape == "points" else [(shape.shape, [(place, shape.size)])]:
+            for at, size in parts:
+                geom, halves = _DRAWN[kind]
+                body.add_geom(
+                    name=unused(f"{SHAPE} {shape.name}", {g.name for g in spec.geoms}), type=geom, size=halves(size),
+                    pos=at, quat=quat_from_matrix(turn), rgba=(0.85, 0.45, 0.2, 1.0), contype=0, conaffinity=0, mass=0,
+                    group=2,
+                )  # fmt: skip
+
+
 def points_of_links(model: mujoco.MjModel, robot: Robot, world: World) -> list[ContactPoint]:
     """Whole links: the corners of the convex hull around everything drawn of them."""
     found: list[ContactPoint] = []
@@ -98,7 +129,11 @@ def points_of_links(model: mujoco.MjModel, robot: Robot, world: World) -> list[C
         if link not in robot.frame_names or mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, link) < 0:
             raise UnknownName("link", link, [robot.model.body(b).name for b in range(1, robot.model.nbody)])
         body = model.body(link).id
-        clouds = [geom_points(model, g) for g in range(model.ngeom) if model.geom_bodyid[g] == body]
+        clouds = [
+            geom_points(model, g)
+            for g in range(model.ngeom)
+            if model.geom_bodyid[g] == body and not model.geom(g).name.startswith(SHAPE)
+        ]
         if not clouds:
             raise InvalidInput(f"contact_links: link {link!r} of {robot.name} has no shape that could touch")
         corners = thinned(hull(np.vstack(clouds)), MOST_HULL)
