@@ -44,9 +44,11 @@ ARROWS: dict[str, set[str]] = {
     "metrics": {"trace", "spatial"},
     "views": {"trace", "metrics", "robot", "spatial"},
     "study": {"run", "metrics", "trace", "scenario"},
+    "gym": {"run", "metrics", "scenario"},
 }
 ARROWS["documents"] = set(ARROWS)
 ARROWS["cli"] = set(ARROWS)
+ARROWS["__main__"] = {"cli"}
 ARROWS["__init__"] = set(ARROWS)
 
 WITNESSES = {"pinocchio", "pin", "pydrake", "example_robot_data", "roboticstoolbox"}

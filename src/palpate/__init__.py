@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from palpate.contact.impacts import impact
     from palpate.contact.linearise import linearise_state
     from palpate.contact.reduce import reduced_dynamics
+    from palpate.control.solve.force_torques import torques_for_force
     from palpate.derive.checking import check_derivation
     from palpate.derive.derivation import Derivation
     from palpate.derive.start import derive, derive_from_energy
@@ -73,6 +74,7 @@ __all__ = [
     "spatial",
     "study",
     "sweep",
+    "torques_for_force",
     "trace",
     "tune",
     "views",
@@ -120,6 +122,7 @@ __getattr__, __dir__ = lazy_names(
         "spatial": "palpate.spatial",
         "study": "palpate.study",
         "sweep": "palpate.study.sweeps",
+        "torques_for_force": "palpate.control.solve.force_torques",
         "trace": "palpate.trace",
         "tune": "palpate.study.tuning",
         "views": "palpate.views",

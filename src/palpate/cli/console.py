@@ -23,19 +23,33 @@ def starting() -> str:
 
 @contextmanager
 def patience(message: str | Callable[[], str], quiet: bool = False) -> Iterator[None]:
-    """Say `message` if the block takes longer than SOON."""
-
-    def tell() -> None:
-        print(message if isinstance(message, str) else message(), file=sys.stderr, flush=True)
-
-    timer = threading.Timer(SOON, tell)
-    timer.daemon = True
+    """Say `message` if the block takes longer than SOON; on a terminal it stays, with the time, until the end."""
+    ended = threading.Event()
+    shown = threading.Thread(target=_wait_and_tell, args=(message, ended, sys.stderr.isatty()), daemon=True)
     if not quiet:
-        timer.start()
+        shown.start()
     try:
         yield
     finally:
-        timer.cancel()
+        ended.set()
+        if not quiet:
+            shown.join()  # so that its line is gone before the next one comes
+
+
+def _wait_and_tell(message: str | Callable[[], str], ended: threading.Event, terminal: bool) -> None:
+    if ended.wait(SOON):
+        return
+    text = message if isinstance(message, str) else message()
+    if not terminal:
+        print(text, file=sys.stderr, flush=True)
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        bar.add_task(text, total=None)
+        ended.wait()
 
 
 class RunProgress:

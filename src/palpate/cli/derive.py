@@ -21,7 +21,7 @@ examples:
   palpate derive planar3 --set length=0.5 mass=5 --steps
   palpate derive ur5e-3link --quantity M,J,Lambda --latex
   palpate derive ur5e --numbers --c build       C99 source, header and a test program
-  palpate derive arm.urdf --html arm.html       one page, no network needed
+  palpate derive planar3 --html arm.html        one page, no network needed
   palpate derive planar2 --method all           Lagrange, Newton-Euler and projected, side by side
 
 quantities: position, rotation, J, Ja, Jdot, drift, T, V, M, C, g, bias, tau, Lambda, mu, p;
@@ -83,11 +83,11 @@ def run(args: argparse.Namespace) -> int:
 def _robot(args: argparse.Namespace) -> Robot:
     from palpate.robot.load import load_robot
 
-    settings: Any = _settings(args.set or [])
+    settings: Any = parameters_from(args.set or [])
     return load_robot(args.robot, **settings)
 
 
-def _settings(pairs: Sequence[str]) -> dict[str, float | list[float]]:
+def parameters_from(pairs: Sequence[str]) -> dict[str, float | list[float]]:
     """length=0.5 or mass=5,4,3 as keyword arguments."""
     found: dict[str, float | list[float]] = {}
     for pair in pairs:

@@ -88,6 +88,20 @@ def write_run(folder: Path, scenario: Scenario, trace: Trace, results: Sequence[
 
 
 def find_trace(place: str) -> Path:
-    """The trace meant by a file, or by the folder of a run."""
+    """The trace meant by a file, or by the folder of a run.
+
+    Raises:
+        FileError: there is no such file or folder, or the folder holds no run.
+    """
     path = Path(place)
+    if path.is_dir() and not (path / TRACE).exists():
+        raise FileError(f"{place} holds no run: there is no {TRACE} in it", hint=_runs_hint())
+    if not path.exists():
+        raise FileError(f"there is no file or folder {place}", hint=_runs_hint())
     return path / TRACE if path.is_dir() else path
+
+
+def _runs_hint() -> str:
+    found = sorted(run.parent for run in Path("runs").glob(f"*/{TRACE}"))
+    some = ", ".join(map(str, found[:4]))
+    return f"runs here: {some}{', …' if len(found) > 4 else ''}" if found else "palpate run SCENARIO makes one"

@@ -61,10 +61,17 @@ class Target(Record):
 
 
 class PoleView(Record):
-    """What is seen of a pole on the tool: from its foot A to its sphere B, and the rate of that, world axes."""
+    """What is seen of a pole on the tool: from its foot A to its sphere B, and the rate of that, world axes.
+
+    A camera takes pictures: they show AB alone (`rated` is False), `age` seconds ago; `fresh` says that one has
+    just come.
+    """
 
     AB: Vector = sized(3)
     AB_rate: Vector = sized(3)
+    rated: bool = True
+    fresh: bool = True
+    age: float = 0.0
 
 
 class Seen(Record):
@@ -127,6 +134,7 @@ class Beginning:
         period: of control, s.
         gravity: of the world, m/s².
         pole: length of the pole on the tool, m; None without one.
+        camera: what watches the pole: s between pictures, s until one arrives, rad of noise; None if it is ideal.
     """
 
     q: Array
@@ -134,6 +142,7 @@ class Beginning:
     period: float
     gravity: Array
     pole: float | None = None
+    camera: tuple[float, float, float] | None = None
 
 
 class NoMemory(Record):

@@ -24,7 +24,7 @@ from palpate.trace import Channel
 from palpate.world.contact import contact_pairs, surface_state
 from palpate.world.plant import Plant, build_plant
 from palpate.world.pushes import Pushed, push_state
-from palpate.world.sensors import bodies_beyond, delayed, joint_sensors, sensor_body, wrist_sensor
+from palpate.world.sensors import bodies_beyond, delayed, joint_sensors, pole_camera, sensor_body, wrist_sensor
 
 BATCH = 4000  # physics steps between two looks at the clock, the progress bar and Ctrl-C
 _WIDEST_READING = 10  # found, force, moment, place
@@ -81,7 +81,7 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         coupled=coupled_model(robot),
         nominal_tool=(plant.tool if shared else robot.frame()).place,
         tool=plant.tool.place,
-        pole=plant.model.body("pole").id if run.world.pole is not None else -1,
+        camera=pole_camera(plant, run.world, run.clock.control_period),
         loads=loads,
         **_clock(run),
         **_law(run, law, rows),
@@ -96,7 +96,10 @@ def _beginning(run: Run, q: Array, v: Array) -> Beginning:
     world = run.world
     gravity = run.robot.model.opt.gravity.copy() if world.gravity is None else np.array(world.gravity)
     pole = None if world.pole is None else world.pole.length
-    return Beginning(q.copy(), v.copy(), run.clock.control_period, gravity, pole)
+    seen, period = world.sensors.camera, run.clock.control_period
+    interval = period if seen.rate is None else max(1.0 / seen.rate, period)
+    camera = None if seen.ideal else (interval, seen.delay, seen.noise)
+    return Beginning(q.copy(), v.copy(), period, gravity, pole, camera)
 
 
 def _refuse_what_a_run_cannot_do(run: Run, law: BoundLaw) -> None:

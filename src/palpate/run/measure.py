@@ -17,8 +17,15 @@ from palpate.robot.kernels import (
     stage_state,
 )
 from palpate.run.state import Loop
-from palpate.world.bodies import velocity_at
-from palpate.world.sensors import arrive, read_joints, read_torques, read_wrench, sense_wrench
+from palpate.world.sensors import (
+    arrive,
+    look_at_pole,
+    read_joints,
+    read_torques,
+    read_wrench,
+    sense_wrench,
+    take_picture,
+)
 
 
 @kernel
@@ -56,14 +63,19 @@ def measure(L: Loop) -> None:
 
 @kernel
 def _see_pole(L: Loop) -> None:
-    """Foot to sphere of a pole on the tool, and its rate, as a camera gives them."""
-    if L.pole < 0:
+    """Foot to sphere of a pole on the tool, and its rate, or a camera's last picture of it."""
+    c, view = L.camera, L.tick.seen.pole
+    if c.body < 0:
         return
-    sphere, view = L.plant.xipos[L.pole], L.tick.seen.pole
-    velocity_at(L.plant, L.pole, sphere, L.speed)
-    for k in range(3):
-        view.AB[k] = sphere[k] - L.row.tool_position[k]
-        view.AB_rate[k] = L.speed[k] - L.row.tool_twist[k]
+    look_at_pole(c, L.plant, L.row.tool_position, L.row.tool_twist)
+    if c.ideal:
+        put(view.AB, 0, c.AB)
+        put(view.AB_rate, 0, c.AB_rate)
+        return
+    view.rated, view.fresh = False, take_picture(c, L.step * L.dt, L.seed)
+    shown = max(c.arrived - 1, 0) % c.times.size
+    put(view.AB, 0, c.pictures[shown])
+    view.age = L.step * L.dt - c.times[shown]
 
 
 @kernel

@@ -11,6 +11,7 @@ from palpate.engine.views import address_of, part
 from palpate.run.measure import true_state
 from palpate.run.state import Loop
 from palpate.spatial.kernels import quat_from_matrix
+from palpate.world.sensors import look_at_pole
 
 
 @kernel
@@ -39,6 +40,10 @@ def fill_row(L: Loop) -> None:
     for k in range(len(L.shows)):
         put(r.law, place, L.shows[k].source)
         place += L.shows[k].source.size
+    if r.pole_tilt.size > 0:
+        look_at_pole(L.camera, L.plant, r.tool_position, r.tool_twist)
+        put(r.pole_AB, 0, L.camera.AB)
+        r.pole_tilt[0] = math.atan2(math.hypot(r.pole_AB[0], r.pole_AB[1]), r.pole_AB[2])
     put(r.rest_q, 0, part(q, q.size - r.rest_q.size, r.rest_q.size))
     put(r.rest_v, 0, part(v, v.size - r.rest_v.size, r.rest_v.size))
 

@@ -110,6 +110,10 @@ class Row(Record):
     guard: Vector = recorded(1, help=_GUARD_HELP)
     rest_q: Vector = recorded("rest_q", unit="rest", labels="rest", help="coordinates of pole and objects")
     rest_v: Vector = recorded("rest_v", unit="rest speed", labels="rest rates", help="velocities of pole and objects")
+    pole_AB: Vector = recorded(
+        "pole axes", name="pole.AB", unit="m", labels=_XYZ, frame="world", help="from the pole's foot to its sphere"
+    )
+    pole_tilt: Vector = recorded("pole", name="pole.tilt", unit="rad", help="angle of the pole from the vertical")
     law: Vector = recorded("law", name="law.{}", help="{}")
     surfaces: Matrix = recorded(
         "surfaces", 3, name="surface.{}", unit="m", labels=_XYZ, frame="world", help="where the surface is"
@@ -142,7 +146,8 @@ def layout(robot: Robot, plant: Plant, law: BoundLaw) -> Layout:
     rest = {"rest_q": plant.model.nq - robot.model.nq, "rest_v": plant.model.nv - robot.model.nv}
     shown = sum(item.source(law.memory).size for item in law.shown)
     sizes = {"nq": robot.nq, "nv": robot.nv, "terms": len(law.terms), "surfaces": len(plant.surfaces), "law": shown}
-    sizes |= rest
+    poles = int(plant.pole >= 0)
+    sizes |= rest | {"pole": poles, "pole axes": 3 * poles}
     words = _Words(robot, plant, law)
     channels, starts, place = [], {}, 0
     for field, shape in Row.shapes(sizes).items():

@@ -11,7 +11,7 @@ from palpate.robot.kernels import Place
 from palpate.run.row import Row
 from palpate.world.contact import Contact, SurfaceState
 from palpate.world.pushes import Pushed, PushState
-from palpate.world.sensors import Delayed, JointSensors, Wrist
+from palpate.world.sensors import Delayed, JointSensors, PoleCamera, Wrist
 from palpate.world.ties import Ties
 
 # How a batch of steps ended.
@@ -155,7 +155,7 @@ class Loop(Record):
     nominal_tool: Place
     tool: Place
     tool_rotation: Matrix = sized(3, 3)
-    pole: int  # its body, −1 if there is none
+    camera: PoleCamera
     # what acts on the plant
     surfaces: list[SurfaceState]
     contacts: list[Contact]

@@ -156,7 +156,9 @@ def _text(source: str | os.PathLike[str], folder: Path | None) -> tuple[str, str
         return shown, text, None
     path = Path(shown) if folder is None else folder / shown
     if not path.exists() and path.suffix != ".toml" and len(path.parts) == 1:
-        raise UnknownName("scenario (neither shipped nor a file)", shown, shipped())
+        meant = path.with_suffix(".toml")
+        hint = f"did you mean the file {meant}?" if meant.exists() else None
+        raise UnknownName("scenario (neither shipped nor a file)", shown, shipped(), hint=hint)
     try:
         if path.stat().st_size > MOST_BYTES:
             raise ScenarioError(f"{path} is larger than the {MOST_BYTES} bytes a scenario may have")

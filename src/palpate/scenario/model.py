@@ -160,6 +160,7 @@ class Scenario(Config):
 
     name: str = required("1", "name of the scenario", pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=80)
     description: str = setting("", "1", "what it shows, in a sentence or two")
+    document: str | None = setting(None, "1", "number of the document it shows a part of, such as 002", max_length=20)
     extends: str | None = setting(None, "1", "a shipped scenario or a .toml file whose settings this one changes")
     robot: RobotSettings = required("1", "the robot")
     control: SerializeAsAny[Law] = required("1", "the law by its name, and its gains")
@@ -197,8 +198,9 @@ class Scenario(Config):
         return self.model_dump(mode="json", exclude_none=True)
 
     def changed(self) -> dict[str, Any]:
-        """As `as_data`, with only those settings that are not the defaults."""
-        return self.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+        """As `as_data`, with only those settings that are not the defaults, and the names that tell tables apart."""
+        short = self.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+        return _with_tags(short, self.as_data())
 
     def replace(self, **changes: Any) -> Scenario:
         """This scenario with other values, checked like a file: `scenario.replace(control__stiffness=[300] * 6)`.
@@ -216,6 +218,19 @@ class Scenario(Config):
 
     def _repr_html_(self) -> str:
         return offered("html of a scenario")(self)
+
+
+_TELLING = ("name", "kind")  # say which table it is, so they stand even where they are the default
+
+
+def _with_tags(short: Any, whole: Any) -> Any:
+    """Data without defaults, with the keys that say which table it is put back."""
+    if isinstance(short, list) and isinstance(whole, list):
+        return [_with_tags(a, b) for a, b in zip(short, whole)]
+    if not isinstance(short, dict) or not isinstance(whole, dict):
+        return short
+    tags = {key: whole[key] for key in _TELLING if isinstance(whole.get(key), str)}
+    return tags | {key: _with_tags(value, whole.get(key)) for key, value in short.items()}
 
 
 def law_class(name: str) -> type[Law]:

@@ -48,7 +48,7 @@ def compare(traces: Sequence[Trace], names: Sequence[str], path: str | os.PathLi
         folded_section("Joints", *(plots.figure(f, Marks(), note) for f, note in figures if f.name in _DETAIL)),
     ]
     title = " · ".join(names)
-    body = [contents(sections), f"<h1>{escape(title)}</h1><main>", *sections, "</main>"]
+    body = [contents(sections), f"<main><h1>{escape(title)}</h1>", *sections, "</main>"]
     text = page(title, body, plots.data).encode()
     return atomic_write(path, lambda file: file.write(text))
 

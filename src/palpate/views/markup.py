@@ -16,7 +16,7 @@ from palpate.views.player import POLICY
 
 
 def page(title: str, body: Iterable[str], plots: Sequence[dict[str, Any]], scripts: Sequence[str] = ()) -> str:
-    """A whole page; `body` is markup, `title` is text, `scripts` are drawn with before the page's own."""
+    """A whole page; `body` is markup, `title` is text, `scripts` run once the charts are drawn."""
     sweep = ["sweeps.js"] if any("data" in plot for plot in plots) else []
     return "\n".join(
         [
@@ -26,7 +26,7 @@ def page(title: str, body: Iterable[str], plots: Sequence[dict[str, Any]], scrip
             f'<title>{escape(title)}</title><link rel="icon" href="data:,">{style("page.css")}</head><body>',
             *body,
             f'<script id="charts" type="application/json">{as_script(list(plots))}</script>',
-            f"{script('charts.js', *sweep, *scripts, 'page.js')}</body></html>",
+            f"{script('charts.js', *sweep, 'page.js', *scripts)}</body></html>",
         ]
     )
 

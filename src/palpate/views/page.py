@@ -70,8 +70,8 @@ def report_html(trace: Trace, results: Sequence[MetricResult]) -> str:
         section("Run", *_run(trace, thinned(figures))),
     ]
     title = _title(trace)
-    first = [contents(sections), f"<h1>{escape(title)}</h1>", _description(trace)]
-    body = [*first, f'<main><div class="first">{_result(trace, results)}{_lead(plots, lead, marks)}</div>', _law(trace)]
+    first = [contents(sections), f"<main><h1>{escape(title)}</h1>", _description(trace)]
+    body = [*first, f'<div class="first">{_result(trace, results)}{_lead(plots, lead, marks)}</div>', _law(trace)]
     scripts = ("shapes3d.js", "replay.js") if moving else ()
     return page(title, [*body, *sections, "</main>"], plots.data, scripts)
 
@@ -113,7 +113,7 @@ def _lead(plots: Plots, lead: Figure | None, marks: Marks) -> str:
     if lead is None:
         return "<div></div>"
     zoom = '<button type="button" id="whole-time" hidden>whole run</button>'
-    return f"<div>{plots.figure(lead, marks)}{zoom}</div>"
+    return f"<div><h2>{escape(lead.title)}</h2>{plots.figure(lead, marks, titled=False)}{zoom}</div>"
 
 
 def _law(trace: Trace) -> str:
@@ -127,7 +127,7 @@ def _law(trace: Trace) -> str:
     others = [gain for gain in run.gains if gain not in chosen]
     story = "".join(f"<p>{escape(part)}</p>" for part in run.law_text.split("\n\n"))
     more = folded("The law in words, and its other settings", story + _gains(others)) if story else ""
-    return f'<div class="law"><h3>Law: {escape(run.law)}</h3>{typeset}{_gains(chosen)}{more}</div>'
+    return f'<div class="law"><h2>Law: {escape(run.law)}</h2>{typeset}{_gains(chosen)}{more}</div>'
 
 
 def _gains(gains: Sequence[dict[str, Any]]) -> str:

@@ -12,7 +12,6 @@ from palpate.errors import NotApplicable
 from palpate.metrics.contact import energy_out
 from palpate.metrics.signals import changes, orientation_error, position_error
 from palpate.trace import Trace
-from palpate.views.kinematics import body_paths, rotate
 
 # Okabe and Ito's colours, told apart with any kind of colour vision; the yellow is left out, too pale on white.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
@@ -296,6 +295,29 @@ def _forces(trace: Trace) -> Figure | None:
     return Figure("forces", "Wrench of the environment on the robot, at the tool", tuple(panels)) if kinds else None
 
 
+def _pole(trace: Trace) -> Figure | None:
+    """Tilt, and the paths of foot and sphere."""
+    if "pole.tilt" not in trace or "pole.AB" not in trace:
+        return None
+    AB = trace["pole.AB"]
+    tilt = Line("tilt", trace.time, trace["pole.tilt"], COLOURS[0])
+    lines = [Line(f"{axis} of AB", trace.time, AB[:, i], COLOURS[i]) for i, axis in enumerate("xy")]
+    if "law.AB" in trace:
+        lines += [
+            Line(f"{axis}, as the law has it", trace.time, trace["law.AB"][:, i], COLOURS[i], "dot", 1.2)
+            for i, axis in enumerate("xy")
+        ]
+    panels = [Panel("angle from the vertical", "rad", (tilt,)), Panel("foot to sphere, level", "m", tuple(lines))]
+    if "tool_position" in trace:
+        way = trace["tool_position"] - trace["tool_position"][0]
+        path = [Line(f"foot {axis}", trace.time, way[:, i], COLOURS[i]) for i, axis in enumerate("xy")]
+        path += [
+            Line(f"sphere {axis}", trace.time, (way + AB)[:, i], COLOURS[i], "dash", 1.3) for i, axis in enumerate("xy")
+        ]
+        panels.append(Panel("path from the foot's start, level", "m", tuple(path)))
+    return Figure("pole", "Pole: tilt and path", tuple(panels))
+
+
 def _same(trace: Trace, a: str, b: str) -> bool:
     """Whether two wrenches cannot be told apart on paper."""
     if a not in trace or b not in trace:
@@ -323,23 +345,6 @@ def _energy(trace: Trace) -> Figure | None:
     if "contact_wrench" in trace and "tool_twist" in trace and len(trace) > 1:
         lines.append(Line("given out at contact", trace.time, energy_out(trace), "#888888", "dash", 2.0))
     return Figure("energy", "Energy since the start", (Panel("energy", "J", tuple(lines)),)) if lines else None
-
-
-def _pole(trace: Trace) -> Figure | None:
-    """Tilt of a pole on the tool, and how far its foot has gone."""
-    scene = trace.facts.scene
-    place = next((k for k, body in enumerate(scene) if body["name"] == "pole"), None)
-    if place is None or "q" not in trace or "rest_q" not in trace or not len(trace):
-        return None
-    position, quat = body_paths(trace, np.arange(len(trace)))[place]
-    up = rotate(quat, np.array([0.0, 0.0, 1.0]))
-    tilt = np.arctan2(np.hypot(up[:, 0], up[:, 1]), up[:, 2])
-    ways = [Line(axis, trace.time, position[:, i] - position[0, i], COLOURS[i]) for i, axis in enumerate("xyz")]
-    panels = (
-        Panel("tilt from upright", "rad", (Line("tilt", trace.time, tilt, COLOURS[0], width=2.0),)),
-        Panel("way of its foot", "m", tuple(ways)),
-    )
-    return Figure("pole", "The pole", panels)
 
 
 def _law(trace: Trace) -> Figure | None:

@@ -90,13 +90,21 @@ class FreeObject(Config):
 
 
 class Pole(Config):
-    """A massless pole with a sphere at its end, hinged without friction at the tool (document 000)."""
+    """A pole with a sphere at its end, hinged at the tool; massless and without friction in document 000."""
 
     length: float = setting(1.0, "m", "l", gt=0)
     mass: float = setting(0.1, "kg", "m_s, of the sphere", gt=0)
+    rod_mass: float = setting(0.0, "kg", "of the rod, spread evenly over its length", ge=0)
+    pivot_damping: float = setting(0.0, "N·m·s/rad", "viscous friction of the hinge", ge=0)
+    pivot_friction: float = setting(0.0, "N·m", "Coulomb friction of the hinge", ge=0)
     joint: Literal["universal", "ball"] = setting("universal", "1", "how it hangs on the tool")
     tilt: tuple[float, float] = setting((0.0, 0.0), "rad", "turn about the world's x and y at the start")
     radius: float = setting(0.03, "m", "of the drawn sphere", gt=0)
+
+    @property
+    def centre(self) -> float:
+        """Distance of the centre of mass from the foot, m."""
+        return (self.mass + 0.5 * self.rod_mass) * self.length / (self.mass + self.rod_mass)
 
 
 class Push(Config):
@@ -174,6 +182,19 @@ class WrenchSensor(Late):
     fault_start: float = setting(0.0, "s", "when the fault begins", ge=0)
 
 
+class Camera(Config):
+    """What watches the pole: pictures of its direction, late and noisy; if it is ideal, direction and rate at once."""
+
+    rate: float | None = setting(None, "Hz", "pictures per second; one per control period if not given", gt=0)
+    delay: float = setting(0.0, "s", "until a picture arrives", ge=0, le=10)
+    noise: float = setting(0.0, "rad", "standard deviation of the direction, per axis and picture", ge=0)
+
+    @property
+    def ideal(self) -> bool:
+        """Whether the law is told the true direction and its rate at every tick."""
+        return self == Camera()
+
+
 class Sensors(Late):
     """What the law gets to see; ideal unless said otherwise."""
 
@@ -184,6 +205,7 @@ class Sensors(Late):
     velocity_cutoff: float | None = setting(None, "Hz", "low-pass on the velocities; none if not given", gt=0)
     torque_noise: float = setting(0.0, "N·m or N", "standard deviation of joint torque sensors", ge=0)
     wrench: WrenchSensor = setting(WrenchSensor(), "1", "the wrist sensor")
+    camera: Camera = setting(Camera(), "1", "what watches the pole")
 
     @model_validator(mode="after")
     def _differentiated_velocity_has_no_noise_of_its_own(self) -> Sensors:

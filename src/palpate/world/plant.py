@@ -14,7 +14,7 @@ from palpate.robot.frames import Frame, frames_of
 from palpate.robot.robot import Robot
 from palpate.spatial import matrix_from_quat, quat_from_matrix
 from palpate.spatial.shapes import SHAPES
-from palpate.world.config import FreeObject, Surface, World
+from palpate.world.config import FreeObject, Pole, Surface, World
 from palpate.world.ties import Ties, hold_ties, plant_ties
 from palpate.world.touching import ContactPoint, draw_shapes, points_of_links, points_of_shapes
 
@@ -55,6 +55,7 @@ class Plant:
         rotor: reflected rotor inertia per degree of freedom.
         robot: the nominal robot, whose joints come first in the scene.
         ties: joints that follow others.
+        pole: its body, −1 where there is none.
     """
 
     model: mujoco.MjModel
@@ -69,6 +70,7 @@ class Plant:
     rotor: Array
     robot: Robot
     ties: Ties
+    pole: int = -1
 
     @property
     def map(self) -> Array:
@@ -135,6 +137,7 @@ def build_plant(
         _per_joint(robot, world.actuators.rotor_inertia, "rotor_inertia"),
         robot,
         plant_ties(model, robot),
+        -1 if world.pole is None else model.body("pole").id,
     )
 
 
@@ -366,13 +369,18 @@ def _add_pole(spec: mujoco.MjSpec, robot: Robot, world: World, q_start: Array) -
     R_WH = robot.pose(q_start, robot.model.body(place.body).name).rotation
     body = holder.add_body(name="pole", pos=place.offset, quat=quat_from_matrix(R_WH.T))
     body.explicitinertial = True
-    body.mass, body.ipos = pole.mass, [0.0, 0.0, pole.length]
-    body.inertia = np.full(3, max(1e-12 * pole.mass, 1e-13))  # the engine takes less for singular
-    if pole.joint == "ball":
-        body.add_joint(name="pole", type=mujoco.mjtJoint.mjJNT_BALL)
-    else:
-        body.add_joint(name="pole_x", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[1, 0, 0])
-        body.add_joint(name="pole_y", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[0, 1, 0])
+    body.mass, body.ipos = pole.mass + pole.rod_mass, [0.0, 0.0, pole.centre]
+    body.inertia = _pole_inertia(pole)
+    joints = (
+        [body.add_joint(name="pole", type=mujoco.mjtJoint.mjJNT_BALL)]
+        if pole.joint == "ball"
+        else [
+            body.add_joint(name="pole_x", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[1, 0, 0]),
+            body.add_joint(name="pole_y", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[0, 1, 0]),
+        ]
+    )
+    for joint in joints:
+        joint.damping, joint.frictionloss = [pole.pivot_damping, 0.0, 0.0], pole.pivot_friction
     body.add_site(name="pole_tip", pos=[0.0, 0.0, pole.length])  # a frame that pushes can name
     rod, ball = (0.55, 0.36, 0.2, 1.0), (0.8, 0.2, 0.2, 1.0)
     body.add_geom(
@@ -383,6 +391,14 @@ def _add_pole(spec: mujoco.MjSpec, robot: Robot, world: World, q_start: Array) -
         type=mujoco.mjtGeom.mjGEOM_SPHERE, pos=[0, 0, pole.length], size=[pole.radius, 0, 0],
         rgba=ball, contype=0, conaffinity=0, mass=0,
     )  # fmt: skip
+
+
+def _pole_inertia(pole: Pole) -> list[float]:
+    """About the centre of mass: a point and a thin rod; about the rod the least that the engine does not take for 0."""
+    least = max(1e-12 * pole.mass, 1e-13)
+    rod = pole.rod_mass * (pole.length**2 / 12 + (pole.length / 2 - pole.centre) ** 2)
+    across = pole.mass * (pole.length - pole.centre) ** 2 + rod
+    return [max(across, least)] * 2 + [least]
 
 
 def _compile(spec: mujoco.MjSpec) -> mujoco.MjModel:

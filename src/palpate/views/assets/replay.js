@@ -299,7 +299,7 @@ class Replay {
     this.drawOne(this.head, Shapes.placed(end, Shapes.turnOfZ(direction)), colour, 1);
     const tip = this.onScreen(end.map((x, k) => x + 0.08 * reach * direction[k]));
     label.textContent = `${arrow.label} ${Palpate.shown(size)} N`;
-    label.style.transform = `translate(${tip[0].toFixed(1)}px, ${tip[1].toFixed(1)}px) translate(-50%, -50%)`;
+    label.style.transform = `translate(${tip[0].toFixed(1)}px, ${tip[1].toFixed(1)}px) translate(-50%, -170%)`;
   }
 
   onScreen(point) {
@@ -337,7 +337,7 @@ class Replay {
   }
 }
 
-for (const place of document.querySelectorAll(".replay")) {
+function startReplay(place) {
   const replay = new Replay(place, JSON.parse(place.querySelector("script").textContent));
   const paper = document.querySelector(".stills");
   if (paper) {
@@ -345,3 +345,6 @@ for (const place of document.querySelectorAll(".replay")) {
     setTimeout(() => replay.stills(paper, 4), 800);
   }
 }
+
+// After the rest of the page has been shown.
+for (const place of document.querySelectorAll(".replay")) setTimeout(() => startReplay(place), 0);
