@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench boundscheck fuzz docs gallery impacts clean clean-cache
+.PHONY: demo test lint bench boundscheck fuzz docs gallery impacts corpus clean clean-cache
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' || \
@@ -60,6 +60,10 @@ gallery: $(VENV)/.installed
 # Five hundred random impacts of a Panda instead of fifteen.
 impacts: $(VENV)/.installed-dev
 	PALPATE_IMPACTS=500 $(BIN)/python -m pytest tests/contact/test_impacts.py
+
+# Every public robot file through every test, and many spoilt copies, instead of a part of them.
+corpus: $(VENV)/.installed-dev
+	PALPATE_CORPUS=full $(BIN)/python -m pytest tests/robot/test_corpus.py
 
 clean-cache:
 	$(BIN)/python -c 'from palpate.engine.cache import clear_kernels; print(clear_kernels(), "files deleted")'

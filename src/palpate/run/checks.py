@@ -94,7 +94,11 @@ def _short_enough(assembly: Assembly) -> list[str]:
     """Hold dt·ω and d·dt/m of each compliant contact against what the integrators bear."""
     plant = assembly.plant
     pairs = [(p, s) for p in plant.points for s in plant.surfaces if s.contact == "compliant"]
-    return [warning for point, surface in pairs for warning in _pair_warnings(assembly, point, surface)]
+    found: dict[tuple[str, str], list[str]] = {}  # of the points of one shape or link the first that is coarse speaks
+    for point, surface in pairs:
+        place = (point.group or point.name, surface.name)
+        found[place] = found.get(place) or _pair_warnings(assembly, point, surface)
+    return [warning for warnings in found.values() for warning in warnings]
 
 
 def _pair_warnings(assembly: Assembly, point: ContactPoint, surface: Surface) -> list[str]:

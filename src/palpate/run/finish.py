@@ -309,7 +309,7 @@ def _assumptions(assembly: Assembly) -> list[str]:
     if any(s.contact == "rigid" and s.motion is not None for s in world.surfaces):
         notes.append("a rigid surface that moves pushes by its place alone: the engine gives it no velocity")
     if any(s.contact == "compliant" for s in world.surfaces):
-        notes.append("compliant surfaces touch spheres on the robot and objects, not whole links")
+        notes.append("compliant surfaces touch points and spheres on the robot and objects, not what lies between them")
     if assembly.exact is not None:
         notes += exact_assumptions(world)
     elif assembly.run.clock.integrator != "rk4" and not assembly.run.robot.unresisted:

@@ -267,7 +267,7 @@ def _stretch(L: Loop, c: Contact) -> None:
     """The friction spring stretches by the slip of this step; one that leaves the surface gives up what it held."""
     held = 0.0
     for i in range(3):
-        held += 0.5 * c.surface.tangential_stiffness * (c.slip[i] ** 2 - c.slip_next[i] ** 2)
+        held += 0.5 * c.point.share * c.surface.tangential_stiffness * (c.slip[i] ** 2 - c.slip_next[i] ** 2)
     if c.depth == 0.0 and held > 0.0:
         L.energy.dissipated += held
     put(c.slip, 0, c.slip_next)

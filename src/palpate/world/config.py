@@ -299,6 +299,35 @@ class PlantChange(Config):
         return self == PlantChange()
 
 
+class ContactShape(Config):
+    """A shape on the robot that touches compliant surfaces with several points; it lies in the xy-plane of its axes.
+
+    Each of n points has an n-th of the surface's stiffness and damping, so that pressed flat the whole has all of it:
+    an elastic pad. A disc of radius R then resists tilting by k R²/4, a pad of edge a by k a²/12.
+    """
+
+    name: str = setting("pad", "1", "name of the shape", min_length=1)
+    shape: Literal["disc", "pad", "edge", "sphere", "points"] = setting("disc", "1", "what it is")
+    size: tuple[float, ...] = setting(
+        (0.02,), "m", "disc, sphere: radius; pad: edges along x and y; edge: length along x"
+    )
+    points: tuple[Vector3, ...] = setting((), "m", "places of `points`, in its axes")
+    count: int = setting(16, "1", "how many points a disc, pad or edge has", ge=1, le=400)
+    frame: str | None = setting(None, "1", "where it is fixed; the tool frame if not given")
+    position: Vector3 = setting(ORIGIN, "m", "its centre in the frame")
+    quat_wxyz: Quaternion = setting(UPRIGHT, "1", "its axes in the frame")
+
+    @model_validator(mode="after")
+    def _size_fits_shape(self) -> ContactShape:
+        if (self.shape == "points") != bool(self.points):
+            raise InvalidInput(f"contact shape {self.name!r}: points belong to the shape 'points', and only to it")
+        wanted = {"pad": 2, "points": 0}.get(self.shape, 1)
+        size = () if self.shape == "points" else self.size
+        if len(size) != wanted or any(x <= 0 for x in size):
+            raise InvalidInput(f"contact shape {self.name!r}: a {self.shape} has {wanted} positive sizes, got {size}")
+        return self
+
+
 class World(Config):
     """What pushes back."""
 
@@ -319,6 +348,8 @@ class World(Config):
         "spheres of the robot that touch surfaces, by geom name (points too for exact contact, by frame name);"
         " its `tip`, or its tool point, if none",
     )
+    contact_shapes: tuple[ContactShape, ...] = setting((), "1", "discs, pads and edges that touch compliant surfaces")
+    contact_links: tuple[str, ...] = setting((), "1", "links whose convex hulls touch compliant surfaces")
 
     @property
     def is_exact(self) -> bool:

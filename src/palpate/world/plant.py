@@ -17,6 +17,7 @@ from palpate.spatial import matrix_from_quat, quat_from_matrix
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import FreeObject, Pole, Surface, World
 from palpate.world.ties import Ties, hold_ties, plant_ties
+from palpate.world.touching import ContactPoint, draw_shapes, points_of_links, points_of_shapes
 
 INTEGRATORS = {
     "euler": mujoco.mjtIntegrator.mjINT_EULER,
@@ -26,17 +27,6 @@ INTEGRATORS = {
 RIGID_FRICTION_TIME, RIGID_IMPRATIO = 1.0, 3000.0  # s; stiffness of friction over that of the normal
 # Collision bits: (type, affinity). The robot's contact geoms and objects touch surfaces, objects touch each other too.
 _TOUCHES, _TOUCHED, _BOTH, _NEITHER = (1, 0), (0, 1), (1, 1), (0, 0)
-
-
-@dataclass(frozen=True)
-class ContactPoint:
-    """A sphere on a moving body that compliant surfaces push; radius 0 is a point."""
-
-    name: str
-    body: int
-    offset: Array
-    radius: float
-    on_robot: bool
 
 
 @dataclass(frozen=True)
@@ -130,6 +120,7 @@ def build_plant(
     for thing in world.objects:
         _add_object(spec, thing)
     whose = _add_contact_sensors(spec, robot, world)
+    draw_shapes(spec, robot, world)
     hold_ties(spec, robot)
     model = _compile(spec)
     _check_order(model, robot)
@@ -283,7 +274,8 @@ def _add_surfaces(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
     if _rigid(world) and not touching and not world.objects:
         raise InvalidInput(
             f"{robot.name} has nothing that could touch the rigid surface {_rigid(world)[0].name!r}",
-            hint="name geoms of the robot in contact_points, or make the surface compliant",
+            hint="name geoms of the robot in contact_points, or make the surface compliant (contact_shapes and"
+            " contact_links touch compliant ones only)",
         )
     for geom in spec.geoms:
         geom.contype, geom.conaffinity = _TOUCHES if geom.name in touching else _NEITHER
@@ -511,10 +503,12 @@ def _contact_points(
 ) -> tuple[ContactPoint, ...]:
     if len(_rigid(world)) == len(world.surfaces):
         return ()
-    points = [_point_of_geom(model, name) for name in _contact_geoms(robot, world)]
-    points += [
-        _point_of_frame(frames[name]) for name in world.contact_points if name not in _contact_geoms(robot, world)
-    ]
+    points = [*points_of_shapes(robot, world, frames), *points_of_links(model, robot, world)]
+    if world.contact_points or not points:  # the tip touches unless something else was named
+        points += [_point_of_geom(model, name) for name in _contact_geoms(robot, world)]
+        points += [
+            _point_of_frame(frames[name]) for name in world.contact_points if name not in _contact_geoms(robot, world)
+        ]
     if not points:
         tool = frames[robot.tool_frame]
         points = [ContactPoint("tool point", tool.body, tool.offset, 0.0, True)]
@@ -526,7 +520,10 @@ def _contact_points(
 def _point_of_geom(model: mujoco.MjModel, name: str) -> ContactPoint:
     geom = model.geom(name)
     if geom.type[0] != mujoco.mjtGeom.mjGEOM_SPHERE:
-        raise InvalidInput(f"geom {name!r} must be a sphere to touch a compliant surface")
+        raise InvalidInput(
+            f"geom {name!r} must be a sphere to touch a compliant surface",
+            hint="name its link in contact_links, whose convex hull touches, or give contact_shapes",
+        )
     return ContactPoint(name, int(geom.bodyid[0]), geom.pos.copy(), float(geom.size[0]), True)
 
 
