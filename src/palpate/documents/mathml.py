@@ -174,7 +174,7 @@ class _Reader:
             depth += {"{": 1, "}": -1}.get(token, 0)
             if depth == 0:
                 break
-            words += {r"\ldots": "…"}.get(token, token)
+            words += "…" if token == r"\ldots" else token
             place += 1
         self._skip_to(place)
         return words.replace("{", "").replace("}", "")
