@@ -14,7 +14,7 @@ import numpy as np
 
 from palpate.documents.claim import Comparison, Trajectories
 from palpate.documents.library import document
-from palpate.documents.mathml import formula_html
+from palpate.documents.mathml import formula_html, is_long
 from palpate.documents.review import Result, counts
 from palpate.files import atomic_write
 
@@ -32,9 +32,10 @@ p{margin:.4rem 0} .soft{color:var(--soft)} a{color:inherit}
 .typo{color:var(--warn)} .ambiguous{color:var(--note)}
 .sides{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,430px),1fr));gap:.2rem 1.6rem}
 .side{min-width:0} .side small{color:var(--soft)}
-.formula{overflow-x:auto;overflow-y:hidden;padding:.25rem .1rem} math{font-size:1.05rem;text-align:left;margin:.25rem 0}
-math[display=block]{display:block math;text-align:left}
-mtd{padding:.15em .5em}
+.formula{overflow-x:auto;overflow-y:hidden;padding:.25rem .1rem}
+math{font-size:1.05rem;margin:.25rem 0} mi.marked{font-style:italic}
+.sides.long{grid-template-columns:1fr}
+mtd{padding:.28em .5em}
 mtable.matrix,mtable.round{margin:0 .25em;padding:0 .1em;border:solid currentColor;border-width:0 1.5px}
 mtable.round{border-radius:.8em}
 mtable.matrix{--tick:linear-gradient(currentColor,currentColor);background-repeat:no-repeat;background-size:6px 1.5px;
@@ -130,7 +131,8 @@ def _claim(result: Result) -> str:
         sides.append(_side("right" if wrong else "meant, or needed", claim.corrected, "right"))
     note = f"<p>{escape(claim.note)}</p>" if claim.note and claim.note != "Right." else ""
     plot = _plot(claim.plot()) if claim.plot is not None else ""
-    inside = f'<div class="sides">{"".join(sides)}</div>{note}{plot}{_evidence(result)}'
+    long = " long" if is_long(claim.printed) or is_long(claim.corrected) else ""
+    inside = f'<div class="sides{long}">{"".join(sides)}</div>{note}{plot}{_evidence(result)}'
     return f'<section class="claim" id="{escape(claim.id)}">{head}{inside}</section>'
 
 
@@ -168,6 +170,7 @@ def _value(value: Any) -> str:
         rows = [_value(one) for one in value]
         return "<br>".join(rows) if value and isinstance(value[0], list) else ", ".join(rows)
     if isinstance(value, float):
+        value = 0.0 if abs(value) < 1e-12 else value
         return {"inf": "∞", "-inf": "−∞"}.get(str(value), f"{value:.8g}".replace("-", "−"))
     return escape(str(value))
 
