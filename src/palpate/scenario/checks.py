@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ from palpate.metrics import METRICS
 from palpate.robot.robot import Robot
 from palpate.scenario.model import Scenario
 from palpate.scenario.problems import Problem, problem_from
+from palpate.scenario.reference import placed
 from palpate.scenario.robot import build_robot, start_state
+from palpate.world.config import World
 
 
 def contradictions(sections: dict[str, Any]) -> list[Problem]:
@@ -29,7 +32,7 @@ def _of_robot(sections: dict[str, Any]) -> list[Problem]:
         robot = build_robot(settings)
     except PalpateError as error:
         return [problem_from(error, ("robot",))]
-    found = list(_frames(sections, robot))
+    found, world = list(_frames(sections, robot)), sections.get("world", World())
     q = robot.home
     try:
         q, _ = start_state(settings.start, robot)
@@ -37,7 +40,7 @@ def _of_robot(sections: dict[str, Any]) -> list[Problem]:
         found.append(problem_from(error, ("robot", "start")))
     for section, attempt in (
         ("control", lambda law: law.bind(robot)),
-        ("reference", lambda reference: reference.sample(np.zeros(1), robot, q)),
+        ("reference", lambda reference: placed(reference, world).sample(np.zeros(1), robot, q)),
     ):
         try:
             _ = section in sections and attempt(sections[section])
@@ -63,7 +66,14 @@ def _frames(sections: dict[str, Any], robot: Robot) -> Iterator[Problem]:
 
 
 def _times(sections: dict[str, Any]) -> Iterator[Problem]:
-    world = sections.get("world")
+    world, clock, record = (sections.get(name) for name in ("world", "run", "record"))
+    if clock is not None:
+        late = () if world is None else (("sensors",), ("sensors", "wrench"), ("actuators",))
+        for path in late:
+            part: Any = reduce(getattr, path, world)
+            yield from _tried(lambda part=part: part.in_samples(clock.control_period), ("world", *path, "delay_time"))
+        if record is not None:
+            yield from _tried(lambda: record.recording(clock.timestep), ("record", "period"))
     if world is None:
         return
     for k, load in enumerate(world.attachments):
@@ -74,6 +84,13 @@ def _times(sections: dict[str, Any]) -> Iterator[Problem]:
         if surface.motion is not None and surface.motion.stop < surface.motion.start:
             text = f"stop at {surface.motion.stop:g} s must not come before start at {surface.motion.start:g} s"
             yield Problem(("world", "surfaces", k, "motion", "stop"), text)
+
+
+def _tried(attempt: Callable[[], object], path: tuple[str, ...]) -> Iterator[Problem]:
+    try:
+        attempt()
+    except PalpateError as error:
+        yield problem_from(error, path)
 
 
 def _names(sections: dict[str, Any]) -> Iterator[Problem]:

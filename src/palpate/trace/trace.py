@@ -12,8 +12,9 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from palpate.checks import Array, finite_array
+from palpate.checks import Array, finite_array, finite_number
 from palpate.errors import InvalidInput, NotFinite, TraceError, UnknownName
+from palpate.lazy import offered
 from palpate.trace.channel import TIME, Channel
 from palpate.trace.facts import RunFacts
 from palpate.trace.outcome import Event, Outcome
@@ -49,6 +50,8 @@ class Trace:
         outcome: Outcome,
         events: Iterable[Event] = (),
         facts: RunFacts | None = None,
+        *,
+        own: bool = False,
     ) -> None:
         """Take copies of everything.
 
@@ -58,17 +61,18 @@ class Trace:
             outcome: how the run ended.
             events: what happened on the way.
             facts: what the run was.
+            own: keep the arrays themselves, for whoever made them has no other use for them.
 
         Raises:
             BadShape: values do not fit the channel's shape or the number of samples.
             NotFinite: a NaN or infinity; the message names channel, column and time.
             InvalidInput: time does not rise, or two channels share a name.
         """
-        instants = _rising(time)
+        instants = _read_only(_rising(time), own)
         self._channels: Final = _named((TIME, *data))
         self._arrays: Final = ByName({TIME.name: instants})
         for channel, values in data.items():
-            self._arrays[channel.name] = _read_only(_samples(channel, values, instants))
+            self._arrays[channel.name] = _read_only(_samples(channel, values, instants), own)
         self.outcome: Final = outcome
         self.events: Final = tuple(sorted(events, key=lambda event: event.time))
         self.facts: Final = RunFacts() if facts is None else facts
@@ -115,6 +119,7 @@ class Trace:
 
     def at(self, time: float) -> dict[str, Array]:
         """Every channel's latest sample at or before `time` (s)."""
+        time = finite_number(time, "time")
         index = int(np.searchsorted(self.time, time, side="right")) - 1
         if index < 0:
             start = f"begins at {self.time[0]:g} s" if len(self) else "has no samples"
@@ -160,6 +165,47 @@ class Trace:
         """
         return save_trace(self, path)
 
+    # ------------------------------------------------------------------ in a notebook
+
+    def plot(self, *channels: str, axes: Any = None) -> Any:
+        """Plot channels or columns over time with their units, one pair of axes per unit.
+
+        Args:
+            channels: such as "contact_force", "q" (every joint) or "q[joint1]"; nothing plots what a report would show
+                first.
+            axes: matplotlib axes to draw on, if all channels share one unit; a new figure if not given.
+
+        Returns:
+            matplotlib's axes, or a list of them where there are several.
+
+        Raises:
+            UnknownName: no such channel or column.
+        """
+        return offered("plot of a trace")(self, channels, axes)
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame: one column per number, index time in s; `frame.attrs["units"]` has the units.
+
+        Raises:
+            TraceError: pandas is not installed.
+        """
+        return offered("trace as pandas")(self)
+
+    def to_xarray(self) -> Any:
+        """An xarray Dataset: one variable per channel over time and its labels, each with its unit in `attrs`.
+
+        Raises:
+            TraceError: xarray is not installed.
+        """
+        return offered("trace as xarray")(self)
+
+    def replay(self) -> Any:
+        """The 3D replay, shown where a notebook shows a result; `.save(path)` writes it as a page."""
+        return offered("replay of a trace")(self)
+
+    def _repr_html_(self) -> str:
+        return offered("html of a trace")(self)
+
 
 def _named(channels: Iterable[Channel]) -> ByName[Channel]:
     by_name: ByName[Channel] = ByName()
@@ -177,7 +223,7 @@ def _rising(time: ArrayLike) -> Array:
     if len(stalls):
         i = int(stalls[0])
         raise InvalidInput(f"time must rise strictly, got {instants[i]} s then {instants[i + 1]} s at index {i + 1}")
-    return _read_only(instants)
+    return instants
 
 
 def _samples(channel: Channel, values: ArrayLike, time: Array) -> Array:
@@ -193,7 +239,7 @@ def _samples(channel: Channel, values: ArrayLike, time: Array) -> Array:
         ) from None
 
 
-def _read_only(array: Array) -> Array:
-    copy = array.copy()
-    copy.flags.writeable = False
-    return copy
+def _read_only(array: Array, own: bool) -> Array:
+    kept = array if own else array.copy()
+    kept.flags.writeable = False
+    return kept

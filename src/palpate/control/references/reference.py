@@ -86,7 +86,7 @@ class ReferenceSettings(Config):
         pose = robot.pose(q_start)
         targets.q[:], targets.position[:], targets.quat_wxyz[:] = q_start, pose.position, pose.quat_wxyz
         self.fill(targets, np.asarray(times, dtype=float), robot, np.asarray(q_start, dtype=float))
-        targets.wrench[:] = self.wrench.sample(times)
+        targets.wrench[:] += self.wrench.sample(times)
         return targets.array
 
     @abstractmethod
