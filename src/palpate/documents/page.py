@@ -15,7 +15,7 @@ import numpy as np
 
 from palpate.documents.claim import Comparison, Trajectories
 from palpate.documents.library import document
-from palpate.documents.mathml import formula_html
+from palpate.documents.mathml import formula_html, is_long
 from palpate.documents.review import Result, counts
 from palpate.files import atomic_write
 
@@ -103,7 +103,8 @@ def _claim(result: Result) -> str:
         sides.append(_side("right" if wrong else "meant, or needed", claim.corrected, "right"))
     note = f"<p>{escape(claim.note)}</p>" if claim.note and claim.note != "Right." else ""
     plot = _plot(claim.plot()) if claim.plot is not None else ""
-    inside = f'<div class="sides">{"".join(sides)}</div>{note}{plot}{_evidence(result)}'
+    long = " long" if is_long(claim.printed) or is_long(claim.corrected) else ""
+    inside = f'<div class="sides{long}">{"".join(sides)}</div>{note}{plot}{_evidence(result)}'
     return f'<section class="claim" id="{escape(claim.id)}">{head}{inside}</section>'
 
 
@@ -141,6 +142,7 @@ def _value(value: Any) -> str:
         rows = [_value(one) for one in value]
         return "<br>".join(rows) if value and isinstance(value[0], list) else ", ".join(rows)
     if isinstance(value, float):
+        value = 0.0 if abs(value) < 1e-12 else value
         return {"inf": "∞", "-inf": "−∞"}.get(str(value), f"{value:.8g}".replace("-", "−"))
     return escape(str(value))
 
