@@ -6,11 +6,15 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+from functools import partial
 
 import numpy as np
 
 import palpate as pp
 from benchmarks import Measurement, interleaved_medians
+from palpate.control.law import Tick, sizes_of
+from palpate.control.laws.priorities import Level, Priorities
+from palpate.control.references.reference import joint_target
 from palpate.control.solve import priorities, tasks
 from palpate.control.solve.hierarchy import daqp_hierarchy
 
@@ -18,8 +22,32 @@ ROUNDS, BATCH = 300, 10
 
 
 def measure() -> list[Measurement]:
-    """Inverse dynamics and kinematics by strict priority; kinematics by weight beside Pink."""
-    return [*_strict(), *_weighted()]
+    """Inverse dynamics and kinematics by strict priority; the law itself; kinematics by weight beside Pink."""
+    return [*_strict(), *_law(), *_weighted()]
+
+
+def _law() -> list[Measurement]:
+    """A tick of the law with its model terms given: compiled, as in the loop, and in plain Python."""
+    robot = pp.load_robot("panda")
+    q, v = robot.home + 0.05, np.linspace(-0.3, 0.3, 7)
+    levels = (Level(kind="position"), Level(kind="orientation"), Level(kind="posture"))
+    rows = []
+    for name, share in {"no torque at its limit": 1.0, "torques at their limits": 0.35}.items():
+        law, x, target = (
+            Priorities(levels=levels, torque_share=share),
+            robot.terms(q, v),
+            joint_target(robot, robot.home),
+        )
+        known = {part: getattr(x, part) for part in ("M", "bias", "gravity", "position", "rotation", "J", "drift")}
+        tick = Tick(sizes_of(robot), **known, q=q, v=v, target=target)
+        compiled, plain = law.bind(robot), law.bind_python(robot)
+        calls = {"compiled": partial(compiled.decide, tick), "plain Python": partial(plain.decide, tick)}
+        seconds = interleaved_medians(calls, ROUNDS, BATCH)
+        rows += [
+            Measurement(f"the law's tick, {name}, compiled", seconds["compiled"] * 1e6, "µs", 60.0),
+            Measurement(f"the law's tick, {name}, plain Python", seconds["plain Python"] * 1e6, "µs"),
+        ]
+    return rows
 
 
 def _strict() -> list[Measurement]:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+from typing import TypeVar
+from weakref import WeakKeyDictionary
+
 import numpy as np
 
 from palpate.checks import Array
@@ -9,6 +14,26 @@ from palpate.errors import NotApplicable
 from palpate.trace import Trace
 
 LAST = 0.1  # share of the run over which it counts as steady
+S = TypeVar("S")
+
+
+def once(signal: Callable[[Trace], S]) -> Callable[[Trace], S]:
+    """Work a signal out once per trace: several metrics are made of it."""
+    known: WeakKeyDictionary[Trace, tuple[S | None, str]] = WeakKeyDictionary()  # the signal, or why there is none
+
+    @wraps(signal)
+    def found(trace: Trace) -> S:
+        if trace not in known:
+            try:
+                known[trace] = signal(trace), ""
+            except NotApplicable as error:
+                known[trace] = None, str(error)
+        value, reason = known[trace]
+        if value is None:
+            raise NotApplicable(reason)
+        return value
+
+    return found
 
 
 def channel(trace: Trace, name: str) -> Array:
@@ -42,11 +67,13 @@ def changes(on: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.flatnonzero(~padded[:-1] & padded[1:]), np.flatnonzero(padded[:-1] & ~padded[1:])
 
 
+@once
 def touching(trace: Trace) -> np.ndarray:
     """Whether the robot is in contact, per sample."""
     return channel(trace, "contact_force") > 0
 
 
+@once
 def steady(trace: Trace) -> np.ndarray:
     """The samples of the last tenth of the run; NotApplicable where the run failed."""
     if not trace.outcome.ok:
@@ -64,7 +91,8 @@ def quat_product(a: Array, b: Array) -> Array:
     w, v = a[..., :1], a[..., 1:]
     s, u = b[..., :1], b[..., 1:]
     scalar = w * s - np.sum(v * u, axis=-1, keepdims=True)
-    return np.concatenate([scalar, w * u + s * v + np.cross(v, u)], axis=-1)
+    across = v[..., [1, 2, 0]] * u[..., [2, 0, 1]] - v[..., [2, 0, 1]] * u[..., [1, 2, 0]]  # v × u
+    return np.concatenate([scalar, w * u + s * v + across], axis=-1)
 
 
 def conjugate(quat_wxyz: Array) -> Array:
@@ -81,12 +109,14 @@ def rotation_vector(quat_wxyz: Array) -> Array:
     return quat[..., 1:] * np.divide(angle, size, out=np.full_like(size, 2.0), where=size > 1e-12)
 
 
+@once
 def orientation_error(trace: Trace) -> Array:
     """log(R_d R⁻¹) per sample, rad, world axes: how the tool must turn to reach its target."""
     wanted, found = channel(trace, "target_quat_wxyz"), channel(trace, "tool_quat_wxyz")
     return rotation_vector(quat_product(wanted, conjugate(found)))
 
 
+@once
 def position_error(trace: Trace) -> Array:
     """p_d − p per sample, m, world axes."""
     return channel(trace, "target_position") - channel(trace, "tool_position")

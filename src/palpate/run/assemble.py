@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import mujoco
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.guards import GuardMemory, guard_settings
+from palpate.control.guards import GuardMemory, Guards, guard_settings
 from palpate.control.law import COMMANDS, NEEDS, BoundLaw, Target, Tick, sizes_of
 from palpate.engine.physics import Physics
 from palpate.errors import InvalidInput, UnknownName
@@ -28,7 +29,10 @@ _WIDEST_READING = 10  # found, force, moment, place
 
 @dataclass
 class Assembly:
-    """A run ready to start: its loop, and everything that must stay alive while the loop holds addresses."""
+    """A run ready to start: its loop, and everything that must stay alive while the loop holds addresses.
+
+    `sampled` says that the loop's first targets are there already.
+    """
 
     run: Run
     plant: Plant
@@ -38,6 +42,7 @@ class Assembly:
     layout: Layout
     chosen: tuple[Channel, ...]
     loop: Loop
+    sampled: bool = False
 
 
 def assemble(run: Run, *, share: bool = True) -> Assembly:
@@ -53,12 +58,12 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
     q, v = run.start()
     plant = build_plant(robot, run.world, run.clock.timestep, run.clock.integrator, q)
     data, nominal = mujoco.MjData(plant.model), mujoco.MjData(robot.model)
-    _set_state(plant, data, q, v)
+    set_state(plant, data, q, v)
     loads = _loads(run, plant)
     rows = layout(robot, plant, law)
-    law = _writing_to(law, rows)
+    law = writing_to(law, rows)
     chosen = run.record.choose(rows.channels)
-    shared = share and _can_share(run, plant)
+    shared = share and can_share(run, plant)
     physics = Physics.of(plant.model, data)
     model = physics if shared else Physics.of(robot.model, nominal)
     loop = Loop(
@@ -72,8 +77,8 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         loads=loads,
         **_clock(run),
         **_law(run, law, rows),
-        **_sensors(run, plant, law, shared),
-        **_outside(run, plant, physics, rows),
+        **sensor_places(run, plant, law, shared),
+        **outside_places(run, plant, physics, rows),
         **_record(run, rows, chosen),
     )
     return Assembly(run, plant, law, data, nominal, rows, chosen, loop)
@@ -91,12 +96,13 @@ def _refuse_what_a_run_cannot_do(run: Run, law: BoundLaw) -> None:
         raise InvalidInput(f"{robot.name} has a free base; noise and resolution are for joint sensors only")
 
 
-def _set_state(plant: Plant, data: mujoco.MjData, q: Array, v: Array) -> None:
+def set_state(plant: Plant, data: mujoco.MjData, q: Array, v: Array) -> None:
+    """Put everything where it starts."""
     data.qpos[:], data.qvel[:] = plant.q0, plant.v0
     data.qpos[: len(q)], data.qvel[: len(v)] = q, v
 
 
-def _can_share(run: Run, plant: Plant) -> bool:
+def can_share(run: Run, plant: Plant) -> bool:
     """Whether the law may read its model off the plant: same masses, same coordinates, true measurement."""
     world = run.world
     same_gravity = bool(np.array_equal(plant.model.opt.gravity, run.robot.model.opt.gravity))
@@ -127,7 +133,7 @@ def _loads(run: Run, plant: Plant) -> list[Load]:
     return sorted(changes, key=lambda change: (change.time, change.body))
 
 
-def _writing_to(law: BoundLaw, rows: Layout) -> BoundLaw:
+def writing_to(law: BoundLaw, rows: Layout) -> BoundLaw:
     """The law with its terms in the row, where they are recorded."""
     terms = rows.row.terms
     if law.answer is None:
@@ -152,27 +158,34 @@ def _law(run: Run, law: BoundLaw, rows: Layout) -> dict[str, object]:
     """The law's code and records; what it measures is recorded where it lies."""
     robot, row = run.robot, rows.row
     sizes = sizes_of(robot)
-    needs = set(NEEDS) if run.guards is not None else set(law.needs)
-    if law.command != "torque":
-        needs |= {"M", "bias"}
     target = np.zeros(Target.width(sizes))
     seen = {"q": row.q_measured, "v": row.v_measured, "wrench": row.measured_wrench}
+    return {
+        **law_places(law, run.guards),
+        "tick": Tick(sizes, target=Target.over(target, sizes), **seen),
+        "target": target,
+        "targets": np.zeros((BATCH // run.clock.ratio + 2, len(target))),
+        "watch": _watch(robot),
+        "guard": guard_settings(run.guards, robot),
+        "guard_memory": GuardMemory(sizes),
+    }
+
+
+def law_places(law: BoundLaw, guards: Guards | None) -> dict[str, Any]:
+    """Where the loop finds the law: its code, its records, and what it reads of the model."""
+    needs = set(NEEDS) if guards is not None else set(law.needs)
+    if law.command != "torque":
+        needs |= {"M", "bias"}
     pointer = law.function.pointer if law.answer is not None else 0
     records = (law.gains, law.memory, law.answer) if law.answer is not None else ()
     gains, memory, terms = (record.address for record in records) if records else (0, 0, 0)
     return {
-        "tick": Tick(sizes, target=Target.over(target, sizes), **seen),
         "needs": Needs(**{name: name in needs for name in NEEDS}),
         "law": pointer,
         "gains": gains,
         "memory": memory,
         "terms": terms,
-        "target": target,
-        "targets": np.zeros((BATCH // run.clock.ratio + 2, len(target))),
         "shows": [Shows(source=item.source(law.memory)) for item in law.shown],
-        "watch": _watch(robot),
-        "guard": guard_settings(run.guards, robot),
-        "guard_memory": GuardMemory(sizes),
     }
 
 
@@ -182,7 +195,8 @@ def _watch(robot: Robot) -> JointWatch:
     return JointWatch(sizes_of(robot), on=robot.nq == robot.nv, **bounds)
 
 
-def _sensors(run: Run, plant: Plant, law: BoundLaw, shared: bool) -> dict[str, object]:
+def sensor_places(run: Run, plant: Plant, law: BoundLaw, shared: bool) -> dict[str, Any]:
+    """Sensors and drives."""
     robot, sensors, actuators, limits = run.robot, run.world.sensors, run.world.actuators, run.robot.limits
     period = run.clock.control_period
     return {
@@ -202,7 +216,7 @@ def _sensors(run: Run, plant: Plant, law: BoundLaw, shared: bool) -> dict[str, o
     }
 
 
-def _outside(run: Run, plant: Plant, physics: Physics, rows: Layout) -> dict[str, object]:
+def outside_places(run: Run, plant: Plant, physics: Physics, rows: Layout) -> dict[str, Any]:
     """What acts on the plant from outside."""
     robot, world, dt = run.robot, run.world, run.clock.timestep
     beyond, _ = bodies_beyond(plant, robot, world.sensors)

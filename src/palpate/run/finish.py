@@ -26,22 +26,43 @@ _GUARDS = {S.TORQUE_LIMITED: "torque limit", S.RATE_LIMITED: "torque-rate limit"
 
 def trace_of(assembly: Assembly, status: int, foretold: Foretold) -> Trace:
     """The trace of a run that ended with `status`, up to its last finite sample."""
-    L = assembly.loop
-    count = L.recorded
-    finite = np.isfinite(L.record[:count]).all(axis=1)
-    if not finite.all():
-        count = int(np.argmin(finite))
-    data, place = {}, 0
-    for channel in assembly.chosen:
-        block = L.record[:count, place : place + channel.size]
-        data[channel] = block.reshape((count, *channel.shape))
-        place += channel.size
-    times = L.times[:count]
+    times, data = _recorded(assembly)
     warnings = [*foretold.warnings, *_joint_warnings(assembly)]
     events = _events(assembly, times, data, warnings)
     return Trace(
         times, data, _outcome(assembly, status), events, _facts(assembly, foretold.expected, warnings, times, data)
     )
+
+
+def bare_trace(assembly: Assembly, status: int, foretold: Foretold, *, singular: bool) -> Trace:
+    """The same numbers, outcome and warnings with no events and the facts that metrics ask for."""
+    times, data = _recorded(assembly)
+    q = next((array for channel, array in data.items() if channel.name == "q"), None)
+    facts = RunFacts(
+        warnings=(*foretold.warnings, *_joint_warnings(assembly)),
+        torque_limit=_torque_limit(assembly),
+        singularity=singularity(assembly.run.robot, times, q) if singular and q is not None else None,
+    )
+    return Trace.over(times, data, _outcome(assembly, status), facts)
+
+
+def _recorded(assembly: Assembly) -> tuple[Array, dict[Channel, Array]]:
+    """Times and channels up to the last finite sample: views of what the loop wrote."""
+    L = assembly.loop
+    count = L.recorded
+    if not np.isfinite(np.add.reduce(L.record[:count], axis=None)):  # or the sum overflows, and all is well
+        finite = np.isfinite(L.record[:count]).all(axis=1)
+        count = count if finite.all() else int(np.argmin(finite))
+    data, place = {}, 0
+    for channel in assembly.chosen:
+        block = L.record[:count, place : place + channel.size]
+        data[channel] = block.reshape((count, *channel.shape))
+        place += channel.size
+    return L.times[:count], data
+
+
+def _torque_limit(assembly: Assembly) -> tuple[float | None, ...]:
+    return tuple(float(t) if np.isfinite(t) else None for t in assembly.run.robot.limits.torque)
 
 
 # ---------------------------------------------------------------------------------------------- how it ended
@@ -201,7 +222,7 @@ def _facts(
         remarks=tuple(assembly.law.remarks(assembly.law.memory)),
         assumptions=tuple(_assumptions(assembly)),
         guard_ticks={name: int(assembly.loop.guard_steps[bit.bit_length() - 1]) for bit, name in _GUARDS.items()},
-        torque_limit=tuple(float(t) if np.isfinite(t) else None for t in run.robot.limits.torque),
+        torque_limit=_torque_limit(assembly),
         world=run.world.model_dump(mode="json"),
         scene=scene_of(assembly.plant),
         singularity=None if q is None else singularity(run.robot, times, q),

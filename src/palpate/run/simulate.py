@@ -16,7 +16,7 @@ from palpate.run import state as S
 from palpate.run.assemble import BATCH, Assembly, assemble
 from palpate.run.build import build
 from palpate.run.checks import check_start
-from palpate.run.finish import INTERRUPTED, trace_of
+from palpate.run.finish import INTERRUPTED, bare_trace, trace_of
 from palpate.run.run import Run
 from palpate.scenario.load import load_scenario
 from palpate.scenario.model import Scenario
@@ -65,11 +65,28 @@ def simulate_many(runs: Sequence[Source], *, threads: int = 2) -> list[Trace]:
 def execute(assembly: Assembly, progress: Progress | None = None) -> Trace:
     """Check the start of an assembled run, step it to its end, and hand out its trace. An assembly runs once."""
     foretold = check_start(assembly)
+    return trace_of(assembly, _ended(assembly, progress), foretold)
+
+
+def execute_bare(assembly: Assembly, *, singular: bool = True) -> Trace:
+    """The same for whoever wants numbers and no report: nothing is predicted, and few facts are noted.
+
+    Args:
+        assembly: ready to start.
+        singular: whether to look for the smallest singular value on the way.
+
+    Returns:
+        A trace for metrics, not for keeping: it holds until the assembly is run again.
+    """
+    foretold = check_start(assembly, predict=False)
+    return bare_trace(assembly, _ended(assembly), foretold, singular=singular)
+
+
+def _ended(assembly: Assembly, progress: Progress | None = None) -> int:
     try:
-        status = _run(assembly, progress)
+        return _run(assembly, progress)
     except KeyboardInterrupt:
-        status = INTERRUPTED
-    return trace_of(assembly, status, foretold)
+        return INTERRUPTED
 
 
 def _run(assembly: Assembly, progress: Progress | None) -> int:
@@ -91,6 +108,8 @@ def _run(assembly: Assembly, progress: Progress | None) -> int:
 def _fill_targets(assembly: Assembly, ticks: int) -> int:
     """Sample the reference for the next control ticks; how many of them can be run before it stops being finite."""
     L, run = assembly.loop, assembly.run
+    if assembly.sampled and L.tick_count == 0:
+        return ticks
     numbers = np.arange(L.tick_count, min(L.tick_count + ticks, L.steps // L.ratio + 1))
     q_start, _ = run.start()
     rows: Array = np.asarray(run.reference.sample(numbers * L.period, run.robot, q_start))

@@ -29,6 +29,16 @@ class ByName(dict[str, T]):
         raise UnknownName("channel", str(name), self)
 
 
+class _Views(ByName[Array]):
+    """Parts of a wider table, copied when first read: sums come out as over a trace's own arrays, to the last bit."""
+
+    def __getitem__(self, name: str) -> Array:
+        array = super().__getitem__(name)
+        if not array.flags.c_contiguous:
+            self[name] = array = array.copy()
+        return array
+
+
 class Trace:
     """What happened in a run: sampled channels over time, events, and how it ended.
 
@@ -72,6 +82,15 @@ class Trace:
         self.outcome: Final = outcome
         self.events: Final = tuple(sorted(events, key=lambda event: event.time))
         self.facts: Final = RunFacts() if facts is None else facts
+
+    @classmethod
+    def over(cls, time: Array, data: Mapping[Channel, Array], outcome: Outcome, facts: RunFacts) -> Trace:
+        """A trace over somebody's own arrays: not checked, and only valid as long as they stay."""
+        trace = cls.__new__(cls)
+        set_once = trace.__dict__.update
+        set_once(_channels=ByName({c.name: c for c in (TIME, *data)}), outcome=outcome, events=(), facts=facts)
+        set_once(_arrays=_Views({TIME.name: time, **{c.name: values for c, values in data.items()}}))
+        return trace
 
     @property
     def warnings(self) -> tuple[str, ...]:
