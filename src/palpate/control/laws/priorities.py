@@ -230,7 +230,7 @@ class Priorities(Law):
 
     a_k = a_d + 2 ζ ω (ẋ_d − J_k v) + ω² e_k − J̇_k v for level k = 1, 2, …, highest first. Each level is met within the
     freedom that the higher ones and |τ| ≤ τ_max leave, or relaxed by the least amount; see
-    `palpate.control.solve.priorities.inverse_dynamics`, which this law calls at every tick.
+    `palpate.control.solve.priorities.inverse_dynamics`, which gives the same torques from Python.
 
     Closed loop: ë + 2 ζ ω ė + ω² e = −J_k M⁻¹ Jᵀ F of every level that can be met, F from outside; lower levels never
     disturb it. A level that is not met strays; the run's remarks say at how many ticks and by how much at worst.
