@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench bench-sweep boundscheck clean clean-cache
+.PHONY: demo test lint bench bench-sweep boundscheck docs gallery impacts clean clean-cache
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' || \
@@ -48,6 +48,20 @@ bench-sweep: $(VENV)/.installed
 # Every shipped scenario with the bounds of every array checked, in a cache of its own; slow.
 boundscheck: $(VENV)/.installed-dev
 	NUMBA_BOUNDSCHECK=1 PALPATE_CACHE_DIR=build/boundscheck $(BIN)/python -m pytest tests/scenario/test_library.py
+
+# The pages as a site, without a network: build/docs/index.html. A warning, such as of a dead link, is an error.
+docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet -e '.[docs]'
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
+	@echo "see build/docs/index.html"
+
+# The gallery's page and pictures, from runs of every shipped scenario.
+gallery: $(VENV)/.installed
+	$(BIN)/python docs/gallery.py
+
+# Five hundred random impacts of a Panda instead of fifteen.
+impacts: $(VENV)/.installed-dev
+	PALPATE_IMPACTS=500 $(BIN)/python -m pytest tests/contact/test_impacts.py
 
 clean-cache:
 	$(BIN)/python -c 'from palpate.engine.cache import clear_kernels; print(clear_kernels(), "files deleted")'

@@ -23,7 +23,7 @@ import palpate.run.simulate
 law = law_class(sys.argv[1]).kernel if hasattr(law_class(sys.argv[1]), "kernel") else None
 start = time.process_time()
 if sys.argv[2] == "loop":
-    for kernel in (loop.before_law, loop.after_law, loop.run_steps):
+    for kernel in (loop.first_half, loop.second_half, loop.run_steps):
         kernel.ready()
 if law is not None:
     law.ready()

@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import Measurement
+from benchmarks.loop import fill_targets
 from palpate.metrics import METRICS
 from palpate.run import loop
 from palpate.run.build import build
@@ -83,8 +84,6 @@ def _timed(work: Callable[[], object]) -> float:
 
 
 def _loop_time(kept: Renewable) -> float:
-    from palpate.run.simulate import _fill_targets as fill_targets
-
     kept.renew(kept.first)
     fill_targets(kept.assembly, TICKS + 1)
     return _timed(lambda: loop.run_steps(kept.assembly.loop.address, TICKS + 1))

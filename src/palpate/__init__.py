@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from palpate.lazy import lazy_names
+from palpate.lazy import lazy_names, offer
 
 if TYPE_CHECKING:
     from palpate import contact, control, errors, metrics, spatial, study, trace, views, world
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from palpate.contact.impacts import impact
     from palpate.contact.linearise import linearise_state
     from palpate.contact.reduce import reduced_dynamics
+    from palpate.control.solve.force_torques import torques_for_force
     from palpate.derive.checking import check_derivation
     from palpate.derive.derivation import Derivation
     from palpate.derive.start import derive, derive_from_energy
@@ -73,6 +74,7 @@ __all__ = [
     "spatial",
     "study",
     "sweep",
+    "torques_for_force",
     "trace",
     "tune",
     "views",
@@ -120,9 +122,24 @@ __getattr__, __dir__ = lazy_names(
         "spatial": "palpate.spatial",
         "study": "palpate.study",
         "sweep": "palpate.study.sweeps",
+        "torques_for_force": "palpate.control.solve.force_torques",
         "trace": "palpate.trace",
         "tune": "palpate.study.tuning",
         "views": "palpate.views",
         "world": "palpate.world",
     },
+)
+
+# What a notebook shows of things from rooms that know nothing of pages.
+offer(
+    {
+        "plot of a trace": "palpate.views.notebook:plot",
+        "trace as pandas": "palpate.views.frames:to_pandas",
+        "trace as xarray": "palpate.views.frames:to_xarray",
+        "replay of a trace": "palpate.views.notebook:shown_replay",
+        "html of a trace": "palpate.views.notebook:trace_html",
+        "html of a scenario": "palpate.views.notebook:scenario_html",
+        "html of a robot": "palpate.views.notebook:robot_html",
+        "html of metrics": "palpate.views.notebook:metrics_html",
+    }
 )

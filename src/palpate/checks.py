@@ -7,31 +7,57 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from palpate.errors import BadShape, InvalidInput, NotFinite
+from palpate.errors import BadShape, InvalidInput, NotFinite, shortened
 
 # float64 throughout; numpy's own stubs widen most results, so the element type is left open here.
 Array = NDArray[Any]
 
 
 def finite_array(value: ArrayLike, name: str, shape: tuple[int | None, ...] | None = None) -> Array:
-    """`value` as a C-contiguous float64 array, refused unless finite and of `shape`.
+    """`value` as a C-contiguous, writable float64 array, refused unless finite and of `shape`.
+
+    What is such an array already is handed back itself; a read-only one (a channel of a trace) is copied.
 
     Args:
-        value: anything numpy can turn into numbers.
+        value: real numbers in any nesting; complex, masked, text and date arrays are none.
         name: how the message calls it.
         shape: expected shape; None in a place accepts any length there.
     """
-    try:
-        array = np.ascontiguousarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(f"{name} must be numbers, got {value!r}") from error
-    if np.ndim(value) == 0:
-        array = array.reshape(())  # ascontiguousarray promotes a scalar to one dimension
+    array = _as_numbers(value, name)
     if shape is not None and not _fits(array.shape, shape):
         raise BadShape(f"{name} must have shape {_text(shape)}, got {_text(array.shape)}")
     if not np.isfinite(array).all():
         raise NotFinite(f"{name} must be finite, got {_first_bad(array)}")
     return array
+
+
+def _as_numbers(value: ArrayLike, name: str) -> Array:
+    try:
+        given = value if isinstance(value, np.ndarray) else np.asarray(value)
+        numbers = given.dtype.kind in "fiub" or _real_objects(given)
+        array = np.ascontiguousarray(given, dtype=np.float64) if numbers else None
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        given, array = np.zeros(()), None
+    if array is None or isinstance(given, np.ma.MaskedArray):
+        raise InvalidInput(f"{name} must be numbers, got {_told(value)}")
+    if given.ndim == 0:
+        array = array.reshape(())  # ascontiguousarray promotes a scalar to one dimension
+    # Compiled code takes no others.
+    return array if array.flags.writeable and array.flags.aligned else array.copy()
+
+
+def _told(value: object) -> str:
+    if isinstance(value, np.ma.MaskedArray):
+        return "a masked array"
+    try:
+        return shortened(repr(value))
+    except Exception:  # a number of more digits than Python prints, a foreign object
+        return f"a {type(value).__name__} that cannot be printed"
+
+
+def _real_objects(array: Array) -> bool:
+    """Whether these are objects that are numbers: fractions, exact numbers of a computer algebra system."""
+    return array.dtype.kind == "O" and not any(x is None or isinstance(x, str | bytes | complex) for x in array.flat)
 
 
 def finite_number(value: float, name: str, *, above: float | None = None, least: float | None = None) -> float:

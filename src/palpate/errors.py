@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
+
+_LONGEST_NAME, _MOST_NAMES = 80, 60
 
 
 class PalpateError(Exception):
@@ -18,12 +21,38 @@ class PalpateError(Exception):
     """
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
-        super().__init__(message)
-        self.hint = hint
+        super().__init__(harmless(message))
+        self.hint = None if hint is None else harmless(hint)
 
     def __str__(self) -> str:
         message = super().__str__()
         return f"{message}\n  hint: {self.hint}" if self.hint else message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Errors travel between processes with their evidence, whatever their constructors take."""
+        return _error_again, (type(self), self.args, self.__dict__)
+
+
+def _error_again(kind: type[PalpateError], args: tuple[Any, ...], evidence: dict[str, Any]) -> PalpateError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(evidence)
+    return error
+
+
+def harmless(text: str) -> str:
+    """`text` with every control and bidirectional character but the line's end as an escape.
+
+    Names come from strangers' files: they must not move the cursor or recolour a terminal.
+    """
+    if text.replace("\n", "").isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+
+
+def shortened(text: str, longest: int = _LONGEST_NAME) -> str:
+    """A name or value for a message: cut where it is very long, with its true length."""
+    return text if len(text) <= longest else f"{text[:longest]}… ({len(text)} characters)"
 
 
 class InvalidInput(PalpateError, ValueError):
@@ -49,8 +78,10 @@ class UnknownName(PalpateError, LookupError):
         self.kind, self.name, self.known = kind, name, sorted(known)
         near = nearest(name, self.known)
         hint = f"did you mean {' or '.join(map(repr, near))}?" if near else None
-        listed = ", ".join(self.known) if self.known else "none"
-        super().__init__(f"unknown {kind} {name!r}; known: {listed}", hint=hint)
+        names = [shortened(known) for known in self.known[:_MOST_NAMES]]
+        more = f" … and {len(self.known) - _MOST_NAMES} more" if len(self.known) > _MOST_NAMES else ""
+        listed = ", ".join(names) + more if names else "none"
+        super().__init__(f"unknown {kind} {shortened(name)!r}; known: {listed}", hint=hint)
 
 
 class ModelError(InvalidInput):
@@ -131,6 +162,18 @@ class FileError(PalpateError):
     """A file that cannot be read or written: missing folder, no permission, full disk."""
 
 
+class InUse(FileError):
+    """A folder that another run is writing at this moment."""
+
+
+class TooLarge(InvalidInput):
+    """A file, model or run beyond what can be handled here; refused before it is tried."""
+
+
+class UnsupportedVersion(PalpateError, ImportError):
+    """A package whose inner parts palpate touches, in a version it was not built for."""
+
+
 class StudyError(PalpateError):
     """A sweep, map or search that cannot go on: no workers, a cluster that is gone, a package that is missing."""
 
@@ -145,7 +188,9 @@ class Singular(NoSolution):
 
 def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
     """The known names closest in spelling to `name`, best first."""
-    return difflib.get_close_matches(name, list(known), n=count, cutoff=0.5)
+    if len(name) > _LONGEST_NAME:  # no misspelling, and slow to compare
+        return []
+    return difflib.get_close_matches(name, [k for k in known if len(k) <= _LONGEST_NAME], n=count, cutoff=0.5)
 
 
 class SingularTask(NoSolution):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-from palpate.errors import FileError
+from palpate.errors import FileError, TooLarge, shortened
 
 
 def atomic_write(path: str | os.PathLike[str], write: Callable[[BinaryIO], object]) -> Path:
@@ -45,6 +45,28 @@ def atomic_write(path: str | os.PathLike[str], write: Callable[[BinaryIO], objec
         with contextlib.suppress(OSError):  # gone already when all went well
             temporary.unlink()
     return target
+
+
+def open_regular(path: str | os.PathLike[str], *, most_bytes: int) -> BinaryIO:
+    """Open a file for reading, refused unless it is a regular one and not too large: a FIFO would wait for ever.
+
+    Raises:
+        FileError: a folder, FIFO, socket or device.
+        TooLarge: more than `most_bytes`.
+        OSError: missing, or not readable.
+    """
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        size = os.fstat(descriptor).st_size
+        if not os.path.isfile(descriptor):
+            kind = "a folder" if os.path.isdir(descriptor) else "no regular file"
+            raise FileError(f"cannot read {shortened(os.fspath(path))}: it is {kind}", hint="give the path of a file")
+        if size > most_bytes:
+            raise TooLarge(f"{shortened(os.fspath(path))} has {size} bytes, at most {most_bytes} are read")
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
 
 
 def _replaceable(path: Path) -> Path:

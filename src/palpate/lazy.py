@@ -4,8 +4,22 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from palpate.errors import nearest
+
+_OFFERED: dict[str, str] = {}
+
+
+def offer(functions: Mapping[str, str]) -> None:
+    """Let lower rooms call functions of higher ones by name: what it does → "module:function", loaded when called."""
+    _OFFERED.update(functions)
+
+
+def offered(name: str) -> Callable[..., Any]:
+    """A function that was offered under a name."""
+    module, function = _OFFERED[name].split(":")
+    return getattr(importlib.import_module(module), function)
 
 
 def lazy_names(package: str, table: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:

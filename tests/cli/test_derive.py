@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import types
 from pathlib import Path
 
 import pytest
@@ -80,10 +78,13 @@ def test_mistakes_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert "too many for a closed form" in refused(capsys, "panda", "--engine", "closed")
 
 
-def test_checking_a_file_is_handed_to_the_checker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    asked = []
-    checker = types.ModuleType("palpate.derive.checking")
-    checker.cli_check = lambda robot, path: asked.append((robot.name, path)) or 1  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "palpate.derive.checking", checker)
-    assert main(["derive", "planar2", "--check", "hand.txt"]) == 1
-    assert asked == [("planar2", "hand.txt")]
+def test_a_file_is_checked_and_its_slip_is_mended(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    right, file = "[m1*l1*c1*g + m2*g*(l1*c1 + l2*c12), m2*g*l2*c12]", tmp_path / "hand.txt"
+    file.write_text(f"g = {right}\n")
+    assert main(["derive", "planar2", "--check", str(file)]) == 0
+    assert "all agree" in capsys.readouterr().out
+    file.write_text(f"g = {right.replace('m2*g*l2*c12]', 'm2*g*l2*s12]')}\n")
+    assert main(["derive", "planar2", "--check", str(file)]) == 1
+    out = capsys.readouterr().out
+    assert "entry (1,2)" in out
+    assert "mended: m2*g*l2*c12" in out

@@ -115,7 +115,7 @@ def test_report_and_replay_are_made_again_from_a_trace(capsys: Capture) -> None:
     assert Path("r/report.html").stat().st_size > 10_000
     assert Path("r3d.html").stat().st_size > 10_000
     assert main(["report", "nowhere.parquet"]) == 2
-    assert "cannot read nowhere.parquet" in capsys.readouterr().err
+    assert "there is no file or folder nowhere.parquet" in capsys.readouterr().err
 
 
 def test_compare_shows_metrics_side_by_side_and_writes_a_page(capsys: Capture) -> None:
@@ -125,8 +125,10 @@ def test_compare_shows_metrics_side_by_side_and_writes_a_page(capsys: Capture) -
     capsys.readouterr()
     assert main(["compare", "run0", "run1", "--out", "both.html"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["metric", "run0", "run1"]
-    assert lines[1].split() == ["outcome", "completed", "completed"]
+    assert lines[0].split() == ["setting", "run0", "run1"]
+    assert lines[1].split() == ["robot.parameters.length", "1.0", "2.0"]
+    assert lines[3].split() == ["metric", "run0", "run1"]
+    assert lines[4].split() == ["outcome", "completed", "completed"]
     assert Path("both.html").exists()
     assert main(["compare", "run0"]) == 2
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,9 +14,6 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from palpate.robot.robot import Robot
-
-# Minutes of random impacts: on request, with PALPATE_CONTACT=full.
-collect_ignore = [] if os.environ.get("PALPATE_CONTACT") == "full" else ["test_impacts.py"]
 
 G = 9.81
 _HEAD = '<mujoco><compiler angle="radian"/><option gravity="0 0 -{g}"/><worldbody>{body}</worldbody></mujoco>'

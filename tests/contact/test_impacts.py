@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,6 +18,12 @@ from palpate.contact import Plane, Ride
 from palpate.errors import EnergyCreated, InvalidInput, UnknownName
 
 DEGREE = np.pi / 180
+EXAMPLES = int(os.environ.get("PALPATE_IMPACTS", "15"))  # `make impacts` tries 500
+
+
+@pytest.fixture(scope="session")
+def panda() -> pp.Robot:
+    return pp.load_robot("panda")
 
 
 def kane(bodies):
@@ -131,10 +139,10 @@ def test_a_ball_that_strikes_obliquely_slips_or_grips(bodies, mu: float, sticks:
     assert found.velocity[3:5] == pytest.approx(v[3:5] + spin, abs=1e-9)
 
 
-def test_a_turning_slip_follows_kellers_equation() -> None:
-    """du/dP = W (n − μ u_t/|u_t|) of a Panda's tip, integrated here by other means."""
-    robot = pp.load_robot("panda")
-    q, v, mu, e = robot.home, np.array([-0.3, 0.6, -0.4, -0.9, 0.2, -0.5, -0.1]), 0.4, 0.7
+def test_a_turning_slip_follows_kellers_equation(panda) -> None:
+    """du/dP = W (n − μ u_t/|u_t|) of a Panda's tip, integrated here by other means; less friction than stops it."""
+    robot = panda
+    q, v, mu, e = robot.home, np.array([-0.3, 0.6, -0.4, -0.9, 0.2, -0.5, -0.1]), 0.1, 0.7
     J = robot.jacobian(q)[:3]
     W, u = J @ np.linalg.solve(robot.mass_matrix(q), J.T), J @ v
     assert u[2] < -0.1
@@ -146,9 +154,9 @@ def test_a_turning_slip_follows_kellers_equation() -> None:
         return x[2]
 
     closed.terminal, closed.direction = True, 1.0  # type: ignore[attr-defined]
-    down = solve_ivp(keller, (0, 100), u, method="LSODA", rtol=1e-12, atol=1e-13, events=closed)
+    down = solve_ivp(keller, (0, 10), u, method="DOP853", rtol=1e-12, atol=1e-13, events=closed)
     Pc = down.t[-1]
-    up = solve_ivp(keller, (0, e * Pc), down.y[:, -1], method="LSODA", rtol=1e-12, atol=1e-13)
+    up = solve_ivp(keller, (0, e * Pc), down.y[:, -1], method="DOP853", rtol=1e-12, atol=1e-13)
     found = pp.impact(robot, q, v, [pp.Contact(Plane(robot.pose(q).position))], e, mu)
     assert np.linalg.norm(up.y[:2, -1]) > 0.01  # it never stopped slipping
     assert J @ found.velocity == pytest.approx(up.y[:, -1], abs=1e-8)
@@ -163,9 +171,9 @@ def test_a_turning_slip_follows_kellers_equation() -> None:
     st.floats(0, 1),
     st.sampled_from(["poisson", "stronge"]),
 )
-@settings(max_examples=60, deadline=None)
-def test_kinetic_energy_never_rises_and_coulombs_cone_holds(seed: int, mu: float, e: float, law) -> None:
-    robot, random = pp.load_robot("panda"), np.random.default_rng(seed)
+@settings(max_examples=EXAMPLES, deadline=None)
+def test_kinetic_energy_never_rises_and_coulombs_cone_holds(panda, seed: int, mu: float, e: float, law) -> None:
+    robot, random = panda, np.random.default_rng(seed)
     q = robot.home + 0.5 * random.uniform(-1, 1, 7)
     v, n = random.normal(size=7), random.normal(size=3)
     n /= np.linalg.norm(n) * (1 if n @ robot.jacobian(q)[:3] @ v < 0 else -1)

@@ -15,7 +15,7 @@ from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.spatial import Pose, matrix_from_rotation_vector
 from palpate.world.clock import Clock
-from palpate.world.config import Actuators, Push, World
+from palpate.world.config import Actuators, Push, Surface, World
 
 GAINS: dict[str, Any] = {"mass": (5.0,) * 6, "stiffness": (10.0,) * 6, "damping": (14.142,) * 6}
 FORCE, TORQUE = (1.0, 2.0, 3.0), (1.0, 0.5, 1.0)
@@ -152,6 +152,144 @@ def test_wrenches_that_are_no_numbers_are_refused():
         admittance_response(Admittance(), np.full((3, 6), np.nan), 1e-3)
 
 
+# ------------------------------------------------------------------------------ full matrices, axes, directions
+
+
+def full_gains():
+    """Coupled M, D and K, symmetric and positive definite."""
+    rng = np.random.default_rng(5)
+    found = []
+    for scale in (5.0, 14.0, 10.0):
+        A = rng.uniform(-0.3, 0.3, (6, 6))
+        found.append(scale * (np.eye(6) + 0.5 * (A + A.T)))
+    return found
+
+
+def as_rows(A):
+    return tuple(map(tuple, A.tolist()))
+
+
+def test_full_matrices_answer_as_the_coupled_linear_system_does():
+    """Small wrenches: 2 ε is the rotation vector and Eᵀ is 1, so that the response is that of a matrix exponential."""
+    M, D, K = full_gains()
+    law, F = Admittance(mass=as_rows(M), damping=as_rows(D), stiffness=as_rows(K)), 1e-6 * np.arange(1.0, 7.0)
+    A = np.block([[np.zeros((6, 6)), np.eye(6)], [-np.linalg.solve(M, K), -np.linalg.solve(M, D)]])
+    rest = np.r_[np.linalg.solve(K, F), np.zeros(6)]
+    exact = rest - expm(0.8 * A) @ rest
+    coarse, fine = (admittance_response(law, np.tile(F, (round(0.8 / dt), 1)), dt) for dt in (1e-3, 5e-4))
+    for name, place in (("displacement", slice(0, 3)), ("angles", slice(3, 6))):
+        found = 2 * getattr(fine, name)[-1] - getattr(coarse, name)[-1]
+        np.testing.assert_allclose(found, exact[place], rtol=1e-5, atol=1e-13)
+
+
+def test_a_coupled_spring_at_a_large_turn_is_the_slope_of_its_potential():
+    """At rest F = ∂U/∂x of U = ½ zᵀ K z, z = [Δp; 2 ε], by differences over shifts and turns of the compliant frame."""
+    M, D, K = full_gains()
+    F = np.array([0.5, -1.0, 0.8, 2.0, -1.5, 1.0])
+    law = Admittance(mass=as_rows(M), damping=as_rows(D), stiffness=as_rows(K))
+    response = admittance_response(law, np.tile(F, (60_000, 1)), 1e-3)
+    p, r = response.displacement[-1], response.angles[-1]
+    assert np.linalg.norm(r) > 0.3
+
+    def energy(dp, turn):
+        angle = np.linalg.norm(r)
+        q = np.r_[np.cos(angle / 2), np.sin(angle / 2) * r / angle]
+        half = 0.5 * turn  # to first order exp(½ turn) ⊗ q
+        eps = q[1:] + half * q[0] + np.cross(half, q[1:])
+        z = np.r_[p + dp, 2 * eps]
+        return 0.5 * z @ K @ z
+
+    h, zero = 1e-6, np.zeros(3)
+    slope = [(energy(h * e, zero) - energy(-h * e, zero)) / (2 * h) for e in np.eye(3)]
+    slope += [(energy(zero, h * e) - energy(zero, -h * e)) / (2 * h) for e in np.eye(3)]
+    np.testing.assert_allclose(slope, F, atol=1e-7)
+
+
+@pytest.mark.parametrize("axes", ["document", "world", "target", "tool"])
+def test_gains_are_along_the_axes_that_are_named(axes):
+    """One soft direction of translation and one of rotation, a small wrench: what yields lies along those axes."""
+    R_d, turn = matrix_from_rotation_vector([0.3, -1.1, 0.7]), matrix_from_rotation_vector([0.2, 0.4, -0.9])
+    quat = tuple(Pose(np.zeros(3), turn).quat_wxyz.tolist())
+    soft = Admittance(stiffness=(1e-2, 1e4, 1e4, 1e4, 1e-2, 1e4), axes=axes, axes_quat_wxyz=quat)
+    h = np.tile([1e-5, 2e-5, -1e-5, 1e-5, -2e-5, 1e-5], (4000, 1))
+    response = admittance_response(soft, h, 1e-3, Pose(np.zeros(3), R_d))
+    linear = {"document": turn, "world": turn}.get(axes, R_d @ turn)[:, 0]
+    angular = {"world": R_d.T @ turn}.get(axes, turn)[:, 1]  # response.angles are in the desired frame
+    for found, along in ((response.displacement[-1], linear), (response.angles[-1], angular)):
+        np.testing.assert_allclose(abs(found @ along), np.linalg.norm(found), rtol=1e-6)
+        assert np.linalg.norm(found) > 1e-6
+
+
+def test_only_the_chosen_directions_yield():
+    chosen = Admittance(**GAINS, directions=("y", "rz"))
+    response = admittance_response(chosen, np.tile([*FORCE, *TORQUE], (40000, 1)), 1e-3)
+    np.testing.assert_allclose(response.displacement[-1], (0, 0.2, 0), atol=1e-9)
+    np.testing.assert_allclose(response.angles[-1], (0, 0, np.arcsin(0.1)), atol=1e-9)
+
+
+def test_a_wanted_wrench_is_what_the_environment_should_do():
+    """K Δx = F − F_d at rest: with F = F_d nothing moves, with F = 0 the frame goes against F_d."""
+    robot = load_robot("ur5e")
+    bound, q = Admittance(**GAINS).bind(robot), robot.home
+    target = joint_target(robot, q)
+    target.wrench[:] = (1.0, -2.0, 3.0, 0.1, 0.2, -0.1)
+    for _ in range(20):
+        bound.tick(robot, q, np.zeros(6), target=target, wrench=target.wrench)
+    assert not bound.memory.c.displacement.any()
+    for _ in range(40_000):
+        bound.tick(robot, q, np.zeros(6), target=target)
+        if bound.memory.c.displacement[0] < -0.0999:
+            break
+    np.testing.assert_allclose(bound.memory.c.displacement, (-0.1, 0.2, -0.3), rtol=2e-3)
+
+
+def test_the_documents_three_joint_arm_yields_as_the_document_says():
+    robot = load_robot("ur5e-3link")
+    world = World(pushes=PUSHES[:1], actuators=ROTORS)
+    law, q = Admittance(**GAINS, directions=("x", "y", "z")), np.array([0.3, -0.9, 1.6])
+    trace = simulate(Run(robot, law, world, Hold(), clock=Clock(duration=10.0), q_start=q))
+    moved = trace["tool_position"][-1] - trace["tool_position"][0]
+    np.testing.assert_allclose(moved, (0.0993, 0.1986, 0.2979), atol=1e-3)
+    assert not trace.facts.remarks
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("ur5e-3link", "rx, ry, rz only together"), ("planar2", "never moves along z")]
+)
+def test_an_arm_that_cannot_yield_in_every_direction_is_refused_by_name(name, words):
+    with pytest.raises(InvalidInput, match=words):
+        Admittance().bind(load_robot(name))
+
+
+def test_what_does_not_yield_is_held():
+    """A UR5e that yields along z alone keeps its other directions under the same push."""
+    robot, q = arm_and_start()
+    push = Push(force=FORCE, torque=(0.2, 0.1, 0.2), duration=3.0)
+    law = Admittance(**GAINS, directions=("z",))
+    trace = simulate(Run(robot, law, World(pushes=(push,), actuators=ROTORS), clock=Clock(duration=3.0), q_start=q))
+    moved = trace["tool_position"][-1] - trace["tool_position"][0]
+    assert moved[2] > 0.25
+    assert np.abs(moved[:2]).max() < 1e-3
+    assert abs(trace["tool_quat_wxyz"][-1] @ trace["tool_quat_wxyz"][0]) > np.cos(np.deg2rad(0.1))
+
+
+def test_a_force_is_held_through_the_wanted_wrench():
+    """Without stiffness the tool goes on until the wall gives what is wanted."""
+    robot, q = arm_and_start()
+    p = robot.pose(q).position
+    wall = Surface(position=(p[0], p[1], p[2] - 0.01), stiffness=2000.0, damping=50.0)
+    world = World(surfaces=(wall,), actuators=ROTORS)
+    law = Admittance(mass=(5.0,) * 6, damping=(200.0, 200.0, 200.0, 5, 5, 5), stiffness=(10, 10, 0, 10, 10, 10))
+    reference = Hold(wrench=(0, 0, 8.0, 0, 0, 0))
+    trace = simulate(Run(robot, law, world, reference, clock=Clock(duration=3.0), q_start=q))
+    assert trace["measured_wrench"][-1, 2] == pytest.approx(8.0, abs=0.05)
+
+
+def test_euler_angles_have_their_own_axes_alone():
+    with pytest.raises(InvalidInput, match="Euler angles have no other axes"):
+        Admittance(rotation="euler", axes="world").bind(load_robot("ur5e"))
+
+
 # ------------------------------------------------------------------------------------------------- trim
 
 
@@ -246,3 +384,5 @@ def test_a_push_beyond_the_arms_reach_stays_finite():
     trace = simulate(Run(robot, Admittance(), world, Hold(), clock=Clock(duration=5.0)))
     assert trace.outcome.kind == "completed"
     assert np.isfinite(trace["q"]).all()
+    (said,) = trace.facts.remarks
+    assert "held the command back" in said

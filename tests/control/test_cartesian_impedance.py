@@ -9,7 +9,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from palpate.control import CartesianImpedance
-from palpate.control.laws.cartesian_impedance import Stage, damping_by_ratio
+from palpate.control.design.damping import damping_by_ratio, damping_from_inertia
+from palpate.control.laws.cartesian_impedance import Stage
 from palpate.control.references.reference import Hold, joint_target
 from palpate.errors import InvalidInput
 from palpate.robot import load_robot
@@ -193,8 +194,6 @@ def test_damping_by_ratio_gives_every_mode_that_ratio() -> None:
 
 
 def test_damping_by_ratio_agrees_with_gain_design() -> None:
-    from palpate.control.design.damping import damping_from_inertia
-
     inertia = load_robot("iiwa14").task_inertia(load_robot("iiwa14").home)
     K = full(SIX, 4)
     D = damping_by_ratio(K, np.linalg.inv(inertia), 0.7)
@@ -233,7 +232,8 @@ def test_a_stiffness_that_is_no_matrix_is_refused(bad) -> None:
         CartesianImpedance(stiffness=bad)
 
 
-def test_the_exact_form_needs_as_many_joints_as_directions() -> None:
-    with pytest.raises(InvalidInput, match="2 degrees of freedom"):
-        CartesianImpedance(form="exact").bind(load_robot("planar2"))
-    CartesianImpedance(form="exact", directions=("x", "y")).bind(load_robot("planar2"))
+def test_a_force_held_through_changes_of_stiffness_is_a_memory() -> None:
+    robot, later = load_robot("panda"), (Stage(start=1.0, duration=0.0, stiffness=(800,) * 6),)
+    assert not CartesianImpedance(hold_force=True, schedule=later).bind(robot).memoryless
+    assert CartesianImpedance(hold_force=True).bind(robot).memoryless  # nothing changes
+    assert CartesianImpedance().bind(robot).memoryless

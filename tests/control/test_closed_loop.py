@@ -1,8 +1,5 @@
 """Poles of loops with delays, by structure and by matrix, against closed forms and against each other."""
 
-# pyright: reportArgumentType=false, reportCallIssue=false, reportOperatorIssue=false
-# pyright: reportAttributeAccessIssue=false, reportReturnType=false
-
 from __future__ import annotations
 
 import math
@@ -32,7 +29,7 @@ def marched(loop: ClosedLoop, ticks: int) -> np.ndarray:
     rng = np.random.default_rng(1)
     past = {k: rng.normal(size=loop.size) for k in range(-int(max(loop.terms)), 1)}
     for k in range(ticks):
-        past[k + 1] = sum(A @ past[k - int(d)] for d, A in loop.terms.items())
+        past[k + 1] = np.sum([A @ past[k - int(d)] for d, A in loop.terms.items()], axis=0)
     return np.array([np.linalg.norm(past[k]) for k in range(ticks + 1)])
 
 
@@ -66,7 +63,7 @@ def test_two_equal_axes_are_counted_twice() -> None:
     """Twice the same zero turns the argument by whole turns, which places far apart cannot see."""
     Phi, Gamma = held(np.array([[0.0, 1.0], [-1e4, -0.02]]), np.array([[0.0], [1.0]]), 1e-3)
     late = -Gamma @ np.array([[0.0, 0.5]])
-    terms = {0: np.kron(np.eye(2), Phi), 345: np.kron(np.eye(2), late)}
+    terms = {0.0: np.kron(np.eye(2), Phi), 345.0: np.kron(np.eye(2), late)}
     one = ClosedLoop({0: Phi, 345: late}, 1e-3)
     assert one.count_beyond(1e-6) > 0
     assert ClosedLoop(terms, 1e-3).count_beyond(1e-6) == 2 * one.count_beyond(1e-6)

@@ -100,6 +100,15 @@ def test_the_planar_arm_is_stopped_on_its_line_no_later_than_greedily(speed):
     assert plan.time <= greedy + 1e-4
 
 
+def test_a_line_that_greedy_braking_loses_is_kept_by_the_plan():
+    q, v = np.array([1.0072, -2.1029, -2.1437]), 0.97 * np.array([2.5516, 2.6846, 1.3841])
+    plan = planned_stop(PLANAR, q, v, U, axes="xy")
+    assert plan.feasible
+    assert plan.greedy_time is None
+    assert plan.time == pytest.approx(0.0908, abs=5e-4)
+    check_straight(plan, q, v)
+
+
 def test_a_line_that_no_command_keeps_is_told_and_proven():
     plan = planned_stop(PLANAR, Q0, np.array([4.0841, 4.0841, 0]), U, axes="xy")
     assert not plan.feasible

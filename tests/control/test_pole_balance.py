@@ -34,14 +34,14 @@ def arm() -> Robot:
     return load_robot("iiwa14").with_payload(1.0, (0, 0, 0))
 
 
-def run(law=None, *, degrees=0.0, azimuth=0.0, duration=6.0, reference=None, world=None, **clock):
+def run(law=None, *, degrees=0.0, azimuth=0.0, duration=6.0, reference=None, world=None, v_start=None, **clock):
     tilt = np.radians(degrees) * np.array([np.cos(azimuth), np.sin(azimuth)])
     world = world or World(pole=Pole(tilt=tuple(tilt)))
     recording = Recording(channels=CHANNELS, stride=5)
     return simulate(
         Run(
             arm(), law or PoleBalance(), world, reference or Hold(), clock=Clock(duration=duration, **clock),
-            q_start=POSTURE, record=recording,
+            q_start=POSTURE, v_start=v_start, record=recording,
         )
     )  # fmt: skip
 
@@ -184,7 +184,8 @@ def program(law, z0, A, b, limits):
 @pytest.mark.parametrize("joint", ["universal", "ball"])
 @pytest.mark.parametrize(("self_motion", "nearest"), OPTIONS)
 def test_the_coupled_plant_accelerates_as_commanded(joint, self_motion, nearest):
-    law = PoleBalance(self_motion=self_motion, nearest=nearest, respect_limits=False, force_limit=1e9)
+    choice = {"self_motion": self_motion, "nearest": nearest, "fall_angle": None}
+    law = PoleBalance(respect_limits=False, force_limit=1e9, **choice)
     plant = build_plant(arm(), World(pole=Pole(joint=joint)), 1e-3, q_start=POSTURE)
     data, rng = mujoco.MjData(plant.model), np.random.default_rng(4)
     for _ in range(10):
@@ -300,7 +301,7 @@ def test_zero_angular_acceleration_lets_a_turn_go_on_and_the_pd_law_stops_it():
 
 
 def test_torque_limits_shrink_the_force_and_are_said():
-    law = PoleBalance(force_limit=1000.0)
+    law = PoleBalance(force_limit=1000.0, fall_angle=None)
     bound, target = law.bind(arm()), joint_target(arm(), POSTURE)
     view = pole_at([0.6, 0, 0.8])
     bound.gains.torque_limit[:] = 0.3 * arm().limits.torque
@@ -324,7 +325,7 @@ def test_a_wanted_acceleration_leans_the_pole():
 
 def test_six_joints_leave_no_freedom_and_a_limit_shrinks_the_force():
     robot = load_robot("ur5e").with_payload(1.0, (0, 0, 0))
-    law, target = PoleBalance(force_limit=1e9), joint_target(robot, robot.home)
+    law, target = PoleBalance(force_limit=1e9, fall_angle=None, orientation="hold"), joint_target(robot, robot.home)
     leaning, upright = pole_at([0.3, 0.2, np.sqrt(1 - 0.13)]), pole_at([0, 0, 1])
     full = law.tick(robot, robot.home, np.zeros(6), target=target, seen=leaning).command
     rest = law.tick(robot, robot.home, np.zeros(6), target=target, seen=upright).command

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-from palpate.engine import cache
+import pytest
+
+from palpate.engine import bounds, cache
+from palpate.errors import UnsupportedVersion
 
 MAIN = """
 import sys
@@ -82,3 +86,76 @@ def test_every_file_a_kernel_imports_is_part_of_its_stamp():
     assert {"run/physics.py", "world/contact.py", "spatial/shapes.py", "engine/records.py"} <= reached
     by_package = {p.name for p in cache.sources_of(package / "robot" / "ik.py")}
     assert "kernels.py" in by_package  # `from palpate.robot import kernels` names a file too
+
+
+def test_three_processes_that_compile_into_one_empty_cache_agree_and_leave_one_kernel(tmp_path: Path):
+    source, kept = tmp_path / "outer.py", tmp_path / "cache"
+    source.write_text(
+        "from palpate.engine.kernels import kernel\n@kernel\ndef triple(x: float) -> float:\n    return 3.0 * x\n"
+    )
+    environment = {**os.environ, "PALPATE_CACHE_DIR": str(kept)}
+    code = [sys.executable, "-c", MAIN.format(folder=str(tmp_path))]
+    started = [subprocess.Popen(code, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    assert {process.communicate()[0].split()[0] for process in started} == {"9.0"}
+    assert run_kernel(tmp_path, kept) == ["9.0", "1"]
+    files = [file.name for file in kept.rglob("outer.triple*")]
+    assert sorted(name.rsplit(".", 1)[-1] for name in files) == ["nbc", "nbi"]
+
+
+def test_a_damaged_kernel_is_compiled_anew(tmp_path: Path):
+    source, kept = tmp_path / "outer.py", tmp_path / "cache"
+    source.write_text(
+        "from palpate.engine.kernels import kernel\n@kernel\ndef triple(x: float) -> float:\n    return 3.0 * x\n"
+    )
+    run_kernel(tmp_path, kept)
+    for damaged in kept.rglob("outer.triple*.nb[ci]"):
+        damaged.write_bytes(damaged.read_bytes()[:40])
+        assert run_kernel(tmp_path, kept)[0] == "9.0"
+
+
+def test_nothing_is_written_into_the_package_nor_into_numbas_own_folder(tmp_path: Path):
+    package, kept, numbas = tmp_path / "lib" / "palpate", tmp_path / "cache", tmp_path / "numba"
+    shutil.copytree(Path(cache.__file__).parents[1], package, ignore=shutil.ignore_patterns("__pycache__"))
+    for place in [package, *package.rglob("*")]:
+        place.chmod(0o555 if place.is_dir() else 0o444)
+    code = "from palpate.spatial import quat_from_matrix; import numpy as np; print(quat_from_matrix(np.eye(3)))"
+    environment = {
+        **os.environ, "PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1",
+        "PALPATE_CACHE_DIR": str(kept), "NUMBA_CACHE_DIR": str(numbas),
+    }  # fmt: skip
+    out = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    for place in [package, *package.rglob("*")]:
+        place.chmod(0o755 if place.is_dir() else 0o644)
+    assert out.stdout.startswith("[1."), out.stderr
+    assert not [*package.rglob("*.nb[ci]")]
+    assert not numbas.exists()
+    assert [*kept.rglob("*.nbi")]
+
+
+def test_a_source_replaced_after_its_import_does_not_stamp_the_old_code(tmp_path: Path):
+    source, kept = tmp_path / "outer.py", tmp_path / "cache"
+    text = "from palpate.engine.kernels import kernel\n@kernel\ndef triple(x: float) -> float:\n    return 3.0 * x\n"
+    source.write_text(text)
+    swap = f"from pathlib import Path; Path({str(source)!r}).write_text({text.replace('3.0', '5.0')!r})\nprint(triple("
+    code = MAIN.format(folder=str(tmp_path)).replace("print(triple(", swap)
+    environment = {**os.environ, "PALPATE_CACHE_DIR": str(kept)}
+    out = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert out.stdout.split()[0] == "9.0", out.stderr
+    assert run_kernel(tmp_path, kept) == ["15.0", "0"]
+
+
+# ------------------------------------------------------------------------------------------------ versions
+
+
+def test_the_bounds_checked_at_import_are_those_of_the_project_file():
+    text = (Path(__file__).parents[2] / "pyproject.toml").read_text()
+    for package, (least, below) in bounds.BOUNDS.items():
+        assert f'"{package}>={least},<{below}"' in text
+
+
+def test_a_version_outside_the_bounds_is_refused_with_the_command_that_mends_it(monkeypatch):
+    bounds.check_versions(tuple(bounds.BOUNDS))
+    for found in ("0.65.9", "0.69.0", "0.69.0rc1", "1.0"):
+        monkeypatch.setattr(bounds.importlib.metadata, "version", lambda package, found=found: found)
+        with pytest.raises(UnsupportedVersion, match=rf"numba from 0.66 to below 0.69, and {found}.*\n.*pip install"):
+            bounds.check_versions(("numba",))

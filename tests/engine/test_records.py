@@ -1,8 +1,5 @@
 """Named records: the same fields in Python and in compiled code."""
 
-# pyright: reportArgumentType=false, reportCallIssue=false, reportOperatorIssue=false
-# pyright: reportAttributeAccessIssue=false, reportReturnType=false
-
 from __future__ import annotations
 
 import pickle
@@ -144,7 +141,7 @@ def _law(a: Inner, b: Inner, m: Outer, out: Answer) -> None:
 
 @kernel
 def _call(pointer: int, a: Inner, b: Inner, m: Outer, out: Answer) -> None:
-    call_law(pointer, address_of_record(a), address_of_record(b), address_of_record(m), address_of_record(out))
+    call_law(pointer, address_of_record(a), address_of_record(b), address_of_record(m), address_of_record(out))  # pyright: ignore
 
 
 def test_a_law_is_called_through_its_address():

@@ -16,7 +16,7 @@ from palpate.errors import BadShape, InvalidInput, NotFinite, UnknownName
 from palpate.robot import catalogue
 
 ARMS = ("iiwa14", "panda", "ur5e")
-TEXTBOOK = ("cartesian2", "pendulum", "planar2", "planar3", "planar3-vertical", "scara", "ur5e-3link")
+TEXTBOOK = ("cartesian2", "pendulum", "planar2", "planar3", "planar3-vertical", "point3", "scara", "ur5e-3link")
 FURTHER = ("fr3", "gen3", "puma560", "sawyer", "two-arm", "ur10e", "ur3e", "xarm7")  # see test_catalogue_arms
 ALL = sorted([*ARMS, *TEXTBOOK, *FURTHER, "quadruped"])
 RNG = np.random.default_rng(20210910)

@@ -7,6 +7,7 @@ import pytest
 
 import palpate as pp
 from palpate.errors import BadShape, InvalidInput, NotFinite, UnknownName, Unreachable
+from palpate.robot.ik import LONGEST_STEP, Search, _step_within
 
 POSES = 200
 FULL = ("iiwa14", "panda", "ur5e")
@@ -154,3 +155,32 @@ def test_ball_joints_are_refused() -> None:
     text = f"<mujoco><worldbody>{joint}</worldbody></mujoco>"
     with pytest.raises(InvalidInput, match="inverse kinematics of ball joints is not supported, and ball has some"):
         pp.Robot.from_mjcf_text(text, name="ball").inverse_kinematics([0, 0, 0])
+
+
+def test_joints_at_their_limits_leave_the_whole_step_to_the_others():
+    """Joints that would push outward stay; the damped least-squares step of the others alone makes up for them."""
+    random, n, rows, damping = np.random.default_rng(3), 5, 3, 1e-3
+    met = 0
+    for _ in range(40):
+        J, e = random.normal(size=(rows, n)), 0.05 * random.normal(size=rows)
+        x = np.array([1.0, -1.0, 0.0, 1.0, 0.2])
+        search = Search(
+            {"rows": rows, "n": n, "nq": n, "nv": n}, place=pp.load_robot("pendulum").frame(None).place,
+            fixed=np.zeros(n), position_map=np.eye(n), velocity_map=np.eye(n), lower=-np.ones(n), upper=np.ones(n),
+            position=np.zeros(3), rotation=np.eye(3), position_tolerance=1e-6, angle_tolerance=1e-6,
+        )  # fmt: skip
+        search.J[:], search.error[:rows] = J, e
+        _step_within(search, x, damping)
+        free = np.asarray(search.blocked) == 0
+        met += not free.all()
+        reduced = J[:, free]
+        expected = np.zeros(n)
+        expected[free] = reduced.T @ np.linalg.solve(reduced @ reduced.T + damping * np.eye(rows), e)
+        expected *= min(1.0, LONGEST_STEP / np.abs(expected).max())
+        assert search.step == pytest.approx(expected, abs=1e-12)
+        assert not ((x >= 1) & (np.asarray(search.step) > 0)).any()
+        assert not ((x <= -1) & (np.asarray(search.step) < 0)).any()
+        unbounded = J.T @ np.linalg.solve(J @ J.T + damping * np.eye(rows), e)
+        outward = ((x >= 1) & (unbounded > 0)) | ((x <= -1) & (unbounded < 0))
+        assert (~free)[outward].all()
+    assert met > 10

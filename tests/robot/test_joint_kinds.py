@@ -1,12 +1,10 @@
 """URDF's spherical and planar joints, limits that mean none, friction that differs by direction."""
 
-# pyright: reportArgumentType=false, reportCallIssue=false, reportOperatorIssue=false
-# pyright: reportAttributeAccessIssue=false, reportReturnType=false
-
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -169,7 +167,12 @@ def test_a_tool_without_mass_moves_the_tip_and_nothing_else() -> None:
     assert np.array_equal(tool.mass_matrix(arm.home), arm.mass_matrix(arm.home))
     expected = arm.pose(arm.home) @ pp.Pose([0.1, 0, 0.2], np.eye(3))
     assert tool.pose(arm.home).matrix == pytest.approx(expected.matrix, abs=1e-15)
-    for wrong in ({"mass": 0}, {"mass": 0, "inertia": (1, 1, 1), "tip": pp.Pose.identity()}, {"mass": -1}):
+    wrongs: tuple[dict[str, Any], ...] = (
+        {"mass": 0},
+        {"mass": 0, "inertia": (1, 1, 1), "tip": pp.Pose.identity()},
+        {"mass": -1},
+    )
+    for wrong in wrongs:
         with pytest.raises(InvalidInput, match="mass must be greater than 0"):
             arm.with_tool(**wrong)
 

@@ -1,8 +1,5 @@
 """The nearest possible inertia, and the file that carries it."""
 
-# pyright: reportArgumentType=false, reportCallIssue=false, reportOperatorIssue=false
-# pyright: reportAttributeAccessIssue=false, reportReturnType=false
-
 from __future__ import annotations
 
 import numpy as np
@@ -13,7 +10,7 @@ import palpate as pp
 from palpate.errors import ModelError
 from palpate.robot.readers import inertials
 from palpate.robot.readers.check import check_model
-from palpate.robot.readers.repair import repair_model
+from palpate.robot.readers.repair import Change, repair_model
 
 URDF = """<robot name="r">\r
   <!-- a comment  with   spaces -->
@@ -101,6 +98,7 @@ def test_only_the_inertia_changes_in_a_urdf(tmp_path):
     path, out = tmp_path / "in.urdf", tmp_path / "out.urdf"
     path.write_bytes(URDF.encode())
     (change,) = repair_model(path, out)
+    assert isinstance(change, Change)
     assert (change.line, change.element) == (7, "link 'a' > inertial > inertia")
     assert change.old == (0.01, 0.01, 0.05, 0.0, 0.001, 0.0)
     written = out.read_bytes().decode()
@@ -121,6 +119,7 @@ def test_explicit_inertias_of_an_mjcf_are_repaired(tmp_path):
     changes = repair_model(path, out)
     assert [change.line for change in changes] == [5, 8]
     assert check_model(out).errors == []
+    assert isinstance(changes[0], Change)
     np.testing.assert_allclose(changes[0].new[:3], (1.5, 1.5, 3.0), rtol=1e-5)
 
 

@@ -149,6 +149,29 @@ def test_an_accelerated_tool_reads_its_inertia():
     np.testing.assert_allclose(trace["measured_wrench"][502, :3], -1.0 * acceleration, rtol=0.01, atol=1e-3)
 
 
+def test_a_spinning_tool_reads_the_rate_of_its_spin():
+    """Euler's law for the tool, −(I α + ω × I ω), by differences of its spin R I Rᵀ ω about its centre."""
+    robot = gripping().with_gravity((0, 0, 0))
+    start = np.array([0.5, -2.0, 1.0, 3.0, 2.0, -4.0, 6.0])
+    world = World(sensors=AT_FLANGE, pushes=(Push(frame="link4", force=(50, 20, 30)),))
+    clock = Clock(duration=0.02, timestep=1e-5, integrator="rk4")
+    trace = simulate(Run(robot, FLOATING, world, clock=clock, v_start=start))
+    inertia, centre = np.diag([2e-3, 3e-3, 2e-3]), np.array([0.01, -0.02, 0.05])
+
+    def spin_and_lever(k):
+        pose, tool = robot.pose(trace["q"][k], "tool_tip_body"), robot.pose(trace["q"][k]).position
+        R, omega = pose.rotation, robot.jacobian(trace["q"][k], "tool_tip_body")[3:] @ trace["v"][k]
+        return R @ inertia @ R.T @ omega, pose.position + R @ centre - tool
+
+    k = 1000
+    rate = (spin_and_lever(k + 1)[0] - spin_and_lever(k - 1)[0]) / 2e-5
+    force, moment = trace["measured_wrench"][k, :3], trace["measured_wrench"][k, 3:]
+    about_centre = moment - np.cross(spin_and_lever(k)[1], force)
+    assert np.abs(rate).max() > 0.02
+    # The wrist feels the acceleration of the last physics step, 1e-5 s ago.
+    np.testing.assert_allclose(about_centre, -rate, atol=2e-3 * np.abs(rate).max())
+
+
 def test_pressing_with_20_newtons_reads_20_newtons_against_the_robot():
     robot = load_robot("panda")
     x = robot.pose(robot.home).position[0]

@@ -11,7 +11,7 @@ import pytest
 
 from palpate.control.references import JointMotion
 from palpate.errors import ScenarioError, UnknownName
-from palpate.scenario.load import MOST_BYTES, load_scenario, scenario_from_data
+from palpate.scenario.load import MOST_BYTES, MOST_PARENTS, load_scenario, scenario_from_data
 from palpate.scenario.model import Scenario
 from palpate.scenario.problems import Problem
 
@@ -189,6 +189,16 @@ def test_a_ring_of_extensions_is_refused(write: Write) -> None:
     path = write("b.toml", 'name = "b"\nextends = "a.toml"\n')
     with pytest.raises(ScenarioError, match="extends"):
         load_scenario(path)
+
+
+def test_sixteen_ancestors_are_read_and_a_seventeenth_is_refused(write: Write) -> None:
+    write("0.toml", GOOD)
+    for k in range(1, MOST_PARENTS + 2):
+        write(f"{k}.toml", f'name = "s{k}"\nextends = "{k - 1}.toml"\n')
+    deepest = load_scenario(write("last.toml", f'name = "last"\nextends = "{MOST_PARENTS - 1}.toml"\n'))
+    assert (deepest.name, deepest.robot) == ("last", load_scenario(write("good.toml", GOOD)).robot)
+    with pytest.raises(ScenarioError, match=f"extends more than {MOST_PARENTS} others"):
+        load_scenario(write("beyond.toml", f'name = "beyond"\nextends = "{MOST_PARENTS}.toml"\n'))
 
 
 def test_paths_inside_a_file_start_at_its_folder(write: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from palpate.errors import MassesMissing, ModelError, ScenarioError
+from palpate.errors import ScenarioError
 from palpate.robot.robot import Robot
 from palpate.scenario.load import load_scenario
 from palpate.scenario.robot import build_robot
@@ -29,9 +29,9 @@ duration = 0.01
 """
 
 
-def robot_of(folder: Path, keys: str) -> Robot:
+def robot_of(folder: Path, keys: str, law: str = "gravity-compensation") -> Robot:
     (folder / "arm.urdf").write_text(BARE)
-    (folder / "s.toml").write_text(TEXT.format(keys))
+    (folder / "s.toml").write_text(TEXT.format(keys).replace("gravity-compensation", law))
     return build_robot(load_scenario(folder / "s.toml").robot)
 
 
@@ -42,18 +42,17 @@ def test_a_scenario_estimates_and_locks(tmp_path) -> None:
     assert "estimates" in (robot.text("provenance") or "")
 
 
-def test_without_an_estimate_a_run_is_refused_by_name(tmp_path) -> None:
-    robot = robot_of(tmp_path, 'model = "arm.urdf"')
-    with pytest.raises(MassesMissing, match="a simulation of bare needs masses"):
-        robot.spec()
+def test_without_an_estimate_a_law_of_torques_is_refused_at_its_line_by_name(tmp_path) -> None:
+    with pytest.raises(ScenarioError, match=r"line 4: control: .* of bare needs masses"):
+        robot_of(tmp_path, 'model = "arm.urdf"')
 
 
 def test_package_folders_are_counted_from_the_scenario(tmp_path) -> None:
     (tmp_path / "meshes" / "shapes").mkdir(parents=True)
     (tmp_path / "meshes" / "shapes" / "a.stl").write_bytes(b"\0" * 84)
     (tmp_path / "s").mkdir()
-    found = robot_of(tmp_path / "s", 'model = "arm.urdf"\npackages = ["../meshes"]')
-    lost = robot_of(tmp_path / "s", 'model = "arm.urdf"')
+    found = robot_of(tmp_path / "s", 'model = "arm.urdf"\npackages = ["../meshes"]\nestimate_inertia = 1.0')
+    lost = robot_of(tmp_path / "s", 'model = "arm.urdf"\nestimate_inertia = 1.0')
     assert any("0 faces" in str(warning) for warning in found.warnings)
     assert any("file not found" in str(warning) for warning in lost.warnings)
 
@@ -99,5 +98,5 @@ mass = 1.0
 com = [-0.1, 0, 0]"""
     robot = robot_of(tmp_path, table)
     assert len(robot.warnings) == 2
-    with pytest.raises(ModelError, match="2 errors"):
+    with pytest.raises(ScenarioError, match="line 2: robot: the DH table of dh-arm has 2 errors"):
         robot_of(tmp_path, table.replace("repair = true", ""))

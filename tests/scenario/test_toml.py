@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from palpate.errors import InvalidInput
 from palpate.scenario.load import load_scenario, scenario_from_data, shipped
-from palpate.scenario.toml import toml_text
+from palpate.toml import toml_text
 
 scalars = st.one_of(
     st.text(), st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False, allow_infinity=False)

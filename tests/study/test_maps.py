@@ -1,8 +1,5 @@
 """Boundaries held to circles, and to the exactly sampled loop of an impedance against a wall."""
 
-# pyright: reportArgumentType=false, reportCallIssue=false, reportOperatorIssue=false
-# pyright: reportAttributeAccessIssue=false, reportReturnType=false
-
 from __future__ import annotations
 
 from typing import Any

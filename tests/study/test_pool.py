@@ -1,8 +1,5 @@
 """Local processes: the same rows as here, whatever happens to a process."""
 
-# pyright: reportArgumentType=false, reportCallIssue=false, reportOperatorIssue=false
-# pyright: reportAttributeAccessIssue=false, reportReturnType=false
-
 from __future__ import annotations
 
 import os

@@ -9,8 +9,9 @@ import pytest
 from palpate.errors import TraceError
 from palpate.robot import load_robot
 from palpate.run.scene import scene_of
+from palpate.spatial.rows import rotate
 from palpate.trace import Channel, Outcome, RunFacts, Trace
-from palpate.views.kinematics import body_paths, rotate
+from palpate.views.kinematics import body_paths
 from palpate.world.config import FreeObject, Pole, Surface, World
 from palpate.world.plant import build_plant
 

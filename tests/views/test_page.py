@@ -9,10 +9,12 @@ import pytest
 
 from palpate.errors import FileError, InvalidInput
 from palpate.metrics import Bound, evaluate
-from palpate.trace import Channel, Outcome, Trace
+from palpate.trace import Channel, Outcome, RunFacts, Trace
 from palpate.views import compare, report
+from palpate.views.comparison import differences
+from palpate.views.equation import equation_of, mathml
 from palpate.views.interactive import as_script
-from palpate.views.markup import count, facts, metrics_table
+from palpate.views.markup import count, facts, metrics_table, verdicts
 from palpate.views.page import report_html
 
 SCRIPT = "<script>window.hacked"
@@ -24,22 +26,22 @@ def text(trace: Trace) -> str:
 
 
 def without_libraries(text: str) -> str:
-    """The page without plotly's script and the replay, which speak for themselves."""
-    return re.sub(r"<script>.*?</script>", "", re.sub(r'srcdoc="[^"]*"', "", text), flags=re.S)
+    """The page without its scripts, which speak for themselves."""
+    return re.sub(r"<script>.*?</script>", "", text, flags=re.S)
 
 
 def test_the_report_says_what_was_run_and_how_it_ended(text: str) -> None:
     for part in (
         "pressing joint: panda under law joint", "completed at 2 s (tick 2000): ran its 2 s joint",
         "1 of 2 bounds kept", "beware of joint", "assume joint", "torque limit: 300 control ticks", "Seed",
-        "palpate 0.1.0", "✓ pass", "✗ fail", "torque limit cut the command",
+        "palpate 0.1.0", "✓<span", "✗<span", "torque limit cut the command",
     ):  # fmt: skip
         assert part in text, part
 
 
 def test_nothing_in_the_report_is_fetched(text: str) -> None:
     page = without_libraries(text)
-    assert not re.search(r"""(?:src|href)\s*=(?!\s*["']?data:)""", page)
+    assert not re.search(r"""(?:src|href)\s*=(?!\s*["']?(?:data:|#))""", page)
     assert "Content-Security-Policy" in page
     assert "default-src 'none'" in page
 
@@ -72,12 +74,13 @@ def test_a_long_trace_is_thinned_and_says_so() -> None:
     long = Trace(time, {Channel("contact_force", "N"): values}, Outcome("completed", "done", 1.0, 1))
     text = report_html(long, [])
     assert "Of 100001 samples at most 1500 per line are drawn" in text
-    chart = json.loads(re.findall(r'type="application/json">(.*?)</script>', text)[0])[0]
-    assert len(chart["data"][0]["x"]["bdata"]) < 1500 * 4 * 1.4
+    chart = json.loads(re.findall(r'id="charts" type="application/json">(.*?)</script>', text)[0])[0]
+    assert len(chart["series"][0]["x"]["bdata"]) < 1500 * 4 * 1.4
 
 
 def test_the_table_puts_verdicts_first_and_reasons_last(trace: Trace) -> None:
-    table = metrics_table(evaluate(trace, {"chatter": Bound(most=1.0), "smallest_singular_value": Bound(least=0.1)}))
+    results = evaluate(trace, {"chatter": Bound(most=1.0), "smallest_singular_value": Bound(least=0.1)})
+    table = verdicts(results) + metrics_table(results)
     assert table.index("chatter") < table.index("position_rise_time")
     assert "— the run did not note it" in table
     assert "≥ 0.1" in table
@@ -87,6 +90,99 @@ def test_the_table_puts_verdicts_first_and_reasons_last(trace: Trace) -> None:
 def test_small_pieces_of_markup() -> None:
     assert [count(n, "event") for n in (0, 1, 2)] == ["0 events", "1 event", "2 events"]
     assert facts({"a": None, "<b>": "<c>"}) == "<dl><div><dt>&lt;b&gt;</dt><dd>&lt;c&gt;</dd></div></dl>"
+
+
+def test_the_first_screen_has_ending_verdicts_force_and_law_before_the_replay(text: str) -> None:
+    order = [
+        'class="outcome',
+        "beware of joint",
+        "✗<span",
+        "Contact force",
+        'class="law"',
+        'id="replay"',
+        'id="motion"',
+    ]
+    places = [text.index(part) for part in order]
+    assert places == sorted(places)
+    assert text.index('id="motion"') < text.index('id="joints"')
+    assert "<details class=print><summary><h2>Joints" in text
+
+
+def test_contents_lead_to_the_sections_there_are(text: str) -> None:
+    links = re.findall(r'<a href="#([\w-]+)"', text)
+    assert links[:3] == ["replay", "motion", "forces-and-energy"]
+    assert all(f'id="{link}"' in text for link in links)
+
+
+def facts_of(trace: Trace, **more) -> Trace:
+    """The same trace with other facts."""
+    data = {trace.channels[name]: trace[name] for name in trace if name != "time"}
+    return Trace(trace.time, data, trace.outcome, trace.events, RunFacts.from_data(trace.facts.as_data() | more))
+
+
+def test_the_law_stands_with_its_equation_and_gains_with_units(trace: Trace) -> None:
+    gains = [
+        {"name": "stiffness", "value": [400.0] * 3 + [20.0] * 3, "unit": "N/m, N·m/rad", "help": "K", "default": True},
+        {"name": "axes", "value": "world", "unit": "1", "help": "of K", "default": True},
+    ]
+    page = report_html(facts_of(trace, law_text="A spring: τ = Jᵀ K e.\n\nAssumes: <much>.", gains=gains), [])
+    assert "<math" in page
+    assert "<msup><mi>J</mi><mi>T</mi></msup>" in page
+    assert "400 (x, y, z), 20 (about x, y, z) N/m, N·m/rad" in page
+    assert "Assumes: &lt;much&gt;." in page
+    assert page.index("<b>stiffness</b>") < page.index("its other settings") < page.index("<b>axes</b>")
+
+
+def test_what_differs_from_the_defaults_is_marked_in_the_scenario(trace: Trace) -> None:
+    scenario = {
+        "run": {"duration": 2.0, "seed": 0},
+        "name": "x",
+        "world": {"surfaces": [{"name": "wall", "friction": 1.0}]},
+    }
+    changed = {"name": "x", "run": {"duration": 2.0}, "world": {"surfaces": [{"name": "wall"}]}}
+    page = report_html(facts_of(trace, scenario=scenario, changed=changed), [])
+    assert "<mark>duration = 2.0</mark>" in page
+    assert '<span class="default">seed = 0</span>' in page
+    assert '<span class="default">friction = 1.0</span>' in page
+    assert page.index("<mark>name = ") < page.index("[[world.surfaces]]") < page.index("[run]")
+
+
+EQUATIONS = {
+    "A spring: τ = Jᵀ (K e)_t + b̂(q, v).\n\nMore.": "τ = Jᵀ (K e)_t + b̂(q, v)",
+    "Force.\n\nτ = J (Λ u − [c F_m; F_f]) + N τ₀, with m the motion": "τ = J (Λ u − [c F_m; F_f]) + N τ₀",
+    "τ = M̂ a + b̂(q, v), e = q_d − q.": "τ = M̂ a + b̂(q, v)",
+    "τ = −D v (document 004, section 1.8).": "τ = −D v",
+    "Moves: M Δẍ = F, followed through kinematics.": "M Δẍ = F",
+    "No equation here.": "",
+}
+
+
+@pytest.mark.parametrize(("text", "equation"), EQUATIONS.items())
+def test_an_equation_is_found_among_words(text: str, equation: str) -> None:
+    assert equation_of(text) == equation
+
+
+def test_an_equation_becomes_mathematics() -> None:
+    made = mathml("ë = K⁻¹ x_d,A (a_t)ᵀ τ₀ <b")
+    assert '<mover accent="true"><mi>e</mi><mo>¨</mo></mover>' in made
+    assert "<msup><mi>K</mi><mi>−1</mi></msup>" in made
+    assert "<msub><mi>x</mi><mi>d,A</mi></msub>" in made
+    assert "<msup><mrow><mo>(</mo><msub><mi>a</mi><mi>t</mi></msub><mo>)</mo></mrow><mi>T</mi></msup>" in made
+    assert "<msub><mi>τ</mi><mn>0</mn></msub>" in made
+    assert "&lt;" in made
+    assert "<mo>)</mo><mi>a</mi>" in mathml(") a")  # a bracket that was never opened
+
+
+def test_a_comparison_begins_with_the_settings_that_differ(trace: Trace, tmp_path: Path) -> None:
+    def run(stiffness: float) -> Trace:
+        world = {"surfaces": [{"name": "wall", "stiffness": stiffness}]}
+        return facts_of(trace, scenario={"name": "x", "world": world, "run": {"seed": 0}})
+
+    soft, stiff = run(1e3), run(1e4)
+    assert differences([soft, stiff]) == {"world.surfaces.wall.stiffness": ["1000.0", "10000.0"]}
+    text = compare([soft, stiff], ["soft", "stiff"], tmp_path / "c.html").read_text("utf-8")
+    assert text.index("world.surfaces.wall.stiffness") < text.index("plot-0") < text.index("force_peak")
+    assert "the same settings" in compare([soft, soft], ["a", "b"], tmp_path / "c.html").read_text("utf-8")
 
 
 def test_a_folder_that_is_missing_is_said(trace: Trace, tmp_path: Path) -> None:

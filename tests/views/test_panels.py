@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from palpate.trace import Channel, Outcome, Trace
-from palpate.views.panels import COLOURS, figures_of, marks_of, styled
+from palpate.trace import Channel, Outcome, RunFacts, Trace
+from palpate.views.panels import COLOURS, Figure, Line, Panel, figures_of, leading, marks_of, styled, telling
 from palpate.views.thin import thin
 
 NAMES = [
@@ -89,3 +89,72 @@ def test_a_constant_needs_its_ends_alone(count: int) -> None:
     t, v = thin(np.arange(float(count)), np.full(count, 3.0), 500)
     assert len(t) == min(count, 2)
     assert set(v) == {3.0}
+
+
+def test_the_contact_force_leads_where_something_is_touched(trace: Trace) -> None:
+    figure = leading(trace)
+    assert figure is not None
+    assert figure.name == "contact_force"
+    assert [line.label for line in figure.panels[0].lines] == ["contact force", "measured"]  # which feels pushes too
+    np.testing.assert_array_equal(figure.panels[0].lines[0].values, trace["contact_force"])
+
+
+def test_without_contact_the_distance_from_the_target_leads() -> None:
+    time = np.linspace(0.0, 1.0, 11)
+    way, still = np.outer(time, [1.0, 0.0, 0.0]), np.zeros((11, 3))
+    free = bare(time, contact_force=np.zeros(11), tool_position=way, target_position=still)
+    figure = leading(free)
+    assert figure is not None
+    assert (figure.name, figure.panels[0].unit) == ("tool_errors", "m")
+    assert leading(bare(time, other=time)) is None
+
+
+def test_panels_that_do_not_move_are_left_out_and_said() -> None:
+    time = np.linspace(0.0, 1.0, 5)
+
+    def panel(title: str, size: float) -> Panel:
+        zero = Line("zero", time, 0 * time, "#000000")
+        return Panel(title, "m", (Line(title, time, size * time, "#000000"), zero))
+
+    shown, note = telling(Figure("f", "F", (panel("x", 1.0), panel("y", 0.5), panel("z", 1e-3))))
+    assert [p.title for p in shown.panels] == ["x", "y"]
+    assert [line.label for line in shown.panels[0].lines] == ["x"]
+    assert "z (moves by 0.001 m)" in note
+    assert "Zero throughout: zero." in note
+    nothing, _ = telling(Figure("f", "F", (panel("x", 1e-12),)))
+    assert nothing.panels == ()
+
+
+def test_a_sensor_that_says_what_is_so_is_not_drawn_twice(trace: Trace) -> None:
+    def labels(measured: np.ndarray) -> list[str]:
+        data = {trace.channels["contact_wrench"]: trace["contact_wrench"], trace.channels["measured_wrench"]: measured}
+        figure = figures_of(Trace(trace.time, data, trace.outcome))[0]
+        return [line.label.split(" ")[0] for line in figure.panels[0].lines]
+
+    assert set(labels(trace["contact_wrench"])) == {"contact"}
+    assert set(labels(trace["measured_wrench"])) == {"contact", "measured"}
+
+
+def test_a_pole_shows_its_tilt() -> None:
+    hinge = {"kind": "hinge", "axis": [1.0, 0.0, 0.0], "position": [0.0] * 3, "coordinate": 1, "reference": 0.0}
+    look = {"position": [0.0] * 3, "quat_wxyz": [1.0, 0.0, 0.0, 0.0], "surface": None, "geoms": [], "joints": []}
+    scene = [{**look, "name": "world", "parent": 0}, {**look, "name": "pole", "parent": 0, "joints": [hinge]}]
+    angles = np.array([0.0, 0.1, -0.3])
+    data = {Channel("q", "rad", (1,)): np.zeros((3, 1)), Channel("rest_q", "rad", (1,)): angles[:, None]}
+    pole = Trace([0.0, 1.0, 2.0], data, Outcome("completed", "done", 2.0, 2), facts=RunFacts(scene=scene))
+    figure = leading(pole)
+    assert figure is not None
+    np.testing.assert_allclose(figure.panels[0].lines[0].values, np.abs(angles), atol=1e-12)
+
+
+def test_what_a_law_shows_gets_panels_of_its_own() -> None:
+    data = {
+        Channel("law.tank", "J"): np.arange(3.0),
+        Channel("law.foot", "N", (2,), labels=("left", "right")): np.ones((3, 2)),
+    }
+    figures = figures_of(Trace([0.0, 1.0, 2.0], data, Outcome("completed", "done", 2.0, 2)))
+    assert [(f.name, f.group) for f in figures] == [("law", "law")]
+    assert [(p.title, p.unit, [line.label for line in p.lines]) for p in figures[0].panels] == [
+        ("tank", "J", ["tank"]),
+        ("foot", "N", ["left", "right"]),
+    ]

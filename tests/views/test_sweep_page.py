@@ -20,8 +20,7 @@ SCRIPT = "<script>window.hacked=1</script><img src=x onerror=window.hacked=2>"
 LAPTOP, PHONE = (1280, 700), (390, 700)
 PATIENCE = 120_000  # ms; software rendering on a busy machine is slow
 KEYS = ["world.surfaces.wall.stiffness*", "control.law", "run.seed"]
-EMPTY = """[...document.querySelectorAll('.plot')].filter(p => !p.querySelector(
-    '.scatterlayer path, .barlayer path, .parcoords-line-layer, .parcoords')).length"""
+EMPTY = "[...document.querySelectorAll('.plot')].filter(p => !p.querySelector('.line, .point, .bar')).length"
 
 
 def made_up(folder: Path, name: str = "pressing") -> tuple[Path, dict[str, Any]]:
@@ -106,7 +105,7 @@ def opened(browser: Any, path: Path, size: tuple[int, int]) -> Iterator[Any]:
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("request", lambda request: complaints.append(request.url) if request.url.startswith("http") else None)
     page.goto(path.as_uri())
-    page.locator(".plot .main-svg").last.wait_for()
+    page.locator(".plot svg.chart").last.wait_for()
     yield page
     context.close()
     assert not complaints
@@ -120,7 +119,7 @@ def test_the_page_opens_without_a_network_on_a_laptop_and_on_a_phone(browser: An
             assert page.locator(".plot").count() == 6
             assert page.evaluate(EMPTY) == 0
             assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
-            legend = page.locator(".plot").first.locator(".legendtext").all_text_contents()
+            legend = page.locator(".plot").first.locator(".legend .name").all_text_contents()
             assert legend == ["good", "bad", "boundary", "predicted"]
 
 

@@ -34,25 +34,50 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--xacro", action="store_true", help="the file is xacro, a program: run it")
     parser.add_argument("--xacro-arg", metavar="NAME:=VALUE", action="append", default=[],
                         help="an argument of the xacro file (repeatable)")  # fmt: skip
+    parser.add_argument("--tool", metavar="FRAME", help="the frame that does the work")
 
 
 def model_options(args: argparse.Namespace) -> dict[str, Any]:
     """What those options say, as arguments of `load_robot`."""
+    return {
+        "package_roots": args.package,
+        "estimate_inertia": args.estimate_inertia,
+        "lock": _locked(args.lock) or None,
+        "xacro": _xacro_arguments(args.xacro_arg) if args.xacro or args.xacro_arg else False,
+        "tool_frame": args.tool,
+    }
+
+
+def model_overrides(args: argparse.Namespace) -> list[str]:
+    """The same as changes of a scenario's `[robot]`, for commands that take a scenario."""
+    import json
+    from pathlib import Path
+
+    said = model_options(args)
+    changes: dict[str, Any] = {f"lock.{joint}": value for joint, value in (said["lock"] or {}).items()}
+    if said["package_roots"]:
+        changes["packages"] = json.dumps([str(Path(folder).resolve()) for folder in said["package_roots"]])
+    if said["estimate_inertia"] is not None:
+        changes["estimate_inertia"] = said["estimate_inertia"]
+    if said["xacro"] is not False:
+        given = ", ".join(f"{json.dumps(name)} = {json.dumps(value)}" for name, value in said["xacro"].items())
+        changes["xacro"] = f"{{{given}}}" if given else "true"
+    if said["tool_frame"] is not None:
+        changes["tool_frame"] = json.dumps(said["tool_frame"])
+    return [f"robot.{key}={value}" for key, value in changes.items()]
+
+
+def _locked(words: list[str]) -> dict[str, float]:
     from palpate.errors import InvalidInput
 
     lock: dict[str, float] = {}
-    for word in args.lock:
+    for word in words:
         joint, _, value = word.rpartition("=")
         try:
             lock[joint] = float(value)
         except ValueError:
             raise InvalidInput(f"--lock takes JOINT=VALUE, got {word!r}", hint="--lock finger_joint1=0.02") from None
-    return {
-        "package_roots": args.package,
-        "estimate_inertia": args.estimate_inertia,
-        "lock": lock or None,
-        "xacro": _xacro_arguments(args.xacro_arg) if args.xacro or args.xacro_arg else False,
-    }
+    return lock
 
 
 def _xacro_arguments(words: list[str]) -> dict[str, str]:

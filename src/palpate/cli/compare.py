@@ -5,6 +5,16 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from palpate.trace import Trace
+
+_EXAMPLES = """\
+examples:
+  palpate run panda-wall && palpate run panda-wall --set world.surfaces.wall.stiffness=2e4
+  palpate compare runs/panda-wall-1 runs/panda-wall-2
+"""
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -12,11 +22,14 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "compare",
         help="metrics and plots of several runs side by side",
-        description="Print the metrics of two or more runs side by side and write a page that overlays their plots.",
-        epilog="example: palpate compare runs/panda-wall-1 runs/panda-wall-2",
+        description="Print which settings of two or more runs differ, and their metrics side by side, and write a page "
+        "that overlays their plots.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("traces", nargs="+", metavar="TRACE", help="trace files, or folders of runs; two or more")
     parser.add_argument("--out", default="compare.html", metavar="FILE", help="page to write (compare.html)")
+    parser.add_argument("--json", action="store_true", help="print settings and metrics as JSON, nothing else")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -27,6 +40,7 @@ def run(args: argparse.Namespace) -> int:
     from palpate.metrics import evaluate
     from palpate.trace import load_trace
     from palpate.views import compare
+    from palpate.views.comparison import differences
 
     if len(args.traces) < 2:
         raise InvalidInput("compare takes two or more runs, got one", hint="palpate compare A B")
@@ -34,14 +48,35 @@ def run(args: argparse.Namespace) -> int:
     names = short_names(paths)
     traces = [load_trace(path) for path in paths]
     table = [evaluate(trace) for trace in traces]
+    settings, page = differences(traces), compare(traces, names, args.out)
+    if args.json:
+        _print_json(names, traces, settings, table, page)
+        return 0
     rows = [
         [f"{row[0].name} [{row[0].unit}]", *(number(result.value) for result in row)]
         for row in zip(*table)
         if any(result.value is not None for result in row)
     ]
-    print_table(["metric", *names], [["outcome", *(t.outcome.kind for t in traces)], *rows], "l" + "r" * len(names))
-    print(f"\nwrote {compare(traces, names, args.out)}")
+    align = "l" + "r" * len(names)
+    if settings:
+        print_table(["setting", *names], [[key, *values] for key, values in settings.items()], align)
+        print()
+    else:
+        print("the same settings\n")
+    print_table(["metric", *names], [["outcome", *(t.outcome.kind for t in traces)], *rows], align)
+    print(f"\nwrote {page}")
     return 0
+
+
+def _print_json(
+    names: Sequence[str], traces: Sequence[Trace], settings: dict[str, list[str]], table: Sequence[Any], page: Path
+) -> None:
+    import json
+
+    metrics = {row[0].name: {"unit": row[0].unit, "values": [result.value for result in row]} for row in zip(*table)}
+    outcomes = [trace.outcome.kind for trace in traces]
+    answer = {"runs": list(names), "outcomes": outcomes, "settings": settings, "metrics": metrics, "page": str(page)}
+    print(json.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def short_names(paths: Sequence[Path]) -> list[str]:

@@ -14,26 +14,42 @@ SOON, EVERY = 2.0, 10.0  # s: before anything is shown; between two plain lines
 
 
 def starting() -> str:
-    """What takes so long before a run: compiling, where the loop is not in numba's cache yet."""
-    cache = Path(__file__).parents[1] / "run" / "__pycache__"
-    return "loading …" if any(cache.glob("loop.run_steps*.nbi")) else "compiling kernels, once, about a minute …"
+    """What takes so long before a run: compiling, where the loop is not in the kernel cache yet."""
+    from palpate.engine.cache import is_kept
+
+    kept = is_kept(Path(__file__).parents[1] / "run" / "loop.py", "run_steps")
+    return "loading …" if kept else "compiling kernels, once, about a minute …"
 
 
 @contextmanager
 def patience(message: str | Callable[[], str], quiet: bool = False) -> Iterator[None]:
-    """Say `message` if the block takes longer than SOON."""
-
-    def tell() -> None:
-        print(message if isinstance(message, str) else message(), file=sys.stderr, flush=True)
-
-    timer = threading.Timer(SOON, tell)
-    timer.daemon = True
+    """Say `message` if the block takes longer than SOON; on a terminal it stays, with the time, until the end."""
+    ended = threading.Event()
+    shown = threading.Thread(target=_wait_and_tell, args=(message, ended, sys.stderr.isatty()), daemon=True)
     if not quiet:
-        timer.start()
+        shown.start()
     try:
         yield
     finally:
-        timer.cancel()
+        ended.set()
+        if not quiet:
+            shown.join()  # so that its line is gone before the next one comes
+
+
+def _wait_and_tell(message: str | Callable[[], str], ended: threading.Event, terminal: bool) -> None:
+    if ended.wait(SOON):
+        return
+    text = message if isinstance(message, str) else message()
+    if not terminal:
+        print(text, file=sys.stderr, flush=True)
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        bar.add_task(text, total=None)
+        ended.wait()
 
 
 class RunProgress:

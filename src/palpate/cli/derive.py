@@ -21,7 +21,7 @@ examples:
   palpate derive planar3 --set length=0.5 mass=5 --steps
   palpate derive ur5e-3link --quantity M,J,Lambda --latex
   palpate derive ur5e --numbers --c build       C99 source, header and a test program
-  palpate derive arm.urdf --html arm.html       one page, no network needed
+  palpate derive planar3 --html arm.html        one page, no network needed
   palpate derive planar2 --method all           Lagrange, Newton-Euler and projected, side by side
 
 quantities: position, rotation, J, Ja, Jdot, drift, T, V, M, C, g, bias, tau, Lambda, mu, p;

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from palpate.cli.check import add_model_options, model_overrides
+
 if TYPE_CHECKING:
     from palpate.run.foresee import Expectation
 
@@ -33,6 +35,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("scenario", metavar="SCENARIO", help="a shipped name (palpate list scenarios), or a .toml file")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="overrides",
                         help="change a setting, such as control.stiffness=400 (repeatable)")  # fmt: skip
+    add_model_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -44,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
         from palpate.run.foresee import foresee
         from palpate.scenario.load import load_scenario
 
-        scenario = load_scenario(args.scenario, args.overrides)
+        scenario = load_scenario(args.scenario, [*model_overrides(args), *args.overrides])
         made = build(scenario)
     with patience("looking for poles and limits …"):
         found = foresee(made)
@@ -53,7 +56,9 @@ def run(args: argparse.Namespace) -> int:
         print(f"there is no prediction for the law {made.law.name!r} on this robot; a run will tell")
     for expectation in found:
         _print(expectation)
-    return WARNED if any(expectation.warnings for expectation in found) else 0
+    for warning in made.robot.warnings:
+        print(f"warning: {warning.sentence}")
+    return WARNED if made.robot.warnings or any(expectation.warnings for expectation in found) else 0
 
 
 def _print(expectation: Expectation) -> None:

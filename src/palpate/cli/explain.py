@@ -33,9 +33,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Look the key up and print what there is to say."""
-    from palpate.cli.console import patience, starting
+    from palpate.cli.console import patience
 
-    with patience(starting):
+    with patience("loading …"):
         from palpate.scenario.explain import explain
 
         found = explain(args.key)

@@ -72,7 +72,7 @@ def write_run(folder: Path, scenario: Scenario, trace: Trace, results: Sequence[
     from palpate import __version__
     from palpate.files import atomic_write
     from palpate.metrics import as_json
-    from palpate.scenario.toml import toml_text
+    from palpate.toml import toml_text
 
     text = f"# As run by palpate {__version__}: every setting, defaults included.\n\n{toml_text(scenario.as_data())}"
     atomic_write(folder / SCENARIO, lambda file: file.write(text.encode()))
@@ -88,6 +88,20 @@ def write_run(folder: Path, scenario: Scenario, trace: Trace, results: Sequence[
 
 
 def find_trace(place: str) -> Path:
-    """The trace meant by a file, or by the folder of a run."""
+    """The trace meant by a file, or by the folder of a run.
+
+    Raises:
+        FileError: there is no such file or folder, or the folder holds no run.
+    """
     path = Path(place)
+    if path.is_dir() and not (path / TRACE).exists():
+        raise FileError(f"{place} holds no run: there is no {TRACE} in it", hint=_runs_hint())
+    if not path.exists():
+        raise FileError(f"there is no file or folder {place}", hint=_runs_hint())
     return path / TRACE if path.is_dir() else path
+
+
+def _runs_hint() -> str:
+    found = sorted(run.parent for run in Path("runs").glob(f"*/{TRACE}"))
+    some = ", ".join(map(str, found[:4]))
+    return f"runs here: {some}{', …' if len(found) > 4 else ''}" if found else "palpate run SCENARIO makes one"

@@ -1,37 +1,81 @@
-"""`palpate list`: what there is to work with."""
+"""`palpate list`: what there is to work with, and what was run."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
 
 from palpate.errors import UnknownName
+
+_EXAMPLES = """\
+examples:
+  palpate list
+  palpate list robots
+  palpate list runs                    what lies in runs/, newest first
+  palpate list channels --json
+"""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A table: its heads, how its columns stand, and its rows."""
+
+    heads: tuple[str, ...]
+    align: str
+    rows: list[list[str]]
+    keys: tuple[str, ...] = field(default=())  # of the JSON, where they are not the heads
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
         "list",
-        help="what there is to work with",
-        description="List what palpate ships, by section.",
-        epilog="example: palpate list robots",
+        help="what there is to work with, and what was run",
+        description="List what palpate ships and what was run here, by section.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("section", nargs="*", metavar="SECTION", help=f"one or more of: {', '.join(SECTIONS)} (all)")
+    parser.add_argument("--json", action="store_true", help="print the same as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the sections asked for, all of them by default."""
+    """Print the sections asked for; without one, everything that ships."""
     for section in args.section:
         if section not in SECTIONS:
             raise UnknownName("section", section, SECTIONS)
-    for place, section in enumerate(args.section or SECTIONS):
-        print(f"{section}:" if place == 0 else f"\n{section}:")
-        SECTIONS[section]()
+    chosen = {name: SECTIONS[name]() for name in args.section or [name for name in SECTIONS if name not in _ASKED_FOR]}
+    if args.json:
+        _print_json(chosen)
+    else:
+        _print(chosen)
     return 0
 
 
-def _robots() -> None:
+def _print(chosen: dict[str, Section]) -> None:
     from palpate.cli.tables import print_table
+
+    for place, (name, section) in enumerate(chosen.items()):
+        print(f"{name}:" if place == 0 else f"\n{name}:")
+        if section.rows:
+            print_table(section.heads, section.rows, section.align)
+        else:
+            print("none" + (" here: palpate run SCENARIO makes one" if name == "runs" else ""))
+
+
+def _print_json(chosen: dict[str, Section]) -> None:
+    import json
+
+    answer = {
+        name: [dict(zip(section.keys or section.heads, row)) for row in section.rows]
+        for name, section in chosen.items()
+    }
+    print(json.dumps(answer, indent=2, ensure_ascii=False))
+
+
+def _robots() -> Section:
     from palpate.robot import catalogue
     from palpate.robot.load import load_robot
 
@@ -39,48 +83,105 @@ def _robots() -> None:
     for name in catalogue.names():
         robot, entry = load_robot(name), catalogue.describe(name)
         rows.append([name, str(robot.nv), f"{robot.mass:.3f}", entry.summary])
-    print_table(["name", "dof", "mass [kg]", "what it is"], rows, "lrrl")
+    return Section(("name", "dof", "mass [kg]", "what it is"), "lrrl", rows, ("name", "dof", "mass", "help"))
 
 
-def _scenarios() -> None:
+def _scenarios() -> Section:
     import tomllib
     from importlib import resources
-
-    from palpate.cli.tables import print_table
 
     folder = resources.files("palpate.scenario") / "library"
     files = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".toml")), key=lambda entry: entry.name)
     found = [tomllib.loads(entry.read_text(encoding="utf-8")) for entry in files]
-    print_table(["name", "what it shows"], [[one["name"], one.get("description", "")] for one in found], "ll")
+    rows = [[one["name"], one.get("description", "")] for one in found]
+    return Section(("name", "what it shows"), "ll", rows, ("name", "help"))
 
 
-def _laws() -> None:
-    from palpate.cli.tables import print_table
+def _laws() -> Section:
     from palpate.control import LAWS
     from palpate.scenario.explain import summary_of_law
 
-    print_table(["name", "what it does"], [[name, summary_of_law(name)] for name in LAWS], "ll")
+    return Section(("name", "what it does"), "ll", [[name, summary_of_law(name)] for name in LAWS], ("name", "help"))
 
 
-def _references() -> None:
-    from palpate.cli.tables import print_table
+def _references() -> Section:
     from palpate.scenario.explain import explain
 
-    print_table(["kind", "what it asks for"], [[*line] for line in explain("reference").choices.items()], "ll")
+    rows = [[*line] for line in explain("reference").choices.items()]
+    return Section(("kind", "what it asks for"), "ll", rows, ("kind", "help"))
 
 
-def _metrics() -> None:
-    from palpate.cli.tables import print_table
+def _metrics() -> Section:
     from palpate.metrics import METRICS
 
     rows = [[metric.name, metric.unit, metric.help] for metric in METRICS.values()]
-    print_table(["name", "unit", "what it is"], rows, "lll")
+    return Section(("name", "unit", "what it is"), "lll", rows, ("name", "unit", "help"))
 
 
-SECTIONS: dict[str, Callable[[], None]] = {
+def _channels() -> Section:
+    """Everything a run can record; units that depend on the joint are told for both kinds."""
+    from palpate.run.row import Row
+
+    rows = []
+    for name, declared in Row.fields.items():
+        meaning: Any = declared.default
+        shown = (meaning.name or name).format("<name>")
+        unit = _UNITS.get(meaning.unit, meaning.unit) if isinstance(meaning.unit, str) else _units(meaning.unit)
+        rows.append([shown, unit, meaning.help.format("<name>") if meaning.help != "{}" else "what the law shows"])
+    return Section(("name", "unit", "what it is"), "lll", rows, ("name", "unit", "help"))
+
+
+_UNITS = {
+    "position": "rad or m", "speed": "rad/s or m/s", "effort": "N·m or N", "command": "that of the law's command",
+    "rest": "rad or m", "rest speed": "rad/s or m/s",
+}  # fmt: skip
+
+
+def _units(units: tuple[str, ...]) -> str:
+    return ", ".join(dict.fromkeys(units))
+
+
+def _runs() -> Section:
+    """The runs in runs/, newest first."""
+    from pathlib import Path
+
+    from palpate.cli.folder import TRACE
+
+    found = sorted(Path("runs").glob(f"*/{TRACE}"), key=lambda path: -path.stat().st_mtime)
+    heads = ("folder", "scenario", "outcome", "time [s]", "bounds kept", "made")
+    keys = ("folder", "scenario", "outcome", "time", "bounds_kept", "made")
+    return Section(heads, "lllrrl", [_run_row(path) for path in found], keys)
+
+
+def _run_row(path: Any) -> list[str]:
+    import json
+    from datetime import datetime
+
+    from palpate.cli.folder import METRICS
+    from palpate.errors import PalpateError
+    from palpate.trace.peek import peek
+
+    made = datetime.fromtimestamp(path.stat().st_mtime).strftime("%Y-%m-%d %H:%M")
+    try:
+        header = peek(path)
+    except PalpateError:
+        return [str(path.parent), "", "damaged", "", "", made]
+    scenario = str((header.facts.scenario or {}).get("name", ""))
+    kept = ""
+    if (path.parent / METRICS).is_file():
+        judged = [one.get("passed") for one in json.loads((path.parent / METRICS).read_text("utf-8")).values()]
+        judged = [passed for passed in judged if passed is not None]
+        kept = f"{sum(judged)} of {len(judged)}" if judged else ""
+    return [str(path.parent), scenario, header.outcome.kind, f"{header.outcome.time:.6g}", kept, made]
+
+
+SECTIONS: dict[str, Callable[[], Section]] = {
     "robots": _robots,
     "scenarios": _scenarios,
     "laws": _laws,
     "references": _references,
     "metrics": _metrics,
+    "channels": _channels,
+    "runs": _runs,
 }
+_ASKED_FOR = ("channels", "runs")  # only when named

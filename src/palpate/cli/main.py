@@ -22,7 +22,7 @@ from palpate.errors import PalpateError, UnknownName
 # One line per command: the module palpate/cli/<name>.py with add_parser(subparsers) and run(args) -> exit code.
 COMMANDS = (
     "run", "design", "list", "explain", "new", "show", "derive", "check", "report", "replay", "compare", "sweep",
-    "study", "tune", "schema",
+    "study", "tune", "schema", "cache",
     "completion",
 )  # fmt: skip
 
@@ -38,9 +38,9 @@ examples:
   palpate explain control              laws, and what each of their gains means
   palpate list                         what there is to work with
   palpate show iiwa14                  joints, frames and terms of a robot of the catalogue
-  palpate show arm.urdf --frame hand   the same for a model file, at one of its frames
+  palpate show panda-wall              a scenario: robot, law, gains, world
   palpate derive planar2 --steps       equations of motion as a worked solution
-  palpate check arm.urdf               every problem of a model file, with line and rule
+  palpate check panda                  every problem of a model, with line and rule; also of your .urdf
 
 'palpate COMMAND --help' tells more about a command.
 """
@@ -76,6 +76,8 @@ def _run(words: list[str]) -> int:
     parser, commands = _parsers(modules)
     _check_command(words, commands)
     args, unknown = parser.parse_known_args([f" {word}" if _NEGATIVE.match(word) else word for word in words])
+    if args.command is None and unknown:
+        _refuse(unknown, parser)
     if args.command is None:
         parser.print_help(sys.stderr)
         return MISUSE

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import argparse
 
+_EXAMPLES = """\
+examples:
+  palpate new mine && palpate run mine.toml
+  palpate new circle --from iiwa14-pole-circle
+"""
+
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
@@ -11,9 +17,12 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "new",
         help="write a commented scenario file to start from",
         description="Write NAME.toml, a scenario that runs as it is, with a comment at every key.",
-        epilog="example: palpate new mine && palpate run mine.toml",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("name", metavar="NAME", help="name of the scenario; the file is NAME.toml")
+    parser.add_argument("--from", metavar="SCENARIO", dest="source",
+                        help="start from this one, a shipped name or a .toml file (a Panda on a wall)")  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:
@@ -31,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
         raise FileError(f"{path} exists already", hint="choose another name, or delete it first")
     from palpate.scenario.starter import starter_text
 
-    text = starter_text(path.stem)
+    text = starter_text(path.stem, args.source)
     atomic_write(path, lambda file: file.write(text.encode()))
     print(f"wrote {path}; run it with: palpate run {path}")
     return 0

@@ -11,7 +11,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "replay",
         help="the 3D replay of a trace, as a page or served",
         description="Write the 3D replay of a trace as one self-contained page, or serve it on the loopback address.",
-        epilog="example: palpate replay runs/panda-wall-1 --serve",
+        epilog="example: palpate replay runs/panda-wall-1",
     )
     parser.add_argument("trace", metavar="TRACE", help="a trace file (.parquet, .npz), or the folder of a run")
     where = parser.add_mutually_exclusive_group()

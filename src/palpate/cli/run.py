@@ -8,17 +8,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from palpate.cli.check import add_model_options, model_overrides
+
 if TYPE_CHECKING:
     from palpate.metrics import MetricResult
     from palpate.scenario.model import Scenario
     from palpate.trace import Trace
 
 DONE, FAILED, WARNED, INTERRUPTED = 0, 1, 3, 130
+LARGE = 100.0  # MB of record, from which on it is said before the run
 _EXAMPLES = """\
 examples:
   palpate run panda-wall
-  palpate run mine.toml --set run.duration=10 --set world.surfaces.wall.stiffness=2e4
-  palpate run panda-wall --set control.law=joint-impedance --out stiff
+  palpate run panda-wall --set world.surfaces.wall.friction=0.8 --set run.duration=2
+  palpate run iiwa14-push --out pushed
+  palpate new mine && palpate run mine.toml --json
 
 The folder holds scenario.toml (as run), trace.parquet, metrics.json, figures/ and report.html. It is runs/<name>-<n>
 unless --out names one; an earlier run there is replaced, anything else is left alone and refused.
@@ -39,38 +43,79 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("scenario", metavar="SCENARIO", help="a shipped name (palpate list scenarios), or a .toml file")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="overrides",
                         help="change a setting, such as control.stiffness=400 (repeatable)")  # fmt: skip
+    add_model_options(parser)
     parser.add_argument("--out", metavar="DIR", help="folder to write (runs/<name>-<n>)")
     parser.add_argument("--no-report", action="store_true", help="write no figures and no report.html")
     parser.add_argument("--quiet", action="store_true", help="print the last line only")
     parser.add_argument("--strict", action="store_true", help="end with exit code 3 if there was a warning")
+    parser.add_argument("--json", action="store_true", help="print how it ended and its metrics as JSON, nothing else")
 
 
 def run(args: argparse.Namespace) -> int:
     """Load, simulate, judge, write, tell."""
-    from palpate.cli.console import RunProgress, patience, starting
+    from palpate.cli.compiling import CompileProgress
+    from palpate.cli.console import RunProgress, patience
     from palpate.cli.folder import check_folder, make_folder, write_run
 
     check_folder(args.out)
-    with patience(starting, args.quiet):
+    args.quiet |= args.json
+    with patience("loading …", args.quiet):
         from palpate.metrics import evaluate
-        from palpate.run.simulate import simulate
+        from palpate.run.simulate import as_run, assemble, execute
         from palpate.scenario.checks import remarks
         from palpate.scenario.load import load_scenario
 
-        scenario = load_scenario(args.scenario, args.overrides)
+        scenario = load_scenario(args.scenario, [*model_overrides(args), *args.overrides])
     if not args.quiet:
         for note in remarks(scenario):
             print(f"note: {note}", file=sys.stderr)
-    with RunProgress(scenario.name, args.quiet) as progress:
-        trace = simulate(scenario, progress=progress)
+    with CompileProgress(args.quiet):
+        assembly = assemble(as_run(scenario))
+        _say_if_large(scenario, 1 + sum(channel.size for channel in assembly.chosen), args.quiet)
+        with RunProgress(scenario.name, args.quiet) as progress:
+            trace = execute(assembly, progress)
     results = evaluate(trace, scenario.metrics)
     pages = not args.no_report and trace.outcome.kind != "interrupted"
     with patience("writing figures and report …" if pages else "writing the trace …", args.quiet):
         look = write_run(make_folder(args.out, scenario.name), scenario, trace, results, pages)
     if not args.quiet:
         _print_story(scenario, trace, results)
-    print(_last_line(trace, results, look))
+    if args.json:
+        _print_json(scenario, trace, results, look)
+    else:
+        print(_last_line(trace, results, look))
     return _exit_code(trace, results, args.strict)
+
+
+def _say_if_large(scenario: Scenario, columns: int, quiet: bool) -> None:
+    """Before the run: how much it will record, and how to record less."""
+    samples = scenario.run.steps // scenario.record.stride + 1
+    size = 8e-6 * samples * columns
+    if quiet or size <= LARGE:
+        return
+    stride = scenario.record.stride * -(-int(size) // 20)
+    print(
+        f"note: this records {size:.0f} MB: {samples} samples of {columns} numbers; --set record.stride={stride} keeps"
+        f' every {stride}th physics step, --set \'record.channels=["q", "contact_force"]\' those channels',
+        file=sys.stderr,
+    )
+
+
+def _print_json(scenario: Scenario, trace: Trace, results: Sequence[MetricResult], look: Path) -> None:
+    import json
+    from dataclasses import asdict
+
+    answer = {
+        "scenario": scenario.name,
+        "outcome": asdict(trace.outcome),
+        "ok": trace.outcome.ok and all(result.passed is not False for result in results),
+        "warnings": list(trace.facts.warnings),
+        "remarks": list(trace.facts.remarks),
+        "metrics": {r.name: {k: v for k, v in asdict(r).items() if k not in ("name", "help")} for r in results},
+        "folder": str(look.parent),
+        "see": str(look),
+    }
+    print(json.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def _print_story(scenario: Scenario, trace: Trace, results: Sequence[MetricResult]) -> None:

@@ -1,4 +1,4 @@
-"""`palpate show ROBOT`: its joints and frames, and the terms of its kinematics and dynamics at a posture."""
+"""`palpate show ROBOT`: its joints and frames, and its terms at a posture. `palpate show SCENARIO`: what it is."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _EXAMPLES = """\
 examples:
   palpate show iiwa14
   palpate show planar2 --q 0.3 -0.5 --v 1 0
-  palpate show arm.urdf --frame hand --json
+  palpate show panda --frame hand --json
+  palpate show panda-wall              a scenario: robot, law, gains, world
 """
 
 
@@ -31,12 +32,14 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
         "show",
-        help="joints, frames and terms of a robot",
-        description="Print a robot's joints, limits and frames, and its terms at a posture. SI units, world axes.",
+        help="joints, frames and terms of a robot; or what a scenario is",
+        description="Print a robot's joints, limits and frames, and its terms at a posture; or a scenario's law, gains "
+        "and world. SI units, world axes.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("robot", metavar="ROBOT", help="a catalogue name (palpate list), or a .urdf or MJCF .xml file")
+    parser.add_argument("robot", metavar="ROBOT|SCENARIO",
+                        help="a robot's name or .urdf or MJCF .xml file; a scenario's name or .toml file")  # fmt: skip
     parser.add_argument("--q", nargs="+", metavar="Q", help="coordinates, rad and m, in joint order (home)")
     parser.add_argument("--v", nargs="+", metavar="V", help="velocities, rad/s and m/s (zero)")
     parser.add_argument("--frame", metavar="F", help="frame of the pose and the Jacobian (the tool frame)")
@@ -46,8 +49,11 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load the robot, gather the facts, print them."""
+    from palpate.cli.show_scenario import is_scenario, show_scenario
     from palpate.robot.load import load_robot
 
+    if is_scenario(args.robot):
+        return show_scenario(args.robot, args.json)
     robot = load_robot(args.robot, **model_options(args))
     q = robot.home if args.q is None else _numbers(args.q, "--q")
     v = [0.0] * robot.nv if args.v is None else _numbers(args.v, "--v")

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 
 WIDTH = 100
 _LONGEST_NAME = 24
+_WIDEST_WORD = 28
+_STYLES = {"ok": "green", "FAILED": "bold red", "completed": "green", "diverged": "bold red"}
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], align: str) -> None:
@@ -20,11 +22,15 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], align: str
     from rich.table import Table
     from rich.text import Text
 
+    rows = [list(row) for row in rows]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for title, side in zip(header, align):  # Text, because the brackets of a unit or a name are no markup
-        table.add_column(Text(title), justify="right" if side == "r" else "left", overflow="fold")
+    for place, (title, side) in enumerate(zip(header, align)):  # Text: the brackets of a unit or a name are no markup
+        words = [word for row in [header, *rows] for word in row[place].split()]
+        least = min(max(map(len, words), default=1), _WIDEST_WORD)  # a word is broken only where it must be
+        side = "right" if side == "r" else "left"
+        table.add_column(Text(title), justify=side, overflow="fold", min_width=least, no_wrap=place == 0)
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
     console = Console(highlight=False)
     if console.is_terminal:
         console.print(table)

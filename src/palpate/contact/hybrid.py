@@ -336,7 +336,7 @@ class _Run:
             return
         self._take(h)
         if self.t >= end - 1e-15 * max(1.0, abs(end)):
-            self.t = end
+            self.t = float(end)
             self._appointment()
 
     def _underflow(self) -> None:
@@ -514,8 +514,8 @@ class _Run:
 
     def samples(self) -> Samples:
         """What was asked to be noted."""
-        nq, k = self.system.robot.nq, self.model.count
-        y = np.array([n[1] for n in self.noted]).reshape(-1, len(self.y))
+        nq, k, many = self.system.robot.nq, self.model.count, len(self.noted)
+        y = np.array([n[1] for n in self.noted]).reshape(many, len(self.y))
         times, modes = np.array([n[0] for n in self.noted]), np.array([n[2] for n in self.noted], dtype=int)
-        forces = np.array([n[3] for n in self.noted]).reshape(-1, k, 3)
-        return Samples(times, y[:, :nq], y[:, nq:], modes.reshape(-1, k), forces)
+        forces = np.array([n[3] for n in self.noted]).reshape(many, k, 3)
+        return Samples(times, y[:, :nq], y[:, nq:], modes.reshape(many, k), forces)

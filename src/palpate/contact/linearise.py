@@ -147,11 +147,12 @@ def _matrices(model: ContactModel, q: Array, v: Array, Z: Array, force: Law) -> 
 
 
 def _jacobian(function: Callable[[Array], Array], size: int) -> Array:
-    columns = []
-    for e in np.eye(size):
-        parts = (w / _STEP * (function(s * _STEP * e) - function(-s * _STEP * e)) for s, w in _WEIGHTS)
-        columns.append(sum(parts, start=np.zeros_like(function(0 * e))))
-    return np.array(columns).T.reshape(-1, size)
+    rows = len(function(np.zeros(size)))
+    out = np.zeros((rows, size))
+    for k, e in enumerate(np.eye(size)):
+        for s, w in _WEIGHTS:
+            out[:, k] += w / _STEP * (function(s * _STEP * e) - function(-s * _STEP * e))
+    return out
 
 
 def _back_on_surfaces(model: ContactModel, q: Array, v: Array) -> Array:

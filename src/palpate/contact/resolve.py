@@ -21,6 +21,7 @@ from palpate.errors import NoSolution, Painleve
 
 SLOW = 2e-9  # m/s: what events within 1e-10 s leave of a velocity that is 0
 TOUCHING = 1e-8  # m
+_AHEAD = 1e-8  # m: how far beyond an edge the next feature is looked for
 # Events of one instant are listed in this order.
 _ORDER = ("touchdown", "impact", "edge", "stick", "slip", "reversal", "side", "graze", "lift-off")
 
@@ -50,7 +51,7 @@ class Resolver:
         self.sinking = {
             i for i, margin in triggers.items() if i >= 0 and margin == M_NORMAL and self.model.records[i]["mode"] == 0
         }
-        before = self.model.records["mode"].copy()
+        before, sides = self.model.records["mode"].copy(), self.model.records["side"].copy()
         gone = self._edges(t, y, triggers)
         snap = self._survey(t, y)
         v_before, blow = snap.v, None
@@ -69,6 +70,7 @@ class Resolver:
         else:
             raise NoSolution(f"impacts at t = {t:.12g} s do not come to an end")
         self._apply(snap, settled, gone)
+        self._change_sides(triggers, before, sides)
         flight = np.inf
         if blow is not None:
             flight, snap, settled = self._bounce(snap, settled, bounces, shortest_flight, gone)
@@ -110,7 +112,16 @@ class Resolver:
             if self.model.records[i]["radius"] == 0.0:
                 self.model.records[i]["mode"] = FREE
                 gone.add(i)
+            else:
+                self.model.records[i]["feature"] = self._feature_ahead(t, y, i)
         return gone
+
+    def _feature_ahead(self, t: float, y: Array, i: int) -> int:
+        """The face or edge that a ball rolls onto: on the border itself rounding would decide."""
+        snap = self._survey(t, y)
+        speed = float(np.linalg.norm(snap.found[i]["slide"])) + float(np.abs(snap.found[i]["rate"]))
+        ahead = self.model.advance_posture(snap.q, snap.v, _AHEAD / max(speed, 1e-12))
+        return int(self.model.survey(t, ahead, snap.v).found[i]["feature"])
 
     def _closed(self, snap: Snapshot, gone: set[int]) -> tuple[list[int], list[int]]:
         """Contacts that collide, and those that touch at rest."""
@@ -178,6 +189,18 @@ class Resolver:
                 apply_option(self.model, snap, i, closed[i])
             elif record["kind"] != PIN:
                 record["mode"], record["feature"] = FREE, -1
+
+    def _change_sides(self, triggers: Mapping[int, int], before: Array, sides: Array) -> None:
+        """A slot's force that falls through 0 comes out on the other side; at 0 itself rounding would decide."""
+        for i, margin in triggers.items():
+            record = self.model.records[i] if i >= 0 else None
+            if (
+                record is not None
+                and margin == M_NORMAL
+                and record["two_sided"]
+                and record["mode"] == before[i] == SLIDING
+            ):
+                record["side"] = -sides[i]
 
     def _bounce(
         self, snap: Snapshot, settled: Settled, bounces: dict[int, Bounces], shortest: float, gone: set[int]

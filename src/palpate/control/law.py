@@ -61,10 +61,17 @@ class Target(Record):
 
 
 class PoleView(Record):
-    """What is seen of a pole on the tool: from its foot A to its sphere B, and the rate of that, world axes."""
+    """What is seen of a pole on the tool: from its foot A to its sphere B, and the rate of that, world axes.
+
+    A camera takes pictures: they show AB alone (`rated` is False), `age` seconds ago; `fresh` says that one has
+    just come.
+    """
 
     AB: Vector = sized(3)
     AB_rate: Vector = sized(3)
+    rated: bool = True
+    fresh: bool = True
+    age: float = 0.0
 
 
 class Seen(Record):
@@ -118,6 +125,26 @@ class Shown:
         return memory.view(last)
 
 
+@dataclass(frozen=True)
+class Beginning:
+    """What a run begins with, as far as a law is told before the first tick.
+
+    Attributes:
+        q, v: the robot's state.
+        period: of control, s.
+        gravity: of the world, m/s².
+        pole: length of the pole on the tool, m; None without one.
+        camera: what watches the pole: s between pictures, s until one arrives, rad of noise; None if it is ideal.
+    """
+
+    q: Array
+    v: Array
+    period: float
+    gravity: Array
+    pole: float | None = None
+    camera: tuple[float, float, float] | None = None
+
+
 class NoMemory(Record):
     """The memory of a law that needs none."""
 
@@ -150,6 +177,10 @@ def _no_remarks(memory: Any) -> list[str]:
     return []
 
 
+def _ended_by_law(memory: Any) -> str:
+    return "the law ended the run"
+
+
 @dataclass(frozen=True)
 class BoundLaw:
     """A law made ready for one robot.
@@ -163,6 +194,10 @@ class BoundLaw:
         memoryless: whether the command depends on the measurement of the tick alone.
         remarks: from the memory after a run, what the law did that its reader should know, in plain words.
         shown: what the trace records of the memory.
+        warnings: what should be looked at before the run.
+        alarms: from the memory after a run, where the law did not keep what it promises.
+        ending: the shown number that ends the run once it is above 0.5; none by default.
+        ended: from the memory, why the run was ended by it.
     """
 
     name: str
@@ -177,6 +212,10 @@ class BoundLaw:
     memoryless: bool = False
     remarks: Callable[[Any], list[str]] = _no_remarks
     shown: tuple[Shown, ...] = ()
+    warnings: tuple[str, ...] = ()
+    alarms: Callable[[Any], list[str]] = _no_remarks
+    ending: str | None = None
+    ended: Callable[[Any], str] = _ended_by_law
 
     @property
     def compiled(self) -> bool:
@@ -270,6 +309,7 @@ class Law(Config):
     needs: ClassVar[tuple[Need, ...]] = NEEDS
     memoryless: ClassVar[bool] = False  # whether the command depends on the measurement of the tick alone
     shown: ClassVar[tuple[Shown, ...]] = ()  # what the trace records of the memory
+    ending: ClassVar[str | None] = None  # the shown number that ends the run once it is above 0.5
     kernel: ClassVar[Kernel]
 
     @abstractmethod
@@ -283,6 +323,14 @@ class Law(Config):
     def remarks(self, memory: Any) -> list[str]:
         """What the law did during a run that its reader should know, from its memory at the end."""
         return []
+
+    def alarms(self, memory: Any) -> list[str]:
+        """Where the law did not keep what it promises, from its memory at the end; a warning of the run."""
+        return []
+
+    def ended(self, memory: Any) -> str:
+        """Why the law ended the run, where it did."""
+        return _ended_by_law(memory)
 
     @classmethod
     def terms_record(cls) -> type[Record]:
@@ -310,7 +358,14 @@ class Law(Config):
             self.memoryless,
             self.remarks,
             self.shown,
+            alarms=self.alarms,
+            ending=self.ending,
+            ended=self.ended,
         )
+
+    def begin(self, robot: Robot, start: Beginning) -> BoundLaw:
+        """Make the law ready for a run that begins so; refuse a beginning that the law cannot serve."""
+        return self.bind(robot)
 
     def tick(self, robot: Robot, q: ArrayLike, v: ArrayLike, **inputs: Any) -> Decision:
         """One control tick with fresh memory; see `BoundLaw.tick`, which keeps its memory between ticks."""
@@ -351,6 +406,10 @@ class PythonLaw:
         return BoundLaw(
             self.name, self.function, tuple(self.terms), self.command, self.gains, deepcopy(self.memory), rows
         )
+
+    def begin(self, robot: Robot, start: Beginning) -> BoundLaw:
+        """Make the law ready for a run that begins so."""
+        return self.bind(robot)
 
 
 def per_joint(

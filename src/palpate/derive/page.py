@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from importlib import resources
 from typing import TYPE_CHECKING
 
 from palpate.derive.document import as_html
@@ -14,28 +15,6 @@ if TYPE_CHECKING:
     from palpate.derive.derivation import Derivation
     from palpate.derive.verify import Verification
 
-_STYLE = """
-:root{--ink:#1b2733;--soft:#5b6b7a;--line:#dfe5ea;--good:#00694d;--bad:#a83f00}
-*{box-sizing:border-box}
-body{margin:0 auto;max-width:1180px;padding:1.2rem;font:15px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif;
-color:var(--ink);background:#fff}
-h1{font-size:1.5rem;line-height:1.25;margin:.2rem 0 .4rem;overflow-wrap:anywhere}
-h2{font-size:1.1rem;margin:1.8rem 0 .5rem;padding-bottom:.2rem;border-bottom:1px solid var(--line)}
-p{margin:.4rem 0;color:var(--soft)} .lead{color:var(--ink)}
-.formula{overflow-x:auto;padding:.4rem .2rem} math{font-size:1.1rem}
-mi.dotted{font-style:italic} mtd{padding:.2em .6em}
-mtable.matrix{margin:0 .25em;padding:0 .1em;border:solid currentColor;border-width:0 1.5px;
---tick:linear-gradient(currentColor,currentColor);background-repeat:no-repeat;background-size:6px 1.5px;
-background-image:var(--tick),var(--tick),var(--tick),var(--tick);
-background-position:0 0,0 100%,100% 0,100% 100%}
-details{margin:.4rem 0} summary{cursor:pointer}
-table{border-collapse:collapse} td,th{padding:.25rem .9rem .25rem 0;border-bottom:1px solid var(--line);text-align:left}
-th{font-size:.82rem;color:var(--soft);font-weight:600} td.number{text-align:right;white-space:nowrap;
-font-variant-numeric:tabular-nums}
-.good{color:var(--good)} .bad{color:var(--bad)} ul{padding-left:1.2rem}
-@media(max-width:600px){body{padding:.8rem;font-size:14px}}
-@media print{.formula{overflow:visible}}
-"""
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _CLOSED = ("position", "rotation", "J", "Ja", "Jdot", "drift", "T", "V", "M", "C", "g", "tau", "Lambda", "mu", "p")
 _RECURSIVE = ("tau",)
@@ -56,9 +35,13 @@ def derivation_page(
     head = (
         f'<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style>"
+        f"<title>{escape(title)}</title><style>{_style()}</style>"
     )
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(parts) + "\n</body></html>\n"
+
+
+def _style() -> str:
+    return (resources.files("palpate.derive") / "assets" / "page.css").read_text(encoding="utf-8")
 
 
 def _shown(derivation: Derivation) -> tuple[str, ...]:

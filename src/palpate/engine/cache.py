@@ -3,12 +3,14 @@
 A kernel is machine code made from its own file and from every file of the package that file imports, by given versions
 of Python, numba, llvmlite and MuJoCo. Its stamp is a digest of all of these: a kernel whose stamp differs is compiled
 anew, whatever the dates of files say. Kernels lie in one folder per set of versions below the user's cache folder
-(`PALPATE_CACHE_DIR` names another), or in a folder that ends with the process where nothing can be written.
+(`PALPATE_CACHE_DIR` names another), or in a folder that ends with the process where nothing can be written. The stamp
+is part of a kernel's file name, so that processes of two states of the sources never write into each other's files.
 """
 
 from __future__ import annotations
 
 import atexit
+import glob
 import hashlib
 import importlib.metadata
 import os
@@ -17,14 +19,21 @@ import re
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from palpate.engine.bounds import check_versions
+
+check_versions()  # before numba's inner parts are touched
+
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator  # noqa: E402
 
 _PACKAGE = Path(__file__).parents[1]
+_SHAPING = ("BOUNDSCHECK", "OPT", "DEBUGINFO", "CPU_NAME", "CPU_FEATURES", "LOOP_VECTORIZE", "SLP_VECTORIZE")
+_DAY = 86400.0  # s
 _FROM = re.compile(r"^from (palpate(?:\.\w+)*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 
 
@@ -44,7 +53,8 @@ def user_cache_folder() -> Path:
 def versions() -> str:
     """What else than sources shapes machine code."""
     packages = (f"{name} {importlib.metadata.version(name)}" for name in ("numba", "llvmlite", "mujoco-core"))
-    return ", ".join([f"Python {platform.python_version()} {platform.machine()}", *packages])
+    settings = (f"{name}={os.environ[f'NUMBA_{name}']}" for name in _SHAPING if os.environ.get(f"NUMBA_{name}"))
+    return ", ".join([f"Python {platform.python_version()} {platform.machine()}", *packages, *settings])
 
 
 @cache
@@ -52,7 +62,7 @@ def kernel_folder() -> Path:
     """Where kernels are kept; a temporary folder where nothing can be written."""
     folder = user_cache_folder() / "kernels" / hashlib.sha256(versions().encode()).hexdigest()[:16]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryFile(dir=folder):
             return folder
     except (OSError, RuntimeError):  # RuntimeError: no home folder
@@ -99,6 +109,12 @@ def stamp(file: Path) -> str:
     return digest.hexdigest()
 
 
+def remember_source(file: Path) -> None:
+    """Read a source now, as it was imported: one that is replaced while the process runs must not stamp old code."""
+    if file.is_file():
+        _text(file)
+
+
 class _Locator(_CacheLocator):
     """Numba's question where a function's cache is, answered with our folder and our stamp."""
 
@@ -126,18 +142,81 @@ class _Implementation(CompileResultCacheImpl):
         self._locator = _Locator(py_func)
         # Named after module and function; the locator's mark tells checkouts and lines apart.
         name = f"{Path(py_func.__code__.co_filename).stem}.{py_func.__qualname__}".replace("<", "").replace(">", "")
-        self._filename_base = f"{name}-{self._locator.get_disambiguator()}"
+        self.of_all_stamps = f"{name}-{self._locator.get_disambiguator()}"
+        self._filename_base = f"{self.of_all_stamps}-{self._locator.get_source_stamp()[:12]}"
 
 
 class KernelCache(FunctionCache):
-    """The disk cache of one kernel."""
+    """The disk cache of one kernel: a help that may fail. What cannot be read is compiled anew, and said to nobody."""
 
     _impl_class = _Implementation
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The kept kernel, or None: also where its file is damaged."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # a truncated or foreign file can fail anywhere in numba's reader
+            Path(self._cache_file._index_path).unlink(missing_ok=True)  # pyright: ignore[reportAttributeAccessIssue]
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a kernel where that is possible, in place of those of older sources."""
+        try:
+            super().save_overload(sig, data)
+            self._forget_older()
+        except OSError:  # a full disk, a folder that went away
+            return
+
+    def _forget_older(self) -> None:
+        """Drop what this kernel was before its sources changed, unless somebody may still be at work with it."""
+        mine, all_stamps = self._impl.filename_base, self._impl.of_all_stamps  # pyright: ignore[reportAttributeAccessIssue]
+        for file in kernel_folder().glob(f"{glob.escape(all_stamps)}-*"):
+            if not file.name.startswith(mine) and time.time() - file.stat().st_mtime > _DAY:
+                file.unlink(missing_ok=True)
+
+
+def is_kept(file: Path, function: str) -> bool:
+    """Whether a kernel of these very sources is kept already."""
+    return any(kernel_folder().glob(f"{file.stem}.{function}-*-{stamp(file)[:12]}*.nbi"))
+
+
+class KeptKernels(NamedTuple):
+    """What the kernel cache holds: where, files and bytes of these versions, and of all."""
+
+    folder: Path
+    files: int
+    size: int
+    all_files: int
+    all_size: int
+    temporary: bool
+
+
+def kept_kernels() -> KeptKernels:
+    """What is kept now."""
+    here = kernel_folder()
+    mine, all_of_them = _sizes(here), _sizes(_all_kernels())
+    temporary = _all_kernels() != here.parent
+    return KeptKernels(here, len(mine), sum(mine), len(all_of_them), sum(all_of_them), temporary)
+
+
+def _all_kernels() -> Path | None:
+    try:
+        return user_cache_folder() / "kernels"
+    except RuntimeError:  # no home folder
+        return None
+
+
+def _sizes(folder: Path | None) -> list[int]:
+    try:
+        return [file.stat().st_size for file in folder.rglob("*") if file.is_file()] if folder is not None else []
+    except OSError:
+        return []
 
 
 def clear_kernels() -> int:
     """Delete every kept kernel of every version; how many files that were."""
-    folder = user_cache_folder() / "kernels"
-    count = sum(1 for file in folder.rglob("*") if file.is_file()) if folder.is_dir() else 0
-    shutil.rmtree(folder, ignore_errors=True)
+    folder = _all_kernels()
+    count = len(_sizes(folder))
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
     return count

@@ -13,7 +13,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.typing.templates import Signature
 from numba.extending import intrinsic
 
-from palpate.engine.cache import KernelCache
+from palpate.engine.cache import KernelCache, remember_source
 from palpate.engine.records import Kind, Record, RecordsType, Vector, kind_of, numba_type
 from palpate.errors import InvalidInput
 
@@ -27,6 +27,7 @@ class Kernel(CPUDispatcher):
         super().__init__(py_func=function, targetoptions=options)
         self._namespace: dict[str, Any] | None = namespace
         self._stated: Signature | None = None
+        remember_source(Path(function.__code__.co_filename))
 
     @property
     def stated(self) -> Signature:
@@ -75,6 +76,13 @@ class Kernel(CPUDispatcher):
         result = self.overloads[tuple(self.stated.args)]
         return result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
 
+    @property
+    def c_pointer(self) -> int:
+        """Address that C code calls, of a kernel made `from_c`; valid as long as the kernel is."""
+        self.ready()
+        result = self.overloads[tuple(self.stated.args)]
+        return result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
+
 
 def _listed(kinds: Iterable[types.Type]) -> str:
     return ", ".join(map(str, kinds))
@@ -105,8 +113,10 @@ def _compiled(hint: Any, where: str) -> types.Type:
 @overload
 def kernel(function: Function) -> Kernel: ...
 @overload
-def kernel(*, allocates: bool = False, inline: bool = False) -> Callable[[Function], Kernel]: ...
-def kernel(function: Function | None = None, *, allocates: bool = False, inline: bool = False) -> Any:
+def kernel(*, allocates: bool = False, inline: bool = False, from_c: bool = False) -> Callable[[Function], Kernel]: ...
+def kernel(
+    function: Function | None = None, *, allocates: bool = False, inline: bool = False, from_c: bool = False
+) -> Any:
     """Compile a function to its annotations: `float`, `int`, `bool`, `Vector`, `Matrix` …, records, lists of records.
 
     Args:
@@ -114,12 +124,13 @@ def kernel(function: Function | None = None, *, allocates: bool = False, inline:
         allocates: let it make arrays and slices; others count no references, which is faster, and depend on nothing
             but the mathematics library.
         inline: put its code into every caller.
+        from_c: give it an address that C code can call.
     """
     names = sys._getframe(1).f_locals
 
     def compiled(function: Function) -> Kernel:
         options = {"nopython": True, "nogil": True, "error_model": "numpy", "_nrt": allocates, "boundscheck": None}
-        options["no_cfunc_wrapper"] = True  # laws are called by their own address
+        options["no_cfunc_wrapper"] = not from_c  # laws are called by their own address
         if inline:
             options["forceinline"] = True
         return Kernel(function, options, names)
@@ -130,6 +141,7 @@ def kernel(function: Function | None = None, *, allocates: bool = False, inline:
 def follows_types(function: Function) -> CPUDispatcher:
     """Compile a function anew for whatever types it is called with: for scratch in tuples and structured arrays."""
     made = CPUDispatcher(py_func=function, targetoptions={"nopython": True, "nogil": True, "error_model": "numpy"})
+    remember_source(Path(function.__code__.co_filename))
     made._cache = KernelCache(function)  # pyright: ignore[reportAttributeAccessIssue]
     return made
 

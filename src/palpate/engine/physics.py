@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palpate.engine.library import WARNINGS
-from palpate.engine.records import Int32Matrix, Int32s, Kind, Matrix, RealAt, Record, Vector
+from palpate.engine.records import Int32Matrix, Int32s, IntegerAt, Kind, Matrix, RealAt, Record, Vector
 
 
 class Physics(Record):
@@ -29,6 +29,7 @@ class Physics(Record):
     # the data's
     time: RealAt
     warning: Int32Matrix  # (kinds, 2): last info, how often
+    efc_force: IntegerAt  # address of the constraints' forces, equalities first; moves from step to step
     qpos: Vector
     qvel: Vector
     qacc: Vector
@@ -70,6 +71,7 @@ class Physics(Record):
             "data": data._address,
             "time": _view(data._address + CLOCK_OFFSET, ctypes.c_double, 1),
             "warning": _view(data._address + WARNING_OFFSET, ctypes.c_int32, 2 * len(WARNINGS)).reshape(-1, 2),
+            "efc_force": _view(data._address + EFC_FORCE_OFFSET, ctypes.c_int64, 1),
             "gravity": model.opt.gravity,
         }
         for name, field in cls.fields.items():
@@ -101,14 +103,20 @@ def _struct_offset(data: mujoco.MjData, mark: bytes) -> int:
     return head.index(mark)
 
 
-def _locate_header() -> tuple[int, int]:
-    """Offsets of the warning counters and of the clock, which Python shows by value only."""
-    model = mujoco.MjModel.from_xml_string("<mujoco/>")
+_TIED = """<mujoco><worldbody><body><geom size="1"/><joint name="j"/></body></worldbody>
+<equality><joint joint1="j"/></equality></mujoco>"""
+
+
+def _locate_header() -> tuple[int, int, int]:
+    """Offsets of the warning counters, the clock and a pointer, which Python shows by value only."""
+    model = mujoco.MjModel.from_xml_string(_TIED)
     data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
     data.time, data.warning[0].number = 1.2345e77, 123456789
     clock = _struct_offset(data, np.float64(data.time).tobytes())
+    forces = _struct_offset(data, np.int64(data.efc_force.ctypes.data).tobytes())
     # A counter is a pair (lastinfo, number) of 32-bit integers.
-    return _struct_offset(data, np.int32(123456789).tobytes()) - 4, clock
+    return _struct_offset(data, np.int32(123456789).tobytes()) - 4, clock, forces
 
 
-WARNING_OFFSET, CLOCK_OFFSET = _locate_header()
+WARNING_OFFSET, CLOCK_OFFSET, EFC_FORCE_OFFSET = _locate_header()

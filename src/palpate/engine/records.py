@@ -71,6 +71,7 @@ class Kind:
 Real = Annotated[float, Kind(types.float64)]
 Integer = Annotated[int, Kind(types.int64)]
 RealAt = Annotated[float, Kind(types.float64, behind=True)]
+IntegerAt = Annotated[int, Kind(types.int64, behind=True)]
 Vector = Annotated[NDArray[np.float64], Kind(types.float64, 1)]
 Matrix = Annotated[NDArray[np.float64], Kind(types.float64, 2)]
 Cube = Annotated[NDArray[np.float64], Kind(types.float64, 3)]

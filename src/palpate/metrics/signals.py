@@ -11,6 +11,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import NotApplicable
+from palpate.spatial import rows
 from palpate.trace import Trace
 
 LAST = 0.1  # share of the run over which it counts as steady
@@ -86,34 +87,11 @@ def steady(trace: Trace) -> np.ndarray:
 _HOW = {"diverged": "diverged", "interrupted": "was interrupted"}
 
 
-def quat_product(a: Array, b: Array) -> Array:
-    """Product of quaternions wxyz, row by row."""
-    w, v = a[..., :1], a[..., 1:]
-    s, u = b[..., :1], b[..., 1:]
-    scalar = w * s - np.sum(v * u, axis=-1, keepdims=True)
-    across = v[..., [1, 2, 0]] * u[..., [2, 0, 1]] - v[..., [2, 0, 1]] * u[..., [1, 2, 0]]  # v × u
-    return np.concatenate([scalar, w * u + s * v + across], axis=-1)
-
-
-def conjugate(quat_wxyz: Array) -> Array:
-    """The inverse rotation of unit quaternions wxyz."""
-    return quat_wxyz * np.array([1.0, -1.0, -1.0, -1.0])
-
-
-def rotation_vector(quat_wxyz: Array) -> Array:
-    """Axis times angle, rad, of unit quaternions wxyz, row by row; the shorter way, angle at most π."""
-    quat = np.where(quat_wxyz[..., :1] < 0, -quat_wxyz, quat_wxyz)
-    size = np.linalg.norm(quat[..., 1:], axis=-1, keepdims=True)
-    angle = 2.0 * np.arctan2(size, quat[..., :1])
-    # 2 is the limit of angle / sin(angle / 2) at 0.
-    return quat[..., 1:] * np.divide(angle, size, out=np.full_like(size, 2.0), where=size > 1e-12)
-
-
 @once
 def orientation_error(trace: Trace) -> Array:
     """log(R_d R⁻¹) per sample, rad, world axes: how the tool must turn to reach its target."""
     wanted, found = channel(trace, "target_quat_wxyz"), channel(trace, "tool_quat_wxyz")
-    return rotation_vector(quat_product(wanted, conjugate(found)))
+    return rows.rotation_vectors(rows.product(wanted, rows.conjugate(found)))
 
 
 @once

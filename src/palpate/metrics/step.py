@@ -17,15 +17,13 @@ from palpate.checks import Array
 from palpate.errors import NotApplicable
 from palpate.metrics.signals import (
     channel,
-    conjugate,
     once,
     orientation_error,
     position_error,
-    quat_product,
-    rotation_vector,
     steady,
     touching,
 )
+from palpate.spatial import rows
 from palpate.trace import Trace
 
 BAND = 0.02  # settled: within this share of the step
@@ -69,7 +67,9 @@ def position_response(trace: Trace) -> Response:
 def orientation_response(trace: Trace) -> Response:
     """The tool's rotation vector from its first orientation, rad."""
     quat = channel(trace, "tool_quat_wxyz")
-    return _response(trace, rotation_vector(quat_product(quat, conjugate(quat[:1]))), 1e-4, "tool's orientation")
+    return _response(
+        trace, rows.rotation_vectors(rows.product(quat, rows.conjugate(quat[:1]))), 1e-4, "tool's orientation"
+    )
 
 
 @once

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from palpate.errors import UnknownName
-from palpate.metrics import contact, motion, step, stop
+from palpate.lazy import offered
+from palpate.metrics import contact, motion, pole, step, stop
 from palpate.metrics.metric import Bound, Metric, MetricResult, judge
 from palpate.metrics.step import of
 from palpate.trace import Trace
@@ -43,6 +44,9 @@ _ALL = [
     Metric("stop_time", "s", "until the tool's speed stays below 2 % of its first", stop.stop_time),
     Metric("stop_distance", "m", "tool's way along its first direction until the stop", stop.stop_distance),
     Metric("stop_deviation", "m", "tool's largest distance from that line until the stop", stop.stop_deviation),
+    Metric("tilt_max", "rad", "pole: largest angle from the vertical", pole.tilt_max),
+    Metric("tilt_rms", "rad", "pole: angle from the vertical, RMS", pole.tilt_rms),
+    Metric("tilt_end", "rad", "pole: largest angle from the vertical, over the last tenth", pole.tilt_end),
     Metric("effort", "(N·m)²·s", "∫ Σ τ² dt over the revolute joints", motion.effort),
     Metric("peak_torque_ratio", "1", "largest torque relative to its limit", motion.peak_torque_ratio),
     Metric("saturation_time", "s", "time during which a guard cut the command", motion.saturation_time),
@@ -55,7 +59,14 @@ _ALL = [
 METRICS: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in _ALL})
 
 
-def evaluate(trace: Trace, bounds: Mapping[str, Bound] = MappingProxyType({})) -> list[MetricResult]:
+class Results(list[MetricResult]):
+    """The metrics of a trace, in the table's order; a notebook shows them as a table."""
+
+    def _repr_html_(self) -> str:
+        return offered("html of metrics")(self)
+
+
+def evaluate(trace: Trace, bounds: Mapping[str, Bound] = MappingProxyType({})) -> Results:
     """Every metric of a trace, in the table's order.
 
     Args:
@@ -68,4 +79,4 @@ def evaluate(trace: Trace, bounds: Mapping[str, Bound] = MappingProxyType({})) -
     for name in bounds:
         if name not in METRICS:
             raise UnknownName("metric", name, METRICS)
-    return [judge(metric, trace, bounds.get(metric.name)) for metric in METRICS.values()]
+    return Results(judge(metric, trace, bounds.get(metric.name)) for metric in METRICS.values())

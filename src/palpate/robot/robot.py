@@ -43,18 +43,18 @@ from palpate.robot.limits import JointLimits, clipped_zero, limits_from_model
 from palpate.robot.locking import lock_joints
 from palpate.robot.readers.dh import Convention, DHLink, repaired_rows, tree_from_dh
 from palpate.robot.readers.findings import TOOL_FRAME, Finding, guessed_tool, held_up
+from palpate.robot.shown import Shown
 from palpate.robot.tensor import checked_inertia
 from palpate.robot.terms import Terms, Workspace
 from palpate.robot.tree import Tree
 from palpate.spatial import Pose
 
-# By joint type: free, ball, slide, hinge.
 _VELOCITY_LABELS = {0: ("vx", "vy", "vz", "wx", "wy", "wz"), 1: ("wx", "wy", "wz"), 2: ("",), 3: ("",)}
 _POSITION_LABELS = {0: ("x", "y", "z", "qw", "qx", "qy", "qz"), 1: ("qw", "qx", "qy", "qz"), 2: ("",), 3: ("",)}
-_UNITS = {0: ("m",) * 3 + ("rad",) * 3, 1: ("rad",) * 3, 2: ("m",), 3: ("rad",)}
+_UNITS = {0: ("m",) * 3 + ("rad",) * 3, 1: ("rad",) * 3, 2: ("m",), 3: ("rad",)}  # free, ball, slide, hinge
 
 
-class Robot:
+class Robot(Shown):
     """An arm, or a machine with a free base: description, kinematics and dynamics.
 
     Coordinates q (n_q) and velocities v (n_v) are in joint order, rad and m. A free base comes first: q holds its
@@ -137,13 +137,10 @@ class Robot:
             raise ModelError(f"the MJCF text cannot be read: {error}") from error
         return cls(spec, name=name)
 
-    def spec(self) -> mujoco.MjSpec:
-        """A fresh copy of the MuJoCo description, to build a world around.
-
-        Raises:
-            MassesMissing: only the kinematics of the robot are known.
-        """
-        self._with_masses("a simulation")
+    def spec(self, *, kinematics: bool = False) -> mujoco.MjSpec:
+        """A fresh copy of the MuJoCo description, to build a world around; without masses, for `kinematics` only."""
+        if not kinematics:
+            self._with_masses("a simulation")
         return self._spec.copy()
 
     def with_payload(

@@ -9,11 +9,15 @@ import mujoco
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.guards import GuardMemory, Guards, guard_settings
-from palpate.control.law import COMMANDS, NEEDS, BoundLaw, Target, Tick, sizes_of
+from palpate.control.guards import GuardMemory, guard_settings
+from palpate.control.law import COMMANDS, NEEDS, Beginning, BoundLaw, Target, Tick, sizes_of
 from palpate.engine.physics import Physics
 from palpate.errors import InvalidInput, UnknownName
+from palpate.robot.coupled import coupled_model
 from palpate.robot.robot import Robot
+from palpate.run.kinematic import refuse_what_needs_masses
+from palpate.run.memory import refuse_too_large
+from palpate.run.rescue import Rescues
 from palpate.run.row import Layout, layout
 from palpate.run.run import Run
 from palpate.run.state import Drives, JointWatch, Load, Loop, Needs, RigidReading, Shows, StopRule
@@ -21,7 +25,7 @@ from palpate.trace import Channel
 from palpate.world.contact import contact_pairs, surface_state
 from palpate.world.plant import Plant, build_plant
 from palpate.world.pushes import Pushed, push_state
-from palpate.world.sensors import bodies_beyond, delayed, joint_sensors, sensor_body, wrist_sensor
+from palpate.world.sensors import bodies_beyond, delayed, joint_sensors, pole_camera, sensor_body, wrist_sensor
 
 BATCH = 4000  # physics steps between two looks at the clock, the progress bar and Ctrl-C
 _WIDEST_READING = 10  # found, force, moment, place
@@ -42,6 +46,7 @@ class Assembly:
     layout: Layout
     chosen: tuple[Channel, ...]
     loop: Loop
+    rescues: Rescues
     sampled: bool = False
 
 
@@ -53,9 +58,10 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         share: let the law read its model off the plant where both are one; False evaluates it apart.
     """
     robot = run.robot
-    law = run.law.bind(robot)
-    _refuse_what_a_run_cannot_do(run, law)
     q, v = run.start()
+    law = run.law.begin(robot, beginning(run, q, v))
+    _refuse_what_a_run_cannot_do(run, law)
+    refuse_what_needs_masses(run, law)
     plant = build_plant(robot, run.world, run.clock.timestep, run.clock.integrator, q)
     data, nominal = mujoco.MjData(plant.model), mujoco.MjData(robot.model)
     set_state(plant, data, q, v)
@@ -63,31 +69,47 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
     rows = layout(robot, plant, law)
     law = writing_to(law, rows)
     chosen = run.record.choose(rows.channels)
+    refuse_too_large(run, chosen)
     shared = share and can_share(run, plant)
     physics = Physics.of(plant.model, data)
     model = physics if shared else Physics.of(robot.model, nominal)
+    coordinate, dof = plant.places()
     loop = Loop(
         {"N": plant.model.nv, "NQ": plant.model.nq},
         plant=physics,
         nominal=model,
         shared=shared,
+        kinematic=bool(robot.unresisted),
+        coordinate=coordinate,
+        dof=dof,
+        ties=plant.ties,
+        coupled=coupled_model(robot),
         nominal_tool=(plant.tool if shared else robot.frame()).place,
         tool=plant.tool.place,
-        pole=plant.model.body("pole").id if run.world.pole is not None else -1,
+        camera=pole_camera(plant, run.world, run.clock.control_period),
         loads=loads,
         **_clock(run),
         **_law(run, law, rows),
         **sensor_places(run, plant, law, shared),
         **outside_places(run, plant, physics, rows),
-        **_record(run, rows, chosen),
+        **_record(run, law, rows, chosen),
     )
-    return Assembly(run, plant, law, data, nominal, rows, chosen, loop)
+    return Assembly(run, plant, law, data, nominal, rows, chosen, loop, Rescues(loop.address))
+
+
+def beginning(run: Run, q: Array, v: Array) -> Beginning:
+    """What a law is told before the run."""
+    world = run.world
+    gravity = run.robot.model.opt.gravity.copy() if world.gravity is None else np.array(world.gravity)
+    pole = None if world.pole is None else world.pole.length
+    seen, period = world.sensors.camera, run.clock.control_period
+    interval = period if seen.rate is None else max(1.0 / seen.rate, period)
+    camera = None if seen.ideal else (interval, seen.delay, seen.noise)
+    return Beginning(q.copy(), v.copy(), period, gravity, pole, camera)
 
 
 def _refuse_what_a_run_cannot_do(run: Run, law: BoundLaw) -> None:
     robot, sensors = run.robot, run.world.sensors
-    if robot.nv != robot.model.nv:
-        raise InvalidInput(f"{robot.name} has mimic joints, which a run does not support yet; weld or remove them")
     if robot.nq == robot.nv:
         return
     if law.command in ("velocity", "position"):
@@ -99,6 +121,9 @@ def _refuse_what_a_run_cannot_do(run: Run, law: BoundLaw) -> None:
 def set_state(plant: Plant, data: mujoco.MjData, q: Array, v: Array) -> None:
     """Put everything where it starts."""
     data.qpos[:], data.qvel[:] = plant.q0, plant.v0
+    coupling = plant.robot.coupling
+    if coupling is not None:
+        q, v = coupling.expand_position(q), coupling.map @ v
     data.qpos[: len(q)], data.qvel[: len(v)] = q, v
 
 
@@ -111,6 +136,8 @@ def can_share(run: Run, plant: Plant) -> bool:
         and world.sensors.ideal
         and not world.attachments
         and not plant.rotor.any()
+        and run.robot.coupling is None
+        and not run.robot.unresisted
         and plant.model.nv == run.robot.nv
         and same_gravity
     )
@@ -160,9 +187,12 @@ def _law(run: Run, law: BoundLaw, rows: Layout) -> dict[str, object]:
     sizes = sizes_of(robot)
     target = np.zeros(Target.width(sizes))
     seen = {"q": row.q_measured, "v": row.v_measured, "wrench": row.measured_wrench}
+    tick = Tick(sizes, target=Target.over(target, sizes), **seen)
+    if robot.unresisted:  # not a number, so that nobody takes them for one
+        tick.M[:], tick.bias[:], tick.gravity[:] = np.nan, np.nan, np.nan
     return {
-        **law_places(law, run.guards),
-        "tick": Tick(sizes, target=Target.over(target, sizes), **seen),
+        **law_places(run, law),
+        "tick": tick,
         "target": target,
         "targets": np.zeros((BATCH // run.clock.ratio + 2, len(target))),
         "watch": _watch(robot),
@@ -171,11 +201,13 @@ def _law(run: Run, law: BoundLaw, rows: Layout) -> dict[str, object]:
     }
 
 
-def law_places(law: BoundLaw, guards: Guards | None) -> dict[str, Any]:
+def law_places(run: Run, law: BoundLaw) -> dict[str, Any]:
     """Where the loop finds the law: its code, its records, and what it reads of the model."""
-    needs = set(NEEDS) if guards is not None else set(law.needs)
+    needs = set(NEEDS) if run.guards is not None else set(law.needs)
     if law.command != "torque":
         needs |= {"M", "bias"}
+    if run.robot.unresisted:
+        needs &= {"J", "drift"}
     pointer = law.function.pointer if law.answer is not None else 0
     records = (law.gains, law.memory, law.answer) if law.answer is not None else ()
     gains, memory, terms = (record.address for record in records) if records else (0, 0, 0)
@@ -237,8 +269,8 @@ def _reading(physics: Physics, address: int, whose: str) -> RigidReading:
     return RigidReading(reading=reading, distance=whose == "distance", felt=whose == "wrist")
 
 
-def _record(run: Run, rows: Layout, chosen: tuple[Channel, ...]) -> dict[str, object]:
-    samples = run.clock.steps // run.record.stride + 1
+def _record(run: Run, law: BoundLaw, rows: Layout, chosen: tuple[Channel, ...]) -> dict[str, object]:
+    samples = min(run.clock.steps, BATCH) // run.record.stride + 1
     names = [channel.name for channel in chosen] + [rule.column for rule in run.stop]
     return {
         "row": rows.row,
@@ -248,17 +280,20 @@ def _record(run: Run, rows: Layout, chosen: tuple[Channel, ...]) -> dict[str, ob
         "kept": _kept(rows, chosen),
         "record": np.zeros((samples, sum(channel.size for channel in chosen))),
         "times": np.zeros(samples),
-        "stop": _stop_rules(run, rows),
+        "stop": _stop_rules(run, law, rows),
     }
 
 
-def _stop_rules(run: Run, rows: Layout) -> list[StopRule]:
+def _stop_rules(run: Run, law: BoundLaw, rows: Layout) -> list[StopRule]:
+    """The run's own events, then the law's."""
     rules = []
     for rule in run.stop:
         column = rows.column(rule.column)
         if column is None:
             raise UnknownName("column", rule.column, rows.columns())
         rules.append(StopRule(column=column, below=rule.below is not None, magnitude=rule.magnitude, bound=rule.bound))
+    if law.ending is not None:
+        rules.append(StopRule(column=rows.starts[f"law.{law.ending}"], below=False, magnitude=False, bound=0.5))
     return rules
 
 
@@ -276,9 +311,9 @@ def _kept(rows: Layout, chosen: tuple[Channel, ...]) -> np.ndarray:
 
 def _torque_limits(robot: Robot) -> Array:
     """|τ| per degree of freedom; −1 where no motor is: the free base."""
-    limits = robot.limits.torque.copy()
+    limits, kept = robot.limits.torque.copy(), np.arange(robot.nv) if robot.coupling is None else robot.coupling.kept
     for j in range(robot.model.njnt):
         if robot.model.jnt_type[j] == mujoco.mjtJoint.mjJNT_FREE:
-            start = int(robot.model.jnt_dofadr[j])
+            start = int(np.searchsorted(kept, robot.model.jnt_dofadr[j]))
             limits[start : start + 6] = -1.0
     return limits

@@ -17,10 +17,11 @@ def build(scenario: Scenario) -> Run:
         world=scenario.world,
         reference=scenario.reference,
         clock=scenario.run,
-        record=scenario.record.recording(),
+        record=scenario.record.recording(scenario.run.timestep),
         stop=tuple(event.rule() for event in scenario.stop),
         q_start=q,
         v_start=v,
         guards=scenario.guards,
         scenario=scenario.as_data(),
+        changed=scenario.changed(),
     )

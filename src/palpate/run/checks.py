@@ -13,6 +13,7 @@ from palpate.errors import InvalidInput
 from palpate.run import loop
 from palpate.run.assemble import Assembly
 from palpate.run.foresee import foretell
+from palpate.run.rescue import FATAL
 from palpate.world.config import Surface
 from palpate.world.plant import ContactPoint, surface_rotation
 
@@ -36,12 +37,20 @@ def check_start(assembly: Assembly, *, predict: bool = True) -> Foretold:
         predict: whether to ask theory for the law's stability too, which takes as long as a second of simulation.
     """
     _inside_limits(assembly)
-    loop.before_law(assembly.loop.address)  # stages the plant and finds contacts; the run's first step does it again
+    # Stages the plant and finds contacts; the run's first step does it again.
+    if assembly.rescues.call(loop.first_half) == FATAL:
+        raise InvalidInput(
+            f"the physics engine gives up at the start: {assembly.rescues.said}",
+            hint="fewer bodies and surfaces, or more <size memory=…> in the model",
+        )
     _not_deep_inside(assembly)
+    if assembly.run.robot.unresisted:
+        return Foretold([], [])
     if not predict:
-        return Foretold(_short_enough(assembly), [])
+        return Foretold([*assembly.law.warnings, *_short_enough(assembly)], [])
     expected, unstable = foretell(assembly.run)
-    return Foretold(_short_enough(assembly) + (unstable or _gains_suit_period(assembly)), expected)
+    said = [*assembly.law.warnings, *_short_enough(assembly)]
+    return Foretold(said + (unstable or _gains_suit_period(assembly)), expected)
 
 
 def _gains_suit_period(assembly: Assembly) -> list[str]:
@@ -120,7 +129,8 @@ def _mass_at(assembly: Assembly, point: ContactPoint, surface: Surface) -> float
     J, M = np.zeros((3, model.nv)), np.zeros((model.nv, model.nv))
     mujoco.mj_jac(model, data, J, None, place, point.body)
     mujoco.mj_fullM(model, data, M)
-    mobility: Array = J @ np.linalg.solve(M, J.T)
+    G = assembly.plant.map
+    mobility: Array = J @ G @ np.linalg.solve(G.T @ M @ G, (J @ G).T)
     if surface.shape == "plane" and surface.friction == 0.0:
         n = surface_rotation(surface)[:, 2]
         return float(1.0 / max(n @ mobility @ n, 1e-12))

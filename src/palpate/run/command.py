@@ -64,7 +64,7 @@ def servo(L: Loop) -> None:
     d, q, v = L.drives, L.plant.qpos, L.plant.qvel
     w, integrating = d.bandwidth, d.kind == VELOCITY
     for j in range(d.a.size):
-        d.a[j] = w * w * (d.set_q[j] - q[j]) + 2.0 * w * (d.set_v[j] - v[j])
+        d.a[j] = w * w * (d.set_q[j] - q[L.coordinate[j]]) + 2.0 * w * (d.set_v[j] - v[L.dof[j]])
         if integrating:
             d.set_q[j] += d.set_v[j] * L.dt
     _inverse_dynamics(L, d.a)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import platform
 from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import version
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -13,52 +15,57 @@ import numpy as np
 from palpate import __version__
 from palpate.checks import Array
 from palpate.control.guards import GUARD_NAMES
+from palpate.control.law import Law
 from palpate.engine.library import WARNINGS
 from palpate.run import state as S
 from palpate.run.assemble import Assembly
+from palpate.run.balance import energy_warnings
 from palpate.run.checks import Foretold
+from palpate.run.ending import INTERRUPTED, Ending
+from palpate.run.keep import Keeper
+from palpate.run.kinematic import ASSUMED
+from palpate.run.rescue import FATAL
 from palpate.run.scene import scene_of, singularity
 from palpate.trace import Channel, Event, Outcome, RunFacts, Trace
 
-INTERRUPTED = -1  # beside the loop's own ways to end
 _GUARDS = {S.TORQUE_LIMITED: "torque limit", S.RATE_LIMITED: "torque-rate limit", **GUARD_NAMES}
 
 
-def trace_of(assembly: Assembly, status: int, foretold: Foretold) -> Trace:
-    """The trace of a run that ended with `status`, up to its last finite sample."""
-    times, data = _recorded(assembly)
-    warnings = [*foretold.warnings, *_joint_warnings(assembly)]
+def trace_of(assembly: Assembly, ending: Ending, keeper: Keeper, foretold: Foretold) -> Trace:
+    """The trace of a run that has ended, up to its last finite sample."""
+    keeper.take()
+    times, data = keeper.times, keeper.data
+    warnings = _warnings(assembly, keeper, foretold)
     events = _events(assembly, times, data, warnings)
-    return Trace(
-        times, data, _outcome(assembly, status), events, _facts(assembly, foretold.expected, warnings, times, data)
-    )
+    facts = _facts(assembly, foretold.expected, warnings, times, data)
+    return Trace(times, data, _outcome(assembly, ending), events, facts, own=True)
 
 
-def bare_trace(assembly: Assembly, status: int, foretold: Foretold, *, singular: bool) -> Trace:
+def unfinished(assembly: Assembly, foretold: Foretold) -> Trace:
+    """What is known of a run before it ends: a trace without samples, with the outcome of one that never did."""
+    data = {channel: np.zeros((0, *channel.shape)) for channel in assembly.chosen}
+    outcome = Outcome("interrupted", "the process ended before the run did", 0.0, 0)
+    facts = _facts(assembly, foretold.expected, foretold.warnings, np.zeros(0), data)
+    return Trace(np.zeros(0), data, outcome, (), facts)
+
+
+def bare_trace(assembly: Assembly, ending: Ending, keeper: Keeper, foretold: Foretold, *, singular: bool) -> Trace:
     """The same numbers, outcome and warnings with no events and the facts that metrics ask for."""
-    times, data = _recorded(assembly)
-    q = next((array for channel, array in data.items() if channel.name == "q"), None)
+    keeper.take()
+    q = next((array for channel, array in keeper.data.items() if channel.name == "q"), None)
     facts = RunFacts(
-        warnings=(*foretold.warnings, *_joint_warnings(assembly)),
+        warnings=tuple(_warnings(assembly, keeper, foretold)),
         torque_limit=_torque_limit(assembly),
-        singularity=singularity(assembly.run.robot, times, q) if singular and q is not None else None,
+        world={"pole": None if assembly.run.world.pole is None else {}},
+        singularity=singularity(assembly.run.robot, keeper.times, q) if singular and q is not None else None,
     )
-    return Trace.over(times, data, _outcome(assembly, status), facts)
+    return Trace.over(keeper.times, keeper.data, _outcome(assembly, ending), facts)
 
 
-def _recorded(assembly: Assembly) -> tuple[Array, dict[Channel, Array]]:
-    """Times and channels up to the last finite sample: views of what the loop wrote."""
-    L = assembly.loop
-    count = L.recorded
-    if not np.isfinite(np.add.reduce(L.record[:count], axis=None)):  # or the sum overflows, and all is well
-        finite = np.isfinite(L.record[:count]).all(axis=1)
-        count = count if finite.all() else int(np.argmin(finite))
-    data, place = {}, 0
-    for channel in assembly.chosen:
-        block = L.record[:count, place : place + channel.size]
-        data[channel] = block.reshape((count, *channel.shape))
-        place += channel.size
-    return L.times[:count], data
+def _warnings(assembly: Assembly, keeper: Keeper, foretold: Foretold) -> list[str]:
+    alarms = assembly.law.alarms(assembly.law.memory)
+    told = [*(finding.sentence for finding in assembly.run.robot.warnings), *foretold.warnings]
+    return [*told, *alarms, *_joint_warnings(assembly), *energy_warnings(keeper.times, keeper.data)]
 
 
 def _torque_limit(assembly: Assembly) -> tuple[float | None, ...]:
@@ -68,17 +75,23 @@ def _torque_limit(assembly: Assembly) -> tuple[float | None, ...]:
 # ---------------------------------------------------------------------------------------------- how it ended
 
 
-def _outcome(assembly: Assembly, status: int) -> Outcome:
-    L, run = assembly.loop, assembly.run
+def _outcome(assembly: Assembly, ending: Ending) -> Outcome:
+    L, run, status = assembly.loop, assembly.run, ending.status
     t, tick = L.step * L.dt, L.step // L.ratio
     if status == INTERRUPTED:
         return Outcome("interrupted", "stopped by the user", t, tick)
     if status == S.COMPLETED:
         return Outcome("completed", f"ran its {run.clock.duration:g} s", t, tick)
+    if status == S.STOPPED and L.stopped_by >= len(run.stop):
+        return Outcome("stopped", assembly.law.ended(assembly.law.memory), t, tick, f"law.{assembly.law.ending}")
     if status == S.STOPPED:
         event = run.stop[L.stopped_by]
         bound = f"{'above' if event.above is not None else 'below'} {event.bound:g}"
         return Outcome("stopped", f"{event.column} went {bound}", t, tick, event.column)
+    if ending.raised is not None:
+        return Outcome("diverged", ending.raised, t, tick, ending.by)
+    if status == FATAL:
+        return Outcome("diverged", f"the physics engine gave up: {assembly.rescues.said}", t, tick, "physics engine")
     where, reason = _what_went_wrong(assembly, status, L.where)
     return Outcome("diverged", reason, t, tick, where)
 
@@ -94,7 +107,7 @@ def _what_went_wrong(assembly: Assembly, status: int, place: int) -> tuple[str, 
         joint = _joint_of_dof(model, place)
         return joint, f"the velocity of {joint} is not a finite number: {assembly.data.qvel[place]}"
     if status == S.TOO_FAST:
-        joint, speed = robot.dof_names[place], assembly.data.qvel[place]
+        joint, speed = robot.dof_names[place], assembly.data.qvel[L.dof[place]]
         unit = f"{robot.dof_units[place]}/s"
         return joint, f"{joint} moves at {speed:.4g} {unit}, faster than {L.max_speed:g} {unit}"
     if status == S.BAD_POSITION:
@@ -226,13 +239,34 @@ def _facts(
         world=run.world.model_dump(mode="json"),
         scene=scene_of(assembly.plant),
         singularity=None if q is None else singularity(run.robot, times, q),
+        law_text=inspect.getdoc(type(run.law)) or "" if isinstance(run.law, Law) else "",
+        gains=_gains(run.law) if isinstance(run.law, Law) else [],
+        changed=run.changed,
     )
+
+
+def _gains(law: Law) -> list[dict[str, Any]]:
+    """The settings of a law with their units; what is not given is left out."""
+    values = law.model_dump(mode="json", exclude_none=True)
+    return [
+        {
+            "name": key,
+            "value": values[key],
+            "unit": info.json_schema_extra["unit"] if isinstance(info.json_schema_extra, dict) else "1",
+            "help": info.description or "",
+            "default": getattr(law, key) == info.default,
+        }
+        for key, info in type(law).model_fields.items()
+        if key in values
+    ]
 
 
 def _assumptions(assembly: Assembly) -> list[str]:
     """What this run took for granted, in plain words."""
     world, notes = assembly.run.world, []
-    if world.plant.none and not world.attachments:
+    if assembly.run.robot.unresisted:
+        notes.append(ASSUMED)
+    elif world.plant.none and not world.attachments:
         notes.append("the law's model has the plant's true masses, inertias and geometry")
     if world.sensors.ideal:
         notes.append("joint positions and velocities are measured without noise, quantisation or delay")
@@ -245,7 +279,7 @@ def _assumptions(assembly: Assembly) -> list[str]:
         notes.append("a rigid surface that moves pushes by its place alone: the engine gives it no velocity")
     if any(s.contact == "compliant" for s in world.surfaces):
         notes.append("compliant surfaces touch spheres on the robot and objects, not whole links")
-    if assembly.run.clock.integrator != "rk4":
+    if assembly.run.clock.integrator != "rk4" and not assembly.run.robot.unresisted:
         notes.append(f"integrated by the {assembly.run.clock.integrator} method: first order in the physics step")
     return notes
 

@@ -63,9 +63,10 @@ def after_law(L: Loop, due: bool) -> int:
             return BAD_COMMAND
         apply_guards(L)
         L.tick_count += 1
-    if L.drives.kind >= VELOCITY:
-        servo(L)
-    actuate(L)
+    if not L.kinematic:
+        if L.drives.kind >= VELOCITY:
+            servo(L)
+        actuate(L)
     recording, watching = L.step % L.stride == 0, len(L.stop) > 0
     if recording or watching:
         fill_row(L)
@@ -81,6 +82,18 @@ def after_law(L: Loop, due: bool) -> int:
     if L.watch.on:
         watch_joints(L)
     return status
+
+
+@kernel
+def first_half(L: Loop, unused: int) -> int:
+    """`before_law` in the form that can be guarded: 1 on a control tick, else 0."""
+    return 1 if before_law(L) else 0
+
+
+@kernel
+def second_half(L: Loop, due: int) -> int:
+    """`after_law` in the form that can be guarded."""
+    return after_law(L, due == 1)
 
 
 @kernel

@@ -5,6 +5,7 @@ from __future__ import annotations
 from palpate.engine.kernels import kernel, put
 from palpate.engine.library import mj_fullM
 from palpate.engine.views import address_of, part
+from palpate.robot.coupled import expand_state, reduce_columns, reduce_force, reduce_matrix
 from palpate.robot.kernels import (
     OK,
     read_bias,
@@ -16,8 +17,24 @@ from palpate.robot.kernels import (
     stage_state,
 )
 from palpate.run.state import Loop
-from palpate.world.bodies import velocity_at
-from palpate.world.sensors import arrive, read_joints, read_torques, read_wrench, sense_wrench
+from palpate.world.sensors import (
+    arrive,
+    look_at_pole,
+    read_joints,
+    read_torques,
+    read_wrench,
+    sense_wrench,
+    take_picture,
+)
+
+
+@kernel
+def true_state(L: Loop) -> None:
+    """The robot's coordinates and velocities, out of the plant's."""
+    for k in range(L.coordinate.size):
+        L.row.q[k] = L.plant.qpos[L.coordinate[k]]
+    for k in range(L.dof.size):
+        L.row.v[k] = L.plant.qvel[L.dof[k]]
 
 
 @kernel
@@ -26,11 +43,12 @@ def measure(L: Loop) -> None:
     x, joints, count = L.tick, L.joints, L.tick_count
     nq, n = x.q.size, x.v.size
     x.t, x.dt = L.step * L.dt, L.period
+    true_state(L)
     if nq == n:
-        read_joints(joints, L.plant.qpos, L.plant.qvel, L.seed, count, L.period)
+        read_joints(joints, L.row.q, L.row.v, L.seed, count, L.period)
     else:
-        put(joints.signal.fresh, 0, part(L.plant.qpos, 0, nq))
-        put(joints.signal.fresh, nq, part(L.plant.qvel, 0, n))
+        put(joints.signal.fresh, 0, L.row.q)
+        put(joints.signal.fresh, nq, L.row.v)
     arrive(joints.signal, count)
     put(x.q, 0, part(joints.signal.seen, 0, nq))
     put(x.v, 0, part(joints.signal.seen, nq, n))
@@ -45,20 +63,27 @@ def measure(L: Loop) -> None:
 
 @kernel
 def _see_pole(L: Loop) -> None:
-    """Foot to sphere of a pole on the tool, and its rate, as a camera gives them."""
-    if L.pole < 0:
+    """Foot to sphere of a pole on the tool, and its rate, or a camera's last picture of it."""
+    c, view = L.camera, L.tick.seen.pole
+    if c.body < 0:
         return
-    sphere, view = L.plant.xipos[L.pole], L.tick.seen.pole
-    velocity_at(L.plant, L.pole, sphere, L.speed)
-    for k in range(3):
-        view.AB[k] = sphere[k] - L.row.tool_position[k]
-        view.AB_rate[k] = L.speed[k] - L.row.tool_twist[k]
+    look_at_pole(c, L.plant, L.row.tool_position, L.row.tool_twist)
+    if c.ideal:
+        put(view.AB, 0, c.AB)
+        put(view.AB_rate, 0, c.AB_rate)
+        return
+    view.rated, view.fresh = False, take_picture(c, L.step * L.dt, L.seed)
+    shown = max(c.arrived - 1, 0) % c.times.size
+    put(view.AB, 0, c.pictures[shown])
+    view.age = L.step * L.dt - c.times[shown]
 
 
 @kernel
 def evaluate_model(L: Loop) -> bool:
     """The nominal model's terms at the measured state; read off the plant where both are one. False for no state."""
     x, p, needs, place = L.tick, L.nominal, L.needs, L.nominal_tool
+    if L.coupled.on:
+        return _evaluate_coupled(L)
     if not L.shared:
         if stage_state(p, x.q, x.v) != OK:
             return False
@@ -77,4 +102,31 @@ def evaluate_model(L: Loop) -> bool:
         read_jacobian(p, place.body, x.position, x.J)
     if needs.drift:
         read_drift(p, place.body, x.position, x.v, x.J_rate, x.drift)
+    return True
+
+
+@kernel
+def _evaluate_coupled(L: Loop) -> bool:
+    """The nominal model's terms where joints follow others: of all joints, reduced to the independent ones."""
+    x, p, m, needs, place = L.tick, L.nominal, L.coupled, L.needs, L.nominal_tool
+    full = m.terms
+    expand_state(m, x.q, x.v)
+    if stage_state(p, m.q, m.v) != OK:
+        return False
+    if needs.M:
+        read_mass_matrix(p, full.M)
+        reduce_matrix(m, full.M, x.M)
+    if needs.bias:
+        read_bias(p, full.bias)
+        reduce_force(m, full.bias, x.bias)
+    if needs.gravity:
+        read_gravity(p, full.gravity)
+        reduce_force(m, full.gravity, x.gravity)
+    read_pose(p, place, x.position, x.rotation)
+    if needs.J:
+        read_jacobian(p, place.body, x.position, full.J)
+        reduce_columns(m, full.J, x.J)
+    if needs.drift:
+        read_drift(p, place.body, x.position, m.v, full.J_rate, x.drift)
+        reduce_columns(m, full.J_rate, x.J_rate)
     return True

@@ -18,10 +18,12 @@ from palpate.engine.library import (
 from palpate.engine.physics import Physics
 from palpate.engine.views import address_of, part
 from palpate.robot.kernels import add_generalized_force, read_pose
+from palpate.run.kinematic import move_as_told
 from palpate.run.state import BAD_POSITION, BAD_SPEED, CLOCK, RUNNING, TOO_FAST, WARNED, Load, Loop
 from palpate.world.bodies import add_force, add_wrench, velocity_at
 from palpate.world.contact import Contact, find_contact, move_surface
 from palpate.world.pushes import apply_push, push_share
+from palpate.world.ties import MOST_TURNS, add_tie_forces, damp_implicitly, follow, take_over
 
 
 @kernel
@@ -132,8 +134,23 @@ def read_tool(L: Loop) -> None:
 @kernel
 def _apply(L: Loop) -> None:
     applied, tau = L.plant.qfrc_applied, L.row.tau
-    for k in range(applied.size):
-        applied[k] = L.outside[k] + (tau[k] if k < tau.size else 0.0)
+    put(applied, 0, L.outside)
+    for k in range(tau.size):
+        applied[L.dof[k]] += tau[k]
+    add_tie_forces(L.ties, applied)
+
+
+@kernel
+def _accelerate(L: Loop) -> None:
+    """The plant's accelerations under all that acts; again, while joints that follow others are not held exactly."""
+    p = L.plant
+    mj_fwdActuation(p.model, p.data)
+    for _ in range(MOST_TURNS):
+        _apply(L)
+        mj_fwdAcceleration(p.model, p.data)
+        mj_fwdConstraint(p.model, p.data)
+        if take_over(L.ties, p):
+            break
 
 
 @kernel
@@ -161,10 +178,7 @@ def _runge_kutta(L: Loop) -> None:
         weight = 1.0 / 6.0 if stage == 0 or stage == 3 else 1.0 / 3.0
         if stage > 0:
             _stage(L, dt if stage == 3 else 0.5 * dt)
-        _apply(L)
-        mj_fwdActuation(p.model, p.data)
-        mj_fwdAcceleration(p.model, p.data)
-        mj_fwdConstraint(p.model, p.data)
+        _accelerate(L)
         for k in range(p.nv):
             L.mean_v[k] += weight * p.qvel[k]
             L.mean_a[k] += weight * p.qacc[k]
@@ -174,7 +188,7 @@ def _runge_kutta(L: Loop) -> None:
     for k in range(p.nv):
         p.qvel[k] = L.v_old[k] + dt * L.mean_a[k]
     for k in range(L.row.tau.size):
-        L.energy.injected += dt * L.row.tau[k] * L.mean_v[k]
+        L.energy.injected += dt * L.row.tau[k] * L.mean_v[L.dof[k]]
     mj_sensorAcc(p.model, p.data)
     p.time = L.step * L.dt + dt
 
@@ -198,10 +212,23 @@ def _add_work_of_held_forces(L: Loop) -> None:
         way = 0.5 * dt * (p.qvel[k] + L.v_old[k])
         e.dissipated -= p.qfrc_constraint[k] * way
         e.pushed += pushed[k] * way
-        if k < tau.size:
-            e.injected += tau[k] * way
+    for k in range(tau.size):
+        e.injected += 0.5 * dt * tau[k] * (p.qvel[L.dof[k]] + L.v_old[L.dof[k]])
     e.pushed += dt * e.power_drive
     e.dissipated += dt * e.contact_loss
+
+
+@kernel
+def _semi_implicit_tied(L: Loop) -> None:
+    """The engine's semi-implicit step where joints follow others: in the independent ones."""
+    p = L.plant
+    _accelerate(L)
+    mj_sensorAcc(p.model, p.data)
+    damp_implicitly(L.ties, p, L.dt)
+    for k in range(p.nv):
+        p.qvel[k] += L.dt * p.qacc[k]
+    mj_integratePos(p.model, address_of(p.qpos), address_of(p.qvel), L.dt)
+    p.time = L.step * L.dt + L.dt
 
 
 @kernel
@@ -209,11 +236,17 @@ def advance(L: Loop) -> None:
     """One physics step and the work done in it."""
     put(L.q_old, 0, L.plant.qpos)
     put(L.v_old, 0, L.plant.qvel)
-    if L.rk4:
+    if L.kinematic:
+        move_as_told(L)
+    elif L.rk4:
         _runge_kutta(L)
+    elif len(L.ties.each) > 0:
+        _semi_implicit_tied(L)
     else:
         _apply(L)
         mj_step2(L.plant.model, L.plant.data)
+    follow(L.ties, L.plant)
+    if not (L.rk4 or L.kinematic):
         _add_work_of_held_forces(L)
     for k in range(len(L.contacts)):
         _stretch(L, L.contacts[k])
@@ -253,7 +286,8 @@ def watch_joints(L: Loop) -> None:
     """Note joints that are past their stops or faster than they are rated."""
     w, p = L.watch, L.plant
     for k in range(w.rated.size):
-        beyond, share = max(p.qpos[k] - w.upper[k], w.lower[k] - p.qpos[k]), abs(p.qvel[k]) / w.rated[k]
+        q, v = p.qpos[L.coordinate[k]], p.qvel[L.dof[k]]
+        beyond, share = max(q - w.upper[k], w.lower[k] - q), abs(v) / w.rated[k]
         if beyond > 1e-6:
             w.beyond_since[k] = L.step * L.dt if w.beyond_steps[k] == 0 else w.beyond_since[k]
             w.beyond_steps[k] += 1
@@ -272,7 +306,9 @@ def trouble(L: Loop) -> int:
         L.where = k
         if not math.isfinite(p.qvel[k]):
             return BAD_SPEED
-        if k < L.row.v.size and abs(p.qvel[k]) > L.max_speed:
+    for k in range(L.dof.size):
+        L.where = k
+        if abs(p.qvel[L.dof[k]]) > L.max_speed:
             return TOO_FAST
     for k in range(p.nq):
         L.where = k

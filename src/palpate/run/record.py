@@ -8,17 +8,17 @@ from palpate.engine.kernels import kernel, put
 from palpate.engine.library import mj_energyPos, mj_mulM
 from palpate.engine.records import Vector
 from palpate.engine.views import address_of, part
+from palpate.run.measure import true_state
 from palpate.run.state import Loop
 from palpate.spatial.kernels import quat_from_matrix
+from palpate.world.sensors import look_at_pole
 
 
 @kernel
 def fill_row(L: Loop) -> None:
     """Everything that can be recorded and is not in the row already (see `Row`)."""
     r, target, q, v = L.row, L.tick.target, L.plant.qpos, L.plant.qvel
-    nq, n = r.q.size, r.v.size
-    put(r.q, 0, part(q, 0, nq))
-    put(r.v, 0, part(v, 0, n))
+    true_state(L)
     put(L.quat_wxyz, 0, r.tool_quat_wxyz)
     quat_from_matrix(L.tool_rotation, r.tool_quat_wxyz)
     _keep_sign(L.quat_wxyz, r.tool_quat_wxyz)
@@ -40,8 +40,12 @@ def fill_row(L: Loop) -> None:
     for k in range(len(L.shows)):
         put(r.law, place, L.shows[k].source)
         place += L.shows[k].source.size
-    put(r.rest_q, 0, part(q, nq, q.size - nq))
-    put(r.rest_v, 0, part(v, n, v.size - n))
+    if r.pole_tilt.size > 0:
+        look_at_pole(L.camera, L.plant, r.tool_position, r.tool_twist)
+        put(r.pole_AB, 0, L.camera.AB)
+        r.pole_tilt[0] = math.atan2(math.hypot(r.pole_AB[0], r.pole_AB[1]), r.pole_AB[2])
+    put(r.rest_q, 0, part(q, q.size - r.rest_q.size, r.rest_q.size))
+    put(r.rest_v, 0, part(v, v.size - r.rest_v.size, r.rest_v.size))
 
 
 @kernel
@@ -72,6 +76,8 @@ def _fill_energies(L: Loop) -> None:
 @kernel
 def record(L: Loop) -> None:
     """Copy what was chosen of the row: runs of columns, each a start and a length."""
+    if L.recorded >= L.times.size:  # nobody took the samples away
+        return
     place, kept = 0, L.record[L.recorded]
     for k in range(0, L.kept.size, 2):
         put(kept, place, part(L.row_numbers, L.kept[k], L.kept[k + 1]))

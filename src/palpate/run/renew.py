@@ -19,6 +19,7 @@ from palpate.engine.records import Record
 from palpate.run.assemble import (
     BATCH,
     assemble,
+    beginning,
     can_share,
     law_places,
     outside_places,
@@ -31,7 +32,7 @@ from palpate.world.config import PlantChange, Surface, World
 from palpate.world.plant import change_in_place, place_surface
 
 # What `renew` can change, and with it everything that it cannot.
-_IN_RUN = {"law", "world", "reference", "clock", "q_start", "v_start", "scenario"}
+_IN_RUN = {"law", "world", "reference", "clock", "q_start", "v_start", "scenario", "changed"}
 _IN_WORLD = {"surfaces", "pushes", "sensors", "actuators", "plant"}
 _IN_PLANT = {"mass_scale", "link_mass_scale", "com_offset", "joint_damping", "joint_friction"}
 _REST_OF_RUN = [field.name for field in fields(Run) if field.name not in _IN_RUN]
@@ -58,7 +59,10 @@ class Renewable:
         """Make the assembly ready for a run; False, and nothing promised, where that needs another assembly."""
         if not self._fits(run):
             return False
-        law = self._law if run.law is self.first.law else writing_to(run.law.bind(run.robot), self.assembly.layout)
+        law = self._law
+        if run.law is not self.first.law:
+            begun = run.law.begin(run.robot, beginning(run, *run.start()))
+            law = writing_to(begun, self.assembly.layout)
         if _face(law) != _face(self._law) or can_share(run, self._plant) != self.assembly.loop.shared:
             return False
         self._numbers.restore()
@@ -74,7 +78,8 @@ class Renewable:
         start = np.array_equal(run.start(), first.start())
         clock = run.clock is first.clock or run.clock.model_copy(update={"seed": first.clock.seed}) == first.clock
         world = run.world is first.world or _structure(run.world) == self._structure
-        still = not run.world.attachments and self._law.compiled and type(run.law) is type(first.law)
+        plain = run.robot.coupling is None and not run.robot.unresisted and not run.world.attachments
+        still = plain and self._law.compiled and type(run.law) is type(first.law)
         return same and start and clock and world and still
 
     def _change_scene(self, run: Run) -> None:
@@ -96,7 +101,7 @@ class Renewable:
         loop.seed = run.clock.seed
         places: dict[str, Any] = {}
         if law is not self._law:
-            found = law_places(law, run.guards)
+            found = law_places(run, law)
             places |= {name: found[name] for name in _LAW_PLACES}
         if self._differs(run, "sensors", "actuators"):
             places |= sensor_places(run, plant, law, loop.shared)
@@ -119,7 +124,7 @@ class Renewable:
 
 def _face(law: BoundLaw) -> tuple[Any, ...]:
     """What the loop and the row know of a law besides its records."""
-    return law.terms, law.command, law.shown, law.compiled, law.needs
+    return law.terms, law.command, law.shown, law.compiled, law.needs, law.ending
 
 
 def _structure(world: World) -> tuple[Any, ...]:
@@ -127,7 +132,7 @@ def _structure(world: World) -> tuple[Any, ...]:
     return (
         tuple(_shape(surface) for surface in world.surfaces),
         [getattr(world, name) for name in _REST_OF_WORLD],
-        (world.sensors.wrench.frame, world.actuators.rotor_inertia),
+        (world.sensors.wrench.frame, world.sensors.camera, world.actuators.rotor_inertia),
         (any(world.plant.com_offset), [getattr(world.plant, name) for name in _REST_OF_PLANT]),
     )
 

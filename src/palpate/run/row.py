@@ -28,6 +28,8 @@ _ABOUT_TOOL = "world, about the tool's origin"
 _GUARD_HELP = "guards at work, summed: 1 torque limit, 2 torque-rate limit" + "".join(
     f", {bit} {name}" for bit, name in GUARD_NAMES.items()
 )
+# Of a robot without masses these would be numbers about nothing.
+_OF_MASSES = ("tau", "kinetic", "potential", "stored", "injected", "pushed", "dissipated")
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,10 @@ class Row(Record):
     guard: Vector = recorded(1, help=_GUARD_HELP)
     rest_q: Vector = recorded("rest_q", unit="rest", labels="rest", help="coordinates of pole and objects")
     rest_v: Vector = recorded("rest_v", unit="rest speed", labels="rest rates", help="velocities of pole and objects")
+    pole_AB: Vector = recorded(
+        "pole axes", name="pole.AB", unit="m", labels=_XYZ, frame="world", help="from the pole's foot to its sphere"
+    )
+    pole_tilt: Vector = recorded("pole", name="pole.tilt", unit="rad", help="angle of the pole from the vertical")
     law: Vector = recorded("law", name="law.{}", help="{}")
     surfaces: Matrix = recorded(
         "surfaces", 3, name="surface.{}", unit="m", labels=_XYZ, frame="world", help="where the surface is"
@@ -137,10 +143,11 @@ class Layout:
 
 def layout(robot: Robot, plant: Plant, law: BoundLaw) -> Layout:
     """Lay the row of a run out."""
-    rest = {"rest_q": plant.model.nq - robot.nq, "rest_v": plant.model.nv - robot.nv}
+    rest = {"rest_q": plant.model.nq - robot.model.nq, "rest_v": plant.model.nv - robot.model.nv}
     shown = sum(item.source(law.memory).size for item in law.shown)
     sizes = {"nq": robot.nq, "nv": robot.nv, "terms": len(law.terms), "surfaces": len(plant.surfaces), "law": shown}
-    sizes |= rest
+    poles = int(plant.pole >= 0)
+    sizes |= rest | {"pole": poles, "pole axes": 3 * poles}
     words = _Words(robot, plant, law)
     channels, starts, place = [], {}, 0
     for field, shape in Row.shapes(sizes).items():
@@ -155,7 +162,7 @@ def layout(robot: Robot, plant: Plant, law: BoundLaw) -> Layout:
         rows = words.rows(field)
         for name in [meaning.name or field] if rows is None else [str(meaning.name).format(row) for row in rows]:
             size = int(np.prod(shape)) if rows is None else shape[1]
-            if size:
+            if size and not (robot.unresisted and field in _OF_MASSES):
                 channels.append(words.channel(name, meaning, size, name.partition(".")[2]))
                 starts[name] = place
             place += size
@@ -172,7 +179,7 @@ class _Words:
     """A robot's own labels and units."""
 
     def __init__(self, robot: Robot, plant: Plant, law: BoundLaw) -> None:
-        model, own = plant.model, range(robot.model.njnt)
+        model, own = plant.model, [robot.model.joint(name).id for name in robot.joint_names]
         others = range(robot.model.njnt, model.njnt)
         coordinates, positions = coordinate_labels(robot.model, own)
         rest, rest_units = coordinate_labels(model, others)

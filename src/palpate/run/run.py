@@ -34,6 +34,7 @@ class Run:
         q_start, v_start: the robot's state at t = 0; home and rest by default.
         guards: limits around the law; none beyond the actuators' own if not given.
         scenario: the file behind this run, kept in the trace.
+        changed: what of it differs from the defaults, likewise.
     """
 
     robot: Robot
@@ -47,6 +48,7 @@ class Run:
     v_start: ArrayLike | None = None
     guards: Guards | None = None
     scenario: dict[str, Any] | None = None
+    changed: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
         for name, kinds in _KINDS.items():
@@ -63,6 +65,7 @@ class Run:
         if not isinstance(rules, list | tuple) or not all(isinstance(rule, StopWhen) for rule in rules):
             raise InvalidInput(f"stop of a Run must be StopWhen rules, got {self.stop!r}")
         object.__setattr__(self, "stop", tuple(rules))
+        object.__setattr__(self, "world", self.world.in_samples(self.clock.control_period))
         self.start()
 
     def start(self) -> tuple[Array, Array]:
@@ -81,4 +84,5 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "record": (Recording,),
     "guards": (Guards, type(None)),
     "scenario": (dict, type(None)),
+    "changed": (dict, type(None)),
 }

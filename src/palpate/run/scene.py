@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import mujoco
@@ -20,14 +21,15 @@ from palpate.world.plant import Plant
 _GEOMS = {0: "plane", 2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box", 7: "mesh"}
 _JOINTS = ("free", "ball", "slide", "hinge")
 SINGULARITY_SAMPLES = 200
+MOST_TRIANGLES = 1200  # per mesh of the replay
 
 
 def scene_of(plant: Plant) -> list[dict[str, Any]]:
     """Every body of the scene, parents first: where it sits on its parent, how it moves, what is drawn of it.
 
     A joint's `coordinate` is its first place in [q, rest_q]; `reference` is the coordinate at which the body sits at
-    its own place. A body with `surface` is where the channel `surface.<name>` says. Lengths in m, sizes are
-    MuJoCo's: radius, half lengths.
+    its own place. A joint that follows another stands at `slope` times that coordinate plus `constant`. A body with
+    `surface` is where the channel `surface.<name>` says. Lengths in m, sizes are MuJoCo's: radius, half lengths.
     """
     model, surfaces = plant.model, {surface.name for surface in plant.surfaces}
     bodies = []
@@ -40,40 +42,77 @@ def scene_of(plant: Plant) -> list[dict[str, Any]]:
                 "position": model.body_pos[b].tolist(),
                 "quat_wxyz": model.body_quat[b].tolist(),
                 "surface": name if name in surfaces else None,
-                "joints": [_joint(model, j) for j in range(model.njnt) if model.jnt_bodyid[j] == b],
+                "joints": [_joint(plant, j) for j in range(model.njnt) if model.jnt_bodyid[j] == b],
                 "geoms": [_geom(model, g) for g in range(model.ngeom) if model.geom_bodyid[g] == b],
             }
         )
     return bodies
 
 
-def _joint(model: mujoco.MjModel, j: int) -> dict[str, Any]:
-    coordinate = int(model.jnt_qposadr[j])
+def _joint(plant: Plant, j: int) -> dict[str, Any]:
+    model = plant.model
+    place = int(model.jnt_qposadr[j])
     return {
         "kind": _JOINTS[int(model.jnt_type[j])],
         "axis": model.jnt_axis[j].tolist(),
         "position": model.jnt_pos[j].tolist(),
-        "coordinate": coordinate,
-        "reference": float(model.qpos0[coordinate]),
+        "reference": float(model.qpos0[place]),
+        **_follows(plant, place),
     }
+
+
+def _follows(plant: Plant, place: int) -> dict[str, Any]:
+    """Where a joint's coordinate stands in [q, rest_q], or which one it follows, and how."""
+    robot, kept = plant.robot, plant.places()[0]
+    if place >= robot.model.nq:
+        return {"coordinate": robot.nq + place - robot.model.nq}
+    found = np.flatnonzero(kept == place)
+    if len(found):
+        return {"coordinate": int(found[0])}
+    tie = next(tie for tie in plant.ties.each if tie.follower_place == place)
+    leader = np.flatnonzero(kept == tie.leader_place)
+    return {"coordinate": int(leader[0]) if len(leader) else 0, "slope": tie.slope, "constant": tie.constant}
 
 
 def _geom(model: mujoco.MjModel, g: int) -> dict[str, Any]:
-    """A primitive as it is; anything else as the box around it."""
+    """A primitive as it is, a mesh with few enough triangles for a page, anything else as the box around it."""
     shape = _GEOMS.get(int(model.geom_type[g]), "box")
-    position, size, quat = model.geom_pos[g], model.geom_size[g], model.geom_quat[g]
-    if shape == "mesh":
-        turn = np.zeros(9)
-        mujoco.mju_quat2Mat(turn, quat)
-        shape, size = "box", model.geom_aabb[g, 3:]
-        position = position + turn.reshape(3, 3) @ model.geom_aabb[g, :3]
-    return {
+    found = {
         "shape": shape,
-        "size": size.tolist(),
-        "position": position.tolist(),
-        "quat_wxyz": quat.tolist(),
+        "size": model.geom_size[g].tolist(),
+        "position": model.geom_pos[g].tolist(),
+        "quat_wxyz": model.geom_quat[g].tolist(),
         "rgba": [round(float(c), 4) for c in model.geom_rgba[g]],
     }
+    return found | _mesh(model, int(model.geom_dataid[g])) if shape == "mesh" else found
+
+
+def _mesh(model: mujoco.MjModel, m: int) -> dict[str, Any]:
+    first, last = model.mesh_vertadr[m], model.mesh_vertadr[m] + model.mesh_vertnum[m]
+    start, stop = model.mesh_faceadr[m], model.mesh_faceadr[m] + model.mesh_facenum[m]
+    vertices, faces = decimated(model.mesh_vert[first:last], model.mesh_face[start:stop], MOST_TRIANGLES)
+    packed = base64.b64encode(vertices.astype("<f4").tobytes()).decode()
+    return {"vertices": {"dtype": "f4", "bdata": packed}, "faces": faces.reshape(-1).tolist()}
+
+
+def decimated(vertices: Array, faces: np.ndarray, most: int) -> tuple[Array, np.ndarray]:
+    """A mesh of at most `most` triangles: vertices that share a cell of a grid become one, ever larger cells.
+
+    A surface moves by less than the diagonal of a cell; the grid begins at 64 cells along the longest side.
+    """
+    vertices, faces = np.asarray(vertices, dtype=float), np.asarray(faces, dtype=int)
+    low, cells = vertices.min(axis=0), 64.0
+    side = max(float(np.ptp(vertices, axis=0).max()), 1e-9)
+    while len(faces) > most and cells >= 2:
+        _, cluster = np.unique(np.floor((vertices - low) / side * cells).astype(int), axis=0, return_inverse=True)
+        cluster = cluster.reshape(-1)
+        count = np.bincount(cluster)
+        merged = np.column_stack([np.bincount(cluster, vertices[:, i]) / count for i in range(3)])
+        joined = cluster[faces]
+        flat = (joined[:, 0] == joined[:, 1]) | (joined[:, 1] == joined[:, 2]) | (joined[:, 0] == joined[:, 2])
+        _, kept = np.unique(np.sort(joined[~flat], axis=1), axis=0, return_index=True)
+        vertices, faces, cells = merged, joined[~flat][kept], cells / 1.4
+    return vertices, faces
 
 
 def singularity(robot: Robot, times: Array, q: Array) -> dict[str, float] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -16,7 +17,10 @@ from palpate.run import state as S
 from palpate.run.assemble import BATCH, Assembly, assemble
 from palpate.run.build import build
 from palpate.run.checks import check_start
-from palpate.run.finish import INTERRUPTED, bare_trace, trace_of
+from palpate.run.ending import RAISED, Ending
+from palpate.run.finish import bare_trace, trace_of, unfinished
+from palpate.run.keep import Keeper, Partial
+from palpate.run.rescue import FATAL
 from palpate.run.run import Run
 from palpate.scenario.load import load_scenario
 from palpate.scenario.model import Scenario
@@ -26,17 +30,20 @@ Progress = Callable[[float, float], None]
 Source = Run | Scenario | str | os.PathLike[str]
 
 
-def simulate(run: Source, *, progress: Progress | None = None) -> Trace:
+def simulate(run: Source, *, progress: Progress | None = None, partial: str | os.PathLike[str] | None = None) -> Trace:
     """Run a scenario and record what happened.
 
     Args:
         run: a scenario, its shipped name or file, or a `Run` put together in Python.
         progress: called with (simulated time, duration) between batches.
+        partial: a file (.arrows) that a run of more than two seconds keeps up to date on its way, so that not even a
+            killed process loses more than its last seconds; `load_trace` reads it. It is left behind.
 
     Returns:
-        The trace; `trace.outcome` says how the run ended. A diverged or interrupted run keeps its trace up to there.
+        The trace; `trace.outcome` says how the run ended. A run that diverged, was interrupted, whose law raised or
+        whose physics engine gave up keeps its trace up to there.
     """
-    return execute(assemble(as_run(run)), progress)
+    return execute(assemble(as_run(run)), progress, partial)
 
 
 def as_run(source: Source) -> Run:
@@ -62,10 +69,18 @@ def simulate_many(runs: Sequence[Source], *, threads: int = 2) -> list[Trace]:
         pool.shutdown(cancel_futures=True)  # after an error or Ctrl-C the runs not yet begun are left out
 
 
-def execute(assembly: Assembly, progress: Progress | None = None) -> Trace:
+def execute(
+    assembly: Assembly, progress: Progress | None = None, partial: str | os.PathLike[str] | None = None
+) -> Trace:
     """Check the start of an assembled run, step it to its end, and hand out its trace. An assembly runs once."""
     foretold = check_start(assembly)
-    return trace_of(assembly, _ended(assembly, progress), foretold)
+    keeper = Keeper(assembly)
+    file = Partial(keeper, partial, lambda: unfinished(assembly, foretold))
+    ending = _ended(assembly, keeper, file, progress)
+    try:
+        return trace_of(assembly, ending, keeper, foretold)
+    except KeyboardInterrupt:  # too late to interrupt the run: it is kept
+        return trace_of(assembly, ending, keeper, foretold)
 
 
 def execute_bare(assembly: Assembly, *, singular: bool = True) -> Trace:
@@ -74,45 +89,70 @@ def execute_bare(assembly: Assembly, *, singular: bool = True) -> Trace:
     Args:
         assembly: ready to start.
         singular: whether to look for the smallest singular value on the way.
-
-    Returns:
-        A trace for metrics, not for keeping: it holds until the assembly is run again.
     """
-    foretold = check_start(assembly, predict=False)
-    return bare_trace(assembly, _ended(assembly), foretold, singular=singular)
+    foretold, keeper = check_start(assembly, predict=False), Keeper(assembly)
+    ending = _ended(assembly, keeper, Partial(keeper, None, lambda: unfinished(assembly, foretold)))
+    return bare_trace(assembly, ending, keeper, foretold, singular=singular)
 
 
-def _ended(assembly: Assembly, progress: Progress | None = None) -> int:
+def _ended(assembly: Assembly, keeper: Keeper, file: Partial, progress: Progress | None = None) -> Ending:
+    ending = Ending(S.RUNNING)
     try:
-        return _run(assembly, progress)
+        _run(assembly, ending, keeper, file, progress)
     except KeyboardInterrupt:
-        return INTERRUPTED
+        ending.interrupted()
+    finally:
+        file.close()
+    return ending
 
 
-def _run(assembly: Assembly, progress: Progress | None) -> int:
+def _run(assembly: Assembly, ending: Ending, keeper: Keeper, file: Partial, progress: Progress | None) -> None:
     L, duration = assembly.loop, assembly.run.clock.duration
-    ratio, status = L.ratio, S.RUNNING
-    while status == S.RUNNING:
-        ticks = _fill_targets(assembly, max(1, BATCH // ratio))
-        if ticks == 0:
-            return S.BAD_REFERENCE
-        if assembly.law.compiled:
-            status = loop.run_steps(L.address, ticks * ratio)
-        else:
-            status = _run_python(assembly, ticks * ratio)
-        if progress is not None:
-            progress(L.step * L.dt, duration)
-    return status
+    step = _Slices(assembly).run if assembly.law.compiled else lambda steps: _run_python(assembly, steps, ending)
+    while ending.status == S.RUNNING:
+        left = _fill_targets(assembly, max(1, BATCH // L.ratio), ending) * L.ratio
+        if left == 0:
+            ending.status = S.BAD_REFERENCE if ending.raised is None else RAISED
+        while left > 0 and ending.status == S.RUNNING:
+            began = L.step
+            ending.status = step(left)
+            left -= max(L.step - began, 1)
+            keeper.take()
+            file.update()
+            if progress is not None:
+                progress(L.step * L.dt, duration)
 
 
-def _fill_targets(assembly: Assembly, ticks: int) -> int:
+class _Slices:
+    """The compiled loop in slices of about a fifth of a second, so that Ctrl-C and the progress bar are never late.
+
+    How a run is sliced changes nothing in it.
+    """
+
+    def __init__(self, assembly: Assembly) -> None:
+        self._call, self._most = assembly.rescues.call, 64
+
+    def run(self, steps: int) -> int:
+        """Some of the next `steps` physics steps."""
+        began = time.perf_counter()
+        status = self._call(loop.run_steps, min(steps, self._most))
+        took = time.perf_counter() - began
+        self._most = int(np.clip(self._most * (2.0 if took < 0.1 else 0.5 if took > 0.3 else 1.0), 1, BATCH))
+        return status
+
+
+def _fill_targets(assembly: Assembly, ticks: int, ending: Ending) -> int:
     """Sample the reference for the next control ticks; how many of them can be run before it stops being finite."""
     L, run = assembly.loop, assembly.run
     if assembly.sampled and L.tick_count == 0:
         return ticks
     numbers = np.arange(L.tick_count, min(L.tick_count + ticks, L.steps // L.ratio + 1))
     q_start, _ = run.start()
-    rows: Array = np.asarray(run.reference.sample(numbers * L.period, run.robot, q_start))
+    with ending.noting("reference", L.step):
+        sampled = run.reference.sample(numbers * L.period, run.robot, q_start)
+    if ending.raised is not None:
+        return 0
+    rows: Array = np.asarray(sampled)
     if rows.shape != (len(numbers), L.target.size):
         raise BadShape(f"the reference must give {(len(numbers), L.target.size)} numbers, got {rows.shape}")
     L.targets[: len(numbers)] = rows
@@ -124,15 +164,20 @@ def _fill_targets(assembly: Assembly, ticks: int) -> int:
     return int(bad[0, 0])
 
 
-def _run_python(assembly: Assembly, steps: int) -> int:
+def _run_python(assembly: Assembly, steps: int, ending: Ending) -> int:
     """The same loop with a law in plain Python between its two compiled halves."""
-    L, law, status = assembly.loop, assembly.law, S.RUNNING
+    L, law, call, status = assembly.loop, assembly.law, assembly.rescues.call, S.RUNNING
     tick = ReadOnly(L.tick)
     for _ in range(steps):
-        due = loop.before_law(L.address)
+        due = call(loop.first_half)
+        if due == FATAL:
+            return FATAL
         if due and not L.blind:
-            law.take(law.function(tick, law.gains, law.memory))
-        status = loop.after_law(L.address, due)
+            with ending.noting("law", L.step):
+                law.take(law.function(tick, law.gains, law.memory))
+            if ending.raised is not None:
+                return RAISED
+        status = call(loop.second_half, due)
         if status != S.RUNNING:
             break
     return status

@@ -6,11 +6,13 @@ from palpate.control.guards import GuardMemory, GuardSettings
 from palpate.control.law import COMMANDS, Tick
 from palpate.engine.physics import Physics
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
+from palpate.robot.coupled import CoupledModel
 from palpate.robot.kernels import Place
 from palpate.run.row import Row
 from palpate.world.contact import Contact, SurfaceState
 from palpate.world.pushes import Pushed, PushState
-from palpate.world.sensors import Delayed, JointSensors, Wrist
+from palpate.world.sensors import Delayed, JointSensors, PoleCamera, Wrist
+from palpate.world.ties import Ties
 
 # How a batch of steps ended.
 (
@@ -116,6 +118,11 @@ class Loop(Record):
     plant: Physics
     nominal: Physics  # the law's model; the plant itself where they are shared
     shared: bool
+    kinematic: bool  # joints go where they are told; masses are unknown
+    coordinate: Integers = sized("nq")  # where the robot's coordinates stand among the plant's
+    dof: Integers = sized("nv")  # and its velocities
+    ties: Ties  # joints that follow others in the plant
+    coupled: CoupledModel  # and in the law's model
     # clock
     dt: float
     period: float
@@ -148,7 +155,7 @@ class Loop(Record):
     nominal_tool: Place
     tool: Place
     tool_rotation: Matrix = sized(3, 3)
-    pole: int  # its body, −1 if there is none
+    camera: PoleCamera
     # what acts on the plant
     surfaces: list[SurfaceState]
     contacts: list[Contact]
@@ -175,7 +182,7 @@ class Loop(Record):
     energies: bool  # whether anybody asks for them
     stride: int
     kept: Integers  # which columns of the row are kept: first, how many, first, …
-    record: Matrix
+    record: Matrix  # samples of this batch; whoever runs the loop takes them away
     times: Vector
     recorded: int = 0
     stop: list[StopRule]

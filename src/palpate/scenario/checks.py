@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,14 @@ def _frames(sections: dict[str, Any], robot: Robot) -> Iterator[Problem]:
 
 
 def _times(sections: dict[str, Any]) -> Iterator[Problem]:
-    world = sections.get("world")
+    world, clock, record = (sections.get(name) for name in ("world", "run", "record"))
+    if clock is not None:
+        late = () if world is None else (("sensors",), ("sensors", "wrench"), ("actuators",))
+        for path in late:
+            part: Any = reduce(getattr, path, world)
+            yield from _tried(lambda part=part: part.in_samples(clock.control_period), ("world", *path, "delay_time"))
+        if record is not None:
+            yield from _tried(lambda: record.recording(clock.timestep), ("record", "period"))
     if world is None:
         return
     for k, load in enumerate(world.attachments):
@@ -74,6 +82,13 @@ def _times(sections: dict[str, Any]) -> Iterator[Problem]:
         if surface.motion is not None and surface.motion.stop < surface.motion.start:
             text = f"stop at {surface.motion.stop:g} s must not come before start at {surface.motion.start:g} s"
             yield Problem(("world", "surfaces", k, "motion", "stop"), text)
+
+
+def _tried(attempt: Callable[[], object], path: tuple[str, ...]) -> Iterator[Problem]:
+    try:
+        attempt()
+    except PalpateError as error:
+        yield problem_from(error, path)
 
 
 def _names(sections: dict[str, Any]) -> Iterator[Problem]:

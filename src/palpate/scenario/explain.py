@@ -17,7 +17,7 @@ from palpate.errors import UnknownName
 from palpate.metrics import METRICS
 from palpate.scenario.fields import Setting, law_settings, reference_settings, settings_of
 from palpate.scenario.model import Scenario, law_class
-from palpate.scenario.toml import toml_value
+from palpate.toml import toml_value
 
 
 @dataclass(frozen=True)

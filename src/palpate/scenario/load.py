@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -19,6 +19,7 @@ from palpate.scenario.lines import key_lines
 from palpate.scenario.model import Scenario
 from palpate.scenario.overrides import apply_overrides, merged, parse_override
 from palpate.scenario.problems import Problem, problems_from
+from palpate.toml import toml_value
 
 MOST_BYTES, MOST_PARENTS = 1_000_000, 16
 _MODEL_FILES = (".urdf", ".xml", ".mjcf", ".xacro")
@@ -56,6 +57,20 @@ def load_scenario(source: str | os.PathLike[str], overrides: Iterable[str] = ())
         lines = {tuple(int(p) if p.isdecimal() else p for p in parse_override(text)[0]): 0 for text in overrides}
         sources = [Source("--set", lines), *sources]
     return scenario_from_data(data, sources)
+
+
+def replaced(scenario: Scenario, changes: Mapping[str, Any]) -> Scenario:
+    """A scenario with other values; keys have `__` where a file has dots."""
+    texts = [f"{key.replace('__', '.')}={toml_value(_plain(value))}" for key, value in changes.items()]
+    data = apply_overrides(scenario.as_data(), texts)
+    return scenario_from_data(data, [Source(f"{scenario.name} with other values")])
+
+
+def _plain(value: Any) -> Any:
+    """Arrays and their numbers as Python's own."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def scenario_from_data(data: dict[str, Any], sources: Iterable[Source] = ()) -> Scenario:
@@ -119,7 +134,7 @@ def read_data(source: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Sour
         name, text, place = _text(source, place)
         if name in seen:
             raise ScenarioError(f"{name} extends itself: {' → '.join([*seen, name])}")
-        if len(seen) >= MOST_PARENTS:
+        if len(seen) > MOST_PARENTS:
             raise ScenarioError(f"{seen[0]} extends more than {MOST_PARENTS} others")
         seen.append(name)
         found = _resolved(_parsed(text, name), place)
@@ -141,7 +156,10 @@ def _text(source: str | os.PathLike[str], folder: Path | None) -> tuple[str, str
         return shown, text, None
     path = Path(shown) if folder is None else folder / shown
     if not path.exists() and path.suffix != ".toml" and len(path.parts) == 1:
-        raise UnknownName("scenario (neither shipped nor a file)", shown, shipped())
+        unknown = UnknownName("scenario (neither shipped nor a file)", shown, shipped())
+        if path.with_suffix(".toml").exists():
+            unknown.hint = f"did you mean the file {path.with_suffix('.toml')}?"
+        raise unknown
     try:
         if path.stat().st_size > MOST_BYTES:
             raise ScenarioError(f"{path} is larger than the {MOST_BYTES} bytes a scenario may have")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 import json
-from typing import Annotated, Any, Literal
+import math
+from dataclasses import fields
+from typing import Any, Literal
 
-from pydantic import SerializeAsAny, ValidationInfo, field_serializer, field_validator, model_validator
+from pydantic import SerializeAsAny, ValidationInfo, create_model, field_serializer, field_validator, model_validator
 
 from palpate.config import Config, Quaternion, Vector3, required, setting
 from palpate.control import LAWS
@@ -15,17 +17,13 @@ from palpate.control.law import Law
 from palpate.control.references import REFERENCES
 from palpate.control.references.reference import Hold, ReferenceSettings
 from palpate.errors import InvalidInput, UnknownName
+from palpate.lazy import offered
 from palpate.metrics.metric import Bound
+from palpate.robot.readers.dh import DHLink, Tensor
 from palpate.scenario.sweep import SweepSettings
 from palpate.trace import Recording, StopWhen
 from palpate.world.clock import Clock
 from palpate.world.config import ORIGIN, UPRIGHT, World
-
-Tensor = Annotated[
-    tuple[float, float, float] | tuple[float, float, float, float, float, float] | tuple[Vector3, Vector3, Vector3],
-    "three moments, six entries (xx yy zz xy xz yz) or three rows",
-]
-Friction = float | tuple[float, float]
 
 
 class Base(Config):
@@ -52,27 +50,23 @@ class Tool(Payload):
     tip_quat_wxyz: Quaternion = setting(UPRIGHT, "1", "of the tip in the frame")
 
 
-class DHRow(Config):
-    """One row of a Denavit–Hartenberg table with the link's mass and the joint's limits."""
+def _row_settings() -> type[Config]:
+    """The columns of `DHLink` as keys of a file; an infinite limit is one that is not given."""
+    keys: dict[str, Any] = {}
+    for column in fields(DHLink):
+        kind, default, told = column.metadata["kind"], column.default, column.metadata
+        if isinstance(default, float) and math.isinf(default):
+            kind, default = kind | None, None
+        keys[column.name] = (kind, setting(default, told["unit"], told["help"], **told["bounds"]))
+    return create_model("DHRow", __base__=Config, **keys)
 
-    a: float = setting(0.0, "m", "length along x")
-    alpha: float = setting(0.0, "rad", "twist about x")
-    d: float = setting(0.0, "m", "length along z; a prismatic joint adds to it")
-    theta: float = setting(0.0, "rad", "angle about z; a revolute joint adds to it")
-    kind: Literal["revolute", "prismatic"] = setting("revolute", "1", "what the joint does")
-    mass: float = setting(1.0, "kg", "of the link", ge=0)
-    com: Vector3 = setting(ORIGIN, "m", "centre of mass in the link's DH frame")
-    inertia: Tensor = setting(ORIGIN, "kg·m²", "about that centre, DH axes: 3 moments, 6 entries or 3×3")
-    motor_inertia: float = setting(0.0, "kg·m²", "of the rotor about its own axis", ge=0)
-    gear: float = setting(1.0, "1", "turns of the rotor per turn of the joint")
-    damping: float = setting(0.0, "N·m·s/rad or N·s/m", "viscous loss at the joint", ge=0)
-    friction: Friction = setting(0.0, "N·m or N", "Coulomb loss at the joint; two numbers where the ways differ")
-    motor_damping: float = setting(0.0, "N·m·s/rad", "viscous loss at the rotor; the joint feels gear² as much", ge=0)
-    motor_friction: Friction = setting(0.0, "N·m", "Coulomb loss at the rotor; the joint feels |gear| as much")
-    lower: float | None = setting(None, "rad or m", "lower limit; none if not given")
-    upper: float | None = setting(None, "rad or m", "upper limit; none if not given")
-    velocity: float | None = setting(None, "rad/s or m/s", "largest speed; any if not given", gt=0)
-    torque: float | None = setting(None, "N·m or N", "largest torque; any if not given", gt=0)
+
+class DHRow(_row_settings()):
+    """One row of a Denavit–Hartenberg table with the link's mass and the joint's limits: a `DHLink` in a file."""
+
+    def link(self) -> DHLink:
+        """The same for a robot."""
+        return DHLink(**self.model_dump(exclude_none=True))
 
 
 class Start(Config):
@@ -101,7 +95,7 @@ class RobotSettings(Config):
     dh_convention: Literal["standard", "modified"] = setting("standard", "1", "how the table is meant")
     repair: bool = setting(False, "1", "take the nearest possible inertia where the table's is impossible")
     packages: tuple[str, ...] = setting((), "1", "folders that package:// files of the model may lie in")
-    xacro: bool = setting(False, "1", "the model file is xacro, a program: run it")
+    xacro: bool | dict[str, str] = setting(False, "1", "the model file is xacro, a program: run it; or its arguments")
     estimate_inertia: float | None = setting(None, "kg", "total mass to estimate a URDF's missing masses from", gt=0)
     lock: dict[str, float] = setting({}, "rad or m", "joints welded at a value, by name")
     base: Base = setting(Base(), "1", "where it stands")
@@ -123,10 +117,23 @@ class RecordSettings(Config):
 
     channels: tuple[str, ...] = setting((), "1", "names of channels, such as q or contact_force; all if none is given")
     stride: int = setting(1, "physics steps", "record every so many", ge=1)
+    period: float | None = setting(None, "s", "or how often, a whole number of physics steps", gt=0)
 
-    def recording(self) -> Recording:
-        """The same for a run."""
-        return Recording(self.channels or "all", self.stride)
+    @model_validator(mode="after")
+    def _one_way(self) -> RecordSettings:
+        if self.period is not None and self.stride != 1:
+            raise InvalidInput("how often to record is given by stride (physics steps) or by period (s), not both")
+        return self
+
+    def recording(self, timestep: float) -> Recording:
+        """The same for a run with so long a physics step, s."""
+        stride = self.stride if self.period is None else round(self.period / timestep)
+        if self.period is not None and abs(stride * timestep - self.period) > 1e-9 * self.period:
+            raise InvalidInput(
+                f"the recording period {self.period:g} s must be a whole multiple of the physics step {timestep:g} s",
+                hint=f"the nearest is {max(stride, 1) * timestep:g} s",
+            )
+        return Recording(self.channels or "all", stride)
 
 
 class StopEvent(Config):
@@ -188,6 +195,41 @@ class Scenario(Config):
     def as_data(self) -> dict[str, Any]:
         """Plain data that `Scenario.model_validate` reads back to an equal scenario."""
         return self.model_dump(mode="json", exclude_none=True)
+
+    def changed(self) -> dict[str, Any]:
+        """As `as_data`, with only those settings that are not the defaults, and the names that tell tables apart."""
+        short = self.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+        return _with_tags(short, self.as_data())
+
+    def replace(self, **changes: Any) -> Scenario:
+        """This scenario with other values, checked like a file: `scenario.replace(control__stiffness=[300] * 6)`.
+
+        Args:
+            changes: keys with `__` for the dots of a file, such as `world__surfaces__wall__stiffness=2e4`; another
+                `control__law` takes over no gains of the one before.
+
+        Raises:
+            ScenarioError: everything that is wrong with the result, in one message.
+        """
+        from palpate.scenario.load import replaced
+
+        return replaced(self, changes)
+
+    def _repr_html_(self) -> str:
+        return offered("html of a scenario")(self)
+
+
+_TELLING = ("name", "kind")  # say which table it is, so they stand even where they are the default
+
+
+def _with_tags(short: Any, whole: Any) -> Any:
+    """Data without defaults, with the keys that say which table it is put back."""
+    if isinstance(short, list) and isinstance(whole, list):
+        return [_with_tags(a, b) for a, b in zip(short, whole)]
+    if not isinstance(short, dict) or not isinstance(whole, dict):
+        return short
+    tags = {key: whole[key] for key in _TELLING if isinstance(whole.get(key), str)}
+    return tags | {key: _with_tags(value, whole.get(key)) for key, value in short.items()}
 
 
 def law_class(name: str) -> type[Law]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from functools import lru_cache
 from typing import Any
@@ -11,9 +10,8 @@ import numpy as np
 
 from palpate.checks import Array, finite_array
 from palpate.robot.load import load_robot
-from palpate.robot.readers.dh import DHLink
 from palpate.robot.robot import Robot
-from palpate.scenario.model import DHRow, Payload, RobotSettings, Start, Tool
+from palpate.scenario.model import Payload, RobotSettings, Start, Tool
 from palpate.spatial import Pose
 
 
@@ -49,15 +47,8 @@ def _source(settings: RobotSettings) -> Robot:
             lock=settings.lock or None,
             **parameters,
         )
-    table = [_dh_link(row) for row in settings.dh]
-    robot = Robot.from_dh(table, settings.dh_convention, repair=settings.repair)
+    robot = Robot.from_dh([row.link() for row in settings.dh], settings.dh_convention, repair=settings.repair)
     return robot.with_locked(settings.lock) if settings.lock else robot
-
-
-def _dh_link(row: DHRow) -> DHLink:
-    given = row.model_dump(exclude_none=True)
-    open_limits = {"lower": -math.inf, "upper": math.inf, "velocity": math.inf, "torque": math.inf}
-    return DHLink(**{**open_limits, **given})
 
 
 def _loaded(robot: Robot, load: Payload) -> Robot:

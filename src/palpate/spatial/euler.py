@@ -16,7 +16,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from palpate.checks import Array
+from palpate.checks import Array, finite_array
 from palpate.errors import UnknownName
 from palpate.spatial import kernels
 from palpate.spatial.inputs import checked_rotation, checked_vector
@@ -54,8 +54,14 @@ def quat_from_euler(angles: ArrayLike, sequence: str) -> Array:
 
 
 def euler_from_quat(quat_wxyz: ArrayLike, sequence: str) -> Array:
-    """Euler angles of a unit quaternion, rad, in the order of `sequence`; at gimbal lock the last is 0."""
-    return euler_from_matrix(matrix_from_quat(quat_wxyz), sequence)
+    """Euler angles of a unit quaternion, rad, in the order of `sequence`; at gimbal lock the last is 0.
+
+    A whole channel of quaternions, (N, 4), gives (N, 3).
+    """
+    if np.ndim(quat_wxyz) < 2:
+        return euler_from_matrix(matrix_from_quat(quat_wxyz), sequence)
+    quats = finite_array(quat_wxyz, "quat_wxyz", (None, 4))
+    return np.array([euler_from_matrix(matrix_from_quat(quat), sequence) for quat in quats]).reshape(-1, 3)
 
 
 def intrinsic_order(angles: ArrayLike, sequence: str) -> tuple[tuple[int, int, int], list[float]]:

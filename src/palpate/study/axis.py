@@ -21,7 +21,7 @@ import numpy as np
 
 from palpate.errors import InvalidInput, ScenarioError, UnknownName
 from palpate.scenario.overrides import parse_override
-from palpate.scenario.toml import toml_value
+from palpate.toml import toml_value
 
 Value = Any  # what TOML can hold
 Spec = str | Sequence[Value]

@@ -51,8 +51,11 @@ class Prepared:
             PalpateError: the parameters are refused.
         """
         data = apply_overrides(self._data, overrides)
-        found = self._renewed(data) or self._anew(data)
-        return found[1], execute_bare(found[0].assembly, singular=singular)
+        kept, bounds = self._renewed(data) or self._anew(data)
+        trace = execute_bare(kept.assembly, singular=singular)
+        if kept.assembly.rescues.said is not None:  # the engine gave up: nothing of it may be used again
+            self._kept = None
+        return bounds, trace
 
     def _anew(self, data: dict[str, Any]) -> tuple[Renewable, Mapping[str, Bound]]:
         self._kept = None  # also where building fails half-way

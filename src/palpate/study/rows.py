@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from palpate.metrics import METRICS
-from palpate.scenario.toml import toml_value
 from palpate.study.axis import Axis, Value
 from palpate.study.design import Point
 from palpate.study.plan import Plan
 from palpate.study.worker import Result, Row
+from palpate.toml import toml_value
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from palpate.errors import FileError, InvalidInput
 from palpate.files import atomic_write
-from palpate.scenario.toml import toml_text
 from palpate.study import rows as R
 from palpate.study.design import Point, Stage
 from palpate.study.plan import Plan, differences, plan_from_text
 from palpate.study.worker import Result
+from palpate.toml import toml_text
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -24,8 +24,8 @@ Refuse = Callable[[Scenario], str | None]
 
 def refuse(scenario: Scenario) -> str | None:
     """Why a scenario would be unstable, or None where theory has nothing against it."""
-    parts, sensors = build(scenario), scenario.world.sensors
-    late = sensors.delay + scenario.world.actuators.delay
+    parts = build(scenario)
+    late = parts.world.sensors.delay + parts.world.actuators.delay
     found = period_warnings(
         parts.law.bind(parts.robot), parts.robot, period=parts.clock.control_period, q=parts.start()[0], delay=late
     )

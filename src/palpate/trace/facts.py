@@ -32,6 +32,9 @@ class RunFacts:
         world: its settings, as data.
         scene: its bodies, for the replay.
         singularity: how close the arm came to a singular posture.
+        law_text: the law's own account: equation, closed loop, what it assumes.
+        gains: each setting of the law: its key, value, unit, help, and whether it is the default.
+        changed: those settings of the scenario that are not the defaults, as data.
     """
 
     scenario: dict[str, Any] | None = None
@@ -54,6 +57,9 @@ class RunFacts:
     world: dict[str, Any] = field(default_factory=dict)
     scene: list[dict[str, Any]] = field(default_factory=list)
     singularity: dict[str, Any] | None = None
+    law_text: str = ""
+    gains: list[dict[str, Any]] = field(default_factory=list)
+    changed: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
         for name in ("terms", "warnings", "expected", "remarks", "assumptions", "torque_limit"):
@@ -61,7 +67,7 @@ class RunFacts:
             if not isinstance(value, list | tuple):
                 raise InvalidInput(f"facts.{name} must be a list, got {value!r}")
             object.__setattr__(self, name, tuple(plain(value, f"facts.{name}")))
-        for name in ("scenario", "versions", "guard_ticks", "world", "scene", "singularity"):
+        for name in ("scenario", "versions", "guard_ticks", "world", "scene", "singularity", "gains", "changed"):
             object.__setattr__(self, name, plain(getattr(self, name), f"facts.{name}"))
 
     @classmethod

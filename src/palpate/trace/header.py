@@ -67,7 +67,7 @@ def header_from_text(text: str) -> Header:
             events=tuple(Event(**fields) for fields in content["events"]),
             facts=RunFacts.from_data(dict(content["info"])),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, IndexError, AttributeError) as error:
         raise TraceError(f"its description is damaged ({error})") from error
 
 
@@ -90,7 +90,7 @@ def check_entries(found: Iterable[str], expected: Iterable[str]) -> None:
 def _object(text: str) -> dict[str, Any]:
     try:
         content = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise TraceError(f"its description is damaged ({error})") from error
     if not isinstance(content, dict):
         raise TraceError("its description is damaged (no JSON object)")

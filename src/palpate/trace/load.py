@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import math
 import os
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import PalpateError, TraceError
+from palpate.files import open_regular
 from palpate.trace.channel import TIME, Channel
 from palpate.trace.header import HEADER_KEY, SEAL_KEY, check_entries, header_from_text, seal
+from palpate.trace.partial import SUFFIX, read_partial
 from palpate.trace.save import NPZ_HEADER, NPZ_SEAL
 from palpate.trace.trace import Trace
 
+T = TypeVar("T")
+MOST_BYTES = 64 << 30  # of a trace's file
+MOST_NUMBERS = 1 << 33  # that a file may announce
 _FOREIGN = "it was not written by palpate (no description of a trace inside)"
 _HINT = "save traces with Trace.save; a damaged one can be made again from its scenario and seed"
 
@@ -40,23 +46,32 @@ class Stored:
 
 
 def load_trace(path: str | os.PathLike[str]) -> Trace:
-    """Read a trace written by `Trace.save` as `.parquet` or `.npz`.
+    """Read a trace written by `Trace.save` as `.parquet` or `.npz`, or what a run under way has left as `.arrows`.
 
     Raises:
         TraceError: the file is missing, foreign, damaged, changed since, or of a newer format.
     """
     read = _reader(Path(path))
     try:
-        with open(path, "rb") as file:
-            return _trace(_taken_apart(read, file))
-    except OSError as error:
-        raise TraceError(f"cannot read {path}: {error.strerror or error}", hint="check the path") from error
+        with open_regular(path, most_bytes=MOST_BYTES) as file:
+            if Path(path).suffix.lower() == SUFFIX:
+                return _whole(read_partial, file)
+            return _trace(_whole(read, file))
+    except (OSError, ValueError) as error:
+        if isinstance(error, PalpateError):
+            raise _refused(path, error) from error
+        reason = getattr(error, "strerror", None) or error  # ValueError: a name with a null character
+        raise TraceError(f"cannot read {path}: {reason}", hint="check the path") from error
     except PalpateError as error:
-        reason, hint = error.args[0], error.hint or _HINT
-        raise TraceError(f"cannot load a trace from {path}: {reason}", hint=hint) from error
+        raise _refused(path, error) from error
 
 
-def _reader(path: Path) -> Callable[[BinaryIO], Stored]:
+def _refused(path: str | os.PathLike[str], error: PalpateError) -> TraceError:
+    reason = error.args[0].removeprefix(f"cannot read {path}: ")
+    return TraceError(f"cannot load a trace from {path}: {reason}", hint=error.hint or _HINT)
+
+
+def _reader(path: Path) -> Callable[[BinaryIO], Any]:
     suffix = path.suffix.lower()
     if suffix == ".csv":
         raise TraceError(
@@ -68,7 +83,7 @@ def _reader(path: Path) -> Callable[[BinaryIO], Stored]:
     return _READERS[suffix]
 
 
-def _taken_apart(read: Callable[[BinaryIO], Stored], file: BinaryIO) -> Stored:
+def _whole(read: Callable[[BinaryIO], T], file: BinaryIO) -> T:
     if not file.read(1):
         raise TraceError("it is empty")
     file.seek(0)
@@ -89,7 +104,7 @@ def _trace(stored: Stored) -> Trace:
         if array.dtype != np.float64:
             raise TraceError(f"{name!r} holds {array.dtype}, not float64")
     data = {channel: stored.values(channel) for channel in header.channels}
-    trace = Trace(stored.values(TIME), data, header.outcome, header.events, header.facts)
+    trace = Trace(stored.values(TIME), data, header.outcome, header.events, header.facts, own=True)
     if seal(stored.header, trace) != stored.seal:
         raise TraceError("it was changed after it was written (its checksum does not fit)")
     return trace
@@ -102,6 +117,7 @@ def _read_parquet(file: BinaryIO) -> Stored:
     metadata = parquet.metadata.metadata or {}
     if HEADER_KEY.encode() not in metadata:
         raise TraceError(_FOREIGN)
+    _bound(parquet.metadata.num_rows * parquet.metadata.num_columns)
     table = parquet.read()
     return Stored(
         header=metadata[HEADER_KEY.encode()].decode(),
@@ -113,6 +129,7 @@ def _read_parquet(file: BinaryIO) -> Stored:
 
 def _read_npz(file: BinaryIO) -> Stored:
     with zipfile.ZipFile(file) as archive:
+        _bound(sum(entry.file_size for entry in archive.infolist()) // 8)
         arrays = {name.removesuffix(".npy"): _array(archive, name) for name in archive.namelist()}
     if NPZ_HEADER not in arrays:
         raise TraceError(_FOREIGN)
@@ -120,11 +137,36 @@ def _read_npz(file: BinaryIO) -> Stored:
     return Stored(header, sealed, arrays, names=lambda channel: (channel.name,))
 
 
+def _bound(numbers: int) -> None:
+    """Refuse what announces more than this machine can hold, before it is unpacked."""
+    free = _memory()
+    if not 0 <= numbers <= MOST_NUMBERS or (free is not None and 8 * numbers > free):
+        raise TraceError(f"it announces {numbers:.3g} numbers, more than can be held here")
+
+
+def _memory() -> int | None:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
 def _array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
+    size = archive.getinfo(name).file_size
+    with archive.open(name) as file:
+        version = np.lib.format.read_magic(file)
+        head = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, kind = head(file)
+        if math.prod(shape) * kind.itemsize > size:
+            raise TraceError(f"{name!r} announces {shape}, more than the file holds")
     with archive.open(name) as file:
         array = np.lib.format.read_array(file, allow_pickle=False)
         file.read()  # the archive checks an entry's checksum only at its very end
         return array
 
 
-_READERS: dict[str, Callable[[BinaryIO], Stored]] = {".parquet": _read_parquet, ".npz": _read_npz}
+_READERS: dict[str, Callable[[BinaryIO], Any]] = {
+    ".parquet": _read_parquet,
+    ".npz": _read_npz,
+    SUFFIX: read_partial,
+}

@@ -11,6 +11,8 @@ import numpy as np
 
 from palpate.errors import InvalidInput, NotFinite
 
+DEEPEST = 60  # dicts and lists inside each other
+
 
 def whole_number(value: SupportsIndex, name: str, least: int = 0) -> int:
     """`value` as an int not below `least`; 2.0 is refused, a numpy integer is not."""
@@ -23,19 +25,22 @@ def whole_number(value: SupportsIndex, name: str, least: int = 0) -> int:
     return number
 
 
-def plain(value: Any, where: str) -> Any:
+def plain(value: Any, where: str, depth: int = 0) -> Any:
     """A copy of `value` made of dicts with text keys, lists, text, finite numbers, booleans and None.
 
     Args:
         value: such data, or the same with tuples and numpy values in it.
         where: how messages call it; grows to `info.world[2].size`.
+        depth: how many dicts and lists it lies in.
     """
+    if depth > DEEPEST:
+        raise InvalidInput(f"{where[:80]}… is nested more than {DEEPEST} deep")
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, Mapping):
-        return {_text_key(key, where): plain(item, f"{where}.{key}") for key, item in value.items()}
+        return {_text_key(key, where): plain(item, f"{where}.{key}", depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(item, f"{where}[{i}]") for i, item in enumerate(value)]
+        return [plain(item, f"{where}[{i}]", depth + 1) for i, item in enumerate(value)]
     if isinstance(value, float) and not math.isfinite(value):
         raise NotFinite(f"{where} must be finite, got {value}", hint="leave an absent limit out, or write None")
     if value is None or isinstance(value, str | int | float):

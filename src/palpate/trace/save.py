@@ -39,12 +39,12 @@ def _write_parquet(trace: Trace, file: BinaryIO) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    header = header_text(trace)
-    table = pa.table(trace.table())
+    header, columns = header_text(trace), trace.table()
+    schema = pa.schema([(name, pa.float64()) for name in columns])
     # Arrow would store the metadata a second time inside its own schema, which nobody needs for plain floats.
     with pq.ParquetWriter(
         file,
-        table.schema,
+        schema,
         version="2.6",
         compression="zstd",
         compression_level=3,
@@ -52,7 +52,10 @@ def _write_parquet(trace: Trace, file: BinaryIO) -> None:
         write_page_checksum=True,
         store_schema=False,
     ) as writer:
-        writer.write_table(table, row_group_size=ROWS_AT_ONCE)
+        for start in range(0, max(len(trace), 1), ROWS_AT_ONCE):  # one group at a time: little is in memory twice
+            rows = slice(start, start + ROWS_AT_ONCE)
+            arrays = [pa.array(np.ascontiguousarray(column[rows])) for column in columns.values()]
+            writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
         writer.add_key_value_metadata({HEADER_KEY: header, SEAL_KEY: seal(header, trace)})
 
 

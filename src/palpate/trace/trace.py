@@ -12,8 +12,9 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from palpate.checks import Array, finite_array
+from palpate.checks import Array, finite_array, finite_number
 from palpate.errors import InvalidInput, NotFinite, TraceError, UnknownName
+from palpate.lazy import offered
 from palpate.trace.channel import TIME, Channel
 from palpate.trace.facts import RunFacts
 from palpate.trace.outcome import Event, Outcome
@@ -27,16 +28,6 @@ class ByName(dict[str, T]):
 
     def __missing__(self, name: str) -> T:
         raise UnknownName("channel", str(name), self)
-
-
-class _Views(ByName[Array]):
-    """Parts of a wider table, copied when first read: sums come out as over a trace's own arrays, to the last bit."""
-
-    def __getitem__(self, name: str) -> Array:
-        array = super().__getitem__(name)
-        if not array.flags.c_contiguous:
-            self[name] = array = array.copy()
-        return array
 
 
 class Trace:
@@ -59,6 +50,8 @@ class Trace:
         outcome: Outcome,
         events: Iterable[Event] = (),
         facts: RunFacts | None = None,
+        *,
+        own: bool = False,
     ) -> None:
         """Take copies of everything.
 
@@ -68,28 +61,29 @@ class Trace:
             outcome: how the run ended.
             events: what happened on the way.
             facts: what the run was.
+            own: keep the arrays themselves, for whoever made them has no other use for them.
 
         Raises:
             BadShape: values do not fit the channel's shape or the number of samples.
             NotFinite: a NaN or infinity; the message names channel, column and time.
             InvalidInput: time does not rise, or two channels share a name.
         """
-        instants = _rising(time)
+        instants = _read_only(_rising(time), own)
         self._channels: Final = _named((TIME, *data))
         self._arrays: Final = ByName({TIME.name: instants})
         for channel, values in data.items():
-            self._arrays[channel.name] = _read_only(_samples(channel, values, instants))
+            self._arrays[channel.name] = _read_only(_samples(channel, values, instants), own)
         self.outcome: Final = outcome
         self.events: Final = tuple(sorted(events, key=lambda event: event.time))
         self.facts: Final = RunFacts() if facts is None else facts
 
     @classmethod
     def over(cls, time: Array, data: Mapping[Channel, Array], outcome: Outcome, facts: RunFacts) -> Trace:
-        """A trace over somebody's own arrays: not checked, and only valid as long as they stay."""
+        """A trace over somebody's own arrays, which are known to be well: nothing is checked."""
         trace = cls.__new__(cls)
         set_once = trace.__dict__.update
         set_once(_channels=ByName({c.name: c for c in (TIME, *data)}), outcome=outcome, events=(), facts=facts)
-        set_once(_arrays=_Views({TIME.name: time, **{c.name: values for c, values in data.items()}}))
+        set_once(_arrays=ByName({TIME.name: time, **{c.name: values for c, values in data.items()}}))
         return trace
 
     @property
@@ -134,6 +128,7 @@ class Trace:
 
     def at(self, time: float) -> dict[str, Array]:
         """Every channel's latest sample at or before `time` (s)."""
+        time = finite_number(time, "time")
         index = int(np.searchsorted(self.time, time, side="right")) - 1
         if index < 0:
             start = f"begins at {self.time[0]:g} s" if len(self) else "has no samples"
@@ -179,6 +174,47 @@ class Trace:
         """
         return save_trace(self, path)
 
+    # ------------------------------------------------------------------ in a notebook
+
+    def plot(self, *channels: str, axes: Any = None) -> Any:
+        """Plot channels or columns over time with their units, one pair of axes per unit.
+
+        Args:
+            channels: such as "contact_force", "q" (every joint) or "q[joint1]"; nothing plots what a report would show
+                first.
+            axes: matplotlib axes to draw on, if all channels share one unit; a new figure if not given.
+
+        Returns:
+            matplotlib's axes, or a list of them where there are several.
+
+        Raises:
+            UnknownName: no such channel or column.
+        """
+        return offered("plot of a trace")(self, channels, axes)
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame: one column per number, index time in s; `frame.attrs["units"]` has the units.
+
+        Raises:
+            TraceError: pandas is not installed.
+        """
+        return offered("trace as pandas")(self)
+
+    def to_xarray(self) -> Any:
+        """An xarray Dataset: one variable per channel over time and its labels, each with its unit in `attrs`.
+
+        Raises:
+            TraceError: xarray is not installed.
+        """
+        return offered("trace as xarray")(self)
+
+    def replay(self) -> Any:
+        """The 3D replay, shown where a notebook shows a result; `.save(path)` writes it as a page."""
+        return offered("replay of a trace")(self)
+
+    def _repr_html_(self) -> str:
+        return offered("html of a trace")(self)
+
 
 def _named(channels: Iterable[Channel]) -> ByName[Channel]:
     by_name: ByName[Channel] = ByName()
@@ -196,7 +232,7 @@ def _rising(time: ArrayLike) -> Array:
     if len(stalls):
         i = int(stalls[0])
         raise InvalidInput(f"time must rise strictly, got {instants[i]} s then {instants[i + 1]} s at index {i + 1}")
-    return _read_only(instants)
+    return instants
 
 
 def _samples(channel: Channel, values: ArrayLike, time: Array) -> Array:
@@ -212,7 +248,7 @@ def _samples(channel: Channel, values: ArrayLike, time: Array) -> Array:
         ) from None
 
 
-def _read_only(array: Array) -> Array:
-    copy = array.copy()
-    copy.flags.writeable = False
-    return copy
+def _read_only(array: Array, own: bool) -> Array:
+    kept = array if own else array.copy()
+    kept.flags.writeable = False
+    return kept

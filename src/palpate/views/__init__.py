@@ -8,11 +8,21 @@ if TYPE_CHECKING:
     from palpate.views.comparison import compare
     from palpate.views.ellipsoids import draw_ellipsoids
     from palpate.views.figures import save_figures
+    from palpate.views.mcap_file import save_mcap
     from palpate.views.page import report
     from palpate.views.player import replay, serve_replay
     from palpate.views.sweep_page import sweep_report
 
-__all__ = ["compare", "draw_ellipsoids", "replay", "report", "save_figures", "serve_replay", "sweep_report"]
+__all__ = [
+    "compare",
+    "draw_ellipsoids",
+    "replay",
+    "report",
+    "save_figures",
+    "save_mcap",
+    "serve_replay",
+    "sweep_report",
+]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
@@ -22,6 +32,7 @@ __getattr__, __dir__ = lazy_names(
         "replay": "palpate.views.player",
         "report": "palpate.views.page",
         "save_figures": "palpate.views.figures",
+        "save_mcap": "palpate.views.mcap_file",
         "serve_replay": "palpate.views.player",
         "sweep_report": "palpate.views.sweep_page",
     },

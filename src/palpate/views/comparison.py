@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +15,10 @@ from palpate.errors import InvalidInput, NotApplicable
 from palpate.files import atomic_write
 from palpate.metrics import METRICS, evaluate
 from palpate.metrics.signals import orientation_error, position_error
+from palpate.toml import toml_value
 from palpate.trace import Trace
-from palpate.views.markup import number, page, plot_section, section
-from palpate.views.panels import Figure, Marks, Panel, styled
+from palpate.views.markup import Plots, contents, folded_section, number, page, section
+from palpate.views.panels import Figure, Marks, Panel, styled, telling
 
 
 def compare(traces: Sequence[Trace], names: Sequence[str], path: str | os.PathLike[str]) -> Path:
@@ -36,12 +38,56 @@ def compare(traces: Sequence[Trace], names: Sequence[str], path: str | os.PathLi
             f"to compare takes two or more runs with a name each, all different; got {len(traces)} runs and the "
             f"names {', '.join(map(repr, names)) or 'none'}"
         )
-    runs = dict(zip(names, traces))
-    plots, data = plot_section(_figures(runs), Marks())
+    runs, plots = dict(zip(names, traces)), Plots()
+    figures = [telling(figure) for figure in _figures(runs)]
+    first = [figure for figure, _ in figures if figure.name not in _DETAIL]
+    sections = [
+        section("What differs", _settings(runs)),
+        section("Plots", *(plots.figure(figure, Marks()) for figure in first)),
+        section("Metrics", _table(runs)),
+        folded_section("Joints", *(plots.figure(f, Marks(), note) for f, note in figures if f.name in _DETAIL)),
+    ]
     title = " · ".join(names)
-    body = [f"<h1>{escape(title)}</h1>", section("Metrics", _table(runs)), section("Plots", plots)]
-    text = page(title, body, data).encode()
+    body = [contents(sections), f"<main><h1>{escape(title)}</h1>", *sections, "</main>"]
+    text = page(title, body, plots.data).encode()
     return atomic_write(path, lambda file: file.write(text))
+
+
+_DETAIL = ("joints", "torques")
+
+
+def differences(traces: Sequence[Trace]) -> dict[str, list[str]]:
+    """Settings that are not the same in all runs: each key with its value in every run, as a file would give it."""
+    flat = [_flat(trace.facts.scenario or {}) for trace in traces]
+    keys = dict.fromkeys(key for one in flat for key in one)
+    rows = {key: [one.get(key, "–") for one in flat] for key in keys}
+    return {key: values for key, values in rows.items() if len(set(values)) > 1 and key != "description"}
+
+
+def _flat(data: Any, above: str = "") -> dict[str, str]:
+    """Dotted keys; lists of tables by the names of their entries where they have one."""
+    if isinstance(data, dict) and data:
+        items = data.items()
+    elif isinstance(data, list) and data and all(isinstance(item, dict) for item in data):
+        items = [(item.get("name", str(k)), item) for k, item in enumerate(data)]
+    else:
+        return {above: toml_value(data)}
+    return {
+        key: value for name, item in items for key, value in _flat(item, f"{above}.{name}" if above else name).items()
+    }
+
+
+def _settings(runs: dict[str, Trace]) -> str:
+    found = differences(list(runs.values()))
+    if not found:
+        said = "the same settings" if all(trace.facts.scenario for trace in runs.values()) else "no scenario to compare"
+        return f"<p class=soft>These runs have {said}.</p>"
+    heads = "".join(f"<th>{escape(name)}" for name in runs)
+    rows = "".join(
+        f"<tr><td>{escape(key)}{''.join(f'<td class=differs>{escape(value)}' for value in values)}</tr>"
+        for key, values in found.items()
+    )
+    return f"<div class=wide><table><thead><tr><th>Setting{heads}</thead><tbody>{rows}</tbody></table></div>"
 
 
 def _table(runs: dict[str, Trace]) -> str:
@@ -59,9 +105,9 @@ def _table(runs: dict[str, Trace]) -> str:
 
 def _figures(runs: dict[str, Trace]) -> list[Figure]:
     made = [
+        Figure("contact", "Contact", _panels(runs, "contact_force") + _panels(runs, "penetration")),
         Figure("tool_position", "Tool position, world axes", _panels(runs, "tool_position", "xyz")),
         Figure("tool_errors", "Distance and angle from the target", _errors(runs)),
-        Figure("contact", "Contact", _panels(runs, "contact_force") + _panels(runs, "penetration")),
         Figure("joints", "Joint positions", _panels(runs, "q"), columns=2),
         Figure("torques", "Joint torques", _panels(runs, "tau"), columns=2),
     ]

@@ -88,7 +88,7 @@ def draw(figure: Figure, marks: Marks) -> Drawing:
     grid = drawing.subplots(rows, figure.columns, sharex=True, squeeze=False)
     axes = list(grid.flat)
     for panel, ax in zip(figure.panels, axes):
-        _draw_panel(ax, panel, marks, titled=figure.columns > 1)
+        draw_panel(ax, panel, marks, titled=figure.columns > 1)
     for spare in axes[len(figure.panels) :]:
         spare.set_axis_off()
     _label_time(axes, len(figure.panels), figure.columns)
@@ -97,7 +97,8 @@ def draw(figure: Figure, marks: Marks) -> Drawing:
     return drawing
 
 
-def _draw_panel(ax: Axes, panel: Panel, marks: Marks, titled: bool) -> None:
+def draw_panel(ax: Axes, panel: Panel, marks: Marks, titled: bool) -> None:
+    """Draw one panel on matplotlib axes."""
     for line in panel.lines:
         label = _plain(line.label) if line.listed else "_"
         ax.plot(line.time, line.values, color=line.colour, ls=_DASHES[line.dash], lw=line.width, label=label)

@@ -1,30 +1,56 @@
-"""Plots of a page, as the plain data that plotly's script draws."""
+"""Charts of a page, as the plain data that its own script (assets/charts.js) draws."""
 
 from __future__ import annotations
 
 import base64
 import json
-from html import escape
 from typing import Any
 
 from palpate.checks import Array
-from palpate.views.panels import MARKS, Figure, Line, Marks, Panel
+from palpate.views.panels import Figure, Line, Marks, Panel
 from palpate.views.thin import thin
 
 MOST_POINTS = 1500
-_GAP = 0.045  # of the height, between panels
-_SPANS = {"contact": {"opacity": 0.14}, "push": {"opacity": 0.28}, "guard": {"opacity": 1.0, "y1": 0.02}}
-_MEANING = {"contact": "contact", "push": "push", "guard": "guard at work"}
+MEANINGS = {"contact": "contact", "push": "push", "guard": "guard at work"}
+_TALL, _STACKED, _SMALL = 240, 150, 120  # px, of the axes alone
 
 
 def charts(figure: Figure, marks: Marks) -> list[dict[str, Any]]:
-    """The figure as charts: one with its panels stacked, or one per panel where they stand in columns.
+    """One chart per panel; in a column only the lowest labels its time axis."""
+    count, last = len(figure.panels), len(figure.panels) - 1
+    height = _SMALL if figure.columns > 1 else _TALL if count == 1 else _STACKED
+    return [
+        _chart(figure, panel, marks, height, first=place == 0, last=place == last or figure.columns > 1)
+        for place, panel in enumerate(figure.panels)
+    ]
 
-    Text in a chart is markup to plotly; every text is escaped here.
-    """
-    if figure.columns == 1:
-        return [_chart(figure.panels, marks)]
-    return [_chart((panel,), marks, title=panel.title) for panel in figure.panels]
+
+def _chart(figure: Figure, panel: Panel, marks: Marks, height: int, first: bool, last: bool) -> dict[str, Any]:
+    return {
+        "name": f"{figure.title}: {panel.title} in {panel.unit} over time in s",
+        "title": "" if figure.columns > 1 else panel.title,
+        "unit": panel.unit,
+        "height": height,
+        "time": True,
+        "last": last,
+        "x": {"title": "time (s)"},
+        "series": [_series(line) for line in panel.lines],
+        "marks": [[span.start, span.stop, span.kind] for span in marks.spans],
+        "meanings": {kind: MEANINGS[kind] for kind in marks.kinds} if first else {},
+    }
+
+
+def _series(line: Line) -> dict[str, Any]:
+    time, values = thin(line.time, line.values, MOST_POINTS)
+    return {
+        "kind": "line", "label": line.label, "listed": line.listed, "colour": line.colour, "dash": line.dash,
+        "width": line.width, "x": packed(time), "y": packed(values),
+    }  # fmt: skip
+
+
+def packed(values: Array) -> dict[str, str]:
+    """Numbers in base 64; seven digits are plenty on a screen."""
+    return {"dtype": "f4", "bdata": base64.b64encode(values.astype("<f4").tobytes()).decode()}
 
 
 def as_script(data: object) -> str:
@@ -36,73 +62,3 @@ def as_script(data: object) -> str:
 def thinned(figures: list[Figure]) -> bool:
     """Whether some line has more samples than are drawn."""
     return any(len(line.time) > MOST_POINTS for f in figures for panel in f.panels for line in panel.lines)
-
-
-def _chart(panels: tuple[Panel, ...], marks: Marks, title: str | None = None) -> dict[str, Any]:
-    traces, seen = [], set()
-    for number, panel in enumerate(panels, 1):
-        for line in panel.lines:
-            entry = (line.label, line.colour, line.dash)
-            traces.append(_trace(line, panel.unit, number, line.listed and entry not in seen))
-            seen.add(entry)
-    traces += [_legend_patch(kind) for kind in marks.kinds]
-    layout: dict[str, Any] = {
-        "xaxis": {"title": {"text": "time (s)"}, "anchor": f"y{len(panels)}" if len(panels) > 1 else "y"},
-        "shapes": [_shape(span.start, span.stop, span.kind) for span in marks.spans],
-        "height": 330 if len(panels) == 1 else 130 + 190 * len(panels),
-    }
-    if title is not None:
-        layout |= {
-            "title": {"text": escape(title), "x": 0.02, "font": {"size": 13}},
-            "height": 250,
-            "showlegend": False,
-        }
-    for number, panel in enumerate(panels, 1):
-        layout[f"yaxis{number if number > 1 else ''}"] = _axis(panel, number, len(panels), titled=title is None)
-    return {"data": traces, "layout": layout}
-
-
-def _trace(line: Line, unit: str, number: int, listed: bool) -> dict[str, Any]:
-    time, values = thin(line.time, line.values, MOST_POINTS)
-    label = escape(line.label)
-    return {
-        "type": "scatter", "mode": "lines", "name": label, "showlegend": listed,
-        "legendgroup": f"{label} {line.colour}",
-        "x": _packed(time), "y": _packed(values), "yaxis": f"y{number}" if number > 1 else "y",
-        "line": {"color": line.colour, "dash": line.dash, "width": line.width},
-        "hovertemplate": f"%{{y:.5g}} {escape(unit)}",
-    }  # fmt: skip
-
-
-def _packed(values: Array) -> dict[str, str]:
-    """Numbers as plotly's base64 arrays; seven digits are plenty on a screen."""
-    return {"dtype": "f4", "bdata": base64.b64encode(values.astype("<f4").tobytes()).decode()}
-
-
-def _axis(panel: Panel, number: int, count: int, titled: bool) -> dict[str, Any]:
-    height = (1.0 - _GAP * (count - 1)) / count
-    top = 1.0 - (number - 1) * (height + _GAP)
-    text = f"{panel.title} ({panel.unit})" if titled else panel.unit
-    return {"domain": [round(max(top - height, 0.0), 6), round(top, 6)], "title": {"text": escape(text)}}
-
-
-def _shape(start: float, stop: float, kind: str) -> dict[str, Any]:
-    return {
-        "type": "rect", "xref": "x", "yref": "paper", "x0": start, "x1": stop, "y0": 0, "y1": 1, "layer": "below",
-        "line": {"width": 0}, "fillcolor": MARKS[kind], **_SPANS[kind],
-    }  # fmt: skip
-
-
-def _legend_patch(kind: str) -> dict[str, Any]:
-    marker = {"symbol": "square", "size": 11, "color": MARKS[kind], "opacity": min(2 * _SPANS[kind]["opacity"], 1.0)}
-    return {
-        "type": "scatter", "mode": "markers", "name": _MEANING[kind], "x": [None], "y": [None], "marker": marker,
-        "hoverinfo": "skip", "legendgroup": f"mark {kind}",
-    }  # fmt: skip
-
-
-def plotly_script() -> str:
-    """Plotly's own script, as its package carries it."""
-    from plotly.offline import get_plotlyjs
-
-    return get_plotlyjs()

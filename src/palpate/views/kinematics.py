@@ -8,7 +8,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import TraceError
-from palpate.metrics.signals import quat_product
+from palpate.spatial.rows import product, rotate, unit
 from palpate.trace import Trace
 
 Path = tuple[Array, Array]  # positions (frames, 3), m, and unit quaternions wxyz (frames, 4), in the world
@@ -47,20 +47,13 @@ def body_paths(trace: Trace, rows: np.ndarray) -> list[Path]:
     return paths
 
 
-def rotate(quat_wxyz: Array, vector: Array) -> Array:
-    """Vectors turned by unit quaternions wxyz, row by row."""
-    w, axis = quat_wxyz[..., :1], quat_wxyz[..., 1:]
-    across = 2.0 * np.cross(axis, vector)
-    return vector + w * across + np.cross(axis, across)
-
-
 def _still(count: int) -> Path:
     return np.zeros((count, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
 
 
 def _compose(path: Path, position: Array, quat_wxyz: Array) -> Path:
     """X_WB = X_WP X_PB."""
-    return path[0] + rotate(path[1], position), quat_product(path[1], np.broadcast_to(quat_wxyz, path[1].shape))
+    return path[0] + rotate(path[1], position), product(path[1], np.broadcast_to(quat_wxyz, path[1].shape))
 
 
 def _moved(path: Path, joint: dict[str, Any], coordinates: Array) -> Path:
@@ -68,19 +61,16 @@ def _moved(path: Path, joint: dict[str, Any], coordinates: Array) -> Path:
     first, kind = joint["coordinate"], joint["kind"]
     if kind == "free":
         pose = coordinates[:, first : first + 7]
-        return pose[:, :3], _unit(pose[:, 3:])
+        return pose[:, :3], unit(pose[:, 3:])
     anchor, axis = np.array(joint["position"]), np.array(joint["axis"])
-    moved = coordinates[:, first : first + 1] - joint["reference"]
+    follows = joint.get("slope", 1.0) * coordinates[:, first : first + 1] + joint.get("constant", 0.0)
+    moved = follows - joint["reference"]
     if kind == "slide":
         return path[0] + rotate(path[1], axis) * moved, path[1]
     if kind == "ball":
-        turn = _unit(coordinates[:, first : first + 4])
+        turn = unit(coordinates[:, first : first + 4])
     else:
         turn = np.hstack([np.cos(moved / 2), np.sin(moved / 2) * axis])
-    turned = quat_product(path[1], turn)
+    turned = product(path[1], turn)
     # The anchor stays where it was.
     return path[0] + rotate(path[1], anchor) - rotate(turned, anchor), turned
-
-
-def _unit(quat_wxyz: Array) -> Array:
-    return quat_wxyz / np.linalg.norm(quat_wxyz, axis=1, keepdims=True)

@@ -3,79 +3,42 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
 from palpate.metrics import MetricResult
-from palpate.views.interactive import as_script, charts, plotly_script
+from palpate.views.asset import script, style
+from palpate.views.interactive import as_script, charts
 from palpate.views.panels import Figure, Marks
-
-# No request leaves the page: only what stands in it may run, be shown or be fetched.
-_POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' 'wasm-unsafe-eval' blob: data:; "
-    "style-src 'unsafe-inline'; img-src data: blob:; font-src data:; worker-src blob: data:; "
-    "connect-src data: blob:; frame-src 'self' blob: data:"
-)
-_STYLE = """
-:root{--ink:#1b2733;--soft:#5b6b7a;--line:#dfe5ea;--good:#00694d;--bad:#a83f00}
-*{box-sizing:border-box}
-body{margin:0 auto;max-width:1180px;padding:1.2rem;font:15px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif;
-color:var(--ink);background:#fff}
-h1{font-size:1.5rem;line-height:1.25;margin:.2rem 0 .6rem;overflow-wrap:anywhere}
-h2{font-size:1.15rem;margin:2rem 0 .6rem;padding-bottom:.2rem;border-bottom:1px solid var(--line)}
-h3{font-size:1rem;margin:1.4rem 0 .2rem}
-.soft,small{color:var(--soft)} small{font-size:.82rem;display:block;line-height:1.3}
-.outcome{padding:.6rem .8rem;border-left:5px solid;border-radius:3px;background:#f5f7f9;overflow-wrap:anywhere}
-.good{color:var(--good);border-color:var(--good)} .bad{color:var(--bad);border-color:var(--bad)}
-dl{display:grid;grid-template-columns:repeat(auto-fill,minmax(170px,1fr));gap:.7rem 1.2rem;margin:1rem 0}
-dt{color:var(--soft);font-size:.82rem} dd{margin:0;overflow-wrap:anywhere}
-.wide{overflow-x:auto}
-table{border-collapse:collapse;width:100%} td,th{padding:.35rem .6rem;border-bottom:1px solid var(--line);
-text-align:left;vertical-align:top} th{font-size:.82rem;color:var(--soft);font-weight:600}
-td.number{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums} th.number{text-align:right}
-td.bound{white-space:nowrap}
-.cells{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,330px),1fr));gap:0 2rem;margin-top:.6rem}
-.cell{display:flex;justify-content:space-between;gap:1rem;padding:.3rem .2rem;border-bottom:1px solid var(--line)}
-.cell b{white-space:nowrap;font-weight:600;font-variant-numeric:tabular-nums}
-.key{margin:.2rem 0;font-size:.85rem} .key span{margin-right:1.1rem;white-space:nowrap}
-.key i{display:inline-block;width:1.6rem;margin-right:.35rem;vertical-align:middle}
-iframe{width:100%;height:min(560px,75vh);border:1px solid var(--line);border-radius:4px}
-.grid{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,440px),1fr));gap:.3rem 1rem}
-.plot{width:100%;min-width:0;overflow:hidden}
-pre{overflow:auto;background:#f5f7f9;padding:.8rem;border-radius:4px;font-size:.85rem}
-li{overflow-wrap:anywhere} details{margin:.6rem 0} summary{cursor:pointer;color:var(--soft)}
-@media(max-width:600px){body{padding:.8rem;font-size:14px} iframe{height:62vh} td,th{padding:.3rem .35rem}}
-"""
-# A narrow screen gets its legends below the plots.
-_DRAW = """
-const narrow=()=>window.innerWidth<700;
-const look=p=>({margin:{l:62,r:12,t:p.layout.title?34:12,b:44},font:{size:11.5,color:"#1b2733"},
-paper_bgcolor:"#fff",plot_bgcolor:"#fff",hovermode:"x unified",hoverlabel:{font:{size:11}},
-legend:narrow()?{orientation:"h",y:-66/(p.layout.height-60),yanchor:"top",x:0}:{x:1.01,y:1}});
-const axis={gridcolor:"#e9edf0",zerolinecolor:"#cfd6dc",automargin:true};
-for(const p of JSON.parse(document.getElementById("charts").textContent)){
-const layout=Object.assign(look(p),p.layout);
-if(narrow()&&p.data.length>4)layout.height+=18*Math.ceil(p.data.length/3);
-for(const k of Object.keys(layout))if(/^[xy]axis/.test(k))layout[k]=Object.assign({},axis,layout[k]);
-Plotly.newPlot(p.id,p.data,layout,{responsive:true,displaylogo:false,
-modeBarButtonsToRemove:["select2d","lasso2d","autoScale2d"]});}
-"""
+from palpate.views.player import POLICY
 
 
-def page(title: str, body: Iterable[str], plots: Sequence[dict[str, Any]]) -> str:
-    """A whole page; `body` is markup, `title` is text."""
+def page(title: str, body: Iterable[str], plots: Sequence[dict[str, Any]], scripts: Sequence[str] = ()) -> str:
+    """A whole page; `body` is markup, `title` is text, `scripts` are drawn with before the page's own."""
+    sweep = ["sweeps.js"] if any("data" in plot for plot in plots) else []
     return "\n".join(
         [
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
+            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
             '<meta name="viewport" content="width=device-width,initial-scale=1">',
-            f'<title>{escape(title)}</title><link rel="icon" href="data:,"><style>{_STYLE}</style></head><body>',
+            f'<title>{escape(title)}</title><link rel="icon" href="data:,">{style("page.css")}</head><body>',
             *body,
             f'<script id="charts" type="application/json">{as_script(list(plots))}</script>',
-            f"<script>{plotly_script()}</script><script>{_DRAW}</script></body></html>",
+            f"{script('charts.js', *sweep, *scripts, 'page.js')}</body></html>",
         ]
     )
+
+
+def contents(sections: Iterable[str]) -> str:
+    """Links to the sections of a page that there are, from their markup."""
+    found = [match for part in sections for match in _SECTION.findall(part)]
+    links = "".join(f'<a href="#{name}">{title}</a>' for name, title in found)
+    return f'<nav class="contents" aria-label="Contents">{links}</nav>' if len(found) > 1 else ""
+
+
+_SECTION = re.compile(r'<section id="([\w-]+)">(?:<details[^>]*><summary>)?<h2>(.*?)</h2>')
 
 
 def facts(pairs: Mapping[str, object]) -> str:
@@ -87,7 +50,18 @@ def facts(pairs: Mapping[str, object]) -> str:
 def section(title: str, *content: str) -> str:
     """A headed part of the page; nothing without content."""
     inside = "\n".join(part for part in content if part)
-    return f"<section><h2>{escape(title)}</h2>{inside}</section>" if inside else ""
+    return f'<section id="{_slug(title)}"><h2>{escape(title)}</h2>{inside}</section>' if inside else ""
+
+
+def folded_section(title: str, *content: str) -> str:
+    """A headed part of the page behind a click; printed all the same."""
+    inside = "\n".join(part for part in content if part)
+    head = f"<details class=print><summary><h2>{escape(title)}</h2></summary>"
+    return f'<section id="{_slug(title)}">{head}{inside}</details></section>' if inside else ""
+
+
+def _slug(title: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
 
 
 def bullets(items: Sequence[str], most: int = 100) -> str:
@@ -107,26 +81,37 @@ def listing(value: object) -> str:
     return f"<pre>{escape(text)}</pre>"
 
 
-def metrics_table(results: Sequence[MetricResult]) -> str:
-    """Judged metrics in a table, the others below it, and those that do not apply folded away."""
+def verdicts(results: Sequence[MetricResult]) -> str:
+    """The metrics that were judged, in a table."""
     judged = [result for result in results if result.passed is not None]
+    if not judged:
+        return ""
+    heads = "<th>Metric<th class=number>Value<th>Bound<th><span class=verdict><span class=word>Verdict</span></span>"
+    rows = "".join(_judged_row(result) for result in judged)
+    return f"<div class=wide><table><thead><tr>{heads}</thead><tbody>{rows}</tbody></table></div>"
+
+
+def metrics_table(results: Sequence[MetricResult]) -> str:
+    """The metrics that were not judged, and those that do not apply folded away."""
     others = [result for result in results if result.passed is None and result.value is not None]
     silent = [f"{r.name}: {r.reason}" for r in results if r.value is None and r.passed is None]
-    table = ""
-    if judged:
-        heads = "<th>Metric<th class=number>Value<th>Bound<th>Verdict"
-        rows = "".join(_judged_row(result) for result in judged)
-        table = f"<div class=wide><table><thead><tr>{heads}</thead><tbody>{rows}</tbody></table></div>"
     cells = "".join(f"<div class=cell><div>{_named(r)}</div><b>{_value(r)}</b></div>" for r in others)
     left = folded(f"{count(len(silent), 'metric')} without a value", bullets(silent)) if silent else ""
-    return f'{table}<div class="cells">{cells}</div>{left}'
+    return f'<div class="cells">{cells}</div>{left}' if cells or left else ""
 
 
 def _judged_row(result: MetricResult) -> str:
-    badge = '<b class="good">✓ pass</b>' if result.passed else '<b class="bad">✗ fail</b>'
+    good, mark, word = ("good", "✓", "pass") if result.passed else ("bad", "✗", "fail")
+    badge = f'<b class="verdict {good}">{mark}<span class="word"> {word}</span></b>'
     ends = {"≥": result.least, "≤": result.most}
-    bound = ", ".join(f"{sign} {end:.6g}" for sign, end in ends.items() if end is not None)
-    return f"<tr><td>{_named(result)}<td class=number>{_value(result)}<td class=bound>{bound}<td>{badge}</tr>"
+    bound = ", ".join(f"{sign} {_signed(end)}" for sign, end in ends.items() if end is not None)
+    return (
+        f"<tr><td>{_named(result)}<td class=number>{_value(result)}<td class=bound>{bound}<td class=bound>{badge}</tr>"
+    )
+
+
+def _signed(value: float) -> str:
+    return f"{value:.6g}".replace("-", "−")
 
 
 def _named(result: MetricResult) -> str:
@@ -145,30 +130,31 @@ def count(how_many: int, what: str) -> str:
 
 def number(value: float, unit: str) -> str:
     """A number with its unit, as markup."""
-    return escape(f"{value:.4g}" + ("" if unit == "1" else f" {unit}"))
+    return escape(f"{value:.4g}".replace("-", "−") + ("" if unit == "1" else f" {unit}"))
 
 
-def plot_section(figures: Sequence[Figure], marks: Marks) -> tuple[str, list[dict[str, Any]]]:
-    """Places for the figures' charts, and the charts with the places they belong to."""
-    markup, plots = [], []
-    for figure in figures:
-        divs = []
-        for chart in charts(figure, marks):
-            name = f"plot-{len(plots)}"
-            plots.append({"id": name, **chart})
-            height = int(chart["layout"]["height"])
-            divs.append(f'<div class="plot" id="{name}" style="min-height:{height}px"></div>')
-        inside = f'{_key(figure)}<div class="grid">{"".join(divs)}</div>' if figure.columns > 1 else "".join(divs)
-        markup.append(f"<h3>{escape(figure.title)}</h3>{inside}")
-    return "\n".join(markup), plots
+class Plots:
+    """The charts of a page: places for them in its markup, and their data for its script."""
 
+    def __init__(self) -> None:
+        self.data: list[dict[str, Any]] = []
 
-def _key(figure: Figure) -> str:
-    """One legend for panels that share their lines' names."""
-    styles = {"solid": "solid", "dash": "dashed", "dot": "dotted", "dashdot": "dashed"}
-    items = [
-        f'<span><i style="border-top:3px {styles[line.dash]} {line.colour}"></i>{escape(line.label)}</span>'
-        for line in figure.panels[0].lines
-        if line.listed
-    ]
-    return f'<p class="key">{"".join(items)}</p>'
+    def figure(self, figure: Figure, marks: Marks, note: str = "", titled: bool = True) -> str:
+        """Places for the panels of a figure; nothing for one without panels."""
+        if not figure.panels:
+            return ""
+        head = f"<h3>{escape(figure.title)}</h3>" if titled else ""
+        said = f"<p class=soft>{escape(note)}</p>" if note else ""
+        places = [
+            self.place(chart, panel.title if figure.columns > 1 else "")
+            for chart, panel in zip(charts(figure, marks), figure.panels)
+        ]
+        inside = "".join(places)
+        return head + (f'<div class="grid">{inside}</div>' if figure.columns > 1 else inside) + said
+
+    def place(self, chart: dict[str, Any], title: str = "", look: str = "") -> str:
+        """A place for one chart."""
+        name = f"plot-{len(self.data)}"
+        self.data.append({"id": name, **chart})
+        head = f"<p class=title>{escape(title)}</p>" if title else ""
+        return f'<div class="plot"{look}>{head}<div id="{name}"></div></div>'

@@ -42,12 +42,13 @@ class Panel:
 
 @dataclass(frozen=True)
 class Figure:
-    """Panels over one time axis, in columns."""
+    """Panels over one time axis, in columns; `group` is the part of a report they belong to."""
 
     name: str
     title: str
     panels: tuple[Panel, ...]
     columns: int = 1
+    group: str = "motion"
 
 
 @dataclass(frozen=True)
@@ -112,8 +113,76 @@ def figures_of(trace: Trace) -> list[Figure]:
         _forces(trace),
         _contact(trace),
         _energy(trace),
+        _pole(trace),
+        _law(trace),
     )
-    return [figure for figure in made if figure is not None and figure.panels]
+    return [replace(f, group=_GROUPS.get(f.name, "motion")) for f in made if f is not None and f.panels]
+
+
+_GROUPS = {
+    "joints": "joints", "velocities": "joints", "torques": "joints", "torque_terms": "joints", "forces": "forces",
+    "contact": "forces", "energy": "forces", "law": "law",
+}  # fmt: skip
+
+
+def leading(trace: Trace) -> Figure | None:
+    """The one figure to see first: the contact force, or where nothing is touched what the run is about."""
+    touched = "contact_force" in trace and bool(np.any(trace["contact_force"] > 0))
+    if touched:
+        return Figure("contact_force", "Contact force", (Panel("force", "N", _force_sizes(trace)),))
+    if (pole := _pole(trace)) is not None:
+        return replace(pole, panels=pole.panels[:1])
+    if (trace.facts.law or "") == "fastest-stop" and "tool_twist" in trace:
+        speed = np.linalg.norm(trace["tool_twist"][:, :3], axis=1)
+        return Figure(
+            "tool_speed", "Speed of the tool", (Panel("speed", "m/s", (Line("tool", trace.time, speed, COLOURS[0]),)),)
+        )
+    if "tool_position" in trace and "target_position" in trace and (errors := _tool_errors(trace)) is not None:
+        wanted = [panel for panel in errors.panels if panel.unit == "m" and _span(panel) > _LEAST["m"]]
+        if wanted:
+            return replace(errors, panels=tuple(wanted), title="Distance of the tool from its target")
+    return _joints(trace)
+
+
+def _force_sizes(trace: Trace) -> tuple[Line, ...]:
+    """Sizes of the contact force, of the measured one where it differs, and of the wanted one."""
+    force = trace["contact_force"]
+    lines = [Line("contact force", trace.time, force, COLOURS[0], width=2.0)]
+    others = {"measured_wrench": ("measured", COLOURS[1], "dot"), "target_wrench": ("wanted", COLOURS[3], "dash")}
+    for name, (label, colour, dash) in others.items():
+        size = np.linalg.norm(trace[name][:, :3], axis=1) if name in trace else np.zeros(1)
+        if size.any() and (name == "target_wrench" or np.abs(size - force).max() > 0.01 * force.max()):
+            lines.append(Line(label, trace.time, size, colour, dash, 1.3))
+    return tuple(lines)
+
+
+# Below these a whole panel is what rounding left of a zero.
+_LEAST = {"m": 1e-8, "rad": 1e-8, "m/s": 1e-8, "rad/s": 1e-8, "N": 1e-7, "N·m": 1e-7, "J": 1e-9}
+_SHARE = 0.01  # of the largest panel of the same unit; below, a panel says nothing beside it
+
+
+def telling(figure: Figure) -> tuple[Figure, str]:
+    """A figure without its panels that do not move and its lines that are zero, and a sentence on what was left out."""
+    widest: dict[str, float] = {}
+    for panel in figure.panels:
+        widest[panel.unit] = max(widest.get(panel.unit, 0.0), _span(panel))
+    panels, still, zero = [], [], []
+    for panel in figure.panels:
+        span = _span(panel)
+        if span <= max(_SHARE * widest[panel.unit], _LEAST.get(panel.unit, 1e-12)):
+            still.append(f"{panel.title} (moves by {span:.2g} {panel.unit})")
+            continue
+        dead = [line for line in panel.lines if len(panel.lines) > 1 and np.abs(line.values).max() < 1e-6 * span]
+        zero += [line.label for line in dead if line.listed]
+        panels.append(replace(panel, lines=tuple(line for line in panel.lines if line not in dead)))
+    notes = [f"Not drawn, because still: {', '.join(still)}." if still else ""]
+    notes.append(f"Zero throughout: {', '.join(dict.fromkeys(zero))}." if zero else "")
+    return replace(figure, panels=tuple(panels)), " ".join(note for note in notes if note)
+
+
+def _span(panel: Panel) -> float:
+    """How far the lines of a panel move, at most."""
+    return max((float(np.ptp(line.values)) for line in panel.lines if len(line.values)), default=0.0)
 
 
 def styled(place: int, label: str, time: Array, values: Array, width: float = 1.6) -> Line:
@@ -213,6 +282,8 @@ def _forces(trace: Trace) -> Figure | None:
     if "target_wrench" in trace and trace["target_wrench"].any():
         kinds["target_wrench"] = ("target", "dash", 1.2)
     kinds = {name: look for name, look in kinds.items() if name in trace}
+    if len(kinds) > 1 and _same(trace, "contact_wrench", "measured_wrench"):
+        del kinds["measured_wrench"]
     panels = []
     for what, unit, first in (("force", "N", 0), ("torque", "N·m", 3)):
         lines = tuple(
@@ -222,6 +293,37 @@ def _forces(trace: Trace) -> Figure | None:
         )
         panels.append(Panel(what, unit, lines))
     return Figure("forces", "Wrench of the environment on the robot, at the tool", tuple(panels)) if kinds else None
+
+
+def _pole(trace: Trace) -> Figure | None:
+    """Tilt, and the paths of foot and sphere."""
+    if "pole.tilt" not in trace or "pole.AB" not in trace:
+        return None
+    AB = trace["pole.AB"]
+    tilt = Line("tilt", trace.time, trace["pole.tilt"], COLOURS[0])
+    lines = [Line(f"{axis} of AB", trace.time, AB[:, i], COLOURS[i]) for i, axis in enumerate("xy")]
+    if "law.AB" in trace:
+        lines += [
+            Line(f"{axis}, as the law has it", trace.time, trace["law.AB"][:, i], COLOURS[i], "dot", 1.2)
+            for i, axis in enumerate("xy")
+        ]
+    panels = [Panel("angle from the vertical", "rad", (tilt,)), Panel("foot to sphere, level", "m", tuple(lines))]
+    if "tool_position" in trace:
+        way = trace["tool_position"] - trace["tool_position"][0]
+        path = [Line(f"foot {axis}", trace.time, way[:, i], COLOURS[i]) for i, axis in enumerate("xy")]
+        path += [
+            Line(f"sphere {axis}", trace.time, (way + AB)[:, i], COLOURS[i], "dash", 1.3) for i, axis in enumerate("xy")
+        ]
+        panels.append(Panel("path from the foot's start, level", "m", tuple(path)))
+    return Figure("pole", "Pole: tilt and path", tuple(panels))
+
+
+def _same(trace: Trace, a: str, b: str) -> bool:
+    """Whether two wrenches cannot be told apart on paper."""
+    if a not in trace or b not in trace:
+        return False
+    scale = np.abs(trace[a]).max(initial=0.0)
+    return bool(np.abs(trace[a] - trace[b]).max(initial=0.0) <= 0.005 * scale)
 
 
 def _contact(trace: Trace) -> Figure | None:
@@ -243,3 +345,18 @@ def _energy(trace: Trace) -> Figure | None:
     if "contact_wrench" in trace and "tool_twist" in trace and len(trace) > 1:
         lines.append(Line("given out at contact", trace.time, energy_out(trace), "#888888", "dash", 2.0))
     return Figure("energy", "Energy since the start", (Panel("energy", "J", tuple(lines)),)) if lines else None
+
+
+def _law(trace: Trace) -> Figure | None:
+    """What the law shows of its memory, quantities of one name together."""
+    names = [name for name in trace if name.startswith("law.")]
+    panels = []
+    for name in names:
+        for unit, columns in _by_unit(trace, name).items():
+            title = name.removeprefix("law.").replace("_", " ")
+            single = trace.channels[name].size == 1
+            lines = tuple(
+                styled(k, title if single else label, trace.time, v) for k, (_, label, v) in enumerate(columns)
+            )
+            panels.append(Panel(title, unit, lines))
+    return Figure("law", "What the law remembers", tuple(panels)) if panels else None

@@ -7,27 +7,7 @@ from typing import Any
 import numpy as np
 
 from palpate.checks import Array
-from palpate.views.kinematics import rotate
-
-_AROUND, _UP = 24, 8  # segments around a capsule, and from its rim to its pole
-
-
-def capsule(radius: float, half_length: float) -> tuple[Array, np.ndarray]:
-    """Vertices (V, 3) and faces (F, 3) of a capsule along z, m."""
-    angles = np.linspace(0.0, np.pi / 2, _UP + 1)
-    top = np.column_stack([radius * np.sin(angles), half_length + radius * np.cos(angles)])
-    return revolve(np.vstack([top, top[::-1] * [1.0, -1.0]]))
-
-
-def revolve(profile: Array) -> tuple[Array, np.ndarray]:
-    """A surface of revolution about z from a profile of (radius, height), first to last, normals outwards."""
-    turns = np.linspace(0.0, 2 * np.pi, _AROUND, endpoint=False)
-    radius, height = profile[:, :1], np.repeat(profile[:, 1:], _AROUND, axis=1)
-    vertices = np.stack([radius * np.cos(turns), radius * np.sin(turns), height], axis=2).reshape(-1, 3)
-    ring, turn = np.meshgrid(np.arange(len(profile) - 1), np.arange(_AROUND), indexing="ij")
-    a, b = ring * _AROUND + turn, ring * _AROUND + (turn + 1) % _AROUND
-    faces = np.concatenate([np.stack([a, a + _AROUND, b], -1), np.stack([b, a + _AROUND, b + _AROUND], -1)])
-    return vertices, faces.reshape(-1, 3)
+from palpate.spatial.rows import rotate
 
 
 def rods(ends: list[Array], radius: float) -> list[dict[str, Any]]:

@@ -1,9 +1,8 @@
-"""Charts of a sweep, as plain data for plotly's script. Text in a chart is markup to plotly: it is escaped."""
+"""Charts of a sweep, as plain data: traces with a layout, which the page's own script (assets/sweeps.js) draws."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,7 @@ def histogram(name: str, unit: str, values: Array, passed: Array) -> Chart:
     title = name if unit == "1" else f"{name} ({unit})"
     layout = {
         "barmode": "stack", "height": 260, "showlegend": False, "bargap": 0, "yaxis": {"title": {"text": "runs"}},
-        "xaxis": {"title": {"text": escape(title)}, "exponentformat": "power"},
+        "xaxis": {"title": {"text": title}, "exponentformat": "power"},
     }  # fmt: skip
     return {"data": bars, "layout": layout}
 
@@ -50,16 +49,16 @@ def _dimension(label: str, values: list[Any], log: bool) -> dict[str, Any]:
     if any(isinstance(value, str) for value in values):
         names = sorted({str(value) for value in values})
         places = [names.index(str(value)) for value in values]
-        return {"label": escape(label), "values": places, "tickvals": list(range(len(names))), "ticktext": names}
+        return {"label": label, "values": places, "tickvals": list(range(len(names))), "ticktext": names}
     numbers = np.array([np.nan if value is None else float(value) for value in values])
     low = float(np.nanmin(numbers)) if np.isfinite(numbers).any() else 0.0
     numbers = np.where(np.isfinite(numbers), numbers, low)
     if not log or low <= 0:
-        return {"label": escape(label), "values": numbers.tolist(), "tickformat": ".3~g"}
+        return {"label": label, "values": numbers.tolist(), "tickformat": ".3~g"}
     logs = np.log10(numbers)
     ticks = np.linspace(logs.min(), logs.max(), 5)
     text = [f"{10**tick:.3g}" for tick in ticks]
-    return {"label": escape(label), "values": logs.tolist(), "tickvals": ticks.tolist(), "ticktext": text}
+    return {"label": label, "values": logs.tolist(), "tickvals": ticks.tolist(), "ticktext": text}
 
 
 def short_names(keys: Sequence[str]) -> list[str]:
@@ -90,7 +89,7 @@ def boundary(found: Mapping[str, Any]) -> Chart:
             for k, line in enumerate(found.get(name, ()))
         ]
     axes = [
-        {"type": "log" if log else "linear", "title": {"text": escape(key)}, "exponentformat": "power"}
+        {"type": "log" if log else "linear", "title": {"text": key}, "exponentformat": "power"}
         for key, log in zip(found["keys"], found["log"])
     ]
     return {"data": data, "layout": {"height": 520, "hovermode": "closest", "xaxis": axes[0], "yaxis": axes[1]}}
@@ -115,7 +114,7 @@ def front(names: Sequence[str], units: Sequence[str], all_points: Array, passed:
          "y": best[:, 1].tolist(), "line": {"color": FOUND, "shape": "hv"}, "marker": {"size": 7}}
     )  # fmt: skip
     titles = [name if unit == "1" else f"{name} ({unit})" for name, unit in zip(names, units)]
-    axes = [{"title": {"text": escape(title)}, "exponentformat": "power"} for title in titles]
+    axes = [{"title": {"text": title}, "exponentformat": "power"} for title in titles]
     return {"data": data, "layout": {"height": 420, "hovermode": "closest", "xaxis": axes[0], "yaxis": axes[1]}}
 
 
@@ -132,6 +131,6 @@ def sensitivities(found: Sequence[Mapping[str, Any]]) -> Chart:
             "arrayminus": [max(value - end["low"], 0.0) for end, value in zip(ends, values)],
         }  # fmt: skip
         label = "alone (first order)" if name == "first" else "with interactions (total)"
-        data.append({"type": "bar", "name": label, "x": [escape(key) for key in keys], "y": values,
+        data.append({"type": "bar", "name": label, "x": [key for key in keys], "y": values,
                      "error_y": spread, "marker": {"color": colour}})  # fmt: skip
     return {"data": data, "layout": {"barmode": "group", "height": 340, "yaxis": {"title": {"text": "Sobol index"}}}}

@@ -159,8 +159,8 @@ def _placed(plots: list[dict[str, Any]], made: Sequence[charts.Chart], grid: boo
     for chart in made:
         name = f"plot-{len(plots)}"
         plots.append({"id": name, **chart})
-        size = f"min-height:{int(chart['layout']['height'])}px" + (f";min-width:{least}px" if least else "")
-        divs.append(f'<div class="plot" id="{name}" style="{size}"></div>')
+        size = f' style="min-width:{least}px"' if least else ""
+        divs.append(f'<div class="plot"{size}><div id="{name}"></div></div>')
     inside = "".join(divs)
     return f'<div class="grid">{inside}</div>' if grid and inside else inside
 

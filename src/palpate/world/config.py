@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import model_validator
 
@@ -90,13 +90,21 @@ class FreeObject(Config):
 
 
 class Pole(Config):
-    """A massless pole with a sphere at its end, hinged without friction at the tool (document 000)."""
+    """A pole with a sphere at its end, hinged at the tool; massless and without friction in document 000."""
 
     length: float = setting(1.0, "m", "l", gt=0)
     mass: float = setting(0.1, "kg", "m_s, of the sphere", gt=0)
+    rod_mass: float = setting(0.0, "kg", "of the rod, spread evenly over its length", ge=0)
+    pivot_damping: float = setting(0.0, "N·m·s/rad", "viscous friction of the hinge", ge=0)
+    pivot_friction: float = setting(0.0, "N·m", "Coulomb friction of the hinge", ge=0)
     joint: Literal["universal", "ball"] = setting("universal", "1", "how it hangs on the tool")
     tilt: tuple[float, float] = setting((0.0, 0.0), "rad", "turn about the world's x and y at the start")
     radius: float = setting(0.03, "m", "of the drawn sphere", gt=0)
+
+    @property
+    def centre(self) -> float:
+        """Distance of the centre of mass from the foot, m."""
+        return (self.mass + 0.5 * self.rod_mass) * self.length / (self.mass + self.rod_mass)
 
 
 class Push(Config):
@@ -126,7 +134,40 @@ class Attachment(Config):
     release: float | None = setting(None, "s", "when it is released; never if not given", gt=0)
 
 
-class WrenchSensor(Config):
+class Late(Config):
+    """Something that arrives late: by samples or by seconds, not both."""
+
+    delay: int = setting(0, "samples", "control periods until it arrives", ge=0, le=1000)
+    delay_time: float | None = setting(None, "s", "or how long, a whole number of control periods", ge=0)
+
+    @model_validator(mode="after")
+    def _one_delay(self) -> Self:
+        if self.delay_time is not None and self.delay != 0:
+            raise InvalidInput("a delay is given by delay (samples) or by delay_time (s), not both")
+        return self
+
+    def in_samples(self, period: float) -> Self:
+        """The same with its delay in control periods, s.
+
+        Raises:
+            InvalidInput: the delay is no whole number of them, or of more than 1000.
+        """
+        if self.delay_time is None:
+            return self
+        count = round(self.delay_time / period)
+        if abs(count * period - self.delay_time) > 1e-9 * max(self.delay_time, period):
+            raise InvalidInput(
+                f"a delay_time of {self.delay_time:g} s is no whole number of control periods of {period:g} s",
+                hint=f"the nearest is {count * period:g} s; or shorten the control period",
+            )
+        if count > 1000:
+            raise InvalidInput(
+                f"a delay_time of {self.delay_time:g} s is {count} control periods, at most 1000 are kept"
+            )
+        return self.model_copy(update={"delay": count, "delay_time": None})
+
+
+class WrenchSensor(Late):
     """A wrist force/torque sensor; it reports the wrench of the environment on the robot after tool compensation."""
 
     frame: str | None = setting(None, "1", "where it sits; bodies beyond it are the tool; the tool frame if not given")
@@ -134,7 +175,6 @@ class WrenchSensor(Config):
     noise_torque: float = setting(0.0, "N·m", "standard deviation per axis and sample", ge=0)
     bias: Vector6 = setting((0.0,) * 6, "N, N·m", "constant error")
     cutoff: float | None = setting(None, "Hz", "first-order low-pass; none if not given", gt=0)
-    delay: int = setting(0, "samples", "control periods until a reading arrives", ge=0, le=1000)
     compensate: bool = setting(True, "1", "subtract the nominal weight of the tool")
     fault: Literal["none", "nan", "frozen", "dropout"] = setting(
         "none", "1", "from `fault_start` on it reads NaN, its last value for ever, or exactly 0"
@@ -142,7 +182,20 @@ class WrenchSensor(Config):
     fault_start: float = setting(0.0, "s", "when the fault begins", ge=0)
 
 
-class Sensors(Config):
+class Camera(Config):
+    """What watches the pole: pictures of its direction, late and noisy; if it is ideal, direction and rate at once."""
+
+    rate: float | None = setting(None, "Hz", "pictures per second; one per control period if not given", gt=0)
+    delay: float = setting(0.0, "s", "until a picture arrives", ge=0, le=10)
+    noise: float = setting(0.0, "rad", "standard deviation of the direction, per axis and picture", ge=0)
+
+    @property
+    def ideal(self) -> bool:
+        """Whether the law is told the true direction and its rate at every tick."""
+        return self == Camera()
+
+
+class Sensors(Late):
     """What the law gets to see; ideal unless said otherwise."""
 
     encoder_resolution: float = setting(0.0, "rad or m", "smallest step of a joint encoder; 0 for none", ge=0)
@@ -151,8 +204,8 @@ class Sensors(Config):
     velocity_noise: float = setting(0.0, "rad/s or m/s", "standard deviation per sample, if measured", ge=0)
     velocity_cutoff: float | None = setting(None, "Hz", "low-pass on the velocities; none if not given", gt=0)
     torque_noise: float = setting(0.0, "N·m or N", "standard deviation of joint torque sensors", ge=0)
-    delay: int = setting(0, "samples", "control periods until joint readings arrive", ge=0, le=1000)
     wrench: WrenchSensor = setting(WrenchSensor(), "1", "the wrist sensor")
+    camera: Camera = setting(Camera(), "1", "what watches the pole")
 
     @model_validator(mode="after")
     def _differentiated_velocity_has_no_noise_of_its_own(self) -> Sensors:
@@ -171,12 +224,11 @@ class Sensors(Config):
         )
 
 
-class Actuators(Config):
+class Actuators(Late):
     """What stands between a command and a joint torque."""
 
     torque_limit: bool = setting(True, "1", "respect the robot's torque limits")
     torque_rate_limit: bool = setting(True, "1", "respect the robot's torque-rate limits where known")
-    delay: int = setting(0, "samples", "control periods until a command takes effect", ge=0, le=1000)
     rotor_inertia: PerJoint = setting(
         0.0,
         "kg·m² or kg",
@@ -219,3 +271,9 @@ class World(Config):
         "1",
         "spheres of the robot that touch compliant surfaces, by geom name; its `tip`, or its tool point, if none",
     )
+
+    def in_samples(self, period: float) -> World:
+        """The same with every delay in control periods of so many seconds."""
+        sensors, actuators = self.sensors.in_samples(period), self.actuators.in_samples(period)
+        sensors = sensors.model_copy(update={"wrench": sensors.wrench.in_samples(period)})
+        return self.model_copy(update={"sensors": sensors, "actuators": actuators})

@@ -15,7 +15,8 @@ from palpate.robot.frames import Frame, frames_of
 from palpate.robot.robot import Robot
 from palpate.spatial import matrix_from_quat, quat_from_matrix
 from palpate.spatial.shapes import SHAPES
-from palpate.world.config import FreeObject, PlantChange, Surface, World
+from palpate.world.config import FreeObject, PlantChange, Pole, Surface, World
+from palpate.world.ties import Ties, hold_ties, plant_ties
 
 INTEGRATORS = {
     "euler": mujoco.mjtIntegrator.mjINT_EULER,
@@ -63,6 +64,9 @@ class Plant:
         q0, v0: coordinates and velocities of everything beyond the robot at the start.
         attachment_bodies: body of each attachment.
         rotor: reflected rotor inertia per degree of freedom.
+        robot: the nominal robot, whose joints come first in the scene.
+        ties: joints that follow others.
+        pole: its body, −1 where there is none.
     """
 
     model: mujoco.MjModel
@@ -75,6 +79,25 @@ class Plant:
     v0: Array
     attachment_bodies: tuple[int, ...]
     rotor: Array
+    robot: Robot
+    ties: Ties
+    pole: int = -1
+
+    @property
+    def map(self) -> Array:
+        """Velocities of the whole scene from the robot's and those of everything beyond it."""
+        coupling, rest = self.robot.coupling, self.model.nv - self.robot.model.nv
+        if coupling is None:
+            return np.eye(self.model.nv)
+        robot = np.vstack([coupling.map, np.zeros((rest, self.robot.nv))])
+        return np.hstack([robot, np.eye(self.model.nv)[:, self.robot.model.nv :]])
+
+    def places(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where the robot's coordinates and velocities stand in the scene's."""
+        coupling = self.robot.coupling
+        if coupling is None:
+            return np.arange(self.robot.nq), np.arange(self.robot.nv)
+        return coupling.kept_position.astype(np.int64), coupling.kept.astype(np.int64)
 
     def frame(self, name: str) -> Frame:
         """A frame of the scene by name."""
@@ -96,7 +119,7 @@ def build_plant(
         integrator: "euler", "implicit" or "rk4".
         q_start: the robot's start posture, for which a pole stands upright; home by default.
     """
-    spec = robot.spec()
+    spec = robot.spec(kinematics=bool(robot.unresisted))
     _set_options(spec, world, timestep, integrator)
     _change_robot(spec, robot, world)
     _add_surfaces(spec, robot, world)
@@ -105,6 +128,7 @@ def build_plant(
     for thing in world.objects:
         _add_object(spec, thing)
     whose = _add_contact_sensors(spec, robot, world)
+    hold_ties(spec, robot)
     model = _compile(spec)
     _check_order(model, robot)
     _shift_base(model, robot, world)
@@ -121,6 +145,9 @@ def build_plant(
         v0,
         tuple(model.body(f"attachment {a.name}").id for a in world.attachments),
         _per_joint(robot, world.actuators.rotor_inertia, "rotor_inertia"),
+        robot,
+        plant_ties(model, robot),
+        -1 if world.pole is None else model.body("pole").id,
     )
 
 
@@ -399,13 +426,18 @@ def _add_pole(spec: mujoco.MjSpec, robot: Robot, world: World, q_start: Array) -
     R_WH = robot.pose(q_start, robot.model.body(place.body).name).rotation
     body = holder.add_body(name="pole", pos=place.offset, quat=quat_from_matrix(R_WH.T))
     body.explicitinertial = True
-    body.mass, body.ipos = pole.mass, [0.0, 0.0, pole.length]
-    body.inertia = np.full(3, max(1e-12 * pole.mass, 1e-13))  # the engine takes less for singular
-    if pole.joint == "ball":
-        body.add_joint(name="pole", type=mujoco.mjtJoint.mjJNT_BALL)
-    else:
-        body.add_joint(name="pole_x", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[1, 0, 0])
-        body.add_joint(name="pole_y", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[0, 1, 0])
+    body.mass, body.ipos = pole.mass + pole.rod_mass, [0.0, 0.0, pole.centre]
+    body.inertia = _pole_inertia(pole)
+    joints = (
+        [body.add_joint(name="pole", type=mujoco.mjtJoint.mjJNT_BALL)]
+        if pole.joint == "ball"
+        else [
+            body.add_joint(name="pole_x", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[1, 0, 0]),
+            body.add_joint(name="pole_y", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[0, 1, 0]),
+        ]
+    )
+    for joint in joints:
+        joint.damping, joint.frictionloss = [pole.pivot_damping, 0.0, 0.0], pole.pivot_friction
     body.add_site(name="pole_tip", pos=[0.0, 0.0, pole.length])  # a frame that pushes can name
     rod, ball = (0.55, 0.36, 0.2, 1.0), (0.8, 0.2, 0.2, 1.0)
     body.add_geom(
@@ -416,6 +448,14 @@ def _add_pole(spec: mujoco.MjSpec, robot: Robot, world: World, q_start: Array) -
         type=mujoco.mjtGeom.mjGEOM_SPHERE, pos=[0, 0, pole.length], size=[pole.radius, 0, 0],
         rgba=ball, contype=0, conaffinity=0, mass=0,
     )  # fmt: skip
+
+
+def _pole_inertia(pole: Pole) -> list[float]:
+    """About the centre of mass: a point and a thin rod; about the rod the least that the engine does not take for 0."""
+    least = max(1e-12 * pole.mass, 1e-13)
+    rod = pole.rod_mass * (pole.length**2 / 12 + (pole.length / 2 - pole.centre) ** 2)
+    across = pole.mass * (pole.length - pole.centre) ** 2 + rod
+    return [max(across, least)] * 2 + [least]
 
 
 def _compile(spec: mujoco.MjSpec) -> mujoco.MjModel:

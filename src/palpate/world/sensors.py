@@ -12,15 +12,15 @@ from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 from palpate.engine.views import fold, part
 from palpate.robot.kernels import read_drift, read_jacobian
 from palpate.robot.robot import Robot
-from palpate.world.bodies import add_force, add_wrench, point_on_body
-from palpate.world.config import Sensors
+from palpate.world.bodies import add_force, add_wrench, point_on_body, velocity_at
+from palpate.world.config import Sensors, World
 from palpate.world.noise import normal
 from palpate.world.plant import Plant
 
 _FAULTS = ("none", "nan", "frozen", "dropout")
 _NAN, _FROZEN = _FAULTS.index("nan"), _FAULTS.index("frozen")
 # Every sensor draws its noise from a stream of its own, so many apart that joints do not meet.
-_ENCODERS, _VELOCITIES, _TORQUES, _WRENCH = 0, 1000, 2000, 3000
+_ENCODERS, _VELOCITIES, _TORQUES, _WRENCH, _CAMERA = 0, 1000, 2000, 3000, 4000
 
 
 class Delayed(Record):
@@ -74,6 +74,42 @@ class Wrist(Record):
     centre: Vector = sized(3)
     omega: Vector = sized(3)
     alpha: Vector = sized(3)
+
+
+class PoleCamera(Record):
+    """What watches the pole, and the pictures on their way."""
+
+    body: int  # the pole, −1 if there is none
+    stretch: float  # from foot and centre of mass to foot and sphere
+    length: float
+    ideal: bool
+    interval: float
+    delay: float
+    noise: float
+    taken: int = 0
+    arrived: int = 0
+    times: Vector = sized("kept")
+    pictures: Matrix = sized("kept", 3)
+    # scratch
+    AB: Vector = sized(3)
+    AB_rate: Vector = sized(3)
+    shake: Vector = sized(3)
+
+
+def pole_camera(plant: Plant, world: World, period: float) -> PoleCamera:
+    """The camera for the loop."""
+    pole, camera = world.pole, world.sensors.camera
+    interval = period if camera.rate is None else max(1.0 / camera.rate, period)
+    return PoleCamera(
+        {"kept": math.ceil(camera.delay / interval) + 3},
+        body=plant.pole,
+        stretch=1.0 if pole is None else pole.length / pole.centre,
+        length=1.0 if pole is None else pole.length,
+        ideal=camera.ideal,
+        interval=interval,
+        delay=camera.delay,
+        noise=camera.noise,
+    )
 
 
 def delayed(delay: int, width: int) -> Delayed:
@@ -130,6 +166,8 @@ def sensor_body(plant: Plant, sensors: Sensors) -> int:
 def bodies_beyond(plant: Plant, robot: Robot, sensors: Sensors) -> tuple[np.ndarray, np.ndarray]:
     """The bodies beyond the wrist sensor: their numbers in the plant, and in the nominal model (−1: unknown)."""
     model, carried = plant.model, [sensor_body(plant, sensors)]
+    if robot.unresisted:  # masses unknown: nothing is known to hang on the sensor
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     for body in range(carried[0] + 1, model.nbody):
         if int(model.body_parentid[body]) in carried:
             carried.append(body)
@@ -262,3 +300,35 @@ def sense_wrench(w: Wrist, plant: Physics, nominal: Physics, felt: Vector, tool_
         add_wrench(w.true, part(w.load, 0, 3), part(w.load, 3, 3), w.place, tool_place)
     for i in range(6):
         w.true[i] += felt[i]
+
+
+@kernel
+def look_at_pole(c: PoleCamera, plant: Physics, foot: Vector, speed: Vector) -> None:
+    """AB and its rate as they are: from the foot to the centre of mass, stretched to the sphere."""
+    centre = plant.xipos[c.body]
+    velocity_at(plant, c.body, centre, c.AB_rate)
+    for i in range(3):
+        c.AB[i] = c.stretch * (centre[i] - foot[i])
+        c.AB_rate[i] = c.stretch * (c.AB_rate[i] - speed[i])
+
+
+@kernel
+def take_picture(c: PoleCamera, t: float, seed: int) -> bool:
+    """Take a picture if one is due, let those arrive that are; whether one has."""
+    rows, fresh = c.times.size, t <= 0.0
+    if t >= c.taken * c.interval - 1e-9:
+        row, along, size = c.taken % rows, 0.0, 0.0
+        for i in range(3):
+            c.shake[i] = c.noise * normal(seed, _CAMERA + i, c.taken)
+            along += c.shake[i] * c.AB[i] / c.length
+        for i in range(3):
+            c.pictures[row, i] = c.AB[i] + c.length * c.shake[i] - along * c.AB[i]
+            size += c.pictures[row, i] ** 2
+        for i in range(3):
+            c.pictures[row, i] *= c.length / math.sqrt(size)
+        c.times[row] = t
+        c.taken += 1
+    while c.arrived < c.taken and c.times[c.arrived % rows] + c.delay <= t + 1e-9:
+        c.arrived += 1
+        fresh = True
+    return fresh

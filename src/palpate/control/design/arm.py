@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.control.design.arm_terms import (
-    DIRECTIONS,
-    MASS_FACTOR,
     damped_inertia,
     gravity_slope,
     inverse_of,
@@ -25,6 +23,7 @@ from palpate.control.design.law_models import KINDS, SERVO_KINDS, Kind, TaskGain
 from palpate.control.design.loop_model import LinearLaw, Plant, Timing, close
 from palpate.control.design.prediction import ContactPrediction, predict_contact, predicted, unknown
 from palpate.control.design.sampled import slope_law
+from palpate.control.steps.reach import DIRECTIONS, lost_mass, reachable
 from palpate.errors import InvalidInput, NoSolution, UnknownName
 from palpate.robot.robot import Robot
 
@@ -294,6 +293,8 @@ def axis_of(contact: ArmContact) -> ContactCase:
     along = contact.task.along[:, :3] @ n
     along = along / max(float(np.linalg.norm(along)), 1e-12)
     K, D, M = (float(along @ X @ along) for X in (gains.stiffness, gains.damping, gains.mass))
+    if kind == "admittance" and M <= 0.0:
+        raise NoSolution("the law does not yield along the wall's normal; the joint servo alone meets it")
     model = 1.0 / max(float(along @ np.linalg.pinv(contact.task.inertia) @ along), 1e-12)
     if kind == "hybrid-force":
         K, D = model * K, model * D
@@ -316,13 +317,15 @@ def law_in_numbers(law: Any, robot: Robot, q: Array, period: float) -> tuple[Kin
         raise UnknownName("law with a contact prediction", law.name, KINDS)
     terms = robot.terms(q, np.zeros(robot.nv))
     axes = _axes(law, terms.rotation)
-    force, motion = _split(law)
+    force, motion = _split(law, robot)
     rows = [DIRECTIONS.index(d) for d in (*motion, *force)]
     J6 = axes.T @ terms.J
     M, n = terms.M, robot.nv
     J, back = J6[rows], inverse_of(terms.M, f"mass matrix of {robot.name}")
-    inertia = damped_inertia(J, back, rows, getattr(law, "heaviest", None) or MASS_FACTOR * robot.mass)
-    has_null_space = hasattr(law, "posture_stiffness") and len(rows) < n
+    chosen = (robot, (*motion, *force), lambda turned: _axes(law, turned)[:3, :3])
+    inertia = damped_inertia(J, back, rows, getattr(law, "heaviest", None) or lost_mass(*chosen))
+    freedoms = len(reachable(*chosen))
+    has_null_space = hasattr(law, "posture_stiffness") and freedoms < n
     N = np.eye(n) - J.T @ inertia @ J @ back if has_null_space else np.zeros((n, n))
     task = TaskModel(J, inertia, M, N, gravity_slope(robot, q), axes.T[rows], terms.J.T)
     marked = np.array([False] * len(motion) + [True] * len(force))
@@ -331,14 +334,14 @@ def law_in_numbers(law: Any, robot: Robot, q: Array, period: float) -> tuple[Kin
 
 def _axes(law: Any, rotation: Array) -> Array:
     """6×6 of the law's axes at rest, where the target is where the tool is."""
-    if law.name == "admittance" and not hasattr(law, "axes"):
-        return _twice(np.eye(3), rotation)
     w, x, y, z = (float(v) for v in getattr(law, "axes_quat_wxyz", (1.0, 0.0, 0.0, 0.0)))
     size = w * w + x * x + y * y + z * z
     turn = np.eye(3) + 2 / size * np.array(
         [[-y * y - z * z, x * y - w * z, x * z + w * y], [x * y + w * z, -x * x - z * z, y * z - w * x],
          [x * z - w * y, y * z + w * x, -x * x - y * y]]
     )  # fmt: skip
+    if law.name == "admittance" and getattr(law, "axes", "document") == "document":
+        return _twice(turn, rotation @ turn)
     R = turn if getattr(law, "axes", "world") == "world" else rotation @ turn
     return _twice(R, R)
 
@@ -349,12 +352,14 @@ def _twice(linear: Array, angular: Array) -> Array:
     return out
 
 
-def _split(law: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _split(law: Any, robot: Robot) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Force- and motion-controlled directions."""
     if law.name == "integral-force":
         return tuple(law.directions), ()
     if hasattr(law, "force") and hasattr(law, "motion"):
         return tuple(law.force), tuple(law.motion)
+    if law.name == "admittance" and hasattr(law, "followed"):
+        return (), tuple(law.followed(robot))
     return (), tuple(getattr(law, "directions", DIRECTIONS))
 
 
@@ -379,6 +384,9 @@ def _springs(law: Any, robot: Robot, period: float) -> tuple[Array, Array, Array
     """K, D and M of a law, 6×6 in its axes, with what it leaves to defaults."""
     K, M = _six(getattr(law, "stiffness", 0.0)), _six(getattr(law, "mass", 1.0))
     damping = getattr(law, "damping", 0.0)
+    if law.name == "admittance" and hasattr(law, "directions"):  # what does not yield has no mass, see law_models
+        yielding = np.diag([float(d in law.directions) for d in DIRECTIONS])
+        return (*(yielding @ X @ yielding for X in (K, law.matrices()[1], M)),)
     if damping is not None and getattr(law, "stiffness", 0.0) is not None:
         return K, _six(damping), M
     ratio = float(getattr(law, "damping_ratio", 1.0))

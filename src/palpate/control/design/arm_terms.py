@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.design.damping import LEVER
+from palpate.control.steps.reach import LEVER
 from palpate.errors import NoSolution
 from palpate.robot.robot import Robot
 
-DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
-MASS_FACTOR = 20.0  # a direction that feels this many times the robot's mass counts as lost, as it does in the laws
 STEP = 1e-6  # rad or m, of central differences
 
 
@@ -25,9 +23,11 @@ def damped_inertia(J: Array, back: Array, rows: list[int], heaviest: float) -> A
 
 
 def joint_damping_of(robot: Robot) -> Array:
-    """Viscous damping of the joints, N·m·s/rad or N·s/m; zeros where joints are coupled."""
-    own = np.asarray(robot.model.dof_damping, dtype=float)
-    return own.copy() if len(own) == robot.nv else np.zeros(robot.nv)
+    """Viscous damping of the joints, N·m·s/rad or N·s/m, that of joints which follow them included."""
+    own = np.array(robot.model.dof_damping, dtype=float)
+    if robot.coupling is None:
+        return own
+    return np.diag(robot.coupling.reduce_matrix(np.diag(own))).copy()  # a follower has one leader: Gᵀ B G is diagonal
 
 
 def gravity_slope(robot: Robot, q: Array) -> Array:

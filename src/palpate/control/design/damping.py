@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
+from palpate.control.steps.reach import LEVER
 from palpate.errors import BadShape, InvalidInput
 from palpate.robot.robot import Robot
-
-LEVER = 0.1  # m: a turn counts as the motion of a point this far out
 
 
 @dataclass(frozen=True)

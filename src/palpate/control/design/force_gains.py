@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.control.design.arm_terms import (
-    DIRECTIONS,
-    MASS_FACTOR,
     damped_inertia,
     gravity_slope,
     inverse_of,
@@ -20,6 +18,7 @@ from palpate.control.design.case import Search, stable_up_to
 from palpate.control.design.damping import LEVER, damping_by_ratio
 from palpate.control.design.law_models import TaskGains, TaskModel, linear_law
 from palpate.control.design.loop_model import Plant, Timing, close
+from palpate.control.steps.reach import DIRECTIONS, lost_mass
 from palpate.errors import InvalidInput, UnknownName
 from palpate.robot.robot import Robot
 
@@ -97,7 +96,8 @@ def force_defaults(
             raise UnknownName("direction", name, DIRECTIONS)
     R, q = np.eye(3) if axes is None else finite_array(axes, "axes", (3, 3)), finite_array(q, "q", (robot.nq,))
     rows = [DIRECTIONS.index(d) for d in (*motion, *force)]
-    arms = [_Arm.at(robot, posture, R, rows) for posture in _neighbours(robot, q)]
+    heaviest = lost_mass(robot, (*motion, *force), lambda _: R)
+    arms = [_Arm.at(robot, posture, R, rows, heaviest) for posture in _neighbours(robot, q)]
     marked = np.array([False] * len(motion) + [True] * len(force))
     if not force:
         raise InvalidInput(f"force must name at least one of {', '.join(DIRECTIONS)}")
@@ -125,7 +125,7 @@ class _Arm:
     damping: Array
 
     @classmethod
-    def at(cls, robot: Robot, q: Array, R: Array, rows: list[int]) -> _Arm:
+    def at(cls, robot: Robot, q: Array, R: Array, rows: list[int], heaviest: float) -> _Arm:
         """The arm at q."""
         axes = np.zeros((6, 6))
         axes[:3, :3] = axes[3:, 3:] = R
@@ -133,7 +133,7 @@ class _Arm:
         back = inverse_of(M, f"mass matrix of {robot.name}")
         J6, n = robot.jacobian(q), robot.nv
         J = axes.T[rows] @ J6
-        inertia = damped_inertia(J, back, rows, MASS_FACTOR * robot.mass)
+        inertia = damped_inertia(J, back, rows, heaviest)
         N = np.eye(n) - J.T @ inertia @ J @ back if len(rows) < n else np.zeros((n, n))
         task = TaskModel(J, inertia, M, N, gravity_slope(robot, q), axes.T[rows], J6.T)
         return cls(rows, task, back, np.diag(joint_damping_of(robot)))

@@ -182,17 +182,19 @@ def _hybrid_force(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw
 
 def _admittance(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
     """M Δẍ + D Δẋ + K Δx = F, speed first; c = J⁺ Δx; a trim g ∫(c − q) dt, or g (c − q) on a velocity."""
-    k, n = task.J.shape
+    pick = np.diag(gains.mass) > 0  # the other directions do not yield: the arm holds them
+    both, along = np.ix_(pick, pick), task.along[pick]
+    k, n = int(pick.sum()), task.J.shape[1]
     one, zero, T, g = np.eye(k), np.zeros((k, k)), period, gains.trim
-    yields, back = np.linalg.pinv(gains.mass), np.linalg.pinv(task.J)
-    speed = np.hstack([-yields @ gains.stiffness, -yields @ gains.damping])  # rate of Δẋ from [Δx; Δẋ]
+    yields, back = np.linalg.inv(gains.mass[both]), np.linalg.pinv(task.J)[:, pick]
+    speed = np.hstack([-yields @ gains.stiffness[both], -yields @ gains.damping[both]])  # rate of Δẋ from [Δx; Δẋ]
     if not period:
-        A, on = np.vstack([np.hstack([zero, one]), speed]), np.vstack([np.zeros_like(task.along), yields @ task.along])
+        A, on = np.vstack([np.hstack([zero, one]), speed]), np.vstack([np.zeros_like(along), yields @ along])
         return _servo_law(
             _servo(gains, period), A, np.zeros((2 * k, n)), on, back @ np.hstack([g * one, one]), -g * np.eye(n)
         )
     fast = np.hstack([zero, one]) + T * speed
-    A, on = np.vstack([np.hstack([one, zero]) + T * fast, fast]), yields @ task.along * T
+    A, on = np.vstack([np.hstack([one, zero]) + T * fast, fast]), yields @ along * T
     on = np.vstack([T * on, on])
     if gains.servo != "position":
         C = back @ np.hstack([g * one, (1 - g * T) * one])  # the trim sees Δx of the tick before, Δx − T Δẋ

@@ -1,7 +1,11 @@
 """A pole balanced on the tool (document 000): its equations, its linear models, and its feedback gains.
 
-Point A is the foot of the pole on the end-effector (mass m_e), B the sphere (mass m_s) at distance l; the pole has no
-mass and its hinge no friction. r = AB, f is the force on the end-effector from the arm, g e_z points up.
+Point A is the foot of the pole on the end-effector (mass m_e), B the sphere (mass m_s) at distance l. The document's
+pole has no mass; a rod of mass m_r moves the centre of mass to c = (m_s + m_r/2) l / m, m = m_s + m_r, and gives the
+moment I = (m_s + m_r/3) l² about A. The hinge has no friction. r = AB, f is the force on the end-effector from the arm,
+g e_z points up. With n = r/l, G = a_A + g e_z and β = m c²/I (1 for the document's pole):
+
+    n̈ = −|ṅ|² n − (m c/I) (1 − n nᵀ) G,   f_B = m ((1 − β) G + β (n·G) n − c |ṅ|² n),   m_e G = f − f_B
 """
 
 from __future__ import annotations
@@ -21,7 +25,9 @@ class PoleDynamics(Record):
     """End-effector and pole in compiled code: its numbers, its state, the force on it, and what follows."""
 
     length: float
-    sphere_mass: float
+    mass: float  # m, of pole and sphere
+    centre: float  # c
+    moment: float  # I
     end_effector_mass: float
     gravity: float
     r: Vector = sized(3)  # AB, m
@@ -34,13 +40,15 @@ class PoleDynamics(Record):
 @kernel
 def pole_accelerations(s: PoleDynamics) -> None:
     """Closed form of the coupled accelerations; see `PoleModel.accelerations`."""
-    l, m_s, m_e, r = s.length, s.sphere_mass, s.end_effector_mass, s.r
-    push = (s.f[0] * r[0] + s.f[1] * r[1] + s.f[2] * r[2]) / (l * m_e)
-    swing = (s.r_rate[0] ** 2 + s.r_rate[1] ** 2 + s.r_rate[2] ** 2) / l
-    tension = m_e * m_s / (m_e + m_s) * (push - swing)
+    l, m, m_e, r = s.length, s.mass, s.end_effector_mass, s.r
+    beta = m * s.centre**2 / s.moment
+    push = (s.f[0] * r[0] + s.f[1] * r[1] + s.f[2] * r[2]) / l
+    swing = m * s.centre * (s.r_rate[0] ** 2 + s.r_rate[1] ** 2 + s.r_rate[2] ** 2) / l**2
+    lift = (push + swing) / (m_e + m)  # n·G
     for i in range(3):
-        s.f_B[i] = tension * r[i] / l
-        s.a_A[i] = (s.f[i] - s.f_B[i]) / m_e
+        G = (s.f[i] + (swing - m * beta * lift) * r[i] / l) / (m_e + m * (1.0 - beta))
+        s.f_B[i] = s.f[i] - m_e * G
+        s.a_A[i] = G
     s.a_A[2] -= s.gravity
 
 
@@ -53,23 +61,47 @@ class PoleModel:
         sphere_mass: m_s, kg.
         end_effector_mass: m_e, kg.
         gravity: g, m/s².
+        rod_mass: m_r, kg; the document's pole has none.
     """
 
     length: float = 1.0
     sphere_mass: float = 0.1
     end_effector_mass: float = 1.0
     gravity: float = 9.81
+    rod_mass: float = 0.0
 
     def __post_init__(self) -> None:
+        finite_number(self.rod_mass, "rod_mass", least=0.0)
         for name in ("length", "sphere_mass", "end_effector_mass"):
             finite_number(getattr(self, name), name, above=0.0)
         finite_number(self.gravity, "gravity", least=0.0)
 
+    @property
+    def mass(self) -> float:
+        """m, of pole and sphere, kg."""
+        return self.sphere_mass + self.rod_mass
+
+    @property
+    def centre(self) -> float:
+        """c, from the foot to the centre of mass, m."""
+        return (self.sphere_mass + 0.5 * self.rod_mass) * self.length / self.mass
+
+    @property
+    def moment(self) -> float:
+        """I, about the foot, kg·m²."""
+        return (self.sphere_mass + self.rod_mass / 3.0) * self.length**2
+
+    @property
+    def lead(self) -> float:
+        """κ = l m c / I: ẍ_AB = κ (g x_AB / l − ẍ_A) near the upright; 1 without a rod's mass."""
+        return self.length * self.mass * self.centre / self.moment
+
     def accelerations(self, r: ArrayLike, r_rate: ArrayLike, force: ArrayLike) -> tuple[Array, Array, Array]:
         """(a_A, a_B, f_B): accelerations of foot and sphere, and the force of the end-effector on the pole.
 
-        N = μ (f·r / (l m_e) − |ṙ|² / l), f_B = N r / l, a_A = (f − f_B) / m_e − g e_z, a_B = f_B / m_s − g e_z, with
-        μ = m_e m_s / (m_e + m_s). Holds for every direction of the pole, hanging ones included.
+        Without a rod's mass: N = μ (f·r / (l m_e) − |ṙ|² / l), f_B = N r / l, a_A = (f − f_B) / m_e − g e_z,
+        a_B = f_B / m_s − g e_z, with μ = m_e m_s / (m_e + m_s); with it, see the module's docstring. Holds for every
+        direction of the pole, hanging ones included.
         """
         r, r_rate = finite_array(r, "r", (3,)), finite_array(r_rate, "r_rate", (3,))
         f = finite_array(force, "force", (3,))
@@ -78,22 +110,29 @@ class PoleModel:
         pole = self.dynamics()
         pole.r[:], pole.r_rate[:], pole.f[:] = r, r_rate, f
         pole_accelerations(pole)
-        return pole.a_A, pole.f_B / self.sphere_mass - np.array([0.0, 0.0, self.gravity]), pole.f_B
+        G, n = pole.a_A + np.array([0.0, 0.0, self.gravity]), r / self.length
+        turn = -(r_rate @ r_rate) / self.length * n - self.lead * (G - (n @ G) * n)  # r̈
+        return pole.a_A, pole.a_A + turn, pole.f_B
 
     def dynamics(self) -> PoleDynamics:
         """The same for compiled code."""
         return PoleDynamics(
             length=self.length,
-            sphere_mass=self.sphere_mass,
+            mass=self.mass,
+            centre=self.centre,
+            moment=self.moment,
             end_effector_mass=self.end_effector_mass,
             gravity=self.gravity,
         )
 
-    def mass_and_bias(self, xy: ArrayLike, xy_rate: ArrayLike) -> tuple[Array, Array]:
+    def mass_and_bias(self, xy: ArrayLike, xy_rate: ArrayLike, *, as_printed: bool = False) -> tuple[Array, Array]:
         """M and C of M [a_A; ẍ_AB; ÿ_AB] + C = [f; 0; 0], the document's (10)–(12) corrected; upper hemisphere only.
 
-        Corrections: entry (3, 4) of M is −m_s x/z, and the mixed term of C's third row has the sign +.
+        Corrections: entry (3, 4) of M is −m_s x/z, and the mixed term of C's third row has the sign +. `as_printed`
+        gives the document's own, for study. Of a massless pole, as there.
         """
+        if self.rod_mass > 0:
+            raise InvalidInput("the document's matrices are of a massless pole", hint="use accelerations")
         x, y = finite_array(xy, "xy", (2,))
         u, v = finite_array(xy_rate, "xy_rate", (2,))
         m_e, m_s, l, g = self.end_effector_mass, self.sphere_mass, self.length, self.gravity
@@ -105,7 +144,10 @@ class PoleModel:
         M[2, 3] = M[3, 2] = -m_s * x / z
         M[2, 4] = M[4, 2] = -m_s * y / z
         M[3, 4] = M[4, 3] = m_s * x * y / z**2
-        swing = (u * u * (l * l - y * y) + v * v * (l * l - x * x) + 2 * x * y * u * v) / z**3
+        if as_printed:
+            M[2, 3] = -m_s * x / z**2
+        mixed = -2 * x * y * u * v if as_printed else 2 * x * y * u * v
+        swing = (u * u * (l * l - y * y) + v * v * (l * l - x * x) + mixed) / z**3
         common = (u * u + v * v) / z**2 + (x * u + y * v) ** 2 / z**4
         C = np.array([0, 0, (m_e + m_s) * g - m_s * swing, 0, 0])
         C[3:] = m_s * np.array([x, y]) * (common - g / z)
@@ -115,20 +157,23 @@ class PoleModel:
         """(A, B) of one horizontal axis about the upright, input the force along it.
 
         States (x_A, ẋ_A, x_AB, ẋ_AB); without `hold_position` the printed (ẋ_A, x_AB, ẋ_AB), which cannot hold one.
-        Upright: ẍ_A = f/m_e − (m_s/m_e) g x_AB / l, ẍ_AB = (m_e + m_s) g x_AB / (m_e l) − f / m_e.
+        Upright: ẍ_A = (f − m β g x_AB / l) / m₁ with m₁ = m_e + m (1 − β), and ẍ_AB = κ (g x_AB / l − ẍ_A); without a
+        rod's mass ẍ_A = f/m_e − (m_s/m_e) g x_AB / l, ẍ_AB = (m_e + m_s) g x_AB / (m_e l) − f / m_e.
         """
-        m_e, m_s, l, g = self.end_effector_mass, self.sphere_mass, self.length, self.gravity
+        l, g, kappa = self.length, self.gravity, self.lead
+        share = self.mass * self.mass * self.centre**2 / self.moment  # m β
+        moved = self.end_effector_mass + self.mass - share
         A, B = np.zeros((4, 4)), np.zeros((4, 1))
         A[0, 1] = A[2, 3] = 1.0
-        A[1, 2] = -m_s * g / (m_e * l)
-        A[3, 2] = (m_e + m_s) * g / (m_e * l)
-        B[1, 0], B[3, 0] = 1.0 / m_e, -1.0 / m_e
+        A[1, 2] = -share * g / (moved * l)
+        A[3, 2] = kappa * (g / l - A[1, 2])
+        B[1, 0], B[3, 0] = 1.0 / moved, -kappa / moved
         return (A, B) if hold_position else (A[1:, 1:], B[1:])
 
     def linear_vertical(self, hold_position: bool = True) -> tuple[Array, Array]:
-        """(A, B) of (z_A, ż_A), or of ż_A alone: the mass m_e + m_s under the force above its weight."""
+        """(A, B) of (z_A, ż_A), or of ż_A alone: the mass m_e + m under the force above its weight."""
         A, B = np.array([[0.0, 1.0], [0.0, 0.0]]), np.zeros((2, 1))
-        B[1, 0] = 1.0 / (self.end_effector_mass + self.sphere_mass)
+        B[1, 0] = 1.0 / (self.end_effector_mass + self.mass)
         return (A, B) if hold_position else (A[1:, 1:], B[1:])
 
     def gains(self, hold_position: bool = True, state_weight: ArrayLike = 1.0, effort_weight: float = 1.0) -> Array:

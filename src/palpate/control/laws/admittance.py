@@ -9,11 +9,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
-from palpate.config import Vector6, setting
+from palpate.config import Quaternion, setting
+from palpate.control.design.damping import damping_by_ratio
 from palpate.control.law import BoundLaw, Law, Need, Tick, law_kernel, sizes_of
 from palpate.control.steps.chain import Chain, ChainPose, LeastSquares, chain_of, chain_pose, damped_step
-from palpate.engine.kernels import kernel, put
-from palpate.engine.records import Cube, Matrix, Record, Vector, sized
+from palpate.control.steps.linear_algebra import times
+from palpate.control.steps.reach import reachable
+from palpate.control.steps.task_space import (
+    DIRECTIONS,
+    Direction,
+    Gain6,
+    checked_directions,
+    rotation_of,
+    symmetric6,
+)
+from palpate.engine.kernels import clear, kernel, put
+from palpate.engine.records import Cube, Integers, Matrix, Record, Vector, sized
 from palpate.engine.views import part
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
@@ -31,15 +42,21 @@ from palpate.spatial.kernels import (
     quat_normalize,
 )
 
+AdmittanceAxes = Literal["document", "world", "tool", "target"]
+_AXES: tuple[AdmittanceAxes, ...] = ("document", "world", "tool", "target")
+_DOCUMENT, _WORLD, _TOOL, _TARGET = range(4)  # their places
 _NEWTON_STEPS = 1  # per control period; the command of the last one is where it starts
 
 
 class EquationGains(Record):
-    """M, D and K: along the world's axes, then about the desired frame's."""
+    """M⁻¹, D and K over the chosen directions, 0 elsewhere; along whose axes, and how the rotation is written."""
 
-    mass: Vector = sized(6)
-    damping: Vector = sized(6)
-    stiffness: Vector = sized(6)
+    yields: Matrix = sized(6, 6)
+    damping: Matrix = sized(6, 6)
+    stiffness: Matrix = sized(6, 6)
+    chosen: Integers = sized(6)  # 1 where a direction yields
+    axes: int  # place in AXES
+    turn: Matrix = sized(3, 3)  # turns those axes into a frame of one's own
     euler: bool  # whether the rotation is written in XYZ angles
     about_base: bool  # whether moments are about the base's origin
 
@@ -59,6 +76,12 @@ class Compliant(Record):
     vector: Vector = sized(3)
     matrix: Matrix = sized(3, 3)
     step_wxyz: Vector = sized(4)
+    linear: Matrix = sized(3, 3)  # columns: the axes of translation, in the world,
+    angular: Matrix = sized(3, 3)  # and those of rotation, in the desired frame
+    x: Vector = sized(6)  # [Δp; 2 ε or Δφ] in these axes,
+    rate: Vector = sized(6)
+    F: Vector = sized(6)
+    a: Vector = sized(6)
 
 
 class Gains(EquationGains):
@@ -71,6 +94,7 @@ class Gains(EquationGains):
     lower: Vector = sized("nv")
     upper: Vector = sized("nv")
     speed: Vector = sized("nv")
+    rows: Integers = sized("k")  # places of the directions that the arm follows, the yielding ones first
     chain: Chain
 
 
@@ -78,6 +102,8 @@ class Memory(Record):
     """The compliant frame, the posture commanded now and a tick ago, and the trim; then scratch."""
 
     started: bool = False
+    slowed: int = 0  # ticks at which a joint's speed,
+    stopped: int = 0  # or its range held the command back
     c: Compliant
     command: Vector = sized("nv")
     command_before: Vector = sized("nv")
@@ -86,6 +112,9 @@ class Memory(Record):
     F: Vector = sized(6)  # the wrench as the equations want it
     e: Vector = sized(6)  # from the commanded pose to the compliant one
     quat_wxyz: Vector = sized(4)
+    axes: Matrix = sized(3, 3)  # of rotation, in the world
+    J: Matrix = sized("k", "nv")  # rows that the arm follows,
+    short: Vector = sized("k")  # and what is left of e along them
     step: Vector = sized("nv")
     arm: ChainPose
     squares: LeastSquares
@@ -99,69 +128,135 @@ class Terms(Record):
 
 
 @kernel
-def _advance_translation(f: Vector, dt: float, k: EquationGains, c: Compliant) -> None:
-    """M Δp̈ + D Δṗ + K Δp = f, speed first and position with the new speed (semi-implicit Euler)."""
-    M, D, K = k.mass, k.damping, k.stiffness
+def _product(A: Matrix, B: Matrix, out: Matrix) -> None:
+    """out = A B, 3×3."""
     for i in range(3):
-        c.speed[i] += dt * (f[i] - (D[i] * c.speed[i] + K[i] * c.displacement[i])) / M[i]
-        c.displacement[i] += dt * c.speed[i]
+        for j in range(3):
+            out[i, j] = A[i, 0] * B[0, j] + A[i, 1] * B[1, j] + A[i, 2] * B[2, j]
 
 
 @kernel
-def _advance_quaternion(R_d: Matrix, dt: float, k: EquationGains, c: Compliant) -> None:
-    """M ω̇ + D ω + 2 Eᵀ(η, ε) K ε = μ in the desired frame, then q ← exp(½ dt ω) ⊗ q."""
-    M, D, K = part(k.mass, 3, 3), part(k.damping, 3, 3), part(k.stiffness, 3, 3)
-    n, q, w, bent = c.moment, c.turn_wxyz, c.omega, c.vector
+def _into(axes: Matrix, x: Vector, out: Vector) -> None:
+    """out = axesᵀ x."""
     for i in range(3):
-        bent[i] = K[i] * q[1 + i]
-    # 2 Eᵀ K ε = 2 (η K ε + ε × K ε)
-    spring_x = 2.0 * (q[0] * bent[0] + q[2] * bent[2] - q[3] * bent[1])
-    spring_y = 2.0 * (q[0] * bent[1] + q[3] * bent[0] - q[1] * bent[2])
-    spring_z = 2.0 * (q[0] * bent[2] + q[1] * bent[1] - q[2] * bent[0])
-    bent[0], bent[1], bent[2] = spring_x, spring_y, spring_z
-    for i in range(3):
-        mu = R_d[0, i] * n[0] + R_d[1, i] * n[1] + R_d[2, i] * n[2]
-        w[i] += dt * (mu - D[i] * w[i] - bent[i]) / M[i]
-    for i in range(3):
-        bent[i] = dt * w[i]
-    quat_from_rotation_vector(bent, c.step_wxyz)
-    quat_multiply(c.step_wxyz, q, q)
-    quat_normalize(q)
+        out[i] = axes[0, i] * x[0] + axes[1, i] * x[1] + axes[2, i] * x[2]
 
 
 @kernel
-def _advance_euler(R_d: Matrix, dt: float, k: EquationGains, c: Compliant) -> None:
-    """M Δφ̈ + D Δφ̇ + K Δφ = Tᵀ(φ_c) μ, φ_c = φ_d + Δφ (XYZ angles)."""
-    M, D, K = part(k.mass, 3, 3), part(k.damping, 3, 3), part(k.stiffness, 3, 3)
-    mu, phi, T = c.moment, c.vector, c.matrix
-    euler_xyz_from_matrix(R_d, phi)
+def _add_out(axes: Matrix, factor: float, x: Vector, out: Vector) -> None:
+    """out += factor · axes x."""
     for i in range(3):
-        phi[i] += c.angles[i]
-    euler_xyz_rate_matrix(phi, T)
+        out[i] += factor * (axes[i, 0] * x[0] + axes[i, 1] * x[1] + axes[i, 2] * x[2])
+
+
+@kernel
+def _set_axes(R_d: Matrix, k: EquationGains, c: Compliant) -> None:
+    """Axes of translation in the world, and of rotation in the desired frame."""
+    turned, wide = c.matrix, k.axes
+    if wide == _TOOL:
+        matrix_from_quat(c.turn_wxyz, turned)
+        _product(turned, k.turn, c.angular)
+        _product(R_d, c.angular, c.linear)
+        return
     for i in range(3):
-        drive = T[0, i] * mu[0] + T[1, i] * mu[1] + T[2, i] * mu[2]
-        c.angle_rates[i] += dt * (drive - (D[i] * c.angle_rates[i] + K[i] * c.angles[i])) / M[i]
-        c.angles[i] += dt * c.angle_rates[i]
+        for j in range(3):
+            c.linear[i, j] = c.angular[i, j] = k.turn[i, j]
+            turned[i, j] = R_d[j, i]
+    if wide == _TARGET:
+        _product(R_d, k.turn, c.linear)
+    elif wide == _WORLD:
+        _product(turned, k.turn, c.angular)
+
+
+@kernel
+def _bend(k: EquationGains, c: Compliant) -> None:
+    """x and its rate in the axes, and a = −K x: the spring's answer, Eᵀ(η, ε) applied to its moment (quaternion)."""
+    q, bent, angular = c.turn_wxyz, c.vector, part(c.a, 3, 3)
+    _into(c.linear, c.displacement, c.x)
+    _into(c.linear, c.speed, c.rate)
+    if k.euler:
+        put(c.x, 3, c.angles)
+        put(c.rate, 3, c.angle_rates)
+        times(k.stiffness, c.x, c.a)
+        return
+    for i in range(3):
+        bent[i] = 2.0 * q[1 + i]
+    _into(c.angular, bent, part(c.x, 3, 3))
+    _into(c.angular, c.omega, part(c.rate, 3, 3))
+    times(k.stiffness, c.x, c.a)
+    clear(bent)
+    _add_out(c.angular, 1.0, angular, bent)
+    # Eᵀ b = η b + ε × b, desired-frame axes
+    x = q[0] * bent[0] + q[2] * bent[2] - q[3] * bent[1]
+    y = q[0] * bent[1] + q[3] * bent[0] - q[1] * bent[2]
+    z = q[0] * bent[2] + q[1] * bent[1] - q[2] * bent[0]
+    bent[0], bent[1], bent[2] = x, y, z
+    _into(c.angular, bent, angular)
+
+
+@kernel
+def _feel(f: Vector, R_d: Matrix, k: EquationGains, c: Compliant) -> None:
+    """F = [f; μ] in the axes; Tᵀ(φ_c) μ of the Euler form, φ_c = φ_d + Δφ (XYZ angles)."""
+    mu, turned, T = c.moment, c.vector, c.matrix
+    _into(c.linear, f, c.F)
+    if k.euler:
+        euler_xyz_from_matrix(R_d, turned)
+        for i in range(3):
+            turned[i] += c.angles[i]
+        euler_xyz_rate_matrix(turned, T)
+        _into(T, mu, part(c.F, 3, 3))
+        return
+    _into(R_d, mu, turned)
+    _into(c.angular, turned, part(c.F, 3, 3))
+
+
+@kernel
+def _keep_stiff(k: EquationGains, c: Compliant) -> None:
+    """No displacement along directions that do not yield, although the axes may have turned."""
+    _into(c.linear, c.displacement, c.x)
+    for i in range(3):
+        c.x[i] *= k.chosen[i]
+    clear(c.displacement)
+    _add_out(c.linear, 1.0, c.x, c.displacement)
 
 
 @kernel
 def advance_admittance(F: Vector, p_d: Vector, R_d: Matrix, dt: float, k: EquationGains, c: Compliant) -> None:
-    """One step of the compliant frame under a wrench [f; μ], world axes.
+    """One step of the compliant frame under a wrench [f; μ], world axes: speeds first, then places with the new speeds.
 
     μ is taken about the tool's origin, or about the base's, and then moved to the desired frame's by μ − p_d × f, the
     lower rows of Ad(T_0^d) in (42).
     """
-    f, mu = part(F, 0, 3), part(F, 3, 3)
+    f, mu, turned = part(F, 0, 3), part(F, 3, 3), part(c.a, 3, 3)
     put(c.moment, 0, mu)
     if k.about_base:
         cross(p_d, f, c.vector)
         for i in range(3):
             c.moment[i] -= c.vector[i]
-    _advance_translation(f, dt, k, c)
+    _set_axes(R_d, k, c)
+    _bend(k, c)
+    put(c.x, 0, c.a)
+    _feel(f, R_d, k, c)
+    times(k.damping, c.rate, c.a)
+    for i in range(6):
+        c.F[i] -= c.a[i] + c.x[i]
+    times(k.yields, c.F, c.a)  # M⁻¹ (F − D ẋ − K x)
+    _add_out(c.linear, dt, c.a, c.speed)
+    for i in range(3):
+        c.displacement[i] += dt * c.speed[i]
+    if k.chosen[0] + k.chosen[1] + k.chosen[2] < 3:
+        _keep_stiff(k, c)
     if k.euler:
-        _advance_euler(R_d, dt, k, c)
-    else:
-        _advance_quaternion(R_d, dt, k, c)
+        for i in range(3):
+            c.angle_rates[i] += dt * turned[i]
+            c.angles[i] += dt * c.angle_rates[i]
+        return
+    _add_out(c.angular, dt, turned, c.omega)
+    for i in range(3):
+        c.vector[i] = dt * c.omega[i]
+    quat_from_rotation_vector(c.vector, c.step_wxyz)
+    quat_multiply(c.step_wxyz, c.turn_wxyz, c.turn_wxyz)  # q ← exp(½ dt ω) ⊗ q
+    quat_normalize(c.turn_wxyz)
 
 
 @kernel
@@ -194,12 +289,31 @@ def _integrate_trim(x: Tick, k: Gains, m: Memory) -> None:
 
 @kernel
 def _set_wrench(x: Tick, k: Gains, m: Memory) -> None:
-    """F: as measured, or with the moment that a sensor which reports about the base's origin would say, μ + p × f."""
-    put(m.F, 0, x.wrench)
+    """F − F_d; or with the moments that a sensor which reports about the base's origin would say, μ + p × f."""
+    for i in range(6):
+        m.F[i] = x.wrench[i] - x.target.wrench[i]
     if k.about_base:
-        cross(x.position, part(x.wrench, 0, 3), m.c.vector)
+        cross(x.position, part(m.F, 0, 3), m.c.vector)
         for i in range(3):
             m.F[3 + i] += m.c.vector[i]
+
+
+@kernel
+def _set_rows(k: Gains, m: Memory) -> None:
+    """The rows of the arm's Jacobian that it follows, and e along them."""
+    _product(m.R_d, m.c.angular, m.axes)
+    for i in range(k.rows.size):
+        direction = k.rows[i]
+        half = 0 if direction < 3 else 3
+        axes = m.c.linear if direction < 3 else m.axes
+        m.short[i] = 0.0
+        for j in range(m.step.size):
+            m.J[i, j] = 0.0
+        for row in range(3):
+            share = axes[row, direction - half]
+            m.short[i] += share * m.e[half + row]
+            for j in range(m.step.size):
+                m.J[i, j] += share * m.arm.J[half + row, j]
 
 
 @kernel
@@ -210,22 +324,26 @@ def _step_towards_pose(k: Gains, m: Memory) -> None:
     for i in range(3):
         m.e[i] = m.c.position[i] - m.arm.position[i]
     quat_error_world(m.c.quat_wxyz, m.quat_wxyz, part(m.e, 3, 3))
-    damped_step(m.arm.J, m.e, k.singular_damping, m.squares, m.step)
+    _set_rows(k, m)
+    damped_step(m.J, m.short, k.singular_damping, m.squares, m.step)
     for i in range(m.command.size):
         m.command[i] += m.step[i]
 
 
 @kernel
 def _keep_limits(dt: float, k: Gains, m: Memory) -> None:
-    """The command moves no joint faster than its speed, all slowed alike, nor out of its range."""
-    share = 1.0
+    """The command moves no joint faster than its speed, all slowed alike, nor out of its range; both are counted."""
+    share, out = 1.0, 0
     for i in range(m.command.size):
         moved = abs(m.command[i] - m.command_before[i])
         if moved > k.speed[i] * dt:
             share = min(share, k.speed[i] * dt / moved)
+    m.slowed += 1 if share < 1.0 else 0
     for i in range(m.command.size):
         wanted = m.command_before[i] + share * (m.command[i] - m.command_before[i])
         m.command[i] = min(max(wanted, k.lower[i]), k.upper[i])
+        out = 1 if m.command[i] != wanted else out
+    m.stopped += out
 
 
 @law_kernel
@@ -288,16 +406,19 @@ def _respond(k: EquationGains, given: _Given, dt: float, out: _Response) -> None
 
 
 class Admittance(Law):
-    """A wrench moves the set point of a stiff arm: M Δẍ + D Δẋ + K Δx = F, followed through inverse kinematics.
+    """A wrench moves the set point of a stiff arm: M Δẍ + D Δẋ + K Δx = F − F_d, followed through inverse kinematics.
 
+    F is the measured and F_d the wanted wrench of the environment on the robot (`reference.wrench`, 0 by default).
     Translation (31): M Δp̈ + D Δṗ + K Δp = f, world axes, Δp = p_c − p_d.
     Rotation, `rotation = "quaternion"` (32): M ω̇ + D ω + 2 Eᵀ(η, ε) K ε = μ in the desired frame, with
     q_cd = q_d* ⊗ q_c = (η, ε), E = η 1 − S(ε); q_cd ← exp(½ dt ω) ⊗ q_cd (46), q_c = q_d ⊗ q_cd (48). The stiffness
     moment fades beyond 90° and is zero at 180°.
     Rotation, `rotation = "euler"` (33): M Δφ̈ + D Δφ̇ + K Δφ = Tᵀ(φ_c) μ, XYZ angles, T's entry (2, 3) = −cos ϑ sin φ.
     Singular where the desired frame has ϑ = ±90°; prefer the quaternion there.
+    Full matrices couple both: the spring is then K [Δp; 2 ε], its moment under Eᵀ, which has a potential.
+    Directions that are not chosen do not yield: the arm holds them at X_d, as far as it can beside the chosen ones.
     Semi-implicit Euler (49), (50). Closed loop: the tool shows mass M, damping D and stiffness K to a measured wrench;
-    at rest Δp = K⁻¹ f and, about one axis, sin θ = μ / K.
+    at rest Δp = K⁻¹ (f − f_d) and, about one axis, sin θ = μ / K; with K = 0 it rests where F = F_d.
     The compliant pose becomes joint angles by Newton steps on the arm's own kinematics (damped least squares near a
     singular posture, joint speeds and ranges kept); an integral trim takes out what the servo leaves.
     Assumes: a wrench sensor; a servo much faster than √(K/M); forces only where the sensor feels them.
@@ -307,9 +428,17 @@ class Admittance(Law):
     needs: ClassVar[tuple[Need, ...]] = ()
     kernel = _kernel
 
-    mass: Vector6 = setting((5.0,) * 6, "kg, kg·m²", "M, apparent inertia: world axes, then desired-frame axes")
-    damping: Vector6 | None = setting(None, "N·s/m, N·m·s/rad", "D; critical, 2 √(K M), if not given")
-    stiffness: Vector6 = setting((10.0,) * 6, "N/m, N·m/rad", "K; 0 lets the tool be led freely")
+    mass: Gain6 = setting((5.0,) * 6, "kg, kg·m²", "M, apparent inertia: six numbers or 6×6")
+    damping: Gain6 | None = setting(None, "N·s/m, N·m·s/rad", "D: six numbers or 6×6; critical if not given")
+    stiffness: Gain6 = setting((10.0,) * 6, "N/m, N·m/rad", "K: six numbers or 6×6; 0 lets the tool be led freely")
+    directions: tuple[Direction, ...] = setting(DIRECTIONS, "1", "where the tool yields; the arm holds the others")
+    axes: AdmittanceAxes = setting(
+        "document",
+        "1",
+        "whose axes directions and gains are along: the world's for translation and the desired frame's for rotation"
+        " (document 004), or the world's, tool's (the compliant frame's) or target's for both",
+    )
+    axes_quat_wxyz: Quaternion = setting((1.0, 0.0, 0.0, 0.0), "1", "turns those axes into a frame of your own")
     rotation: Literal["quaternion", "euler"] = setting("quaternion", "1", "how the rotational part is written")
     moment_about: Literal["tool", "base"] = setting(
         "tool",
@@ -322,35 +451,60 @@ class Admittance(Law):
     singular_damping: float = setting(1e-2, "1", "λ of the damped least squares", gt=0)
 
     def _refuse_unphysical(self) -> None:
-        _refuse_below("mass", self.mass, 0.0, strictly=True)
-        _refuse_below("stiffness", self.stiffness, 0.0)
-        _refuse_below("damping", self.damping or (), 0.0)
-        for axis, (m, d, k) in enumerate(zip(self.mass, self.full_damping(), self.stiffness)):
-            if d == 0.0:
-                raise InvalidInput(
-                    f"damping[{axis}] = 0 with mass {m:g} and stiffness {k:g}: the compliant frame would never rest",
-                    hint=f"critical damping is {2 * np.sqrt(m * k):g}; with stiffness 0 give a damping above 0",
-                )
+        for name, strictly in (("mass", True), ("stiffness", False), ("damping", False)):
+            value = getattr(self, name)
+            if value is not None and np.ndim(value) == 1:
+                _refuse_below(name, value, 0.0, strictly=strictly)
+        if self.rotation == "euler" and (self.axes != "document" or self.axes_quat_wxyz != (1.0, 0.0, 0.0, 0.0)):
+            raise InvalidInput(
+                f"admittance: Euler angles have no other axes than their own, got axes = {self.axes!r}",
+                hint='use rotation = "quaternion"',
+            )
 
-    def full_damping(self) -> Vector6:
-        """D as used: given, or critical."""
+    def matrices(self) -> tuple[Array, Array, Array]:
+        """M, D and K as used, 6×6; D given, or critical."""
+        self._refuse_unphysical()
+        M, K = symmetric6(self.mass, "mass", definite=True), symmetric6(self.stiffness, "stiffness")
         if self.damping is not None:
-            return self.damping
-        return tuple(2.0 * float(np.sqrt(m * k)) for m, k in zip(self.mass, self.stiffness))  # pyright: ignore
+            D = symmetric6(self.damping, "damping")
+        elif np.ndim(self.mass) == 1 and np.ndim(self.stiffness) == 1:
+            D = np.diag(2.0 * np.sqrt(np.diag(M) * np.diag(K)))
+        else:
+            D = damping_by_ratio(K, np.linalg.inv(M), 1.0)
+        return M, D, K
 
     def equation(self) -> dict[str, Any]:
         """The fields of `EquationGains`."""
-        self._refuse_unphysical()
+        M, D, K = self.matrices()
+        chosen = np.array([d in self.directions for d in DIRECTIONS])
+        _refuse_restless(M, D, K, chosen)
+        yields, both = np.zeros((6, 6)), np.outer(chosen, chosen)
+        yields[both] = np.linalg.inv(M[np.ix_(chosen, chosen)]).ravel()
         return {
-            "mass": self.mass,
-            "damping": self.full_damping(),
-            "stiffness": self.stiffness,
+            "yields": yields,
+            "damping": np.where(both, D, 0.0),
+            "stiffness": np.where(both, K, 0.0),
+            "chosen": chosen.astype(int),
+            "axes": _AXES.index(self.axes),
+            "turn": rotation_of(self.axes_quat_wxyz),
             "euler": self.rotation == "euler",
             "about_base": self.moment_about == "base",
         }
 
+    def axes_at(self, rotation: Array) -> Array:
+        """The axes where the tool is turned so, and the target with it; columns in the world."""
+        turn = rotation_of(self.axes_quat_wxyz)
+        return turn if self.axes in ("world", "document") else rotation @ turn
+
+    def followed(self, robot: Robot) -> tuple[Direction, ...]:
+        """The directions that the arm follows: those that yield, then the others as far as it can hold them."""
+        checked_directions(robot, self.directions, self.name, self.axes_at)
+        rest = tuple(d for d in DIRECTIONS if d not in self.directions)
+        return tuple(d for d in reachable(robot, self.directions + rest, self.axes_at))  # pyright: ignore
+
     def gains(self, robot: Robot) -> Gains:
         """The equations, the servo, the joints' ranges and speeds, and the chain."""
+        chain = chain_of(robot)
         return Gains(
             **self.equation(),
             trim=self.trim,
@@ -360,12 +514,22 @@ class Admittance(Law):
             lower=robot.limits.lower,
             upper=robot.limits.upper,
             speed=robot.limits.velocity,
-            chain=chain_of(robot),
+            rows=[DIRECTIONS.index(d) for d in self.followed(robot)],
+            chain=chain,
         )
 
     def memory(self, robot: Robot) -> Memory:
         """The compliant frame, the commanded posture and the trim, and scratch."""
-        return Memory(sizes_of(robot))
+        return Memory({**sizes_of(robot), "k": len(self.followed(robot))})
+
+    def remarks(self, memory: Memory) -> list[str]:
+        """Whether joints' speeds or ranges kept the arm from following the compliant pose."""
+        why = [
+            f"{what} held the command back at {ticks} ticks"
+            for what, ticks in (("joint speeds", memory.slowed), ("joint ranges", memory.stopped))
+            if ticks
+        ]
+        return [f"{self.name}: {' and '.join(why)}: the arm did not follow the compliant pose then"] if why else []
 
     def bind(self, robot: Robot) -> BoundLaw:
         """Make the law ready for a robot; the servo decides what its command means."""
@@ -421,6 +585,20 @@ def _rotation_vectors(quats: Array) -> Array:
     norm = np.linalg.norm(quats[:, 1:], axis=1, keepdims=True)
     angle = 2.0 * np.arctan2(norm, quats[:, :1])
     return quats[:, 1:] * np.where(norm > 0, angle / np.where(norm > 0, norm, 1.0), 2.0)
+
+
+def _refuse_restless(M: Array, D: Array, K: Array, chosen: np.ndarray) -> None:
+    """Refuse a compliant frame that nothing damps along a direction."""
+    for axis in np.flatnonzero(chosen):
+        m, d, k = M[axis, axis], D[axis, axis], K[axis, axis]
+        if d == 0.0:
+            raise InvalidInput(
+                f"damping[{axis}] = 0 with mass {m:g} and stiffness {k:g}: the compliant frame would never rest",
+                hint=f"critical damping is {2 * np.sqrt(m * k):g}; with stiffness 0 give a damping above 0",
+            )
+    least = float(np.linalg.eigvalsh(D[np.ix_(chosen, chosen)])[0])
+    if least <= 0.0:
+        raise InvalidInput(f"damping must be positive definite, or the compliant frame never rests; it has {least:g}")
 
 
 def _refuse_below(name: str, values: tuple[float, ...], least: float, *, strictly: bool = False) -> None:

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
 
-from palpate.checks import Array
-from palpate.config import Config, Vector6, required, setting
-from palpate.control.law import Need, Tick, law_kernel
+from palpate.config import Config, required, setting
+from palpate.control.design.damping import damping_by_ratio
+from palpate.control.law import BoundLaw, Need, Tick, law_kernel
 from palpate.control.steps.linear_algebra import times, transpose_times
 from palpate.control.steps.task_space import (
     DIRECTIONS,
-    LEVER,
     Direction,
+    Gain6,
     Posture,
     TaskGains,
     TaskLaw,
     TaskMemory,
     accelerate,
-    checked_directions,
     find_acceleration,
     find_errors,
     find_inertia,
+    find_inertia_in_order,
     hold_posture,
     note_damping,
+    note_missed,
     out_of_axes,
     set_axes,
     set_rows,
@@ -34,9 +36,6 @@ from palpate.engine.kernels import clear, kernel, put
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
-
-Matrix6 = tuple[Vector6, Vector6, Vector6, Vector6, Vector6, Vector6]
-Gain6 = Vector6 | Matrix6
 
 
 class StageGains(Record):
@@ -169,14 +168,20 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
     clear(out.feed_forward)
     clear(out.null_space)
     put(out.bias, 0, x.bias)
-    redundant, forward = x.v.size - k.choice.size, _feeds_forward(x, k)
-    if redundant < 0 or (redundant == 0 and not forward):
+    redundant, forward = x.v.size - k.freedoms, _feeds_forward(x, k)
+    if redundant == 0 and not forward:
         return
     set_rows(x, k, m)
-    note_damping(x.t, find_inertia(x.M, k.heaviest, m), k, m)
+    in_order = k.freedoms < k.choice.size
+    if in_order:
+        note_damping(x.t, find_inertia_in_order(x.M, k.heaviest, k.freedoms, m), k, m)
+    else:
+        note_damping(x.t, find_inertia(x.M, k.heaviest, m), k, m)
     if forward:
         find_acceleration(x, k.exact, m)
         accelerate(k, m, m.A_d, out.feed_forward)  # J_tᵀ Λ (A_d − J̇ v)
+        if in_order:
+            note_missed(k, m)
     if redundant > 0:
         hold_posture(x, k.posture, m, out.null_space)
 
@@ -200,6 +205,8 @@ class CartesianImpedance(TaskLaw):
     At rest against a wall of stiffness k_w, one axis: f = K k_w / (K + k_w) · (p_d − p_wall).
     A `schedule` changes K and D along minimum-jerk curves. Then f = K(t) e changes with K; with `hold_force` the rest
     pose moves instead such that ḟ = K ė, whatever K does.
+    Where the arm cannot move along all directions, the feed-forward serves those it can, in their order, exactly; the
+    remarks name the others.
     Assumes: true model. With "tool" axes the work of an uneven spring depends on the path; "target" axes avoid that.
     """
 
@@ -230,7 +237,7 @@ class CartesianImpedance(TaskLaw):
 
     def gains(self, robot: Robot) -> Gains:
         """The stages of K and D, the form and the posture, beside the task's."""
-        checked_directions(robot, self.directions, self.name, more=self.form == "classic")
+        self.check_directions(robot, more=True)
         return Gains(
             **self.task_gains(robot),
             stages=self._stages(robot),
@@ -238,6 +245,10 @@ class CartesianImpedance(TaskLaw):
             hold_force=self.hold_force,
             posture=Posture(stiffness=self.posture_stiffness, damping=self.posture_damping),
         )
+
+    def bind(self, robot: Robot) -> BoundLaw:
+        """Make the law ready for a robot; a force held through changes of stiffness is a memory."""
+        return replace(super().bind(robot), memoryless=not (self.hold_force and self.schedule))
 
     def memory(self, robot: Robot) -> Memory:
         """What the remarks tell, the force held through changes of stiffness, and scratch."""
@@ -272,22 +283,3 @@ class CartesianImpedance(TaskLaw):
         else:
             D = symmetric6(damping, name.replace("stiffness", "damping"))
         return StageGains(start=start, duration=duration, K=K, D=chosen @ D @ chosen)
-
-
-def damping_by_ratio(stiffness: Array, mobility: Array, ratio: float) -> Array:
-    """D = 2 ζ Q √K₀ Qᵀ, where Λ = Q Qᵀ and K = Q K₀ Qᵀ (double diagonalisation): every mode has damping ratio ζ.
-
-    Args:
-        stiffness: K, 6×6.
-        mobility: Λ⁻¹ = J M⁻¹ Jᵀ, 6×6, in the same axes; directions that cannot move get no damping.
-        ratio: ζ.
-    """
-    lever = np.diag([1.0, 1.0, 1.0, LEVER, LEVER, LEVER])
-    back = np.linalg.inv(lever)
-    mu, U = np.linalg.eigh(lever @ mobility @ lever)
-    free = mu > 1e-9 * mu[-1]
-    Q = U[:, free] / np.sqrt(mu[free])  # Λ on the free directions is Q Qᵀ
-    half = U[:, free] * np.sqrt(mu[free])
-    k0, Z = np.linalg.eigh(half.T @ back @ stiffness @ back @ half)
-    D = 2.0 * ratio * Q @ Z @ np.diag(np.sqrt(np.clip(k0, 0.0, None))) @ Z.T @ Q.T
-    return lever @ D @ lever

@@ -103,7 +103,8 @@ class DirectForce(ForceLaw):
 
     def gains(self, robot: Robot) -> Gains:
         """K, D and the posture beside the loop's."""
-        check_split(robot, self.force, self.motion, self.name)
+        check_split(self.force, self.motion, self.name)
+        self.check_directions(robot)
         for name, values in (("stiffness", self.stiffness), ("damping", self.damping)):
             refuse_negative(name, values)
         posture = Posture(stiffness=self.posture_stiffness, damping=self.posture_damping)

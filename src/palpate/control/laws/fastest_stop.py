@@ -3,42 +3,84 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
 
+from palpate.checks import Array
 from palpate.config import PerJoint, setting
-from palpate.control.law import CommandKind, Law, Need, Tick, per_joint, sizes_of
+from palpate.control.law import (
+    Beginning,
+    BoundLaw,
+    CommandKind,
+    Law,
+    Need,
+    Shown,
+    Tick,
+    per_joint,
+    refuse_free_base,
+    sizes_of,
+)
 from palpate.control.solve.factors import lq_factor, trapezoid_solve
 from palpate.control.solve.hierarchy import Stack, make_stack, solve_stack
-from palpate.control.solve.stop_kernels import StopProblem, find_stop, make_stop
+from palpate.control.solve.planned import PlannedStop, planned_stop
+from palpate.control.solve.stop_kernels import FOUND, WEIGHT, StopProblem, find_stop, make_stop
 from palpate.engine.kernels import clear, kernel
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 
 WAITING, BRAKING, RESTING = range(3)
-_METHODS = ("optimal", "pseudoinverse", "as-printed")
-_OPTIMAL, _PRINTED = _METHODS.index("optimal"), _METHODS.index("as-printed")
+_METHODS = ("optimal", "pseudoinverse", "as-printed", "planned")
+_OPTIMAL, _PRINTED, _PLANNED = (_METHODS.index(name) for name in ("optimal", "as-printed", "planned"))
+_REMEMBERED = 16  # changes between a line that is kept and one that is lost
+_STANDS, _ASIDE = 1e-4, 1e-2  # of the first speed: along the line it stands; across it, it goes on another way
+_FOLLOW = 100.0  # 1/s, how fast a motion beside its plan is brought back to it
+_STILL = 1e-9  # of |J| |v|: a tool that does not move
 
 
 class Gains(Record):
-    """Which version of the stop, along which axes, within which accelerations."""
+    """Which version of the stop, along which axes, within which accelerations and torques."""
 
     method: int
     axes: Integers  # of the tool's position
     rest_rate: float
     straighten: float
+    weight: float
     lower: Vector = sized("nv")
     upper: Vector = sized("nv")
+    torque: Vector = sized("nv")  # ∞ where it does not count
+    # the plan, one row a period; none for the other methods
+    plan_q: Matrix = sized("rows", "nv")
+    plan_v: Matrix = sized("rows", "nv")
+    plan_a: Matrix = sized("rows", "nv")
 
 
 class Memory(Record):
-    """Where the stop is, the direction it keeps, and scratch; m axes."""
+    """Where the stop is, the direction it keeps, how it went, and scratch; m axes."""
 
     phase: int = WAITING
     direction: Vector = sized("m")
     first_speed: float = 0.0
+    tick: int = 0
+    # what the trace records
+    rate: float = 0.0
+    deviation: float = 0.0
+    feasible: float = 1.0
+    active: Vector = sized("nv")
+    # how it went
+    changes: int = 0
+    change_time: Vector = sized(_REMEMBERED)
+    change_deviation: Vector = sized(_REMEMBERED)
+    lost_time: float = 0.0
+    worst: float = 0.0  # deviation, m/s²
+    faster: int = 0  # ticks at which every command sped the tool up
+    conflicts: int = 0  # ticks at which torque and acceleration bounds excluded each other
+    replaced: int = 0  # ticks at which the pseudo-inverse had no answer
+    turned: int = 0  # how often another direction had to be taken
+    switched: int = 0  # changes of the active bounds
+    stands: float = -1.0  # when the tool stood still
     # scratch
     rows: Matrix = sized("m", "nv")
     h: Vector = sized("m")
@@ -61,6 +103,53 @@ class Terms(Record):
 
     stop: Vector = sized("nv")
     rest: Vector = sized("nv")
+
+
+# ------------------------------------------------------------------ what is asked
+
+
+@kernel
+def _choose_rows(x: Tick, k: Gains, m: Memory) -> None:
+    """The chosen axes of the tool's position: Jacobian, drift and velocity."""
+    for i in range(k.axes.size):
+        axis = k.axes[i]
+        m.h[i], m.p[i] = x.drift[axis], 0.0
+        for j in range(x.v.size):
+            m.rows[i, j] = x.J[axis, j]
+            m.p[i] += x.J[axis, j] * x.v[j]
+
+
+@kernel
+def _put_limits(x: Tick, k: Gains, C: Matrix, lower: Vector, upper: Vector) -> None:
+    """lower ≤ u ≤ upper, then −torque ≤ M u + b ≤ torque where there is room for these rows."""
+    n = x.v.size
+    for j in range(n):
+        C[j, j], lower[j], upper[j] = 1.0, k.lower[j], k.upper[j]
+    if lower.size < 2 * n:
+        return
+    for j in range(n):
+        lower[n + j], upper[n + j] = -k.torque[j] - x.bias[j], k.torque[j] - x.bias[j]
+        for i in range(n):
+            C[n + j, i] = x.M[j, i]
+
+
+@kernel
+def _size(p: Vector) -> float:
+    total = 0.0
+    for i in range(p.size):
+        total += p[i] * p[i]
+    return math.sqrt(total)
+
+
+@kernel
+def _take_direction(m: Memory) -> None:
+    """Remember the direction in which the tool moves now."""
+    size = _size(m.p)
+    for i in range(m.p.size):
+        m.direction[i] = m.p[i] / size
+
+
+# ------------------------------------------------------------------ the versions
 
 
 @kernel
@@ -91,91 +180,171 @@ def _printed_limit(a: float, b: float, U: float) -> float:
 
 
 @kernel
-def _pseudoinverse_stop(k: Gains, m: Memory, most: float) -> None:
-    """u = a λ + b with the law's largest λ; where it has none, with the λ ≥ 0 that some joints allow, clipped."""
-    a, b, lower, upper, size = m.a, m.b, k.lower, k.upper, 0.0
-    _shortest(m, m.along, a)
-    _shortest(m, m.c, b)
-    for j in range(a.size):
-        a[j] = -a[j]
-        size = max(size, abs(a[j]))
-    low, high, usable = -np.inf, most, most
-    for j in range(a.size):
-        if abs(a[j]) <= 1e-12 * size:
-            a[j] = 0.0
+def _largest_rate(k: Gains, m: Memory, most: float) -> float:
+    """The largest λ ≤ most for which u = a λ + b keeps its bounds, as the method sees them; −∞ if there is none."""
+    s, n, size, low, high = m.problem, m.a.size, 0.0, -np.inf, most
+    for j in range(n):
+        size = max(size, abs(m.a[j]))
+    for i in range(n if k.method == _PRINTED else s.lower.size):
+        slope, start, scale = 0.0, 0.0, 0.0
+        for j in range(n):
+            slope, start, scale = slope + s.C[i, j] * m.a[j], start + s.C[i, j] * m.b[j], scale + abs(s.C[i, j])
+        if abs(slope) <= 1e-12 * size * scale:
+            slope = 0.0
         if k.method == _PRINTED:
-            limit = _printed_limit(a[j], b[j], upper[j])
-        elif a[j] == 0.0:
-            limit = np.inf if lower[j] <= b[j] <= upper[j] else -np.inf
+            high = min(high, _printed_limit(slope, start, s.upper[i]))
+        elif slope == 0.0:
+            high = high if s.lower[i] <= start <= s.upper[i] else -np.inf
         else:
-            ends = (lower[j] - b[j]) / a[j], (upper[j] - b[j]) / a[j]
-            limit = max(ends[0], ends[1])
-            low = max(low, min(ends[0], ends[1]))
-        high = min(high, limit)
-        if limit >= 0.0:
-            usable = min(usable, limit)
-    rate = high if low <= high and high > -np.inf else usable
-    for j in range(a.size):
-        m.x[j] = min(max(a[j] * rate + b[j], lower[j]), upper[j])
+            ends = (s.lower[i] - start) / slope, (s.upper[i] - start) / slope
+            low, high = max(low, min(ends[0], ends[1])), min(high, max(ends[0], ends[1]))
+    return high if low <= high else -np.inf
 
 
 @kernel
-def _choose_rows(x: Tick, k: Gains, m: Memory) -> None:
-    """The chosen axes of the tool's position: Jacobian, drift and velocity."""
-    for i in range(k.axes.size):
-        axis = k.axes[i]
-        m.h[i], m.p[i] = x.drift[axis], 0.0
+def _by_pseudoinverse(x: Tick, k: Gains, m: Memory) -> bool:
+    """u = a λ + b, a = −J⁺ṗ, b = J⁺(steer − h), with the method's largest λ; False where it has none, or speeds up."""
+    n = x.v.size
+    _shortest(m, m.along, m.a)
+    _shortest(m, m.c, m.b)
+    for j in range(n):
+        m.a[j] = -m.a[j]
+    rate = _largest_rate(k, m, 1.0 / x.dt)
+    if not rate >= 0.0:
+        return False
+    for j in range(n):
+        m.x[j] = min(max(m.a[j] * rate + m.b[j], k.lower[j]), k.upper[j])
+    _judge(x, k, m)
+    return m.rate >= 0.0
+
+
+@kernel
+def _optimal_stop(x: Tick, k: Gains, m: Memory) -> bool:
+    """The fastest stop of every u within the bounds, or the trade where there is none; whether the line is kept."""
+    s = m.problem
+    s.most, s.weight = 1.0 / x.dt, k.weight
+    straighten = min(k.straighten, 0.5 / x.dt)
+    for i in range(m.p.size):
+        s.drift[i], s.line[i], s.velocity[i] = m.h[i], m.along[i], m.p[i]
+        s.steer[i] = -straighten * (m.p[i] - m.along[i])
         for j in range(x.v.size):
-            m.rows[i, j] = x.J[axis, j]
-            m.p[i] += x.J[axis, j] * x.v[j]
+            s.J[i, j] = m.rows[i, j]
+    kept = find_stop(s) == FOUND
+    m.conflicts += 1 if s.conflict > 0.0 else 0
+    for j in range(x.v.size):
+        m.x[j] = s.u[j]
+    return kept
+
+
+@kernel
+def _follow(x: Tick, k: Gains, m: Memory) -> None:
+    """u = a + ω² (q_plan − q) + 2 ω (v_plan − v), within the acceleration bounds."""
+    w, row = min(_FOLLOW, 0.1 / x.dt), m.tick
+    for j in range(x.v.size):
+        back = w * w * (k.plan_q[row, j] - x.q[j]) + 2.0 * w * (k.plan_v[row, j] - x.v[j])
+        m.x[j] = min(max(k.plan_a[row, j] + back, k.lower[j]), k.upper[j])
+
+
+# ------------------------------------------------------------------ how it goes
+
+
+@kernel
+def _judge(x: Tick, k: Gains, m: Memory) -> None:
+    """λ = −ṗ·p̈/|ṗ|² and the acceleration across ṗ under the command."""
+    along, total, speed = 0.0, 0.0, _size(m.p)
+    for sweep in range(2):
+        for i in range(m.p.size):
+            now = m.h[i]
+            for j in range(x.v.size):
+                now += m.rows[i, j] * m.x[j]
+            if sweep == 0:
+                along += now * m.p[i] / speed
+            else:
+                total += (now - along * m.p[i] / speed) ** 2
+    m.rate, m.deviation = -along / speed, math.sqrt(total)
+
+
+@kernel
+def _note(x: Tick, k: Gains, m: Memory, kept: bool) -> None:
+    """Keep for the record whether the line is kept, which bounds hold the command, and each change."""
+    _judge(x, k, m)
+    if kept != (m.feasible > 0.5):
+        if m.changes < _REMEMBERED:
+            m.change_time[m.changes], m.change_deviation[m.changes] = x.t, m.deviation
+        m.changes += 1
+    m.feasible = 1.0 if kept else 0.0
+    if not kept:
+        m.lost_time += x.dt
+        m.worst = max(m.worst, m.deviation)
+        m.faster += 1 if m.rate < 0.0 else 0
+    _note_active(x, m)
+
+
+@kernel
+def _note_active(x: Tick, m: Memory) -> None:
+    """Per joint ±1 at a bound of u, ±2 at one of τ, 0 between."""
+    s, n, changed = m.problem, x.v.size, False
+    for j in range(n):
+        now = 0.0
+        for row in range(j, s.lower.size, n):
+            at, size = 0.0, 2.0 if row >= n else 1.0
+            for i in range(n):
+                at += s.C[row, i] * m.x[i]
+            near = 1e-9 * (1.0 + abs(at))
+            now = size if at >= s.upper[row] - near else -size if at <= s.lower[row] + near else now
+        changed = changed or now != m.active[j]
+        m.active[j] = now
+    m.switched += 1 if changed and m.tick > 0 else 0
 
 
 @kernel
 def _begin(m: Memory) -> None:
     """Remember the direction of the first tick."""
-    size = 0.0
+    m.first_speed = _size(m.p)
+    m.phase = BRAKING if m.first_speed > 1e-9 else RESTING
+    if m.phase == BRAKING:
+        _take_direction(m)
+
+
+@kernel
+def _on_line(x: Tick, k: Gains, m: Memory) -> bool:
+    """Split the velocity along the line and what is to become of the rest; False once the tool stands."""
+    speed, straighten = 0.0, min(k.straighten, 0.5 / x.dt)
     for i in range(m.p.size):
-        size += m.p[i] * m.p[i]
-    size = math.sqrt(size)
-    m.first_speed = size
-    m.phase = BRAKING if size > 1e-9 else RESTING
+        speed += m.direction[i] * m.p[i]
+    if speed <= _STANDS * m.first_speed:
+        if _size(m.p) <= _ASIDE * m.first_speed:
+            return False
+        _take_direction(m)  # the line is lost for good: the tool moves another way, and is stopped there
+        m.turned += 1
+        speed = _size(m.p)
     for i in range(m.p.size):
-        m.direction[i] = m.p[i] / size if size > 1e-9 else 0.0
+        m.along[i] = m.direction[i] * speed
+        m.c[i] = -m.h[i] - straighten * (m.p[i] - m.along[i])
+    return True
 
 
 @kernel
 def _brake(x: Tick, k: Gains, m: Memory) -> bool:
     """One tick of braking along the remembered direction; False once the tool stands still."""
-    speed = 0.0
-    for i in range(m.p.size):
-        speed += m.direction[i] * m.p[i]
-    if speed <= 1e-4 * m.first_speed:
+    planned = k.method == _PLANNED and k.plan_q.shape[0] > 0
+    if planned and m.tick >= k.plan_q.shape[0]:
         return False
-    for i in range(m.p.size):
-        m.along[i] = m.direction[i] * speed
-        m.c[i] = -m.h[i] - k.straighten * (m.p[i] - m.along[i])
-    if k.method != _OPTIMAL:
-        _pseudoinverse_stop(k, m, 1.0 / x.dt)
-        return True
-    _optimal_stop(x, k, m)
+    if not _on_line(x, k, m) and not planned:
+        return False
+    if _size(m.p) <= _STANDS * m.first_speed:
+        return False
+    _put_limits(x, k, m.problem.C, m.problem.lower, m.problem.upper)
+    kept = True
+    if planned:
+        _follow(x, k, m)
+    elif k.method == _OPTIMAL or k.method == _PLANNED:
+        kept = _optimal_stop(x, k, m)
+    elif not _by_pseudoinverse(x, k, m):
+        m.replaced += 1
+        kept = _optimal_stop(x, k, m)
+    _note(x, k, m, kept)
     return True
-
-
-@kernel
-def _optimal_stop(x: Tick, k: Gains, m: Memory) -> None:
-    """The fastest stop of every u within the bounds."""
-    s = m.problem
-    s.most = 1.0 / x.dt
-    for i in range(m.p.size):
-        s.drift[i], s.line[i], s.velocity[i] = m.h[i], m.along[i], m.p[i]
-        s.steer[i] = -k.straighten * (m.p[i] - m.along[i])
-        for j in range(x.v.size):
-            s.J[i, j] = m.rows[i, j]
-    for j in range(x.v.size):
-        s.C[j, j], s.lower[j], s.upper[j] = 1.0, k.lower[j], k.upper[j]
-    find_stop(s)
-    for j in range(x.v.size):
-        m.x[j] = s.u[j]
 
 
 @kernel
@@ -189,7 +358,7 @@ def _rest(x: Tick, k: Gains, m: Memory) -> None:
             level.A[i, j] = m.rows[i, j]
     for j in range(n):
         level.A[count + j, j], level.b[count + j] = 1.0, -x.v[j] * rate
-        s.C[j, j], s.lower[j], s.upper[j] = 1.0, k.lower[j], k.upper[j]
+    _put_limits(x, k, s.C, s.lower, s.upper)
     m.stack.starts[1], m.stack.starts[2] = count, count + n
     solve_stack(m.stack)
     for j in range(n):
@@ -203,57 +372,173 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
     if m.phase == WAITING:
         _begin(m)
     if m.phase == BRAKING and not _brake(x, k, m):
-        m.phase = RESTING
+        m.phase, m.rate, m.deviation, m.feasible, m.stands = RESTING, 0.0, 0.0, 1.0, x.t
+        clear(m.active)
     if m.phase == RESTING:
         _rest(x, k, m)
+    m.tick += 1
     for j in range(x.v.size):
         out.stop[j] = m.x[j] if m.phase == BRAKING else 0.0
         out.rest[j] = m.x[j] if m.phase == RESTING else 0.0
 
 
 class FastestStop(Law):
-    """Stop the tool as fast as the joint accelerations allow, along its own direction; then stop the joints.
+    """Stop the tool as fast as joint accelerations and torques allow, along its own direction; then stop the joints.
 
-    While the tool moves: u with J u + J̇v = −λ ṗ_∥ (− straighten · ṗ_⊥), lower ≤ u ≤ upper, λ ≤ 1/dt greatest, then |u|
-    least; ṗ_∥ is the velocity along the direction the tool had at the first tick. Afterwards J u + J̇v = −r ṗ is held
-    first and u = −r v second, both within the bounds, r = `rest_rate`.
+    While the tool moves: u with J u + J̇v = −λ ṗ_∥ − straighten · ṗ_⊥, lower ≤ u ≤ upper, |M u + b| ≤ torque, λ ≤ 1/dt
+    greatest, then |u| least; ṗ_∥ is the velocity along the direction the tool had at the first tick. Afterwards
+    J u + J̇v = −r ṗ is held first and u = −r v second, both within the bounds, r = `rest_rate`.
     Closed loop: straight-line motion of the tool with greedily greatest deceleration, rest in finite time, then every
-    joint at rest. Where no command keeps the direction, the nearest one is used ("optimal"), or the pseudo-inverse's
-    one clipped (the two others).
+    joint at rest. Where no command keeps the direction, deviation² + weight² (most braking − braking)² is least and the
+    tool never speeds up if any command avoids it; the run warns and says when. `method = "planned"` plans the whole
+    stop before the run (see `planned_stop`) and follows it.
     Assumes: a true model (the acceleration goes through inverse dynamics) and torques that carry it out.
     """
 
     name: ClassVar[str] = "fastest-stop"
     command: ClassVar[CommandKind] = "acceleration"
     needs: ClassVar[tuple[Need, ...]] = ("M", "bias", "J", "drift")
+    shown: ClassVar[tuple[Shown, ...]] = (
+        Shown("rate", "rate", "1/s", help="λ = −ṗ·p̈/|ṗ|² under the command; 0 once the tool stands"),
+        Shown("deviation", "deviation", "m/s²", help="|p̈| across the tool's velocity under the command"),
+        Shown("feasible", "feasible", help="1 where the line can be kept without speeding up, 0 where it is lost"),
+        Shown("active", "active", help="per joint: ±1 at a bound of its acceleration, ±2 at one of its torque"),
+    )
     kernel = _kernel
 
-    method: Literal["optimal", "pseudoinverse", "as-printed"] = setting("optimal", "1", "which version of the stop")
+    method: Literal["optimal", "pseudoinverse", "as-printed", "planned"] = setting(
+        "optimal", "1", "which version of the stop"
+    )
     axes: str = setting("xyz", "1", "which axes of the tool's position count", pattern=r"^x?y?z?$", min_length=1)
     acceleration: PerJoint | None = setting(
         None, "rad/s² or m/s²", "bound on |u|, one for all joints or one each; the robot's limits if not given"
     )
+    respect_torque: bool = setting(True, "1", "keep |M u + b| within torque bounds too")
+    torque: PerJoint | None = setting(
+        None, "N·m or N", "bound on |M u + b|, one for all joints or one each; the robot's limits if not given"
+    )
+    weight: float = setting(WEIGHT, "1", "m/s² across that are worth one of braking, where not both can be had", gt=0)
     rest_rate: float = setting(50.0, "1/s", "r: how fast what still moves is stopped", gt=0)
-    straighten: float = setting(0.0, "1/s", "how fast a velocity across the direction is removed", ge=0)
+    straighten: float = setting(
+        500.0, "1/s", "how fast a velocity across the direction is removed, half the control rate at the most", ge=0
+    )
 
     def gains(self, robot: Robot) -> Gains:
         """Bounds, axes, method."""
+        refuse_free_base(robot, self.name)
+        return self._gains(robot, None)
+
+    def _gains(self, robot: Robot, plan: PlannedStop | None) -> Gains:
+        most, rows = self.bound(robot), np.zeros((0, robot.nv))
+        motion = {"plan_q": rows, "plan_v": rows.copy(), "plan_a": rows.copy()}
+        if plan is not None:
+            motion = {"plan_q": plan.q[:-1].copy(), "plan_v": plan.v[:-1].copy(), "plan_a": _held(plan)}
+        return Gains(
+            method=_METHODS.index(self.method),
+            axes=["xyz".index(axis) for axis in self.axes],
+            rest_rate=self.rest_rate,
+            straighten=self.straighten,
+            weight=self.weight,
+            lower=-most,
+            upper=most.copy(),
+            torque=self.torque_bound(robot),
+            **motion,
+        )
+
+    def bound(self, robot: Robot) -> Array:
+        """The acceleration bounds that count."""
         most = robot.limits.acceleration if self.acceleration is None else per_joint(robot, self.acceleration, "bound")
         if not (np.isfinite(most).all() and (most > 0).all()):
             raise InvalidInput(
                 f"{robot.name} needs a positive acceleration bound for every joint, got {most}",
                 hint="give control.acceleration",
             )
-        return Gains(
-            method=_METHODS.index(self.method),
-            axes=["xyz".index(axis) for axis in self.axes],
-            rest_rate=self.rest_rate,
-            straighten=self.straighten,
-            lower=-most,
-            upper=most.copy(),
-        )
+        return most
+
+    def torque_bound(self, robot: Robot) -> Array:
+        """The torque bounds that count; ∞ where there is none."""
+        if not self.respect_torque:
+            return np.full(robot.nv, np.inf)
+        if self.torque is None:
+            return robot.limits.torque.copy()
+        return per_joint(robot, self.torque, "torque bound", above=0.0)
 
     def memory(self, robot: Robot) -> Memory:
-        """The direction kept, then scratch."""
+        """The direction kept, how it went, then scratch."""
         n, m = robot.nv, len(self.axes)
-        return Memory({**sizes_of(robot), "m": m}, problem=make_stop(n, m, n), stack=make_stack(n, m + n, 2, n))
+        limits = 2 * n if np.isfinite(self.torque_bound(robot)).any() else n
+        parts = {"problem": make_stop(n, m, limits), "stack": make_stack(n, m + n, 2, limits)}
+        return Memory({**sizes_of(robot), "m": m}, **parts)
+
+    def begin(self, robot: Robot, start: Beginning) -> BoundLaw:
+        """Refuse velocities that move no tool, plan the stop if asked to, and warn where the line is lost at once."""
+        bound = self.bind(robot)
+        rows = ["xyz".index(axis) for axis in self.axes]
+        J = robot.jacobian(start.q)[rows]
+        if not start.v.any():
+            return replace(bound, warnings=("nothing moves at the start: there is no motion to stop",))
+        if np.linalg.norm(J @ start.v) <= _STILL * np.linalg.norm(J) * np.linalg.norm(start.v):
+            raise InvalidInput(
+                f"the joint velocities at the start lie in the null space of the tool's Jacobian ({self.axes}): the"
+                " tool does not move, there is no direction to keep",
+                hint="start with joint velocities that move the tool, or use a law that brakes joints",
+            )
+        if self.method != "planned":
+            return bound
+        plan = self.plan(robot, start)
+        if not plan.feasible:
+            return replace(bound, warnings=(f"{plan.verdict}; the stop is made tick by tick instead",))
+        return replace(bound, gains=self._gains(robot, plan))
+
+    def plan(self, robot: Robot, start: Beginning) -> PlannedStop:
+        """The stop that `method = "planned"` follows."""
+        most = self.torque_bound(robot)
+        torque = most if np.isfinite(most).any() else None
+        return planned_stop(
+            robot, start.q, start.v, self.bound(robot), torque=torque, period=start.period, axes=self.axes
+        )
+
+    def alarms(self, memory: Memory) -> list[str]:
+        """Where the line was lost, the tool sped up, or bounds excluded each other."""
+        said = []
+        if memory.lost_time > 0.0:
+            said.append(
+                f"the tool's direction could not be kept for {memory.lost_time:.4g} s"
+                f" from {memory.change_time[0]:.4g} s on: braked beside it, deviating by up to {memory.worst:.4g} m/s²"
+            )
+        if memory.faster:
+            said.append(
+                f"at {memory.faster} ticks every command within the bounds sped the tool up; the least was taken"
+            )
+        if memory.conflicts:
+            said.append(
+                f"at {memory.conflicts} ticks torque and acceleration bounds excluded each other and were widened"
+            )
+        return said
+
+    def remarks(self, memory: Memory) -> list[str]:
+        """Each change between a line that is kept and one that is lost, and how the stop ended."""
+        said = []
+        for k in range(min(memory.changes, _REMEMBERED)):
+            what = "could be kept again" if k % 2 else f"was lost: {memory.change_deviation[k]:.4g} m/s² across it"
+            said.append(f"at {memory.change_time[k]:.4g} s the tool's direction {what}")
+        if memory.changes > _REMEMBERED:
+            said.append(f"{memory.changes - _REMEMBERED} more changes of that kind")
+        if memory.replaced:
+            said.append(f"at {memory.replaced} ticks the pseudo-inverse had no answer and the optimum's was taken")
+        if memory.turned:
+            said.append(f"the tool left its direction for good; another one was taken {memory.turned} times")
+        if memory.switched:
+            said.append(f"the joints at their bounds changed {memory.switched} times")
+        if memory.stands >= 0.0:
+            said.append(f"the tool stood still at {memory.stands:.4g} s")
+        elif memory.phase == BRAKING:
+            said.append("the tool had not stopped by the end")
+        return said
+
+
+def _held(plan: PlannedStop) -> Array:
+    """The plan's accelerations; the last, which does not fill its period, is thinned so that it ends as fast."""
+    a, period = plan.a[:-1].copy(), plan.t[1] - plan.t[0]
+    a[-1] *= (plan.t[-1] - plan.t[-2]) / period
+    return a

@@ -247,7 +247,8 @@ class HybridForce(ForceLaw):
 
     def gains(self, robot: Robot) -> Gains:
         """K_p, K_d, d and the posture, and what counts as contact, beside the loop's."""
-        check_split(robot, self.force, self.motion, self.name)
+        check_split(self.force, self.motion, self.name)
+        self.check_directions(robot)
         refuse_negative("kp", self.kp)
         refuse_negative("kd", self.kd)
         return Gains(

@@ -16,7 +16,7 @@ from palpate.control.steps.force_loop import (
     wrenches_in_axes,
 )
 from palpate.control.steps.linear_algebra import times
-from palpate.control.steps.task_space import Direction, checked_directions, set_axes, set_rows
+from palpate.control.steps.task_space import Direction, set_axes, set_rows
 from palpate.engine.kernels import put
 from palpate.engine.records import Record, Vector, sized
 from palpate.robot.robot import Robot
@@ -80,5 +80,5 @@ class IntegralForce(ForceLaw):
 
     def gains(self, robot: Robot) -> Gains:
         """The joint damping beside the loop's."""
-        checked_directions(robot, self.directions, self.name)
+        self.check_directions(robot)
         return Gains(**self.loop_gains(robot, self.directions), joint_damping=self.joint_damping)

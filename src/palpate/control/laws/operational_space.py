@@ -18,7 +18,6 @@ from palpate.control.steps.task_space import (
     TaskLaw,
     TaskMemory,
     accelerate,
-    checked_directions,
     find_acceleration,
     find_inertia,
     into_null_space,
@@ -112,7 +111,7 @@ class OperationalSpace(TaskLaw):
 
     def gains(self, robot: Robot) -> Gains:
         """K_p, K_d and the posture, beside the task's."""
-        checked_directions(robot, self.directions, self.name)
+        self.check_directions(robot)
         kp, kd = self._pair()
         posture = Posture(stiffness=self.posture_stiffness, damping=self.posture_damping)
         kinematic = self.projector == "kinematic"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -10,15 +11,20 @@ import numpy as np
 from palpate.checks import Array
 from palpate.config import setting
 from palpate.control.design.pole import PoleDynamics, PoleModel, pole_accelerations
-from palpate.control.law import Law, Need, Tick, law_kernel, refuse_free_base, sizes_of
+from palpate.control.law import Beginning, BoundLaw, Law, Need, Shown, Tick, law_kernel, refuse_free_base, sizes_of
 from palpate.control.steps.linear_algebra import cholesky, cholesky_solve, times
+from palpate.control.steps.pole_view import PoleEstimate, estimate_pole, pole_estimate
 from palpate.engine.kernels import kernel, put
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
-from palpate.spatial.kernels import quat_error_world, quat_from_matrix
+from palpate.spatial.kernels import quat_error_world, quat_from_matrix, quat_multiply, rotate
 
 MOST_JOINTS = 7
+# Of an arm whose pole fell: how fast it brakes, 1/s; what counts as rest, rad/s or m/s; after how many s it may end.
+BRAKE_RATE, STILL, SETTLE, PATIENCE = 20.0, 0.01, 0.1, 2.0
+_XYZ = ("x", "y", "z")
+_ALWAYS = 4.0  # rad: an angle that no pole passes
 JERK_TIME = 0.05  # s, over which the wanted acceleration is differentiated: a step of it must not become a blow
 
 
@@ -35,29 +41,42 @@ class Gains(Record):
     nearest_torque: bool  # torques, not accelerations, are kept near its wish
     respect_limits: bool
     force_limit: float
+    fall_angle: float
+    speed_limit: Vector = sized("nv")
+    level: bool  # the tool's z is kept vertical, not the target's attitude
     torque_limit: Vector = sized("nv")
 
 
 class Memory(Record):
-    """Ticks at which limits decided, what is remembered of the wanted motion, and scratch."""
+    """Ticks at which limits decided, what is remembered of the wanted motion, and scratch; d directions."""
 
     force_cut: int = 0
     bent: int = 0  # the self-motion gave way to a torque limit
     shared: int = 0  # only a share of the force was within the torque limits
     beyond: int = 0  # no share was
+    singular: int = 0  # the posture was
     ticks: int = 0
     smooth: Vector = sized(2)  # wanted horizontal acceleration, smoothed
     pole: PoleDynamics
+    estimate: PoleEstimate
+    tilt: float = 0.0  # of the pole, as far as it is known, rad
+    fell: float = -1.0  # when it fell or the arm was lost, s; −1 before that
+    fast: int = -1  # the joint that was lost; −1 if none
+    ended: float = 0.0  # 1 once the arm stands after a fall
     # scratch
     force: Vector = sized(3)  # wanted, all of it
     twist: Vector = sized(6)
     turn: Vector = sized(3)  # wanted angular acceleration
     quat_wxyz: Vector = sized(4)
+    level_wxyz: Vector = sized(4)
+    quat_wxyz_scratch: Vector = sized(4)
+    upright_wxyz: Vector = sized(4)
+    axis: Vector = sized(3)
     error: Vector = sized(3)
-    A: Matrix = sized(6, "nv")
-    S: Matrix = sized(6, 6)
+    A: Matrix = sized("d", "nv")
+    S: Matrix = sized("d", "d")
     L: Matrix = sized("nv", "nv")
-    b: Vector = sized(6)
+    b: Vector = sized("d")
     x0: Vector = sized("nv")
     x: Vector = sized("nv")
     push: Vector = sized("nv")
@@ -75,14 +94,14 @@ class Terms(Record):
 
 @kernel
 def _wanted_force(x: Tick, k: Gains, m: Memory) -> None:
-    """LQR about the leaning pole of the wanted motion: f = (m_e + m_s) (a_d + g e_z) − K (x − x_d).
+    """LQR about the leaning pole of the wanted motion: f = (m_e + m) (a_d + g e_z) − K (x − x_d).
 
     x = (x_A, ẋ_A, x_AB, ẋ_AB) per horizontal axis, x_AB,d = a_d l / g and its rate; (z_A, ż_A) vertically.
     """
     pole, f, target = m.pole, m.force, x.target
-    mass, lean = pole.end_effector_mass + pole.sphere_mass, pole.length / pole.gravity
+    mass, lean = pole.end_effector_mass + pole.mass, pole.length / pole.gravity
     for i in range(3):
-        pole.r[i], pole.r_rate[i] = x.seen.pole.AB[i], x.seen.pole.AB_rate[i]
+        pole.r[i], pole.r_rate[i] = m.estimate.r[i], m.estimate.r_rate[i]
         away, speed, wanted = x.position[i] - target.position[i], m.twist[i] - target.twist[i], target.acceleration[i]
         if i == 2:
             f[i] = mass * (wanted + pole.gravity) - k.vertical[0] * away - k.vertical[1] * speed
@@ -111,29 +130,50 @@ def _differentiate(m: Memory, dt: float, wanted: float, axis: int) -> float:
 def _wanted_turn(x: Tick, k: Gains, m: Memory) -> None:
     """α = k_p log(R_d Rᵀ) − k_d ω; both gains are 0 where no angular acceleration is asked for."""
     quat_from_matrix(x.rotation, m.quat_wxyz)
-    quat_error_world(x.target.quat_wxyz, m.quat_wxyz, m.error)
+    put(m.level_wxyz, 0, x.target.quat_wxyz)
+    if k.level:
+        _make_level(m)
+    quat_error_world(m.level_wxyz, m.quat_wxyz, m.error)
     for i in range(3):
         m.turn[i] = k.orientation_stiffness * m.error[i] - k.orientation_damping * m.twist[3 + i]
 
 
 @kernel
+def _make_level(m: Memory) -> None:
+    """Turn the wanted attitude the short way until its z is vertical: up or down, whichever is nearer."""
+    m.axis[0], m.axis[1], m.axis[2] = 0.0, 0.0, 1.0
+    rotate(m.level_wxyz, m.axis, m.error)
+    sign = 1.0 if m.error[2] >= 0.0 else -1.0
+    # The quaternion (1 + z·u, z × u) of the turn from z to u = ± e_z.
+    m.upright_wxyz[0], m.upright_wxyz[3] = 1.0 + sign * m.error[2], 0.0
+    m.upright_wxyz[1], m.upright_wxyz[2] = sign * m.error[1], -sign * m.error[0]
+    size = 0.0
+    for i in range(4):
+        size += m.upright_wxyz[i] ** 2
+    for i in range(4):
+        m.upright_wxyz[i] /= math.sqrt(size)
+    quat_multiply(m.upright_wxyz, m.level_wxyz, m.quat_wxyz_scratch)
+    put(m.level_wxyz, 0, m.quat_wxyz_scratch)
+
+
+@kernel
 def _prepare(x: Tick, k: Gains, m: Memory) -> bool:
     """A and the factor of A Aᵀ; A = J, or J M⁻¹ where torques are compared. False where A loses rank."""
-    A, S, n = m.A, m.S, x.v.size
-    for i in range(6):
+    A, S, n, d = m.A, m.S, x.v.size, m.b.size
+    for i in range(d):
         put(A[i], 0, x.J[i])
     if k.nearest_torque:
         for i in range(n):
             put(m.L[i], 0, x.M[i])
         cholesky(m.L, n)
-        for i in range(6):
+        for i in range(d):
             cholesky_solve(m.L, n, A[i])
-    for i in range(6):
-        for j in range(6):
+    for i in range(d):
+        for j in range(d):
             S[i, j] = 0.0
             for h in range(n):
                 S[i, j] += A[i, h] * A[j, h]
-    return cholesky(S, 6)
+    return cholesky(S, d)
 
 
 @kernel
@@ -158,13 +198,13 @@ def _torques(x: Tick, k: Gains, m: Memory, share: float, out: Vector) -> None:
     for j in range(n):
         m.x[j] = m.x0[j]
         m.push[j] = x.bias[j] + J[0, j] * f_B[0] + J[1, j] * f_B[1] + J[2, j] * f_B[2]
-    for i in range(6):
+    for i in range(b.size):
         b[i] = (pole.a_A[i] if i < 3 else m.turn[i - 3]) - x.drift[i]
         for j in range(n):
             b[i] += A[i, j] * (weight * m.push[j] - m.x[j])
-    cholesky_solve(m.S, 6, b)
+    cholesky_solve(m.S, b.size, b)
     for j in range(n):
-        for i in range(6):
+        for i in range(b.size):
             m.x[j] += A[i, j] * b[i]
     if k.nearest_torque:
         put(out, 0, m.x)
@@ -176,7 +216,7 @@ def _torques(x: Tick, k: Gains, m: Memory, share: float, out: Vector) -> None:
 
 @kernel
 def _free_direction(x: Tick, k: Gains, m: Memory) -> None:
-    """The torques that leave the tool alone: one direction for seven joints, none for six."""
+    """The torques that leave the tool alone: one direction for seven joints, none for six or three."""
     best, chosen, n = 1e-6, -1, x.v.size
     for start in range(n):  # the unit vector that keeps most of itself is the best conditioned
         size = _project(m, start)
@@ -193,13 +233,13 @@ def _free_direction(x: Tick, k: Gains, m: Memory) -> None:
 @kernel
 def _project(m: Memory, start: int) -> float:
     """own = (1 − Aᵀ (A Aᵀ)⁻¹ A) e_start; returns its squared length."""
-    for i in range(6):
+    for i in range(m.b.size):
         m.b[i] = m.A[i, start]
-    cholesky_solve(m.S, 6, m.b)
+    cholesky_solve(m.S, m.b.size, m.b)
     size = 0.0
     for j in range(m.own.size):
         entry = 1.0 if j == start else 0.0
-        for i in range(6):
+        for i in range(m.b.size):
             entry -= m.A[i, j] * m.b[i]
         m.own[j] = entry
         size += entry * entry
@@ -245,6 +285,13 @@ def _largest_share(none: Vector, full: Vector, free: Vector, limits: Vector) -> 
 
 
 @kernel
+def _show_force(m: Memory, share: float) -> None:
+    """f, a_A and f_B as they are with a share of the horizontal force."""
+    m.pole.f[0], m.pole.f[1], m.pole.f[2] = share * m.force[0], share * m.force[1], m.force[2]
+    pole_accelerations(m.pole)
+
+
+@kernel
 def _within_limits(x: Tick, k: Gains, m: Memory, full: Vector, change: Vector) -> None:
     """The change of torques that brings them within the limits: the least self-motion, else the least loss of force.
 
@@ -261,6 +308,7 @@ def _within_limits(x: Tick, k: Gains, m: Memory, full: Vector, change: Vector) -
         return
     _torques(x, k, m, 0.0, none)
     share = _largest_share(none, full, free, limits)
+    _show_force(m, share if share >= 0.0 else 1.0)
     if share < 0.0:
         m.beyond += 1
         return
@@ -274,19 +322,54 @@ def _within_limits(x: Tick, k: Gains, m: Memory, full: Vector, change: Vector) -
         change[j] = part[j] + step * free[j] - full[j]
 
 
+@kernel
+def _watch_fall(x: Tick, k: Gains, m: Memory) -> None:
+    """Note a pole past the angle at which it counts as fallen, and an arm that has come to rest after that."""
+    r, speed = m.estimate.r, 0.0
+    m.tilt = math.atan2(math.hypot(r[0], r[1]), r[2])
+    if m.fell < 0.0 and m.tilt > k.fall_angle:
+        m.fell = x.t
+    for j in range(x.v.size):
+        speed = max(speed, abs(x.v[j]))
+        if m.fell < 0.0 and abs(x.v[j]) > k.speed_limit[j]:
+            m.fell, m.fast = x.t, j
+    if m.fell >= 0.0 and x.t > m.fell + (SETTLE if speed < STILL else PATIENCE):
+        m.ended = 1.0
+
+
+@kernel
+def _brake(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
+    """After a fall, or where the posture is singular: τ = b − s r M v, the largest share s within the limits."""
+    share = 1.0
+    for j in range(x.v.size):
+        m.x[j] = -BRAKE_RATE * x.v[j]
+    times(x.M, m.x, m.push)
+    for j in range(x.v.size):
+        room = k.torque_limit[j] - math.copysign(x.bias[j], x.bias[j] * m.push[j])
+        if k.respect_limits and abs(m.push[j]) > room:
+            share = min(share, max(room, 0.0) / abs(m.push[j]))
+    for j in range(x.v.size):
+        out.balance[j] = x.bias[j] + share * m.push[j]
+        most = k.torque_limit[j] if k.respect_limits else np.inf
+        out.limits[j] = min(max(out.balance[j], -most), most) - out.balance[j]
+
+
 @law_kernel
 def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
-    n, over = x.v.size, False
+    over = False
     times(x.J, x.v, m.twist)
-    if _prepare(x, k, m):
-        _wanted_force(x, k, m)
-        _wanted_turn(x, k, m)
-        _preferred(x, k, m)
-        _torques(x, k, m, 1.0, out.balance)
-    else:
-        for j in range(n):
-            out.balance[j] = x.bias[j] - k.posture_damping * x.v[j]
-    for j in range(n):
+    estimate_pole(m.estimate, x.seen.pole, m.twist, x.dt)
+    _watch_fall(x, k, m)
+    regular = m.fell < 0.0 and _prepare(x, k, m)
+    m.singular += 0 if regular or m.fell >= 0.0 else 1
+    if not regular:
+        _brake(x, k, m, out)
+        return
+    _wanted_force(x, k, m)
+    _wanted_turn(x, k, m)
+    _preferred(x, k, m)
+    _torques(x, k, m, 1.0, out.balance)
+    for j in range(x.v.size):
         out.limits[j] = 0.0
         over = over or abs(out.balance[j]) > k.torque_limit[j]
     if over and k.respect_limits:
@@ -296,7 +379,7 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
 class PoleBalance(Law):
     """Keep a pole upright on the tool, and the tool in place: LQR force, then joint torques that apply it.
 
-    1. f = (m_e + m_s) (a_d + g e_z) − K (x − x_d), x = (x_A, ẋ_A, x_AB, ẋ_AB) for each horizontal axis and (z_A, ż_A);
+    1. f = (m_e + m) (a_d + g e_z) − K (x − x_d), x = (x_A, ẋ_A, x_AB, ẋ_AB) for each horizontal axis and (z_A, ż_A);
        a wanted acceleration leans the pole, x_AB,d = a_d l / g, its rate from a_d differentiated over 50 ms.
     2. a_A and f_B from f by the closed form of the pole (see `palpate.control.PoleModel`).
     3. Torques under M v̇ + b = τ − Jₚᵀ f_B and J v̇ + J̇ v = [a_A; α]. One direction is left free, the self-motion:
@@ -306,20 +389,34 @@ class PoleBalance(Law):
     4. Torque limits: the free direction gives way first; where that is not enough the horizontal force shrinks, as
        little as possible. Both are exact for one free direction, hence at most seven joints.
 
-    α = k_p log(R_d Rᵀ) − k_d ω keeps the end-effector level; `orientation = "zero"` asks for α = 0, which lets a turn
-    go on. `hold_position = false` feeds the document's seven states back: the tool comes to rest, but anywhere.
+    α = k_p log(R_d Rᵀ) − k_d ω with `orientation = "pd"` keeps the end-effector level: R_d is the target's attitude
+    with its z turned into the vertical; `"hold"` keeps the target's attitude as it is; `"zero"` asks for α = 0, which
+    lets a turn go on. `hold_position = false` feeds the document's seven states back: the tool rests, but anywhere.
+    Pictures of a camera that is late, noisy or slow become r and ṙ by an estimator (`steps.pole_view`). Past
+    `fall_angle` the pole counts as fallen, past `fall_speed` the arm as lost: it brakes, and once it stands the run
+    ends.
+    A robot of three slides is the document's section 1 alone: τ = f, no orientation.
 
     Closed loop, upright: the eigenvalues of the LQR design, per axis; the arm's own dynamics are cancelled.
-    Assumes: a massless pole with a frictionless hinge, its direction and rate measured (as a camera would), a true arm
-    model that includes the end-effector's mass, and a posture away from singularities.
+    Assumes: a frictionless hinge, a true arm model that includes the end-effector's mass, a posture away from
+    singularities, gravity along −z.
     """
 
     name: ClassVar[str] = "pole-balance"
     needs: ClassVar[tuple[Need, ...]] = ("M", "bias", "J", "drift")
+    shown: ClassVar[tuple[Shown, ...]] = (
+        Shown("f", "pole.f", "N", _XYZ, "world", "force of the arm on the end-effector that is asked for"),
+        Shown("f_B", "pole.f_B", "N", _XYZ, "world", "force of the end-effector on the pole that goes with it"),
+        Shown("AB", "estimate.r", "m", _XYZ, "world", "from the pole's foot to its sphere, as the law has it"),
+        Shown("AB_rate", "estimate.r_rate", "m/s", _XYZ, "world", "its rate"),
+        Shown("ended", "ended", help="1 once the arm stands after the pole fell"),
+    )
+    ending: ClassVar[str | None] = "ended"
     kernel = _kernel
 
     length: float = setting(1.0, "m", "l, of the pole", gt=0)
     sphere_mass: float = setting(0.1, "kg", "m_s", gt=0)
+    rod_mass: float = setting(0.0, "kg", "m_r, of the rod between", ge=0)
     end_effector_mass: float = setting(1.0, "kg", "m_e, welded to the wrist and part of the arm's model", gt=0)
     gravity: float = setting(9.81, "m/s²", "g", gt=0)
     hold_position: bool = setting(True, "1", "feed the tool's position back; the document's seven states do not")
@@ -330,8 +427,8 @@ class PoleBalance(Law):
     tilt_rate_weight: float = setting(1.0, "s²/m²", "LQR weight of the rate of x_AB", ge=0)
     effort_weight: float = setting(0.1, "1/N²", "LQR weight of the horizontal force", gt=0)
     vertical_effort_weight: float = setting(0.01, "1/N²", "LQR weight of the vertical force", gt=0)
-    orientation: Literal["pd", "zero"] = setting(
-        "pd", "1", "keep the end-effector level, or ask for no angular acceleration"
+    orientation: Literal["pd", "hold", "zero"] = setting(
+        "pd", "1", "keep the end-effector level, hold the target's attitude, or ask for no angular acceleration"
     )
     orientation_stiffness: float = setting(100.0, "1/s²", "k_p", gt=0)
     orientation_damping: float = setting(20.0, "1/s", "k_d", gt=0)
@@ -343,17 +440,25 @@ class PoleBalance(Law):
     posture_damping: float = setting(20.0, "1/s", "d of the self-motion", ge=0)
     respect_limits: bool = setting(True, "1", "keep joint torques within the arm's limits")
     force_limit: float = setting(60.0, "N", "largest horizontal force asked for", gt=0)
+    fall_angle: float | None = setting(
+        0.35, "rad", "tilt past which the pole has fallen and the arm brakes; never if not given", gt=0, lt=3.2
+    )
+    fall_speed: float | None = setting(
+        8.0, "1", "share of its rated speed past which a joint is lost and the arm brakes; never if not given", gt=1
+    )
+    disturbance: float = setting(
+        1.0, "m/s²", "acceleration of the sphere that the estimator reckons with, if a camera is late or noisy", gt=0
+    )
 
     def model(self) -> PoleModel:
         """The pole and end-effector the gains are designed for."""
-        return PoleModel(self.length, self.sphere_mass, self.end_effector_mass, self.gravity)
+        return PoleModel(self.length, self.sphere_mass, self.end_effector_mass, self.gravity, self.rod_mass)
 
     def gains(self, robot: Robot) -> Gains:
         """The LQR gains and every other number of the law."""
         refuse_free_base(robot, self.name)
-        if not 6 <= robot.nv <= MOST_JOINTS:
-            raise InvalidInput(f"pole-balance needs an arm of 6 or 7 joints; {robot.name} has {robot.nv}")
-        level, force = self.orientation == "pd", self.force_gains()
+        _directions(robot)
+        level, force = self.orientation != "zero", self.force_gains()
         return Gains(
             axis=force[:4],
             vertical=force[4:],
@@ -365,6 +470,9 @@ class PoleBalance(Law):
             nearest_torque=self.nearest == "torque",
             respect_limits=self.respect_limits,
             force_limit=self.force_limit,
+            fall_angle=_ALWAYS if self.fall_angle is None else self.fall_angle,
+            level=self.orientation == "pd",
+            speed_limit=(np.inf if self.fall_speed is None else self.fall_speed) * robot.limits.velocity,
             torque_limit=robot.limits.torque.copy(),
         )
 
@@ -378,7 +486,42 @@ class PoleBalance(Law):
 
     def memory(self, robot: Robot) -> Memory:
         """Counters of cut forces and torques, then scratch."""
-        return Memory(sizes_of(robot), pole=self.model().dynamics())
+        return self._memory(robot, 1e-3, None)
+
+    def _memory(self, robot: Robot, period: float, camera: tuple[float, float, float] | None) -> Memory:
+        estimate = pole_estimate(self.model(), period, camera, self.disturbance)
+        return Memory({**sizes_of(robot), "d": _directions(robot)}, pole=self.model().dynamics(), estimate=estimate)
+
+    def begin(self, robot: Robot, start: Beginning) -> BoundLaw:
+        """Refuse a world without a pole, fit the estimator to its camera, and compare gravity."""
+        if start.pole is None:
+            raise InvalidInput(
+                "pole-balance balances a pole, and there is none in this world", hint="give world.pole, or another law"
+            )
+        bound = replace(self.bind(robot), memory=self._memory(robot, start.period, start.camera))
+        known = np.array([0.0, 0.0, -self.gravity])
+        if np.linalg.norm(start.gravity - known) <= 1e-6 * self.gravity:
+            return bound
+        found = ", ".join(f"{g:.6g}" for g in start.gravity)
+        said = f"pole-balance takes gravity for {self.gravity:.6g} m/s² along −z; the world's is ({found}) m/s²"
+        return replace(bound, warnings=(said,))
+
+    def alarms(self, memory: Memory) -> list[str]:
+        """A pole that fell, a posture without a way to move."""
+        said = [self.ended(memory)] if memory.fell >= 0.0 else []
+        if memory.singular:
+            said.append(f"at {memory.singular} ticks the posture was singular: the arm braked instead of balancing")
+        return said
+
+    def ended(self, memory: Memory) -> str:
+        """What ended the run."""
+        if memory.fast >= 0:
+            return (
+                f"balancing was given up: joint {memory.fast + 1} passed {self.fall_speed:g} times its rated speed at"
+                f" {memory.fell:.4g} s; the arm braked"
+            )
+        angle = math.degrees(_ALWAYS if self.fall_angle is None else self.fall_angle)
+        return f"the pole fell: past {angle:.3g}° at {memory.fell:.4g} s; the arm braked"
 
     def remarks(self, memory: Memory) -> list[str]:
         """How often a limit shaped the command."""
@@ -389,3 +532,14 @@ class PoleBalance(Law):
             "no share of the wanted force was within the torque limits": memory.beyond,
         }
         return [f"{text} at {count} ticks" for text, count in said.items() if count]
+
+
+def _directions(robot: Robot) -> int:
+    """How many accelerations of the tool are asked for: six of an arm, three of a point on slides."""
+    if robot.nv == 3 and set(robot.dof_units) == {"m"}:
+        return 3
+    if not 6 <= robot.nv <= MOST_JOINTS:
+        raise InvalidInput(
+            f"pole-balance needs an arm of 6 or 7 joints, or a point on three slides; {robot.name} has {robot.nv}"
+        )
+    return 6

@@ -7,19 +7,19 @@ from typing import ClassVar
 import numpy as np
 
 from palpate.config import setting
+from palpate.control.design.damping import damping_by_ratio
 from palpate.control.law import Need, Tick, law_kernel
-from palpate.control.laws.cartesian_impedance import Gain6, damping_by_ratio
 from palpate.control.steps.linear_algebra import times, transpose_times
 from palpate.control.steps.task_space import (
     DIRECTIONS,
     LEVER,
     Direction,
+    Gain6,
     Posture,
     TaskGains,
     TaskLaw,
     TaskMemory,
     accelerate,
-    checked_directions,
     find_acceleration,
     hold_posture,
     into_axes,
@@ -114,7 +114,7 @@ class ShapedImpedance(TaskLaw):
 
     def gains(self, robot: Robot) -> Gains:
         """M_d⁻¹, M_d⁻¹ K and M_d⁻¹ D over the chosen directions, and the posture, beside the task's."""
-        checked_directions(robot, self.directions, self.name)
+        self.check_directions(robot)
         mass, K = symmetric6(self.mass, "mass", definite=True), symmetric6(self.stiffness, "stiffness")
         if self.damping is None:
             D = damping_by_ratio(K, np.linalg.inv(mass), self.damping_ratio)

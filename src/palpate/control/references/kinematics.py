@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from palpate.checks import Array
-from palpate.control.law import sizes_of
 from palpate.control.references.reference import Targets
 from palpate.engine.kernels import kernel
 from palpate.engine.physics import Physics
@@ -14,13 +11,14 @@ from palpate.errors import InvalidInput
 from palpate.robot.kernels import OK, ModelTerms, Place, read_drift, read_jacobian, read_pose, stage_state
 from palpate.robot.robot import Robot
 from palpate.spatial.kernels import quat_from_matrix
+from palpate.spatial.rows import product, quats_from_rotation_vectors
 
 
 def check_joint_motion(robot: Robot) -> None:
     """Refuse robots whose coordinates are not one number per joint."""
-    if robot.nq != robot.nv or robot.nv != robot.model.nv:
+    if robot.nq != robot.nv:
         raise InvalidInput(
-            f"{robot.name} has a free base, ball joints or mimic joints; a joint motion needs one number per joint",
+            f"{robot.name} has a free base or ball joints; a joint motion needs one number per joint",
             hint="use a reference of its tool: hold, line, circle, or waypoints with positions",
         )
 
@@ -41,12 +39,21 @@ class Path(Record):
 def follow_joints(targets: Targets, robot: Robot) -> None:
     """Fill the Cartesian part from q, v, a: pose by forward kinematics, twist J v, acceleration J a + J̇ v."""
     check_joint_motion(robot)
-    path = Path({**sizes_of(robot), "count": len(targets.array)}, q=targets.q, v=targets.v, a=targets.a)
+    path = _path(targets, robot)
     done = _follow(robot._work.physics.address, robot.frame().place.address, path.address)
     if done < len(targets.array):
         raise InvalidInput(f"the reference of {robot.name} is not finite at its sample {done}")
     targets.position[:], targets.quat_wxyz[:] = path.position, path.quat_wxyz
     targets.twist[:], targets.acceleration[:] = path.twist, path.acceleration
+
+
+def _path(targets: Targets, robot: Robot) -> Path:
+    """The motion of all joints, also of those that follow others."""
+    q, v, a, sizes = targets.q, targets.v, targets.a, {"nq": robot.model.nq, "nv": robot.model.nv}
+    if robot.coupling is not None:
+        G = robot.coupling.map.T
+        q, v, a = q @ robot.coupling.position_map.T + robot.coupling.position_offset, v @ G, a @ G
+    return Path({**sizes, "count": len(targets.array)}, q=q, v=v, a=a)
 
 
 @kernel
@@ -66,15 +73,6 @@ def _follow(p: Physics, place: Place, path: Path) -> int:
     return path.q.shape[0]
 
 
-def quats_from_rotation_vectors(r: Array) -> Array:
-    """(cos ½θ, ½ sinc(½θ) r), θ = |r|, for many rotation vectors (N, 3); continuous in r."""
-    half = 0.5 * np.linalg.norm(r, axis=1, keepdims=True)
-    return np.hstack([np.cos(half), 0.5 * np.sinc(half / np.pi) * r])
-
-
 def turned(r: Array, quat_wxyz: Array) -> Array:
     """exp(r) ⊗ quat for many rotation vectors (N, 3), world axes, and one quaternion (4,)."""
-    a = quats_from_rotation_vectors(r)
-    w, xyz = quat_wxyz[0], quat_wxyz[1:]
-    scalar = a[:, :1] * w - a[:, 1:] @ xyz[:, None]
-    return np.hstack([scalar, a[:, :1] * xyz + w * a[:, 1:] + np.cross(a[:, 1:], xyz)])
+    return product(quats_from_rotation_vectors(r), quat_wxyz)

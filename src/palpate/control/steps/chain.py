@@ -123,16 +123,16 @@ def _product(A: Matrix, B: Matrix, out: Matrix) -> None:
 @kernel
 def damped_step(J: Matrix, error: Vector, damping: float, work: LeastSquares, step: Vector) -> None:
     """step = Jᵀ (J Jᵀ + λ² 1)⁻¹ error, λ the damping: least squares that stays bounded at a singular posture."""
-    A, y = work.A, work.y
-    for i in range(6):
+    A, y, rows = work.A, work.y, error.size
+    for i in range(rows):
         y[i] = error[i]
-        for j in range(6):
+        for j in range(rows):
             A[i, j] = damping * damping if i == j else 0.0
             for k in range(J.shape[1]):
                 A[i, j] += J[i, k] * J[j, k]
-    cholesky(A, 6)
-    cholesky_solve(A, 6, y)
+    cholesky(A, rows)
+    cholesky_solve(A, rows, y)
     for k in range(J.shape[1]):
         step[k] = 0.0
-        for i in range(6):
+        for i in range(rows):
             step[k] += J[i, k] * y[i]

@@ -20,7 +20,6 @@ from palpate.control.steps.task_space import (
     TaskGains,
     TaskLaw,
     TaskMemory,
-    checked_directions,
     into_axes,
     lever_of,
 )
@@ -124,14 +123,13 @@ class ForceLaw(TaskLaw):
         return ForceMemory(self.task_sizes(robot))
 
 
-def check_split(robot: Robot, force: tuple[Direction, ...], motion: tuple[Direction, ...], law: str) -> None:
-    """Refuse a direction that is both force- and motion-controlled, no force direction, or too many for the robot."""
+def check_split(force: tuple[Direction, ...], motion: tuple[Direction, ...], law: str) -> None:
+    """Refuse a direction that is both force- and motion-controlled, and no force direction."""
     if not force:
         raise InvalidInput(f"{law}: name at least one force direction of {', '.join(DIRECTIONS)}")
     both = sorted(set(force) & set(motion))
     if both:
         raise InvalidInput(f"{law}: {', '.join(both)} cannot be both force- and motion-controlled")
-    checked_directions(robot, motion + force, law)
 
 
 def refuse_negative(name: str, values: tuple[float, ...]) -> None:

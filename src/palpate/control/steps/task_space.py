@@ -11,6 +11,10 @@ apparent mass 1/μ to infinity. Along such an eigenvector alone, from the larges
 replaced by μ/μ₀²: it fades to 0 with the direction and every other direction keeps its exact dynamics. The law's memory
 counts the ticks at which that happened.
 
+A task of more directions than the robot can move along has no such Λ. Its directions are then served in their order:
+each gets exactly what it is asked for as far as those before it leave it free (`find_inertia_in_order`), and the memory
+keeps what was asked for and could not be given.
+
 A law's gains are a `TaskGains` and its memory a `TaskMemory` with fields of its own behind; the steps take either.
 """
 
@@ -22,10 +26,11 @@ from typing import Any, Literal
 import numpy as np
 
 from palpate.checks import Array, finite_array
-from palpate.config import Quaternion, setting
+from palpate.config import Quaternion, Vector6, setting
 from palpate.control.law import Law, Tick, refuse_free_base, sizes_of
 from palpate.control.steps.linear_algebra import cholesky, cholesky_inverse, cholesky_solve_rows, symmetric_eigen
 from palpate.control.steps.orientation import KINDS, OrientationError, OrientationWork, write_orientation_error
+from palpate.control.steps.reach import LEVER, AxesAt, immovable, lost_mass, reachable, world_axes
 from palpate.engine.kernels import kernel
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 from palpate.engine.views import part
@@ -36,10 +41,11 @@ from palpate.spatial.kernels import matrix_from_quat, quat_from_matrix
 Direction = Literal["x", "y", "z", "rx", "ry", "rz"]
 DIRECTIONS: tuple[Direction, ...] = ("x", "y", "z", "rx", "ry", "rz")
 Axes = Literal["world", "tool", "target"]
+Matrix6 = tuple[Vector6, Vector6, Vector6, Vector6, Vector6, Vector6]
+Gain6 = Vector6 | Matrix6
 AXES: tuple[Axes, ...] = ("world", "tool", "target")
 _WORLD, _TOOL, _TARGET = range(3)  # the places of AXES
-LEVER = 0.1  # m: an angular direction counts as the motion of a point this far out
-MASS_FACTOR = 20.0  # a direction is lost when it feels this many times the robot's mass
+_MISSED = 1e-6  # m/s² or rad/s²: rounding is less
 FAR_TURN = np.deg2rad(175.0)  # an orientation error beyond this is worth a remark
 
 
@@ -51,6 +57,7 @@ class TaskGains(Record):
     turn: Matrix = sized(3, 3)  # turns those axes into frame A
     orientation: int  # place in orientation.KINDS
     heaviest: float  # kg
+    freedoms: int  # how many of the directions can be moved along, each apart from those before it
 
 
 class Posture(Record):
@@ -68,6 +75,7 @@ class TaskMemory(Record):
     damped_until: float = 0.0  # s,
     damped_mass: float = 0.0  # kg, the largest apparent mass then
     angle: float = 0.0  # rad, the largest orientation error met
+    missed: Vector = sized(6)  # m/s², rad/s²: the most of a wanted acceleration that no joint motion gives, axes of A
     axes: Matrix = sized(3, 3)  # columns: the axes of frame A in the world
     e: Vector = sized(6)  # [p_d − p; orientation error], axes of A
     e_rate: Vector = sized(6)  # V_d − V, axes of A
@@ -204,8 +212,8 @@ def _damped_inverse(least: float, m: TaskMemory) -> float:
 
 
 @kernel(inline=True)
-def _invert(M: Matrix, k: int, n: int, m: TaskMemory) -> float:
-    """Y = J_t M⁻¹ and Λ, whose trace is returned; 0 where there is no Λ."""
+def _weigh(M: Matrix, k: int, n: int, m: TaskMemory) -> None:
+    """Y = J_t M⁻¹ and J_t M⁻¹ J_tᵀ."""
     J, Y, factor = m.J_t, m.Y, m.factor
     for i in range(n):
         for j in range(n):
@@ -216,6 +224,12 @@ def _invert(M: Matrix, k: int, n: int, m: TaskMemory) -> float:
             Y[i, j] = J[i, j]
     cholesky_solve_rows(factor, n, Y, k)
     _find_mobility(k, n, m)
+
+
+@kernel(inline=True)
+def _invert(M: Matrix, k: int, n: int, m: TaskMemory) -> float:
+    """Y = J_t M⁻¹ and Λ, whose trace is returned; 0 where there is no Λ."""
+    _weigh(M, k, n, m)
     return cholesky_inverse(m.mobility, k, m.Lambda) if cholesky(m.mobility, k) else 0.0
 
 
@@ -235,6 +249,70 @@ def find_inertia(M: Matrix, heaviest: float, m: TaskMemory) -> float:
         return mass
     _find_mobility(k, n, m)
     return _damped_inverse(1.0 / heaviest, m)
+
+
+@kernel
+def _serve_next(i: int, least: float, m: TaskMemory) -> float:
+    """Row i of T, its weight w_i, and the mobility μ_i that the rows before it leave it, which is returned.
+
+    j*_i = j_i − Σ_l (j_i M⁻¹ j*_lᵀ) w_l j*_l = (T J_t)_i, μ_i = j_i M⁻¹ j*_iᵀ, w = 1/μ, or μ/least² where μ < least.
+    """
+    A, T, w = m.mobility, m.eigenvectors, m.pull
+    for p in range(w.size):
+        T[i, p] = 1.0 if p == i else 0.0
+    for l in range(i):
+        coupled = 0.0
+        for p in range(l + 1):
+            coupled += A[i, p] * T[l, p]
+        for p in range(l + 1):
+            T[i, p] -= coupled * w[l] * T[l, p]
+    mu = 0.0
+    for p in range(i + 1):
+        mu += A[i, p] * T[i, p]
+    mu = max(mu, 0.0)
+    w[i] = 1.0 / mu if mu >= least else mu / (least * least)
+    return mu
+
+
+@kernel
+def find_inertia_in_order(M: Matrix, heaviest: float, freedoms: int, m: TaskMemory) -> float:
+    """Y = J_t M⁻¹ and Λ = Tᵀ W T of a task with more directions than freedoms, served in the order of its rows.
+
+    J_tᵀ Λ a accelerates every row by what is asked for, as far as the rows before it leave it free: exactly where a can
+    be given by some joint motion, and else the earlier rows exactly. A row lighter than `heaviest` kg counts as free;
+    returned is the lightest mass of those that are lost although they should be free, or 0.
+    """
+    k, n = m.J_t.shape
+    _weigh(M, k, n, m)
+    least, free, lost = 1.0 / heaviest, 0, 0.0
+    for i in range(k):
+        mu = _serve_next(i, least, m)
+        if mu >= least:
+            free += 1
+        else:
+            lost = max(lost, mu)
+    for i in range(k):
+        for j in range(k):
+            m.Lambda[i, j] = 0.0
+            for l in range(max(i, j), k):
+                m.Lambda[i, j] += m.eigenvectors[l, i] * m.pull[l] * m.eigenvectors[l, j]
+    return 0.0 if free >= freedoms else 1.0 / max(lost, 1e-300)
+
+
+@kernel
+def note_missed(k: TaskGains, m: TaskMemory) -> None:
+    """Keep the most of a wanted acceleration a that J_tᵀ Λ a leaves out: |a − J_t M⁻¹ J_tᵀ Λ a|; a is in `m.a`."""
+    Lambda, A, rows = m.Lambda, m.mobility, k.choice.size
+    for i in range(rows):
+        m.pull[i] = 0.0
+        for l in range(rows):
+            m.pull[i] += Lambda[i, l] * m.a[l]
+    for i in range(rows):
+        left = m.a[i]
+        for l in range(rows):
+            left -= A[i, l] * m.pull[l]
+        direction = k.choice[i]
+        m.missed[direction] = max(m.missed[direction], abs(left) / lever_of(direction))
 
 
 @kernel
@@ -324,7 +402,8 @@ class TaskLaw(Law):
     heaviest: float | None = setting(
         None,
         "kg",
-        "apparent mass from which on a direction is lost and damped; 20 × the robot's mass if not given",
+        "apparent mass from which on a direction is lost and damped; 20 × the robot's mass if not given, more where"
+        " rotors or long links make every direction heavy",
         gt=0,
     )
 
@@ -336,12 +415,23 @@ class TaskLaw(Law):
         """The fields of `TaskGains`, which every law at the tool has."""
         refuse_free_base(robot, self.name)
         return {
+            "freedoms": len(reachable(robot, self.chosen(), self.axes_at)),
             "choice": [DIRECTIONS.index(d) for d in self.chosen()],
             "axes": AXES.index(self.axes),
-            "turn": _rotation(self.axes_quat_wxyz),
+            "turn": rotation_of(self.axes_quat_wxyz),
             "orientation": KINDS.index(self.orientation_error),
-            "heaviest": MASS_FACTOR * robot.mass if self.heaviest is None else self.heaviest,
+            "heaviest": lost_mass(robot, self.chosen(), self.axes_at) if self.heaviest is None else self.heaviest,
         }
+
+    def axes_at(self, rotation: Array) -> Array:
+        """The law's axes where the tool is turned so, and the target with it; columns in the world."""
+        turn = rotation_of(self.axes_quat_wxyz)
+        return turn if self.axes == "world" else rotation @ turn
+
+    def check_directions(self, robot: Robot, *, more: bool = False) -> None:
+        """Refuse directions that the robot cannot follow; with `more`, only if it can follow none of them."""
+        refuse_free_base(robot, self.name)
+        checked_directions(robot, self.chosen(), self.name, self.axes_at, more=more)
 
     def task_sizes(self, robot: Robot) -> dict[str, int]:
         """The sizes that a `TaskMemory` is made with."""
@@ -350,8 +440,7 @@ class TaskLaw(Law):
     def mobility_at_home(self, robot: Robot) -> Array:
         """J M⁻¹ Jᵀ, 6×6, at the home posture in the law's axes (the target is where the tool is)."""
         x = robot.terms(robot.home, np.zeros(robot.nv))
-        turn = _rotation(self.axes_quat_wxyz)
-        R = turn if self.axes == "world" else x.rotation @ turn
+        R = self.axes_at(x.rotation)
         J = np.vstack([R.T @ x.J[:3], R.T @ x.J[3:]])
         return J @ np.linalg.solve(x.M, J.T)
 
@@ -368,6 +457,13 @@ class TaskLaw(Law):
                 f" {memory.damped} ticks between {memory.damped_from:.4g} s and {memory.damped_until:.4g} s"
                 f" (apparent mass up to {memory.damped_mass:.3g} kg)"
             )
+        missed = [(d, left) for d, left in zip(DIRECTIONS, memory.missed) if left > _MISSED]
+        if missed:
+            told = ", ".join(f"{d} ({left:.3g} {'m' if d in 'xyz' else 'rad'}/s²)" for d, left in missed)
+            found.append(
+                f"{self.name}: the arm cannot follow the wanted acceleration along {told}; its spring and damper act"
+                " there alone"
+            )
         if memory.angle > FAR_TURN:
             fades = "fades to nothing" if self.orientation_error == "matrix" else "may turn either way"
             found.append(
@@ -377,18 +473,37 @@ class TaskLaw(Law):
         return found
 
 
-def checked_directions(robot: Robot, directions: tuple[Direction, ...], law: str, *, more: bool = False) -> None:
-    """Refuse directions named twice, none, or more than the robot has degrees of freedom unless `more` is allowed."""
+def checked_directions(
+    robot: Robot, directions: tuple[Direction, ...], law: str, axes: AxesAt = world_axes, *, more: bool = False
+) -> None:
+    """Refuse directions named twice, none, or ones that the robot cannot follow apart from those before them.
+
+    With `more` these may be among them, but not alone.
+    """
     if not directions or len(set(directions)) != len(directions):
         raise InvalidInput(f"{law}: directions must be different ones of {', '.join(DIRECTIONS)}, got {directions}")
-    if len(directions) > robot.nv and not more:
-        raise InvalidInput(
-            f"{law}: {robot.name} has {robot.nv} degrees of freedom and cannot follow {len(directions)} directions",
-            hint=f"name at most {robot.nv} of {', '.join(DIRECTIONS)}, such as directions = ['x', 'y']",
-        )
+    can = reachable(robot, directions, axes)
+    if len(can) == len(directions) or (more and can):
+        return
+    some = list(can or reachable(robot, DIRECTIONS, axes))
+    raise InvalidInput(
+        f"{law}: {robot.name} has {robot.nv} degrees of freedom and cannot follow {len(directions)} directions:"
+        f" {_why_not(robot, directions, can, axes)}",
+        hint=f"it can follow {', '.join(some)}",
+    )
 
 
-def _rotation(quat_wxyz: Quaternion) -> Array:
+def _why_not(robot: Robot, directions: tuple[Direction, ...], can: tuple[str, ...], axes: AxesAt) -> str:
+    """Of the directions that cannot be followed, which are never moved along, and which only with the others."""
+    still = immovable(robot, directions, axes)
+    bound = [d for d in directions if d not in can and d not in still]
+    said = [f"it never moves along {', '.join(still)}"] if still else []
+    said += [f"{', '.join(bound)} only together with {', '.join(can)}"] if bound else []
+    return "; ".join(said)
+
+
+def rotation_of(quat_wxyz: Quaternion) -> Array:
+    """The rotation that a setting `axes_quat_wxyz` means; refused unless of length 1."""
     quat = finite_array(quat_wxyz, "axes_quat_wxyz", (4,))
     if abs(float(np.linalg.norm(quat)) - 1.0) > 1e-6:
         raise BadRotation(f"axes_quat_wxyz must have norm 1, got {np.linalg.norm(quat):g}")

@@ -124,6 +124,23 @@ def cartesian2(mass: list[float], gravity: list[float]) -> str:
     return _finish(card, robot, (0.0, 0.0))
 
 
+def point3(mass: list[float], gravity: list[float]) -> str:
+    """A mass that moves in x, y and z without turning: M = m 1, g = (0, 0, m g), p = q."""
+    card = _Card(
+        "point3",
+        "point mass on three slides: the end-effector of document 000 without its arm",
+        "Document 000 (pole on the end-effector of an arm), section 1: the end-effector A of mass m_e.",
+        ("It never turns, so its rotational inertia (that of a 0.1 m cube) does not matter.",),
+    )
+    robot, base = _start(card, (0.0, 0.0, -gravity[0]))
+    link = _slider(base, 1, (1.0, 0.0, 0.0), mass[0])
+    for index, axis in ((2, "0 1 0"), (3, "0 0 1")):
+        ET.SubElement(link, "joint", name=f"joint{index}", type="slide", axis=axis)
+    ET.SubElement(link, "geom", type="box", pos="0 0 -0.03", size="0.05 0.05 0.03", rgba=_STEEL)
+    _tool(link, (0.0, 0.0, 0.0))
+    return _finish(card, robot, (0.0, 0.0, 0.0))
+
+
 def scara(length: list[float], mass: list[float], base_height: list[float], gravity: list[float]) -> str:
     """Three parallel vertical turns α, β, γ and a vertical stroke ζ: x = l1 c1 + l2 c12, z = h + ζ, φ = α + β + γ.
 
@@ -274,5 +291,6 @@ RECIPES: dict[str, Recipe] = {
     "planar2": Recipe((_lengths(2), _masses(2), _gravity(9.81, "-y")), planar2),
     "planar3": Recipe((_lengths(3), _masses(3), _gravity(0.0, "-y")), planar3),
     "planar3-vertical": Recipe((_lengths(3), _masses(3), _HEIGHT, _gravity(9.81, "-z")), planar3_vertical),
+    "point3": Recipe((_masses(1), _gravity(9.81, "-z")), point3),
     "scara": Recipe((_ARM, _masses(4), _COLUMN, _gravity(9.81, "-z")), scara),
 }

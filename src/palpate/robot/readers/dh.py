@@ -4,21 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
+from palpate.config import Vector3
 from palpate.errors import InvalidInput, ModelError
 from palpate.robot.readers import inertials
 from palpate.robot.readers.findings import Finding
 from palpate.robot.tensor import checked_inertia, inertia_fault, tensor_from
 from palpate.robot.tree import FixedFrame, Joint, Link, Shape, Tree
+from palpate.spatial.euler import axis_rotation
 
 Convention = Literal["standard", "modified"]
 LIGHTEST = 2e-15  # kg; the engine's floor is 1e-15
+Tensor = Annotated[
+    tuple[float, float, float] | tuple[float, float, float, float, float, float] | tuple[Vector3, Vector3, Vector3],
+    "three moments, six entries (xx yy zz xy xz yz) or three rows",
+]
+Friction = float | tuple[float, float]
+
+
+def _column(default: Any, unit: str, help: str, kind: Any = float, **bounds: float) -> Any:
+    """A column of the table, declared once: default, and what a file is told of it (an infinite default is none)."""
+    return field(default=default, metadata={"unit": unit, "help": help, "kind": kind, "bounds": bounds})
 
 
 @dataclass(frozen=True)
@@ -44,24 +56,34 @@ class DHLink:
         lower, upper, velocity, torque: limits, infinite where there is none.
     """
 
-    a: float = 0.0
-    alpha: float = 0.0
-    d: float = 0.0
-    theta: float = 0.0
-    kind: Literal["revolute", "prismatic"] = "revolute"
-    mass: float = 1.0
-    com: ArrayLike = (0.0, 0.0, 0.0)
-    inertia: ArrayLike = (0.0, 0.0, 0.0)
-    motor_inertia: float = 0.0
-    gear: float = 1.0
-    damping: float = 0.0
-    friction: float | tuple[float, float] = 0.0
-    motor_damping: float = 0.0
-    motor_friction: float | tuple[float, float] = 0.0
-    lower: float = -math.inf
-    upper: float = math.inf
-    velocity: float = math.inf
-    torque: float = math.inf
+    a: float = _column(0.0, "m", "length along x")
+    alpha: float = _column(0.0, "rad", "twist about x")
+    d: float = _column(0.0, "m", "length along z; a prismatic joint adds to it")
+    theta: float = _column(0.0, "rad", "angle about z; a revolute joint adds to it")
+    kind: Literal["revolute", "prismatic"] = _column(
+        "revolute", "1", "what the joint does", Literal["revolute", "prismatic"]
+    )
+    mass: float = _column(1.0, "kg", "of the link", ge=0)
+    com: ArrayLike = _column(  # noqa: RUF009, a field
+        (0.0, 0.0, 0.0), "m", "centre of mass in the link's DH frame", Vector3
+    )
+    inertia: ArrayLike = _column(  # noqa: RUF009
+        (0.0, 0.0, 0.0), "kg·m²", "about that centre, DH axes: 3 moments, 6 entries or 3×3", Tensor
+    )
+    motor_inertia: float = _column(0.0, "kg·m²", "of the rotor about its own axis", ge=0)
+    gear: float = _column(1.0, "1", "turns of the rotor per turn of the joint")
+    damping: float = _column(0.0, "N·m·s/rad or N·s/m", "viscous loss at the joint", ge=0)
+    friction: Friction = _column(  # noqa: RUF009
+        0.0, "N·m or N", "Coulomb loss at the joint; two numbers where the ways differ", Friction
+    )
+    motor_damping: float = _column(0.0, "N·m·s/rad", "viscous loss at the rotor; the joint feels gear² as much", ge=0)
+    motor_friction: Friction = _column(  # noqa: RUF009
+        0.0, "N·m", "Coulomb loss at the rotor; the joint feels |gear| as much", Friction
+    )
+    lower: float = _column(-math.inf, "rad or m", "lower limit; none if not given")
+    upper: float = _column(math.inf, "rad or m", "upper limit; none if not given")
+    velocity: float = _column(math.inf, "rad/s or m/s", "largest speed; any if not given", gt=0)
+    torque: float = _column(math.inf, "N·m or N", "largest torque; any if not given", gt=0)
 
 
 def tree_from_dh(rows: Sequence[DHLink], convention: Convention = "standard", name: str = "dh-arm") -> Tree:
@@ -79,18 +101,6 @@ def tree_from_dh(rows: Sequence[DHLink], convention: Convention = "standard", na
         joints.append(_joint(row, number, parent, convention))
     tool = FixedFrame("tool", links[-1].name)
     return Tree(name, tuple(_with_looks(links, joints)), tuple(joints), (tool,))
-
-
-def rotation_x(angle: float) -> Array:
-    """Rx(angle)."""
-    c, s = math.cos(angle), math.sin(angle)
-    return np.array([[1, 0, 0], [0, c, -s], [0, s, c]])
-
-
-def rotation_z(angle: float) -> Array:
-    """Rz(angle)."""
-    c, s = math.cos(angle), math.sin(angle)
-    return np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
 
 
 def repaired_rows(rows: Sequence[DHLink]) -> tuple[list[DHLink], list[Finding]]:
@@ -207,8 +217,8 @@ def _losses(row: DHLink) -> tuple[float, float, float]:
 
 
 def _joint(row: DHLink, number: int, parent: str, convention: Convention) -> Joint:
-    fixed = rotation_x(row.alpha)
-    spin = rotation_z(row.theta)
+    fixed = axis_rotation(0, row.alpha)
+    spin = axis_rotation(2, row.theta)
     if convention == "standard":
         position = spin @ np.array([row.a, 0.0, row.d])
         rotation = spin @ fixed

@@ -3,9 +3,6 @@
 Every fault of every row is told in one pass, with its line.
 """
 
-# pyright: reportArgumentType=false, reportCallIssue=false, reportOperatorIssue=false
-# pyright: reportAttributeAccessIssue=false, reportReturnType=false
-
 from __future__ import annotations
 
 import re
@@ -61,8 +58,9 @@ def read_table(path: Path) -> DHTable:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         report.error(None, f"is no TOML: {error}", "a DH table stands in a TOML file")
-    robot = data.get("robot") if isinstance(data.get("robot"), dict) else data
-    listed = robot.get("dh") if isinstance(robot, dict) else None
+    inner = data.get("robot")
+    robot: dict[str, Any] = inner if isinstance(inner, dict) else data
+    listed = robot.get("dh")
     if not isinstance(listed, list) or not all(isinstance(row, dict) for row in listed) or not listed:
         if not report.has_errors:
             report.error(None, "holds no DH table", "rows are blocks [[robot.dh]]")
@@ -94,7 +92,7 @@ def _row(given: dict[str, Any], number: int, line: int, report: Report) -> DHLin
             near = nearest(key, _FIELDS)
             hint = f"did you mean {near[0]!r}?" if near else ""
             report.error(None, f"DH row {number}: unknown key {quoted(key)}", "not of a DH row", hint, line=line)
-    taken = {key: tuple(v) if isinstance(v, list) else v for key, v in given.items() if key in _FIELDS}
+    taken: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in given.items() if key in _FIELDS}
     return DHLink(**taken)
 
 

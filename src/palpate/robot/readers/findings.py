@@ -41,10 +41,21 @@ class Finding:
     hint: str = ""
 
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}" if self.line else self.file
+        return printable(f"{self._place}: {self.level}: {self._told}")
+
+    @property
+    def sentence(self) -> str:
+        """The same without its level, for readers who know it."""
+        return printable(f"{self._place}: {self._told}")
+
+    @property
+    def _place(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+    @property
+    def _told(self) -> str:
         what = f"{self.element}: " if self.element else ""
-        hint = f" ({self.hint})" if self.hint else ""
-        return printable(f"{place}: {self.level}: {what}{self.found}; {self.rule}{hint}")
+        return f"{what}{self.found}; {self.rule}" + (f" ({self.hint})" if self.hint else "")
 
     def as_dict(self) -> dict[str, str | int]:
         """The finding as plain data, for JSON."""

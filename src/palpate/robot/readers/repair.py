@@ -4,9 +4,6 @@ Impossible inertias get the nearest possible value, decimal commas become points
 turned round; all in one go.
 """
 
-# pyright: reportArgumentType=false, reportCallIssue=false, reportOperatorIssue=false
-# pyright: reportAttributeAccessIssue=false, reportReturnType=false
-
 from __future__ import annotations
 
 import math
@@ -16,6 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -35,6 +33,9 @@ from palpate.robot.readers.xmlfile import (
     place_of,
     read_bytes,
 )
+
+if TYPE_CHECKING:
+    from palpate.robot.readers.dh_file import RowChange
 
 _SIX = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 _DECIMAL_COMMA = re.compile(r"(?<!\S)([+-]?\d+),(\d+(?:[eE][+-]?\d+)?)(?!\S)")
@@ -75,7 +76,7 @@ class Mend:
         return f"line {self.line}: {self.element}: {self.attribute} {self.old!r} → {self.new!r}"
 
 
-def repair_model(path: str | Path, out: str | Path) -> list[Change | Mend]:
+def repair_model(path: str | Path, out: str | Path) -> list[Change | Mend | RowChange]:
     """Writes a copy of a URDF, MJCF or DH-table file with everything mended that has one nearest right value.
 
     Each impossible inertia is replaced by the nearest possible one (`inertials.nearest_physical`), each decimal comma

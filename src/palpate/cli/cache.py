@@ -1,0 +1,34 @@
+"""`palpate cache`: where compiled kernels are kept, how much they take, and how to be rid of them."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Declare the command."""
+    parser = subparsers.add_parser(
+        "cache",
+        help="show or clear the compiled kernels kept between runs",
+        description="Show where compiled kernels are kept between runs, or delete them all; they are compiled again.",
+        epilog="PALPATE_CACHE_DIR names another folder. A kernel is never used after any source or version it was"
+        " made from has changed: clearing frees space, it mends nothing.",
+    )
+    parser.add_argument("action", nargs="?", choices=("show", "clear"), default="show", help="show (default) or clear")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show or clear."""
+    from palpate.engine.cache import clear_kernels, kept_kernels, versions
+
+    if args.action == "clear":
+        print(f"{clear_kernels()} files deleted")
+        return 0
+    kept = kept_kernels()
+    print(f"folder    {kept.folder}{' (temporary: nothing else can be written)' if kept.temporary else ''}")
+    print(f"made by   {versions()}")
+    print(f"holds     {kept.files} files, {kept.size / 1e6:.1f} MB")
+    others, size = kept.all_files - kept.files, kept.all_size - kept.size
+    if others > 0:
+        print(f"others    {others} files, {size / 1e6:.1f} MB, of other versions")
+    return 0

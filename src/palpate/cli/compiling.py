@@ -1,0 +1,108 @@
+"""Compiling in view: which kernel, how many of how many, and how long it has taken; on stderr."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+from palpate.cli.console import EVERY, SOON
+
+
+class CompileProgress:
+    """While it is entered, kernels that are compiled are counted and shown; those from the cache take no time.
+
+    How many there will be is known from the code: a kernel needs every kernel that its function names, and theirs.
+    """
+
+    def __init__(self, quiet: bool = False) -> None:
+        self.quiet, self.terminal = quiet, sys.stderr.isatty()
+        self.expected: set[Any] = set()
+        self.done: set[Any] = set()
+        self.depth = 0
+        self.started = self.told = 0.0
+        self.bar: Any = None
+
+    def __enter__(self) -> CompileProgress:
+        if not self.quiet:
+            from numba.core import event
+
+            self.listener = _listener(self)
+            event.register("numba:compile", self.listener)
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        if not self.quiet:
+            from numba.core import event
+
+            event.unregister("numba:compile", self.listener)
+            if self.bar is not None:
+                self.bar.stop()
+
+    def begin(self, kernel: Any) -> None:
+        """A kernel is being compiled, perhaps for the sake of another."""
+        if not self.expected:
+            self.started = self.told = time.perf_counter()
+        if self.depth == 0:
+            self.expected |= needed(kernel)
+        self.depth += 1
+        self.show(kernel)
+
+    def end(self, kernel: Any) -> None:
+        """It is done."""
+        self.depth -= 1
+        self.done.add(kernel)
+        self.expected.add(kernel)
+
+    def show(self, kernel: Any) -> None:
+        """Say how far it is: a bar on a terminal, a line now and then elsewhere."""
+        now, name = time.perf_counter(), kernel.py_func.__name__.strip("_")
+        if self.terminal:
+            self._show_bar(name)
+        elif now - self.started > SOON and (now - self.told > EVERY or self.told == self.started):
+            self.told = now
+            text = f"compiling, once: {len(self.done)} of {len(self.expected)} kernels, {now - self.started:.0f} s"
+            print(text, file=sys.stderr, flush=True)
+
+    def _show_bar(self, name: str) -> None:
+        if self.bar is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+            self.bar = Progress(
+                TextColumn("compiling, once"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+                TextColumn("{task.description}"), console=Console(stderr=True), transient=True,
+            )  # fmt: skip
+            self.task = self.bar.add_task(name, total=len(self.expected))
+            self.bar.start()
+        self.bar.update(self.task, completed=len(self.done), total=len(self.expected), description=name)
+
+
+def needed(kernel: Any) -> set[Any]:
+    """A kernel, every kernel that its function names, and theirs."""
+    from palpate.engine.kernels import Kernel
+
+    reached: set[Any] = set()
+    waiting = [kernel]
+    while waiting:
+        one = waiting.pop()
+        if one in reached:
+            continue
+        reached.add(one)
+        function = one.py_func
+        named = [function.__globals__.get(name) for name in function.__code__.co_names]
+        waiting += [other for other in named if isinstance(other, Kernel)]
+    return reached
+
+
+def _listener(progress: CompileProgress) -> Any:
+    from numba.core.event import Listener
+
+    class Watching(Listener):
+        def on_start(self, event: Any) -> None:
+            progress.begin(event.data["dispatcher"])
+
+        def on_end(self, event: Any) -> None:
+            progress.end(event.data["dispatcher"])
+
+    return Watching()

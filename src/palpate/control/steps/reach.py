@@ -1,0 +1,79 @@
+"""Which directions a robot's tool can be moved along at all, and from which apparent mass on one counts as lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.robot.robot import Robot
+
+LEVER = 0.1  # m: an angular direction counts as the motion of a point this far out
+DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
+MASS_FACTOR = 20.0  # a direction is lost when it feels this many times the robot's mass,
+POSTURE_FACTOR = 8.0  # and this many times what the heaviest direction feels in the best posture looked at
+_POSTURES, _SPREAD = 8, 0.8  # looked at beside home, and how far from it, rad or m
+_INDEPENDENT = 1e-6  # of the largest row: what a row must add to those before it
+
+AxesAt = Callable[[Array], Array]  # the axes that directions are along, for a tool's rotation; columns in the world
+
+
+def postures(robot: Robot) -> list[Array]:
+    """Home and some postures near it, the same ones every time."""
+    rng, limits = np.random.default_rng(0), robot.limits
+    near = robot.home + rng.uniform(-_SPREAD, _SPREAD, (_POSTURES, robot.nv))
+    return [robot.home, *np.clip(near, limits.lower, limits.upper)]
+
+
+def world_axes(rotation: Array) -> Array:
+    """Directions along the world's axes, however the tool is turned."""
+    return np.eye(3)
+
+
+def reachable(robot: Robot, directions: Sequence[str], axes: AxesAt = world_axes) -> tuple[str, ...]:
+    """Of some directions, those that the robot can move along apart from the ones named before them.
+
+    Decided at the posture of most freedom among some near home: a singular home hides nothing.
+    """
+    found = [_independent(robot, q, directions, axes) for q in postures(robot)]
+    return max(found, key=len)
+
+
+def immovable(robot: Robot, directions: Sequence[str], axes: AxesAt = world_axes) -> tuple[str, ...]:
+    """Of some directions, those that the tool never moves along, whatever the joints do."""
+    sizes = np.max([np.abs(_rows(robot, q, directions, axes)).max(axis=1) for q in postures(robot)], axis=0)
+    return tuple(d for d, size in zip(directions, sizes) if size <= _INDEPENDENT * max(float(sizes.max()), 1e-300))
+
+
+def lost_mass(robot: Robot, directions: Sequence[str] = DIRECTIONS, axes: AxesAt = world_axes) -> float:
+    """kg, the apparent mass from which on one of the directions counts as lost.
+
+    20 × the robot's mass; but rotors and long links can make every direction heavy, so at least 8 × the heaviest
+    apparent mass that the directions have in the best of some postures near home.
+    """
+    free, masses = reachable(robot, directions, axes), []
+    for q in postures(robot) if free else []:
+        J = _rows(robot, q, free, axes)
+        mobility = np.linalg.eigvalsh(J @ np.linalg.solve(robot.mass_matrix(q), J.T))
+        masses.append(1.0 / max(float(mobility[0]), 1e-300))
+    return max(MASS_FACTOR * robot.mass, POSTURE_FACTOR * min(masses, default=0.0))
+
+
+def _rows(robot: Robot, q: Array, directions: Sequence[str], axes: AxesAt) -> Array:
+    """S J, angular rows times the lever."""
+    J, R = robot.jacobian(q), axes(robot.pose(q).rotation)
+    rows = np.vstack([R.T @ J[:3], LEVER * R.T @ J[3:]])
+    return rows[[DIRECTIONS.index(d) for d in directions]]
+
+
+def _independent(robot: Robot, q: Array, directions: Sequence[str], axes: AxesAt) -> tuple[str, ...]:
+    """The directions whose rows add to the span of those before them (Gram–Schmidt in the order given)."""
+    J = _rows(robot, q, directions, axes)
+    least, basis, found = _INDEPENDENT * max(float(np.abs(J).max()), 1e-300), np.zeros((0, robot.nv)), []
+    for direction, row in zip(directions, J):
+        rest = row - basis.T @ (basis @ row)
+        size = float(np.linalg.norm(rest))
+        if size > least:
+            basis, found = np.vstack([basis, rest / size]), [*found, direction]
+    return tuple(found)

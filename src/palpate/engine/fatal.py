@@ -1,0 +1,151 @@
+"""Fatal errors of the physics engine as a status, not as the end of the process.
+
+MuJoCo reports what it cannot go on from (its arena is full in the middle of a step) to a handler that must not return,
+and ends the process if there is none. `guarded` marks a place to come back to (setjmp) before it calls compiled code,
+and the handler of this thread jumps there (longjmp), as MuJoCo's own Python bindings do. Between the two lie only
+frames that own nothing: MuJoCo's C functions and kernels that count no references. The data of the physics are
+broken afterwards; what was recorded is not.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import llvmlite.binding
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from palpate.engine.kernels import Kernel, kernel
+from palpate.engine.library import WARNINGS  # loads the engine's symbols
+from palpate.engine.records import Record, Vector, sized
+from palpate.engine.views import address_of
+
+FATAL = -2  # beside whatever the guarded code returns
+POSSIBLE = sys.platform != "win32"  # where there are setjmp and pthreads
+_JUMP_BYTES, _TEXT_BYTES = 1024, 1024  # no platform's jmp_buf is larger; MuJoCo's text is as long as this
+_ERROR_LEVEL, _TEXT_AT = 3, 8  # mjLOG_ERROR; where mjLogMessage holds its subject
+_WORD = ir.IntType(64)
+
+_key = ctypes.c_uint32(0)
+if POSSIBLE and WARNINGS:
+    ctypes.CDLL(None).pthread_key_create(ctypes.byref(_key), None)
+    llvmlite.binding.add_symbol("palpate_jump_key", ctypes.addressof(_key))
+
+_P = types.int64
+_set_handler: Any = types.ExternalFunction("_mjPRIVATE_setTlsLogHandler", _P(_P))
+_setspecific: Any = types.ExternalFunction("pthread_setspecific", types.int32(types.uint32, _P))
+_getspecific: Any = types.ExternalFunction("pthread_getspecific", _P(types.uint32))
+_memcpy: Any = types.ExternalFunction("memcpy", _P(_P, _P, _P))
+_longjmp: Any = types.ExternalFunction("longjmp", types.void(_P, types.int32))
+
+
+class Rescue(Record):
+    """Where to come back to, and what the engine said."""
+
+    handler: int  # addresses of machine code: of the handler, of what is guarded
+    code: int
+    ground: Vector = sized((_JUMP_BYTES + _TEXT_BYTES) // 8)  # jmp_buf, then text
+
+
+def rescue_for(code: Kernel) -> Rescue:
+    """A rescue for a kernel of (a record, a whole number) that returns a whole number."""
+    return Rescue({}, code=code.pointer, handler=_handle.c_pointer if POSSIBLE else 0)
+
+
+def said(rescue: Rescue) -> str:
+    """What the engine said when it gave up, on one line."""
+    text = np.asarray(rescue.ground).tobytes()[_JUMP_BYTES:].split(b"\0", 1)[0].decode("utf-8", "replace")
+    return " ".join(text.split()) or "it gave no reason"
+
+
+@intrinsic
+def _jump_key(typingctx: Any) -> Any:
+    """The key under which each thread keeps its rescue's ground."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
+        return builder.load(_external(builder.module, "palpate_jump_key", ir.IntType(32)))
+
+    return types.uint32(), generate
+
+
+@intrinsic
+def _int32_at(typingctx: Any, address: Any) -> Any:
+    """The 32-bit number at an address."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
+        return builder.load(builder.inttoptr(args[0], ir.IntType(32).as_pointer()))
+
+    return types.int32(types.int64), generate
+
+
+@intrinsic
+def _call_with_way_back(typingctx: Any, ground: Any, code: Any, record: Any, number: Any) -> Any:
+    """code(record, number), or FATAL where a longjmp to the ground ended it."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
+        return builder.call(_way_back(context, builder.module), args)
+
+    words = [types.int64] * 4
+    return types.int64(*words), generate
+
+
+def _way_back(context: Any, module: Any) -> Any:
+    """A function of its own, in which nothing but its arguments lives across the setjmp."""
+    name = "palpate_way_back"
+    if name in module.globals:
+        return module.globals[name]
+    function = ir.Function(module, ir.FunctionType(_WORD, [_WORD] * 4), name)
+    function.linkage = "linkonce_odr"
+    function.attributes.add("noinline")
+    builder = ir.IRBuilder(function.append_basic_block("mark"))
+    go, back = function.append_basic_block("go"), function.append_basic_block("back")
+    setjmp = ir.Function(module, ir.FunctionType(ir.IntType(32), [_WORD]), "_setjmp")
+    setjmp.attributes.add("returns_twice")
+    came = builder.call(setjmp, [function.args[0]])
+    builder.cbranch(builder.icmp_signed("==", came, ir.Constant(ir.IntType(32), 0)), go, back)
+    builder.position_at_end(go)
+    words = [types.int64, types.int64]
+    kind = context.call_conv.get_function_type(types.int64, words)
+    target = builder.inttoptr(function.args[1], kind.as_pointer())
+    _, value = context.call_conv.call_function(builder, target, types.int64, words, function.args[2:])
+    builder.ret(value)
+    builder.position_at_end(back)
+    builder.ret(ir.Constant(_WORD, FATAL))
+    return function
+
+
+def _external(module: Any, name: str, kind: Any) -> Any:
+    if name in module.globals:
+        return module.globals[name]
+    return ir.GlobalVariable(module, kind, name)
+
+
+@kernel(from_c=True)
+def _handle(message: int) -> None:
+    """Of what the engine reports: warnings are counted elsewhere; an error ends the guarded call."""
+    if _int32_at(message) < _ERROR_LEVEL:  # pyright: ignore[reportCallIssue]
+        return
+    ground = _getspecific(_jump_key())  # pyright: ignore[reportCallIssue]
+    _memcpy(ground + _JUMP_BYTES, message + _TEXT_AT, _TEXT_BYTES)
+    _longjmp(ground, 1)
+
+
+@kernel
+def guarded(rescue: Rescue, record: int, number: int) -> int:
+    """rescue.code(record, number); FATAL where the engine gave up."""
+    ground = address_of(rescue.ground)
+    if rescue.handler == 0:
+        return _call_with_way_back(ground, rescue.code, record, number)  # pyright: ignore[reportCallIssue]
+    _setspecific(_jump_key(), ground)  # pyright: ignore[reportCallIssue]
+    before = _set_handler(rescue.handler)
+    status = _call_with_way_back(ground, rescue.code, record, number)  # pyright: ignore[reportCallIssue]
+    _set_handler(before)
+    return status
+
+
+__all__ = ["FATAL", "POSSIBLE", "Rescue", "guarded", "rescue_for", "said"]

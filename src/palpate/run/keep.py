@@ -1,0 +1,82 @@
+"""Samples on their way out of the loop: into the arrays of the trace, and into a file that outlives the process."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.run.assemble import Assembly
+from palpate.trace import Channel, Trace
+from palpate.trace.partial import PartialFile
+
+EVERY = 2.0  # s between two writings; a run that is over sooner writes nothing on the way
+
+
+class Keeper:
+    """Takes the samples of each batch out of the loop, up to the first that is not finite.
+
+    Attributes:
+        count: samples kept.
+    """
+
+    def __init__(self, assembly: Assembly) -> None:
+        self.assembly, self.count, self._broken = assembly, 0, False
+        samples = assembly.run.clock.steps // assembly.run.record.stride + 1
+        self._times = np.empty(samples)  # pages that are never written take no memory
+        self._arrays = {channel: np.empty((samples, *channel.shape)) for channel in assembly.chosen}
+
+    def take(self) -> None:
+        """Move what the loop has recorded since the last time."""
+        L = self.assembly.loop
+        fresh, rows, L.recorded = L.recorded, L.record, 0
+        finite = np.isfinite(rows[:fresh]).all(axis=1)
+        good = fresh if finite.all() else int(np.argmin(finite))
+        if self._broken or not good:
+            self._broken = self._broken or fresh > 0
+            return
+        self._broken = good < fresh
+        span, place = slice(self.count, self.count + good), 0
+        self._times[span] = L.times[:good]
+        for channel, array in self._arrays.items():
+            array[span] = rows[:good, place : place + channel.size].reshape(good, *channel.shape)
+            place += channel.size
+        self.count += good
+
+    @property
+    def times(self) -> Array:
+        """Instants kept, s."""
+        return self._times[: self.count]
+
+    @property
+    def data(self) -> dict[Channel, Array]:
+        """Every channel's samples kept."""
+        return {channel: array[: self.count] for channel, array in self._arrays.items()}
+
+
+class Partial:
+    """Writes what a keeper holds to a file, now and then, for the case that the process ends before the run does."""
+
+    def __init__(self, keeper: Keeper, path: str | os.PathLike[str] | None, empty: Callable[[], Trace]) -> None:
+        self._keeper, self._path, self._empty = keeper, path, empty
+        self._file: PartialFile | None = None
+        self._written, self._last = 0, time.monotonic()
+
+    def update(self) -> None:
+        """Write what is new if it is time to."""
+        if self._path is None or time.monotonic() - self._last < EVERY:
+            return
+        if self._file is None:
+            self._file = PartialFile(Path(self._path), self._empty())
+        new = slice(self._written, self._keeper.count)
+        self._file.append(self._keeper.times[new], {c: array[new] for c, array in self._keeper.data.items()})
+        self._written, self._last = self._keeper.count, time.monotonic()
+
+    def close(self) -> None:
+        """Close the file; it stays until somebody has a better one."""
+        if self._file is not None:
+            self._file.close()

@@ -1,0 +1,68 @@
+"""Plain data as TOML text, with comments where they are wanted."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from palpate.errors import InvalidInput
+
+Comment = Callable[[tuple[str | int, ...]], str]
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def toml_text(data: dict[str, Any], comment: Comment = lambda path: "") -> str:
+    """TOML that tomllib reads back to equal data; `comment` gives what stands behind a key, by its path."""
+    return "\n".join(_table(data, (), (), comment)).strip() + "\n"
+
+
+def _table(data: dict[str, Any], path: tuple[str | int, ...], header: Sequence[str], comment: Comment) -> list[str]:
+    lines, inner = [], []
+    for key, value in data.items():
+        place = (*path, key)
+        names = [*header, _key(key)]
+        if isinstance(value, dict) and value:
+            own = any(not _is_table(item) for item in value.values())
+            inner += ["", _noted(f"[{'.'.join(names)}]", comment(place))] if own else []
+            inner += _table(value, place, names, comment)
+        elif isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+            for k, item in enumerate(value):
+                title = _noted(f"[[{'.'.join(names)}]]", comment(place) if k == 0 else "")
+                inner += ["", title, *_table(item, (*place, k), names, comment)]
+        else:
+            lines.append(_noted(f"{_key(key)} = {toml_value(value)}", comment(place)))
+    return lines + inner
+
+
+def _is_table(value: Any) -> bool:
+    tables = isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
+    return (isinstance(value, dict) and bool(value)) or tables
+
+
+def _noted(line: str, comment: str) -> str:
+    return f"{line}  # {comment}" if comment else line
+
+
+def _key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else _quoted(key)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def toml_value(value: Any) -> str:
+    """One value; floats in the shortest form that reads back exactly."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(toml_value(item) for item in value)}]"
+    if isinstance(value, dict) and not value:
+        return "{}"
+    raise InvalidInput(f"TOML has no place for {value!r}")

@@ -1,0 +1,11 @@
+// What a page does once it is there: draw its charts; open what is folded before it is printed.
+"use strict";
+Palpate.drawAll(JSON.parse(document.getElementById("charts").textContent));
+addEventListener("beforeprint", () => {
+  for (const fold of document.querySelectorAll("details.print")) fold.open = true;
+});
+const whole = document.getElementById("whole-time");
+if (whole) {
+  whole.addEventListener("click", () => Palpate.setZoom(null));
+  Palpate.follow({ showTime() {}, zoomed: () => { whole.hidden = false; } });
+}

@@ -1,0 +1,347 @@
+// The 3D replay of a run, drawn by WebGL: bodies where the trace says, forces as arrows, a time line shared with charts.
+"use strict";
+class Replay {
+  constructor(place, data) {
+    const { make, numbers } = Palpate;
+    this.data = data;
+    this.times = numbers(data.times);
+    for (const body of data.bodies) [body.p, body.q] = [numbers(body.p), numbers(body.q)];
+    for (const arrow of data.arrows) [arrow.force, arrow.start] = [numbers(arrow.force), numbers(arrow.start)];
+    if (data.target) [data.target.p, data.target.q] = [numbers(data.target.p), numbers(data.target.q)];
+    this.time = this.times[0];
+    this.stage = make("div", { class: "stage" }, place);
+    this.canvas = make("canvas", { tabindex: "0", role: "img", "aria-label": "3D replay; drag to turn, Ctrl and wheel to zoom" }, this.stage);
+    this.labels = data.arrows.map(arrow => make("span", { class: `force ${arrow.name}` }, this.stage));
+    this.scale = make("div", { class: "scale" }, this.stage);
+    make("i", {}, this.scale);
+    make("span", {}, this.scale);
+    this.buildControls(make("div", { class: "transport" }, place));
+    this.gl = this.canvas.getContext("webgl2", { antialias: true });
+    if (!this.gl) {
+      this.stage.replaceChildren(make("p", { class: "soft" }, null, "This browser shows no 3D: it has no WebGL 2."));
+      return;
+    }
+    this.prepare();
+    this.resetView();
+    this.listen();
+    new ResizeObserver(() => this.draw()).observe(this.stage);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+    Palpate.follow(this);
+    this.draw();
+  }
+
+  // ---------------------------------------------------------------- controls
+
+  buildControls(bar) {
+    const { make } = Palpate, end = this.times[this.times.length - 1];
+    this.button = make("button", { type: "button", class: "play", "aria-label": "play or pause" }, bar, "▶");
+    this.slider = make("input", { type: "range", min: this.times[0], max: end, step: "any", value: this.times[0], "aria-label": "time" }, bar);
+    this.clock = make("output", {}, bar);
+    this.speed = make("select", { "aria-label": "speed" }, bar);
+    for (const speed of [0.1, 0.25, 0.5, 1, 2]) make("option", speed === 1 ? { value: speed, selected: "" } : { value: speed }, this.speed, `${speed} ×`);
+    make("button", { type: "button", class: "view" }, bar, "reset view").addEventListener("click", () => { this.resetView(); this.draw(); });
+    this.button.addEventListener("click", () => (this.playing ? this.pause() : this.play()));
+    this.slider.addEventListener("input", () => { this.pause(); this.go(Number(this.slider.value)); });
+    this.showClock();
+  }
+
+  showClock() {
+    this.clock.textContent = `${this.time.toFixed(3)} s`;
+    this.slider.value = this.time;
+  }
+
+  play() {
+    const end = this.times[this.times.length - 1];
+    if (this.time >= end - 1e-6) this.time = this.times[0];
+    this.playing = true;
+    this.button.textContent = "❚❚";
+    let before = performance.now();
+    const step = now => {
+      if (!this.playing) return;
+      const next = this.time + (Math.max(now - before, 0) / 1000) * Number(this.speed.value);
+      before = now;
+      this.go(Math.min(next, end));
+      if (next >= end) this.pause();
+      else requestAnimationFrame(step);
+    };
+    requestAnimationFrame(step);
+  }
+
+  pause() {
+    this.playing = false;
+    this.button.textContent = "▶";
+  }
+
+  go(time) {
+    this.time = time;
+    this.showClock();
+    this.draw();
+    Palpate.setTime(time, this);
+  }
+
+  /** The cursor of a chart was moved. */
+  showTime(time) {
+    if (this.playing) return;
+    this.time = Math.min(Math.max(time, this.times[0]), this.times[this.times.length - 1]);
+    this.showClock();
+    if (!this.waiting) {
+      this.waiting = true;
+      requestAnimationFrame(() => { this.waiting = false; this.draw(); });
+    }
+  }
+
+  // ---------------------------------------------------------------- camera
+
+  resetView() {
+    const { centre, direction, distance } = this.data.camera;
+    this.centre = [...centre];
+    this.distance = distance;
+    this.azimuth = Math.atan2(direction[1], direction[0]);
+    this.height = Math.asin(direction[2] / Math.hypot(...direction));
+  }
+
+  get eye() {
+    const c = Math.cos(this.height), d = this.distance;
+    return [this.centre[0] + d * c * Math.cos(this.azimuth), this.centre[1] + d * c * Math.sin(this.azimuth), this.centre[2] + d * Math.sin(this.height)];
+  }
+
+  listen() {
+    const canvas = this.canvas, held = new Map();
+    const apart = () => { const [a, b] = [...held.values()]; return Math.hypot(a[0] - b[0], a[1] - b[1]); };
+    canvas.addEventListener("pointerdown", event => { held.set(event.pointerId, [event.clientX, event.clientY]); canvas.setPointerCapture(event.pointerId); });
+    for (const kind of ["pointerup", "pointercancel"]) canvas.addEventListener(kind, event => held.delete(event.pointerId));
+    canvas.addEventListener("pointermove", event => {
+      const last = held.get(event.pointerId);
+      if (!last) return;
+      const before = held.size > 1 ? apart() : 0, [dx, dy] = [event.clientX - last[0], event.clientY - last[1]];
+      held.set(event.pointerId, [event.clientX, event.clientY]);
+      if (held.size > 1) this.zoomBy(before / Math.max(apart(), 1));
+      else if (event.shiftKey || event.buttons === 2) this.pan(dx, dy);
+      else this.turn(dx, dy);
+      this.draw();
+    });
+    canvas.addEventListener("contextmenu", event => event.preventDefault());
+    canvas.addEventListener("wheel", event => { // the page scrolls on until the replay was clicked
+      if (!event.ctrlKey && document.activeElement !== canvas) return;
+      event.preventDefault();
+      this.zoomBy(Math.exp(event.deltaY / 600));
+      this.draw();
+    }, { passive: false });
+    canvas.addEventListener("keydown", event => {
+      if (event.key !== " ") return;
+      event.preventDefault();
+      this.button.click();
+    });
+  }
+
+  turn(dx, dy) {
+    this.azimuth -= dx / 150;
+    this.height = Math.min(Math.max(this.height + dy / 150, -1.5), 1.5);
+  }
+
+  pan(dx, dy) {
+    const { unit, minus, cross } = Shapes, back = unit(minus(this.eye, this.centre)), right = unit(cross([0, 0, 1], back)), up = cross(back, right);
+    const each = this.distance / this.canvas.clientHeight;
+    this.centre = this.centre.map((x, k) => x - each * (dx * right[k] - dy * up[k]));
+  }
+
+  zoomBy(factor) {
+    const { distance } = this.data.camera;
+    this.distance = Math.min(Math.max(this.distance * factor, distance / 20), distance * 5);
+  }
+
+  // ---------------------------------------------------------------- what is drawn
+
+  prepare() {
+    const gl = this.gl;
+    const compiled = (kind, text) => { const shader = gl.createShader(kind); gl.shaderSource(shader, text); gl.compileShader(shader); return shader; };
+    this.program = gl.createProgram();
+    gl.attachShader(this.program, compiled(gl.VERTEX_SHADER, `#version 300 es
+      in vec3 position, normal; uniform mat4 model, camera; out vec3 facing, there;
+      void main() { vec4 p = model * vec4(position, 1.); there = p.xyz; facing = mat3(model) * normal; gl_Position = camera * p; }`));
+    gl.attachShader(this.program, compiled(gl.FRAGMENT_SHADER, `#version 300 es
+      precision highp float; in vec3 facing, there; uniform vec4 colour; uniform vec3 eye; uniform float lit; out vec4 seen;
+      void main() {
+        vec3 n = normalize(facing), v = normalize(eye - there); if (dot(n, v) < 0.) n = -n;
+        vec3 sun = normalize(vec3(.4, -.6, 1.)), fill = normalize(vec3(-.7, .2, .3));
+        float light = .38 + .2 * n.z * .5 + .5 * max(dot(n, sun), 0.) + .16 * max(dot(n, fill), 0.);
+        float shine = .18 * pow(max(dot(n, normalize(sun + v)), 0.), 30.);
+        seen = lit > .5 ? vec4(colour.rgb * light + shine, colour.a) : colour; }`));
+    gl.linkProgram(this.program);
+    gl.useProgram(this.program);
+    this.at = {};
+    for (const name of ["model", "camera", "colour", "eye", "lit"]) this.at[name] = gl.getUniformLocation(this.program, name);
+    gl.enable(gl.DEPTH_TEST);
+    gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
+    this.prepareScene();
+  }
+
+  prepareScene() {
+    const data = this.data, reach = data.camera.reach;
+    this.geoms = data.geoms.map(geom => ({ ...geom, model: Shapes.placed(geom.position, geom.quat_wxyz), buffer: this.buffer(Shapes.of(geom)) }));
+    this.geoms.sort((a, b) => (a.rgba[3] < 1) - (b.rgba[3] < 1)); // what can be seen through comes last
+    this.shaft = this.buffer(Shapes.of({ shape: "cylinder", size: [0.009 * reach, 0.5] }));
+    this.head = this.buffer(Shapes.cone(0.026 * reach, 0.06 * reach));
+    this.axis = this.buffer(Shapes.of({ shape: "cylinder", size: [0.004 * reach, 0.5] }));
+    this.floor = this.lines(this.grid());
+    if (data.trail) this.trail = this.lines([...Palpate.numbers(data.trail)]);
+  }
+
+  buffer({ positions, normals, faces }) {
+    const gl = this.gl, array = gl.createVertexArray();
+    gl.bindVertexArray(array);
+    [["position", positions], ["normal", normals]].forEach(([name, values]) => {
+      const place = gl.getAttribLocation(this.program, name);
+      gl.bindBuffer(gl.ARRAY_BUFFER, gl.createBuffer());
+      gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(values), gl.STATIC_DRAW);
+      gl.enableVertexAttribArray(place);
+      gl.vertexAttribPointer(place, 3, gl.FLOAT, false, 0, 0);
+    });
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, gl.createBuffer());
+    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, new Uint32Array(faces), gl.STATIC_DRAW);
+    return { array, count: faces.length, mode: gl.TRIANGLES };
+  }
+
+  lines(points) {
+    const count = points.length / 3, order = [];
+    for (let k = 0; k + 1 < count; k += 2) order.push(k, k + 1);
+    return { ...this.buffer({ positions: points, normals: points.map(() => 0), faces: order }), mode: this.gl.LINES };
+  }
+
+  grid() {
+    const { centre, half, cell, z } = this.data.floor, points = [];
+    for (let k = -half; k <= half; k++)
+      points.push(centre[0] + k * cell, centre[1] - half * cell, z, centre[0] + k * cell, centre[1] + half * cell, z,
+        centre[0] - half * cell, centre[1] + k * cell, z, centre[0] + half * cell, centre[1] + k * cell, z);
+    return points;
+  }
+
+  /** Two frames around a time, and how far it lies between them. */
+  frame() {
+    const times = this.times;
+    let k = 0;
+    while (k + 2 < times.length && times[k + 1] <= this.time) k++;
+    const next = Math.min(k + 1, times.length - 1), gap = times[next] - times[k];
+    return [k, next, gap > 0 ? Math.min(Math.max((this.time - times[k]) / gap, 0), 1) : 0];
+  }
+
+  between(values, width, [k, next, share]) {
+    if (values.length === width) return [...values];
+    const a = [...values.slice(k * width, (k + 1) * width)], b = [...values.slice(next * width, (next + 1) * width)];
+    const sign = width === 4 && a.reduce((sum, x, i) => sum + x * b[i], 0) < 0 ? -1 : 1;
+    const mixed = a.map((x, i) => (1 - share) * x + share * sign * b[i]);
+    return width === 4 ? mixed.map(x => x / Math.hypot(...mixed)) : mixed;
+  }
+
+  draw() {
+    if (!this.gl) return;
+    const gl = this.gl, canvas = this.canvas, sharp = Math.min(devicePixelRatio || 1, 2);
+    const [width, height] = [canvas.clientWidth, canvas.clientHeight].map(x => Math.max(1, Math.round(x * sharp)));
+    if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
+    gl.viewport(0, 0, width, height);
+    const style = getComputedStyle(canvas), back = style.getPropertyValue("--stage").match(/[\d.]+/g).map(x => x / 255);
+    gl.clearColor(back[0], back[1], back[2], 1);
+    gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
+    const eye = this.eye, reach = this.data.camera.reach;
+    this.camera = Shapes.times(Shapes.perspective(0.7, width / height, 0.01 * reach, 60 * reach), Shapes.looking(eye, this.centre));
+    gl.uniformMatrix4fv(this.at.camera, false, this.camera);
+    gl.uniform3fv(this.at.eye, eye);
+    this.drawScene(this.frame(), back);
+  }
+
+  drawScene(frame, back) {
+    const gl = this.gl, still = Shapes.placed([0, 0, 0], [1, 0, 0, 0]), grey = back.map(x => x + (x > 0.5 ? -0.12 : 0.12));
+    this.drawOne(this.floor, still, [...grey, 1], 0);
+    if (this.trail) this.drawOne(this.trail, still, [0, 0.45, 0.7, 1], 0);
+    const bodies = this.data.bodies.map(body => Shapes.placed(this.between(body.p, 3, frame), this.between(body.q, 4, frame)));
+    const solid = this.geoms.filter(geom => geom.rgba[3] >= 1), clear = this.geoms.filter(geom => geom.rgba[3] < 1);
+    for (const geom of solid) this.drawOne(geom.buffer, Shapes.times(bodies[geom.body], geom.model), geom.rgba, 1);
+    this.drawTarget(frame);
+    this.data.arrows.forEach((arrow, k) => this.drawArrow(arrow, this.labels[k], frame));
+    gl.enable(gl.BLEND);
+    gl.depthMask(false);
+    for (const geom of clear) this.drawOne(geom.buffer, Shapes.times(bodies[geom.body], geom.model), geom.rgba, 1);
+    gl.depthMask(true);
+    gl.disable(gl.BLEND);
+    this.drawScale(frame);
+  }
+
+  drawOne(buffer, model, colour, lit) {
+    const gl = this.gl;
+    gl.uniformMatrix4fv(this.at.model, false, model);
+    gl.uniform4fv(this.at.colour, colour);
+    gl.uniform1f(this.at.lit, lit);
+    gl.bindVertexArray(buffer.array);
+    gl.drawElements(buffer.mode, buffer.count, gl.UNSIGNED_INT, 0);
+  }
+
+  drawRod(buffer, start, along, colour) {
+    const length = Math.hypot(...along), middle = start.map((x, k) => x + along[k] / 2);
+    this.drawOne(buffer, Shapes.placed(middle, Shapes.turnOfZ(along), length), colour, 1);
+  }
+
+  drawTarget(frame) {
+    const target = this.data.target;
+    if (!target) return;
+    const position = this.between(target.p, 3, frame), turn = Shapes.placed([0, 0, 0], this.between(target.q, 4, frame));
+    const length = 0.11 * this.data.camera.reach, colours = [[0.84, 0.37, 0, 1], [0, 0.62, 0.45, 1], [0, 0.45, 0.7, 1]];
+    for (let k = 0; k < 3; k++) this.drawRod(this.axis, position, turn.slice(4 * k, 4 * k + 3).map(x => x * length), colours[k]);
+  }
+
+  drawArrow(arrow, label, frame) {
+    const force = this.between(arrow.force, 3, frame), size = Math.hypot(...force), reach = this.data.camera.reach;
+    label.hidden = size * arrow.scale < 0.005 * reach;
+    if (label.hidden) return;
+    const start = this.between(arrow.start, 3, frame), along = force.map(x => x * arrow.scale), length = size * arrow.scale;
+    const shaft = Math.max(length - 0.06 * reach, 0.002 * reach), colour = [...arrow.colour.map(x => x / 255), 1];
+    const direction = along.map(x => x / length), end = start.map((x, k) => x + direction[k] * shaft);
+    this.drawRod(this.shaft, start, direction.map(x => x * shaft), colour);
+    this.drawOne(this.head, Shapes.placed(end, Shapes.turnOfZ(direction)), colour, 1);
+    const tip = this.onScreen(end.map((x, k) => x + 0.08 * reach * direction[k]));
+    label.textContent = `${arrow.label} ${Palpate.shown(size)} N`;
+    label.style.transform = `translate(${tip[0].toFixed(1)}px, ${tip[1].toFixed(1)}px) translate(-50%, -170%)`;
+  }
+
+  onScreen(point) {
+    const m = this.camera, p = [0, 1, 2, 3].map(r => m[r] * point[0] + m[4 + r] * point[1] + m[8 + r] * point[2] + m[12 + r]);
+    const { clientWidth: width, clientHeight: height } = this.canvas;
+    return [((p[0] / p[3] + 1) / 2) * width, ((1 - p[1] / p[3]) / 2) * height, p[3]];
+  }
+
+  /** A bar as long as a round number of newtons, at the distance of the tool. */
+  drawScale(frame) {
+    const arrow = this.data.arrows[0];
+    this.scale.hidden = !arrow;
+    if (!arrow) return;
+    const depth = this.onScreen(this.between(arrow.start, 3, frame))[2];
+    const perMetre = this.canvas.clientHeight / (2 * Math.tan(0.35) * depth), perNewton = perMetre * arrow.scale;
+    const most = 90 / perNewton, power = 10 ** Math.floor(Math.log10(most)), newtons = [5, 2, 1].find(m => m * power <= most) * power;
+    this.scale.firstChild.style.width = `${(newtons * perNewton).toFixed(1)}px`;
+    this.scale.lastChild.textContent = `${Palpate.shown(newtons)} N`;
+  }
+
+  /** Pictures of a few instants, for paper. */
+  stills(place, count) {
+    if (!this.gl || !this.canvas.clientWidth) return;
+    const kept = this.time, first = this.times[0], last = this.times[this.times.length - 1];
+    place.replaceChildren();
+    for (let k = 0; k < count; k++) {
+      this.time = first + ((last - first) * k) / (count - 1);
+      this.draw();
+      const figure = Palpate.make("figure", {}, place);
+      Palpate.make("img", { src: this.canvas.toDataURL("image/jpeg", 0.85), alt: `the scene at ${this.time.toFixed(2)} s` }, figure);
+      Palpate.make("figcaption", {}, figure, `${this.time.toFixed(2)} s`);
+    }
+    this.time = kept;
+    this.draw();
+  }
+}
+
+for (const place of document.querySelectorAll(".replay")) {
+  const replay = new Replay(place, JSON.parse(place.querySelector("script").textContent));
+  const paper = document.querySelector(".stills");
+  if (paper) {
+    addEventListener("beforeprint", () => replay.stills(paper, 4));
+    setTimeout(() => replay.stills(paper, 4), 800);
+  }
+}

@@ -1,0 +1,97 @@
+"""A law's equation, as its docstring has it, in MathML, which browsers typeset by themselves.
+
+The house writes equations as plain text: `τ = Jᵀ (K e + D (V_d − V)) + N τ₀ + b̂(q, v)`. Accents are combining marks,
+`_d` is an index, `ᵀ`, `⁻¹` and `₀` stand as they are.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from html import escape
+
+_ACCENTS = {"\u0302": "ˆ", "\u0307": "˙", "\u0308": "¨", "\u0303": "~", "\u0304": "¯"}
+_SUPER = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᵀ", "0123456789+−T")) | {"*": "∗"}
+_SUB = dict(zip("₀₁₂₃₄₅₆₇₈₉ₚ", "0123456789p"))
+_TOKEN = re.compile(
+    r"(?P<space>\s+)|(?P<number>\d+(?:\.\d+)?)|(?P<sub>_[A-Za-z∥⊥]+(?:,[A-Za-z]+)?|[₀-₉ₚ]+)|(?P<super>[⁰¹²³⁴-⁹⁺⁻ᵀ]+)"
+    r"|(?P<word>[A-Za-z]{3,}|or|is)|(?P<name>[A-Za-zΑ-Ωα-ωϑ½][\u0300-\u036f]*)|(?P<open>[(\[])|(?P<close>[)\]])|(?P<other>.)"
+)
+# The first thing with an equals sign, up to the end of its sentence or to the words that explain it.
+_EQUATION = re.compile(
+    r"(?:^|[:.] )((?:[^:.=]|\.(?=\d))*? = .*?)"
+    r"(?:\.(?: |$)|; (?=[a-z]{2})|, (?=[a-z]{3,} [a-z])|, (?=\w+ = )|, (?=[A-Z] [a-z]{3})|, with | \(document)"
+)
+_FUNCTIONS = {"log", "exp", "sin", "cos", "min", "max"}
+
+
+def equation_of(text: str) -> str:
+    """The equation of a law's account, without the words around it; nothing where there is none."""
+    found = _EQUATION.search(" ".join(text.split()))
+    return found[1].strip().removeprefix("1. ") if found else ""
+
+
+def mathml(equation: str) -> str:
+    """An equation as a `math` element."""
+    tokens = [match for match in _TOKEN.finditer(unicodedata.normalize("NFD", equation)) if match.lastgroup != "space"]
+    rows, rest = _row(tokens)
+    while rest:  # a bracket that was never opened
+        bracket = _operator(rest[0][0])
+        more, rest = _row(rest[1:])
+        rows += bracket + more
+    return f'<math display="block"><mrow>{rows}</mrow></math>'
+
+
+def _row(tokens: list[re.Match[str]]) -> tuple[str, list[re.Match[str]]]:
+    """Everything up to a closing bracket, which stays in the rest."""
+    done: list[str] = []
+    while tokens:
+        if tokens[0].lastgroup == "close":
+            break
+        atom, tokens = _atom(tokens)
+        atom, tokens = _scripted(atom, tokens)
+        done.append(atom)
+    return "".join(done), tokens
+
+
+def _atom(tokens: list[re.Match[str]]) -> tuple[str, list[re.Match[str]]]:
+    kind, text, rest = tokens[0].lastgroup, tokens[0][0], tokens[1:]
+    if kind == "open":
+        inside, rest = _row(rest)
+        end, rest = (rest[0][0], rest[1:]) if rest else ("", rest)
+        return f"<mrow>{_operator(text)}{inside}{_operator(end)}</mrow>", rest
+    if kind == "number":
+        return f"<mn>{text}</mn>", rest
+    if kind == "name":
+        return _name(text), rest
+    if kind == "word":
+        return (f"<mi>{text}</mi>" if text in _FUNCTIONS else f"<mtext>&nbsp;{escape(text)}&nbsp;</mtext>"), rest
+    return _operator(text), rest
+
+
+def _name(text: str) -> str:
+    letter = f"<mi>{escape(text[0])}</mi>"
+    for mark in text[1:]:
+        letter = f'<mover accent="true">{letter}<mo>{_ACCENTS.get(mark, "")}</mo></mover>'
+    return letter
+
+
+def _operator(text: str) -> str:
+    return f"<mo>{escape(text)}</mo>" if text else ""
+
+
+def _scripted(atom: str, tokens: list[re.Match[str]]) -> tuple[str, list[re.Match[str]]]:
+    """An atom with the indices and exponents that follow it, in either order."""
+    found: dict[str, str] = {}
+    while tokens and tokens[0].lastgroup in ("sub", "super") and tokens[0].lastgroup not in found:
+        kind = str(tokens[0].lastgroup)
+        table = _SUB if kind == "sub" else _SUPER
+        text = "".join(table.get(letter, letter) for letter in tokens[0][0].removeprefix("_"))
+        found[kind] = f"<mn>{text}</mn>" if text.isdigit() else f"<mi>{escape(text)}</mi>"
+        tokens = tokens[1:]
+    if len(found) == 2:
+        return f"<msubsup>{atom}{found['sub']}{found['super']}</msubsup>", tokens
+    if found:
+        kind, mark = next(iter(found.items()))
+        return f"<m{'sub' if kind == 'sub' else 'sup'}>{atom}{mark}</m{'sub' if kind == 'sub' else 'sup'}>", tokens
+    return atom, tokens

@@ -1,0 +1,163 @@
+"""What a notebook shows of a trace, a scenario, a robot or metrics: HTML without a server, and matplotlib's axes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from palpate.errors import UnknownName
+from palpate.metrics import MetricResult
+from palpate.toml import toml_text
+from palpate.trace import Trace
+from palpate.views.panels import Line, Marks, Panel, leading, marks_of, styled
+
+if TYPE_CHECKING:
+    from palpate.robot.robot import Robot
+
+_STYLE = "border-collapse:collapse;font-variant-numeric:tabular-nums"
+_LEFT, _RIGHT = "text-align:left;padding:2px 12px 2px 0", "text-align:right;padding:2px 12px 2px 0"
+
+
+def plot(trace: Trace, names: Sequence[str], axes: Any = None) -> Any:
+    """Draw channels or columns over time, one pair of axes per unit; see `Trace.plot`."""
+    from matplotlib import pyplot
+
+    from palpate.views.figures import draw_panel
+
+    panels = _panels(trace, names)
+    if axes is not None:
+        targets = list(axes) if isinstance(axes, Sequence) else [axes]
+    else:
+        _, grid = pyplot.subplots(
+            len(panels), 1, sharex=True, squeeze=False, figsize=(8, 1.2 + 2.4 * len(panels)), layout="constrained"
+        )
+        targets = list(grid.flat)
+    for panel, ax in zip(panels, targets):
+        draw_panel(ax, panel, marks_of(trace) if trace else Marks(), titled=False)
+        ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+    targets[-1].set_xlabel("time (s)")
+    return targets[0] if len(targets) == 1 else targets
+
+
+def _panels(trace: Trace, names: Sequence[str]) -> list[Panel]:
+    if not names:
+        first = leading(trace)
+        return list(first.panels) if first is not None else []
+    units: dict[str, list[Line]] = {}
+    for name in names:
+        for column, unit in _columns(trace, name):
+            lines = units.setdefault(unit, [])
+            lines.append(styled(len(lines), column, trace.time, trace.table()[column]))
+    return [Panel(_shared([line.label for line in lines]), unit, tuple(lines)) for unit, lines in units.items()]
+
+
+def _columns(trace: Trace, name: str) -> list[tuple[str, str]]:
+    """The columns that a channel's or a column's name stands for, with their units."""
+    known = {c: u for channel in trace.channels.values() for c, u in zip(channel.columns, channel.column_units)}
+    if name in trace and name not in known:
+        channel = trace.channels[name]
+        return list(zip(channel.columns, channel.column_units))
+    if name not in known:
+        raise UnknownName("channel or column", name, [*trace, *known])
+    return [(name, known[name])]
+
+
+def _shared(labels: Sequence[str]) -> str:
+    heads = {label.partition("[")[0] for label in labels}
+    return heads.pop().replace("_", " ") if len(heads) == 1 else "value"
+
+
+# ---------------------------------------------------------------------------------------------- tables
+
+
+def trace_html(trace: Trace) -> str:
+    """How a run ended, what it holds, and its warnings."""
+    run = trace.facts
+    name = (run.scenario or {}).get("name") or run.robot or "run"
+    head = f"<b>{escape(str(name))}</b>: {escape(str(trace.outcome))}"
+    span = f"{trace.time[0]:g} to {trace.time[-1]:g} s, {len(trace)} samples" if len(trace) else "no samples"
+    warned = "".join(f"<li>{escape(text)}</li>" for text in trace.warnings)
+    rows = [[n, _unit(c.column_units), str(c.size), c.help] for n, c in trace.channels.items()]
+    table = _table(["channel", "unit", "columns", "what it is"], rows, "llrl")
+    notes = f"<ul>{warned}</ul>" if warned else ""
+    return f"<div>{head}<br>{span}{notes}<details><summary>{len(rows)} channels</summary>{table}</details></div>"
+
+
+def scenario_html(scenario: Any) -> str:
+    """A scenario as its file, with what differs from the defaults."""
+    told = f"<b>{escape(scenario.name)}</b>: {escape(scenario.description)}"
+    changed, whole = escape(toml_text(scenario.changed())), escape(toml_text(scenario.as_data()))
+    return f"<div>{told}<pre>{changed}</pre><details><summary>every setting</summary><pre>{whole}</pre></details></div>"
+
+
+def robot_html(robot: Robot) -> str:
+    """Joints and limits of a robot."""
+    limits = robot.limits
+    rows = [
+        [name, unit, *(f"{float(x[i]):.4g}" for x in (limits.lower, limits.upper, limits.velocity, limits.torque))]
+        for i, (name, unit) in enumerate(zip(robot.dof_names, robot.dof_units))
+    ]
+    mass = "kinematics only" if robot.unresisted else f"{robot.mass:.4g} kg"
+    head = f"<b>{escape(robot.name)}</b>: {robot.nv} degrees of freedom, {mass}, tool frame {escape(robot.tool_frame)}"
+    return f"<div>{head}{_table(['joint', 'unit', 'lower', 'upper', 'speed', 'torque'], rows, 'llrrrr')}</div>"
+
+
+def metrics_html(results: Sequence[MetricResult]) -> str:
+    """Metrics that have a value, with verdicts."""
+    verdict = {True: "✓ pass", False: "✗ fail", None: ""}
+    rows = [
+        [
+            r.name,
+            "–" if r.value is None else f"{r.value:.4g}",
+            "" if r.unit == "1" else r.unit,
+            verdict[r.passed],
+            r.help,
+        ]
+        for r in results
+        if r.value is not None or r.passed is not None
+    ]
+    return _table(["metric", "value", "unit", "", "what it is"], rows, "lrlll")
+
+
+def _unit(units: Sequence[str]) -> str:
+    return ", ".join(dict.fromkeys(units))
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], align: str) -> str:
+    sides = [_RIGHT if side == "r" else _LEFT for side in align]
+    head = "".join(f'<th style="{side}">{escape(text)}</th>' for text, side in zip(heads, sides))
+    cells = ["".join(f'<td style="{side}">{escape(cell)}</td>' for cell, side in zip(row, sides)) for row in rows]
+    body = "".join(f"<tr>{row}</tr>" for row in cells)
+    return f'<table style="{_STYLE}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+
+
+# ---------------------------------------------------------------------------------------------- the replay
+
+
+class ShownReplay:
+    """The replay of a trace, as a notebook shows it: a page in a frame, with nothing to serve or to fetch."""
+
+    def __init__(self, page: str) -> None:
+        self.page = page
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe title="3D replay" srcdoc="{escape(self.page)}" sandbox="allow-scripts" '
+            'style="width:100%;height:480px;border:0"></iframe>'
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the replay as a page."""
+        from palpate.files import atomic_write
+
+        return atomic_write(path, lambda file: file.write(self.page.encode()))
+
+
+def shown_replay(trace: Trace) -> ShownReplay:
+    """The replay of a trace; see `Trace.replay`."""
+    from palpate.views.player import replay_html
+
+    return ShownReplay(replay_html(trace))

@@ -1,0 +1,155 @@
+"""Joints of the plant that follow others exactly: the engine's soft equality, relieved of all its work.
+
+A tie between two joints is C v̇ = v̇_f − s v̇_l = 0. The engine holds it by a stiff spring in the accelerations, which
+gives a little. The force that this spring had to give is taken over as an applied force λ, and the accelerations are
+found again: the method of multipliers. Each turn leaves a ten-thousandth of what the spring had to give, beside stops,
+friction and contacts too, so that a few turns end at rounding. Followers' positions and velocities are then written
+from their leaders'.
+"""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from palpate.engine.kernels import kernel
+from palpate.engine.library import mj_fullM, mju_cholFactor, mju_cholSolve, mju_copy
+from palpate.engine.physics import Physics
+from palpate.engine.records import Matrix, Record, Vector, sized
+from palpate.engine.views import address_of
+from palpate.errors import ModelError
+from palpate.robot.coupling import Coupling, ties_of
+from palpate.robot.robot import Robot
+
+MOST_TURNS = 12
+HARDEST = (0.9999, 0.9999, 0.001, 0.5, 2.0)  # solimp: the engine's stiffest equality
+SOLVER_TOLERANCE = 1e-15
+
+
+class Tie(Record):
+    """One joint that follows another, by places in the plant's velocities and coordinates."""
+
+    follower: int
+    follower_place: int
+    near: int  # the joint it is tied to, −1: to nothing
+    near_slope: float
+    leader: int  # the independent joint at the end of the chain of ties, −1: none
+    leader_place: int
+    slope: float
+    constant: float
+
+
+class Ties(Record):
+    """The plant's ties, the forces that hold them, and scratch of the semi-implicit step."""
+
+    each: list[Tie]
+    force: Vector = sized("ties")  # λ
+    given: Vector = sized("ties")  # what the engine's equalities still had to give
+    damping: Vector = sized("N")
+    M: Matrix = sized("N", "N")
+    momentum: Vector = sized("N")
+
+
+def hold_ties(spec: mujoco.MjSpec, robot: Robot) -> None:
+    """Make the equalities of a coupled robot's scene as hard as the engine has them, and its solver exact."""
+    if robot.coupling is None:
+        return
+    for equality in spec.equalities:
+        equality.solimp = HARDEST
+    spec.option.tolerance = SOLVER_TOLERANCE
+
+
+def plant_ties(model: mujoco.MjModel, robot: Robot) -> Ties:
+    """The ties of a compiled scene; the robot's joints come first in it."""
+    coupling, found = robot.coupling, ties_of(robot.model)
+    if coupling is None:
+        return Ties({"ties": 0, "N": 0})
+    if ties_of(model) != found or int(model.eq_active0.sum()) != len(found):
+        raise ModelError(f"the scene around {robot.name} changes how its joints are tied")
+    each = [_tie(robot.model, coupling, f, near, slope) for f, (near, slope, _) in found.items()]
+    return Ties({"ties": len(each), "N": model.nv}, each=each, damping=model.dof_damping.copy())
+
+
+def _tie(model: mujoco.MjModel, coupling: Coupling, joint: int, near: int, near_slope: float) -> Tie:
+    follower, place = int(model.jnt_dofadr[joint]), int(model.jnt_qposadr[joint])
+    column = np.flatnonzero(coupling.map[follower])
+    leads = len(column) > 0
+    return Tie(
+        follower=follower,
+        follower_place=place,
+        near=int(model.jnt_dofadr[near]) if near >= 0 else -1,
+        near_slope=near_slope,
+        leader=int(coupling.kept[column[0]]) if leads else -1,
+        leader_place=int(coupling.position_of[coupling.kept[column[0]]]) if leads else -1,
+        slope=float(coupling.map[follower, column[0]]) if leads else 0.0,
+        constant=float(coupling.position_offset[place]),
+    )
+
+
+@kernel
+def add_tie_forces(ties: Ties, applied: Vector) -> None:
+    """applied += Cᵀ λ."""
+    for k in range(len(ties.each)):
+        tie = ties.each[k]
+        applied[tie.follower] += ties.force[k]
+        if tie.near >= 0:
+            applied[tie.near] -= tie.near_slope * ties.force[k]
+
+
+@kernel
+def take_over(ties: Ties, p: Physics) -> bool:
+    """Take the equalities' forces over; whether they had nothing left to give but rounding."""
+    n, most, held = ties.given.size, 0.0, 0.0
+    if n == 0:
+        return True
+    mju_copy(address_of(ties.given), p.efc_force, n)  # equalities come first, in the order of the model
+    for k in range(n):
+        ties.force[k] += ties.given[k]
+        most = max(most, abs(ties.given[k]))
+        held = max(held, abs(ties.force[k]))
+    return most <= 1e-13 * held + 1e-15
+
+
+@kernel
+def damp_implicitly(ties: Ties, p: Physics, dt: float) -> None:
+    """q̈ ← (GᵀMG + dt GᵀBG)⁻¹ GᵀMG q̈: the engine's semi-implicit step, damping at its end, in independent joints."""
+    n, M, r = p.nv, ties.M, ties.momentum
+    mj_fullM(p.model, p.data, address_of(M))
+    for i in range(n):
+        r[i] = 0.0
+        for j in range(n):
+            r[i] += M[i, j] * p.qacc[j]
+        M[i, i] += dt * ties.damping[i]
+    for k in range(len(ties.each)):
+        _fold(ties.each[k], M, r)
+    mju_cholFactor(address_of(M), n, 1e-15)
+    mju_cholSolve(address_of(p.qacc), address_of(M), address_of(r), n)
+    for k in range(len(ties.each)):
+        tie = ties.each[k]
+        p.qacc[tie.follower] = tie.slope * p.qacc[tie.leader] if tie.leader >= 0 else 0.0
+
+
+@kernel
+def _fold(tie: Tie, M: Matrix, r: Vector) -> None:
+    """Give a follower's row and column of M r to its leader and leave 1 and 0 behind."""
+    f, to, s = tie.follower, tie.leader, tie.slope
+    if to >= 0:
+        for i in range(r.size):
+            M[i, to] += s * M[i, f]
+        for i in range(r.size):
+            M[to, i] += s * M[f, i]
+        r[to] += s * r[f]
+    for i in range(r.size):
+        M[f, i] = M[i, f] = 0.0
+    M[f, f], r[f] = 1.0, 0.0
+
+
+@kernel
+def follow(ties: Ties, p: Physics) -> None:
+    """Write followers' positions and velocities from their leaders'."""
+    for k in range(len(ties.each)):
+        tie = ties.each[k]
+        p.qpos[tie.follower_place], p.qvel[tie.follower] = tie.constant, 0.0
+        if tie.leader >= 0:
+            p.qpos[tie.follower_place] += tie.slope * p.qpos[tie.leader_place]
+            p.qvel[tie.follower] = tie.slope * p.qvel[tie.leader]

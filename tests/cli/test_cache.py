@@ -1,0 +1,47 @@
+"""`palpate cache`: what is kept, and how to be rid of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from palpate.cli.main import main
+from palpate.engine import cache
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("PALPATE_CACHE_DIR", str(tmp_path))
+    cache.kernel_folder.cache_clear()
+    yield tmp_path
+    cache.kernel_folder.cache_clear()
+
+
+def test_the_cache_is_shown_and_cleared(folder: Path, capsys):
+    kept = cache.kernel_folder()
+    (kept / "loop.run_steps-x.nbc").write_bytes(bytes(2_000_000))
+    other = folder / "kernels" / "older"
+    other.mkdir()
+    (other / "loop.nbc").write_bytes(bytes(1_000_000))
+    assert main(["cache"]) == 0
+    shown = capsys.readouterr().out
+    assert str(kept) in shown
+    assert "numba" in shown
+    assert "1 files, 2.0 MB" in shown
+    assert "others    1 files, 1.0 MB" in shown
+    assert main(["cache", "clear"]) == 0
+    assert "2 files deleted" in capsys.readouterr().out
+    assert not (folder / "kernels").exists()
+
+
+def test_where_nothing_can_be_written_it_says_temporary(tmp_path: Path, monkeypatch, capsys):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    monkeypatch.setenv("PALPATE_CACHE_DIR", str(blocked))
+    cache.kernel_folder.cache_clear()
+    try:
+        assert main(["cache", "show"]) == 0
+    finally:
+        cache.kernel_folder.cache_clear()
+    assert "temporary" in capsys.readouterr().out

@@ -1,0 +1,94 @@
+"""The documentation as a site: it builds without a warning or a network, and every link in it leads somewhere."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from palpate.control import LAWS
+from palpate.scenario.load import shipped
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("sphinx", reason="pip install 'palpate[docs]'")
+    out = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", str(DOCS), str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+class Page(HTMLParser):
+    """Links and anchors of a page."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.anchors: set[str] = set()
+        self.feed(path.read_text("utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        if found.get("id"):
+            self.anchors.add(str(found["id"]))
+        for key in ("href", "src"):
+            if found.get(key) and tag in ("a", "img", "link", "script"):
+                self.links.append(str(found[key]))
+
+
+def test_every_link_of_the_site_leads_somewhere(site: Path) -> None:
+    pages = {path: Page(path) for path in site.rglob("*.html") if "_static" not in path.parts}
+    assert len(pages) > 45
+    dead = []
+    for path, page in pages.items():
+        for link in page.links:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            anchors = pages[target].anchors if target in pages else None
+            missing = anchors is not None and parts.fragment and unquote(parts.fragment) not in anchors
+            if not target.exists() or missing:
+                dead.append(f"{path.relative_to(site)}: {link}")
+    assert not dead
+
+
+def test_nothing_of_the_site_comes_from_a_network(site: Path) -> None:
+    text = (site / "tutorials" / "1-wall.html").read_text("utf-8")
+    assert not re.findall(r'<(?:script|link)[^>]+(?:src|href)="https?://[^"]+"', text)
+
+
+def test_the_reference_holds_every_public_name(site: Path) -> None:
+    import palpate
+
+    text = (site / "api.html").read_text("utf-8")
+    assert [name for name in palpate.__all__ if f"palpate.{name}" not in text] == []
+
+
+def test_the_gallery_shows_every_shipped_scenario_with_a_picture() -> None:
+    text = (DOCS / "gallery.md").read_text("utf-8")
+    assert re.findall(r"^## (\S+)$", text, re.MULTILINE) == shipped(), "make gallery"
+    assert all((DOCS / "images" / "gallery" / f"{name}.png").is_file() for name in shipped())
+
+
+def test_the_decision_page_knows_every_law() -> None:
+    text = (DOCS / "which-law.md").read_text("utf-8")
+    assert [law for law in LAWS if f"laws/{law}.md" not in text] == []
+
+
+@pytest.mark.parametrize("path", sorted((DOCS / "tutorials").glob("*.md")), ids=lambda path: path.stem)
+def test_a_tutorial_ends_in_a_picture_that_its_own_code_draws(path: Path) -> None:
+    text = path.read_text("utf-8")
+    picture = re.findall(r"!\[[^\]]+\]\((\.\./images/tutorials/[^)]+)\)", text)[-1]
+    assert (path.parent / picture).is_file()
+    assert f'savefig("{Path(picture).name}"' in text

@@ -1,0 +1,97 @@
+"""What a notebook shows, and traces as tables of other libraries."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pytest
+
+from palpate.errors import TraceError, UnknownName
+from palpate.metrics import Bound, evaluate
+from palpate.robot import load_robot
+from palpate.scenario.load import load_scenario
+from palpate.trace import Trace
+
+matplotlib.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    from matplotlib import pyplot
+
+    pyplot.close("all")
+
+
+def test_channels_and_columns_are_plotted_by_unit(trace: Trace) -> None:
+    axes = trace.plot("contact_force", "q[joint1]", "tool_position")
+    assert [ax.get_ylabel() for ax in axes] == ["contact force (N)", "q (rad)", "tool position (m)"]
+    assert [len(ax.get_lines()) for ax in axes] == [1, 1, 3]
+    np.testing.assert_array_equal(axes[1].get_lines()[0].get_ydata(), trace["q"][:, 1])
+    assert axes[-1].get_xlabel() == "time (s)"
+
+
+def test_one_unit_gives_one_pair_of_axes_and_they_can_be_given(trace: Trace) -> None:
+    ax = trace.plot("contact_force")
+    assert trace.slice(0.0, 1.0).plot("contact_force", axes=ax) is ax
+    assert len(ax.get_lines()) == 2
+
+
+def test_nothing_plots_what_a_report_shows_first(trace: Trace) -> None:
+    assert trace.plot().get_ylabel() == "force (N)"
+
+
+def test_a_misspelt_channel_is_answered_with_the_nearest(trace: Trace) -> None:
+    with pytest.raises(UnknownName, match="contact_forc") as caught:
+        trace.plot("contact_forc")
+    assert "contact_force" in str(caught.value.hint)
+
+
+def test_a_table_of_pandas_has_time_and_units(trace: Trace) -> None:
+    pytest.importorskip("pandas")
+    frame = trace.to_pandas()
+    assert frame.index.name == "time"
+    np.testing.assert_array_equal(frame.index, trace.time)
+    np.testing.assert_array_equal(frame["q[joint2]"], trace["q"][:, 2])
+    assert frame.attrs["units"]["q[joint2]"] == "rad"
+    assert "time" not in frame.columns
+
+
+def test_a_dataset_of_xarray_has_labels_and_units(trace: Trace) -> None:
+    pytest.importorskip("xarray")
+    data = trace.to_xarray()
+    np.testing.assert_array_equal(data["q"].sel({"q.0": "joint3"}), trace["q"][:, 3])
+    assert data["contact_wrench"].attrs["units"] == ["N"] * 3 + ["N·m"] * 3
+    assert data["time"].attrs["units"] == "s"
+    assert "completed" in data.attrs["outcome"]
+
+
+def test_a_missing_library_is_said(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+    from palpate.views import frames
+
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(TraceError, match="needs pandas, which is not installed"):
+        frames.to_pandas(trace)
+
+
+def test_things_show_themselves_as_escaped_html(hostile: Trace, trace: Trace) -> None:
+    results = evaluate(trace, {"force_peak": Bound(most=20.0)})
+    for shown, part in (
+        (trace._repr_html_(), "completed at 2 s"),
+        (load_robot("panda")._repr_html_(), "joint7"),
+        (load_scenario("panda-wall")._repr_html_(), "cartesian-impedance"),
+        (results._repr_html_(), "✗ fail"),
+    ):
+        assert part in shown
+    assert "<script>" not in hostile._repr_html_()
+
+
+def test_a_replay_shows_itself_in_a_frame_and_can_be_saved(trace: Trace, tmp_path: Path) -> None:
+    shown = trace.replay()
+    assert shown._repr_html_().startswith("<iframe")
+    assert "<script>" not in shown._repr_html_()  # it is text of an attribute
+    assert "<canvas" not in shown.page
+    assert shown.save(tmp_path / "replay.html").read_text("utf-8") == shown.page
