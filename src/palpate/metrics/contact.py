@@ -6,7 +6,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import NotApplicable
-from palpate.metrics.signals import changes, channel, held_time, rms, touching
+from palpate.metrics.signals import changes, channel, held_time, once, rms, touching
 from palpate.metrics.step import force_error
 from palpate.trace import Trace
 
@@ -64,6 +64,7 @@ def chatter(trace: Trace) -> float:
     return float((len(starts) - 1 + len(ends)) / span) if span > 0 else 0.0
 
 
+@once
 def energy_out(trace: Trace) -> Array:
     """E(t) = −∫₀ᵗ Fᵀ V dt, J: what the controlled robot has given out through the contact port.
 

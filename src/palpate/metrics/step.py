@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from palpate.checks import Array
 from palpate.errors import NotApplicable
 from palpate.metrics.signals import (
     channel,
+    once,
     orientation_error,
     position_error,
     steady,
@@ -36,13 +38,13 @@ class Response:
     y: Array
     final: Array
 
-    @property
+    @cached_property
     def progress(self) -> Array:
         """s(t): 0 at the start, 1 at the final value."""
         step = self.final - self.y[0]
         return (self.y - self.y[0]) @ step / (step @ step)
 
-    @property
+    @cached_property
     def distance(self) -> Array:
         """|y − y∞| as a share of the step."""
         return np.linalg.norm(self.y - self.final, axis=1) / np.linalg.norm(self.final - self.y[0])
@@ -59,11 +61,13 @@ def _response(trace: Trace, y: Array, least: float, what: str, first: int = 0) -
     return Response(trace.time[first:] - trace.time[first], y[first:], final)
 
 
+@once
 def position_response(trace: Trace) -> Response:
     """The tool's position, m, from the run's start."""
     return _response(trace, channel(trace, "tool_position"), 1e-5, "tool's position")
 
 
+@once
 def orientation_response(trace: Trace) -> Response:
     """The tool's rotation vector from its first orientation, rad."""
     quat = channel(trace, "tool_quat_wxyz")
@@ -72,6 +76,7 @@ def orientation_response(trace: Trace) -> Response:
     )
 
 
+@once
 def force_response(trace: Trace) -> Response:
     """The contact force, N, from the last sample before first contact."""
     force, on = channel(trace, "contact_wrench")[:, :3], touching(trace)
@@ -147,6 +152,7 @@ def _steady_mean(trace: Trace, error: Array, target: str) -> Array:
     return error[late].mean(axis=0)
 
 
+@once
 def force_error(trace: Trace) -> Array:
     """(f_d − f)·f_d/|f_d| per sample, N: along the wanted force; what friction adds across it is no error."""
     wanted, found = channel(trace, "target_wrench")[:, :3], channel(trace, "contact_wrench")[:, :3]

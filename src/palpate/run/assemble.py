@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -35,7 +36,10 @@ _WIDEST_READING = 10  # found, force, moment, place
 
 @dataclass
 class Assembly:
-    """A run ready to start: its loop, and everything that must stay alive while the loop holds addresses."""
+    """A run ready to start: its loop, and everything that must stay alive while the loop holds addresses.
+
+    `sampled` says that the loop's first targets are there already.
+    """
 
     run: Run
     plant: Plant
@@ -47,6 +51,7 @@ class Assembly:
     loop: Loop
     rescues: Rescues
     exact: ExactPlant | None = None  # in the place of the engine's physics
+    sampled: bool = False
 
 
 def assemble(run: Run, *, share: bool = True) -> Assembly:
@@ -59,20 +64,20 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
     run = suited(run)
     robot = run.robot
     q, v = run.start()
-    law = run.law.begin(robot, _beginning(run, q, v))
+    law = run.law.begin(robot, beginning(run, q, v))
     _refuse_what_a_run_cannot_do(run, law)
     refuse_what_needs_masses(run, law)
     plant = build_plant(robot, run.world, run.clock.timestep, run.clock.integrator, q)
     data, nominal = mujoco.MjData(plant.model), mujoco.MjData(robot.model)
-    _set_state(plant, data, q, v)
+    set_state(plant, data, q, v)
     loads = _loads(run, plant)
-    felt = _felt_bodies(run, plant)
+    felt = felt_bodies(run, plant)
     exact = ExactPlant(run, plant, felt) if run.world.is_exact else None
     rows = layout(robot, plant, law, () if exact is None else exact.touches)
-    law = _writing_to(law, rows)
+    law = writing_to(law, rows)
     chosen = run.record.choose(rows.channels)
     refuse_too_large(run, chosen)
-    shared = share and _can_share(run, plant)
+    shared = share and can_share(run, plant)
     physics = Physics.of(plant.model, data)
     model = physics if shared else Physics.of(robot.model, nominal)
     coordinate, dof = plant.places()
@@ -92,15 +97,16 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         loads=loads,
         **_clock(run),
         **_law(run, law, rows),
-        **_sensors(run, plant, law, shared),
-        **_outside(run, plant, physics, rows, felt),
+        **sensor_places(run, plant, law, shared),
+        **outside_places(run, plant, physics, rows, felt),
         touches=[] if exact is None else exact.readings,
         **_record(run, law, rows, chosen),
     )
     return Assembly(run, plant, law, data, nominal, rows, chosen, loop, Rescues(loop.address), exact)
 
 
-def _beginning(run: Run, q: Array, v: Array) -> Beginning:
+def beginning(run: Run, q: Array, v: Array) -> Beginning:
+    """What a law is told before the run."""
     world = run.world
     gravity = run.robot.model.opt.gravity.copy() if world.gravity is None else np.array(world.gravity)
     pole = None if world.pole is None else world.pole.length
@@ -126,7 +132,8 @@ def _refuse_what_a_run_cannot_do(run: Run, law: BoundLaw) -> None:
         raise InvalidInput(f"{robot.name} has a free base; noise and resolution are for joint sensors only")
 
 
-def _set_state(plant: Plant, data: mujoco.MjData, q: Array, v: Array) -> None:
+def set_state(plant: Plant, data: mujoco.MjData, q: Array, v: Array) -> None:
+    """Put everything where it starts."""
     data.qpos[:], data.qvel[:] = plant.q0, plant.v0
     coupling = plant.robot.coupling
     if coupling is not None:
@@ -134,7 +141,7 @@ def _set_state(plant: Plant, data: mujoco.MjData, q: Array, v: Array) -> None:
     data.qpos[: len(q)], data.qvel[: len(v)] = q, v
 
 
-def _can_share(run: Run, plant: Plant) -> bool:
+def can_share(run: Run, plant: Plant) -> bool:
     """Whether the law may read its model off the plant: same masses, same coordinates, true measurement."""
     world = run.world
     same_gravity = bool(np.array_equal(plant.model.opt.gravity, run.robot.model.opt.gravity))
@@ -167,7 +174,7 @@ def _loads(run: Run, plant: Plant) -> list[Load]:
     return sorted(changes, key=lambda change: (change.time, change.body))
 
 
-def _writing_to(law: BoundLaw, rows: Layout) -> BoundLaw:
+def writing_to(law: BoundLaw, rows: Layout) -> BoundLaw:
     """The law with its terms in the row, where they are recorded."""
     terms = rows.row.terms
     if law.answer is None:
@@ -192,37 +199,44 @@ def _law(run: Run, law: BoundLaw, rows: Layout) -> dict[str, object]:
     """The law's code and records; what it measures is recorded where it lies."""
     robot, row = run.robot, rows.row
     sizes = sizes_of(robot)
-    needs = set(NEEDS) if run.guards is not None else set(law.needs)
-    if law.command != "torque":
-        needs |= {"M", "bias"}
-    if robot.unresisted:
-        needs &= {"J", "drift"}
     target = np.zeros(Target.width(sizes))
     seen = {"q": row.q_measured, "v": row.v_measured, "wrench": row.measured_wrench}
-    pointer = law.function.pointer if law.answer is not None else 0
-    records = (law.gains, law.memory, law.answer) if law.answer is not None else ()
-    gains, memory, terms = (record.address for record in records) if records else (0, 0, 0)
     tick = Tick(sizes, target=Target.over(target, sizes), **seen)
     if robot.unresisted:  # not a number, so that nobody takes them for one
         tick.M[:], tick.bias[:], tick.gravity[:] = np.nan, np.nan, np.nan
     return {
+        **law_places(run, law),
         "tick": tick,
-        "needs": Needs(**{name: name in needs for name in NEEDS}),
-        "law": pointer,
-        "gains": gains,
-        "memory": memory,
-        "terms": terms,
         "target": target,
-        "wanted": _wanted_axes(run),
+        "wanted": wanted_axes(run),
         "targets": np.zeros((BATCH // run.clock.ratio + 2, len(target))),
-        "shows": [Shows(source=item.source(law.memory)) for item in law.shown],
         "watch": _watch(robot),
         "guard": guard_settings(run.guards, robot),
         "guard_memory": GuardMemory(sizes),
     }
 
 
-def _wanted_axes(run: Run) -> WantedAxes:
+def law_places(run: Run, law: BoundLaw) -> dict[str, Any]:
+    """Where the loop finds the law: its code, its records, and what it reads of the model."""
+    needs = set(NEEDS) if run.guards is not None else set(law.needs)
+    if law.command != "torque":
+        needs |= {"M", "bias"}
+    if run.robot.unresisted:
+        needs &= {"J", "drift"}
+    pointer = law.function.pointer if law.answer is not None else 0
+    records = (law.gains, law.memory, law.answer) if law.answer is not None else ()
+    gains, memory, terms = (record.address for record in records) if records else (0, 0, 0)
+    return {
+        "needs": Needs(**{name: name in needs for name in NEEDS}),
+        "law": pointer,
+        "gains": gains,
+        "memory": memory,
+        "terms": terms,
+        "shows": [Shows(source=item.source(law.memory)) for item in law.shown],
+    }
+
+
+def wanted_axes(run: Run) -> WantedAxes:
     axes = getattr(run.reference, "wrench_axes", "world")
     if axes == "surface" and not run.world.surfaces:
         raise InvalidInput(
@@ -239,7 +253,8 @@ def _watch(robot: Robot) -> JointWatch:
     return JointWatch(sizes_of(robot), on=robot.nq == robot.nv, **bounds)
 
 
-def _sensors(run: Run, plant: Plant, law: BoundLaw, shared: bool) -> dict[str, object]:
+def sensor_places(run: Run, plant: Plant, law: BoundLaw, shared: bool) -> dict[str, Any]:
+    """Sensors and drives."""
     robot, sensors, actuators, limits = run.robot, run.world.sensors, run.world.actuators, run.robot.limits
     period = run.clock.control_period
     return {
@@ -259,13 +274,13 @@ def _sensors(run: Run, plant: Plant, law: BoundLaw, shared: bool) -> dict[str, o
     }
 
 
-def _felt_bodies(run: Run, plant: Plant) -> set[int]:
+def felt_bodies(run: Run, plant: Plant) -> set[int]:
     """The bodies beyond the wrist sensor, which feels what acts on them."""
     beyond, _ = bodies_beyond(plant, run.robot, run.world.sensors)
     return {sensor_body(plant, run.world.sensors), *map(int, beyond)}
 
 
-def _outside(run: Run, plant: Plant, physics: Physics, rows: Layout, felt: set[int]) -> dict[str, object]:
+def outside_places(run: Run, plant: Plant, physics: Physics, rows: Layout, felt: set[int]) -> dict[str, Any]:
     """What acts on the plant from outside."""
     robot, world, dt = run.robot, run.world, run.clock.timestep
     bodies = {plant.model.body(robot.model.body(b).name).id for b in range(1, robot.model.nbody)}

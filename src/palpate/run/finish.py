@@ -37,16 +37,7 @@ def trace_of(assembly: Assembly, ending: Ending, keeper: Keeper, foretold: Foret
     """The trace of a run that has ended, up to its last finite sample."""
     keeper.take()
     times, data = keeper.times, keeper.data
-    alarms = assembly.law.alarms(assembly.law.memory)
-    told = [*(finding.sentence for finding in assembly.run.robot.warnings), *foretold.warnings]
-    warnings = [
-        *told,
-        *alarms,
-        *_joint_warnings(assembly),
-        *stop_warnings(assembly.exact),
-        *energy_warnings(times, data),
-    ]
-    warnings += [*_limit_warnings(assembly), *_stuck_wrench(data, times)]
+    warnings = _warnings(assembly, keeper, foretold)
     events = _events(assembly, times, data, warnings)
     facts = _facts(assembly, foretold.expected, warnings, times, data)
     return Trace(times, data, _outcome(assembly, ending), events, facts, own=True)
@@ -58,6 +49,40 @@ def unfinished(assembly: Assembly, foretold: Foretold) -> Trace:
     outcome = Outcome("interrupted", "the process ended before the run did", 0.0, 0)
     facts = _facts(assembly, foretold.expected, foretold.warnings, np.zeros(0), data)
     return Trace(np.zeros(0), data, outcome, (), facts)
+
+
+def bare_trace(assembly: Assembly, ending: Ending, keeper: Keeper, foretold: Foretold, *, singular: bool) -> Trace:
+    """The same numbers, outcome and warnings with no events and the facts that metrics ask for."""
+    keeper.take()
+    q = next((array for channel, array in keeper.data.items() if channel.name == "q"), None)
+    facts = RunFacts(
+        law=assembly.law.name,
+        warnings=tuple(_warnings(assembly, keeper, foretold)),
+        torque_limit=_torque_limit(assembly),
+        contact_events=event_table(assembly.exact),
+        joint_watch=_joint_watch(assembly),
+        world={"pole": None if assembly.run.world.pole is None else {}},
+        singularity=singularity(assembly.run.robot, keeper.times, q) if singular and q is not None else None,
+    )
+    return Trace.over(keeper.times, keeper.data, _outcome(assembly, ending), facts)
+
+
+def _warnings(assembly: Assembly, keeper: Keeper, foretold: Foretold) -> list[str]:
+    alarms = assembly.law.alarms(assembly.law.memory)
+    told = [*(finding.sentence for finding in assembly.run.robot.warnings), *foretold.warnings]
+    return [
+        *told,
+        *alarms,
+        *_joint_warnings(assembly),
+        *stop_warnings(assembly.exact),
+        *energy_warnings(keeper.times, keeper.data),
+        *_limit_warnings(assembly),
+        *_stuck_wrench(keeper.data, keeper.times),
+    ]
+
+
+def _torque_limit(assembly: Assembly) -> tuple[float | None, ...]:
+    return tuple(float(t) if np.isfinite(t) else None for t in assembly.run.robot.limits.torque)
 
 
 # ---------------------------------------------------------------------------------------------- how it ended
@@ -264,7 +289,7 @@ def _facts(
         remarks=tuple(assembly.law.remarks(assembly.law.memory)),
         assumptions=tuple(_assumptions(assembly)),
         guard_ticks={name: int(assembly.loop.guard_steps[bit.bit_length() - 1]) for bit, name in _GUARDS.items()},
-        torque_limit=tuple(float(t) if np.isfinite(t) else None for t in run.robot.limits.torque),
+        torque_limit=_torque_limit(assembly),
         contact_events=event_table(assembly.exact),
         joint_watch=_joint_watch(assembly),
         world=run.world.model_dump(mode="json"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import mujoco
@@ -15,7 +16,7 @@ from palpate.robot.gate import refuse_impossible
 from palpate.robot.robot import Robot
 from palpate.spatial import matrix_from_quat, quat_from_matrix
 from palpate.spatial.shapes import SHAPES
-from palpate.world.config import FreeObject, Pole, Surface, World
+from palpate.world.config import FreeObject, PlantChange, Pole, Surface, World
 from palpate.world.ties import Ties, hold_ties, plant_ties
 from palpate.world.touching import ContactPoint, draw_shapes, points_of_links, points_of_shapes
 
@@ -200,12 +201,15 @@ def _set_options(spec: mujoco.MjSpec, world: World, timestep: float, integrator:
     spec.option.disableflags = (spec.option.disableflags | int(off)) & ~int(on)
 
 
-def _change_robot(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
-    change = world.plant
-    names = {body.name for body in spec.bodies}
+def _check_links(change: PlantChange, names: Collection[str]) -> None:
     for name in change.link_mass_scale:
         if name not in names:
             raise UnknownName("link", name, names)
+
+
+def _change_robot(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
+    change = world.plant
+    _check_links(change, {body.name for body in spec.bodies})
     damping = _per_joint(robot, change.joint_damping, "joint_damping")
     friction = _per_joint(robot, change.joint_friction, "joint_friction")
     rotor = _per_joint(robot, world.actuators.rotor_inertia, "rotor_inertia")
@@ -237,6 +241,51 @@ def _change_masses(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
         body.mass, body.inertia = scale * nominal.body_mass[b], scale * nominal.body_inertia[b]
         body.ipos, body.iquat = nominal.body_ipos[b] + change.com_offset, nominal.body_iquat[b]
         body.fullinertia = np.full(6, np.nan)  # the engine's mark for "not given"
+
+
+def change_in_place(model: mujoco.MjModel, robot: Robot, world: World, scratch: mujoco.MjData) -> None:
+    """Masses, centres, damping and friction of a compiled scene as `build_plant` would have them.
+
+    Centres of mass can only be shifted where the compiled ones were: the engine notes which frames coincide.
+    """
+    change, nominal, where = world.plant, robot.model, _places_of(robot, model)
+    _check_links(change, where.names)
+    scale = np.array([change.mass_scale * change.link_mass_scale.get(name, 1.0) for name in where.names])
+    here, there = where.bodies, where.nominal
+    model.body_mass[here] = scale * nominal.body_mass[there]
+    model.body_inertia[here] = scale[:, None] * nominal.body_inertia[there]
+    model.body_ipos[here] = nominal.body_ipos[there] + change.com_offset
+    joints = where.joints
+    model.dof_damping[joints] = (nominal.dof_damping + _per_joint(robot, change.joint_damping, "joint_damping"))[joints]
+    friction = nominal.dof_frictionloss + _per_joint(robot, change.joint_friction, "joint_friction")
+    model.dof_frictionloss[joints] = friction[joints]
+    mujoco.mj_setConst(model, scratch)
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Names of a robot's bodies with mass, where they are in a scene and in its own model; its joints' places."""
+
+    names: tuple[str, ...]
+    bodies: np.ndarray
+    nominal: np.ndarray
+    joints: np.ndarray
+
+
+def _places_of(robot: Robot, model: mujoco.MjModel) -> _Places:
+    nominal = robot.model
+    there = np.flatnonzero(nominal.body_mass)
+    names = tuple(nominal.body(int(b)).name for b in there)
+    known = {nominal.joint(j).name for j in range(nominal.njnt)}
+    joints = np.array([k for k, name in enumerate(robot.dof_names) if name in known], dtype=int)
+    return _Places(names, np.array([model.body(name).id for name in names]), there, joints)
+
+
+def place_surface(model: mujoco.MjModel, surface: Surface) -> None:
+    """Put a still surface of a compiled scene where it belongs."""
+    body = model.body(surface.name).id
+    model.body_pos[body], model.body_quat[body] = surface.position, quat_from_matrix(surface_rotation(surface))
+    model.geom(f"surface {surface.name}").friction[0] = max(surface.friction, 1e-5)
 
 
 def _shift_base(model: mujoco.MjModel, robot: Robot, world: World) -> None:
