@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from palpate.run.run import Run
 from palpate.scenario.model import Scenario
+from palpate.scenario.places import without_places
 from palpate.scenario.reference import placed
 from palpate.scenario.robot import build_robot, start_state
 
@@ -23,6 +24,6 @@ def build(scenario: Scenario) -> Run:
         q_start=q,
         v_start=v,
         guards=scenario.guards,
-        scenario=scenario.as_data(),
+        scenario=without_places(scenario.as_data()),
         changed=scenario.changed(),
     )

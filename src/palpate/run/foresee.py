@@ -49,7 +49,8 @@ def foresee(run: Run, *, limits: bool = True) -> list[Expectation]:
         run: what is to be simulated.
         limits: whether to look for the largest stable wall, delay and gains too.
     """
-    if not predictable(run.law) or run.robot.nq != run.robot.nv or run.robot.unresisted:
+    unpredictable = run.world.is_exact or run.robot.nq != run.robot.nv or run.robot.unresisted
+    if unpredictable or not predictable(run.law):
         return []
     surfaces = [s for s in run.world.surfaces if s.contact == "compliant" and s.motion is None]
     return [_expect(run, surface, limits) for surface in surfaces] or [_expect(run, None, limits)]

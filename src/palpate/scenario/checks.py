@@ -65,7 +65,7 @@ def _frames(sections: dict[str, Any], robot: Robot) -> Iterator[Problem]:
     named: list[tuple[tuple[str | int, ...], str | None]] = [
         (("world", "sensors", "wrench", "frame"), world.sensors.wrench.frame)
     ]
-    for kind in ("pushes", "attachments"):
+    for kind in ("pushes", "attachments", "pins", "contact_shapes"):
         named += [(("world", kind, k, "frame"), item.frame) for k, item in enumerate(getattr(world, kind))]
     known = (*robot.frame_names, *(item.name for item in world.objects))
     known += ("pole", "pole_tip") if world.pole is not None else ()
@@ -107,7 +107,7 @@ def _names(sections: dict[str, Any]) -> Iterator[Problem]:
     if world is None:
         return
     seen: set[str] = set()
-    for kind in ("surfaces", "objects"):
+    for kind in ("surfaces", "pins", "objects"):
         for k, item in enumerate(getattr(world, kind)):
             if item.name in seen:
                 yield Problem(("world", kind, k, "name"), f"{item.name!r} is the name of another one already")

@@ -264,5 +264,5 @@ def _tagged(value: Any, key: str, known: Any) -> tuple[str, dict[str, Any]]:
 
 def _typed(cls: type[Any], value: dict[str, Any], info: ValidationInfo) -> Any:
     if info.mode == "json":  # a file: 1 is a number, "1" is not
-        return cls.model_validate_json(json.dumps(value), strict=True)
-    return cls.model_validate(value)
+        return cls.__pydantic_validator__.validate_json(json.dumps(value), strict=True)
+    return cls.__pydantic_validator__.validate_python(value)

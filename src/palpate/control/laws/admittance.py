@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from palpate.checks import Array, finite_array, finite_number
 from palpate.config import Quaternion, setting
 from palpate.control.design.damping import damping_by_ratio
-from palpate.control.law import BoundLaw, Law, Need, Tick, law_kernel, sizes_of
+from palpate.control.law import BoundLaw, Law, Need, Shown, Tick, law_kernel, sizes_of
 from palpate.control.steps.chain import Chain, ChainPose, LeastSquares, chain_of, chain_pose, damped_step
 from palpate.control.steps.compliance import (
     AXES,
@@ -243,6 +243,10 @@ class Admittance(Law):
 
     name: ClassVar[str] = "admittance"
     needs: ClassVar[tuple[Need, ...]] = ()
+    shown: ClassVar[tuple[Shown, ...]] = (
+        Shown("compliant_position", "c.position", "m", ("x", "y", "z"), "world", "position of the compliant frame"),
+        Shown("compliant_quat_wxyz", "c.quat_wxyz", "1", ("w", "x", "y", "z"), "world", "its orientation"),
+    )
     kernel = _kernel
 
     mass: Gain6 = setting((5.0,) * 6, "kg, kg·m²", "M, apparent inertia: six numbers or 6×6")
