@@ -132,8 +132,8 @@ def _impedance(robot: Robot, q: Array, v: Array, target: Target) -> Array:
 
 
 def _impedance_gains() -> tuple[Array, Array]:
-    gains = laws()["cartesian-impedance"].bind(pp.load_robot("panda")).gains
-    return gains[-72:-36].reshape(6, 6), gains[-36:].reshape(6, 6)
+    stage = laws()["cartesian-impedance"].bind(pp.load_robot("panda")).gains.stages[0]
+    return stage.K, stage.D
 
 
 _IMPEDANCE_GAINS = _impedance_gains()

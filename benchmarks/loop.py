@@ -33,8 +33,9 @@ from palpate.errors import PalpateError
 from palpate.run import loop
 from palpate.run import state as S
 from palpate.run.assemble import Assembly, assemble
+from palpate.run.ending import Ending
 from palpate.run.run import Run
-from palpate.run.simulate import _fill_targets as fill_targets
+from palpate.run.simulate import _fill_targets as sample_targets
 from palpate.run.simulate import simulate, simulate_many
 from palpate.trace import Recording
 from palpate.world.clock import Clock
@@ -58,6 +59,11 @@ def pressing(**changes: object) -> Run:
     law = CartesianImpedance(stiffness=K, damping=D, posture_stiffness=POSTURE[0], posture_damping=POSTURE[1])
     parts = Run(robot, law, World(surfaces=(wall,)), Hold(offset=(DEEP, 0.0, 0.0)), clock=Clock(duration=TICKS * 1e-3))
     return replace(parts, **changes)  # pyright: ignore[reportArgumentType]
+
+
+def fill_targets(assembly: Assembly, ticks: int) -> None:
+    """Sample the reference, as a run does between batches."""
+    sample_targets(assembly, ticks, Ending(S.RUNNING))
 
 
 def against_rigid_wall(parts: Run) -> Run:

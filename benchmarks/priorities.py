@@ -1,25 +1,54 @@
-"""Strict-priority inverse dynamics with torque limits on seven joints, three levels, from Python; beside Pink where it
-does the same: differential inverse kinematics by weight within position and velocity limits.
+"""Strict-priority inverse dynamics with torque limits on seven joints, three levels, from Python; beside Pink and mink
+where they do the same: differential inverse kinematics by weight within position and velocity limits.
 """
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
+from functools import partial
 
 import numpy as np
 
 import palpate as pp
 from benchmarks import Measurement, interleaved_medians
+from palpate.control.law import Tick, sizes_of
+from palpate.control.laws.priorities import Level, Priorities
+from palpate.control.references.reference import joint_target
 from palpate.control.solve import priorities, tasks
 from palpate.control.solve.hierarchy import daqp_hierarchy
 
 ROUNDS, BATCH = 300, 10
+PEERS = {"Pink": ("pink", "pink_ik", "PinkIK"), "mink": ("mink", "mink_ik", "MinkIK")}
 
 
 def measure() -> list[Measurement]:
-    """Inverse dynamics and kinematics by strict priority; kinematics by weight beside Pink."""
-    return [*_strict(), *_weighted()]
+    """Inverse dynamics and kinematics by strict priority; the law itself; kinematics by weight beside Pink."""
+    return [*_strict(), *_law(), *_weighted()]
+
+
+def _law() -> list[Measurement]:
+    """A tick of the law with its model terms given: compiled, as in the loop, and in plain Python."""
+    robot = pp.load_robot("panda")
+    q, v = robot.home + 0.05, np.linspace(-0.3, 0.3, 7)
+    levels = (Level(kind="position"), Level(kind="orientation"), Level(kind="posture"))
+    rows = []
+    for name, share in {"no torque at its limit": 1.0, "torques at their limits": 0.35}.items():
+        law, x, target = (
+            Priorities(levels=levels, torque_share=share),
+            robot.terms(q, v),
+            joint_target(robot, robot.home),
+        )
+        known = {part: getattr(x, part) for part in ("M", "bias", "gravity", "position", "rotation", "J", "drift")}
+        tick = Tick(sizes_of(robot), **known, q=q, v=v, target=target)
+        compiled, plain = law.bind(robot), law.bind_python(robot)
+        calls = {"compiled": partial(compiled.decide, tick), "plain Python": partial(plain.decide, tick)}
+        seconds = interleaved_medians(calls, ROUNDS, BATCH)
+        rows += [
+            Measurement(f"the law's tick, {name}, compiled", seconds["compiled"] * 1e6, "µs", 60.0),
+            Measurement(f"the law's tick, {name}, plain Python", seconds["plain Python"] * 1e6, "µs"),
+        ]
+    return rows
 
 
 def _strict() -> list[Measurement]:
@@ -63,15 +92,15 @@ def _weighted() -> list[Measurement]:
     posture = q + np.array([0.6, -0.2, 0.5, 0.3, -0.6, 0.2, 0.4])
     levels = [[tasks.FramePose(target=robot.pose(q)), tasks.Posture(target=posture, gain=gain, weight=weight)]]
     contenders = {"palpate": lambda: priorities.differential_ik(robot, q, levels, dt=dt).command}
-    if importlib.util.find_spec("pink") is None:
-        print("Pink is not installed, palpate is timed alone (it comes with the extra 'bench')")
-    else:
-        peer = importlib.import_module("benchmarks.peers.pink_ik").PinkIK
-        pink = peer(robot, q, posture, gain=gain, weight=weight, dt=dt)
-        contenders["Pink"] = lambda: pink(q)
-        np.testing.assert_allclose(pink(q), contenders["palpate"](), atol=1e-6)
+    for name, (package, module, kind) in PEERS.items():
+        if importlib.util.find_spec(package) is None:
+            print(f"{name} is not installed, so not compared (it comes with the extra 'bench')")
+            continue
+        made = getattr(importlib.import_module(f"benchmarks.peers.{module}"), kind)
+        peer = made(robot, q, posture, gain=gain, weight=weight, dt=dt)
+        contenders[name] = lambda peer=peer: peer(q)
+        np.testing.assert_allclose(peer(q), contenders["palpate"](), atol=1e-6)
     seconds = interleaved_medians(contenders, ROUNDS, BATCH)
     rows = [Measurement(f"pose and posture by weight, {name}", taken * 1e6, "µs") for name, taken in seconds.items()]
-    if "Pink" in seconds:
-        rows.append(Measurement("Pink / palpate", seconds["Pink"] / seconds["palpate"], "×"))
-    return rows
+    ours = seconds.pop("palpate")
+    return rows + [Measurement(f"{name} / palpate", taken / ours, "×", 1.0, True) for name, taken in seconds.items()]

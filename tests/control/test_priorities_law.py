@@ -82,6 +82,22 @@ def test_a_tick_is_the_librarys_answer(seed: int, share: float) -> None:
     assert found.kind == "torque"
 
 
+@pytest.mark.parametrize("share", [1.0, 0.4, 0.2])
+def test_the_compiled_law_gives_the_torques_counts_and_worst_misses_of_the_plain_one(share: float) -> None:
+    elbow = Level(kind="position", frame="link4", directions=("z", "y"), weight=3.0, shared=True)
+    stack = (Level(kind="direction", along=(1, 2, 0), frequency=15.0), ORIENTATION, elbow, POSTURE)
+    law = Priorities(levels=stack, torque_share=share)
+    compiled, plain = law.bind(panda()), law.bind_python(panda())
+    assert compiled.compiled
+    assert not plain.compiled
+    for seed in range(60):
+        q, v, target = moment(seed, far=0.01 * (1 + seed % 20))
+        found, wanted = (bound.tick(panda(), q, v, target=target).command for bound in (compiled, plain))
+        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
+    assert compiled.remarks(compiled.memory) == plain.remarks(plain.memory)
+    assert share == 1.0 or compiled.memory.limited > 10
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_level_that_can_be_met_has_its_second_order_error(seed: int) -> None:
     q, v, target = moment(seed)

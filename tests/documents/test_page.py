@@ -45,7 +45,7 @@ def _texts(node: Any) -> list[Any]:
     ("latex", "part"),
     [
         (r"\frac{1}{2}", "<mfrac><mrow><mn>1</mn></mrow><mrow><mn>2</mn></mrow></mfrac>"),
-        (r"\ddot{x}_A^2", "<msubsup><mover"),
+        (r"\ddot{x}_A^2", '<msubsup><mi class="marked">x\u0308</mi>'),
         (
             r"\begin{bmatrix} a & b \\ c & d \end{bmatrix}",
             '<mtable class="matrix"><mtr><mtd><mrow><mi>a</mi></mrow></mtd>',

@@ -95,10 +95,10 @@ def test_leaving_early_ends_the_work_at_once(job: Job) -> None:
 
 
 def test_a_defect_in_a_run_is_a_row(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr("palpate.study.worker.simulate", broken)
+    monkeypatch.setattr("palpate.study.prepared.execute_bare", broken)
     row = run_chunk(job, chunks(1, 1)[0])[0].row
     assert (row["outcome"], row["reason"], row["passed"]) == ("crashed", "ZeroDivisionError: oops", False)
 

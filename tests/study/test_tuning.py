@@ -10,6 +10,7 @@ import pytest
 
 import palpate as pp
 from palpate.errors import InvalidInput, UnknownName
+from palpate.run.assemble import Assembly
 from palpate.scenario.model import Scenario
 from palpate.study.axis import axes_of
 from palpate.study.store import Store
@@ -145,16 +146,16 @@ def test_bounds_are_kept_though_the_metric_would_be_smaller_beyond_them(step: Sc
 
 
 def test_what_theory_refuses_is_never_simulated(step: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
-    from palpate.study import worker
+    from palpate.study import prepared
 
     seen: list[float] = []
-    real = worker.simulate
+    real = prepared.execute_bare
 
-    def watched(scenario: Scenario) -> Trace:
-        seen.append(float(scenario.as_data()["control"]["damping"][2]))
-        return real(scenario)
+    def watched(assembly: Assembly, *, singular: bool) -> Trace:
+        seen.append(float(assembly.run.law.damping[2]))  # pyright: ignore[reportAttributeAccessIssue]
+        return real(assembly, singular=singular)
 
-    monkeypatch.setattr(worker, "simulate", watched)
+    monkeypatch.setattr(prepared, "execute_bare", watched)
 
     def theory(scenario: Scenario) -> str | None:
         return "too much damping" if scenario.as_data()["control"]["damping"][2] > 1.4 else None

@@ -159,6 +159,7 @@ def _print_story(scenario: Scenario, trace: Trace, results: Sequence[MetricResul
     cut = {name: ticks for name, ticks in trace.facts.guard_ticks.items() if ticks}
     for name, ticks in cut.items():
         print(f"warning: the {name} cut the command at {ticks} control ticks")
+    _print_events(trace)
     judged = [result for result in results if result.passed is not None and trace.outcome.kind != "interrupted"]
     rows = [
         [r.name, number(r.value), "" if r.unit == "1" else r.unit, _bound_text(r), "ok" if r.passed else "FAILED"]
@@ -166,6 +167,31 @@ def _print_story(scenario: Scenario, trace: Trace, results: Sequence[MetricResul
     ]
     if rows:
         print_table(["metric", "value", "unit", "bound", ""], rows, "lrlll")
+    _print_absent(results)
+
+
+def _print_absent(results: Sequence[MetricResult]) -> None:
+    """Metrics that do not apply to this run, by their reason."""
+    reasons: dict[str, list[str]] = {}
+    for result in results:
+        if result.passed is None and result.reason is not None:
+            reasons.setdefault(result.reason, []).append(result.name)
+    for reason, names in reasons.items():
+        print(f"no value: {', '.join(names)} ({reason})")
+
+
+def _print_events(trace: Trace, most: int = 14) -> None:
+    """The events of exact contact; of a long list the first and the last."""
+    from palpate.cli.tables import print_table
+    from palpate.views.markup import mode_change, place_text
+
+    events = trace.facts.contact_events
+    if not events:
+        return
+    rows = [[f"{e['time']:.10f}", e["what"], e["contact"], mode_change(e), place_text(e)] for e in events]
+    if len(rows) > most:
+        rows = [*rows[: most - 4], ["…", f"{len(rows) - most + 1} more", "", "", ""], *rows[-3:]]
+    print_table(["time (s)", "event", "contact", "mode", "where (m)"], rows, "rllll")
 
 
 def _bound_text(result: MetricResult) -> str:

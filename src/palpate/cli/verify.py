@@ -202,7 +202,9 @@ def shown(value: Any) -> str:
     if isinstance(value, list):
         rows = [shown(one) for one in value]
         return "; ".join(rows) if value and isinstance(value[0], list) else "(" + ", ".join(rows) + ")"
-    return f"{value:.10g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return "0" if abs(value) < 1e-12 else f"{value:.10g}"
+    return str(value)
 
 
 def _print_summary(results: Sequence[Result], seconds: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -99,7 +100,7 @@ def _poles() -> Runs:
     return [(name, balanced(printed)) for name, printed in (("as printed: two slips", True), ("right", False))]
 
 
-def balanced(printed: bool, duration: float = 6.0, dt: float = 5e-3) -> Trace:
+def balanced(printed: bool, duration: float = 6.0, dt: float = 1e-2) -> Trace:
     """The sub-system of document 000: the foot moves as the document's equations say, the pole answers as it does.
 
     Channels: tool_position (A, m), q (x_AB, y_AB, m), tilt (rad), f and f_B (N).
@@ -128,10 +129,16 @@ def _upward(state: Array) -> tuple[Array, Array]:
     return np.array([*xy, z]), np.array([*rates, -(xy @ rates) / z])
 
 
+@lru_cache(maxsize=1)
+def _gains() -> tuple[Array, Array]:
+    """LQR of the ten states, unit weights: per horizontal axis, and vertically."""
+    pole = pp.control.PoleModel()
+    return pole.gains(), pole.vertical_gains()
+
+
 def _forces(state: Array) -> tuple[Array, Array]:
     """f of the LQR, and the force on the pole that it leads to."""
-    pole = pp.control.PoleModel()
-    K, Kz = pole.gains(), pole.vertical_gains()
+    pole, (K, Kz) = pp.control.PoleModel(), _gains()
     f = [-K @ state[[i, 3 + i, 6 + i, 8 + i]] for i in (0, 1)]
     force = np.array([*f, (1.0 + 0.1) * 9.81 - Kz @ state[[2, 5]]])
     r, rate = _upward(state)

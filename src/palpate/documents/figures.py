@@ -58,21 +58,24 @@ def _dress(axes: Any, title: str, x: str, y: str, legend: bool = True) -> None:
 
 
 def _balancing() -> Any:
-    """x_AB, tilt, f and f_B over time, as printed and right."""
+    """x_AB, tilt, height of the foot, f and f_B over time, as printed and right."""
     from palpate.documents.as_printed import balanced
 
-    figure, axes = _figure(2, 2, (10, 6))
+    figure, axes = _figure(2, 3, (12, 6))
     for style, name, printed in ((":", "as printed", True), ("-", "right", False)):
         trace = balanced(printed)
         t = trace.time
         axes[0, 0].plot(t, trace["q"][:, 0], style, label=f"x_AB, {name}")
         axes[0, 0].plot(t, trace["q"][:, 1], style, label=f"y_AB, {name}")
         axes[0, 1].plot(t, np.degrees(trace["tilt"]), style, label=name)
+        axes[0, 2].plot(t, trace["tool_position"][:, 2], style, label=name)
         axes[1, 0].plot(t, trace["f"][:, 2], style, label=f"f_z, {name}")
         axes[1, 0].plot(t, trace["f"][:, 0], style, label=f"f_x, {name}")
         axes[1, 1].plot(t, trace["f_B"][:, 2], style, label=f"f_B,z, {name}")
     _dress(axes[0, 0], "From foot to sphere", "t [s]", "m")
     _dress(axes[0, 1], "Tilt", "t [s]", "degrees")
+    _dress(axes[0, 2], "Height of the foot", "t [s]", "m")
+    axes[1, 2].axis("off")
     _dress(axes[1, 0], "Force of the arm", "t [s]", "N")
     _dress(axes[1, 1], "Force on the pole", "t [s]", "N")
     return figure

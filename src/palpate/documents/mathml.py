@@ -19,7 +19,7 @@ _SIGNS = {
     "ldots": "…", "cdots": "⋯", "vdots": "⋮", "sum": "∑", "int": "∫", "to": "→",
 }  # fmt: skip
 _WORDS = {"cos", "sin", "log", "exp", "max", "min", "ln", "det"}
-_ACCENTS = {"dot": "˙", "ddot": "¨", "bar": "¯", "hat": "^", "tilde": "~"}
+_ACCENTS = {"dot": "\u0307", "ddot": "\u0308", "bar": "\u0304", "hat": "\u0302", "tilde": "\u0303"}  # combining
 _SPACES = {",": "0.17em", ";": "0.28em", "quad": "1em", "!": "0", " ": "0.25em"}
 _PLAIN = {"mathbf", "boldsymbol", "mathcal"}
 _UPRIGHT = {"text", "mathrm", "operatorname"}
@@ -28,13 +28,19 @@ _DROPPED = {"left", "right", "displaystyle"}
 
 def mathml(latex: str) -> str:
     """One `<math>` element."""
-    return f'<math display="block"><mrow>{_Reader(latex).everything()}</mrow></math>'
+    return f'<math displaystyle="true"><mrow>{_Reader(latex).everything()}</mrow></math>'
 
 
 def formula_html(latex: str, room: int = 78) -> str:
     """A formula in as many lines as it needs, broken at its relations and signs."""
-    lines = [mathml(line) for line in broken(latex, room)]
+    lines = [f"<div>{mathml(line)}</div>" for line in broken(latex, room)]
     return '<div class="formula">' + "".join(lines) + "</div>"
+
+
+def is_long(latex: str) -> bool:
+    """Whether a formula needs the width of a page."""
+    widest = max((row.count("&") for row in latex.split(r"\\")), default=0)
+    return _width(latex) > 42 or widest > 3
 
 
 def broken(latex: str, room: int) -> list[str]:
@@ -64,6 +70,14 @@ def _width(latex: str) -> int:
     flat = re.sub(r"\\[A-Za-z]+", "x", flat)
     rows = latex.count(r"\\") + 1
     return len(re.sub(r"\s+", "", flat)) // rows
+
+
+def _accented(inside: str, mark: str) -> str:
+    """A letter with a combining mark: fonts place it well, where a stretched accent may be lost."""
+    letter = re.fullmatch(r"(?:<mrow>)?<mi>(.)</mi>(?:</mrow>)?", inside)
+    if letter is not None:
+        return f'<mi class="marked">{letter[1]}{mark}</mi>'
+    return f'<mover accent="true">{inside}<mo>\u00a0{mark}</mo></mover>'
 
 
 class _Reader:
@@ -131,7 +145,7 @@ class _Reader:
         if name in _SPACES:
             return f'<mspace width="{_SPACES[name]}"/>'
         if name in _ACCENTS:
-            return f'<mover accent="true">{self._atom()}<mo>{_ACCENTS[name]}</mo></mover>'
+            return _accented(self._atom(), _ACCENTS[name])
         if name in _UPRIGHT:
             return "<mtext>" + escape(self._text()).replace(" ", "\u00a0") + "</mtext>"
         return self._structure(name)
@@ -174,7 +188,7 @@ class _Reader:
             depth += {"{": 1, "}": -1}.get(token, 0)
             if depth == 0:
                 break
-            words += {r"\ldots": "…"}.get(token, token)
+            words += "…" if token == r"\ldots" else token
             place += 1
         self._skip_to(place)
         return words.replace("{", "").replace("}", "")

@@ -7,6 +7,7 @@ import io
 import os
 from collections.abc import Sequence
 from html import escape
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -14,43 +15,11 @@ import numpy as np
 
 from palpate.documents.claim import Comparison, Trajectories
 from palpate.documents.library import document
-from palpate.documents.mathml import formula_html
+from palpate.documents.mathml import formula_html, is_long
 from palpate.documents.review import Result, counts
 from palpate.files import atomic_write
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-_STYLE = """
-:root{--ink:#1b2733;--soft:#5b6b7a;--line:#dfe5ea;--good:#00694d;--bad:#a83f00;--warn:#7a5a00;--note:#3d4f8a}
-*{box-sizing:border-box}
-body{margin:0 auto;max-width:1100px;padding:1.2rem;font:15px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif;
-color:var(--ink);background:#fff}
-h1{font-size:1.5rem;line-height:1.25;margin:.2rem 0 .6rem} h2{font-size:1.2rem;margin:2.4rem 0 .4rem}
-p{margin:.4rem 0} .soft{color:var(--soft)} a{color:inherit}
-.claim{border-top:1px solid var(--line);padding:.7rem 0 .4rem;break-inside:avoid}
-.head{display:flex;flex-wrap:wrap;gap:.2rem .8rem;align-items:baseline;margin:0}
-.head b{font-size:1rem} .badge{font-weight:600} .agrees{color:var(--good)} .wrong,.changed{color:var(--bad)}
-.typo{color:var(--warn)} .ambiguous{color:var(--note)}
-.sides{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,430px),1fr));gap:.2rem 1.6rem}
-.side{min-width:0} .side small{color:var(--soft)}
-.formula{overflow-x:auto;overflow-y:hidden;padding:.25rem .1rem} math{font-size:1.05rem;text-align:left;margin:.25rem 0}
-math[display=block]{display:block math;text-align:left}
-mtd{padding:.15em .5em}
-mtable.matrix,mtable.round{margin:0 .25em;padding:0 .1em;border:solid currentColor;border-width:0 1.5px}
-mtable.round{border-radius:.8em}
-mtable.matrix{--tick:linear-gradient(currentColor,currentColor);background-repeat:no-repeat;background-size:6px 1.5px;
-background-image:var(--tick),var(--tick),var(--tick),var(--tick);background-position:0 0,0 100%,100% 0,100% 100%}
-.struck{opacity:.85;border-left:3px solid var(--bad);padding-left:.5rem}
-.right{border-left:3px solid var(--good);padding-left:.5rem}
-.wide{overflow-x:auto} table{border-collapse:collapse;font-size:.88rem;margin:.4rem 0}
-td,th{padding:.2rem .9rem .2rem 0;border-bottom:1px solid var(--line);text-align:left;vertical-align:top}
-th{color:var(--soft);font-weight:600} td.n{font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
-td.mark{white-space:nowrap}
-img{max-width:100%;height:auto} summary{cursor:pointer;color:var(--soft);font-size:.9rem}
-.counts span{margin-right:1.2rem;white-space:nowrap}
-@media(max-width:600px){body{padding:.8rem;font-size:14px}}
-@media print{body{max-width:none;padding:0;font-size:11px} math{font-size:.92rem} .formula,.wide{overflow:visible}
-h2{break-after:avoid} .claim{break-inside:avoid} a{text-decoration:none}}
-"""
 
 
 def write_review(results: Sequence[Result], path: str | os.PathLike[str]) -> Path:
@@ -73,10 +42,14 @@ def review_html(results: Sequence[Result]) -> str:
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        f'<link rel="icon" href="data:,"><title>{title}</title><style>{_STYLE}</style>'
+        f'<link rel="icon" href="data:,"><title>{title}</title><style>{_style()}</style>'
     )
     body = "\n".join(part for part in parts if part)
     return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}\n</body></html>\n'
+
+
+def _style() -> str:
+    return (resources.files("palpate.documents") / "assets" / "page.css").read_text(encoding="utf-8")
 
 
 def _lead(results: Sequence[Result]) -> str:
@@ -130,7 +103,8 @@ def _claim(result: Result) -> str:
         sides.append(_side("right" if wrong else "meant, or needed", claim.corrected, "right"))
     note = f"<p>{escape(claim.note)}</p>" if claim.note and claim.note != "Right." else ""
     plot = _plot(claim.plot()) if claim.plot is not None else ""
-    inside = f'<div class="sides">{"".join(sides)}</div>{note}{plot}{_evidence(result)}'
+    long = " long" if is_long(claim.printed) or is_long(claim.corrected) else ""
+    inside = f'<div class="sides{long}">{"".join(sides)}</div>{note}{plot}{_evidence(result)}'
     return f'<section class="claim" id="{escape(claim.id)}">{head}{inside}</section>'
 
 
@@ -168,6 +142,7 @@ def _value(value: Any) -> str:
         rows = [_value(one) for one in value]
         return "<br>".join(rows) if value and isinstance(value[0], list) else ", ".join(rows)
     if isinstance(value, float):
+        value = 0.0 if abs(value) < 1e-12 else value
         return {"inf": "∞", "-inf": "−∞"}.get(str(value), f"{value:.8g}".replace("-", "−"))
     return escape(str(value))
 

@@ -183,7 +183,7 @@ class Record:
     def __init__(self, sizes: Mapping[str, int] | None = None, /, **values: Any) -> None:
         self._table = np.zeros(max(self.words, 1), dtype=np.int64)
         self._reals = self._table.view(np.float64)
-        self.address: int = self._table.ctypes.data  # where the table lies, as long as the record is alive
+        self.address: int = _address(self._table)  # where the table lies, as long as the record is alive
         self._held: dict[str, Any] = {}
         unknown = values.keys() - self.fields.keys()
         if unknown:
@@ -191,13 +191,21 @@ class Record:
                 f"{type(self).__name__} has no field {', '.join(sorted(unknown))}; it has {', '.join(self.fields)}"
             )
         for name, field in self.fields.items():
-            self._fill(field, values[name] if name in values else self._start(field, sizes or {}))
+            if name in values:
+                self._fill(field, values[name])
+            elif isinstance(field.default, Sized):
+                self._hold(field, self._start(field, sizes or {}))
+            else:
+                self._fill(field, self._start(field, sizes or {}))
 
     def _start(self, field: Field, sizes: Mapping[str, int]) -> Any:
         if isinstance(field.default, Sized):
             shape = field.default.resolve(sizes, field.name)
-            out = np.empty(shape, dtype=_DTYPES[field.kind.element])
-            out[...] = field.default.start
+            start, kind = field.default.start, _DTYPES[field.kind.element]
+            if isinstance(start, int) and start == 0:
+                return np.zeros(shape, dtype=kind)
+            out = np.empty(shape, dtype=kind)
+            out[...] = start
             return out
         if field.default is not _REQUIRED:
             return field.default
@@ -211,7 +219,7 @@ class Record:
         if field.listed:
             tables = np.array([item.address for item in value], dtype=np.int64)
             self._held[field.name] = (list(value), tables)
-            self._table[field.place : field.place + 2] = tables.ctypes.data, len(tables)
+            self._table[field.place], self._table[field.place + 1] = _address(tables), len(tables)
         elif not isinstance(field.kind, Kind):
             if not isinstance(value, field.kind):
                 raise InvalidInput(f"{type(self).__name__}.{field.name} must be a {field.kind.__name__}, got {value!r}")
@@ -234,10 +242,18 @@ class Record:
                 f"{type(self).__name__}.{field.name} must have shape"
                 f" {tuple(w if w is not None else 'any' for w in wanted)}, got {array.shape}"
             )
+        self._hold(field, array)
+
+    def _hold(self, field: Field, array: NDArray[Any]) -> None:
+        """Note where an array of the right kind lies, and its lengths."""
         self._held[field.name] = array
-        self._table[field.place] = array.ctypes.data
-        if field.kind.dimensions:
-            self._table[field.place + 1 : field.place + 1 + dimensions] = array.shape
+        self._table[field.place] = _address(array)
+        for k, length in enumerate(array.shape if field.kind.dimensions else ()):
+            self._table[field.place + 1 + k] = length
+
+    def replace(self, name: str, value: Any) -> None:
+        """Let a field be another number, array, record or list of records: for whoever made the record."""
+        self._fill(self.fields[name], value)
 
     @classmethod
     def shapes(cls, sizes: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
@@ -286,6 +302,11 @@ class Record:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.fields)})"
+
+
+def _address(array: NDArray[Any]) -> int:
+    """Where an array's numbers lie; much sooner told than by `array.ctypes`."""
+    return array.__array_interface__["data"][0]
 
 
 def _rebuilt(cls: type[Record], values: dict[str, Any]) -> Record:

@@ -6,7 +6,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import NotApplicable
-from palpate.metrics.signals import changes, channel, held_time, rms, touching
+from palpate.metrics.signals import changes, channel, held_time, once, rms, touching
 from palpate.metrics.step import force_error
 from palpate.trace import Trace
 
@@ -26,6 +26,14 @@ def force_error_rms(trace: Trace) -> float:
 def penetration_max(trace: Trace) -> float:
     """Deepest penetration, m."""
     return float(channel(trace, "penetration").max())
+
+
+def first_touchdown(trace: Trace) -> float:
+    """When a gap first closes, s, as located by exact contact."""
+    times = [float(e["time"]) for e in trace.facts.contact_events if e["what"] == "touchdown"]
+    if not times:
+        raise NotApplicable("there is no touchdown of an exact contact")
+    return min(times)
 
 
 def contact_time(trace: Trace) -> float:
@@ -56,6 +64,7 @@ def chatter(trace: Trace) -> float:
     return float((len(starts) - 1 + len(ends)) / span) if span > 0 else 0.0
 
 
+@once
 def energy_out(trace: Trace) -> Array:
     """E(t) = −∫₀ᵗ Fᵀ V dt, J: what the controlled robot has given out through the contact port.
 

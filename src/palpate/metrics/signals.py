@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+from typing import TypeVar
+from weakref import WeakKeyDictionary
+
 import numpy as np
 
 from palpate.checks import Array
@@ -10,6 +15,26 @@ from palpate.spatial import rows
 from palpate.trace import Trace
 
 LAST = 0.1  # share of the run over which it counts as steady
+S = TypeVar("S")
+
+
+def once(signal: Callable[[Trace], S]) -> Callable[[Trace], S]:
+    """Work a signal out once per trace: several metrics are made of it."""
+    known: WeakKeyDictionary[Trace, tuple[S | None, str]] = WeakKeyDictionary()  # the signal, or why there is none
+
+    @wraps(signal)
+    def found(trace: Trace) -> S:
+        if trace not in known:
+            try:
+                known[trace] = signal(trace), ""
+            except NotApplicable as error:
+                known[trace] = None, str(error)
+        value, reason = known[trace]
+        if value is None:
+            raise NotApplicable(reason)
+        return value
+
+    return found
 
 
 def channel(trace: Trace, name: str) -> Array:
@@ -43,11 +68,13 @@ def changes(on: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.flatnonzero(~padded[:-1] & padded[1:]), np.flatnonzero(padded[:-1] & ~padded[1:])
 
 
+@once
 def touching(trace: Trace) -> np.ndarray:
     """Whether the robot is in contact, per sample."""
     return channel(trace, "contact_force") > 0
 
 
+@once
 def steady(trace: Trace) -> np.ndarray:
     """The samples of the last tenth of the run; NotApplicable where the run failed."""
     if not trace.outcome.ok:
@@ -60,12 +87,18 @@ def steady(trace: Trace) -> np.ndarray:
 _HOW = {"diverged": "diverged", "interrupted": "was interrupted"}
 
 
+@once
 def orientation_error(trace: Trace) -> Array:
     """log(R_d R⁻¹) per sample, rad, world axes: how the tool must turn to reach its target."""
+    if trace.facts.law == "fastest-stop":
+        raise NotApplicable("a stop has no target")
     wanted, found = channel(trace, "target_quat_wxyz"), channel(trace, "tool_quat_wxyz")
     return rows.rotation_vectors(rows.product(wanted, rows.conjugate(found)))
 
 
+@once
 def position_error(trace: Trace) -> Array:
     """p_d − p per sample, m, world axes."""
+    if trace.facts.law == "fastest-stop":
+        raise NotApplicable("a stop has no target")
     return channel(trace, "target_position") - channel(trace, "tool_position")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from palpate.checks import Array
 from palpate.errors import NotApplicable
 from palpate.metrics.signals import (
     channel,
+    once,
     orientation_error,
     position_error,
     steady,
@@ -25,6 +27,7 @@ from palpate.spatial import rows
 from palpate.trace import Trace
 
 BAND = 0.02  # settled: within this share of the step
+FARTHEST = 5.0  # times the step: a motion that goes farther on its way is none
 
 
 @dataclass(frozen=True)
@@ -35,13 +38,13 @@ class Response:
     y: Array
     final: Array
 
-    @property
+    @cached_property
     def progress(self) -> Array:
         """s(t): 0 at the start, 1 at the final value."""
         step = self.final - self.y[0]
         return (self.y - self.y[0]) @ step / (step @ step)
 
-    @property
+    @cached_property
     def distance(self) -> Array:
         """|y − y∞| as a share of the step."""
         return np.linalg.norm(self.y - self.final, axis=1) / np.linalg.norm(self.final - self.y[0])
@@ -52,14 +55,19 @@ def _response(trace: Trace, y: Array, least: float, what: str, first: int = 0) -
     final = y[late].mean(axis=0)
     if np.linalg.norm(final - y[first]) < least:
         raise NotApplicable(f"the {what} does not change from its start to its end")
+    step, way = np.linalg.norm(final - y[first]), np.linalg.norm(y[first:] - y[first], axis=1).max()
+    if way > FARTHEST * step:
+        raise NotApplicable(f"the {what} goes {way / step:.3g} times as far as it ends from its start: no step")
     return Response(trace.time[first:] - trace.time[first], y[first:], final)
 
 
+@once
 def position_response(trace: Trace) -> Response:
     """The tool's position, m, from the run's start."""
     return _response(trace, channel(trace, "tool_position"), 1e-5, "tool's position")
 
 
+@once
 def orientation_response(trace: Trace) -> Response:
     """The tool's rotation vector from its first orientation, rad."""
     quat = channel(trace, "tool_quat_wxyz")
@@ -68,12 +76,31 @@ def orientation_response(trace: Trace) -> Response:
     )
 
 
+@once
 def force_response(trace: Trace) -> Response:
     """The contact force, N, from the last sample before first contact."""
     force, on = channel(trace, "contact_wrench")[:, :3], touching(trace)
     if not on.any():
         raise NotApplicable("there is no contact")
     return _response(trace, force, 1e-2, "contact force", first=max(int(np.argmax(on)) - 1, 0))
+
+
+def force_step_settling(trace: Trace) -> float:
+    """s from the wanted force's last step until |f_d − f| stays within 2 % of that step, interpolated."""
+    wanted, found = channel(trace, "target_wrench")[:, :3], channel(trace, "contact_wrench")[:, :3]
+    jumps = np.flatnonzero(np.abs(np.diff(wanted, axis=0)).max(axis=1) > 0)
+    if not len(jumps):
+        raise NotApplicable("the wanted force does not change")
+    first = int(jumps[-1]) + 1
+    size = float(np.linalg.norm(wanted[first] - wanted[first - 1]))
+    off = np.linalg.norm(wanted[first:] - found[first:], axis=1) / size
+    far, time = np.flatnonzero(off > BAND), trace.time[first:] - trace.time[first]
+    if not len(far):
+        return 0.0
+    k = int(far[-1])
+    if k + 1 >= len(off):
+        raise NotApplicable("it has not settled by the end")
+    return float(np.interp(BAND, off[[k + 1, k]], time[[k + 1, k]]))
 
 
 def rise_time(response: Response) -> float:
@@ -125,6 +152,7 @@ def _steady_mean(trace: Trace, error: Array, target: str) -> Array:
     return error[late].mean(axis=0)
 
 
+@once
 def force_error(trace: Trace) -> Array:
     """(f_d − f)·f_d/|f_d| per sample, N: along the wanted force; what friction adds across it is no error."""
     wanted, found = channel(trace, "target_wrench")[:, :3], channel(trace, "contact_wrench")[:, :3]

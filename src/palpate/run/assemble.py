@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -10,16 +11,19 @@ import numpy as np
 from palpate.checks import Array
 from palpate.control.guards import GuardMemory, guard_settings
 from palpate.control.law import COMMANDS, NEEDS, Beginning, BoundLaw, Target, Tick, sizes_of
+from palpate.control.references.reference import WRENCH_AXES
 from palpate.engine.physics import Physics
 from palpate.errors import InvalidInput, UnknownName
 from palpate.robot.coupled import coupled_model
 from palpate.robot.robot import Robot
+from palpate.run.exact import ExactPlant
 from palpate.run.kinematic import refuse_what_needs_masses
 from palpate.run.memory import refuse_too_large
 from palpate.run.rescue import Rescues
 from palpate.run.row import Layout, layout
 from palpate.run.run import Run
-from palpate.run.state import Drives, JointWatch, Load, Loop, Needs, RigidReading, Shows, StopRule
+from palpate.run.state import Drives, JointWatch, Load, Loop, Needs, RigidReading, Shows, StopRule, WantedAxes
+from palpate.scenario.rig import rig_of
 from palpate.trace import Channel
 from palpate.world.contact import contact_pairs, surface_state
 from palpate.world.plant import Plant, build_plant
@@ -32,7 +36,10 @@ _WIDEST_READING = 10  # found, force, moment, place
 
 @dataclass
 class Assembly:
-    """A run ready to start: its loop, and everything that must stay alive while the loop holds addresses."""
+    """A run ready to start: its loop, and everything that must stay alive while the loop holds addresses.
+
+    `sampled` says that the loop's first targets are there already.
+    """
 
     run: Run
     plant: Plant
@@ -43,6 +50,8 @@ class Assembly:
     chosen: tuple[Channel, ...]
     loop: Loop
     rescues: Rescues
+    exact: ExactPlant | None = None  # in the place of the engine's physics
+    sampled: bool = False
 
 
 def assemble(run: Run, *, share: bool = True) -> Assembly:
@@ -52,20 +61,23 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         run: what to run.
         share: let the law read its model off the plant where both are one; False evaluates it apart.
     """
+    run = suited(run)
     robot = run.robot
     q, v = run.start()
-    law = run.law.begin(robot, _beginning(run, q, v))
+    law = run.law.begin(robot, beginning(run, q, v))
     _refuse_what_a_run_cannot_do(run, law)
     refuse_what_needs_masses(run, law)
     plant = build_plant(robot, run.world, run.clock.timestep, run.clock.integrator, q)
     data, nominal = mujoco.MjData(plant.model), mujoco.MjData(robot.model)
-    _set_state(plant, data, q, v)
+    set_state(plant, data, q, v)
     loads = _loads(run, plant)
-    rows = layout(robot, plant, law)
-    law = _writing_to(law, rows)
+    felt = felt_bodies(run, plant)
+    exact = ExactPlant(run, plant, felt) if run.world.is_exact else None
+    rows = layout(robot, plant, law, () if exact is None else exact.touches)
+    law = writing_to(law, rows)
     chosen = run.record.choose(rows.channels)
     refuse_too_large(run, chosen)
-    shared = share and _can_share(run, plant)
+    shared = share and can_share(run, plant)
     physics = Physics.of(plant.model, data)
     model = physics if shared else Physics.of(robot.model, nominal)
     coordinate, dof = plant.places()
@@ -85,14 +97,16 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         loads=loads,
         **_clock(run),
         **_law(run, law, rows),
-        **_sensors(run, plant, law, shared),
-        **_outside(run, plant, physics, rows),
+        **sensor_places(run, plant, law, shared),
+        **outside_places(run, plant, physics, rows, felt),
+        touches=[] if exact is None else exact.readings,
         **_record(run, law, rows, chosen),
     )
-    return Assembly(run, plant, law, data, nominal, rows, chosen, loop, Rescues(loop.address))
+    return Assembly(run, plant, law, data, nominal, rows, chosen, loop, Rescues(loop.address), exact)
 
 
-def _beginning(run: Run, q: Array, v: Array) -> Beginning:
+def beginning(run: Run, q: Array, v: Array) -> Beginning:
+    """What a law is told before the run."""
     world = run.world
     gravity = run.robot.model.opt.gravity.copy() if world.gravity is None else np.array(world.gravity)
     pole = None if world.pole is None else world.pole.length
@@ -100,6 +114,12 @@ def _beginning(run: Run, q: Array, v: Array) -> Beginning:
     interval = period if seen.rate is None else max(1.0 / seen.rate, period)
     camera = None if seen.ideal else (interval, seen.delay, seen.noise)
     return Beginning(q.copy(), v.copy(), period, gravity, pole, camera)
+
+
+def suited(run: Run) -> Run:
+    """The run with a law whose open settings are chosen for its robot, clock and sensors."""
+    law = run.law.suited(run.robot, rig_of(run.world, run.clock, run.start()[0]))
+    return run if law is run.law else replace(run, law=law)
 
 
 def _refuse_what_a_run_cannot_do(run: Run, law: BoundLaw) -> None:
@@ -112,7 +132,8 @@ def _refuse_what_a_run_cannot_do(run: Run, law: BoundLaw) -> None:
         raise InvalidInput(f"{robot.name} has a free base; noise and resolution are for joint sensors only")
 
 
-def _set_state(plant: Plant, data: mujoco.MjData, q: Array, v: Array) -> None:
+def set_state(plant: Plant, data: mujoco.MjData, q: Array, v: Array) -> None:
+    """Put everything where it starts."""
     data.qpos[:], data.qvel[:] = plant.q0, plant.v0
     coupling = plant.robot.coupling
     if coupling is not None:
@@ -120,7 +141,7 @@ def _set_state(plant: Plant, data: mujoco.MjData, q: Array, v: Array) -> None:
     data.qpos[: len(q)], data.qvel[: len(v)] = q, v
 
 
-def _can_share(run: Run, plant: Plant) -> bool:
+def can_share(run: Run, plant: Plant) -> bool:
     """Whether the law may read its model off the plant: same masses, same coordinates, true measurement."""
     world = run.world
     same_gravity = bool(np.array_equal(plant.model.opt.gravity, run.robot.model.opt.gravity))
@@ -153,7 +174,7 @@ def _loads(run: Run, plant: Plant) -> list[Load]:
     return sorted(changes, key=lambda change: (change.time, change.body))
 
 
-def _writing_to(law: BoundLaw, rows: Layout) -> BoundLaw:
+def writing_to(law: BoundLaw, rows: Layout) -> BoundLaw:
     """The law with its terms in the row, where they are recorded."""
     terms = rows.row.terms
     if law.answer is None:
@@ -178,33 +199,52 @@ def _law(run: Run, law: BoundLaw, rows: Layout) -> dict[str, object]:
     """The law's code and records; what it measures is recorded where it lies."""
     robot, row = run.robot, rows.row
     sizes = sizes_of(robot)
-    needs = set(NEEDS) if run.guards is not None else set(law.needs)
-    if law.command != "torque":
-        needs |= {"M", "bias"}
-    if robot.unresisted:
-        needs &= {"J", "drift"}
     target = np.zeros(Target.width(sizes))
     seen = {"q": row.q_measured, "v": row.v_measured, "wrench": row.measured_wrench}
-    pointer = law.function.pointer if law.answer is not None else 0
-    records = (law.gains, law.memory, law.answer) if law.answer is not None else ()
-    gains, memory, terms = (record.address for record in records) if records else (0, 0, 0)
     tick = Tick(sizes, target=Target.over(target, sizes), **seen)
     if robot.unresisted:  # not a number, so that nobody takes them for one
         tick.M[:], tick.bias[:], tick.gravity[:] = np.nan, np.nan, np.nan
     return {
+        **law_places(run, law),
         "tick": tick,
+        "target": target,
+        "wanted": wanted_axes(run),
+        "targets": np.zeros((BATCH // run.clock.ratio + 2, len(target))),
+        "watch": _watch(robot),
+        "guard": guard_settings(run.guards, robot),
+        "guard_memory": GuardMemory(sizes),
+    }
+
+
+def law_places(run: Run, law: BoundLaw) -> dict[str, Any]:
+    """Where the loop finds the law: its code, its records, and what it reads of the model."""
+    needs = set(NEEDS) if run.guards is not None else set(law.needs)
+    if law.command != "torque":
+        needs |= {"M", "bias"}
+    if run.robot.unresisted:
+        needs &= {"J", "drift"}
+    pointer = law.function.pointer if law.answer is not None else 0
+    records = (law.gains, law.memory, law.answer) if law.answer is not None else ()
+    gains, memory, terms = (record.address for record in records) if records else (0, 0, 0)
+    return {
         "needs": Needs(**{name: name in needs for name in NEEDS}),
         "law": pointer,
         "gains": gains,
         "memory": memory,
         "terms": terms,
-        "target": target,
-        "targets": np.zeros((BATCH // run.clock.ratio + 2, len(target))),
         "shows": [Shows(source=item.source(law.memory)) for item in law.shown],
-        "watch": _watch(robot),
-        "guard": guard_settings(run.guards, robot),
-        "guard_memory": GuardMemory(sizes),
     }
+
+
+def wanted_axes(run: Run) -> WantedAxes:
+    axes = getattr(run.reference, "wrench_axes", "world")
+    if axes == "surface" and not run.world.surfaces:
+        raise InvalidInput(
+            'reference.wrench_axes = "surface" needs a surface, and the world has none', hint="give world.surfaces"
+        )
+    if axes != "world" and getattr(run.reference, "press", 0.0):
+        raise InvalidInput(f'`press` is along the normal in world axes; wrench_axes = "{axes}" would turn it once more')
+    return WantedAxes(kind=WRENCH_AXES.index(axes))
 
 
 def _watch(robot: Robot) -> JointWatch:
@@ -213,7 +253,8 @@ def _watch(robot: Robot) -> JointWatch:
     return JointWatch(sizes_of(robot), on=robot.nq == robot.nv, **bounds)
 
 
-def _sensors(run: Run, plant: Plant, law: BoundLaw, shared: bool) -> dict[str, object]:
+def sensor_places(run: Run, plant: Plant, law: BoundLaw, shared: bool) -> dict[str, Any]:
+    """Sensors and drives."""
     robot, sensors, actuators, limits = run.robot, run.world.sensors, run.world.actuators, run.robot.limits
     period = run.clock.control_period
     return {
@@ -233,11 +274,15 @@ def _sensors(run: Run, plant: Plant, law: BoundLaw, shared: bool) -> dict[str, o
     }
 
 
-def _outside(run: Run, plant: Plant, physics: Physics, rows: Layout) -> dict[str, object]:
+def felt_bodies(run: Run, plant: Plant) -> set[int]:
+    """The bodies beyond the wrist sensor, which feels what acts on them."""
+    beyond, _ = bodies_beyond(plant, run.robot, run.world.sensors)
+    return {sensor_body(plant, run.world.sensors), *map(int, beyond)}
+
+
+def outside_places(run: Run, plant: Plant, physics: Physics, rows: Layout, felt: set[int]) -> dict[str, Any]:
     """What acts on the plant from outside."""
     robot, world, dt = run.robot, run.world, run.clock.timestep
-    beyond, _ = bodies_beyond(plant, robot, world.sensors)
-    felt = {sensor_body(plant, world.sensors), *map(int, beyond)}
     bodies = {plant.model.body(robot.model.body(b).name).id for b in range(1, robot.model.nbody)}
     surfaces = [surface_state(s, int(m), place) for s, m, place in zip(plant.surfaces, plant.mocap, rows.row.surfaces)]
     return {

@@ -29,8 +29,13 @@ class Foretold:
     expected: list[str]
 
 
-def check_start(assembly: Assembly) -> Foretold:
-    """Refuse a start that cannot be simulated; return warnings about one that should be looked at."""
+def check_start(assembly: Assembly, *, predict: bool = True) -> Foretold:
+    """Refuse a start that cannot be simulated; return warnings about one that should be looked at.
+
+    Args:
+        assembly: ready to start.
+        predict: whether to ask theory for the law's stability too, which takes as long as a second of simulation.
+    """
     _inside_limits(assembly)
     # Stages the plant and finds contacts; the run's first step does it again.
     if assembly.rescues.call(loop.first_half) == FATAL:
@@ -41,6 +46,8 @@ def check_start(assembly: Assembly) -> Foretold:
     _not_deep_inside(assembly)
     if assembly.run.robot.unresisted:
         return Foretold([], [])
+    if not predict:
+        return Foretold([*assembly.law.warnings, *_short_enough(assembly)], [])
     said = [*assembly.law.warnings, *_short_enough(assembly)]
     try:
         expected, unstable = foretell(assembly.run)
@@ -53,6 +60,8 @@ def check_start(assembly: Assembly) -> Foretold:
 def _gains_suit_period(assembly: Assembly) -> list[str]:
     """Warn of gains that are unstable at this period and delay even in free space."""
     run, world = assembly.run, assembly.run.world
+    if world.is_exact and assembly.law.name == "passive":  # it has no gains, and does not stand in free space
+        return []
     delay = world.sensors.delay + world.actuators.delay
     period = run.clock.control_period
     return period_warnings(assembly.law, run.robot, period=period, q=run.start()[0], delay=delay)
@@ -92,7 +101,11 @@ def _short_enough(assembly: Assembly) -> list[str]:
     """Hold dt·ω and d·dt/m of each compliant contact against what the integrators bear."""
     plant = assembly.plant
     pairs = [(p, s) for p in plant.points for s in plant.surfaces if s.contact == "compliant"]
-    return [warning for point, surface in pairs for warning in _pair_warnings(assembly, point, surface)]
+    found: dict[tuple[str, str], list[str]] = {}  # of the points of one shape or link the first that is coarse speaks
+    for point, surface in pairs:
+        place = (point.group or point.name, surface.name)
+        found[place] = found.get(place) or _pair_warnings(assembly, point, surface)
+    return [warning for warnings in found.values() for warning in warnings]
 
 
 def _pair_warnings(assembly: Assembly, point: ContactPoint, surface: Surface) -> list[str]:

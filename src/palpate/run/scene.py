@@ -9,7 +9,13 @@ import mujoco
 import numpy as np
 
 from palpate.checks import Array
+from palpate.engine.kernels import kernel
+from palpate.engine.physics import Physics
+from palpate.engine.records import ReadMatrix, Vector
+from palpate.engine.views import fold
+from palpate.robot.kernels import OK, Place, read_jacobian, stage_position
 from palpate.robot.robot import Robot
+from palpate.world.bodies import point_on_body
 from palpate.world.plant import Plant
 
 _GEOMS = {0: "plane", 2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box", 7: "mesh"}
@@ -117,6 +123,25 @@ def singularity(robot: Robot, times: Array, q: Array) -> dict[str, float] | None
     if not len(times):
         return None
     rows = np.unique(np.linspace(0, len(times) - 1, SINGULARITY_SAMPLES).astype(int))
-    values = np.linalg.svd(np.array([robot.jacobian(q[k]) for k in rows]), compute_uv=False)[:, -1]
+    values = np.linalg.svd(_jacobians(robot, q[rows]), compute_uv=False)[:, -1]
     k = int(np.argmin(values))
     return {"smallest_singular_value": float(values[k]), "time": float(times[rows[k]])}
+
+
+def _jacobians(robot: Robot, q: Array) -> Array:
+    """The tool's Jacobian at every row of q."""
+    if robot.coupling is not None:
+        return np.array([robot.jacobian(row) for row in q])
+    J = np.zeros((len(q), 6, robot.nv))
+    _jacobians_along(robot._work.physics.address, q, robot.frame().place.address, np.zeros(3), J.reshape(-1))
+    return J
+
+
+@kernel
+def _jacobians_along(p: Physics, q: ReadMatrix, place: Place, position: Vector, J: Vector) -> None:
+    """J at every row of q, one after another; zero where a row is no position."""
+    size = 6 * p.nv
+    for k in range(q.shape[0]):
+        if stage_position(p, q[k]) == OK:
+            point_on_body(p, place.body, place.offset, position)
+            read_jacobian(p, place.body, position, fold(J, k * size, 6, p.nv))

@@ -18,7 +18,8 @@ from palpate.run.assemble import BATCH, Assembly, assemble
 from palpate.run.build import build
 from palpate.run.checks import check_start
 from palpate.run.ending import RAISED, Ending
-from palpate.run.finish import trace_of, unfinished
+from palpate.run.exact import EXACT_SLICE, run_exact
+from palpate.run.finish import bare_trace, trace_of, unfinished
 from palpate.run.keep import Keeper, Partial
 from palpate.run.rescue import FATAL
 from palpate.run.run import Run
@@ -76,13 +77,7 @@ def execute(
     foretold = check_start(assembly)
     keeper = Keeper(assembly)
     file = Partial(keeper, partial, lambda: unfinished(assembly, foretold))
-    ending = Ending(S.RUNNING)
-    try:
-        _run(assembly, ending, keeper, file, progress)
-    except KeyboardInterrupt:
-        ending.interrupted()
-    finally:
-        file.close()
+    ending = _ended(assembly, keeper, file, progress)
     if file.trouble is not None:
         foretold.warnings.append(file.trouble)
     try:
@@ -91,9 +86,32 @@ def execute(
         return trace_of(assembly, ending, keeper, foretold)
 
 
+def execute_bare(assembly: Assembly, *, singular: bool = True) -> Trace:
+    """The same for whoever wants numbers and no report: nothing is predicted, and few facts are noted.
+
+    Args:
+        assembly: ready to start.
+        singular: whether to look for the smallest singular value on the way.
+    """
+    foretold, keeper = check_start(assembly, predict=False), Keeper(assembly)
+    ending = _ended(assembly, keeper, Partial(keeper, None, lambda: unfinished(assembly, foretold)))
+    return bare_trace(assembly, ending, keeper, foretold, singular=singular)
+
+
+def _ended(assembly: Assembly, keeper: Keeper, file: Partial, progress: Progress | None = None) -> Ending:
+    ending = Ending(S.RUNNING)
+    try:
+        _run(assembly, ending, keeper, file, progress)
+    except KeyboardInterrupt:
+        ending.interrupted()
+    finally:
+        file.close()
+    return ending
+
+
 def _run(assembly: Assembly, ending: Ending, keeper: Keeper, file: Partial, progress: Progress | None) -> None:
     L, duration = assembly.loop, assembly.run.clock.duration
-    step = _Slices(assembly).run if assembly.law.compiled else lambda steps: _run_python(assembly, steps, ending)
+    step = _stepper(assembly, ending)
     while ending.status == S.RUNNING:
         left = _fill_targets(assembly, max(1, BATCH // L.ratio), ending) * L.ratio
         if left == 0:
@@ -106,6 +124,15 @@ def _run(assembly: Assembly, ending: Ending, keeper: Keeper, file: Partial, prog
             file.update()
             if progress is not None:
                 progress(L.step * L.dt, duration)
+
+
+def _stepper(assembly: Assembly, ending: Ending) -> Callable[[int], int]:
+    """What steps the run: the exact loop, the compiled one, or the one around a law in Python."""
+    if assembly.exact is not None:
+        return lambda steps: run_exact(assembly, min(steps, EXACT_SLICE), ending)
+    if assembly.law.compiled:
+        return _Slices(assembly).run
+    return lambda steps: _run_python(assembly, steps, ending)
 
 
 class _Slices:
@@ -129,6 +156,8 @@ class _Slices:
 def _fill_targets(assembly: Assembly, ticks: int, ending: Ending) -> int:
     """Sample the reference for the next control ticks; how many of them can be run before it stops being finite."""
     L, run = assembly.loop, assembly.run
+    if assembly.sampled and L.tick_count == 0:
+        return ticks
     numbers = np.arange(L.tick_count, min(L.tick_count + ticks, L.steps // L.ratio + 1))
     q_start, _ = run.start()
     with ending.noting("reference", L.step):

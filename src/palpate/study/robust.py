@@ -28,7 +28,7 @@ from palpate.study.plan import IMPOSSIBLE, Plan
 from palpate.study.result import Sweep
 from palpate.study.store import Store
 from palpate.study.sweeps import Progress, check_points, finish, make_plan
-from palpate.study.worker import run_one
+from palpate.study.worker import run_row
 
 RUNS = 300
 STUDY, DRAWS, MAP = "study.json", "draws", "map"  # what was asked for; folders of the two sweeps
@@ -180,7 +180,7 @@ def _refusal(one: Spread, data: Mapping[str, Any]) -> str | None:
     """Why the scenario cannot have this spread, tried with a few steps of a run."""
     axis = parse_axis(one.key, one.spec)
     steps = f"run.duration={5 * data['run']['timestep']!r}"
-    row, _ = run_one(data, [override(axis, axis.at(0.6), data), steps], None, ())
+    row = run_row(data, [override(axis, axis.at(0.6), data), steps], ())
     return " ".join(str(row["reason"]).split()) if row["outcome"] == IMPOSSIBLE else None
 
 

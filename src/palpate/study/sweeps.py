@@ -22,7 +22,7 @@ from palpate.study.plan import KEPT_TRACES, REFUSED, Plan, chunk_size, file_dige
 from palpate.study.pool import Executor, Here, LocalPool, cores
 from palpate.study.result import Sweep
 from palpate.study.store import Store
-from palpate.study.worker import Job, Result, Task, check_files, empty_row, run_one
+from palpate.study.worker import Job, Result, Task, check_files, empty_row, run_row
 
 if TYPE_CHECKING:
     from palpate.trace import Trace
@@ -191,7 +191,7 @@ def time_per_run(plan: Plan, enough: float = 2.0) -> float:
     seconds = enough
     for _ in range(2):
         start = time.perf_counter()
-        run_one(plan.scenario, (), None, plan.metrics)
+        run_row(plan.scenario, (), plan.metrics)
         seconds = time.perf_counter() - start
         if seconds > 20 * enough:
             break

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from palpate.checks import Array
 from palpate.control.design.sampled import period_warnings
 from palpate.errors import InvalidInput, PalpateError
+from palpate.run.assemble import suited
 from palpate.run.build import build
 from palpate.scenario.load import scenario_from_data
 from palpate.scenario.model import Scenario
@@ -24,7 +25,7 @@ Refuse = Callable[[Scenario], str | None]
 
 def refuse(scenario: Scenario) -> str | None:
     """Why a scenario would be unstable, or None where theory has nothing against it."""
-    parts = build(scenario)
+    parts = suited(build(scenario))
     late = parts.world.sensors.delay + parts.world.actuators.delay
     found = period_warnings(
         parts.law.bind(parts.robot), parts.robot, period=parts.clock.control_period, q=parts.start()[0], delay=late

@@ -20,9 +20,11 @@ from palpate.run.simulate import simulate
 from palpate.scenario.load import scenario_from_data
 from palpate.scenario.overrides import apply_overrides
 from palpate.study.plan import CRASHED, IMPOSSIBLE, file_digest
+from palpate.study.prepared import forget, prepared_for
 from palpate.trace import Trace
 
 Row = dict[str, Any]
+_SINGULAR = "smallest_singular_value"
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,43 @@ class Result:
     trace: bytes | None = None
 
 
+def run_row(
+    scenario: Mapping[str, Any],
+    overrides: Sequence[str],
+    metrics: Sequence[str] | None = None,
+    own: Mapping[str, Callable[[Trace], float]] | None = None,
+) -> Row:
+    """Make one run; whatever happens to it is a row.
+
+    Robot and scene are those of the last run of the same scenario in this thread wherever only numbers differ; nothing
+    is predicted, and no whole trace is made.
+
+    Args:
+        scenario: plain data.
+        overrides: `key=value` texts, as `--set` takes them.
+        metrics: names to compute; all if not given.
+        own: further metrics, by name, from a trace to a number.
+
+    Returns:
+        outcome, reason, end_time, passed, failed, warnings, and a number or None for each metric.
+    """
+    names = tuple(METRICS) if metrics is None else metrics
+    try:
+        singular = bool(own) or _SINGULAR in {*names, *scenario.get("metrics", {})}
+        bounds, trace = prepared_for(scenario).run(overrides, singular=singular)
+        if trace.outcome.kind == "interrupted":
+            signal.raise_signal(signal.SIGINT)  # the run took Ctrl-C for itself; it is meant for the sweep
+        bounded = {name: judge(METRICS[name], trace, bound) for name, bound in bounds.items()}
+        row = _row(trace, bounded)
+        row |= {name: _value(name, bounded, trace) for name in names if name in METRICS}
+        return row | {name: float(compute(trace)) for name, compute in (own or {}).items()}
+    except PalpateError as error:
+        return empty_row(IMPOSSIBLE, str(error), names)
+    except Exception as error:  # a defect, or an engine's own error: it costs this run, not the sweep
+        forget()
+        return empty_row(CRASHED, f"{type(error).__name__}: {error}", names)
+
+
 def run_one(
     scenario: Mapping[str, Any],
     overrides: Sequence[str],
@@ -68,7 +107,7 @@ def run_one(
     metrics: Sequence[str] | None = None,
     own: Mapping[str, Callable[[Trace], float]] | None = None,
 ) -> tuple[Row, Trace | None]:
-    """Make one run; whatever happens to it is a row.
+    """A run's row and, made by running it once more, its whole trace; none where the parameters were refused.
 
     Args:
         scenario: plain data.
@@ -76,27 +115,15 @@ def run_one(
         seed: of sensor noise; what scenario and overrides say if not given.
         metrics: names to compute; all if not given.
         own: further metrics, by name, from a trace to a number.
-
-    Returns:
-        A row (outcome, reason, end_time, passed, failed, warnings, and a number or None for each metric) and the
-        trace; no trace where the parameters were refused before the run began.
     """
     texts = [*overrides, *([] if seed is None else [f"run.seed={seed}"])]
-    names = tuple(METRICS) if metrics is None else metrics
-    try:
-        typed = scenario_from_data(apply_overrides(dict(scenario), texts))
-        trace = simulate(typed)
-        if trace.outcome.kind == "interrupted":
-            signal.raise_signal(signal.SIGINT)  # the run took Ctrl-C for itself; it is meant for the sweep
-        bounded = {name: judge(METRICS[name], trace, bound) for name, bound in typed.metrics.items()}
-        row = _row(trace, bounded)
-        row |= {name: _value(name, bounded, trace) for name in names if name in METRICS}
-        row |= {name: float(compute(trace)) for name, compute in (own or {}).items()}
-        return row, trace
-    except PalpateError as error:
-        return empty_row(IMPOSSIBLE, str(error), names), None
-    except Exception as error:  # a defect, or an engine's own error: it costs this run, not the sweep
-        return empty_row(CRASHED, f"{type(error).__name__}: {error}", names), None
+    row = run_row(scenario, texts, metrics, own)
+    return row, None if row["outcome"] in (IMPOSSIBLE, CRASHED) else whole_trace(scenario, texts)
+
+
+def whole_trace(scenario: Mapping[str, Any], overrides: Sequence[str]) -> Trace:
+    """The trace of a run with everything that is known about it."""
+    return simulate(scenario_from_data(apply_overrides(dict(scenario), overrides)))
 
 
 def _value(name: str, bounded: Mapping[str, MetricResult], trace: Trace) -> float | None:
@@ -130,9 +157,10 @@ def run_chunk(job: Job, tasks: Sequence[Task]) -> list[Result]:
 
 def run_task(job: Job, task: Task) -> Result:
     """Make one run of a sweep."""
-    row, trace = run_one(job.scenario, task.overrides, None, job.metrics, job.own)
+    row = run_row(job.scenario, task.overrides, job.metrics, job.own)
     kept = job.traces == "all" or (job.traces == "failing" and not row["passed"])
-    return Result(task.run, row, _as_bytes(trace) if kept and trace is not None else None)
+    kept = kept and row["outcome"] not in (IMPOSSIBLE, CRASHED)
+    return Result(task.run, row, _as_bytes(whole_trace(job.scenario, task.overrides)) if kept else None)
 
 
 def check_files(files: Mapping[str, str]) -> None:

@@ -24,6 +24,7 @@ from palpate.views.markup import (
     bullets,
     contents,
     count,
+    events_table,
     facts,
     folded,
     folded_section,
@@ -59,6 +60,7 @@ def report_html(trace: Trace, results: Sequence[MetricResult]) -> str:
     drawn = {group: _group(plots, figures, lead, marks, group) for group in ("law", "motion", "forces", "joints")}
     sections = [
         section("Replay", replay),
+        section("Contact events", events_table(trace.facts.contact_events)),
         section("Motion", drawn["motion"]),
         section("What the law remembers", drawn["law"]),
         section("Forces and energy", drawn["forces"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import mujoco
@@ -15,27 +16,18 @@ from palpate.robot.gate import refuse_impossible
 from palpate.robot.robot import Robot
 from palpate.spatial import matrix_from_quat, quat_from_matrix
 from palpate.spatial.shapes import SHAPES
-from palpate.world.config import FreeObject, Pole, Surface, World
+from palpate.world.config import FreeObject, PlantChange, Pole, Surface, World
 from palpate.world.ties import Ties, hold_ties, plant_ties
+from palpate.world.touching import ContactPoint, draw_shapes, points_of_links, points_of_shapes
 
 INTEGRATORS = {
     "euler": mujoco.mjtIntegrator.mjINT_EULER,
     "implicit": mujoco.mjtIntegrator.mjINT_IMPLICITFAST,
     "rk4": mujoco.mjtIntegrator.mjINT_EULER,  # the loop integrates by itself, contact forces included
 }
+RIGID_FRICTION_TIME, RIGID_IMPRATIO = 1.0, 3000.0  # s; stiffness of friction over that of the normal
 # Collision bits: (type, affinity). The robot's contact geoms and objects touch surfaces, objects touch each other too.
 _TOUCHES, _TOUCHED, _BOTH, _NEITHER = (1, 0), (0, 1), (1, 1), (0, 0)
-
-
-@dataclass(frozen=True)
-class ContactPoint:
-    """A sphere on a moving body that compliant surfaces push; radius 0 is a point."""
-
-    name: str
-    body: int
-    offset: Array
-    radius: float
-    on_robot: bool
 
 
 @dataclass(frozen=True)
@@ -129,6 +121,7 @@ def build_plant(
     for thing in world.objects:
         _add_object(spec, thing)
     whose = _add_contact_sensors(spec, robot, world)
+    draw_shapes(spec, robot, world)
     hold_ties(spec, robot)
     model = _compile(spec)
     _check_order(model, robot)
@@ -150,6 +143,20 @@ def build_plant(
         plant_ties(model, robot),
         -1 if world.pole is None else model.body("pole").id,
     )
+
+
+def true_robot(robot: Robot, world: World) -> Robot:
+    """The robot as the plant has it: its changed masses, joints and base, loads carried all along, and gravity."""
+    if world.plant.none and not world.attachments and world.gravity is None and not world.actuators.rotor_inertia:
+        return robot
+    spec = robot.spec()
+    _set_options(spec, world, 1e-3, "euler")
+    _change_robot(spec, robot, world)
+    _add_attachments(spec, robot, world)
+    made = Robot(spec, name=robot.name, tool_frame=robot.tool_frame)
+    _check_order(made.model, robot)
+    _shift_base(made.model, robot, world)
+    return made
 
 
 def _refuse_repeated_names(robot: Robot, world: World) -> None:
@@ -194,12 +201,15 @@ def _set_options(spec: mujoco.MjSpec, world: World, timestep: float, integrator:
     spec.option.disableflags = (spec.option.disableflags | int(off)) & ~int(on)
 
 
-def _change_robot(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
-    change = world.plant
-    names = {body.name for body in spec.bodies}
+def _check_links(change: PlantChange, names: Collection[str]) -> None:
     for name in change.link_mass_scale:
         if name not in names:
             raise UnknownName("link", name, names)
+
+
+def _change_robot(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
+    change = world.plant
+    _check_links(change, {body.name for body in spec.bodies})
     damping = _per_joint(robot, change.joint_damping, "joint_damping")
     friction = _per_joint(robot, change.joint_friction, "joint_friction")
     rotor = _per_joint(robot, world.actuators.rotor_inertia, "rotor_inertia")
@@ -231,6 +241,51 @@ def _change_masses(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
         body.mass, body.inertia = scale * nominal.body_mass[b], scale * nominal.body_inertia[b]
         body.ipos, body.iquat = nominal.body_ipos[b] + change.com_offset, nominal.body_iquat[b]
         body.fullinertia = np.full(6, np.nan)  # the engine's mark for "not given"
+
+
+def change_in_place(model: mujoco.MjModel, robot: Robot, world: World, scratch: mujoco.MjData) -> None:
+    """Masses, centres, damping and friction of a compiled scene as `build_plant` would have them.
+
+    Centres of mass can only be shifted where the compiled ones were: the engine notes which frames coincide.
+    """
+    change, nominal, where = world.plant, robot.model, _places_of(robot, model)
+    _check_links(change, where.names)
+    scale = np.array([change.mass_scale * change.link_mass_scale.get(name, 1.0) for name in where.names])
+    here, there = where.bodies, where.nominal
+    model.body_mass[here] = scale * nominal.body_mass[there]
+    model.body_inertia[here] = scale[:, None] * nominal.body_inertia[there]
+    model.body_ipos[here] = nominal.body_ipos[there] + change.com_offset
+    joints = where.joints
+    model.dof_damping[joints] = (nominal.dof_damping + _per_joint(robot, change.joint_damping, "joint_damping"))[joints]
+    friction = nominal.dof_frictionloss + _per_joint(robot, change.joint_friction, "joint_friction")
+    model.dof_frictionloss[joints] = friction[joints]
+    mujoco.mj_setConst(model, scratch)
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Names of a robot's bodies with mass, where they are in a scene and in its own model; its joints' places."""
+
+    names: tuple[str, ...]
+    bodies: np.ndarray
+    nominal: np.ndarray
+    joints: np.ndarray
+
+
+def _places_of(robot: Robot, model: mujoco.MjModel) -> _Places:
+    nominal = robot.model
+    there = np.flatnonzero(nominal.body_mass)
+    names = tuple(nominal.body(int(b)).name for b in there)
+    known = {nominal.joint(j).name for j in range(nominal.njnt)}
+    joints = np.array([k for k, name in enumerate(robot.dof_names) if name in known], dtype=int)
+    return _Places(names, np.array([model.body(name).id for name in names]), there, joints)
+
+
+def place_surface(model: mujoco.MjModel, surface: Surface) -> None:
+    """Put a still surface of a compiled scene where it belongs."""
+    body = model.body(surface.name).id
+    model.body_pos[body], model.body_quat[body] = surface.position, quat_from_matrix(surface_rotation(surface))
+    model.geom(f"surface {surface.name}").friction[0] = max(surface.friction, 1e-5)
 
 
 def _shift_base(model: mujoco.MjModel, robot: Robot, world: World) -> None:
@@ -268,12 +323,37 @@ def _add_surfaces(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
     if _rigid(world) and not touching and not world.objects:
         raise InvalidInput(
             f"{robot.name} has nothing that could touch the rigid surface {_rigid(world)[0].name!r}",
-            hint="name geoms of the robot in contact_points, or make the surface compliant",
+            hint="name geoms of the robot in contact_points, or make the surface compliant (contact_shapes and"
+            " contact_links touch compliant ones only)",
         )
     for geom in spec.geoms:
         geom.contype, geom.conaffinity = _TOUCHES if geom.name in touching else _NEITHER
     for surface in world.surfaces:
         _add_surface(spec, surface)
+    for surface in _rigid(world):
+        for name in touching:
+            _pair(spec, name, surface)
+    if _rigid(world):
+        spec.option.impratio = RIGID_IMPRATIO
+
+
+def _pair(spec: mujoco.MjSpec, geom: str, surface: Surface) -> None:
+    """A contact of the robot with a rigid surface whose friction does not lift the sliding tip off.
+
+    In the engine's solver the friction row's damping adds to the normal: with its usual time constant (that of the
+    normal row) a tip sliding faster than v* = F (1 + μ²)(1 − d)/(d m μ b) finds no depth that carries F, and contact
+    switches on and off. A friction row of its own, slow (1 s) and stiff against slip (impratio), has no such limit in
+    reach, and creeps less.
+    """
+    mu = max(surface.friction, 1e-5)
+    spec.add_pair(
+        name=f"{geom} on {surface.name}",
+        geomname1=geom,
+        geomname2=f"surface {surface.name}",
+        condim=3,
+        friction=[mu, mu, 0.0, 0.0, 0.0],
+        solreffriction=[RIGID_FRICTION_TIME, 1.0],
+    )
 
 
 def _add_surface(spec: mujoco.MjSpec, surface: Surface) -> None:
@@ -341,10 +421,11 @@ def _contact_geoms(robot: Robot, world: World) -> tuple[str, ...]:
     """Robot geoms that touch: named ones, else `tip`, else feet."""
     geoms = [robot.model.geom(g).name for g in range(robot.model.ngeom)]
     if world.contact_points:
+        points = robot.frame_names if world.is_exact else ()  # exact contact takes the origin of a frame too
         for name in world.contact_points:
-            if name not in geoms:
-                raise UnknownName("geom", name, [g for g in geoms if g])
-        return world.contact_points
+            if name not in geoms and name not in points:
+                raise UnknownName("contact point", name, [g for g in (*geoms, *points) if g])
+        return tuple(name for name in world.contact_points if name in geoms)
     return tuple(name for name in geoms if name == "tip" or name.startswith("foot_"))
 
 
@@ -471,7 +552,12 @@ def _contact_points(
 ) -> tuple[ContactPoint, ...]:
     if len(_rigid(world)) == len(world.surfaces):
         return ()
-    points = [_point_of_geom(model, name) for name in _contact_geoms(robot, world)]
+    points = [*points_of_shapes(robot, world, frames), *points_of_links(model, robot, world)]
+    if world.contact_points or not points:  # the tip touches unless something else was named
+        points += [_point_of_geom(model, name) for name in _contact_geoms(robot, world)]
+        points += [
+            _point_of_frame(frames[name]) for name in world.contact_points if name not in _contact_geoms(robot, world)
+        ]
     if not points:
         tool = frames[robot.tool_frame]
         points = [ContactPoint("tool point", tool.body, tool.offset, 0.0, True)]
@@ -483,8 +569,15 @@ def _contact_points(
 def _point_of_geom(model: mujoco.MjModel, name: str) -> ContactPoint:
     geom = model.geom(name)
     if geom.type[0] != mujoco.mjtGeom.mjGEOM_SPHERE:
-        raise InvalidInput(f"geom {name!r} must be a sphere to touch a compliant surface")
+        raise InvalidInput(
+            f"geom {name!r} must be a sphere to touch a compliant surface",
+            hint="name its link in contact_links, whose convex hull touches, or give contact_shapes",
+        )
     return ContactPoint(name, int(geom.bodyid[0]), geom.pos.copy(), float(geom.size[0]), True)
+
+
+def _point_of_frame(frame: Frame) -> ContactPoint:
+    return ContactPoint(frame.name, frame.body, frame.offset, 0.0, True)
 
 
 def _object_points(model: mujoco.MjModel, thing: FreeObject) -> list[ContactPoint]:

@@ -5,15 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
+import mujoco
 import numpy as np
 from pydantic import model_validator
 
 from palpate.checks import Array
 from palpate.config import Config, PerJoint, Vector3, required, setting
-from palpate.control.law import BoundLaw, Law, Need, per_joint, refuse_free_base
+from palpate.control.law import BoundLaw, Law, Need, Tick, law_kernel, per_joint, refuse_free_base
+from palpate.control.solve.hierarchy import make_stack
 from palpate.control.solve.priorities import Answer, inverse_dynamics
+from palpate.control.solve.task_stack import Entry, FrameNow, TaskStack, missed, solve_tasks
 from palpate.control.solve.tasks import Rows, State, Task
 from palpate.control.steps.task_space import DIRECTIONS, Direction
+from palpate.engine.kernels import kernel
+from palpate.engine.physics import Physics
 from palpate.engine.records import Integers, Record, Vector, sized
 from palpate.errors import InvalidInput, PalpateError, UnknownName
 from palpate.robot.robot import Robot
@@ -80,7 +85,7 @@ class Gains(Record):
     most: Vector = sized("nv")
 
 
-class Memory(Record):
+class Counts(Record):
     """At how many ticks what decided; per entry of the stack, at how many it was relaxed, and the worst of it."""
 
     ticks: int = 0
@@ -88,6 +93,46 @@ class Memory(Record):
     fallback: int = 0
     relaxed: Integers = sized("entries")
     worst: Vector = sized("entries")
+
+
+class Memory(Counts):
+    """The same, then room for a tick."""
+
+    tasks: TaskStack
+
+
+class Terms(Record):
+    """What the torque is made of."""
+
+    priorities: Vector = sized("nv")
+
+
+@kernel
+def _count(m: Memory, relaxed: float) -> None:
+    """Which limits were met, and which entries were not."""
+    search, tasks = m.tasks.stack.search, m.tasks
+    met = 0
+    for i in range(search.active.size):
+        met += search.active[i] != 0
+    m.limited += relaxed == 0.0 and met > 0
+    for k in range(len(tasks.entries)):
+        miss = missed(tasks.entries[k], tasks)
+        if miss > 0.0:
+            m.relaxed[k] += 1
+            m.worst[k] = max(m.worst[k], miss)
+
+
+@law_kernel
+def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
+    m.ticks += 1
+    torque = out.priorities
+    relaxed, solved = solve_tasks(x, m.tasks, torque)
+    if solved:
+        _count(m, relaxed)
+        return
+    m.fallback += 1
+    for j in range(torque.size):
+        torque[j] = min(max(x.gravity[j] - k.fallback_damping[j] * x.v[j], -k.most[j]), k.most[j])
 
 
 class _Goal:
@@ -185,17 +230,17 @@ class Priorities(Law):
 
     a_k = a_d + 2 ζ ω (ẋ_d − J_k v) + ω² e_k − J̇_k v for level k = 1, 2, …, highest first. Each level is met within the
     freedom that the higher ones and |τ| ≤ τ_max leave, or relaxed by the least amount; see
-    `palpate.control.solve.priorities.inverse_dynamics`, which this law calls at every tick.
+    `palpate.control.solve.priorities.inverse_dynamics`, which gives the same torques from Python.
 
     Closed loop: ë + 2 ζ ω ė + ω² e = −J_k M⁻¹ Jᵀ F of every level that can be met, F from outside; lower levels never
     disturb it. A level that is not met strays; the run's remarks say at how many ticks and by how much at worst.
     Without an answer the arm is held by τ = g − D v within the torque limits, and that is counted and said.
-    Assumes: true model, fixed base, torques that follow at once. It is plain Python.
+    Assumes: true model, fixed base, torques that follow at once. With `shares`, or coupled joints, it is plain Python.
     """
 
     name: ClassVar[str] = "priorities"
-    terms: ClassVar[tuple[str, ...]] = ("priorities",)
-    needs: ClassVar[tuple[Need, ...]] = ("bias", "gravity")
+    needs: ClassVar[tuple[Need, ...]] = ("M", "bias", "gravity", "J", "drift")
+    kernel = _kernel
 
     levels: tuple[Level, ...] = setting((), "1", "the stack, highest first; pose above posture if none is given")
     torque_limits: bool = setting(True, "1", "whether the robot's torque limits count")
@@ -224,10 +269,10 @@ class Priorities(Law):
         return Gains(fallback_damping=damping, most=most * _INSIDE)
 
     def memory(self, robot: Robot) -> Memory:
-        """Counters."""
-        return Memory({"entries": len(self.stack)})
+        """Counters, and room for a tick."""
+        return Memory({"entries": len(self.stack)}, tasks=_room(robot, self.stack, self.gains(robot).most))
 
-    def remarks(self, memory: Memory) -> list[str]:
+    def remarks(self, memory: Counts) -> list[str]:
         """Which levels were relaxed, and how often limits or the fallback decided."""
         total, said = memory.ticks, []
         for i, (entry, count, worst) in enumerate(zip(self.stack, memory.relaxed, memory.worst)):
@@ -241,13 +286,18 @@ class Priorities(Law):
         return [f"{self.name}: {line}" for line in said]
 
     def bind(self, robot: Robot) -> BoundLaw:
-        """Make the law ready for a robot; it asks the robot for the terms of every frame of its stack."""
+        """Make the law ready for a robot."""
+        compiled = not self.shares and robot.coupling is None
+        return super().bind(robot) if compiled else self.bind_python(robot)
+
+    def bind_python(self, robot: Robot) -> BoundLaw:
+        """The law in plain Python; it asks the robot for the terms of every frame of its stack."""
         goal = _Goal(robot)
         levels = _stacked(robot, self.stack, goal)
         count = len(levels) if self.shares else 1
-        names = ("bias", *(f"level{k + 1}" for k in range(len(levels)))) if self.shares else self.terms
+        names = ("bias", *(f"level{k + 1}" for k in range(len(levels)))) if self.shares else ("priorities",)
 
-        def law(tick: Any, gains: Gains, memory: Memory) -> dict[str, Array]:
+        def law(tick: Any, gains: Gains, memory: Counts) -> dict[str, Array]:
             memory.ticks += 1
             goal.set(tick.target)
             try:
@@ -266,9 +316,40 @@ class Priorities(Law):
 
         rows = np.zeros((len(names), robot.nv))
         return BoundLaw(
-            self.name, law, names, self.command, self.gains(robot), self.memory(robot), rows,
+            self.name, law, names, self.command, self.gains(robot), Counts({"entries": len(self.stack)}), rows,
             needs=self.needs, remarks=self.remarks,
         )  # fmt: skip
+
+
+def _room(robot: Robot, entries: tuple[Level, ...], most: Array) -> TaskStack:
+    """Everything a tick of the stack writes, for a robot."""
+    tasks, starts = [task for level in _stacked(robot, entries, _Goal(robot)) for task in level], [0]
+    names = list(dict.fromkeys(task.frame for task in tasks if isinstance(task, _FrameTask)))
+    made: list[Entry] = []
+    for task, entry in zip(tasks, entries):
+        rows = task.S  # pyright: ignore[reportAttributeAccessIssue]
+        place = names.index(task.frame) if isinstance(task, _FrameTask) else -1
+        gains = {"kp": task.kp, "kd": task.kd, "root_weight": task.weight**0.5}
+        made.append(Entry(frame=place, first=starts[-1], S=rows, **gains))
+        if entry.shared:
+            starts.pop()
+        starts.append(made[-1].first + len(rows))
+    n, rows = robot.nv, starts[-1]
+    stack = make_stack(n, rows, len(starts) - 1, n)
+    stack.starts[:], stack.units[:] = starts, np.where(np.isfinite(most), most, 1.0)
+    frames = [FrameNow({"nv": n}, place=robot.frame(name).place, tool=name == robot.tool_frame) for name in names]
+    now, wanted = (Physics.of(robot.model, mujoco.MjData(robot.model)) for _ in range(2))
+    others = any(not frame.tool for frame in frames)
+    return TaskStack(
+        {"rows": rows, "nv": n},
+        entries=made,
+        frames=frames,
+        now=now,
+        wanted=wanted,
+        others=others,
+        stack=stack,
+        most=most,
+    )
 
 
 def _answers(
@@ -284,7 +365,7 @@ def _answers(
     return answers
 
 
-def _note(memory: Memory, answer: Answer) -> None:
+def _note(memory: Counts, answer: Answer) -> None:
     memory.limited += bool(answer.limits)
     for name, met in answer.met.items():
         if not met:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -27,7 +28,7 @@ from palpate.documents.d000.about import (
 
 Evidence = Iterator[Comparison]
 Terms = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
-HOW = {"symbols": {**HEIGHT, **{name: None for name in PARAMETERS}}, "coordinates": POLE}
+HOW: dict[str, Any] = {"symbols": {**HEIGHT, **{name: None for name in PARAMETERS}}, "coordinates": POLE}
 RIGHT = [0.861482595125, -1.815310126833, 1.790134695040, 0.523691453624, -0.031588604832]
 
 
@@ -226,7 +227,7 @@ _ROW_4 = (
 )
 
 
-def _bias(row: int) -> sp.Expr:
+def _bias(row: int) -> Any:
     return sp.Matrix(written_out(sp.Matrix(equations()["bias"])))[row]
 
 

@@ -69,7 +69,7 @@ def _no_moment(c: Claim) -> Evidence:
 
 @DOCUMENT.claim("third-law", "below (13)", r"f - f_B = m_e (a_A + g e_z)", how="PoleModel.accelerations", rows="10")
 def _third_law(c: Claim) -> Evidence:
-    """−f_B acts on the end-effector. With (7) as printed this balance would miss by some hundredths of a newton."""
+    """−f_B acts on the end-effector. With (7) as printed this balance does not close."""
     a_A, _, f_B = terms()
     yield printed("f − f_B [N]", 1.0 * (a_A + UP), FORCE - f_B)
 

@@ -23,7 +23,7 @@ Q0, V0 = np.array([0.0, pi / 2, pi / 2]), np.array([pi, pi, 0.0])
 BOUNDS = np.array([15.0, 10.0, 10.0]) * pi
 PRINTED_J0 = np.array([[-1.0, -1.0, 0.0], [0.0, 1.0, 1.0]])
 EQUAL = {"l1": "L", "l2": "L", "l3": "L", "m1": "m", "m2": "m", "m3": "m"}
-RATES = {"coordinates": ["q1", "q2", "q3"]}
+RATES: dict[str, Any] = {"coordinates": ["q1", "q2", "q3"]}
 
 
 @remembered

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import pi
+from typing import Any
 
 import numpy as np
 
@@ -226,7 +227,7 @@ def _result(scale: float) -> None:
             yield corrected("λ* [1/s]", -np.inf, best.rate)
 
 
-_VALUES = {
+_VALUES: dict[float, dict[str, Any]] = {
     1.3: dict(v=4.0841, p=(-8.1681, 4.0841), J=((4.0841, 8.1681, 8.1681), (-8.1681, -8.1681, 0)),
               h=(50.0389, -66.7185), b=(11.1198, 38.9191, 27.7994)),
     1.5: dict(v=4.7124, p=(-9.4248, 4.7124), J=((4.7124, 9.4248, 9.4248), (-9.4248, -9.4248, 0)),

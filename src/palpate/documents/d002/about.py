@@ -21,8 +21,8 @@ DOCUMENT = Document(
     "Jacobians relate tip forces and joint torques; integral control of the tip force.",
 )
 XY = np.eye(6)[:2]
-ON_WALL = {"symbols": ["g"], "coordinates": ["theta_1"]}
-FREE = {"symbols": ["g"], "coordinates": ["theta_1", "theta_2"]}
+ON_WALL: dict[str, Any] = {"symbols": ["g"], "coordinates": ["theta_1"]}
+FREE: dict[str, Any] = {"symbols": ["g"], "coordinates": ["theta_1", "theta_2"]}
 _THETA = {f"{d}q{i}": f"{d}theta_{i}" for d in ("", "d", "dd") for i in (1, 2)}
 
 

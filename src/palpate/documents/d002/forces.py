@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -41,7 +42,7 @@ _FORCES = r"\begin{bmatrix} F_x \\ F_y \end{bmatrix}"
 )  # fmt: skip
 def _torque_of_force(c: Claim) -> Evidence:
     """F·ẋ = T·θ̇ for every θ̇ gives T = J^T F. It is the transpose, never its inverse."""
-    how = {"symbols": symbols(), "coordinates": ["theta_1", "theta_2"]}
+    how: dict[str, Any] = {"symbols": symbols(), "coordinates": ["theta_1", "theta_2"]}
     for role, text in (("printed", c.printed), ("corrected", c.corrected)):
         yield formula(role, text.split("= ", 1)[1], mapped("F_x F_y"), "tau", **how)  # type: ignore[arg-type]
     F, v = np.array([0.0, 2.0]), np.array([0.7, -1.1])
@@ -58,7 +59,7 @@ def _torque_of_force(c: Claim) -> Evidence:
 def _increments(c: Claim) -> Evidence:
     """As before, for increments."""
     reference = mapped("zero dF_y").subs(sp.Symbol("zero"), 0)
-    how = {"symbols": symbols(), "coordinates": ["theta_1", "theta_2"]}
+    how: dict[str, Any] = {"symbols": symbols(), "coordinates": ["theta_1", "theta_2"]}
     for role, text in (("printed", c.printed), ("corrected", c.corrected)):
         yield formula(role, text.split("= ", 1)[1], reference, "tau", **how)  # type: ignore[arg-type]
 

@@ -184,9 +184,10 @@ def _desired(c: Claim) -> Evidence:
     k_p, k_d = 100.0, 20.0
     yield printed("real part of the slowest pole [1/s]", -k_d / 2, max(np.roots([1 + k_d, 0, k_p]).real))
     yield corrected("real part of the slowest pole [1/s]", -k_d / 2, max(np.roots([1, k_d, k_p]).real), 1e-6)
-    settings = ["control.frequency=10", "control.damping_ratio=1.0", "run.duration=0.6", "reference={kind='hold'}",
-                "robot.start.v=[0.3, 0.2, -0.2, 0.1, 0.3, -0.2, 0.1]", "metrics={}"]  # fmt: skip
-    trace = pp.simulate(pp.load_scenario("panda-operational-space", settings))
+    arm = pp.load_robot("panda")
+    law = pp.control.OperationalSpace(frequency=10.0, damping_ratio=1.0)
+    start = np.array([0.3, 0.2, -0.2, 0.1, 0.3, -0.2, 0.1])
+    trace = pp.simulate(pp.Run(arm, law, clock=pp.Clock(duration=0.6, rate=1000), v_start=start))
     speed = np.linalg.norm(trace["v"], axis=1)
     yield says(
         "corrected", "the law with velocities brings a moving arm to rest", True, bool(speed[-1] < 0.1 * speed[0])

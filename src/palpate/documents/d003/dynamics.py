@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -136,7 +137,7 @@ def pendulum() -> pp.Derivation:
     return pp.derive(pp.load_robot("pendulum"), names={"q1": "theta", "l1": "ell", "m1": "m"})
 
 
-_NAMES = {"coordinates": ["theta"], "symbols": ["m", "ell", "g"]}
+_NAMES: dict[str, Any] = {"coordinates": ["theta"], "symbols": ["m", "ell", "g"]}
 _PENDULUM = {
     "pendulum-T": (r"T = \frac{1}{2} m \ell^2 \dot{\theta}^2", "T", "T"),
     "pendulum-V": (r"V = m g h = m \ell g (1 - \cos \theta)", "V", "V"),

@@ -31,7 +31,7 @@ _COORDINATES = ["q1", "q2", "q3"]
 
 def robot_of(tensors: tuple[tuple[float, float, float], ...], a2: float = A2, a3: float = A3) -> pp.Robot:
     """The document's DH table with given tensors."""
-    geometry = ({"alpha": pi / 2, "d": D1}, {"a": a2}, {"a": a3})
+    geometry: tuple[dict[str, Any], ...] = ({"alpha": pi / 2, "d": D1}, {"a": a2}, {"a": a3})
     rows = [
         pp.DHLink(**place, mass=m, com=com, inertia=tensor)
         for place, m, com, tensor in zip(geometry, LINK_MASSES, CENTRES, tensors)

@@ -9,6 +9,7 @@ import numpy as np
 
 import palpate as pp
 from palpate.checks import Array
+from palpate.control.laws.admittance import AdmittanceResponse
 from palpate.documents.claim import Claim, Comparison
 from palpate.documents.compare import arithmetic, corrected, printed, remembered, to
 from palpate.documents.d004.about import DOCUMENT
@@ -34,7 +35,7 @@ def pair() -> tuple[Array, Array]:
 @remembered
 def response(
     rotation: str = "quaternion", force: bool = True, seconds: float = 10.0, start: float = 5.0, base: bool = False
-) -> pp.control.laws.admittance.AdmittanceResponse:
+) -> AdmittanceResponse:
     """The compliant frame under the document's force or torque from `start` on, dt = 1 ms."""
     law = pp.control.Admittance(**GAINS, rotation=rotation, moment_about="base" if base else "tool")  # type: ignore
     wrench = np.zeros((round(seconds * 1000), 6))

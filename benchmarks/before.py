@@ -1,0 +1,58 @@
+"""The loop and the laws beside an older checkout of palpate, in turns: is anything slower than it was?
+
+PALPATE_BENCH_BEFORE names the older checkout's folder; without it nothing is measured. Each round is a process of its
+own in each checkout, with that checkout's own benchmark code; every number is over bare physics in the same process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import Measurement
+
+ROUNDS = 3
+_CODE = """
+import json, sys
+import numpy as np
+import benchmarks.loop as loop, benchmarks.laws as laws
+parts = loop.pressing()
+runs = {"loop": loop._timed(parts), "loop, separate nominal model": loop._timed(loop.another_nominal_model(parts))}
+runs["bare"] = loop._bare(parts)
+taken = {name: [] for name in runs}
+for _ in range(16):
+    for name, run in runs.items():
+        taken[name].append(run())
+found = {name: float(np.percentile(values[1:], 10)) for name, values in taken.items()}
+found = {name: value / found["bare"] for name, value in found.items() if name != "bare"}
+found |= {row.name: row.value for row in laws._in_the_loop() if "adds to the loop" in row.name}
+print(json.dumps(found))
+"""
+
+
+def measure() -> list[Measurement]:
+    """Now over before, for everything that both have."""
+    older = os.environ.get("PALPATE_BENCH_BEFORE")
+    if not older:
+        print("PALPATE_BENCH_BEFORE names no older checkout to compare with")
+        return []
+    here = Path(__file__).parents[1]
+    pairs = [(_ratios(here), _ratios(Path(older))) for _ in range(ROUNDS)]
+    rows = []
+    for name in pairs[0][0]:
+        if all(name in old for _, old in pairs):
+            now, then = (float(np.median([pair[k][name] for pair in pairs])) for k in (0, 1))
+            rows.append(Measurement(f"{name}: now {now:.3g}, before {then:.3g}; now / before", now / then, "×", 1.1))
+    return rows
+
+
+def _ratios(checkout: Path) -> dict[str, float]:
+    environment = {**os.environ, "PYTHONPATH": f"{checkout / 'src'}{os.pathsep}{checkout}"}
+    words = [sys.executable, "-c", _CODE]
+    done = subprocess.run(words, check=True, capture_output=True, text=True, env=environment, cwd=checkout)
+    return json.loads(done.stdout.splitlines()[-1])

@@ -1,0 +1,141 @@
+"""Runs that share a scene: every bit as if each were built from nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from palpate.errors import PalpateError
+from palpate.metrics import METRICS
+from palpate.metrics.metric import judge
+from palpate.run.build import build
+from palpate.run.renew import Renewable
+from palpate.run.run import Run
+from palpate.run.simulate import simulate
+from palpate.scenario.load import load_scenario, scenario_from_data
+from palpate.scenario.overrides import apply_overrides
+from palpate.study.prepared import Prepared
+from palpate.study.worker import run_row
+
+SHORT = ["run.duration=0.08", "reference.start=0", "reference.duration=0.05", "world.surfaces.0.position=[0.321, 0, 0]"]
+
+
+def wall() -> dict[str, object]:
+    """A Panda that touches its wall at once."""
+    return load_scenario("panda-wall", SHORT).as_data()
+
+
+def draws(rng: np.random.Generator) -> list[str]:
+    """Numbers for everything that can be changed in place."""
+    scale, delay = rng.uniform(0.8, 1.3), int(rng.integers(0, 3))
+    choices = [
+        f"world.plant.mass_scale={scale!r}",
+        f"world.plant.link_mass_scale={{link7 = {rng.uniform(0.5, 2.0)!r}}}",
+        f"world.plant.com_offset={[*rng.normal(0, 2e-3, 3)]!r}",
+        f"world.plant.joint_damping={rng.uniform(0, 0.5)!r}",
+        f"world.plant.joint_friction={rng.uniform(0, 0.5)!r}",
+        f"world.surfaces.0.stiffness={rng.uniform(5e3, 3e4)!r}",
+        f"world.surfaces.0.friction={rng.uniform(0, 0.6)!r}",
+        f"world.surfaces.0.normal={[-1.0, *rng.normal(0, 2e-3, 2)]!r}",
+        f"world.surfaces.0.model={rng.choice(['kelvin-voigt', 'hunt-crossley'])}",
+        f"world.sensors.delay={delay}",
+        f"world.sensors.encoder_noise={rng.uniform(0, 1e-5)!r}",
+        f"world.sensors.wrench.bias={[*rng.normal(0, 1, 6)]!r}",
+        f"world.actuators.delay={delay}",
+        f"world.pushes=[{{force = {[*rng.normal(0, 5, 3)]!r}, start = 0.01, duration = 0.02}}]",
+        f"control.stiffness={[*rng.uniform(100, 900, 3), 20.0, 20.0, 20.0]!r}",
+        f"control.form={rng.choice(['classic', 'exact'])}",
+        f"reference.offset={[*rng.uniform(0, 0.05, 3)]!r}",
+    ]
+    chosen = [text.replace("np.float64(", "").replace(")", "") for text in choices if rng.random() < 0.4]
+    return [*chosen, f"run.seed={int(rng.integers(0, 1000))}"]
+
+
+def test_runs_in_a_kept_scene_have_every_bit_of_runs_built_from_nothing() -> None:
+    scenario, rng, renewed = wall(), np.random.default_rng(5), 0
+    prepared = Prepared(scenario)
+    for _ in range(40):
+        overrides = draws(rng)
+        kept = prepared._kept
+        _, found = prepared.run(overrides)
+        renewed += kept is not None and prepared._kept is kept
+        wanted = simulate(scenario_from_data(apply_overrides(dict(scenario), overrides)))
+        assert found.equals(wanted), overrides
+        assert found.outcome == wanted.outcome
+        for metric in METRICS.values():
+            assert judge(metric, found, None) == judge(metric, wanted, None), (metric.name, overrides)
+    assert renewed >= 8, "nothing was tested"
+
+
+@pytest.mark.parametrize(
+    ("name", "vary"),
+    [
+        ("pendulum", "control.damping={}"),
+        ("iiwa14-pole", "world.pole.mass={}"),
+        ("ur5e-admittance", "world.plant.joint_friction={}"),
+        ("panda-priorities", "control.levels.0.damping_ratio={}"),
+        ("panda-wall", "world.plant.mass_scale={}"),
+        ("panda-wall", "robot.payload={{mass = {}}}"),
+    ],
+)
+def test_a_scenario_run_twice_in_one_scene_forgets_the_run_before(name: str, vary: str) -> None:
+    scenario = load_scenario(name, ["run.duration=0.03"]).as_data()
+    prepared = Prepared(scenario)
+    for value in (0.4, 0.7, 0.4, 0.4):
+        _, found = prepared.run([vary.format(value)])
+        assert found.equals(simulate(scenario_from_data(apply_overrides(dict(scenario), [vary.format(value)]))))
+
+
+def test_a_scene_changed_in_place_is_the_scene_that_would_be_compiled() -> None:
+    rng = np.random.default_rng(2)
+    first = ["world.plant.com_offset=[0.001, 0, 0]", "world.surfaces.0.friction=0.1"]
+    kept = Renewable(build(load_scenario("panda-wall", first)))
+    for _ in range(5):
+        text = [
+            f"world.plant.mass_scale={rng.uniform(0.5, 2)}",
+            f"world.plant.com_offset=[{rng.normal(0, 1e-3)}, {rng.normal(0, 1e-3)}, 0.0]",
+            f"world.plant.joint_damping={rng.uniform(0, 1)}",
+            f"world.plant.joint_friction={rng.uniform(0, 1)}",
+            f"world.surfaces.0.position=[{rng.uniform(0.34, 0.4)}, 0, 0]",
+            f"world.surfaces.0.friction={rng.uniform(0, 1)}",
+        ]
+        run = build(load_scenario("panda-wall", text))
+        assert kept.renew(_sharing(run, kept))
+        fresh, used = Renewable(run).assembly.plant.model, kept.assembly.plant.model
+        for name in dir(fresh):
+            value = getattr(fresh, name)
+            if not isinstance(value, np.ndarray):
+                continue
+            here = getattr(used, name)
+            if name == "body_ipos":  # of a surface, which has no mass, it says nothing
+                value, here = value[fresh.body_mass > 0], here[fresh.body_mass > 0]
+            assert np.array_equal(value, here), name
+
+
+def _sharing(run: Run, kept: Renewable) -> Run:
+    """The same run out of the kept one's own parts, as a sweep makes it."""
+    return replace(kept.first, law=run.law, world=run.world, clock=run.clock)
+
+
+def test_what_cannot_be_changed_in_place_is_built_anew_and_what_is_wrong_is_refused_alike() -> None:
+    scenario = wall()
+    prepared = Prepared(scenario)
+    prepared.run(["control.damping_ratio=0.5"])
+    kept = prepared._kept
+    prepared.run(["world.gravity=[0, 0, -5]"])
+    assert prepared._kept is not kept
+    for text in ("control.stiffness=[1, 2]", "world.surfaces.0.stiffness=-3", "world.plant.link_mass_scale={nix = 2}"):
+        with pytest.raises(PalpateError) as found:
+            prepared.run([text])
+        with pytest.raises(PalpateError) as wanted:
+            simulate(scenario_from_data(apply_overrides(dict(scenario), [text])))
+        assert str(found.value) == str(wanted.value)
+
+
+def test_a_run_without_overrides_does_not_inherit_those_of_the_run_before() -> None:
+    scenario = wall()
+    plain = run_row(scenario, ())
+    run_row(scenario, ["control.stiffness=[900, 900, 900, 20, 20, 20]"])
+    assert run_row(scenario, ()) == plain
