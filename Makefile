@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench bench-sweep boundscheck docs gallery impacts clean clean-cache
+.PHONY: demo test lint bench bench-sweep boundscheck fuzz docs gallery impacts corpus clean clean-cache
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' || \
@@ -49,19 +49,27 @@ bench-sweep: $(VENV)/.installed
 boundscheck: $(VENV)/.installed-dev
 	NUMBA_BOUNDSCHECK=1 PALPATE_CACHE_DIR=build/boundscheck $(BIN)/python -m pytest tests/scenario/test_library.py
 
+# An hour of seeded fuzzing: models, scenarios, traces, the API. SEED=7 starts elsewhere, SECONDS=60 ends sooner.
+fuzz: $(VENV)/.installed-dev
+	mkdir -p build
+	$(BIN)/python tests/fuzz.py --seconds $(or $(SECONDS),3600) --seed $(or $(SEED),1000000) --log build/fuzz-under-way
 # The pages as a site, without a network: build/docs/index.html. A warning, such as of a dead link, is an error.
 docs: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet -e '.[docs]'
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
 	@echo "see build/docs/index.html"
 
-# The gallery's page and pictures, from runs of every shipped scenario.
+# The gallery's page and pictures, from runs of every shipped scenario; docs/gallery.py new adds what is missing.
 gallery: $(VENV)/.installed
 	$(BIN)/python docs/gallery.py
 
 # Five hundred random impacts of a Panda instead of fifteen.
 impacts: $(VENV)/.installed-dev
 	PALPATE_IMPACTS=500 $(BIN)/python -m pytest tests/contact/test_impacts.py
+
+# Every public robot file through every test, and many spoilt copies, instead of a part of them.
+corpus: $(VENV)/.installed-dev
+	PALPATE_CORPUS=full $(BIN)/python -m pytest tests/robot/test_corpus.py
 
 clean-cache:
 	$(BIN)/python -c 'from palpate.engine.cache import clear_kernels; print(clear_kernels(), "files deleted")'

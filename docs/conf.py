@@ -41,7 +41,7 @@ _PARTS = {
     "Work with it": ["cli", "scenario", "notebooks", "world", "guards", "gain-design", "report", "sweeps", "tune"],
     "Laws": ["laws/*"],
     "Robots and derivations": ["catalogue", "models", "robot", "derive*"],
-    "Reference": ["api", "notation", "glossary", "literature", "*"],
+    "Reference": ["api", "notation", "glossary", "literature", "documents/*", "*"],
     "Why": ["decisions/*"],
 }
 

@@ -1,8 +1,13 @@
-"""Run every shipped scenario and make the gallery: `python docs/gallery.py` writes gallery.md and its pictures."""
+"""Run every shipped scenario and make the gallery: `python docs/gallery.py` writes gallery.md and its pictures.
+
+`python docs/gallery.py new` runs only those that the page does not have yet.
+"""
 
 from __future__ import annotations
 
 import io
+import re
+import sys
 from pathlib import Path
 
 import palpate as pp
@@ -23,7 +28,15 @@ Every scenario that ships, from its own run: what it shows, what to look at firs
 def main() -> None:
     """Run, draw, write."""
     PICTURES.mkdir(parents=True, exist_ok=True)
-    (HERE / "gallery.md").write_text(HEAD + "".join(map(entry, shipped())), encoding="utf-8")
+    page = HERE / "gallery.md"
+    kept = entries(page.read_text(encoding="utf-8")) if sys.argv[1:] == ["new"] and page.exists() else {}
+    page.write_text(HEAD + "".join(kept.get(name) or entry(name) for name in shipped()), encoding="utf-8")
+
+
+def entries(text: str) -> dict[str, str]:
+    """The parts of the page by the names of their scenarios."""
+    parts = re.split(r"(?=^\n## )", text, flags=re.MULTILINE)[1:]
+    return {part.split("\n")[1].removeprefix("## "): part for part in parts}
 
 
 def entry(name: str) -> str:

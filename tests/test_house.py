@@ -48,6 +48,7 @@ ARROWS: dict[str, set[str]] = {
 }
 ARROWS["documents"] = set(ARROWS)
 ARROWS["cli"] = set(ARROWS)
+ARROWS["__main__"] = {"cli"}
 ARROWS["__init__"] = set(ARROWS)
 
 WITNESSES = {"pinocchio", "pin", "pydrake", "example_robot_data", "roboticstoolbox"}

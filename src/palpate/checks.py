@@ -23,7 +23,7 @@ def finite_array(value: ArrayLike, name: str, shape: tuple[int | None, ...] | No
         name: how the message calls it.
         shape: expected shape; None in a place accepts any length there.
     """
-    array = _as_numbers(value, name)
+    array = as_numbers(value, name)
     if shape is not None and not _fits(array.shape, shape):
         raise BadShape(f"{name} must have shape {_text(shape)}, got {_text(array.shape)}")
     if not np.isfinite(array).all():
@@ -31,7 +31,10 @@ def finite_array(value: ArrayLike, name: str, shape: tuple[int | None, ...] | No
     return array
 
 
-def _as_numbers(value: ArrayLike, name: str) -> Array:
+def as_numbers(value: ArrayLike, name: str) -> Array:
+    """`value` as the C-contiguous, writable float64 array that compiled code takes; finite or not, of any shape."""
+    if type(value) is np.ndarray and value.dtype == np.float64 and value.flags.carray:
+        return value
     try:
         given = value if isinstance(value, np.ndarray) else np.asarray(value)
         numbers = given.dtype.kind in "fiub" or _real_objects(given)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from palpate.errors import InvalidInput, nearest
+from palpate.errors import InvalidInput, nearest, shortened
 
 Vector3 = Annotated[tuple[float, float, float], "three numbers"]
 Vector6 = Annotated[tuple[float, float, float, float, float, float], "six numbers"]
@@ -14,6 +15,7 @@ Quaternion = Annotated[tuple[float, float, float, float], "quaternion wxyz"]
 PerJoint = float | tuple[float, ...]
 
 
+_MOST = 10  # problems told one by one
 _ModelMeta: Any = type(BaseModel)
 
 
@@ -33,21 +35,62 @@ class _Refusing(_ModelMeta):
 
 def _complaint(cls: Any, error: ValidationError) -> str:
     lines = []
-    for problem in error.errors(include_url=False):
-        path = ".".join(str(part) for part in problem["loc"])
+    problems = error.errors(include_url=False)
+    for problem in problems[:_MOST]:
+        path = ".".join(shortened(str(part)) for part in problem["loc"])
         near = nearest(path, cls.model_fields) if problem["type"] == "extra_forbidden" else []
         guess = f" (did you mean {near[0]!r}?)" if near else ""
         told = problem["type"] in ("missing", "extra_forbidden", "value_error")
-        found = "" if told else f", got {problem['input']!r}"
+        found = "" if told else f", got {_shown(problem['input'])}"
         text = problem["msg"].removeprefix("Value error, ")
         lines.append((f"{path}: " if path else "") + text + found + guess)
-    return f"{cls.__name__}: " + "; ".join(lines)
+    more = f"; and {len(problems) - _MOST} more" if len(problems) > _MOST else ""
+    return f"{cls.__name__}: " + "; ".join(lines) + more
+
+
+def _shown(value: Any) -> str:
+    try:
+        return shortened(repr(value))
+    except ValueError:  # a number of more digits than Python prints
+        return f"a {type(value).__name__} too long to print"
 
 
 class Config(BaseModel, metaclass=_Refusing):
     """Base of every settings class: frozen, no unknown keys, no NaN or infinity."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, validate_default=True)
+
+    @classmethod
+    def model_validate(cls, obj: Any, **options: Any) -> Self:
+        """As pydantic's, its complaint as one of the house's own."""
+        try:
+            return super().model_validate(obj, **options)
+        except ValidationError as error:
+            raise InvalidInput(_complaint(cls, error)) from None
+
+    @classmethod
+    def model_validate_json(cls, json_data: str | bytes | bytearray, **options: Any) -> Self:
+        """As pydantic's, its complaint as one of the house's own."""
+        try:
+            return super().model_validate_json(json_data, **options)
+        except ValidationError as error:
+            raise InvalidInput(_complaint(cls, error)) from None
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with some values changed, which are checked as those of a new object are."""
+        if not update:
+            return super().model_copy(deep=deep)
+        return type(self)(
+            **{name: getattr(self, name) for name in type(self).model_fields if name not in update}, **update
+        )
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in type(self).model_fields:
+            raise InvalidInput(
+                f"{type(self).__name__}.{name} cannot be changed",
+                hint=f"make another: .model_copy(update={{{name!r}: …}})",
+            )
+        super().__setattr__(name, value)
 
 
 def setting(default: Any, unit: str, help: str, **bounds: Any) -> Any:

@@ -74,10 +74,11 @@ class BadRotation(InvalidInput):
 class UnknownName(PalpateError, LookupError):
     """A name that does not exist; the message lists the nearest ones that do."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str], *, hint: str | None = None) -> None:
         self.kind, self.name, self.known = kind, name, sorted(known)
         near = nearest(name, self.known)
-        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else None
+        if hint is None and near:
+            hint = f"did you mean {' or '.join(map(repr, near))}?"
         names = [shortened(known) for known in self.known[:_MOST_NAMES]]
         more = f" … and {len(self.known) - _MOST_NAMES} more" if len(self.known) > _MOST_NAMES else ""
         listed = ", ".join(names) + more if names else "none"

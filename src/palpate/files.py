@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-from palpate.errors import FileError, TooLarge, shortened
+from palpate.errors import FileError, InvalidInput, TooLarge, shortened
 
 
 def atomic_write(path: str | os.PathLike[str], write: Callable[[BinaryIO], object]) -> Path:
@@ -29,6 +30,7 @@ def atomic_write(path: str | os.PathLike[str], write: Callable[[BinaryIO], objec
         FileError: the folder is missing, the target is no regular file, or the system refuses.
     """
     target = _replaceable(Path(path))
+    _forget_litter(target.parent)
     temporary = target.with_name(f".palpate-{uuid.uuid4().hex}.part")
     try:
         with open(temporary, "xb") as file:
@@ -47,6 +49,29 @@ def atomic_write(path: str | os.PathLike[str], write: Callable[[BinaryIO], objec
     return target
 
 
+def _forget_litter(folder: Path) -> None:
+    """Delete what processes that were killed while writing have left here, a day ago or longer."""
+    for litter in folder.glob(".palpate-*.part"):
+        with contextlib.suppress(OSError):
+            if time.time() - litter.stat().st_mtime > 86400.0:
+                litter.unlink()
+
+
+def is_there(path: Path) -> bool:
+    """Whether something is at a path; nothing is where the path cannot be: too long, a null character in it."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def a_path(value: object, what: str) -> Path:
+    """`value` as a path, refused unless it is a text or a path."""
+    if not isinstance(value, str | os.PathLike) or not isinstance(os.fspath(value), str):
+        raise InvalidInput(f"{what} is a name or a path, got {type(value).__name__}")
+    return Path(value)
+
+
 def open_regular(path: str | os.PathLike[str], *, most_bytes: int) -> BinaryIO:
     """Open a file for reading, refused unless it is a regular one and not too large: a FIFO would wait for ever.
 
@@ -62,7 +87,7 @@ def open_regular(path: str | os.PathLike[str], *, most_bytes: int) -> BinaryIO:
             kind = "a folder" if os.path.isdir(descriptor) else "no regular file"
             raise FileError(f"cannot read {shortened(os.fspath(path))}: it is {kind}", hint="give the path of a file")
         if size > most_bytes:
-            raise TooLarge(f"{shortened(os.fspath(path))} has {size} bytes, at most {most_bytes} are read")
+            raise TooLarge(f"{shortened(os.fspath(path))} is larger than the {most_bytes} bytes that are read")
         return os.fdopen(descriptor, "rb")
     except BaseException:
         os.close(descriptor)

@@ -63,6 +63,6 @@ def toml_value(value: Any) -> str:
         return repr(value)
     if isinstance(value, list | tuple):
         return f"[{', '.join(toml_value(item) for item in value)}]"
-    if isinstance(value, dict) and not value:
-        return "{}"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_key(key)} = {toml_value(item)}' for key, item in value.items())}}}"
     raise InvalidInput(f"TOML has no place for {value!r}")

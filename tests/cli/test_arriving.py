@@ -84,6 +84,7 @@ def test_an_example_of_the_help_runs_as_written(
         assert main(["new", "mine"]) == 0  # the example's other half
     more = QUICKER.get(words[0], []) if "--resume" not in words else []
     more = ["--dry-run"] if "map" in words else more
+    more = ["000"] if words in (["verify"], ["verify", "--figures", "figures"]) else more  # one of the five documents
     assert main([*words, *more]) in (0, 1, 3)  # 1: cut this short, bounds are not met; 3: predicted to be unstable
 
 

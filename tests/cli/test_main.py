@@ -96,9 +96,11 @@ def test_an_interrupt_is_one_line_and_code_130(
     assert capsys.readouterr().err == "palpate: interrupted\n"
 
 
-def test_a_defect_is_not_dressed_up_as_a_user_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ZeroDivisionError):
-        _run_that(monkeypatch, ZeroDivisionError())
+def test_a_defect_is_not_dressed_up_as_a_user_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _run_that(monkeypatch, ZeroDivisionError()) == 70
+    assert "a defect of palpate" in capsys.readouterr().err
 
 
 def test_the_error_tree_is_caught_below_its_root(

@@ -32,7 +32,7 @@ def test_a_run_writes_one_folder_and_says_where_to_look(capsys: Capture) -> None
     assert main(["run", "pendulum", "--set", "run.duration=0.2"]) == 0
     folder = Path("runs/pendulum-1")
     assert {entry.name for entry in folder.iterdir()} == {
-        "scenario.toml", "trace.parquet", "metrics.json", "figures", "report.html",
+        "scenario.toml", "trace.parquet", "metrics.json", "figures", "report.html", ".palpate-run.json",
     }  # fmt: skip
     assert list((folder / "figures").glob("*.png"))
     last = capsys.readouterr().out.splitlines()[-1]
@@ -59,7 +59,7 @@ def test_folders_are_numbered_and_an_earlier_run_may_be_replaced(capsys: Capture
     Path("here/notes.txt").write_text("mine")
     assert main(["run", "pendulum", *SHORT, "--out", "here"]) == 0
     assert sorted(entry.name for entry in Path("here").iterdir()) == [
-        "metrics.json", "notes.txt", "scenario.toml", "trace.parquet",
+        ".palpate-run.json", "metrics.json", "notes.txt", "scenario.toml", "trace.parquet",
     ]  # fmt: skip
     assert "see here/trace.parquet" in capsys.readouterr().out
 

@@ -120,3 +120,80 @@ def test_bad_input_is_refused_by_name(words: list[str], message: str, capsys: py
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith(f"palpate: {message}")
+
+
+def terms(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    return json.loads(shown(capsys, *words, "--json"))
+
+
+def test_terms_of_a_robot_with_parameters_are_those_an_exercise_asks_for(capsys: pytest.CaptureFixture[str]) -> None:
+    """Document 001, exercise 2."""
+    words = ("--set", "length=0.5", "--set", "mass=5", "--q", "pi/2", "pi/2", "0", "--terms", "M,J,Mp,eig")
+    found = terms(capsys, "planar3", *words)
+    np.testing.assert_allclose(found["M"][0], [25 / 4, 10 / 3, 25 / 24], atol=1e-12)
+    np.testing.assert_allclose(found["J"], [[-0.5, 0, 0], [-1, -1, -0.5]], atol=1e-12)
+    np.testing.assert_allclose(found["Mp"], [[35 / 3, 0], [0, 35 / 24]], atol=1e-11)
+    np.testing.assert_allclose(found["eig"], [35 / 3, 35 / 24], atol=1e-11)
+
+
+def test_terms_of_a_stop(capsys: pytest.CaptureFixture[str]) -> None:
+    """Document 001, exercise 1, on the true robot."""
+    state = ("--q", "0", "pi/2", "pi/2", "--v", "pi", "pi", "0", "--limits", "15pi", "10pi", "10pi")
+    found = terms(capsys, "planar3", *state, "--terms", "a b lambda_i lambda u pdd")
+    np.testing.assert_allclose(found["a"], [-math.pi, -math.pi, 0], atol=1e-12)
+    np.testing.assert_allclose(found["b"], np.array([10, -1, -11]) * math.pi**2 / 3, atol=1e-11)
+    assert found["lambda_i"][2] == "-inf"
+    assert found["lambda"] == pytest.approx(20 - 4 * math.pi, abs=1e-9)
+    np.testing.assert_allclose(found["pdd"], -found["lambda"] * np.array([-2, -1]) * math.pi, atol=1e-9)
+    law = terms(capsys, "planar3", *state, "--method", "as-printed", "--terms", "lambda")
+    assert law["lambda"] == "-inf"
+
+
+def test_terms_of_the_three_link_arm_are_those_of_document_004(capsys: pytest.CaptureFixture[str]) -> None:
+    state = ("--q", "0.3", "-0.7", "1.1", "--v", "0.5", "-1.2", "0.8")
+    found = terms(capsys, "ur5e-3link", *state, "--terms", "M,C,c,g,J6")
+    assert found["M"][1][1] == pytest.approx(1.5668412613, abs=1e-9)
+    np.testing.assert_allclose(np.array(found["C"]) @ [0.5, -1.2, 0.8], found["c"], atol=1e-12)
+    np.testing.assert_allclose(found["c"], [-0.5302065666, 0.1984594366, 0.4167409215], atol=1e-9)
+    np.testing.assert_allclose(found["g"], [0, -28.1513814184, -6.2282556792], atol=1e-9)
+    assert np.shape(found["J6"]) == (6, 3)
+
+
+def test_terms_of_the_pole_are_those_of_document_000(capsys: pytest.CaptureFixture[str]) -> None:
+    found = terms(capsys, "pole", "--set", "length=1", "sphere_mass=0.1", "--terms", "K7,K10,eig")
+    np.testing.assert_allclose(found["K7"], [-1, -27.693529808075, -8.575424715232], atol=1e-8)
+    assert len(found["K10"]) == 4
+    assert found["eig"][-1] == pytest.approx(3.284965753246, abs=1e-9)
+    text = shown(capsys, "pole")
+    assert "K10: LQR gains" in text
+    assert "-27.69353" in text
+
+
+def test_terms_as_text_have_a_meaning_a_unit_and_eight_digits(capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown(capsys, "planar3", "--set", "length=0.5", "mass=5", "--q", "pi/2", "pi/2", "0", "--terms", "Mp,T,V")
+    assert "Mp: Cartesian inertia (J M⁻¹ Jᵀ)⁻¹ [kg]" in text
+    assert "11.666667" in text
+    assert "T: kinetic energy [J]" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["planar3", "--terms", "Mq"], "unknown term 'Mq'"),
+        (["planar3", "--terms", "a"], "a stop needs bounds"),
+        (["planar3", "--terms", "Mp", "--task", "x,w"], "unknown direction 'w'"),
+        (
+            ["planar3", "--terms", "a", "--limits", "1", "1", "1", "--method", "best", "--v", "1", "1", "1"],
+            "unknown method",
+        ),
+        (["planar3", "--q", "pi/x", "0", "0"], "--q takes numbers"),
+        (["planar3", "--set", "length"], "--set takes KEY=VALUE"),
+        (["pole", "--set", "mass=1"], "unknown parameter of the pole 'mass'"),
+        (["pole", "--terms", "K9"], "unknown term of the pole 'K9'"),
+    ],
+)
+def test_a_term_that_cannot_be_shown_is_refused(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["show", *words]) == 2
+    assert told in capsys.readouterr().err

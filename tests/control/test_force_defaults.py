@@ -6,15 +6,27 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import palpate as pp
+from palpate.control import (
+    CartesianImpedance,
+    DirectForce,
+    HybridForce,
+    IntegralForce,
+    ParallelForce,
+    ShapedImpedance,
+)
 from palpate.control.design import Timing, Wall, force_defaults, predict_for_arm
 from palpate.control.design.force_gains import ForceDefaults
+from palpate.control.law import Rig
+from palpate.control.references.reference import Hold
 from palpate.errors import InvalidInput, UnknownName
 from palpate.robot import catalogue
+from palpate.world.config import Surface, World
 
 # Force and motion directions of the arms that cannot move in all six.
 DIRECTIONS = {
@@ -23,9 +35,10 @@ DIRECTIONS = {
     "planar2": (("x",), ("y",)),
     "planar3": (("x",), ("y", "rz")),
     "planar3-vertical": (("z",), ("x", "ry")),
+    "scara": (("z",), ("x", "y", "rz")),
     "ur5e-3link": (("x",), ("z",)),
 }
-ARMS = [name for name in catalogue.names() if name not in ("quadruped", "two-arm")]  # one tool moves one arm
+ARMS = [name for name in catalogue.names() if name not in ("quadruped",)]
 
 
 def split(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -110,6 +123,74 @@ def test_turned_axes_turn_the_gains() -> None:
     turned = force_defaults(robot, robot.home, 1e-3, force=("x",), motion=("y",), axes=quarter)
     assert turned.damping[0, 0] == pytest.approx(straight.damping[1, 1])
     assert turned.integral == pytest.approx(straight.integral)
+
+
+# ------------------------------------------------------------------ as the laws' own defaults
+
+
+def pressing(name: str, kind: str) -> Any:
+    force, motion = split(name)
+    if kind == "integral-force":
+        return IntegralForce(directions=tuple(d for d in (*motion, *force) if d in "xyz"))
+    return {"direct-force": DirectForce, "parallel-force": ParallelForce, "hybrid-force": HybridForce}[kind](
+        force=force, motion=motion
+    )
+
+
+@pytest.mark.parametrize("kind", ["direct-force", "parallel-force", "hybrid-force", "integral-force"])
+@pytest.mark.parametrize("name", ARMS)
+def test_a_force_law_left_to_its_defaults_presses_any_arm_on_a_wall(name: str, kind: str) -> None:
+    """10 N on a wall of 10 kN/m, which the tip touches: no joint beyond its rated speed, and the force is reached."""
+    robot = pp.load_robot(name)
+    normal = np.eye(3)["xyz".index(split(name)[0][0])]
+    tip = next((float(robot.model.geom(g).size[0]) for g in range(robot.model.ngeom)
+                if robot.model.geom(g).name == "tip"), 0.0)  # fmt: skip
+    place = robot.pose(robot.home).position - tip * normal
+    wall = Surface(position=tuple(place), normal=tuple(normal), stiffness=1e4, damping=50.0)
+    reference = Hold(wrench=(*(10.0 * normal), 0, 0, 0))
+    trace = pp.simulate(
+        pp.Run(robot, pressing(name, kind), World(surfaces=(wall,)), reference, clock=pp.Clock(duration=2.5))
+    )
+    assert trace.outcome.kind == "completed"
+    assert not [text for text in trace.warnings if "UNSTABLE" in text or "rated" in text], trace.warnings
+    assert trace["contact_wrench"][-1, :3] @ normal == pytest.approx(10.0, abs=1.0)
+
+
+def test_chosen_gains_are_told_and_given_ones_are_left_alone() -> None:
+    robot = pp.load_robot("ur5e")
+    law = DirectForce().suited(robot, Rig(2e-3))
+    found = force_defaults(robot, robot.home, 2e-3)
+    assert law.stiffness == found.stiffness
+    assert law.damping == pytest.approx(found.damping)
+    assert law.integral == found.integral
+    assert "chosen for ur5e at a period of 2 ms" in law.remarks(law.memory(robot))[0]
+    given = DirectForce(stiffness=(100.0,) * 6, damping=(5.0,) * 6, integral=0.5)
+    kept = given.suited(robot, Rig(2e-3))
+    assert (kept.stiffness, kept.damping, kept.integral) == ((100.0,) * 6, (5.0,) * 6, 0.5)
+    assert kept.remarks(kept.memory(robot)) == []
+
+
+def test_rates_of_the_hybrid_and_integral_laws_fall_with_the_period() -> None:
+    robot = pp.load_robot("panda")
+    fast, slow = (HybridForce().suited(robot, Rig(T, delay=1)) for T in (1e-3, 1e-2))
+    assert (fast.kd[0], fast.kp[0], fast.force_damping, fast.integral) == (40.0, 400.0, 60.0, 10.0)
+    assert slow.force_damping == slow.kd[0] == pytest.approx(0.3 / 1.5e-2)
+    assert slow.kp[0] == pytest.approx(slow.kd[0] ** 2 / 4)
+    assert slow.integral == pytest.approx(slow.force_damping / 3)
+    late = IntegralForce().suited(robot, Rig(1e-2, delay=1))
+    assert late.joint_damping == pytest.approx(0.2 / 1.5e-2)
+    assert late.integral == pytest.approx(late.joint_damping / 3)
+
+
+@pytest.mark.parametrize("law", [CartesianImpedance(), ShapedImpedance(), HybridForce()])
+def test_a_posture_is_softer_on_joints_too_light_for_the_clock(law: Any) -> None:
+    """The idle arm of a two-arm machine is all null space: 2 N·m·s/rad on its last joint would be unstable at 1 ms."""
+    for name, per_joint in (("panda", False), ("two-arm", True)):
+        robot = pp.load_robot(name)
+        suited = law.suited(robot, Rig(1e-3))
+        assert isinstance(suited.posture_damping, tuple) == per_joint
+        found = predict_for_arm(robot, robot.home, law, wall=Wall(0.0), timing=Timing(1e-3), limits=False)
+        assert found.stable, found.sentences
 
 
 def test_bad_input_is_refused_by_name() -> None:

@@ -11,9 +11,12 @@ from palpate.control.guards import (
     GUARD_SINGULAR,
     GUARD_SPEED,
     GUARD_STALE,
+    GuardMemory,
     Guards,
+    guard_torque,
+    watch_measurement,
 )
-from palpate.control.law import PythonLaw
+from palpate.control.law import PythonLaw, Tick, sizes_of
 from palpate.control.laws.admittance import Admittance
 from palpate.control.references import JointMotion, Line
 from palpate.control.references.reference import Hold, WantedWrench
@@ -172,9 +175,16 @@ def test_a_frozen_force_is_found_while_the_arm_moves():
     assert "stale measurement" in reasons(trace)
 
 
-def test_a_frozen_force_without_guards_stays_finite():
-    trace = simulate(Run(PANDA, HybridForce(), faulty("frozen"), SLIDE, clock=Clock(duration=3.0)))
-    assert np.isfinite(trace["q"]).all()
+def test_a_frozen_force_without_guards_is_pressed_on_no_faster_than_the_cap_and_told():
+    """The law believes 10 N for ever: it neither races (the cap) nor goes unnoticed (the warning)."""
+    law = HybridForce(force_speed=0.05)
+    trace = simulate(Run(PANDA, law, faulty("frozen"), SLIDE, clock=Clock(duration=3.0)))
+    assert trace.outcome.kind == "completed"
+    frozen = trace.time > 1.2
+    assert np.ptp(trace["measured_wrench"][frozen][1:], axis=0).max() == 0.0
+    assert np.ptp(trace["contact_force"][frozen]) > 1e-3  # while the true force did change
+    assert -trace["tool_twist"][frozen, 2].min() < 0.06
+    assert any("measured wrench is stuck from 1.199" in text for text in trace.warnings)
 
 
 def test_a_force_that_drops_out_is_sought_again_and_bounded_by_the_guards():
@@ -219,3 +229,63 @@ def test_a_floating_arm_at_rest_is_not_taken_for_a_dead_sensor():
         Run(PANDA, GravityCompensation(), World(), clock=Clock(duration=0.5), guards=Guards(stale_ticks=5))
     )
     assert not trace["guard"].any()
+
+
+# ------------------------------------------------------------------ one tick, against the equations
+
+
+def tick_of(robot, q, v, wrench=(0,) * 6):
+    x = robot.terms(q, v)
+    terms = {name: getattr(x, name) for name in ("M", "bias", "gravity", "position", "rotation", "J", "drift")}
+    return Tick(sizes_of(robot), q=np.array(q, float), v=np.array(v, float), wrench=np.array(wrench, float), **terms)
+
+
+def guarded_acceleration(robot, guards, x, a):
+    """What is left of an acceleration behind the guards, and the bits of those at work."""
+    torque = x.M @ a + x.bias
+    bits = guard_torque(guards.settings(robot), GuardMemory(sizes_of(robot)), x, torque)
+    return np.linalg.solve(x.M, torque - x.bias), bits
+
+
+def test_the_speed_guard_bounds_the_rate_of_the_tools_speed_with_the_drift_in_it():
+    """d|V|/dt = u · (J a + J̇ v) = (limit − |V|)/T, at speeds where J̇ v is most of it."""
+    robot, rng = load_robot("panda"), np.random.default_rng(2)
+    q, v = robot.home + 0.1, 2.0 * rng.normal(size=7)
+    x, guards = tick_of(robot, q, v), Guards(joint_limits=False, tool_speed=1.0, speed_time=0.05)
+    V = x.J[:3] @ v
+    u = V / np.linalg.norm(V)
+    a, bits = guarded_acceleration(robot, guards, x, 5.0 * rng.normal(size=7))
+    assert bits == GUARD_SPEED
+    assert u @ (x.J[:3] @ a + x.drift[:3]) == pytest.approx((1.0 - np.linalg.norm(V)) / 0.05, abs=1e-9)
+    assert abs(u @ x.drift[:3]) > 1.0
+
+
+def test_near_a_singular_posture_the_lost_motion_fades_in_proportion_and_is_damped():
+    """a ← a − n (1 − σ/σ₀) (n · a + ω n · v), n the joint motion of the smallest singular value σ."""
+    robot, a = load_robot("planar2"), np.array([3.0, -2.0])
+    q, v = np.array([0.4, 0.03]), np.array([0.5, 0.7])
+    x, guards = tick_of(robot, q, v), Guards(joint_limits=False, singular_value=0.1, stop_frequency=15.0)
+    _, sigma, rows = np.linalg.svd(x.J[:2])
+    n, share = rows[-1], 1 - sigma[-1] / 0.1
+    assert 0.2 < share < 0.9
+    left, bits = guarded_acceleration(robot, guards, x, a)
+    assert bits == GUARD_SINGULAR
+    np.testing.assert_allclose(left, a - n * share * (n @ a + 15.0 * n @ v), atol=1e-9)
+
+
+def test_an_unchanging_wrench_is_stale_only_once_the_joints_have_moved():
+    robot, guards = load_robot("panda"), Guards(stale_ticks=10, moved=1e-3)
+    g, m = guards.settings(robot), GuardMemory(sizes_of(robot))
+    resting = tick_of(robot, robot.home, np.zeros(7), (0, 0, 10, 0, 0, 0))
+    for count in range(200):
+        assert watch_measurement(g, m, resting, count)
+    assert m.stopped == 0  # pressing at rest, the same for ever, is no fault
+    for step, stale in ((0.9e-3, False), (1.1e-3, True)):
+        moved = tick_of(robot, robot.home + step * np.eye(7)[1], np.zeros(7), (0, 0, 10, 0, 0, 0))
+        watch_measurement(g, m, moved, 300)
+        assert bool(m.stopped & GUARD_STALE) == stale
+    fresh = GuardMemory(sizes_of(robot))
+    for count in range(200):  # exactly 0 is an arm that touches nothing, however far it moves
+        free = tick_of(robot, robot.home + 1e-3 * count, np.zeros(7))
+        watch_measurement(g, fresh, free, count)
+    assert fresh.stopped == 0

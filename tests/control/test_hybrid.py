@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from palpate.control.law import Rig
 from palpate.control.laws.hybrid_force import HybridForce
 from palpate.control.references import Line
 from palpate.control.references.reference import Hold, WantedWrench, joint_target
@@ -11,9 +12,11 @@ from palpate.errors import InvalidInput
 from palpate.robot import load_robot
 from palpate.run.run import Run
 from palpate.run.simulate import simulate
+from palpate.scenario.load import load_scenario
+from palpate.scenario.rig import rig_of
 from palpate.spatial import matrix_from_quat
 from palpate.world.clock import Clock
-from palpate.world.config import Surface, World
+from palpate.world.config import Sensors, Surface, World, WrenchSensor
 
 
 def test_motion_and_force_are_decoupled_exactly():
@@ -126,7 +129,7 @@ def test_one_force_axis_rings_as_its_poles_say():
     """cartesian2 pressed on a soft wall: the last of the swing has the frequency and decay of the slowest poles."""
     robot = load_robot("cartesian2")
     wall = Surface(position=(0.01, 0, 0), normal=(-1, 0, 0), stiffness=1e3, damping=0.0)
-    law = HybridForce(force=("x",), motion=("y",), force_damping=6.0, integral=2.0, contact_force=0.5)
+    law = HybridForce(force=("x",), motion=("y",), force_damping=6.0, integral=2.0, contact_force=0.5, force_speed=1.0)
     trace = simulate(
         Run(
             robot,
@@ -143,6 +146,84 @@ def test_one_force_axis_rings_as_its_poles_say():
     basis = np.column_stack([f(np.exp(p * (t - t[0]))) for p in poles[poles.imag >= 0] for f in (np.real, np.imag)])
     left = swing[touch:] - basis @ np.linalg.lstsq(basis, swing[touch:], rcond=None)[0]
     assert abs(left).max() < 0.01 * abs(swing[touch:]).max()
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_noisy_sensor_makes_no_contact_where_there_is_none(seed):
+    """1 N of noise: the impact is that of a true sensor, and contact is made once."""
+    peaks = []
+    for noise in (0.0, 1.0):
+        changes = [f"world.sensors.wrench.noise_force={noise}", f"run.seed={seed}", "run.duration=1.4"]
+        trace = simulate(load_scenario("panda-slide", changes))
+        peaks.append(trace["contact_force"].max())
+        assert "contact made 1 times, lost 0 times" in trace.facts.remarks[0]
+    assert peaks[0] < 17.0
+    assert peaks[1] < peaks[0] + 6.0  # 5 N of threshold and three ticks later
+
+
+def test_the_contact_threshold_is_chosen_from_the_noise_that_arrives():
+    robot = load_robot("panda")
+    law = HybridForce().suited(robot, Rig(noise_force=0.6, noise_moment=0.01))
+    assert (law.contact_force, law.contact_moment, law.contact_ticks) == (3.0, 0.1, 3)
+    quiet = HybridForce().suited(robot, Rig())
+    assert (quiet.contact_force, quiet.contact_moment, quiet.contact_ticks) == (1.0, 0.1, 1)
+    sensors = Sensors(wrench=WrenchSensor(noise_force=2.0, noise_torque=0.5, cutoff=50.0))
+    rig = rig_of(World(sensors=sensors), Clock())
+    rng = np.random.default_rng(0)
+    share, filtered, seen = 1 - np.exp(-2 * np.pi * 50.0 * 1e-3), 0.0, []
+    for reading in rng.normal(scale=2.0, size=200_000):
+        filtered += share * (reading - filtered)
+        seen.append(filtered)
+    assert np.std(seen) == pytest.approx(rig.noise_force, rel=0.02)
+    assert rig.noise_moment == pytest.approx(rig.noise_force / 4)
+
+
+def test_contact_must_be_felt_so_many_times_in_a_row():
+    law = Feeling(contact_force=1.0, contact_ticks=3)
+    for _ in range(5):
+        law.feel(2.0, ticks=2)
+        law.feel(0.5)
+    assert not law.memory.in_contact
+    law.feel(2.0, ticks=3)
+    assert law.memory.in_contact
+
+
+def test_in_force_mode_the_tool_moves_no_faster_than_its_cap():
+    """A dropped-out contact: what was felt once is gone, and the integral would drive the tool ever faster."""
+    robot = load_robot("panda")
+    law = HybridForce(release_time=10.0, approach_speed=0.02, force_speed=0.03)
+    bound, q, v = law.bind(robot), robot.home.copy(), np.zeros(7)
+    target = joint_target(robot, q)
+    target.wrench[2] = 10.0
+    down = []
+    for k in range(400):
+        felt = [0, 0, 2.0 if k == 0 else 0.0, 0, 0, 0]
+        tau = bound.tick(robot, q, v, target=target, wrench=felt, dt=1e-3).command
+        v = v + 1e-3 * np.linalg.solve(robot.mass_matrix(q), tau - robot.bias(q, v))
+        q = q + 1e-3 * v
+        down.append(-(robot.jacobian(q) @ v)[2])
+    assert max(down) == pytest.approx(0.03, abs=1e-3)
+    assert bound.memory.capped > 100
+    assert bound.memory.integral[2] < 3.0  # held while capped: k_i 10 N over 0.4 s would be 40 N
+    assert "held at its cap" in law.suited(robot, Rig()).remarks(bound.memory)[1]
+
+
+def test_a_wanted_force_below_the_threshold_is_named():
+    law = Feeling(contact_force=5.0, contact_moment=0.1)
+    law.feel(0.0, wanted=3.0)
+    said = HybridForce(contact_force=5.0, contact_moment=0.1).remarks(law.memory)
+    assert any("a wanted force of 3 is below" in text for text in said)
+
+
+def test_the_integral_holds_while_a_torque_is_beyond_its_limit():
+    robot = load_robot("panda")
+    for far, moved in ((0.0, True), (5.0, False)):
+        bound, q = HybridForce(integral=2.0).bind(robot), robot.home
+        target = joint_target(robot, q)
+        target.wrench[2] = 10.0
+        target.position[0] += far  # asks for more torque than there is
+        bound.tick(robot, q, np.zeros(7), target=target, wrench=[0, 0, 4.0, 0, 0, 0], dt=PERIOD)
+        assert (bound.memory.integral[2] != 0.0) == moved
 
 
 PERIOD = 1.0 / 128  # s: sums of it are exact

@@ -5,9 +5,6 @@ floating, to 1e-9. PALPATE_CORPUS=full takes every file through every test; othe
 of them compared (the same part at every run).
 """
 
-# pyright: reportArgumentType=false, reportCallIssue=false, reportOperatorIssue=false
-# pyright: reportAttributeAccessIssue=false, reportReturnType=false
-
 from __future__ import annotations
 
 import importlib.util
@@ -21,6 +18,7 @@ import pytest
 import palpate as pp
 from palpate.checks import Array
 from palpate.cli.main import main
+from palpate.control import GravityCompensation
 from palpate.errors import InvalidInput, ModelError, PalpateError
 from palpate.robot.readers.check import check_model
 from palpate.robot.robot import Robot
@@ -194,7 +192,7 @@ def state(robot: Robot) -> tuple[Array, Array]:
 def assert_same(robot: Robot, witness: Any) -> None:
     q, v = state(robot)
     X, J = witness.pose_and_jacobian(q, robot.tool_frame)
-    near = {"rel": 1e-9, "abs": 1e-9 * max(1.0, float(np.abs(J).max()))}
+    near: dict[str, Any] = {"rel": 1e-9, "abs": 1e-9 * max(1.0, float(np.abs(J).max()))}
     assert robot.pose(q).matrix == pytest.approx(X, **near)
     assert robot.jacobian(q) == pytest.approx(J, **near)
     if robot.unresisted:
@@ -218,6 +216,26 @@ def test_a_public_file_agrees_with_pinocchio_fixed_and_floating(name: str) -> No
         told = ""
         assert_same(floating, Witness(FILES[name], floating, floating=True))
     assert told == "" or "cannot float" in told or "already moves" in told
+
+
+# ------------------------------------------------------------------ grippers run
+
+TIED = {"erd/panda_description/urdf/panda.urdf", "erd/panda_description/urdf/panda_collision.urdf"}
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if (FULL or name in TIED) and name not in REFUSED])
+def test_a_public_robot_with_tied_joints_runs(name: str) -> None:
+    """Held against gravity by its own model it stays where it starts, followers and all."""
+    robot = pp.load_robot(FILES[name])
+    if robot.coupling is None or robot.unresisted:
+        assert name not in TIED
+        return
+    middle = np.where(
+        np.isfinite(robot.limits.lower + robot.limits.upper), (robot.limits.lower + robot.limits.upper) / 2, 0
+    )
+    trace = pp.simulate(pp.Run(robot, GravityCompensation(), clock=pp.Clock(duration=0.1), q_start=middle))
+    assert trace.outcome.kind == "completed"
+    assert np.abs(trace["q"] - middle).max() < 1e-6
 
 
 # ------------------------------------------------------------------ check and loader agree

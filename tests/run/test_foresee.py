@@ -54,6 +54,39 @@ def test_a_stiffening_surface_counts_with_its_slope_at_some_newtons(exponent):
     assert tuple(np.asarray(wall.normal)) == (0.0, 0.0, 1.0)
 
 
+HELD = ["control.stiffness=[2e4,2e4,0,0,0,0]", "control.damping=[5,2,0,0,0,0]", "world.pushes=[]", "run.duration=0.01"]
+
+
+@pytest.mark.parametrize("ratio", [1, 2])
+def test_a_physics_step_as_long_as_the_period_is_warned_of_with_the_number(ratio):
+    """2 kg, K = 2e4, D = 2, T = 1 ms: e^(2 t) in truth, e^(−0.5 t) simulated in steps of 1 ms."""
+    changes = [*HELD, "run.timestep=1e-3", *(["run.timestep=5e-4", "run.period=1e-3"] if ratio == 2 else [])]
+    trace = simulate(load_scenario("cartesian2-eigenvalues", changes))
+    (warned,) = [text for text in trace.warnings if "physics step" in text]
+    shown = {1: "dies out at 0.5 1/s", 2: "grows at 0.749 1/s"}[ratio]
+    assert f"{shown} where the sampled loop grows at 2 1/s; shorten the physics step to 0.0002 s" in warned
+
+
+def test_what_was_warned_of_is_what_happens():
+    """Growth of the swing, simulated with one and with twenty steps per period, beside the numbers of the warning."""
+    rates = []
+    for step in ("1e-3", "5e-5"):
+        changes = [*HELD, f"run.timestep={step}", "run.period=1e-3", "run.duration=1.5", "robot.start.v=[0,0.01]"]
+        trace = simulate(load_scenario("cartesian2-eigenvalues", changes))
+        swing, at = np.abs(trace["tool_position"][:, 1]), trace.time
+        early, late = swing[(at > 0.2) & (at < 0.4)].max(), swing[(at > 1.2) & (at < 1.4)].max()
+        rates.append(float(np.log(late / early)))
+    assert rates == pytest.approx([-0.5, 2.0 - 0.125], abs=0.05)
+
+
+@pytest.mark.parametrize(
+    "change", [["run.timestep=2e-5", "run.period=1e-3"], ["run.timestep=1e-3", "run.integrator='rk4'"]]
+)
+def test_a_short_step_or_a_runge_kutta_step_is_not_warned_of(change):
+    trace = simulate(load_scenario("cartesian2-eigenvalues", [*HELD, *change]))
+    assert not [text for text in trace.warnings if "physics step" in text]
+
+
 def test_a_joint_at_its_stop_or_too_fast_is_named():
     robot = load_robot("panda")
     start = robot.home.copy()

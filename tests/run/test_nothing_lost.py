@@ -173,6 +173,24 @@ def test_a_partial_trace_cut_anywhere_is_read_up_to_its_last_whole_batch(tmp_pat
         load_trace(tmp_path / "cut.arrows")
 
 
+def test_a_disk_that_fills_up_on_the_way_costs_the_partial_file_not_the_run(tmp_path: Path, monkeypatch):
+    from palpate.run import keep
+
+    monkeypatch.setattr(keep, "EVERY", 0.0)
+    run = Run(load_robot("pendulum"), GravityCompensation(), clock=Clock(duration=0.5))
+    trace = simulate(run, partial=tmp_path / "absent" / "run.arrows")
+    assert trace.outcome.kind == "completed"
+    assert any("partial trace could not be kept" in warning for warning in trace.warnings)
+    if Path("/dev/full").exists():
+        monkeypatch.setattr(keep.PartialFile, "append", _full)
+        assert simulate(run, partial=tmp_path / "run.arrows").equals(trace)
+
+
+def _full(self, times, data) -> None:
+    with self._told(), open("/dev/full", "wb", buffering=0) as full:
+        full.write(b"x")
+
+
 # ------------------------------------------------------------------------------------------------ memory
 
 

@@ -18,6 +18,7 @@ def add_parser(subparsers: Any) -> None:
         "model", metavar="MODEL", help="a .urdf or MJCF .xml file, a .toml with a DH table, or a catalogue name"
     )
     parser.add_argument("--repair", metavar="OUT", help="write a copy with what can be mended mended")
+    parser.add_argument("--force", action="store_true", help="let --repair replace a file")
     add_model_options(parser)
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
     parser.set_defaults(run=run)
@@ -99,6 +100,7 @@ def run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     from palpate.errors import UnknownName
+    from palpate.files import is_there
     from palpate.robot.catalogue import model_xml, names
 
     path = Path(args.model)
@@ -107,15 +109,19 @@ def run(args: argparse.Namespace) -> int:
             copy = Path(folder) / f"{args.model}.xml"
             copy.write_text(model_xml(args.model), encoding="utf-8")
             return _check(copy, args)
-    if path.name == args.model and not path.suffix and not path.exists():
+    if path.name == args.model and not path.suffix and not is_there(path):
         raise UnknownName("model (neither a file nor a catalogue name)", args.model, names())
     return _check(path, args)
 
 
 def _check(path: Path, args: argparse.Namespace) -> int:
+    from pathlib import Path
+
     from palpate.robot.readers.check import check_model
 
     options = model_options(args)
+    if args.repair is not None:
+        _refuse_to_replace(Path(args.repair), args.force)
     report = _named(check_model(path, **options), args.model)
     changes: list[str] = []
     if args.repair is not None and report.format is not None:
@@ -128,6 +134,15 @@ def _check(path: Path, args: argparse.Namespace) -> int:
     else:
         _print_text(report, changes, args.repair)
     return 2 if report.errors else 0
+
+
+def _refuse_to_replace(out: Path, force: bool) -> None:
+    from palpate.errors import FileError
+
+    if out.is_symlink():
+        raise FileError(f"--repair {out} is a symbolic link", hint="give the file itself")
+    if out.exists() and not force:
+        raise FileError(f"--repair {out} exists already", hint="give another name, or --force to replace it")
 
 
 def _named(report: ModelReport, name: str) -> ModelReport:

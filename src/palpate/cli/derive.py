@@ -83,11 +83,11 @@ def run(args: argparse.Namespace) -> int:
 def _robot(args: argparse.Namespace) -> Robot:
     from palpate.robot.load import load_robot
 
-    settings: Any = _settings(args.set or [])
+    settings: Any = parameters_from(args.set or [])
     return load_robot(args.robot, **settings)
 
 
-def _settings(pairs: Sequence[str]) -> dict[str, float | list[float]]:
+def parameters_from(pairs: Sequence[str]) -> dict[str, float | list[float]]:
     """length=0.5 or mass=5,4,3 as keyword arguments."""
     found: dict[str, float | list[float]] = {}
     for pair in pairs:

@@ -1,13 +1,15 @@
 """The `palpate` command: finds the subcommand, runs it, and turns every error into a readable line and an exit code.
 
 Exit codes: 0 done, 1 ran but diverged or broke a bound on its metrics, 2 misuse or bad input (such as a model with
-errors), 130 interrupted, 141 the reader of the output went away; a traceback is a defect of palpate.
+errors), 70 an error palpate did not expect (its own defect; --debug shows the traceback), 130 interrupted, 141 the
+reader of the output went away.
 Nothing heavy is imported here or at the top of a command's module.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import io
 import os
@@ -17,16 +19,16 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from palpate import __version__
-from palpate.errors import PalpateError, UnknownName
+from palpate.errors import PalpateError, UnknownName, harmless, shortened
 
 # One line per command: the module palpate/cli/<name>.py with add_parser(subparsers) and run(args) -> exit code.
 COMMANDS = (
     "run", "design", "list", "explain", "new", "show", "derive", "check", "report", "replay", "compare", "sweep",
-    "study", "tune", "schema", "cache",
+    "study", "tune", "verify", "schema", "cache",
     "completion",
 )  # fmt: skip
 
-INTERRUPTED, BROKEN_PIPE, MISUSE = 130, 141, 2
+INTERRUPTED, BROKEN_PIPE, MISUSE, UNEXPECTED = 130, 141, 2, 70
 
 _EXAMPLES = """\
 examples:
@@ -40,12 +42,13 @@ examples:
   palpate show iiwa14                  joints, frames and terms of a robot of the catalogue
   palpate show panda-wall              a scenario: robot, law, gains, world
   palpate derive planar2 --steps       equations of motion as a worked solution
+  palpate verify 001 --wrong           what is not right in a document, and what is
   palpate check panda                  every problem of a model, with line and rule; also of your .urdf
 
 'palpate COMMAND --help' tells more about a command.
 """
 # A negative number, or a list that starts with one: a value, never an option.
-_NEGATIVE = re.compile(r"-(\.?\d|inf|nan)", re.IGNORECASE)
+_NEGATIVE = re.compile(r"-(\.?\d|inf|nan|pi)", re.IGNORECASE)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -54,21 +57,40 @@ def main(argv: Sequence[str] | None = None) -> int:
     _never_fail_to_print()
     try:
         code = _run(words)
-        sys.stdout.flush()  # a closed pipe must show here, not at exit
+        if sys.stdout is not None:
+            sys.stdout.flush()  # a closed pipe must show here, not at exit
         return code
-    except PalpateError as error:
-        if "--debug" in words:
-            raise
-        print(f"palpate: {error}", file=sys.stderr)
-        return MISUSE
-    except KeyboardInterrupt:
-        print("palpate: interrupted", file=sys.stderr)
-        return INTERRUPTED
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the flush at exit is quiet too
-        return BROKEN_PIPE
     except SystemExit as stop:  # argparse's way to end after --help, --version or a usage error
         return stop.code if isinstance(stop.code, int) else MISUSE
+    except (Exception, KeyboardInterrupt) as error:
+        if "--debug" in words and not isinstance(error, KeyboardInterrupt | BrokenPipeError):
+            raise
+        return _told(error)
+
+
+def _told(error: BaseException) -> int:
+    """One line about what went wrong, and the exit code that says what kind of thing it was."""
+    if isinstance(error, PalpateError):
+        _complain(str(error))
+        return MISUSE
+    if isinstance(error, KeyboardInterrupt):
+        _complain("interrupted")
+        return INTERRUPTED
+    if isinstance(error, BrokenPipeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the flush at exit is quiet too
+        return BROKEN_PIPE
+    said = " ".join(str(error).split())
+    kind = "out of memory" if isinstance(error, MemoryError) else f"{type(error).__name__}: {shortened(said, 300)}"
+    _complain(f"unexpected {harmless(kind)}\n  hint: a defect of palpate; the same command with --debug shows where")
+    if isinstance(error, OSError) and sys.stdout is not None:  # what could not be printed must not be tried again
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return UNEXPECTED
+
+
+def _complain(text: str) -> None:
+    with contextlib.suppress(OSError, ValueError):  # nobody listens
+        print(f"palpate: {text}", file=sys.stderr)
 
 
 def _run(words: list[str]) -> int:

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from palpate.cli.check import add_model_options, model_overrides
+from palpate.errors import harmless
 
 if TYPE_CHECKING:
+    from palpate.cli.folder import RunFolder
     from palpate.metrics import MetricResult
     from palpate.scenario.model import Scenario
     from palpate.trace import Trace
@@ -25,7 +27,8 @@ examples:
   palpate new mine && palpate run mine.toml --json
 
 The folder holds scenario.toml (as run), trace.parquet, metrics.json, figures/ and report.html. It is runs/<name>-<n>
-unless --out names one; an earlier run there is replaced, anything else is left alone and refused.
+unless --out names one; what palpate wrote there is replaced, anything else is left alone. The folder is made and locked
+before the simulation; a run of more than two seconds keeps trace.partial.arrows there until it has ended.
 Ends with 0 when the run completed, 1 when it diverged or broke a bound on its metrics, 2 on a mistake in the scenario,
 and with --strict with 3 when it completed with a warning.
 """
@@ -52,16 +55,12 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Load, simulate, judge, write, tell."""
-    from palpate.cli.compiling import CompileProgress
-    from palpate.cli.console import RunProgress, patience
-    from palpate.cli.folder import check_folder, make_folder, write_run
+    """Load, claim the folder, simulate, judge, write, tell."""
+    from palpate.cli.console import patience
+    from palpate.cli.folder import claim_folder
 
-    check_folder(args.out)
     args.quiet |= args.json
     with patience("loading …", args.quiet):
-        from palpate.metrics import evaluate
-        from palpate.run.simulate import as_run, assemble, execute
         from palpate.scenario.checks import remarks
         from palpate.scenario.load import load_scenario
 
@@ -69,15 +68,9 @@ def run(args: argparse.Namespace) -> int:
     if not args.quiet:
         for note in remarks(scenario):
             print(f"note: {note}", file=sys.stderr)
-    with CompileProgress(args.quiet):
-        assembly = assemble(as_run(scenario))
-        _say_if_large(scenario, 1 + sum(channel.size for channel in assembly.chosen), args.quiet)
-        with RunProgress(scenario.name, args.quiet) as progress:
-            trace = execute(assembly, progress)
-    results = evaluate(trace, scenario.metrics)
-    pages = not args.no_report and trace.outcome.kind != "interrupted"
-    with patience("writing figures and report …" if pages else "writing the trace …", args.quiet):
-        look = write_run(make_folder(args.out, scenario.name), scenario, trace, results, pages)
+    with claim_folder(args.out, scenario.name, args.scenario) as folder:
+        trace, results = _simulated(scenario, folder, args.quiet)
+        look = _written(folder, scenario, trace, results, args)
     if not args.quiet:
         _print_story(scenario, trace, results)
     if args.json:
@@ -85,6 +78,43 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(_last_line(trace, results, look))
     return _exit_code(trace, results, args.strict)
+
+
+def _simulated(scenario: Scenario, folder: RunFolder, quiet: bool) -> tuple[Trace, list[MetricResult]]:
+    from palpate.cli.compiling import CompileProgress
+    from palpate.cli.console import RunProgress, ending_like_ctrl_c
+    from palpate.cli.folder import PARTIAL
+    from palpate.metrics import evaluate
+    from palpate.run.simulate import as_run, assemble, execute
+
+    with CompileProgress(quiet):
+        assembly = assemble(as_run(scenario))
+        _say_if_large(scenario, 1 + sum(channel.size for channel in assembly.chosen), quiet)
+        with RunProgress(scenario.name, quiet) as progress, ending_like_ctrl_c():
+            trace = execute(assembly, progress, folder.path / PARTIAL)
+    return trace, evaluate(trace, scenario.metrics)
+
+
+def _written(
+    folder: RunFolder, scenario: Scenario, trace: Trace, results: list[MetricResult], args: argparse.Namespace
+) -> Path:
+    """Write the run; the trace first, so that whatever goes wrong with the pages costs the pages only."""
+    from palpate.cli.console import patience
+
+    pages = not args.no_report and trace.outcome.kind != "interrupted"
+    with patience("writing figures and report …" if pages else "writing the trace …", args.quiet):
+        look = folder.write_run(scenario, trace, results)
+        if not pages:
+            return look
+        try:
+            return folder.write_pages(trace, results)
+        except KeyboardInterrupt:
+            print("palpate: interrupted while the report was written; the trace is kept", file=sys.stderr)
+        except Exception as error:
+            if args.debug:
+                raise
+            print(f"palpate: no report ({type(error).__name__}: {error}); the trace is kept", file=sys.stderr)
+    return look
 
 
 def _say_if_large(scenario: Scenario, columns: int, quiet: bool) -> None:
@@ -121,14 +151,15 @@ def _print_json(scenario: Scenario, trace: Trace, results: Sequence[MetricResult
 def _print_story(scenario: Scenario, trace: Trace, results: Sequence[MetricResult]) -> None:
     from palpate.cli.tables import number, print_table
 
-    print(f"{scenario.name}: {scenario.description}" if scenario.description else scenario.name)
+    print(harmless(f"{scenario.name}: {scenario.description}" if scenario.description else scenario.name))
     for warning in trace.facts.warnings:
-        print(f"warning: {warning}")
+        print(harmless(f"warning: {warning}"))
     for remark in trace.facts.remarks:
-        print(f"remark: {remark}")
+        print(harmless(f"remark: {remark}"))
     cut = {name: ticks for name, ticks in trace.facts.guard_ticks.items() if ticks}
     for name, ticks in cut.items():
         print(f"warning: the {name} cut the command at {ticks} control ticks")
+    _print_events(trace)
     judged = [result for result in results if result.passed is not None and trace.outcome.kind != "interrupted"]
     rows = [
         [r.name, number(r.value), "" if r.unit == "1" else r.unit, _bound_text(r), "ok" if r.passed else "FAILED"]
@@ -136,6 +167,31 @@ def _print_story(scenario: Scenario, trace: Trace, results: Sequence[MetricResul
     ]
     if rows:
         print_table(["metric", "value", "unit", "bound", ""], rows, "lrlll")
+    _print_absent(results)
+
+
+def _print_absent(results: Sequence[MetricResult]) -> None:
+    """Metrics that do not apply to this run, by their reason."""
+    reasons: dict[str, list[str]] = {}
+    for result in results:
+        if result.passed is None and result.reason is not None:
+            reasons.setdefault(result.reason, []).append(result.name)
+    for reason, names in reasons.items():
+        print(f"no value: {', '.join(names)} ({reason})")
+
+
+def _print_events(trace: Trace, most: int = 14) -> None:
+    """The events of exact contact; of a long list the first and the last."""
+    from palpate.cli.tables import print_table
+    from palpate.views.markup import mode_change, place_text
+
+    events = trace.facts.contact_events
+    if not events:
+        return
+    rows = [[f"{e['time']:.10f}", e["what"], e["contact"], mode_change(e), place_text(e)] for e in events]
+    if len(rows) > most:
+        rows = [*rows[: most - 4], ["…", f"{len(rows) - most + 1} more", "", "", ""], *rows[-3:]]
+    print_table(["time (s)", "event", "contact", "mode", "where (m)"], rows, "rllll")
 
 
 def _bound_text(result: MetricResult) -> str:
@@ -152,7 +208,7 @@ def _last_line(trace: Trace, results: Sequence[MetricResult], look: Path) -> str
     outcome = trace.outcome
     judged = [result.passed for result in results if result.passed is not None]
     kept = f"; {sum(judged)} of {len(judged)} bounds kept" if judged and outcome.kind != "interrupted" else ""
-    return f"{outcome.kind} at {outcome.time:.6g} s ({outcome.reason}){kept}; see {look}"
+    return harmless(f"{outcome.kind} at {outcome.time:.6g} s ({outcome.reason}){kept}; see {look}")
 
 
 def _exit_code(trace: Trace, results: Sequence[MetricResult], strict: bool) -> int:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import re
 import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from palpate.cli.check import add_model_options, model_options
+from palpate.cli.derive import parameters_from
 from palpate.cli.tables import WIDTH, matrix_lines, number, print_table, short
+from palpate.cli.terms import Question, show_pole, show_terms
 from palpate.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -19,12 +22,19 @@ if TYPE_CHECKING:
 
 _LIMITS = ("lower", "upper", "velocity", "acceleration", "torque", "torque_rate")
 _TWIST_ROWS = ("vx", "vy", "vz", "ωx", "ωy", "ωz")
+_SHARE_OF_PI = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)?)\*?pi(?:/(\d+\.?\d*))?")
 _EXAMPLES = """\
 examples:
   palpate show iiwa14
   palpate show planar2 --q 0.3 -0.5 --v 1 0
   palpate show panda --frame hand --json
   palpate show panda-wall              a scenario: robot, law, gains, world
+  palpate show planar3 --set length=0.5 mass=5 --q pi/2 pi/2 0 --terms M,J,Mp,eig
+  palpate show planar3 --q 0 pi/2 pi/2 --v pi pi 0 --limits 15pi 10pi 10pi --terms a,b,lambda_i,lambda,u,pdd
+  palpate show pole --set length=1 sphere_mass=0.1 --terms K7,K10
+
+terms: M, C, c, g, T, V, position, rotation, J, J6, h, pdot, Mp, eig; of a stop: a, b, lambda_i, lambda, u, pdd;
+of a pole on an end-effector (ROBOT is the word pole): eig, K7, K7z, poles7, K10, K10z, poles10
 """
 
 
@@ -43,6 +53,14 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--q", nargs="+", metavar="Q", help="coordinates, rad and m, in joint order (home)")
     parser.add_argument("--v", nargs="+", metavar="V", help="velocities, rad/s and m/s (zero)")
     parser.add_argument("--frame", metavar="F", help="frame of the pose and the Jacobian (the tool frame)")
+    parser.add_argument("--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE",
+                        help="parameters of a catalogue robot, SI units")  # fmt: skip
+    parser.add_argument("--terms", metavar="T,…", help="only these terms, with eight digits (see below)")
+    parser.add_argument("--task", metavar="D,…", help="directions of the task among x, y, z, rx, ry, rz")
+    parser.add_argument("--limits", nargs="+", metavar="U", help="bounds on joint accelerations, for a stop")
+    parser.add_argument(
+        "--method", default="optimal", metavar="M", help="of the stop: optimal, pseudoinverse, as-printed"
+    )
     add_model_options(parser)
     parser.add_argument("--json", action="store_true", help="print the same as JSON, null for an absent limit")
 
@@ -52,11 +70,21 @@ def run(args: argparse.Namespace) -> int:
     from palpate.cli.show_scenario import is_scenario, show_scenario
     from palpate.robot.load import load_robot
 
+    names = (args.terms or "").replace(",", " ").split()
+    settings: Any = parameters_from(args.set)
+    if args.robot == "pole":
+        show_pole(settings, names, args.json)
+        return 0
     if is_scenario(args.robot):
         return show_scenario(args.robot, args.json)
-    robot = load_robot(args.robot, **model_options(args))
+    robot = load_robot(args.robot, **model_options(args), **settings)
     q = robot.home if args.q is None else _numbers(args.q, "--q")
     v = [0.0] * robot.nv if args.v is None else _numbers(args.v, "--v")
+    if names:
+        task = tuple((args.task or "").replace(",", " ").split())
+        limits = tuple(_numbers(args.limits or (), "--limits"))
+        show_terms(Question(robot, q, v, args.frame, task, limits, args.method), names, args.json)
+        return 0
     facts = gather(robot, q, v, args.frame)
     if args.json:
         print(json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False))
@@ -110,11 +138,20 @@ def _numbers(words: Sequence[str], option: str) -> list[float]:
     """Numbers separated by spaces or commas."""
     pieces = [piece.strip() for word in words for piece in word.split(",") if piece.strip()]
     try:
-        return [float(piece) for piece in pieces]
+        return [_number(piece) for piece in pieces]
     except ValueError as error:
         raise InvalidInput(
             f"{option} takes numbers in SI units, got {' '.join(pieces)!r}", hint=f"write {option} 0.1 -0.5 …"
         ) from error
+
+
+def _number(word: str) -> float:
+    """A number, or a share of pi such as pi/2, -pi, 1.5pi or 3*pi/4."""
+    found = _SHARE_OF_PI.fullmatch(word)
+    if found is None:
+        return float(word)
+    factor = {"": 1.0, "-": -1.0, "+": 1.0}.get(found[1])
+    return (float(found[1]) if factor is None else factor) * math.pi / float(found[2] or 1)
 
 
 def _print_description(facts: dict[str, Any]) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from palpate.errors import harmless
+
 WIDTH = 100
 _LONGEST_NAME = 24
 _WIDEST_WORD = 28
@@ -24,6 +26,7 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], align: str
 
     rows = [list(row) for row in rows]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    header, rows = list(map(harmless, header)), [list(map(harmless, row)) for row in rows]
     for place, (title, side) in enumerate(zip(header, align)):  # Text: the brackets of a unit or a name are no markup
         words = [word for row in [header, *rows] for word in row[place].split()]
         least = min(max(map(len, words), default=1), _WIDEST_WORD)  # a word is broken only where it must be

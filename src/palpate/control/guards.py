@@ -19,6 +19,7 @@ from palpate.robot.robot import Robot
 
 # Bits of the trace's `guard` channel; 1 and 2 are the actuators' torque and torque-rate limits.
 GUARD_JOINT, GUARD_SPEED, GUARD_FORCE, GUARD_STALE, GUARD_NOT_FINITE, GUARD_SINGULAR = 4, 8, 16, 32, 64, 128
+GUARD_JOINT_SPEED = 256
 GUARD_NAMES = {
     GUARD_JOINT: "joint limit",
     GUARD_SPEED: "tool-speed limit",
@@ -26,6 +27,7 @@ GUARD_NAMES = {
     GUARD_STALE: "stale measurement",
     GUARD_NOT_FINITE: "measurement that is not finite",
     GUARD_SINGULAR: "singular posture",
+    GUARD_JOINT_SPEED: "joint-speed limit",
 }
 
 _SWEEPS = 20
@@ -39,6 +41,7 @@ class GuardSettings(Record):
     joints: bool = False
     joint_margin: float = 0.0
     joint_frequency: float = 0.0
+    joint_speeds: bool = False
     tool_speed: float = 0.0
     speed_time: float = 1.0
     contact_force: float = 0.0
@@ -90,8 +93,9 @@ class Guards(Config):
     joint_limits: bool = setting(True, "1", "keep joints inside their ranges: q̈ ≤ ω² (q_max − margin − q) − 2 ω q̇")
     joint_margin: float = setting(0.0, "rad or m", "distance kept from the end of a range", ge=0)
     joint_frequency: float = setting(10.0, "rad/s", "ω of that bound", gt=0)
+    joint_speeds: bool = setting(True, "1", "keep joints below their rated speeds: |q̇|' ≤ (rated − |q̇|)/T")
     tool_speed: float | None = setting(None, "m/s", "largest speed of the tool's point", gt=0)
-    speed_time: float = setting(0.02, "s", "T of its bound, v̇ ≤ (limit − |v|)/T", gt=0)
+    speed_time: float = setting(0.02, "s", "T of the bounds on speeds, v̇ ≤ (limit − |v|)/T", gt=0)
     contact_force: float | None = setting(None, "N", "measured force at which the arm stops", gt=0)
     on_contact_force: Literal["stop", "retreat"] = setting("stop", "1", "hold there, or back off along the force first")
     retreat_speed: float = setting(0.05, "m/s", "speed of the retreat", gt=0)
@@ -111,6 +115,7 @@ class Guards(Config):
             joints=self.joint_limits and robot.nq == robot.nv,
             joint_margin=self.joint_margin,
             joint_frequency=self.joint_frequency,
+            joint_speeds=self.joint_speeds and robot.nq == robot.nv,
             tool_speed=self.tool_speed or 0.0,
             speed_time=self.speed_time,
             contact_force=self.contact_force or 0.0,
@@ -251,6 +256,34 @@ def _keep_in_ranges(g: GuardSettings, m: GuardMemory, x: Tick) -> bool:
 
 
 @kernel
+def _faster(g: GuardSettings, x: Tick, j: int, a: float) -> float:
+    """How far a joint's acceleration, counted along its velocity, is beyond (rated − |q̇|) / T; a slow one never is."""
+    if abs(x.v[j]) < 0.5 * g.velocity[j]:
+        return -math.inf
+    return math.copysign(a, a * x.v[j]) - (g.velocity[j] - abs(x.v[j])) / g.speed_time
+
+
+@kernel
+def _keep_speeds(g: GuardSettings, m: GuardMemory, x: Tick) -> bool:
+    """Let no joint pass its rated speed: a torque of its own against its velocity, as `_keep_in_ranges` does."""
+    a, inverse, n, hit = m.a, m.inverse, x.v.size, False
+    for j in range(n):
+        hit = hit or _faster(g, x, j, a[j]) > 0.0
+    if not hit:
+        return False
+    cholesky_inverse(m.L, n, inverse)
+    clear(m.inwards)
+    for _ in range(_SWEEPS):
+        for j in range(n):
+            wanted = max(m.inwards[j] + _faster(g, x, j, a[j]) / inverse[j, j], 0.0)
+            change, along = wanted - m.inwards[j], math.copysign(1.0, x.v[j])
+            m.inwards[j] = wanted
+            for k in range(n):
+                a[k] -= inverse[k, j] * along * change
+    return True
+
+
+@kernel
 def _slow_down(g: GuardSettings, m: GuardMemory, x: Tick) -> bool:
     """Bound the acceleration along the tool's velocity; the correction is the force of least effect on the rest."""
     J, n, ux, uy, uz = x.J, x.v.size, 0.0, 0.0, 0.0
@@ -330,6 +363,8 @@ def _in_passing(g: GuardSettings, m: GuardMemory, x: Tick) -> int:
         bits |= GUARD_SINGULAR
     if g.tool_speed > 0.0 and _slow_down(g, m, x):
         bits |= GUARD_SPEED
+    if g.joint_speeds and _keep_speeds(g, m, x):
+        bits |= GUARD_JOINT_SPEED
     if g.joints and _keep_in_ranges(g, m, x):
         bits |= GUARD_JOINT
     return bits
@@ -380,6 +415,18 @@ def _slow_set_point(g: GuardSettings, m: GuardMemory, x: Tick, set_q: Vector, se
 
 
 @kernel
+def _slow_joints(g: GuardSettings, m: GuardMemory, x: Tick, set_q: Vector, set_v: Vector, position: bool) -> bool:
+    """Cut each set speed at the joint's rating."""
+    hit = False
+    for j in range(set_q.size):
+        if abs(set_v[j]) > g.velocity[j]:
+            set_v[j], hit = math.copysign(g.velocity[j], set_v[j]), True
+            if position:
+                set_q[j] = m.hold[j] + set_v[j] * x.dt
+    return hit
+
+
+@kernel
 def _keep_set_points(g: GuardSettings, set_q: Vector, set_v: Vector) -> bool:
     """Hold set points at the ends of their ranges."""
     hit = False
@@ -408,6 +455,8 @@ def guard_set_points(g: GuardSettings, m: GuardMemory, x: Tick, set_q: Vector, s
     bits = 0
     if g.tool_speed > 0.0 and _slow_set_point(g, m, x, set_q, set_v, position):
         bits |= GUARD_SPEED
+    if g.joint_speeds and _slow_joints(g, m, x, set_q, set_v, position):
+        bits |= GUARD_JOINT_SPEED
     if g.joints and _keep_set_points(g, set_q, set_v):
         bits |= GUARD_JOINT
     put(m.hold, 0, set_q)

@@ -25,7 +25,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -171,6 +171,29 @@ class Decision:
     terms: dict[str, Array]
     command: Array
     kind: CommandKind
+
+
+@dataclass(frozen=True)
+class Rig:
+    """What a law may know of the loop that it will run in, to choose what its settings leave open.
+
+    Attributes:
+        period: of control, s.
+        delay: control periods between a measurement and the torque that answers it.
+        noise_force, noise_moment: standard deviation of the wrench as it arrives, N and N·m.
+        q: where the arm will work; home if None.
+    """
+
+    period: float = 1e-3
+    delay: int = 0
+    noise_force: float = 0.0
+    noise_moment: float = 0.0
+    q: Array | None = None
+
+    @property
+    def lag(self) -> float:
+        """T (½ + delay), s: how late a held command is on average."""
+        return self.period * (0.5 + self.delay)
 
 
 def _no_remarks(memory: Any) -> list[str]:
@@ -332,6 +355,10 @@ class Law(Config):
         """Why the law ended the run, where it did."""
         return _ended_by_law(memory)
 
+    def suited(self, robot: Robot, rig: Rig) -> Self:
+        """The law with everything that its settings leave open chosen for a robot and a loop."""
+        return self
+
     @classmethod
     def terms_record(cls) -> type[Record]:
         """The record of the law's terms, as its kernel states it."""
@@ -342,7 +369,10 @@ class Law(Config):
         return self.needs
 
     def bind(self, robot: Robot) -> BoundLaw:
-        """Make the law ready for a robot."""
+        """Make the law ready for a robot; what it leaves open is chosen for a `Rig` of 1 ms, unless done before."""
+        return self.suited(robot, Rig())._bound(robot)
+
+    def _bound(self, robot: Robot) -> BoundLaw:
         terms, sizes = self.terms_record(), sizes_of(robot)
         rows = np.zeros((len(terms.fields), robot.nv))
         return BoundLaw(
@@ -395,6 +425,10 @@ class PythonLaw:
     memory: Any = None
     name: str = "python"
     memoryless: ClassVar[bool] = False  # what it does with its memory is not known
+
+    def suited(self, robot: Robot, rig: Rig) -> Self:
+        """Itself: what it leaves open is not known."""
+        return self
 
     def bind(self, robot: Robot) -> BoundLaw:
         """Make the law ready for a robot."""

@@ -28,6 +28,14 @@ def penetration_max(trace: Trace) -> float:
     return float(channel(trace, "penetration").max())
 
 
+def first_touchdown(trace: Trace) -> float:
+    """When a gap first closes, s, as located by exact contact."""
+    times = [float(e["time"]) for e in trace.facts.contact_events if e["what"] == "touchdown"]
+    if not times:
+        raise NotApplicable("there is no touchdown of an exact contact")
+    return min(times)
+
+
 def contact_time(trace: Trace) -> float:
     """s in contact."""
     return held_time(trace.time, touching(trace))

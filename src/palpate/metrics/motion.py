@@ -16,6 +16,34 @@ from palpate.metrics.signals import (
 )
 from palpate.trace import Trace
 
+# Laws that follow the tool's target; their joints have none. A stop has no target at all.
+_FOLLOW_THE_TOOL = (
+    "cartesian-impedance", "operational-space", "shaped-impedance", "admittance", "integral-force", "direct-force",
+    "parallel-force", "hybrid-force", "pole-balance", "fastest-stop",
+)  # fmt: skip
+
+
+def joint_stop_time(trace: Trace) -> float:
+    """The longest that a joint was past its stop, s."""
+    return _watched(trace, "stop_time")
+
+
+def joint_speed_ratio(trace: Trace) -> float:
+    """max |v| / rated speed over joints and physics steps."""
+    return _watched(trace, "speed_share")
+
+
+def joint_overspeed_time(trace: Trace) -> float:
+    """The longest that a joint was faster than rated, s."""
+    return _watched(trace, "speed_time")
+
+
+def _watched(trace: Trace, what: str) -> float:
+    noted = trace.facts.joint_watch
+    if what not in noted:
+        raise NotApplicable("the run did not watch joint stops and speeds")
+    return float(noted[what])
+
 
 def position_error_rms(trace: Trace) -> float:
     """√(∫ |p_d − p|² dt / T), m."""
@@ -25,6 +53,11 @@ def position_error_rms(trace: Trace) -> float:
 def position_error_max(trace: Trace) -> float:
     """max |p_d − p|, m."""
     return float(_size(position_error(trace)).max())
+
+
+def position_final_error(trace: Trace) -> float:
+    """|p_d − p| at the last sample, m."""
+    return float(_size(position_error(trace))[-1])
 
 
 def orientation_error_rms(trace: Trace) -> float:
@@ -87,6 +120,8 @@ def smallest_singular_value(trace: Trace) -> float:
 
 
 def _joint_error(trace: Trace) -> Array:
+    if trace.facts.law in _FOLLOW_THE_TOOL:
+        raise NotApplicable(f"{trace.facts.law} follows the tool's target; its joints have none")
     columns = columns_with_unit(trace, "q", "rad")
     if not columns:
         raise NotApplicable("the robot has no revolute joints")

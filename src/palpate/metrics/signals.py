@@ -90,6 +90,8 @@ _HOW = {"diverged": "diverged", "interrupted": "was interrupted"}
 @once
 def orientation_error(trace: Trace) -> Array:
     """log(R_d R⁻¹) per sample, rad, world axes: how the tool must turn to reach its target."""
+    if trace.facts.law == "fastest-stop":
+        raise NotApplicable("a stop has no target")
     wanted, found = channel(trace, "target_quat_wxyz"), channel(trace, "tool_quat_wxyz")
     return rows.rotation_vectors(rows.product(wanted, rows.conjugate(found)))
 
@@ -97,4 +99,6 @@ def orientation_error(trace: Trace) -> Array:
 @once
 def position_error(trace: Trace) -> Array:
     """p_d − p per sample, m, world axes."""
+    if trace.facts.law == "fastest-stop":
+        raise NotApplicable("a stop has no target")
     return channel(trace, "target_position") - channel(trace, "tool_position")

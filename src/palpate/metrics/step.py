@@ -27,6 +27,7 @@ from palpate.spatial import rows
 from palpate.trace import Trace
 
 BAND = 0.02  # settled: within this share of the step
+FARTHEST = 5.0  # times the step: a motion that goes farther on its way is none
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,9 @@ def _response(trace: Trace, y: Array, least: float, what: str, first: int = 0) -
     final = y[late].mean(axis=0)
     if np.linalg.norm(final - y[first]) < least:
         raise NotApplicable(f"the {what} does not change from its start to its end")
+    step, way = np.linalg.norm(final - y[first]), np.linalg.norm(y[first:] - y[first], axis=1).max()
+    if way > FARTHEST * step:
+        raise NotApplicable(f"the {what} goes {way / step:.3g} times as far as it ends from its start: no step")
     return Response(trace.time[first:] - trace.time[first], y[first:], final)
 
 
@@ -79,6 +83,24 @@ def force_response(trace: Trace) -> Response:
     if not on.any():
         raise NotApplicable("there is no contact")
     return _response(trace, force, 1e-2, "contact force", first=max(int(np.argmax(on)) - 1, 0))
+
+
+def force_step_settling(trace: Trace) -> float:
+    """s from the wanted force's last step until |f_d − f| stays within 2 % of that step, interpolated."""
+    wanted, found = channel(trace, "target_wrench")[:, :3], channel(trace, "contact_wrench")[:, :3]
+    jumps = np.flatnonzero(np.abs(np.diff(wanted, axis=0)).max(axis=1) > 0)
+    if not len(jumps):
+        raise NotApplicable("the wanted force does not change")
+    first = int(jumps[-1]) + 1
+    size = float(np.linalg.norm(wanted[first] - wanted[first - 1]))
+    off = np.linalg.norm(wanted[first:] - found[first:], axis=1) / size
+    far, time = np.flatnonzero(off > BAND), trace.time[first:] - trace.time[first]
+    if not len(far):
+        return 0.0
+    k = int(far[-1])
+    if k + 1 >= len(off):
+        raise NotApplicable("it has not settled by the end")
+    return float(np.interp(BAND, off[[k + 1, k]], time[[k + 1, k]]))
 
 
 def rise_time(response: Response) -> float:

@@ -11,6 +11,7 @@ from palpate.checks import Array
 from palpate.errors import ModelError, PalpateError
 from palpate.robot.axis_inertia import massless_movers, unresisted_joints
 from palpate.robot.compiled import STAND_INS, UNRESISTED, set_note
+from palpate.robot.gate import refuse_too_many
 from palpate.robot.limits import FAR
 from palpate.robot.tree import Joint, Link, Shape, Tree
 from palpate.spatial import quat_from_matrix
@@ -45,6 +46,7 @@ def spec_from_tree(tree: Tree) -> mujoco.MjSpec:
     A root link called `world` is the engine's own world. Where a joint moves no inertia, the spec carries the text
     `unresisted` with the names of such joints, and stand-ins for the masses.
     """
+    refuse_too_many(len(tree.links), tree.name)
     try:
         return _spec_from_tree(tree)
     except PalpateError:

@@ -11,7 +11,7 @@ import mujoco
 import numpy as np
 
 from palpate.checks import Array
-from palpate.errors import ModelError
+from palpate.errors import InvalidInput, ModelError
 
 _DISABLED = (
     mujoco.mjtDisableBit.mjDSBL_CONTACT
@@ -80,6 +80,8 @@ def compiled(spec: mujoco.MjSpec) -> mujoco.MjModel:
 
 def note(model: mujoco.MjModel, name: str) -> str | None:
     """A `<text>` of the model, or None."""
+    if not isinstance(name, str):  # the engine would read at that address
+        raise InvalidInput(f"the name of a note is a text, got {name!r}")
     found = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_TEXT, name)
     if found < 0:
         return None

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from palpate.errors import InvalidInput, ModelError, UnknownName
+from palpate.files import is_there
 from palpate.robot import catalogue
 from palpate.robot.robot import Robot
 
@@ -47,7 +48,7 @@ def load_robot(
     path = Path(source)
     if isinstance(source, str) and source in catalogue.names():
         return _from_catalogue(source, lock, tool_frame, parameters)
-    if path.suffix.lower() not in _SUFFIXES and not path.exists():
+    if path.suffix.lower() not in _SUFFIXES and not is_there(path):
         raise UnknownName("robot", str(source), catalogue.names())
     if parameters:
         raise InvalidInput(f"a model file takes no parameters, got {', '.join(sorted(parameters))}")

@@ -33,6 +33,8 @@ def lock_joints(spec: mujoco.MjSpec, model: mujoco.MjModel, values: Mapping[str,
         UnknownName: no such joint.
         InvalidInput: a joint of several freedoms, a value that is no number, or two values a tie contradicts.
     """
+    if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
+        raise InvalidInput(f"joints to lock are given as {{name: value}}, got {type(values).__name__}")
     held = _with_followers(model, {_joint(model, name): _value(name, value) for name, value in values.items()})
     keys, numerics = _shortened_keys(model, held), _shortened_numerics(model, held)
     for b in sorted({int(model.jnt_bodyid[j]) for j in held}):

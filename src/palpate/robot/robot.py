@@ -10,16 +10,16 @@ import mujoco
 import numpy as np
 from numpy.typing import ArrayLike
 
-from palpate.checks import Array, finite_array, finite_number
+from palpate.checks import Array, as_numbers, finite_array, finite_number
 from palpate.errors import (
     BadRotation,
     BadShape,
     InvalidInput,
     MassesMissing,
-    ModelError,
     NotFinite,
     SingularTask,
     UnknownName,
+    shortened,
 )
 from palpate.robot import changes, kernels
 from palpate.robot.axis_inertia import massless_movers
@@ -36,11 +36,13 @@ from palpate.robot.compiled import (
     weakest_motion,
     without_gravcomp,
 )
-from palpate.robot.coupling import coupling_from_model, friction_slopes, refuse_loops
+from palpate.robot.coupling import coupling_from_model, friction_slopes
 from palpate.robot.floating import quaternion_places, velocity_map
 from palpate.robot.frames import Frame, ToolChoice, chosen_tool, frames_of
+from palpate.robot.gate import refuse_impossible_robot, refuse_too_many, spec_from_text
 from palpate.robot.limits import JointLimits, clipped_zero, limits_from_model
 from palpate.robot.locking import lock_joints
+from palpate.robot.pickling import exact_xml, robot_again
 from palpate.robot.readers.dh import Convention, DHLink, repaired_rows, tree_from_dh
 from palpate.robot.readers.findings import TOOL_FRAME, Finding, guessed_tool, held_up
 from palpate.robot.shown import Shown
@@ -82,12 +84,15 @@ class Robot(Shown):
         name: str | None = None,
         tool_frame: str | ToolChoice | None = None,
         warnings: Sequence[Finding] = (),
+        idle: bool = False,
     ) -> None:
+        refuse_too_many(len(spec.bodies), name or spec.modelname)
         self._spec = named(spec.copy())
         held = without_gravcomp(self._spec)
         self.model = compiled(self._spec)
         self.name = name or spec.modelname
-        refuse_loops(self.model, self.name)
+        self.unresisted = listed(self.model, UNRESISTED)
+        refuse_impossible_robot(self.model, self.name, weightless=bool(self.unresisted) or idle)
         self.coupling = coupling_from_model(self.model)
         self._work = Workspace(self.model)
         self._frames = frames_of(self.model)
@@ -96,15 +101,13 @@ class Robot(Shown):
         self.frame(self.tool_frame)
         guess = guessed_tool(self.name, self.tool_choice if tool_frame is None else None)
         self.warnings = (*warnings, *held_up(self.name, held), *guess)
-        self.unresisted = listed(self.model, UNRESISTED)
-
-    # ------------------------------------------------------------------ construction
 
     @classmethod
     def from_tree(cls, tree: Tree, *, tool_frame: str | None = None, warnings: Sequence[Finding] = ()) -> Self:
         """A robot from a tree of links and joints; its kinematics alone, where there are not the masses for more."""
-        robot = cls(spec_from_tree(tree), name=tree.name, tool_frame=tool_frame, warnings=warnings)
-        if not robot.unresisted and massless_movers(tree.links, tree.joints) and (idle := robot._idle_joints()):
+        massless = bool(massless_movers(tree.links, tree.joints))
+        robot = cls(spec_from_tree(tree), name=tree.name, tool_frame=tool_frame, warnings=warnings, idle=massless)
+        if not robot.unresisted and massless and (idle := robot._idle_joints()):
             set_note(robot._spec, UNRESISTED, "\n".join(idle))
             return robot._again(robot._spec)
         return robot
@@ -131,11 +134,7 @@ class Robot(Shown):
     @classmethod
     def from_mjcf_text(cls, text: str, *, name: str | None = None) -> Self:
         """A robot from an MJCF document held in a string."""
-        try:
-            spec = mujoco.MjSpec.from_string(text)
-        except (ValueError, mujoco.FatalError) as error:
-            raise ModelError(f"the MJCF text cannot be read: {error}") from error
-        return cls(spec, name=name)
+        return cls(spec_from_text(text), name=name)
 
     def spec(self, *, kinematics: bool = False) -> mujoco.MjSpec:
         """A fresh copy of the MuJoCo description, to build a world around; without masses, for `kinematics` only."""
@@ -204,7 +203,7 @@ class Robot(Shown):
         """The robot with its base free to move: six more velocities, seven more coordinates, unactuated."""
         spec = self._spec.copy()
         changes.free_base(spec, self.model, self.name)
-        floating = self._again(spec)
+        floating = type(self)(spec, name=self.name, tool_frame=self.tool_choice, warnings=self.warnings, idle=True)
         if not floating.unresisted and floating._idle_joints():
             base = self._spec.worldbody.first_body().name
             raise InvalidInput(f"the base {base!r} of {self.name} has no mass, so it cannot float")
@@ -230,8 +229,6 @@ class Robot(Shown):
 
     def _again(self, spec: mujoco.MjSpec, tool_frame: str | None = None) -> Self:
         return type(self)(spec, name=self.name, tool_frame=tool_frame or self.tool_choice, warnings=self.warnings)
-
-    # ------------------------------------------------------------------ description
 
     @cached_property
     def nq(self) -> int:
@@ -300,14 +297,18 @@ class Robot(Shown):
 
     def frame(self, name: str | None = None) -> Frame:
         """Look a frame up by name; the tool frame by default."""
-        found = self._frames.get(self.tool_frame if name is None else name)
-        if found is None:
-            raise UnknownName("frame", str(name if name is not None else self.tool_frame), self._frames)
-        return found
+        wanted = self.tool_frame if name is None else name
+        if not isinstance(wanted, str) or wanted not in self._frames:
+            raise UnknownName("frame", shortened(str(wanted)), self._frames)
+        return self._frames[wanted]
 
     def text(self, name: str) -> str | None:
         """A note carried by the model: provenance, licence, summary."""
         return note(self.model, name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        tool, idle = self.tool_choice, bool(self.unresisted)
+        return robot_again, (type(self), exact_xml(self._spec), self.name, tool, self.warnings, idle)
 
     def __repr__(self) -> str:
         weight = "kinematics only" if self.unresisted else f"{self.mass:.4g} kg"
@@ -511,8 +512,6 @@ class Robot(Shown):
         """E(q), n_v × n_q, with v = E(q) q̇: identity for joints; a free base's quaternion rates become body ω."""
         return velocity_map(self, self._checked_q(q))
 
-    # ------------------------------------------------------------------ internals
-
     def _idle_joints(self) -> list[str]:
         """Joints that move together without moving any mass, at home: there the mass matrix is singular."""
         value, motion = weakest_motion(self.mass_matrix(self.home))
@@ -544,10 +543,7 @@ class Robot(Shown):
 
     def _plain(self, value: ArrayLike, name: str, size: int, *, finite: bool = False) -> Array:
         """`value` as the contiguous float64 array the kernels take."""
-        try:
-            array = np.ascontiguousarray(value, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise InvalidInput(f"{name} of {self.name} must be numbers, got {value!r}") from error
+        array = as_numbers(value, f"{name} of {self.name}")
         if array.shape != (size,):
             raise BadShape(f"{name} of {self.name} must have shape ({size},), got {np.shape(value)}")
         if finite and not np.isfinite(array).all():

@@ -11,16 +11,19 @@ import numpy as np
 from palpate.checks import Array
 from palpate.control.guards import GuardMemory, guard_settings
 from palpate.control.law import COMMANDS, NEEDS, Beginning, BoundLaw, Target, Tick, sizes_of
+from palpate.control.references.reference import WRENCH_AXES
 from palpate.engine.physics import Physics
 from palpate.errors import InvalidInput, UnknownName
 from palpate.robot.coupled import coupled_model
 from palpate.robot.robot import Robot
+from palpate.run.exact import ExactPlant
 from palpate.run.kinematic import refuse_what_needs_masses
 from palpate.run.memory import refuse_too_large
 from palpate.run.rescue import Rescues
 from palpate.run.row import Layout, layout
 from palpate.run.run import Run
-from palpate.run.state import Drives, JointWatch, Load, Loop, Needs, RigidReading, Shows, StopRule
+from palpate.run.state import Drives, JointWatch, Load, Loop, Needs, RigidReading, Shows, StopRule, WantedAxes
+from palpate.scenario.rig import rig_of
 from palpate.trace import Channel
 from palpate.world.contact import contact_pairs, surface_state
 from palpate.world.plant import Plant, build_plant
@@ -47,6 +50,7 @@ class Assembly:
     chosen: tuple[Channel, ...]
     loop: Loop
     rescues: Rescues
+    exact: ExactPlant | None = None  # in the place of the engine's physics
     sampled: bool = False
 
 
@@ -57,6 +61,7 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         run: what to run.
         share: let the law read its model off the plant where both are one; False evaluates it apart.
     """
+    run = suited(run)
     robot = run.robot
     q, v = run.start()
     law = run.law.begin(robot, beginning(run, q, v))
@@ -66,7 +71,9 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
     data, nominal = mujoco.MjData(plant.model), mujoco.MjData(robot.model)
     set_state(plant, data, q, v)
     loads = _loads(run, plant)
-    rows = layout(robot, plant, law)
+    felt = felt_bodies(run, plant)
+    exact = ExactPlant(run, plant, felt) if run.world.is_exact else None
+    rows = layout(robot, plant, law, () if exact is None else exact.touches)
     law = writing_to(law, rows)
     chosen = run.record.choose(rows.channels)
     refuse_too_large(run, chosen)
@@ -91,10 +98,11 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         **_clock(run),
         **_law(run, law, rows),
         **sensor_places(run, plant, law, shared),
-        **outside_places(run, plant, physics, rows),
+        **outside_places(run, plant, physics, rows, felt),
+        touches=[] if exact is None else exact.readings,
         **_record(run, law, rows, chosen),
     )
-    return Assembly(run, plant, law, data, nominal, rows, chosen, loop, Rescues(loop.address))
+    return Assembly(run, plant, law, data, nominal, rows, chosen, loop, Rescues(loop.address), exact)
 
 
 def beginning(run: Run, q: Array, v: Array) -> Beginning:
@@ -106,6 +114,12 @@ def beginning(run: Run, q: Array, v: Array) -> Beginning:
     interval = period if seen.rate is None else max(1.0 / seen.rate, period)
     camera = None if seen.ideal else (interval, seen.delay, seen.noise)
     return Beginning(q.copy(), v.copy(), period, gravity, pole, camera)
+
+
+def suited(run: Run) -> Run:
+    """The run with a law whose open settings are chosen for its robot, clock and sensors."""
+    law = run.law.suited(run.robot, rig_of(run.world, run.clock, run.start()[0]))
+    return run if law is run.law else replace(run, law=law)
 
 
 def _refuse_what_a_run_cannot_do(run: Run, law: BoundLaw) -> None:
@@ -194,6 +208,7 @@ def _law(run: Run, law: BoundLaw, rows: Layout) -> dict[str, object]:
         **law_places(run, law),
         "tick": tick,
         "target": target,
+        "wanted": wanted_axes(run),
         "targets": np.zeros((BATCH // run.clock.ratio + 2, len(target))),
         "watch": _watch(robot),
         "guard": guard_settings(run.guards, robot),
@@ -219,6 +234,16 @@ def law_places(run: Run, law: BoundLaw) -> dict[str, Any]:
         "terms": terms,
         "shows": [Shows(source=item.source(law.memory)) for item in law.shown],
     }
+
+
+def wanted_axes(run: Run) -> WantedAxes:
+    """In whose axes the reference gives its wrench."""
+    axes = getattr(run.reference, "wrench_axes", "world")
+    if axes == "surface" and not run.world.surfaces:
+        raise InvalidInput(
+            'reference.wrench_axes = "surface" needs a surface, and the world has none', hint="give world.surfaces"
+        )
+    return WantedAxes(kind=WRENCH_AXES.index(axes))
 
 
 def _watch(robot: Robot) -> JointWatch:
@@ -248,11 +273,15 @@ def sensor_places(run: Run, plant: Plant, law: BoundLaw, shared: bool) -> dict[s
     }
 
 
-def outside_places(run: Run, plant: Plant, physics: Physics, rows: Layout) -> dict[str, Any]:
+def felt_bodies(run: Run, plant: Plant) -> set[int]:
+    """The bodies beyond the wrist sensor, which feels what acts on them."""
+    beyond, _ = bodies_beyond(plant, run.robot, run.world.sensors)
+    return {sensor_body(plant, run.world.sensors), *map(int, beyond)}
+
+
+def outside_places(run: Run, plant: Plant, physics: Physics, rows: Layout, felt: set[int]) -> dict[str, Any]:
     """What acts on the plant from outside."""
     robot, world, dt = run.robot, run.world, run.clock.timestep
-    beyond, _ = bodies_beyond(plant, robot, world.sensors)
-    felt = {sensor_body(plant, world.sensors), *map(int, beyond)}
     bodies = {plant.model.body(robot.model.body(b).name).id for b in range(1, robot.model.nbody)}
     surfaces = [surface_state(s, int(m), place) for s, m, place in zip(plant.surfaces, plant.mocap, rows.row.surfaces)]
     return {

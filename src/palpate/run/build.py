@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from palpate.run.run import Run
 from palpate.scenario.model import Scenario
+from palpate.scenario.places import without_places
+from palpate.scenario.reference import placed
 from palpate.scenario.robot import build_robot, start_state
 
 
@@ -15,13 +17,13 @@ def build(scenario: Scenario) -> Run:
         robot=robot,
         law=scenario.control,
         world=scenario.world,
-        reference=scenario.reference,
+        reference=placed(scenario.reference, scenario.world),
         clock=scenario.run,
         record=scenario.record.recording(scenario.run.timestep),
         stop=tuple(event.rule() for event in scenario.stop),
         q_start=q,
         v_start=v,
         guards=scenario.guards,
-        scenario=scenario.as_data(),
+        scenario=without_places(scenario.as_data()),
         changed=scenario.changed(),
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.control.design.sampled import period_warnings
-from palpate.errors import InvalidInput
+from palpate.errors import InvalidInput, shortened
 from palpate.run import loop
 from palpate.run.assemble import Assembly
 from palpate.run.foresee import foretell
@@ -46,16 +46,22 @@ def check_start(assembly: Assembly, *, predict: bool = True) -> Foretold:
     _not_deep_inside(assembly)
     if assembly.run.robot.unresisted:
         return Foretold([], [])
-    if not predict:
-        return Foretold([*assembly.law.warnings, *_short_enough(assembly)], [])
-    expected, unstable = foretell(assembly.run)
     said = [*assembly.law.warnings, *_short_enough(assembly)]
-    return Foretold(said + (unstable or _gains_suit_period(assembly)), expected)
+    if not predict:
+        return Foretold(said, [])
+    try:
+        expected, unstable = foretell(assembly.run)
+        return Foretold(said + (unstable or _gains_suit_period(assembly)), expected)
+    except Exception as error:  # a help before the run, which must not stop it: singular masses, huge gains
+        reason = shortened(" ".join(str(error).split()), 200)
+        return Foretold([*said, f"the stability of the gains could not be judged: {reason}"], [])
 
 
 def _gains_suit_period(assembly: Assembly) -> list[str]:
     """Warn of gains that are unstable at this period and delay even in free space."""
     run, world = assembly.run, assembly.run.world
+    if world.is_exact and assembly.law.name == "passive":  # it has no gains, and does not stand in free space
+        return []
     delay = world.sensors.delay + world.actuators.delay
     period = run.clock.control_period
     return period_warnings(assembly.law, run.robot, period=period, q=run.start()[0], delay=delay)
@@ -95,7 +101,11 @@ def _short_enough(assembly: Assembly) -> list[str]:
     """Hold dt·ω and d·dt/m of each compliant contact against what the integrators bear."""
     plant = assembly.plant
     pairs = [(p, s) for p in plant.points for s in plant.surfaces if s.contact == "compliant"]
-    return [warning for point, surface in pairs for warning in _pair_warnings(assembly, point, surface)]
+    found: dict[tuple[str, str], list[str]] = {}  # of the points of one shape or link the first that is coarse speaks
+    for point, surface in pairs:
+        place = (point.group or point.name, surface.name)
+        found[place] = found.get(place) or _pair_warnings(assembly, point, surface)
+    return [warning for warnings in found.values() for warning in warnings]
 
 
 def _pair_warnings(assembly: Assembly, point: ContactPoint, surface: Surface) -> list[str]:

@@ -22,12 +22,14 @@ from palpate.run.assemble import Assembly
 from palpate.run.balance import energy_warnings
 from palpate.run.checks import Foretold
 from palpate.run.ending import INTERRUPTED, Ending
+from palpate.run.exact_story import event_table, exact_assumptions, exact_outcome, stop_warnings, trace_events
 from palpate.run.keep import Keeper
 from palpate.run.kinematic import ASSUMED
 from palpate.run.rescue import FATAL
 from palpate.run.scene import scene_of, singularity
 from palpate.trace import Channel, Event, Outcome, RunFacts, Trace
 
+_STUCK, _MOVED = 0.1, 1e-4  # s, and rad or m: a wrench that does not change for so long while joints move
 _GUARDS = {S.TORQUE_LIMITED: "torque limit", S.RATE_LIMITED: "torque-rate limit", **GUARD_NAMES}
 
 
@@ -55,7 +57,10 @@ def bare_trace(assembly: Assembly, ending: Ending, keeper: Keeper, foretold: For
     q = next((array for channel, array in keeper.data.items() if channel.name == "q"), None)
     facts = RunFacts(
         warnings=tuple(_warnings(assembly, keeper, foretold)),
+        law=assembly.law.name,
         torque_limit=_torque_limit(assembly),
+        contact_events=event_table(assembly.exact),
+        joint_watch=_joint_watch(assembly),
         world={"pole": None if assembly.run.world.pole is None else {}},
         singularity=singularity(assembly.run.robot, keeper.times, q) if singular and q is not None else None,
     )
@@ -63,9 +68,11 @@ def bare_trace(assembly: Assembly, ending: Ending, keeper: Keeper, foretold: For
 
 
 def _warnings(assembly: Assembly, keeper: Keeper, foretold: Foretold) -> list[str]:
+    times, data = keeper.times, keeper.data
     alarms = assembly.law.alarms(assembly.law.memory)
     told = [*(finding.sentence for finding in assembly.run.robot.warnings), *foretold.warnings]
-    return [*told, *alarms, *_joint_warnings(assembly), *energy_warnings(keeper.times, keeper.data)]
+    found = [*_joint_warnings(assembly), *stop_warnings(assembly.exact), *energy_warnings(times, data)]
+    return [*told, *alarms, *found, *_limit_warnings(assembly), *_stuck_wrench(data, times)]
 
 
 def _torque_limit(assembly: Assembly) -> tuple[float | None, ...]:
@@ -88,6 +95,8 @@ def _outcome(assembly: Assembly, ending: Ending) -> Outcome:
         event = run.stop[L.stopped_by]
         bound = f"{'above' if event.above is not None else 'below'} {event.bound:g}"
         return Outcome("stopped", f"{event.column} went {bound}", t, tick, event.column)
+    if assembly.exact is not None and status in (S.PAINLEVE, S.NO_ANSWER):
+        return exact_outcome(assembly.exact, run.clock.control_period)
     if ending.raised is not None:
         return Outcome("diverged", ending.raised, t, tick, ending.by)
     if status == FATAL:
@@ -152,13 +161,52 @@ def _joint_warnings(assembly: Assembly) -> list[str]:
     return said
 
 
+def _limit_warnings(assembly: Assembly) -> list[str]:
+    """Torques that the actuators could not give."""
+    L = assembly.loop
+    steps = int(L.guard_steps[S.TORQUE_LIMITED.bit_length() - 1])
+    return [f"the torque limit cut the law's command for {steps * L.dt:.3g} s in all"] if steps else []
+
+
+def _stuck_wrench(data: dict[Channel, Array], times: Array) -> list[str]:
+    """A measured wrench that changed, and then did not for long although the joints moved."""
+    named = {channel.name: array for channel, array in data.items()}
+    wrench, q = named.get("measured_wrench"), named.get("q")
+    if wrench is None or q is None or len(times) < 3 or not np.any(wrench[-1]):
+        return []
+    same = np.all(wrench == wrench[-1], axis=1)
+    if same.all():  # nothing changed it ever: a steady push
+        return []
+    since = len(same) - int(np.argmin(same[::-1]))
+    moved = float(np.abs(q[since:] - q[since]).max())
+    if times[-1] - times[since] < _STUCK or moved < _MOVED:
+        return []
+    return [
+        f"the measured wrench is stuck from {times[since]:.4g} s on, although the joints moved by {moved:.3g} since"
+    ]
+
+
+def _joint_watch(assembly: Assembly) -> dict[str, float]:
+    w, dt = assembly.loop.watch, assembly.loop.dt
+    if not w.on:
+        return {}
+    return {
+        "stop_time": float(w.beyond_steps.max(initial=0) * dt),
+        "stop_excess": float(w.beyond.max(initial=0.0)),
+        "speed_time": float(w.fast_steps.max(initial=0) * dt),
+        "speed_share": float(w.share.max(initial=0.0)),
+    }
+
+
 def _events(assembly: Assembly, times: Array, data: dict[Channel, Array], warnings: Iterable[str]) -> list[Event]:
     events = [Event(0.0, 0, "checks", "warning", text) for text in warnings]
     by_name = {channel.name: array for channel, array in data.items()}
     ticks = np.arange(len(times)) * assembly.run.record.stride // assembly.loop.ratio
     if "guard" in by_name:
         events += _guard_events(times, by_name["guard"].astype(int), ticks)
-    if "contact_force" in by_name:
+    if assembly.exact is not None:
+        events += trace_events(assembly.exact, assembly.run.clock.control_period)
+    elif "contact_force" in by_name:
         events += _contact_events(times, by_name["contact_force"], ticks)
     return events
 
@@ -227,7 +275,7 @@ def _facts(
         duration=clock.duration,
         timestep=clock.timestep,
         period=clock.control_period,
-        integrator=clock.integrator,
+        integrator=clock.integrator if assembly.exact is None else "exact",
         stride=run.record.stride,
         versions=versions(),
         warnings=tuple(warnings),
@@ -236,6 +284,8 @@ def _facts(
         assumptions=tuple(_assumptions(assembly)),
         guard_ticks={name: int(assembly.loop.guard_steps[bit.bit_length() - 1]) for bit, name in _GUARDS.items()},
         torque_limit=_torque_limit(assembly),
+        contact_events=event_table(assembly.exact),
+        joint_watch=_joint_watch(assembly),
         world=run.world.model_dump(mode="json"),
         scene=scene_of(assembly.plant),
         singularity=None if q is None else singularity(run.robot, times, q),
@@ -278,8 +328,10 @@ def _assumptions(assembly: Assembly) -> list[str]:
     if any(s.contact == "rigid" and s.motion is not None for s in world.surfaces):
         notes.append("a rigid surface that moves pushes by its place alone: the engine gives it no velocity")
     if any(s.contact == "compliant" for s in world.surfaces):
-        notes.append("compliant surfaces touch spheres on the robot and objects, not whole links")
-    if assembly.run.clock.integrator != "rk4" and not assembly.run.robot.unresisted:
+        notes.append("compliant surfaces touch points and spheres on the robot and objects, not what lies between them")
+    if assembly.exact is not None:
+        notes += exact_assumptions(world)
+    elif assembly.run.clock.integrator != "rk4" and not assembly.run.robot.unresisted:
         notes.append(f"integrated by the {assembly.run.clock.integrator} method: first order in the physics step")
     return notes
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.design.arm import Wall, predict_for_arm, predictable
+from palpate.control.design.arm import Wall, hold_error_for_arm, predict_for_arm, predictable
 from palpate.control.design.loop_model import Timing
-from palpate.control.design.prediction import ContactPrediction, HoldError, hold_error
+from palpate.control.design.prediction import ContactPrediction, HoldError
 from palpate.errors import PalpateError
 from palpate.run.run import Run
 from palpate.spatial.shapes import SHAPES
@@ -34,9 +35,9 @@ class Expectation:
 
     @property
     def warnings(self) -> list[str]:
-        """What should be looked at before the run; a simulation that hides an instability among it."""
+        """What should be looked at before the run; a simulation that shows another growth than there is among it."""
         said = [f"{self.place}: {text}" for text in self.prediction.warnings]
-        if self.hold is not None and self.hold.hides:
+        if self.hold is not None and self.hold.matters:
             said.append(f"{self.place}: {self.hold.sentence}")
         return said
 
@@ -48,7 +49,8 @@ def foresee(run: Run, *, limits: bool = True) -> list[Expectation]:
         run: what is to be simulated.
         limits: whether to look for the largest stable wall, delay and gains too.
     """
-    if not predictable(run.law) or run.robot.nq != run.robot.nv or run.robot.unresisted:
+    unpredictable = run.world.is_exact or run.robot.nq != run.robot.nv or run.robot.unresisted
+    if unpredictable or not predictable(run.law):
         return []
     surfaces = [s for s in run.world.surfaces if s.contact == "compliant" and s.motion is None]
     return [_expect(run, surface, limits) for surface in surfaces] or [_expect(run, None, limits)]
@@ -65,24 +67,21 @@ def foretell(run: Run) -> tuple[list[str], list[str]]:
 
 def _expect(run: Run, surface: Surface | None, limits: bool) -> Expectation:
     q, _ = run.start()
-    change = run.world.plant
-    prediction = predict_for_arm(
-        run.robot,
-        q,
-        run.law,
-        wall=Wall(0.0) if surface is None else wall_of(surface, run.robot.pose(q).position),
-        timing=timing_of(run),
-        rotor_inertia=run.world.actuators.rotor_inertia,
-        joint_damping=change.joint_damping,
-        limits=limits,
-    )
-    return Expectation(None if surface is None else surface.name, prediction, _hold(run, prediction))
+    contact = {
+        "wall": Wall(0.0) if surface is None else wall_of(surface, run.robot.pose(q).position),
+        "timing": timing_of(run),
+        "rotor_inertia": run.world.actuators.rotor_inertia,
+        "joint_damping": run.world.plant.joint_damping,
+    }
+    prediction = predict_for_arm(run.robot, q, run.law, limits=limits, **contact)
+    hold = None if prediction.stable is None else _hold(run, q, contact)
+    return Expectation(None if surface is None else surface.name, prediction, hold)
 
 
-def _hold(run: Run, prediction: ContactPrediction) -> HoldError | None:
+def _hold(run: Run, q: Array, contact: dict[str, Any]) -> HoldError | None:
     try:
-        return hold_error(prediction.axis, run.clock.timestep) if prediction.stable is not None else None
-    except PalpateError:  # the axis alone says nothing
+        return hold_error_for_arm(run.robot, q, run.law, physics_step=run.clock.timestep, **contact)
+    except (PalpateError, np.linalg.LinAlgError):  # gains or masses beyond all numbers
         return None
 
 
@@ -98,6 +97,7 @@ def timing_of(run: Run) -> Timing:
         velocity_cutoff=sensors.velocity_cutoff,
         wrench_cutoff=sensors.wrench.cutoff,
         servo_bandwidth=actuators.servo_bandwidth,
+        integrator=run.clock.integrator,
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from palpate.checks import Array
+from palpate.errors import FileError
 from palpate.run.assemble import Assembly
 from palpate.trace import Channel, Trace
 from palpate.trace.partial import PartialFile
@@ -65,13 +66,20 @@ class Partial:
         self._keeper, self._path, self._empty = keeper, path, empty
         self._file: PartialFile | None = None
         self._written, self._last = 0, time.monotonic()
+        self.trouble: str | None = None
 
     def update(self) -> None:
-        """Write what is new if it is time to."""
-        if self._path is None or time.monotonic() - self._last < EVERY:
+        """Write what is new if it is time to; a disk that is full costs this file, not the run."""
+        if self._path is None or self.trouble is not None or time.monotonic() - self._last < EVERY:
             return
+        try:
+            self._write(Path(self._path))
+        except FileError as error:
+            self.trouble = f"the partial trace could not be kept up to date: {error.args[0]}"
+
+    def _write(self, path: Path) -> None:
         if self._file is None:
-            self._file = PartialFile(Path(self._path), self._empty())
+            self._file = PartialFile(path, self._empty())
         new = slice(self._written, self._keeper.count)
         self._file.append(self._keeper.times[new], {c: array[new] for c, array in self._keeper.data.items()})
         self._written, self._last = self._keeper.count, time.monotonic()

@@ -5,9 +5,10 @@ physics step has two halves with the law between them:
 
     before_law    stage the plant at t, find contacts, read sensors, evaluate the nominal model
     law           terms from measurement, model and target (control ticks only)
-    after_law     command, guards, actuators; record; events; advance the physics
+    after_law     command, guards, actuators (`decide`); record; events (`write_down`); advance the physics
 
-`run_steps` strings them together in compiled code; a law in plain Python is called between the same two halves.
+`run_steps` strings them together in compiled code; a law in plain Python is called between the same two halves. Exact
+contact puts its own integrator in the place of the physics (see `exact`).
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from palpate.control.guards import watch_measurement
 from palpate.engine.kernels import address_of_record, call_law, kernel
 from palpate.engine.library import mj_step1
 from palpate.run.command import actuate, apply_guards, servo, take_command
-from palpate.run.measure import evaluate_model, measure
+from palpate.run.measure import evaluate_model, measure, turn_wanted_wrench
 from palpate.run.physics import (
     account,
+    add_exact_contacts,
     add_rigid_contacts,
     advance,
     change_loads,
@@ -44,18 +46,20 @@ def before_law(L: Loop) -> bool:
     # The semi-implicit step takes the friction springs at their stretch after the step.
     outside_forces(L, t, 0.0 if L.rk4 else L.dt)
     add_rigid_contacts(L)
+    add_exact_contacts(L)
     account(L)
     if L.step % L.ratio != 0:
         return False
     measure(L)
     seen = watch_measurement(L.guard, L.guard_memory, L.tick, L.tick_count)
     L.blind = not (seen and evaluate_model(L))
+    turn_wanted_wrench(L)
     return True
 
 
 @kernel
-def after_law(L: Loop, due: bool) -> int:
-    """Carry the command out, record, watch for events, and advance. Returns how it went."""
+def decide(L: Loop, due: bool) -> int:
+    """Carry the command out: guards, servo, actuators."""
     if L.blind:
         return BAD_MEASUREMENT
     if due:
@@ -67,6 +71,12 @@ def after_law(L: Loop, due: bool) -> int:
         if L.drives.kind >= VELOCITY:
             servo(L)
         actuate(L)
+    return RUNNING
+
+
+@kernel
+def write_down(L: Loop) -> int:
+    """Record the step and watch for events; how the run stands."""
     recording, watching = L.step % L.stride == 0, len(L.stop) > 0
     if recording or watching:
         fill_row(L)
@@ -74,14 +84,29 @@ def after_law(L: Loop, due: bool) -> int:
         record(L)
     if watching and event_happened(L):
         return STOPPED
-    if L.step >= L.steps:
-        return COMPLETED
-    advance(L)
+    return COMPLETED if L.step >= L.steps else RUNNING
+
+
+@kernel
+def end_step(L: Loop) -> int:
+    """Look at the state after a step; how the run stands."""
     status = trouble(L)
     L.step += 1
     if L.watch.on:
         watch_joints(L)
     return status
+
+
+@kernel
+def after_law(L: Loop, due: bool) -> int:
+    """Carry the command out, record, watch for events, and advance. Returns how it went."""
+    status = decide(L, due)
+    if status == RUNNING:
+        status = write_down(L)
+    if status != RUNNING:
+        return status
+    advance(L)
+    return end_step(L)
 
 
 @kernel

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from palpate.engine.kernels import kernel, put
 from palpate.engine.library import mj_fullM
 from palpate.engine.views import address_of, part
@@ -17,6 +19,8 @@ from palpate.robot.kernels import (
     stage_state,
 )
 from palpate.run.state import Loop
+from palpate.spatial.kernels import matrix_from_quat
+from palpate.spatial.shapes import call_distance
 from palpate.world.sensors import (
     arrive,
     look_at_pole,
@@ -76,6 +80,52 @@ def _see_pole(L: Loop) -> None:
     shown = max(c.arrived - 1, 0) % c.times.size
     put(view.AB, 0, c.pictures[shown])
     view.age = L.step * L.dt - c.times[shown]
+
+
+@kernel
+def turn_wanted_wrench(L: Loop) -> None:
+    """The wanted wrench in world axes, whatever axes it was given along."""
+    a, x = L.wanted, L.tick
+    if a.kind == 0:
+        return
+    if a.kind == 1:
+        for i in range(3):
+            put(a.R[i], 0, x.rotation[i])
+    elif a.kind == 2:
+        matrix_from_quat(x.target.quat_wxyz, a.R)
+    else:
+        _surface_axes(L)
+    put(a.wrench, 0, x.target.wrench)
+    for half in range(0, 6, 3):
+        for i in range(3):
+            x.target.wrench[half + i] = 0.0
+            for j in range(3):
+                x.target.wrench[half + i] += a.R[i, j] * a.wrench[half + j]
+
+
+@kernel
+def _surface_axes(L: Loop) -> None:
+    """Axes with z the outward normal of the surface nearest to the tool, x near the world's x (or y)."""
+    a, nearest = L.wanted, math.inf
+    for k in range(len(L.surfaces)):
+        s = L.surfaces[k]
+        for i in range(3):
+            a.local[i] = 0.0
+            for j in range(3):
+                a.local[i] += s.axes[j, i] * (L.tick.position[j] - s.place[j])
+        gap = call_distance(s.distance, s.size, a.local, a.near)  # pyright: ignore[reportCallIssue]
+        if gap < nearest:
+            nearest = gap
+            for i in range(3):
+                a.normal[i] = s.axes[i, 0] * a.near[0] + s.axes[i, 1] * a.near[1] + s.axes[i, 2] * a.near[2]
+    n, along = a.normal, 0 if abs(a.normal[0]) < 0.9 else 1
+    size = math.sqrt(1.0 - n[along] ** 2)
+    for i in range(3):
+        a.R[i, 0] = ((1.0 if i == along else 0.0) - n[along] * n[i]) / size
+        a.R[i, 2] = n[i]
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        a.R[i, 1] = n[j] * a.R[k, 0] - n[k] * a.R[j, 0]
 
 
 @kernel

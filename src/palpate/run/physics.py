@@ -124,6 +124,16 @@ def add_rigid_contacts(L: Loop) -> None:
 
 
 @kernel
+def add_exact_contacts(L: Loop) -> None:
+    """Forces of exact contacts, as the constraints' multipliers had them under the torque held until now."""
+    for k in range(len(L.touches)):
+        touch = L.touches[k]
+        add_force(L.row.contact_wrench, touch.force, touch.place, L.row.tool_position)
+        if touch.felt:
+            add_force(L.felt, touch.force, touch.place, L.row.tool_position)
+
+
+@kernel
 def read_tool(L: Loop) -> None:
     """Pose and twist of the true tool."""
     read_pose(L.plant, L.tool, L.row.tool_position, L.tool_rotation)
@@ -257,7 +267,7 @@ def _stretch(L: Loop, c: Contact) -> None:
     """The friction spring stretches by the slip of this step; one that leaves the surface gives up what it held."""
     held = 0.0
     for i in range(3):
-        held += 0.5 * c.surface.tangential_stiffness * (c.slip[i] ** 2 - c.slip_next[i] ** 2)
+        held += 0.5 * c.point.share * c.surface.tangential_stiffness * (c.slip[i] ** 2 - c.slip_next[i] ** 2)
     if c.depth == 0.0 and held > 0.0:
         L.energy.dissipated += held
     put(c.slip, 0, c.slip_next)

@@ -21,10 +21,13 @@ from palpate.run.assemble import (
     assemble,
     beginning,
     can_share,
+    felt_bodies,
     law_places,
     outside_places,
     sensor_places,
     set_state,
+    suited,
+    wanted_axes,
     writing_to,
 )
 from palpate.run.run import Run
@@ -50,6 +53,7 @@ class Renewable:
         """Assemble a run, which is then ready to start."""
         self.first, self.assembly = run, assemble(run)
         self._law, self._plant = self.assembly.law, self.assembly.plant
+        self._chosen = self.assembly.run.law  # with its open settings chosen
         self._numbers = _Numbers(self.assembly.loop, self._law.gains, self._law.memory)
         self._change, self._surfaces = run.world.plant, run.world.surfaces
         self._reference: Any = None
@@ -59,8 +63,8 @@ class Renewable:
         """Make the assembly ready for a run; False, and nothing promised, where that needs another assembly."""
         if not self._fits(run):
             return False
-        law = self._law
-        if run.law is not self.first.law:
+        run, law = suited(run), self._law
+        if run.law is not self._chosen:
             begun = run.law.begin(run.robot, beginning(run, *run.start()))
             law = writing_to(begun, self.assembly.layout)
         if _face(law) != _face(self._law) or can_share(run, self._plant) != self.assembly.loop.shared:
@@ -79,6 +83,7 @@ class Renewable:
         clock = run.clock is first.clock or run.clock.model_copy(update={"seed": first.clock.seed}) == first.clock
         world = run.world is first.world or _structure(run.world) == self._structure
         plain = run.robot.coupling is None and not run.robot.unresisted and not run.world.attachments
+        plain = plain and not run.world.is_exact
         still = plain and self._law.compiled and type(run.law) is type(first.law)
         return same and start and clock and world and still
 
@@ -106,7 +111,9 @@ class Renewable:
         if self._differs(run, "sensors", "actuators"):
             places |= sensor_places(run, plant, law, loop.shared)
         if self._differs(run, "surfaces", "pushes", "sensors"):
-            places |= outside_places(run, plant, loop.plant, rows)
+            places |= outside_places(run, plant, loop.plant, rows, felt_bodies(run, plant))
+        if run.reference is not self.first.reference:
+            places["wanted"] = wanted_axes(run)
         for name, value in places.items():
             loop.replace(name, value)
 

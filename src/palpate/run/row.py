@@ -118,6 +118,16 @@ class Row(Record):
     surfaces: Matrix = recorded(
         "surfaces", 3, name="surface.{}", unit="m", labels=_XYZ, frame="world", help="where the surface is"
     )
+    contact_mode: Vector = recorded(
+        "touches", labels="touches", help="mode of each exact contact: 0 free, 1 sliding, 2 sticking, 3 locked"
+    )
+    contact_gap: Vector = recorded("touches", unit="m", labels="touches", help="gap of each exact contact")
+    contact_multiplier: Vector = recorded(
+        "touches", unit="N", labels="touches", help="normal force of each exact contact (of a pin, the size of it all)"
+    )
+    touch_forces: Matrix = recorded(
+        "touches", 3, name="contact.{}", unit="N", labels=_XYZ, frame="world", help="force of exact contact '{}'"
+    )
 
 
 @dataclass(frozen=True)
@@ -141,14 +151,14 @@ class Layout:
         return [column for channel in self.channels for column in channel.columns]
 
 
-def layout(robot: Robot, plant: Plant, law: BoundLaw) -> Layout:
-    """Lay the row of a run out."""
+def layout(robot: Robot, plant: Plant, law: BoundLaw, touches: tuple[str, ...] = ()) -> Layout:
+    """Lay the row of a run out; `touches` are the names of its exact contacts."""
     rest = {"rest_q": plant.model.nq - robot.model.nq, "rest_v": plant.model.nv - robot.model.nv}
     shown = sum(item.source(law.memory).size for item in law.shown)
     sizes = {"nq": robot.nq, "nv": robot.nv, "terms": len(law.terms), "surfaces": len(plant.surfaces), "law": shown}
     poles = int(plant.pole >= 0)
-    sizes |= rest | {"pole": poles, "pole axes": 3 * poles}
-    words = _Words(robot, plant, law)
+    sizes |= rest | {"pole": poles, "pole axes": 3 * poles, "touches": len(touches)}
+    words = _Words(robot, plant, law, touches)
     channels, starts, place = [], {}, 0
     for field, shape in Row.shapes(sizes).items():
         meaning = Row.fields[field].default
@@ -178,7 +188,7 @@ def _shown_channel(item: Shown, size: int) -> Channel:
 class _Words:
     """A robot's own labels and units."""
 
-    def __init__(self, robot: Robot, plant: Plant, law: BoundLaw) -> None:
+    def __init__(self, robot: Robot, plant: Plant, law: BoundLaw, touches: tuple[str, ...]) -> None:
         model, own = plant.model, [robot.model.joint(name).id for name in robot.joint_names]
         others = range(robot.model.njnt, model.njnt)
         coordinates, positions = coordinate_labels(robot.model, own)
@@ -192,7 +202,9 @@ class _Words:
         self.labels = {"coordinates": coordinates, "joints": robot.dof_names, "rest": rest, "rest rates": rates}
         self.units = {"position": positions, "speed": speed, "effort": effort, "rest": rest_units}
         self.units |= {"rest speed": rate_units, "command": command[law.command]}
+        self.labels["touches"] = touches
         self._rows = {"terms": law.terms, "surfaces": tuple(surface.name for surface in plant.surfaces)}
+        self._rows["touch_forces"] = touches
 
     def rows(self, field: str) -> tuple[str, ...] | None:
         """The channels' own names where a field stands for several."""

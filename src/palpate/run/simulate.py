@@ -18,6 +18,7 @@ from palpate.run.assemble import BATCH, Assembly, assemble
 from palpate.run.build import build
 from palpate.run.checks import check_start
 from palpate.run.ending import RAISED, Ending
+from palpate.run.exact import EXACT_SLICE, run_exact
 from palpate.run.finish import bare_trace, trace_of, unfinished
 from palpate.run.keep import Keeper, Partial
 from palpate.run.rescue import FATAL
@@ -77,6 +78,8 @@ def execute(
     keeper = Keeper(assembly)
     file = Partial(keeper, partial, lambda: unfinished(assembly, foretold))
     ending = _ended(assembly, keeper, file, progress)
+    if file.trouble is not None:
+        foretold.warnings.append(file.trouble)
     try:
         return trace_of(assembly, ending, keeper, foretold)
     except KeyboardInterrupt:  # too late to interrupt the run: it is kept
@@ -108,7 +111,7 @@ def _ended(assembly: Assembly, keeper: Keeper, file: Partial, progress: Progress
 
 def _run(assembly: Assembly, ending: Ending, keeper: Keeper, file: Partial, progress: Progress | None) -> None:
     L, duration = assembly.loop, assembly.run.clock.duration
-    step = _Slices(assembly).run if assembly.law.compiled else lambda steps: _run_python(assembly, steps, ending)
+    step = _stepper(assembly, ending)
     while ending.status == S.RUNNING:
         left = _fill_targets(assembly, max(1, BATCH // L.ratio), ending) * L.ratio
         if left == 0:
@@ -121,6 +124,15 @@ def _run(assembly: Assembly, ending: Ending, keeper: Keeper, file: Partial, prog
             file.update()
             if progress is not None:
                 progress(L.step * L.dt, duration)
+
+
+def _stepper(assembly: Assembly, ending: Ending) -> Callable[[int], int]:
+    """What steps the run: the exact loop, the compiled one, or the one around a law in Python."""
+    if assembly.exact is not None:
+        return lambda steps: run_exact(assembly, min(steps, EXACT_SLICE), ending)
+    if assembly.law.compiled:
+        return _Slices(assembly).run
+    return lambda steps: _run_python(assembly, steps, ending)
 
 
 class _Slices:

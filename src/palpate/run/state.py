@@ -17,8 +17,8 @@ from palpate.world.ties import Ties
 # How a batch of steps ended.
 (
     RUNNING, COMPLETED, STOPPED, BAD_COMMAND, BAD_SPEED, TOO_FAST, WARNED, CLOCK, BAD_MEASUREMENT, BAD_POSITION,
-    BAD_REFERENCE,
-) = range(11)  # fmt: skip
+    BAD_REFERENCE, PAINLEVE, NO_ANSWER,
+) = range(13)  # fmt: skip
 # Kinds of command, by their place in COMMANDS.
 TORQUE, ACCELERATION, VELOCITY, POSITION = (COMMANDS.index(kind) for kind in COMMANDS)
 # Bits of the guard channel that the actuators set; the guards' own follow.
@@ -51,6 +51,25 @@ class RigidReading(Record):
     reading: Vector
     distance: bool
     felt: bool  # a wrench beyond the wrist sensor, not on all of the robot
+
+
+class TouchReading(Record):
+    """What an exact contact does to the robot: its force, world axes, and where."""
+
+    force: Vector = sized(3)
+    place: Vector = sized(3)
+    felt: bool  # beyond the wrist sensor
+
+
+class WantedAxes(Record):
+    """Whose axes the wanted wrench is along: 0 the world's, 1 the tool's, 2 the target's, 3 the nearest surface's."""
+
+    kind: int
+    R: Matrix = sized(3, 3)
+    normal: Vector = sized(3)
+    near: Vector = sized(3)
+    local: Vector = sized(3)
+    wrench: Vector = sized(6)
 
 
 class StopRule(Record):
@@ -143,6 +162,7 @@ class Loop(Record):
     targets: Matrix = sized("ticks", "target")  # of this batch
     first_target: int = 0
     target: Vector = sized("target")  # the numbers of tick.target
+    wanted: WantedAxes
     # sensors and drives
     joints: JointSensors
     wrist: Wrist
@@ -150,7 +170,7 @@ class Loop(Record):
     guard: GuardSettings
     guard_memory: GuardMemory
     guard_bits: int = 0
-    guard_steps: Integers = sized(8)  # physics steps counted per bit of the guard channel
+    guard_steps: Integers = sized(9)  # physics steps counted per bit of the guard channel
     # tool
     nominal_tool: Place
     tool: Place
@@ -160,6 +180,7 @@ class Loop(Record):
     surfaces: list[SurfaceState]
     contacts: list[Contact]
     rigid: list[RigidReading]
+    touches: list[TouchReading]  # exact contacts
     pushes: list[PushState]
     pushed: Pushed
     loads: list[Load]

@@ -8,12 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from palpate.control.law import Law
 from palpate.errors import PalpateError, UnknownName, nearest
 from palpate.metrics import METRICS
 from palpate.robot.robot import Robot
 from palpate.scenario.model import Scenario
 from palpate.scenario.problems import Problem, problem_from
+from palpate.scenario.reference import placed
+from palpate.scenario.rig import rig_of
 from palpate.scenario.robot import build_robot, start_state
+from palpate.world.config import World
 
 
 def contradictions(sections: dict[str, Any]) -> list[Problem]:
@@ -30,21 +34,28 @@ def _of_robot(sections: dict[str, Any]) -> list[Problem]:
         robot = build_robot(settings)
     except PalpateError as error:
         return [problem_from(error, ("robot",))]
-    found = list(_frames(sections, robot))
+    found, world = list(_frames(sections, robot)), sections.get("world", World())
     q = robot.home
     try:
         q, _ = start_state(settings.start, robot)
     except PalpateError as error:
         found.append(problem_from(error, ("robot", "start")))
     for section, attempt in (
-        ("control", lambda law: law.bind(robot)),
-        ("reference", lambda reference: reference.sample(np.zeros(1), robot, q)),
+        ("control", lambda law: _suited(law, sections, robot, q).bind(robot)),
+        ("reference", lambda reference: placed(reference, world).sample(np.zeros(1), robot, q)),
     ):
         try:
             _ = section in sections and attempt(sections[section])
         except PalpateError as error:
             found.append(problem_from(error, (section,)))
     return found
+
+
+def _suited(law: Law, sections: dict[str, Any], robot: Robot, q: Any) -> Law:
+    """The law as the run will have it, where world and clock are well-formed."""
+    if "world" not in sections or "run" not in sections:
+        return law
+    return law.suited(robot, rig_of(sections["world"], sections["run"], q))
 
 
 def _frames(sections: dict[str, Any], robot: Robot) -> Iterator[Problem]:
@@ -54,7 +65,7 @@ def _frames(sections: dict[str, Any], robot: Robot) -> Iterator[Problem]:
     named: list[tuple[tuple[str | int, ...], str | None]] = [
         (("world", "sensors", "wrench", "frame"), world.sensors.wrench.frame)
     ]
-    for kind in ("pushes", "attachments"):
+    for kind in ("pushes", "attachments", "pins", "contact_shapes"):
         named += [(("world", kind, k, "frame"), item.frame) for k, item in enumerate(getattr(world, kind))]
     known = (*robot.frame_names, *(item.name for item in world.objects))
     known += ("pole", "pole_tip") if world.pole is not None else ()
@@ -96,7 +107,7 @@ def _names(sections: dict[str, Any]) -> Iterator[Problem]:
     if world is None:
         return
     seen: set[str] = set()
-    for kind in ("surfaces", "objects"):
+    for kind in ("surfaces", "pins", "objects"):
         for k, item in enumerate(getattr(world, kind)):
             if item.name in seen:
                 yield Problem(("world", kind, k, "name"), f"{item.name!r} is the name of another one already")

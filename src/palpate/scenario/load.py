@@ -13,7 +13,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from palpate.errors import ScenarioError, UnknownName
+from palpate.errors import FileError, ScenarioError, TooLarge, UnknownName, shortened
+from palpate.files import a_path, is_there, open_regular
 from palpate.scenario.checks import contradictions
 from palpate.scenario.lines import key_lines
 from palpate.scenario.model import Scenario
@@ -21,7 +22,7 @@ from palpate.scenario.overrides import apply_overrides, merged, parse_override
 from palpate.scenario.problems import Problem, problems_from
 from palpate.toml import toml_value
 
-MOST_BYTES, MOST_PARENTS = 1_000_000, 16
+MOST_BYTES, MOST_PARENTS, MOST_PROBLEMS = 1_000_000, 16, 10
 _MODEL_FILES = (".urdf", ".xml", ".mjcf", ".xacro")
 
 
@@ -79,13 +80,22 @@ def scenario_from_data(data: dict[str, Any], sources: Iterable[Source] = ()) -> 
     problems: list[Problem] = []
     scenario = None
     try:
-        scenario = Scenario.model_validate_json(json.dumps(data, default=str), strict=True)
+        scenario = Scenario.__pydantic_validator__.validate_json(_json(data), strict=True)
     except ValidationError as error:
         problems = problems_from(error, data)
     problems += contradictions(_sections(scenario, data, problems))
     if problems or scenario is None:
         raise ScenarioError(_message(problems, sources), problems)
     return scenario
+
+
+def _json(data: dict[str, Any]) -> str:
+    try:
+        return json.dumps(data, default=str)
+    except RecursionError as error:
+        raise ScenarioError("the scenario is nested too deeply") from error
+    except ValueError as error:  # a number of more digits than Python prints
+        raise ScenarioError(f"the scenario holds a number nobody can read: {error}") from error
 
 
 def _sections(scenario: Scenario | None, data: dict[str, Any], problems: list[Problem]) -> dict[str, Any]:
@@ -97,15 +107,17 @@ def _sections(scenario: Scenario | None, data: dict[str, Any], problems: list[Pr
     typed: dict[str, Any] = {}
     stand_in = {"name": "x", "robot": {"model": "x"}, "control": {"law": "gravity-compensation"}}
     for name in good:
-        text = json.dumps({**stand_in, name: data[name]}, default=str)
-        typed[name] = getattr(Scenario.model_validate_json(text, strict=True), name)
+        text = _json({**stand_in, name: data[name]})
+        typed[name] = getattr(Scenario.__pydantic_validator__.validate_json(text, strict=True), name)
     return typed
 
 
 def _message(problems: list[Problem], sources: list[Source]) -> str:
     file = next(source.name for source in sources if source.name != "--set")
     count = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
-    return "\n".join([f"{file} has {count}:", *(f"  {_located(problem, sources)}" for problem in problems)])
+    told = [f"  {_located(problem, sources)}" for problem in problems[:MOST_PROBLEMS]]
+    more = [f"  … and {len(problems) - MOST_PROBLEMS} more"] if len(problems) > MOST_PROBLEMS else []
+    return "\n".join([f"{file} has {count}:", *told, *more])
 
 
 def _located(problem: Problem, sources: list[Source]) -> str:
@@ -150,25 +162,25 @@ def read_data(source: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Sour
 
 def _text(source: str | os.PathLike[str], folder: Path | None) -> tuple[str, str, Path | None]:
     """How to call a scenario, its text and its folder; paths are relative to the folder of the file that names it."""
-    shown = os.fspath(source)
+    shown = os.fspath(a_path(source, "a scenario"))
     if shown in shipped():
         text = (resources.files("palpate.scenario") / "library" / f"{shown}.toml").read_text(encoding="utf-8")
         return shown, text, None
     path = Path(shown) if folder is None else folder / shown
-    if not path.exists() and path.suffix != ".toml" and len(path.parts) == 1:
-        unknown = UnknownName("scenario (neither shipped nor a file)", shown, shipped())
-        if path.with_suffix(".toml").exists():
-            unknown.hint = f"did you mean the file {path.with_suffix('.toml')}?"
-        raise unknown
+    if path.suffix != ".toml" and len(path.parts) == 1 and not is_there(path):
+        meant = path.with_suffix(".toml")
+        hint = f"did you mean the file {meant}?" if is_there(meant) else None
+        raise UnknownName("scenario (neither shipped nor a file)", shown, shipped(), hint=hint)
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise ScenarioError(f"{path} is larger than the {MOST_BYTES} bytes a scenario may have")
-        return str(path), path.read_text(encoding="utf-8"), path.resolve().parent
+        with open_regular(path, most_bytes=MOST_BYTES) as file:
+            return str(path), file.read(MOST_BYTES + 1).decode("utf-8"), path.resolve().parent
+    except (FileError, TooLarge) as error:
+        raise ScenarioError(f"cannot read the scenario: {error.args[0]}", hint=error.hint) from error
     except UnicodeDecodeError as error:
         raise ScenarioError(f"{path} is no text in UTF-8 ({error.reason} at byte {error.start})") from error
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a null character in the name
         raise ScenarioError(
-            f"cannot read the scenario {path}: {error.strerror or error}",
+            f"cannot read the scenario {shortened(str(path))}: {getattr(error, 'strerror', None) or error}",
             hint="palpate list scenarios shows the shipped ones",
         ) from error
 
@@ -180,6 +192,8 @@ def _parsed(text: str, name: str) -> dict[str, Any]:
         raise ScenarioError(f"{name} is no TOML: {error}") from error
     except RecursionError as error:
         raise ScenarioError(f"{name} is nested too deeply") from error
+    except ValueError as error:  # a number of more digits than Python reads
+        raise ScenarioError(f"{name} holds a number nobody can read: {error}") from error
 
 
 def _resolved(data: dict[str, Any], folder: Path | None) -> dict[str, Any]:

@@ -160,6 +160,7 @@ class Scenario(Config):
 
     name: str = required("1", "name of the scenario", pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=80)
     description: str = setting("", "1", "what it shows, in a sentence or two")
+    document: str | None = setting(None, "1", "number of the document it shows a part of, such as 002", max_length=20)
     extends: str | None = setting(None, "1", "a shipped scenario or a .toml file whose settings this one changes")
     robot: RobotSettings = required("1", "the robot")
     control: SerializeAsAny[Law] = required("1", "the law by its name, and its gains")
@@ -263,5 +264,5 @@ def _tagged(value: Any, key: str, known: Any) -> tuple[str, dict[str, Any]]:
 
 def _typed(cls: type[Any], value: dict[str, Any], info: ValidationInfo) -> Any:
     if info.mode == "json":  # a file: 1 is a number, "1" is not
-        return cls.model_validate_json(json.dumps(value), strict=True)
-    return cls.model_validate(value)
+        return cls.__pydantic_validator__.validate_json(json.dumps(value), strict=True)
+    return cls.__pydantic_validator__.validate_python(value)

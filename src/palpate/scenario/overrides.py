@@ -7,8 +7,9 @@ import tomllib
 from collections.abc import Iterable
 from typing import Any
 
-from palpate.errors import ScenarioError
+from palpate.errors import ScenarioError, shortened
 
+LONGEST_WORD = 1000
 _BARE = re.compile(r"[^\s\"'\[\]{}=#,][^\"'\[\]{}=#,]*")
 # A table whose other keys depend on one: another value of that one takes nothing over from before.
 TAGS = {"control": "law", "reference": "kind"}
@@ -26,11 +27,11 @@ def parse_override(text: str) -> tuple[tuple[str, ...], Any]:
 def _value(value: str, text: str) -> Any:
     try:
         return tomllib.loads(f"x = {value}")["x"]
-    except tomllib.TOMLDecodeError as error:
-        if _BARE.fullmatch(value):
+    except (ValueError, RecursionError) as error:  # no TOML, too many digits, too deep
+        if len(value) < LONGEST_WORD and _BARE.fullmatch(value):
             return value
         raise ScenarioError(
-            f"--set {text}: the value is no TOML ({error})", hint='lists are [1, 2, 3], texts "in quotes"'
+            f"--set {shortened(text)}: the value is no TOML ({error})", hint='lists are [1, 2, 3], texts "in quotes"'
         ) from error
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
+import time
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -14,15 +18,31 @@ from palpate.robot.robot import Robot
 from palpate.scenario.model import Payload, RobotSettings, Start, Tool
 from palpate.spatial import Pose
 
+_MOST_FILES = 2000
+
 
 def build_robot(settings: RobotSettings) -> Robot:
     """The nominal robot: loaded, placed, loaded with tool and payload. Equal settings share one robot."""
-    stamp = os.stat(settings.model).st_mtime_ns if settings.model and os.path.isfile(settings.model) else 0
+    stamp = _stamp([settings.model, *settings.packages]) if settings.model and os.path.isfile(settings.model) else ""
     return _built(settings.model_dump_json(exclude={"start"}), stamp)
 
 
+def _stamp(places: Sequence[str]) -> str:
+    """What tells whether a model file, or anything it may include from its folder and packages, has changed."""
+    seen: list[object] = []
+    for place in places:
+        for folder, _, names in os.walk(place if os.path.isdir(place) else os.path.dirname(os.path.abspath(place))):
+            for name in names:
+                with contextlib.suppress(OSError):
+                    status = os.stat(os.path.join(folder, name))
+                    seen.append((folder, name, status.st_mtime_ns, status.st_size))
+            if len(seen) > _MOST_FILES:  # too many to look at each time: nothing is remembered
+                return f"at {time.monotonic_ns()}"
+    return hashlib.sha256(repr(sorted(map(repr, seen))).encode()).hexdigest()
+
+
 @lru_cache(maxsize=8)
-def _built(text: str, stamp: int) -> Robot:
+def _built(text: str, stamp: str) -> Robot:
     settings = RobotSettings.model_validate_json(text)
     robot = _source(settings)
     if settings.base != type(settings.base)():

@@ -29,6 +29,10 @@ class RunFacts:
         assumptions: what was taken for granted.
         guard_ticks: physics steps at which each guard was at work.
         torque_limit: per joint, None where there is none.
+        contact_events: of exact contact: what, which contact, when, where, the mode before and after, details.
+        joint_watch: the longest that a joint was past its stop, `stop_time` (s), how far, `stop_excess` (rad or m), the
+            largest joint speed as a share of its rating, `speed_share`, and the longest beyond it, `speed_time` (s);
+            empty where joints have no ranges.
         world: its settings, as data.
         scene: its bodies, for the replay.
         singularity: how close the arm came to a singular posture.
@@ -54,6 +58,8 @@ class RunFacts:
     assumptions: tuple[str, ...] = ()
     guard_ticks: dict[str, int] = field(default_factory=dict)
     torque_limit: tuple[float | None, ...] = ()
+    contact_events: list[dict[str, Any]] = field(default_factory=list)
+    joint_watch: dict[str, float] = field(default_factory=dict)
     world: dict[str, Any] = field(default_factory=dict)
     scene: list[dict[str, Any]] = field(default_factory=list)
     singularity: dict[str, Any] | None = None
@@ -67,7 +73,10 @@ class RunFacts:
             if not isinstance(value, list | tuple):
                 raise InvalidInput(f"facts.{name} must be a list, got {value!r}")
             object.__setattr__(self, name, tuple(plain(value, f"facts.{name}")))
-        for name in ("scenario", "versions", "guard_ticks", "world", "scene", "singularity", "gains", "changed"):
+        for name in (
+            "scenario", "versions", "guard_ticks", "joint_watch", "contact_events", "world", "scene", "singularity",
+            "gains", "changed",
+        ):  # fmt: skip
             object.__setattr__(self, name, plain(getattr(self, name), f"facts.{name}"))
 
     @classmethod

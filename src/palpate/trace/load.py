@@ -14,7 +14,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import PalpateError, TraceError
-from palpate.files import open_regular
+from palpate.files import a_path, open_regular
 from palpate.trace.channel import TIME, Channel
 from palpate.trace.header import HEADER_KEY, SEAL_KEY, check_entries, header_from_text, seal
 from palpate.trace.partial import SUFFIX, read_partial
@@ -51,7 +51,7 @@ def load_trace(path: str | os.PathLike[str]) -> Trace:
     Raises:
         TraceError: the file is missing, foreign, damaged, changed since, or of a newer format.
     """
-    read = _reader(Path(path))
+    read = _reader(a_path(path, "a trace"))
     try:
         with open_regular(path, most_bytes=MOST_BYTES) as file:
             if Path(path).suffix.lower() == SUFFIX:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from palpate.checks import finite_number
-from palpate.errors import InvalidInput, UnknownName
+from palpate.errors import InvalidInput, UnknownName, shortened
 from palpate.trace.channel import TIME, Channel
 from palpate.trace.plain import whole_number
+
+LONGEST_STRIDE = 10**12
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Recording:
 
     def __post_init__(self) -> None:
         several = isinstance(self.channels, list | tuple)
-        if not several and self.channels != "all":
+        if not several and not (isinstance(self.channels, str) and self.channels == "all"):
             raise InvalidInput(
                 f'channels must be "all" or a tuple of names, got {self.channels!r}',
                 hint=f"write ({self.channels!r},)",
@@ -34,6 +36,8 @@ class Recording:
         if several:
             object.__setattr__(self, "channels", tuple(self.channels))
         object.__setattr__(self, "stride", whole_number(self.stride, "recording stride", least=1))
+        if self.stride > LONGEST_STRIDE:
+            raise InvalidInput(f"recording stride must be at most {LONGEST_STRIDE}, got {shortened(str(self.stride))}")
 
     def choose(self, available: Iterable[Channel]) -> tuple[Channel, ...]:
         """The channels to record, time aside, in the order of `available`.
@@ -72,7 +76,10 @@ class StopWhen:
             raise InvalidInput(f"event on {self.column!r} needs exactly one of above and below")
         if self.magnitude and self.below is not None:
             raise InvalidInput(f"event on {self.column!r}: magnitude goes with above, not with below")
-        finite_number(self.bound, f"bound of the event on {self.column!r}")
+        if not isinstance(self.column, str):
+            raise InvalidInput(f"an event watches a column by its name, got {self.column!r}")
+        given = self.above if self.above is not None else self.below
+        finite_number(given, f"bound of the event on {self.column!r}")  # pyright: ignore[reportArgumentType]
 
     @property
     def bound(self) -> float:

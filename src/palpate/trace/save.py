@@ -14,7 +14,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import TraceError
-from palpate.files import atomic_write
+from palpate.files import a_path, atomic_write
 from palpate.trace.header import HEADER_KEY, SEAL_KEY, header_text, seal
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ ROWS_AT_ONCE = 65_536
 
 def save_trace(trace: Trace, path: str | os.PathLike[str]) -> Path:
     """Write `trace` whole or not at all, as the suffix of `path` says."""
-    write = _WRITERS.get(Path(path).suffix.lower())
+    write = _WRITERS.get(a_path(path, "a trace's file").suffix.lower())
     if write is None:
         raise TraceError(
             f"cannot save a trace as {os.fspath(path)!r}: its suffix must be one of {', '.join(_WRITERS)}",

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from palpate.checks import Array, finite_array, finite_number
+from palpate.checks import Array, as_numbers, finite_array, finite_number
 from palpate.errors import InvalidInput, NotFinite, TraceError, UnknownName
 from palpate.lazy import offered
 from palpate.trace.channel import TIME, Channel
@@ -28,6 +28,11 @@ class ByName(dict[str, T]):
 
     def __missing__(self, name: str) -> T:
         raise UnknownName("channel", str(name), self)
+
+    def __getitem__(self, name: str) -> T:
+        if not isinstance(name, str):
+            raise InvalidInput(f"a channel is asked for by its name, got {type(name).__name__}")
+        return super().__getitem__(name)
 
 
 class Trace:
@@ -137,6 +142,7 @@ class Trace:
 
     def slice(self, start: float = -np.inf, stop: float = np.inf) -> Trace:
         """The samples and events with start ≤ time ≤ stop (s); outcome and facts stay."""
+        start, stop = _instant(start, "start"), _instant(stop, "stop")
         rows = (self.time >= start) & (self.time <= stop)
         data = {channel: self[name][rows] for name, channel in self._channels.items() if name != TIME.name}
         events = [event for event in self.events if start <= event.time <= stop]
@@ -214,6 +220,14 @@ class Trace:
 
     def _repr_html_(self) -> str:
         return offered("html of a trace")(self)
+
+
+def _instant(value: float, name: str) -> float:
+    """A time or ±∞."""
+    number = as_numbers(value, name)
+    if number.shape != () or np.isnan(number):
+        raise InvalidInput(f"{name} must be a time in s, got {value!r}")
+    return float(number)
 
 
 def _named(channels: Iterable[Channel]) -> ByName[Channel]:

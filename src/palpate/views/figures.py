@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from palpate.errors import FileError, UnknownName
 from palpate.files import atomic_write
 from palpate.trace import Trace
-from palpate.views.panels import MARKS, Figure, Marks, Panel, figures_of, marks_of
+from palpate.views.panels import MARKS, SHADES, Figure, Marks, Panel, figures_of, marks_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -106,16 +106,13 @@ def draw_panel(ax: Axes, panel: Panel, marks: Marks, titled: bool) -> None:
         if span.kind == "guard":  # a bar along the foot, so that it hides nothing
             ax.axvspan(span.start, span.stop, ymax=0.03, color=MARKS["guard"], lw=0)
         else:
-            ax.axvspan(span.start, span.stop, color=MARKS[span.kind], alpha=_ALPHA[span.kind], lw=0, zorder=0)
+            ax.axvspan(span.start, span.stop, color=MARKS[span.kind], alpha=SHADES[span.kind][1], lw=0, zorder=0)
     if titled:
         ax.set_title(_plain(panel.title), loc="left")
         ax.set_ylabel(_plain(panel.unit))
     else:
         ax.set_ylabel(f"{_plain(panel.title)} ({_plain(panel.unit)})")
     ax.margins(x=0)
-
-
-_ALPHA = {"contact": 0.13, "push": 0.25}
 
 
 def _label_time(axes: list[Axes], count: int, columns: int) -> None:
@@ -128,7 +125,7 @@ def _label_time(axes: list[Axes], count: int, columns: int) -> None:
 def _legends(drawing: Drawing, axes: list[Axes], figure: Figure, marks: Marks) -> None:
     from matplotlib.patches import Patch
 
-    patches = [Patch(color=MARKS[kind], alpha=_ALPHA.get(kind, 1.0), label=_MEANING[kind]) for kind in marks.kinds]
+    patches = [Patch(color=MARKS[kind], alpha=SHADES[kind][1], label=SHADES[kind][0]) for kind in marks.kinds]
     labels = [tuple(line.label for line in panel.lines) for panel in figure.panels]
     if len(set(labels)) == 1:  # one legend for all
         lines = axes[0].get_legend_handles_labels()[0]
@@ -139,9 +136,6 @@ def _legends(drawing: Drawing, axes: list[Axes], figure: Figure, marks: Marks) -
             ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     if patches:
         drawing.legend(handles=patches, loc="outside lower right", ncols=len(patches))
-
-
-_MEANING = {"contact": "contact", "push": "push", "guard": "guard at work"}
 
 
 def _plain(text: str) -> str:

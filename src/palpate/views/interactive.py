@@ -7,11 +7,10 @@ import json
 from typing import Any
 
 from palpate.checks import Array
-from palpate.views.panels import Figure, Line, Marks, Panel
+from palpate.views.panels import SHADES, Figure, Line, Marks, Panel
 from palpate.views.thin import thin
 
 MOST_POINTS = 1500
-MEANINGS = {"contact": "contact", "push": "push", "guard": "guard at work"}
 _TALL, _STACKED, _SMALL = 240, 150, 120  # px, of the axes alone
 
 
@@ -36,7 +35,7 @@ def _chart(figure: Figure, panel: Panel, marks: Marks, height: int, first: bool,
         "x": {"title": "time (s)"},
         "series": [_series(line) for line in panel.lines],
         "marks": [[span.start, span.stop, span.kind] for span in marks.spans],
-        "meanings": {kind: MEANINGS[kind] for kind in marks.kinds} if first else {},
+        "meanings": {kind: SHADES[kind][0] for kind in marks.kinds} if first else {},
     }
 
 

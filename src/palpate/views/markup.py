@@ -16,7 +16,7 @@ from palpate.views.player import POLICY
 
 
 def page(title: str, body: Iterable[str], plots: Sequence[dict[str, Any]], scripts: Sequence[str] = ()) -> str:
-    """A whole page; `body` is markup, `title` is text, `scripts` are drawn with before the page's own."""
+    """A whole page; `body` is markup, `title` is text, `scripts` run once the charts are drawn."""
     sweep = ["sweeps.js"] if any("data" in plot for plot in plots) else []
     return "\n".join(
         [
@@ -26,7 +26,7 @@ def page(title: str, body: Iterable[str], plots: Sequence[dict[str, Any]], scrip
             f'<title>{escape(title)}</title><link rel="icon" href="data:,">{style("page.css")}</head><body>',
             *body,
             f'<script id="charts" type="application/json">{as_script(list(plots))}</script>',
-            f"{script('charts.js', *sweep, *scripts, 'page.js')}</body></html>",
+            f"{script('charts.js', *sweep, 'page.js', *scripts)}</body></html>",
         ]
     )
 
@@ -98,6 +98,32 @@ def metrics_table(results: Sequence[MetricResult]) -> str:
     cells = "".join(f"<div class=cell><div>{_named(r)}</div><b>{_value(r)}</b></div>" for r in others)
     left = folded(f"{count(len(silent), 'metric')} without a value", bullets(silent)) if silent else ""
     return f'<div class="cells">{cells}</div>{left}' if cells or left else ""
+
+
+def events_table(events: Sequence[Mapping[str, Any]], most: int = 200) -> str:
+    """Events of exact contact: what, when, where, the mode before and after; a long list behind a click."""
+    if not events:
+        return ""
+    heads = "<th class=number>Time<th>Event<th>Contact<th>Mode<th>Where"
+    rows = "".join(
+        f"<tr><td class=number>{e['time']:.10f} s<td>{escape(e['what'])}<td>{escape(e['contact'])}"
+        f"<td>{escape(mode_change(e))}<td>{escape(place_text(e))}</tr>"
+        for e in events[:most]
+    )
+    table = f"<div class=wide><table><thead><tr>{heads}</thead><tbody>{rows}</tbody></table></div>"
+    more = f"<p class=soft>and {len(events) - most} more in the trace</p>" if len(events) > most else ""
+    return table + more if len(events) <= 20 else folded(count(len(events), "event"), table + more)
+
+
+def mode_change(event: Mapping[str, Any]) -> str:
+    """Mode before and after, as "free → sliding"; one word where it stays."""
+    before, after = str(event["before"]), str(event["after"])
+    return before if before == after else f"{before} → {after}"
+
+
+def place_text(event: Mapping[str, Any]) -> str:
+    """Where an event was, m, world axes."""
+    return "(" + ", ".join(f"{x:.4g}" if abs(x) > 1e-12 else "0" for x in event["where"]) + ")"
 
 
 def _judged_row(result: MetricResult) -> str:

@@ -24,6 +24,7 @@ from palpate.views.markup import (
     bullets,
     contents,
     count,
+    events_table,
     facts,
     folded,
     folded_section,
@@ -59,6 +60,7 @@ def report_html(trace: Trace, results: Sequence[MetricResult]) -> str:
     drawn = {group: _group(plots, figures, lead, marks, group) for group in ("law", "motion", "forces", "joints")}
     sections = [
         section("Replay", replay),
+        section("Contact events", events_table(trace.facts.contact_events)),
         section("Motion", drawn["motion"]),
         section("What the law remembers", drawn["law"]),
         section("Forces and energy", drawn["forces"]),
@@ -164,6 +166,9 @@ def _replay(trace: Trace) -> tuple[str, bool]:
         inside = replay_element(trace)
     except TraceError as error:
         return f"<p class=soft>{escape(str(error))}</p>", False
+    except Exception as error:  # an impossible drawing costs the picture, not the page
+        said = f"{type(error).__name__}: {error}"
+        return f"<p class=soft>This scene cannot be drawn ({escape(said)}).</p>", False
     return f'{inside}<div class="stills"></div><p class=soft>{_KEYS}</p>', True
 
 

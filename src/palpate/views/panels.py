@@ -72,17 +72,34 @@ class Marks:
         return tuple(kind for kind in MARKS if any(span.kind == kind for span in self.spans))
 
 
-MARKS = {"contact": "#56B4E9", "push": "#E69F00", "guard": "#D55E00"}  # kind: colour
+MODES = ("free", "sliding", "sticking", "locked")  # of exact contact, by their numbers in the trace
+MARKS = {  # kind: colour
+    "contact": "#56B4E9", "sliding": "#56B4E9", "sticking": "#009E73", "locked": "#CC79A7", "push": "#E69F00",
+    "guard": "#D55E00",
+}  # fmt: skip
+# Kind: what the legend calls it, and how strong its shade is.
+SHADES = {
+    "contact": ("contact", 0.13), "sliding": ("sliding", 0.13), "sticking": ("sticking", 0.16),
+    "locked": ("locked", 0.18), "push": ("push", 0.25), "guard": ("guard at work", 1.0),
+}  # fmt: skip
 
 
 def marks_of(trace: Trace) -> Marks:
-    """What happened when: contact, pushes, guards at work."""
+    """What happened when: contact (exact contact by its modes), pushes, guards at work."""
     flags = {
-        "contact": trace["contact_force"] > 0 if "contact_force" in trace else None,
+        **_contact_flags(trace),
         "push": np.any(trace["push_wrench"] != 0, axis=1) if "push_wrench" in trace else None,
         "guard": trace["guard"] != 0 if "guard" in trace else None,
     }
     return Marks(tuple(s for kind, on in flags.items() if on is not None for s in _spans(trace.time, on, kind)))
+
+
+def _contact_flags(trace: Trace) -> dict[str, np.ndarray]:
+    """Stretches of contact; of several exact contacts the one that holds most counts: locked, sticking, sliding."""
+    if "contact_mode" in trace:
+        most = trace["contact_mode"].max(axis=1)
+        return {name: most == number for number, name in enumerate(MODES) if number > 0}
+    return {"contact": trace["contact_force"] > 0} if "contact_force" in trace else {}
 
 
 def _spans(time: Array, on: np.ndarray, kind: str) -> list[Span]:
@@ -102,7 +119,9 @@ def _spans(time: Array, on: np.ndarray, kind: str) -> list[Span]:
 
 
 def figures_of(trace: Trace) -> list[Figure]:
-    """Every figure that the recorded channels allow."""
+    """Every figure that the recorded channels allow; none of a trace without samples."""
+    if not len(trace):
+        return []
     made = (
         _joints(trace),
         _per_joint(trace, "v", "velocities", "Joint velocities", "velocity"),
@@ -112,6 +131,7 @@ def figures_of(trace: Trace) -> list[Figure]:
         _tool_errors(trace),
         _forces(trace),
         _contact(trace),
+        _exact(trace),
         _energy(trace),
         _pole(trace),
         _law(trace),
@@ -121,7 +141,7 @@ def figures_of(trace: Trace) -> list[Figure]:
 
 _GROUPS = {
     "joints": "joints", "velocities": "joints", "torques": "joints", "torque_terms": "joints", "forces": "forces",
-    "contact": "forces", "energy": "forces", "law": "law",
+    "contact": "forces", "exact_contact": "forces", "energy": "forces", "law": "law",
 }  # fmt: skip
 
 
@@ -334,6 +354,18 @@ def _contact(trace: Trace) -> Figure | None:
         if name in trace
     )
     return Figure("contact", "Contact: size of the force, and deepest penetration", panels)
+
+
+def _exact(trace: Trace) -> Figure | None:
+    """Multipliers, gaps and modes of exact contacts."""
+    wanted = {"contact_multiplier": "normal force", "contact_gap": "gap", "contact_mode": "mode"}
+    panels = []
+    for name, title in wanted.items():
+        if name in trace:
+            unit = "0 free … 3 locked" if name == "contact_mode" else str(trace.channels[name].unit)
+            lines = [styled(k, label, trace.time, x) for k, (label, _, x) in enumerate(_columns(trace, name))]
+            panels.append(Panel(title, unit, tuple(lines)))
+    return Figure("exact_contact", "Exact contact: multipliers, gaps and modes", tuple(panels))
 
 
 def _energy(trace: Trace) -> Figure | None:

@@ -16,9 +16,11 @@ class Clock(Config):
     """The clock."""
 
     duration: float = setting(2.0, "s", "how long to simulate", gt=0, le=1e6)
-    timestep: float = setting(1e-3, "s", "physics step", gt=0, le=0.1)
-    period: float | None = setting(None, "s", "control period, a whole multiple of the physics step", gt=0)
-    rate: float | None = setting(None, "Hz", "or the control rate; one tick per physics step if neither is given", gt=0)
+    timestep: float = setting(1e-3, "s", "physics step", ge=1e-9, le=0.1)
+    period: float | None = setting(None, "s", "control period, a whole multiple of the physics step", ge=1e-9, le=1e6)
+    rate: float | None = setting(
+        None, "Hz", "or the control rate; one tick per physics step if neither is given", ge=1e-6, le=1e9
+    )
     integrator: Integrator = setting("euler", "1", "euler (semi-implicit), implicit, or rk4 for energy work")
     seed: int = setting(0, "1", "of sensor noise", ge=0, lt=2**63)
     max_speed: float = setting(100.0, "rad/s or m/s", "joint speed beyond which the run counts as diverged", gt=0)

@@ -33,7 +33,8 @@ class Surface(Config):
     """A plane, box, sphere or cylinder that pushes back.
 
     Compliant contact: f = k δ + d δ̇ (Kelvin–Voigt) or f = k δᵉ (1 + c δ̇) (Hunt–Crossley), never pulling; friction
-    is a spring of stiffness k_t that slips at μ f. Rigid contact is MuJoCo's constraint solver.
+    is a spring of stiffness k_t that slips at μ f. Rigid contact is MuJoCo's constraint solver. Exact contact is a
+    constraint: forces are its multipliers, impacts take no time, events are located (see `palpate.contact`).
     """
 
     name: str = setting("wall", "1", "name of the surface", pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")
@@ -44,7 +45,7 @@ class Surface(Config):
     position: Vector3 = setting(ORIGIN, "m", "its centre (a point of the plane), world axes")
     quat_wxyz: Quaternion | None = setting(None, "1", "its orientation; a plane may give `normal` instead")
     normal: Vector3 = setting((0.0, 0.0, 1.0), "1", "outward normal of a plane, world axes")
-    contact: Literal["compliant", "rigid"] = setting("compliant", "1", "how it pushes back")
+    contact: Literal["compliant", "rigid", "exact"] = setting("compliant", "1", "how it pushes back")
     model: Literal["kelvin-voigt", "hunt-crossley"] = setting("kelvin-voigt", "1", "law of a compliant contact")
     stiffness: float = setting(1e4, "N/m", "k of a compliant contact (N/mᵉ for Hunt–Crossley)", gt=0)
     damping: float = setting(50.0, "N·s/m", "d of a Kelvin–Voigt contact", ge=0)
@@ -55,7 +56,31 @@ class Surface(Config):
     tangential_damping: float | None = setting(
         None, "N·s/m", "of a sticking contact; the normal one if not given", ge=0
     )
+    two_sided: bool = setting(False, "1", "exact contact: hold from both sides, as a slot or a rail does")
+    static_friction: float | None = setting(
+        None, "1", "exact contact: the coefficient up to which it sticks; μ if not given", ge=0
+    )
+    restitution: float = setting(0.0, "1", "exact contact: e of an impact", ge=0, le=1)
+    impact_law: Literal["poisson", "stronge", "newton"] = setting(
+        "poisson", "1", "exact contact: e is a ratio of impulses, e² one of works, or e one of speeds"
+    )
     motion: Motion | None = setting(None, "1", "how it moves; still if not given")
+
+    @model_validator(mode="after")
+    def _exact_keys_are_for_exact_contact(self) -> Surface:
+        keys = ("two_sided", "static_friction", "restitution", "impact_law")
+        meant = [key for key in keys if getattr(self, key) != type(self).model_fields[key].default]
+        if meant and self.contact != "exact":
+            raise InvalidInput(
+                f"surface {self.name!r}: {', '.join(meant)} is for exact contact, but this one is {self.contact}",
+                hint='set contact = "exact", or leave it out',
+            )
+        if self.static_friction is not None and self.static_friction < self.friction:
+            raise InvalidInput(
+                f"surface {self.name!r}: static_friction {self.static_friction:g} must be at least the sliding"
+                f" friction {self.friction:g}"
+            )
+        return self
 
     @model_validator(mode="after")
     def _size_fits_shape(self) -> Surface:
@@ -67,6 +92,26 @@ class Surface(Config):
         if sum(x * x for x in self.normal) == 0:
             raise InvalidInput(f"surface {self.name!r}: the normal must have a direction, got {self.normal}")
         return self
+
+
+class Pin(Config):
+    """What locks a point of the robot where it starts (document 002's "anchored"), as exact contact does."""
+
+    name: str = setting("pin", "1", "name of the pin", pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")
+    frame: str | None = setting(None, "1", "the frame whose origin is locked; the tool frame if not given")
+
+
+class ExactRules(Config):
+    """How exact contact is integrated, and what it does where rigid bodies with dry friction have no one answer."""
+
+    painleve: Literal["impact", "stop"] = setting(
+        "impact", "1", "where friction leaves no answer: go on by an impact without collision, or stop the run"
+    )
+    shortest_flight: float = setting(
+        1e-5, "s", "a bounce shorter than this ends its series by the analytic tail (Zeno)", gt=0
+    )
+    relative: float = setting(1e-12, "1", "relative tolerance of the integration", gt=0, le=1e-3)
+    absolute: float = setting(1e-13, "rad, m, rad/s, m/s", "absolute tolerance of the integration", gt=0, le=1e-3)
 
 
 class FreeObject(Config):
@@ -254,10 +299,41 @@ class PlantChange(Config):
         return self == PlantChange()
 
 
+class ContactShape(Config):
+    """A shape on the robot that touches compliant surfaces with several points; it lies in the xy-plane of its axes.
+
+    Each of n points has an n-th of the surface's stiffness and damping, so that pressed flat the whole has all of it:
+    an elastic pad. A disc of radius R then resists tilting by k R²/4, a pad of edge a by k a²/12.
+    """
+
+    name: str = setting("pad", "1", "name of the shape", min_length=1)
+    shape: Literal["disc", "pad", "edge", "sphere", "points"] = setting("disc", "1", "what it is")
+    size: tuple[float, ...] = setting(
+        (0.02,), "m", "disc, sphere: radius; pad: edges along x and y; edge: length along x"
+    )
+    points: tuple[Vector3, ...] = setting((), "m", "places of `points`, in its axes")
+    count: int = setting(16, "1", "how many points a disc, pad or edge has", ge=1, le=400)
+    frame: str | None = setting(None, "1", "where it is fixed; the tool frame if not given")
+    position: Vector3 = setting(ORIGIN, "m", "its centre in the frame")
+    quat_wxyz: Quaternion = setting(UPRIGHT, "1", "its axes in the frame")
+
+    @model_validator(mode="after")
+    def _size_fits_shape(self) -> ContactShape:
+        if (self.shape == "points") != bool(self.points):
+            raise InvalidInput(f"contact shape {self.name!r}: points belong to the shape 'points', and only to it")
+        wanted = {"pad": 2, "points": 0}.get(self.shape, 1)
+        size = () if self.shape == "points" else self.size
+        if len(size) != wanted or any(x <= 0 for x in size):
+            raise InvalidInput(f"contact shape {self.name!r}: a {self.shape} has {wanted} positive sizes, got {size}")
+        return self
+
+
 class World(Config):
     """What pushes back."""
 
     surfaces: tuple[Surface, ...] = setting((), "1", "walls, tables, balls")
+    pins: tuple[Pin, ...] = setting((), "1", "points of the robot that are locked where they start")
+    exact: ExactRules = setting(ExactRules(), "1", "how exact contact is integrated")
     objects: tuple[FreeObject, ...] = setting((), "1", "things that move freely")
     pole: Pole | None = setting(None, "1", "a pole balanced on the tool")
     pushes: tuple[Push, ...] = setting((), "1", "wrenches on the clock")
@@ -269,8 +345,36 @@ class World(Config):
     contact_points: tuple[str, ...] = setting(
         (),
         "1",
-        "spheres of the robot that touch compliant surfaces, by geom name; its `tip`, or its tool point, if none",
+        "spheres of the robot that touch surfaces, by geom name (points too for exact contact, by frame name);"
+        " its `tip`, or its tool point, if none",
     )
+    contact_shapes: tuple[ContactShape, ...] = setting((), "1", "discs, pads and edges that touch compliant surfaces")
+    contact_links: tuple[str, ...] = setting((), "1", "links whose convex hulls touch compliant surfaces")
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the run is one of exact contact: an exact surface, or a pin."""
+        return bool(self.pins) or any(surface.contact == "exact" for surface in self.surfaces)
+
+    @model_validator(mode="after")
+    def _exact_contact_stands_alone(self) -> World:
+        """What the exact equations do not hold is refused by name."""
+        if not self.is_exact:
+            return self
+        soft = [f"surface {s.name!r} is {s.contact}" for s in self.surfaces if s.contact != "exact"]
+        others = [f"object {item.name!r} moves freely" for item in self.objects]
+        others += ["a pole hangs on the tool"] if self.pole is not None else []
+        others += [
+            f"load {load.name!r} is {'attached' if load.attach > 0 else 'released'} during the run"
+            for load in self.attachments
+            if load.attach > 0 or load.release is not None
+        ]
+        if soft or others:
+            raise InvalidInput(
+                f"exact contact stands alone, but {', '.join([*soft, *others])}",
+                hint="make every surface exact, or none; objects, poles and loads on the clock need another contact",
+            )
+        return self
 
     def in_samples(self, period: float) -> World:
         """The same with every delay in control periods of so many seconds."""

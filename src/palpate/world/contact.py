@@ -53,6 +53,7 @@ class PointState(Record):
     radius: float
     on_robot: bool
     felt: bool
+    share: float  # of the surface's stiffness and damping
 
 
 class Contact(Record):
@@ -104,7 +105,12 @@ def surface_state(surface: Surface, mocap: int, place: Vector) -> SurfaceState:
 def point_state(point: ContactPoint, felt: Collection[int]) -> PointState:
     """A contact point for the loop; `felt` are the bodies whose contacts the wrist sensor feels."""
     return PointState(
-        body=point.body, offset=point.offset, radius=point.radius, on_robot=point.on_robot, felt=point.body in felt
+        body=point.body,
+        offset=point.offset,
+        radius=point.radius,
+        on_robot=point.on_robot,
+        felt=point.body in felt,
+        share=point.share,
     )
 
 
@@ -176,41 +182,42 @@ def find_contact(p: Physics, c: Contact, elapsed: float) -> bool:
 
 @kernel
 def _push_back(p: Physics, c: Contact, elapsed: float) -> None:
-    s, v, n = c.surface, c.velocity, c.normal
+    s, v, n, share = c.surface, c.velocity, c.normal, c.point.share
     velocity_at(p, c.point.body, c.place, v)
     along = 0.0
     for i in range(3):
         v[i] -= s.speed[i]
         along += v[i] * n[i]
-    force = normal_force(s, c.depth, -along)
-    c.lost = -(force - elastic_force(s, c.depth)) * along  # what is not elastic: (f − k δᵉ) δ̇ ≥ 0, also where f is 0
+    force = share * normal_force(s, c.depth, -along)
+    # What is not elastic is lost: (f − k δᵉ) δ̇ ≥ 0, also where f is 0.
+    c.lost = -(force - share * elastic_force(s, c.depth)) * along
     if s.friction * force > 0.0:
         _rub(c, along, s.friction * force, elapsed)
-    c.stored = stored_energy(s, c.depth)
+    c.stored = share * stored_energy(s, c.depth)
     for i in range(3):
         c.force[i] += n[i] * force
-        c.stored += 0.5 * s.tangential_stiffness * c.slip_next[i] ** 2
+        c.stored += 0.5 * share * s.tangential_stiffness * c.slip_next[i] ** 2
         c.drive += c.force[i] * s.speed[i]
 
 
 @kernel
 def _rub(c: Contact, along: float, limit: float, elapsed: float) -> None:
     """Friction: the spring stretched by the slip and the damper; beyond the limit the spring's foot slides along."""
-    s, v, n = c.surface, c.velocity, c.normal
-    across, size = 0.0, 0.0
+    v, n, stiffness = c.velocity, c.normal, c.point.share * c.surface.tangential_stiffness
+    damping, across, size = c.point.share * c.surface.tangential_damping, 0.0, 0.0
     for i in range(3):
         across += c.slip[i] * n[i]
     for i in range(3):
         tangent = v[i] - along * n[i]
         c.slip_next[i] = c.slip[i] - across * n[i] + tangent * elapsed
-        c.force[i] = -s.tangential_stiffness * c.slip_next[i] - s.tangential_damping * tangent
+        c.force[i] = -stiffness * c.slip_next[i] - damping * tangent
         size += c.force[i] ** 2
     size = math.sqrt(size)
     if size > limit:
         for i in range(3):
             c.force[i] *= limit / size
             # Sliding: the spring's foot follows, so that the spring alone carries the friction.
-            c.slip_next[i] = -c.force[i] / s.tangential_stiffness
+            c.slip_next[i] = -c.force[i] / stiffness
     _add_rubbing_loss(c, along, size > limit, elapsed)
 
 
@@ -227,5 +234,5 @@ def _add_rubbing_loss(c: Contact, along: float, sliding: bool, elapsed: float) -
             rate = (c.slip_next[i] - c.slip[i]) / elapsed if elapsed > 0.0 else 0.0
             lost -= c.force[i] * (tangent - rate)
         else:
-            lost += c.surface.tangential_damping * tangent * tangent
+            lost += c.point.share * c.surface.tangential_damping * tangent * tangent
     c.lost += max(lost, 0.0)

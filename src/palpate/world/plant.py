@@ -9,33 +9,25 @@ import mujoco
 import numpy as np
 
 from palpate.checks import Array
-from palpate.errors import InvalidInput, ModelError, UnknownName
+from palpate.errors import InvalidInput, ModelError, UnknownName, shortened
 from palpate.robot.build import set_inertia
 from palpate.robot.frames import Frame, frames_of
+from palpate.robot.gate import refuse_impossible
 from palpate.robot.robot import Robot
 from palpate.spatial import matrix_from_quat, quat_from_matrix
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import FreeObject, PlantChange, Pole, Surface, World
 from palpate.world.ties import Ties, hold_ties, plant_ties
+from palpate.world.touching import ContactPoint, draw_shapes, points_of_links, points_of_shapes
 
 INTEGRATORS = {
     "euler": mujoco.mjtIntegrator.mjINT_EULER,
     "implicit": mujoco.mjtIntegrator.mjINT_IMPLICITFAST,
     "rk4": mujoco.mjtIntegrator.mjINT_EULER,  # the loop integrates by itself, contact forces included
 }
+RIGID_FRICTION_TIME, RIGID_IMPRATIO = 1.0, 3000.0  # s; stiffness of friction over that of the normal
 # Collision bits: (type, affinity). The robot's contact geoms and objects touch surfaces, objects touch each other too.
 _TOUCHES, _TOUCHED, _BOTH, _NEITHER = (1, 0), (0, 1), (1, 1), (0, 0)
-
-
-@dataclass(frozen=True)
-class ContactPoint:
-    """A sphere on a moving body that compliant surfaces push; radius 0 is a point."""
-
-    name: str
-    body: int
-    offset: Array
-    radius: float
-    on_robot: bool
 
 
 @dataclass(frozen=True)
@@ -119,6 +111,7 @@ def build_plant(
         integrator: "euler", "implicit" or "rk4".
         q_start: the robot's start posture, for which a pole stands upright; home by default.
     """
+    _refuse_repeated_names(robot, world)
     spec = robot.spec(kinematics=bool(robot.unresisted))
     _set_options(spec, world, timestep, integrator)
     _change_robot(spec, robot, world)
@@ -128,6 +121,7 @@ def build_plant(
     for thing in world.objects:
         _add_object(spec, thing)
     whose = _add_contact_sensors(spec, robot, world)
+    draw_shapes(spec, robot, world)
     hold_ties(spec, robot)
     model = _compile(spec)
     _check_order(model, robot)
@@ -149,6 +143,33 @@ def build_plant(
         plant_ties(model, robot),
         -1 if world.pole is None else model.body("pole").id,
     )
+
+
+def true_robot(robot: Robot, world: World) -> Robot:
+    """The robot as the plant has it: its changed masses, joints and base, loads carried all along, and gravity."""
+    if world.plant.none and not world.attachments and world.gravity is None and not world.actuators.rotor_inertia:
+        return robot
+    spec = robot.spec()
+    _set_options(spec, world, 1e-3, "euler")
+    _change_robot(spec, robot, world)
+    _add_attachments(spec, robot, world)
+    made = Robot(spec, name=robot.name, tool_frame=robot.tool_frame)
+    _check_order(made.model, robot)
+    _shift_base(made.model, robot, world)
+    return made
+
+
+def _refuse_repeated_names(robot: Robot, world: World) -> None:
+    """Surfaces, objects and the robot's links share one space of names."""
+    taken = {robot.model.body(b).name: "a link of the robot" for b in range(robot.model.nbody)}
+    taken |= {"pole": "the pole"} if world.pole is not None else {}
+    for kind, things in (("surface", world.surfaces), ("object", world.objects)):
+        for thing in things:
+            if thing.name in taken:
+                raise InvalidInput(
+                    f"{kind} {shortened(thing.name)!r} is called like {taken[thing.name]}", hint="give it another name"
+                )
+            taken[thing.name] = f"another {kind}"
 
 
 def surface_rotation(surface: Surface) -> Array:
@@ -238,6 +259,7 @@ def change_in_place(model: mujoco.MjModel, robot: Robot, world: World, scratch: 
     model.dof_damping[joints] = (nominal.dof_damping + _per_joint(robot, change.joint_damping, "joint_damping"))[joints]
     friction = nominal.dof_frictionloss + _per_joint(robot, change.joint_friction, "joint_friction")
     model.dof_frictionloss[joints] = friction[joints]
+    refuse_impossible(model, "this world")
     mujoco.mj_setConst(model, scratch)
 
 
@@ -302,12 +324,37 @@ def _add_surfaces(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
     if _rigid(world) and not touching and not world.objects:
         raise InvalidInput(
             f"{robot.name} has nothing that could touch the rigid surface {_rigid(world)[0].name!r}",
-            hint="name geoms of the robot in contact_points, or make the surface compliant",
+            hint="name geoms of the robot in contact_points, or make the surface compliant (contact_shapes and"
+            " contact_links touch compliant ones only)",
         )
     for geom in spec.geoms:
         geom.contype, geom.conaffinity = _TOUCHES if geom.name in touching else _NEITHER
     for surface in world.surfaces:
         _add_surface(spec, surface)
+    for surface in _rigid(world):
+        for name in touching:
+            _pair(spec, name, surface)
+    if _rigid(world):
+        spec.option.impratio = RIGID_IMPRATIO
+
+
+def _pair(spec: mujoco.MjSpec, geom: str, surface: Surface) -> None:
+    """A contact of the robot with a rigid surface whose friction does not lift the sliding tip off.
+
+    In the engine's solver the friction row's damping adds to the normal: with its usual time constant (that of the
+    normal row) a tip sliding faster than v* = F (1 + μ²)(1 − d)/(d m μ b) finds no depth that carries F, and contact
+    switches on and off. A friction row of its own, slow (1 s) and stiff against slip (impratio), has no such limit in
+    reach, and creeps less.
+    """
+    mu = max(surface.friction, 1e-5)
+    spec.add_pair(
+        name=f"{geom} on {surface.name}",
+        geomname1=geom,
+        geomname2=f"surface {surface.name}",
+        condim=3,
+        friction=[mu, mu, 0.0, 0.0, 0.0],
+        solreffriction=[RIGID_FRICTION_TIME, 1.0],
+    )
 
 
 def _add_surface(spec: mujoco.MjSpec, surface: Surface) -> None:
@@ -375,10 +422,11 @@ def _contact_geoms(robot: Robot, world: World) -> tuple[str, ...]:
     """Robot geoms that touch: named ones, else `tip`, else feet."""
     geoms = [robot.model.geom(g).name for g in range(robot.model.ngeom)]
     if world.contact_points:
+        points = robot.frame_names if world.is_exact else ()  # exact contact takes the origin of a frame too
         for name in world.contact_points:
-            if name not in geoms:
-                raise UnknownName("geom", name, [g for g in geoms if g])
-        return world.contact_points
+            if name not in geoms and name not in points:
+                raise UnknownName("contact point", name, [g for g in (*geoms, *points) if g])
+        return tuple(name for name in world.contact_points if name in geoms)
     return tuple(name for name in geoms if name == "tip" or name.startswith("foot_"))
 
 
@@ -462,9 +510,11 @@ def _compile(spec: mujoco.MjSpec) -> mujoco.MjModel:
     for key in list(spec.keys):
         spec.delete(key)
     try:
-        return spec.compile()
+        model = spec.compile()
     except (ValueError, mujoco.FatalError) as error:
         raise ModelError(f"the world cannot be compiled: {error}") from error
+    refuse_impossible(model, "this world")
+    return model
 
 
 def _check_order(model: mujoco.MjModel, robot: Robot) -> None:
@@ -503,7 +553,12 @@ def _contact_points(
 ) -> tuple[ContactPoint, ...]:
     if len(_rigid(world)) == len(world.surfaces):
         return ()
-    points = [_point_of_geom(model, name) for name in _contact_geoms(robot, world)]
+    points = [*points_of_shapes(robot, world, frames), *points_of_links(model, robot, world)]
+    if world.contact_points or not points:  # the tip touches unless something else was named
+        points += [_point_of_geom(model, name) for name in _contact_geoms(robot, world)]
+        points += [
+            _point_of_frame(frames[name]) for name in world.contact_points if name not in _contact_geoms(robot, world)
+        ]
     if not points:
         tool = frames[robot.tool_frame]
         points = [ContactPoint("tool point", tool.body, tool.offset, 0.0, True)]
@@ -515,8 +570,15 @@ def _contact_points(
 def _point_of_geom(model: mujoco.MjModel, name: str) -> ContactPoint:
     geom = model.geom(name)
     if geom.type[0] != mujoco.mjtGeom.mjGEOM_SPHERE:
-        raise InvalidInput(f"geom {name!r} must be a sphere to touch a compliant surface")
+        raise InvalidInput(
+            f"geom {name!r} must be a sphere to touch a compliant surface",
+            hint="name its link in contact_links, whose convex hull touches, or give contact_shapes",
+        )
     return ContactPoint(name, int(geom.bodyid[0]), geom.pos.copy(), float(geom.size[0]), True)
+
+
+def _point_of_frame(frame: Frame) -> ContactPoint:
+    return ContactPoint(frame.name, frame.body, frame.offset, 0.0, True)
 
 
 def _object_points(model: mujoco.MjModel, thing: FreeObject) -> list[ContactPoint]:

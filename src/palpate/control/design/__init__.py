@@ -14,6 +14,7 @@ Each function states its assumption and returns its gains with a readable `accou
     predict_for_arm           the same for an arm at a posture, under each law
     stability_map             the largest stable wall stiffness over a setting
     hold_error                what a simulation's physics step hides of the command's hold
+    hold_error_for_arm        the same for an arm at a posture
     sampled_loop              a law and an arm around rest, from one control tick to the next
     contact_loop, force_loop, check_contact, largest_stable
                               loops from matrices, and any limit of them
@@ -26,6 +27,7 @@ from palpate.lazy import lazy_names
 if TYPE_CHECKING:
     from palpate.control.design.arm import (
         Wall,
+        hold_error_for_arm,
         predict_for_arm,
         predictable,
     )
@@ -117,6 +119,7 @@ __all__ = [
     "force_gain_from_settling",
     "force_loop",
     "hold_error",
+    "hold_error_for_arm",
     "largest_stable",
     "lqr",
     "period_warnings",
@@ -131,6 +134,7 @@ __all__ = [
 _MODULES = {
     "arm": (
         "Wall",
+        "hold_error_for_arm",
         "predict_for_arm",
         "predictable",
     ),

@@ -21,8 +21,16 @@ from palpate.control.design.damping import damping_by_ratio
 from palpate.control.design.force_gains import force_defaults
 from palpate.control.design.law_models import KINDS, SERVO_KINDS, Kind, TaskGains, TaskModel, linear_law
 from palpate.control.design.loop_model import LinearLaw, Plant, Timing, close
-from palpate.control.design.prediction import ContactPrediction, predict_contact, predicted, unknown
+from palpate.control.design.prediction import (
+    ContactPrediction,
+    HoldError,
+    held_apart,
+    predict_contact,
+    predicted,
+    unknown,
+)
 from palpate.control.design.sampled import slope_law
+from palpate.control.law import Law, Rig
 from palpate.control.steps.reach import DIRECTIONS, lost_mass, reachable
 from palpate.errors import InvalidInput, NoSolution, UnknownName
 from palpate.robot.robot import Robot
@@ -160,6 +168,21 @@ def predict_for_arm(
         return unknown(case, f"{law.name} on {robot.name} at this posture: {error}")
 
 
+def hold_error_for_arm(robot: Robot, q: ArrayLike, law: Any, *, physics_step: float, **contact: Any) -> HoldError:
+    """`hold_error` of a whole arm: the slowest of all its motions, on exact physics and as a simulation steps them.
+
+    Args:
+        robot, q, law: as for `predict_for_arm`.
+        physics_step: of the simulation, s; its integrator is the timing's.
+        contact: wall, timing, plant, rotor_inertia and joint_damping, as for `predict_for_arm`.
+    """
+    found = arm_contact(robot, q, law, **contact)
+    timing = found.timing
+    exact = replace(found, timing=replace(timing, physics_step=None)).loop().growth
+    shown = replace(found, timing=replace(timing, physics_step=physics_step)).loop().growth
+    return held_apart(law.name, exact, shown, physics_step, timing.period)
+
+
 def _predicted(contact: ArmContact, limits: bool) -> ContactPrediction:
     axis, loop = axis_of(contact), contact.loop()
     joint = _moving_most(contact.robot, loop)
@@ -232,6 +255,8 @@ def arm_contact(
     joint_damping: ArrayLike = 0.0,
 ) -> ArmContact:
     """The matrices of an arm, its law and a wall; see `predict_for_arm`."""
+    if isinstance(law, Law):
+        law = law.suited(robot, Rig(timing.period or 1e-3, timing.joint_delay + timing.command_delay, q=np.asarray(q)))
     true = robot if plant is None else plant
     if robot.nq != robot.nv or true.nv != robot.nv:
         raise NoSolution(f"{robot.name} has no fixed base, or plant and model differ in their joints")
@@ -371,7 +396,7 @@ def _gains(law: Any, robot: Robot, rows: list[int], force: Array, period: float)
             D[row, row] = law.force_damping if pressed else D[row, row]
     pick = np.ix_(rows, rows)
     numbers = {
-        name: float(getattr(law, name, 0.0) or 0.0)
+        name: _number(getattr(law, name, 0.0))
         for name in (
             "integral", "proportional", "joint_damping", "posture_stiffness", "posture_damping", "trim",
             "friction_feedback",
@@ -400,6 +425,12 @@ def _springs(law: Any, robot: Robot, period: float) -> tuple[Array, Array, Array
     found = force_defaults(robot, robot.home, period, force=tuple(law.force), motion=tuple(law.motion))
     given = K if law.stiffness is not None else np.diag(found.stiffness)
     return given, _six(damping) if damping is not None else found.damping, M
+
+
+def _number(value: Any) -> Any:
+    """A number, or one per joint; nothing is zero."""
+    array = np.asarray(0.0 if value is None else value, dtype=float)
+    return array if array.ndim else float(array)
 
 
 def _six(value: Any) -> Array:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
+from palpate.config import PerJoint
 from palpate.control.design.arm_terms import (
     damped_inertia,
     gravity_slope,
@@ -18,13 +20,12 @@ from palpate.control.design.case import Search, stable_up_to
 from palpate.control.design.damping import LEVER, damping_by_ratio
 from palpate.control.design.law_models import TaskGains, TaskModel, linear_law
 from palpate.control.design.loop_model import Plant, Timing, close
-from palpate.control.steps.reach import DIRECTIONS, lost_mass
+from palpate.control.steps.reach import DIRECTIONS, POSTURE, joint_posture, lost_mass
 from palpate.errors import InvalidInput, UnknownName
 from palpate.robot.robot import Robot
 
 STIFFNESS = (400.0, 400.0, 400.0, 20.0, 20.0, 20.0)  # N/m and N·m/rad, where the clock allows
 INTEGRAL = 10.0  # 1/s, where walls and clock allow
-POSTURE = (5.0, 2.0)  # N·m/rad and N·m·s/rad of the null space, where the clock allows
 NEIGHBOURS = 0.3  # rad or m: how far the joints may be from q
 WALLS = (0.0, 1e3, 1e4, 1e5)  # N/m, that the gains are tried on, where the clock allows
 FASTEST_WALL = 0.7  # ω T_e of an undamped wall that a held command can still damp
@@ -40,7 +41,7 @@ class ForceDefaults:
         stiffness: K along x, y, z, rx, ry, rz; 0 along directions that are not chosen.
         damping: D, 6×6 in the law's axes; its diagonal is all of it if asked for so.
         integral, proportional: k_i, 1/s, and k_p.
-        posture_stiffness, posture_damping: of the null space.
+        posture_stiffness, posture_damping: of the null space, one for all joints or one each.
         stiffest_wall: N/m, that the gains were tried on.
         margin: factor on damping, integral gain or stiffness, each alone, up to which the loop is predicted stable; 0
             if no such gains were found.
@@ -51,8 +52,8 @@ class ForceDefaults:
     damping: Array
     integral: float
     proportional: float
-    posture_stiffness: float
-    posture_damping: float
+    posture_stiffness: PerJoint
+    posture_damping: PerJoint
     stiffest_wall: float
     margin: float
     account: str
@@ -95,13 +96,35 @@ def force_defaults(
         if name not in DIRECTIONS:
             raise UnknownName("direction", name, DIRECTIONS)
     R, q = np.eye(3) if axes is None else finite_array(axes, "axes", (3, 3)), finite_array(q, "q", (robot.nq,))
+    if not force:
+        raise InvalidInput(f"force must name at least one of {', '.join(DIRECTIONS)}")
+    key = (_fingerprint(robot, q), T, force, motion, R.tobytes(), delay, diagonal)
+    if key not in _KEPT:
+        while len(_KEPT) >= _MOST_KEPT:
+            _KEPT.pop(next(iter(_KEPT)))
+        _KEPT[key] = _found(robot, q, R, force, motion, Timing(T, command_delay=delay), diagonal)
+    return _KEPT[key]
+
+
+_KEPT: dict[Any, ForceDefaults] = {}  # a scenario is checked and then run, and a sweep runs it again and again
+_MOST_KEPT = 64
+
+
+def _fingerprint(robot: Robot, q: Array) -> bytes:
+    """What tells arms and postures apart: inertia, kinematics, gravity and losses here and at a posture nearby."""
+    near = q + NEIGHBOURS * np.linspace(0.5, 1.0, robot.nv)
+    terms = [f(x) for x in (q, near) for f in (robot.mass_matrix, robot.jacobian, robot.gravity)]
+    return b"".join(term.tobytes() for term in (*terms, joint_damping_of(robot)))
+
+
+def _found(
+    robot: Robot, q: Array, R: Array, force: tuple[str, ...], motion: tuple[str, ...], timing: Timing, diagonal: bool
+) -> ForceDefaults:
     rows = [DIRECTIONS.index(d) for d in (*motion, *force)]
     heaviest = lost_mass(robot, (*motion, *force), lambda _: R)
     arms = [_Arm.at(robot, posture, R, rows, heaviest) for posture in _neighbours(robot, q)]
     marked = np.array([False] * len(motion) + [True] * len(force))
-    if not force:
-        raise InvalidInput(f"force must name at least one of {', '.join(DIRECTIONS)}")
-    timing, share = Timing(T, command_delay=delay), 1.0
+    share = 1.0
     gains = _gains(arms, marked, timing, share, diagonal)
     while not (sure := _bears_margin(arms, gains, timing)) and share > 1e-3:
         share *= 0.7
@@ -160,10 +183,12 @@ def _gains(arms: list[_Arm], force: Array, timing: Timing, share: float, diagona
     full = damping_by_ratio(np.diag(K), arms[0].task_mobility, 1.0, scale=scale)
     D = np.diag(2.0 * np.sqrt(K * lightest)) if diagonal else full
     loosest = max(arm.null_mobility for arm in arms)
-    null = min(1.0, share * 0.25 / effective / max(POSTURE[1] * loosest, 1e-300))
-    gains = TaskGains(
-        np.diag(K), D, np.eye(len(K)), force, posture_stiffness=null * POSTURE[0], posture_damping=null * POSTURE[1]
-    )
+    posture: tuple[PerJoint, PerJoint] = POSTURE
+    if POSTURE[1] * loosest > share * 0.25 / effective:
+        lightest_joints = np.min([1.0 / np.diag(arm.mobility) for arm in arms], axis=0)
+        posture = joint_posture(lightest_joints, share * 0.25 / effective)
+    held = {"posture_stiffness": np.array(posture[0]), "posture_damping": np.array(posture[1])}
+    gains = TaskGains(np.diag(K), D, np.eye(len(K)), force, **held)
     return replace(gains, integral=_integral(arms[0], gains, timing))
 
 
@@ -228,8 +253,13 @@ def _told(robot: Robot, arm: _Arm, gains: TaskGains, timing: Timing, margin: flo
         )
     else:
         text += "NOT stable with a margin: no gains were found for this arm, posture and period."
-    posture = gains.posture_stiffness, gains.posture_damping
+    posture = _plain(gains.posture_stiffness), _plain(gains.posture_damping)
     return ForceDefaults(tuple(K.tolist()), D, gains.integral, 0.0, *posture, stiffest, margin, text)
+
+
+def _plain(value: ArrayLike) -> PerJoint:
+    numbers = np.asarray(value).tolist()
+    return tuple(numbers) if isinstance(numbers, list) else numbers
 
 
 def _list(values: Array) -> str:

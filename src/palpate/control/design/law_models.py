@@ -61,7 +61,7 @@ class TaskGains:
         integral: k_i, 1/s; of servo-force m/(N·s).
         proportional: k_p.
         joint_damping: d of integral force control, 1/s.
-        posture_stiffness, posture_damping: of the null space.
+        posture_stiffness, posture_damping: of the null space, one for all joints or one each.
         friction_feedback: c of hybrid force control.
         servo, trim: of admittance and servo-force: its kind, and the trim's gain, 1/s.
     """
@@ -73,8 +73,8 @@ class TaskGains:
     integral: float = 0.0
     proportional: float = 0.0
     joint_damping: float = 0.0
-    posture_stiffness: float = 0.0
-    posture_damping: float = 0.0
+    posture_stiffness: float | Array = 0.0
+    posture_damping: float | Array = 0.0
     friction_feedback: float = 1.0
     servo: Command = "position"
     trim: float = 0.0
@@ -120,8 +120,8 @@ def _torque(
 def _impedance(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
     """τ = Jᵀ (K e − D V) + N τ₀ + b̂."""
     J, N = task.J, task.null_space
-    q = -J.T @ gains.stiffness @ J - gains.posture_stiffness * N
-    return _torque(task, q, -J.T @ gains.damping @ J - gains.posture_damping * N)
+    q = -J.T @ gains.stiffness @ J - N * gains.posture_stiffness
+    return _torque(task, q, -J.T @ gains.damping @ J - N * gains.posture_damping)
 
 
 def _shaped(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
@@ -129,8 +129,8 @@ def _shaped(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
     J, N, admit = task.J, task.null_space, np.linalg.pinv(gains.mass)
     lift = J.T @ task.inertia
     own = J @ np.linalg.pinv(task.mass_matrix) @ task.push
-    q = -lift @ admit @ gains.stiffness @ J - gains.posture_stiffness * N
-    v = -lift @ admit @ gains.damping @ J - gains.posture_damping * N
+    q = -lift @ admit @ gains.stiffness @ J - N * gains.posture_stiffness
+    v = -lift @ admit @ gains.damping @ J - N * gains.posture_damping
     return _torque(task, q, v, lift @ (admit @ task.along - own))
 
 
@@ -161,8 +161,8 @@ def _parallel_force(task: TaskModel, gains: TaskGains, period: float) -> LinearL
 
 def _pressing(task: TaskModel, gains: TaskGains, period: float, K: Array) -> LinearLaw:
     J, N, carry = task.J, task.null_space, task.J[gains.force].T
-    q = -J.T @ K @ J - gains.posture_stiffness * N
-    v = -J.T @ gains.damping @ J - gains.posture_damping * N
+    q = -J.T @ K @ J - N * gains.posture_stiffness
+    v = -J.T @ gains.damping @ J - N * gains.posture_damping
     wrench = gains.proportional * carry @ task.along[gains.force]
     return _torque(task, q, v, wrench, _force_integral(task, gains, period, carry))
 
@@ -173,8 +173,8 @@ def _hybrid_force(task: TaskModel, gains: TaskGains, period: float) -> LinearLaw
     lift = J.T @ task.inertia
     into = lift[:, f] @ np.linalg.pinv(task.inertia[np.ix_(f, f)])  # a force along f to joint torques
     motion = np.diag((~f).astype(float))
-    q = -lift @ motion @ gains.stiffness @ J - gains.posture_stiffness * N
-    v = -lift @ gains.damping @ J - gains.posture_damping * N
+    q = -lift @ motion @ gains.stiffness @ J - N * gains.posture_stiffness
+    v = -lift @ gains.damping @ J - N * gains.posture_damping
     share = np.where(f, 1.0, gains.friction_feedback)
     wrench = (1 + gains.proportional) * into @ task.along[f] - J.T @ (share[:, None] * task.along)
     return _torque(task, q, v, wrench, _force_integral(task, gains, period, into))

@@ -313,6 +313,11 @@ class HoldError:
         """Whether the simulation comes to the other verdict."""
         return (self.exact < 0) != (self.simulated < 0)
 
+    @property
+    def matters(self) -> bool:
+        """Whether it hides an instability, or shows a rate that is wrong by more than a quarter (and by 0.1 1/s)."""
+        return self.hides or abs(self.error) > max(0.25 * abs(self.exact), 0.1)
+
 
 STEPS_PER_PERIOD = 5  # physics steps in a control period, unless a run says otherwise; see docs/gain-design.md
 
@@ -333,17 +338,22 @@ def hold_error(case: ContactCase, physics_step: float | None = None) -> HoldErro
     step = finite_number(physics_step or timing.physics_step or timing.period, "physics_step", above=0.0)
     exact = replace(case, timing=replace(timing, physics_step=None)).loop.growth
     shown = replace(case, timing=replace(timing, physics_step=step)).loop.growth
-    return HoldError(exact, shown, step, timing.period, _hold_sentence(case, exact, shown, step))
+    return held_apart(case.label or case.kind, exact, shown, step, timing.period)
 
 
-def _hold_sentence(case: ContactCase, exact: float, shown: float, step: float) -> str:
+def held_apart(what: str, exact: float, shown: float, step: float, period: float) -> HoldError:
+    """What a loop does and what a simulation shows of it, with the sentence."""
+    return HoldError(exact, shown, step, period, _hold_sentence(what, exact, shown, step, period))
+
+
+def _hold_sentence(what: str, exact: float, shown: float, step: float, period: float) -> str:
     if abs(shown - exact) <= 0.1 * abs(exact):
         return ""
-    ratio = round(case.timing.period / step)
+    ratio = round(period / step)
     count = "one physics step" if ratio == 1 else f"{ratio} physics steps"
     verb = {True: "grows", False: "dies out"}
     return (
-        f"{case.label or case.kind}: with {count} per control period the simulation shows a loop that"
+        f"{what}: with {count} per control period the simulation shows a loop that"
         f" {verb[shown > 0]} at {abs(shown):.3g} 1/s where the sampled loop {verb[exact > 0]} at {abs(exact):.3g} 1/s;"
-        f" shorten the physics step to {case.timing.period / max(STEPS_PER_PERIOD, 2 * ratio):.3g} s or less"
+        f" shorten the physics step to {period / max(STEPS_PER_PERIOD, 2 * ratio):.3g} s or less"
     )

@@ -11,9 +11,17 @@ from numpy.typing import ArrayLike
 from palpate.checks import Array, finite_array, finite_number
 from palpate.config import Quaternion, setting
 from palpate.control.design.damping import damping_by_ratio
-from palpate.control.law import BoundLaw, Law, Need, Tick, law_kernel, sizes_of
+from palpate.control.law import BoundLaw, Law, Need, Shown, Tick, law_kernel, sizes_of
 from palpate.control.steps.chain import Chain, ChainPose, LeastSquares, chain_of, chain_pose, damped_step
-from palpate.control.steps.linear_algebra import times
+from palpate.control.steps.compliance import (
+    AXES,
+    AdmittanceAxes,
+    Compliant,
+    EquationGains,
+    advance_admittance,
+    product,
+    set_compliant_pose,
+)
 from palpate.control.steps.reach import reachable
 from palpate.control.steps.task_space import (
     DIRECTIONS,
@@ -23,65 +31,16 @@ from palpate.control.steps.task_space import (
     rotation_of,
     symmetric6,
 )
-from palpate.engine.kernels import clear, kernel, put
+from palpate.engine.kernels import kernel, put
 from palpate.engine.records import Cube, Integers, Matrix, Record, Vector, sized
 from palpate.engine.views import part
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 from palpate.spatial import Pose
-from palpate.spatial.kernels import (
-    cross,
-    euler_xyz_from_matrix,
-    euler_xyz_rate_matrix,
-    matrix_from_euler_xyz,
-    matrix_from_quat,
-    quat_error_world,
-    quat_from_matrix,
-    quat_from_rotation_vector,
-    quat_multiply,
-    quat_normalize,
-)
+from palpate.spatial.kernels import cross, matrix_from_quat, quat_error_world, quat_from_matrix
 
-AdmittanceAxes = Literal["document", "world", "tool", "target"]
-_AXES: tuple[AdmittanceAxes, ...] = ("document", "world", "tool", "target")
-_DOCUMENT, _WORLD, _TOOL, _TARGET = range(4)  # their places
+_BEHIND, _ASKEW = 5e-3, 0.05  # m and rad from the compliant pose that are worth a remark
 _NEWTON_STEPS = 1  # per control period; the command of the last one is where it starts
-
-
-class EquationGains(Record):
-    """M⁻¹, D and K over the chosen directions, 0 elsewhere; along whose axes, and how the rotation is written."""
-
-    yields: Matrix = sized(6, 6)
-    damping: Matrix = sized(6, 6)
-    stiffness: Matrix = sized(6, 6)
-    chosen: Integers = sized(6)  # 1 where a direction yields
-    axes: int  # place in AXES
-    turn: Matrix = sized(3, 3)  # turns those axes into a frame of one's own
-    euler: bool  # whether the rotation is written in XYZ angles
-    about_base: bool  # whether moments are about the base's origin
-
-
-class Compliant(Record):
-    """The compliant frame relative to the desired one, its pose in the world; then scratch."""
-
-    displacement: Vector = sized(3)  # Δp, world axes
-    speed: Vector = sized(3)  # Δṗ
-    turn_wxyz: Vector = sized(4, start=(1.0, 0.0, 0.0, 0.0))  # q_cd,
-    omega: Vector = sized(3)  # ω_cd, axes of the desired frame; or
-    angles: Vector = sized(3)  # Δφ
-    angle_rates: Vector = sized(3)  # and Δφ̇
-    position: Vector = sized(3)  # p_c
-    quat_wxyz: Vector = sized(4)  # q_c
-    moment: Vector = sized(3)
-    vector: Vector = sized(3)
-    matrix: Matrix = sized(3, 3)
-    step_wxyz: Vector = sized(4)
-    linear: Matrix = sized(3, 3)  # columns: the axes of translation, in the world,
-    angular: Matrix = sized(3, 3)  # and those of rotation, in the desired frame
-    x: Vector = sized(6)  # [Δp; 2 ε or Δφ] in these axes,
-    rate: Vector = sized(6)
-    F: Vector = sized(6)
-    a: Vector = sized(6)
 
 
 class Gains(EquationGains):
@@ -104,6 +63,8 @@ class Memory(Record):
     started: bool = False
     slowed: int = 0  # ticks at which a joint's speed,
     stopped: int = 0  # or its range held the command back
+    behind: float = 0.0  # m, the farthest that the commanded posture stayed from the compliant pose,
+    askew: float = 0.0  # and rad
     c: Compliant
     command: Vector = sized("nv")
     command_before: Vector = sized("nv")
@@ -125,155 +86,6 @@ class Terms(Record):
 
     compliant: Vector = sized("nv")
     trim: Vector = sized("nv")
-
-
-@kernel
-def _product(A: Matrix, B: Matrix, out: Matrix) -> None:
-    """out = A B, 3×3."""
-    for i in range(3):
-        for j in range(3):
-            out[i, j] = A[i, 0] * B[0, j] + A[i, 1] * B[1, j] + A[i, 2] * B[2, j]
-
-
-@kernel
-def _into(axes: Matrix, x: Vector, out: Vector) -> None:
-    """out = axesᵀ x."""
-    for i in range(3):
-        out[i] = axes[0, i] * x[0] + axes[1, i] * x[1] + axes[2, i] * x[2]
-
-
-@kernel
-def _add_out(axes: Matrix, factor: float, x: Vector, out: Vector) -> None:
-    """out += factor · axes x."""
-    for i in range(3):
-        out[i] += factor * (axes[i, 0] * x[0] + axes[i, 1] * x[1] + axes[i, 2] * x[2])
-
-
-@kernel
-def _set_axes(R_d: Matrix, k: EquationGains, c: Compliant) -> None:
-    """Axes of translation in the world, and of rotation in the desired frame."""
-    turned, wide = c.matrix, k.axes
-    if wide == _TOOL:
-        matrix_from_quat(c.turn_wxyz, turned)
-        _product(turned, k.turn, c.angular)
-        _product(R_d, c.angular, c.linear)
-        return
-    for i in range(3):
-        for j in range(3):
-            c.linear[i, j] = c.angular[i, j] = k.turn[i, j]
-            turned[i, j] = R_d[j, i]
-    if wide == _TARGET:
-        _product(R_d, k.turn, c.linear)
-    elif wide == _WORLD:
-        _product(turned, k.turn, c.angular)
-
-
-@kernel
-def _bend(k: EquationGains, c: Compliant) -> None:
-    """x and its rate in the axes, and a = −K x: the spring's answer, Eᵀ(η, ε) applied to its moment (quaternion)."""
-    q, bent, angular = c.turn_wxyz, c.vector, part(c.a, 3, 3)
-    _into(c.linear, c.displacement, c.x)
-    _into(c.linear, c.speed, c.rate)
-    if k.euler:
-        put(c.x, 3, c.angles)
-        put(c.rate, 3, c.angle_rates)
-        times(k.stiffness, c.x, c.a)
-        return
-    for i in range(3):
-        bent[i] = 2.0 * q[1 + i]
-    _into(c.angular, bent, part(c.x, 3, 3))
-    _into(c.angular, c.omega, part(c.rate, 3, 3))
-    times(k.stiffness, c.x, c.a)
-    clear(bent)
-    _add_out(c.angular, 1.0, angular, bent)
-    # Eᵀ b = η b + ε × b, desired-frame axes
-    x = q[0] * bent[0] + q[2] * bent[2] - q[3] * bent[1]
-    y = q[0] * bent[1] + q[3] * bent[0] - q[1] * bent[2]
-    z = q[0] * bent[2] + q[1] * bent[1] - q[2] * bent[0]
-    bent[0], bent[1], bent[2] = x, y, z
-    _into(c.angular, bent, angular)
-
-
-@kernel
-def _feel(f: Vector, R_d: Matrix, k: EquationGains, c: Compliant) -> None:
-    """F = [f; μ] in the axes; Tᵀ(φ_c) μ of the Euler form, φ_c = φ_d + Δφ (XYZ angles)."""
-    mu, turned, T = c.moment, c.vector, c.matrix
-    _into(c.linear, f, c.F)
-    if k.euler:
-        euler_xyz_from_matrix(R_d, turned)
-        for i in range(3):
-            turned[i] += c.angles[i]
-        euler_xyz_rate_matrix(turned, T)
-        _into(T, mu, part(c.F, 3, 3))
-        return
-    _into(R_d, mu, turned)
-    _into(c.angular, turned, part(c.F, 3, 3))
-
-
-@kernel
-def _keep_stiff(k: EquationGains, c: Compliant) -> None:
-    """No displacement along directions that do not yield, although the axes may have turned."""
-    _into(c.linear, c.displacement, c.x)
-    for i in range(3):
-        c.x[i] *= k.chosen[i]
-    clear(c.displacement)
-    _add_out(c.linear, 1.0, c.x, c.displacement)
-
-
-@kernel
-def advance_admittance(F: Vector, p_d: Vector, R_d: Matrix, dt: float, k: EquationGains, c: Compliant) -> None:
-    """One step of the compliant frame under a wrench [f; μ], world axes: speeds first, then places with the new speeds.
-
-    μ is taken about the tool's origin, or about the base's, and then moved to the desired frame's by μ − p_d × f, the
-    lower rows of Ad(T_0^d) in (42).
-    """
-    f, mu, turned = part(F, 0, 3), part(F, 3, 3), part(c.a, 3, 3)
-    put(c.moment, 0, mu)
-    if k.about_base:
-        cross(p_d, f, c.vector)
-        for i in range(3):
-            c.moment[i] -= c.vector[i]
-    _set_axes(R_d, k, c)
-    _bend(k, c)
-    put(c.x, 0, c.a)
-    _feel(f, R_d, k, c)
-    times(k.damping, c.rate, c.a)
-    for i in range(6):
-        c.F[i] -= c.a[i] + c.x[i]
-    times(k.yields, c.F, c.a)  # M⁻¹ (F − D ẋ − K x)
-    _add_out(c.linear, dt, c.a, c.speed)
-    for i in range(3):
-        c.displacement[i] += dt * c.speed[i]
-    if k.chosen[0] + k.chosen[1] + k.chosen[2] < 3:
-        _keep_stiff(k, c)
-    if k.euler:
-        for i in range(3):
-            c.angle_rates[i] += dt * turned[i]
-            c.angles[i] += dt * c.angle_rates[i]
-        return
-    _add_out(c.angular, dt, turned, c.omega)
-    for i in range(3):
-        c.vector[i] = dt * c.omega[i]
-    quat_from_rotation_vector(c.vector, c.step_wxyz)
-    quat_multiply(c.step_wxyz, c.turn_wxyz, c.turn_wxyz)  # q ← exp(½ dt ω) ⊗ q
-    quat_normalize(c.turn_wxyz)
-
-
-@kernel
-def set_compliant_pose(p_d: Vector, R_d: Matrix, k: EquationGains, c: Compliant) -> None:
-    """p_c = p_d + Δp; R_c = R(φ_d + Δφ), or q_c = q_d ⊗ q_cd (48)."""
-    phi, R_c = c.vector, c.matrix
-    for i in range(3):
-        c.position[i] = p_d[i] + c.displacement[i]
-    if k.euler:
-        euler_xyz_from_matrix(R_d, phi)
-        for i in range(3):
-            phi[i] += c.angles[i]
-        matrix_from_euler_xyz(phi, R_c)
-        quat_from_matrix(R_c, c.quat_wxyz)
-    else:
-        quat_from_matrix(R_d, c.quat_wxyz)
-        quat_multiply(c.quat_wxyz, c.turn_wxyz, c.quat_wxyz)
 
 
 @kernel
@@ -301,7 +113,7 @@ def _set_wrench(x: Tick, k: Gains, m: Memory) -> None:
 @kernel
 def _set_rows(k: Gains, m: Memory) -> None:
     """The rows of the arm's Jacobian that it follows, and e along them."""
-    _product(m.R_d, m.c.angular, m.axes)
+    product(m.R_d, m.c.angular, m.axes)
     for i in range(k.rows.size):
         direction = k.rows[i]
         half = 0 if direction < 3 else 3
@@ -328,6 +140,11 @@ def _step_towards_pose(k: Gains, m: Memory) -> None:
     damped_step(m.J, m.short, k.singular_damping, m.squares, m.step)
     for i in range(m.command.size):
         m.command[i] += m.step[i]
+    for i in range(k.rows.size):
+        if k.rows[i] < 3:
+            m.behind = max(m.behind, abs(m.short[i]))
+        else:
+            m.askew = max(m.askew, abs(m.short[i]))
 
 
 @kernel
@@ -426,6 +243,10 @@ class Admittance(Law):
 
     name: ClassVar[str] = "admittance"
     needs: ClassVar[tuple[Need, ...]] = ()
+    shown: ClassVar[tuple[Shown, ...]] = (
+        Shown("compliant_position", "c.position", "m", ("x", "y", "z"), "world", "position of the compliant frame"),
+        Shown("compliant_quat_wxyz", "c.quat_wxyz", "1", ("w", "x", "y", "z"), "world", "its orientation"),
+    )
     kernel = _kernel
 
     mass: Gain6 = setting((5.0,) * 6, "kg, kg·m²", "M, apparent inertia: six numbers or 6×6")
@@ -485,7 +306,7 @@ class Admittance(Law):
             "damping": np.where(both, D, 0.0),
             "stiffness": np.where(both, K, 0.0),
             "chosen": chosen.astype(int),
-            "axes": _AXES.index(self.axes),
+            "axes": AXES.index(self.axes),
             "turn": rotation_of(self.axes_quat_wxyz),
             "euler": self.rotation == "euler",
             "about_base": self.moment_about == "base",
@@ -523,13 +344,19 @@ class Admittance(Law):
         return Memory({**sizes_of(robot), "k": len(self.followed(robot))})
 
     def remarks(self, memory: Memory) -> list[str]:
-        """Whether joints' speeds or ranges kept the arm from following the compliant pose."""
+        """Whether joints' speeds, ranges or a singular posture kept the arm from following the compliant pose."""
         why = [
             f"{what} held the command back at {ticks} ticks"
             for what, ticks in (("joint speeds", memory.slowed), ("joint ranges", memory.stopped))
             if ticks
         ]
-        return [f"{self.name}: {' and '.join(why)}: the arm did not follow the compliant pose then"] if why else []
+        said = [f"{self.name}: {' and '.join(why)}: the arm did not follow the compliant pose then"] if why else []
+        if memory.behind > _BEHIND or memory.askew > _ASKEW:
+            said.append(
+                f"{self.name}: the commanded posture was up to {memory.behind:.3g} m and {memory.askew:.3g} rad from"
+                " the compliant pose: out of reach, or near a singular posture"
+            )
+        return said
 
     def bind(self, robot: Robot) -> BoundLaw:
         """Make the law ready for a robot; the servo decides what its command means."""

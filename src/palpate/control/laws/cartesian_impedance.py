@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import ClassVar, Literal
 
@@ -16,8 +17,8 @@ from palpate.control.steps.task_space import (
     Direction,
     Gain6,
     Posture,
+    PostureLaw,
     TaskGains,
-    TaskLaw,
     TaskMemory,
     accelerate,
     find_acceleration,
@@ -36,6 +37,8 @@ from palpate.engine.kernels import clear, kernel, put
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
+
+_PULL, _ARM = 1.0, 0.02  # N of a spring, and m: less torque per force than that moves nothing
 
 
 class StageGains(Record):
@@ -57,8 +60,10 @@ class Gains(TaskGains):
 
 
 class Memory(TaskMemory):
-    """The force held through changes of stiffness, world axes; then scratch."""
+    """The force held through changes of stiffness, world axes; what the remarks tell; then scratch."""
 
+    pinned: int = 0  # ticks at which the spring pulled where no joint can move the tool,
+    pulled: float = 0.0  # N, and how hard at most
     held: Vector = sized(6)
     K: Matrix = sized(6, 6)
     D: Matrix = sized(6, 6)
@@ -133,6 +138,19 @@ def _hold_force(x: Tick, k: Gains, m: Memory) -> None:
 
 
 @kernel
+def _note_pinned(m: Memory, torque: Vector) -> None:
+    """Count a spring that pulls along a direction in which the arm cannot move: |Jᵀ F| far below |F|."""
+    force = torques = 0.0
+    for i in range(3):
+        force += m.world[i] * m.world[i]
+    for j in range(torque.size):
+        torques += torque[j] * torque[j]
+    if force > _PULL * _PULL and torques < _ARM * _ARM * force:
+        m.pinned += 1
+        m.pulled = max(m.pulled, math.sqrt(force))
+
+
+@kernel
 def _spring_damper(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
     """spring = Jᵀ (K e + held), damper = Jᵀ D (V_d − V)."""
     K, D = k.stages[0].K, k.stages[0].D
@@ -146,6 +164,7 @@ def _spring_damper(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
     for i in range(6):
         m.world[i] += m.held[i]
     transpose_times(x.J, m.world, out.spring)
+    _note_pinned(m, out.spring)
     times(D, m.e_rate, m.inside)
     out_of_axes(m.axes, m.inside, m.world)
     transpose_times(x.J, m.world, out.damper)
@@ -195,7 +214,7 @@ class Stage(Config):
     damping: Gain6 | None = setting(None, "N·s/m, N·m·s/rad", "D: six numbers or 6×6; by damping_ratio if not given")
 
 
-class CartesianImpedance(TaskLaw):
+class CartesianImpedance(PostureLaw):
     """A spring and damper at the tool: τ = Jᵀ (K e + D (V_d − V)) + J_tᵀ Λ (A_d − x J̇ v)_t + N τ₀ + b̂(q, v).
 
     e = [p_d − p; orientation error]; K and D are six numbers or 6×6 along the chosen axes. N τ₀ with
@@ -224,8 +243,6 @@ class CartesianImpedance(TaskLaw):
     directions: tuple[Direction, ...] = setting(DIRECTIONS, "1", "the spring's directions; the rest is null space")
     schedule: tuple[Stage, ...] = setting((), "1", "later stiffnesses, in order of time")
     hold_force: bool = setting(False, "1", "let a change of stiffness move the rest pose instead of the force")
-    posture_stiffness: float = setting(5.0, "N·m/rad", "k of the null-space posture", ge=0)
-    posture_damping: float = setting(2.0, "N·m·s/rad", "d of the null-space posture", ge=0)
 
     def chosen(self) -> tuple[Direction, ...]:
         """The spring's directions."""
@@ -243,12 +260,22 @@ class CartesianImpedance(TaskLaw):
             stages=self._stages(robot),
             exact=self.form == "exact",
             hold_force=self.hold_force,
-            posture=Posture(stiffness=self.posture_stiffness, damping=self.posture_damping),
+            posture=self.posture(robot),
         )
 
     def bind(self, robot: Robot) -> BoundLaw:
         """Make the law ready for a robot; a force held through changes of stiffness is a memory."""
         return replace(super().bind(robot), memoryless=not (self.hold_force and self.schedule))
+
+    def remarks(self, memory: Memory) -> list[str]:
+        """Whether the spring pulled out of reach, and what the laws at the tool tell."""
+        said = super().remarks(memory)
+        if memory.pinned:
+            said.append(
+                f"{self.name}: the spring pulled with up to {memory.pulled:.3g} N where no joint moves the tool at"
+                f" {memory.pinned} ticks: the target is out of reach, or the posture singular"
+            )
+        return said
 
     def memory(self, robot: Robot) -> Memory:
         """What the remarks tell, the force held through changes of stiffness, and scratch."""

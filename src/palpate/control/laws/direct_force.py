@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
+from pydantic import PrivateAttr
 
 from palpate.checks import Array
 from palpate.config import Vector6, setting
-from palpate.control.law import Need, Tick, law_kernel
+from palpate.control.design.force_gains import force_defaults
+from palpate.control.law import Need, Rig, Tick, law_kernel
 from palpate.control.steps.force_loop import (
     ForceGains,
     ForceLaw,
@@ -19,19 +21,31 @@ from palpate.control.steps.force_loop import (
     pi_wrench,
     refuse_negative,
     torque_of,
+    undo_integral,
     wrenches_in_axes,
 )
-from palpate.control.steps.task_space import DIRECTIONS, Direction, Posture, hold_posture, open_task
-from palpate.engine.kernels import put
-from palpate.engine.records import Record, Vector, sized
+from palpate.control.steps.linear_algebra import times
+from palpate.control.steps.task_space import (
+    DIRECTIONS,
+    Direction,
+    Gain6,
+    Posture,
+    PostureLaw,
+    hold_posture,
+    open_task,
+    symmetric6,
+)
+from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.robot.robot import Robot
+
+_MOST_DELAY = 4  # samples; beyond, gains are sought for a slower clock that is as late on average, which is quicker
 
 
 class Gains(ForceGains):
     """K and D along the axes of A; the posture."""
 
     K: Vector = sized(6)
-    D: Vector = sized(6)
+    D: Matrix = sized(6, 6)
     posture: Posture
 
 
@@ -53,9 +67,9 @@ def _kernel(x: Tick, k: Gains, m: ForceMemory, out: Terms) -> None:
     integrate_error(x.dt, k, m)
     for i in range(6):
         m.e[i] *= k.K[i]
-        m.e_rate[i] *= k.D[i]
     torque_of(1.0, m.e, k, m, out.spring)  # J_tᵀ K e
-    torque_of(1.0, m.e_rate, k, m, out.damper)  # J_tᵀ D (V_d − V)
+    times(k.D, m.e_rate, m.W)
+    torque_of(1.0, m.W, k, m, out.damper)  # J_tᵀ D (V_d − V)
     pi_wrench(k, m, m.W)
     torque_of(-1.0, m.W, k, m, out.force)  # −J_tᵀ (φ F_d + k_p (F_d − F))
     torque_of(-1.0, m.integral, k, m, out.integral)  # −J_tᵀ k_i ∫(F_d − F) dt
@@ -64,11 +78,11 @@ def _kernel(x: Tick, k: Gains, m: ForceMemory, out: Terms) -> None:
         out.bias[j] = x.bias[j]
         m.tau[j] = out.spring[j] + out.damper[j] + out.force[j] + out.integral[j] + out.null_space[j] + out.bias[j]
     if is_beyond(m.tau, k.limits):
-        put(m.integral, 0, m.integral_before)
+        undo_integral(m)
         torque_of(-1.0, m.integral, k, m, out.integral)
 
 
-class DirectForce(ForceLaw):
+class DirectForce(ForceLaw, PostureLaw):
     """PI force control along chosen directions, a spring and damper along the others.
 
     τ = J_tᵀ (K e + D (V_d − V) − [F_d + k_p (F_d − F) + k_i ∫(F_d − F) dt]_f) + N τ₀ + b̂(q, v), K = 0 along the force
@@ -86,16 +100,19 @@ class DirectForce(ForceLaw):
 
     force: tuple[Direction, ...] = setting(("z",), "1", "force- or moment-controlled directions")
     motion: tuple[Direction, ...] = setting(("x", "y", "rx", "ry", "rz"), "1", "motion-controlled directions")
-    stiffness: Vector6 = setting(
-        (400.0, 400.0, 400.0, 20.0, 20.0, 20.0), "N/m, N·m/rad", "K along x, y, z, rx, ry, rz; unused along `force`"
+    stiffness: Vector6 | None = setting(
+        None,
+        "N/m, N·m/rad",
+        "K along x, y, z, rx, ry, rz, unused along `force`; by `design.force_defaults` if not given",
     )
-    damping: Vector6 = setting((80.0, 80.0, 80.0, 4.0, 4.0, 4.0), "N·s/m, N·m·s/rad", "D along x, y, z, rx, ry, rz")
-    posture_stiffness: float = setting(5.0, "N·m/rad", "k of the null-space posture", ge=0)
-    posture_damping: float = setting(2.0, "N·m·s/rad", "d of the null-space posture", ge=0)
+    damping: Gain6 | None = setting(
+        None, "N·s/m, N·m·s/rad", "D: six numbers or 6×6; by design.force_defaults if not given"
+    )
+    _account: str = PrivateAttr("")
 
     def springs(self) -> Array:
         """K, without the force-controlled directions."""
-        return np.array([0.0 if d in self.force else k for d, k in zip(DIRECTIONS, self.stiffness)])
+        return np.array([0.0 if d in self.force else k for d, k in zip(DIRECTIONS, self.stiffness or (0.0,) * 6)])
 
     def chosen(self) -> tuple[Direction, ...]:
         """The motion-controlled directions, then the force-controlled ones."""
@@ -105,7 +122,34 @@ class DirectForce(ForceLaw):
         """K, D and the posture beside the loop's."""
         check_split(self.force, self.motion, self.name)
         self.check_directions(robot)
-        for name, values in (("stiffness", self.stiffness), ("damping", self.damping)):
-            refuse_negative(name, values)
-        posture = Posture(stiffness=self.posture_stiffness, damping=self.posture_damping)
-        return Gains(**self.loop_gains(robot, self.force), K=self.springs(), D=self.damping, posture=posture)
+        self._refuse_negative()
+        D = symmetric6(self.damping or (0.0,) * 6, "damping")
+        return Gains(**self.loop_gains(robot, self.force), K=self.springs(), D=D, posture=self.posture(robot))
+
+    def _refuse_negative(self) -> None:
+        refuse_negative("stiffness", self.stiffness or ())
+        if np.ndim(self.damping or ()) == 1:
+            refuse_negative("damping", tuple(self.damping or ()))  # pyright: ignore[reportArgumentType]
+
+    def suited(self, robot: Robot, rig: Rig) -> Self:
+        """With the gains of `design.force_defaults` for what is not given; its account stands in the run's remarks."""
+        open_ones = [name for name in ("stiffness", "damping", "integral") if getattr(self, name) is None]
+        if not open_ones:
+            return super().suited(robot, rig)
+        check_split(self.force, self.motion, self.name)
+        self.check_directions(robot)
+        q = robot.home if rig.q is None else rig.q
+        period, delay = (rig.period, max(rig.delay, 1)) if rig.delay <= _MOST_DELAY else (rig.lag / 1.5, 1)
+        found = force_defaults(
+            robot, q, period, force=self.force, motion=self.motion, axes=self.axes_at(robot.pose(q).rotation),
+            delay=delay,
+        )  # fmt: skip
+        own = {**vars(found), "damping": tuple(map(tuple, found.damping.tolist()))}
+        names = [*open_ones, "posture_stiffness", "posture_damping"]
+        chosen = self.model_copy(update={name: own[name] for name in names if getattr(self, name) is None})
+        chosen._account = f"{self.name}: {', '.join(open_ones)} chosen {found.account}"
+        return chosen
+
+    def remarks(self, memory: ForceMemory) -> list[str]:
+        """The gains that were chosen for the arm and the loop's period, and directions lost near singular postures."""
+        return [*([self._account] if self._account else []), *super().remarks(memory)]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
 from palpate.config import Vector6, setting
-from palpate.control.law import Need, Tick, law_kernel
+from palpate.control.law import Need, Rig, Tick, law_kernel
 from palpate.control.steps.force_loop import (
+    INTEGRAL,
     ForceGains,
     ForceLaw,
     ForceMemory,
@@ -18,12 +19,14 @@ from palpate.control.steps.force_loop import (
     is_beyond,
     pi_wrench,
     refuse_negative,
+    undo_integral,
     wrenches_in_axes,
 )
 from palpate.control.steps.linear_algebra import cholesky, cholesky_solve
 from palpate.control.steps.task_space import (
     Direction,
     Posture,
+    PostureLaw,
     choose,
     find_acceleration,
     hold_posture,
@@ -31,9 +34,13 @@ from palpate.control.steps.task_space import (
     lever_of,
     open_task,
 )
-from palpate.engine.kernels import clear, kernel, put
+from palpate.engine.kernels import clear, kernel
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.robot.robot import Robot
+
+_KD, _FORCE_DAMPING = 40.0, 60.0  # 1/s, where the clock allows
+_CONTACT_FORCE, _CONTACT_MOMENT = 1.0, 0.1  # N and N·m, where the sensor allows
+_SIGMAS = 5.0  # standard deviations of the sensor's noise that count as contact
 
 
 class Gains(ForceGains):
@@ -45,7 +52,9 @@ class Gains(ForceGains):
     damping: float
     posture: Posture
     approach: Vector = sized(6)  # m/s along, rad/s about the axes of A
-    contact: Vector = sized(6)  # N, N·m felt that count as contact
+    contact: Vector = sized(6)  # N, N·m felt that count as contact,
+    contact_ticks: int  # so many times in a row
+    fastest: Vector = sized(6)  # m/s, rad/s towards a force, in contact
     release_share: float
     release_time: float  # s
     friction_feedback: float  # c
@@ -56,8 +65,11 @@ class Memory(ForceMemory):
 
     in_contact: bool = False
     away: float = 0.0  # s since contact was felt
+    touches: int = 0  # ticks in a row at which contact was felt
     made: int = 0  # contacts made
     lost: int = 0  # contacts lost
+    capped: int = 0  # ticks at which the speed towards a force was held
+    weak: float = 0.0  # N or N·m, a wanted force too small to count as contact
     drift: Vector = sized(6)  # J̇ v,
     A: Vector = sized(6)  # and accelerations that the motion asks for, axes of A
     u: Vector = sized("k")  # accelerations of the task's rows
@@ -93,11 +105,21 @@ def _feels_force(share: float, k: Gains, m: Memory) -> bool:
 
 
 @kernel
+def _note_weak(k: Gains, m: Memory) -> None:
+    """Keep a wanted force that is smaller than what counts as contact, which can therefore never be made by it."""
+    for i in range(6):
+        if k.forced[i] and 0.0 < abs(m.F_d[i]) < k.contact[i]:
+            m.weak = max(m.weak, abs(m.F_d[i]))
+
+
+@kernel
 def _switch(dt: float, k: Gains, m: Memory) -> None:
     """Contact begins at the threshold, and ends after some time below its release share, or when no force is wanted."""
     if not m.in_contact:
-        if _feels_force(1.0, k, m):
+        m.touches = m.touches + 1 if _feels_force(1.0, k, m) else 0
+        if m.touches >= k.contact_ticks:
             m.in_contact = True
+            m.touches = 0
             m.away = 0.0
             m.made += 1
             clear(m.integral)
@@ -127,6 +149,23 @@ def _approach(k: Gains, m: Memory) -> None:
 
 
 @kernel
+def _cap_speed(row: int, direction: int, k: Gains, m: Memory) -> None:
+    """Towards a wanted force no faster than `fastest` beyond the target: V̇ ≤ d (fastest − V) there, integral held."""
+    if m.F_d[direction] == 0.0:
+        return
+    towards = -math.copysign(1.0, m.F_d[direction])
+    speed, most = -towards * m.e_rate[direction], k.fastest[direction]
+    if speed <= most:
+        return
+    lever = lever_of(direction)
+    slowing = lever * (towards * k.damping * (most - speed) - m.drift[direction])
+    if towards * (m.u[row] - slowing) > 0.0:
+        m.u[row] = slowing
+        m.integral[direction] = m.integral_before[direction]
+        m.capped += 1
+
+
+@kernel
 def _follow_force(k: Gains, m: Memory) -> None:
     """u_f = Λ_ff⁻¹ (W + F_f) + d (V_d − V) − J̇ v; Λ_ff is a block of Λ."""
     first, d = k.motions, k.damping
@@ -141,6 +180,7 @@ def _follow_force(k: Gains, m: Memory) -> None:
     for i in range(count):
         direction = k.choice[first + i]
         m.u[first + i] = m.f[i] + lever_of(direction) * (d * m.e_rate[direction] - m.drift[direction])
+        _cap_speed(first + i, direction, k, m)
 
 
 @kernel
@@ -189,6 +229,7 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
     open_task(x, k, m)
     wrenches_in_axes(x, m)
     into_axes(m.axes, x.drift, m.drift)
+    _note_weak(k, m)
     _switch(x.dt, k, m)
     _follow_motion(x, k, m)
     if m.in_contact:
@@ -201,11 +242,11 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
         out.bias[j] = x.bias[j]
         m.tau[j] = out.motion[j] + out.force[j] + out.null_space[j] + out.bias[j]
     if m.in_contact and is_beyond(m.tau, k.limits):
-        put(m.integral, 0, m.integral_before)
+        undo_integral(m)
         _answer(k, m, out)
 
 
-class HybridForce(ForceLaw):
+class HybridForce(ForceLaw, PostureLaw):
     """Motion along some directions of a task frame, force or moment along the others, decoupled by the task inertia.
 
     τ = J_tᵀ (Λ u − [c F_m; F_f]) + N τ₀ + b̂(q, v), with m the motion and f the force directions:
@@ -226,20 +267,37 @@ class HybridForce(ForceLaw):
 
     force: tuple[Direction, ...] = setting(("z",), "1", "force- or moment-controlled directions")
     motion: tuple[Direction, ...] = setting(("x", "y", "rx", "ry", "rz"), "1", "motion-controlled directions")
-    kp: Vector6 = setting((400.0,) * 6, "1/s²", "K_p along x, y, z, rx, ry, rz; along `force` while free of contact")
-    kd: Vector6 = setting((40.0,) * 6, "1/s", "K_d along x, y, z, rx, ry, rz")
-    force_damping: float = setting(60.0, "1/s", "d along the force directions, in contact and approaching", gt=0)
+    kp: Vector6 | None = setting(
+        None, "1/s²", "K_p along x, y, z, rx, ry, rz, along `force` while free of contact; (K_d/2)² if not given"
+    )
+    kd: Vector6 | None = setting(
+        None, "1/s", "K_d along x, y, z, rx, ry, rz; 40, less where the period is long, if not given"
+    )
+    force_damping: float | None = setting(
+        None, "1/s", "d along the force directions, in contact and approaching; 60, less where the period is long", gt=0
+    )
     approach_speed: float = setting(0.05, "m/s", "speed along a force direction until contact", ge=0)
     approach_rate: float = setting(0.2, "rad/s", "the same about a moment direction", ge=0)
-    contact_force: float = setting(1.0, "N", "force that counts as contact", gt=0)
-    contact_moment: float = setting(0.1, "N·m", "moment that counts as contact", gt=0)
+    force_speed: float | None = setting(
+        None, "m/s", "largest speed towards a force in contact; twice the approach speed if not given", gt=0
+    )
+    force_rate: float | None = setting(
+        None, "rad/s", "the same about a moment direction; twice the approach rate if not given", gt=0
+    )
+    contact_force: float | None = setting(
+        None, "N", "force that counts as contact; 1 N, or 5 times the sensor's noise if that is more", gt=0
+    )
+    contact_moment: float | None = setting(
+        None, "N·m", "moment that counts as contact; 0.1 N·m, or 5 times the sensor's noise if that is more", gt=0
+    )
+    contact_ticks: int | None = setting(
+        None, "ticks", "how many in a row must feel it; 3 with a noisy sensor, else 1, if not given", ge=1
+    )
     release_share: float = setting(0.3, "1", "share of these below which contact is lost", ge=0, lt=1)
     release_time: float = setting(0.05, "s", "how long it must stay below", ge=0)
     friction_feedback: float = setting(
         1.0, "1", "c, share of the measured wrench undone along motion directions", ge=0, le=1
     )
-    posture_stiffness: float = setting(5.0, "N·m/rad", "k of the null-space posture", ge=0)
-    posture_damping: float = setting(2.0, "N·m·s/rad", "d of the null-space posture", ge=0)
 
     def chosen(self) -> tuple[Direction, ...]:
         """The motion-controlled directions, then the force-controlled ones."""
@@ -249,21 +307,42 @@ class HybridForce(ForceLaw):
         """K_p, K_d, d and the posture, and what counts as contact, beside the loop's."""
         check_split(self.force, self.motion, self.name)
         self.check_directions(robot)
-        refuse_negative("kp", self.kp)
-        refuse_negative("kd", self.kd)
+        refuse_negative("kp", self.kp or ())
+        refuse_negative("kd", self.kd or ())
+        speed = self.force_speed or 2.0 * self.approach_speed, self.force_rate or 2.0 * self.approach_rate
         return Gains(
             **self.loop_gains(robot, self.force),
             motions=len(self.motion),
-            kp=self.kp,
-            kd=self.kd,
-            damping=self.force_damping,
-            posture=Posture(stiffness=self.posture_stiffness, damping=self.posture_damping),
+            kp=self.kp or (0.0,) * 6,
+            kd=self.kd or (0.0,) * 6,
+            damping=self.force_damping or 0.0,
+            posture=self.posture(robot),
             approach=np.repeat([self.approach_speed, self.approach_rate], 3),
-            contact=np.repeat([self.contact_force, self.contact_moment], 3),
+            fastest=np.repeat(speed, 3),
+            contact=np.repeat([self.contact_force or 0.0, self.contact_moment or 0.0], 3),
+            contact_ticks=self.contact_ticks or 1,
             release_share=self.release_share,
             release_time=self.release_time,
             friction_feedback=self.friction_feedback,
         )
+
+    def suited(self, robot: Robot, rig: Rig) -> Self:
+        """With rates that the loop's period bears and a contact threshold above the sensor's noise, where not given."""
+        most = 0.3 / rig.lag
+        kd = (min(_KD, most),) * 6 if self.kd is None else self.kd
+        d = min(_FORCE_DAMPING, most) if self.force_damping is None else self.force_damping
+        noisy = rig.noise_force > 0.0 or rig.noise_moment > 0.0
+        chosen = {
+            "kd": kd,
+            "kp": tuple(0.25 * rate * rate for rate in kd),
+            "force_damping": d,
+            "integral": min(INTEGRAL, d / 3),
+            "contact_force": max(_CONTACT_FORCE, _SIGMAS * rig.noise_force),
+            "contact_moment": max(_CONTACT_MOMENT, _SIGMAS * rig.noise_moment),
+            "contact_ticks": 3 if noisy else 1,
+        }
+        law = self.model_copy(update={name: value for name, value in chosen.items() if getattr(self, name) is None})
+        return super(HybridForce, law).suited(robot, rig)
 
     def memory(self, robot: Robot) -> Memory:
         """The state of the contact, the force integral, what the remarks tell, and scratch."""
@@ -271,5 +350,12 @@ class HybridForce(ForceLaw):
 
     def remarks(self, memory: Memory) -> list[str]:
         """Contacts made and lost, and directions lost near singular postures."""
-        counted = f"{self.name}: contact made {memory.made} times, lost {memory.lost} times"
-        return [counted, *super().remarks(memory)]
+        said = [f"{self.name}: contact made {memory.made} times, lost {memory.lost} times"]
+        if memory.capped:
+            said.append(f"{self.name}: the speed towards the force was held at its cap at {memory.capped} ticks")
+        if memory.weak:
+            said.append(
+                f"{self.name}: a wanted force of {memory.weak:.3g} is below what counts as contact"
+                f" ({self.contact_force:.3g} N, {self.contact_moment:.3g} N·m), so that contact may never be made"
+            )
+        return [*said, *super().remarks(memory)]

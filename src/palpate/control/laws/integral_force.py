@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from palpate.config import setting
-from palpate.control.law import Need, Tick, law_kernel
+from palpate.control.law import Need, Rig, Tick, law_kernel
 from palpate.control.steps.force_loop import (
+    INTEGRAL,
     ForceGains,
     ForceLaw,
     ForceMemory,
     integrate_error,
     is_beyond,
     torque_of,
+    undo_integral,
     wrenches_in_axes,
 )
 from palpate.control.steps.linear_algebra import times
 from palpate.control.steps.task_space import Direction, set_axes, set_rows
-from palpate.engine.kernels import put
 from palpate.engine.records import Record, Vector, sized
 from palpate.robot.robot import Robot
+
+_DAMPING = 30.0  # 1/s, where the clock allows
 
 
 class Gains(ForceGains):
@@ -52,7 +55,7 @@ def _kernel(x: Tick, k: Gains, m: ForceMemory, out: Terms) -> None:
         out.bias[j] = x.bias[j]
         m.tau[j] = out.integral[j] + out.feed_forward[j] + out.damper[j] + out.bias[j]
     if is_beyond(m.tau, k.limits):
-        put(m.integral, 0, m.integral_before)
+        undo_integral(m)
         torque_of(-1.0, m.integral, k, m, out.integral)
 
 
@@ -72,7 +75,15 @@ class IntegralForce(ForceLaw):
     kernel = _kernel
 
     directions: tuple[Direction, ...] = setting(("x", "y", "z"), "1", "force- or moment-controlled directions")
-    joint_damping: float = setting(5.0, "1/s", "d: damps what the contact leaves free", ge=0)
+    joint_damping: float | None = setting(
+        None, "1/s", "d: damps what the contact leaves free; 30, less where the period is long, if not given", ge=0
+    )
+
+    def suited(self, robot: Robot, rig: Rig) -> Self:
+        """d = min(30, 0.2/T_e) and k = min(10, d/3), where not given: half of what an undamped wall bears, k < d."""
+        d = min(_DAMPING, 0.2 / rig.lag) if self.joint_damping is None else self.joint_damping
+        k = min(INTEGRAL, d / 3) if self.integral is None else self.integral
+        return self.model_copy(update={"joint_damping": d, "integral": k})
 
     def chosen(self) -> tuple[Direction, ...]:
         """The force- or moment-controlled directions."""
@@ -81,4 +92,4 @@ class IntegralForce(ForceLaw):
     def gains(self, robot: Robot) -> Gains:
         """The joint damping beside the loop's."""
         self.check_directions(robot)
-        return Gains(**self.loop_gains(robot, self.directions), joint_damping=self.joint_damping)
+        return Gains(**self.loop_gains(robot, self.directions), joint_damping=self.joint_damping or 0.0)

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from palpate.checks import Array, finite_array
-from palpate.config import Vector6, setting
+from palpate.config import PerJoint, Vector6, setting
 from palpate.control.law import Need, Tick, law_kernel
 from palpate.control.steps.linear_algebra import times
 from palpate.control.steps.task_space import (
@@ -22,6 +22,7 @@ from palpate.control.steps.task_space import (
     find_inertia,
     into_null_space,
     open_task,
+    posture_of,
     pull_to_posture,
 )
 from palpate.engine.kernels import put
@@ -102,8 +103,8 @@ class OperationalSpace(TaskLaw):
     kp: float | Vector6 | None = setting(None, "1/s²", "K_p ≥ 0 itself, instead of ω; give kd with it")
     kd: float | Vector6 | None = setting(None, "1/s", "K_d ≥ 0 itself, instead of ζ; give kp with it")
     projector: Literal["dynamic", "kinematic"] = setting("dynamic", "1", "how the posture is kept out of the task")
-    posture_stiffness: float = setting(25.0, "1/s²", "k of the null-space posture", ge=0)
-    posture_damping: float = setting(10.0, "1/s", "d of the null-space posture: joint velocity damping", ge=0)
+    posture_stiffness: PerJoint = setting(25.0, "1/s²", "k of the null-space posture")
+    posture_damping: PerJoint = setting(10.0, "1/s", "d of the null-space posture: joint velocity damping")
 
     def chosen(self) -> tuple[Direction, ...]:
         """The controlled directions."""
@@ -113,7 +114,7 @@ class OperationalSpace(TaskLaw):
         """K_p, K_d and the posture, beside the task's."""
         self.check_directions(robot)
         kp, kd = self._pair()
-        posture = Posture(stiffness=self.posture_stiffness, damping=self.posture_damping)
+        posture = posture_of(robot, self.posture_stiffness, self.posture_damping)
         kinematic = self.projector == "kinematic"
         return Gains(**self.task_gains(robot), kp=kp, kd=kd, posture=posture, kinematic=kinematic)
 

@@ -25,4 +25,4 @@ class ParallelForce(DirectForce):
 
     def springs(self) -> Array:
         """K along every direction."""
-        return np.array(self.stiffness)
+        return np.array(self.stiffness or (0.0,) * 6)

@@ -16,8 +16,8 @@ from palpate.control.steps.task_space import (
     Direction,
     Gain6,
     Posture,
+    PostureLaw,
     TaskGains,
-    TaskLaw,
     TaskMemory,
     accelerate,
     find_acceleration,
@@ -85,7 +85,7 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
     put(out.bias, 0, x.bias)
 
 
-class ShapedImpedance(TaskLaw):
+class ShapedImpedance(PostureLaw):
     """A chosen mass, spring and damper at the tool: τ = J_tᵀ Λ (a − J̇ v − J M⁻¹ Jᵀ F)_t + N τ₀ + b̂(q, v).
 
     a = A_d + M_d⁻¹ (K e + D (V_d − V) + F), with the measured wrench F of the environment on the robot.
@@ -105,8 +105,6 @@ class ShapedImpedance(TaskLaw):
     damping: Gain6 | None = setting(None, "N·s/m, N·m·s/rad", "D: six numbers or 6×6; by damping_ratio if not given")
     damping_ratio: float = setting(0.7, "1", "ζ of every mode of M_d and K where no damping is given", ge=0)
     directions: tuple[Direction, ...] = setting(DIRECTIONS, "1", "what is shaped; the rest is null space")
-    posture_stiffness: float = setting(5.0, "N·m/rad", "k of the null-space posture", ge=0)
-    posture_damping: float = setting(2.0, "N·m·s/rad", "d of the null-space posture", ge=0)
 
     def chosen(self) -> tuple[Direction, ...]:
         """The shaped directions."""
@@ -129,7 +127,7 @@ class ShapedImpedance(TaskLaw):
             admit=admit,
             admit_K=admit @ (chosen @ K @ chosen),
             admit_D=admit @ (chosen @ D @ chosen),
-            posture=Posture(stiffness=self.posture_stiffness, damping=self.posture_damping),
+            posture=self.posture(robot),
         )
 
     def memory(self, robot: Robot) -> Memory:

@@ -3,6 +3,7 @@
 from palpate.control.references.motions import Circle, JointMotion, Line
 from palpate.control.references.recorded import Recorded
 from palpate.control.references.reference import Hold, ReferenceSettings
+from palpate.control.references.surface_path import SurfacePath
 from palpate.control.references.waypoints import Waypoint, Waypoints
 
 REFERENCES: dict[str, type[ReferenceSettings]] = {
@@ -10,8 +11,9 @@ REFERENCES: dict[str, type[ReferenceSettings]] = {
     "joint": JointMotion,
     "line": Line,
     "circle": Circle,
+    "surface-path": SurfacePath,
     "waypoints": Waypoints,
     "recorded": Recorded,
 }
 
-__all__ = ["REFERENCES", "Circle", "Hold", "JointMotion", "Line", "Recorded", "Waypoint", "Waypoints"]
+__all__ = ["REFERENCES", "Circle", "Hold", "JointMotion", "Line", "Recorded", "SurfacePath", "Waypoint", "Waypoints"]

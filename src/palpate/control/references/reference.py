@@ -15,6 +15,8 @@ from palpate.control.law import Target, sizes_of
 from palpate.robot.robot import Robot
 
 ZERO6: Vector6 = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+WrenchAxes = Literal["world", "tool", "target", "surface"]
+WRENCH_AXES: tuple[WrenchAxes, ...] = ("world", "tool", "target", "surface")
 _CLOSE = 1e-9  # s; a tick k·dt may miss a given instant by rounding
 
 
@@ -46,7 +48,7 @@ def joint_target(robot: Robot, q: Array) -> Target:
 class WantedWrench(Config):
     """The wrench that the environment is wanted to do to the robot: constant, or changing once, at once or evenly."""
 
-    value: Vector6 = setting(ZERO6, "N, N·m", "[f; n] at the tool's origin, world axes, from the start")
+    value: Vector6 = setting(ZERO6, "N, N·m", "[f; n] at the tool's origin, along `wrench_axes`, from the start")
     then: Vector6 | None = setting(None, "N, N·m", "[f; n] from `at` on; no change if not given")
     at: float = setting(0.0, "s", "when the change begins", ge=0)
     ramp: float = setting(0.0, "s", "how long the change takes; 0 for a step", ge=0)
@@ -66,6 +68,9 @@ class ReferenceSettings(Config):
 
     kind: str
     wrench: WantedWrench = setting(WantedWrench(), "1", "wanted wrench; six numbers for a constant one")
+    wrench_axes: WrenchAxes = setting(
+        "world", "1", "whose axes it is along: the world's, the tool's, the target's, or z the normal of the surface"
+    )
 
     @field_validator("wrench", mode="before")
     @classmethod
@@ -73,7 +78,9 @@ class ReferenceSettings(Config):
         if isinstance(value, list | tuple | np.ndarray):
             value = {"value": list(value)}
         # As JSON, because there a list is a tuple and yet "1" is no number.
-        return WantedWrench.model_validate_json(json.dumps(value), strict=True) if isinstance(value, dict) else value
+        if not isinstance(value, dict):
+            return value
+        return WantedWrench.__pydantic_validator__.validate_json(json.dumps(value), strict=True)
 
     @property
     def end(self) -> float:
@@ -86,7 +93,7 @@ class ReferenceSettings(Config):
         pose = robot.pose(q_start)
         targets.q[:], targets.position[:], targets.quat_wxyz[:] = q_start, pose.position, pose.quat_wxyz
         self.fill(targets, np.asarray(times, dtype=float), robot, np.asarray(q_start, dtype=float))
-        targets.wrench[:] = self.wrench.sample(times)
+        targets.wrench[:] += self.wrench.sample(times)
         return targets.array
 
     @abstractmethod

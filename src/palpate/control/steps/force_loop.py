@@ -28,6 +28,9 @@ from palpate.engine.records import Integers, Vector, sized
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 
+_FELT = 0.01  # of the wanted force: less is none
+INTEGRAL = 10.0  # 1/s, where arm, damping and clock allow
+
 
 class ForceGains(TaskGains):
     """k_p, k_i and φ of the force loop, which directions it has, and its bounds."""
@@ -41,8 +44,12 @@ class ForceGains(TaskGains):
 
 
 class ForceMemory(TaskMemory):
-    """The force integral, and as it was before this tick; then scratch."""
+    """The force integral, and as it was before this tick; what the remarks tell; then scratch."""
 
+    wound: int = 0  # ticks at which the integral was at its bound,
+    saturated: int = 0  # or held because a torque was beyond its limit
+    wanted: float = 0.0  # N or N·m, the largest wanted,
+    felt: float = 0.0  # and felt along a force-controlled direction
     integral: Vector = sized(6)  # k_i ∫ (F_d − F) dt, axes of A
     integral_before: Vector = sized(6)
     F_d: Vector = sized(6)  # wanted,
@@ -61,12 +68,23 @@ def wrenches_in_axes(x: Tick, m: ForceMemory) -> None:
 @kernel
 def integrate_error(dt: float, k: ForceGains, m: ForceMemory) -> None:
     """integral += k_i (F_d − F) dt along the force-controlled directions, never beyond its bound."""
-    k_i = k.integral
+    k_i, wound = k.integral, 0
     put(m.integral_before, 0, m.integral)
     for i in range(6):
         if k.forced[i]:
             m.integral[i] += dt * k_i * (m.F_d[i] - m.F[i])
+            wound = 1 if abs(m.integral[i]) > k.most[i] else wound
             m.integral[i] = min(max(m.integral[i], -k.most[i]), k.most[i])
+            m.wanted = max(m.wanted, abs(m.F_d[i]))
+            m.felt = max(m.felt, abs(m.F[i]))
+    m.wound += wound
+
+
+@kernel
+def undo_integral(m: ForceMemory) -> None:
+    """Take the last step of the integral back; counted."""
+    put(m.integral, 0, m.integral_before)
+    m.saturated += 1
 
 
 @kernel
@@ -100,7 +118,9 @@ def is_beyond(tau: Vector, limits: Vector) -> bool:
 class ForceLaw(TaskLaw):
     """What the laws with a force integral have in common; abstract."""
 
-    integral: float = setting(10.0, "1/s", "k_i of the force error", ge=0)
+    integral: float | None = setting(
+        None, "1/s", "k_i of the force error; at most 10, as arm, damping and period allow, if not given", ge=0
+    )
     proportional: float = setting(0.0, "1", "k_p of the force error", ge=0)
     feed_forward: float = setting(1.0, "1", "share of the wanted wrench applied at once", ge=0, le=1)
     most_force: float = setting(100.0, "N", "bound of the integral along a direction (anti-windup)", gt=0)
@@ -111,7 +131,7 @@ class ForceLaw(TaskLaw):
         return {
             **self.task_gains(robot),
             "proportional": self.proportional,
-            "integral": self.integral,
+            "integral": self.integral or 0.0,
             "feed_forward": self.feed_forward,
             "most": np.repeat([self.most_force, self.most_moment], 3),
             "forced": [int(d in force) for d in DIRECTIONS],
@@ -121,6 +141,22 @@ class ForceLaw(TaskLaw):
     def memory(self, robot: Robot) -> ForceMemory:
         """The force integral, what the remarks tell, and scratch."""
         return ForceMemory(self.task_sizes(robot))
+
+    def remarks(self, memory: Any) -> list[str]:
+        """Where the force could not be what was wanted, and directions lost near singular postures."""
+        return [*force_remarks(self.name, memory), *super().remarks(memory)]
+
+
+def force_remarks(law: str, memory: ForceMemory) -> list[str]:
+    """Where the force could not be what was wanted: nothing was touched, a bound was met, a torque was at its limit."""
+    said = []
+    if memory.wanted > 0.0 and memory.felt < _FELT * memory.wanted:
+        said.append(f"{law}: up to {memory.wanted:.3g} N or N·m was wanted and none was felt: there was no contact")
+    if memory.wound:
+        said.append(f"{law}: the force integral was at its bound at {memory.wound} ticks")
+    if memory.saturated:
+        said.append(f"{law}: the force integral was held at {memory.saturated} ticks, a torque beyond its limit")
+    return said
 
 
 def check_split(force: tuple[Direction, ...], motion: tuple[Direction, ...], law: str) -> None:

@@ -16,6 +16,9 @@ POSTURE_FACTOR = 8.0  # and this many times what the heaviest direction feels in
 _POSTURES, _SPREAD = 8, 0.8  # looked at beside home, and how far from it, rad or m
 _INDEPENDENT = 1e-6  # of the largest row: what a row must add to those before it
 
+POSTURE = (5.0, 2.0)  # N·m/rad and N·m·s/rad of the null space, where the clock allows
+CLOCK_SHARE = 0.25  # of 1/T_e, that a damped joint's rate may reach
+
 AxesAt = Callable[[Array], Array]  # the axes that directions are along, for a tool's rotation; columns in the world
 
 
@@ -58,6 +61,28 @@ def lost_mass(robot: Robot, directions: Sequence[str] = DIRECTIONS, axes: AxesAt
         mobility = np.linalg.eigvalsh(J @ np.linalg.solve(robot.mass_matrix(q), J.T))
         masses.append(1.0 / max(float(mobility[0]), 1e-300))
     return max(MASS_FACTOR * robot.mass, POSTURE_FACTOR * min(masses, default=0.0))
+
+
+def posture_defaults(
+    robot: Robot, q: Array, directions: Sequence[str], axes: AxesAt, lag: float
+) -> tuple[float | tuple[float, ...], float | tuple[float, ...]]:
+    """k and d of a posture held in the null space of some directions, for commands that come `lag` seconds late.
+
+    5 N·m/rad and 2 N·m·s/rad, if the lightest motion of the null space bears it: d times its mobility at most 0.5/lag.
+    Else joint by joint, in proportion to the lightest inertia that each one shows.
+    """
+    J, back = _rows(robot, q, directions, axes), np.linalg.pinv(robot.mass_matrix(q))
+    N = np.eye(robot.nv) - J.T @ np.linalg.pinv(J @ back @ J.T, rcond=1e-9, hermitian=True) @ J @ back
+    loosest = float(np.abs(np.linalg.eigvals(back @ N)).max())
+    if POSTURE[1] * loosest * lag <= 2.0 * CLOCK_SHARE:
+        return POSTURE
+    return joint_posture(1.0 / np.maximum(np.diag(back), 1e-300), CLOCK_SHARE / lag)
+
+
+def joint_posture(inertia: Array, rate: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """k and d joint by joint: d/inertia at most `rate`, 1/s, and k in the usual proportion to d."""
+    d = np.minimum(POSTURE[1], rate * inertia)
+    return tuple((POSTURE[0] / POSTURE[1] * d).tolist()), tuple(d.tolist())
 
 
 def _rows(robot: Robot, q: Array, directions: Sequence[str], axes: AxesAt) -> Array:

@@ -21,16 +21,24 @@ A law's gains are a `TaskGains` and its memory a `TaskMemory` with fields of its
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from palpate.checks import Array, finite_array
-from palpate.config import Quaternion, Vector6, setting
-from palpate.control.law import Law, Tick, refuse_free_base, sizes_of
+from palpate.config import PerJoint, Quaternion, Vector6, setting
+from palpate.control.law import Law, Rig, Tick, per_joint, refuse_free_base, sizes_of
 from palpate.control.steps.linear_algebra import cholesky, cholesky_inverse, cholesky_solve_rows, symmetric_eigen
 from palpate.control.steps.orientation import KINDS, OrientationError, OrientationWork, write_orientation_error
-from palpate.control.steps.reach import LEVER, AxesAt, immovable, lost_mass, reachable, world_axes
+from palpate.control.steps.reach import (
+    LEVER,
+    AxesAt,
+    immovable,
+    lost_mass,
+    posture_defaults,
+    reachable,
+    world_axes,
+)
 from palpate.engine.kernels import kernel
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 from palpate.engine.views import part
@@ -61,10 +69,10 @@ class TaskGains(Record):
 
 
 class Posture(Record):
-    """Spring and damper that hold the joints beneath the task."""
+    """Spring and damper that hold the joints beneath the task, one each per joint."""
 
-    stiffness: float
-    damping: float
+    stiffness: Vector = sized("nv")
+    damping: Vector = sized("nv")
 
 
 class TaskMemory(Record):
@@ -381,7 +389,7 @@ def pull_to_posture(x: Tick, k: Posture, out: Vector) -> None:
     """out = k (q_d − q) − d v."""
     stiffness, damping = k.stiffness, k.damping
     for i in range(x.v.size):
-        out[i] = stiffness * (x.target.q[i] - x.q[i]) - damping * x.v[i]
+        out[i] = stiffness[i] * (x.target.q[i] - x.q[i]) - damping[i] * x.v[i]
 
 
 @kernel
@@ -389,6 +397,14 @@ def hold_posture(x: Tick, k: Posture, m: TaskMemory, out: Vector) -> None:
     """out = N (k (q_d − q) − d v)."""
     pull_to_posture(x, k, out)
     into_null_space(m, out)
+
+
+def posture_of(robot: Robot, stiffness: PerJoint, damping: PerJoint) -> Posture:
+    """The posture's gains as the kernels read them."""
+    return Posture(
+        stiffness=per_joint(robot, stiffness, "posture_stiffness", least=0.0),
+        damping=per_joint(robot, damping, "posture_damping", least=0.0),
+    )
 
 
 class TaskLaw(Law):
@@ -471,6 +487,31 @@ class TaskLaw(Law):
                 f" {self.orientation_error} error {fades}"
             )
         return found
+
+
+class PostureLaw(TaskLaw):
+    """Settings of the laws at the tool that hold a posture beneath it by joint springs; abstract."""
+
+    posture_stiffness: PerJoint | None = setting(
+        None, "N·m/rad", "k of the null-space posture; 5, less on joints too light for the loop's period"
+    )
+    posture_damping: PerJoint | None = setting(
+        None, "N·m·s/rad", "d of the null-space posture; 2, less on joints too light for the loop's period"
+    )
+
+    def suited(self, robot: Robot, rig: Rig) -> Self:
+        """With a posture that the loop's period bears, where none is given."""
+        if self.posture_stiffness is not None and self.posture_damping is not None:
+            return self
+        if robot.nq != robot.nv or not self.chosen():
+            return self  # refused later, by name
+        k, d = posture_defaults(robot, robot.home if rig.q is None else rig.q, self.chosen(), self.axes_at, rig.lag)
+        own = {"posture_stiffness": k, "posture_damping": d}
+        return self.model_copy(update={name: value for name, value in own.items() if getattr(self, name) is None})
+
+    def posture(self, robot: Robot) -> Posture:
+        """The posture's gains, once suited."""
+        return posture_of(robot, self.posture_stiffness or 0.0, self.posture_damping or 0.0)
 
 
 def checked_directions(

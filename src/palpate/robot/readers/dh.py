@@ -90,6 +90,8 @@ def tree_from_dh(rows: Sequence[DHLink], convention: Convention = "standard", na
     """The chain of a DH table: links link1…linkN whose frames are the DH frames, and a frame `tool` at the last."""
     if convention not in ("standard", "modified"):
         raise InvalidInput(f"DH convention must be 'standard' or 'modified', got {convention!r}")
+    if not isinstance(rows, list | tuple) or not all(isinstance(row, DHLink) for row in rows):
+        raise InvalidInput("a DH table is a list of DHLink")
     if not rows:
         raise InvalidInput("a DH table needs at least one row")
     if faults := [fault for number, row in enumerate(rows, start=1) for fault in row_faults(row, number)]:

@@ -51,7 +51,7 @@ const Palpate = (() => {
   /** The power of ten to take out of an axis: none while its numbers are short. */
   function powerFor(values, step) {
     const largest = Math.max(...values.map(Math.abs), 0);
-    if (!largest || (step > 0.999e-3 && largest < 1e5)) return 0;
+    if (!largest || (largest < 1e5 && (step > 0.999e-3 || (step > 0.999e-4 && largest > 100 * step)))) return 0;
     return 3 * Math.floor(Math.log10(largest) / 3 + 1e-9);
   }
 
@@ -134,7 +134,8 @@ const Palpate = (() => {
       for (const one of this.spec.series.filter(series => series.listed)) {
         const entry = make("button", { type: "button", class: "entry", "aria-pressed": "true" }, this.legend);
         const line = one.kind === "bars" ? "10px solid" : `3px ${BORDERS[one.dash] || "solid"}`;
-        make("i", { style: `border-top:${line} ${colourOf(one.colour)}` }, entry);
+        if (one.kind === "points") make("i", { class: "dot", style: `background:${colourOf(one.colour)}` }, entry);
+        else make("i", { style: `border-top:${line} ${colourOf(one.colour)}` }, entry);
         make("span", { class: "name" }, entry, one.label);
         this.values.set(one, make("b", {}, entry));
         entry.addEventListener("click", () => this.toggle(one, entry));
@@ -175,7 +176,7 @@ const Palpate = (() => {
       this.drawing.replaceChildren();
       const [low, high] = this.ends(), spec = this.spec, foot = spec.last === false ? 8 : FOOT;
       const height = HEAD + spec.height + foot, axis = this.axis(low, high);
-      const left = Math.ceil(34 + 6.8 * Math.max(2, ...axis.labels.map(label => label.length))), right = this.width - 12;
+      const left = Math.ceil(34 + 6.8 * Math.max(5, ...axis.labels.map(label => label.length))), right = this.width - 12;
       this.toX = x => left + ((x - low) / (high - low)) * (right - left);
       this.fromX = x => low + ((x - left) / (right - left)) * (high - low);
       this.toY = y => HEAD + spec.height - ((y - axis.bottom) / (axis.top - axis.bottom)) * spec.height;

@@ -337,7 +337,7 @@ class Replay {
   }
 }
 
-for (const place of document.querySelectorAll(".replay")) {
+function startReplay(place) {
   const replay = new Replay(place, JSON.parse(place.querySelector("script").textContent));
   const paper = document.querySelector(".stills");
   if (paper) {
@@ -345,3 +345,6 @@ for (const place of document.querySelectorAll(".replay")) {
     setTimeout(() => replay.stills(paper, 4), 800);
   }
 }
+
+// After the rest of the page has been shown.
+for (const place of document.querySelectorAll(".replay")) setTimeout(() => startReplay(place), 0);

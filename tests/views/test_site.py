@@ -7,14 +7,16 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from PIL import Image
 
 from palpate.control import LAWS
 from palpate.scenario.load import shipped
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
 
@@ -92,3 +94,26 @@ def test_a_tutorial_ends_in_a_picture_that_its_own_code_draws(path: Path) -> Non
     picture = re.findall(r"!\[[^\]]+\]\((\.\./images/tutorials/[^)]+)\)", text)[-1]
     assert (path.parent / picture).is_file()
     assert f'savefig("{Path(picture).name}"' in text
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("size", [(1280, 800), (390, 800)], ids=["laptop", "phone"])
+@pytest.mark.parametrize("page", ["gallery", "tutorials/1-wall", "tutorials/3-gains", "which-law"])
+def test_a_page_of_the_site_fits_the_screen_and_shows_its_pictures(
+    browser: Any, site: Path, page: str, size: tuple[int, int]
+) -> None:
+    context = browser.new_context(viewport={"width": size[0], "height": size[1]}, offline=True)
+    tab = context.new_page()
+    tab.goto((site / f"{page}.html").as_uri())
+    assert tab.evaluate("document.documentElement.scrollWidth") <= size[0]
+    broken = "[...document.querySelectorAll('article img')].filter(i => i.complete && !i.naturalWidth).length"
+    assert tab.evaluate(broken) == 0
+    assert tab.locator("article h1").first.is_visible()
+    context.close()
+
+
+@pytest.mark.parametrize("picture", sorted((DOCS / "images").rglob("*.png")), ids=lambda path: path.stem)
+def test_a_picture_is_small_and_not_blank(picture: Path) -> None:
+    assert picture.stat().st_size < 200_000
+    low, high = Image.open(picture).convert("L").getextrema()
+    assert high - low > 100

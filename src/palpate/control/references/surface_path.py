@@ -1,0 +1,131 @@
+"""A path on a surface at constant speed, the tool turning with the surface and pressed against it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from pydantic import model_validator
+
+from palpate.checks import Array
+from palpate.config import Quaternion, Vector3, setting
+from palpate.control.references.kinematics import turned
+from palpate.control.references.reference import ReferenceSettings, Targets
+from palpate.control.references.timing import trapezoidal
+from palpate.errors import InvalidInput
+from palpate.robot.robot import Robot
+from palpate.spatial import matrix_from_quat
+
+CURVED = ("cylinder", "sphere")
+
+
+class SurfacePath(ReferenceSettings):
+    """The tool along the straightest line of a surface, from where it starts, at constant speed.
+
+    On a plane a line, on a cylinder a helix, on a sphere a great circle: each turns about a fixed axis c by ρ radians
+    per metre (0, t·(a × n)/R and 1/R with the tangent t and the outward normal n at the start, a the cylinder's axis),
+        p(s) = o + exp(ρ s c) (p₀ − o) + s (t − ρ c × r),   n(s) = exp(ρ s c) n,   R(s) = exp(ρ s c) R₀,
+    with o on the axis and r the foot of p₀ seen from there. The tool keeps its distance from the surface; s is counted
+    on the surface itself. The wanted wrench is `press` along n(s), beside `wrench`.
+    """
+
+    kind: Literal["surface-path"] = setting("surface-path", "1", "along a surface")  # pyright: ignore[reportIncompatibleVariableOverride]
+    surface: str | None = setting(None, "1", "name of a surface of the world; or give its shape and place here")
+    shape: Literal["plane", "cylinder", "sphere"] = setting("plane", "1", "shape, if no surface is named")
+    position: Vector3 = setting((0.0, 0.0, 0.0), "m", "its centre (a point of the plane), world axes")
+    quat_wxyz: Quaternion = setting((1.0, 0.0, 0.0, 0.0), "1", "its axes: z is a plane's normal, a cylinder's axis")
+    radius: float = setting(0.0, "m", "of a cylinder or sphere", ge=0)
+    direction: Vector3 = setting((1.0, 0.0, 0.0), "1", "where to go, world axes; its part along the surface counts")
+    speed: float = setting(0.05, "m/s", "along the surface", gt=0)
+    length: float = setting(0.1, "m", "how far along the surface", gt=0)
+    start: float = setting(0.0, "s", "when the motion begins", ge=0)
+    ease: float = setting(0.2, "s", "how long it speeds up, and brakes", gt=0)
+    follow: bool = setting(True, "1", "whether the tool's orientation turns with the surface")
+    press: float = setting(0.0, "N", "wanted force of the surface on the tool, along its outward normal")
+    press_ramp: float = setting(0.0, "s", "how long that force takes to rise from 0", ge=0)
+
+    @model_validator(mode="after")
+    def _has_a_shape(self) -> SurfacePath:
+        if self.surface is None and self.shape in CURVED and self.radius == 0:
+            raise InvalidInput(f"a path on a {self.shape} needs its radius, or the name of a surface")
+        if self.ease > self.length / self.speed:
+            raise InvalidInput(
+                f"speeding up for {self.ease:g} s is longer than the {self.length / self.speed:g} s of the way",
+                hint="shorten ease, or lengthen the path",
+            )
+        return self
+
+    @property
+    def end(self) -> float:
+        """When the motion has ended, s."""
+        return self.start + self.length / self.speed + self.ease
+
+    def fill(self, targets: Targets, times: Array, robot: Robot, q_start: Array) -> None:
+        """Pose, twist and acceleration along the surface; the joint part stays."""
+        pose = robot.pose(q_start)
+        foot = self.foot(pose.position)
+        total = self.end - self.start
+        s, rate, acceleration = (self.length * x for x in trapezoidal(times, self.start, self.end, self.ease / total))
+        angle, way = foot.turn * s, foot.slide * s
+        out = turned_vectors(angle * foot.axis, pose.position - foot.centre)
+        across = np.cross(foot.turn * foot.axis, out)  # dp/ds of the turning part
+        targets.position[:] = foot.centre + out + way
+        targets.twist[:, :3] = rate * (across + foot.slide)
+        inward = np.cross(foot.turn * foot.axis, across)
+        risen = np.clip(times / self.press_ramp, 0.0, 1.0) if self.press_ramp > 0 else np.ones(len(times))
+        targets.wrench[:, :3] = self.press * risen[:, None] * turned_vectors(angle * foot.axis, foot.normal)
+        targets.acceleration[:, :3] = acceleration * (across + foot.slide) + rate**2 * inward
+        if self.follow:
+            targets.quat_wxyz[:] = turned(angle * foot.axis, pose.quat_wxyz)
+            targets.twist[:, 3:] = rate * foot.turn * foot.axis
+            targets.acceleration[:, 3:] = acceleration * foot.turn * foot.axis
+
+    def foot(self, tool: Array) -> Foot:
+        """What the path turns about, from the tool's start."""
+        if self.surface is not None:
+            raise InvalidInput(
+                f"the surface {self.surface!r} of a path is known to a scenario's world only",
+                hint="give shape, position, quat_wxyz and radius instead",
+            )
+        axes, centre = matrix_from_quat(self.quat_wxyz), np.array(self.position)
+        from_centre, along = tool - centre, axes[:, 2]
+        if self.shape == "plane":
+            return self._foot(centre, along, np.zeros(3), 0.0)
+        radial = from_centre if self.shape == "sphere" else from_centre - (from_centre @ along) * along
+        distance = float(np.linalg.norm(radial))
+        if distance < 1e-9:
+            raise InvalidInput(f"the tool starts in the middle of the {self.shape}, where no direction is outward")
+        normal = radial / distance
+        return self._foot(centre, normal, along, 1.0 / self.radius)
+
+    def _foot(self, centre: Array, normal: Array, along: Array, curvature: float) -> Foot:
+        way = np.array(self.direction) - (np.array(self.direction) @ normal) * normal
+        if np.linalg.norm(way) < 1e-6 * np.linalg.norm(self.direction) or not np.any(self.direction):
+            raise InvalidInput(f"the direction {self.direction} of a path does not lead along the surface")
+        tangent = way / np.linalg.norm(way)
+        if self.shape == "plane":
+            return Foot(centre, normal, np.array([0.0, 0.0, 1.0]), 0.0, tangent)
+        if self.shape == "sphere":
+            return Foot(centre, normal, np.cross(normal, tangent), curvature, np.zeros(3))
+        turn = float(tangent @ np.cross(along, normal)) * curvature
+        return Foot(centre, normal, along, turn, float(tangent @ along) * along)
+
+
+@dataclass(frozen=True)
+class Foot:
+    """Where a path begins on its surface: outward normal there, the axis it turns about by rad/m, and its slide."""
+
+    centre: Array
+    normal: Array
+    axis: Array
+    turn: float
+    slide: Array
+
+
+def turned_vectors(rotation_vectors: Array, vector: Array) -> Array:
+    """exp(r) v, one row per rotation vector."""
+    angle = np.linalg.norm(rotation_vectors, axis=1, keepdims=True)
+    axis = rotation_vectors / np.where(angle > 0, angle, 1.0)
+    along = (axis @ vector)[:, None] * axis
+    return np.cos(angle) * (vector - along) + np.sin(angle) * np.cross(axis, vector) + along

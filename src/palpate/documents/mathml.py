@@ -1,0 +1,202 @@
+"""LaTeX as the claims write it, as MathML, which browsers draw by themselves: no script, no font, no network."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import escape
+
+_TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|\s+|.", re.DOTALL)
+_GREEK = {
+    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "zeta": "ζ", "eta": "η", "theta": "θ",
+    "vartheta": "ϑ", "lambda": "λ", "mu": "μ", "pi": "π", "rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ",
+    "varphi": "φ", "chi": "χ", "psi": "ψ", "omega": "ω", "ell": "ℓ", "Delta": "Δ", "Theta": "Θ", "Lambda": "Λ",
+    "Omega": "Ω", "partial": "∂", "infty": "∞",
+}  # fmt: skip
+_SIGNS = {
+    "cdot": "·", "times": "×", "le": "≤", "ge": "≥", "neq": "≠", "simeq": "≃", "approx": "≈", "pm": "±", "in": "∈",
+    "iff": "⇔", "Rightarrow": "⇒", "rightarrow": "→", "forall": "∀", "exists": "∃", "otimes": "⊗", "therefore": "∴",
+    "ldots": "…", "cdots": "⋯", "vdots": "⋮", "sum": "∑", "int": "∫", "to": "→",
+}  # fmt: skip
+_WORDS = {"cos", "sin", "log", "exp", "max", "min", "ln", "det"}
+_ACCENTS = {"dot": "˙", "ddot": "¨", "bar": "¯", "hat": "^", "tilde": "~"}
+_SPACES = {",": "0.17em", ";": "0.28em", "quad": "1em", "!": "0", " ": "0.25em"}
+_PLAIN = {"mathbf", "boldsymbol", "mathcal"}
+_UPRIGHT = {"text", "mathrm", "operatorname"}
+_DROPPED = {"left", "right", "displaystyle"}
+
+
+def mathml(latex: str) -> str:
+    """One `<math>` element."""
+    return f'<math display="block"><mrow>{_Reader(latex).everything()}</mrow></math>'
+
+
+def formula_html(latex: str, room: int = 78) -> str:
+    """A formula in as many lines as it needs, broken at its relations and signs."""
+    lines = [mathml(line) for line in broken(latex, room)]
+    return '<div class="formula">' + "".join(lines) + "</div>"
+
+
+def broken(latex: str, room: int) -> list[str]:
+    """LaTeX in lines of about `room` symbols, broken before + − = and after ; outside of braces and matrices."""
+    pieces, depth, start = [], 0, 0
+    for found in _TOKEN.finditer(latex):
+        word = found[0]
+        depth += {"{": 1, "}": -1, r"\begin": 1, r"\end": -1}.get(word, 0)
+        at = found.start()
+        sign = word in ("+", "=") or (word == "-" and latex[at - 1 : at] == " " and latex[at + 1 : at + 2] == " ")
+        if depth == 0 and at > start and (sign or word == r"\quad"):
+            pieces.append(latex[start:at])
+            start = at
+    pieces.append(latex[start:])
+    lines, line = [], ""
+    for piece in pieces:
+        if line and _width(line + piece) > room:
+            lines.append(line)
+            line = r"\quad " if not piece.startswith(r"\quad") else ""
+        line += piece
+    return [*lines, line]
+
+
+def _width(latex: str) -> int:
+    """About how many symbols wide: fractions count their longer half, commands one, matrices their rows once."""
+    flat = re.sub(r"\\(text|mathrm|frac|begin|end|dot|ddot)|\{[bp]matrix\}|[{}_^&]", "", latex)
+    flat = re.sub(r"\\[A-Za-z]+", "x", flat)
+    rows = latex.count(r"\\") + 1
+    return len(re.sub(r"\s+", "", flat)) // rows
+
+
+class _Reader:
+    """A recursive reader of one formula."""
+
+    def __init__(self, latex: str) -> None:
+        self.tokens = [token for token in _TOKEN.findall(latex) if not token.isspace()]
+        self.raw = _TOKEN.findall(latex)
+        self.at = 0
+
+    def everything(self) -> str:
+        """The whole formula; a bracket too many is shown, not refused."""
+        parts = []
+        while self.at < len(self.tokens):
+            parts.append(self._run())
+            if self.at < len(self.tokens):
+                parts.append(f"<mo>{escape(self._next())}</mo>")
+        return "".join(parts)
+
+    def _run(self) -> str:
+        return "".join(self._scripted_atoms())
+
+    def _scripted_atoms(self) -> Iterator[str]:
+        while self.at < len(self.tokens) and self.tokens[self.at] not in ("}", "&", r"\\", r"\end"):
+            yield self._scripted()
+
+    def _scripted(self) -> str:
+        base = "<mrow></mrow>" if self.tokens[self.at] in "_^" else self._atom()
+        below = above = ""
+        while self.at < len(self.tokens) and self.tokens[self.at] in ("_", "^", "'"):
+            mark = self._next()
+            if mark == "'":
+                above = "<mo>′</mo>"
+            elif mark == "_":
+                below = self._atom()
+            else:
+                above = self._atom()
+        if below and above:
+            return f"<msubsup>{base}{below}{above}</msubsup>"
+        if below:
+            return f"<msub>{base}{below}</msub>"
+        return f"<msup>{base}{above}</msup>" if above else base
+
+    def _atom(self) -> str:
+        token = self._next()
+        if token == "{":
+            inside = self._run()
+            self._expect("}")
+            return f"<mrow>{inside}</mrow>"
+        if token.startswith("\\"):
+            return self._command(token[1:])
+        if token[0].isdigit():
+            return f"<mn>{token}</mn>"
+        if token.isalpha():
+            return f"<mi>{escape(token)}</mi>"
+        return f'<mo stretchy="false">{escape({"-": "−", "*": "·"}.get(token, token))}</mo>'
+
+    def _command(self, name: str) -> str:
+        if name in _GREEK:
+            return f"<mi>{_GREEK[name]}</mi>"
+        if name in _SIGNS:
+            return f"<mo>{_SIGNS[name]}</mo>"
+        if name in _WORDS:
+            return f'<mi mathvariant="normal">{name}</mi><mspace width="0.12em"/>'
+        if name in _SPACES:
+            return f'<mspace width="{_SPACES[name]}"/>'
+        if name in _ACCENTS:
+            return f'<mover accent="true">{self._atom()}<mo>{_ACCENTS[name]}</mo></mover>'
+        if name in _UPRIGHT:
+            return "<mtext>" + escape(self._text()).replace(" ", "\u00a0") + "</mtext>"
+        return self._structure(name)
+
+    def _structure(self, name: str) -> str:
+        if name == "frac":
+            return f"<mfrac>{self._atom()}{self._atom()}</mfrac>"
+        if name == "sqrt":
+            return f"<msqrt>{self._atom()}</msqrt>"
+        if name == "begin":
+            return self._matrix()
+        if name in _PLAIN:
+            return self._atom()
+        if name in _DROPPED:
+            return ""
+        return f"<mo>{escape(name)}</mo>"
+
+    def _matrix(self) -> str:
+        kind = self._text()
+        rows, row = [], [self._run()]
+        while self.at < len(self.tokens) and self.tokens[self.at] in ("&", r"\\"):
+            if self._next() == "&":
+                row.append(self._run())
+            else:
+                rows.append(row)
+                row = [self._run()]
+        rows.append(row)
+        self._expect(r"\end")
+        self._text()
+        cells = "".join("<mtr>" + "".join(f"<mtd><mrow>{x}</mrow></mtd>" for x in one) + "</mtr>" for one in rows)
+        return f'<mtable class="{"round" if kind.startswith("p") else "matrix"}">{cells}</mtable>'
+
+    def _text(self) -> str:
+        """The words of \\text{…}, with their spaces."""
+        self._expect("{")
+        words, depth = "", 1
+        place = self._raw_place()
+        while place < len(self.raw):
+            token = self.raw[place]
+            depth += {"{": 1, "}": -1}.get(token, 0)
+            if depth == 0:
+                break
+            words += {r"\ldots": "…"}.get(token, token)
+            place += 1
+        self._skip_to(place)
+        return words.replace("{", "").replace("}", "")
+
+    def _raw_place(self) -> int:
+        """Where the present token stands among the raw ones."""
+        seen = -1
+        for place, token in enumerate(self.raw):
+            seen += not token.isspace()
+            if seen == self.at - 1:
+                return place + 1
+        return len(self.raw)
+
+    def _skip_to(self, place: int) -> None:
+        """Go on behind a raw token."""
+        self.at = sum(not token.isspace() for token in self.raw[: place + 1])
+
+    def _next(self) -> str:
+        token = self.tokens[self.at] if self.at < len(self.tokens) else ""
+        self.at += 1
+        return token or " "
+
+    def _expect(self, token: str) -> None:
+        if self.at < len(self.tokens) and self.tokens[self.at] == token:
+            self.at += 1

@@ -1,0 +1,161 @@
+"""A scenario as an environment: the agent moves the target of a law, and may set its stiffness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from palpate.checks import Array
+from palpate.errors import InvalidInput, UnknownName
+from palpate.metrics import evaluate
+from palpate.run.build import build
+from palpate.run.steps import Steps
+from palpate.scenario.load import load_scenario
+from palpate.scenario.model import Scenario
+from palpate.spatial import Pose
+
+OBSERVED = ("tool_position", "tool_quat_wxyz", "tool_twist", "contact_wrench", "target_position", "target_quat_wxyz")
+STIFFEST, SOFTEST = 3.0, 1.0 / 3.0  # factors on the law's own stiffness
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What a reward may look at: the channels now, and what the scenario wants.
+
+    Attributes:
+        time: s.
+        channels: every observed channel by name.
+        wanted_force: size of the force that the scenario's reference asks for, N.
+        action: what the agent did.
+    """
+
+    time: float
+    channels: Mapping[str, Array]
+    wanted_force: float
+    action: Array
+
+
+def force_reward(moment: Moment) -> float:
+    """Minus the distance from the wanted force, in wanted forces (N where none is wanted), and a little for haste."""
+    force = float(np.linalg.norm(moment.channels["contact_wrench"][:3]))
+    return -abs(force - moment.wanted_force) / max(moment.wanted_force, 1.0) - 0.01 * float(
+        np.sum(moment.action[:6] ** 2)
+    )
+
+
+class ContactEnv(gymnasium.Env):
+    """A robot under a compiled law on the scenario's world; the agent moves the law's target.
+
+    Action, each in [−1, 1]: the target's increment of position (x, y, z, times `reach`) and of orientation (rotation
+    vector, world axes, times `turn`); with `stiffness=True` six more, which scale the stiffness of
+    `cartesian-impedance` per direction between 1/3 and 3 times its own, and the damping by the root of that.
+    Observation: the chosen channels one after another, SI units.
+    An episode ends (`terminated`) where the run diverges or a stop event fires, and is cut (`truncated`) at the
+    scenario's duration; `info["metrics"]` then holds every metric of the episode, `info["outcome"]` how it ended.
+    """
+
+    metadata = {"render_modes": []}  # noqa: RUF012 - Gymnasium's own name
+
+    def __init__(
+        self,
+        scenario: str | Scenario = "panda-wall",
+        *,
+        rate: float = 50.0,
+        reach: float = 0.005,
+        turn: float = 0.02,
+        stiffness: bool = False,
+        observed: Sequence[str] = OBSERVED,
+        reward: Callable[[Moment], float] = force_reward,
+    ) -> None:
+        """Prepare the environment.
+
+        Args:
+            scenario: a shipped name, a file, or a scenario; its reference gives the first target and the wanted force.
+            rate: steps of the agent per second, Hz.
+            reach, turn: largest increment of a step, m and rad.
+            stiffness: whether the agent sets the stiffness, too.
+            observed: channels of the observation.
+            reward: from a moment to a number.
+
+        Raises:
+            UnknownName: no such channel.
+            InvalidInput: a rate that does not fit the control period, or a law whose stiffness cannot be set.
+        """
+        self.scenario = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
+        self.reach, self.turn, self.observed, self.reward = reach, turn, tuple(observed), reward
+        self.ticks = round(1.0 / (rate * self.scenario.run.control_period))
+        if self.ticks < 1:
+            raise InvalidInput(f"rate must be at most the control rate, got {rate:g} Hz")
+        if stiffness and self.scenario.control.name != "cartesian-impedance":
+            raise InvalidInput(
+                f"the stiffness of {self.scenario.control.name!r} cannot be set; use cartesian-impedance"
+            )
+        self.stiffness = stiffness
+        self.steps = self._begin(0)
+        size = sum(self.steps.column(name).size for name in self.observed)
+        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (size,), np.float64)
+        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (12 if stiffness else 6,), np.float32)
+
+    def _begin(self, seed: int) -> Steps:
+        clock = self.scenario.run.model_copy(update={"seed": seed})
+        steps = Steps(build(self.scenario.model_copy(update={"run": clock})))
+        names = [channel.name for channel in steps.assembly.layout.channels]
+        for name in self.observed:
+            if name not in names:
+                raise UnknownName("channel", name, names)
+        self._wanted = float(np.linalg.norm(steps.target.wrench[:3]))
+        if self.stiffness:
+            stage = steps.assembly.law.gains.stages[0]
+            self._own = stage.K.copy(), stage.D.copy()
+        steps.advance(1)
+        return steps
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
+        """Begin an episode; the seed is that of the sensors' noise."""
+        super().reset(seed=seed)
+        self.steps = self._begin(int(self.np_random.integers(2**31)))
+        return self._observation(), {}
+
+    def step(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
+        """Move the target, run until the next step of the agent, look."""
+        action = np.clip(np.asarray(action, dtype=float), -1.0, 1.0)
+        self._move(action)
+        if self.stiffness:
+            self._stiffen(action[6:])
+        self.steps.advance(self.ticks)
+        seen = {name: self.steps.column(name) for name in self.observed}
+        moment = Moment(
+            self.steps.time, {**seen, "contact_wrench": self.steps.column("contact_wrench")}, self._wanted, action
+        )
+        truncated = self.steps.time >= self.scenario.run.duration - 1e-9
+        terminated = not self.steps.running and not truncated
+        info = self._summary() if terminated or truncated else {}
+        return self._observation(), float(self.reward(moment)), terminated, truncated, info
+
+    def _move(self, action: Array) -> None:
+        target = self.steps.target
+        target.position[:] += self.reach * action[:3]
+        angle = self.turn * action[3:6]
+        half = np.linalg.norm(angle) / 2
+        turn = np.r_[np.cos(half), np.sinc(half / np.pi) * angle / 2]
+        turned = Pose.from_quat((0, 0, 0), turn).rotation @ Pose.from_quat((0, 0, 0), target.quat_wxyz).rotation
+        target.quat_wxyz[:] = Pose((0, 0, 0), turned).quat_wxyz
+
+    def _stiffen(self, wish: Array) -> None:
+        """K ← S K S with S = √factor per direction, so that it stays symmetric; D by the root of that."""
+        stage, (K, D) = self.steps.assembly.law.gains.stages[0], self._own
+        root = np.sqrt(SOFTEST * (STIFFEST / SOFTEST) ** ((wish + 1.0) / 2.0))
+        stage.K[:] = root[:, None] * K * root
+        stage.D[:] = np.sqrt(root[:, None] * root) * D
+
+    def _observation(self) -> Array:
+        return np.concatenate([self.steps.column(name) for name in self.observed])
+
+    def _summary(self) -> dict[str, Any]:
+        trace = self.steps.trace()
+        metrics = {result.name: result.value for result in evaluate(trace, self.scenario.metrics)}
+        return {"metrics": metrics, "outcome": str(trace.outcome)}

@@ -1,0 +1,81 @@
+"""A run taken a few ticks at a time, with a target that the caller may change in between."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.control.law import Target, sizes_of
+from palpate.errors import InvalidInput
+from palpate.run import loop
+from palpate.run import state as S
+from palpate.run.assemble import Assembly, assemble
+from palpate.run.checks import check_start
+from palpate.run.ending import Ending
+from palpate.run.finish import trace_of
+from palpate.run.keep import Keeper
+from palpate.run.run import Run
+from palpate.trace import Trace
+
+
+class Steps:
+    """A run under way: the same loop as `simulate`, step by step.
+
+    Attributes:
+        assembly: everything the loop works on.
+        target: what the law is asked for until the caller changes it: its fields `position`, `quat_wxyz`, `q`, … may be
+            written between two calls of `advance`.
+    """
+
+    def __init__(self, run: Run) -> None:
+        """Make the run ready.
+
+        Raises:
+            InvalidInput: the law is written in plain Python, or the start is refused.
+        """
+        self.assembly: Assembly = assemble(run)
+        if not self.assembly.law.compiled:
+            raise InvalidInput(f"the law {self.assembly.law.name!r} is plain Python; only compiled laws run in steps")
+        self._foretold = check_start(self.assembly)
+        self._keeper, self._ending = Keeper(self.assembly), Ending(S.RUNNING)
+        q, _ = run.start()
+        self._row = np.array(run.reference.sample(np.zeros(1), run.robot, q))[0]
+        self.target = Target.over(self._row, sizes_of(run.robot))
+
+    @property
+    def time(self) -> float:
+        """Simulated time, s."""
+        return self.assembly.loop.step * self.assembly.loop.dt
+
+    @property
+    def running(self) -> bool:
+        """Whether there is anything left to run."""
+        return self._ending.status == S.RUNNING
+
+    def advance(self, ticks: int) -> None:
+        """Run some control ticks with the target as it stands."""
+        L, left = self.assembly.loop, ticks
+        while left > 0 and self.running:
+            now = min(left, len(L.targets))
+            L.targets[:now] = self._row
+            L.first_target = L.tick_count
+            self._ending.status = self.assembly.rescues.call(loop.run_steps, now * L.ratio)
+            self._keeper.take()
+            left -= now
+
+    def column(self, name: str) -> Array:
+        """The numbers of a channel at the last step.
+
+        Raises:
+            InvalidInput: the run has no such channel.
+        """
+        rows = self.assembly.layout
+        for channel in rows.channels:
+            if channel.name == name:
+                start = rows.starts[name]
+                return rows.array[start : start + channel.size].copy()
+        raise InvalidInput(f"this run has no channel {name!r}", hint="palpate list channels")
+
+    def trace(self) -> Trace:
+        """The record up to now."""
+        return trace_of(self.assembly, self._ending, self._keeper, self._foretold)

@@ -1,0 +1,34 @@
+"""The reference of a scenario, with the surface that it names looked up in the world."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from palpate.control.references.reference import ReferenceSettings
+from palpate.control.references.surface_path import CURVED, SurfacePath
+from palpate.errors import InvalidInput, UnknownName
+from palpate.spatial import quat_from_matrix
+from palpate.world.config import World
+from palpate.world.plant import surface_rotation
+
+
+def placed(reference: ReferenceSettings, world: World) -> ReferenceSettings:
+    """The reference itself; a path on a named surface with that surface's shape and place.
+
+    Raises:
+        UnknownName: the world has no such surface.
+        InvalidInput: the surface moves, or is of a shape without such paths.
+    """
+    if not isinstance(reference, SurfacePath) or reference.surface is None:
+        return reference
+    known = {surface.name: surface for surface in world.surfaces}
+    if reference.surface not in known:
+        raise UnknownName("surface", reference.surface, known)
+    surface = known[reference.surface]
+    if surface.motion is not None or surface.shape not in ("plane", *CURVED):
+        what = "moves" if surface.motion is not None else f"is a {surface.shape}"
+        raise InvalidInput(f"a path runs on a plane, cylinder or sphere that stands still; {surface.name!r} {what}")
+    quat = np.asarray(quat_from_matrix(surface_rotation(surface)))
+    given = {"shape": surface.shape, "position": surface.position, "quat_wxyz": tuple(quat.tolist())}
+    radius = surface.size[0] if surface.shape in CURVED else 0.0
+    return reference.model_copy(update={**given, "radius": radius, "surface": None})

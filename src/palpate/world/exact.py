@@ -1,0 +1,92 @@
+"""Exact contact of a world: its surfaces, pins and the robot's joint stops as one hybrid system."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.contact.contacts import Contact, JointStop, Pin, Touch
+from palpate.contact.hybrid import HybridSystem
+from palpate.contact.shapes import Box, Cylinder, Plane, Ride, Shape, Sphere
+from palpate.robot.robot import Robot
+from palpate.spatial import quat_from_matrix
+from palpate.world.config import Motion, Surface, World
+from palpate.world.plant import ContactPoint, Plant, surface_rotation, true_robot
+
+
+def touches_of(plant: Plant, world: World) -> list[Contact | Pin]:
+    """Every contact point of the robot with every surface, point by point, then the pins."""
+    points, surfaces = [p for p in plant.points if p.on_robot], plant.surfaces
+    made: list[Contact | Pin] = [
+        _contact(plant, point, surface, touch_name(point, surface, len(points)))
+        for point in points
+        for surface in surfaces
+    ]
+    return made + [Pin(frame=pin.frame, name=pin.name) for pin in world.pins]
+
+
+def touch_name(point: ContactPoint, surface: Surface, points: int) -> str:
+    """How a contact is called: by its surface, and by its point too where there are several."""
+    return surface.name if points == 1 else f"{point.name.replace(' ', '_')}-{surface.name}"
+
+
+def joint_stops(robot: Robot) -> list[JointStop]:
+    """The ends of the joints' travels, without rebound."""
+    if robot.nq != robot.nv:
+        return []
+    sides = (("lower", robot.limits.lower), ("upper", robot.limits.upper))
+    return [
+        JointStop(name, float(at[j]), side)  # pyright: ignore[reportArgumentType]
+        for j, name in enumerate(robot.dof_names)
+        for side, at in sides
+        if np.isfinite(at[j])
+    ]
+
+
+def exact_system(plant: Plant, robot: Robot, world: World) -> HybridSystem:
+    """The plant as a hybrid system: surfaces and pins first, then the joints' stops."""
+    true, rules = true_robot(robot, world), world.exact
+    contacts: list[Touch] = [*touches_of(plant, world), *joint_stops(true)]
+    return HybridSystem(
+        true,
+        contacts,
+        painleve=rules.painleve,
+        relative=rules.relative,
+        absolute=rules.absolute,
+        shortest_flight=rules.shortest_flight,
+    )
+
+
+def _contact(plant: Plant, point: ContactPoint, surface: Surface, name: str) -> Contact:
+    return Contact(
+        exact_shape(surface),
+        frame=plant.model.body(point.body).name,
+        offset=point.offset,
+        radius=point.radius,
+        friction=surface.friction,
+        static_friction=surface.static_friction,
+        restitution=surface.restitution,
+        law=surface.impact_law,
+        two_sided=surface.two_sided,
+        ride=None if surface.motion is None else _ride(surface.motion),
+        name=name,
+    )
+
+
+def exact_shape(surface: Surface) -> Shape:
+    """A surface's shape for exact contact."""
+    return _SHAPES[surface.shape](surface.position, surface_rotation(surface), surface.size)
+
+
+def _ride(motion: Motion) -> Ride:
+    return Ride(motion.velocity, motion.start, motion.stop, motion.amplitude, motion.frequency)
+
+
+_SHAPES: dict[str, Callable[[Sequence[float], Array, Sequence[float]], Shape]] = {
+    "plane": lambda place, axes, size: Plane(place, axes[:, 2]),
+    "sphere": lambda place, axes, size: Sphere(place, size[0]),
+    "cylinder": lambda place, axes, size: Cylinder(place, size[0], size[1], axes[:, 2]),
+    "box": lambda place, axes, size: Box(place, size, quat_from_matrix(axes)),
+}

@@ -1,0 +1,185 @@
+"""The folder of a run: what may be replaced, who may write, and what is there when something fails."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from palpate.cli import folder as folders
+from palpate.cli.folder import LOCK, MANIFEST, PARTIAL, claim_folder
+from palpate.cli.main import main
+from palpate.errors import FileError, InUse
+from palpate.trace import load_trace
+
+COMMAND = [sys.executable, "-m", "palpate.cli.main"]
+SHORT = ["run", "pendulum", "--set", "run.duration=0.05", "--no-report", "--quiet"]
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_the_folder_that_holds_the_scenario_is_refused_and_nothing_is_touched(capsys: Capture) -> None:
+    main(["new", "mine"])
+    before = Path("mine.toml").read_bytes()
+    Path("figures").mkdir()
+    Path("figures/own.png").write_text("mine")
+    assert main(["run", "mine.toml", "--out", "."]) == 2
+    assert "holds the scenario being run" in capsys.readouterr().err
+    assert main([*SHORT, "--out", "."]) == 2
+    assert "holds other things than a run" in capsys.readouterr().err
+    assert Path("mine.toml").read_bytes() == before
+    assert Path("figures/own.png").read_text() == "mine"
+    assert sorted(entry.name for entry in Path().iterdir()) == ["figures", "mine.toml"]
+    assert main([*SHORT, "--out", "first"]) == 0
+    assert main(["run", "first/scenario.toml", "--no-report", "--out", "first"]) == 2
+
+
+def test_only_what_palpate_wrote_is_replaced(capsys: Capture) -> None:
+    assert main(["run", "pendulum", "--set", "run.duration=0.05", "--quiet", "--out", "here"]) == 0
+    Path("here/figures/own.png").write_text("mine")
+    assert main([*SHORT, "--out", "here"]) == 0
+    assert [entry.name for entry in Path("here/figures").iterdir()] == ["own.png"]
+    Path("here/scenario.toml").write_text("# my notes")
+    assert main([*SHORT, "--out", "here"]) == 2
+    assert "scenario.toml was changed after palpate wrote it" in capsys.readouterr().err
+    assert Path("here/scenario.toml").read_text() == "# my notes"
+    Path("here/scenario.toml").unlink()
+    assert main([*SHORT, "--out", "here"]) == 0
+
+
+def test_nothing_is_written_through_a_symbolic_link(capsys: Capture) -> None:
+    assert main([*SHORT, "--out", "here"]) == 0
+    Path("elsewhere").mkdir()
+    Path("precious").write_text("mine")
+    Path("link").symlink_to("elsewhere")
+    assert main([*SHORT, "--out", "link"]) == 2
+    Path("here/report.html").symlink_to("../precious")
+    assert main([*SHORT, "--out", "here"]) == 2
+    assert "symbolic link" in capsys.readouterr().err
+    Path("here/report.html").unlink()
+    Path("here/figures").symlink_to("../elsewhere")
+    assert main([*SHORT, "--out", "here"]) == 2
+    assert Path("precious").read_text() == "mine"
+    assert list(Path("elsewhere").iterdir()) == []
+
+
+def test_a_manifest_that_points_elsewhere_is_refused() -> None:
+    assert main([*SHORT, "--out", "here"]) == 0
+    Path("precious").write_text("mine")
+    for name in ("../precious", str(Path("precious").resolve())):
+        Path("here", MANIFEST).write_text(f'{{"palpate": 1, "files": {{"{name}": null}}}}')
+        assert main([*SHORT, "--out", "here"]) == 2
+    assert Path("precious").read_text() == "mine"
+
+
+def test_two_runs_in_one_folder_do_not_meet() -> None:
+    with claim_folder("here", "x", "pendulum"), pytest.raises(InUse, match="another run is writing"):
+        claim_folder("here", "x", "pendulum")
+    with claim_folder("here", "x", "pendulum"):
+        assert Path("here", LOCK).exists()
+    assert not Path("here", LOCK).exists()
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_the_simulation(monkeypatch, capsys: Capture) -> None:
+    def no_simulation(*_: object) -> None:
+        raise AssertionError("simulated first")
+
+    monkeypatch.setattr("palpate.run.simulate.execute", no_simulation)
+    Path("file").write_text("")
+    assert main([*SHORT, "--out", "file/below"]) == 2
+    assert "cannot make the run's folder" in capsys.readouterr().err
+    if os.geteuid() != 0:  # root may write anywhere
+        Path("closed").mkdir(mode=0o555)
+        assert main([*SHORT, "--out", "closed"]) == 2
+
+
+def test_litter_of_a_killed_run_goes_and_its_files_may_be_replaced() -> None:
+    with claim_folder("here", "x", "pendulum"):
+        pass
+    Path("here", ".palpate-0123.part").write_text("half")
+    Path("here", PARTIAL).write_text("half")
+    Path("here", LOCK).write_text("")  # nobody holds it
+    assert main([*SHORT, "--out", "here"]) == 0
+    assert sorted(entry.name for entry in Path("here").iterdir()) == [
+        MANIFEST, "metrics.json", "scenario.toml", "trace.parquet",
+    ]  # fmt: skip
+
+
+def test_old_litter_goes_when_anything_is_written_beside_it(tmp_path: Path) -> None:
+    from palpate.files import atomic_write
+
+    old, fresh = tmp_path / ".palpate-old.part", tmp_path / ".palpate-new.part"
+    for litter in (old, fresh):
+        litter.write_text("half")
+    os.utime(old, (time.time() - 1e6,) * 2)
+    atomic_write(tmp_path / "x", lambda file: file.write(b"x"))
+    assert (old.exists(), fresh.exists()) == (False, True)
+
+
+def test_a_full_disk_costs_the_pages_not_the_trace(monkeypatch, capsys: Capture) -> None:
+    def full(*_: object) -> None:
+        raise FileError("cannot write report.html: No space left on device")
+
+    monkeypatch.setattr("palpate.views.report", full)
+    assert main(["run", "pendulum", "--set", "run.duration=0.05", "--out", "here"]) == 0
+    captured = capsys.readouterr()
+    assert "No space left on device); the trace is kept" in captured.err
+    assert "see here/trace.parquet" in captured.out
+    assert load_trace("here/trace.parquet").outcome.kind == "completed"
+
+
+def test_ctrl_c_while_the_report_is_written_keeps_the_run(monkeypatch, capsys: Capture) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(folders.RunFolder, "write_pages", interrupted)
+    assert main(["run", "pendulum", "--set", "run.duration=0.05", "--out", "here"]) == 0
+    assert "the trace is kept" in capsys.readouterr().err
+    assert load_trace("here/trace.parquet").outcome.kind == "completed"
+
+
+@pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGKILL])
+def test_a_run_that_is_ended_from_outside_leaves_a_trace_in_its_folder(kind: signal.Signals, capsys: Capture) -> None:
+    long = ["run", "pendulum", "--set", "run.duration=3000", "--out", "here"]
+    process = subprocess.Popen([*COMMAND, *long], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    partial, deadline = Path("here", PARTIAL), time.monotonic() + 120
+    while time.monotonic() < deadline and not (partial.is_file() and partial.stat().st_size > 1e5):
+        time.sleep(0.1)
+    process.send_signal(kind)
+    out, _ = process.communicate()
+    if kind == signal.SIGTERM:
+        assert process.returncode == 130
+        assert out.startswith("interrupted at") or "\ninterrupted at" in out
+        assert not partial.exists()
+    found = folders.find_trace("here")
+    trace = load_trace(found)
+    assert found.name == ("trace.parquet" if kind == signal.SIGTERM else PARTIAL)
+    assert trace.outcome.kind == "interrupted"
+    assert len(trace) > 1000
+    assert main([*SHORT, "--out", "here"]) == 0  # and the next run may have the folder
+    assert not partial.exists()
+
+
+def test_repair_replaces_no_file_unless_forced(capsys: Capture) -> None:
+    Path("arm.urdf").write_text(
+        '<robot name="r"><link name="a"/><link name="b"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0"'
+        ' iyy="1" iyz="0" izz="5"/></inertial></link><joint name="j" type="revolute"><parent link="a"/>'
+        '<child link="b"/><axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>'
+    )
+    before = Path("arm.urdf").read_bytes()
+    assert main(["check", "arm.urdf", "--repair", "arm.urdf"]) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert Path("arm.urdf").read_bytes() == before
+    assert main(["check", "arm.urdf", "--repair", "new.urdf"]) == 0
+    assert main(["check", "arm.urdf", "--repair", "new.urdf"]) == 2
+    assert main(["check", "arm.urdf", "--repair", "arm.urdf", "--force"]) == 0
+    assert Path("arm.urdf").read_bytes() != before

@@ -1,0 +1,297 @@
+"""Every compiled law at every edge: right to a stated tolerance, refused by name, or warned of by name.
+
+A cell is a law in a run that leaves the ideal case in one way. Its expectation is one of
+
+    Right(tolerance)   the run completes, and what the law promises (`miss`) is off by at most that, m, rad or N
+    Refused(words)     the run is refused before it starts, in these words
+    Told(words)        one of the run's warnings or remarks says these words
+
+Pole balancing and stopping have edges of their own kind: tests/control/test_pole_balance.py, test_stop_law.py.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from palpate.control import LAWS
+from palpate.control.references.reference import Hold
+from palpate.engine.kernels import Kernel
+from palpate.errors import PalpateError
+from palpate.robot import Robot, load_robot
+from palpate.run.run import Run
+from palpate.run.simulate import simulate
+from palpate.trace import Trace
+from palpate.world.clock import Clock
+from palpate.world.config import Actuators, PlantChange, Push, Sensors, Surface, World, WrenchSensor
+
+FORCE = 10.0  # N, wanted by the laws of force
+REST = ("passive", "gravity-compensation")
+JOINTS = ("joint-impedance", "computed-torque")
+TOOL = ("operational-space", "cartesian-impedance", "shaped-impedance")
+YIELDING = ("admittance",)
+PRESSING = ("integral-force", "direct-force", "parallel-force", "hybrid-force")
+ELSEWHERE = ("pole-balance", "fastest-stop")
+ALL = REST + JOINTS + TOOL + YIELDING + PRESSING
+
+
+@dataclass(frozen=True)
+class Right:
+    tolerance: float
+
+
+@dataclass(frozen=True)
+class Refused:
+    words: str
+
+
+@dataclass(frozen=True)
+class Told:
+    words: str
+
+
+Expected = Right | Refused | Told
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a law is tried: a robot, the directions it is given, and the world of the edge."""
+
+    robot: str = "panda"
+    servo: str = "ur5e"  # for laws behind a joint servo
+    plane: tuple[str, ...] = ()  # directions to name; the law's own defaults if none
+    q: tuple[float, ...] | None = None
+    settings: dict[str, Any] = field(default_factory=dict)  # of the world
+    sensors: dict[str, Any] = field(default_factory=dict)
+    wall: float = 1e4  # N/m; 0 for none
+    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)  # of the target
+    duration: float = 1.0
+
+
+def law_of(name: str, place: Place) -> Any:
+    """The law with its defaults, along the directions of the place."""
+    module, class_name = LAWS[name]
+    cls = getattr(importlib.import_module(module), class_name)
+    settings: dict[str, Any] = {}
+    if name in ("direct-force", "parallel-force", "hybrid-force") and place.plane:
+        settings = {"force": place.plane[:1], "motion": place.plane[1:]}
+    elif name == "integral-force":
+        settings = {"directions": place.plane[:1] or ("z",)}
+    elif name in (*TOOL, *YIELDING) and place.plane:
+        settings = {"directions": place.plane}
+    if name in REST:
+        settings["damping"] = 5.0
+    return cls(**settings)
+
+
+def run_of(name: str, place: Place) -> Run:
+    robot = load_robot(place.servo if name in YIELDING else place.robot)
+    q = robot.home if place.q is None else np.array(place.q)
+    normal = np.eye(3)["xyz".index(place.plane[0][-1])] if place.plane else np.eye(3)[2]
+    pressing = name in PRESSING
+    surfaces = (wall_at(robot, q, normal, place.wall),) if pressing and place.wall else ()
+    pushes = (Push(force=(0.6, -0.3, -0.5), duration=9.0),) if name in YIELDING else ()
+    rotors = Actuators(rotor_inertia=0.1, servo_bandwidth=120.0) if name in YIELDING else Actuators()
+    world = World(
+        surfaces=surfaces, pushes=place.settings.get("pushes", pushes), actuators=rotors,
+        plant=place.settings.get("plant", PlantChange()), sensors=Sensors(**place.sensors),
+    )  # fmt: skip
+    wrench = (*(FORCE * normal), 0.0, 0.0, 0.0) if pressing else (0.0,) * 6
+    offset = (0.0, 0.0, 0.0) if pressing or (name in YIELDING and not place.plane) else place.offset
+    clock = Clock(duration=place.duration)
+    return Run(robot, law_of(name, place), world, Hold(offset=offset, wrench=wrench), clock=clock, q_start=q)
+
+
+def wall_at(robot: Robot, q: np.ndarray, normal: np.ndarray, stiffness: float) -> Surface:
+    """A wall that the tip just touches."""
+    geoms = [robot.model.geom(g) for g in range(robot.model.ngeom)]
+    tip = next((float(geom.size[0]) for geom in geoms if geom.name == "tip"), 0.0)
+    place = robot.pose(q).position - tip * normal
+    return Surface(position=tuple(place), normal=tuple(normal), stiffness=stiffness, damping=50.0)
+
+
+def miss(name: str, run: Run, trace: Trace) -> float:
+    """How far the law is from its promise at the end."""
+    if name == "passive":  # nothing but losses: energy never rises, J
+        return float(np.diff(trace["energy.kinetic"] + trace["energy.potential"]).max())
+    if name == "gravity-compensation":
+        return float(np.abs(trace["v"][-1]).max())  # rest
+    if name in JOINTS:
+        return float(np.abs(trace["target_q"][-1] - trace["q"][-1]).max())
+    if name in TOOL:
+        return float(np.abs(trace["target_position"][-1] - trace["tool_position"][-1]).max())
+    if name in YIELDING:  # K Δp + D Δṗ + M Δp̈ = f, started at rest: the solution of (31) at the end
+        law, t = run.law.suited(run.robot, None), float(trace.time[-1])
+        w = np.sqrt(10.0 / 5.0)
+        rising = 1 - (1 + w * t) * np.exp(-w * t)
+        moved = trace["tool_position"][-1] - trace["tool_position"][0] - np.array(run.reference.offset)
+        force = trace["push_wrench"][-1, :3] + np.array(run.world.sensors.wrench.bias[:3])
+        kept = [i for i, d in enumerate("xyz") if d in law.directions]
+        return float(np.abs(moved - force / 10.0 * rising)[kept].max())
+    normal = np.array(run.world.surfaces[0].normal) if run.world.surfaces else np.eye(3)[2]
+    return abs(float(normal @ trace["contact_wrench"][-1, :3]) - FORCE)
+
+
+def everything_said(trace: Trace) -> list[str]:
+    return [*trace.warnings, *trace.facts.remarks]
+
+
+def check(name: str, place: Place, expected: Expected) -> None:
+    if isinstance(expected, Refused):
+        with pytest.raises(PalpateError, match=expected.words):
+            simulate(run_of(name, place))
+        return
+    run = run_of(name, place)
+    trace = simulate(run)
+    if isinstance(expected, Told):
+        said = everything_said(trace)
+        assert any(re.search(expected.words, text) for text in said), (trace.outcome, said)
+        return
+    assert trace.outcome.kind == "completed", trace.outcome
+    assert miss(name, run, trace) <= expected.tolerance, everything_said(trace)
+    assert name == "passive" or not any("UNSTABLE" in text for text in trace.warnings), trace.warnings
+
+
+def of(*laws: str, expected: Expected) -> dict[str, Expected]:
+    return dict.fromkeys(laws, expected)
+
+
+NOISE = {"encoder_noise": 1e-5, "velocity_noise": 2e-3, "wrench": WrenchSensor(noise_force=0.3, noise_torque=0.01)}
+LATE = {"delay": 25, "wrench": WrenchSensor(delay=25)}
+BIASED = {"wrench": WrenchSensor(bias=(0.0, 0.0, 2.0, 0.0, 0.0, 0.0))}
+STUCK = {"wrench": WrenchSensor(fault="frozen", fault_start=0.05, noise_force=1e-6)}
+STRONG = {"pushes": (Push(force=(0.0, 0.0, -2000.0), duration=0.2),)}
+HEAVIER = {"plant": PlantChange(mass_scale=1.05)}
+REACH = (0.05, 0.03, -0.04)
+
+REST_AND_JOINTS = {**of(*REST, expected=Right(2e-2)), **of(*JOINTS, expected=Right(1e-3))}
+EDGES: dict[str, tuple[Place, dict[str, Expected]]] = {
+    "fewer freedoms than directions": (
+        Place("planar2", "planar2"),
+        {
+            **REST_AND_JOINTS,
+            **of("operational-space", "shaped-impedance", "admittance", expected=Refused("never moves along .*z")),
+            **of("cartesian-impedance", expected=Right(1e-6)),
+            **of(*PRESSING, expected=Refused("never moves along .*z")),
+        },
+    ),
+    "more freedoms than directions": (
+        Place(servo="iiwa14", offset=REACH, duration=2.0),
+        {
+            **REST_AND_JOINTS,
+            **of(*TOOL, expected=Right(3e-3)),
+            **of(*YIELDING, expected=Right(1e-3)),
+            **of(*PRESSING, expected=Right(0.2)),
+        },
+    ),
+    "singular posture": (
+        Place("planar2", "planar2", ("x", "y"), (0.0, 0.0), offset=(0.1, 0.0, 0.0)),
+        {
+            **REST_AND_JOINTS,
+            **of("operational-space", "shaped-impedance", expected=Told("near a singular posture")),
+            **of("cartesian-impedance", expected=Told("the target is out of reach")),
+            **of("admittance", expected=Told("out of reach, or near a singular posture")),
+            **of("integral-force", expected=Told("force integral")),
+            **of("direct-force", "parallel-force", "hybrid-force", expected=Told("near a singular posture")),
+        },
+    ),
+    "torque limits reached": (
+        Place(settings=STRONG, duration=0.3),
+        of(*ALL, expected=Told("torque limit cut|rated speed|met its stop")),
+    ),
+    "sensors noisy": (
+        Place(sensors=NOISE, offset=REACH, duration=2.0),
+        {
+            **of(*REST, expected=Right(2e-2)),
+            **of(*JOINTS, expected=Right(5e-3)),
+            **of(*TOOL, expected=Right(6e-3)),
+            **of(*YIELDING, expected=Right(3e-3)),
+            **of(*PRESSING, expected=Right(1.0)),
+        },
+    ),
+    "sensors late": (
+        Place(sensors=LATE, offset=REACH, duration=1.5),
+        {
+            **of(*REST, expected=Told("UNSTABLE|unstable")),
+            **of("joint-impedance", "cartesian-impedance", expected=Told("UNSTABLE|unstable")),
+            **of("computed-torque", expected=Right(1e-3)),
+            **of("operational-space", "shaped-impedance", expected=Right(1e-2)),
+            **of(*PRESSING, expected=Right(1.0)),
+            **of(*YIELDING, expected=Right(5e-3)),
+        },
+    ),
+    "wrench sensor biased": (
+        Place(sensors=BIASED, duration=2.0),
+        {
+            **REST_AND_JOINTS,
+            **of("operational-space", "cartesian-impedance", expected=Right(1e-6)),
+            **of("shaped-impedance", expected=Right(2.0 / 400 + 1e-4)),  # the spring bears the bias
+            **of(*YIELDING, expected=Right(1e-3)),  # it yields to the bias as to a push
+            **of(*PRESSING, expected=Right(2.0 + 0.2)),  # the reading is held, the force is off by the bias
+        },
+    ),
+    "wrench sensor stuck": (
+        Place(sensors=STUCK, duration=1.0, offset=(0.0, 0.0, 0.02)),
+        {
+            **REST_AND_JOINTS,
+            **of("operational-space", "cartesian-impedance", expected=Right(5e-3)),
+            **of("shaped-impedance", expected=Right(5e-3)),
+            **of(*YIELDING, *PRESSING, expected=Told("measured wrench is stuck")),
+        },
+    ),
+    "wall stiffer than foreseen": (
+        Place(wall=1e6, duration=0.5),
+        {
+            **REST_AND_JOINTS,
+            **of(*TOOL, expected=Right(1e-6)),
+            **of(*YIELDING, expected=Right(1e-3)),
+            **of(*PRESSING, expected=Told("UNSTABLE|close to unstable|coarse physics step")),
+        },
+    ),
+    "no contact": (
+        Place(wall=0.0, duration=0.5),
+        {
+            **REST_AND_JOINTS,
+            **of(*TOOL, expected=Right(1e-6)),
+            **of(*YIELDING, expected=Right(1e-3)),
+            **of("integral-force", "direct-force", "parallel-force", expected=Told("there was no contact")),
+            **of("hybrid-force", expected=Told("contact made 0 times")),
+        },
+    ),
+    "wrong model": (
+        Place(settings=HEAVIER, duration=3.0),
+        {
+            **of(*REST, expected=Right(0.2)),  # the arm sinks by its unknown weight, slowly under its damping
+            **of("joint-impedance", expected=Right(0.1)),
+            **of("computed-torque", expected=Right(0.2)),
+            **of("operational-space", expected=Right(0.02)),
+            **of("cartesian-impedance", expected=Right(0.05 * 17 * 9.81 / 400)),  # its weight at the tool
+            **of("shaped-impedance", expected=Right(0.05)),
+            **of(*YIELDING, expected=Right(1e-3)),
+            **of(*PRESSING, expected=Right(0.5)),  # the integral takes the error out
+        },
+    ),
+}
+
+
+def test_the_table_has_a_cell_for_every_compiled_law_at_every_edge() -> None:
+    compiled = {
+        name
+        for name, (module, cls) in LAWS.items()
+        if isinstance(getattr(getattr(importlib.import_module(module), cls), "kernel", None), Kernel)
+    }
+    assert compiled == {*ALL, *ELSEWHERE}
+    for edge, (_, cells) in EDGES.items():
+        assert set(cells) == set(ALL), edge
+
+
+@pytest.mark.parametrize("edge", EDGES)
+@pytest.mark.parametrize("name", ALL)
+def test_a_law_at_an_edge_is_right_or_refused_or_says_so(name: str, edge: str) -> None:
+    place, cells = EDGES[edge]
+    check(name, place, cells[name])

@@ -1,0 +1,103 @@
+"""What documents print, run beside the right thing; and their figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from palpate.cli.main import main
+from palpate.documents.as_printed import balanced, runs_as_printed
+from palpate.documents.figures import FIGURES, admittance_run, draw_figures
+from palpate.metrics import METRICS
+
+
+def test_the_printed_law_of_001_stops_later_or_farther_from_its_line_than_the_optimum() -> None:
+    (wrong_name, wrong), (right_name, right) = runs_as_printed("001")
+    assert wrong_name.startswith("as printed")
+    assert right_name.startswith("right")
+    assert METRICS["stop_time"].compute(right) < METRICS["stop_time"].compute(wrong) - 0.005
+    assert METRICS["stop_deviation"].compute(right) < 0.002
+
+
+def test_the_printed_correction_of_002_diverges_in_one_elbow_posture_only() -> None:
+    runs = dict(runs_as_printed("002"))
+    ends = {name: trace.outcome.kind for name, trace in runs.items()}
+    assert ends == {
+        "as printed: dT = (J^T)⁻¹ dF, θ2 = −120°": "completed",
+        "as printed: dT = (J^T)⁻¹ dF, θ2 = +120°": "stopped",
+        "right: dT = J^T dF, θ2 = +120°": "completed",
+    }
+    last = -runs["right: dT = J^T dF, θ2 = +120°"]["contact_wrench"][-1, :2]
+    np.testing.assert_allclose(last, [1, 2], atol=0.02)
+
+
+def test_one_tensor_for_all_links_makes_004s_arm_fall_faster() -> None:
+    (_, wrong), (_, right) = runs_as_printed("004")
+    k = int(np.argmin(np.abs(right.time - 0.5)))
+    np.testing.assert_allclose(right["q"][k], [0.966421256235, 1.454064419961, 0.676632056386], atol=1e-6)
+    assert np.abs(wrong["q"] - right["q"]).max() > 0.02
+
+
+def test_the_slips_of_000_change_the_motion_and_the_right_form_balances() -> None:
+    wrong, right = balanced(True), balanced(False)
+    assert right["tilt"][0] == pytest.approx(np.arcsin(np.hypot(0.3, 0.25)))
+    assert right["tilt"][-1] < 0.05
+    assert np.abs(wrong["tool_position"] - right["tool_position"]).max() > 0.01
+    np.testing.assert_allclose(right["f_B"][-1], [0, 0, 0.981], atol=0.1)
+
+
+def test_the_command_prints_both_and_writes_one_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "both.html"
+    assert main(["verify", "000", "--as-printed", "--html", str(out)]) == 0
+    told = capsys.readouterr().out
+    assert "as printed: two slips" in told
+    assert f"wrote {out}" in told
+    assert "as printed: two slips" in out.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["verify", "--as-printed"], "--as-printed takes one document"),
+        (["verify", "003", "--as-printed"], "prints nothing that can be run"),
+        (["verify", "009", "--as-printed"], "unknown document"),
+        (["verify", "009", "--figures", "x"], "unknown document"),
+    ],
+)
+def test_what_cannot_be_run_is_refused(words: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_the_figures_are_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "001", "002", "--figures", str(tmp_path / "figures")]) == 0
+    made = capsys.readouterr().out.split()
+    assert len(made) == len(FIGURES["001"]) + len(FIGURES["002"])
+    for path in made:
+        picture = np.asarray(Image.open(path).convert("L"))
+        assert picture.shape[0] > 300
+        assert 0.005 < (picture < 128).mean() < 0.5, path
+    blocker = tmp_path / "file"
+    blocker.write_text("x")
+    assert main(["verify", "001", "--figures", str(blocker / "x")]) == 2
+
+
+def test_every_document_has_figures(tmp_path: Path) -> None:
+    made = draw_figures(tmp_path, ["003", "004"])
+    assert len(made) == len(FIGURES["003"]) + len(FIGURES["004"])
+    assert set(FIGURES) == {"000", "001", "002", "003", "004"}
+
+
+def test_the_admittance_runs_follow_the_desired_motion_and_yield_to_the_wrench() -> None:
+    run = admittance_run("euler", 0.02)
+    at = {t: round(t / 0.02) for t in (4, 9.9, 14.9, 19.9)}
+    gap = np.linalg.norm(run["position"] - run["desired"], axis=1)
+    turn = np.linalg.norm(run["angles"] - run["desired_angles"], axis=1)
+    assert gap[at[4]] < 1e-9
+    assert 0.3 < gap[at[9.9]] < 0.38
+    assert gap[at[14.9]] < 0.01
+    assert turn[at[9.9]] < 1e-9
+    assert 0.1 < turn[at[19.9]] < 0.2

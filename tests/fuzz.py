@@ -1,0 +1,353 @@
+"""Seeded fuzzing of models, scenarios, traces and the API: python tests/fuzz.py --seconds 60 --seed 0.
+
+Each try is one mutated input. Counted are tries, acceptances, refusals (errors of palpate's own tree), and the faults
+there must be none of: exceptions outside the tree, tries longer than ten seconds, accepted models whose mass matrix is
+not positive definite. A crash ends the process and shows in its exit code; the last try stands in the log then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import random
+import re
+import signal
+import sys
+import tempfile
+import time
+import tomllib
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import palpate as pp
+from palpate.control.laws.gravity_compensation import GravityCompensation
+from palpate.errors import PalpateError
+from palpate.scenario.load import scenario_from_data
+from palpate.spatial import Pose
+
+LONGEST = 10.0  # s of one try
+NASTY = [
+    "nan", "inf", "-inf", "1e308", "-1e308", "1e-308", "0", "-0", "-1", "1e15", "1e-15", "1,5", "0x10", "", " ", "٣",
+    "9" * 400, "true", "null", "é", "\x7f", "a" * 3000, "../../etc/passwd", "1 2", "1 2 3 4 5 6 7", "%s", "${x}",
+]  # fmt: skip
+ARM = """<mujoco model="arm"><compiler angle="radian"/><option timestep="0.001"/><worldbody>
+<body name="one" pos="0 0 0.1"><joint name="j1" type="hinge" axis="0 0 1" range="-3 3" damping="0.1" armature="0.01"/>
+<inertial pos="0.1 0 0" mass="2" diaginertia="0.02 0.03 0.03"/><geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.03"/>
+<body name="two" pos="0.3 0 0" quat="1 0 0 0"><joint name="j2" type="slide" axis="1 0 0" range="0 0.5" stiffness="1"/>
+<inertial pos="0 0 0.05" mass="1" fullinertia="0.01 0.01 0.01 0 0 0"/><site name="tool" pos="0.2 0 0"/></body></body>
+</worldbody></mujoco>"""
+URDF = """<robot name="arm"><link name="base"/><link name="one"><inertial><origin xyz="0.1 0 0" rpy="0 0 0"/>
+<mass value="2"/><inertia ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.03"/></inertial></link>
+<joint name="j1" type="revolute"><parent link="base"/><child link="one"/><origin xyz="0 0 0.1"/><axis xyz="0 0 1"/>
+<limit lower="-3" upper="3" effort="50" velocity="2"/><dynamics damping="0.1" friction="0.2"/></joint>
+<link name="two"><inertial><mass value="1"/><inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/>
+</inertial></link><joint name="j2" type="prismatic"><parent link="one"/><child link="two"/><axis xyz="1 0 0"/>
+<limit lower="0" upper="0.5" effort="50" velocity="1"/></joint></robot>"""
+SCENARIO = """name = "fuzz"
+[robot]
+model = "planar2"
+[robot.start]
+q = [0.1, 0.5]
+[control]
+law = "joint-impedance"
+stiffness = [50.0, 50.0]
+damping_ratio = 1.0
+[reference]
+kind = "hold"
+[world]
+gravity = [0.0, 0.0, -9.81]
+[[world.surfaces]]
+name = "wall"
+position = [5.0, 0.0, 0.0]
+normal = [-1.0, 0.0, 0.0]
+stiffness = 1e4
+[[world.pushes]]
+start = 0.001
+duration = 0.002
+force = [1.0, 0.0, 0.0]
+[world.sensors.wrench]
+delay = 1
+[run]
+duration = 0.01
+timestep = 0.001
+rate = 1000.0
+seed = 1
+[record]
+stride = 1
+[metrics.force_peak]
+most = 10.0
+"""
+
+
+class TooLong(BaseException):
+    """A try that took longer than it may; outside Exception, so that nobody's net catches it."""
+
+
+class Tally:
+    """Counts of one target."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.first: dict[str, str] = {}
+
+    @property
+    def faults(self) -> list[str]:
+        """The first fault of each place."""
+        return list(self.first.values())
+
+    def fault(self, kind: str, what: str, place: str = "") -> None:
+        """Count a fault and keep the first of its place."""
+        self.counts[kind] += 1
+        self.first.setdefault(f"{kind} {place}", f"{kind}: {what}")
+
+
+# ------------------------------------------------------------------------------------------------ mutations
+
+
+def mutated_text(rng: random.Random, text: str) -> str:
+    """One to four of: a number replaced, a piece deleted, doubled or moved, a character changed, the end cut off."""
+    for _ in range(rng.randint(1, 4)):
+        kind = rng.randrange(6)
+        numbers = list(re.finditer(r"-?\d+\.?\d*", text))
+        elements = list(re.finditer(r"<[^<>]*>", text))
+        if kind <= 2 and numbers:
+            at = rng.choice(numbers)
+            text = text[: at.start()] + rng.choice(NASTY) + text[at.end() :]
+        elif kind == 3 and elements:
+            at, to = rng.choice(elements), rng.choice(elements)
+            piece = at.group() if rng.random() < 0.7 else ""
+            text = text[: to.start()] + piece + text[to.start() :] if piece else text[: at.start()] + text[at.end() :]
+        elif kind == 4 and text:
+            at = rng.randrange(len(text))
+            text = text[:at] + rng.choice(["<", ">", '"', "&", "\0", "é", "", "/"]) + text[at + 1 :]
+        elif rng.random() < 0.1:
+            text = text[: rng.randrange(len(text) + 1)]
+    return text
+
+
+def nasty_value(rng: random.Random) -> Any:
+    """A value nobody expects, as TOML can hold it."""
+    return rng.choice(
+        [
+            float("nan"), float("inf"), 1e308, -1e308, 1e-308, 0, -1, 10**30, 10**400, True, "", "x", "é\x1b[2J", [],
+            {}, [[]], [1, "a"], "a" * 3000, [0.0] * 100, {"x": {"y": {}}}, "panda", "rigid", 1e-9, 7, [1e9] * 3,
+        ]
+    )  # fmt: skip
+
+
+def mutated_data(rng: random.Random, data: Any) -> Any:
+    """Plain data with one to three values, keys or tables replaced, added or taken away."""
+    result = copy.deepcopy(data)
+    for _ in range(rng.randint(1, 3)):
+        here = result
+        while True:
+            keys = list(here) if isinstance(here, dict) else list(range(len(here)))
+            if not keys:
+                break
+            key = rng.choice(keys)
+            if isinstance(here[key], dict | list) and rng.random() < 0.7:
+                here = here[key]
+                continue
+            kind = rng.random()
+            if kind < 0.75:
+                here[key] = nasty_value(rng)
+            elif kind < 0.85:
+                del here[key]
+            elif isinstance(here, dict):
+                here[rng.choice(["x", str(key) + "s", "law", "name", "delay", "mass"])] = here[key]
+            else:
+                here.append(here[key])
+            break
+    return result
+
+
+def mutated_bytes(rng: random.Random, content: bytes) -> bytes:
+    """Bytes changed, cut, doubled or swapped."""
+    out = bytearray(content)
+    for _ in range(rng.choice([1, 1, 2, 8])):
+        at = rng.randrange(len(out)) if out else 0
+        kind = rng.randrange(5)
+        if kind <= 1 and out:
+            out[at] = rng.randrange(256)
+        elif kind == 2:
+            del out[at:]
+        elif kind == 3:
+            del out[at : at + rng.randrange(1, 50)]
+        else:
+            out[at:at] = bytes(rng.randrange(256) for _ in range(rng.randrange(1, 20)))
+    return bytes(out)
+
+
+# ------------------------------------------------------------------------------------------------ targets
+
+
+def positive_definite(robot: pp.Robot) -> bool:
+    """Whether M is positive definite at home and at random postures, by its eigenvalues in its own scale."""
+    rng = np.random.default_rng(1)
+    for k in range(5):
+        q = robot.home
+        if robot.nq == robot.nv and k:
+            lower, upper = np.maximum(robot.limits.lower, -3.0), np.minimum(robot.limits.upper, 3.0)
+            q = lower + (upper - lower) * rng.random(robot.nq)
+        M = robot.mass_matrix(q)
+        scale = 1 / np.sqrt(np.diag(M))
+        if not np.linalg.eigvalsh(scale[:, None] * M * scale)[0] > 0:
+            return False
+    return True
+
+
+def try_model(rng: random.Random, folder: Path, tally: Tally) -> None:
+    """A mutated URDF file or MJCF text."""
+    if rng.random() < 0.5:
+        robot = pp.Robot.from_mjcf_text(mutated_text(rng, ARM))
+    else:
+        (folder / "arm.urdf").write_text(mutated_text(rng, URDF), encoding="utf-8")
+        robot = pp.load_robot(folder / "arm.urdf")
+    if not robot.unresisted and not positive_definite(robot):
+        tally.fault("not positive definite", repr(robot))
+
+
+def try_scenario(rng: random.Random, folder: Path, tally: Tally) -> None:
+    """A mutated scenario; an accepted one is run for a moment."""
+    data = mutated_data(rng, tomllib.loads(SCENARIO))
+    scenario = scenario_from_data(data)
+    if scenario.run.steps > 2000 or scenario.run.duration > 0.1:
+        return
+    trace = pp.simulate(scenario)
+    if any(not np.isfinite(trace[name]).all() for name in trace):
+        tally.fault("not finite", repr(trace))
+
+
+def try_trace(rng: random.Random, folder: Path, tally: Tally) -> None:
+    """A damaged trace."""
+    source = rng.choice(sorted((folder / "whole").iterdir()))
+    damaged = folder / f"damaged{source.suffix}"
+    damaged.write_bytes(mutated_bytes(rng, source.read_bytes()))
+    pp.load_trace(damaged)
+
+
+def nasty_argument(rng: random.Random) -> Any:
+    """An argument nobody expects."""
+    frozen = np.zeros(2)
+    frozen.flags.writeable = False
+    return rng.choice(
+        [
+            None, "x", b"x", float("nan"), np.nan, [np.nan, 0.0], [1e308, 1e308], [], {}, object(), 1 + 2j, [1, 2, 3],
+            np.zeros((2, 2)), np.zeros(2, dtype="U3"), np.zeros(2, dtype=complex), np.ma.array([0.0, 1.0], mask=[1, 0]),
+            np.zeros(2, dtype="datetime64[s]"), frozen, np.zeros(2, dtype=object), [[0.0], [1.0, 2.0]], 10**400, True,
+            np.zeros(0), "tool", Path("."), lambda x: x, np.float32(1), np.zeros(4)[::2], [0.1, 0.2], -1, 0.5, 1e-300,
+        ]
+    )  # fmt: skip
+
+
+def _calls(robot: pp.Robot, trace: pp.Trace) -> list[Callable[..., Any]]:
+    law = GravityCompensation().bind(robot)
+    one_argument: list[Callable[..., Any]] = [
+        robot.mass_matrix, robot.gravity, robot.pose, robot.jacobian, robot.text, robot.with_payload, robot.frame,
+        robot.with_gravity, robot.with_tool_frame, robot.with_locked, trace.at, trace.slice, trace.save,
+        lambda x: trace[x], lambda x: pp.load_robot(x), lambda x: pp.load_trace(x), lambda x: pp.load_scenario(x),
+        lambda x: pp.Clock(duration=x), lambda x: pp.Clock(seed=x), lambda x: pp.Surface(position=x),
+        lambda x: pp.Recording(x), lambda x: pp.Recording(stride=x), lambda x: pp.StopWhen("q", above=x),
+        lambda x: pp.World(gravity=x), lambda x: pp.Push(force=x), lambda x: pp.DHLink(a=x), pp.Robot.from_dh,
+        pp.Robot.from_mjcf_text, lambda x: pp.Run(robot, x), lambda x: pp.Run(robot, GravityCompensation(), q_start=x),
+        pp.simulate, lambda x: law.tick(robot, x, np.zeros(2)), lambda x: law.tick(robot, np.zeros(2), x),
+        lambda x: law.tick(robot, np.zeros(2), np.zeros(2), dt=x), lambda x: Pose.from_quat(x, (1, 0, 0, 0)),
+        lambda x: Pose.from_quat((0, 0, 0), x), lambda x: pp.simulate_many([x]),
+    ]  # fmt: skip
+    two: list[Callable[..., Any]] = [robot.bias, robot.coriolis_matrix, robot.task_inertia, robot.jacobian_drift]
+    three: list[Callable[..., Any]] = [robot.inverse_dynamics, robot.forward_dynamics]
+    return [*one_argument, *(lambda x, f=f: f([0.1, 0.2], x) for f in two), *(lambda x, f=f: f(x, x) for f in two),
+            *(lambda x, f=f: f([0.1, 0.2], x, [0.0, 0.0]) for f in three)]  # fmt: skip
+
+
+def try_api(rng: random.Random, folder: Path, tally: Tally) -> None:
+    """A call of the API with an argument nobody expects; what is called is put into the log first."""
+    if not hasattr(try_api, "calls"):
+        robot = pp.load_robot("planar2")
+        trace = pp.simulate(pp.Run(robot, GravityCompensation(), clock=pp.Clock(duration=0.01)))
+        try_api.calls = _calls(robot, trace)  # pyright: ignore[reportFunctionMemberAccess]
+    rng.choice(try_api.calls)(nasty_argument(rng))  # pyright: ignore[reportFunctionMemberAccess]
+
+
+TARGETS = {"models": try_model, "scenarios": try_scenario, "traces": try_trace, "api": try_api}
+
+
+# ------------------------------------------------------------------------------------------------ driving
+
+
+def prepare(folder: Path) -> None:
+    """Whole traces to damage, of every format."""
+    from palpate.run import keep
+
+    keep.EVERY = 0.0
+    (folder / "whole").mkdir()
+    run = pp.Run(pp.load_robot("pendulum"), GravityCompensation(), clock=pp.Clock(duration=0.05))
+    trace = pp.simulate(run, partial=folder / "whole" / "run.arrows")
+    trace.save(folder / "whole" / "run.parquet")
+    trace.save(folder / "whole" / "run.npz")
+
+
+def one_try(name: str, seed: int, folder: Path, tally: Tally) -> None:
+    """One seeded try of a target, timed and counted."""
+
+    def too_long(*_: object) -> None:
+        raise TooLong
+
+    tally.counts["tries"] += 1
+    before = signal.signal(signal.SIGALRM, too_long)
+    signal.setitimer(signal.ITIMER_REAL, LONGEST)
+    try:
+        TARGETS[name](random.Random(f"{name}-{seed}"), folder, tally)
+        tally.counts["accepted"] += 1
+    except PalpateError:
+        tally.counts["refused"] += 1
+    except TooLong:
+        tally.fault("hangs", f"seed {seed}")
+    except BaseException as error:
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if "palpate/" in f.filename]
+        where = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "fuzz.py"
+        said = f"seed {seed}: {type(error).__name__}: {str(error)[:120]} ({where})"
+        tally.fault("outside the tree", said, f"{type(error).__name__} {where}")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def fuzz(seconds: float, first_seed: int, targets: list[str], log: Path | None = None) -> dict[str, Any]:
+    """Every target in turn, for its share of the time; counts and faults by target."""
+    warnings.simplefilter("ignore")
+    tallies = {name: Tally() for name in targets}
+    with tempfile.TemporaryDirectory(prefix="palpate-fuzz-") as place:
+        prepare(Path(place))
+        for name, tally in tallies.items():
+            seed, end = first_seed, time.monotonic() + seconds / len(targets)
+            while time.monotonic() < end:
+                if log is not None:
+                    log.write_text(f"{name} {seed}")
+                one_try(name, seed, Path(place), tally)
+                seed += 1
+    return {name: {**tally.counts, "faults": tally.faults} for name, tally in tallies.items()}
+
+
+def main() -> int:
+    """The command; 1 if there was a fault."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--targets", nargs="+", choices=list(TARGETS), default=list(TARGETS))
+    parser.add_argument("--log", type=Path, help="file that holds the try under way")
+    args = parser.parse_args()
+    found = fuzz(args.seconds, args.seed, args.targets, args.log)
+    print(json.dumps(found, indent=1))
+    return int(any(tally["faults"] for tally in found.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

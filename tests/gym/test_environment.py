@@ -1,0 +1,94 @@
+"""The Gymnasium environment: its contract, that it is the same loop, and what an agent can do."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from palpate.errors import InvalidInput, UnknownName
+from palpate.run.simulate import simulate
+from palpate.scenario.load import load_scenario
+
+gymnasium = pytest.importorskip("gymnasium")
+checker = pytest.importorskip("gymnasium.utils.env_checker")
+
+from palpate.gym import ContactEnv, ThreadedEnvs  # noqa: E402
+
+STILL = np.zeros(6, dtype=np.float32)
+
+
+@pytest.mark.parametrize("stiffness", [False, True])
+def test_gymnasiums_own_check_passes(stiffness: bool) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns of unbounded observations and of the missing renderer
+        checker.check_env(ContactEnv("panda-wall", stiffness=stiffness), skip_render_check=True)
+
+
+def test_without_actions_it_is_a_run_that_holds() -> None:
+    scenario = load_scenario("panda-wall").replace(run__duration=0.2)
+    env = ContactEnv(scenario)
+    env.reset(seed=0)
+    over = False
+    while not over:
+        *_, terminated, truncated, info = env.step(STILL)
+        over = terminated or truncated
+    held = simulate(scenario.replace(reference__kind="hold", reference__wrench={"value": [-20, 0, 0, 0, 0, 0]}))
+    assert env.steps.trace()["q"][-1].tolist() == held["q"][-1].tolist()  # to the bit
+    assert info["outcome"].startswith("completed")
+    assert info["metrics"]["position_error_max"] is not None
+
+
+def test_moving_the_target_into_the_wall_presses_and_a_softer_spring_presses_less() -> None:
+    forces = []
+    for wish in (0.0, -1.0):
+        env = ContactEnv("panda-wall", stiffness=True)
+        env.reset(seed=0)
+        for k in range(60):
+            env.step(np.r_[1.0 if k < 17 else 0.0, np.zeros(5), np.full(6, wish)].astype(np.float32))
+        forces.append(env.steps.column("contact_force")[0])
+    firm, soft = forces
+    assert 15 < firm < 25
+    assert soft == pytest.approx(firm / 3, rel=0.15)
+
+
+def test_the_reward_grows_towards_the_wanted_force() -> None:
+    env = ContactEnv("panda-wall")
+    env.reset(seed=0)
+    first = env.step(STILL)[1]
+    for _ in range(17):
+        last = env.step(np.array([1, 0, 0, 0, 0, 0], dtype=np.float32))
+    for _ in range(30):
+        last = env.step(STILL)
+    assert first == pytest.approx(-1.0, abs=0.01)
+    assert last[1] > -0.2
+
+
+def test_many_step_side_by_side_like_one() -> None:
+    scenario = load_scenario("panda-wall").replace(run__duration=0.1)
+    many = ThreadedEnvs([lambda: ContactEnv(scenario)] * 3, threads=2)
+    one = ContactEnv(scenario)
+    seen, _ = many.reset(seed=5)
+    np.testing.assert_array_equal(seen[1], one.reset(seed=6)[0])
+    actions = np.tile(np.array([1, 0, 0, 0, 0, 0.5]), (3, 1))
+    for _ in range(5):
+        seen, rewards, terminated, truncated, infos = many.step(actions)
+        alone = one.step(actions[1])
+        np.testing.assert_array_equal(seen[1], alone[0])
+        assert rewards[1] == alone[1]
+    assert truncated.all()
+    assert not terminated.any()
+    assert "metrics" in infos
+    many.step(actions)  # begins anew
+    assert many.envs[0].steps.time < 0.01
+    many.close()
+
+
+def test_what_cannot_be_is_refused_by_name() -> None:
+    with pytest.raises(UnknownName, match="contact_forc"):
+        ContactEnv("panda-wall", observed=("contact_forc",))
+    with pytest.raises(InvalidInput, match="at most the control rate"):
+        ContactEnv("panda-wall", rate=1e5)
+    with pytest.raises(InvalidInput, match="cannot be set"):
+        ContactEnv("panda-joint-impedance", stiffness=True)
