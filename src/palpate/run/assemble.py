@@ -237,13 +237,12 @@ def law_places(run: Run, law: BoundLaw) -> dict[str, Any]:
 
 
 def wanted_axes(run: Run) -> WantedAxes:
+    """In whose axes the reference gives its wrench."""
     axes = getattr(run.reference, "wrench_axes", "world")
     if axes == "surface" and not run.world.surfaces:
         raise InvalidInput(
             'reference.wrench_axes = "surface" needs a surface, and the world has none', hint="give world.surfaces"
         )
-    if axes != "world" and getattr(run.reference, "press", 0.0):
-        raise InvalidInput(f'`press` is along the normal in world axes; wrench_axes = "{axes}" would turn it once more')
     return WantedAxes(kind=WRENCH_AXES.index(axes))
 
 
