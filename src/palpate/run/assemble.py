@@ -243,6 +243,8 @@ def wanted_axes(run: Run) -> WantedAxes:
         raise InvalidInput(
             'reference.wrench_axes = "surface" needs a surface, and the world has none', hint="give world.surfaces"
         )
+    if axes != "world" and getattr(run.reference, "press", 0.0):
+        raise InvalidInput(f'`press` is along the normal in world axes; wrench_axes = "{axes}" would turn it once more')
     return WantedAxes(kind=WRENCH_AXES.index(axes))
 
 
