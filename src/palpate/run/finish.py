@@ -21,8 +21,8 @@ from palpate.run import state as S
 from palpate.run.assemble import Assembly
 from palpate.run.balance import energy_warnings
 from palpate.run.checks import Foretold
-from palpate.run.exact_story import event_table, exact_assumptions, exact_outcome, stop_warnings, trace_events
 from palpate.run.ending import INTERRUPTED, Ending
+from palpate.run.exact_story import event_table, exact_assumptions, exact_outcome, stop_warnings, trace_events
 from palpate.run.keep import Keeper
 from palpate.run.kinematic import ASSUMED
 from palpate.run.rescue import FATAL
