@@ -384,13 +384,8 @@ def test_ordinary_text_is_clean(line: str) -> None:
 # ------------------------------------------------------------------ compiled code reads like its equation
 
 
-NOT_YET = {"contact"}  # its scratch still lies in arrays with numbered places
-
-
 def place_constants(path: Path, source: str) -> Iterator[str]:
     """Constants such as G_POSTURE: a place in an array that should be a field of a record."""
-    if room_of(module_of(path)) in NOT_YET:
-        return
     for node in ast.walk(ast.parse(source)):
         name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
         frame = re.fullmatch(r"[XRVFJ]_[A-Z]{2}", name)  # X_WE: a pose, not a place; O_…: the operating system's
@@ -409,8 +404,6 @@ def byte_offsets(path: Path, source: str) -> Iterator[str]:
 
 def wide_functions(path: Path, source: str) -> Iterator[str]:
     """Functions of more than eight positional parameters."""
-    if room_of(module_of(path)) in NOT_YET:
-        return
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef) and len(node.args.posonlyargs) + len(node.args.args) > 8:
             yield f"{place(path, node)}: {node.name} takes {len(node.args.args)} parameters; put them in a record"

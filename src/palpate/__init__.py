@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from palpate.robot.load import load_robot
     from palpate.robot.readers.dh import DHLink
     from palpate.robot.robot import Robot
+    from palpate.run.linearise import linearise
     from palpate.run.run import Run
     from palpate.run.simulate import simulate, simulate_many
     from palpate.scenario.load import load_scenario
@@ -61,6 +62,7 @@ __all__ = [
     "derive_from_energy",
     "errors",
     "impact",
+    "linearise",
     "linearise_state",
     "load_robot",
     "load_scenario",
@@ -109,6 +111,7 @@ __getattr__, __dir__ = lazy_names(
         "derive_from_energy": "palpate.derive.start",
         "errors": "palpate.errors",
         "impact": "palpate.contact.impacts",
+        "linearise": "palpate.run.linearise",
         "linearise_state": "palpate.contact.linearise",
         "load_robot": "palpate.robot.load",
         "load_scenario": "palpate.scenario.load",

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -291,7 +291,7 @@ def _headings(problem: Problem, options: list[Option], seeking: list[int]) -> It
         yield found
 
 
-def _zeros(function) -> Iterator[float]:
+def _zeros(function: Callable[[float], float]) -> Iterator[float]:
     """Where a function of an angle is zero, around the circle."""
     from scipy.optimize import brentq
 

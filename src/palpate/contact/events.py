@@ -1,8 +1,5 @@
 """Where a mode ends: margins that fall through 0, found on a step's dense output and sharpened by stepping there."""
 
-# pyright: reportArgumentType=false, reportCallIssue=false, reportOperatorIssue=false
-# pyright: reportAttributeAccessIssue=false, reportReturnType=false
-
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -15,7 +12,7 @@ from palpate.checks import Array
 from palpate.contact.contacts import FREE, SLIDING, Mode
 from palpate.contact.kernels import STOPPED
 from palpate.contact.model import ContactModel
-from palpate.contact.records import M_NORMAL, M_SLIP, MARGINS
+from palpate.contact.records import MARGINS, NORMAL_MARGIN, SLIP_MARGIN
 from palpate.contact.stepper import Stepper
 
 TOGETHER = 1e-10  # s: events closer than this are one
@@ -83,9 +80,9 @@ def noise_of(model: ContactModel, forces: float) -> Array:
     out = np.full((model.count, MARGINS), 1e-12)
     for row, record in zip(out, model.records):
         if record["mode"] != FREE:
-            row[[M_NORMAL, M_SLIP]] = 1e-10 * forces
+            row[[NORMAL_MARGIN, SLIP_MARGIN]] = 1e-10 * forces
             if record["mode"] == SLIDING:
-                row[M_SLIP] = 1e-11 if record["freedoms"] == 1 else 2 * STOPPED
+                row[SLIP_MARGIN] = 1e-11 if record["freedoms"] == 1 else 2 * STOPPED
     return np.append(out.ravel(), 1e-9)
 
 

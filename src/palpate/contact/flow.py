@@ -15,7 +15,7 @@ from numba.extending import register_jitable
 from palpate.checks import Array
 from palpate.contact.contacts import FREE, LOCKED, SLIDING, STICKING
 from palpate.contact.kernels import error_norm, stage
-from palpate.contact.records import Step, make_step
+from palpate.contact.records import Row, Step, make_step
 from palpate.contact.solve import eliminate, least_norm
 from palpate.engine.kernels import follows_types
 from palpate.errors import NoSolution
@@ -68,7 +68,7 @@ class Flow(NamedTuple):
 
 
 @register_jitable
-def _stack(flow, u):
+def _stack(flow: Flow, u: Array):
     """Held rows and their multipliers' columns with the slips' directions as u has them; prescribed z."""
     m, size = 0, flow.z.size
     for r in range(size):
@@ -109,7 +109,7 @@ def _stack(flow, u):
 
 
 @register_jitable
-def _solve(flow, u):
+def _solve(flow: Flow, u: Array):
     """z and rates of the piece at row velocities u."""
     size, m = flow.z.size, _stack(flow, u)
     for a in range(m):
@@ -136,7 +136,7 @@ def _solve(flow, u):
 
 
 @register_jitable
-def _slope(flow, y, dy):
+def _slope(flow: Flow, y: Array, dy: Array):
     """d[u; Z; work]/dP."""
     size = flow.z.size
     _solve(flow, y[:size])
@@ -147,7 +147,7 @@ def _slope(flow, y, dy):
 
 
 @register_jitable
-def _slack(flow, leg):
+def _slack(flow: Flow, leg: Row):
     """How far one contact is from leaving its mode."""
     if leg.normal < 0:
         return math.inf
@@ -165,7 +165,7 @@ def _slack(flow, leg):
 
 
 @register_jitable
-def _measure(flow, y):
+def _measure(flow: Flow, y: Array):
     """Every margin at y (after `_slope` there); a piece ends where one falls to 0."""
     size, count = flow.z.size, flow.legs.size
     for i in range(count):
@@ -187,7 +187,7 @@ def _measure(flow, y):
 
 
 @register_jitable
-def _stride(flow, step, y, h):
+def _stride(flow: Flow, step: Step, y: Array, h: float):
     for s in range(1, 12):
         stage(step.K, step.A[s], y, h, step.point, s)
         _slope(flow, step.point, step.K[s])
@@ -198,7 +198,7 @@ def _stride(flow, step, y, h):
 
 
 @register_jitable
-def _fallen(flow, armed):
+def _fallen(flow: Flow, armed: Array):
     """The first margin that has fallen, or −1."""
     for k in range(flow.margins.size):
         if armed[k] and flow.margins[k] <= 0.0:
@@ -207,7 +207,7 @@ def _fallen(flow, armed):
 
 
 @register_jitable
-def _find(flow, step, y, h, k):
+def _find(flow: Flow, step: Step, y: Array, h: float, k: int):
     """The length of the step at whose end margin k is 0, by halving and secants."""
     low, high = 0.0, h
     _slope(flow, y, step.K[0])
@@ -232,14 +232,14 @@ def _find(flow, step, y, h, k):
 
 
 @follows_types
-def _probe(flow, y, dy):
+def _probe(flow: Flow, y: Array, dy: Array):
     """Slope and margins at y, compiled."""
     _slope(flow, y, dy)
     _measure(flow, y)
 
 
 @follows_types
-def _run(flow, step, y, far, armed):
+def _run(flow: Flow, step: Step, y: Array, far: float, armed: Array):
     """Steps to the first fallen margin or as far as asked; (how far, which margin or −1, −2 where it got stuck)."""
     s = 0.0
     _slope(flow, y, step.K[0])

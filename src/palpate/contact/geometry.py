@@ -6,14 +6,15 @@ import math
 
 from numba.extending import register_jitable
 
-from palpate.contact.records import PIN, STOP
+from palpate.checks import Array
+from palpate.contact.records import PIN, STOP, Row, Triple, Work
 from palpate.contact.shapes import BOX, CYLINDER, SPHERE
 
 _DIRECTED = 1e-12  # m/s: below this a slip has the direction it began with
 
 
 @register_jitable
-def nearest_feature(c, y):
+def nearest_feature(c: Row, y: Array):
     """The face, edge or corner nearest to y (surface axes): base-3 digits, 1 beyond +, 2 beyond −, 0 within."""
     if c.form == BOX:
         code, deepest, axis, weight = 0, -math.inf, 0, 1
@@ -37,7 +38,7 @@ def nearest_feature(c, y):
 
 
 @register_jitable
-def feature_margin(c, y, feature):
+def feature_margin(c: Row, y: Array, feature: int):
     """How far y is from where another feature becomes the nearest, m; negative beyond; infinite if there is one."""
     margin = math.inf
     if c.form == BOX:
@@ -61,7 +62,7 @@ def feature_margin(c, y, feature):
 
 
 @register_jitable
-def _clear(n, H):
+def _clear(n: Array, H: Array):
     for i in range(3):
         n[i] = 0.0
         for j in range(3):
@@ -69,7 +70,7 @@ def _clear(n, H):
 
 
 @register_jitable
-def _from_core(c, y, n, H, weights, size):
+def _from_core(c: Row, y: Triple, n: Array, H: Array, weights: Triple, size: float):
     """φ = |w∘y| − size, the distance to a point, line or plane through the origin; n and H of it."""
     r = math.sqrt(weights[0] * y[0] ** 2 + weights[1] * y[1] ** 2 + weights[2] * y[2] ** 2)
     if r == 0.0:
@@ -84,7 +85,7 @@ def _from_core(c, y, n, H, weights, size):
 
 
 @register_jitable
-def _box(c, y, n, H, feature):
+def _box(c: Row, y: Array, n: Array, H: Array, feature: int):
     active, axis = 0, 0
     for i in range(3):
         if feature // 3**i % 3 > 0:
@@ -104,7 +105,7 @@ def _box(c, y, n, H, feature):
 
 
 @register_jitable
-def _rim(c, y, n, H):
+def _rim(c: Row, y: Array, n: Array, H: Array):
     """Distance to the circle where side and end meet."""
     r, up = math.hypot(y[0], y[1]), math.copysign(1.0, y[2])
     a, b = r - c.lengths[0], up * y[2] - c.lengths[1]
@@ -123,7 +124,7 @@ def _rim(c, y, n, H):
 
 
 @register_jitable
-def distance(c, y, feature, n, H):
+def distance(c: Row, y: Array, feature: int, n: Array, H: Array):
     """φ(y) of a feature in surface axes; n becomes its gradient, H its second derivative."""
     _clear(n, H)
     if c.form == SPHERE:
@@ -151,7 +152,7 @@ def distance(c, y, feature, n, H):
 
 
 @register_jitable
-def _ride(c, t, x, carry, push):
+def _ride(c: Row, t: float, x: Array, carry: Array, push: Array):
     """Place, velocity and acceleration of a surface at t."""
     turn = 2.0 * math.pi * c.frequency
     begun = c.start if math.isfinite(c.start) else 0.0
@@ -166,7 +167,7 @@ def _ride(c, t, x, carry, push):
 
 
 @register_jitable
-def _tangents(c, n, T):
+def _tangents(c: Row, n: Array, T: Array):
     """Unit tangents the point can move along: none, the one in its plane of motion, or two."""
     for i in range(2):
         for j in range(3):
@@ -195,7 +196,7 @@ def _tangents(c, n, T):
 
 
 @register_jitable
-def _heading(c, f):
+def _heading(c: Row, f: Row):
     """The direction of slip: along the held sign, or of the slip itself (of its beginning while there is none)."""
     if c.freedoms == 1:
         for i in range(3):
@@ -211,7 +212,7 @@ def _heading(c, f):
 
 
 @register_jitable
-def locate(c, f, work, t):
+def locate(c: Row, f: Row, work: Work, t: float):
     """Gap, normal and (in work.bend, world) curvature of a surface contact whose point is at work.place."""
     x, push = work.local, work.six  # borrowed
     _ride(c, t, x, f.carry, push)
@@ -230,7 +231,7 @@ def locate(c, f, work, t):
 
 
 @register_jitable
-def _curved(c, H, w, out):
+def _curved(c: Row, H: Array, w: Array, out: Array):
     """out = R H Rᵀ w."""
     for i in range(3):
         out[i] = 0.0
@@ -244,7 +245,7 @@ def _curved(c, H, w, out):
 
 
 @register_jitable
-def touch(c, f, work, t, number):
+def touch(c: Row, f: Row, work: Work, t: float, number: int):
     """Jc, rates and drifts of a contact from the point's J (work.J_own) and drift (work.six), after `locate`.
 
     The touching point of a ball moves with u = ṗ + r n × ω over the surface; ġ = n·(ṗ − v_s),
@@ -283,7 +284,7 @@ def touch(c, f, work, t, number):
 
 
 @register_jitable
-def hold(c, f, work, t, number):
+def hold(c: Row, f: Row, work: Work, t: float, number: int):
     """Jc, velocity and drift of a pinned point; its gap is how far it has left its place."""
     Jc, J, v = work.Jc, work.J_own, work.v
     x, push = work.normal, work.local
@@ -300,7 +301,7 @@ def hold(c, f, work, t, number):
 
 
 @register_jitable
-def stop(c, f, work, number):
+def stop(c: Row, f: Row, work: Work, number: int):
     """A joint's end as a contact: g = ±(q − at)."""
     f.gap = c.way * (work.q[c.joint] - c.at)
     f.rate = c.way * work.v[c.dof]
@@ -315,12 +316,12 @@ def stop(c, f, work, number):
 
 
 @register_jitable
-def is_pin(c):
+def is_pin(c: Row):
     """Whether a contact is a pin."""
     return c.kind == PIN
 
 
 @register_jitable
-def is_stop(c):
+def is_stop(c: Row):
     """Whether a contact is a joint's end."""
     return c.kind == STOP

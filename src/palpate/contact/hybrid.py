@@ -15,7 +15,7 @@ from palpate.contact.contacts import MODES, Mode, Pin, Touch
 from palpate.contact.dynamics import GAP, Wrench, refuse_overlap
 from palpate.contact.events import GRAZE, Event, Watch, dips, is_suspicious, locate, noise_of
 from palpate.contact.model import ContactModel
-from palpate.contact.records import M_LEVERAGE, MARGINS, PIN, V_RANK, V_RESIDUAL, V_ROWS
+from palpate.contact.records import LEVERAGE_MARGIN, MARGINS, PIN
 from palpate.contact.resolve import SLOW, Resolver
 from palpate.contact.stepper import Force, Stepper
 from palpate.contact.zeno import Bounces
@@ -407,12 +407,12 @@ class _Run:
 
     def _watch_health(self) -> None:
         """Say when constraints become dependent, and when a joint leaves its range."""
-        verdict = self.model.work.verdict
-        deficient = verdict[V_RANK] < verdict[V_ROWS]
+        verdict = self.model.work.verdict[0]
+        deficient = bool(verdict["rank"] < verdict["rows"])
         if deficient and not self.dependent:
-            detail = {"dependent": int(verdict[V_ROWS] - verdict[V_RANK]), "residual": float(verdict[V_RESIDUAL])}
+            detail = {"dependent": int(verdict["rows"] - verdict["rank"]), "residual": float(verdict["residual"])}
             self.resolver.say(self.t, self.y, "dependent", 0, detail)
-        self.dependent = bool(deficient)
+        self.dependent = deficient
         if not np.isfinite(self.y).all():
             raise NotFinite(f"the state of {self.system.robot.name} is not finite at t = {self.t:g} s")
         self._watch_limits()
@@ -435,7 +435,7 @@ class _Run:
         return {(-1 if j == last else j // MARGINS): j % MARGINS for j in sorted(fallen, reverse=True)}
 
     def _resolve(self, triggers: dict[int, int], paradox: bool = False) -> None:
-        turned = {i for i, margin in triggers.items() if i >= 0 and margin == M_LEVERAGE}
+        turned = {i for i, margin in triggers.items() if i >= 0 and margin == LEVERAGE_MARGIN}
         if turned:
             self._coast(turned)
             triggers = {i: margin for i, margin in triggers.items() if i not in turned}

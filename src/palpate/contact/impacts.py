@@ -1,8 +1,5 @@
 """Impacts: velocities after a collision with friction, by Poisson's, Stronge's or Newton's restitution."""
 
-# pyright: reportArgumentType=false, reportCallIssue=false, reportOperatorIssue=false
-# pyright: reportAttributeAccessIssue=false, reportReturnType=false
-
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -117,7 +114,7 @@ def strike(
     rows = rows_of(model, snap, closed, np.inf)
     u = row_velocities(model, snap, closed)
     e = {k: (restitution or {}).get(i, _restitution(model.contacts[i])) for k, i in enumerate(colliding)}
-    laws = {model.names[i]: _law(model.contacts[i]) for i in colliding}
+    laws: dict[str, Law] = {model.names[i]: _law(model.contacts[i]) for i in colliding}
     course = Course(rows.G, rows.candidates, rows.scale, u.copy())
     if "newton" in laws.values():
         if set(laws.values()) != {"newton"}:

@@ -11,9 +11,10 @@ import math
 
 from numba.extending import register_jitable
 
+from palpate.checks import Array
 from palpate.contact.contacts import FREE, LOCKED, SLIDING, STICKING
 from palpate.contact.geometry import hold, is_pin, is_stop, locate, stop, touch
-from palpate.contact.records import MARGINS, V_DETERMINANT, V_ORIENTATION, V_RANK, V_RESIDUAL, V_ROWS
+from palpate.contact.records import MARGINS, Machine, Row, Rows, Step, Triple, Work
 from palpate.contact.solve import back, eliminate, factor, least_norm
 from palpate.engine.kernels import follows_types
 from palpate.robot.kernels import (
@@ -34,7 +35,7 @@ _FREE_JOINT, _BALL = 0, 1
 
 
 @register_jitable
-def _place_point(machine, c, work):
+def _place_point(machine: Machine, c: Row, work: Work):
     """World position of the contact's point, and the axes of its body."""
     position, R = machine.handle.xpos[c.body], machine.handle.xmat[c.body]
     for i in range(3):
@@ -45,7 +46,7 @@ def _place_point(machine, c, work):
 
 
 @register_jitable
-def _read_state(machine, work, y):
+def _read_state(machine: Machine, work: Work, y: Array):
     """q (quaternions made unit) and v out of y = [q; v]."""
     nq = machine.nq
     for i in range(nq):
@@ -67,7 +68,7 @@ def _read_state(machine, work, y):
 
 
 @register_jitable
-def unit_quaternions(machine, q):
+def unit_quaternions(machine: Machine, q: Array):
     """Scale the quaternions of q back to length 1."""
     for j in range(machine.joints.shape[0]):
         if machine.joints[j, 0] <= _BALL:
@@ -79,7 +80,7 @@ def unit_quaternions(machine, q):
 
 
 @register_jitable
-def _coordinate_rates(machine, q, v, out):
+def _coordinate_rates(machine: Machine, q: Array, v: Array, out: Array):
     """q̇ of v: v itself, but ½ q ⊗ (0, ω) for a quaternion."""
     for j in range(machine.joints.shape[0]):
         kind, at, dof = machine.joints[j, 0], machine.joints[j, 1], machine.joints[j, 2]
@@ -99,7 +100,7 @@ def _coordinate_rates(machine, q, v, out):
 
 
 @register_jitable
-def _reduce(machine, work):
+def _reduce(machine: Machine, work: Work):
     """M and rest in the robot's own coordinates."""
     nv = work.v.size
     if not machine.coupled:
@@ -121,7 +122,7 @@ def _reduce(machine, work):
 
 
 @register_jitable
-def _point_jacobian(machine, c, work):
+def _point_jacobian(machine: Machine, c: Row, work: Work):
     """J (6×nv) of the contact's point into work.J_own, its drift into work.six; needs work.place."""
     read_jacobian(machine.handle, c.body, work.place, work.J)
     read_drift(machine.handle, c.body, work.place, work.v_full, work.J_rate, work.six)
@@ -136,7 +137,7 @@ def _point_jacobian(machine, c, work):
 
 
 @register_jitable
-def look(machine, contacts, found, work, t, y, thorough):
+def look(machine: Machine, contacts: Rows, found: Rows, work: Work, t: float, y: Array, thorough: bool):
     """M, rest and every contact's kinematics at y; of free contacts only the gap unless `thorough`."""
     _read_state(machine, work, y)
     if machine.lossy:
@@ -168,7 +169,7 @@ def look(machine, contacts, found, work, t, y, thorough):
 
 
 @register_jitable
-def _add_row(work, m, number, across, along, drift):
+def _add_row(work: Work, m: int, number: int, across: Triple, along: Triple, drift: float):
     """Row m: what is held moves along `across`, its force pushes along `along`."""
     Jc = work.Jc
     for k in range(work.v.size):
@@ -181,12 +182,12 @@ def _add_row(work, m, number, across, along, drift):
 
 
 @register_jitable
-def _dot(a, b):
+def _dot(a: Triple, b: Triple):
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @register_jitable
-def _hold_rows(contacts, found, work):
+def _hold_rows(contacts: Rows, found: Rows, work: Work):
     """The rows of every contact by its mode; how many."""
     m = 0
     for i in range(contacts.size):
@@ -210,7 +211,7 @@ def _hold_rows(contacts, found, work):
 
 
 @register_jitable
-def _multiply(contacts, work, m):
+def _multiply(contacts: Rows, work: Work, m: int):
     """Multipliers of the m rows in work.multipliers, from M's factor and the free acceleration."""
     nv, scale = work.v.size, 0.0
     for i in range(contacts.size):
@@ -238,11 +239,12 @@ def _multiply(contacts, work, m):
                 U[a, b] = work.S[a, b]
         rank = least_norm(U, work.V, work.drift, work.multipliers, m, scale)
         determinant = 0.0
-    work.verdict[V_DETERMINANT], work.verdict[V_RANK], work.verdict[V_ROWS] = determinant, rank, m
+    verdict = work.verdict[0]
+    verdict.determinant, verdict.rank, verdict.rows = determinant, rank, m
 
 
 @register_jitable
-def _residual(work, m):
+def _residual(work: Work, m: int):
     """How far the held rows' accelerations stay from what they must be (0 unless constraints contradict)."""
     worst = 0.0
     for a in range(m):
@@ -250,24 +252,24 @@ def _residual(work, m):
         for b in range(m):
             left += work.S[a, b] * work.multipliers[b]
         worst = max(worst, abs(left))
-    work.verdict[V_RESIDUAL] = worst
+    work.verdict[0].residual = worst
 
 
 @register_jitable
-def carried_force(c, pull, t, k):
+def carried_force(c: Row, pull: Array, t: float, k: int):
     """The generalised force of a coasting contact along velocity k: a cubic in time."""
     s = t - c.since
     return pull[0, k] + s * (pull[1, k] + s * (pull[2, k] + s * pull[3, k]))
 
 
 @register_jitable
-def _normal_row(f, work, number, k):
+def _normal_row(f: Row, work: Work, number: int, k: int):
     Jc = work.Jc
     return f.normal[0] * Jc[number, 0, k] + f.normal[1] * Jc[number, 1, k] + f.normal[2] * Jc[number, 2, k]
 
 
 @register_jitable
-def _coasting_force(c, f, work, t, number):
+def _coasting_force(c: Row, f: Row, work: Work, t: float, number: int):
     """The normal force that a coasting contact's generalised force amounts to."""
     along = size = 0.0
     for k in range(work.v.size):
@@ -279,7 +281,7 @@ def _coasting_force(c, f, work, t, number):
 
 
 @register_jitable
-def _leverage(f, work, number):
+def _leverage(f: Row, work: Work, number: int):
     """|n·J|/|J|: how much of the point's mobility lies along the normal; 0 where the constraint is singular."""
     across = total = 0.0
     for k in range(work.v.size):
@@ -290,7 +292,7 @@ def _leverage(f, work, number):
 
 
 @register_jitable
-def accelerate(contacts, found, work, t, tau):
+def accelerate(contacts: Rows, found: Rows, work: Work, t: float, tau: Array):
     """a, multipliers and margins from what `look` left in work; tau is every generalised force but the contacts'."""
     nv = work.v.size
     if not factor(work.M, work.L):
@@ -314,7 +316,7 @@ def accelerate(contacts, found, work, t, tau):
         for k in range(nv):
             work.acceleration[k] += work.inverse[a, k] * value
         for k in range(3):
-            found[work.owner[a]].force[k] += work.pushes[a, k] * value
+            found[int(work.owner[a])].force[k] += work.pushes[a, k] * value
     for i in range(contacts.size):
         if contacts[i].coast:
             _coasting_force(contacts[i], found[i], work, t, i)
@@ -323,7 +325,7 @@ def accelerate(contacts, found, work, t, tau):
 
 
 @register_jitable
-def _margins(contacts, found, work):
+def _margins(contacts: Rows, found: Rows, work: Work):
     """Fill every contact's margins: a mode ends where one of them falls through 0."""
     frictional = False
     for i in range(contacts.size):
@@ -358,13 +360,13 @@ def _margins(contacts, found, work):
         else:
             f.margin[1] = math.sqrt(_dot(f.slide, f.slide)) - STOPPED
     if not frictional:
-        work.verdict[V_DETERMINANT] = math.inf
+        work.verdict[0].determinant = math.inf
     else:
-        work.verdict[V_DETERMINANT] *= work.verdict[V_ORIENTATION]
+        work.verdict[0].determinant *= work.verdict[0].orientation
 
 
 @register_jitable
-def slope(machine, contacts, found, work, t, y, tau, dy):
+def slope(machine: Machine, contacts: Rows, found: Rows, work: Work, t: float, y: Array, tau: Array, dy: Array):
     """dy/dt of y = [q; v]."""
     status = look(machine, contacts, found, work, t, y, False)
     if status != OK:
@@ -379,7 +381,7 @@ def slope(machine, contacts, found, work, t, y, tau, dy):
 
 
 @register_jitable
-def _note_margins(contacts, found, work, lowest, highest):
+def _note_margins(contacts: Rows, found: Rows, work: Work, lowest: Array, highest: Array):
     """Widen the range of every margin seen so far."""
     count = contacts.size
     for i in range(count):
@@ -388,12 +390,12 @@ def _note_margins(contacts, found, work, lowest, highest):
             lowest[place] = min(lowest[place], value)
             highest[place] = max(highest[place], value)
     last = MARGINS * count
-    lowest[last] = min(lowest[last], work.verdict[V_DETERMINANT])
-    highest[last] = max(highest[last], work.verdict[V_DETERMINANT])
+    lowest[last] = min(lowest[last], work.verdict[0].determinant)
+    highest[last] = max(highest[last], work.verdict[0].determinant)
 
 
 @register_jitable
-def stage(K, row, y, h, point, used):
+def stage(K: Array, row: Array, y: Array, h: float, point: Array, used: int):
     """One stage of the integrator: the rate of the state there."""
     for i in range(y.size):
         total = 0.0
@@ -404,7 +406,7 @@ def stage(K, row, y, h, point, used):
 
 
 @register_jitable
-def error_norm(K, E3, E5, y, y_new, h, tolerance):
+def error_norm(K: Array, E3: Array, E5: Array, y: Array, y_new: Array, h: float, tolerance: tuple[float, float]):
     """Dormand and Prince's estimate of the step's error over the tolerance: below 1 is good."""
     relative, absolute = tolerance
     third = fifth = 0.0
@@ -422,7 +424,7 @@ def error_norm(K, E3, E5, y, y_new, h, tolerance):
 
 
 @register_jitable
-def _stride(machine, contacts, found, work, span, y, tau, step):
+def _stride(machine: Machine, contacts: Rows, found: Rows, work: Work, span: Array, y: Array, tau: Array, step: Step):
     """One step of length span[1] from span[0]: step.y, step.K (its last row the slope at the end), step.error.
 
     step.K[0] is the slope at the start. The margins' range over the stages is kept: they show where to look closer.
@@ -443,7 +445,7 @@ def _stride(machine, contacts, found, work, span, y, tau, step):
 
 
 @register_jitable
-def _extend(machine, contacts, found, work, span, y, tau, step):
+def _extend(machine: Machine, contacts: Rows, found: Rows, work: Work, span: Array, y: Array, tau: Array, step: Step):
     """The three further stages that dense output needs, and its coefficients F (Hairer's seventh-order interpolant)."""
     t, h = span[0], span[1]
     for s in range(3):
@@ -456,7 +458,7 @@ def _extend(machine, contacts, found, work, span, y, tau, step):
 
 
 @register_jitable
-def interpolate(step, y, h):
+def interpolate(step: Step, y: Array, h: float):
     """F of the dense output from the sixteen stages."""
     for i in range(y.size):
         rise = step.y[i] - y[i]
@@ -471,7 +473,7 @@ def interpolate(step, y, h):
 
 
 @register_jitable
-def _dense(step, y, x, out):
+def _dense(step: Step, y: Array, x: float, out: Array):
     """The state at the fraction x of the step."""
     for i in range(y.size):
         value = 0.0
@@ -481,7 +483,9 @@ def _dense(step, y, x, out):
 
 
 @register_jitable
-def _margins_along(machine, contacts, found, work, span, y, tau, step):
+def _margins_along(
+    machine: Machine, contacts: Rows, found: Rows, work: Work, span: Array, y: Array, tau: Array, step: Step
+):
     """Every margin at the fractions step.x of the step, from its dense output, into step.margins."""
     for s in range(step.x.size):
         _dense(step, y, step.x[s], step.point)
@@ -494,19 +498,19 @@ def _margins_along(machine, contacts, found, work, span, y, tau, step):
 
 
 @register_jitable
-def read_margins(contacts, found, work, out):
+def read_margins(contacts: Rows, found: Rows, work: Work, out: Array):
     """The margins of the last evaluation in one row."""
     for i in range(contacts.size):
         for k in range(MARGINS):
             out[MARGINS * i + k] = found[i].margin[k]
-    out[MARGINS * contacts.size] = work.verdict[V_DETERMINANT]
+    out[MARGINS * contacts.size] = work.verdict[0].determinant
 
 
 SURVEY, RATE, STRIDE, EXTEND, MARGINS_ALONG = 0, 1, 2, 3, 4
 
 
 @follows_types
-def act(task, machine, contacts, found, work, y, tau, step):
+def act(task: int, machine: Machine, contacts: Rows, found: Rows, work: Work, y: Array, tau: Array, step: Step):
     """One door for Python, so that all of this is compiled once: the task at step.span from y under tau."""
     t = step.span[0]
     if task == SURVEY:

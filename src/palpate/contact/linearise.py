@@ -1,8 +1,5 @@
 """Linear models about an equilibrium, free or in contact, open or closed loop."""
 
-# pyright: reportArgumentType=false, reportCallIssue=false, reportOperatorIssue=false
-# pyright: reportAttributeAccessIssue=false, reportReturnType=false
-
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -40,7 +37,7 @@ class Linearised:
 
     A: Array
     B: Array
-    eigenvalues: Array
+    eigenvalues: np.ndarray
     basis: Array
     modes: tuple[Mode, ...]
 
@@ -100,7 +97,7 @@ def linearise_state(
     A, B = _matrices(model, q, v, Z, force)
     eigenvalues = np.linalg.eigvals(A)
     order = np.lexsort((eigenvalues.imag, -eigenvalues.real))
-    names = tuple(MODES[modes.get(i, FREE)] for i in range(model.count))
+    names: tuple[Mode, ...] = tuple(MODES[modes.get(i, FREE)] for i in range(model.count))
     return Linearised(A, B, eigenvalues[order], Z, names)
 
 

@@ -21,7 +21,6 @@ from palpate.contact.records import (
     PIN,
     STOP,
     SURFACE,
-    V_ORIENTATION,
     Machine,
     Step,
     make_step,
@@ -87,7 +86,7 @@ class ContactModel:
         self._data = mujoco.MjData(robot.model)
         self.machine = self._machine(losses)
         self.work = make_work(robot.nq, robot.nv, robot.model.nq, robot.model.nv, len(self.contacts))
-        self.work.verdict[V_ORIENTATION] = 1.0
+        self.work.verdict["orientation"] = 1.0
         self._step = make_step(robot.nq + robot.nv, MARGINS * len(self.contacts) + 1, 1e-12, 1e-13)
         self._still = np.zeros(robot.nv)
         self.found = np.zeros(len(self.contacts), FOUND)

@@ -1,19 +1,17 @@
 """What a kernel sees of the robot and its contacts: named records and scratch arrays."""
 
-# pyright: reportArgumentType=false, reportCallIssue=false, reportOperatorIssue=false
-# pyright: reportAttributeAccessIssue=false, reportReturnType=false
-
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from palpate.checks import Array
 
 SURFACE, PIN, STOP = 0, 1, 2
 # Margins of a contact: gap or normal force; slip or friction; the face's edge; leverage on its normal.
-M_NORMAL, M_SLIP, M_EDGE, M_LEVERAGE, MARGINS = 0, 1, 2, 3, 4
+NORMAL_MARGIN, SLIP_MARGIN, EDGE_MARGIN, LEVERAGE_MARGIN, MARGINS = 0, 1, 2, 3, 4
 
 # One contact: what it is, then (from `mode` on) the state it is in.
 CONTACT = np.dtype(
@@ -72,10 +70,28 @@ FOUND = np.dtype(
         ("force", "f8", 3),  # of the surface on the robot, world (a stop's: its torque in the first place)
         ("pressure", "f8"),  # normal force
         ("grip", "f8"),  # size of the tangential force
-        ("margin", "f8", 4),  # see M_; each falls through 0 where the mode ends
+        ("margin", "f8", 4),  # one per margin; each falls through 0 where the mode ends
     ],
     align=True,
 )
+
+
+# What the last evaluation found of the held rows together.
+VERDICT = np.dtype(
+    [
+        ("determinant", "f8"),  # of the friction problem, times its orientation; infinite without friction
+        ("rank", "i8"),
+        ("rows", "i8"),
+        ("residual", "f8"),  # how far held accelerations stay from what they must be
+        ("orientation", "f8"),
+    ],
+    align=True,
+)
+
+# Records and structured arrays of the types above, in compiled code; three numbers, in an array or a tuple.
+Row = Any
+Rows = NDArray[np.void]
+Triple = Any
 
 
 class Machine(NamedTuple):
@@ -125,7 +141,7 @@ class Work(NamedTuple):
     drift: Array
     multipliers: Array
     acceleration: Array
-    verdict: Array  # see the V_ places
+    verdict: Rows  # one record of VERDICT
     pull: Array  # contact × 4 × nv: a coasting contact's generalised force as a cubic in time
 
 
@@ -161,16 +177,13 @@ def make_step(size: int, margins: int, relative: float, absolute: float, samples
     def table(name: str) -> Array:
         return np.ascontiguousarray(getattr(DOP853, name), dtype=np.float64)
 
-    return Step(
-        *map(table, ("A", "B", "C", "E3", "E5", "D", "A_EXTRA", "C_EXTRA")),
-        np.array([relative, absolute]),
-        *(np.zeros(shape) for shape in ((16, size), (7, size), size, size, 1, margins, margins, 2, size)),
-        np.linspace(0.0, 1.0, samples + 1)[1:],
-        np.zeros((samples, margins)),
-    )
-
-
-V_DETERMINANT, V_RANK, V_ROWS, V_RESIDUAL, V_ORIENTATION = 0, 1, 2, 3, 4
+    shapes = {"K": (16, size), "F": (7, size), "point": size, "y": size, "error": 1, "lowest": margins}
+    shapes |= {"highest": margins, "span": 2, "scratch": size, "margins": (samples, margins)}
+    tables = {name: table(name) for name in ("A", "B", "C", "E3", "E5", "D")}
+    tables |= {"A_extra": table("A_EXTRA"), "C_extra": table("C_EXTRA")}
+    room = {name: np.zeros(shape) for name, shape in shapes.items()}
+    x = np.linspace(0.0, 1.0, samples + 1)[1:]
+    return Step(tolerance=np.array([relative, absolute]), x=x, **tables, **room)
 
 
 def make_work(nq: int, nv: int, full_q: int, full_v: int, contacts: int) -> Work:
@@ -186,5 +199,5 @@ def make_work(nq: int, nv: int, full_q: int, full_v: int, contacts: int) -> Work
         rows=z((rows, nv)), columns=z((rows, nv)), pushes=z((rows, 3)), owner=z(rows, dtype=np.int64),
         inverse=z((rows, nv)), S=z((rows, rows)), LU=z((rows, rows)), V=z((rows, rows)),
         drift=z(rows), multipliers=z(rows),
-        acceleration=z(nv), verdict=z(8), pull=z((max(contacts, 1), 4, nv)),
+        acceleration=z(nv), verdict=z(1, dtype=VERDICT), pull=z((max(contacts, 1), 4, nv)),
     )  # fmt: skip

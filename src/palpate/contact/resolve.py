@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -13,8 +14,8 @@ from palpate.contact.dynamics import GAP
 from palpate.contact.events import Event
 from palpate.contact.impacts import Impact, row_velocities, strike
 from palpate.contact.model import ContactModel, Snapshot
-from palpate.contact.records import M_EDGE, M_NORMAL, M_SLIP, PIN
-from palpate.contact.settle import Settled, apply_option, painleve, rows_of, settle
+from palpate.contact.records import EDGE_MARGIN, NORMAL_MARGIN, PIN, SLIP_MARGIN
+from palpate.contact.settle import Rows, Settled, apply_option, painleve, rows_of, settle
 from palpate.contact.stepper import Stepper
 from palpate.contact.zeno import UNRESOLVED, Bounces
 from palpate.errors import NoSolution, Painleve
@@ -24,6 +25,26 @@ TOUCHING = 1e-8  # m
 _AHEAD = 1e-8  # m: how far beyond an edge the next feature is looked for
 # Events of one instant are listed in this order.
 _ORDER = ("touchdown", "impact", "edge", "stick", "slip", "reversal", "side", "graze", "lift-off")
+
+
+@dataclass(frozen=True)
+class _Moment:
+    """An instant at which something happens: when, where, the velocities before and after."""
+
+    t: float
+    q: Array
+    v_before: Array
+    v_after: Array
+
+
+@dataclass(frozen=True)
+class _Happening:
+    """What led to the new modes of an instant: the old ones, the margins that fell, a collision, edges left."""
+
+    before: Array
+    triggers: Mapping[int, int]
+    blow: Impact | None
+    gone: set[int]
 
 
 class Resolver:
@@ -49,7 +70,9 @@ class Resolver:
         """The state after everything that happens at t; and how long the shortest flight that begins here lasts."""
         t, y = self._stop_slow_slips(t, y, triggers)
         self.sinking = {
-            i for i, margin in triggers.items() if i >= 0 and margin == M_NORMAL and self.model.records[i]["mode"] == 0
+            i
+            for i, margin in triggers.items()
+            if i >= 0 and margin == NORMAL_MARGIN and self.model.records[i]["mode"] == 0
         }
         before, sides = self.model.records["mode"].copy(), self.model.records["side"].copy()
         gone = self._edges(t, y, triggers)
@@ -75,7 +98,7 @@ class Resolver:
         if blow is not None:
             flight, snap, settled = self._bounce(snap, settled, bounces, shortest_flight, gone)
         q, v = self._projected(snap, settled)
-        self._describe(t, q, v_before, v, before, triggers, blow, snap, gone)
+        self._describe(_Moment(t, q, v_before, v), _Happening(before, triggers, blow, gone), snap)
         return t, np.concatenate([q, v]), flight
 
     # ------------------------------------------------------------------ the steps of it
@@ -88,7 +111,7 @@ class Resolver:
         """A slip in two directions was caught just before it stops: go on to where it does."""
         for i, margin in triggers.items():
             record = self.model.records[i] if i >= 0 else None
-            if record is None or margin != M_SLIP or record["mode"] != SLIDING or record["freedoms"] != 2:
+            if record is None or margin != SLIP_MARGIN or record["mode"] != SLIDING or record["freedoms"] != 2:
                 continue
             slope = np.empty(len(y))
             self.stepper.slope(t, y, slope)
@@ -106,7 +129,7 @@ class Resolver:
         """Points that leave a face at its edge; balls roll on over it."""
         gone = set()
         for i, margin in triggers.items():
-            if i < 0 or margin != M_EDGE:
+            if i < 0 or margin != EDGE_MARGIN:
                 continue
             self.model.records[i]["feature"] = -1
             if self.model.records[i]["radius"] == 0.0:
@@ -165,9 +188,9 @@ class Resolver:
             if i < 0:
                 continue
             mode = self.model.records[i]["mode"]
-            if margin == M_NORMAL and mode != FREE:
+            if margin == NORMAL_MARGIN and mode != FREE:
                 wishes[i] = FREE
-            elif margin == M_SLIP:
+            elif margin == SLIP_MARGIN:
                 wishes[i] = SLIDING if mode == STICKING else STICKING
         return wishes
 
@@ -196,7 +219,7 @@ class Resolver:
             record = self.model.records[i] if i >= 0 else None
             if (
                 record is not None
-                and margin == M_NORMAL
+                and margin == NORMAL_MARGIN
                 and record["two_sided"]
                 and record["mode"] == before[i] == SLIDING
             ):
@@ -285,7 +308,7 @@ class Resolver:
                     columns[c.tangents, c.normal] = -c.friction * o.side * np.array(o.slip)
         return self._remove(snap, closed, held, columns)
 
-    def _held(self, rows, modes: Mapping[int, int], fresh: set[int] | None = None) -> list[int]:
+    def _held(self, rows: Rows, modes: Mapping[int, int], fresh: set[int] | None = None) -> list[int]:
         """Row numbers whose velocity must be 0: normals, and the tangents of what sticks or begins to slip."""
         held: list[int] = []
         for c in rows.candidates:
@@ -308,12 +331,11 @@ class Resolver:
 
     # ------------------------------------------------------------------ words
 
-    def _describe(self, t, q, v_before, v, before, triggers, blow, snap, gone) -> None:
-        words = []
+    def _describe(self, moment: _Moment, why: _Happening, snap: Snapshot) -> None:
+        words, blow = [], why.blow
         for i, record in enumerate(self.model.records):
-            old, new = int(before[i]), int(record["mode"])
-            hit = blow is not None and self.model.names[i] in blow.law
-            what = self._word(i, old, new, triggers, hit, i in gone)
+            old, new = int(why.before[i]), int(record["mode"])
+            what = self._word(i, (old, new), why)
             if what is None:
                 continue
             detail: dict[str, object] = {}
@@ -321,13 +343,13 @@ class Resolver:
                 detail = {"impulse": blow.impulses[i], "dissipated": blow.dissipated, "phases": blow.phases}
             words.append((_ORDER.index(what), i, what, old, new, detail))
         for _, i, what, old, new, detail in sorted(words, key=lambda w: w[:2]):
-            self._add(t, what, i, old, new, q, v_before, v, snap.found[i]["point"], detail)
+            self._add(moment, what, i, (old, new), snap.found[i]["point"], detail)
 
-    def _word(self, i, old, new, triggers, hit, left) -> str | None:
-        record = self.model.records[i]
-        if hit:
+    def _word(self, i: int, modes: tuple[int, int], why: _Happening) -> str | None:
+        record, (old, new), triggers = self.model.records[i], modes, why.triggers
+        if why.blow is not None and self.model.names[i] in why.blow.law:
             return "touchdown" if old == FREE else "impact"
-        if left:
+        if i in why.gone:
             return "edge"
         if old != new:
             if new == FREE:
@@ -335,13 +357,13 @@ class Resolver:
             if old == FREE:
                 return "touchdown"
             return "stick" if new == STICKING else "slip"
-        if i in triggers and triggers[i] == M_NORMAL and old == FREE:
+        if i in triggers and triggers[i] == NORMAL_MARGIN and old == FREE:
             return "graze"
-        if i in triggers and triggers[i] == M_EDGE:
+        if i in triggers and triggers[i] == EDGE_MARGIN:
             return "edge"
-        if i in triggers and old == SLIDING and record["two_sided"] and triggers[i] == M_NORMAL:
+        if i in triggers and old == SLIDING and record["two_sided"] and triggers[i] == NORMAL_MARGIN:
             return "side"
-        if i in triggers and triggers[i] == M_SLIP and old == new == SLIDING:
+        if i in triggers and triggers[i] == SLIP_MARGIN and old == new == SLIDING:
             return "reversal"
         return None
 
@@ -349,14 +371,15 @@ class Resolver:
         i = self.model.names.index(error.contact)
         detail = {"kind": error.kind, "coefficient": error.coefficient}
         mode = int(self.model.records[i]["mode"])
-        self._add(snap.t, "painleve", i, mode, mode, snap.q, snap.v, snap.v, snap.found[i]["point"], detail)
+        moment = _Moment(snap.t, snap.q, snap.v, snap.v)
+        self._add(moment, "painleve", i, (mode, mode), snap.found[i]["point"], detail)
 
     def say(self, t: float, y: Array, what: str, i: int, detail: Mapping[str, object], before: int = -1) -> None:
         """An event that changes no mode, or whose old mode is given."""
         nq, mode = self.model.robot.nq, int(self.model.records[i]["mode"])
         old = before if before >= 0 else mode
         q, v = y[:nq].copy(), y[nq:].copy()
-        self._add(t, what, i, old, mode, q, v, v, self.model.found[i]["point"].copy(), detail)
+        self._add(_Moment(t, q, v, v), what, i, (old, mode), self.model.found[i]["point"], detail)
 
     def say_joint(self, t: float, y: Array, joint: str, value: float) -> None:
         """A joint that has left its range."""
@@ -364,11 +387,12 @@ class Resolver:
         q, v = y[:nq].copy(), y[nq:].copy()
         self.events.append(Event(t, "limit", joint, np.zeros(3), "free", "free", q, v, v, {"position": value}))
 
-    def _add(self, t, what, i, old, new, q, v_before, v, where, detail) -> None:
-        names = self.model.names
-        self.events.append(
-            Event(t, what, names[i], where.copy(), MODES[old], MODES[new], q.copy(), v_before.copy(), v.copy(), detail)
-        )
+    def _add(
+        self, at: _Moment, what: str, i: int, modes: tuple[int, int], where: Array, detail: Mapping[str, object]
+    ) -> None:
+        before, after = MODES[modes[0]], MODES[modes[1]]
+        states = (at.q.copy(), at.v_before.copy(), at.v_after.copy())
+        self.events.append(Event(at.t, what, self.model.names[i], where.copy(), before, after, *states, detail))
 
 
 def close_gaps(model: ContactModel, t: float, q: Array, v: Array, closed: Sequence[int], rounds: int = 3) -> Array:

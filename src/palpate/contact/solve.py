@@ -6,11 +6,13 @@ import math
 
 from numba.extending import register_jitable
 
+from palpate.checks import Array
+
 RANK_CUT = 1e-12  # of the contacts' typical mobility: below it a constraint counts as dependent
 
 
 @register_jitable
-def factor(M, L):
+def factor(M: Array, L: Array):
     """Cholesky: M = L Lᵀ. False where M is not positive definite."""
     n = M.shape[0]
     for i in range(n):
@@ -28,7 +30,7 @@ def factor(M, L):
 
 
 @register_jitable
-def back(L, x):
+def back(L: Array, x: Array):
     """x ← (L Lᵀ)⁻¹ x."""
     n = L.shape[0]
     for i in range(n):
@@ -42,7 +44,7 @@ def back(L, x):
 
 
 @register_jitable
-def eliminate(A, b, m, scale):
+def eliminate(A: Array, b: Array, m: int, scale: float):
     """Gauss with column pivots on the m×m head of A (destroyed): b becomes the solution.
 
     Returns the determinant over scaleᵐ, and whether every pivot is above the rank cut.
@@ -75,7 +77,7 @@ def eliminate(A, b, m, scale):
 
 
 @register_jitable
-def _turn_columns(U, V, m, i, j):
+def _turn_columns(U: Array, V: Array, m: int, i: int, j: int):
     """One rotation that makes columns i and j of U orthogonal, in V too; how far from it they were."""
     a = b = c = 0.0
     for k in range(m):
@@ -95,7 +97,7 @@ def _turn_columns(U, V, m, i, j):
 
 
 @register_jitable
-def least_norm(U, V, b, x, m, scale):
+def least_norm(U: Array, V: Array, b: Array, x: Array, m: int, scale: float):
     """x = A⁺ b for the m×m head of U = A (destroyed), by one-sided Jacobi rotations; returns the rank."""
     for i in range(m):
         for j in range(m):

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from palpate.checks import Array, finite_array
 from palpate.contact import kernels
 from palpate.contact.model import ContactModel
-from palpate.contact.records import MARGINS, V_DETERMINANT, Step, make_step
+from palpate.contact.records import MARGINS, Step, make_step
 
 Force = Callable[[float, Array, Array], ArrayLike]
 
@@ -59,7 +59,7 @@ class Stepper:
         """The margins of the last evaluation."""
         out = np.empty(MARGINS * self.model.count + 1)
         out[:-1] = self.model.found["margin"].ravel()
-        out[-1] = self.model.work.verdict[V_DETERMINANT]
+        out[-1] = self.model.work.verdict[0]["determinant"]
         return out
 
     def stride(self, h: float, start: Array) -> float:

@@ -9,13 +9,15 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.control.design.sampled import period_warnings
+from palpate.control.law import Target, sizes_of
+from palpate.control.references.reference import ReferenceSettings
 from palpate.errors import InvalidInput, shortened
 from palpate.run import loop
 from palpate.run.assemble import Assembly
 from palpate.run.foresee import foretell
 from palpate.run.rescue import FATAL
 from palpate.world.config import Surface
-from palpate.world.plant import ContactPoint, surface_rotation
+from palpate.world.plant import ContactPoint, rigid_sliding_speed, surface_rotation
 
 MOST_PENETRATION = 5e-3  # m
 UNSTABLE_STEP, COARSE_STEP = 1.0, 0.2  # dt · ω of a contact
@@ -50,6 +52,7 @@ def check_start(assembly: Assembly, *, predict: bool = True) -> Foretold:
     if not predict:
         return Foretold(said, [])
     try:
+        said += slides_too_fast(assembly)
         expected, unstable = foretell(assembly.run)
         return Foretold(said + (unstable or _gains_suit_period(assembly)), expected)
     except Exception as error:  # a help before the run, which must not stop it: singular masses, huge gains
@@ -132,15 +135,50 @@ def _pair_warnings(assembly: Assembly, point: ContactPoint, surface: Surface) ->
     return []
 
 
-def _mass_at(assembly: Assembly, point: ContactPoint, surface: Surface) -> float:
-    """1 / (n · J M⁻¹ Jᵀ n) along a smooth plane's normal; else the smallest over all directions."""
+def slides_too_fast(assembly: Assembly) -> list[str]:
+    """Warn where the reference slides along a rigid surface faster than its contact can follow.
+
+    With F the wanted force into the surface and m the tool's inertia across it, a rigid contact carries F up to
+    v* = F (1 + μ²)(1 − d)/(d m μ b); beyond, it switches on and off.
+    """
+    run, said = assembly.run, []
+    rubbing = [s for s in run.world.surfaces if s.contact == "rigid" and s.friction > 0 and s.shape == "plane"]
+    if not rubbing or not isinstance(run.reference, ReferenceSettings):
+        return []
+    times = np.linspace(0.0, run.clock.duration, 400)
+    rows = np.asarray(run.reference.sample(times, run.robot, run.start()[0]))
+    target = Target.columns(rows, sizes_of(run.robot))
+    for surface in rubbing:
+        n, tool = surface_rotation(surface)[:, 2], assembly.plant.tool
+        force = float((target["wrench"][:, :3] @ n).max())
+        twist = target["twist"][:, :3]
+        speed = float(np.linalg.norm(twist - np.outer(twist @ n, n), axis=1).max())
+        if force > 0.0:
+            mass = float(1.0 / max(n @ _mobility(assembly, tool.body, tool.offset) @ n, 1e-12))
+            most = rigid_sliding_speed(force, surface.friction, mass)
+            if speed > most:
+                said.append(
+                    f"rigid contact with {surface.name!r} will chatter: the target slides at {speed:.3g} m/s under"
+                    f" {force:.3g} N, but the engine's friction lifts the tool off above v* = {most:.3g} m/s"
+                    f" ({mass:.3g} kg, μ = {surface.friction:g}); press harder, slide slower, or make it compliant"
+                )
+    return said
+
+
+def _mobility(assembly: Assembly, body: int, offset: Array) -> Array:
+    """J M⁻¹ Jᵀ of a point of a body at the start, 1/kg."""
     model, data = assembly.plant.model, assembly.data
-    place = data.xpos[point.body] + data.xmat[point.body].reshape(3, 3) @ point.offset
+    place = data.xpos[body] + data.xmat[body].reshape(3, 3) @ offset
     J, M = np.zeros((3, model.nv)), np.zeros((model.nv, model.nv))
-    mujoco.mj_jac(model, data, J, None, place, point.body)
+    mujoco.mj_jac(model, data, J, None, place, body)
     mujoco.mj_fullM(model, data, M)
     G = assembly.plant.map
-    mobility: Array = J @ G @ np.linalg.solve(G.T @ M @ G, (J @ G).T)
+    return J @ G @ np.linalg.solve(G.T @ M @ G, (J @ G).T)
+
+
+def _mass_at(assembly: Assembly, point: ContactPoint, surface: Surface) -> float:
+    """1 / (n · J M⁻¹ Jᵀ n) along a smooth plane's normal; else the smallest over all directions."""
+    mobility = _mobility(assembly, point.body, point.offset)
     if surface.shape == "plane" and surface.friction == 0.0:
         n = surface_rotation(surface)[:, 2]
         return float(1.0 / max(n @ mobility @ n, 1e-12))

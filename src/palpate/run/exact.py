@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import mujoco
 import numpy as np
 
+from palpate.checks import Array
 from palpate.contact.contacts import MODES
 from palpate.contact.events import Event
 from palpate.contact.hybrid import HybridState, HybridSystem
@@ -71,7 +72,7 @@ class ExactPlant:
 
     def advance(self, L: Loop) -> int:
         """One physics step, event by event, and the work done in it."""
-        before, lost, seen = self.state, self._lost(), len(self.events)
+        before, powers, seen = self.state, self._powers(), len(self.events)
         status = self._go((L.step + 1) * L.dt)
         self._account(L, before, self.events[seen:])
         L.plant.qpos[:], L.plant.qvel[:], L.plant.qacc[:] = (
@@ -80,7 +81,9 @@ class ExactPlant:
             self.system.model.work.acceleration,
         )
         L.plant.time = (L.step + 1) * L.dt
-        L.energy.dissipated += 0.5 * L.dt * (lost + self._lost())
+        lost, driven = 0.5 * L.dt * (powers + self._powers())
+        L.energy.dissipated += lost
+        L.energy.pushed += driven
         self._show(L)
         return status
 
@@ -103,13 +106,13 @@ class ExactPlant:
             reading.place[:] = f["point"] if pinned else f["point"] - c["radius"] * f["normal"]
             row.contact_mode[k] = MODES.index(self.state.modes[k])
             row.contact_gap[k] = 0.0 if pinned else f["gap"]
-            row.contact_multiplier[k] = np.linalg.norm(f["force"]) if pinned else f["pressure"]
+            row.contact_multiplier[k] = np.linalg.norm(f["force"]) if pinned else f["force"] @ f["normal"]
             row.touch_forces[k] = f["force"]
 
-    def _lost(self) -> float:
-        """Power that friction and moving surfaces take from the robot now, W; the loop accounts for dampers."""
+    def _powers(self) -> Array:
+        """Power that friction takes and that moving surfaces bring in now, W; the loop accounts for dampers."""
         found = self.system.model.found[: len(self.touches)]
-        return -float(np.sum(found["force"] * (found["slide"] + found["carry"])))
+        return np.array([-np.sum(found["force"] * found["slide"]), np.sum(found["force"] * found["carry"])])
 
     def _account(self, L: Loop, before: HybridState, events: list[Event]) -> None:
         """Work of held torques along the way made; kinetic energy that impacts took."""

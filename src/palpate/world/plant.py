@@ -26,6 +26,7 @@ INTEGRATORS = {
     "rk4": mujoco.mjtIntegrator.mjINT_EULER,  # the loop integrates by itself, contact forces included
 }
 RIGID_FRICTION_TIME, RIGID_IMPRATIO = 1.0, 3000.0  # s; stiffness of friction over that of the normal
+RIGID_IMPEDANCE = (0.9, 0.95)  # the engine's own: at a depth of 0, and at most
 # Collision bits: (type, affinity). The robot's contact geoms and objects touch surfaces, objects touch each other too.
 _TOUCHES, _TOUCHED, _BOTH, _NEITHER = (1, 0), (0, 1), (1, 1), (0, 0)
 
@@ -377,6 +378,18 @@ def _add_surface(spec: mujoco.MjSpec, surface: Surface) -> None:
         priority=1,
         group=2,
     )
+
+
+def rigid_sliding_speed(force: float, friction: float, mass: float) -> float:
+    """v* = F (1 + μ²)(1 − d)/(d m μ b), m/s: above it a rigid contact cannot carry F while it slides (see `_pair`).
+
+    Args:
+        force: F, N, into the surface.
+        friction: μ.
+        mass: m, kg, the point's inertia along the normal.
+    """
+    d, b = RIGID_IMPEDANCE[0], 2.0 / (RIGID_IMPEDANCE[1] * RIGID_FRICTION_TIME)
+    return force * (1.0 + friction**2) * (1.0 - d) / (d * mass * friction * b)
 
 
 def _geom_type(shape: str) -> mujoco.mjtGeom:

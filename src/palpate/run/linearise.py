@@ -1,0 +1,144 @@
+"""A scenario as a linear model about its start: A, B and eigenvalues, free or in contact, open or closed loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import mujoco
+import numpy as np
+from numpy.typing import ArrayLike
+
+from palpate.checks import Array
+from palpate.contact.contacts import Contact, Pin
+from palpate.contact.dynamics import constrained_dynamics
+from palpate.contact.linearise import Linearised, linearise_state
+from palpate.control.law import Law, Target, sizes_of
+from palpate.errors import InvalidInput
+from palpate.robot.robot import Robot
+from palpate.run.run import Run
+from palpate.run.simulate import Source, as_run
+from palpate.spatial.shapes import SHAPES
+from palpate.world.config import Surface
+from palpate.world.exact import touches_of
+from palpate.world.plant import ContactPoint, Plant, build_plant, surface_rotation, true_robot
+
+_LEAST = 1e-6  # N: a closed contact that carries less is neither open nor closed
+
+
+def linearise(
+    source: Source, q: ArrayLike | None = None, tau: ArrayLike | None = None, *, closed: bool = False
+) -> Linearised:
+    """ẋ = A x + B u about a posture that is held at rest, with the plant and the contacts of a scenario.
+
+    Exact contacts that touch leave the motions along them; compliant ones act as springs k and dampers d.
+
+    Args:
+        source: a scenario, its name or file, or a `Run`.
+        q: the posture; the scenario's start if None.
+        tau: torques that hold it; if None, those that gravity, compliant contacts and the wrench that the reference
+            wants at its start ask for.
+        closed: whether the scenario's law closes the loop, at the first target and with its first memory.
+
+    Raises:
+        InvalidInput: no equilibrium; rigid surfaces; an exact contact that touches without force; friction springs.
+    """
+    run = as_run(source)
+    robot, start = true_robot(run.robot, run.world), run.start()[0] if q is None else np.asarray(q, dtype=float)
+    _refuse_rigid(run)
+    plant = build_plant(run.robot, run.world, run.clock.timestep, run.clock.integrator, start)
+    springs = _springs(robot, plant, start)
+    target = np.asarray(run.reference.sample(np.zeros(1), run.robot, run.start()[0]))
+    law = _law(run, target[0]) if closed else None
+    held = _holding(robot, start, springs, target[0]) if tau is None else np.asarray(tau, dtype=float)
+    if law is not None:
+        held = held - law(start, np.zeros(robot.nv))
+
+    def force(at: Array, v: Array) -> Array:
+        return springs(at, v) + (0.0 if law is None else law(at, v))
+
+    contacts = touches_of(plant, run.world) if run.world.is_exact else []
+    _refuse_empty_contacts(robot, start, held + force(start, np.zeros(robot.nv)), contacts)
+    return linearise_state(robot, start, tau=held, contacts=contacts, law=force)
+
+
+def _refuse_rigid(run: Run) -> None:
+    for surface in run.world.surfaces:
+        if surface.contact == "rigid":
+            raise InvalidInput(
+                f"surface {surface.name!r} is rigid, which has no linear model",
+                hint="make it exact, or compliant",
+            )
+
+
+def _refuse_empty_contacts(robot: Robot, q: Array, tau: Array, contacts: list[Contact | Pin]) -> None:
+    if not contacts:
+        return
+    found = constrained_dynamics(robot, q, np.zeros(robot.nv), tau, contacts)
+    for touch, name, mode, force in zip(contacts, found.names, found.modes, found.multipliers):
+        open_or_closed = isinstance(touch, Contact) and not touch.two_sided
+        if open_or_closed and mode != "free" and abs(force[0]) < _LEAST:
+            raise InvalidInput(
+                f"contact {name!r} touches without force, so it is neither open nor closed",
+                hint="give tau=, or a reference that wants a wrench",
+            )
+
+
+def _holding(robot: Robot, q: Array, springs: Callable[[Array, Array], Array], target: Array) -> Array:
+    """g − springs − Jᵀ F, with F the wrench that the reference wants of the environment."""
+    wanted = Target.columns(target, sizes_of(robot))["wrench"]
+    return robot.gravity(q) - springs(q, np.zeros(robot.nv)) - robot.generalised_force(q, wanted)
+
+
+def _law(run: Run, target: Array) -> Callable[[Array, Array], Array]:
+    law = run.law
+    if not isinstance(law, Law) or law.bind(run.robot).command != "torque":
+        raise InvalidInput("the closed loop is linearised for compiled laws that command torques")
+    wanted = Target.over(target.copy(), sizes_of(run.robot))
+    return lambda q, v: law.tick(run.robot, q, v, target=wanted, dt=run.clock.control_period).command
+
+
+def _springs(robot: Robot, plant: Plant, start: Array) -> Callable[[Array, Array], Array]:
+    """Generalised force of the compliant contacts that touch at the start: Σ Jᵀ n (k δ + d δ̇), carried on linearly."""
+    data = mujoco.MjData(robot.model)
+
+    def stage(q: Array) -> None:
+        data.qpos[:] = q
+        mujoco.mj_kinematics(robot.model, data)
+        mujoco.mj_comPos(robot.model, data)
+
+    stage(start)
+    pairs = [(p, s) for p in plant.points for s in plant.surfaces if s.contact == "compliant" and p.on_robot]
+    touching = [pair for pair in pairs if _depth(data, *pair)[0] > 0.0]
+    for _, surface in touching:
+        _refuse_what_is_not_linear(surface)
+
+    def force(q: Array, v: Array) -> Array:
+        stage(q)
+        return sum((_spring(robot, data, v, *pair) for pair in touching), start=np.zeros(robot.nv))
+
+    return force
+
+
+def _refuse_what_is_not_linear(surface: Surface) -> None:
+    if surface.friction > 0.0 or surface.model != "kelvin-voigt":
+        raise InvalidInput(
+            f"surface {surface.name!r} touches with friction or a law that is not linear",
+            hint="set its friction to 0 and its model to kelvin-voigt, or make it exact",
+        )
+
+
+def _depth(data: mujoco.MjData, point: ContactPoint, surface: Surface) -> tuple[float, Array, Array]:
+    """How deep a point is in a surface, the normal there, and where it touches, world axes."""
+    shape, axes, normal = SHAPES[surface.shape], surface_rotation(surface), np.zeros(3)
+    place = data.xpos[point.body] + data.xmat[point.body].reshape(3, 3) @ point.offset
+    local = axes.T @ (place - np.array(surface.position))
+    gap = shape.distance(np.array(shape.engine_size(surface.size)), local, normal) - point.radius
+    n = axes @ normal
+    return -gap, n, place - point.radius * n
+
+
+def _spring(robot: Robot, data: mujoco.MjData, v: Array, point: ContactPoint, surface: Surface) -> Array:
+    depth, n, place = _depth(data, point, surface)
+    J = np.zeros((3, robot.nv))
+    mujoco.mj_jac(robot.model, data, J, None, place, point.body)
+    return J.T @ n * (surface.stiffness * depth - surface.damping * float(n @ J @ v))
