@@ -65,10 +65,9 @@ def _lead(results: Sequence[Result]) -> str:
         else ""
     )
     told = (
-        "Every equation, number and statement with computable content, computed anew and compared. Printed"
-        " forms stand on "
-        "the left, right ones beside them. “From the document's own” numbers follow from other printed ones,"
-        " right or wrong."
+        "Every equation, number and statement with computable content, computed anew and compared. Printed forms stand "
+        "first, right ones beside or below them. “From the document's own” numbers follow from other printed ones, "
+        "right or wrong."
     )
     return f'<p class="soft">{told}</p><p class="counts">{spans}</p>{words}'
 
