@@ -6,7 +6,8 @@ A cell is a law in a run that leaves the ideal case in one way. Its expectation 
     Refused(words)     the run is refused before it starts, in these words
     Told(words)        one of the run's warnings or remarks says these words
 
-Pole balancing and stopping have edges of their own kind: tests/control/test_pole_balance.py, test_stop_law.py.
+Pole balancing, stopping and stacks of tasks have edges of their own kind, beside their laws: test_pole_balance.py,
+test_stop_law.py, test_priorities_law.py.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ JOINTS = ("joint-impedance", "computed-torque")
 TOOL = ("operational-space", "cartesian-impedance", "shaped-impedance")
 YIELDING = ("admittance",)
 PRESSING = ("integral-force", "direct-force", "parallel-force", "hybrid-force")
-ELSEWHERE = ("pole-balance", "fastest-stop")
+ELSEWHERE = ("pole-balance", "fastest-stop", "priorities")
 ALL = REST + JOINTS + TOOL + YIELDING + PRESSING
 
 

@@ -85,7 +85,7 @@ def test_every_problem_is_told_at_once_with_its_line_and_what_is_allowed(write: 
     for line in (
         "line 2: descripton: unknown key; did you mean 'description'?",
         "line 7: control.stifness: unknown key; did you mean 'stiffness'?",
-        "line 8: control.posture_stiffness: found '5 Nm/rad'; allowed: a number at least 0, in N·m/rad"
+        "line 8: control.posture_stiffness: found '5 Nm/rad'; allowed: a number or a list of numbers, in N·m/rad"
         " (its unit is N·m/rad; write 5)",
         "line 9: control.damping.4: found nan",
         "line 12: reference.offset: found [0.1, 0]; allowed: a list of three numbers, in m",

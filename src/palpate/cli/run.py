@@ -156,7 +156,8 @@ def _print_story(scenario: Scenario, trace: Trace, results: Sequence[MetricResul
         print(harmless(f"warning: {warning}"))
     for remark in trace.facts.remarks:
         print(harmless(f"remark: {remark}"))
-    cut = {name: ticks for name, ticks in trace.facts.guard_ticks.items() if ticks}
+    # That of the torque limit is among the warnings already.
+    cut = {name: ticks for name, ticks in trace.facts.guard_ticks.items() if ticks and name != "torque limit"}
     for name, ticks in cut.items():
         print(f"warning: the {name} cut the command at {ticks} control ticks")
     _print_events(trace)
@@ -171,13 +172,10 @@ def _print_story(scenario: Scenario, trace: Trace, results: Sequence[MetricResul
 
 
 def _print_absent(results: Sequence[MetricResult]) -> None:
-    """Metrics that do not apply to this run, by their reason."""
-    reasons: dict[str, list[str]] = {}
-    for result in results:
-        if result.passed is None and result.reason is not None:
-            reasons.setdefault(result.reason, []).append(result.name)
-    for reason, names in reasons.items():
-        print(f"no value: {', '.join(names)} ({reason})")
+    """How many metrics do not apply to this run; those that were bounded say why in the table."""
+    absent = sum(result.passed is None and result.reason is not None for result in results)
+    if absent:
+        print(f"{absent} metrics do not apply; metrics.json and the report say why")
 
 
 def _print_events(trace: Trace, most: int = 14) -> None:

@@ -237,6 +237,7 @@ def law_places(run: Run, law: BoundLaw) -> dict[str, Any]:
 
 
 def wanted_axes(run: Run) -> WantedAxes:
+    """In whose axes the reference gives its wrench."""
     axes = getattr(run.reference, "wrench_axes", "world")
     if axes == "surface" and not run.world.surfaces:
         raise InvalidInput(

@@ -25,5 +25,5 @@ def build(scenario: Scenario) -> Run:
         v_start=v,
         guards=scenario.guards,
         scenario=without_places(scenario.as_data()),
-        changed=scenario.changed(),
+        changed=without_places(scenario.changed()),
     )

@@ -46,9 +46,9 @@ def check_start(assembly: Assembly, *, predict: bool = True) -> Foretold:
     _not_deep_inside(assembly)
     if assembly.run.robot.unresisted:
         return Foretold([], [])
-    if not predict:
-        return Foretold([*assembly.law.warnings, *_short_enough(assembly)], [])
     said = [*assembly.law.warnings, *_short_enough(assembly)]
+    if not predict:
+        return Foretold(said, [])
     try:
         expected, unstable = foretell(assembly.run)
         return Foretold(said + (unstable or _gains_suit_period(assembly)), expected)

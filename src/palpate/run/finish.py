@@ -56,8 +56,8 @@ def bare_trace(assembly: Assembly, ending: Ending, keeper: Keeper, foretold: For
     keeper.take()
     q = next((array for channel, array in keeper.data.items() if channel.name == "q"), None)
     facts = RunFacts(
-        law=assembly.law.name,
         warnings=tuple(_warnings(assembly, keeper, foretold)),
+        law=assembly.law.name,
         torque_limit=_torque_limit(assembly),
         contact_events=event_table(assembly.exact),
         joint_watch=_joint_watch(assembly),
@@ -68,17 +68,11 @@ def bare_trace(assembly: Assembly, ending: Ending, keeper: Keeper, foretold: For
 
 
 def _warnings(assembly: Assembly, keeper: Keeper, foretold: Foretold) -> list[str]:
+    times, data = keeper.times, keeper.data
     alarms = assembly.law.alarms(assembly.law.memory)
     told = [*(finding.sentence for finding in assembly.run.robot.warnings), *foretold.warnings]
-    return [
-        *told,
-        *alarms,
-        *_joint_warnings(assembly),
-        *stop_warnings(assembly.exact),
-        *energy_warnings(keeper.times, keeper.data),
-        *_limit_warnings(assembly),
-        *_stuck_wrench(keeper.data, keeper.times),
-    ]
+    found = [*_joint_warnings(assembly), *stop_warnings(assembly.exact), *energy_warnings(times, data)]
+    return [*told, *alarms, *found, *_limit_warnings(assembly), *_stuck_wrench(data, times)]
 
 
 def _torque_limit(assembly: Assembly) -> tuple[float | None, ...]:

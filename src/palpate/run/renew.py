@@ -53,7 +53,7 @@ class Renewable:
         """Assemble a run, which is then ready to start."""
         self.first, self.assembly = run, assemble(run)
         self._law, self._plant = self.assembly.law, self.assembly.plant
-        self._settings = self.assembly.run.law  # with what it leaves open chosen
+        self._chosen = self.assembly.run.law  # with its open settings chosen
         self._numbers = _Numbers(self.assembly.loop, self._law.gains, self._law.memory)
         self._change, self._surfaces = run.world.plant, run.world.surfaces
         self._reference: Any = None
@@ -64,7 +64,7 @@ class Renewable:
         if not self._fits(run):
             return False
         run, law = suited(run), self._law
-        if run.law is not self._settings:
+        if run.law is not self._chosen:
             begun = run.law.begin(run.robot, beginning(run, *run.start()))
             law = writing_to(begun, self.assembly.layout)
         if _face(law) != _face(self._law) or can_share(run, self._plant) != self.assembly.loop.shared:
@@ -83,7 +83,7 @@ class Renewable:
         clock = run.clock is first.clock or run.clock.model_copy(update={"seed": first.clock.seed}) == first.clock
         world = run.world is first.world or _structure(run.world) == self._structure
         plain = run.robot.coupling is None and not run.robot.unresisted and not run.world.attachments
-        plain &= not run.world.is_exact
+        plain = plain and not run.world.is_exact
         still = plain and self._law.compiled and type(run.law) is type(first.law)
         return same and start and clock and world and still
 

@@ -115,8 +115,9 @@ def _sections(scenario: Scenario | None, data: dict[str, Any], problems: list[Pr
 def _message(problems: list[Problem], sources: list[Source]) -> str:
     file = next(source.name for source in sources if source.name != "--set")
     count = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
-    told = [f"  {_located(problem, sources)}" for problem in problems[:MOST_PROBLEMS]]
-    more = [f"  … and {len(problems) - MOST_PROBLEMS} more"] if len(problems) > MOST_PROBLEMS else []
+    many = len(problems) > 2 * MOST_PROBLEMS
+    told = [f"  {_located(problem, sources)}" for problem in (problems[:MOST_PROBLEMS] if many else problems)]
+    more = [f"  … and {len(problems) - MOST_PROBLEMS} more"] if many else []
     return "\n".join([f"{file} has {count}:", *told, *more])
 
 

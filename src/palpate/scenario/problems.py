@@ -14,6 +14,7 @@ from palpate.errors import PalpateError, nearest
 from palpate.scenario.fields import Setting, find, keys_at
 
 Path = tuple[str | int, ...]
+MOST_EXPLAINED = 100
 _QUANTITY = re.compile(r"\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*([^\d\s][^\d]*)\s*")
 # What people write, in SI.
 _UNITS: dict[str, tuple[float, str]] = {
@@ -67,6 +68,9 @@ def problems_from(error: ValidationError, data: dict[str, Any]) -> list[Problem]
         branches.setdefault(union, {}).setdefault(branch, []).append((path, item))
     found: dict[Path, Problem] = {}
     for options in branches.values():
+        if len(found) > MOST_EXPLAINED:  # a hostile file: nobody reads on, and each explanation takes time
+            found.update({path: Problem(path, item["msg"]) for path, item in min(options.values(), key=len)})
+            continue
         # Of the types a value may have, the one it misses least is the one that was meant.
         for path, item in min(options.values(), key=len):
             found.setdefault(path, _problem(path, item, data))

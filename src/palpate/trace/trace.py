@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, as_numbers, finite_array, finite_number
-from palpate.errors import InvalidInput, NotFinite, TraceError, UnknownName
+from palpate.errors import InvalidInput, NotFinite, TraceError, UnknownName, shortened
 from palpate.lazy import offered
 from palpate.trace.channel import TIME, Channel
 from palpate.trace.facts import RunFacts
@@ -31,7 +31,7 @@ class ByName(dict[str, T]):
 
     def __getitem__(self, name: str) -> T:
         if not isinstance(name, str):
-            raise InvalidInput(f"a channel is asked for by its name, got {type(name).__name__}")
+            raise UnknownName("channel", shortened(str(name)), self)
         return super().__getitem__(name)
 
 

@@ -259,6 +259,7 @@ def change_in_place(model: mujoco.MjModel, robot: Robot, world: World, scratch: 
     model.dof_damping[joints] = (nominal.dof_damping + _per_joint(robot, change.joint_damping, "joint_damping"))[joints]
     friction = nominal.dof_frictionloss + _per_joint(robot, change.joint_friction, "joint_friction")
     model.dof_frictionloss[joints] = friction[joints]
+    refuse_impossible(model, "this world")
     mujoco.mj_setConst(model, scratch)
 
 
