@@ -1,6 +1,6 @@
 """Run every shipped scenario and make the gallery: `python docs/gallery.py` writes gallery.md and its pictures.
 
-`python docs/gallery.py new` runs only those that the page does not have yet.
+`python docs/gallery.py new` runs only those that the page does not have yet; `names` adds these without running them.
 """
 
 from __future__ import annotations
@@ -29,14 +29,26 @@ def main() -> None:
     """Run, draw, write."""
     PICTURES.mkdir(parents=True, exist_ok=True)
     page = HERE / "gallery.md"
-    kept = entries(page.read_text(encoding="utf-8")) if sys.argv[1:] == ["new"] and page.exists() else {}
-    page.write_text(HEAD + "".join(kept.get(name) or entry(name) for name in shipped()), encoding="utf-8")
+    kept = entries(page.read_text(encoding="utf-8")) if sys.argv[1:] and page.exists() else {}
+    make = named if sys.argv[1:] == ["names"] else entry
+    page.write_text(HEAD + "".join(kept.get(name) or make(name) for name in shipped()), encoding="utf-8")
 
 
 def entries(text: str) -> dict[str, str]:
     """The parts of the page by the names of their scenarios."""
     parts = re.split(r"(?=^\n## )", text, flags=re.MULTILINE)[1:]
     return {part.split("\n")[1].removeprefix("## "): part for part in parts}
+
+
+def named(name: str) -> str:
+    """One scenario's part of the page without a run: what it shows, and the command."""
+    scenario = pp.load_scenario(name)
+    told = (
+        f"{scenario.robot.model or 'a table of links'} under [{scenario.control.name}](laws/{scenario.control.name}.md)"
+    )
+    return (
+        f"\n## {name}\n\n{scenario.description}\n\n{told}.\n\n<!-- not run -->\n```console\n$ palpate run {name}\n```\n"
+    )
 
 
 def entry(name: str) -> str:

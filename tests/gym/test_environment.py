@@ -30,7 +30,7 @@ def test_without_actions_it_is_a_run_that_holds() -> None:
     scenario = load_scenario("panda-wall").replace(run__duration=0.2)
     env = ContactEnv(scenario)
     env.reset(seed=0)
-    over = False
+    over, info = False, {}
     while not over:
         *_, terminated, truncated, info = env.step(STILL)
         over = terminated or truncated
@@ -56,7 +56,8 @@ def test_moving_the_target_into_the_wall_presses_and_a_softer_spring_presses_les
 def test_the_reward_grows_towards_the_wanted_force() -> None:
     env = ContactEnv("panda-wall")
     env.reset(seed=0)
-    first = env.step(STILL)[1]
+    last = env.step(STILL)
+    first = last[1]
     for _ in range(17):
         last = env.step(np.array([1, 0, 0, 0, 0, 0], dtype=np.float32))
     for _ in range(30):
@@ -72,6 +73,7 @@ def test_many_step_side_by_side_like_one() -> None:
     seen, _ = many.reset(seed=5)
     np.testing.assert_array_equal(seen[1], one.reset(seed=6)[0])
     actions = np.tile(np.array([1, 0, 0, 0, 0, 0.5]), (3, 1))
+    terminated, truncated, infos = np.zeros(3), np.zeros(3), {}
     for _ in range(5):
         seen, rewards, terminated, truncated, infos = many.step(actions)
         alone = one.step(actions[1])

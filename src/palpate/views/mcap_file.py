@@ -80,7 +80,7 @@ def _write_poses(writer: Any, trace: Trace) -> None:
             }
             for name, path in zip(names[1:], paths[1:])
         ]
-        _add(writer, topic, sequence, trace.time[row], {"transforms": found})
+        _add(writer, topic, sequence, float(trace.time[row]), {"transforms": found})
 
 
 def _pose(position: np.ndarray, quat_wxyz: np.ndarray) -> dict[str, Any]:
