@@ -240,7 +240,8 @@ def nasty_argument(rng: random.Random) -> Any:
     return rng.choice(
         [
             None, "x", b"x", float("nan"), np.nan, [np.nan, 0.0], [1e308, 1e308], [], {}, object(), 1 + 2j, [1, 2, 3],
-            np.zeros((2, 2)), np.zeros(2, dtype="U3"), np.zeros(2, dtype=complex), np.ma.array([0.0, 1.0], mask=[1, 0]),
+            np.zeros((2, 2)), np.zeros(2, dtype="U3"), np.zeros(2, dtype=complex),
+            np.ma.array([0.0, 1.0], mask=[True, False]),
             np.zeros(2, dtype="datetime64[s]"), frozen, np.zeros(2, dtype=object), [[0.0], [1.0, 2.0]], 10**400, True,
             np.zeros(0), "tool", Path("."), lambda x: x, np.float32(1), np.zeros(4)[::2], [0.1, 0.2], -1, 0.5, 1e-300,
         ]

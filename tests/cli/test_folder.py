@@ -120,7 +120,8 @@ def test_old_litter_goes_when_anything_is_written_beside_it(tmp_path: Path) -> N
     old, fresh = tmp_path / ".palpate-old.part", tmp_path / ".palpate-new.part"
     for litter in (old, fresh):
         litter.write_text("half")
-    os.utime(old, (time.time() - 1e6,) * 2)
+    long_ago = time.time() - 1e6
+    os.utime(old, (long_ago, long_ago))
     atomic_write(tmp_path / "x", lambda file: file.write(b"x"))
     assert (old.exists(), fresh.exists()) == (False, True)
 

@@ -27,6 +27,7 @@ from palpate.errors import PalpateError
 from palpate.robot import Robot, load_robot
 from palpate.run.run import Run
 from palpate.run.simulate import simulate
+from palpate.scenario.rig import rig_of
 from palpate.trace import Trace
 from palpate.world.clock import Clock
 from palpate.world.config import Actuators, PlantChange, Push, Sensors, Surface, World, WrenchSensor
@@ -127,10 +128,12 @@ def miss(name: str, run: Run, trace: Trace) -> float:
     if name in TOOL:
         return float(np.abs(trace["target_position"][-1] - trace["tool_position"][-1]).max())
     if name in YIELDING:  # K Δp + D Δṗ + M Δp̈ = f, started at rest: the solution of (31) at the end
-        law, t = run.law.suited(run.robot, None), float(trace.time[-1])
+        law: Any = run.law.suited(run.robot, rig_of(run.world, run.clock, run.start()[0]))
+        reference: Any = run.reference
+        t = float(trace.time[-1])
         w = np.sqrt(10.0 / 5.0)
         rising = 1 - (1 + w * t) * np.exp(-w * t)
-        moved = trace["tool_position"][-1] - trace["tool_position"][0] - np.array(run.reference.offset)
+        moved = trace["tool_position"][-1] - trace["tool_position"][0] - np.array(reference.offset)
         force = trace["push_wrench"][-1, :3] + np.array(run.world.sensors.wrench.bias[:3])
         kept = [i for i, d in enumerate("xyz") if d in law.directions]
         return float(np.abs(moved - force / 10.0 * rising)[kept].max())

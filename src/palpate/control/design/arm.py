@@ -411,7 +411,7 @@ def _springs(law: Any, robot: Robot, period: float) -> tuple[Array, Array, Array
     damping = getattr(law, "damping", 0.0)
     if law.name == "admittance" and hasattr(law, "directions"):  # what does not yield has no mass, see law_models
         yielding = np.diag([float(d in law.directions) for d in DIRECTIONS])
-        return (*(yielding @ X @ yielding for X in (K, law.matrices()[1], M)),)
+        return yielding @ K @ yielding, yielding @ law.matrices()[1] @ yielding, yielding @ M @ yielding
     if damping is not None and getattr(law, "stiffness", 0.0) is not None:
         return K, _six(damping), M
     ratio = float(getattr(law, "damping_ratio", 1.0))

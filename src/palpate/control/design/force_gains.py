@@ -187,7 +187,7 @@ def _gains(arms: list[_Arm], force: Array, timing: Timing, share: float, diagona
     if POSTURE[1] * loosest > share * 0.25 / effective:
         lightest_joints = np.min([1.0 / np.diag(arm.mobility) for arm in arms], axis=0)
         posture = joint_posture(lightest_joints, share * 0.25 / effective)
-    held = {"posture_stiffness": np.array(posture[0]), "posture_damping": np.array(posture[1])}
+    held: dict[str, Any] = {"posture_stiffness": np.array(posture[0]), "posture_damping": np.array(posture[1])}
     gains = TaskGains(np.diag(K), D, np.eye(len(K)), force, **held)
     return replace(gains, integral=_integral(arms[0], gains, timing))
 
