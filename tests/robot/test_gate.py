@@ -130,7 +130,7 @@ def test_read_only_arrays_are_taken_and_others_than_real_numbers_refused():
     trace = simulate(Run(robot, GravityCompensation(), clock=Clock(duration=0.01)))
     q, v = trace["q"][0], trace["v"][0]
     assert not q.flags.writeable
-    robot.mass_matrix(q), robot.bias(q, v), robot.jacobian(q), robot.inverse_dynamics(q, v, v), robot.pose(q)
+    _ = robot.mass_matrix(q), robot.bias(q, v), robot.jacobian(q), robot.inverse_dynamics(q, v, v), robot.pose(q)
     for bad in (
         q + 0j, np.ma.array(q), np.array(["0", "0"]), np.array([0, 1], dtype="datetime64[s]"), ["0", "1"], [None, 1],
     ):  # fmt: skip

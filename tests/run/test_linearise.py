@@ -25,7 +25,7 @@ def test_an_arm_on_an_exact_wall_has_the_reduced_equations_poles() -> None:
     assert model.modes == ("sliding",)
     assert model.A.shape == (2, 2)
     expected = np.sqrt(G * s / (1 + 4 * s * s))
-    assert model.eigenvalues.real == pytest.approx([expected, -expected], rel=1e-8)
+    assert np.real(model.eigenvalues) == pytest.approx([expected, -expected], rel=1e-8)
 
 
 def test_a_wanted_wrench_presses_the_contact_it_is_linearised_in() -> None:

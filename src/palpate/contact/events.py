@@ -137,7 +137,7 @@ def _root(stepper: Stepper, j: int, left: float, right: float, start: Array) -> 
     low, high = value(left), value(right)
     if low <= 0.0 or high >= 0.0:  # it was 0 from the start, or falls exactly at the end
         return left if low <= 0.0 else right
-    return float(np.asarray(brentq(value, left, right, xtol=1e-15, rtol=1e-15)))
+    return float(np.asarray(brentq(value, left, right, xtol=1e-15, rtol=np.float64(1e-15))))
 
 
 def _sharpen(stepper: Stepper, start: Array, length: float, j: int) -> float:

@@ -44,7 +44,7 @@ class Linearised:
     @property
     def stable(self) -> bool:
         """Whether every eigenvalue lies left of the imaginary axis (by more than 1e-9 of the largest)."""
-        return bool((self.eigenvalues.real < -1e-9 * np.abs(self.eigenvalues).max(initial=0.0)).all())
+        return bool((np.real(self.eigenvalues) < -1e-9 * np.abs(self.eigenvalues).max(initial=0.0)).all())
 
 
 def linearise_state(
