@@ -152,7 +152,7 @@ def add_sensor(package):
     package.add("control/law.py", after="    pole: PoleView\n", text="    altimeter: AltimeterView\n")
     package.add(
         "world/config.py",
-        before="class Sensors(Config):",
+        before="class Sensors(Late):",
         text="class AltimeterSettings(Config):\n"
         '    noise: float = setting(0.0, "m", "standard deviation per sample", ge=0)\n'
         '    delay: int = setting(0, "samples", "control periods until a reading arrives", ge=0, le=1000)\n\n\n',
@@ -165,7 +165,7 @@ def add_sensor(package):
     package.add("world/sensors.py", before="@kernel\ndef read_joints(", text=ALTIMETER.lstrip() + "\n\n")
     package.add("run/state.py", after="    wrist: Wrist\n", text="    altimeter: Altimeter\n")
     package.add("run/state.py", after="import Delayed", text=", Altimeter")
-    package.add("run/measure.py", after="import arrive", text=", read_height")
+    package.add("run/measure.py", after="from palpate.world.sensors import (\n", text="    read_height,\n")
     package.add(
         "run/measure.py",
         before="    put(x.wrench, 0, L.wrist.signal.seen)\n",
