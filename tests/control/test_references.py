@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 
 from palpate.checks import Array
 from palpate.control.references import REFERENCES, Circle, JointMotion, Line, Recorded, Waypoint, Waypoints
@@ -290,7 +289,7 @@ def test_missing_and_foreign_files_are_refused(panda: Robot, tmp_path: Path) -> 
     ],
 )
 def test_a_contradictory_reference_is_refused(kind: str, data: dict[str, object], complaint: str) -> None:
-    with pytest.raises(ValidationError, match=complaint):
+    with pytest.raises(InvalidInput, match=complaint):
         REFERENCES[kind].model_validate(data)
 
 

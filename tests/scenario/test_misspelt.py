@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
-from importlib import resources
 from typing import Any
 
 import pytest
 
 from palpate.errors import ScenarioError
-from palpate.scenario.load import scenario_from_data, shipped
+from palpate.scenario.load import read_data, scenario_from_data, shipped
 from palpate.scenario.overrides import merged
 from palpate.scenario.problems import Problem
 
@@ -20,7 +18,7 @@ FREE = {("robot", "parameters")}
 
 
 def data_of(name: str) -> dict[str, Any]:
-    return tomllib.loads((resources.files("palpate.scenario") / "library" / f"{name}.toml").read_text("utf-8"))
+    return read_data(name)[0]  # what it extends merged in
 
 
 def keys(data: Any, path: Path = ()) -> Iterator[Path]:

@@ -46,7 +46,7 @@ def test_a_linear_functions_indices_are_shares_of_its_variance() -> None:
     AB = np.stack([np.column_stack([B[:, 0], A[:, 1]]), np.column_stack([A[:, 0], B[:, 1]])], axis=1)
     found = indices("ab", A @ c, AB @ c, B @ c)
     assert [one.first for one in found] == pytest.approx([0.9, 0.1], abs=0.05)
-    assert [one.total for one in found] == pytest.approx([0.9, 0.1], abs=0.03)
+    assert [one.total for one in found] == pytest.approx([0.9, 0.1], abs=0.06)  # some three standard errors
 
 
 def test_rows_with_a_hole_are_left_out_and_a_constant_is_refused(rows: np.ndarray) -> None:

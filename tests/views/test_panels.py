@@ -140,7 +140,9 @@ def test_a_pole_shows_its_tilt() -> None:
     look = {"position": [0.0] * 3, "quat_wxyz": [1.0, 0.0, 0.0, 0.0], "surface": None, "geoms": [], "joints": []}
     scene = [{**look, "name": "world", "parent": 0}, {**look, "name": "pole", "parent": 0, "joints": [hinge]}]
     angles = np.array([0.0, 0.1, -0.3])
+    AB = np.stack([np.zeros(3), np.sin(angles), np.cos(angles)], axis=1)
     data = {Channel("q", "rad", (1,)): np.zeros((3, 1)), Channel("rest_q", "rad", (1,)): angles[:, None]}
+    data |= {Channel("pole.tilt", "rad"): np.abs(angles), Channel("pole.AB", "m", (3,)): AB}
     pole = Trace([0.0, 1.0, 2.0], data, Outcome("completed", "done", 2.0, 2), facts=RunFacts(scene=scene))
     figure = leading(pole)
     assert figure is not None

@@ -24,7 +24,8 @@ def rubbed(slip, velocity, force, elapsed=1e-3):
     """What friction does to a contact on a surface of normal N, pressed with `force`."""
     surface = Surface(friction=MU, tangential_stiffness=K_T, tangential_damping=D_T)
     contact = Contact(
-        point=PointState(body=0, radius=0.0, on_robot=True, felt=False), surface=surface_state(surface, -1, np.zeros(3))
+        point=PointState(body=0, radius=0.0, on_robot=True, felt=False, share=1.0),
+        surface=surface_state(surface, -1, np.zeros(3)),
     )
     contact.slip[:], contact.velocity[:], contact.normal[:] = slip, velocity, N
     _rub(contact, float(np.dot(velocity, N)), MU * force, elapsed)

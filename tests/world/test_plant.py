@@ -139,7 +139,7 @@ def test_a_robots_own_geoms_touch_nothing_unless_they_are_named():
         (World(plant=PlantChange(joint_damping=(1.0, 2.0))), InvalidInput, "7 joints, got 2"),
         (World(plant=PlantChange(joint_friction=-1.0)), InvalidInput, "joint_friction of panda must not be negative"),
         (World(contact_points=("elbow",)), UnknownName, "elbow"),
-        (World(surfaces=(Surface(name="a"), Surface(name="a"))), InvalidInput, "different names"),
+        (World(surfaces=(Surface(name="a"), Surface(name="a"))), InvalidInput, "called like another surface"),
     ],
 )
 def test_a_world_that_does_not_fit_the_robot_is_refused(world, error, words):

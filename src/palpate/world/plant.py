@@ -16,7 +16,8 @@ from palpate.robot.gate import refuse_impossible
 from palpate.robot.robot import Robot
 from palpate.spatial import matrix_from_quat, quat_from_matrix
 from palpate.spatial.shapes import SHAPES
-from palpate.world.config import FreeObject, PlantChange, Pole, Surface, World
+from palpate.world.config import FreeObject, PlantChange, Surface, World
+from palpate.world.pole import add_pole
 from palpate.world.ties import Ties, hold_ties, plant_ties
 from palpate.world.touching import ContactPoint, draw_shapes, points_of_links, points_of_shapes
 
@@ -118,7 +119,7 @@ def build_plant(
     _change_robot(spec, robot, world)
     _add_surfaces(spec, robot, world)
     _add_attachments(spec, robot, world)
-    _add_pole(spec, robot, world, robot.home if q_start is None else q_start)
+    add_pole(spec, robot, world, robot.home if q_start is None else q_start)
     for thing in world.objects:
         _add_object(spec, thing)
     whose = _add_contact_sensors(spec, robot, world)
@@ -476,47 +477,6 @@ def _add_attachments(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
             conaffinity=0,
             mass=0,
         )
-
-
-def _add_pole(spec: mujoco.MjSpec, robot: Robot, world: World, q_start: Array) -> None:
-    pole = world.pole
-    if pole is None:
-        return
-    place = robot.frame()
-    holder = spec.body(robot.model.body(place.body).name)
-    R_WH = robot.pose(q_start, robot.model.body(place.body).name).rotation
-    body = holder.add_body(name="pole", pos=place.offset, quat=quat_from_matrix(R_WH.T))
-    body.explicitinertial = True
-    body.mass, body.ipos = pole.mass + pole.rod_mass, [0.0, 0.0, pole.centre]
-    body.inertia = _pole_inertia(pole)
-    joints = (
-        [body.add_joint(name="pole", type=mujoco.mjtJoint.mjJNT_BALL)]
-        if pole.joint == "ball"
-        else [
-            body.add_joint(name="pole_x", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[1, 0, 0]),
-            body.add_joint(name="pole_y", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[0, 1, 0]),
-        ]
-    )
-    for joint in joints:
-        joint.damping, joint.frictionloss = [pole.pivot_damping, 0.0, 0.0], pole.pivot_friction
-    body.add_site(name="pole_tip", pos=[0.0, 0.0, pole.length])  # a frame that pushes can name
-    rod, ball = (0.55, 0.36, 0.2, 1.0), (0.8, 0.2, 0.2, 1.0)
-    body.add_geom(
-        type=mujoco.mjtGeom.mjGEOM_CYLINDER, fromto=[0, 0, 0, 0, 0, pole.length], size=[0.008, 0, 0],
-        rgba=rod, contype=0, conaffinity=0, mass=0,
-    )  # fmt: skip
-    body.add_geom(
-        type=mujoco.mjtGeom.mjGEOM_SPHERE, pos=[0, 0, pole.length], size=[pole.radius, 0, 0],
-        rgba=ball, contype=0, conaffinity=0, mass=0,
-    )  # fmt: skip
-
-
-def _pole_inertia(pole: Pole) -> list[float]:
-    """About the centre of mass: a point and a thin rod; about the rod the least that the engine does not take for 0."""
-    least = max(1e-12 * pole.mass, 1e-13)
-    rod = pole.rod_mass * (pole.length**2 / 12 + (pole.length / 2 - pole.centre) ** 2)
-    across = pole.mass * (pole.length - pole.centre) ** 2 + rod
-    return [max(across, least)] * 2 + [least]
 
 
 def _compile(spec: mujoco.MjSpec) -> mujoco.MjModel:
