@@ -384,5 +384,4 @@ def test_a_push_beyond_the_arms_reach_stays_finite():
     trace = simulate(Run(robot, Admittance(), world, Hold(), clock=Clock(duration=5.0)))
     assert trace.outcome.kind == "completed"
     assert np.isfinite(trace["q"]).all()
-    (said,) = trace.facts.remarks
-    assert "held the command back" in said
+    assert any("held the command back" in said for said in trace.facts.remarks)

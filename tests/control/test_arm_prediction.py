@@ -25,6 +25,7 @@ from palpate.control.design.law_models import linear_law
 from palpate.control.law import Target, sizes_of
 from palpate.control.references.reference import Hold, WantedWrench
 from palpate.errors import InvalidInput, UnknownName
+from palpate.scenario.rig import rig_of
 
 T = 1e-3
 TILTED = (math.cos(0.3), 0.0, math.sin(0.3), 0.0)
@@ -73,6 +74,7 @@ def modelled(law: Any, robot: pp.Robot, inputs: list[tuple[np.ndarray, np.ndarra
 def test_a_laws_matrices_are_the_law_as_coded(law: Any, reading: str) -> None:
     """Tick by tick, the answer to a small change of the readings at the second tick and after."""
     robot = pp.load_robot("panda")
+    law = law.suited(robot, rig_of(pp.World(), pp.Clock(period=T), robot.home))
     rng, n, zero = np.random.default_rng(5), robot.nv, np.zeros(robot.nv)
     small = {"q": 1e-6, "v": 1e-6, "wrench": 1e-3}[reading]
     change = small * rng.normal(size=6 if reading == "wrench" else n)

@@ -17,26 +17,10 @@ from palpate.control import LAWS
 from palpate.engine.kernels import Kernel, kernel
 from palpate.engine.records import Vector
 
-LIBM = set(
-    [
-        "acos",
-        "asin",
-        "atan",
-        "atan2",
-        "cos",
-        "cosh",
-        "exp",
-        "fabs",
-        "fmod",
-        "hypot",
-        "log",
-        "pow",
-        "sin",
-        "sinh",
-        "sqrt",
-        "tan",
-    ]
-)
+LIBM = {
+    "acos", "asin", "atan", "atan2", "cos", "cosh", "exp", "fabs",
+    "fmod", "hypot", "log", "pow", "sin", "sinh", "sqrt", "tan",
+}  # fmt: skip
 GLOBAL = re.compile(r'@(?:"([^"]+)"|([\w.$-]+))')
 
 
