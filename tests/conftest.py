@@ -1,7 +1,48 @@
-"""Settings every test shares."""
+"""Settings and a browser that every test shares; two drivers in one process do not get on."""
 
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
 from hypothesis import settings
 
 # The same examples on every run: a red run can be repeated, and machines of any speed agree.
 settings.register_profile("house", derandomize=True, deadline=None)
 settings.load_profile("house")
+
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+# Software rendering: no graphics card is needed.
+FLAGS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Headless Chromium, installed once where that is allowed."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    path = _chromium() or _install_chromium()
+    if path is None:
+        pytest.skip("no Chromium here, and it could not be installed: apt-get install chromium")
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=path, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+def _chromium() -> str | None:
+    return next((found for name in CHROMIUM if (found := shutil.which(name))), None)
+
+
+def _install_chromium() -> str | None:
+    if not hasattr(os, "geteuid") or os.geteuid() != 0 or not shutil.which("apt-get"):
+        return None
+    for command in (["apt-get", "update", "-qq"], ["apt-get", "install", "-y", "-qq", "chromium"]):
+        try:
+            subprocess.run(command, capture_output=True, timeout=300, check=True)
+        except (subprocess.SubprocessError, OSError):
+            return None
+    return _chromium()

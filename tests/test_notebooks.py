@@ -17,6 +17,8 @@ trace = pp.simulate(scenario)
 display(pp.load_robot("panda"), scenario, trace, pp.metrics.evaluate(trace, scenario.metrics), trace.replay())
 """
 
+pytestmark = pytest.mark.slow
+
 
 def executed(cells: list[str], folder: Path) -> Any:
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")

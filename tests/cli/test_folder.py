@@ -148,6 +148,7 @@ def test_ctrl_c_while_the_report_is_written_keeps_the_run(monkeypatch, capsys: C
     assert load_trace("here/trace.parquet").outcome.kind == "completed"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGKILL])
 def test_a_run_that_is_ended_from_outside_leaves_a_trace_in_its_folder(kind: signal.Signals, capsys: Capture) -> None:
     long = ["run", "pendulum", "--set", "run.duration=3000", "--out", "here"]

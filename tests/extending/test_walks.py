@@ -26,6 +26,8 @@ from palpate.config import setting
 from palpate.control.law import Law, Need, NoMemory, Tick, law_kernel
 from palpate.engine.records import Record, Vector, sized
 
+pytestmark = pytest.mark.slow
+
 
 class Gains(Record):
     stiffness: float

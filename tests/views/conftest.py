@@ -1,9 +1,5 @@
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,9 +12,6 @@ from palpate.world.config import Surface, World
 from palpate.world.plant import build_plant
 
 SCRIPT = "<script>window.hacked=1</script><img src=x onerror=window.hacked=2>"
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
-# Software rendering: no graphics card is needed.
-FLAGS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 _WRENCH, _TWIST = ("N",) * 3 + ("N·m",) * 3, ("m/s",) * 3 + ("rad/s",) * 3
 
 
@@ -79,31 +72,3 @@ def trace() -> Trace:
 def hostile() -> Trace:
     """The same run with a script in every name it can carry."""
     return pressing(label=SCRIPT, robot_name=SCRIPT)
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Headless Chromium, installed once where that is allowed."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    path = _chromium() or _install_chromium()
-    if path is None:
-        pytest.skip("no Chromium here, and it could not be installed: apt-get install chromium")
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=path, args=FLAGS)
-        yield opened
-        opened.close()
-
-
-def _chromium() -> str | None:
-    return next((found for name in CHROMIUM if (found := shutil.which(name))), None)
-
-
-def _install_chromium() -> str | None:
-    if not hasattr(os, "geteuid") or os.geteuid() != 0 or not shutil.which("apt-get"):
-        return None
-    for command in (["apt-get", "update", "-qq"], ["apt-get", "install", "-y", "-qq", "chromium"]):
-        try:
-            subprocess.run(command, capture_output=True, timeout=300, check=True)
-        except (subprocess.SubprocessError, OSError):
-            return None
-    return _chromium()
