@@ -16,6 +16,7 @@ assert spec is not None
 assert spec.loader is not None
 scratch = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(scratch)
+pytestmark = pytest.mark.slow  # compiles the whole loop anew
 
 SPRING = '''
 """Springs at the joints."""
@@ -25,8 +26,6 @@ from typing import ClassVar
 from palpate.config import setting
 from palpate.control.law import Law, Need, NoMemory, Tick, law_kernel
 from palpate.engine.records import Record, Vector, sized
-
-pytestmark = pytest.mark.slow
 
 
 class Gains(Record):
