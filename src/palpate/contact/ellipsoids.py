@@ -61,9 +61,8 @@ def velocity_ellipsoid(
         speeds: what counts as one unit of each joint's speed.
     """
     S, J, centre = _task(robot, q, frame, directions)
-    U, sizes, _ = np.linalg.svd(J * _weights(robot, speeds, "speeds"))
-    radii = np.concatenate([sizes, np.zeros(len(S))])[: len(S)]
-    return Ellipsoid("velocity", centre, S, U, radii)
+    axes, sizes = _principal(J * _weights(robot, speeds, "speeds"))
+    return Ellipsoid("velocity", centre, S, axes, sizes)
 
 
 def force_ellipsoid(
@@ -84,11 +83,16 @@ def force_ellipsoid(
         torques: what counts as one unit of each joint's torque.
     """
     S, J, centre = _task(robot, q, frame, directions)
-    U, sizes, _ = np.linalg.svd(J / _weights(robot, torques, "torques"))
-    sizes = np.concatenate([sizes, np.zeros(len(S))])[: len(S)]
+    axes, sizes = _principal(J / _weights(robot, torques, "torques"))
     with np.errstate(divide="ignore"):
         radii = np.where(sizes > 1e-12 * max(sizes[0], 1e-300), 1.0 / np.maximum(sizes, 1e-300), np.inf)
-    return Ellipsoid("force", centre, S, U[:, ::-1], radii[::-1])
+    return Ellipsoid("force", centre, S, axes[:, ::-1], radii[::-1])
+
+
+def _principal(J: Array) -> tuple[Array, Array]:
+    """Left singular vectors of J and its singular values, largest first, 0 for directions it does not reach."""
+    U, sizes, _ = np.linalg.svd(J)
+    return U, np.concatenate([sizes, np.zeros(len(J))])[: len(J)]
 
 
 @dataclass(frozen=True)
