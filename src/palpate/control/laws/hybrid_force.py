@@ -237,7 +237,7 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
     else:
         _approach(k, m)
     _answer(k, m, out)
-    hold_posture(x, k.posture, m, out.null_space)
+    hold_posture(x, k, k.posture, m, out.null_space)
     for j in range(x.v.size):
         out.bias[j] = x.bias[j]
         m.tau[j] = out.motion[j] + out.force[j] + out.null_space[j] + out.bias[j]
