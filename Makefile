@@ -41,18 +41,18 @@ lint: $(VENV)/.installed-dev
 
 # What is timed, and the peers that agree with its versions, in one environment; the others in a second one. A peer that
 # cannot be installed is named on the page, and the rest goes on.
-build/bench-venv/.installed: pyproject.toml
+build/bench-venv/.for-bench: pyproject.toml
 	$(MAKE) VENV=build/bench-venv build/bench-venv/.created
 	build/bench-venv/bin/python -m pip install --quiet -e '.[bench]'
 	touch $@
 
-build/peers-venv/.installed: benchmarks/peers/requirements.txt
+build/peers-venv/.for-bench: benchmarks/peers/requirements.txt
 	$(MAKE) VENV=build/peers-venv build/peers-venv/.created
 	grep -v '^#' $< | while read peer; do build/peers-venv/bin/python -m pip install --quiet "$$peer" || true; done
 	touch $@
 
 # Everything, about ten minutes once the environments are there; make bench ONLY="loop laws" runs some and writes nothing.
-bench: build/bench-venv/.installed build/peers-venv/.installed
+bench: build/bench-venv/.for-bench build/peers-venv/.for-bench
 	build/bench-venv/bin/python -m benchmarks $(if $(ONLY),$(ONLY),--page benchmarks/RESULTS.md)
 
 # The figure that counts for sweeps: 10 000 runs by one process and by two, and the memory they take; about an hour.
