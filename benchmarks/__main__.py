@@ -98,6 +98,10 @@ def as_json(outcomes: Sequence[Outcome]) -> str:
     return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
 
 
+def _left_out(asked: Sequence[str]) -> list[Outcome]:
+    return [Outcome(name, title(name), problem="not asked for this time") for name in names() if name not in asked]
+
+
 def main() -> None:
     """Run, print, and write what was asked for; exit code 1 where one failed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
@@ -111,11 +115,12 @@ def main() -> None:
     if unknown := set(chosen.name) - set(names()):
         parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(names())}")
     outcomes: list[Outcome] = []
-    for name in chosen.name or names():
+    asked = chosen.name or names()
+    for name in asked:
         outcomes.append(run(name, max(chosen.repeats, 1), chosen.seconds, chosen.timeout))
         show(outcomes[-1])
         if chosen.page:
-            chosen.page.write_text(page(outcomes, versions_elsewhere()), encoding="utf-8")
+            chosen.page.write_text(page([*outcomes, *_left_out(asked)], versions_elsewhere()), encoding="utf-8")
     if chosen.out:
         chosen.out.write_text(as_json(outcomes), encoding="utf-8")
     sys.exit(any(outcome.problem and not outcome.lines for outcome in outcomes))
