@@ -57,7 +57,7 @@ bench: build/bench-venv/.for-bench build/peers-venv/.for-bench
 
 # The figure that counts for sweeps: 10 000 runs by one process and by two, and the memory they take; about an hour.
 bench-sweep: $(VENV)/.installed
-	PALPATE_BENCH_RUNS=10000 $(BIN)/python -m benchmarks sweep
+	PALPATE_BENCH_RUNS=10000 $(BIN)/python -m benchmarks sweep --repeats 1 --timeout 10000
 
 # Every shipped scenario with the bounds of every array checked, in a cache of its own; slow.
 boundscheck: $(VENV)/.installed-dev

@@ -22,7 +22,6 @@ from benchmarks.peers.elsewhere import started, taking_turns
 from palpate.control.laws.passive import Passive
 from palpate.run.run import Run
 from palpate.world.clock import Clock
-from palpate.world.config import PlantChange, World
 
 ROUNDS, BATCH = 300, 20
 FRESH_LOAD = """
@@ -99,8 +98,7 @@ def _toolbox() -> list[Measurement]:
     peer = started("Robotics Toolbox", "toolbox_arm.py", {"q": q.tolist(), "v": v.tolist(), "span": span})
     if peer is None:
         return []
-    world = World(plant=PlantChange(damping_scale=0.0, friction_scale=0.0))
-    fall = Run(robot, Passive(damping=0.0), world, clock=Clock(duration=span), q_start=q)
+    fall = Run(robot, Passive(damping=0.0), clock=Clock(duration=span), q_start=q)
     ours, theirs = taking_turns(lambda: _cpu(lambda: robot.terms(q, v), 20), lambda: peer.seconds("terms", 5), 20)
     fallen, fdyn = taking_turns(lambda: _cpu(lambda: pp.simulate(fall)), lambda: peer.seconds("fdyn"), 5)
     peer.close()

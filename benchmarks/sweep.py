@@ -135,13 +135,11 @@ def _spinning(processes: int) -> float:
 
 
 def _many() -> list[Measurement]:
-    """A tenth of the runs by one process, then all by two: CPU with everything in it, and peak memory."""
-    few, many = max(RUNS // 10, 20), RUNS
-    one, two = _swept(few, 1), _swept(many, 2)
+    """Many runs by two processes: CPU with everything in it, starting included, and peak memory."""
+    few, many = max(RUNS // 10, 1), RUNS
+    two = _swept(many, 2)
     return [
-        Measurement(f"{few} runs, one process, CPU of a run", 1e3 * one.cpu / few, "ms"),
         Measurement(f"{many} runs, two processes, CPU of a run", 1e3 * two.cpu / many, "ms"),
-        Measurement("CPU of a run, two processes over one", two.cpu / many / (one.cpu / few), "×", 1.1),
         Measurement(f"{many} runs, two processes, ticks a second from nothing", many * TICKS / two.wall, "1/s"),
         Measurement(f"peak memory of the sweep, at {many} runs over at {few}", two.own[1] / two.own[0], "×", 1.1),
         Measurement(
