@@ -39,15 +39,25 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 
-# The peers live in an environment of their own, so that what they pull in never meets the one that is developed in.
-bench:
+# What is timed, and the peers that agree with its versions, in one environment; the others in a second one. A peer that
+# cannot be installed is named on the page, and the rest goes on.
+build/bench-venv/.for-bench: pyproject.toml
 	$(MAKE) VENV=build/bench-venv build/bench-venv/.created
 	build/bench-venv/bin/python -m pip install --quiet -e '.[bench]'
-	build/bench-venv/bin/python -m benchmarks --repeats 3 --page benchmarks/RESULTS.md
+	touch $@
+
+build/peers-venv/.for-bench: benchmarks/peers/requirements.txt
+	$(MAKE) VENV=build/peers-venv build/peers-venv/.created
+	grep -v '^#' $< | while read peer; do build/peers-venv/bin/python -m pip install --quiet "$$peer" || true; done
+	touch $@
+
+# Everything, about ten minutes once the environments are there; make bench ONLY="loop laws" runs some and writes nothing.
+bench: build/bench-venv/.for-bench build/peers-venv/.for-bench
+	build/bench-venv/bin/python -m benchmarks $(if $(ONLY),$(ONLY),--page benchmarks/RESULTS.md)
 
 # The figure that counts for sweeps: 10 000 runs by one process and by two, and the memory they take; about an hour.
 bench-sweep: $(VENV)/.installed
-	PALPATE_BENCH_RUNS=10000 $(BIN)/python -m benchmarks sweep
+	PALPATE_BENCH_RUNS=10000 $(BIN)/python -m benchmarks sweep --repeats 1 --timeout 10000
 
 # Every shipped scenario with the bounds of every array checked, in a cache of its own; slow.
 boundscheck: $(VENV)/.installed-dev

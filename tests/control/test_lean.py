@@ -60,12 +60,8 @@ def _text(elf: bytes, at: int) -> str:
 def test_a_compiled_law_needs_the_mathematics_library_alone(name: str) -> None:
     module, class_name = LAWS[name]
     law = getattr(importlib.import_module(module), class_name)
-    if not isinstance(getattr(law, "kernel", None), Kernel):
-        pytest.skip(f"{name} is plain Python")
-    found = undefined_symbols(law.kernel)
-    if name == "priorities":  # reads the frames of its tasks off the model, so it cannot be exported as it is
-        found = {symbol for symbol in found if not symbol.startswith("mj")}
-    assert found <= LIBM
+    assert isinstance(law.kernel, Kernel)
+    assert undefined_symbols(law.kernel) <= LIBM
 
 
 def test_a_law_that_allocates_is_seen() -> None:

@@ -142,7 +142,7 @@ class _Slices:
     """
 
     def __init__(self, assembly: Assembly) -> None:
-        self._call, self._most = assembly.rescues.call, 64
+        self._call, self._most = assembly.rescues.call, 1024
 
     def run(self, steps: int) -> int:
         """Some of the next `steps` physics steps."""
