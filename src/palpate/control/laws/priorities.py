@@ -272,17 +272,24 @@ class Priorities(Law):
         return Memory({"entries": len(self.stack)}, tasks=_room(robot, self.stack, self.gains(robot).most))
 
     def remarks(self, memory: Counts) -> list[str]:
-        """Which levels were relaxed, and how often limits or the fallback decided."""
-        total, said = memory.ticks, []
-        for i, (entry, count, worst) in enumerate(zip(self.stack, memory.relaxed, memory.worst)):
-            if count:
-                amount = f"at {int(count)} of {total} ticks, at worst by {worst:.3g} {entry.unit}"
-                said.append(f"entry {i + 1}, {entry.kind}: relaxed {amount}")
+        """Which entries below the first were relaxed, and how often limits decided."""
+        said = [line for i in range(1, len(self.stack)) for line in self._relaxed(memory, i)]
         if memory.limited:
-            said.append(f"torque limits were met at {memory.limited} of {total} ticks")
-        if memory.fallback:
-            said.append(f"no answer at {memory.fallback} of {total} ticks: held by gravity and damping instead")
+            said.append(f"torque limits were met at {memory.limited} of {memory.ticks} ticks")
         return [f"{self.name}: {line}" for line in said]
+
+    def alarms(self, memory: Counts) -> list[str]:
+        """An entry with nothing above it that was relaxed all the same, and ticks without an answer."""
+        said = self._relaxed(memory, 0)
+        if memory.fallback:
+            said.append(f"no answer at {memory.fallback} of {memory.ticks} ticks: held by gravity and damping instead")
+        return [f"{self.name}: {line}" for line in said]
+
+    def _relaxed(self, memory: Counts, i: int) -> list[str]:
+        """What there is to say of an entry of the stack that was not met."""
+        entry, count = self.stack[i], int(memory.relaxed[i])
+        amount = f"at {count} of {memory.ticks} ticks, at worst by {memory.worst[i]:.3g} {entry.unit}"
+        return [f"entry {i + 1}, {entry.kind}: relaxed {amount}"] if count else []
 
     def bind(self, robot: Robot) -> BoundLaw:
         """Make the law ready for a robot."""
@@ -316,7 +323,7 @@ class Priorities(Law):
         rows = np.zeros((len(names), robot.nv))
         return BoundLaw(
             self.name, law, names, self.command, self.gains(robot), Counts({"entries": len(self.stack)}), rows,
-            needs=self.needs, remarks=self.remarks,
+            needs=self.needs, remarks=self.remarks, alarms=self.alarms,
         )  # fmt: skip
 
 
