@@ -27,6 +27,7 @@ from palpate.run.keep import Keeper
 from palpate.run.kinematic import ASSUMED
 from palpate.run.rescue import FATAL
 from palpate.run.scene import scene_of, singularity
+from palpate.scenario.places import without_places
 from palpate.trace import Channel, Event, Outcome, RunFacts, Trace
 
 _STUCK, _MOVED = 0.1, 1e-4  # s, and rad or m: a wrench that does not change for so long while joints move
@@ -286,7 +287,7 @@ def _facts(
         torque_limit=_torque_limit(assembly),
         contact_events=event_table(assembly.exact),
         joint_watch=_joint_watch(assembly),
-        world=run.world.model_dump(mode="json"),
+        world=without_places({"world": run.world.model_dump(mode="json")})["world"],
         scene=scene_of(assembly.plant),
         singularity=None if q is None else singularity(run.robot, times, q),
         law_text=inspect.getdoc(type(run.law)) or "" if isinstance(run.law, Law) else "",
@@ -329,6 +330,8 @@ def _assumptions(assembly: Assembly) -> list[str]:
         notes.append("a rigid surface that moves pushes by its place alone: the engine gives it no velocity")
     if any(s.contact == "compliant" for s in world.surfaces):
         notes.append("compliant surfaces touch points and spheres on the robot and objects, not what lies between them")
+    if any(s.shape == "height-field" for s in world.surfaces):
+        notes.append("a height field is the cubic spline through its heights, with upright walls at its edges")
     if assembly.exact is not None:
         notes += exact_assumptions(world)
     elif assembly.run.clock.integrator != "rk4" and not assembly.run.robot.unresisted:
