@@ -247,6 +247,8 @@ BAD = {
         'shape = "height-field"\nsize = [1, 1]\nheights = [[0,0,0,nan],[0,0,0,0],[0,0,0,0],[0,0,0,0]]',
         "found nan",
     ),
+    "endless": ('shape = "height-field"\nsize = [1, 1e9]\nfile = "good.npy"', "lengths from"),
+    "high": ('shape = "height-field"\nsize = [1, 1]\nfile = "high.npy"', "heights up to"),
     "nothing": ('shape = "height-field"\nsize = [1, 1]', "needs its heights or a file"),
     "size": ('shape = "height-field"\nfile = "good.npy"', "has 2 sizes"),
     "misplaced": ('shape = "box"\nsize = [1, 1, 1]\nfile = "good.npy"', "a file is for a height-field or a mesh"),
@@ -272,6 +274,7 @@ def test_what_is_no_height_field_is_refused_by_name(name, tmp_path):
     spoilt = np.zeros((4, 4))
     spoilt[1, 2] = np.nan
     np.save(tmp_path / "nan.npy", spoilt)
+    np.save(tmp_path / "high.npy", np.full((4, 4), 1e300))
     np.save(tmp_path / "many.npy", np.zeros((4, 600)))
     np.save(tmp_path / "objects.npy", np.array([[None] * 4] * 4), allow_pickle=True)
     head = b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (1000000, 1000000), }"

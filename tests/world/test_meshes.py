@@ -184,6 +184,8 @@ def spoilt() -> dict[str, tuple[bytes, str]]:
         "turned": (stl(vertices, turned), "not closed"),
         "inside out": (stl(vertices, faces[:, ::-1]), "inside out"),
         "nan": (stl(nan, faces), "no number"),
+        "point": (stl(vertices * 0, faces), "0 m long"),
+        "endless": (stl(vertices * 1e30, faces), "reaches"),
         "flat": (stl(vertices * [1, 1, 0], faces), "not closed|inside out"),
         "many": (stl(many, np.tile([0, 1, 2], (whole, 1))), f"{whole} triangles"),
         "short": (stl(vertices, faces)[:-10], "does not hold"),

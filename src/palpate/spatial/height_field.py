@@ -18,6 +18,7 @@ from palpate.engine.records import Vector
 from palpate.errors import InvalidInput
 
 FEWEST, MOST = 4, 512  # heights along one side
+SHORTEST, LONGEST = 1e-6, 1e5  # m
 # A field is one vector: counts along x and y, half lengths, steps, then the spline's coefficients, row by row along y.
 COUNT_X, COUNT_Y, HALF_X, HALF_Y, STEP_X, STEP_Y, FIRST = range(7)
 _MOST_STEPS, _HALVINGS = 30, 12
@@ -31,7 +32,7 @@ def packed_heights(size: Sequence[float], heights: Array) -> Array:
         heights: (rows along y, columns along x), m; the first row is that of the smallest y.
 
     Raises:
-        InvalidInput: fewer than 4 or more than 512 heights along a side, or one that is no number.
+        InvalidInput: fewer than 4 or more than 512 heights along a side, one that is no number, or beyond all measure.
     """
     heights = np.asarray(heights, dtype=float)
     if heights.ndim != 2 or min(heights.shape) < FEWEST or max(heights.shape) > MOST:
@@ -40,6 +41,11 @@ def packed_heights(size: Sequence[float], heights: Array) -> Array:
     if not np.isfinite(heights).all():
         row, column = np.argwhere(~np.isfinite(heights))[0]
         raise InvalidInput(f"the height in row {row + 1}, column {column + 1} is {heights[row, column]}")
+    if np.abs(heights).max() > LONGEST or not SHORTEST <= min(size) <= max(size) <= LONGEST:
+        raise InvalidInput(
+            f"a height field has lengths from {SHORTEST:g} to {LONGEST:g} m and heights up to {LONGEST:g} m, got"
+            f" {size[0]:g} by {size[1]:g} m and {np.abs(heights).max():g} m"
+        )
     rows, columns = heights.shape
     steps = [size[0] / (columns - 1), size[1] / (rows - 1)]
     coefficients = _coefficients(_coefficients(heights).T).T

@@ -15,6 +15,7 @@ from palpate.checks import Array
 from palpate.engine.kernels import kernel
 from palpate.engine.records import Vector
 from palpate.errors import InvalidInput
+from palpate.spatial.height_field import LONGEST, SHORTEST
 
 MOST_TRIANGLES = 20_000
 _LEAF = 4  # triangles of a box that is not divided further
@@ -57,9 +58,13 @@ def joined(vertices: Array, faces: Array) -> tuple[Array, Array]:
     if faces.min() < 0 or faces.max() >= len(vertices):
         raise InvalidInput(f"the mesh names corner {int(faces.max()) + 1}, it has {len(vertices)}")
     extent = float(np.ptp(vertices, axis=0).max())
-    _, first, place = np.unique(
-        np.round(vertices / max(1e-6 * extent, 1e-300)), axis=0, return_index=True, return_inverse=True
-    )
+    if not SHORTEST <= extent <= np.abs(vertices).max() * 2 <= 2 * LONGEST:
+        raise InvalidInput(
+            f"the mesh is {extent:g} m long and reaches {np.abs(vertices).max():g} m far;"
+            f" {SHORTEST:g} m to {LONGEST:g} m are taken",
+            hint="give `scale`, such as 0.001 for a file in millimetres",
+        )
+    _, first, place = np.unique(np.round(vertices / (1e-6 * extent)), axis=0, return_index=True, return_inverse=True)
     faces = place.reshape(-1)[faces]
     a, b, c = faces.T
     return vertices[first], faces[(a != b) & (b != c) & (c != a)]

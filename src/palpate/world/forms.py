@@ -33,9 +33,13 @@ def form_of(surface: Surface) -> Array:
     shape = SHAPES[surface.shape]
     if not shape.data:
         return shape.form(surface.size)
-    if surface.file is None:
-        return _from_heights(surface.size, surface.heights)
-    return _from_file(surface.name, surface.shape, surface.size, surface.scale, *_state(surface.name, surface.file))
+    try:
+        if surface.file is None:
+            return _from_heights(surface.size, surface.heights)
+        return _from_file(surface.shape, surface.size, surface.scale, *_state(surface.name, surface.file))
+    except InvalidInput as error:
+        where = f"surface {surface.name!r}" + ("" if surface.file is None else f", {_shown(surface.file)}")
+        raise InvalidInput(f"{where}: {error.args[0]}", hint=error.hint) from error
 
 
 def drawn_mesh(surface: Surface) -> Triangles:
@@ -54,16 +58,11 @@ def _from_heights(size: tuple[float, ...], heights: tuple[tuple[float, ...], ...
 
 
 @lru_cache(maxsize=8)
-def _from_file(
-    name: str, shape: str, size: tuple[float, ...], scale: float, file: str, changed: int, length: int
-) -> Array:
-    try:
-        if SHAPES[shape].data == "heights":
-            return SHAPES[shape].form(size, scale * _heights(file, changed, length))
-        vertices, faces = _triangles(file, changed, length)
-        return SHAPES[shape].form((), (vertices * scale, faces))
-    except InvalidInput as error:
-        raise InvalidInput(f"surface {name!r}, {_shown(file)}: {error.args[0]}", hint=error.hint) from error
+def _from_file(shape: str, size: tuple[float, ...], scale: float, file: str, changed: int, length: int) -> Array:
+    if SHAPES[shape].data == "heights":
+        return SHAPES[shape].form(size, scale * _heights(file, changed, length))
+    vertices, faces = _triangles(file, changed, length)
+    return SHAPES[shape].form((), (vertices * scale, faces))
 
 
 def _shown(file: str) -> str:
