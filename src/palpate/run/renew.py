@@ -155,7 +155,7 @@ def _shape(surface: Surface) -> Any:
     """What of a surface is built into the scene."""
     if surface.contact == "rigid" or surface.motion is not None:
         return surface
-    return surface.name, surface.shape, surface.size
+    return surface.name, surface.shape, surface.size, surface.heights, surface.file, surface.scale
 
 
 class _Numbers:
