@@ -13,8 +13,9 @@ from numba.core.registry import CPUDispatcher
 from numba.core.typing.templates import Signature
 from numba.extending import intrinsic
 
-from palpate.engine.cache import KernelCache, remember_source
+from palpate.engine.cache import remember_source
 from palpate.engine.records import Kind, Record, RecordsType, Vector, kind_of, numba_type
+from palpate.engine.shipped import KernelCache
 from palpate.errors import InvalidInput
 
 Function = Callable[..., Any]
