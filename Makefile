@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test slow lint bench bench-sweep boundscheck fuzz docs gallery impacts corpus clean clean-cache
+.PHONY: demo test slow lint bench bench-sweep boundscheck fuzz docs gallery wheel impacts corpus clean clean-cache
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' || \
@@ -76,6 +76,10 @@ docs: $(VENV)/.installed
 # The gallery's page and pictures, from runs of every shipped scenario; docs/gallery.py new adds what is missing.
 gallery: $(VENV)/.installed
 	$(BIN)/python docs/gallery.py
+
+# A wheel for this platform with the kernels compiled, in dist/: a first run from it compiles nothing. Some minutes.
+wheel: $(VENV)/.installed
+	$(BIN)/python packaging/make_wheel.py
 
 # Five hundred random impacts of a Panda instead of fifteen.
 impacts: $(VENV)/.installed-dev

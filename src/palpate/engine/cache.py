@@ -139,9 +139,11 @@ class _Locator(_CacheLocator):
 
 
 class _Implementation(CompileResultCacheImpl):
+    locator_class = _Locator
+
     def __init__(self, py_func: Callable[..., Any]) -> None:
         self._lineno = py_func.__code__.co_firstlineno
-        self._locator = _Locator(py_func)
+        self._locator = self.locator_class(py_func)
         # Named after module and function; the locator's mark tells checkouts and lines apart.
         name = f"{Path(py_func.__code__.co_filename).stem}.{py_func.__qualname__}".replace("<", "").replace(">", "")
         self.of_all_stamps = f"{name}-{self._locator.get_disambiguator()}"

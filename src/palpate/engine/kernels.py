@@ -13,7 +13,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.typing.templates import Signature
 from numba.extending import intrinsic
 
-from palpate.engine.cache import KernelCache, remember_source
+from palpate.engine.cache import remember_source
 from palpate.engine.linking import (
     KernelCompiler,
     called_places,
@@ -23,6 +23,7 @@ from palpate.engine.linking import (
     uncollected,
 )
 from palpate.engine.records import Kind, Record, RecordsType, Vector, kind_of, numba_type
+from palpate.engine.shipped import KernelCache
 from palpate.errors import InvalidInput
 
 Function = Callable[..., Any]
