@@ -12,6 +12,7 @@ import numpy as np
 from palpate.checks import Array
 from palpate.errors import FileError, InvalidInput, PalpateError, TooLarge, shortened
 from palpate.files import open_regular
+from palpate.lazy import check_extra
 from palpate.spatial.height_field import HALF_X, HALF_Y, heights_on
 from palpate.spatial.mesh import MOST_TRIANGLES, joined
 from palpate.spatial.shapes import SHAPES
@@ -131,6 +132,7 @@ def _from_png(content: bytes) -> Array:
     """0 for black to 1 for white; the picture as seen from above, its lower edge at the smallest y."""
     import io
 
+    check_extra("PIL", "figures", "a picture of heights")
     from PIL import Image
 
     picture = Image.open(io.BytesIO(content), formats=("PNG",))
