@@ -93,7 +93,8 @@ def _times(sections: dict[str, Any]) -> Iterator[Problem]:
             part: Any = reduce(getattr, path, world)
             yield from _tried(lambda part=part: part.in_samples(clock.control_period), ("world", *path, "delay_time"))
         if record is not None:
-            yield from _tried(lambda: record.recording(clock.timestep), ("record", "period"))
+            key = "stride" if record.period is None else "period"
+            yield from _tried(lambda: record.recording(clock.timestep), ("record", key))
     if world is None:
         return
     for k, load in enumerate(world.attachments):

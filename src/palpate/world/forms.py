@@ -12,6 +12,7 @@ import numpy as np
 from palpate.checks import Array
 from palpate.errors import FileError, InvalidInput, PalpateError, TooLarge, shortened
 from palpate.files import open_regular
+from palpate.lazy import check_extra
 from palpate.spatial.height_field import HALF_X, HALF_Y, heights_on
 from palpate.spatial.mesh import MOST_TRIANGLES, joined
 from palpate.spatial.shapes import SHAPES
@@ -131,6 +132,7 @@ def _from_png(content: bytes) -> Array:
     """0 for black to 1 for white; the picture as seen from above, its lower edge at the smallest y."""
     import io
 
+    check_extra("PIL", "figures", "a picture of heights")
     from PIL import Image
 
     picture = Image.open(io.BytesIO(content), formats=("PNG",))
@@ -175,6 +177,8 @@ def _triangles(file: str, changed: int, length: int) -> Triangles:
         if suffix == ".obj":
             return _from_obj(content.decode("utf-8", errors="replace"))
         return _from_stl(content)
+    except PalpateError:
+        raise
     except (ValueError, IndexError, struct.error) as error:
         raise FileError(f"cannot read {_shown(file)}: {shortened(' '.join(str(error).split()))}") from error
 
@@ -187,7 +191,7 @@ def _from_stl(content: bytes) -> Triangles:
         corners = np.array([[float(x) for x in w[1:4]] for w in words if w[:1] == ["vertex"]]).reshape(-1, 3)
     else:
         if len(content) < 84 + 50 * count or not count:
-            raise ValueError(f"an STL of {len(content)} bytes does not hold the {count} triangles it claims")
+            raise InvalidInput(f"an STL of {len(content)} bytes does not hold the {count} triangles it claims")
         _refuse_many(count)
         rows = np.frombuffer(
             content, dtype=np.dtype([("n", "<f4", 3), ("p", "<f4", (3, 3)), ("a", "<u2")]), count=count, offset=84
@@ -195,7 +199,7 @@ def _from_stl(content: bytes) -> Triangles:
         corners = rows["p"].reshape(-1, 3).astype(float)
     _refuse_many(len(corners) // 3)
     if len(corners) % 3:
-        raise ValueError(f"an STL has three corners for each triangle, this one has {len(corners)} corners")
+        raise InvalidInput(f"an STL has three corners for each triangle, this one has {len(corners)} corners")
     return corners, np.arange(len(corners)).reshape(-1, 3)
 
 
