@@ -68,7 +68,7 @@ def _parts() -> list[Measurement]:
     """One evaluation, one step of twelve, a state from Python, an impact with friction."""
     system, q, tau = _panda()
     state = system.advance(system.start(q), 1e-3, tau).state
-    stepper, y = system._stepper, np.concatenate([state.q, state.v])
+    stepper, y = system.stepper, np.concatenate([state.q, state.v])
     margins = stepper.begin(state.time, y)
     slope = np.empty(len(y))
     robot, table = system.robot, pp.Contact(Plane(system.robot.pose(q).position))

@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 
 from palpate.checks import Array
-from palpate.contact.contacts import FREE, SLIDING, Mode
-from palpate.contact.kernels import STOPPED
-from palpate.contact.model import ContactModel
-from palpate.contact.records import MARGINS, NORMAL_MARGIN, SLIP_MARGIN
+from palpate.contact.contacts import FREE, Mode
+from palpate.contact.records import MARGINS, Glide
 from palpate.contact.stepper import Stepper
 
 TOGETHER = 1e-10  # s: events closer than this are one
@@ -52,45 +50,20 @@ class Event:
         return f"{self.time:14.10f} s  {self.what:<10} {self.contact:<12} {change}"
 
 
-@dataclass
-class Watch:
-    """Which margins have been clear of 0 since the modes last changed, and how much noise each has."""
-
-    noise: Array
-    armed: Array
-
-    def first_fall(self, x: Array, margins: Array, start: Array) -> tuple[float, float, list[int]] | None:
-        """The first of the sampled intervals (its ends) in which a margin falls, and all that fall there."""
-        armed = self.armed.copy()
-        left, before = 0.0, start
-        for right, values in zip(x, margins):
-            # What was near 0 from the start counts only if it goes on falling.
-            sinking = ~armed & (values < -self.noise) & (values < before)
-            fallen = np.flatnonzero((armed & (values <= 0.0)) | sinking)
-            if fallen.size:
-                return float(left), float(right), [int(j) for j in fallen]
-            armed |= values > self.noise
-            left, before = right, values
-        self.armed = armed
-        return None
-
-
-def noise_of(model: ContactModel, forces: float) -> Array:
-    """How far from 0 each margin counts as 0: 1e-12 m, 1e-11 m/s, 1e-10 of the forces at play."""
-    out = np.full((model.count, MARGINS), 1e-12)
-    for row, record in zip(out, model.records):
-        if record["mode"] != FREE:
-            row[[NORMAL_MARGIN, SLIP_MARGIN]] = 1e-10 * forces
-            if record["mode"] == SLIDING:
-                row[SLIP_MARGIN] = 1e-11 if record["freedoms"] == 1 else 2 * STOPPED
-    return np.append(out.ravel(), 1e-9)
-
-
-def is_suspicious(lowest: Array, highest: Array, noise: Array) -> bool:
-    """Whether a margin came so low over a step's stages that it may have been 0 in between."""
-    finite = np.isfinite(highest)
-    spread = highest[finite] - lowest[finite]
-    return bool((lowest[finite] < 0.5 * spread + 10.0 * noise[finite]).any())
+def first_fall(watch: Glide, x: Array, margins: Array) -> tuple[float, float, list[int]] | None:
+    """The first of the sampled intervals (its ends) in which a margin falls, and all that fall there."""
+    armed = watch.armed.astype(bool)
+    left, before = 0.0, watch.margins
+    for right, values in zip(x, margins):
+        # What was near 0 from the start counts only if it goes on falling.
+        sinking = ~armed & (values < -watch.noise) & (values < before)
+        fallen = np.flatnonzero((armed & (values <= 0.0)) | sinking)
+        if fallen.size:
+            return float(left), float(right), [int(j) for j in fallen]
+        armed |= values > watch.noise
+        left, before = right, values
+    watch.armed[:] = armed
+    return None
 
 
 def dips(stepper: Stepper, x: Array, margins: Array, start: Array) -> list[tuple[float, int, float]]:

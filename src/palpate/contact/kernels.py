@@ -16,7 +16,8 @@ from palpate.contact.contacts import FREE, LOCKED, SLIDING, STICKING
 from palpate.contact.geometry import hold, is_pin, is_stop, locate, stop, touch
 from palpate.contact.records import MARGINS, Machine, Row, Rows, Step, Triple, Work
 from palpate.contact.solve import back, eliminate, factor, least_norm
-from palpate.engine.kernels import follows_types
+from palpate.engine.kernels import kernel
+from palpate.engine.records import Vector
 from palpate.robot.kernels import (
     OK,
     inverse_dynamics,
@@ -136,9 +137,10 @@ def _point_jacobian(machine: Machine, c: Row, work: Work):
                 work.J_own[i, k] = work.J[i, k]
 
 
-@register_jitable
-def look(machine: Machine, contacts: Rows, found: Rows, work: Work, t: float, y: Array, thorough: bool):
+@kernel
+def look(machine: Machine, t: float, y: Vector, thorough: bool) -> int:
     """M, rest and every contact's kinematics at y; of free contacts only the gap unless `thorough`."""
+    contacts, found, work = machine.contacts, machine.found, machine.work
     _read_state(machine, work, y)
     if machine.lossy:
         status = inverse_dynamics(machine.handle, work.q_full, work.v_full, work.zero_full, work.rest_full)
@@ -150,7 +152,7 @@ def look(machine: Machine, contacts: Rows, found: Rows, work: Work, t: float, y:
     if not machine.lossy:
         read_bias(machine.handle, work.rest_full)
     _reduce(machine, work)
-    for i in range(contacts.size):
+    for i in range(len(contacts)):
         c, f = contacts[i], found[i]
         if is_stop(c):
             stop(c, f, work, i)
@@ -174,7 +176,7 @@ def _add_row(work: Work, m: int, number: int, across: Triple, along: Triple, dri
     Jc = work.Jc
     for k in range(work.v.size):
         work.rows[m, k] = across[0] * Jc[number, 0, k] + across[1] * Jc[number, 1, k] + across[2] * Jc[number, 2, k]
-        work.columns[m, k] = along[0] * Jc[number, 0, k] + along[1] * Jc[number, 1, k] + along[2] * Jc[number, 2, k]
+        work.forcing[m, k] = along[0] * Jc[number, 0, k] + along[1] * Jc[number, 1, k] + along[2] * Jc[number, 2, k]
     for i in range(3):
         work.pushes[m, i] = along[i]
     work.owner[m], work.drift[m] = number, drift
@@ -190,7 +192,7 @@ def _dot(a: Triple, b: Triple):
 def _hold_rows(contacts: Rows, found: Rows, work: Work):
     """The rows of every contact by its mode; how many."""
     m = 0
-    for i in range(contacts.size):
+    for i in range(len(contacts)):
         c, f = contacts[i], found[i]
         if is_pin(c):
             for k in range(c.freedoms):
@@ -214,11 +216,11 @@ def _hold_rows(contacts: Rows, found: Rows, work: Work):
 def _multiply(contacts: Rows, work: Work, m: int):
     """Multipliers of the m rows in work.multipliers, from M's factor and the free acceleration."""
     nv, scale = work.v.size, 0.0
-    for i in range(contacts.size):
+    for i in range(len(contacts)):
         scale = max(scale, contacts[i].mobility)
     for a in range(m):
         for k in range(nv):
-            work.inverse[a, k] = work.columns[a, k]
+            work.inverse[a, k] = work.forcing[a, k]
         back(work.L, work.inverse[a])
     for a in range(m):
         wanted = -work.drift[a]
@@ -239,7 +241,7 @@ def _multiply(contacts: Rows, work: Work, m: int):
                 U[a, b] = work.S[a, b]
         rank = least_norm(U, work.V, work.drift, work.multipliers, m, scale)
         determinant = 0.0
-    verdict = work.verdict[0]
+    verdict = work.verdict
     verdict.determinant, verdict.rank, verdict.rows = determinant, rank, m
 
 
@@ -252,7 +254,7 @@ def _residual(work: Work, m: int):
         for b in range(m):
             left += work.S[a, b] * work.multipliers[b]
         worst = max(worst, abs(left))
-    work.verdict[0].residual = worst
+    work.verdict.residual = worst
 
 
 @register_jitable
@@ -292,14 +294,15 @@ def _leverage(f: Row, work: Work, number: int):
 
 
 @register_jitable
-def accelerate(contacts: Rows, found: Rows, work: Work, t: float, tau: Array):
-    """a, multipliers and margins from what `look` left in work; tau is every generalised force but the contacts'."""
+def accelerate(machine: Machine, t: float):
+    """a, multipliers and margins from what `look` left in work, under the machine's tau."""
+    contacts, found, work, tau = machine.contacts, machine.found, machine.work, machine.tau
     nv = work.v.size
     if not factor(work.M, work.L):
         return NOT_DEFINITE
     for k in range(nv):
         work.acceleration[k] = tau[k] - work.rest[k]
-    for i in range(contacts.size):
+    for i in range(len(contacts)):
         if contacts[i].coast:
             for k in range(nv):
                 work.acceleration[k] += carried_force(contacts[i], work.pull[i], t, k)
@@ -307,7 +310,7 @@ def accelerate(contacts: Rows, found: Rows, work: Work, t: float, tau: Array):
     m = _hold_rows(contacts, found, work)
     _multiply(contacts, work, m)
     _residual(work, m)
-    for i in range(contacts.size):
+    for i in range(len(contacts)):
         found[i].pressure = found[i].grip = 0.0
         for k in range(3):
             found[i].force[k] = 0.0
@@ -317,7 +320,7 @@ def accelerate(contacts: Rows, found: Rows, work: Work, t: float, tau: Array):
             work.acceleration[k] += work.inverse[a, k] * value
         for k in range(3):
             found[int(work.owner[a])].force[k] += work.pushes[a, k] * value
-    for i in range(contacts.size):
+    for i in range(len(contacts)):
         if contacts[i].coast:
             _coasting_force(contacts[i], found[i], work, t, i)
     _margins(contacts, found, work)
@@ -328,7 +331,7 @@ def accelerate(contacts: Rows, found: Rows, work: Work, t: float, tau: Array):
 def _margins(contacts: Rows, found: Rows, work: Work):
     """Fill every contact's margins: a mode ends where one of them falls through 0."""
     frictional = False
-    for i in range(contacts.size):
+    for i in range(len(contacts)):
         c, f = contacts[i], found[i]
         f.margin[0] = f.margin[1] = f.margin[3] = math.inf
         if is_pin(c):
@@ -360,18 +363,19 @@ def _margins(contacts: Rows, found: Rows, work: Work):
         else:
             f.margin[1] = math.sqrt(_dot(f.slide, f.slide)) - STOPPED
     if not frictional:
-        work.verdict[0].determinant = math.inf
+        work.verdict.determinant = math.inf
     else:
-        work.verdict[0].determinant *= work.verdict[0].orientation
+        work.verdict.determinant *= work.verdict.orientation
 
 
-@register_jitable
-def slope(machine: Machine, contacts: Rows, found: Rows, work: Work, t: float, y: Array, tau: Array, dy: Array):
+@kernel
+def slope(machine: Machine, t: float, y: Vector, dy: Vector) -> int:
     """dy/dt of y = [q; v]."""
-    status = look(machine, contacts, found, work, t, y, False)
+    work = machine.work
+    status = look(machine, t, y, False)
     if status != OK:
         return status
-    status = accelerate(contacts, found, work, t, tau)
+    status = accelerate(machine, t)
     if status != OK:
         return status
     _coordinate_rates(machine, work.q, work.v, dy)
@@ -381,17 +385,17 @@ def slope(machine: Machine, contacts: Rows, found: Rows, work: Work, t: float, y
 
 
 @register_jitable
-def _note_margins(contacts: Rows, found: Rows, work: Work, lowest: Array, highest: Array):
+def _note_margins(machine: Machine, lowest: Array, highest: Array):
     """Widen the range of every margin seen so far."""
-    count = contacts.size
+    found, verdict, count = machine.found, machine.work.verdict, len(machine.found)
     for i in range(count):
         for k in range(MARGINS):
             value, place = found[i].margin[k], MARGINS * i + k
             lowest[place] = min(lowest[place], value)
             highest[place] = max(highest[place], value)
     last = MARGINS * count
-    lowest[last] = min(lowest[last], work.verdict[0].determinant)
-    highest[last] = max(highest[last], work.verdict[0].determinant)
+    lowest[last] = min(lowest[last], verdict.determinant)
+    highest[last] = max(highest[last], verdict.determinant)
 
 
 @register_jitable
@@ -423,34 +427,34 @@ def error_norm(K: Array, E3: Array, E5: Array, y: Array, y_new: Array, h: float,
     return abs(h) * fifth / math.sqrt((fifth + 0.01 * third) * y.size)
 
 
-@register_jitable
-def _stride(machine: Machine, contacts: Rows, found: Rows, work: Work, span: Array, y: Array, tau: Array, step: Step):
+@kernel
+def stride(machine: Machine, step: Step) -> int:
     """One step of length span[1] from span[0]: step.y, step.K (its last row the slope at the end), step.error.
 
     step.K[0] is the slope at the start. The margins' range over the stages is kept: they show where to look closer.
     """
-    t, h = span[0], span[1]
+    t, h, y = step.span[0], step.span[1], step.origin
     for s in range(1, 12):
         stage(step.K, step.A[s], y, h, step.point, s)
-        status = slope(machine, contacts, found, work, t + step.C[s] * h, step.point, tau, step.K[s])
+        status = slope(machine, t + step.C[s] * h, step.point, step.K[s])
         if status != OK:
             return status
-        _note_margins(contacts, found, work, step.lowest, step.highest)
+        _note_margins(machine, step.lowest, step.highest)
     stage(step.K, step.B, y, h, step.y, 12)
     unit_quaternions(machine, step.y)
-    status = slope(machine, contacts, found, work, t + h, step.y, tau, step.K[12])
-    _note_margins(contacts, found, work, step.lowest, step.highest)
+    status = slope(machine, t + h, step.y, step.K[12])
+    _note_margins(machine, step.lowest, step.highest)
     step.error[0] = error_norm(step.K, step.E3, step.E5, y, step.y, h, (step.tolerance[0], step.tolerance[1]))
     return status
 
 
 @register_jitable
-def _extend(machine: Machine, contacts: Rows, found: Rows, work: Work, span: Array, y: Array, tau: Array, step: Step):
+def _extend(machine: Machine, step: Step):
     """The three further stages that dense output needs, and its coefficients F (Hairer's seventh-order interpolant)."""
-    t, h = span[0], span[1]
+    t, h, y = step.span[0], step.span[1], step.origin
     for s in range(3):
         stage(step.K, step.A_extra[s], y, h, step.point, 13 + s)
-        status = slope(machine, contacts, found, work, t + step.C_extra[s] * h, step.point, tau, step.K[13 + s])
+        status = slope(machine, t + step.C_extra[s] * h, step.point, step.K[13 + s])
         if status != OK:
             return status
     interpolate(step, y, h)
@@ -483,42 +487,41 @@ def _dense(step: Step, y: Array, x: float, out: Array):
 
 
 @register_jitable
-def _margins_along(
-    machine: Machine, contacts: Rows, found: Rows, work: Work, span: Array, y: Array, tau: Array, step: Step
-):
+def _margins_along(machine: Machine, step: Step):
     """Every margin at the fractions step.x of the step, from its dense output, into step.margins."""
     for s in range(step.x.size):
-        _dense(step, y, step.x[s], step.point)
-        t = span[0] + step.x[s] * span[1]
-        status = slope(machine, contacts, found, work, t, step.point, tau, step.scratch)
+        _dense(step, step.origin, step.x[s], step.point)
+        t = step.span[0] + step.x[s] * step.span[1]
+        status = slope(machine, t, step.point, step.scratch)
         if status != OK:
             return status
-        read_margins(contacts, found, work, step.margins[s])
+        read_margins(machine, step.margins[s])
     return OK
 
 
 @register_jitable
-def read_margins(contacts: Rows, found: Rows, work: Work, out: Array):
+def read_margins(machine: Machine, out: Array):
     """The margins of the last evaluation in one row."""
-    for i in range(contacts.size):
+    count = len(machine.found)
+    for i in range(count):
         for k in range(MARGINS):
-            out[MARGINS * i + k] = found[i].margin[k]
-    out[MARGINS * contacts.size] = work.verdict[0].determinant
+            out[MARGINS * i + k] = machine.found[i].margin[k]
+    out[MARGINS * count] = machine.work.verdict.determinant
 
 
 SURVEY, RATE, STRIDE, EXTEND, MARGINS_ALONG = 0, 1, 2, 3, 4
 
 
-@follows_types
-def act(task: int, machine: Machine, contacts: Rows, found: Rows, work: Work, y: Array, tau: Array, step: Step):
-    """One door for Python, so that all of this is compiled once: the task at step.span from y under tau."""
+@kernel
+def act(task: int, machine: Machine, step: Step) -> int:
+    """One door for Python, so that all of this is compiled once: the task at step.span from step.origin."""
     t = step.span[0]
     if task == SURVEY:
-        return look(machine, contacts, found, work, t, y, True)
+        return look(machine, t, step.origin, True)
     if task == RATE:
-        return slope(machine, contacts, found, work, t, y, tau, step.scratch)
+        return slope(machine, t, step.origin, step.scratch)
     if task == STRIDE:
-        return _stride(machine, contacts, found, work, step.span, y, tau, step)
+        return stride(machine, step)
     if task == EXTEND:
-        return _extend(machine, contacts, found, work, step.span, y, tau, step)
-    return _margins_along(machine, contacts, found, work, step.span, y, tau, step)
+        return _extend(machine, step)
+    return _margins_along(machine, step)

@@ -21,10 +21,13 @@ from palpate.contact.records import (
     PIN,
     STOP,
     SURFACE,
+    Found,
     Machine,
     Step,
+    Touching,
     make_step,
     make_work,
+    rows_over,
 )
 from palpate.contact.shapes import Ride
 from palpate.engine.physics import Physics
@@ -84,13 +87,11 @@ class ContactModel:
         self.names = names_of(self.contacts)
         _refuse_what_is_not_exact(robot, losses)
         self._data = mujoco.MjData(robot.model)
-        self.machine = self._machine(losses)
         self.work = make_work(robot.nq, robot.nv, robot.model.nq, robot.model.nv, len(self.contacts))
-        self.work.verdict["orientation"] = 1.0
-        self._step = make_step(robot.nq + robot.nv, MARGINS * len(self.contacts) + 1, 1e-12, 1e-13)
-        self._still = np.zeros(robot.nv)
         self.found = np.zeros(len(self.contacts), FOUND)
         self.records = np.zeros(len(self.contacts), CONTACT)
+        self.machine = self._machine(losses)
+        self._step = make_step(robot.nq + robot.nv, MARGINS * len(self.contacts) + 1, 1e-12, 1e-13)
         for number in range(len(self.contacts)):
             self._describe(number)
         self._refuse_too_many()
@@ -106,20 +107,23 @@ class ContactModel:
 
     def survey(self, t: float, q: Array, v: Array) -> Snapshot:
         """Everything about every contact at a state."""
-        self._step.span[0] = t
-        self.act(kernels.SURVEY, np.concatenate([q, v]), self._still, self._step)
-        work = self.work
+        step, work = self._step, self.work
+        step.span[0] = t
+        step.origin[: len(q)], step.origin[len(q) :] = q, v
+        self.act(kernels.SURVEY, step)
         return Snapshot(t, q, v, work.M.copy(), work.rest.copy(), self.found.copy(), work.Jc[: self.count].copy())
 
     def rate(self, t: float, y: Array, tau: Array, out: Array) -> None:
         """dy/dt in the present modes."""
-        self._step.span[0] = t
-        self.act(kernels.RATE, y, tau, self._step)
-        out[:] = self._step.scratch
+        step = self._step
+        step.span[0] = t
+        step.origin[:], self.machine.tau[:] = y, tau
+        self.act(kernels.RATE, step)
+        out[:] = step.scratch
 
-    def act(self, task: int, y: Array, tau: Array, step: Step) -> None:
+    def act(self, task: int, step: Step) -> None:
         """A task of `kernels.act`; what it refuses is raised."""
-        status = kernels.act(task, self.machine, self.records, self.found, self.work, y, tau, step)
+        status = kernels.act(task, self.machine.address, step.address)
         if status != kernels.OK:
             self.refuse(status, float(step.span[0]))
 
@@ -155,7 +159,11 @@ class ContactModel:
             joints = np.column_stack([np.full(robot.nq, 3), np.arange(robot.nq), np.arange(robot.nq)]).astype(np.int64)
             ties, offset = np.ascontiguousarray(coupling.map), np.ascontiguousarray(coupling.position_offset)
         lossy = losses and _has_losses(robot)
-        return Machine(handle, int(coupling is not None), int(lossy), robot.nq, ties, offset, joints, np.eye(3))
+        return Machine(
+            handle=handle, coupled=int(coupling is not None), lossy=int(lossy), nq=robot.nq,
+            map=ties, offset=offset, joints=joints, tau=np.zeros(robot.nv), work=self.work,
+            contacts=rows_over(Touching, self.records), found=rows_over(Found, self.found),
+        )  # fmt: skip
 
     def _describe(self, number: int) -> None:
         touch, record = self.contacts[number], self.records[number]

@@ -1,203 +1,240 @@
-"""What a kernel sees of the robot and its contacts: named records and scratch arrays."""
+"""What a kernel sees of the robot and its contacts: named records over Python's tables, and scratch arrays."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numba import types
 
 from palpate.checks import Array
+from palpate.engine.physics import Physics
+from palpate.engine.records import (
+    Cube,
+    IntegerAt,
+    IntegerMatrix,
+    Integers,
+    Matrix,
+    RealAt,
+    Record,
+    Sized,
+    Vector,
+    sized,
+)
 
 SURFACE, PIN, STOP = 0, 1, 2
 # Margins of a contact: gap or normal force; slip or friction; the face's edge; leverage on its normal.
 NORMAL_MARGIN, SLIP_MARGIN, EDGE_MARGIN, LEVERAGE_MARGIN, MARGINS = 0, 1, 2, 3, 4
 
-# One contact: what it is, then (from `mode` on) the state it is in.
-CONTACT = np.dtype(
-    [
-        ("kind", "i8"),
-        ("form", "i8"),  # the shape's code
-        ("body", "i8"),
-        ("offset", "f8", 3),  # of the point, in the body
-        ("radius", "f8"),
-        ("lengths", "f8", 3),
-        ("turn", "f8", (3, 3)),  # the surface's axes as columns, world
-        ("home", "f8", 3),  # its place before it moves; where a pin holds its point
-        ("outward", "f8"),
-        ("velocity", "f8", 3),
-        ("start", "f8"),
-        ("stop", "f8"),
-        ("amplitude", "f8", 3),
-        ("frequency", "f8"),
-        ("friction", "f8"),
-        ("hold", "f8"),  # static friction
-        ("two_sided", "i8"),
-        ("freedoms", "i8"),  # tangential directions the point can move along: 0, 1 or 2
-        ("plane", "f8", 3),  # normal of the plane the point moves in, where that is one
-        ("directions", "f8", (3, 3)),  # of a pin, as rows; `freedoms` of them
-        ("joint", "i8"),  # of a stop: place in q
-        ("dof", "i8"),  # and in v
-        ("at", "f8"),
-        ("way", "f8"),  # +1 for a lower stop, −1 for an upper
-        ("mobility", "f8"),  # typical size of J M⁻¹ Jᵀ, 1/kg: what "singular" is measured against
-        ("mode", "i8"),
-        ("sign", "f8"),  # of the slip along the one tangent
-        ("side", "f8"),  # of a two-sided contact's force
-        ("slip", "f8", 3),  # direction in which a slip in two directions began
-        ("feature", "i8"),  # face, edge or corner in contact; −1 for the nearest
-        ("moving", "f8"),  # 1 while the steady ride is on
-        ("coast", "i8"),  # 1 while a singular constraint is carried through
-        ("since", "f8"),
-    ],
-    align=True,
-)
 
-# What is found of one contact at a state.
-FOUND = np.dtype(
-    [
-        ("gap", "f8"),
-        ("rate", "f8"),
-        ("point", "f8", 3),  # the point, or the ball's centre, world
-        ("normal", "f8", 3),
-        ("slide", "f8", 3),  # tangential velocity of the touching point over the surface; of a pin, all of it
-        ("carry", "f8", 3),  # the surface's own velocity
-        ("bend", "f8"),  # g̈ = n·J a + bend
-        ("drift", "f8", 3),  # u̇ = J a + drift
-        ("tangents", "f8", (2, 3)),
-        ("heading", "f8", 3),  # direction of slip
-        ("feature", "i8"),
-        ("force", "f8", 3),  # of the surface on the robot, world (a stop's: its torque in the first place)
-        ("pressure", "f8"),  # normal force
-        ("grip", "f8"),  # size of the tangential force
-        ("margin", "f8", 4),  # one per margin; each falls through 0 where the mode ends
-    ],
-    align=True,
-)
+class Touching(Record):
+    """One contact: what it is, then (from `mode` on) the state it is in. In Python a row of a table `CONTACT`."""
+
+    kind: IntegerAt
+    form: IntegerAt  # the shape's code
+    body: IntegerAt
+    offset: Vector = sized(3)  # of the point, in the body
+    radius: RealAt
+    lengths: Vector = sized(3)
+    turn: Matrix = sized(3, 3)  # the surface's axes as columns, world
+    home: Vector = sized(3)  # its place before it moves; where a pin holds its point
+    outward: RealAt
+    velocity: Vector = sized(3)
+    start: RealAt
+    stop: RealAt
+    amplitude: Vector = sized(3)
+    frequency: RealAt
+    friction: RealAt
+    hold: RealAt  # static friction
+    two_sided: IntegerAt
+    freedoms: IntegerAt  # tangential directions the point can move along: 0, 1 or 2
+    plane: Vector = sized(3)  # normal of the plane the point moves in, where that is one
+    directions: Matrix = sized(3, 3)  # of a pin, as rows; `freedoms` of them
+    joint: IntegerAt  # of a stop: place in q
+    dof: IntegerAt  # and in v
+    at: RealAt
+    way: RealAt  # +1 for a lower stop, −1 for an upper
+    mobility: RealAt  # typical size of J M⁻¹ Jᵀ, 1/kg: what "singular" is measured against
+    mode: IntegerAt
+    sign: RealAt  # of the slip along the one tangent
+    side: RealAt  # of a two-sided contact's force
+    slip: Vector = sized(3)  # direction in which a slip in two directions began
+    feature: IntegerAt  # face, edge or corner in contact; −1 for the nearest
+    moving: RealAt  # 1 while the steady ride is on
+    coast: IntegerAt  # 1 while a singular constraint is carried through
+    since: RealAt
 
 
-# What the last evaluation found of the held rows together.
-VERDICT = np.dtype(
-    [
-        ("determinant", "f8"),  # of the friction problem, times its orientation; infinite without friction
-        ("rank", "i8"),
-        ("rows", "i8"),
-        ("residual", "f8"),  # how far held accelerations stay from what they must be
-        ("orientation", "f8"),
-    ],
-    align=True,
-)
+class Found(Record):
+    """What is found of one contact at a state. In Python a row of a table `FOUND`."""
 
-# Records and structured arrays of the types above, in compiled code; three numbers, in an array or a tuple.
-Row = Any
-Rows = NDArray[np.void]
+    gap: RealAt
+    rate: RealAt
+    point: Vector = sized(3)  # the point, or the ball's centre, world
+    normal: Vector = sized(3)
+    slide: Vector = sized(3)  # tangential velocity of the touching point over the surface; of a pin, all of it
+    carry: Vector = sized(3)  # the surface's own velocity
+    bend: RealAt  # g̈ = n·J a + bend
+    drift: Vector = sized(3)  # u̇ = J a + drift
+    tangents: Matrix = sized(2, 3)
+    heading: Vector = sized(3)  # direction of slip
+    feature: IntegerAt
+    force: Vector = sized(3)  # of the surface on the robot, world (a stop's: its torque in the first place)
+    pressure: RealAt  # normal force
+    grip: RealAt  # size of the tangential force
+    margin: Vector = sized(4)  # one per margin; each falls through 0 where the mode ends
+
+
+def _table(record: type[Record]) -> np.dtype:
+    """The rows of a table that records of a class are laid over."""
+    columns = []
+    for field in record.fields.values():
+        code = "i8" if field.kind.element == types.int64 else "f8"
+        columns.append((field.name, code, field.default.shape if isinstance(field.default, Sized) else ()))
+    return np.dtype(columns)
+
+
+CONTACT, FOUND = _table(Touching), _table(Found)
+
+
+def rows_over(record: type[Record], table: Array) -> list[Any]:
+    """One record per row of a table, with the table's own numbers."""
+    scalar = {name for name, field in record.fields.items() if not field.kind.dimensions}
+    return [
+        record(**{name: table[name][i : i + 1] if name in scalar else table[name][i] for name in record.fields})
+        for i in range(len(table))
+    ]
+
+
+class Verdict(Record):
+    """What the last evaluation found of the held rows together."""
+
+    determinant: float = 0.0  # of the friction problem, times its orientation; infinite without friction
+    rank: int = 0
+    rows: int = 0
+    residual: float = 0.0  # how far held accelerations stay from what they must be
+    orientation: float = 1.0
+
+
+# Three numbers, in an array or a tuple; a record of a contact; records of contacts or structured rows.
 Triple = Any
+Row = Any
+Rows = Any
 
 
-class Machine(NamedTuple):
-    """The robot as compiled code sees it."""
+class Work(Record):
+    """Scratch of one evaluation; what is worth reading afterwards: M, rest, Jc, acceleration, verdict."""
 
-    handle: Any  # Physics
+    q: Vector = sized("nq")
+    v: Vector = sized("nv")
+    q_full: Vector = sized("NQ")
+    v_full: Vector = sized("NV")
+    zero_full: Vector = sized("NV")
+    M_full: Matrix = sized("NV", "NV")
+    rest_full: Vector = sized("NV")
+    J: Matrix = sized(6, "NV")
+    J_rate: Matrix = sized(6, "NV")
+    J_own: Matrix = sized(6, "nv")
+    six: Vector = sized(6)
+    place: Vector = sized(3)
+    axes: Matrix = sized(3, 3)
+    normal: Vector = sized(3)
+    bend: Matrix = sized(3, 3)
+    local: Vector = sized(3)
+    M: Matrix = sized("nv", "nv")
+    rest: Vector = sized("nv")  # C v + g + losses
+    L: Matrix = sized("nv", "nv")  # Cholesky factor of M
+    Jc: Cube = sized("contacts", 3, "nv")
+    rows: Matrix = sized("rows", "nv")
+    forcing: Matrix = sized("rows", "nv")  # C: what each multiplier does to the joints
+    pushes: Matrix = sized("rows", 3)  # world direction of each multiplier's force
+    owner: Integers = sized("rows")
+    inverse: Matrix = sized("rows", "nv")  # M⁻¹ Cᵀ, as rows
+    S: Matrix = sized("rows", "rows")
+    LU: Matrix = sized("rows", "rows")
+    V: Matrix = sized("rows", "rows")
+    drift: Vector = sized("rows")
+    multipliers: Vector = sized("rows")
+    acceleration: Vector = sized("nv")
+    verdict: Verdict
+    pull: Cube = sized("contacts", 4, "nv")  # a coasting contact's generalised force as a cubic in time
+
+
+class Machine(Record):
+    """The robot and its contacts as compiled code sees them."""
+
+    handle: Physics
     coupled: int
     lossy: int
     nq: int
-    map: Array
-    offset: Array
-    joints: Array  # kind, place in q, place in v
-    eye: Array
+    map: Matrix
+    offset: Vector
+    joints: IntegerMatrix  # kind, place in q, place in v
+    contacts: list[Touching]
+    found: list[Found]
+    work: Work
+    tau: Vector = sized("nv")  # every generalised force but the contacts'
 
 
-class Work(NamedTuple):
-    """Scratch of one evaluation; what is worth reading afterwards: M, rest, Jc, acceleration, verdict."""
-
-    q: Array
-    v: Array
-    q_full: Array
-    v_full: Array
-    zero_full: Array
-    M_full: Array
-    rest_full: Array
-    J: Array
-    J_rate: Array
-    J_own: Array
-    six: Array
-    place: Array
-    axes: Array
-    normal: Array
-    bend: Array
-    local: Array
-    M: Array
-    rest: Array  # C v + g + losses
-    L: Array  # Cholesky factor of M
-    Jc: Array  # contact × 3 × nv
-    rows: Array
-    columns: Array
-    pushes: Array  # world direction of each multiplier's force
-    owner: Array
-    inverse: Array  # M⁻¹ Cᵀ, as rows
-    S: Array
-    LU: Array
-    V: Array
-    drift: Array
-    multipliers: Array
-    acceleration: Array
-    verdict: Rows  # one record of VERDICT
-    pull: Array  # contact × 4 × nv: a coasting contact's generalised force as a cubic in time
-
-
-class Step(NamedTuple):
+class Step(Record):
     """One Runge–Kutta step: its tables, stages, result and dense output."""
 
-    A: Array
-    B: Array
-    C: Array
-    E3: Array
-    E5: Array
-    D: Array
-    A_extra: Array
-    C_extra: Array
-    tolerance: Array  # relative, absolute
-    K: Array
-    F: Array
-    point: Array
-    y: Array
-    error: Array
-    lowest: Array  # of each margin over the stages
-    highest: Array
-    span: Array  # start and length
-    scratch: Array
-    x: Array  # fractions of the step at which to look at the margins
-    margins: Array
+    A: Matrix
+    B: Vector
+    C: Vector
+    E3: Vector
+    E5: Vector
+    D: Matrix
+    A_extra: Matrix
+    C_extra: Vector
+    tolerance: Vector = sized(2)  # relative, absolute
+    K: Matrix = sized(16, "size")
+    F: Matrix = sized(7, "size")
+    origin: Vector = sized("size")  # the state it starts from
+    point: Vector = sized("size")
+    y: Vector = sized("size")
+    error: Vector = sized(1)
+    lowest: Vector = sized("margins")  # of each margin over the stages
+    highest: Vector = sized("margins")
+    span: Vector = sized(2)  # start and length
+    scratch: Vector = sized("size")
+    x: Vector = sized("samples")  # fractions of the step at which to look at the margins
+    margins: Matrix = sized("samples", "margins")
+
+
+class Glide(Record):
+    """A way from step to step in the present modes: how far, with which step, and what must not happen on it."""
+
+    until: float = 0.0
+    stride: float = 1e-3  # the step to try next
+    weight: float  # N: forces are 0 to 1e-10 of this and of the pressures
+    dependent: bool = False  # whether held directions are known to depend on each other
+    lower: Vector  # of the coordinates
+    upper: Vector
+    margins: Vector = sized("margins")  # at the present state
+    noise: Vector = sized("margins")  # how far from 0 each counts as 0
+    armed: Integers = sized("margins")  # which have been clear of 0 since the modes last changed
 
 
 def make_step(size: int, margins: int, relative: float, absolute: float, samples: int = 10) -> Step:
     """Tables of SciPy's DOP853 and room for a state of `size` numbers."""
     from scipy.integrate import DOP853
 
-    def table(name: str) -> Array:
-        return np.ascontiguousarray(getattr(DOP853, name), dtype=np.float64)
-
-    shapes = {"K": (16, size), "F": (7, size), "point": size, "y": size, "error": 1, "lowest": margins}
-    shapes |= {"highest": margins, "span": 2, "scratch": size, "margins": (samples, margins)}
-    tables = {name: table(name) for name in ("A", "B", "C", "E3", "E5", "D")}
-    tables |= {"A_extra": table("A_EXTRA"), "C_extra": table("C_EXTRA")}
-    room = {name: np.zeros(shape) for name, shape in shapes.items()}
+    names = {"A_extra": "A_EXTRA", "C_extra": "C_EXTRA"} | {name: name for name in ("A", "B", "C", "E3", "E5", "D")}
+    tables = {name: np.array(getattr(DOP853, theirs), dtype=np.float64) for name, theirs in names.items()}
+    sizes = {"size": size, "margins": margins, "samples": samples}
     x = np.linspace(0.0, 1.0, samples + 1)[1:]
-    return Step(tolerance=np.array([relative, absolute]), x=x, **tables, **room)
+    return Step(sizes, tolerance=np.array([relative, absolute]), x=x, **tables)
+
+
+def step_sharing(step: Step, samples: Sequence[float]) -> Step:
+    """The same step, its arrays shared, looked at in other places."""
+    own = {"x": np.array(samples, dtype=float), "margins": np.zeros((len(samples), step.lowest.size))}
+    return Step(**({name: getattr(step, name) for name in step.fields} | own))
 
 
 def make_work(nq: int, nv: int, full_q: int, full_v: int, contacts: int) -> Work:
     """Scratch for a robot of nq coordinates and nv velocities (mimicking joints: full_q, full_v)."""
-    rows = max(3 * contacts, 1)
-    z: Any = np.zeros
-    return Work(
-        q=z(nq), v=z(nv), q_full=z(full_q), v_full=z(full_v), zero_full=z(full_v),
-        M_full=z((full_v, full_v)), rest_full=z(full_v),
-        J=z((6, full_v)), J_rate=z((6, full_v)), J_own=z((6, nv)), six=z(6),
-        place=z(3), axes=z((3, 3)), normal=z(3), bend=z((3, 3)), local=z(3),
-        M=z((nv, nv)), rest=z(nv), L=z((nv, nv)), Jc=z((max(contacts, 1), 3, nv)),
-        rows=z((rows, nv)), columns=z((rows, nv)), pushes=z((rows, 3)), owner=z(rows, dtype=np.int64),
-        inverse=z((rows, nv)), S=z((rows, rows)), LU=z((rows, rows)), V=z((rows, rows)),
-        drift=z(rows), multipliers=z(rows),
-        acceleration=z(nv), verdict=z(1, dtype=VERDICT), pull=z((max(contacts, 1), 4, nv)),
-    )  # fmt: skip
+    sizes = {"nq": nq, "nv": nv, "NQ": full_q, "NV": full_v}
+    return Work(sizes | {"contacts": max(contacts, 1), "rows": max(3 * contacts, 1)})

@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array
 from palpate.contact import kernels
+from palpate.contact.glide import LOOK_CLOSER, MEND, arm, glide_on, stand
 from palpate.contact.model import ContactModel
-from palpate.contact.records import MARGINS, Step, make_step
+from palpate.contact.records import MARGINS, Glide, Step, make_step, step_sharing
 
 Force = Callable[[float, Array, Array], ArrayLike]
 
@@ -23,10 +24,13 @@ class Stepper:
         self.nq, size = model.robot.nq, model.robot.nq + model.robot.nv
         count = MARGINS * model.count + 1
         self.step = make_step(size, count, relative, absolute)
-        self._one = self.step._replace(x=np.zeros(1), margins=np.zeros((1, count)))
+        self._one = step_sharing(self.step, [0.0])
         self.tau, self.force = np.zeros(model.robot.nv), None
         self.span = self.step.span
-        self.y = np.zeros(size)
+        self.y = self.step.origin
+        robot, bounded = model.robot, model.robot.nq == model.robot.nv
+        lower, upper = (robot.limits.lower, robot.limits.upper) if bounded else (np.zeros(0), np.zeros(0))
+        self.glide = Glide({"margins": count}, weight=9.81 * robot.mass, lower=lower, upper=upper)
 
     def push(self, tau: Array | Force) -> None:
         """The generalised force from now on: numbers, held, or a function of (t, q, v)."""
@@ -51,6 +55,27 @@ class Stepper:
         self.slope(t, self.y, self.step.K[0])
         return self.margins()
 
+    def stand(self, t: float, y: Array) -> bool:
+        """Stand at a state and arm the margins in `glide`; False where one is below 0 by more than its noise."""
+        machine, glide = self.model.machine, self.glide
+        if self.force is not None:
+            glide.margins[:] = self.begin(t, y)
+            return arm(machine.address, glide.address) == kernels.OK
+        self.span[0], self.y[:], machine.tau[:] = t, y, self.tau
+        return self._checked(stand(machine.address, self.step.address, glide.address)) == kernels.OK
+
+    def glide_to(self, t: float, y: Array, until: float) -> int:
+        """Go on in compiled steps from a state whose slope and margins are at hand; see `glide.glide_on`."""
+        machine, glide = self.model.machine, self.glide
+        self.span[0], self.y[:], machine.tau[:] = t, y, self.tau
+        glide.until = until
+        return self._checked(glide_on(machine.address, self.step.address, glide.address))
+
+    def _checked(self, status: int) -> int:
+        if status not in (kernels.OK, LOOK_CLOSER, MEND):
+            self.model.refuse(status, float(self.span[0]))
+        return status
+
     def slope(self, t: float, y: Array, out: Array) -> None:
         """dy/dt at a state."""
         self.model.rate(t, y, self.force_at(t, y), out)
@@ -59,7 +84,7 @@ class Stepper:
         """The margins of the last evaluation."""
         out = np.empty(MARGINS * self.model.count + 1)
         out[:-1] = self.model.found["margin"].ravel()
-        out[-1] = self.model.work.verdict[0]["determinant"]
+        out[-1] = self.model.work.verdict.determinant
         return out
 
     def stride(self, h: float, start: Array) -> float:
@@ -68,7 +93,8 @@ class Stepper:
         self.span[1] = h
         step.lowest[:] = step.highest[:] = start
         if self.force is None:
-            model.act(kernels.STRIDE, self.y, self.tau, step)
+            model.machine.tau[:] = self.tau
+            model.act(kernels.STRIDE, step)
         else:
             self._stride_in_python(h)
         return float(step.error[0])
@@ -106,7 +132,8 @@ class Stepper:
         """Prepare dense output of the last tried step."""
         step, model = self.step, self.model
         if self.force is None:
-            model.act(kernels.EXTEND, self.y, self.tau, step)
+            model.machine.tau[:] = self.tau
+            model.act(kernels.EXTEND, step)
             return
         t, h = self.span
         for s in range(3):
@@ -135,7 +162,8 @@ class Stepper:
 
     def _look(self, step: Step) -> Array:
         if self.force is None:
-            self.model.act(kernels.MARGINS_ALONG, self.y, self.tau, step)
+            self.model.machine.tau[:] = self.tau
+            self.model.act(kernels.MARGINS_ALONG, step)
         else:
             for s, x in enumerate(step.x):
                 y = self.inside(float(x))

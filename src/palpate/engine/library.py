@@ -58,6 +58,7 @@ mj_rne: Any = types.ExternalFunction("mj_rne", types.void(_P, _P, types.int32, _
 mj_jac: Any = types.ExternalFunction("mj_jac", types.void(_P, _P, _P, _P, _P, types.int32))
 mj_jacDot: Any = types.ExternalFunction("mj_jacDot", types.void(_P, _P, _P, _P, _P, types.int32))
 mj_integratePos: Any = types.ExternalFunction("mj_integratePos", types.void(_P, _P, _P, types.float64))
+mj_differentiatePos: Any = types.ExternalFunction("mj_differentiatePos", types.void(_P, _P, types.float64, _P, _P))
 mju_copy: Any = types.ExternalFunction("mju_copy", types.void(_P, _P, types.int32))
 mju_cholFactor: Any = types.ExternalFunction("mju_cholFactor", types.int32(_P, types.int32, types.float64))
 mju_cholSolve: Any = types.ExternalFunction("mju_cholSolve", types.void(_P, _P, _P, types.int32))

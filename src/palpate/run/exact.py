@@ -1,22 +1,25 @@
 """The exact loop: the same sensors, laws, guards and records as the compiled loop, over an exact hybrid plant.
 
-Between two physics steps the torque is held, and `HybridSystem.advance` integrates robot and contacts from event to
+Between two physics steps the torque is held, and a `Passage` integrates robot and contacts from event to
 event; a control tick is an event too. What the law measures at a tick are the multipliers under the torque held until
 then (nothing before the first); what is recorded are those under the torque that the tick has just set.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
-import mujoco
 import numpy as np
 
-from palpate.checks import Array
-from palpate.contact.contacts import MODES
 from palpate.contact.events import Event
-from palpate.contact.hybrid import HybridState, HybridSystem
-from palpate.engine.kernels import clear, kernel
+from palpate.contact.hybrid import HybridSystem
+from palpate.contact.passage import Passage
+from palpate.contact.records import PIN, Machine, Step
+from palpate.engine.kernels import clear, kernel, put
+from palpate.engine.library import mj_differentiatePos
+from palpate.engine.records import Vector
+from palpate.engine.views import address_of
 from palpate.errors import InvalidInput, PalpateError
 from palpate.run import loop
 from palpate.run.ending import RAISED, Ending
@@ -42,8 +45,7 @@ class ExactPlant:
         system: the robot as the plant has it, with its contacts.
         touches: names of the surface contacts and pins, which come first among the system's contacts.
         readings: what each of them does to the robot, as the loop reads it.
-        state: at the last step.
-        events: so far, in order.
+        passage: the way through modes and events, up to the last step.
         trouble: what ended the run, where the equations had no answer.
     """
 
@@ -52,79 +54,128 @@ class ExactPlant:
         bodies = _bodies(plant, run.world)
         self.system: HybridSystem = exact_system(plant, run.robot, run.world)
         self.touches = self.system.names[: len(bodies)]
-        self._pins = len(bodies) - len(run.world.pins)  # where they begin
         self.readings = [TouchReading(felt=body in felt) for body in bodies]
-        self.state: HybridState = self.system.start(*run.start())
+        self.passage: Passage = self.system.passage(self.system.start(*run.start()))
         self.tau = np.zeros(run.robot.nv)
-        self.events: list[Event] = []
         self.trouble: PalpateError | None = None
-        self._moved = np.zeros(run.robot.nv)
+        self._machine, self._step = self.system.model.machine.address, self.system.stepper.step.address
+
+    @property
+    def time(self) -> float:
+        """When the state is that has been reached, s."""
+        return self.passage.t
+
+    @property
+    def events(self) -> list[Event]:
+        """What has happened so far, in order."""
+        return self.passage.events
 
     def settle(self, L: Loop) -> int:
         """Take the torque that a tick has set: the modes and forces it leads to at once."""
-        tau, status = L.row.tau + L.pushed.force, RUNNING
-        if L.step == 0 or (tau != self.tau).any():
-            self.tau = tau
-            status = self._go(self.state.time)
-            self._show(L)
+        status = RUNNING
+        if take_torque(L.address, self.tau) or not self.passage.begun:
+            self.passage.push(self.tau.copy())
+            status = self._go(self.time)
+            show(L.address, self._machine)
         renew_contacts(L.address)
         return status
 
     def advance(self, L: Loop) -> int:
         """One physics step, event by event, and the work done in it."""
-        before, powers, seen = self.state, self._powers(), len(self.events)
+        seen = len(self.events)
+        depart(L.address, self._machine, self._step)
         status = self._go((L.step + 1) * L.dt)
-        self._account(L, before, self.events[seen:])
-        L.plant.qpos[:], L.plant.qvel[:], L.plant.qacc[:] = (
-            self.state.q,
-            self.state.v,
-            self.system.model.work.acceleration,
-        )
-        L.plant.time = (L.step + 1) * L.dt
-        lost, driven = 0.5 * L.dt * (powers + self._powers())
-        L.energy.dissipated += lost
-        L.energy.pushed += driven
-        self._show(L)
+        if len(self.events) > seen:
+            L.energy.dissipated += self._lost(self.events[seen:])
+        arrive(L.address, self._machine, self._step)
         return status
 
     def _go(self, until: float) -> int:
         try:
-            step = self.system.advance(self.state, until, self.tau)
+            outcome = self.passage.go(until)
         except PalpateError as error:
             self.trouble = error
             return NO_ANSWER
-        self.state = step.state
-        self.events += step.events
-        return PAINLEVE if step.outcome == "painleve" else RUNNING
+        return PAINLEVE if outcome == "painleve" else RUNNING
 
-    def _show(self, L: Loop) -> None:
-        """Write modes, gaps, multipliers and forces where the loop records them."""
-        found, records, row = self.system.model.found, self.system.model.records, L.row
-        for k, reading in enumerate(self.readings):
-            f, c, pinned = found[k], records[k], k >= self._pins
-            reading.force[:] = f["force"]
-            reading.place[:] = f["point"] if pinned else f["point"] - c["radius"] * f["normal"]
-            row.contact_mode[k] = MODES.index(self.state.modes[k])
-            row.contact_gap[k] = 0.0 if pinned else f["gap"]
-            row.contact_multiplier[k] = np.linalg.norm(f["force"]) if pinned else f["force"] @ f["normal"]
-            row.touch_forces[k] = f["force"]
-
-    def _powers(self) -> Array:
-        """Power that friction takes and that moving surfaces bring in now, W; the loop accounts for dampers."""
-        found = self.system.model.found[: len(self.touches)]
-        return np.array([-np.sum(found["force"] * found["slide"]), np.sum(found["force"] * found["carry"])])
-
-    def _account(self, L: Loop, before: HybridState, events: list[Event]) -> None:
-        """Work of held torques along the way made; kinetic energy that impacts took."""
-        robot = self.system.robot
-        mujoco.mj_differentiatePos(robot.model, self._moved, 1.0, before.q, self.state.q)
-        L.energy.injected += float(L.row.tau @ self._moved)
-        L.energy.pushed += float(L.pushed.force @ self._moved)
+    def _lost(self, events: list[Event]) -> float:
+        """Kinetic energy that impacts took, J."""
+        lost = 0.0
         for event in {event.time: event for event in events}.values():
             change = event.v_before - event.v_after
             if change.any():
                 mean = 0.5 * (event.v_before + event.v_after)
-                L.energy.dissipated += float(mean @ robot.mass_matrix(event.q) @ change)
+                lost += float(mean @ self.system.robot.mass_matrix(event.q) @ change)
+        return lost
+
+
+@kernel
+def take_torque(L: Loop, tau: Vector) -> bool:
+    """Let tau be the generalised force of drives and pushes now; whether it was another."""
+    changed = False
+    for k in range(tau.size):
+        now = L.row.tau[k] + L.pushed.force[k]
+        changed = changed or now != tau[k]
+        tau[k] = now
+    return changed
+
+
+@kernel
+def depart(L: Loop, machine: Machine, step: Step) -> None:
+    """Note where a physics step begins."""
+    put_part(L.q_old, step.origin, 0)
+    add_powers(L, machine)
+
+
+@kernel
+def arrive(L: Loop, machine: Machine, step: Step) -> None:
+    """What a physics step leaves: the plant's state, the work of held torques on the way, the contacts as they are."""
+    plant, moved = L.plant, L.mean_v
+    mj_differentiatePos(plant.model, address_of(moved), 1.0, address_of(L.q_old), address_of(step.origin))
+    for k in range(moved.size):
+        L.energy.injected += L.row.tau[k] * moved[k]
+        L.energy.pushed += L.pushed.force[k] * moved[k]
+    put_part(plant.qpos, step.origin, 0)
+    put_part(plant.qvel, step.origin, plant.qpos.size)
+    put(plant.qacc, 0, machine.work.acceleration)
+    plant.time = (L.step + 1) * L.dt
+    add_powers(L, machine)
+    show(L, machine)
+
+
+@kernel(inline=True)
+def put_part(target: Vector, source: Vector, start: int) -> None:
+    """target = source[start : start + len(target)]."""
+    for k in range(target.size):
+        target[k] = source[start + k]
+
+
+@kernel
+def show(L: Loop, machine: Machine) -> None:
+    """Write modes, gaps, multipliers and forces of the surface contacts and pins where the loop records them."""
+    row = L.row
+    for k in range(len(L.touches)):
+        c, f, reading = machine.contacts[k], machine.found[k], L.touches[k]
+        pinned = c.kind == PIN
+        across = total = 0.0
+        for i in range(3):
+            reading.force[i] = row.touch_forces[k, i] = f.force[i]
+            reading.place[i] = f.point[i] - (0.0 if pinned else c.radius * f.normal[i])
+            across += f.force[i] * f.normal[i]
+            total += f.force[i] ** 2
+        row.contact_mode[k] = c.mode
+        row.contact_gap[k] = 0.0 if pinned else f.gap
+        row.contact_multiplier[k] = math.sqrt(total) if pinned else across
+
+
+@kernel
+def add_powers(L: Loop, machine: Machine) -> None:
+    """Half a step's work at the powers that friction takes and moving surfaces bring in now; dampers are the loop's."""
+    for k in range(len(L.touches)):
+        f = machine.found[k]
+        for i in range(3):
+            L.energy.dissipated -= 0.5 * L.dt * f.force[i] * f.slide[i]
+            L.energy.pushed += 0.5 * L.dt * f.force[i] * f.carry[i]
 
 
 @kernel

@@ -31,7 +31,7 @@ _MEANING = {
 
 def exact_outcome(exact: ExactPlant, period: float) -> Outcome:
     """How a run ended whose equations had no answer, or which was told to stop there."""
-    t = exact.state.time
+    t = exact.time
     tick = int(t / period + 1e-9)
     if exact.trouble is not None:
         return Outcome("diverged", str(exact.trouble), t, tick, "exact contact")

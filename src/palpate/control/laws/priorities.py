@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
-import mujoco
 import numpy as np
 from pydantic import model_validator
 
@@ -16,9 +15,9 @@ from palpate.control.solve.hierarchy import make_stack
 from palpate.control.solve.priorities import Answer, inverse_dynamics
 from palpate.control.solve.task_stack import Entry, FrameNow, TaskStack, missed, solve_tasks
 from palpate.control.solve.tasks import Rows, State, Task
+from palpate.control.steps.frames import motion_of, tree_of
 from palpate.control.steps.task_space import DIRECTIONS, Direction
 from palpate.engine.kernels import kernel
-from palpate.engine.physics import Physics
 from palpate.engine.records import Integers, Record, Vector, sized
 from palpate.errors import InvalidInput, PalpateError, UnknownName
 from palpate.robot.robot import Robot
@@ -345,15 +344,13 @@ def _room(robot: Robot, entries: tuple[Level, ...], most: Array) -> TaskStack:
     stack = make_stack(n, rows, len(starts) - 1, n)
     stack.starts[:], stack.units[:] = starts, np.where(np.isfinite(most), most, 1.0)
     frames = [FrameNow({"nv": n}, place=robot.frame(name).place, tool=name == robot.tool_frame) for name in names]
-    now, wanted = (Physics.of(robot.model, mujoco.MjData(robot.model)) for _ in range(2))
-    others = any(not frame.tool for frame in frames)
     return TaskStack(
         {"rows": rows, "nv": n},
         entries=made,
         frames=frames,
-        now=now,
-        wanted=wanted,
-        others=others,
+        tree=tree_of(robot, [robot.frame(name).body for name in names if name != robot.tool_frame]),
+        now=motion_of(robot),
+        wanted=motion_of(robot),
         stack=stack,
         most=most,
     )
