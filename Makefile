@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test slow lint bench bench-sweep boundscheck fuzz docs gallery impacts corpus clean clean-cache
+.PHONY: demo test slow lint bench bench-sweep boundscheck fuzz docs gallery wheel impacts corpus clean clean-cache
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' || \
@@ -39,15 +39,25 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 
-# The peers live in an environment of their own, so that what they pull in never meets the one that is developed in.
-bench:
+# What is timed, and the peers that agree with its versions, in one environment; the others in a second one. A peer that
+# cannot be installed is named on the page, and the rest goes on.
+build/bench-venv/.for-bench: pyproject.toml
 	$(MAKE) VENV=build/bench-venv build/bench-venv/.created
 	build/bench-venv/bin/python -m pip install --quiet -e '.[bench]'
-	build/bench-venv/bin/python -m benchmarks --repeats 3 --page benchmarks/RESULTS.md
+	touch $@
+
+build/peers-venv/.for-bench: benchmarks/peers/requirements.txt
+	$(MAKE) VENV=build/peers-venv build/peers-venv/.created
+	grep -v '^#' $< | while read peer; do build/peers-venv/bin/python -m pip install --quiet "$$peer" || true; done
+	touch $@
+
+# Everything, about ten minutes once the environments are there; make bench ONLY="loop laws" runs some and writes nothing.
+bench: build/bench-venv/.for-bench build/peers-venv/.for-bench
+	build/bench-venv/bin/python -m benchmarks $(if $(ONLY),$(ONLY),--page benchmarks/RESULTS.md)
 
 # The figure that counts for sweeps: 10 000 runs by one process and by two, and the memory they take; about an hour.
 bench-sweep: $(VENV)/.installed
-	PALPATE_BENCH_RUNS=10000 $(BIN)/python -m benchmarks sweep
+	PALPATE_BENCH_RUNS=10000 $(BIN)/python -m benchmarks sweep --repeats 1 --timeout 10000
 
 # Every shipped scenario with the bounds of every array checked, in a cache of its own; slow.
 boundscheck: $(VENV)/.installed-dev
@@ -66,6 +76,10 @@ docs: $(VENV)/.installed
 # The gallery's page and pictures, from runs of every shipped scenario; docs/gallery.py new adds what is missing.
 gallery: $(VENV)/.installed
 	$(BIN)/python docs/gallery.py
+
+# A wheel for this platform with the kernels compiled, in dist/: a first run from it compiles nothing. Some minutes.
+wheel: $(VENV)/.installed
+	$(BIN)/python packaging/make_wheel.py
 
 # Five hundred random impacts of a Panda instead of fifteen.
 impacts: $(VENV)/.installed-dev

@@ -28,12 +28,11 @@ class Measurement:
     goal: float | None = None
     at_least: bool = False
 
-    @property
-    def reached(self) -> bool | None:
-        """Whether the goal is met; None without one."""
+    def reaches(self, value: float) -> bool | None:
+        """Whether a value meets the goal; None without one."""
         if self.goal is None:
             return None
-        return self.value >= self.goal if self.at_least else self.value <= self.goal
+        return value >= self.goal if self.at_least else value <= self.goal
 
 
 def interleaved_medians(

@@ -1,25 +1,31 @@
-"""Run every benchmark: `python -m benchmarks [NAME …] [--repeats 3] [--page RESULTS.md] [--out results.json]`."""
+"""Run every benchmark: `python -m benchmarks [NAME …] [--repeats 5] [--seconds 30] [--page RESULTS.md] [--out FILE]`.
+
+Each runs in a process of its own, is repeated while its share of the time lasts, and is ended when it takes too long;
+one that fails is named with its reason, and the others go on.
+"""
 
 from __future__ import annotations
 
 import argparse
-import importlib
+import importlib.util
 import json
 import os
 import pkgutil
-import platform
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from importlib import metadata
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from statistics import median
 
 import benchmarks
 from benchmarks import Measurement
+from benchmarks._page import Outcome, conditions, lines_of, page, spread, verdict
+from benchmarks.peers.elsewhere import NOT_COMPARED, versions_elsewhere
 
-PACKAGES = (
-    "palpate", "mujoco-core", "numba", "numpy", "pin", "pin-pink", "drake", "roboticstoolbox-python", "mink", "placo",
-)  # fmt: skip
+ROOT = Path(__file__).parents[1]
+TIMEOUT = 300.0  # s, of one benchmark
 
 
 def names() -> list[str]:
@@ -27,128 +33,97 @@ def names() -> list[str]:
     return sorted(m.name for m in pkgutil.iter_modules(benchmarks.__path__) if not m.ispkg and m.name[0] != "_")
 
 
-def versions() -> dict[str, str]:
-    """What is installed of the packages that take part."""
-    found = {}
-    for package in PACKAGES:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+def title(name: str) -> str:
+    """The first paragraph of a benchmark's docstring, which is read without importing it."""
+    spec = importlib.util.find_spec(f"benchmarks.{name}")
+    text = Path(spec.origin).read_text("utf-8") if spec and spec.origin else '""""""'
+    return " ".join(text.split('"""')[1].split("\n\n")[0].split())
 
 
-@dataclass(frozen=True)
-class Line:
-    """A measurement over repeats: their median, smallest and largest."""
-
-    row: Measurement
-    low: float
-    high: float
-
-    @property
-    def lost(self) -> bool:
-        """Whether a goal was missed."""
-        return self.row.reached is False
-
-
-def repeated(name: str, repeats: int) -> list[Line]:
-    """A benchmark, several times."""
-    module = importlib.import_module(f"benchmarks.{name}")
-    rounds = [module.measure() for _ in range(repeats)]
-    lines = []
-    for place, first in enumerate(rounds[0]):
-        values = [rows[place].value for rows in rounds if place < len(rows) and rows[place].name == first.name]
-        lines.append(Line(replace(first, value=median(values)), min(values), max(values)))
-    return lines
-
-
-def show(name: str, lines: list[Line]) -> None:
-    """Print one benchmark's lines."""
-    print(f"\n{name}", flush=True)
-    width = max((len(line.row.name) for line in lines), default=0)
-    for line in lines:
-        row = line.row
-        spread = "" if line.low == line.high else f" ({line.low:.4g} to {line.high:.4g})"
-        print(f"  {row.name:<{width}}  {row.value:10.4g} {row.unit:<4}{spread} {verdict(row)}".rstrip(), flush=True)
-
-
-def verdict(row: Measurement) -> str:
-    """Whether a goal is reached, in words."""
-    if row.goal is None:
-        return ""
-    return f"goal {'≥' if row.at_least else '≤'} {row.goal:g}: {'reached' if row.reached else 'MISSED'}"
-
-
-def conditions() -> dict[str, str]:
-    """Machine and load, without which times say nothing."""
+def run(name: str, repeats: int, seconds: float, timeout: float) -> Outcome:
+    """A benchmark, several times, in a process of its own."""
+    start = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "rounds.json"
+        words = [sys.executable, "-m", "benchmarks._repeat", name, str(file), str(repeats), str(seconds)]
+        said, problem = _ended(words, timeout)
+        rounds = json.loads(file.read_text("utf-8")) if file.exists() else []
+    lines = lines_of([[Measurement(**row) for row in rows] for rows in rounds])
+    if not lines and not problem:
+        problem = said.strip().splitlines()[-1] if said.strip() else "it found nothing to measure"
+    notes = dict.fromkeys(line for line in said.splitlines() if NOT_COMPARED in line and line != problem)
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
-    return {
-        "machine": f"{platform.machine()}, {os.cpu_count()} processors, {_processor()}",
-        "system": f"{platform.system()}, Python {platform.python_version()}",
-        "load average": f"{load:.1f} when the last benchmark ended",
-        **versions(),
-    }
+    return Outcome(name, title(name), lines, time.perf_counter() - start, load, problem, tuple(notes))
 
 
-def _processor() -> str:
+def _ended(words: Sequence[str], timeout: float) -> tuple[str, str]:
+    """What a process said, and why it did not end as it should."""
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, start_new_session=True
+    ) as process:
+        try:
+            said, complaint = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            _end_group(process.pid)
+            return process.communicate()[0], f"ended after {timeout:g} s"
+    if process.returncode == 0:
+        return said, ""
+    last = [line for line in complaint.splitlines() if line.strip()][-1:]
+    return said, last[0] if last else f"ended with exit code {process.returncode}"
+
+
+def _end_group(pid: int) -> None:
+    """End a process and what it started."""
     try:
-        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+        os.killpg(pid, 9)
     except OSError:
-        return platform.processor() or "unknown"
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")
+        return
 
 
-def page(results: Mapping[str, list[Line]], repeats: int) -> str:
-    """RESULTS.md: what was lost first, then everything."""
-    head = [
-        "# Results",
-        "",
-        f"Written by `make bench`. Medians of {repeats} repeats, smallest and largest beside them;",
-    ]
-    head += ["what counts is ratios. docs/benchmarks.md says what each line means.", "", "## Where we lose", ""]
-    lost = [(name, line) for name, lines in results.items() for line in lines if line.lost]
-    body = [*_table([(f"{name}: ", line) for name, line in lost])] if lost else ["Nowhere, by the goals set."]
-    for name, lines in results.items():
-        body += ["", f"## {name}", "", *_table([("", line) for line in lines])]
-    body += ["", "## Conditions", "", *(f"- {key}: {value}" for key, value in conditions().items())]
-    missing = sorted(set(PACKAGES) - set(versions()))
-    if missing:
-        body.append(f"- not installed, so not compared: {', '.join(missing)}")
-    return "\n".join([*head, *body]) + "\n"
+def show(outcome: Outcome) -> None:
+    """Print one benchmark's lines."""
+    print(f"\n{outcome.name}, {outcome.seconds:.0f} s {outcome.problem}".rstrip(), flush=True)
+    width = max((len(line.row.name) for line in outcome.lines), default=0)
+    for line in outcome.lines:
+        between = f" ({spread(line)})" if spread(line) else ""
+        goal = f" goal {verdict(line)}" if verdict(line) else ""
+        print(f"  {line.row.name:<{width}}  {line.median:10.4g} {line.row.unit:<4}{between}{goal}".rstrip(), flush=True)
 
 
-def _table(lines: list[tuple[str, Line]]) -> list[str]:
-    rows = ["| | found | spread | goal |", "|---|---|---|---|"]
-    for prefix, line in lines:
-        row = line.row
-        spread = "" if line.low == line.high else f"{line.low:.4g} … {line.high:.4g}"
-        rows.append(f"| {prefix}{row.name} | {row.value:.4g} {row.unit} | {spread} | {verdict(row)[5:]} |")
-    return rows
+def as_json(outcomes: Sequence[Outcome]) -> str:
+    """Every number of every repeat."""
+    rows = {o.name: [{**asdict(line.row), "values": line.values} for line in o.lines] for o in outcomes}
+    problems = {o.name: o.problem for o in outcomes if o.problem}
+    whole = {**conditions(versions_elsewhere()), "results": rows, "problems": problems}
+    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+
+
+def _left_out(asked: Sequence[str]) -> list[Outcome]:
+    return [Outcome(name, title(name), problem="not asked for this time") for name in names() if name not in asked]
 
 
 def main() -> None:
-    """Run, print, and write what was asked for."""
+    """Run, print, and write what was asked for; exit code 1 where one failed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("name", nargs="*", help=f"which benchmarks, of {', '.join(names())}; all by default")
-    parser.add_argument("--repeats", type=int, default=1, help="how often each is run, for the spread")
+    parser.add_argument("--repeats", type=int, default=5, help="how often each is run at most, for the spread")
+    parser.add_argument("--seconds", type=float, default=30.0, help="no further repeat of one begins after this time")
+    parser.add_argument("--timeout", type=float, default=TIMEOUT, help="seconds after which one is ended")
     parser.add_argument("--out", type=Path, help="also write the numbers to this JSON file")
     parser.add_argument("--page", type=Path, help="also write them as a page, losses first")
     chosen = parser.parse_args()
     if unknown := set(chosen.name) - set(names()):
         parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(names())}")
-    results: dict[str, list[Line]] = {}
-    for name in chosen.name or names():
-        results[name] = repeated(name, max(chosen.repeats, 1))
-        show(name, results[name])
+    outcomes: list[Outcome] = []
+    asked = chosen.name or names()
+    for name in asked:
+        outcomes.append(run(name, max(chosen.repeats, 1), chosen.seconds, chosen.timeout))
+        show(outcomes[-1])
         if chosen.page:
-            chosen.page.write_text(page(results, max(chosen.repeats, 1)), encoding="utf-8")
+            chosen.page.write_text(page([*outcomes, *_left_out(asked)], versions_elsewhere()), encoding="utf-8")
     if chosen.out:
-        rows = {
-            name: [{**asdict(line.row), "low": line.low, "high": line.high} for line in lines]
-            for name, lines in results.items()
-        }
-        chosen.out.write_text(json.dumps({**conditions(), "results": rows}, indent=2) + "\n")
+        chosen.out.write_text(as_json(outcomes), encoding="utf-8")
+    sys.exit(any(outcome.problem and not outcome.lines for outcome in outcomes))
 
 
 if __name__ == "__main__":

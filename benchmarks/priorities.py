@@ -6,17 +6,23 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import time
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 import palpate as pp
 from benchmarks import Measurement, interleaved_medians
+from benchmarks.peers.elsewhere import NOT_COMPARED, started, taking_turns, urdf_of
+from palpate.checks import Array
 from palpate.control.law import Tick, sizes_of
 from palpate.control.laws.priorities import Level, Priorities
 from palpate.control.references.reference import joint_target
 from palpate.control.solve import priorities, tasks
 from palpate.control.solve.hierarchy import daqp_hierarchy
+from palpate.robot import Robot
 
 ROUNDS, BATCH = 300, 10
 PEERS = {"Pink": ("pink", "pink_ik", "PinkIK"), "mink": ("mink", "mink_ik", "MinkIK")}
@@ -94,7 +100,7 @@ def _weighted() -> list[Measurement]:
     contenders = {"palpate": lambda: priorities.differential_ik(robot, q, levels, dt=dt).command}
     for name, (package, module, kind) in PEERS.items():
         if importlib.util.find_spec(package) is None:
-            print(f"{name} is not installed, so not compared (it comes with the extra 'bench')")
+            print(f"{name} is not installed (it comes with the extra 'bench'), {NOT_COMPARED}")
             continue
         made = getattr(importlib.import_module(f"benchmarks.peers.{module}"), kind)
         peer = made(robot, q, posture, gain=gain, weight=weight, dt=dt)
@@ -103,4 +109,29 @@ def _weighted() -> list[Measurement]:
     seconds = interleaved_medians(contenders, ROUNDS, BATCH)
     rows = [Measurement(f"pose and posture by weight, {name}", taken * 1e6, "µs") for name, taken in seconds.items()]
     ours = seconds.pop("palpate")
-    return rows + [Measurement(f"{name} / palpate", taken / ours, "×", 1.0, True) for name, taken in seconds.items()]
+    rows += [Measurement(f"{name} / palpate", taken / ours, "×", 1.0, True) for name, taken in seconds.items()]
+    job = {"q": q.tolist(), "posture": posture.tolist(), "gain": gain, "weight": weight, "dt": dt}
+    return rows + _placo(robot, contenders["palpate"], job)
+
+
+def _placo(robot: Robot, ours: Callable[[], Array], job: dict[str, Any]) -> list[Measurement]:
+    """PlaCo, in its own environment, by the CPU clocks of both."""
+    job |= {"urdf": urdf_of(robot), "joints": robot.dof_names}
+    peer = started("PlaCo", "placo_ik.py", job)
+    if peer is None:
+        return []
+    difference = float(np.abs(np.array(peer.answers["ik"]) - ours()).max())
+    mine, theirs = taking_turns(lambda: _cpu(ours), lambda: peer.seconds("ik", BATCH), ROUNDS)
+    peer.close()
+    return [
+        Measurement("pose and posture by weight, PlaCo (CPU)", theirs * 1e6, "µs"),
+        Measurement("PlaCo / palpate", theirs / mine, "×", 1.0, at_least=True),
+        Measurement("PlaCo, largest difference of a joint velocity", difference, "rad/s"),
+    ]
+
+
+def _cpu(call: Callable[[], object]) -> float:
+    start = time.process_time()
+    for _ in range(BATCH):
+        call()
+    return (time.process_time() - start) / BATCH

@@ -10,6 +10,7 @@ import importlib
 import importlib.util
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,10 @@ import numpy as np
 
 import palpate as pp
 from benchmarks import Measurement, interleaved_medians
+from benchmarks.peers.elsewhere import started, taking_turns
+from palpate.control.laws.passive import Passive
+from palpate.run.run import Run
+from palpate.world.clock import Clock
 
 ROUNDS, BATCH = 300, 20
 FRESH_LOAD = """
@@ -31,7 +36,7 @@ print(imported - start, time.perf_counter() - imported)
 
 def measure() -> list[Measurement]:
     """Ratios to Pinocchio and Robotics Toolbox, and load times."""
-    return [*_terms(), *_loading()]
+    return [*_terms(), *_toolbox(), *_loading()]
 
 
 def _terms() -> list[Measurement]:
@@ -41,15 +46,10 @@ def _terms() -> list[Measurement]:
     if importlib.util.find_spec("pinocchio"):
         contenders |= _pinocchio(q, v)
     seconds = interleaved_medians(contenders, ROUNDS, BATCH)
-    if importlib.util.find_spec("roboticstoolbox"):
-        toolbox = {"palpate": contenders["palpate"], "Robotics Toolbox": _toolbox(q, v)}
-        seconds["Robotics Toolbox"] = interleaved_medians(toolbox, 30)["Robotics Toolbox"]
     rows = [Measurement(f"terms, {name}", taken * 1e6, "µs") for name, taken in seconds.items()]
     pinocchio = [taken for name, taken in seconds.items() if name.startswith("Pinocchio")]
     if pinocchio:
         rows.append(Measurement("palpate / Pinocchio (its faster way)", seconds["palpate"] / min(pinocchio), "×", 2.5))
-    if "Robotics Toolbox" in seconds:
-        rows.append(Measurement("palpate / Robotics Toolbox", seconds["palpate"] / seconds["Robotics Toolbox"], "×"))
     return rows
 
 
@@ -91,17 +91,31 @@ def _pinocchio(q: np.ndarray, v: np.ndarray) -> dict[str, Callable[[], object]]:
     return {"Pinocchio, one by one": one_by_one, "Pinocchio, computeAllTerms": all_terms}
 
 
-def _toolbox(q: np.ndarray, v: np.ndarray) -> Callable[[], object]:
-    toolbox: Any = importlib.import_module("roboticstoolbox")
-    panda, still = toolbox.models.DH.Panda(), np.zeros(7)
-    return lambda: (
-        panda.inertia(q),
-        panda.rne(q, v, still),
-        panda.gravload(q),
-        panda.fkine(q),
-        panda.jacob0(q),
-        panda.jacob0_dot(q, v) @ v,
-    )
+def _toolbox() -> list[Measurement]:
+    """Robotics Toolbox in its own environment: the terms, and forward dynamics of an arm that is let go."""
+    robot, span = pp.load_robot("panda"), 0.2
+    q, v = robot.home, np.linspace(-0.5, 0.5, 7)
+    peer = started("Robotics Toolbox", "toolbox_arm.py", {"q": q.tolist(), "v": v.tolist(), "span": span})
+    if peer is None:
+        return []
+    fall = Run(robot, Passive(damping=0.0), clock=Clock(duration=span), q_start=q)
+    ours, theirs = taking_turns(lambda: _cpu(lambda: robot.terms(q, v), 20), lambda: peer.seconds("terms", 5), 20)
+    fallen, fdyn = taking_turns(lambda: _cpu(lambda: pp.simulate(fall)), lambda: peer.seconds("fdyn"), 5)
+    peer.close()
+    return [
+        Measurement("terms, Robotics Toolbox (CPU)", theirs * 1e6, "µs"),
+        Measurement("terms, Robotics Toolbox / palpate", theirs / ours, "×", 10.0, at_least=True),
+        Measurement(f"{span:g} s of free fall, Robotics Toolbox's fdyn (CPU)", fdyn * 1e3, "ms"),
+        Measurement(f"{span:g} s of free fall, palpate's simulate at 1 kHz, every channel (CPU)", fallen * 1e3, "ms"),
+        Measurement("free fall, Robotics Toolbox / palpate", fdyn / fallen, "×", 1.0, at_least=True),
+    ]
+
+
+def _cpu(work: Callable[[], object], count: int = 1) -> float:
+    start = time.process_time()
+    for _ in range(count):
+        work()
+    return (time.process_time() - start) / count
 
 
 def _loading() -> list[Measurement]:

@@ -68,6 +68,13 @@ name = "wall"
 position = [5.0, 0.0, 0.0]
 normal = [-1.0, 0.0, 0.0]
 stiffness = 1e4
+[[world.surfaces]]
+name = "relief"
+shape = "height-field"
+size = [0.4, 0.3]
+heights = [[0.0, 0.01, 0.0, 0.0], [0.0, 0.02, 0.01, 0.0], [0.0, 0.02, 0.01, 0.0], [0.0, 0.0, 0.0, 0.0]]
+scale = 1.0
+position = [5.0, 0.0, 1.0]
 [[world.pushes]]
 start = 0.001
 duration = 0.002

@@ -22,7 +22,8 @@ PACKAGE = ROOT / "src" / "palpate"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 # Who may import whom (docs/index.md draws it). What a room may import, its importers may import too.
-FREE = {"errors", "checks", "files", "lazy", "config", "toml"}  # small modules that every room may use
+# Small modules that every room may use.
+FREE = {"errors", "checks", "files", "lazy", "config", "parquet", "toml"}
 MODULES = FREE
 ARROWS: dict[str, set[str]] = {
     "errors": set(),
@@ -31,6 +32,7 @@ ARROWS: dict[str, set[str]] = {
     "files": {"errors"},
     "lazy": {"errors"},
     "toml": {"errors"},
+    "parquet": {"errors"},
     "engine": {"errors", "checks"},
     "spatial": {"engine"},
     "robot": {"spatial", "engine"},

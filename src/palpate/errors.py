@@ -155,6 +155,14 @@ class TraceError(InvalidInput):
     """A trace that is foreign, damaged, or asked for what it does not hold."""
 
 
+class DamagedTable(InvalidInput):
+    """A Parquet file that is none, damaged, or written in a way that is not read here."""
+
+
+class MissingExtra(PalpateError, ImportError):
+    """Something that needs a package which is not installed; the hint has the line that installs it."""
+
+
 class NotApplicable(PalpateError):
     """A metric that says nothing about a trace; the message is the reason."""
 

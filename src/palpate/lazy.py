@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from palpate.errors import nearest
+from palpate.errors import MissingExtra, nearest
 
 _OFFERED: dict[str, str] = {}
 
@@ -20,6 +20,19 @@ def offered(name: str) -> Callable[..., Any]:
     """A function that was offered under a name."""
     module, function = _OFFERED[name].split(":")
     return getattr(importlib.import_module(module), function)
+
+
+def check_extra(module: str, extra: str, what: str) -> None:
+    """Refuse what needs a package of an extra, unless that package is there.
+
+    Raises:
+        MissingExtra: it is not.
+    """
+    try:
+        importlib.import_module(module)
+    except ImportError as error:
+        reason = f"{what} needs {module}, which is not installed"
+        raise MissingExtra(reason, hint=f'pip install "palpate[{extra}]"') from error
 
 
 def lazy_names(package: str, table: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:

@@ -224,6 +224,15 @@ def test_the_force_ellipsoid_is_the_velocity_ellipsoids_inverse() -> None:
     assert np.einsum("ij,jk,ik->i", edge, J @ J.T, edge) == pytest.approx(np.ones(len(edge)))
 
 
+def test_units_of_joint_speed_and_torque_stretch_the_ellipsoids() -> None:
+    robot, q, units = pp.load_robot("planar2"), [0.5, 0.9], np.array([2.0, 0.3])
+    J = robot.jacobian(q)[:2]
+    edge = contact.velocity_ellipsoid(robot, q, directions=XY, speeds=units).outline()
+    assert np.linalg.norm(np.linalg.solve(J, edge.T) / units[:, None], axis=0) == pytest.approx(np.ones(len(edge)))
+    edge = contact.force_ellipsoid(robot, q, directions=XY, torques=units).outline()
+    assert np.linalg.norm(J.T @ edge.T / units[:, None], axis=0) == pytest.approx(np.ones(len(edge)))
+
+
 def test_a_stretched_arm_resists_without_end() -> None:
     strong = contact.force_ellipsoid(pp.load_robot("planar2"), [0.3, 0.0], directions=XY)
     assert strong.radii[0] == np.inf

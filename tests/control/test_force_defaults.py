@@ -140,8 +140,6 @@ def pressing(name: str, kind: str) -> Any:
 
 def arm_and_law(name: str, kind: str) -> Any:
     marks = [] if name in ("panda", "ur5e", "iiwa14") else [pytest.mark.slow]
-    if (name, kind) == ("puma560", "hybrid-force"):
-        marks.append(pytest.mark.xfail(reason="still at 11.4 N after 2.5 s: its defaults settle too slowly"))
     return pytest.param(name, kind, marks=marks)
 
 
@@ -187,9 +185,20 @@ def test_rates_of_the_hybrid_and_integral_laws_fall_with_the_period() -> None:
     assert slow.force_damping == slow.kd[0] == pytest.approx(0.3 / 1.5e-2)
     assert slow.kp[0] == pytest.approx(slow.kd[0] ** 2 / 4)
     assert slow.integral == pytest.approx(slow.force_damping / 3)
+    assert (fast.proportional, slow.proportional) == (0.0, 0.0)
     late = IntegralForce().suited(robot, Rig(1e-2, delay=1))
     assert late.joint_damping == pytest.approx(0.2 / 1.5e-2)
     assert late.integral == pytest.approx(late.joint_damping / 3)
+
+
+def test_an_arm_with_dry_friction_gets_a_proportional_force_gain_that_falls_with_the_period() -> None:
+    """An integral alone lets it stick at a wrong force until it has wound through twice the friction."""
+    robot = pp.load_robot("puma560")
+    assert robot.model.dof_frictionloss.any()
+    fast, slow = (HybridForce().suited(robot, Rig(T, delay=1)) for T in (1e-3, 1e-2))
+    assert fast.proportional == 2.0
+    assert slow.proportional == pytest.approx(2.0 * slow.force_damping / 60.0)
+    assert HybridForce(proportional=0.0).suited(robot, Rig()).proportional == 0.0
 
 
 @pytest.mark.parametrize("law", [CartesianImpedance(), ShapedImpedance(), HybridForce()])

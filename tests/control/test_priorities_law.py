@@ -205,7 +205,7 @@ def test_without_an_answer_the_arm_is_held_and_that_is_said(monkeypatch: pytest.
     np.testing.assert_allclose(command[:6], expected[:6], atol=1e-12)
     assert command[6] == pytest.approx(-12.0, rel=1e-9)  # its limit
     assert bound.memory.fallback == 1
-    assert bound.remarks(bound.memory) == ["priorities: no answer at 1 of 1 ticks: held by gravity and damping instead"]
+    assert bound.alarms(bound.memory) == ["priorities: no answer at 1 of 1 ticks: held by gravity and damping instead"]
 
 
 @pytest.mark.parametrize("field", ["q", "position", "quat_wxyz", "twist"])

@@ -138,28 +138,29 @@ PUSH = Push(frame="base", force=(0.0, 30.0, 0.0), start=0.5, duration=0.2)
 @pytest.fixture(scope="module")
 def pushed():
     """A compliant floor, 30 N on the trunk for 0.2 s: the trace, and what floor and law had as forces at every tick."""
-    seen, planned, ready = [], [], runner.assemble
+    seen, ready = [], runner.assemble
 
     def watched(parts, *arguments, **more):
+        """The same law, called from Python."""
         assembly = ready(parts, *arguments, **more)
-        law = assembly.law.function
+        law = assembly.law
 
         def spy(tick, gains, memory):
-            terms = law(tick, gains, memory)
+            law.decide(tick._record)
             seen.append(np.array([contact.force for contact in assembly.loop.contacts]))
-            planned.append(memory.forces.copy())
-            return terms
+            return dict(zip(law.terms, law.rows.copy()))
 
-        assembly.law = replace(assembly.law, function=spy)
+        assembly.law = replace(law, function=spy, answer=None)
         return assembly
 
+    world = World(surfaces=(FLOOR,), pushes=(PUSH,))
+    clock = Clock(duration=2.0, timestep=2.5e-4, period=1e-3)
+    run = Run(machine(), Standing(friction=MU), world, clock=clock)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runner, "assemble", watched)
-        world = World(surfaces=(FLOOR,), pushes=(PUSH,))
-        trace = runner.simulate(
-            Run(machine(), Standing(friction=MU), world, clock=Clock(duration=2.0, timestep=2.5e-4, period=1e-3))
-        )
-    return trace, np.array(seen), np.array(planned)
+        trace = runner.simulate(run)
+    planned = trace["law.forces"].reshape(-1, 4, 3)[::4][: len(seen)]  # recorded at every step of 0.25 ms
+    return trace, np.array(seen), planned
 
 
 def test_it_stands_and_comes_back_from_a_push(pushed):
@@ -181,6 +182,7 @@ def test_no_torque_on_the_base_and_none_beyond_the_limits(pushed):
 
 def test_the_floor_answers_inside_the_cones_with_the_forces_the_law_meant(pushed):
     _, seen, planned = pushed
+    assert len(planned) == len(seen)
     inside_cones(planned)
     inside_cones(seen[100:])  # the feet touch without load at the start
     assert (seen[100:, :, 2] > 1.0).all()
@@ -200,6 +202,56 @@ def test_the_trunk_follows_its_reference_as_the_law_says():
     expected = share[:, None] * [0.005, 0.0, -0.01]
     # The rigid floor is MuJoCo's, which gives a little; torques are held for 1 ms of a 100 ms motion.
     assert np.abs(error - expected).max() < 3e-4
+
+
+# ---------------------------------------------------------------------------------------------- compiled
+
+
+def moment(rng, far):
+    """A state near home and a target near that, everything moving."""
+    q, v = state(rng)
+    target = Target.over(rng.normal(scale=0.2, size=Target.width(sizes_of(machine()))), sizes_of(machine()))
+    pose = machine().pose(machine().integrate(q, rng.normal(scale=far, size=18), 1.0))
+    target.position[:], target.quat_wxyz[:] = pose.position, pose.quat_wxyz
+    return q, v, target
+
+
+@pytest.mark.parametrize(("friction", "least"), [(0.5, 1.0), (0.2, 20.0), (0.5, 1000.0)])
+def test_the_compiled_law_gives_the_torques_forces_and_counts_of_the_plain_one(friction, least):
+    law = Standing(friction=friction, least_force=least)
+    compiled, plain = law.bind(machine()), law.bind_python(machine())
+    assert compiled.compiled
+    assert not plain.compiled
+    rng = np.random.default_rng(5)
+    for i in range(60):
+        q, v, target = moment(rng, far=0.005 * (1 + i % 20))
+        found, wanted = (bound.tick(machine(), q, v, target=target) for bound in (compiled, plain))
+        for name in ("support", "motion"):
+            np.testing.assert_allclose(found.terms[name], wanted.terms[name], rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(compiled.memory.forces, plain.memory.forces, rtol=1e-9, atol=1e-9)
+    assert compiled.remarks(compiled.memory) == plain.remarks(plain.memory)
+    assert compiled.memory.short > 0
+    assert (compiled.memory.conflict > 0) == (least == 1000.0)
+    assert compiled.memory.silent == 0
+
+
+def test_three_feet_and_a_straight_leg_are_served_like_by_the_library():
+    """Three feet leave a leg free, and a straight knee cannot lift: both make the rows of the feet dependent."""
+    law = Standing(feet=FEET[:3])
+    q = machine().home.copy()
+    q[-1] = 0.0
+    for at in (machine().home, q):
+        stance = stand(machine(), at, np.zeros(18), np.zeros(6), feet=FEET[:3])
+        found = law.tick(machine(), at, np.zeros(18))
+        np.testing.assert_allclose(found.command, stance.torque, rtol=1e-9, atol=1e-9)
+
+
+def test_without_an_answer_the_last_torques_are_kept_and_that_is_said():
+    bound = Standing().bind(machine())
+    first = bound.tick(machine(), machine().home, np.zeros(18)).command
+    bound.memory.footing.tree.turn[:] = np.nan
+    np.testing.assert_array_equal(bound.tick(machine(), machine().home, np.zeros(18)).command, first)
+    assert bound.remarks(bound.memory) == ["no answer, so that the torques of the tick before were kept, at 1 ticks"]
 
 
 def test_a_wish_beyond_reach_is_counted():

@@ -153,3 +153,65 @@ def test_a_ur10e_polishes_a_cylinder_to_a_third_of_a_newton() -> None:
 def test_a_scenario_names_a_surface_that_is_not_there_at_its_line() -> None:
     with pytest.raises(ScenarioError, match=r"reference: .*surface 'tube'"):
         load_scenario("ur10e-polish", ["reference.surface=tube"])
+
+
+# ------------------------------------------------------------------------------------------------ on a height field
+
+SIDE, RADIUS = 0.4, 0.5
+
+
+def on_field(kind: str, count: int = 41, **settings) -> SurfacePath:
+    """A path on the cap of a ball or the back of a cylinder, sampled as heights, below the tool's start."""
+    x = np.linspace(-SIDE / 2, SIDE / 2, count)
+    rise = x[None, :] ** 2 + (x[:, None] ** 2 if kind == "sphere" else 0 * x[:, None])
+    place = tuple(START.position - np.array([0.03, -0.02, 0.02]))
+    heights = tuple(map(tuple, (np.sqrt(RADIUS**2 - rise) - RADIUS).tolist()))
+    part = Surface(name="part", shape="height-field", size=(SIDE, SIDE), heights=heights, position=place)
+    given = {"direction": (1, 0.3, 0), "length": 0.15, "press": 7.0, **settings}
+    return placed(SurfacePath(surface="part", **given), World(surfaces=(part,)))  # pyright: ignore[reportReturnType]
+
+
+def of_shape(kind: str) -> SurfacePath:
+    """The same path on the shape itself; a cylinder's axis is z, here turned along y."""
+    centre = START.position - np.array([0.03, -0.02, 0.02 + RADIUS])
+    turn = (1, 0, 0, 0) if kind == "sphere" else (np.sqrt(0.5), -np.sqrt(0.5), 0, 0)
+    given = {"direction": (1, 0.3, 0), "length": 0.15, "press": 7.0, "radius": RADIUS, "quat_wxyz": turn}
+    return SurfacePath(shape=kind, position=tuple(centre), **given)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("kind", ["sphere", "cylinder"])
+def test_a_path_on_a_sampled_shape_is_the_one_on_the_shape(kind) -> None:
+    times = np.linspace(0, of_shape(kind).end, 40)
+    found, expected = targets(on_field(kind), times), targets(of_shape(kind), times)
+    for name, error in {"position": 1e-7, "quat_wxyz": 1e-5, "twist": 5e-5, "wrench": 1e-4}.items():
+        np.testing.assert_allclose(found[name], expected[name], atol=error, err_msg=name)
+    np.testing.assert_allclose(found["acceleration"], expected["acceleration"], atol=1e-3)  # has the third derivative
+
+
+def test_twist_and_acceleration_on_a_height_field_are_derivatives_of_the_pose() -> None:
+    path, h = on_field("sphere", 15), 1e-5
+    times = np.array([0.1, 1.0, 2.2, path.end - 0.1])
+    here, before, after = (targets(path, t) for t in (times, times - h, times + h))
+    np.testing.assert_allclose(here["twist"][:, :3], (after["position"] - before["position"]) / (2 * h), atol=1e-8)
+    np.testing.assert_allclose(here["acceleration"], (after["twist"] - before["twist"]) / (2 * h), atol=2e-5)
+    turn = [matrix_from_quat(b) @ matrix_from_quat(a).T for a, b in zip(before["quat_wxyz"], after["quat_wxyz"])]
+    rate = [np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / (4 * h) for R in turn]
+    np.testing.assert_allclose(here["twist"][:, 3:], rate, atol=1e-7)
+
+
+def test_the_speed_on_a_height_field_is_constant_on_the_surface_itself() -> None:
+    """The foot of the tool, which is some 2 cm away, moves at the speed; the tool itself faster, round the cap."""
+    path = on_field("sphere")
+    t = np.linspace(0.5, 2.5, 20)
+    row = targets(path, t)
+    speed = np.linalg.norm(row["twist"][:, :3], axis=1)
+    from_centre = float(np.linalg.norm([0.03, 0.02, RADIUS + 0.02]))
+    np.testing.assert_allclose(speed, 0.05 * from_centre / RADIUS, rtol=1e-5)
+    assert np.ptp(speed) < 1e-6
+
+
+def test_a_path_over_the_edge_of_a_height_field_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"leaves the height field after 0\.18"):
+        targets(on_field("sphere", length=0.5), np.zeros(1))
+    with pytest.raises(InvalidInput, match="does not lead along the surface"):
+        targets(on_field("sphere", direction=(0, 0, 0)), np.zeros(1))

@@ -260,10 +260,17 @@ def test_the_reserved_name_universe_is_a_warning(tmp_path):
     assert not report.errors
 
 
-def test_the_good_models_have_no_findings(tmp_path):
+def test_the_good_models_have_no_findings_but_that_their_contact_geometry_is_not_used(tmp_path):
     urdf, mjcf = check_text(tmp_path, URDF), check_text(tmp_path, MJCF, "model.xml")
-    assert urdf.findings == ()
-    assert mjcf.findings == ()
+    for report, found in ((urdf, "links with <collision>: 1"), (mjcf, "geoms that collide: 1")):
+        (only,) = report.findings
+        assert (only.level, only.element, only.found) == ("warning", "contact geometry", found)
+        assert "world.contact_links" in only.hint
+    assert check_text(tmp_path, URDF.replace("collision>", "visual>")).findings == ()
+    assert (
+        check_text(tmp_path, MJCF.replace('size="0.1"', 'size="0.1" contype="0" conaffinity="0"'), "m.xml").findings
+        == ()
+    )
     assert urdf.summary is not None
     assert (urdf.summary.links, urdf.summary.joints, urdf.summary.dof, urdf.summary.mass) == (3, 2, 2, 3.0)
     assert mjcf.summary is not None
@@ -417,3 +424,25 @@ def test_names_from_a_model_cannot_reach_the_terminal():
 def test_checking_does_not_import_the_compiler():
     code = "import sys, palpate.robot.readers.check; sys.exit('numba' in sys.modules or 'mujoco' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_unused_contact_geometry_is_said_in_a_run_where_something_could_be_touched(tmp_path):
+    import palpate as pp
+    from palpate.control import GravityCompensation
+
+    (tmp_path / "arm.urdf").write_text(URDF)
+    robot = pp.load_robot(tmp_path / "arm.urdf")
+    assert [warning.element for warning in robot.warnings].count("contact geometry") == 1
+    again = robot.with_free_base().with_gravity((0, 0, 0))
+    assert [warning.element for warning in again.warnings].count("contact geometry") == 1
+    assert not any(warning.element == "contact geometry" for warning in pp.load_robot("panda").warnings)
+
+    def said(world: pp.World) -> list[str]:
+        trace = pp.simulate(pp.Run(robot, GravityCompensation(), world, clock=pp.Clock(duration=0.01)))
+        assert str(tmp_path) not in str(trace.facts.as_data())
+        return [warning for warning in trace.warnings if "contact geometry" in warning]
+
+    far = pp.Surface(position=(0, 0, -9))
+    assert said(pp.World()) == []
+    assert len(said(pp.World(surfaces=(far,)))) == 1
+    assert said(pp.World(surfaces=(far,), contact_links=("arm",))) == []

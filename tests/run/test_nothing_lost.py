@@ -143,8 +143,11 @@ def test_a_killed_process_loses_only_its_last_seconds(tmp_path: Path, kind: sign
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline and process.poll() is None and (not file.exists() or file.stat().st_size < 1e5):
         time.sleep(0.1)
+    time.sleep(3.0)  # at any moment later
+    age = time.time() - file.stat().st_mtime
     process.send_signal(kind)
     process.wait()
+    assert age < 2.0 + 3.0  # two seconds between writings, and what a busy machine takes for a batch
     trace = load_trace(file)
     assert trace.outcome.kind == "interrupted"
     assert trace.outcome.time == trace.time[-1] > 1.0
@@ -213,11 +216,13 @@ from palpate import Clock, Run, load_robot, simulate
 from palpate.control.laws.gravity_compensation import GravityCompensation
 from palpate.run.assemble import assemble
 from palpate.run.memory import record_bytes
+from palpate.run import keep
+keep.EVERY = 0.3  # the file on the way is written too
 robot = load_robot("panda")
 simulate(Run(robot, GravityCompensation(), clock=Clock(duration=1.0))).save(sys.argv[1] + "/warm.parquet")
 run = Run(robot, GravityCompensation(), clock=Clock(duration=80.0))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-trace = simulate(run)
+trace = simulate(run, partial=sys.argv[1] + "/run.arrows")
 trace.save(sys.argv[1] + "/run.parquet")
 after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(1024 * (after - before) / record_bytes(run, assemble(run).chosen))
@@ -228,6 +233,7 @@ def test_a_run_and_its_file_take_at_most_one_and_a_half_times_the_record(tmp_pat
     out = subprocess.run([sys.executable, "-c", MEASURE, str(tmp_path)], capture_output=True, text=True)
     assert out.returncode == 0, out.stderr
     assert float(out.stdout) < 1.5
+    assert (tmp_path / "run.arrows").stat().st_size > 1e6
 
 
 def test_how_a_run_is_sliced_changes_nothing_in_it(monkeypatch):

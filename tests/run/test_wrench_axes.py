@@ -19,14 +19,29 @@ from palpate.world.config import Surface, World
 RADIUS, PRESS = 0.5, 20.0
 
 
-def over_a_cylinder(axes):
+CYLINDER = {"shape": "cylinder", "size": (RADIUS, 2.0), "position": (0, -RADIUS - 0.01, 0)}
+
+
+def sampled_cylinder():
+    """The same part as heights over a strip, its z turned up to the world's y."""
+    x = np.linspace(-0.35, 0.35, 71)
+    heights = tuple(map(tuple, np.tile(np.sqrt(RADIUS**2 - x**2) - RADIUS, (4, 1)).tolist()))
+    turn = (np.sqrt(0.5), -np.sqrt(0.5), 0.0, 0.0)
+    return {
+        "shape": "height-field",
+        "size": (0.7, 0.4),
+        "heights": heights,
+        "position": (0, -0.01, 0),
+        "quat_wxyz": turn,
+    }
+
+
+def over_a_cylinder(axes, form=CYLINDER):
     """Two slides press on a cylinder from above while sliding a quarter of a metre along it, without friction."""
     law = DirectForce(force=("y",), motion=("x",), proportional=0.5, integral=8.0, damping=(40, 40, 40, 1, 1, 1))
     wanted = [0, PRESS, 0, 0, 0, 0] if axes == "world" else [0, 0, PRESS, 0, 0, 0]
     reference = Line(offset=(0.25, 0.0, 0.0), duration=4.0, wrench=wanted, wrench_axes=axes)
-    part = Surface(
-        name="part", shape="cylinder", size=(RADIUS, 2.0), position=(0, -RADIUS - 0.01, 0), stiffness=5000, damping=20
-    )
+    part = Surface(name="part", stiffness=5000, damping=20, **form)
     clock = Clock(duration=5.0, timestep=5e-4)
     return simulate(Run(pp.load_robot("cartesian2"), law, World(surfaces=(part,)), reference, clock=clock))
 
@@ -40,6 +55,12 @@ def test_a_force_along_the_surface_keeps_its_size_on_a_curved_part():
     normal = place[:, :2] / np.linalg.norm(place[:, :2], axis=1)[:, None]
     k = slice(1, None, 2)  # the channel holds what was wanted at the last control tick
     assert surface["target_wrench"][k, :2] == pytest.approx(PRESS * normal[k], abs=0.05)
+
+
+def test_a_height_field_has_the_axes_of_the_cylinder_it_is_sampled_from():
+    cylinder, field = over_a_cylinder("surface"), over_a_cylinder("surface", sampled_cylinder())
+    assert field["target_wrench"] == pytest.approx(cylinder["target_wrench"], abs=1e-3)
+    assert field["contact_force"] == pytest.approx(cylinder["contact_force"], abs=1e-3)
 
 
 def wanted_in(axes, q):

@@ -87,3 +87,8 @@ def test_recording_by_seconds(tmp_path) -> None:
         load_scenario(written(tmp_path, record="period = 0.01\nstride = 2"))
     with pytest.raises(ScenarioError, match=r"record.period: the recording period 0.0015 s must be a whole multiple"):
         load_scenario(written(tmp_path, record="period = 0.0015"))
+
+
+def test_a_stride_beyond_all_measure_is_refused_at_its_own_key(tmp_path) -> None:
+    with pytest.raises(ScenarioError, match=r"line 15: record\.stride: recording stride must be at most"):
+        load_scenario(written(tmp_path, record="stride = 100000000000000000"))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from palpate.control.laws.cartesian_impedance import CartesianImpedance
 from palpate.errors import PalpateError
 from palpate.metrics import METRICS
 from palpate.metrics.metric import judge
@@ -139,3 +141,25 @@ def test_a_run_without_overrides_does_not_inherit_those_of_the_run_before() -> N
     plain = run_row(scenario, ())
     run_row(scenario, ["control.stiffness=[900, 900, 900, 20, 20, 20]"])
     assert run_row(scenario, ()) == plain
+
+
+def test_a_law_is_made_once_for_a_sweep_that_leaves_it_alone_and_anew_where_its_gains_vary(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made, begin = [], CartesianImpedance.begin
+    monkeypatch.setattr(CartesianImpedance, "begin", lambda law, *rest: made.append(law) or begin(law, *rest))
+    prepared = Prepared(load_scenario("panda-wall", ["run.duration=0.01"]).as_data())
+    for mass in (1.01, 1.02, 1.03):
+        prepared.run([f"world.plant.mass_scale={mass}"])
+    assert len(made) == 1
+    for stiffness in (300, 301):
+        prepared.run(["world.plant.mass_scale=1.01", f"control.stiffness.0={stiffness}"])
+    assert len(made) == 3
+
+
+def test_overrides_leave_the_data_they_are_put_on_alone() -> None:
+    data = load_scenario("panda-wall").as_data()
+    before = json.dumps(data)
+    changed = apply_overrides(data, ["world.surfaces.wall.stiffness=1", "control.stiffness.0=2", "run.duration=3"])
+    assert json.dumps(data) == before
+    assert changed["world"]["surfaces"][0]["stiffness"] == 1

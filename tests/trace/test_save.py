@@ -128,7 +128,7 @@ def test_ctrl_c_inside_the_writer_leaves_the_old_file_intact(
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    for owner in ("pyarrow.parquet.ParquetWriter.add_key_value_metadata", "palpate.trace.save._add_array"):
+    for owner in ("palpate.parquet.ParquetWriter.close", "palpate.trace.save._add_array"):
         monkeypatch.setattr(owner, interrupt)
     monkeypatch.setattr("palpate.trace.save._rows", interrupt)
     with pytest.raises(KeyboardInterrupt):

@@ -46,3 +46,24 @@ def test_bodies_are_where_the_robot_says(trace: Trace, tmp_path: Path) -> None:
     pose = robot.pose(trace["q"][-1], "link5")
     told = next(one for one in last["transforms"] if one["child_frame_id"] == "link5")
     np.testing.assert_allclose(list(told["translation"].values()), pose.position, atol=1e-9)
+
+
+def test_every_schema_is_one_and_every_message_obeys_it(trace: Trace, tmp_path: Path) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    with open(save_mcap(trace, tmp_path / "run.mcap"), "rb") as file:
+        summary = reader.make_reader(file).get_summary()
+        rules = {number: json.loads(schema.data) for number, schema in summary.schemas.items()}
+        for rule in rules.values():
+            jsonschema.Draft7Validator.check_schema(rule)
+        checks = {number: jsonschema.Draft7Validator(rule) for number, rule in rules.items()}
+        seen = set()
+        for schema, channel, message in reader.make_reader(file).iter_messages():
+            if (channel.topic, message.sequence % 50) not in seen:  # a part of thousands
+                seen.add((channel.topic, message.sequence % 50))
+                checks[schema.id].validate(json.loads(message.data))
+    assert len({topic for topic, _ in seen}) == len(summary.channels) > 10
+    assert summary.statistics.message_count == sum(summary.statistics.channel_message_counts.values())
+    items = next(r for r in rules.values() if r["title"] == "foxglove.FrameTransforms")["properties"]["transforms"]
+    assert set(items["items"]["properties"]) == {
+        "timestamp", "parent_frame_id", "child_frame_id", "translation", "rotation"
+    }  # fmt: skip

@@ -14,6 +14,7 @@ from palpate.spatial.shapes import SHAPES
 from palpate.world.clock import Clock
 from palpate.world.config import FreeObject, Motion, Push, Surface, World
 from palpate.world.contact import normal_force, stored_energy, surface_state
+from palpate.world.forms import form_of
 
 force_of, energy_of = normal_force, stored_energy
 G, IDLE = 9.81, PythonLaw(lambda tick, gains, memory: {"torque": 0.0 * tick.v})
@@ -27,7 +28,7 @@ def row_of(surface):
 
 def distance(surface, p, normal):
     """By the shape's own kernel."""
-    return SHAPES[surface.shape].distance(np.array(SHAPES[surface.shape].engine_size(surface.size)), p, normal)
+    return SHAPES[surface.shape].distance(form_of(surface), p, normal)
 
 
 def samples_of(shape, size, h=2e-3):

@@ -17,9 +17,14 @@ SOON, EVERY = 2.0, 10.0  # s: before anything is shown; between two plain lines
 def starting() -> str:
     """What takes so long before a run: compiling, where the loop is not in the kernel cache yet."""
     from palpate.engine.cache import is_kept
+    from palpate.engine.shipped import is_shipped
 
-    kept = is_kept(Path(__file__).parents[1] / "run" / "loop.py", "run_steps")
-    return "loading …" if kept else "compiling kernels, once, about a minute …"
+    loop = Path(__file__).parents[1] / "run" / "loop.py"
+    return (
+        "loading …"
+        if is_kept(loop, "run_steps") or is_shipped(loop, "run_steps")
+        else "compiling kernels, once, about a minute …"
+    )
 
 
 @contextmanager

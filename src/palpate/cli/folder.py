@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from palpate.trace import Trace
 
 SCENARIO, TRACE, METRICS, FIGURES, REPORT = "scenario.toml", "trace.parquet", "metrics.json", "figures", "report.html"
-PARTIAL, MANIFEST, LOCK = "trace.partial.arrows", ".palpate-run.json", ".palpate-run.lock"
+PARTIAL, MANIFEST, LOCK = "trace.partial.parts", ".palpate-run.json", ".palpate-run.lock"
 MOST_RUNS = 100_000
 
 
@@ -94,14 +95,19 @@ class RunFolder:
         return self.path / TRACE
 
     def write_pages(self, trace: Trace, results: Sequence[MetricResult]) -> Path:
-        """Write figures and report, and return the report's file."""
+        """Write report and figures, and return the report's file; no figures without matplotlib, which is said."""
+        from palpate.errors import MissingExtra
         from palpate.views import report, save_figures
 
         if (self.path / FIGURES).is_symlink():
             raise FileError(f"{self.path / FIGURES} is a symbolic link", hint="give another folder with --out")
         report(trace, self.path / REPORT, results)
         self.wrote(self.path / REPORT)
-        figures = save_figures(trace, self.path / FIGURES)
+        try:
+            figures = save_figures(trace, self.path / FIGURES)
+        except MissingExtra as error:
+            print(f"note: the report is whole, the folder has no figures/*.png: {error}", file=sys.stderr)
+            return self.path / REPORT
         self.wrote(*(self.path / FIGURES / file.name for file in figures))
         return self.path / REPORT
 

@@ -28,9 +28,9 @@ examples:
 
 The folder holds scenario.toml (as run), trace.parquet, metrics.json, figures/ and report.html. It is runs/<name>-<n>
 unless --out names one; what palpate wrote there is replaced, anything else is left alone. The folder is made and locked
-before the simulation; a run of more than two seconds keeps trace.partial.arrows there until it has ended.
-Ends with 0 when the run completed, 1 when it diverged or broke a bound on its metrics, 2 on a mistake in the scenario,
-and with --strict with 3 when it completed with a warning.
+before the simulation; a run of more than two seconds keeps trace.partial.parts there until it has ended.
+Ends with 0 when the run completed or was stopped, 1 when it diverged or broke a bound on its metrics, 2 on a mistake in
+the scenario, and with --strict with 3 where there was a warning: a law that gave up (a pole that fell) is one.
 """
 
 

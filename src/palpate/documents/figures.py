@@ -13,6 +13,7 @@ import palpate as pp
 from palpate.checks import Array
 from palpate.documents.library import DOCUMENTS
 from palpate.errors import FileError
+from palpate.lazy import check_extra
 
 
 def draw_figures(folder: str | os.PathLike[str], numbers: Sequence[str] = ()) -> list[Path]:
@@ -22,6 +23,7 @@ def draw_figures(folder: str | os.PathLike[str], numbers: Sequence[str] = ()) ->
         FileError: the folder cannot be made or written to.
     """
     place = Path(folder)
+    check_extra("matplotlib", "figures", "a figure as a file")
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:

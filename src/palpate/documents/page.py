@@ -18,6 +18,7 @@ from palpate.documents.library import document
 from palpate.documents.mathml import formula_html, is_long
 from palpate.documents.review import Result, counts
 from palpate.files import atomic_write
+from palpate.lazy import check_extra
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -153,6 +154,7 @@ def _plot(curves: Trajectories) -> str:
 
 def svg(curves: Trajectories) -> bytes:
     """Curves as a drawing."""
+    check_extra("matplotlib", "figures", "a page with curves")
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.4, 3.0), layout="constrained")

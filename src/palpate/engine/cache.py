@@ -31,6 +31,8 @@ check_versions()  # before numba's inner parts are touched
 
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator  # noqa: E402
 
+from palpate.engine.linking import bind, called_places  # noqa: E402
+
 _PACKAGE = Path(__file__).parents[1]
 _SHAPING = ("BOUNDSCHECK", "OPT", "DEBUGINFO", "CPU_NAME", "CPU_FEATURES", "LOOP_VECTORIZE", "SLP_VECTORIZE")
 _DAY = 86400.0  # s
@@ -137,13 +139,29 @@ class _Locator(_CacheLocator):
 
 
 class _Implementation(CompileResultCacheImpl):
+    locator_class = _Locator
+
     def __init__(self, py_func: Callable[..., Any]) -> None:
         self._lineno = py_func.__code__.co_firstlineno
-        self._locator = _Locator(py_func)
+        self._locator = self.locator_class(py_func)
         # Named after module and function; the locator's mark tells checkouts and lines apart.
         name = f"{Path(py_func.__code__.co_filename).stem}.{py_func.__qualname__}".replace("<", "").replace(">", "")
         self.of_all_stamps = f"{name}-{self._locator.get_disambiguator()}"
         self._filename_base = f"{self.of_all_stamps}-{self._locator.get_source_stamp()[:12]}"
+
+    def reduce(self, cres: Any) -> Any:
+        """What is kept: the kernels called by their symbols, and numba's own form of the rest."""
+        return called_places(cres.library), super().reduce(cres)
+
+    def rebuild(self, target_context: Any, payload: Any) -> Any:
+        """Code out of what was kept, bound to the kernels it calls; None where one of them is another now."""
+        called, kept = payload
+        if not bind(called):
+            return None
+        result = super().rebuild(target_context, kept)
+        result.library.called = called
+        result.library.object_code = kept[0][2][0]
+        return result
 
 
 class KernelCache(FunctionCache):

@@ -13,8 +13,17 @@ from numba.core.registry import CPUDispatcher
 from numba.core.typing.templates import Signature
 from numba.extending import intrinsic
 
-from palpate.engine.cache import KernelCache, remember_source
+from palpate.engine.cache import remember_source
+from palpate.engine.linking import (
+    KernelCompiler,
+    called_places,
+    is_findable,
+    kernel_at,
+    leave_nothing_to_copy,
+    uncollected,
+)
 from palpate.engine.records import Kind, Record, RecordsType, Vector, kind_of, numba_type
+from palpate.engine.shipped import KernelCache
 from palpate.errors import InvalidInput
 
 Function = Callable[..., Any]
@@ -24,7 +33,11 @@ class Kernel(CPUDispatcher):
     """A function compiled to the one signature that its annotations state, not before it is first needed."""
 
     def __init__(self, function: Function, options: dict[str, Any], namespace: dict[str, Any]) -> None:
-        super().__init__(py_func=function, targetoptions=options)
+        inner = options | {"no_cpython_wrapper": True}
+        super().__init__(py_func=function, targetoptions=inner, pipeline_class=KernelCompiler)
+        self._door_options = options
+        self._entry: Any = None
+        self._by_symbol = is_findable(function) and not options.get("forceinline")
         self._namespace: dict[str, Any] | None = namespace
         self._stated: Signature | None = None
         remember_source(Path(function.__code__.co_filename))
@@ -40,22 +53,31 @@ class Kernel(CPUDispatcher):
     def ready(self) -> None:
         """Compile, or load from the cache, if that has not been done; one thread at a time."""
         with global_compiler_lock:
-            self._make_ready()
-
-    def _make_ready(self) -> None:
-        if self._can_compile:  # pyright: ignore[reportAttributeAccessIssue]
-            if Path(self.py_func.__code__.co_filename).is_file():  # what is typed into a notebook is not kept
-                self._cache = KernelCache(self.py_func)
-            self.compile(self.stated)
-            self.disable_compile()
+            if not self.overloads:
+                if _is_kept(self.py_func):
+                    self._cache = KernelCache(self.py_func)
+                with uncollected():
+                    self.compile(self.stated)
 
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
         """Called by numba when Python calls and nothing fits yet."""
-        self.ready()
         given = tuple(self.typeof_pyval(value) for value in args)
         if len(given) != len(self.stated.args) or not all(map(self._converts, given, self.stated.args)):
             raise InvalidInput(f"{self.py_func.__name__} takes ({_listed(self.stated.args)}), got ({_listed(given)})")
-        return self.overloads[tuple(self.stated.args)].entry_point
+        with global_compiler_lock:
+            return self._door()
+
+    def _door(self) -> Any:
+        """The way in from Python, a kernel of its own: most kernels are called by kernels alone, and go without."""
+        if self._entry is None:
+            self.ready()
+            door = CPUDispatcher(_door_of(self), targetoptions=self._door_options, pipeline_class=KernelCompiler)
+            if _is_kept(self.py_func):
+                door._cache = KernelCache(door.py_func)  # pyright: ignore[reportAttributeAccessIssue]
+            self._entry = door.compile(self.stated)
+            self._insert([kind._code for kind in self.stated.args], self._entry, False)  # pyright: ignore[reportAttributeAccessIssue]
+            self.disable_compile()
+        return self._entry
 
     def _converts(self, given: types.Type, stated: types.Type) -> bool:
         """Whether a value may be passed; numba's table of conversions is told, because it is asked at every call."""
@@ -64,24 +86,73 @@ class Kernel(CPUDispatcher):
             self.typingctx.tm.set_compatible(given, stated, conversion)
         return conversion is not None
 
+    def add_overload(self, cres: Any) -> None:
+        """Called by numba when the code is there, compiled or loaded, before it is kept and before anyone calls it."""
+        if self._by_symbol:
+            leave_nothing_to_copy(cres, self.py_func)
+        self.overloads[tuple(cres.signature.args)] = cres
+
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """What the compiler of a caller asks for."""
+        """What the compiler of a caller asks for: the one signature, whatever converts to it."""
         self.ready()
-        return super().get_call_template(args, kws)
+        can_compile, self._can_compile = self._can_compile, False  # pyright: ignore[reportAttributeAccessIssue]
+        try:
+            return super().get_call_template(args, kws)
+        finally:
+            self._can_compile = can_compile
+
+    @property
+    def result(self) -> Any:
+        """What numba made of the function."""
+        self.ready()
+        return self.overloads[tuple(self.stated.args)]
+
+    @property
+    def symbol(self) -> str:
+        """The name of the machine code, by which other kernels call it."""
+        return self.result.fndesc.llvm_func_name
+
+    @property
+    def callees(self) -> list[Kernel]:
+        """The kernels that this one calls by their symbols; what is made `inline` is part of its own code."""
+        return [kernel_at(place) for place in called_places(self.result.library)]
+
+    @property
+    def object_code(self) -> bytes:
+        """The machine code, as an object file of this system; that of its callees stands in theirs."""
+        library = self.result.library
+        return getattr(library, "object_code", None) or library._get_compiled_object()
 
     @property
     def pointer(self) -> int:
         """Address of the machine code, for calls through it; valid as long as the kernel is."""
-        self.ready()
-        result = self.overloads[tuple(self.stated.args)]
-        return result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
+        return self._address(self.symbol)
 
     @property
     def c_pointer(self) -> int:
         """Address that C code calls, of a kernel made `from_c`; valid as long as the kernel is."""
-        self.ready()
-        result = self.overloads[tuple(self.stated.args)]
-        return result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name)
+        return self._address(self.result.fndesc.llvm_cfunc_wrapper_name)
+
+    def _address(self, symbol: str) -> int:
+        return self.result.library.codegen._engine.get_function_address(symbol)
+
+
+def _is_kept(function: Function) -> bool:
+    """Whether a kernel is kept on disk: what is typed into a notebook is not."""
+    return Path(function.__code__.co_filename).is_file()
+
+
+def _door_of(kernel: Kernel) -> Function:
+    """A function that does nothing but call a kernel, at the place of the kernel's own."""
+    inner, names = kernel.py_func, ", ".join(kernel.py_func.__code__.co_varnames[: len(kernel.stated.args)])
+    made: dict[str, Any] = {"kernel": kernel, "__name__": inner.__module__}
+    exec(f"def {inner.__name__}({names}): return kernel({names})", made)
+    door = made[inner.__name__]
+    door.__code__ = door.__code__.replace(
+        co_filename=inner.__code__.co_filename, co_firstlineno=inner.__code__.co_firstlineno
+    )
+    door.__qualname__ = f"{inner.__qualname__}.door"
+    return door
 
 
 def _listed(kinds: Iterable[types.Type]) -> str:

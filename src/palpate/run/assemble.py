@@ -16,6 +16,7 @@ from palpate.engine.physics import Physics
 from palpate.errors import InvalidInput, UnknownName
 from palpate.robot.coupled import coupled_model
 from palpate.robot.robot import Robot
+from palpate.run.buffers import RECORDS
 from palpate.run.exact import ExactPlant
 from palpate.run.kinematic import refuse_what_needs_masses
 from palpate.run.memory import refuse_too_large
@@ -309,7 +310,7 @@ def _record(run: Run, law: BoundLaw, rows: Layout, chosen: tuple[Channel, ...]) 
         "energies": any(name.startswith("energy.") for name in names),
         "stride": run.record.stride,
         "kept": _kept(rows, chosen),
-        "record": np.zeros((samples, sum(channel.size for channel in chosen))),
+        "record": RECORDS.lend(samples, sum(channel.size for channel in chosen)),
         "times": np.zeros(samples),
         "stop": _stop_rules(run, law, rows),
     }

@@ -16,7 +16,9 @@ from palpate.run import loop
 from palpate.run.assemble import Assembly
 from palpate.run.foresee import foretell
 from palpate.run.rescue import FATAL
+from palpate.spatial.height_field import tightest_hollow
 from palpate.world.config import Surface
+from palpate.world.forms import form_of
 from palpate.world.plant import ContactPoint, rigid_sliding_speed, surface_rotation
 
 MOST_PENETRATION = 5e-3  # m
@@ -48,7 +50,7 @@ def check_start(assembly: Assembly, *, predict: bool = True) -> Foretold:
     _not_deep_inside(assembly)
     if assembly.run.robot.unresisted:
         return Foretold([], [])
-    said = [*assembly.law.warnings, *_short_enough(assembly)]
+    said = [*assembly.law.warnings, *_short_enough(assembly), *_fits_into_hollows(assembly)]
     if not predict:
         return Foretold(said, [])
     try:
@@ -109,6 +111,20 @@ def _short_enough(assembly: Assembly) -> list[str]:
         place = (point.group or point.name, surface.name)
         found[place] = found.get(place) or _pair_warnings(assembly, point, surface)
     return [warning for warnings in found.values() for warning in warnings]
+
+
+def _fits_into_hollows(assembly: Assembly) -> list[str]:
+    """Warn of spheres that are wider than a hollow of a height field, where they would touch in two places."""
+    plant, said = assembly.plant, []
+    widest = max(plant.points, key=lambda point: point.radius, default=None)
+    for surface in plant.surfaces if widest is not None else ():
+        radius = tightest_hollow(form_of(surface)) if surface.shape == "height-field" else np.inf
+        if widest is not None and widest.radius > radius:
+            said.append(
+                f"{widest.name!r} has a radius of {widest.radius:.3g} m, more than the {radius:.3g} m of the tightest"
+                f" hollow of {surface.name!r}: there it touches at one place only"
+            )
+    return said
 
 
 def _pair_warnings(assembly: Assembly, point: ContactPoint, surface: Surface) -> list[str]:

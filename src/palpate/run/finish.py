@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import os
 import platform
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from typing import Any
@@ -17,6 +19,7 @@ from palpate.checks import Array
 from palpate.control.guards import GUARD_NAMES
 from palpate.control.law import Law
 from palpate.engine.library import WARNINGS
+from palpate.robot.readers.findings import CONTACT
 from palpate.run import state as S
 from palpate.run.assemble import Assembly
 from palpate.run.balance import energy_warnings
@@ -26,7 +29,9 @@ from palpate.run.exact_story import event_table, exact_assumptions, exact_outcom
 from palpate.run.keep import Keeper
 from palpate.run.kinematic import ASSUMED
 from palpate.run.rescue import FATAL
+from palpate.run.run import Run
 from palpate.run.scene import scene_of, singularity
+from palpate.scenario.places import without_places
 from palpate.trace import Channel, Event, Outcome, RunFacts, Trace
 
 _STUCK, _MOVED = 0.1, 1e-4  # s, and rad or m: a wrench that does not change for so long while joints move
@@ -67,10 +72,19 @@ def bare_trace(assembly: Assembly, ending: Ending, keeper: Keeper, foretold: For
     return Trace.over(keeper.times, keeper.data, _outcome(assembly, ending), facts)
 
 
+def _of_the_file(run: Run) -> list[str]:
+    """The robot's warnings without the folder of its file; unused contact geometry where something could be touched."""
+    world = run.world
+    named = world.contact_points or world.contact_shapes or world.contact_links
+    matters = not named and (world.surfaces or world.objects)
+    found = [finding for finding in run.robot.warnings if matters or finding.element != CONTACT]
+    return [replace(finding, file=os.path.basename(finding.file)).sentence for finding in found]
+
+
 def _warnings(assembly: Assembly, keeper: Keeper, foretold: Foretold) -> list[str]:
     times, data = keeper.times, keeper.data
     alarms = assembly.law.alarms(assembly.law.memory)
-    told = [*(finding.sentence for finding in assembly.run.robot.warnings), *foretold.warnings]
+    told = [*_of_the_file(assembly.run), *foretold.warnings]
     found = [*_joint_warnings(assembly), *stop_warnings(assembly.exact), *energy_warnings(times, data)]
     return [*told, *alarms, *found, *_limit_warnings(assembly), *_stuck_wrench(data, times)]
 
@@ -286,7 +300,7 @@ def _facts(
         torque_limit=_torque_limit(assembly),
         contact_events=event_table(assembly.exact),
         joint_watch=_joint_watch(assembly),
-        world=run.world.model_dump(mode="json"),
+        world=without_places({"world": run.world.model_dump(mode="json")})["world"],
         scene=scene_of(assembly.plant),
         singularity=None if q is None else singularity(run.robot, times, q),
         law_text=inspect.getdoc(type(run.law)) or "" if isinstance(run.law, Law) else "",
@@ -329,6 +343,8 @@ def _assumptions(assembly: Assembly) -> list[str]:
         notes.append("a rigid surface that moves pushes by its place alone: the engine gives it no velocity")
     if any(s.contact == "compliant" for s in world.surfaces):
         notes.append("compliant surfaces touch points and spheres on the robot and objects, not what lies between them")
+    if any(s.shape == "height-field" for s in world.surfaces):
+        notes.append("a height field is the cubic spline through its heights, with upright walls at its edges")
     if assembly.exact is not None:
         notes += exact_assumptions(world)
     elif assembly.run.clock.integrator != "rk4" and not assembly.run.robot.unresisted:

@@ -15,6 +15,7 @@ from palpate.errors import PalpateError
 from palpate.run.run import Run
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import Surface
+from palpate.world.forms import form_of
 from palpate.world.plant import surface_rotation
 
 _FORCE = 10.0  # N, at which the slope of a contact that stiffens is taken
@@ -105,7 +106,7 @@ def wall_of(surface: Surface, tool: Array) -> Wall:
     """A surface as a linear wall where the tool would meet it: its slope at some newtons, its normal near the tool."""
     axes, shape, normal = surface_rotation(surface), SHAPES[surface.shape], np.zeros(3)
     local = axes.T @ (tool - np.array(surface.position))
-    shape.distance(np.array(shape.engine_size(surface.size)), local, normal)
+    shape.distance(form_of(surface), local, normal)
     stiffness, damping = surface.stiffness, surface.damping
     if surface.model == "hunt-crossley":
         depth = (_FORCE / surface.stiffness) ** (1.0 / surface.exponent)

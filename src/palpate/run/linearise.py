@@ -20,6 +20,7 @@ from palpate.run.simulate import Source, as_run
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import Surface
 from palpate.world.exact import touches_of
+from palpate.world.forms import form_of
 from palpate.world.plant import ContactPoint, Plant, build_plant, surface_rotation, true_robot
 
 _LEAST = 1e-6  # N: a closed contact that carries less is neither open nor closed
@@ -132,7 +133,7 @@ def _depth(data: mujoco.MjData, point: ContactPoint, surface: Surface) -> tuple[
     shape, axes, normal = SHAPES[surface.shape], surface_rotation(surface), np.zeros(3)
     place = data.xpos[point.body] + data.xmat[point.body].reshape(3, 3) @ point.offset
     local = axes.T @ (place - np.array(surface.position))
-    gap = shape.distance(np.array(shape.engine_size(surface.size)), local, normal) - point.radius
+    gap = shape.distance(form_of(surface), local, normal) - point.radius
     n = axes @ normal
     return -gap, n, place - point.radius * n
 

@@ -113,7 +113,7 @@ def _surface_axes(L: Loop) -> None:
             a.local[i] = 0.0
             for j in range(3):
                 a.local[i] += s.axes[j, i] * (L.tick.position[j] - s.place[j])
-        gap = call_distance(s.distance, s.size, a.local, a.near)  # pyright: ignore[reportCallIssue]
+        gap = call_distance(s.distance, s.form, a.local, a.near)  # pyright: ignore[reportCallIssue]
         if gap < nearest:
             nearest = gap
             for i in range(3):

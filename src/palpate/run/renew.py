@@ -31,6 +31,7 @@ from palpate.run.assemble import (
     writing_to,
 )
 from palpate.run.run import Run
+from palpate.scenario.rig import rig_of
 from palpate.world.config import PlantChange, Surface, World
 from palpate.world.plant import change_in_place, place_surface
 
@@ -53,7 +54,8 @@ class Renewable:
         """Assemble a run, which is then ready to start."""
         self.first, self.assembly = run, assemble(run)
         self._law, self._plant = self.assembly.law, self.assembly.plant
-        self._chosen = self.assembly.run.law  # with its open settings chosen
+        self._chosen = self.assembly.run.law  # with its open settings chosen,
+        self._rig = rig_of(run.world, run.clock)  # for this rig
         self._numbers = _Numbers(self.assembly.loop, self._law.gains, self._law.memory)
         self._change, self._surfaces = run.world.plant, run.world.surfaces
         self._reference: Any = None
@@ -63,8 +65,8 @@ class Renewable:
         """Make the assembly ready for a run; False, and nothing promised, where that needs another assembly."""
         if not self._fits(run):
             return False
-        run, law = suited(run), self._law
-        if run.law is not self._chosen:
+        run, law = self._suited(run), self._law
+        if run.law != self._chosen:
             begun = run.law.begin(run.robot, beginning(run, *run.start()))
             law = writing_to(begun, self.assembly.layout)
         if _face(law) != _face(self._law) or can_share(run, self._plant) != self.assembly.loop.shared:
@@ -75,6 +77,11 @@ class Renewable:
         self._change_loop(run, law)
         self.assembly.sampled = self._targets_stay(run)
         return True
+
+    def _suited(self, run: Run) -> Run:
+        """The run with the open settings of its law chosen: as they were, where law and rig are."""
+        same = run.law == self.first.law and rig_of(run.world, run.clock) == self._rig
+        return replace(run, law=self._chosen) if same else suited(run)
 
     def _fits(self, run: Run) -> bool:
         first = self.first
@@ -148,7 +155,7 @@ def _shape(surface: Surface) -> Any:
     """What of a surface is built into the scene."""
     if surface.contact == "rigid" or surface.motion is not None:
         return surface
-    return surface.name, surface.shape, surface.size
+    return surface.name, surface.shape, surface.size, surface.heights, surface.file, surface.scale
 
 
 class _Numbers:

@@ -37,7 +37,7 @@ def simulate(run: Source, *, progress: Progress | None = None, partial: str | os
     Args:
         run: a scenario, its shipped name or file, or a `Run` put together in Python.
         progress: called with (simulated time, duration) between batches.
-        partial: a file (.arrows) that a run of more than two seconds keeps up to date on its way, so that not even a
+        partial: a file (.parts) that a run of more than two seconds keeps up to date on its way, so that not even a
             killed process loses more than its last seconds; `load_trace` reads it. It is left behind.
 
     Returns:
@@ -142,7 +142,7 @@ class _Slices:
     """
 
     def __init__(self, assembly: Assembly) -> None:
-        self._call, self._most = assembly.rescues.call, 64
+        self._call, self._most = assembly.rescues.call, 1024
 
     def run(self, steps: int) -> int:
         """Some of the next `steps` physics steps."""

@@ -18,11 +18,12 @@ from palpate.scenario.reference import placed
 from palpate.scenario.rig import rig_of
 from palpate.scenario.robot import build_robot, start_state
 from palpate.world.config import World
+from palpate.world.forms import form_of
 
 
 def contradictions(sections: dict[str, Any]) -> list[Problem]:
     """Problems between sections; `sections` holds those that are well-formed, by name."""
-    found = [*_times(sections), *_names(sections), *_metrics(sections)]
+    found = [*_times(sections), *_names(sections), *_metrics(sections), *_surfaces(sections)]
     if "robot" in sections:
         found += _of_robot(sections)
     return found
@@ -74,6 +75,16 @@ def _frames(sections: dict[str, Any], robot: Robot) -> Iterator[Problem]:
             yield problem_from(UnknownName("frame", frame, known), path)
 
 
+def _surfaces(sections: dict[str, Any]) -> Iterator[Problem]:
+    """Height fields and meshes whose files cannot be read, or are none."""
+    world = sections.get("world", World())
+    for k, surface in enumerate(world.surfaces):
+        try:
+            form_of(surface)
+        except PalpateError as error:
+            yield problem_from(error, ("world", "surfaces", k))
+
+
 def _times(sections: dict[str, Any]) -> Iterator[Problem]:
     world, clock, record = (sections.get(name) for name in ("world", "run", "record"))
     if clock is not None:
@@ -82,7 +93,8 @@ def _times(sections: dict[str, Any]) -> Iterator[Problem]:
             part: Any = reduce(getattr, path, world)
             yield from _tried(lambda part=part: part.in_samples(clock.control_period), ("world", *path, "delay_time"))
         if record is not None:
-            yield from _tried(lambda: record.recording(clock.timestep), ("record", "period"))
+            key = "stride" if record.period is None else "period"
+            yield from _tried(lambda: record.recording(clock.timestep), ("record", key))
     if world is None:
         return
     for k, load in enumerate(world.attachments):

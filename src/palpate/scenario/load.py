@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from palpate.errors import FileError, ScenarioError, TooLarge, UnknownName, shortened
 from palpate.files import a_path, is_there, open_regular
+from palpate.robot.readers.assets import folders_above
 from palpate.scenario.checks import contradictions
 from palpate.scenario.lines import key_lines
 from palpate.scenario.model import Scenario
@@ -206,8 +207,29 @@ def _resolved(data: dict[str, Any], folder: Path | None) -> dict[str, Any]:
         value = table.get(key) if isinstance(table, dict) else None
         if isinstance(value, str) and (suffixes is None or value.lower().endswith(suffixes)):
             data[section] = {**data[section], key: str(folder / value)}
+    world = data.get("world")
+    if isinstance(world, dict) and isinstance(world.get("surfaces"), list):
+        data["world"] = {**world, "surfaces": [_surface_resolved(surface, folder) for surface in world["surfaces"]]}
     robot = data.get("robot")
     if isinstance(robot, dict) and isinstance(robot.get("packages"), list):
         folders = [str(folder / name) if isinstance(name, str) else name for name in robot["packages"]]
         data["robot"] = {**robot, "packages": folders}
     return data
+
+
+def _surface_resolved(surface: Any, folder: Path) -> Any:
+    """A surface with its file's whole path, which must lie in the scenario's folder or one that this lies in."""
+    file = surface.get("file") if isinstance(surface, dict) else None
+    if not isinstance(file, str):
+        return surface
+    try:
+        whole = (folder / file).resolve()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise ScenarioError(f"the file {shortened(file)!r} of a surface cannot be: {error}") from error
+    if not any(whole.is_relative_to(above) for above in folders_above(folder)):
+        raise ScenarioError(
+            f"the file {shortened(file)!r} of surface {surface.get('name', 'wall')!r} lies outside of the folders"
+            " around the scenario",
+            hint="put it beside the scenario, and name it relative to it",
+        )
+    return {**surface, "file": str(whole)}

@@ -36,10 +36,14 @@ def _value(value: str, text: str) -> Any:
 
 
 def apply_overrides(data: dict[str, Any], overrides: Iterable[str]) -> dict[str, Any]:
-    """A copy of the data with the overrides in it; tags (`control.law`) first, whatever their order."""
+    """The data with the overrides in them; tags (`control.law`) first, whatever their order.
+
+    Sections that an override touches are copies, the others are the data's own: a sweep does this for every run.
+    """
     parsed = [(*parse_override(text), text) for text in overrides]
     parsed.sort(key=lambda item: not (len(item[0]) == 2 and TAGS.get(item[0][0]) == item[0][1]))
-    result = _copied(data)
+    touched = {path[0] for path, _, _ in parsed}
+    result = {key: _copied(value) if key in touched else value for key, value in data.items()}
     for path, value, text in parsed:
         if len(path) == 2 and TAGS.get(path[0]) == path[1] and result.get(path[0], {}).get(path[1]) != value:
             result[path[0]] = {}

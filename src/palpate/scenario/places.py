@@ -36,4 +36,12 @@ def _changed(data: dict[str, Any], change: Callable[[str], str]) -> dict[str, An
     robot = result.get("robot")
     if isinstance(robot, dict) and robot.get("packages"):
         robot["packages"] = [change(p) if isinstance(p, str) and os.path.isabs(p) else p for p in robot["packages"]]
+    world = result.get("world")
+    if isinstance(world, dict) and isinstance(world.get("surfaces"), list | tuple):
+        world["surfaces"] = [_surface_changed(surface, change) for surface in world["surfaces"]]
     return result
+
+
+def _surface_changed(surface: Any, change: Callable[[str], str]) -> Any:
+    file = surface.get("file") if isinstance(surface, dict) else None
+    return {**surface, "file": change(file)} if isinstance(file, str) and os.path.isabs(file) else surface

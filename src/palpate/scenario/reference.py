@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from palpate.control.references.field_path import FieldPath
 from palpate.control.references.reference import ReferenceSettings
 from palpate.control.references.surface_path import CURVED, SurfacePath
 from palpate.errors import InvalidInput, UnknownName
 from palpate.spatial import quat_from_matrix
 from palpate.world.config import World
+from palpate.world.forms import form_of
 from palpate.world.plant import surface_rotation
 
 
@@ -25,10 +27,16 @@ def placed(reference: ReferenceSettings, world: World) -> ReferenceSettings:
     if reference.surface not in known:
         raise UnknownName("surface", reference.surface, known)
     surface = known[reference.surface]
-    if surface.motion is not None or surface.shape not in ("plane", *CURVED):
+    if surface.motion is not None or surface.shape not in ("plane", "height-field", *CURVED):
         what = "moves" if surface.motion is not None else f"is a {surface.shape}"
-        raise InvalidInput(f"a path runs on a plane, cylinder or sphere that stands still; {surface.name!r} {what}")
+        raise InvalidInput(
+            f"a path runs on a plane, cylinder, sphere or height field that stands still; {surface.name!r} {what}"
+        )
     quat = np.asarray(quat_from_matrix(surface_rotation(surface)))
-    given = {"shape": surface.shape, "position": surface.position, "quat_wxyz": tuple(quat.tolist())}
+    given = {"position": surface.position, "quat_wxyz": tuple(quat.tolist())}
+    if surface.shape == "height-field":
+        settings = {**dict(reference), **given, "surface": None, "form": tuple(form_of(surface).tolist())}
+        return FieldPath.model_construct(**settings)
+    given["shape"] = surface.shape
     radius = surface.size[0] if surface.shape in CURVED else 0.0
     return reference.model_copy(update={**given, "radius": radius, "surface": None})

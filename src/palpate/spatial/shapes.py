@@ -10,13 +10,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
+from palpate.checks import Array
 from palpate.engine.kernels import kernel
 from palpate.engine.records import Vector
+from palpate.spatial.height_field import height_field_distance, packed_heights
+from palpate.spatial.mesh import mesh_distance, packed_mesh
 
-# size: half lengths and radii as the engine has them; p: a point in the shape's axes.
+# size: half lengths and radii as the engine has them, or a whole height field or mesh; p: a point in the shape's axes.
 # Each returns the distance of p to the surface, negative inside, and writes the outward normal there.
 
 
@@ -83,15 +87,25 @@ class Shape:
         halves: which of them are whole lengths that the engine takes by half.
         geom: the engine's word for it.
         distance: `distance(size, p, normal)`, see above.
+        data: what it needs besides its sizes, "heights" or "triangles"; such shapes are for compliant contact.
     """
 
     sizes: tuple[str, ...]
     halves: tuple[int, ...]
     geom: str
     distance: Any  # a kernel
+    data: str = ""
+
+    def form(self, size: Sequence[float], data: Any = None) -> Array:
+        """What the distance takes: the engine's sizes, or what `data` (heights; vertices and faces) becomes."""
+        if self.data == "heights":
+            return packed_heights(size, data)
+        return packed_mesh(*data) if self.data == "triangles" else np.array(self.engine_size(size))
 
     def engine_size(self, size: Sequence[float]) -> list[float]:
         """Three numbers as the engine and the distance take them; a plane is drawn half a metre each way."""
+        if self.data:
+            return [0.0, 0.0, 0.0]
         if not self.sizes:
             return [0.5, 0.5, 0.01]
         given = [x / 2 if k in self.halves else x for k, x in enumerate(size)]
@@ -103,6 +117,8 @@ SHAPES = {
     "box": Shape(("edge along x", "edge along y", "edge along z"), (0, 1, 2), "box", box_distance),
     "sphere": Shape(("radius",), (), "sphere", sphere_distance),
     "cylinder": Shape(("radius", "length"), (1,), "cylinder", cylinder_distance),
+    "height-field": Shape(("length along x", "length along y"), (), "mesh", height_field_distance, "heights"),
+    "mesh": Shape((), (), "mesh", mesh_distance, "triangles"),
 }
 
 

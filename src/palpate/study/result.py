@@ -14,6 +14,7 @@ import numpy as np
 from palpate.checks import Array
 from palpate.errors import InvalidInput, UnknownName
 from palpate.files import atomic_write
+from palpate.parquet import Footer, Values, read_columns, read_footer
 from palpate.run.simulate import simulate
 from palpate.scenario.load import scenario_from_data
 from palpate.scenario.overrides import apply_overrides, parse_override
@@ -28,7 +29,6 @@ from palpate.study.store import SCENARIO, Store
 
 if TYPE_CHECKING:
     import pandas
-    import pyarrow as pa
 
     from palpate.trace import Trace
 
@@ -83,30 +83,26 @@ class Sweep:
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """Names of the table's columns."""
-        import pyarrow.parquet as pq
+        return self._footer.columns
 
-        return tuple(pq.read_schema(self.path).names)
+    @cached_property
+    def _footer(self) -> Footer:
+        return read_footer(self.path)
 
     def __len__(self) -> int:
-        import pyarrow.parquet as pq
-
-        return pq.read_metadata(self.path).num_rows
+        return self._footer.rows
 
     def __getitem__(self, name: str) -> list[Any]:
         """A column, in the order of the runs; None where it says nothing."""
-        return self._arrow(name).to_pylist()
+        return self._column(name).to_list()
 
     def numbers(self, name: str) -> Array:
         """A column as floats, NaN where it says nothing."""
-        return np.asarray(self._arrow(name).cast("float64").to_numpy(), dtype=np.float64)
+        return self._column(name).to_numpy().astype(np.float64)
 
     def is_one_of(self, name: str, values: Sequence[Any]) -> Array:
         """Which runs have one of these values in a column."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        column = self._arrow(name)
-        return pc.is_in(column, value_set=pa.array(values, type=column.type)).to_numpy().astype(bool)  # pyright: ignore[reportAttributeAccessIssue]
+        return np.array([value in values for value in self[name]], dtype=bool)
 
     @cached_property
     def passed(self) -> Array:
@@ -115,35 +111,23 @@ class Sweep:
 
     def row(self, run: int) -> dict[str, Any]:
         """Everything about one run."""
-        import pyarrow.parquet as pq
-
         self._check(run)
-        with pq.ParquetFile(self.path) as file:
-            for group in range(file.num_row_groups):
-                count = file.metadata.row_group(group).num_rows
-                if run < count:
-                    return file.read_row_group(group).slice(run, 1).to_pylist()[0]
-                run -= count
-        return {}
+        return {name: values.to_list()[0] for name, values in read_columns(self.path, rows=(run, run + 1)).items()}
 
-    def _arrow(self, name: str) -> pa.ChunkedArray:
-        import pyarrow.parquet as pq
-
+    def _column(self, name: str) -> Values:
         if name not in self.columns:
             raise UnknownName("column", name, self.columns)
-        return pq.read_table(self.path, columns=[name]).column(0)
+        return read_columns(self.path, [name])[name]
 
-    def table(self) -> pa.Table:
-        """The whole table."""
-        import pyarrow.parquet as pq
-
-        return pq.read_table(self.path)
+    def table(self) -> dict[str, list[Any]]:
+        """The whole table, by columns."""
+        return {name: values.to_list() for name, values in read_columns(self.path).items()}
 
     def to_pandas(self) -> pandas.DataFrame:
         """The table as a pandas data frame."""
         import pandas as pd
 
-        return pd.read_parquet(self.path)
+        return pd.DataFrame({name: values.to_numpy() for name, values in read_columns(self.path).items()})
 
     # ------------------------------------------------------------------ one run
 

@@ -8,51 +8,51 @@ a run was made.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from palpate.metrics import METRICS
+from palpate.parquet import Column
+from palpate.parquet.write import Kind
 from palpate.study.axis import Axis, Value
 from palpate.study.design import Point
 from palpate.study.plan import Plan
 from palpate.study.worker import Result, Row
 from palpate.toml import toml_value
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-BEFORE = {"run": "int64", "point": "int64", "repeat": "int32", "seed": "int64"}
-ADAPTIVE = {"stage": "int32", "weight": "double"}
-AFTER = {
-    "outcome": "string", "reason": "string", "end_time": "double", "passed": "bool_", "failed": "texts",
+BEFORE: dict[str, Kind] = {"run": "int64", "point": "int64", "repeat": "int32", "seed": "int64"}
+ADAPTIVE: dict[str, Kind] = {"stage": "int32", "weight": "double"}
+AFTER: dict[str, Kind] = {
+    "outcome": "text", "reason": "text", "end_time": "double", "passed": "bool", "failed": "texts",
     "warnings": "texts",
 }  # fmt: skip
 
 
-def schema(plan: Plan) -> pa.Schema:
-    """Names and types of the columns; units stand in each field's metadata."""
-    import pyarrow as pa
-
-    def column(name: str, kind: str, unit: str | None = None) -> pa.Field:
-        made = pa.list_(pa.field("element", pa.string())) if kind == "texts" else getattr(pa, _ARROW[kind])()
-        return pa.field(name, made, metadata=None if unit is None else {"unit": unit})
-
-    fields = [column(name, kind) for name, kind in BEFORE.items()]
-    fields += [column(axis.key, _kind(axis)) for axis in plan.axes]
-    fields += [column(name, kind) for name, kind in ADAPTIVE.items()] if plan.adaptive else []
-    fields += [column(name, kind) for name, kind in AFTER.items()]
-    units = {name: METRICS[name].unit if name in METRICS else "1" for name in plan.metrics}
-    return pa.schema([*fields, *(column(name, "double", unit) for name, unit in units.items())])
+def schema(plan: Plan) -> list[Column]:
+    """Names and types of the columns."""
+    kinds: dict[str, Kind] = {
+        **BEFORE,
+        **{axis.key: _kind(axis) for axis in plan.axes},
+        **(ADAPTIVE if plan.adaptive else {}),
+        **AFTER,
+        **dict.fromkeys(plan.metrics, "double"),
+    }
+    return [Column(name, kind, optional=True) for name, kind in kinds.items()]
 
 
-_ARROW = {"int64": "int64", "int32": "int32", "double": "float64", "string": "string", "bool_": "bool_"}
+def units(plan: Plan) -> dict[str, str]:
+    """Units of the metrics' columns."""
+    return {name: METRICS[name].unit if name in METRICS else "1" for name in plan.metrics}
 
 
-def _kind(axis: Axis) -> str:
+def _kind(axis: Axis) -> Kind:
     """One type for all the values of a parameter; what has no other is TOML text."""
     kinds = {type(value) for value in axis.values or (axis.at(0.5),)}
     if axis.key.endswith("*") or (kinds <= {int, float} and float in kinds):
         return "double"
-    return {int: "int64", bool: "bool_", str: "string"}.get(kinds.pop(), "string") if len(kinds) == 1 else "string"
+    return _KINDS.get(kinds.pop(), "text") if len(kinds) == 1 else "text"
+
+
+_KINDS: dict[type, Kind] = {int: "int64", bool: "bool", str: "text"}
 
 
 def record(plan: Plan, point: Point, result: Result) -> Row:
@@ -67,16 +67,12 @@ def _stored(axis: Axis, value: Value) -> Value:
     kind = _kind(axis)
     if kind == "double":
         return float(value)
-    return toml_value(value) if kind == "string" and not isinstance(value, str) else value
+    return toml_value(value) if kind == "text" and not isinstance(value, str) else value
 
 
-def table(plan: Plan, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """Rows as an Arrow table."""
-    import pyarrow as pa
-
-    form = schema(plan)
-    columns = [pa.array([row.get(name) for row in rows], type=form.field(name).type) for name in form.names]
-    return pa.Table.from_arrays(columns, schema=form)
+def columns(plan: Plan, rows: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
+    """Rows as columns."""
+    return [[row.get(column.name) for row in rows] for column in schema(plan)]
 
 
 def row_bytes(plan: Plan) -> int:

@@ -10,24 +10,23 @@ traces/<run>.parquet   the traces that are kept
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, BinaryIO
 
 from palpate.errors import FileError, InvalidInput
 from palpate.files import atomic_write
+from palpate.parquet import ParquetWriter, read_columns, read_footer
 from palpate.study import rows as R
 from palpate.study.design import Point, Stage
 from palpate.study.plan import Plan, differences, plan_from_text
 from palpate.study.worker import Result
 from palpate.toml import toml_text
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 PLAN, SCENARIO, CHUNKS, TABLE, TRACES = "sweep.json", "scenario.toml", "chunks", "table.parquet", "traces"
-KEY = "palpate.sweep"  # the plan, in the table's own metadata
+KEY, UNITS = "palpate.sweep", "palpate.units"  # the plan and the units of metrics, in the table's own metadata
 ROWS_PER_GROUP = 20_000
 
 
@@ -115,12 +114,10 @@ class Store:
         return self.folder / CHUNKS / f"{first:010d}.parquet"
 
     def _done(self, first: int, stop: int) -> bool:
-        import pyarrow.parquet as pq
-
         if not self._file(first).is_file():
             return False
         try:
-            return pq.read_metadata(self._file(first)).num_rows == stop - first
+            return all(len(values) == stop - first for values in read_columns(self._file(first)).values())
         except (OSError, ValueError):  # damaged: made again
             return False
 
@@ -129,8 +126,8 @@ class Store:
         for result in results:
             if result.trace is not None:
                 self.write_trace(result.run, result.trace)
-        content = R.table(self.plan, [R.record(self.plan, p, r) for p, r in zip(points, results)])
-        atomic_write(self._file(results[0].run), lambda file: _write(file, content.schema, [content], {}))
+        content = R.columns(self.plan, [R.record(self.plan, p, r) for p, r in zip(points, results)])
+        atomic_write(self._file(results[0].run), lambda file: self._write(file, [content], {}))
 
     def trace_path(self, run: int) -> Path:
         """Where the trace of a run is kept."""
@@ -146,18 +143,12 @@ class Store:
 
     def columns(self, names: Sequence[str], first: int = 0, count: int | None = None) -> dict[str, list[Any]]:
         """Columns of the runs first … first + count − 1, all of them by default, in the order of the runs."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        names = list(dict.fromkeys(names))
+        names, stop = list(dict.fromkeys(names)), None if count is None else first + count
         if self.complete:
-            found = pq.read_table(self.path, columns=list(names)).slice(first, count)
-        else:
-            stop = None if count is None else first + count
-            files = [f for f in self._files() if first <= int(f.stem) and (stop is None or int(f.stem) < stop)]
-            parts = [pq.read_table(file, columns=list(names)) for file in files]
-            found = pa.concat_tables(parts) if parts else R.table(self.plan, []).select(list(names))
-        return {name: found.column(name).to_pylist() for name in names}
+            return {name: values.to_list()[first:stop] for name, values in read_columns(self.path, names).items()}
+        files = [f for f in self._files() if first <= int(f.stem) and (stop is None or int(f.stem) < stop)]
+        parts = [read_columns(file, names) for file in files]
+        return {name: [value for part in parts for value in part[name].to_list()] for name in names}
 
     def _files(self) -> list[Path]:
         return sorted((self.folder / CHUNKS).glob("*.parquet"))
@@ -166,13 +157,14 @@ class Store:
 
     def merge(self, runs: int) -> None:
         """Make one table of the first `runs` rows; then drop the chunks."""
-        import pyarrow.parquet as pq
-
         if not self.complete:
-            parts = (pq.read_table(file) for file in self._files() if int(file.stem) < runs)
-            meta = {KEY: self.plan.text()}
-            atomic_write(self.path, lambda file: _write(file, R.schema(self.plan), parts, meta))
-            found = pq.read_metadata(self.path).num_rows
+            files = [file for file in self._files() if int(file.stem) < runs]
+            names = [column.name for column in R.schema(self.plan)]
+            read = (read_columns(file, names) for file in files)
+            parts = ([values.to_list() for values in part.values()] for part in read)
+            meta = {KEY: self.plan.text(), UNITS: json.dumps(R.units(self.plan), ensure_ascii=False)}
+            atomic_write(self.path, lambda file: self._write(file, parts, meta))
+            found = read_footer(self.path).rows
             if found != runs:
                 self.path.unlink()
                 raise FileError(f"the chunks in {self.folder} hold {found} runs, {runs} were made")
@@ -180,6 +172,18 @@ class Store:
             file.unlink()
         with contextlib.suppress(OSError):
             (self.folder / CHUNKS).rmdir()
+
+    def _write(self, file: BinaryIO, parts: Iterable[list[list[Any]]], meta: dict[str, str]) -> None:
+        """Rows one part after the other, in groups of one size."""
+        writer = ParquetWriter(file, R.schema(self.plan))
+        waiting: list[list[Any]] = []
+        for part in parts:
+            waiting = [one + more for one, more in zip(waiting, part)] if waiting else part
+            while len(waiting[0]) >= ROWS_PER_GROUP:
+                writer.write([column[:ROWS_PER_GROUP] for column in waiting])
+                waiting = [column[ROWS_PER_GROUP:] for column in waiting]
+        writer.write(waiting)
+        writer.close(meta)
 
 
 def check_place(folder: Path) -> None:
@@ -203,29 +207,9 @@ def _told(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def _write(file: Any, form: pa.Schema, parts: Iterable[pa.Table], meta: dict[str, str]) -> None:
-    """Tables one after the other as Parquet, in row groups of one size."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    with pq.ParquetWriter(file, form, version="2.6", compression="zstd", write_page_checksum=True) as writer:
-        waiting: list[pa.Table] = []
-        for part in parts:
-            waiting.append(part.cast(form))
-            if sum(map(len, waiting)) >= ROWS_PER_GROUP:
-                writer.write_table(pa.concat_tables(waiting), row_group_size=ROWS_PER_GROUP)
-                waiting = []
-        if waiting or not meta:
-            writer.write_table(pa.concat_tables(waiting or [form.empty_table()]))
-        if meta:
-            writer.add_key_value_metadata(meta)
-
-
 def read_plan(table: str | os.PathLike[str]) -> Plan:
     """The plan in a table's own metadata."""
-    import pyarrow.parquet as pq
-
-    meta = pq.read_metadata(table).metadata or {}
-    if KEY.encode() not in meta:
+    meta = read_footer(table).metadata
+    if KEY not in meta:
         raise InvalidInput(f"{table} is no table of a sweep")
-    return plan_from_text(meta[KEY.encode()].decode(), str(table))
+    return plan_from_text(meta[KEY], str(table))

@@ -94,12 +94,7 @@ def _named(sweep: Sweep) -> dict[str, list[dict[str, Any]]]:
 
 
 def _warnings(sweep: Sweep) -> list[str]:
-    import pyarrow.parquet as pq
-
-    counted: Counter[str] = Counter()
-    with pq.ParquetFile(sweep.path) as file:  # a group at a time: there may be millions
-        for batch in file.iter_batches(columns=["warnings"]):
-            counted.update(batch.column(0).flatten().to_pylist())
+    counted = Counter(text for said in sweep["warnings"] for text in said or ())
     return [f"{text} ({count} runs)" for text, count in counted.most_common(NAMED)]
 
 

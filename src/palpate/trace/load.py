@@ -13,8 +13,9 @@ from typing import Any, BinaryIO, TypeVar
 import numpy as np
 
 from palpate.checks import Array
-from palpate.errors import PalpateError, TraceError
+from palpate.errors import DamagedTable, PalpateError, TraceError
 from palpate.files import a_path, open_regular
+from palpate.parquet import read_columns, read_footer
 from palpate.trace.channel import TIME, Channel
 from palpate.trace.header import HEADER_KEY, SEAL_KEY, check_entries, header_from_text, seal
 from palpate.trace.partial import SUFFIX, read_partial
@@ -46,7 +47,7 @@ class Stored:
 
 
 def load_trace(path: str | os.PathLike[str]) -> Trace:
-    """Read a trace written by `Trace.save` as `.parquet` or `.npz`, or what a run under way has left as `.arrows`.
+    """Read a trace written by `Trace.save` as `.parquet` or `.npz`, or what a run under way has left as `.parts`.
 
     Raises:
         TraceError: the file is missing, foreign, damaged, changed since, or of a newer format.
@@ -89,9 +90,9 @@ def _whole(read: Callable[[BinaryIO], T], file: BinaryIO) -> T:
     file.seek(0)
     try:
         return read(file)
-    except PalpateError:
-        raise
     except Exception as error:  # a damaged file can fail anywhere inside the readers
+        if isinstance(error, PalpateError) and not isinstance(error, DamagedTable):
+            raise
         reason = " ".join(str(error).split()) or type(error).__name__
         raise TraceError(f"it is damaged or of another kind ({reason})") from error
 
@@ -111,18 +112,14 @@ def _trace(stored: Stored) -> Trace:
 
 
 def _read_parquet(file: BinaryIO) -> Stored:
-    import pyarrow.parquet as pq
-
-    parquet = pq.ParquetFile(file, page_checksum_verification=True)
-    metadata = parquet.metadata.metadata or {}
-    if HEADER_KEY.encode() not in metadata:
+    footer = read_footer(file)
+    if HEADER_KEY not in footer.metadata:
         raise TraceError(_FOREIGN)
-    _bound(parquet.metadata.num_rows * parquet.metadata.num_columns)
-    table = parquet.read()
+    _bound(footer.rows * len(footer.columns))
     return Stored(
-        header=metadata[HEADER_KEY.encode()].decode(),
-        seal=metadata.get(SEAL_KEY.encode(), b"").decode(),
-        entries={name: column.to_numpy() for name, column in zip(table.column_names, table.columns)},
+        header=footer.metadata[HEADER_KEY],
+        seal=footer.metadata.get(SEAL_KEY, ""),
+        entries={name: values.to_numpy() for name, values in read_columns(file).items()},
         names=lambda channel: channel.columns,
     )
 

@@ -1,13 +1,15 @@
 """The file of a run that is still under way: samples so far, readable whatever ends the process.
 
-It is an Arrow stream: a description, then batches of samples one after another. What a killed process left is read up
-to its last whole batch.
+It is a row of parts, each behind its length in eight bytes (little-endian): first the description, a text, then batches
+of samples, each a Parquet file. What a killed process left is read up to its last whole part.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+import io
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,11 +18,14 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import FileError, TraceError
+from palpate.parquet import Column, ParquetWriter, read_columns
 from palpate.trace.channel import TIME, Channel
-from palpate.trace.header import HEADER_KEY, Header, header_from_text, header_text
+from palpate.trace.header import Header, header_from_text, header_text
 from palpate.trace.trace import Trace
 
-SUFFIX = ".arrows"
+SUFFIX = ".parts"
+_MAGIC = b"palpate parts\n"
+_LENGTH = 8  # bytes of a part's length
 _ROWS = 16_384  # of one batch: what is in memory twice
 
 
@@ -37,17 +42,13 @@ class PartialFile:
         Raises:
             FileError: the system refuses.
         """
-        import pyarrow as pa
-
         self._path = path
-        columns = [name for channel in empty.channels.values() for name in channel.columns]
-        metadata = {HEADER_KEY: header_text(empty)}
-        self._schema: Any = pa.schema([(name, pa.float64()) for name in columns], metadata=metadata)
+        self._columns = [Column(name) for channel in empty.channels.values() for name in channel.columns]
         with self._told():
             path.unlink(missing_ok=True)
             self._file = open(path, "xb")  # noqa: SIM115 - open as long as the run goes on
-            options = pa.ipc.IpcWriteOptions(compression="zstd")
-            self._writer: Any = pa.ipc.new_stream(self._file, self._schema, options=options)
+            self._file.write(_MAGIC)
+            self._part(header_text(empty).encode())
             self._file.flush()
 
     def append(self, times: Array, data: Mapping[Channel, Array]) -> None:
@@ -56,21 +57,24 @@ class PartialFile:
         Raises:
             FileError: the system refuses, as on a full disk.
         """
-        import pyarrow as pa
-
         with self._told():
             for start in range(0, len(times), _ROWS):
                 rows = slice(start, start + _ROWS)
                 count = len(times[rows])
                 columns = [times[rows], *(c for array in data.values() for c in array[rows].reshape(count, -1).T)]
-                arrays = [pa.array(np.ascontiguousarray(column)) for column in columns]
-                self._writer.write_batch(pa.record_batch(arrays, schema=self._schema))
+                batch = io.BytesIO()
+                writer = ParquetWriter(batch, self._columns)
+                writer.write(columns)
+                writer.close()
+                self._part(batch.getvalue())
             self._file.flush()
+
+    def _part(self, content: bytes) -> None:
+        self._file.write(len(content).to_bytes(_LENGTH, "little") + content)
 
     def close(self) -> None:
         """End the file."""
         with contextlib.suppress(OSError):  # a full disk: what is written is kept as it is
-            self._writer.close()
             self._file.close()
 
     @contextlib.contextmanager
@@ -89,35 +93,38 @@ def read_partial(file: BinaryIO) -> Trace:
     Raises:
         TraceError: foreign, or nothing whole inside.
     """
-    import pyarrow as pa
-
-    stream = pa.ipc.open_stream(file)
-    metadata = stream.schema.metadata or {}
-    if HEADER_KEY.encode() not in metadata:
+    parts = _parts(file)
+    described = next(parts, None)
+    if described is None:
         raise TraceError("it was not written by palpate (no description of a trace inside)")
-    header = header_from_text(metadata[HEADER_KEY.encode()].decode())
-    batches = _whole_batches(stream)
-    table = pa.Table.from_batches(batches, schema=stream.schema)
-    return _trace(header, table)
+    return _trace(header_from_text(described.decode()), _batches(parts))
 
 
-def _whole_batches(stream: Any) -> list[Any]:
-    import pyarrow as pa
+def _parts(file: BinaryIO) -> Iterator[bytes]:
+    if file.read(len(_MAGIC)) != _MAGIC:
+        return
+    while len(head := file.read(_LENGTH)) == _LENGTH:
+        length = int.from_bytes(head, "little")
+        if length > os.fstat(file.fileno()).st_size - file.tell():
+            return
+        yield file.read(length)
 
-    batches = []
-    while True:
-        try:
-            batches.append(stream.read_next_batch())
-        except (StopIteration, OSError, pa.ArrowInvalid):
-            return batches
+
+def _batches(parts: Iterator[bytes]) -> list[dict[str, Array]]:
+    found = []
+    with contextlib.suppress(ValueError):  # damaged: what comes before it is good
+        for part in parts:
+            found.append({name: values.to_numpy() for name, values in read_columns(io.BytesIO(part)).items()})
+    return found
 
 
-def _trace(header: Header, table: Any) -> Trace:
-    columns = {name: column.to_numpy() for name, column in zip(table.column_names, table.columns)}
-    missing = [name for c in (TIME, *header.channels) for name in c.columns if name not in columns]
+def _trace(header: Header, batches: list[dict[str, Array]]) -> Trace:
+    names = [name for c in (TIME, *header.channels) for name in c.columns]
+    missing = [name for name in names if any(name not in batch for batch in batches)]
     if missing:
         raise TraceError(f"it lacks {', '.join(map(repr, missing[:5]))}")
-    count = len(table)
+    columns = {name: np.concatenate([np.zeros(0), *(batch[name] for batch in batches)]) for name in names}
+    count = len(columns[TIME.name])
     data = {
         c: np.stack([columns[name] for name in c.columns], axis=-1).reshape(count, *c.shape) for c in header.channels
     }

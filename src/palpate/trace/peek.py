@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from palpate.errors import TraceError
+from palpate.parquet import read_footer
 from palpate.trace.header import HEADER_KEY, Header, header_from_text
 
 
@@ -14,12 +15,10 @@ def peek(path: Path) -> Header:
     Raises:
         TraceError: it is no trace, or damaged.
     """
-    import pyarrow.parquet as pq
-
     try:
-        metadata = pq.read_schema(path).metadata or {}
+        metadata = read_footer(path).metadata
     except (OSError, ValueError) as error:
         raise TraceError(f"cannot read {path}: {error}") from error
-    if HEADER_KEY.encode() not in metadata:
+    if HEADER_KEY not in metadata:
         raise TraceError(f"{path} was not written by palpate")
-    return header_from_text(metadata[HEADER_KEY.encode()].decode())
+    return header_from_text(metadata[HEADER_KEY])

@@ -15,6 +15,7 @@ import numpy as np
 from palpate.checks import Array
 from palpate.errors import TraceError
 from palpate.files import a_path, atomic_write
+from palpate.parquet import Column, ParquetWriter
 from palpate.trace.header import HEADER_KEY, SEAL_KEY, header_text, seal
 
 if TYPE_CHECKING:
@@ -36,27 +37,11 @@ def save_trace(trace: Trace, path: str | os.PathLike[str]) -> Path:
 
 
 def _write_parquet(trace: Trace, file: BinaryIO) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     header, columns = header_text(trace), trace.table()
-    schema = pa.schema([(name, pa.float64()) for name in columns])
-    # Arrow would store the metadata a second time inside its own schema, which nobody needs for plain floats.
-    with pq.ParquetWriter(
-        file,
-        schema,
-        version="2.6",
-        compression="zstd",
-        compression_level=3,
-        use_dictionary=False,
-        write_page_checksum=True,
-        store_schema=False,
-    ) as writer:
-        for start in range(0, max(len(trace), 1), ROWS_AT_ONCE):  # one group at a time: little is in memory twice
-            rows = slice(start, start + ROWS_AT_ONCE)
-            arrays = [pa.array(np.ascontiguousarray(column[rows])) for column in columns.values()]
-            writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
-        writer.add_key_value_metadata({HEADER_KEY: header, SEAL_KEY: seal(header, trace)})
+    writer = ParquetWriter(file, [Column(name) for name in columns])
+    for start in range(0, len(trace), ROWS_AT_ONCE):  # one group at a time: little is in memory twice
+        writer.write([column[start : start + ROWS_AT_ONCE] for column in columns.values()])
+    writer.close({HEADER_KEY: header, SEAL_KEY: seal(header, trace)})
 
 
 def _write_npz(trace: Trace, file: BinaryIO) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from palpate.checks import Array
 from palpate.errors import InvalidInput
 from palpate.files import atomic_write
+from palpate.lazy import check_extra
 from palpate.robot.robot import Robot
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def draw_ellipsoids(
         plane: two of the world's axes, such as "xy" or "xz".
         sizes: how many units of a shape are drawn as one metre; chosen to fit if not given.
     """
+    check_extra("matplotlib", "figures", "a drawing of ellipsoids")
     from matplotlib.figure import Figure
 
     pair = _pair(plane)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from palpate.errors import FileError, UnknownName
 from palpate.files import atomic_write
+from palpate.lazy import check_extra
 from palpate.trace import Trace
 from palpate.views.panels import MARKS, SHADES, Figure, Marks, Panel, figures_of, marks_of
 
@@ -40,11 +41,13 @@ def save_figures(trace: Trace, folder: str | os.PathLike[str], formats: Sequence
 
     Raises:
         UnknownName: another format.
+        MissingExtra: matplotlib is not installed.
         FileError: a file cannot be written.
     """
     for kind in formats:
         if kind not in FORMATS:
             raise UnknownName("figure format", kind, FORMATS)
+    check_extra("matplotlib", "figures", "a figure as a file")
     target = _folder(Path(folder))
     marks = marks_of(trace)
     return [path for figure in figures_of(trace) for path in _save(figure, marks, target, formats)]

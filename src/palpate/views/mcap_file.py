@@ -67,10 +67,10 @@ def _write_poses(writer: Any, trace: Trace) -> None:
     """The poses of all bodies in the world, thirty times a second."""
     rows = frame_rows(trace.time)
     paths, names = body_paths(trace, rows), [body["name"] for body in trace.facts.scene]
-    schema = json.dumps({"type": "object", "title": _TRANSFORMS, "properties": {"transforms": {"type": "array"}}})
+    schema = json.dumps(_schema_of_transforms())
     topic = writer.register_channel("/tf", "json", writer.register_schema(_TRANSFORMS, "jsonschema", schema.encode()))
     for sequence, row in enumerate(rows):
-        stamp = {"sec": int(trace.time[row]), "nsec": round(float(trace.time[row]) % 1 * _SECOND)}
+        stamp = dict(zip(("sec", "nsec"), divmod(_nanoseconds(float(trace.time[row])), _SECOND)))
         found = [
             {
                 "timestamp": stamp,
@@ -83,12 +83,33 @@ def _write_poses(writer: Any, trace: Trace) -> None:
         _add(writer, topic, sequence, float(trace.time[row]), {"transforms": found})
 
 
+def _schema_of_transforms() -> dict[str, Any]:
+    """Foxglove's FrameTransforms, down to the types of its numbers."""
+    second = {"sec": {"type": "integer", "minimum": 0}, "nsec": {"type": "integer", "minimum": 0, "maximum": 999999999}}
+    fields = {
+        "timestamp": _object("time", second),
+        "parent_frame_id": {"type": "string"},
+        "child_frame_id": {"type": "string"},
+        "translation": _object("foxglove.Vector3", {key: {"type": "number"} for key in "xyz"}),
+        "rotation": _object("foxglove.Quaternion", {key: {"type": "number"} for key in "xyzw"}),
+    }
+    return _object(_TRANSFORMS, {"transforms": {"type": "array", "items": _object("foxglove.FrameTransform", fields)}})
+
+
+def _object(title: str, properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "title": title, "properties": properties}
+
+
+def _nanoseconds(time: float) -> int:
+    return round(float(time) * _SECOND)
+
+
 def _pose(position: np.ndarray, quat_wxyz: np.ndarray) -> dict[str, Any]:
     w, x, y, z = quat_wxyz.tolist()
     return {"translation": dict(zip("xyz", position.tolist())), "rotation": {"x": x, "y": y, "z": z, "w": w}}
 
 
 def _add(writer: Any, topic: int, sequence: int, time: float, content: dict[str, Any]) -> None:
-    stamp = round(float(time) * _SECOND)
+    stamp = _nanoseconds(time)
     data = json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
     writer.add_message(topic, log_time=stamp, data=data, publish_time=stamp, sequence=sequence)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from palpate.errors import UnknownName
+from palpate.lazy import check_extra
 from palpate.metrics import MetricResult
 from palpate.toml import toml_text
 from palpate.trace import Trace
@@ -23,6 +24,7 @@ _LEFT, _RIGHT = "text-align:left;padding:2px 12px 2px 0", "text-align:right;padd
 
 def plot(trace: Trace, names: Sequence[str], axes: Any = None) -> Any:
     """Draw channels or columns over time, one pair of axes per unit; see `Trace.plot`."""
+    check_extra("matplotlib", "figures", "a plot")
     from matplotlib import pyplot
 
     from palpate.views.figures import draw_panel

@@ -14,6 +14,7 @@ import numpy as np
 from palpate.checks import Array
 from palpate.files import atomic_write
 from palpate.metrics import METRICS
+from palpate.parquet import read_columns, read_footer
 from palpate.views import sweep_charts as charts
 from palpate.views.markup import bullets, facts, folded, page, section
 
@@ -46,26 +47,19 @@ class _Runs:
     """The columns of a table that the page shows."""
 
     def __init__(self, table: str | os.PathLike[str], summary: Mapping[str, Any]) -> None:
-        import pyarrow.parquet as pq
-
         self.table, self.keys = table, list(summary["vary"])
-        names = pq.read_schema(table).names
+        names = read_footer(table).columns
         self.metrics = [name for name in names if name in METRICS or name == summary.get("metric")]
         self.passed = np.array(self.column("passed"), dtype=bool)
         self.ranked = summary.get("metric")
 
     def column(self, name: str, runs: Sequence[int] | None = None) -> list[Any]:
         """A column, or the chosen runs of it."""
-        import pyarrow.parquet as pq
-
-        found = pq.read_table(self.table, columns=[name]).column(0)
-        return (found if runs is None else found.take(list(runs))).to_pylist()
+        found = read_columns(self.table, [name])[name].to_list()
+        return found if runs is None else [found[run] for run in runs]
 
     def numbers(self, name: str) -> Array:
-        import pyarrow.parquet as pq
-
-        found = pq.read_table(self.table, columns=[name]).column(0)
-        return np.asarray(found.cast("float64").to_numpy(), dtype=float)
+        return read_columns(self.table, [name])[name].to_numpy().astype(float)
 
     def order(self, worst: Sequence[int]) -> list[int]:
         """Runs by what they tell: the worst, those that did not pass, then the others."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Literal, Self
 from pydantic import model_validator
 
 from palpate.config import Config, PerJoint, Quaternion, Vector3, Vector6, required, setting
-from palpate.errors import InvalidInput
+from palpate.errors import InvalidInput, shortened
+from palpate.spatial.height_field import FEWEST, MOST
 from palpate.spatial.shapes import SHAPES
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Motion(Config):
 
 
 class Surface(Config):
-    """A plane, box, sphere or cylinder that pushes back.
+    """A plane, box, sphere, cylinder, height field or mesh that pushes back.
 
     Compliant contact: f = k δ + d δ̇ (Kelvin–Voigt) or f = k δᵉ (1 + c δ̇) (Hunt–Crossley), never pulling; friction
     is a spring of stiffness k_t that slips at μ f. Rigid contact is MuJoCo's constraint solver. Exact contact is a
@@ -40,8 +41,16 @@ class Surface(Config):
     name: str = setting("wall", "1", "name of the surface", pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")
     shape: ShapeName = setting("plane", "1", "its shape")
     size: tuple[float, ...] = setting(
-        (), "m", "box: three edge lengths; sphere: radius; cylinder: radius, length; plane: none"
+        (),
+        "m",
+        "box: three edge lengths; sphere: radius; cylinder: radius, length; height-field: lengths along x and y;"
+        " plane, mesh: none",
     )
+    heights: tuple[tuple[float, ...], ...] = setting(
+        (), "m", "of a height-field: rows from the smallest y on, each from the smallest x on; 4 by 4 at least"
+    )
+    file: str | None = setting(None, "1", "heights (.npy, .csv, .png) or a mesh (.stl, .obj), relative to the scenario")
+    scale: float = setting(1.0, "m", "one unit of the file; of a .png the height of white above black", gt=0, le=1e6)
     position: Vector3 = setting(ORIGIN, "m", "its centre (a point of the plane), world axes")
     quat_wxyz: Quaternion | None = setting(None, "1", "its orientation; a plane may give `normal` instead")
     normal: Vector3 = setting((0.0, 0.0, 1.0), "1", "outward normal of a plane, world axes")
@@ -80,6 +89,27 @@ class Surface(Config):
                 f"surface {self.name!r}: static_friction {self.static_friction:g} must be at least the sliding"
                 f" friction {self.friction:g}"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _data_fits_shape(self) -> Surface:
+        needs, name = SHAPES[self.shape].data, f"surface {self.name!r}"
+        if self.heights and needs != "heights":
+            raise InvalidInput(f"{name}: heights are for a height-field, this is a {self.shape}")
+        if self.file is not None and not needs:
+            raise InvalidInput(f"{name}: a file is for a height-field or a mesh, this is a {self.shape}")
+        if needs and (self.file is None) == (not self.heights):
+            wanted = "its heights or a file of them, not both" if needs == "heights" else "the file of its triangles"
+            raise InvalidInput(f"{name}: a {self.shape} needs {wanted}")
+        if needs and self.contact != "compliant":
+            raise InvalidInput(
+                f"{name}: a {self.shape} has compliant contact only, this one is {self.contact}",
+                hint="rigid and exact contact take a plane, box, sphere or cylinder",
+            )
+        widths = {len(row) for row in self.heights}
+        if self.heights and (len(widths) > 1 or not FEWEST <= min(widths) <= MOST >= len(self.heights) >= FEWEST):
+            shape = f"{len(self.heights)} rows of {' or '.join(map(str, sorted(widths)[:5]))}"
+            raise InvalidInput(f"{name}: heights are {FEWEST} to {MOST} rows of {FEWEST} to {MOST} each, got {shape}")
         return self
 
     @model_validator(mode="after")
@@ -373,6 +403,20 @@ class World(Config):
             raise InvalidInput(
                 f"exact contact stands alone, but {', '.join([*soft, *others])}",
                 hint="make every surface exact, or none; objects, poles and loads on the clock need another contact",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _shapes_touch_what_is_compliant(self) -> World:
+        """Shapes and links are points that springs push; a rigid surface would let them through."""
+        named = [f"contact shape {shape.name!r}" for shape in self.contact_shapes]
+        named += [f"contact link {link!r}" for link in self.contact_links]
+        rigid = [surface.name for surface in self.surfaces if surface.contact == "rigid"]
+        if named and rigid:
+            raise InvalidInput(
+                f"{shortened(', '.join(named), 200)} touches compliant surfaces only,"
+                f" but surface {rigid[0]!r} is rigid",
+                hint='make the surface compliant, or let geoms touch it: contact_points = ["tip"]',
             )
         return self
 

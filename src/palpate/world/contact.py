@@ -16,6 +16,7 @@ from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.spatial.shapes import SHAPES, call_distance
 from palpate.world.bodies import point_on_body, velocity_at
 from palpate.world.config import Surface
+from palpate.world.forms import form_of
 from palpate.world.plant import ContactPoint, Plant, surface_rotation
 
 
@@ -23,7 +24,7 @@ class SurfaceState(Record):
     """A surface in the loop: what it is, and where it is now."""
 
     distance: int  # address of its shape's distance
-    size: Vector = sized(3)
+    form: Vector  # what that takes: sizes, or a whole height field or mesh
     compliant: bool
     stiffness: float
     damping: float
@@ -80,7 +81,7 @@ def surface_state(surface: Surface, mocap: int, place: Vector) -> SurfaceState:
     k_t, d_t = surface.tangential_stiffness, surface.tangential_damping
     return SurfaceState(
         distance=shape.distance.pointer,
-        size=shape.engine_size(surface.size),
+        form=form_of(surface),
         compliant=surface.contact == "compliant",
         stiffness=surface.stiffness,
         damping=surface.damping,
@@ -167,7 +168,7 @@ def find_contact(p: Physics, c: Contact, elapsed: float) -> bool:
         local[i] = 0.0
         for j in range(3):
             local[i] += s.axes[j, i] * (place[j] - s.place[j])
-    gap = call_distance(s.distance, s.size, local, normal) - c.point.radius  # pyright: ignore[reportCallIssue]
+    gap = call_distance(s.distance, s.form, local, normal) - c.point.radius  # pyright: ignore[reportCallIssue]
     if gap >= 0.0:
         return False
     for i in range(3):

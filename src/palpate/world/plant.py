@@ -17,6 +17,7 @@ from palpate.robot.robot import Robot
 from palpate.spatial import matrix_from_quat, quat_from_matrix
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import FreeObject, PlantChange, Surface, World
+from palpate.world.forms import drawn_mesh
 from palpate.world.pole import add_pole
 from palpate.world.ties import Ties, hold_ties, plant_ties
 from palpate.world.touching import ContactPoint, draw_shapes, points_of_links, points_of_shapes
@@ -367,7 +368,18 @@ def _add_surface(spec: mujoco.MjSpec, surface: Surface) -> None:
         mocap=surface.motion is not None,
     )
     contype, conaffinity = _TOUCHED if surface.contact == "rigid" else _NEITHER
+    drawn = {}
+    if SHAPES[surface.shape].data:
+        vertices, faces = drawn_mesh(surface)
+        spec.add_mesh(
+            name=f"surface {surface.name}",
+            uservert=vertices.ravel(),
+            userface=faces.ravel(),
+            inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL,
+        )
+        drawn = {"meshname": f"surface {surface.name}"}
     body.add_geom(
+        **drawn,
         name=f"surface {surface.name}",
         type=_geom_type(surface.shape),
         size=SHAPES[surface.shape].engine_size(surface.size),

@@ -202,7 +202,7 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
         if in_order:
             note_missed(k, m)
     if redundant > 0:
-        hold_posture(x, k.posture, m, out.null_space)
+        hold_posture(x, k, k.posture, m, out.null_space)
 
 
 class Stage(Config):

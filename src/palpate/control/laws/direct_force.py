@@ -73,7 +73,7 @@ def _kernel(x: Tick, k: Gains, m: ForceMemory, out: Terms) -> None:
     pi_wrench(k, m, m.W)
     torque_of(-1.0, m.W, k, m, out.force)  # −J_tᵀ (φ F_d + k_p (F_d − F))
     torque_of(-1.0, m.integral, k, m, out.integral)  # −J_tᵀ k_i ∫(F_d − F) dt
-    hold_posture(x, k.posture, m, out.null_space)
+    hold_posture(x, k, k.posture, m, out.null_space)
     for j in range(x.v.size):
         out.bias[j] = x.bias[j]
         m.tau[j] = out.spring[j] + out.damper[j] + out.force[j] + out.integral[j] + out.null_space[j] + out.bias[j]
@@ -147,6 +147,7 @@ class DirectForce(ForceLaw, PostureLaw):
         own = {**vars(found), "damping": tuple(map(tuple, found.damping.tolist()))}
         names = [*open_ones, "posture_stiffness", "posture_damping"]
         chosen = self.model_copy(update={name: own[name] for name in names if getattr(self, name) is None})
+        chosen = super(DirectForce, chosen).suited(robot, rig)
         chosen._account = f"{self.name}: {', '.join(open_ones)} chosen {found.account}"
         return chosen
 

@@ -514,6 +514,8 @@ class FastestStop(Law):
             said.append(
                 f"at {memory.conflicts} ticks torque and acceleration bounds excluded each other and were widened"
             )
+        if memory.phase == BRAKING:
+            said.append("the tool had not stopped by the end")
         return said
 
     def remarks(self, memory: Memory) -> list[str]:
@@ -532,8 +534,6 @@ class FastestStop(Law):
             said.append(f"the joints at their bounds changed {memory.switched} times")
         if memory.stands >= 0.0:
             said.append(f"the tool stood still at {memory.stands:.4g} s")
-        elif memory.phase == BRAKING:
-            said.append("the tool had not stopped by the end")
         return said
 
 

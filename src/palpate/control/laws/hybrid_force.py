@@ -40,6 +40,7 @@ from palpate.robot.robot import Robot
 
 _KD, _FORCE_DAMPING = 40.0, 60.0  # 1/s, where the clock allows
 _CONTACT_FORCE, _CONTACT_MOMENT = 1.0, 0.1  # N and N·m, where the sensor allows
+_DRY = 2.0  # k_p on an arm with dry friction in its joints, where the clock allows
 _SIGMAS = 5.0  # standard deviations of the sensor's noise that count as contact
 
 
@@ -105,9 +106,11 @@ def _feels_force(share: float, k: Gains, m: Memory) -> bool:
 
 
 @kernel
-def _note_weak(k: Gains, m: Memory) -> None:
-    """Keep a wanted force that is smaller than what counts as contact, which can therefore never be made by it."""
+def _note_wanted(k: Gains, m: Memory) -> None:
+    """Keep the largest wanted force, and one smaller than what counts as contact, which can never be made by it."""
     for i in range(6):
+        if k.forced[i]:
+            m.wanted = max(m.wanted, abs(m.F_d[i]))
         if k.forced[i] and 0.0 < abs(m.F_d[i]) < k.contact[i]:
             m.weak = max(m.weak, abs(m.F_d[i]))
 
@@ -229,7 +232,7 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
     open_task(x, k, m)
     wrenches_in_axes(x, m)
     into_axes(m.axes, x.drift, m.drift)
-    _note_weak(k, m)
+    _note_wanted(k, m)
     _switch(x.dt, k, m)
     _follow_motion(x, k, m)
     if m.in_contact:
@@ -237,7 +240,7 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
     else:
         _approach(k, m)
     _answer(k, m, out)
-    hold_posture(x, k.posture, m, out.null_space)
+    hold_posture(x, k, k.posture, m, out.null_space)
     for j in range(x.v.size):
         out.bias[j] = x.bias[j]
         m.tau[j] = out.motion[j] + out.force[j] + out.null_space[j] + out.bias[j]
@@ -267,6 +270,9 @@ class HybridForce(ForceLaw, PostureLaw):
 
     force: tuple[Direction, ...] = setting(("z",), "1", "force- or moment-controlled directions")
     motion: tuple[Direction, ...] = setting(("x", "y", "rx", "ry", "rz"), "1", "motion-controlled directions")
+    proportional: float | None = setting(  # pyright: ignore[reportIncompatibleVariableOverride]
+        None, "1", "k_p of the force error; 0, or 2 on an arm with dry friction in its joints, if not given", ge=0
+    )
     kp: Vector6 | None = setting(
         None, "1/s²", "K_p along x, y, z, rx, ry, rz, along `force` while free of contact; (K_d/2)² if not given"
     )
@@ -337,6 +343,7 @@ class HybridForce(ForceLaw, PostureLaw):
             "kp": tuple(0.25 * rate * rate for rate in kd),
             "force_damping": d,
             "integral": min(INTEGRAL, d / 3),
+            "proportional": _DRY * min(d / _FORCE_DAMPING, 1.0) if robot.model.dof_frictionloss.any() else 0.0,
             "contact_force": max(_CONTACT_FORCE, _SIGMAS * rig.noise_force),
             "contact_moment": max(_CONTACT_MOMENT, _SIGMAS * rig.noise_moment),
             "contact_ticks": 3 if noisy else 1,
@@ -347,6 +354,12 @@ class HybridForce(ForceLaw, PostureLaw):
     def memory(self, robot: Robot) -> Memory:
         """The state of the contact, the force integral, what the remarks tell, and scratch."""
         return Memory(self.task_sizes(robot))
+
+    def alarms(self, memory: Memory) -> list[str]:
+        """A force that was wanted without contact ever being made."""
+        if memory.wanted > 0.0 and memory.made == 0:
+            return [f"{self.name}: up to {memory.wanted:.3g} N or N·m was wanted and contact was never made"]
+        return []
 
     def remarks(self, memory: Memory) -> list[str]:
         """Contacts made and lost, and directions lost near singular postures."""

@@ -18,7 +18,8 @@ from palpate.control.steps.force_loop import (
     wrenches_in_axes,
 )
 from palpate.control.steps.linear_algebra import times
-from palpate.control.steps.task_space import Direction, set_axes, set_rows
+from palpate.control.steps.task_space import Direction, find_inertia, is_close, keep_clear, set_axes, set_rows
+from palpate.engine.kernels import clear
 from palpate.engine.records import Record, Vector, sized
 from palpate.robot.robot import Robot
 
@@ -37,6 +38,7 @@ class Terms(Record):
     integral: Vector = sized("nv")
     feed_forward: Vector = sized("nv")
     damper: Vector = sized("nv")
+    null_space: Vector = sized("nv")
     bias: Vector = sized("nv")
 
 
@@ -57,15 +59,20 @@ def _kernel(x: Tick, k: Gains, m: ForceMemory, out: Terms) -> None:
     if is_beyond(m.tau, k.limits):
         undo_integral(m)
         torque_of(-1.0, m.integral, k, m, out.integral)
+    clear(out.null_space)
+    if is_close(x, k.clear):
+        find_inertia(x.M, k.heaviest, m)
+        keep_clear(x, k, m, out.damper, out.null_space)
 
 
 class IntegralForce(ForceLaw):
-    """The tip force of an arm that touches: τ = −J_tᵀ (k ∫(F_d − F) dt + φ F_d) − d M̂ v + b̂(q, v).
+    """The tip force of an arm that touches: τ = −J_tᵀ (k ∫(F_d − F) dt + φ F_d) − d M̂ v + N τ_e + b̂(q, v).
 
     F_d (target) and F (measured) are what the environment does to the robot; the robot presses with −F_d.
     Closed loop with an immovable tip, φ = 0: F = k/(s + k) F_d on every axis by itself, whatever the posture: 2 % after
     ln 50 / k. φ = 1 (feed-forward) reaches F_d at once where the model is true, and k removes the rest. The map is
     τ = Jᵀ F, not its inverse as document 002 prints. Sampled at a period T it needs k T < 2.
+    N τ_e keeps the joints clear of their stops and rated speeds where that moves no chosen direction.
     Anti-windup: the integral stays within its bounds, and stops while a joint torque is beyond its limit.
     Assumes: contact all the time (a free arm is driven until something stops it), slow motion.
     """
@@ -83,7 +90,8 @@ class IntegralForce(ForceLaw):
         """d = min(30, 0.2/T_e) and k = min(10, d/3), where not given: half of what an undamped wall bears, k < d."""
         d = min(_DAMPING, 0.2 / rig.lag) if self.joint_damping is None else self.joint_damping
         k = min(INTEGRAL, d / 3) if self.integral is None else self.integral
-        return self.model_copy(update={"joint_damping": d, "integral": k})
+        law = self.model_copy(update={"joint_damping": d, "integral": k})
+        return super(IntegralForce, law).suited(robot, rig)
 
     def chosen(self) -> tuple[Direction, ...]:
         """The force- or moment-controlled directions."""

@@ -21,6 +21,8 @@ from palpate.control.steps.task_space import (
     find_acceleration,
     find_inertia,
     into_null_space,
+    is_close,
+    keep_clear,
     open_task,
     posture_of,
     pull_to_posture,
@@ -78,6 +80,9 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
     else:  # N M a₀
         times(x.M, m.a_0, out.null_space)
         into_null_space(m, out.null_space)
+    if k.kinematic and is_close(x, k.clear):
+        find_inertia(x.M, k.heaviest, m)
+    keep_clear(x, k, m, out.null_space, out.null_space)
 
 
 class OperationalSpace(TaskLaw):

@@ -11,7 +11,15 @@ import numpy as np
 from palpate.checks import Array
 from palpate.config import setting
 from palpate.control.design.pole import PoleDynamics, PoleModel, pole_accelerations
-from palpate.control.law import Beginning, BoundLaw, Law, Need, Shown, Tick, law_kernel, refuse_free_base, sizes_of
+from palpate.control.law import Beginning, BoundLaw, Need, Shown, Tick, law_kernel, refuse_free_base, sizes_of
+from palpate.control.steps.clearance import (
+    Clearance,
+    ClearanceMemory,
+    ClearingLaw,
+    is_close,
+    set_mobility_along,
+    steer_clear,
+)
 from palpate.control.steps.linear_algebra import cholesky, cholesky_solve, times
 from palpate.control.steps.pole_view import PoleEstimate, estimate_pole, pole_estimate
 from palpate.engine.kernels import kernel, put
@@ -45,6 +53,7 @@ class Gains(Record):
     speed_limit: Vector = sized("nv")
     level: bool  # the tool's z is kept vertical, not the target's attitude
     torque_limit: Vector = sized("nv")
+    clear: Clearance  # of joint stops and rated speeds, by self-motion
 
 
 class Memory(Record):
@@ -83,6 +92,7 @@ class Memory(Record):
     none: Vector = sized("nv")  # torques without horizontal force
     free: Vector = sized("nv")  # torques that leave the tool alone
     own: Vector = sized("nv")
+    clear: ClearanceMemory
 
 
 class Terms(Record):
@@ -354,6 +364,23 @@ def _brake(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
         out.limits[j] = min(max(out.balance[j], -most), most) - out.balance[j]
 
 
+@kernel
+def _keep_clear(x: Tick, k: Gains, m: Memory, torque: Vector) -> None:
+    """Add the self-motion that keeps clear of joint stops and rated speeds; its motion is n, its torques are M n."""
+    _free_direction(x, k, m)
+    size = 0.0
+    for i in range(x.v.size):
+        put(m.L[i], 0, x.M[i])
+        m.x[i] = torque[i] - m.push[i]
+        size += abs(m.free[i])
+    if size == 0.0 or not cholesky(m.L, x.v.size):
+        return
+    put(m.own, 0, m.free)
+    cholesky_solve(m.L, x.v.size, m.own)
+    set_mobility_along(m.L, m.free, m.own, m.clear)
+    steer_clear(x, k.clear, m.clear, m.x, torque)
+
+
 @law_kernel
 def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
     over = False
@@ -369,6 +396,8 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
     _wanted_turn(x, k, m)
     _preferred(x, k, m)
     _torques(x, k, m, 1.0, out.balance)
+    if is_close(x, k.clear):
+        _keep_clear(x, k, m, out.balance)
     for j in range(x.v.size):
         out.limits[j] = 0.0
         over = over or abs(out.balance[j]) > k.torque_limit[j]
@@ -376,7 +405,7 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
         _within_limits(x, k, m, out.balance, out.limits)
 
 
-class PoleBalance(Law):
+class PoleBalance(ClearingLaw):
     """Keep a pole upright on the tool, and the tool in place: LQR force, then joint torques that apply it.
 
     1. f = (m_e + m) (a_d + g e_z) − K (x − x_d), x = (x_A, ẋ_A, x_AB, ẋ_AB) for each horizontal axis and (z_A, ż_A);
@@ -385,7 +414,7 @@ class PoleBalance(Law):
     3. Torques under M v̇ + b = τ − Jₚᵀ f_B and J v̇ + J̇ v = [a_A; α]. One direction is left free, the self-motion:
        `nearest = "acceleration"` takes the v̇ nearest to v̇₀ = k (q_d − q) − d v, `"torque"` the τ nearest to M v̇₀ + b.
        `self_motion = "free"` puts 0 in their place: with `nearest = "torque"` that is the document's min τᵀτ, under
-       which the elbow falls and swings until the arm is lost.
+       which the elbow falls and swings until it is held back from its stops and rated speeds (`avoid_stops`).
     4. Torque limits: the free direction gives way first; where that is not enough the horizontal force shrinks, as
        little as possible. Both are exact for one free direction, hence at most seven joints.
 
@@ -474,6 +503,7 @@ class PoleBalance(Law):
             level=self.orientation == "pd",
             speed_limit=(np.inf if self.fall_speed is None else self.fall_speed) * robot.limits.velocity,
             torque_limit=robot.limits.torque.copy(),
+            clear=self.clearance(robot),
         )
 
     def force_gains(self) -> Array:
@@ -531,7 +561,8 @@ class PoleBalance(Law):
             "only a share of the wanted force was within the torque limits": memory.shared,
             "no share of the wanted force was within the torque limits": memory.beyond,
         }
-        return [f"{text} at {count} ticks" for text, count in said.items() if count]
+        told = [f"{text} at {count} ticks" for text, count in said.items() if count]
+        return [*told, *self.clearance_remarks(memory.clear)]
 
 
 def _directions(robot: Robot) -> int:

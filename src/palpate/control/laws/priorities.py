@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
-import mujoco
 import numpy as np
 from pydantic import model_validator
 
@@ -16,9 +15,9 @@ from palpate.control.solve.hierarchy import make_stack
 from palpate.control.solve.priorities import Answer, inverse_dynamics
 from palpate.control.solve.task_stack import Entry, FrameNow, TaskStack, missed, solve_tasks
 from palpate.control.solve.tasks import Rows, State, Task
+from palpate.control.steps.frames import motion_of, tree_of
 from palpate.control.steps.task_space import DIRECTIONS, Direction
 from palpate.engine.kernels import kernel
-from palpate.engine.physics import Physics
 from palpate.engine.records import Integers, Record, Vector, sized
 from palpate.errors import InvalidInput, PalpateError, UnknownName
 from palpate.robot.robot import Robot
@@ -273,17 +272,24 @@ class Priorities(Law):
         return Memory({"entries": len(self.stack)}, tasks=_room(robot, self.stack, self.gains(robot).most))
 
     def remarks(self, memory: Counts) -> list[str]:
-        """Which levels were relaxed, and how often limits or the fallback decided."""
-        total, said = memory.ticks, []
-        for i, (entry, count, worst) in enumerate(zip(self.stack, memory.relaxed, memory.worst)):
-            if count:
-                amount = f"at {int(count)} of {total} ticks, at worst by {worst:.3g} {entry.unit}"
-                said.append(f"entry {i + 1}, {entry.kind}: relaxed {amount}")
+        """Which entries below the first were relaxed, and how often limits decided."""
+        said = [line for i in range(1, len(self.stack)) for line in self._relaxed(memory, i)]
         if memory.limited:
-            said.append(f"torque limits were met at {memory.limited} of {total} ticks")
-        if memory.fallback:
-            said.append(f"no answer at {memory.fallback} of {total} ticks: held by gravity and damping instead")
+            said.append(f"torque limits were met at {memory.limited} of {memory.ticks} ticks")
         return [f"{self.name}: {line}" for line in said]
+
+    def alarms(self, memory: Counts) -> list[str]:
+        """An entry with nothing above it that was relaxed all the same, and ticks without an answer."""
+        said = self._relaxed(memory, 0)
+        if memory.fallback:
+            said.append(f"no answer at {memory.fallback} of {memory.ticks} ticks: held by gravity and damping instead")
+        return [f"{self.name}: {line}" for line in said]
+
+    def _relaxed(self, memory: Counts, i: int) -> list[str]:
+        """What there is to say of an entry of the stack that was not met."""
+        entry, count = self.stack[i], int(memory.relaxed[i])
+        amount = f"at {count} of {memory.ticks} ticks, at worst by {memory.worst[i]:.3g} {entry.unit}"
+        return [f"entry {i + 1}, {entry.kind}: relaxed {amount}"] if count else []
 
     def bind(self, robot: Robot) -> BoundLaw:
         """Make the law ready for a robot."""
@@ -317,7 +323,7 @@ class Priorities(Law):
         rows = np.zeros((len(names), robot.nv))
         return BoundLaw(
             self.name, law, names, self.command, self.gains(robot), Counts({"entries": len(self.stack)}), rows,
-            needs=self.needs, remarks=self.remarks,
+            needs=self.needs, remarks=self.remarks, alarms=self.alarms,
         )  # fmt: skip
 
 
@@ -338,15 +344,13 @@ def _room(robot: Robot, entries: tuple[Level, ...], most: Array) -> TaskStack:
     stack = make_stack(n, rows, len(starts) - 1, n)
     stack.starts[:], stack.units[:] = starts, np.where(np.isfinite(most), most, 1.0)
     frames = [FrameNow({"nv": n}, place=robot.frame(name).place, tool=name == robot.tool_frame) for name in names]
-    now, wanted = (Physics.of(robot.model, mujoco.MjData(robot.model)) for _ in range(2))
-    others = any(not frame.tool for frame in frames)
     return TaskStack(
         {"rows": rows, "nv": n},
         entries=made,
         frames=frames,
-        now=now,
-        wanted=wanted,
-        others=others,
+        tree=tree_of(robot, [robot.frame(name).body for name in names if name != robot.tool_frame]),
+        now=motion_of(robot),
+        wanted=motion_of(robot),
         stack=stack,
         most=most,
     )

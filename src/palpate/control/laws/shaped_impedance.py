@@ -81,7 +81,7 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
     push_along(m, m.a, out.damper)  # J_tᵀ Λ M_d⁻¹ D (V_d − V)
     _answer_force(x, k, m, out.force)
     accelerate(k, m, m.A_d, out.feed_forward)  # J_tᵀ Λ (A_d − J̇ v)
-    hold_posture(x, k.posture, m, out.null_space)
+    hold_posture(x, k, k.posture, m, out.null_space)
     put(out.bias, 0, x.bias)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import mujoco
@@ -11,14 +11,19 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.config import setting
-from palpate.control.law import BoundLaw, Law, Need
+from palpate.control.law import BoundLaw, Law, Need, Shown, Tick, law_kernel
 from palpate.control.solve.hierarchy import solve_hierarchy
-from palpate.engine.records import Matrix, Record, sized
+from palpate.control.solve.stance import BASE, PER_FOOT, Footing, make_footing, solve_stance
+from palpate.engine.kernels import kernel, put
+from palpate.engine.records import Matrix, Record, Vector, sized
+from palpate.engine.views import flat, part
 from palpate.errors import InvalidInput, UnknownName
-from palpate.robot.robot import Robot, Terms
+from palpate.robot.robot import Robot
+from palpate.robot.robot import Terms as RobotTerms
+from palpate.spatial import kernels as spatial
 from palpate.spatial import matrix_from_quat, rotation_error
 
-BASE = 6  # velocities of the free base, which no motor drives
+_SHORT = 1e-6  # m/s², rad/s²: the trunk's wish counts as met to this
 
 
 @dataclass(frozen=True)
@@ -92,20 +97,25 @@ def feet_of(robot: Robot, feet: tuple[str, ...] = ()) -> tuple[str, ...]:
     return found
 
 
+def _radius(robot: Robot, foot: str) -> float:
+    """Of the sphere that is a foot, the geom of the same name; 0 where there is none."""
+    geom = mujoco.mj_name2id(robot.model, mujoco.mjtObj.mjOBJ_GEOM, foot)
+    return float(robot.model.geom_size[geom, 0]) if geom >= 0 else 0.0
+
+
 def _touching(robot: Robot, q: Array, v: Array, foot: str) -> tuple[Array, Array]:
-    """J and J̇ v of the foot's contact point, under the centre of its sphere (the geom of the same name), if it has one.
+    """J and J̇ v of the foot's contact point, under the centre of its sphere.
 
     The point stays under a rolling sphere, o = (0, 0, −r): J_p = J_v − [o]× J_ω, and the same for J̇ v.
     """
-    geom = mujoco.mj_name2id(robot.model, mujoco.mjtObj.mjOBJ_GEOM, foot)
-    radius = float(robot.model.geom_size[geom, 0]) if geom >= 0 else 0.0
+    radius = _radius(robot, foot)
     cross = np.array([[0.0, radius, 0.0], [-radius, 0.0, 0.0], [0.0, 0.0, 0.0]])
     J, drift = robot.jacobian(q, foot), robot.jacobian_drift(q, v, foot)
     return J[:3] - cross @ J[3:], drift[:3] - cross @ drift[3:]
 
 
 def _solve(
-    robot: Robot, q: Array, v: Array, x: Terms, wanted: Array, feet: tuple[str, ...], friction: float, least: float
+    robot: Robot, q: Array, v: Array, x: RobotTerms, wanted: Array, feet: tuple[str, ...], friction: float, least: float
 ) -> Stance:
     rows = [_touching(robot, q, v, foot) for foot in feet]
     Jf, drift = np.vstack([J for J, _ in rows]), np.concatenate([x.drift, *(d for _, d in rows)])
@@ -139,7 +149,7 @@ def _limits(feet: int, friction: float, least: float, T: Array, t: Array, most: 
     C = np.vstack([np.kron(np.eye(feet), cone), T])
     lower = np.concatenate([np.tile([least, *[-np.inf] * 4], feet), -most - t])
     upper = np.concatenate([np.tile([np.inf, 0.0, 0.0, 0.0, 0.0], feet), most - t])
-    width = np.concatenate([np.ones(5 * feet), np.where(np.isfinite(most), most, 1.0)])
+    width = np.concatenate([np.ones(PER_FOOT * feet), np.where(np.isfinite(most), most, 1.0)])
     return C, lower, upper, width
 
 
@@ -158,12 +168,68 @@ class Gains(Record):
     least_force: float
 
 
-class Memory(Record):
+class Counts(Record):
     """Ticks at which limits decided, and the forces of the last tick."""
 
     conflict: int = 0
     short: int = 0  # the trunk's wish was not met in full
+    silent: int = 0  # no answer
     forces: Matrix = sized("feet", 3)
+
+
+class Memory(Counts):
+    """The same, then the torques of the last tick, and room for one."""
+
+    support: Vector = sized("nv")
+    motion: Vector = sized("nv")
+    wanted: Vector = sized(6)
+    goal: Matrix = sized(3, 3)
+    turn: Matrix = sized(3, 3)
+    footing: Footing
+
+
+class Terms(Record):
+    """What the torque is made of: −Σ Jᵢᵀ fᵢ, and M v̇ + b."""
+
+    support: Vector = sized("nv")
+    motion: Vector = sized("nv")
+
+
+@kernel
+def _wish(x: Tick, k: Gains, m: Memory) -> None:
+    """wanted = a_ref + K_p e − K_d (V − V_ref), e = [p_d − p; log(R_d Rᵀ)]."""
+    spatial.matrix_from_quat(x.target.quat_wxyz, m.goal)
+    for i in range(3):
+        m.wanted[i] = x.target.position[i] - x.position[i]
+        for j in range(3):
+            m.turn[i, j] = 0.0
+            for n in range(3):
+                m.turn[i, j] += m.goal[i, n] * x.rotation[j, n]
+    spatial.rotation_vector_from_matrix(m.turn, part(m.wanted, 3, 3))
+    for i in range(6):
+        rate = -x.target.twist[i]
+        for j in range(x.v.size):
+            rate += x.J[i, j] * x.v[j]
+        m.wanted[i] = x.target.acceleration[i] + k.kp * m.wanted[i] - k.kd * rate
+
+
+@law_kernel
+def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
+    _wish(x, k, m)
+    relaxed, solved = solve_stance(x, m.footing, m.wanted, k.friction, k.least_force, out.support, out.motion)
+    if not solved:
+        m.silent += 1
+        put(out.support, 0, m.support)
+        put(out.motion, 0, m.motion)
+        return
+    miss = 0.0
+    for i in range(6):
+        miss = max(miss, abs(m.footing.acceleration[i] - m.wanted[i]))
+    m.conflict += relaxed > 0.0
+    m.short += miss > _SHORT
+    put(m.support, 0, out.support)
+    put(m.motion, 0, out.motion)
+    put(flat(m.forces), 0, m.footing.stack.search.x)
 
 
 class Standing(Law):
@@ -175,12 +241,14 @@ class Standing(Law):
 
     Closed loop: ë + K_d ė + K_p e = the push over the machine's inertia, while no cone or torque limit is met; then the
     trunk yields by the least |a − a_d|. Limits that conflict give way together, by the least amount, and that is said.
-    Assumes: every foot touches level ground and stays, friction at least `friction`, a true model. It is plain Python.
+    Without an answer the torques of the tick before are kept, and that is counted and said.
+    Assumes: every foot touches level ground and stays, friction at least `friction`, a true model.
+    With coupled joints it is plain Python.
     """
 
     name: ClassVar[str] = "standing"
-    terms: ClassVar[tuple[str, ...]] = ("support", "motion")
     needs: ClassVar[tuple[Need, ...]] = ("M", "bias", "J", "drift")
+    kernel = _kernel
 
     feet: tuple[str, ...] = setting((), "1", "frames that stand on the ground; all named foot_… if not given")
     friction: float = setting(0.5, "1", "μ that the law counts on", gt=0)
@@ -195,38 +263,49 @@ class Standing(Law):
         return Gains(kp=w * w, kd=2 * self.damping_ratio * w, friction=self.friction, least_force=self.least_force)
 
     def memory(self, robot: Robot) -> Memory:
-        """Counters, then the forces of the last tick."""
-        return Memory({"feet": len(feet_of(robot, self.feet))})
+        """Counters, the forces of the last tick, and room for a tick."""
+        feet = feet_of(robot, self.feet)
+        footing = make_footing(robot, feet, [_radius(robot, foot) for foot in feet])
+        return Memory({"feet": len(feet), "nv": robot.nv}, footing=footing)
 
-    def remarks(self, memory: Memory) -> list[str]:
+    def remarks(self, memory: Counts) -> list[str]:
         """How often limits shaped the command."""
         said = {
             "friction cones and torque limits conflicted and gave way": memory.conflict,
             "the trunk's wanted acceleration was beyond friction cones or torque limits": memory.short,
+            "no answer, so that the torques of the tick before were kept,": memory.silent,
         }
         return [f"{text} at {count} ticks" for text, count in said.items() if count]
 
     def bind(self, robot: Robot) -> BoundLaw:
-        """Make the law ready for a robot; it asks the robot for the Jacobians of its feet."""
+        """Make the law ready for a robot; the trace shows the forces it counts on as `law.forces`."""
+        feet = feet_of(robot, self.feet)
+        labels = tuple(f"{foot}.{axis}" for foot in feet for axis in "xyz")
+        shown = Shown("forces", "forces", "N", labels, "world", "of the ground on the feet, as planned")
+        bound = super().bind(robot) if robot.coupling is None else self.bind_python(robot)
+        return replace(bound, shown=(shown,))
+
+    def bind_python(self, robot: Robot) -> BoundLaw:
+        """The law in plain Python; it asks the robot for the Jacobians of its feet."""
         feet = feet_of(robot, self.feet)
 
-        def law(tick: Any, gains: Gains, memory: Memory) -> dict[str, Array]:
-            x = Terms(tick.M, tick.bias, tick.gravity, tick.position, tick.rotation, tick.J, tick.drift)
+        def law(tick: Any, gains: Gains, memory: Counts) -> dict[str, Array]:
+            x = RobotTerms(tick.M, tick.bias, tick.gravity, tick.position, tick.rotation, tick.J, tick.drift)
             wanted = _wanted(x, tick.v, tick.target, gains)
             stance = _solve(robot, tick.q, tick.v, x, wanted, feet, gains.friction, gains.least_force)
             memory.conflict += stance.relaxation > 0
-            memory.short += bool(np.abs(stance.acceleration - wanted).max() > 1e-6)
+            memory.short += bool(np.abs(stance.acceleration - wanted).max() > _SHORT)
             memory.forces[:] = stance.forces
             return {"support": stance.support, "motion": stance.motion}
 
-        rows = np.zeros((len(self.terms), robot.nv))
+        terms, counts = tuple(Terms.fields), Counts({"feet": len(feet)})
         return BoundLaw(
-            self.name, law, self.terms, self.command, self.gains(robot), self.memory(robot), rows,
+            self.name, law, terms, self.command, self.gains(robot), counts, np.zeros((len(terms), robot.nv)),
             needs=self.needs, remarks=self.remarks,
         )  # fmt: skip
 
 
-def _wanted(x: Terms, v: Array, target: Any, gains: Gains) -> Array:
+def _wanted(x: RobotTerms, v: Array, target: Any, gains: Gains) -> Array:
     """a_d = a_ref + K_p e − K_d (V − V_ref)."""
     turn = rotation_error(matrix_from_quat(target.quat_wxyz), x.rotation)
     error = np.concatenate([target.position - x.position, turn])

@@ -16,6 +16,7 @@ from palpate.config import required, setting
 from palpate.control.references.kinematics import check_joint_motion, follow_joints
 from palpate.control.references.reference import ReferenceSettings, Targets
 from palpate.errors import FileError, InvalidInput, UnknownName
+from palpate.parquet import read_columns
 from palpate.robot.robot import Robot
 
 MOST_BYTES = 500_000_000
@@ -125,11 +126,7 @@ def _read(file: str, changed: int, size: int) -> dict[str, Array]:
 
 
 def _read_parquet(file: str) -> dict[str, Array]:
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(file) as parquet:
-        table = parquet.read()
-    return {name: np.asarray(column.to_numpy()) for name, column in zip(table.column_names, table.columns)}
+    return {name: values.to_numpy() for name, values in read_columns(file).items()}
 
 
 def _read_csv(file: str) -> dict[str, Array]:

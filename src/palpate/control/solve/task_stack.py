@@ -11,11 +11,11 @@ import math
 
 from palpate.control.law import Tick
 from palpate.control.solve.hierarchy import Stack, solve_stack
+from palpate.control.steps.frames import Motion, Tree, frame_pose, move_tree, point_drift, point_jacobian
 from palpate.engine.kernels import kernel, put
-from palpate.engine.physics import Physics
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.engine.views import part
-from palpate.robot.kernels import OK, Place, read_drift, read_jacobian, read_pose, stage_state
+from palpate.robot.kernels import Place
 from palpate.spatial.kernels import matrix_from_quat, rotation_vector_from_matrix
 
 _MET = 1e-9  # of a task's scale
@@ -40,7 +40,6 @@ class FrameNow(Record):
     position: Vector = sized(3)
     rotation: Matrix = sized(3, 3)
     J: Matrix = sized(6, "nv")
-    J_rate: Matrix = sized(6, "nv")
     drift: Vector = sized(6)
     goal_position: Vector = sized(3)
     goal_rotation: Matrix = sized(3, 3)
@@ -56,9 +55,9 @@ class TaskStack(Record):
 
     entries: list[Entry]
     frames: list[FrameNow]
-    now: Physics  # the law's own model at the measured state, for frames that are not the tool
-    wanted: Physics  # and at the wanted one
-    others: bool  # whether there are such frames
+    tree: Tree  # of the frames that are not the tool
+    now: Motion  # at the measured state,
+    wanted: Motion  # and at the wanted one
     J: Matrix = sized("rows", "nv")  # of every entry, before weights
     a: Vector = sized("rows")  # what J v̇ should be
     stack: Stack
@@ -82,18 +81,18 @@ def _look_at_tool(x: Tick, f: FrameNow) -> None:
 @kernel
 def _look_at(x: Tick, t: TaskStack, f: FrameNow) -> None:
     """A frame that is not the tool; its goal is where the wanted posture puts it."""
-    target = x.target
-    read_pose(t.wanted, f.place, f.goal_position, f.goal_rotation)
-    read_jacobian(t.wanted, f.place.body, f.goal_position, f.J)
-    read_drift(t.wanted, f.place.body, f.goal_position, target.v, f.J_rate, f.drift)
+    target, body = x.target, f.place.body
+    frame_pose(t.wanted, f.place, f.goal_position, f.goal_rotation)
+    point_jacobian(t.tree, t.wanted, body, f.goal_position, f.J)
+    point_drift(t.wanted, body, f.goal_position, f.drift)
     for i in range(6):
         f.goal_twist[i], f.goal_acceleration[i] = 0.0, f.drift[i]
         for j in range(target.v.size):
             f.goal_twist[i] += f.J[i, j] * target.v[j]
             f.goal_acceleration[i] += f.J[i, j] * target.a[j]
-    read_pose(t.now, f.place, f.position, f.rotation)
-    read_jacobian(t.now, f.place.body, f.position, f.J)
-    read_drift(t.now, f.place.body, f.position, x.v, f.J_rate, f.drift)
+    frame_pose(t.now, f.place, f.position, f.rotation)
+    point_jacobian(t.tree, t.now, body, f.position, f.J)
+    point_drift(t.now, body, f.position, f.drift)
 
 
 @kernel
@@ -113,10 +112,10 @@ def _find_errors(x: Tick, f: FrameNow) -> None:
 
 
 @kernel
-def _look(x: Tick, t: TaskStack) -> bool:
-    """Every frame of the stack, and its goal; False where a state is none."""
-    if t.others and (stage_state(t.now, x.q, x.v) != OK or stage_state(t.wanted, x.target.q, x.target.v) != OK):
-        return False
+def _look(x: Tick, t: TaskStack) -> None:
+    """Every frame of the stack, and its goal."""
+    move_tree(t.tree, x.q, x.v, t.now)
+    move_tree(t.tree, x.target.q, x.target.v, t.wanted)
     for k in range(len(t.frames)):
         f = t.frames[k]
         if f.tool:
@@ -124,7 +123,6 @@ def _look(x: Tick, t: TaskStack) -> bool:
         else:
             _look_at(x, t, f)
         _find_errors(x, f)
-    return True
 
 
 @kernel
@@ -192,7 +190,8 @@ def _limit(x: Tick, t: TaskStack) -> None:
 @kernel
 def solve_tasks(x: Tick, t: TaskStack, torque: Vector) -> tuple[float, bool]:
     """τ = M v̇ + b of the whole stack within |τ| ≤ most: (by how many widths limits were relaxed, whether solved)."""
-    if not (_look(x, t) and _fill(x, t)):
+    _look(x, t)
+    if not _fill(x, t):
         return 0.0, False
     _limit(x, t)
     relaxed, failed = solve_stack(t.stack)

@@ -130,7 +130,7 @@ class ForceLaw(TaskLaw):
         """The fields of `ForceGains`, the task's among them."""
         return {
             **self.task_gains(robot),
-            "proportional": self.proportional,
+            "proportional": self.proportional or 0.0,
             "integral": self.integral or 0.0,
             "feed_forward": self.feed_forward,
             "most": np.repeat([self.most_force, self.most_moment], 3),
@@ -146,12 +146,17 @@ class ForceLaw(TaskLaw):
         """Where the force could not be what was wanted, and directions lost near singular postures."""
         return [*force_remarks(self.name, memory), *super().remarks(memory)]
 
+    def alarms(self, memory: Any) -> list[str]:
+        """A force that was wanted and never felt."""
+        if memory.wanted > 0.0 and memory.felt < _FELT * memory.wanted:
+            most = f"{memory.wanted:.3g} N or N·m"
+            return [f"{self.name}: up to {most} was wanted and none was felt: there was no contact"]
+        return []
+
 
 def force_remarks(law: str, memory: ForceMemory) -> list[str]:
-    """Where the force could not be what was wanted: nothing was touched, a bound was met, a torque was at its limit."""
+    """Where the force could not be what was wanted: a bound was met, a torque was at its limit."""
     said = []
-    if memory.wanted > 0.0 and memory.felt < _FELT * memory.wanted:
-        said.append(f"{law}: up to {memory.wanted:.3g} N or N·m was wanted and none was felt: there was no contact")
     if memory.wound:
         said.append(f"{law}: the force integral was at its bound at {memory.wound} ticks")
     if memory.saturated:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +21,7 @@ _INDEPENDENT = 1e-6  # of the largest row: what a row must add to those before i
 POSTURE = (5.0, 2.0)  # N·m/rad and N·m·s/rad of the null space, where the clock allows
 CLOCK_SHARE = 0.25  # of 1/T_e, that a damped joint's rate may reach
 
+T = TypeVar("T")
 AxesAt = Callable[[Array], Array]  # the axes that directions are along, for a tool's rotation; columns in the world
 
 
@@ -39,13 +42,13 @@ def reachable(robot: Robot, directions: Sequence[str], axes: AxesAt = world_axes
 
     Decided at the posture of most freedom among some near home: a singular home hides nothing.
     """
-    found = [_independent(robot, q, directions, axes) for q in postures(robot)]
-    return max(found, key=len)
+    looked = _look(robot, axes)
+    return looked.once("reachable", directions, lambda: max(looked.each(_independent, directions), key=len))
 
 
 def immovable(robot: Robot, directions: Sequence[str], axes: AxesAt = world_axes) -> tuple[str, ...]:
     """Of some directions, those that the tool never moves along, whatever the joints do."""
-    sizes = np.max([np.abs(_rows(robot, q, directions, axes)).max(axis=1) for q in postures(robot)], axis=0)
+    sizes = np.max([np.abs(J).max(axis=1) for J in _look(robot, axes).each(_chosen, directions)], axis=0)
     return tuple(d for d, size in zip(directions, sizes) if size <= _INDEPENDENT * max(float(sizes.max()), 1e-300))
 
 
@@ -55,9 +58,13 @@ def lost_mass(robot: Robot, directions: Sequence[str] = DIRECTIONS, axes: AxesAt
     20 × the robot's mass; but rotors and long links can make every direction heavy, so at least 8 × the heaviest
     apparent mass that the directions have in the best of some postures near home.
     """
-    free, masses = reachable(robot, directions, axes), []
-    for q in postures(robot) if free else []:
-        J = _rows(robot, q, free, axes)
+    looked = _look(robot, axes)
+    return looked.once("lost mass", directions, lambda: _lost_mass(robot, looked, reachable(robot, directions, axes)))
+
+
+def _lost_mass(robot: Robot, looked: _Looked, free: Sequence[str]) -> float:
+    masses = []
+    for q, J in zip(postures(robot), looked.each(_chosen, free)) if free else ():
         mobility = np.linalg.eigvalsh(J @ np.linalg.solve(robot.mass_matrix(q), J.T))
         masses.append(1.0 / max(float(mobility[0]), 1e-300))
     return max(MASS_FACTOR * robot.mass, POSTURE_FACTOR * min(masses, default=0.0))
@@ -85,17 +92,71 @@ def joint_posture(inertia: Array, rate: float) -> tuple[tuple[float, ...], tuple
     return tuple((POSTURE[0] / POSTURE[1] * d).tolist()), tuple(d.tolist())
 
 
-def _rows(robot: Robot, q: Array, directions: Sequence[str], axes: AxesAt) -> Array:
-    """S J, angular rows times the lever."""
-    J, R = robot.jacobian(q), axes(robot.pose(q).rotation)
-    rows = np.vstack([R.T @ J[:3], LEVER * R.T @ J[3:]])
+class _Looked:
+    """The rows of all directions at some postures near home, in some axes, and what was found from them: a sweep binds
+    the same law thousands of times.
+    """
+
+    def __init__(self, rows: list[Array]) -> None:
+        self.rows = rows
+        self._found: dict[tuple[str, tuple[str, ...]], Any] = {}
+
+    def each(self, ask: Callable[[Array, Sequence[str]], T], directions: Sequence[str]) -> list[T]:
+        """What every posture answers."""
+        return [ask(rows, directions) for rows in self.rows]
+
+    def once(self, what: str, directions: Sequence[str], find: Callable[[], T]) -> T:
+        """What was found before, or is now."""
+        key = (what, tuple(directions))
+        if key not in self._found:
+            self._found[key] = find()
+        return self._found[key]
+
+
+class _Places:
+    """Jacobians and rotations of the tool at some postures near home, and what was seen there in which axes."""
+
+    def __init__(self, robot: Robot) -> None:
+        self.each = [(robot.jacobian(q), robot.pose(q).rotation) for q in postures(robot)]
+        self.looked: dict[bytes, _Looked] = {}
+
+
+_KNOWN: weakref.WeakKeyDictionary[Robot, _Places] = weakref.WeakKeyDictionary()
+_MOST_AXES = 64
+
+
+def _look(robot: Robot, axes: AxesAt) -> _Looked:
+    if robot not in _KNOWN:
+        _KNOWN[robot] = _Places(robot)
+    places = _KNOWN[robot]
+    turns = [axes(rotation) for _, rotation in places.each]
+    key = b"".join(turn.tobytes() for turn in turns)
+    if key not in places.looked:
+        if len(places.looked) >= _MOST_AXES:
+            places.looked.clear()
+        places.looked[key] = _Looked([_turned(J, R) for (J, _), R in zip(places.each, turns)])
+    return places.looked[key]
+
+
+def _turned(J: Array, R: Array) -> Array:
+    """J along other axes, angular rows times the lever."""
+    return np.vstack([R.T @ J[:3], LEVER * R.T @ J[3:]])
+
+
+def _chosen(rows: Array, directions: Sequence[str]) -> Array:
+    """S J: the rows of some directions."""
     return rows[[DIRECTIONS.index(d) for d in directions]]
 
 
-def _independent(robot: Robot, q: Array, directions: Sequence[str], axes: AxesAt) -> tuple[str, ...]:
+def _rows(robot: Robot, q: Array, directions: Sequence[str], axes: AxesAt) -> Array:
+    """S J at a posture, angular rows times the lever."""
+    return _chosen(_turned(robot.jacobian(q), axes(robot.pose(q).rotation)), directions)
+
+
+def _independent(rows: Array, directions: Sequence[str]) -> tuple[str, ...]:
     """The directions whose rows add to the span of those before them (Gram–Schmidt in the order given)."""
-    J = _rows(robot, q, directions, axes)
-    least, basis, found = _INDEPENDENT * max(float(np.abs(J).max()), 1e-300), np.zeros((0, robot.nv)), []
+    J = _chosen(rows, directions)
+    least, basis, found = _INDEPENDENT * max(float(np.abs(J).max()), 1e-300), np.zeros((0, J.shape[1])), []
     for direction, row in zip(directions, J):
         rest = row - basis.T @ (basis @ row)
         size = float(np.linalg.norm(rest))

@@ -27,7 +27,15 @@ import numpy as np
 
 from palpate.checks import Array, finite_array
 from palpate.config import PerJoint, Quaternion, Vector6, setting
-from palpate.control.law import Law, Rig, Tick, per_joint, refuse_free_base, sizes_of
+from palpate.control.law import Rig, Tick, per_joint, refuse_free_base, sizes_of
+from palpate.control.steps.clearance import (
+    Clearance,
+    ClearanceMemory,
+    ClearingLaw,
+    is_close,
+    set_mobility,
+    steer_clear,
+)
 from palpate.control.steps.linear_algebra import cholesky, cholesky_inverse, cholesky_solve_rows, symmetric_eigen
 from palpate.control.steps.orientation import KINDS, OrientationError, OrientationWork, write_orientation_error
 from palpate.control.steps.reach import (
@@ -66,6 +74,7 @@ class TaskGains(Record):
     orientation: int  # place in orientation.KINDS
     heaviest: float  # kg
     freedoms: int  # how many of the directions can be moved along, each apart from those before it
+    clear: Clearance  # of joint stops and rated speeds, within the null space
 
 
 class Posture(Record):
@@ -101,6 +110,7 @@ class TaskMemory(Record):
     quat_wxyz: Vector = sized(4)
     base: Matrix = sized(3, 3)
     orientation: OrientationWork
+    clear: ClearanceMemory
 
 
 @kernel
@@ -393,10 +403,19 @@ def pull_to_posture(x: Tick, k: Posture, out: Vector) -> None:
 
 
 @kernel
-def hold_posture(x: Tick, k: Posture, m: TaskMemory, out: Vector) -> None:
-    """out = N (k (q_d − q) − d v)."""
-    pull_to_posture(x, k, out)
+def keep_clear(x: Tick, k: TaskGains, m: TaskMemory, acting: Vector, out: Vector) -> None:
+    """out += N τ_e: the null space, in which `acting` acts, keeps clear of joint stops and rated speeds."""
+    if x.v.size > k.freedoms and is_close(x, k.clear):
+        set_mobility(m.factor, m.Y, m.Lambda, m.clear)
+        steer_clear(x, k.clear, m.clear, acting, out)
+
+
+@kernel
+def hold_posture(x: Tick, k: TaskGains, posture: Posture, m: TaskMemory, out: Vector) -> None:
+    """out = N (k (q_d − q) − d v), clear of joint stops and rated speeds."""
+    pull_to_posture(x, posture, out)
     into_null_space(m, out)
+    keep_clear(x, k, m, out, out)
 
 
 def posture_of(robot: Robot, stiffness: PerJoint, damping: PerJoint) -> Posture:
@@ -407,7 +426,7 @@ def posture_of(robot: Robot, stiffness: PerJoint, damping: PerJoint) -> Posture:
     )
 
 
-class TaskLaw(Law):
+class TaskLaw(ClearingLaw):
     """Settings shared by the laws at the tool; abstract."""
 
     axes: Axes = setting("world", "1", "whose axes directions and gains are along: the world's, tool's or target's")
@@ -431,6 +450,7 @@ class TaskLaw(Law):
         """The fields of `TaskGains`, which every law at the tool has."""
         refuse_free_base(robot, self.name)
         return {
+            "clear": self.clearance(robot),
             "freedoms": len(reachable(robot, self.chosen(), self.axes_at)),
             "choice": [DIRECTIONS.index(d) for d in self.chosen()],
             "axes": AXES.index(self.axes),
@@ -486,7 +506,7 @@ class TaskLaw(Law):
                 f"{self.name}: the orientation error reached {np.rad2deg(memory.angle):.4g}°, where the"
                 f" {self.orientation_error} error {fades}"
             )
-        return found
+        return [*found, *self.clearance_remarks(memory.clear)]
 
 
 class PostureLaw(TaskLaw):
@@ -501,13 +521,14 @@ class PostureLaw(TaskLaw):
 
     def suited(self, robot: Robot, rig: Rig) -> Self:
         """With a posture that the loop's period bears, where none is given."""
+        law = super().suited(robot, rig)
         if self.posture_stiffness is not None and self.posture_damping is not None:
-            return self
+            return law
         if robot.nq != robot.nv or not self.chosen():
-            return self  # refused later, by name
+            return law  # refused later, by name
         k, d = posture_defaults(robot, robot.home if rig.q is None else rig.q, self.chosen(), self.axes_at, rig.lag)
         own = {"posture_stiffness": k, "posture_damping": d}
-        return self.model_copy(update={name: value for name, value in own.items() if getattr(self, name) is None})
+        return law.model_copy(update={name: value for name, value in own.items() if getattr(self, name) is None})
 
     def posture(self, robot: Robot) -> Posture:
         """The posture's gains, once suited."""

@@ -167,7 +167,7 @@ def _unknowns(c: Claim) -> Evidence:
 )  # fmt: skip
 def _least_torque(c: Claim) -> Evidence:
     """Unique, and in closed form. What is not said: it leaves the self-motion undamped; from 1° of tilt the elbow
-    swings to its stops within 2 s (see the law pole-balance, self_motion = "free")."""
+    swings to its stops within 2 s (see the law pole-balance, self_motion = "free", avoid_stops = false)."""
     J, M, moving, g = commanded()
     q, v = state()
     target = np.concatenate([terms()[0], ALPHA]) - arm().jacobian_drift(q, v)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from palpate.errors import ModelError
-from palpate.robot.readers.findings import Finding, errors_of
+from palpate.robot.readers.findings import Finding, errors_of, untouched
 from palpate.robot.readers.guarded import CompileLimits
 from palpate.robot.readers.mjcf import MjcfInspection, inspect_mjcf
 from palpate.robot.readers.urdf import inspect_urdf
@@ -132,6 +132,7 @@ def _check_urdf(path: Path, report: Report, options: ModelOptions, text: bytes |
     findings = [*report.findings, *told]
     if tree is None:
         return ModelReport(str(path), "urdf", tuple(findings))
+    findings += untouched(str(path), sum(bool(link.collisions) for link in tree.links), "links with <collision>")
     if options.estimate_inertia is not None:
         from palpate.robot.readers.estimate import estimate_inertias
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 Level = Literal["error", "warning"]
 TOOL_FRAME = "tool frame"
+CONTACT = "contact geometry"
 _LONGEST_QUOTE = 160
 
 
@@ -106,3 +107,12 @@ def held_up(robot: str, bodies: list[str]) -> list[Finding]:
     found = f"gravcomp on {len(bodies)} {'body' if len(bodies) == 1 else 'bodies'} ({shown})"
     rule = "taken off: the law compensates gravity, and would do so twice"
     return [Finding("warning", robot, 0, "", found, rule)]
+
+
+def untouched(file: str, count: int, what: str) -> list[Finding]:
+    """One warning where so many of a file's links or geoms could collide, which a world takes by name only."""
+    if not count:
+        return []
+    rule = "not used: of a robot only what the world names touches"
+    hint = "world.contact_links, world.contact_points or world.contact_shapes"
+    return [Finding("warning", file, 0, CONTACT, f"{what}: {count}", rule, hint)]

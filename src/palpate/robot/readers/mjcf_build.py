@@ -12,7 +12,7 @@ from palpate.errors import ModelError
 from palpate.robot.compiled import SINGULAR, compiled, engine_warnings, named, weakest_motion
 from palpate.robot.coupling import Loop, closed_loops
 from palpate.robot.locking import lock_joints
-from palpate.robot.readers.findings import Finding
+from palpate.robot.readers.findings import Finding, untouched
 from palpate.robot.readers.mjcf import MjcfInspection
 from palpate.robot.readers.passive import make_passive, read_spec
 from palpate.robot.readers.xmlfile import Element
@@ -41,7 +41,10 @@ def build_mjcf(
         lock_joints(spec, compiled(spec), lock)
     if loops := closed_loops(compiled(spec)):
         raise ModelError(f"{path.name} is no tree", _loop_findings(path, seen.root, loops))
-    robot = Robot(spec, name=path.stem, tool_frame=tool_frame, warnings=warnings)
+    touching = [geom for geom in spec.geoms if geom.contype or geom.conaffinity]
+    spheres = sum(geom.name == "tip" or geom.name.startswith("foot_") for geom in touching)  # taken unasked
+    told = untouched(str(path), len(touching) - spheres, "geoms that collide")
+    robot = Robot(spec, name=path.stem, tool_frame=tool_frame, warnings=[*warnings, *told])
     value, motion = weakest_motion(robot.mass_matrix(robot.home))
     if value < SINGULAR:
         joints = [name for name, share in zip(robot.dof_names, motion) if abs(share) > 1e-3]

@@ -1,0 +1,188 @@
+"""Parquet as written and read here, against pyarrow, Polars and DuckDB as witnesses."""
+
+from __future__ import annotations
+
+import io
+import math
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from palpate.errors import DamagedTable
+from palpate.parquet import Column, ParquetWriter, read_columns, read_footer
+from palpate.parquet.codec import uncompressed
+from palpate.parquet.values import from_runs, runs
+
+COLUMNS = (
+    Column("x"),
+    Column("y", "double", optional=True),
+    Column("n", "int64", optional=True),
+    Column("m", "int32", optional=True),
+    Column("ok", "bool", optional=True),
+    Column("text", "text", optional=True),
+    Column("texts", "texts", optional=True),
+)
+numbers = st.floats(allow_nan=False)
+texts = st.text(st.characters(codec="utf-8"), max_size=6)
+rows = st.lists(
+    st.tuples(
+        numbers,
+        st.none() | numbers,
+        st.none() | st.integers(-(2**63), 2**63 - 1),
+        st.none() | st.integers(-(2**31), 2**31 - 1),
+        st.none() | st.booleans(),
+        st.none() | texts,
+        st.none() | st.lists(texts, max_size=3),
+    ),
+    max_size=40,
+)
+
+
+def written(groups: list[list[tuple[Any, ...]]], metadata: dict[str, str] | None = None) -> bytes:
+    file = io.BytesIO()
+    writer = ParquetWriter(file, COLUMNS)
+    for group in groups:
+        writer.write([[row[place] for row in group] for place in range(len(COLUMNS))])
+    writer.close(metadata)
+    return file.getvalue()
+
+
+def found(content: bytes) -> list[tuple[Any, ...]]:
+    return list(zip(*(values.to_list() for values in read_columns(io.BytesIO(content)).values())))
+
+
+@settings(max_examples=80, deadline=None)
+@given(groups=st.lists(rows, min_size=1, max_size=3))
+def test_what_is_written_is_read_here_and_by_pyarrow(groups: list[list[tuple[Any, ...]]]) -> None:
+    content, wanted = written(groups, {"key": "wörth"}), [row for group in groups for row in group]
+    assert found(content) == wanted
+    table = pq.ParquetFile(io.BytesIO(content), page_checksum_verification=True).read()
+    assert list(zip(*(column.to_pylist() for column in table.columns))) == wanted
+    footer = read_footer(io.BytesIO(content))
+    assert (footer.rows, footer.columns) == (len(wanted), tuple(column.name for column in COLUMNS))
+    assert footer.metadata == {"key": "wörth"} == {k.decode(): v.decode() for k, v in table.schema.metadata.items()}
+
+
+def test_polars_and_duckdb_read_what_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "table.parquet"
+    group = [
+        (0.5, None, 3, -7, True, "ä", ["a", "b"]),
+        (-0.0, 2.5, None, None, None, None, []),
+        (1e300, 1.0, 1, 1, False, "", None),
+    ]
+    path.write_bytes(written([group, group]))
+    assert pl.read_parquet(path).rows() == group * 2
+    assert duckdb.connect().execute(f"from '{path}'").fetchall() == group * 2
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},  # Snappy and a dictionary, as pandas writes
+        {"compression": "zstd", "use_dictionary": False, "version": "2.6", "write_page_checksum": True},  # once ours
+        {"compression": "gzip", "row_group_size": 7},
+        {"compression": "none", "data_page_version": "2.0"},
+        {"compression": "zstd", "data_page_version": "2.0", "data_page_size": 64, "use_dictionary": False},
+    ],
+)
+@settings(max_examples=15, deadline=None)
+@given(group=rows)
+def test_what_pyarrow_writes_is_read(how: dict[str, Any], group: list[tuple[Any, ...]]) -> None:
+    types = [pa.float64(), pa.float64(), pa.int64(), pa.int32(), pa.bool_(), pa.string(), pa.list_(pa.string())]
+    many = group * 5  # so that dictionaries pay
+    arrays = [pa.array([row[place] for row in many], type=kind) for place, kind in enumerate(types)]
+    buffer = io.BytesIO()
+    pq.write_table(pa.Table.from_arrays(arrays, names=[c.name for c in COLUMNS]), buffer, **how)
+    assert found(buffer.getvalue()) == many
+
+
+def test_what_polars_and_duckdb_write_is_read(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"time": np.arange(3000) / 7, "q[a]": np.sin(np.arange(3000.0)), "n": np.arange(3000) % 5})
+    for how in ("zstd", "snappy", "gzip"):
+        frame.write_parquet(tmp_path / "p.parquet", compression=how)
+        duckdb.sql(
+            f"copy (from '{tmp_path / 'p.parquet'}') to '{tmp_path / 'd.parquet'}' (format parquet, codec '{how}')"
+        )
+        for name in ("p", "d"):
+            read = read_columns(tmp_path / f"{name}.parquet")
+            for column in frame.columns:
+                np.testing.assert_array_equal(read[column].to_numpy(), frame[column].to_numpy())
+
+
+def test_some_columns_and_rows_are_read_without_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "table.parquet"
+    everything = [(float(i), None if i % 3 else 1.0, i, i, True, str(i), [str(i)]) for i in range(30)]
+    groups = [everything[:10], everything[10:20], everything[20:]]
+    content = bytearray(written(groups))
+    path.write_bytes(content)
+    for first, stop in ((0, 1), (9, 11), (12, 29), (29, 30), (30, 31)):
+        part = read_columns(path, ["texts", "y"], rows=(first, stop))
+        assert list(part) == ["texts", "y"]
+        wanted = everything[first:stop]
+        assert part["y"].to_list() == [row[1] for row in wanted]
+        assert part["texts"].to_list() == [row[6] for row in wanted]
+    with pytest.raises(DamagedTable, match="no column 'z'"):
+        read_columns(path, ["z"])
+    assert math.isnan(read_columns(path, ["y"])["y"].to_numpy()[1])
+
+
+def test_a_flipped_bit_of_a_page_is_seen_and_of_the_footer_nearly_always() -> None:
+    group = [(i / 7, i / 3 if i % 2 else None, i, i, i % 2 == 0, "t" * (i % 4), ["a"] * (i % 3)) for i in range(50)]
+    content, wanted = written([group]), found(written([group]))
+    believed: list[int] = []
+    for place in range(len(content)):
+        for bit in (0x01, 0x10, 0x80):
+            spoilt = bytearray(content)
+            spoilt[place] ^= bit
+            try:
+                read = found(bytes(spoilt))
+            except DamagedTable:
+                continue
+            believed += [place] if read != wanted else []
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    assert all(place >= footer for place in believed)
+    assert len(believed) < 0.01 * 3 * len(content)
+
+
+def test_a_cut_file_and_other_files_are_refused() -> None:
+    content = written([[(1.0, 2.0, 3, 4, True, "x", ["y"])] * 9])
+    for length in range(len(content)):
+        with pytest.raises(DamagedTable):
+            read_columns(io.BytesIO(content[:length]))
+    for other in (b"", b"PAR1", b"PAR1PAR1PAR1", b"x" * 99, b"PAR1" + b"\x19" * 40 + b"\x28\0\0\0PAR1"):
+        with pytest.raises(DamagedTable):
+            read_footer(io.BytesIO(other))
+
+
+def test_what_is_not_read_here_is_named() -> None:
+    buffer = io.BytesIO()
+    pq.write_table(pa.table({"a": [{"b": 1, "c": 2}]}), buffer)
+    with pytest.raises(DamagedTable, match="column 'a' is nested"):
+        read_columns(buffer)
+    buffer = io.BytesIO()
+    pq.write_table(pa.table({"a": [1.0]}), buffer, compression="brotli")
+    with pytest.raises(DamagedTable, match="compressed by Brotli; zstd, Snappy, gzip or none"):
+        read_columns(buffer)
+    buffer = io.BytesIO()
+    pq.write_table(pa.table({"a": [1, 2]}), buffer, use_dictionary=False, column_encoding="DELTA_BINARY_PACKED")
+    with pytest.raises(DamagedTable, match="an encoding that is not read here"):
+        read_columns(buffer)
+
+
+@given(levels=st.lists(st.integers(0, 3), max_size=60))
+def test_runs_come_back(levels: list[int]) -> None:
+    assert from_runs(runs(np.array(levels, dtype=np.int64), 2), 2, len(levels)).tolist() == levels
+
+
+@given(content=st.binary(max_size=300) | st.text("ab", max_size=400).map(str.encode))
+def test_snappy_is_that_of_arrow(content: bytes) -> None:
+    packed = pa.compress(content, codec="snappy", asbytes=True)
+    assert uncompressed(1, packed, len(content)) == content
