@@ -48,7 +48,8 @@ def draw(path: Path) -> None:
     k, (compliant, rigid) = np.array([stiffness for stiffness, _ in STIFFNESS]), errors()
     figure = Figure(figsize=(6.4, 3.6), layout="constrained")
     axes = figure.subplots()
-    axes.loglog(k, compliant, "o-", color="#0072B2", label="compliant")
+    order = -np.polyfit(np.log(k), np.log(compliant), 1)[0]
+    axes.loglog(k, compliant, "o-", color="#0072B2", label=f"compliant, of order {order:.2f} in 1/k")
     axes.loglog(k, compliant[0] * k[0] / k, "--", color="#888888", label="slope −1")
     axes.axhline(rigid, color="#D55E00", label="rigid")
     axes.set(xlabel="stiffness k (N/m)", ylabel="|f − λ| / λ", title="Force of a wall beside the exact multiplier λ")

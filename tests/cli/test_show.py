@@ -151,8 +151,9 @@ def test_terms_of_a_stop(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_terms_of_the_three_link_arm_are_those_of_document_004(capsys: pytest.CaptureFixture[str]) -> None:
     state = ("--q", "0.3", "-0.7", "1.1", "--v", "0.5", "-1.2", "0.8")
-    found = terms(capsys, "ur5e-3link", *state, "--terms", "M,C,c,g,J6")
+    found = terms(capsys, "ur5e-3link", *state, "--terms", "M,B,C,c,g,J6")
     assert found["M"][1][1] == pytest.approx(1.5668412613, abs=1e-9)
+    assert found["B"] == found["M"]
     np.testing.assert_allclose(np.array(found["C"]) @ [0.5, -1.2, 0.8], found["c"], atol=1e-12)
     np.testing.assert_allclose(found["c"], [-0.5302065666, 0.1984594366, 0.4167409215], atol=1e-9)
     np.testing.assert_allclose(found["g"], [0, -28.1513814184, -6.2282556792], atol=1e-9)

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from palpate.cli.main import main
-from palpate.documents.as_printed import balanced, runs_as_printed
+from palpate.documents.as_printed import balanced, balanced_by_arm, runs_as_printed
 from palpate.documents.figures import FIGURES, admittance_run, draw_figures
 from palpate.metrics import METRICS
 
@@ -48,6 +48,15 @@ def test_the_slips_of_000_change_the_motion_and_the_right_form_balances() -> Non
     assert right["tilt"][-1] < 0.05
     assert np.abs(wrong["tool_position"] - right["tool_position"]).max() > 1e-3  # feedback hides most of it
     np.testing.assert_allclose(right["f_B"][-1], [0, 0, 0.981], atol=0.1)
+
+
+def test_the_slips_of_000_change_the_whole_arms_motion_too() -> None:
+    wrong, right = balanced_by_arm(True), balanced_by_arm(False)
+    assert right.outcome.ok
+    assert wrong.outcome.ok  # feedback hides most of it
+    assert METRICS["tilt_max"].compute(right) == pytest.approx(np.hypot(0.1, 0.12), abs=0.01)
+    assert METRICS["tilt_end"].compute(right) < 0.05
+    assert np.abs(wrong["tool_position"] - right["tool_position"]).max() > 1e-5
 
 
 def test_the_command_prints_both_and_writes_one_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -48,6 +48,20 @@ def test_a_sliding_contact_carries_the_force_and_rubs_with_mu(speed: float) -> N
     assert -force[:, 0] / force[:, 2] == pytest.approx(MU, abs=1e-3)
 
 
+def test_a_panda_slides_on_a_rigid_table_with_the_exact_tables_force() -> None:
+    """From the start of the way on within 1 % of the multiplier; at speed (9 cm/s) to a thousandth of a newton."""
+    kinds = {
+        kind: pp.simulate(pp.load_scenario("panda-slide", [f"world.surfaces.table.contact={kind}", "run.duration=4"]))
+        for kind in ("rigid", "exact")
+    }
+    force, multiplier = (kinds[kind]["contact_wrench"][:, 2] for kind in ("rigid", "exact"))
+    time, wrench = kinds["rigid"].time, kinds["rigid"]["contact_wrench"]
+    sliding, fast = time > 1.6, time > 2.5
+    assert np.abs(force[sliding] / multiplier[sliding] - 1.0).max() < 0.01
+    assert np.abs(force - multiplier)[fast].max() < 2e-3
+    assert np.hypot(wrench[fast, 0], wrench[fast, 1]) / force[fast] == pytest.approx(0.3, abs=1e-6)
+
+
 def test_a_stuck_contact_hardly_creeps() -> None:
     trace = sled(side=3.0, duration=5.0)  # the slip it began with fades within seconds
     late = trace.time > 4.5

@@ -33,7 +33,7 @@ examples:
   palpate show planar3 --q 0 pi/2 pi/2 --v pi pi 0 --limits 15pi 10pi 10pi --terms a,b,lambda_i,lambda,u,pdd
   palpate show pole --set length=1 sphere_mass=0.1 --terms K7,K10
 
-terms: M, C, c, g, T, V, position, rotation, J, J6, h, pdot, Mp, eig; of a stop: a, b, lambda_i, lambda, u, pdd;
+terms: M (or B), C, c, g, T, V, position, rotation, J, J6, h, pdot, Mp, eig; of a stop: a, b, lambda_i, lambda, u, pdd;
 of a pole on an end-effector (ROBOT is the word pole): eig, K7, K7z, poles7, K10, K10z, poles10
 """
 

@@ -92,6 +92,7 @@ def _coriolis(x: Question) -> Array:
 # name: (what it is, unit, how to compute it)
 TERMS: dict[str, tuple[str, str, Callable[[Question], Any]]] = {
     "M": ("mass matrix M(q)", "kg·m² or kg", lambda x: x.robot.mass_matrix(x.q)),
+    "B": ("mass matrix, in document 004's letter", "kg·m² or kg", lambda x: x.robot.mass_matrix(x.q)),
     "C": ("Coriolis matrix C(q, v)", "N·m·s or N·s", lambda x: x.robot.coriolis_matrix(x.q, x.v)),
     "c": ("velocity terms C(q, v) v", "N·m or N", _coriolis),
     "g": ("gravity g(q)", "N·m or N", lambda x: x.robot.gravity(x.q)),

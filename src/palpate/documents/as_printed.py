@@ -96,8 +96,53 @@ def _falls() -> Runs:
 
 
 def _poles() -> Runs:
-    """Balancing by LQR on ten states; the foot's acceleration from (10)–(12) as printed, and from the right form."""
-    return [(name, balanced(printed)) for name, printed in (("as printed: two slips", True), ("right", False))]
+    """Balancing by LQR on ten states; the foot's acceleration from (10)–(12) as printed, and from the right form.
+
+    First the sub-system of section 1, then the whole arm of section 2.
+    """
+    names = (("as printed: two slips", True), ("right", False))
+    alone = [(name, balanced(printed)) for name, printed in names]
+    return alone + [(f"{name}, whole arm", balanced_by_arm(printed)) for name, printed in names]
+
+
+_START = np.array([0.0, -0.8, 0.0, -1.9, 0.0, -1.1, 0.0])  # the tool above the base, pointing up
+
+
+def balanced_by_arm(printed: bool, duration: float = 4.0) -> Trace:
+    """The whole system of document 000: an iiwa 14 carries the pole, its torques by (14) and (15)."""
+    from palpate.documents.d000.about import arm
+
+    scenario = pp.load_scenario("iiwa14-pole", ["world.pole.tilt=[0.1, 0.12]"])
+    law = pp.control.PythonLaw(_carry(printed), ("balance",), memory={}, name="document-000")
+    clock = pp.Clock(duration=duration, rate=1000)
+    return pp.simulate(pp.Run(arm(), law, scenario.world, clock=clock, q_start=_START))
+
+
+def _carry(printed: bool) -> Callable[[Any, Any, Any], dict[str, Array]]:
+    """τ = M v̇ + b + Jᵀ f_B with J v̇ + J̇ v = (a_A, α): what is left of v̇ holds the posture."""
+
+    def law(tick: Any, gains: Any, memory: dict[str, Array]) -> dict[str, Array]:
+        home, R_home = memory.setdefault("A", tick.position.copy()), memory.setdefault("R", tick.rotation.copy())
+        r, rate, twist = tick.seen.pole.AB, tick.seen.pole.AB_rate, tick.J @ tick.v
+        state = np.concatenate([tick.position - home, twist[:3], r[:2], rate[:2]])
+        a_A = _wanted(state, printed)
+        error = 0.5 * np.cross(tick.rotation.T, R_home.T).sum(axis=0)
+        wanted = np.concatenate([a_A, 100.0 * error - 20.0 * twist[3:]]) - tick.drift
+        rest = 20.0 * (_START - tick.q) - 9.0 * tick.v
+        a = rest + np.linalg.pinv(tick.J) @ (wanted - tick.J @ rest)
+        return {"balance": tick.M @ a + tick.bias + tick.J[:3].T @ _on_pole(state, printed)}
+
+    return law
+
+
+def _on_pole(state: Array, printed: bool) -> Array:
+    """(13): f_B = m_s (a_A + a_AB + g e_z), z_AB's rate of rate from the pole's length."""
+    force, f_B = _forces(state)
+    if not printed:
+        return f_B
+    a, (r, rate) = _printed_accelerations(state, force), _upward(state)
+    up = -(rate @ rate + r[:2] @ a[3:]) / r[2]
+    return 0.1 * (a[:3] + np.array([*a[3:], up + 9.81]))
 
 
 def balanced(printed: bool, duration: float = 6.0, dt: float = 1e-2) -> Trace:
@@ -147,14 +192,19 @@ def _forces(state: Array) -> tuple[Array, Array]:
 
 def _wanted(state: Array, printed: bool) -> Array:
     """The acceleration asked of the foot."""
+    force, _ = _forces(state)
+    if printed:
+        return _printed_accelerations(state, force)[:3]
+    r, rate = _upward(state)
+    return pp.control.PoleModel().accelerations(r / np.linalg.norm(r), rate, force)[0]
+
+
+def _printed_accelerations(state: Array, force: Array) -> Array:
+    """(10): of A, and of x_AB and y_AB, with both slips."""
     from palpate.documents.d000.about import as_printed
 
-    force, _ = _forces(state)
-    if not printed:
-        r, rate = _upward(state)
-        return pp.control.PoleModel().accelerations(r / np.linalg.norm(r), rate, force)[0]
     M, C = as_printed(state[6:8], state[8:10])
-    return np.linalg.solve(M, np.array([*force, 0, 0]) - C)[:3]
+    return np.linalg.solve(M, np.array([*force, 0, 0]) - C)
 
 
 def _rate(state: Array, printed: bool) -> Array:
