@@ -1,4 +1,4 @@
-"""Run every benchmark: `python -m benchmarks [NAME …] [--repeats 5] [--seconds 25] [--page RESULTS.md] [--out FILE]`.
+"""Run every benchmark: `python -m benchmarks [NAME …] [--repeats 5] [--seconds 30] [--page RESULTS.md] [--out FILE]`.
 
 Each runs in a process of its own, is repeated while its share of the time lasts, and is ended when it takes too long;
 one that fails is named with its reason, and the others go on.
@@ -107,7 +107,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("name", nargs="*", help=f"which benchmarks, of {', '.join(names())}; all by default")
     parser.add_argument("--repeats", type=int, default=5, help="how often each is run at most, for the spread")
-    parser.add_argument("--seconds", type=float, default=25.0, help="no further repeat of one beyond this time")
+    parser.add_argument("--seconds", type=float, default=30.0, help="no further repeat of one begins after this time")
     parser.add_argument("--timeout", type=float, default=TIMEOUT, help="seconds after which one is ended")
     parser.add_argument("--out", type=Path, help="also write the numbers to this JSON file")
     parser.add_argument("--page", type=Path, help="also write them as a page, losses first")

@@ -32,7 +32,7 @@ from palpate.spatial import matrix_from_quat, rotation_error
 from palpate.trace import Recording
 from palpate.world.config import World
 
-TICKS, STEPS, ROUNDS = 3000, 200, 60
+TICKS, STEPS, ROUNDS = 1500, 200, 60
 KP, KD = 100.0, 20.0
 
 

@@ -41,7 +41,7 @@ from palpate.trace import Recording
 from palpate.world.clock import Clock
 from palpate.world.config import PlantChange, Surface, World
 
-TICKS, ROUNDS, SLOW_ROUNDS = 2000, 40, 7
+TICKS, ROUNDS, SLOW_ROUNDS = 2000, 25, 5
 K, D, POSTURE = (400.0, 400.0, 400.0, 20.0, 20.0, 20.0), (60.0, 60.0, 60.0, 4.0, 4.0, 4.0), (5.0, 2.0)
 DEEP, GAP = 0.06, 0.02  # m: how far the target and the wall lie in front of the tool
 Timed = Callable[[], float]  # seconds per tick
@@ -217,7 +217,7 @@ def _threads() -> list[Measurement]:
     runs = [pressing(clock=Clock(duration=20.0), record=Recording(channels=("q",), stride=10))] * 4
     contenders = {str(threads): lambda threads=threads: simulate_many(runs, threads=threads) for threads in (1, 2)}
     contenders |= {f"bare {threads}": lambda threads=threads: _bare_in_threads(threads) for threads in (1, 2)}
-    seconds = interleaved_medians(contenders, 7)
+    seconds = interleaved_medians(contenders, 5)
     return [
         Measurement("two threads over one, speed", seconds["1"] / seconds["2"], "×", 1.7, at_least=True),
         Measurement("two threads over one, speed of bare mj_step", seconds["bare 1"] / seconds["bare 2"], "×"),

@@ -2,7 +2,7 @@
 
 A run is one second of panda-wall at 1 kHz with a plant that differs from the law's model, so that nothing is shared;
 every run has other masses, another wall and another seed. The loop alone is `run_steps` on an assembly that is there
-already. PALPATE_BENCH_RUNS says how many runs the long sweep has: 10 000 for the figure that counts, 400 by default.
+already. PALPATE_BENCH_RUNS says how many runs the long sweep has: 10 000 for the figure that counts, 200 by default.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from palpate.study.pool import LocalPool
 from palpate.study.sweeps import sweep
 from palpate.study.worker import Job, Task, run_row, whole_trace
 
-RUNS = int(os.environ.get("PALPATE_BENCH_RUNS", "400"))
+RUNS = int(os.environ.get("PALPATE_BENCH_RUNS", "200"))
 VARY = {
     "world.plant.mass_scale": "uniform(1.01, 1.2)",
     "world.surfaces.0.stiffness": "loguniform(5e3, 3e4)",
 }
 ROUNDS, TICKS = 15, 1000
-BLOCKS, BLOCK = 5, 40  # turns, and runs of one process in each
+BLOCKS, BLOCK = 3, 40  # turns, and runs of one process in each
 
 
 def measure() -> list[Measurement]:

@@ -1,6 +1,7 @@
 """Run every shipped scenario and make the gallery: `python docs/gallery.py` writes gallery.md and its pictures.
 
-`python docs/gallery.py new` runs only those that the page does not have yet; `names` adds these without running them.
+`python docs/gallery.py new` runs only those that have no picture yet; `names` adds those that the page does not have,
+without running them.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ def main() -> None:
     page = HERE / "gallery.md"
     kept = entries(page.read_text(encoding="utf-8")) if sys.argv[1:] and page.exists() else {}
     make = named if sys.argv[1:] == ["names"] else entry
+    if sys.argv[1:] == ["new"]:
+        kept = {name: part for name, part in kept.items() if "![" in part}
     page.write_text(HEAD + "".join(kept.get(name) or make(name) for name in shipped()), encoding="utf-8")
 
 

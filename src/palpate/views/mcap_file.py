@@ -70,7 +70,7 @@ def _write_poses(writer: Any, trace: Trace) -> None:
     schema = json.dumps(_schema_of_transforms())
     topic = writer.register_channel("/tf", "json", writer.register_schema(_TRANSFORMS, "jsonschema", schema.encode()))
     for sequence, row in enumerate(rows):
-        stamp = dict(zip(("sec", "nsec"), divmod(_nanoseconds(trace.time[row]), _SECOND)))
+        stamp = dict(zip(("sec", "nsec"), divmod(_nanoseconds(float(trace.time[row])), _SECOND)))
         found = [
             {
                 "timestamp": stamp,
