@@ -297,7 +297,7 @@ def prepare(folder: Path) -> None:
     keep.EVERY = 0.0
     (folder / "whole").mkdir()
     run = pp.Run(pp.load_robot("pendulum"), GravityCompensation(), clock=pp.Clock(duration=0.05))
-    trace = pp.simulate(run, partial=folder / "whole" / "run.arrows")
+    trace = pp.simulate(run, partial=folder / "whole" / "run.parts")
     trace.save(folder / "whole" / "run.parquet")
     trace.save(folder / "whole" / "run.npz")
 

@@ -138,7 +138,7 @@ simulate(Run(load_robot("pendulum"), GravityCompensation(), clock=Clock(duration
 
 @pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGTERM])
 def test_a_killed_process_loses_only_its_last_seconds(tmp_path: Path, kind: signal.Signals):
-    file = tmp_path / "run.arrows"
+    file = tmp_path / "run.parts"
     process = subprocess.Popen([sys.executable, "-c", LONG, str(file)], env={**os.environ})
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline and process.poll() is None and (not file.exists() or file.stat().st_size < 1e5):
@@ -160,20 +160,20 @@ def test_a_partial_trace_cut_anywhere_is_read_up_to_its_last_whole_batch(tmp_pat
     from palpate.run import keep
 
     monkeypatch.setattr(keep, "EVERY", 0.0)
-    file = tmp_path / "run.arrows"
+    file = tmp_path / "run.parts"
     run = Run(load_robot("pendulum"), GravityCompensation(), clock=Clock(duration=2.0))
     whole = simulate(run, partial=file)
     assert load_trace(file).equals(whole)
     content, lengths = file.read_bytes(), []
     for share in (0.999, 0.8, 0.5, 0.3):
-        (tmp_path / "cut.arrows").write_bytes(content[: int(share * len(content))])
-        cut = load_trace(tmp_path / "cut.arrows")
+        (tmp_path / "cut.parts").write_bytes(content[: int(share * len(content))])
+        cut = load_trace(tmp_path / "cut.parts")
         lengths.append(len(cut))
         assert cut.equals(whole.slice(stop=cut.time[-1] if len(cut) else -1.0))
     assert len(whole) >= lengths[0] > lengths[-1]
-    (tmp_path / "cut.arrows").write_bytes(content[:50])
+    (tmp_path / "cut.parts").write_bytes(content[:50])
     with pytest.raises(TraceError):
-        load_trace(tmp_path / "cut.arrows")
+        load_trace(tmp_path / "cut.parts")
 
 
 def test_a_disk_that_fills_up_on_the_way_costs_the_partial_file_not_the_run(tmp_path: Path, monkeypatch):
@@ -181,12 +181,12 @@ def test_a_disk_that_fills_up_on_the_way_costs_the_partial_file_not_the_run(tmp_
 
     monkeypatch.setattr(keep, "EVERY", 0.0)
     run = Run(load_robot("pendulum"), GravityCompensation(), clock=Clock(duration=0.5))
-    trace = simulate(run, partial=tmp_path / "absent" / "run.arrows")
+    trace = simulate(run, partial=tmp_path / "absent" / "run.parts")
     assert trace.outcome.kind == "completed"
     assert any("partial trace could not be kept" in warning for warning in trace.warnings)
     if Path("/dev/full").exists():
         monkeypatch.setattr(keep.PartialFile, "append", _full)
-        assert simulate(run, partial=tmp_path / "run.arrows").equals(trace)
+        assert simulate(run, partial=tmp_path / "run.parts").equals(trace)
 
 
 def _full(self, times, data) -> None:
@@ -222,7 +222,7 @@ robot = load_robot("panda")
 simulate(Run(robot, GravityCompensation(), clock=Clock(duration=1.0))).save(sys.argv[1] + "/warm.parquet")
 run = Run(robot, GravityCompensation(), clock=Clock(duration=80.0))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-trace = simulate(run, partial=sys.argv[1] + "/run.arrows")
+trace = simulate(run, partial=sys.argv[1] + "/run.parts")
 trace.save(sys.argv[1] + "/run.parquet")
 after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(1024 * (after - before) / record_bytes(run, assemble(run).chosen))
@@ -233,7 +233,7 @@ def test_a_run_and_its_file_take_at_most_one_and_a_half_times_the_record(tmp_pat
     out = subprocess.run([sys.executable, "-c", MEASURE, str(tmp_path)], capture_output=True, text=True)
     assert out.returncode == 0, out.stderr
     assert float(out.stdout) < 1.5
-    assert (tmp_path / "run.arrows").stat().st_size > 1e6
+    assert (tmp_path / "run.parts").stat().st_size > 1e6
 
 
 def test_how_a_run_is_sliced_changes_nothing_in_it(monkeypatch):
