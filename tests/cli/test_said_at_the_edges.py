@@ -129,6 +129,7 @@ def test_8_force_control_left_to_its_defaults_is_stable_on_the_catalogues_arms(c
 
 def test_9_the_pole_is_seen_measured_and_refused_where_there_is_none(command) -> None:
     found = command("pole-alone", "run.duration=1.0", "metrics={}")
+    assert found.code == 0, found.printed
     assert {"pole.AB", "pole.tilt", "law.f", "law.f_B"} <= set(found.trace)
     refused = command("iiwa14-push", 'control={law="pole-balance"}', "metrics={}")
     assert refused.code == 2
