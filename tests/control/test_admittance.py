@@ -220,6 +220,16 @@ def test_gains_are_along_the_axes_that_are_named(axes):
         assert np.linalg.norm(found) > 1e-6
 
 
+def test_rotation_is_followed_along_the_axes_of_the_desired_frame_not_of_the_world():
+    """Three links turn their tool freely about one axis: the elbow's, which is the tool's z wherever the tool is."""
+    arm = load_robot("ur5e-3link")
+    assert Admittance(**GAINS, directions=("rz",)).followed(arm)[0] == "rz"
+    with pytest.raises(InvalidInput, match="ry only together with rx"):
+        Admittance(**GAINS, directions=("rx", "ry")).followed(arm)
+    world = Admittance(**GAINS, directions=("rx", "rz"), axes="world")  # the floor's normal, and along the elbow
+    assert world.followed(arm)[:2] == ("rx", "rz")
+
+
 def test_only_the_chosen_directions_yield():
     chosen = Admittance(**GAINS, directions=("y", "rz"))
     response = admittance_response(chosen, np.tile([*FORCE, *TORQUE], (40000, 1)), 1e-3)

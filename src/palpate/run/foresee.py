@@ -11,6 +11,7 @@ from palpate.checks import Array
 from palpate.control.design.arm import Wall, hold_error_for_arm, predict_for_arm, predictable
 from palpate.control.design.loop_model import Timing
 from palpate.control.design.prediction import ContactPrediction, HoldError
+from palpate.control.law import Law
 from palpate.errors import PalpateError
 from palpate.run.run import Run
 from palpate.spatial.shapes import SHAPES
@@ -54,7 +55,14 @@ def foresee(run: Run, *, limits: bool = True) -> list[Expectation]:
     if unpredictable or not predictable(run.law):
         return []
     surfaces = [s for s in run.world.surfaces if s.contact == "compliant" and s.motion is None]
-    return [_expect(run, surface, limits) for surface in surfaces] or [_expect(run, None, limits)]
+    if surfaces:
+        return [_expect(run, surface, limits) for surface in surfaces]
+    return [_expect(run, None, limits)] if _yields_to_pushes(run.law) else []
+
+
+def _yields_to_pushes(law: Law) -> bool:
+    """Whether a force moves what the law controls: an admittance that only turns leaves nothing to predict."""
+    return law.name != "admittance" or not {"x", "y", "z"}.isdisjoint(getattr(law, "directions", "xyz"))
 
 
 def foretell(run: Run) -> tuple[list[str], list[str]]:

@@ -315,7 +315,9 @@ class Admittance(Law):
     def axes_at(self, rotation: Array) -> Array:
         """The axes where the tool is turned so, and the target with it; columns in the world."""
         turn = rotation_of(self.axes_quat_wxyz)
-        return turn if self.axes in ("world", "document") else rotation @ turn
+        if self.axes == "document":  # the world's for translation, the desired frame's for rotation
+            return np.array([turn, rotation @ turn])
+        return turn if self.axes == "world" else rotation @ turn
 
     def followed(self, robot: Robot) -> tuple[Direction, ...]:
         """The directions that the arm follows: those that yield, then the others as far as it can hold them."""

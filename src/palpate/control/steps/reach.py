@@ -22,7 +22,8 @@ POSTURE = (5.0, 2.0)  # N·m/rad and N·m·s/rad of the null space, where the cl
 CLOCK_SHARE = 0.25  # of 1/T_e, that a damped joint's rate may reach
 
 T = TypeVar("T")
-AxesAt = Callable[[Array], Array]  # the axes that directions are along, for a tool's rotation; columns in the world
+# The axes that directions are along, for a tool's rotation: columns in the world; or 2×3×3, of translation and rotation.
+AxesAt = Callable[[Array], Array]
 
 
 def postures(robot: Robot) -> list[Array]:
@@ -139,8 +140,9 @@ def _look(robot: Robot, axes: AxesAt) -> _Looked:
 
 
 def _turned(J: Array, R: Array) -> Array:
-    """J along other axes, angular rows times the lever."""
-    return np.vstack([R.T @ J[:3], LEVER * R.T @ J[3:]])
+    """J along other axes, or along two sets of them, of translation and of rotation; angular rows times the lever."""
+    linear, angular = (R, R) if R.ndim == 2 else R
+    return np.vstack([linear.T @ J[:3], LEVER * angular.T @ J[3:]])
 
 
 def _chosen(rows: Array, directions: Sequence[str]) -> Array:
