@@ -22,7 +22,7 @@ POSTURE = (5.0, 2.0)  # N·m/rad and N·m·s/rad of the null space, where the cl
 CLOCK_SHARE = 0.25  # of 1/T_e, that a damped joint's rate may reach
 
 T = TypeVar("T")
-# The axes that directions are along, for a tool's rotation; columns in the world. 2×3×3: of translation and of rotation.
+# The axes that directions are along, for a tool's rotation: columns in the world, or 2×3×3 of translation and rotation.
 AxesAt = Callable[[Array], Array]
 
 
