@@ -264,7 +264,7 @@ EDGES: dict[str, tuple[Place, dict[str, Expected]]] = {
             **of(*PRESSING, expected=Right(1.0)),
             **of(*YIELDING, expected=Right(5e-3)),
             **of(*STACK, expected=Right(1e-2)),
-            **of(*STOP, expected=Told("direction could not be kept")),
+            **of(*STOP, expected=Right(1e-3)),
             **of(*POLE, expected=Right(0.02)),
         },
     ),

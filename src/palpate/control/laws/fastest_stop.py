@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from palpate.control.law import (
     CommandKind,
     Law,
     Need,
+    Rig,
     Shown,
     Tick,
     per_joint,
@@ -47,6 +48,7 @@ class Gains(Record):
     axes: Integers  # of the tool's position
     rest_rate: float
     straighten: float
+    lag: float
     weight: float
     lower: Vector = sized("nv")
     upper: Vector = sized("nv")
@@ -209,7 +211,7 @@ def _by_pseudoinverse(x: Tick, k: Gains, m: Memory) -> bool:
     _shortest(m, m.c, m.b)
     for j in range(n):
         m.a[j] = -m.a[j]
-    rate = _largest_rate(k, m, 1.0 / x.dt)
+    rate = _largest_rate(k, m, _fastest(x, k))
     if not rate >= 0.0:
         return False
     for j in range(n):
@@ -219,11 +221,20 @@ def _by_pseudoinverse(x: Tick, k: Gains, m: Memory) -> bool:
 
 
 @kernel
+def _fastest(x: Tick, k: Gains) -> float:
+    """1/s, the rate at which a velocity may be taken away and not come out on the other side.
+
+    Within one period 1/T; of a velocity seen τ late, v̇(t) = −r v(t − τ) swings unless r τ ≤ 1/e.
+    """
+    return 1.0 / (x.dt + math.e * k.lag)
+
+
+@kernel
 def _optimal_stop(x: Tick, k: Gains, m: Memory) -> bool:
     """The fastest stop of every u within the bounds, or the trade where there is none; whether the line is kept."""
     s = m.problem
-    s.most, s.weight = 1.0 / x.dt, k.weight
-    straighten = min(k.straighten, 0.5 / x.dt)
+    s.most, s.weight = _fastest(x, k), k.weight
+    straighten = min(k.straighten, 0.5 * _fastest(x, k))
     for i in range(m.p.size):
         s.drift[i], s.line[i], s.velocity[i] = m.h[i], m.along[i], m.p[i]
         s.steer[i] = -straighten * (m.p[i] - m.along[i])
@@ -239,7 +250,7 @@ def _optimal_stop(x: Tick, k: Gains, m: Memory) -> bool:
 @kernel
 def _follow(x: Tick, k: Gains, m: Memory) -> None:
     """u = a + ω² (q_plan − q) + 2 ω (v_plan − v), within the acceleration bounds."""
-    w, row = min(_FOLLOW, 0.1 / x.dt), m.tick
+    w, row = min(_FOLLOW, 0.1 * _fastest(x, k)), m.tick
     for j in range(x.v.size):
         back = w * w * (k.plan_q[row, j] - x.q[j]) + 2.0 * w * (k.plan_v[row, j] - x.v[j])
         m.x[j] = min(max(k.plan_a[row, j] + back, k.lower[j]), k.upper[j])
@@ -309,7 +320,7 @@ def _begin(m: Memory) -> None:
 @kernel
 def _on_line(x: Tick, k: Gains, m: Memory) -> bool:
     """Split the velocity along the line and what is to become of the rest; False once the tool stands."""
-    speed, straighten = 0.0, min(k.straighten, 0.5 / x.dt)
+    speed, straighten = 0.0, min(k.straighten, 0.5 * _fastest(x, k))
     for i in range(m.p.size):
         speed += m.direction[i] * m.p[i]
     if speed <= _STANDS * m.first_speed:
@@ -351,7 +362,7 @@ def _brake(x: Tick, k: Gains, m: Memory) -> bool:
 def _rest(x: Tick, k: Gains, m: Memory) -> None:
     """Hold the tool still first, then brake every joint with what is left."""
     (count, n), level, s = m.rows.shape, m.stack.level, m.stack.search
-    rate = min(k.rest_rate, 1.0 / x.dt)
+    rate = min(k.rest_rate, _fastest(x, k))
     for i in range(count):
         level.b[i] = -m.h[i] - m.p[i] * rate
         for j in range(n):
@@ -422,6 +433,13 @@ class FastestStop(Law):
     straighten: float = setting(
         500.0, "1/s", "how fast a velocity across the direction is removed, half the control rate at the most", ge=0
     )
+    lag: float | None = setting(
+        None, "s", "how late a torque answers a measurement; the loop's own delays if not given", ge=0
+    )
+
+    def suited(self, robot: Robot, rig: Rig) -> Self:
+        """With rates that the loop's delays bear."""
+        return self if self.lag is not None else self.model_copy(update={"lag": rig.period * rig.delay})
 
     def gains(self, robot: Robot) -> Gains:
         """Bounds, axes, method."""
@@ -438,6 +456,7 @@ class FastestStop(Law):
             axes=["xyz".index(axis) for axis in self.axes],
             rest_rate=self.rest_rate,
             straighten=self.straighten,
+            lag=self.lag or 0.0,
             weight=self.weight,
             lower=-most,
             upper=most.copy(),
