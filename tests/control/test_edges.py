@@ -343,7 +343,7 @@ def test_the_table_has_a_cell_for_every_compiled_law_at_every_edge() -> None:
         for name, (module, cls) in LAWS.items()
         if isinstance(getattr(getattr(importlib.import_module(module), cls), "kernel", None), Kernel)
     }
-    assert compiled == set(ALL)
+    assert compiled - set(ALL) == {"standing"}  # stands on feet without tool and wall; its edges are in test_standing
     for edge, (_, cells) in EDGES.items():
         assert set(cells) == set(ALL), edge
 

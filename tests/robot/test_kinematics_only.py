@@ -160,7 +160,7 @@ def test_an_estimate_where_nothing_is_missing_is_ignored_with_a_warning(tmp_path
     assert [warning.found for warning in robot.warnings] == ["no mass is missing"]
     (tmp_path / "m.xml").write_text("<mujoco><worldbody><body><joint/><geom size='0.1'/></body></worldbody></mujoco>")
     robot = pp.load_robot(tmp_path / "m.xml", estimate_inertia=5.0)
-    assert [warning.found for warning in robot.warnings] == ["no mass is missing"]
+    assert [warning.found for warning in robot.warnings] == ["no mass is missing", "geoms that collide: 1"]
 
 
 def test_one_massless_finger_leaves_kinematics_and_locking_it_gives_the_dynamics_back(tmp_path) -> None:

@@ -85,8 +85,9 @@ def test_the_frame_can_be_named_and_then_nothing_is_guessed(tmp_path) -> None:
     path.write_text(CHAIN.format("", FINGERS))
     assert pp.load_robot(path).tool_frame == "hand"
     robot = pp.load_robot(path, tool_frame="camera_mount")
-    assert (robot.tool_frame, robot.tool_choice.reason, robot.warnings) == ("camera_mount", "as asked", ())
-    assert pp.load_robot(path).with_tool_frame("left_finger").warnings == ()
+    assert (robot.tool_frame, robot.tool_choice.reason) == ("camera_mount", "as asked")
+    for chosen in (robot, pp.load_robot(path).with_tool_frame("left_finger")):
+        assert [warning.element for warning in chosen.warnings] == ["contact geometry"]
     assert pp.load_robot("panda", tool_frame="hand").tool_frame == "hand"
     with pytest.raises(UnknownName, match="did you mean 'hand'"):
         pp.load_robot(path, tool_frame="hnad")
