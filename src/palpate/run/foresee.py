@@ -11,7 +11,6 @@ from palpate.checks import Array
 from palpate.control.design.arm import Wall, hold_error_for_arm, predict_for_arm, predictable
 from palpate.control.design.loop_model import Timing
 from palpate.control.design.prediction import ContactPrediction, HoldError
-from palpate.control.law import Law
 from palpate.errors import PalpateError
 from palpate.run.run import Run
 from palpate.spatial.shapes import SHAPES
@@ -60,7 +59,7 @@ def foresee(run: Run, *, limits: bool = True) -> list[Expectation]:
     return [_expect(run, None, limits)] if _yields_to_pushes(run.law) else []
 
 
-def _yields_to_pushes(law: Law) -> bool:
+def _yields_to_pushes(law: Any) -> bool:
     """Whether a force moves what the law controls: an admittance that only turns leaves nothing to predict."""
     return law.name != "admittance" or not {"x", "y", "z"}.isdisjoint(getattr(law, "directions", "xyz"))
 
