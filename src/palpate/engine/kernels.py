@@ -20,7 +20,7 @@ from palpate.engine.linking import (
     is_findable,
     kernel_at,
     leave_nothing_to_copy,
-    uncollected,
+    quickly,
 )
 from palpate.engine.records import Kind, Record, RecordsType, Vector, kind_of, numba_type
 from palpate.engine.shipped import KernelCache
@@ -56,7 +56,7 @@ class Kernel(CPUDispatcher):
             if not self.overloads:
                 if _is_kept(self.py_func):
                     self._cache = KernelCache(self.py_func)
-                with uncollected():
+                with quickly():
                     self.compile(self.stated)
 
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:

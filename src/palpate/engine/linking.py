@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 from llvmlite import binding
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult, Flags
+from numba.core.types import BaseFunction
 
 _PACKAGE = __name__.partition(".")[0] + "."
 _NAMES_OF_OPTIONS = hash(Flags())  # numba takes it from the names of all options, so it is the same for all
@@ -41,6 +42,8 @@ _FOR_ARRAYS = {
     "NopythonRewrites",
 }
 _SMALL = 40  # instructions
+_PLAIN = ("_operator", "builtins", "math")  # modules of operations whose types follow from their arguments' types
+_alive: list[Any] = []  # operations whose numbers are in use
 _taken: set[int] = set()  # numbers of the kernels of this process
 
 
@@ -139,15 +142,36 @@ def called_places(library: Any) -> tuple[Place, ...]:
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
-    """Without the collector of cycles: a compilation makes millions of objects, and few that could go."""
-    was_on = gc.isenabled()
+def quickly() -> Iterator[None]:
+    """Compile without the collector of cycles (millions of objects are made, few could go), and without looking a
+    known operation up again: numba tries every overload of + and [] anew, wherever one stands.
+    """
+    was_on, looked_up = gc.isenabled(), BaseFunction.get_call_type
     gc.disable()
+    BaseFunction.get_call_type = _remembered
     try:
         yield
     finally:
+        BaseFunction.get_call_type = looked_up
         if was_on:
             gc.enable()
+
+
+_look_up = BaseFunction.get_call_type
+_known: dict[tuple[int, Any], Any] = {}
+
+
+def _remembered(self: Any, context: Any, args: Any, kws: Any) -> Any:
+    """The signature of an operation on given types, as it was found the first time."""
+    if kws or getattr(self.typing_key, "__module__", "") not in _PLAIN:
+        return _look_up(self, context, args, kws)
+    found = _known.get((id(self), args))
+    if found is None:
+        found = _look_up(self, context, args, kws)
+        if found is not None:
+            _known[id(self), args] = found
+            _alive.append(self)
+    return found
 
 
 def kernel_at(place: Place) -> Any:
