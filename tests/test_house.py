@@ -7,10 +7,12 @@ the rule sees an offence.
 from __future__ import annotations
 
 import ast
+import gc
 import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -60,6 +62,18 @@ HEAVY |= {"pyarrow", "viser", "xml"}
 LONGEST_FUNCTION, LONGEST_FILE = 60, 600
 # "module.py:function": why it may be longer. Loop kernels belong here, nothing else should.
 LONG_FUNCTIONS: dict[str, str] = {}
+
+
+@cache
+def parsed(source: str) -> ast.Module:
+    """A source as a tree; without the collector, whose finalisers can spoil CPython 3.11's count of nested nodes."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        return ast.parse(source)
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def complain(complaints: Iterable[str]) -> None:
@@ -119,7 +133,7 @@ def wrong_imports(path: Path, source: str) -> Iterator[str]:
         yield f"{path.relative_to(ROOT)}: room {room!r} has no line in ARROWS"
         return
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    for name, node in imported(ast.parse(source), package):
+    for name, node in imported(parsed(source), package):
         top = name.split(".")[0]
         if top in WITNESSES:
             yield f"{place(path, node)}: imports {top}, a witness; only tests and benchmarks may"
@@ -197,7 +211,7 @@ def private_errors(tree: ast.Module) -> set[str]:
 
 
 def wrong_raises(path: Path, source: str, makers: set[str]) -> Iterator[str]:
-    tree = ast.parse(source)
+    tree = parsed(source)
     good = TREE | makers | private_errors(tree)
     caught = {node.name for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler) and node.name}
     special = {id(r) for f in ast.walk(tree) if _is_getattr(f) for r in ast.walk(f) if _raised(r) == "AttributeError"}
@@ -224,7 +238,7 @@ def _is_getattr(node: ast.AST) -> bool:
 
 def test_every_exception_raised_belongs_to_the_tree() -> None:
     texts = {path: path.read_text(encoding="utf-8") for path in SOURCES}
-    makers = set().union(*(error_makers(ast.parse(text)) for text in texts.values()))
+    makers = set().union(*(error_makers(parsed(text)) for text in texts.values()))
     complain(c for path, text in texts.items() for c in wrong_raises(path, text, makers))
 
 
@@ -264,7 +278,7 @@ def test_errors_of_the_tree_may_be_raised(source: str) -> None:
 
 def undocumented(path: Path, source: str) -> Iterator[str]:
     """Public modules, classes, functions and methods without a docstring; what is nested in a function is private."""
-    tree = ast.parse(source)
+    tree = parsed(source)
     if not ast.get_docstring(tree) and tree.body:
         yield f"{path.relative_to(ROOT)}: the module has no docstring"
     waiting: list[tuple[str, ast.stmt]] = [("", node) for node in tree.body]
@@ -285,7 +299,7 @@ def _repeats_another(node: ast.AST) -> bool:
 
 
 def long_functions(path: Path, source: str, most: int = LONGEST_FUNCTION) -> Iterator[tuple[str, str]]:
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
             if lines > most:
@@ -388,7 +402,7 @@ def test_ordinary_text_is_clean(line: str) -> None:
 
 def place_constants(path: Path, source: str) -> Iterator[str]:
     """Constants such as G_POSTURE: a place in an array that should be a field of a record."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
         frame = re.fullmatch(r"[XRVFJ]_[A-Z]{2}", name)  # X_WE: a pose, not a place; O_…: the operating system's
         if re.fullmatch(r"_?[A-NP-Z]_[A-Z][A-Z_0-9]+", name) and not frame:
@@ -406,7 +420,7 @@ def byte_offsets(path: Path, source: str) -> Iterator[str]:
 
 def wide_functions(path: Path, source: str) -> Iterator[str]:
     """Functions of more than eight positional parameters."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if isinstance(node, ast.FunctionDef) and len(node.args.posonlyargs) + len(node.args.args) > 8:
             yield f"{place(path, node)}: {node.name} takes {len(node.args.args)} parameters; put them in a record"
 
@@ -414,7 +428,7 @@ def wide_functions(path: Path, source: str) -> Iterator[str]:
 def untyped(source: str) -> tuple[int, int]:
     """How many parameters there are, and how many without a type."""
     total = bare = 0
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             for argument in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]:
                 if argument.arg not in ("self", "cls"):

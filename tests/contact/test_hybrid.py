@@ -339,6 +339,7 @@ def test_a_tumbling_block_never_penetrates_never_is_pulled_and_never_gains(seed:
         before = energy(robot, state)
 
 
+@pytest.mark.slow
 def test_a_box_tumbling_in_space_with_friction_comes_to_rest_on_a_face(bodies) -> None:
     """Slips in two directions, impacts with turning slip, four points of rest: energy only falls."""
     robot = bodies.ball(mass=1.0, radius=0.1)

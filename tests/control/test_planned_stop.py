@@ -118,6 +118,7 @@ def states():
     return anywhere + about
 
 
+@pytest.mark.slow
 def test_over_random_states_the_plan_is_never_slower_and_keeps_lines_that_greedy_braking_loses():
     kept, rescued, sooner = 0, 0, 0.0
     for q, v in states():

@@ -132,7 +132,7 @@ def test_torques_within_limits_solve_the_quadratic_program_or_keep_the_largest_s
     choice = {"self_motion": self_motion, "nearest": nearest, "avoid_stops": False}
     law, rng = PoleBalance(**choice, force_limit=1e9), np.random.default_rng(2)
     bent = shared = 0
-    for _ in range(300):
+    for _ in range(90):
         q, v, target, view = random_case(rng)
         limits = np.abs(law.tick(arm(), q, v, target=target, seen=view).command) * rng.uniform(0.7, 1.3, 7) + 1.0
         bound = law.bind(arm())
@@ -152,7 +152,7 @@ def test_torques_within_limits_solve_the_quadratic_program_or_keep_the_largest_s
         else:
             solved = program(law, z0, A, b, limits)
             assert np.allclose(command, solved, rtol=0, atol=1e-8 * np.abs(command).max())
-    assert min(bent, shared) > 20
+    assert min(bent, shared) > 6
 
 
 def largest_share(A, b, b0, limits):

@@ -164,23 +164,16 @@ def test_a_name_cannot_break_a_page() -> None:
 
 
 @pytest.mark.browser
-def test_a_browser_draws_the_formulas(tmp_path: Path) -> None:
-    playwright = pytest.importorskip("playwright.sync_api")
-    import shutil
-
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("no Chromium here")
+@pytest.mark.browser
+def test_a_browser_draws_the_formulas(browser: Any, tmp_path: Path) -> None:
     pp.derive(pp.load_robot("planar2")).html(tmp_path / "page.html")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page()
-        problems: list[str] = []
-        page.on("console", lambda message: problems.append(message.text))
-        page.goto((tmp_path / "page.html").as_uri())
-        boxes = page.evaluate("[...document.querySelectorAll('math')].map(m => m.getBoundingClientRect().width)")
-        table = page.evaluate("getComputedStyle(document.querySelector('mtable')).display")
-        browser.close()
+    page = browser.new_page()
+    problems: list[str] = []
+    page.on("console", lambda message: problems.append(message.text))
+    page.goto((tmp_path / "page.html").as_uri())
+    boxes = page.evaluate("[...document.querySelectorAll('math')].map(m => m.getBoundingClientRect().width)")
+    table = page.evaluate("getComputedStyle(document.querySelector('mtable')).display")
+    page.close()
     assert min(boxes) > 20
     assert "table" in table  # drawn as a table, not as a row of text
     assert not problems

@@ -50,6 +50,7 @@ def test_the_slips_of_000_change_the_motion_and_the_right_form_balances() -> Non
     np.testing.assert_allclose(right["f_B"][-1], [0, 0, 0.981], atol=0.1)
 
 
+@pytest.mark.slow
 def test_the_slips_of_000_change_the_whole_arms_motion_too() -> None:
     wrong, right = balanced_by_arm(True), balanced_by_arm(False)
     assert right.outcome.ok
