@@ -28,7 +28,7 @@ demo: $(VENV)/.installed
 # One process compiles the kernels into numba's cache, so that the test workers do not all compile them at once.
 test: $(VENV)/.installed-dev
 	$(BIN)/palpate run panda-wall --no-report --quiet --out runs/warm-up
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 # What takes minutes, or is at the mercy of the clock.
 slow: $(VENV)/.installed-dev

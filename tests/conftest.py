@@ -19,6 +19,22 @@ CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 # Software rendering: no graphics card is needed.
 FLAGS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 
+LONG = (
+    "test_docs",
+    "test_fuzz",
+    "test_cluster",
+    "test_interrupt",
+    "test_site",
+    "test_arriving",
+    "test_runs",
+    "test_pool",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that take long begin first, so that two processes end together."""
+    items.sort(key=lambda item: item.path.stem not in LONG)
+
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
