@@ -78,9 +78,9 @@ print(walked._calling(0.5), sum(walked._calling._cache_hits.values()), len(walke
 """
 
 
-def _ask(folder: Path, factor: float) -> list[float]:
+def _ask(folder: Path, factor: float, then: str = "") -> list[float]:
     (folder / "walked.py").write_text(CALLER.replace("FACTOR", str(factor)))
-    words = [sys.executable, "-c", ASK, str(folder)]
+    words = [sys.executable, "-B", "-c", ASK + then, str(folder)]
     environment = {**os.environ, "PALPATE_CACHE_DIR": str(folder / "cache")}
     done = subprocess.run(words, capture_output=True, text=True, timeout=300, env=environment, check=False)
     assert done.returncode == 0, done.stderr
@@ -102,3 +102,22 @@ def test_a_kept_caller_without_its_callee_is_made_whole(tmp_path: Path) -> None:
     for file in (tmp_path / "cache").rglob("walked._called-*"):
         file.unlink()
     assert _ask(tmp_path, 2.0)[0] == first[0]
+
+
+AGAIN = """
+import importlib
+from pathlib import Path
+there = Path(walked.__file__)
+there.write_text(there.read_text().replace("FIRST", "SECOND"))
+print(importlib.reload(walked)._calling(0.5))
+"""
+
+
+def test_a_module_that_is_loaded_anew_runs_its_new_text_and_keeps_nothing_of_it(tmp_path: Path) -> None:
+    first, other = _ask(tmp_path, 2.0)[0], _ask(tmp_path, 8.0)[0]
+    _ask(tmp_path, 2.0)
+    change = AGAIN.replace("FIRST", "* 2.0").replace("SECOND", "* 8.0")
+    kept = {file.name for file in (tmp_path / "cache").rglob("*")}
+    assert _ask(tmp_path, 2.0, change)[::3] == [first, other]  # loaded from the cache first, then of the new text
+    assert {file.name for file in (tmp_path / "cache").rglob("*")} == kept
+    assert _ask(tmp_path, 2.0)[0] == first

@@ -18,9 +18,11 @@ from palpate.engine.linking import (
     KernelCompiler,
     called_places,
     is_findable,
+    is_taken,
     kernel_at,
     leave_nothing_to_copy,
     quickly,
+    take_number,
 )
 from palpate.engine.records import Kind, Record, RecordsType, Vector, kind_of, numba_type
 from palpate.engine.shipped import KernelCache
@@ -54,8 +56,7 @@ class Kernel(CPUDispatcher):
         """Compile, or load from the cache, if that has not been done; one thread at a time."""
         with global_compiler_lock:
             if not self.overloads:
-                if _is_kept(self.py_func):
-                    self._cache = KernelCache(self.py_func)
+                _keep(self)
                 with quickly():
                     self.compile(self.stated)
 
@@ -72,9 +73,9 @@ class Kernel(CPUDispatcher):
         if self._entry is None:
             self.ready()
             door = CPUDispatcher(_door_of(self), targetoptions=self._door_options, pipeline_class=KernelCompiler)
-            if _is_kept(self.py_func):
-                door._cache = KernelCache(door.py_func)  # pyright: ignore[reportAttributeAccessIssue]
+            _keep(door)
             self._entry = door.compile(self.stated)
+            take_number(door.py_func)
             self._insert([kind._code for kind in self.stated.args], self._entry, False)  # pyright: ignore[reportAttributeAccessIssue]
             self.disable_compile()
         return self._entry
@@ -88,6 +89,7 @@ class Kernel(CPUDispatcher):
 
     def add_overload(self, cres: Any) -> None:
         """Called by numba when the code is there, compiled or loaded, before it is kept and before anyone calls it."""
+        take_number(self.py_func)
         if self._by_symbol:
             leave_nothing_to_copy(cres, self.py_func)
         self.overloads[tuple(cres.signature.args)] = cres
@@ -137,9 +139,10 @@ class Kernel(CPUDispatcher):
         return self.result.library.codegen._engine.get_function_address(symbol)
 
 
-def _is_kept(function: Function) -> bool:
-    """Whether a kernel is kept on disk: what is typed into a notebook is not."""
-    return Path(function.__code__.co_filename).is_file()
+def _keep(dispatcher: CPUDispatcher) -> None:
+    """Keep what it compiles on disk, unless it was typed into a notebook or its module was loaded anew."""
+    if Path(dispatcher.py_func.__code__.co_filename).is_file() and not is_taken(dispatcher.py_func):
+        dispatcher._cache = KernelCache(dispatcher.py_func)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _door_of(kernel: Kernel) -> Function:

@@ -79,7 +79,6 @@ class _LeanLibrary(JITCodeLibrary):
         ll_module.data_layout = self._codegen._data_layout
 
     def _optimize_final_module(self) -> None:
-        # Loops here run over joints and axes: seven turns are not worth the code that vectors need around them.
         passes, builder = self._codegen._module_pass_manager()
         passes.run(self._final_module, builder)
 
@@ -107,13 +106,23 @@ class KernelCompiler(Compiler):
 
 
 def _number(function: Any) -> int:
-    """A number out of a function's place; chance where the place is taken (a module loaded twice) or is no file's."""
+    """The number of a function's place; chance where the place is taken, or cannot be found again."""
+    return secrets.randbits(62) if is_taken(function) or not is_findable(function) else _number_of_place(function)
+
+
+def take_number(function: Any) -> None:
+    """Give the number of a function's place to no other: code of it is there now, compiled or loaded."""
+    _taken.add(_number_of_place(function))
+
+
+def is_taken(function: Any) -> bool:
+    """Whether code of a function's place is there already: its module was loaded anew, perhaps from another text."""
+    return is_findable(function) and _number_of_place(function) in _taken
+
+
+def _number_of_place(function: Any) -> int:
     place = f"{function.__module__}.{function.__qualname__}:{function.__code__.co_firstlineno}"
-    number = int.from_bytes(hashlib.sha256(place.encode()).digest()[:6], "big")
-    if number in _taken or not is_findable(function):
-        number = secrets.randbits(62)
-    _taken.add(number)
-    return number
+    return int.from_bytes(hashlib.sha256(place.encode()).digest()[:6], "big")
 
 
 def leave_nothing_to_copy(result: CompileResult, function: Any) -> None:

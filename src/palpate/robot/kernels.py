@@ -139,15 +139,21 @@ def read_gravity(p: Physics, gravity: Vector) -> None:
         gravity[i] = -p.body_subtreemass[body] * (vx * p.gravity[0] + vy * p.gravity[1] + vz * p.gravity[2])
 
 
-@kernel
-def read_pose(p: Physics, place: Place, position: Vector, rotation: Matrix) -> None:
-    """Pose of a frame fixed on a body."""
-    R, turn = fold(p.xmat[place.body], 0, 3, 3), place.turn
+@kernel(inline=True)
+def pose_on(origin: Vector, R: Matrix, place: Place, position: Vector, rotation: Matrix) -> None:
+    """Pose of a frame fixed on a body, whose own pose is (origin, R)."""
+    turn = place.turn
     for i in range(3):
-        position[i] = p.xpos[place.body, i]
+        position[i] = origin[i]
         for j in range(3):
             position[i] += R[i, j] * place.offset[j]
             rotation[i, j] = R[i, 0] * turn[0, j] + R[i, 1] * turn[1, j] + R[i, 2] * turn[2, j]
+
+
+@kernel
+def read_pose(p: Physics, place: Place, position: Vector, rotation: Matrix) -> None:
+    """Pose of a frame fixed on a body."""
+    pose_on(p.xpos[place.body], fold(p.xmat[place.body], 0, 3, 3), place, position, rotation)
 
 
 @kernel

@@ -11,7 +11,6 @@ from palpate.checks import Array
 from palpate.config import setting
 from palpate.control.references.reference import Targets
 from palpate.control.references.surface_path import SurfacePath
-from palpate.control.references.timing import trapezoidal
 from palpate.engine.kernels import kernel
 from palpate.engine.records import Matrix, Vector
 from palpate.errors import InvalidInput
@@ -40,15 +39,13 @@ class FieldPath(SurfacePath):
 
         pose = robot.pose(q_start)
         way = self.way(pose.position)
-        total = self.end - self.start
-        s, rate, acceleration = (self.length * x for x in trapezoidal(times, self.start, self.end, self.ease / total))
+        s, rate, acceleration = self.progress(times)
         s, square = np.clip(s[:, 0], 0.0, self.length), rate**2
         targets.position[:] = way.place(s)
         targets.twist[:, :3] = rate * way.place(s, 1)
         targets.acceleration[:, :3] = acceleration * way.place(s, 1) + square * way.place(s, 2)
         n, bend, change = way.normal(s), way.normal(s, 1), way.normal(s, 2)
-        risen = np.clip(times / self.press_ramp, 0.0, 1.0) if self.press_ramp > 0 else np.ones(len(times))
-        targets.wrench[:, :3] = self.press * risen[:, None] * n
+        targets.wrench[:, :3] = self.pressure(times) * n
         if self.follow:
             turned = Rotation.from_matrix(way.turn(s)).as_quat(scalar_first=True)
             targets.quat_wxyz[:] = product(turned, pose.quat_wxyz)

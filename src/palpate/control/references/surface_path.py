@@ -61,20 +61,29 @@ class SurfacePath(ReferenceSettings):
         """When the motion has ended, s."""
         return self.start + self.length / self.speed + self.ease
 
+    def progress(self, times: Array) -> tuple[Array, Array, Array]:
+        """Way along the surface, m, its rate and its acceleration, a row each for every time."""
+        share = self.ease / (self.end - self.start)
+        s, rate, acceleration = trapezoidal(times, self.start, self.end, share)
+        return self.length * s, self.length * rate, self.length * acceleration
+
+    def pressure(self, times: Array) -> Array:
+        """Wanted force along the outward normal, N, a row for every time."""
+        risen = np.clip(times / self.press_ramp, 0.0, 1.0) if self.press_ramp > 0 else np.ones(len(times))
+        return self.press * risen[:, None]
+
     def fill(self, targets: Targets, times: Array, robot: Robot, q_start: Array) -> None:
         """Pose, twist and acceleration along the surface; the joint part stays."""
         pose = robot.pose(q_start)
         foot = self.foot(pose.position)
-        total = self.end - self.start
-        s, rate, acceleration = (self.length * x for x in trapezoidal(times, self.start, self.end, self.ease / total))
+        s, rate, acceleration = self.progress(times)
         angle, way = foot.turn * s, foot.slide * s
         out = turned_vectors(angle * foot.axis, pose.position - foot.centre)
         across = np.cross(foot.turn * foot.axis, out)  # dp/ds of the turning part
         targets.position[:] = foot.centre + out + way
         targets.twist[:, :3] = rate * (across + foot.slide)
         inward = np.cross(foot.turn * foot.axis, across)
-        risen = np.clip(times / self.press_ramp, 0.0, 1.0) if self.press_ramp > 0 else np.ones(len(times))
-        targets.wrench[:, :3] = self.press * risen[:, None] * turned_vectors(angle * foot.axis, foot.normal)
+        targets.wrench[:, :3] = self.pressure(times) * turned_vectors(angle * foot.axis, foot.normal)
         targets.acceleration[:, :3] = acceleration * (across + foot.slide) + rate**2 * inward
         if self.follow:
             targets.quat_wxyz[:] = turned(angle * foot.axis, pose.quat_wxyz)

@@ -103,12 +103,18 @@ def _held(x: Tick, k: Clearance, j: int, a: float) -> float:
 
 
 @kernel
+def _set_free(factor: Matrix, c: ClearanceMemory) -> None:
+    """P = M⁻¹, as if there were no task, and the softness that goes with it."""
+    cholesky_inverse(factor, factor.shape[0], c.P)
+    for i in range(factor.shape[0]):
+        c.softness[i] = _SOFT * c.P[i, i]
+
+
+@kernel
 def set_mobility(factor: Matrix, Y: Matrix, Lambda: Matrix, c: ClearanceMemory) -> None:
     """P = M⁻¹ − Yᵀ Λ Y = M⁻¹ N, Y = J_t M⁻¹; M is given by its Cholesky factor."""
     P, n, rows = c.P, factor.shape[0], Y.shape[0]
-    cholesky_inverse(factor, n, P)
-    for i in range(n):
-        c.softness[i] = _SOFT * P[i, i]
+    _set_free(factor, c)
     for r in range(rows):
         for i in range(n):
             force = 0.0
@@ -122,9 +128,8 @@ def set_mobility(factor: Matrix, Y: Matrix, Lambda: Matrix, c: ClearanceMemory) 
 def set_mobility_along(factor: Matrix, torque: Vector, motion: Vector, c: ClearanceMemory) -> None:
     """P = n nᵀ / (nᵀ M n) of a null space of one direction n; its torques are M n."""
     P, n, energy = c.P, motion.size, 0.0
-    cholesky_inverse(factor, n, P)
+    _set_free(factor, c)
     for i in range(n):
-        c.softness[i] = _SOFT * P[i, i]
         energy += motion[i] * torque[i]
     for i in range(n):
         for j in range(n):

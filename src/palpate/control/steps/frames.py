@@ -14,7 +14,7 @@ import numpy as np
 from palpate.engine.kernels import kernel, put
 from palpate.engine.records import Integers, Matrix, ReadVector, Record, Vector, sized
 from palpate.engine.views import fold, part
-from palpate.robot.kernels import Place
+from palpate.robot.kernels import Place, pose_on
 from palpate.robot.robot import Robot
 from palpate.spatial.kernels import matrix_from_quat, matrix_from_rotation_vector
 
@@ -268,12 +268,7 @@ def _ball(tree: Tree, body: int, joint: int, q: ReadVector, v: ReadVector, x: Mo
 @kernel
 def frame_pose(x: Motion, place: Place, position: Vector, rotation: Matrix) -> None:
     """Pose of a frame fixed on a body."""
-    R, turn = fold(x.rotation[place.body], 0, 3, 3), place.turn
-    for i in range(3):
-        position[i] = x.position[place.body, i]
-        for j in range(3):
-            position[i] += R[i, j] * place.offset[j]
-            rotation[i, j] = R[i, 0] * turn[0, j] + R[i, 1] * turn[1, j] + R[i, 2] * turn[2, j]
+    pose_on(x.position[place.body], fold(x.rotation[place.body], 0, 3, 3), place, position, rotation)
 
 
 @kernel
