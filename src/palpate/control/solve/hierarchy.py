@@ -13,6 +13,7 @@ which allocates nothing, and finds the answer in `stack.search.x`; `solve_hierar
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -265,7 +266,17 @@ class Rooms(threading.local, Generic[R]):
         return self.known[size]
 
 
-_stacks = Rooms(make_stack)
+class _Stacked:
+    """A stack, and where its arrays are: to look each of them up at every call would take longer than to fill it."""
+
+    def __init__(self, n: int, rows: int, levels: int, limits: int) -> None:
+        self.stack = make_stack(n, rows, levels, limits)
+        self.address, level, s = self.stack.address, self.stack.level, self.stack.search
+        self.given = (level.A, level.b, self.stack.starts, s.C, s.lower, s.upper, self.stack.units)
+        self.x, self.active = s.x, s.active
+
+
+_stacks = Rooms(_Stacked)
 
 
 def solve_hierarchy(A: Array, b: Array, starts: Array, C: Array, lower: Array, upper: Array, width: Array) -> Hierarchy:
@@ -277,16 +288,17 @@ def solve_hierarchy(A: Array, b: Array, starts: Array, C: Array, lower: Array, u
         C, lower, upper: limits, which may be infinite, lower ≤ upper.
         width: in which units a limit is relaxed when limits conflict, one positive number per row of C.
     """
-    stack = _stacks.of(A.shape[1], len(A), len(starts) - 1, len(C))
-    s, level = stack.search, stack.level
-    level.A[:], level.b[:], stack.starts[:] = A, b, starts
-    s.C[:], s.lower[:], s.upper[:], stack.units[:] = C, lower, upper, width
-    relaxed, failed = solve_stack(stack.address)
-    if failed == 0 and np.isfinite(s.x).all():
-        active = s.active.copy() if relaxed == 0.0 else _conflict(stack)
-        return Hierarchy(s.x.copy(), relaxed, active, "active-set")
+    room = _stacks.of(A.shape[1], len(A), len(starts) - 1, len(C))
+    for array, value in zip(room.given, (A, b, starts, C, lower, upper, width)):
+        array[...] = value
+    relaxed, failed = solve_stack(room.address)
+    x = room.x.copy()
+    if failed == 0 and math.isfinite(np.vdot(x, x)):
+        active = room.active.copy() if relaxed == 0.0 else _conflict(room.stack)
+        return Hierarchy(x, relaxed, active, "active-set")
     if failed < 0:
         raise NoSolution("the search for a point within the limits did not end", hint="are the limits finite numbers?")
+    s = room.stack.search
     return Hierarchy(daqp_hierarchy(A, b, starts, C, s.lower, s.upper), relaxed, s.active.copy(), "daqp")
 
 
