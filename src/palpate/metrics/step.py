@@ -47,7 +47,7 @@ class Response:
     @cached_property
     def distance(self) -> Array:
         """|y − y∞| as a share of the step."""
-        return np.linalg.norm(self.y - self.final, axis=1) / np.linalg.norm(self.final - self.y[0])
+        return rows.length(self.y - self.final) / np.linalg.norm(self.final - self.y[0])
 
 
 def _response(trace: Trace, y: Array, least: float, what: str, first: int = 0) -> Response:
@@ -55,7 +55,7 @@ def _response(trace: Trace, y: Array, least: float, what: str, first: int = 0) -
     final = y[late].mean(axis=0)
     if np.linalg.norm(final - y[first]) < least:
         raise NotApplicable(f"the {what} does not change from its start to its end")
-    step, way = np.linalg.norm(final - y[first]), np.linalg.norm(y[first:] - y[first], axis=1).max()
+    step, way = np.linalg.norm(final - y[first]), rows.length(y[first:] - y[first]).max()
     if way > FARTHEST * step:
         raise NotApplicable(f"the {what} goes {way / step:.3g} times as far as it ends from its start: no step")
     return Response(trace.time[first:] - trace.time[first], y[first:], final)
@@ -93,7 +93,7 @@ def force_step_settling(trace: Trace) -> float:
         raise NotApplicable("the wanted force does not change")
     first = int(jumps[-1]) + 1
     size = float(np.linalg.norm(wanted[first] - wanted[first - 1]))
-    off = np.linalg.norm(wanted[first:] - found[first:], axis=1) / size
+    off = rows.length(wanted[first:] - found[first:]) / size
     far, time = np.flatnonzero(off > BAND), trace.time[first:] - trace.time[first]
     if not len(far):
         return 0.0
@@ -156,11 +156,11 @@ def _steady_mean(trace: Trace, error: Array, target: str) -> Array:
 def force_error(trace: Trace) -> Array:
     """(f_d − f)·f_d/|f_d| per sample, N: along the wanted force; what friction adds across it is no error."""
     wanted, found = channel(trace, "target_wrench")[:, :3], channel(trace, "contact_wrench")[:, :3]
-    size = np.linalg.norm(wanted, axis=1, keepdims=True)
+    size = rows.length(wanted)
     if not size.any():
         raise NotApplicable("no force is asked for")
-    direction = np.divide(wanted, size, out=np.zeros_like(wanted), where=size > 0)
-    return np.sum((wanted - found) * direction, axis=1)
+    along = rows.dot(wanted - found, wanted)
+    return np.divide(along, size, out=np.zeros_like(size), where=size > 0)
 
 
 def of(response: Callable[[Trace], Response], measure: Callable[[Response], float]) -> Callable[[Trace], float]:
