@@ -94,12 +94,11 @@ def _beyond(model: mujoco.MjModel, only: Collection[str] | None) -> Iterator[str
     )
     for limits, named in groups:
         for name, (most, unit) in limits.items():
-            if only is not None and name not in only:
-                continue
             field = getattr(model, name)
-            values = field.reshape(len(field), -1) if len(field) else np.zeros((0, 1))
-            largest = np.abs(values).max(axis=1, initial=0.0)
-            for i in np.flatnonzero(~(largest <= most)):  # also a NaN
+            if (only is not None and name not in only) or np.abs(field).max(initial=0.0) <= most:
+                continue
+            values = field.reshape(len(field), -1)
+            for i in np.flatnonzero(~(np.abs(values).max(axis=1) <= most)):  # also a NaN
                 yield f"{name} of {named(int(i))} is {values[i].max():.3g} {unit}, at most {most:g}"
 
 

@@ -114,9 +114,10 @@ class Renewable:
         if law is not self._law:
             found = law_places(run, law)
             places |= {name: found[name] for name in _LAW_PLACES}
-        if self._differs(run, "sensors", "actuators"):
+        other = {name for name in ("sensors", "actuators", "pushes") if self._differs(run, name)}
+        if other & {"sensors", "actuators"}:
             places |= sensor_places(run, plant, law, loop.shared)
-        if self._differs(run, "pushes", "sensors"):
+        if other & {"pushes", "sensors"}:
             places |= outside_places(run, plant, loop.plant, rows, felt_bodies(run, plant))
         if run.reference is not self.first.reference:
             places["wanted"] = wanted_axes(run)
@@ -126,9 +127,9 @@ class Renewable:
             if surface is not first:
                 state.replace_all(surface_numbers(surface))
 
-    def _differs(self, run: Run, *parts: str) -> bool:
-        """Whether parts of the world are other than in the run that was assembled."""
-        return any(getattr(run.world, name) != getattr(self.first.world, name) for name in parts)
+    def _differs(self, run: Run, part: str) -> bool:
+        """Whether a part of the world is another than in the run that was assembled."""
+        return getattr(run.world, part) != getattr(self.first.world, part)
 
 
 def _face(law: BoundLaw) -> tuple[Any, ...]:

@@ -14,7 +14,7 @@ from palpate.robot.build import set_inertia
 from palpate.robot.frames import Frame, frames_of
 from palpate.robot.gate import refuse_impossible
 from palpate.robot.robot import Robot
-from palpate.spatial import matrix_from_quat, quat_from_matrix
+from palpate.spatial import matrix_from_quat, quat_from_matrix, rows
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import FreeObject, PlantChange, Surface, World
 from palpate.world.forms import drawn_mesh
@@ -185,7 +185,7 @@ def surface_rotation(surface: Surface) -> Array:
     along = np.array([1.0, 0.0, 0.0]) if abs(z[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
     x = along - (along @ z) * z
     x /= np.linalg.norm(x)
-    return np.column_stack([x, np.cross(z, x), z])
+    return np.column_stack([x, rows.cross(z, x), z])
 
 
 def _set_options(spec: mujoco.MjSpec, world: World, timestep: float, integrator: str) -> None:
