@@ -1,5 +1,5 @@
-"""Strict-priority inverse dynamics with torque limits on seven joints, three levels, from Python; beside Pink and mink
-where they do the same: differential inverse kinematics by weight within position and velocity limits.
+"""Strict-priority inverse dynamics with torque limits on seven joints, three levels, from Python; beside Pink, mink and
+PlaCo where they do the same: differential inverse kinematics by weight within position and velocity limits.
 """
 
 from __future__ import annotations
