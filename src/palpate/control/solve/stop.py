@@ -67,15 +67,22 @@ class Motion:
 
     def solve(self, way: float = 1.0, most: float | None = None) -> kernels.StopProblem:
         """What the kernel finds for way · p; the record is used again by the next problem of this size."""
-        s = _problems.of(self.J.shape[1], len(self.p), len(self.lower))
-        s.J[:], s.drift[:], s.C[:], s.lower[:], s.upper[:] = self.J, self.drift, self.C, self.lower, self.upper
-        s.line[:] = s.velocity[:] = self.p if way == 1.0 else way * self.p
+        s, given = _problems.of(self.J.shape[1], len(self.p), len(self.lower))
+        p = self.p if way == 1.0 else way * self.p
+        for array, value in zip(given, (self.J, self.drift, self.C, self.lower, self.upper, p, p)):
+            array[...] = value
         s.most, s.weight = self.most if most is None else most, self.weight
         kernels.stop_kernel(s.address)
         return s
 
 
-_problems = Rooms(kernels.make_stop)
+def _room(n: int, directions: int, limits: int) -> tuple[kernels.StopProblem, tuple[Array, ...]]:
+    """A problem, and where what is given of it goes."""
+    s = kernels.make_stop(n, directions, limits)
+    return s, (s.J, s.drift, s.C, s.lower, s.upper, s.line, s.velocity)
+
+
+_problems = Rooms(_room)
 
 
 @dataclass(frozen=True)
@@ -234,13 +241,14 @@ def fastest_stop(
 
 def _optimal(motion: Motion) -> Stop:
     found = motion.solve()
-    if found.status == kernels.BAD_DATA:
+    status = found.status
+    if status == kernels.BAD_DATA:
         _refuse(motion)
-    if found.status == kernels.UNBOUNDED:
+    if status == kernels.UNBOUNDED:
         raise NoSolution("nothing bounds the stop: λ grows without end", hint="give finite limits, or `most`")
-    if found.status == kernels.GAVE_UP:
+    if status == kernels.GAVE_UP:
         raise NoSolution("the search for the fastest stop did not end", hint="are the data well scaled?")
-    best = found.most_braking if found.status == kernels.LOST else None
+    best = found.most_braking if status == kernels.LOST else None
     return _stop(motion, found.u.copy(), found.rate, (found.braking, found.deviation, best), found.conflict)
 
 
