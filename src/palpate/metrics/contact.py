@@ -73,7 +73,9 @@ def energy_out(trace: Trace) -> Array:
     Fᵀ V flows into the robot and −Fᵀ V out of it. Trapezoidal. Exact for contacts of the tool's own link.
     """
     power = -rows.dot(channel(trace, "contact_wrench"), channel(trace, "tool_twist"))
-    return np.concatenate([[0.0], np.cumsum(np.diff(trace.time) * (power[1:] + power[:-1]) / 2)])
+    energy = np.zeros(len(power))
+    np.cumsum(np.diff(trace.time) * (power[1:] + power[:-1]) / 2, out=energy[1:])
+    return energy
 
 
 def contact_energy_out(trace: Trace) -> float:

@@ -96,7 +96,8 @@ def peak_torque_ratio(trace: Trace) -> float:
     known = [i for i, limit in enumerate(limits) if limit is not None and limit > 0]
     if not known:
         raise NotApplicable("no torque limit is known")
-    return float((np.abs(tau[:, known]) / np.array([limits[i] for i in known])).max())
+    largest = np.abs(tau).max(axis=0)
+    return float(max(largest[i] / limits[i] for i in known))
 
 
 def saturation_time(trace: Trace) -> float:
