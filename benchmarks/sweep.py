@@ -7,6 +7,7 @@ already. PALPATE_BENCH_RUNS says how many runs the long sweep has: 10 000 for th
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import subprocess
@@ -138,9 +139,11 @@ def _many() -> list[Measurement]:
     """Many runs by two processes: CPU with everything in it, starting included, and peak memory."""
     few, many = max(RUNS // 10, 1), RUNS
     two = _swept(many, 2)
+    pace = [Measurement(f"… after {done} runs", done * TICKS / seconds, "1/s") for done, seconds in two.pace]
     return [
         Measurement(f"{many} runs, two processes, CPU of a run", 1e3 * two.cpu / many, "ms"),
         Measurement(f"{many} runs, two processes, ticks a second from nothing", many * TICKS / two.wall, "1/s"),
+        *pace,
         Measurement(f"peak memory of the sweep, at {many} runs over at {few}", two.own[1] / two.own[0], "×", 1.1),
         Measurement(
             f"peak memory of its workers, at {many} runs over at {few}", two.worker[1] / two.worker[0], "×", 1.1
@@ -152,12 +155,13 @@ def _many() -> list[Measurement]:
 
 @dataclass(frozen=True)
 class Swept:
-    """A sweep: seconds and CPU seconds after its first chunks, and peak MB after a tenth of it and at its end."""
+    """A sweep: its seconds and CPU seconds, peak MB after a tenth of it and at its end, and seconds after some runs."""
 
     wall: float
     cpu: float
     own: tuple[float, float]
     worker: tuple[float, float]
+    pace: list[tuple[int, float]]
 
 
 def _swept(runs: int, workers: int) -> Swept:
@@ -165,23 +169,25 @@ def _swept(runs: int, workers: int) -> Swept:
     with tempfile.TemporaryDirectory() as folder:
         words = [sys.executable, "-c", _CODE, str(runs), str(workers), f"{folder}/out"]
         out = subprocess.run(words, check=True, capture_output=True, text=True).stdout
-    wall, cpu, own, own_end, worker, worker_end = map(float, out.split()[-6:])
-    return Swept(wall, cpu, (own, own_end), (worker, worker_end))
+    return Swept(**json.loads(out.splitlines()[-1]))
 
 
 _CODE = """
 import sys
 from benchmarks.sweep import swept_here
-print(*swept_here(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]))
+print(swept_here(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]))
 """
 
 
-def swept_here(runs: int, workers: int, folder: str) -> tuple[float, ...]:
-    """Make a sweep and watch it: see `Swept`. Kernels are ready, and the CPU time of starting processes counts."""
+def swept_here(runs: int, workers: int, folder: str) -> str:
+    """Make a sweep and watch it: `Swept` as JSON. Kernels are ready, and starting processes counts."""
     peaks: list[tuple[float, float]] = []
+    pace: list[tuple[int, float]] = []
     start = time.perf_counter()
 
     def watch(done: int, total: int, failed: int) -> None:
+        if done >= 10 ** (len(pace) + 1):
+            pace.append((done, time.perf_counter() - start))
         if (not peaks and done >= total // 10) or done >= total:
             peaks.append(_peaks())
 
@@ -189,7 +195,8 @@ def swept_here(runs: int, workers: int, folder: str) -> tuple[float, ...]:
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     cpu = sum(one.ru_utime + one.ru_stime for one in used)
     first, last = peaks[0], peaks[-1]
-    return time.perf_counter() - start, cpu, first[0], last[0], first[1], last[1]
+    own, worker = zip(first, last)
+    return json.dumps({"wall": time.perf_counter() - start, "cpu": cpu, "own": own, "worker": worker, "pace": pace})
 
 
 def _peaks() -> tuple[float, float]:
