@@ -63,7 +63,7 @@ class Kernel(CPUDispatcher):
 
     def _loaded(self) -> bool:
         """Take what is kept; on numba's own way there every call of LLVM is timed, once per caller in the chain."""
-        found = self._cache.load_overload(self.stated, self.targetctx)
+        found = self._cache.load_overload(self.stated, self.targetctx)  # pyright: ignore[reportAttributeAccessIssue]
         if found is not None:
             self._cache_hits[self.stated] += 1  # pyright: ignore[reportAttributeAccessIssue]
             self.targetctx.insert_user_function(found.entry_point, found.fndesc, [found.library])
