@@ -51,13 +51,14 @@ build/peers-venv/.for-bench: benchmarks/peers/requirements.txt
 	grep -v '^#' $< | while read peer; do build/peers-venv/bin/python -m pip install --quiet "$$peer" || true; done
 	touch $@
 
-# Everything, about ten minutes once the environments are there; make bench ONLY="loop laws" runs some and writes nothing.
+# Everything, about a quarter of an hour once the environments are there; make bench ONLY="loop laws" runs some and writes nothing.
 bench: build/bench-venv/.for-bench build/peers-venv/.for-bench
 	build/bench-venv/bin/python -m benchmarks $(if $(ONLY),$(ONLY),--page benchmarks/RESULTS.md)
 
-# The figure that counts for sweeps: 10 000 runs by one process and by two, and the memory they take; about an hour.
+# The figure that counts for sweeps: 10 000 runs, and the memory they take; ten minutes, an hour on a busy machine.
+# What it finds is kept, with its date and machine, and shown on every page that make bench writes.
 bench-sweep: $(VENV)/.installed
-	PALPATE_BENCH_RUNS=10000 $(BIN)/python -m benchmarks sweep --repeats 1 --timeout 10000
+	PALPATE_BENCH_RUNS=10000 $(BIN)/python -m benchmarks sweep --repeats 1 --timeout 10000 --out benchmarks/long_sweep.json
 
 # Every shipped scenario with the bounds of every array checked, in a cache of its own; slow.
 boundscheck: $(VENV)/.installed-dev

@@ -21,10 +21,11 @@ from pathlib import Path
 
 import benchmarks
 from benchmarks import Measurement
-from benchmarks._page import Outcome, conditions, lines_of, page, spread, verdict
+from benchmarks._page import Line, Outcome, conditions, lines_of, page, spread, verdict
 from benchmarks.peers.elsewhere import NOT_COMPARED, versions_elsewhere
 
 ROOT = Path(__file__).parents[1]
+LONG_SWEEP = Path(__file__).parent / "long_sweep.json"  # what `make bench-sweep` found last, for every page
 TIMEOUT = 300.0  # s, of one benchmark
 
 
@@ -91,11 +92,26 @@ def show(outcome: Outcome) -> None:
 
 
 def as_json(outcomes: Sequence[Outcome]) -> str:
-    """Every number of every repeat."""
+    """Every number of every repeat, how long each benchmark took, and the machine's load when it ended."""
     rows = {o.name: [{**asdict(line.row), "values": line.values} for line in o.lines] for o in outcomes}
     problems = {o.name: o.problem for o in outcomes if o.problem}
-    whole = {**conditions(versions_elsewhere()), "results": rows, "problems": problems}
+    took = {o.name: {"seconds": o.seconds, "load": o.load} for o in outcomes}
+    whole = {**conditions(versions_elsewhere()), "took": took, "results": rows, "problems": problems}
     return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+
+
+def long_sweep(file: Path = LONG_SWEEP) -> Outcome:
+    """The last sweep of 10 000 runs, which is not repeated for every page: its numbers, when and where it was made."""
+    if not file.exists():
+        return Outcome("long_sweep", "", problem="10 000 runs have not been measured yet (`make bench-sweep` does)")
+    found = json.loads(file.read_text("utf-8"))
+    lines = [
+        Line(Measurement(**{key: value for key, value in row.items() if key != "values"}), tuple(row["values"]))
+        for row in found["results"]["sweep"]
+    ]
+    made = f"Made by `make bench-sweep` on {found['date']}: palpate {found['palpate']}; {found['machine']}."
+    took = found["took"]["sweep"]
+    return Outcome("long_sweep", f"`sweep` with 10 000 runs. {made}", tuple(lines), took["seconds"], took["load"])
 
 
 def _left_out(asked: Sequence[str]) -> list[Outcome]:
@@ -120,7 +136,8 @@ def main() -> None:
         outcomes.append(run(name, max(chosen.repeats, 1), chosen.seconds, chosen.timeout))
         show(outcomes[-1])
         if chosen.page:
-            chosen.page.write_text(page([*outcomes, *_left_out(asked)], versions_elsewhere()), encoding="utf-8")
+            whole = page([*outcomes, *_left_out(asked), long_sweep()], versions_elsewhere())
+            chosen.page.write_text(whole, encoding="utf-8")
     if chosen.out:
         chosen.out.write_text(as_json(outcomes), encoding="utf-8")
     sys.exit(any(outcome.problem and not outcome.lines for outcome in outcomes))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -149,6 +150,7 @@ def conditions(elsewhere: Mapping[str, str]) -> dict[str, str]:
     """Machine and versions, without which times say nothing; `elsewhere` are those of the peers' own environment."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
     return {
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "machine": f"{platform.machine()}, {os.cpu_count()} processors, {_processor()}",
         "system": f"{platform.system()}, Python {platform.python_version()}",
         "load average at the end": f"{load:.1f}",

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import palpate as pp
 from benchmarks import Measurement
+from benchmarks.peers.elsewhere import NOT_COMPARED
 
 _NAME = re.compile(r"^[A-Za-z0-9._-]+")
 
@@ -53,8 +54,10 @@ def _opened(page: Path) -> list[Measurement]:
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
+        print(f"Playwright is not installed (it comes with the extra 'dev'): opening the report, {NOT_COMPARED}")
         return []
     if browser is None:
+        print(f"there is no Chromium here: opening the report, {NOT_COMPARED}")
         return []
     with sync_playwright() as driver:
         chromium = driver.chromium.launch(executable_path=browser, args=["--no-sandbox"])

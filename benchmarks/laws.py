@@ -11,16 +11,17 @@ import importlib
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 import palpate as pp
-from benchmarks import Measurement
+from benchmarks import Measurement, interleaved_medians
 from benchmarks.loop import _bare_steps as bare_steps
 from benchmarks.loop import fill_targets, pressing
 from palpate.checks import Array
-from palpate.control import LAWS
-from palpate.control.law import BoundLaw, Law, Target
+from palpate.control import LAWS, Standing
+from palpate.control.law import BoundLaw, Law, Target, Tick, sizes_of
 from palpate.control.references.reference import joint_target
 from palpate.engine.physics import Physics
 from palpate.errors import PalpateError
@@ -34,11 +35,12 @@ from palpate.world.config import World
 
 TICKS, STEPS, ROUNDS = 1500, 200, 60
 KP, KD = 100.0, 20.0
+BRAKING, MOVING = "fastest-stop, its tool moving,", np.array([0.5, -0.4, 0.3, 0.6, -0.2, 0.4, 0.1])  # rad/s
 
 
 def measure() -> list[Measurement]:
-    """Ticks from Python, then shares of the loop."""
-    return [*_from_python(), *_in_the_loop()]
+    """Ticks from Python, then shares of the loop, then the law of a machine on legs."""
+    return [*_from_python(), *_in_the_loop(), *_standing()]
 
 
 def laws() -> dict[str, Law]:
@@ -152,12 +154,32 @@ def _agree(robot: Robot, q: Array, v: Array, target: Target) -> None:
             raise PalpateError(f"the NumPy version of {name} disagrees with ours")
 
 
+# ---------------------------------------------------------------------------------------------- on legs
+
+
+def _standing() -> list[Measurement]:
+    """A tick of `standing` with its model terms given, as the loop calls it, and in plain Python."""
+    robot, law = pp.load_robot("quadruped"), Standing()
+    v, pose, target = np.zeros(robot.nv), robot.pose(robot.home), Target(sizes_of(robot))
+    target.q[:], target.position[:], target.quat_wxyz[:] = robot.home, pose.position, pose.quat_wxyz
+    x = robot.terms(robot.home, v)
+    known = {part: getattr(x, part) for part in ("M", "bias", "gravity", "position", "rotation", "J", "drift")}
+    tick = Tick(sizes_of(robot), **known, q=robot.home.copy(), v=v, target=target)
+    ways = {"compiled": law.bind(robot), "plain Python": law.bind_python(robot)}
+    seconds = interleaved_medians({name: partial(bound.decide, tick) for name, bound in ways.items()}, 100, 5)
+    return [
+        Measurement("standing on four legs, the law's tick, compiled", 1e6 * seconds["compiled"], "µs", 100.0),
+        Measurement("standing on four legs, the law's tick, plain Python", 1e6 * seconds["plain Python"], "µs"),
+    ]
+
+
 # ---------------------------------------------------------------------------------------------- in the loop
 
 
 def _in_the_loop() -> list[Measurement]:
     base = replace(pressing(), world=World(), record=Recording(channels=("q",)))  # recording is not the law's
     runs = {name: _timed(replace(base, law=law)) for name, law in laws().items() if _takes(replace(base, law=law))}
+    runs[BRAKING] = _timed(replace(base, law=laws()["fastest-stop"], v_start=MOVING))
     seconds = _undisturbed({**runs, "bare mj_step": _bare(base)})
     bare, empty = seconds["bare mj_step"], seconds["passive"]
     added = {name: (seconds[name] - empty) / bare for name in runs if name != "passive"}

@@ -1,5 +1,5 @@
-"""Strict-priority inverse dynamics with torque limits on seven joints, three levels, from Python; beside Pink and mink
-where they do the same: differential inverse kinematics by weight within position and velocity limits.
+"""Strict-priority inverse dynamics with torque limits on seven joints, three levels, from Python; beside Pink, mink and
+PlaCo where they do the same: differential inverse kinematics by weight within position and velocity limits.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from palpate.control.laws.priorities import Level, Priorities
 from palpate.control.references.reference import joint_target
 from palpate.control.solve import priorities, tasks
 from palpate.control.solve.hierarchy import daqp_hierarchy
+from palpate.errors import PalpateError
 from palpate.robot import Robot
 
 ROUNDS, BATCH = 300, 10
@@ -39,7 +40,7 @@ def _law() -> list[Measurement]:
     q, v = robot.home + 0.05, np.linspace(-0.3, 0.3, 7)
     levels = (Level(kind="position"), Level(kind="orientation"), Level(kind="posture"))
     rows = []
-    for name, share in {"no torque at its limit": 1.0, "torques at their limits": 0.35}.items():
+    for name, share in {"no torque at its limit": 1.0, "torques at their limits": 0.15}.items():
         law, x, target = (
             Priorities(levels=levels, torque_share=share),
             robot.terms(q, v),
@@ -48,6 +49,8 @@ def _law() -> list[Measurement]:
         known = {part: getattr(x, part) for part in ("M", "bias", "gravity", "position", "rotation", "J", "drift")}
         tick = Tick(sizes_of(robot), **known, q=q, v=v, target=target)
         compiled, plain = law.bind(robot), law.bind_python(robot)
+        compiled.decide(tick)
+        _expect(compiled.memory.limited > 0, share < 1.0)
         calls = {"compiled": partial(compiled.decide, tick), "plain Python": partial(plain.decide, tick)}
         seconds = interleaved_medians(calls, ROUNDS, BATCH)
         rows += [
@@ -55,6 +58,12 @@ def _law() -> list[Measurement]:
             Measurement(f"the law's tick, {name}, plain Python", seconds["plain Python"] * 1e6, "µs"),
         ]
     return rows
+
+
+def _expect(limited: bool, expected: bool) -> None:
+    """A line that speaks of limits must meet them."""
+    if limited != expected:
+        raise PalpateError(f"torques are {'' if limited else 'not '}at their limits where they should not be so")
 
 
 def _strict() -> list[Measurement]:
@@ -73,6 +82,8 @@ def _strict() -> list[Measurement]:
     A = np.vstack([r.J for r in rows])
     b = np.concatenate([task.acceleration(r, v) - r.drift for task, r in zip(levels, rows)])
     stack = (A, b, np.array([0, 3, 6, 13]), t.M, -tight - t.bias, tight - t.bias)
+    for torque in (None, tight):
+        _expect(bool(priorities.inverse_dynamics(robot, q, v, levels, torque=torque).limits), torque is not None)
     seconds = interleaved_medians(
         {
             "wide": lambda: priorities.inverse_dynamics(robot, q, v, levels),

@@ -18,12 +18,14 @@ import numpy as np
 
 import palpate as pp
 from benchmarks import Measurement, interleaved_medians
-from benchmarks.peers.elsewhere import started, taking_turns
+from benchmarks.peers.elsewhere import Elsewhere, started, taking_turns
 from palpate.control.laws.passive import Passive
+from palpate.robot import Robot
 from palpate.run.run import Run
 from palpate.world.clock import Clock
 
 ROUNDS, BATCH = 300, 20
+SPANS = (0.2, 2.0)  # s
 FRESH_LOAD = """
 import time
 start = time.perf_counter()
@@ -93,21 +95,31 @@ def _pinocchio(q: np.ndarray, v: np.ndarray) -> dict[str, Callable[[], object]]:
 
 def _toolbox() -> list[Measurement]:
     """Robotics Toolbox in its own environment: the terms, and forward dynamics of an arm that is let go."""
-    robot, span = pp.load_robot("panda"), 0.2
+    robot = pp.load_robot("panda")
     q, v = robot.home, np.linspace(-0.5, 0.5, 7)
-    peer = started("Robotics Toolbox", "toolbox_arm.py", {"q": q.tolist(), "v": v.tolist(), "span": span})
+    peer = started("Robotics Toolbox", "toolbox_arm.py", {"q": q.tolist(), "v": v.tolist(), "spans": SPANS})
     if peer is None:
         return []
-    fall = Run(robot, Passive(damping=0.0), clock=Clock(duration=span), q_start=q)
     ours, theirs = taking_turns(lambda: _cpu(lambda: robot.terms(q, v), 20), lambda: peer.seconds("terms", 5), 20)
-    fallen, fdyn = taking_turns(lambda: _cpu(lambda: pp.simulate(fall)), lambda: peer.seconds("fdyn"), 5)
-    peer.close()
-    return [
+    rows = [
         Measurement("terms, Robotics Toolbox (CPU)", theirs * 1e6, "µs"),
         Measurement("terms, Robotics Toolbox / palpate", theirs / ours, "×", 10.0, at_least=True),
-        Measurement(f"{span:g} s of free fall, Robotics Toolbox's fdyn (CPU)", fdyn * 1e3, "ms"),
-        Measurement(f"{span:g} s of free fall, palpate's simulate at 1 kHz, every channel (CPU)", fallen * 1e3, "ms"),
-        Measurement("free fall, Robotics Toolbox / palpate", fdyn / fallen, "×", 1.0, at_least=True),
+    ]
+    for span in SPANS:
+        rows += _let_go(robot, peer, span)
+    peer.close()
+    return rows
+
+
+def _let_go(robot: Robot, peer: Elsewhere, span: float) -> list[Measurement]:
+    """An arm without torques: `fdyn`, which integrates with steps as long as the motion allows, beside `simulate`."""
+    fall = Run(robot, Passive(damping=0.0), clock=Clock(duration=span), q_start=robot.home)
+    ours, theirs = taking_turns(lambda: _cpu(lambda: pp.simulate(fall)), lambda: peer.seconds(f"fdyn-{span:g}"), 5)
+    what = f"{span:g} s of free fall"
+    return [
+        Measurement(f"{what}, Robotics Toolbox's fdyn (CPU)", theirs * 1e3, "ms"),
+        Measurement(f"{what}, palpate's simulate: checks, 1 kHz, every channel (CPU)", ours * 1e3, "ms"),
+        Measurement(f"{what}, Robotics Toolbox / palpate", theirs / ours, "×", 1.0, at_least=True),
     ]
 
 

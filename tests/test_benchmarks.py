@@ -130,3 +130,15 @@ def test_an_unknown_benchmark_is_refused() -> None:
     )
     assert done.returncode == 2
     assert "no benchmark lop" in done.stderr
+
+
+def test_the_long_sweeps_figures_stay_on_every_page_with_date_and_machine(tmp_path: Path) -> None:
+    missed = Outcome("sweep", "Many.", (line("10000 runs", (2.0,), 1.3),), seconds=400.0, load=0.5)
+    file = tmp_path / "long_sweep.json"
+    assert "bench-sweep" in driver.long_sweep(file).problem
+    file.write_text(driver.as_json([missed]), encoding="utf-8")
+    kept, found = driver.long_sweep(file), json.loads(file.read_text("utf-8"))
+    text = page([Outcome("loop", "The loop.", (line("a tick", (1.1,), 1.5),)), kept])
+    assert "| long_sweep: 10000 runs | 2 × |  | ≤ 1.3: MISSED |" in text[: text.index("## loop")]
+    assert f"on {found['date']}: palpate {found['palpate']}; {found['machine']}." in text
+    assert "Run once in 400 s; the machine's load when it ended was 0.5." in text

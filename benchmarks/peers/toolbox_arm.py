@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,10 @@ def calls(job: dict[str, Any]) -> dict[str, Callable[[], Any]]:
         found = panda.inertia(q), panda.rne(q, v, still), panda.gravload(q), panda.fkine(q), panda.jacob0(q)
         return len(found) + len(panda.jacob0_dot(q, v) @ v)
 
-    def fdyn() -> list[float]:
-        return free.fdyn(job["span"], q).q[-1].tolist()
+    def fdyn(span: float) -> list[float]:
+        return free.fdyn(span, q).q[-1].tolist()
 
-    return {"terms": terms, "fdyn": fdyn}
+    return {"terms": terms, **{f"fdyn-{span:g}": partial(fdyn, span) for span in job["spans"]}}
 
 
 if __name__ == "__main__":

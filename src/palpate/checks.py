@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,8 @@ def _real_objects(array: Array) -> bool:
 
 def finite_number(value: float, name: str, *, above: float | None = None, least: float | None = None) -> float:
     """`value` as a finite float; `above` is an exclusive lower bound, `least` an inclusive one."""
-    number = float(finite_array(value, name, ()))
+    known = type(value) is float and math.isfinite(value)  # the common case, at a tenth of the cost
+    number = value if known else float(finite_array(value, name, ()))
     if above is not None and number <= above:
         raise InvalidInput(f"{name} must be greater than {above:g}, got {number:g}")
     if least is not None and number < least:

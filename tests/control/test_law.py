@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from palpate.control import LAWS, JointImpedance, PythonLaw
-from palpate.control.law import per_joint, refuse_free_base
+from palpate.control.law import PoleView, Seen, per_joint, refuse_free_base
 from palpate.control.references.reference import joint_target
 from palpate.errors import BadShape, InvalidInput, NotFinite
 from palpate.robot import load_robot
@@ -33,6 +33,29 @@ def test_a_tick_without_a_target_stands_still() -> None:
     q = robot.home + 0.1
     tick = JointImpedance().tick(robot, q, np.zeros(7))
     assert tick.command == pytest.approx(robot.gravity(q), abs=1e-12)
+
+
+def test_nothing_of_a_tick_is_left_in_the_next_but_the_laws_memory() -> None:
+    """Everything a tick knows, told back by a law; given, left out, given again."""
+
+    def told(tick, gains, memory):
+        parts = [tick.q, tick.v, tick.wrench, tick.tau, tick.target.q, tick.target.wrench, tick.seen.pole.AB]
+        memory.append(np.concatenate([np.array(part) for part in parts]))
+        return {"torque": np.zeros(tick.v.size)}
+
+    panda, rng = load_robot("panda"), np.random.default_rng(1)
+    law = PythonLaw(told, memory=[]).bind(panda)
+    target, seen = joint_target(panda, rng.normal(size=7)), Seen(pole=PoleView(AB=[0.1, 0.2, 0.3]))
+    target.wrench[:] = 4.0
+    q, v = panda.home + 0.1, rng.normal(size=7)
+    given = {"target": target, "wrench": np.ones(6), "tau": np.full(7, 2.0), "seen": seen}
+    law.tick(panda, q, v, **given)
+    law.tick(panda, q, v)
+    law.tick(panda, q, v, **given)
+    full, bare, again = law.memory
+    assert full.tolist() == [*q, *v, *[1.0] * 6, *[2.0] * 7, *target.q, *[4.0] * 6, 0.1, 0.2, 0.3]
+    assert bare.tolist() == [*q, *v, *[0.0] * 13, *q, *[0.0] * 9]
+    assert again.tolist() == full.tolist()
 
 
 def test_a_bound_law_keeps_its_memory_between_ticks() -> None:

@@ -3,9 +3,10 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pytest
 
 from palpate.robot import load_robot
-from palpate.run.scene import scene_of, singularity
+from palpate.run.scene import most_singular, scene_of, singularity
 from palpate.world.config import FreeObject, Surface, World
 from palpate.world.plant import build_plant
 
@@ -44,3 +45,15 @@ def test_the_smallest_singular_value_of_a_planar_arm_is_met_where_it_is_straight
 
 def test_a_run_without_samples_meets_no_singular_value() -> None:
     assert singularity(load_robot("planar2"), np.zeros(0), np.zeros((0, 2))) is None
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("shape", [(6, 7), (6, 2)])
+@pytest.mark.parametrize("rate", [1e-4, 0.05, 1.0])
+def test_the_most_singular_of_many_matrices_is_found_without_decomposing_all(seed, rate, shape):
+    """Random walks of matrices, slow ones and wild ones, and one that stands still half of the way."""
+    rng = np.random.default_rng(seed)
+    J = np.cumsum(rate * rng.normal(size=(203, *shape)), axis=0) + rng.normal(size=shape)
+    J[seed * 20 : seed * 20 + 90] = J[seed * 20]
+    values = np.linalg.svd(J, compute_uv=False)[:, -1]
+    assert most_singular(J) == (int(np.argmin(values)), values.min())

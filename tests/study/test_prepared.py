@@ -58,10 +58,10 @@ def draws(rng: np.random.Generator) -> list[str]:
 def test_runs_in_a_kept_scene_have_every_bit_of_runs_built_from_nothing() -> None:
     scenario, rng, renewed = wall(), np.random.default_rng(5), 0
     prepared = Prepared(scenario)
-    for _ in range(40):
+    for k in range(40):
         overrides = draws(rng)
         kept = prepared._kept
-        _, found = prepared.run(overrides)
+        _, found = prepared.run(overrides, lasting=k % 2 == 0)
         renewed += kept is not None and prepared._kept is kept
         wanted = simulate(scenario_from_data(apply_overrides(dict(scenario), overrides)))
         assert found.equals(wanted), overrides
@@ -88,6 +88,27 @@ def test_a_scenario_run_twice_in_one_scene_forgets_the_run_before(name: str, var
     for value in (0.4, 0.7, 0.4, 0.4):
         _, found = prepared.run([vary.format(value)])
         assert found.equals(simulate(scenario_from_data(apply_overrides(dict(scenario), [vary.format(value)]))))
+
+
+def test_a_run_refused_at_its_start_leaves_no_targets_of_another_reference_behind() -> None:
+    scenario = wall()
+    prepared = Prepared(scenario)
+    wanted = simulate(scenario_from_data(scenario))
+    prepared.run([])
+    prepared.run(["reference.offset=[0.0, 0.05, 0.0]"])
+    with pytest.raises(PalpateError, match="inside surface"):
+        prepared.run(["world.surfaces.0.position=[0.2, 0, 0]"])
+    assert prepared.run(["world.surfaces.0.stiffness=9000"])[1].outcome.ok
+    assert prepared.run([])[1].equals(wanted)
+
+
+def test_a_trace_that_need_not_last_is_the_same_while_it_does() -> None:
+    """Long runs, and laws in Python, are copied all the same."""
+    for more in ([], ["run.duration=4.5", "run.timestep=0.001"]):
+        scenario = load_scenario("panda-wall", [*SHORT, *more]).as_data()
+        _, found = Prepared(scenario).run([], lasting=False)
+        assert found.equals(simulate(scenario_from_data(scenario)))
+        assert all(array.flags.c_contiguous for array in (found[name] for name in found))
 
 
 def test_a_scene_changed_in_place_is_the_scene_that_would_be_compiled() -> None:

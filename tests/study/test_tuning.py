@@ -151,9 +151,9 @@ def test_what_theory_refuses_is_never_simulated(step: Scenario, monkeypatch: pyt
     seen: list[float] = []
     real = prepared.execute_bare
 
-    def watched(assembly: Assembly, *, singular: bool) -> Trace:
+    def watched(assembly: Assembly, **how: bool) -> Trace:
         seen.append(float(assembly.run.law.damping[2]))  # pyright: ignore[reportAttributeAccessIssue]
-        return real(assembly, singular=singular)
+        return real(assembly, **how)
 
     monkeypatch.setattr(prepared, "execute_bare", watched)
 

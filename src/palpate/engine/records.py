@@ -23,7 +23,7 @@ import operator
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Annotated, Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -116,6 +116,11 @@ class Field:
     place: int
     default: Any
     listed: bool = False
+
+    @cached_property
+    def real(self) -> bool:
+        """Whether it is one number with a fraction."""
+        return self.kind.element == types.float64
 
     @property
     def words(self) -> int:
@@ -255,6 +260,11 @@ class Record:
         """Let a field be another number, array, record or list of records: for whoever made the record."""
         self._fill(self.fields[name], value)
 
+    def replace_all(self, values: Mapping[str, Any]) -> None:
+        """The same for several fields."""
+        for name, value in values.items():
+            self._fill(self.fields[name], value)
+
     @classmethod
     def shapes(cls, sizes: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
         """The shape of every array field, for given sizes."""
@@ -344,7 +354,7 @@ class ReadOnly:
 
 
 def _write(record: Record, field: Field, value: Any) -> None:
-    (record._reals if field.kind.element == types.float64 else record._table)[field.place] = value
+    (record._reals if field.real else record._table)[field.place] = value
 
 
 class _Attribute:
@@ -363,7 +373,7 @@ class _Attribute:
             return record._held[field.name]
         if field.kind.behind:
             return float(record._held[field.name][0])
-        if field.kind.element == types.float64:
+        if field.real:
             return float(record._reals[field.place])
         number = int(record._table[field.place])
         return bool(number) if field.kind.element == types.boolean else number

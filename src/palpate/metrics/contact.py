@@ -6,8 +6,9 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import NotApplicable
-from palpate.metrics.signals import changes, channel, held_time, once, rms, touching
+from palpate.metrics.signals import channel, contact_changes, held_time, once, rms, touching
 from palpate.metrics.step import force_error
+from palpate.spatial import rows
 from palpate.trace import Trace
 
 
@@ -43,7 +44,7 @@ def contact_time(trace: Trace) -> float:
 
 def first_contact(trace: Trace) -> float:
     """When contact first begins, s."""
-    starts, _ = changes(touching(trace))
+    starts, _ = contact_changes(trace)
     if not len(starts):
         raise NotApplicable("there is no contact")
     return float(trace.time[starts[0]])
@@ -51,13 +52,13 @@ def first_contact(trace: Trace) -> float:
 
 def bounces(trace: Trace) -> float:
     """How often contact begins again after it was lost."""
-    starts, _ = changes(touching(trace))
+    starts, _ = contact_changes(trace)
     return float(max(len(starts) - 1, 0))
 
 
 def chatter(trace: Trace) -> float:
     """Changes between contact and no contact per second, after first contact, Hz."""
-    starts, ends = changes(touching(trace))
+    starts, ends = contact_changes(trace)
     if not len(starts):
         raise NotApplicable("there is no contact")
     span = trace.time[-1] - trace.time[starts[0]]
@@ -71,8 +72,10 @@ def energy_out(trace: Trace) -> Array:
     F is the wrench of the environment on the robot and V the tool's twist, both at the tool's origin, so that
     Fᵀ V flows into the robot and −Fᵀ V out of it. Trapezoidal. Exact for contacts of the tool's own link.
     """
-    power = -np.sum(channel(trace, "contact_wrench") * channel(trace, "tool_twist"), axis=1)
-    return np.concatenate([[0.0], np.cumsum(np.diff(trace.time) * (power[1:] + power[:-1]) / 2)])
+    power = -rows.dot(channel(trace, "contact_wrench"), channel(trace, "tool_twist"))
+    energy = np.zeros(len(power))
+    np.cumsum(np.diff(trace.time) * (power[1:] + power[:-1]) / 2, out=energy[1:])
+    return energy
 
 
 def contact_energy_out(trace: Trace) -> float:

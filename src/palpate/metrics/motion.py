@@ -10,10 +10,11 @@ from palpate.metrics.signals import (
     channel,
     columns_with_unit,
     held_time,
-    orientation_error,
-    position_error,
+    orientation_angle,
+    position_distance,
     rms,
 )
+from palpate.spatial import rows
 from palpate.trace import Trace
 
 # Laws that follow the tool's target; their joints have none. A stop has no target at all.
@@ -47,33 +48,33 @@ def _watched(trace: Trace, what: str) -> float:
 
 def position_error_rms(trace: Trace) -> float:
     """√(∫ |p_d − p|² dt / T), m."""
-    return rms(trace.time, _size(position_error(trace)))
+    return rms(trace.time, position_distance(trace))
 
 
 def position_error_max(trace: Trace) -> float:
     """max |p_d − p|, m."""
-    return float(_size(position_error(trace)).max())
+    return float(position_distance(trace).max())
 
 
 def position_final_error(trace: Trace) -> float:
     """|p_d − p| at the last sample, m."""
-    return float(_size(position_error(trace))[-1])
+    return float(position_distance(trace)[-1])
 
 
 def orientation_error_rms(trace: Trace) -> float:
     """RMS of the angle between tool and target, rad."""
-    return rms(trace.time, _size(orientation_error(trace)))
+    return rms(trace.time, orientation_angle(trace))
 
 
 def orientation_error_max(trace: Trace) -> float:
     """Largest angle between tool and target, rad."""
-    return float(_size(orientation_error(trace)).max())
+    return float(orientation_angle(trace).max())
 
 
 def joint_error_rms(trace: Trace) -> float:
     """√(∫ |q_d − q|² dt / (n T)) over the revolute joints, rad."""
     error = _joint_error(trace)
-    return rms(trace.time, _size(error)) / np.sqrt(error.shape[1])
+    return rms(trace.time, rows.length(error)) / np.sqrt(error.shape[1])
 
 
 def joint_error_max(trace: Trace) -> float:
@@ -86,7 +87,7 @@ def effort(trace: Trace) -> float:
     columns = columns_with_unit(trace, "tau", "N·m")
     if not columns:
         raise NotApplicable("the robot has no revolute joints")
-    return float(np.trapezoid(np.sum(trace["tau"][:, columns] ** 2, axis=1), trace.time))
+    return float(np.trapezoid(sum(trace["tau"][:, i] ** 2 for i in columns), trace.time))
 
 
 def peak_torque_ratio(trace: Trace) -> float:
@@ -95,7 +96,8 @@ def peak_torque_ratio(trace: Trace) -> float:
     known = [i for i, limit in enumerate(limits) if limit is not None and limit > 0]
     if not known:
         raise NotApplicable("no torque limit is known")
-    return float((np.abs(tau[:, known]) / np.array([limits[i] for i in known])).max())
+    largest = np.abs(tau).max(axis=0)
+    return float(max(largest[i] / limits[i] for i in known))
 
 
 def saturation_time(trace: Trace) -> float:
@@ -126,7 +128,3 @@ def _joint_error(trace: Trace) -> Array:
     if not columns:
         raise NotApplicable("the robot has no revolute joints")
     return channel(trace, "target_q")[:, columns] - trace["q"][:, columns]
-
-
-def _size(error: Array) -> Array:
-    return np.linalg.norm(error, axis=1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from typing import TypeVar
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -20,16 +19,18 @@ S = TypeVar("S")
 
 def once(signal: Callable[[Trace], S]) -> Callable[[Trace], S]:
     """Work a signal out once per trace: several metrics are made of it."""
-    known: WeakKeyDictionary[Trace, tuple[S | None, str]] = WeakKeyDictionary()  # the signal, or why there is none
+    name = f"{signal.__module__}.{signal.__name__}"
 
     @wraps(signal)
     def found(trace: Trace) -> S:
-        if trace not in known:
+        known = trace.signals.get(name)
+        if known is None:
             try:
-                known[trace] = signal(trace), ""
+                known = signal(trace), ""
             except NotApplicable as error:
-                known[trace] = None, str(error)
-        value, reason = known[trace]
+                known = None, str(error)
+            trace.signals[name] = known
+        value, reason = known
         if value is None:
             raise NotApplicable(reason)
         return value
@@ -64,8 +65,9 @@ def held_time(time: Array, on: np.ndarray) -> float:
 
 def changes(on: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Samples at which a flag comes on (the first counts if it is on) and goes off."""
-    padded = np.concatenate([[False], on])
-    return np.flatnonzero(~padded[:-1] & padded[1:]), np.flatnonzero(padded[:-1] & ~padded[1:])
+    turns = np.flatnonzero(on[1:] != on[:-1]) + 1
+    turns = np.concatenate([[0], turns]) if len(on) and on[0] else turns
+    return turns[::2], turns[1::2]
 
 
 @once
@@ -75,13 +77,20 @@ def touching(trace: Trace) -> np.ndarray:
 
 
 @once
-def steady(trace: Trace) -> np.ndarray:
+def contact_changes(trace: Trace) -> tuple[np.ndarray, np.ndarray]:
+    """Samples at which contact begins and ends."""
+    return changes(touching(trace))
+
+
+@once
+def steady(trace: Trace) -> slice:
     """The samples of the last tenth of the run; NotApplicable where the run failed."""
     if not trace.outcome.ok:
         raise NotApplicable(f"the run {_HOW[trace.outcome.kind]}")
     if len(trace) < 2:
         raise NotApplicable("the trace has fewer than two samples")
-    return trace.time >= trace.time[-1] - LAST * (trace.time[-1] - trace.time[0])
+    since = trace.time[-1] - LAST * (trace.time[-1] - trace.time[0])
+    return slice(int(np.searchsorted(trace.time, since)), None)
 
 
 _HOW = {"diverged": "diverged", "interrupted": "was interrupted"}
@@ -102,3 +111,15 @@ def position_error(trace: Trace) -> Array:
     if trace.facts.law == "fastest-stop":
         raise NotApplicable("a stop has no target")
     return channel(trace, "target_position") - channel(trace, "tool_position")
+
+
+@once
+def position_distance(trace: Trace) -> Array:
+    """|p_d − p| per sample, m."""
+    return rows.length(position_error(trace))
+
+
+@once
+def orientation_angle(trace: Trace) -> Array:
+    """Angle between the tool and its target per sample, rad."""
+    return rows.length(orientation_error(trace))

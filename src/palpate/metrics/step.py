@@ -47,15 +47,16 @@ class Response:
     @cached_property
     def distance(self) -> Array:
         """|y − y∞| as a share of the step."""
-        return np.linalg.norm(self.y - self.final, axis=1) / np.linalg.norm(self.final - self.y[0])
+        return rows.length(self.y - self.final) / rows.length(self.final - self.y[0])
 
 
 def _response(trace: Trace, y: Array, least: float, what: str, first: int = 0) -> Response:
     late = steady(trace)
     final = y[late].mean(axis=0)
-    if np.linalg.norm(final - y[first]) < least:
+    step = rows.length(final - y[first])
+    if step < least:
         raise NotApplicable(f"the {what} does not change from its start to its end")
-    step, way = np.linalg.norm(final - y[first]), np.linalg.norm(y[first:] - y[first], axis=1).max()
+    way = rows.length(y[first:] - y[first]).max()
     if way > FARTHEST * step:
         raise NotApplicable(f"the {what} goes {way / step:.3g} times as far as it ends from its start: no step")
     return Response(trace.time[first:] - trace.time[first], y[first:], final)
@@ -88,19 +89,19 @@ def force_response(trace: Trace) -> Response:
 def force_step_settling(trace: Trace) -> float:
     """s from the wanted force's last step until |f_d − f| stays within 2 % of that step, interpolated."""
     wanted, found = channel(trace, "target_wrench")[:, :3], channel(trace, "contact_wrench")[:, :3]
-    jumps = np.flatnonzero(np.abs(np.diff(wanted, axis=0)).max(axis=1) > 0)
+    jumps = np.flatnonzero(sum(wanted[1:, i] != wanted[:-1, i] for i in range(3)))
     if not len(jumps):
         raise NotApplicable("the wanted force does not change")
     first = int(jumps[-1]) + 1
     size = float(np.linalg.norm(wanted[first] - wanted[first - 1]))
-    off = np.linalg.norm(wanted[first:] - found[first:], axis=1) / size
+    off = rows.length(wanted[first:] - found[first:]) / size
     far, time = np.flatnonzero(off > BAND), trace.time[first:] - trace.time[first]
     if not len(far):
         return 0.0
     k = int(far[-1])
     if k + 1 >= len(off):
         raise NotApplicable("it has not settled by the end")
-    return float(np.interp(BAND, off[[k + 1, k]], time[[k + 1, k]]))
+    return _when(BAND, off, time, k)
 
 
 def rise_time(response: Response) -> float:
@@ -111,7 +112,13 @@ def rise_time(response: Response) -> float:
 def _first_reach(response: Response, level: float) -> float:
     s, time = response.progress, response.time
     k = int(np.argmax(s >= level))  # s reaches 1 in the mean of the last tenth, so it passes the level
-    return float(time[0] if k == 0 else np.interp(level, s[k - 1 : k + 1], time[k - 1 : k + 1]))
+    return float(time[0]) if k == 0 else _when(level, s, time, k - 1)
+
+
+def _when(level: float, values: Array, time: Array, k: int) -> float:
+    """When values pass a level between sample k and the next, in a straight line."""
+    slope = (time[k + 1] - time[k]) / (values[k + 1] - values[k])
+    return float(time[k] + slope * (level - values[k]))
 
 
 def overshoot(response: Response) -> float:
@@ -127,7 +134,7 @@ def settling_time(response: Response) -> float:
     k, time, distance = int(far[-1]), response.time, response.distance
     if time[k] > time[-1] - 0.1 * (time[-1] - time[0]):
         raise NotApplicable("it has not settled by the end")
-    return float(np.interp(BAND, distance[[k + 1, k]], time[[k + 1, k]]))
+    return _when(BAND, distance, time, k)
 
 
 def position_steady_error(trace: Trace) -> float:
@@ -156,11 +163,11 @@ def _steady_mean(trace: Trace, error: Array, target: str) -> Array:
 def force_error(trace: Trace) -> Array:
     """(f_d − f)·f_d/|f_d| per sample, N: along the wanted force; what friction adds across it is no error."""
     wanted, found = channel(trace, "target_wrench")[:, :3], channel(trace, "contact_wrench")[:, :3]
-    size = np.linalg.norm(wanted, axis=1, keepdims=True)
+    size = rows.length(wanted)
     if not size.any():
         raise NotApplicable("no force is asked for")
-    direction = np.divide(wanted, size, out=np.zeros_like(wanted), where=size > 0)
-    return np.sum((wanted - found) * direction, axis=1)
+    along = rows.dot(wanted - found, wanted)
+    return np.divide(along, size, out=np.zeros_like(size), where=size > 0)
 
 
 def of(response: Callable[[Trace], Response], measure: Callable[[Response], float]) -> Callable[[Trace], float]:

@@ -8,7 +8,8 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import NotApplicable
-from palpate.metrics.signals import channel, steady
+from palpate.metrics.signals import channel, once, steady
+from palpate.spatial import rows
 from palpate.trace import Trace
 
 STILL = 0.02  # stopped: slower than this share of the first speed
@@ -24,10 +25,11 @@ class Stop:
     across: Array
 
 
+@once
 def stop_of(trace: Trace) -> Stop:
     """The stop of the tool's origin: until |ṗ| stays below 2 % of |ṗ₀|, the end interpolated between samples."""
     velocity, place, late = channel(trace, "tool_twist")[:, :3], channel(trace, "tool_position"), steady(trace)
-    speed = np.linalg.norm(velocity, axis=1)
+    speed = rows.length(velocity)
     if speed[0] < LEAST_SPEED:
         raise NotApplicable("the tool does not move at first")
     moving = speed >= STILL * speed[0]
@@ -39,7 +41,7 @@ def stop_of(trace: Trace) -> Stop:
     way, direction = np.vstack([place[: k + 1], last]) - place[0], velocity[0] / speed[0]
     along = way @ direction
     time = trace.time[k] + share * (trace.time[k + 1] - trace.time[k]) - trace.time[0]
-    return Stop(float(time), along, np.linalg.norm(way - np.outer(along, direction), axis=1))
+    return Stop(float(time), along, rows.length(way - np.outer(along, direction)))
 
 
 def stop_time(trace: Trace) -> float:

@@ -18,8 +18,8 @@ def runs(levels: np.ndarray, width: int) -> bytes:
     """Small numbers as runs: how often, and what, in as many bytes as `width` bits need."""
     if not len(levels):
         return b""
-    starts = np.flatnonzero(np.r_[True, np.diff(levels) != 0])
-    counts = np.diff(np.r_[starts, len(levels)])
+    starts = np.concatenate([[0], np.flatnonzero(levels[1:] != levels[:-1]) + 1])
+    counts = np.diff(starts, append=len(levels))
     size = (width + 7) // 8
     pieces = (
         varint(int(count) << 1) + int(value).to_bytes(size, "little") for count, value in zip(counts, levels[starts])

@@ -6,7 +6,7 @@ afterwards, by the engine's own numbers; and the mass matrix must be positive de
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import mujoco
 import numpy as np
@@ -68,19 +68,24 @@ def refuse_impossible_robot(model: mujoco.MjModel, robot: str, *, weightless: bo
         _refuse_singular(model, robot)
 
 
-def refuse_impossible(model: mujoco.MjModel, what: str) -> None:
+def refuse_impossible(model: mujoco.MjModel, what: str, only: Collection[str] | None = None) -> None:
     """Refuse numbers beyond every machine: they only make others meaningless.
+
+    Args:
+        model: compiled.
+        what: it is, for the message.
+        only: the engine's fields to look at, where the others have been looked at before.
 
     Raises:
         ModelError: every such number, by the name of its body or joint.
     """
-    found = [*_beyond(model), *_gravity(model)]
+    found = [*_beyond(model, only), *_gravity(model)]
     if found:
         more = f"; and {len(found) - 10} more" if len(found) > 10 else ""
         raise ModelError(f"{what} cannot exist: " + "; ".join(found[:10]) + more, hint="lengths in m, masses in kg")
 
 
-def _beyond(model: mujoco.MjModel) -> Iterator[str]:
+def _beyond(model: mujoco.MjModel, only: Collection[str] | None) -> Iterator[str]:
     groups = (
         (_OF_BODIES, lambda i: f"body {shortened(model.body(i).name)!r}"),
         (_OF_JOINTS, lambda i: f"joint {shortened(model.joint(i).name)!r}"),
@@ -90,9 +95,10 @@ def _beyond(model: mujoco.MjModel) -> Iterator[str]:
     for limits, named in groups:
         for name, (most, unit) in limits.items():
             field = getattr(model, name)
-            values = field.reshape(len(field), -1) if len(field) else np.zeros((0, 1))
-            largest = np.abs(values).max(axis=1, initial=0.0)
-            for i in np.flatnonzero(~(largest <= most)):  # also a NaN
+            if (only is not None and name not in only) or np.abs(field).max(initial=0.0) <= most:
+                continue
+            values = field.reshape(len(field), -1)
+            for i in np.flatnonzero(~(np.abs(values).max(axis=1) <= most)):  # also a NaN
                 yield f"{name} of {named(int(i))} is {values[i].max():.3g} {unit}, at most {most:g}"
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from palpate.checks import Array
 from palpate.control.guards import GuardMemory, guard_settings
 from palpate.control.law import COMMANDS, NEEDS, Beginning, BoundLaw, Target, Tick, sizes_of
-from palpate.control.references.reference import WRENCH_AXES
+from palpate.control.references.reference import WRENCH_AXES, Reference
 from palpate.engine.physics import Physics
 from palpate.errors import InvalidInput, UnknownName
 from palpate.robot.coupled import coupled_model
@@ -39,7 +39,7 @@ _WIDEST_READING = 10  # found, force, moment, place
 class Assembly:
     """A run ready to start: its loop, and everything that must stay alive while the loop holds addresses.
 
-    `sampled` says that the loop's first targets are there already.
+    `sampled` is the reference whose targets the loop holds, all of them; none at first.
     """
 
     run: Run
@@ -52,7 +52,7 @@ class Assembly:
     loop: Loop
     rescues: Rescues
     exact: ExactPlant | None = None  # in the place of the engine's physics
-    sampled: bool = False
+    sampled: Reference | None = None
 
 
 def assemble(run: Run, *, share: bool = True) -> Assembly:

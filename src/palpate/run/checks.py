@@ -96,10 +96,10 @@ def _not_deep_inside(assembly: Assembly) -> None:
                 f" at most {MOST_PENETRATION * 1e3:g} mm is accepted",
                 hint="move the surface, or the start posture",
             )
-    for contact in assembly.data.contact:
-        if contact.dist < -MOST_PENETRATION:
-            names = [assembly.plant.model.geom(int(g)).name or "unnamed geom" for g in contact.geom]
-            raise InvalidInput(f"{names[0]!r} and {names[1]!r} start {-contact.dist * 1e3:.3g} mm inside each other")
+    contacts = assembly.data.contact
+    for k in np.flatnonzero(contacts.dist < -MOST_PENETRATION)[:1]:
+        names = [assembly.plant.model.geom(int(g)).name or "unnamed geom" for g in contacts.geom[k]]
+        raise InvalidInput(f"{names[0]!r} and {names[1]!r} start {-contacts.dist[k] * 1e3:.3g} mm inside each other")
 
 
 def _short_enough(assembly: Assembly) -> list[str]:

@@ -26,7 +26,7 @@ from palpate.run.balance import energy_warnings
 from palpate.run.checks import Foretold
 from palpate.run.ending import INTERRUPTED, Ending
 from palpate.run.exact_story import event_table, exact_assumptions, exact_outcome, stop_warnings, trace_events
-from palpate.run.keep import Keeper
+from palpate.run.keep import Keeper, Reader
 from palpate.run.kinematic import ASSUMED
 from palpate.run.rescue import FATAL
 from palpate.run.run import Run
@@ -56,7 +56,9 @@ def unfinished(assembly: Assembly, foretold: Foretold) -> Trace:
     return Trace(np.zeros(0), data, outcome, (), facts)
 
 
-def bare_trace(assembly: Assembly, ending: Ending, keeper: Keeper, foretold: Foretold, *, singular: bool) -> Trace:
+def bare_trace(
+    assembly: Assembly, ending: Ending, keeper: Keeper | Reader, foretold: Foretold, *, singular: bool
+) -> Trace:
     """The same numbers, outcome and warnings with no events and the facts that metrics ask for."""
     keeper.take()
     q = next((array for channel, array in keeper.data.items() if channel.name == "q"), None)
@@ -81,7 +83,7 @@ def _of_the_file(run: Run) -> list[str]:
     return [replace(finding, file=os.path.basename(finding.file)).sentence for finding in found]
 
 
-def _warnings(assembly: Assembly, keeper: Keeper, foretold: Foretold) -> list[str]:
+def _warnings(assembly: Assembly, keeper: Keeper | Reader, foretold: Foretold) -> list[str]:
     times, data = keeper.times, keeper.data
     alarms = assembly.law.alarms(assembly.law.memory)
     told = [*_of_the_file(assembly.run), *foretold.warnings]
@@ -161,13 +163,15 @@ def _joint_of_coordinate(model: mujoco.MjModel, place: int) -> str:
 def _joint_warnings(assembly: Assembly) -> list[str]:
     """Joints that met their stops or went faster than they are rated."""
     robot, w, dt, said = assembly.run.robot, assembly.loop.watch, assembly.loop.dt, []
+    if not w.on or not (w.beyond_steps.any() or w.fast_steps.any()):
+        return []
     for j, (name, unit) in enumerate(zip(robot.dof_names, robot.dof_units)):
-        if w.on and w.beyond_steps[j]:
+        if w.beyond_steps[j]:
             said.append(
                 f"{name} met its stop: up to {w.beyond[j]:.3g} {unit} past it, for {w.beyond_steps[j] * dt:.3g} s"
                 f" from {w.beyond_since[j]:.4g} s on"
             )
-        if w.on and w.fast_steps[j]:
+        if w.fast_steps[j]:
             said.append(
                 f"{name} moved at up to {w.share[j]:.3g} times its rated speed of {w.rated[j]:.4g} {unit}/s,"
                 f" for {w.fast_steps[j] * dt:.3g} s from {w.fast_since[j]:.4g} s on"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -35,8 +36,7 @@ class Keeper:
         """Move what the loop has recorded since the last time."""
         L = self.assembly.loop
         fresh, rows, L.recorded = L.recorded, L.record, 0
-        finite = np.isfinite(rows[:fresh]).all(axis=1)
-        good = fresh if finite.all() else int(np.argmin(finite))
+        good = _finite(rows[:fresh])
         if self._broken or not good:
             self._broken = self._broken or fresh > 0
             return
@@ -59,10 +59,57 @@ class Keeper:
         return {channel: array[: self.count] for channel, array in self._arrays.items()}
 
 
+class Reader:
+    """A keeper's stand-in that copies nothing: samples stay where the loop has written them, until its next run.
+
+    For a run whose samples all fit there (`fits`), and a trace that nobody looks at after the next.
+    """
+
+    def __init__(self, assembly: Assembly) -> None:
+        self.assembly = assembly
+
+    @staticmethod
+    def fits(assembly: Assembly) -> bool:
+        """Whether the loop's own record has room for the whole run."""
+        whole = assembly.run.clock.steps // assembly.run.record.stride < len(assembly.loop.times)
+        return whole and assembly.exact is None and assembly.law.compiled
+
+    def take(self) -> None:
+        """Leave everything where it is."""
+
+    @cached_property
+    def count(self) -> int:
+        """Samples up to the first that is not finite."""
+        L = self.assembly.loop
+        return _finite(L.record[: L.recorded])
+
+    @property
+    def times(self) -> Array:
+        """Instants, s."""
+        return self.assembly.loop.times[: self.count]
+
+    @cached_property
+    def data(self) -> dict[Channel, Array]:
+        """Every channel's samples, as views of the loop's record."""
+        views, place, rows = {}, 0, self.assembly.loop.record[: self.count]
+        for channel in self.assembly.chosen:
+            views[channel] = rows[:, place : place + channel.size].reshape(len(rows), *channel.shape)
+            place += channel.size
+        return views
+
+
+def _finite(rows: Array) -> int:
+    """How many rows there are before the first that is not finite."""
+    finite = np.isfinite(rows)
+    return len(rows) if finite.all() else int(np.argmin(finite.all(axis=1)))
+
+
 class Partial:
     """Writes what a keeper holds to a file, now and then, for the case that the process ends before the run does."""
 
-    def __init__(self, keeper: Keeper, path: str | os.PathLike[str] | None, empty: Callable[[], Trace]) -> None:
+    def __init__(
+        self, keeper: Keeper | Reader, path: str | os.PathLike[str] | None, empty: Callable[[], Trace]
+    ) -> None:
         self._keeper, self._path, self._empty = keeper, path, empty
         self._file: PartialFile | None = None
         self._written, self._last = 0, time.monotonic()

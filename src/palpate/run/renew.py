@@ -17,7 +17,6 @@ from palpate.control.law import BoundLaw
 from palpate.engine.physics import Physics
 from palpate.engine.records import Record
 from palpate.run.assemble import (
-    BATCH,
     assemble,
     beginning,
     can_share,
@@ -33,7 +32,8 @@ from palpate.run.assemble import (
 from palpate.run.run import Run
 from palpate.scenario.rig import rig_of
 from palpate.world.config import PlantChange, Surface, World
-from palpate.world.plant import change_in_place, place_surface
+from palpate.world.contact import surface_numbers
+from palpate.world.plant import change_in_place, place_surface, places_of
 
 # What `renew` can change, and with it everything that it cannot.
 _IN_RUN = {"law", "world", "reference", "clock", "q_start", "v_start", "scenario", "changed"}
@@ -58,7 +58,7 @@ class Renewable:
         self._rig = rig_of(run.world, run.clock)  # for this rig
         self._numbers = _Numbers(self.assembly.loop, self._law.gains, self._law.memory)
         self._change, self._surfaces = run.world.plant, run.world.surfaces
-        self._reference: Any = None
+        self._places = places_of(run.robot, self._plant.model)
         self._structure = _structure(run.world)
 
     def renew(self, run: Run) -> bool:
@@ -75,7 +75,6 @@ class Renewable:
         self._change_scene(run)
         self.assembly.run, self.assembly.law = run, law
         self._change_loop(run, law)
-        self.assembly.sampled = self._targets_stay(run)
         return True
 
     def _suited(self, run: Run) -> Run:
@@ -98,7 +97,7 @@ class Renewable:
         """The compiled scene and its data as if they were built for this run."""
         model, data = self._plant.model, self.assembly.data
         if run.world.plant != self._change:
-            change_in_place(model, run.robot, run.world, data)
+            change_in_place(model, run.robot, run.world, data, self._places)
             self._change = run.world.plant
         for surface, last in zip(run.world.surfaces, self._surfaces):
             if any(getattr(surface, name) != getattr(last, name) for name in _PLACED):
@@ -115,25 +114,22 @@ class Renewable:
         if law is not self._law:
             found = law_places(run, law)
             places |= {name: found[name] for name in _LAW_PLACES}
-        if self._differs(run, "sensors", "actuators"):
+        other = {name for name in ("sensors", "actuators", "pushes") if self._differs(run, name)}
+        if other & {"sensors", "actuators"}:
             places |= sensor_places(run, plant, law, loop.shared)
-        if self._differs(run, "surfaces", "pushes", "sensors"):
+        if other & {"pushes", "sensors"}:
             places |= outside_places(run, plant, loop.plant, rows, felt_bodies(run, plant))
         if run.reference is not self.first.reference:
             places["wanted"] = wanted_axes(run)
         for name, value in places.items():
             loop.replace(name, value)
+        for state, surface, first in zip(loop.surfaces, run.world.surfaces, self.first.world.surfaces):
+            if surface is not first:
+                state.replace_all(surface_numbers(surface))
 
-    def _differs(self, run: Run, *parts: str) -> bool:
-        """Whether parts of the world are other than in the run that was assembled."""
-        return any(getattr(run.world, name) != getattr(self.first.world, name) for name in parts)
-
-    def _targets_stay(self, run: Run) -> bool:
-        """Whether the loop still holds every target of the run: the same reference, sampled whole, all finite."""
-        loop, same = self.assembly.loop, run.reference is self._reference
-        self._reference = run.reference
-        ticks = loop.steps // loop.ratio + 1
-        return same and ticks <= max(1, BATCH // loop.ratio) and bool(np.isfinite(loop.targets[:ticks]).all())
+    def _differs(self, run: Run, part: str) -> bool:
+        """Whether a part of the world is another than in the run that was assembled."""
+        return getattr(run.world, part) != getattr(self.first.world, part)
 
 
 def _face(law: BoundLaw) -> tuple[Any, ...]:

@@ -66,10 +66,14 @@ class Run:
             raise InvalidInput(f"stop of a Run must be StopWhen rules, got {self.stop!r}")
         object.__setattr__(self, "stop", tuple(rules))
         object.__setattr__(self, "world", self.world.in_samples(self.clock.control_period))
-        self.start()
+        object.__setattr__(self, "_start", self._checked_start())
 
     def start(self) -> tuple[Array, Array]:
         """Coordinates and velocities at t = 0."""
+        q, v = self._start  # pyright: ignore[reportAttributeAccessIssue]
+        return q.copy(), v.copy()
+
+    def _checked_start(self) -> tuple[Array, Array]:
         robot = self.robot
         q = robot.home if self.q_start is None else finite_array(self.q_start, "q_start", (robot.nq,))
         v = np.zeros(robot.nv) if self.v_start is None else finite_array(self.v_start, "v_start", (robot.nv,))

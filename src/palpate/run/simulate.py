@@ -20,7 +20,7 @@ from palpate.run.checks import check_start
 from palpate.run.ending import RAISED, Ending
 from palpate.run.exact import EXACT_SLICE, run_exact
 from palpate.run.finish import bare_trace, trace_of, unfinished
-from palpate.run.keep import Keeper, Partial
+from palpate.run.keep import Keeper, Partial, Reader
 from palpate.run.rescue import FATAL
 from palpate.run.run import Run
 from palpate.scenario.load import load_scenario
@@ -86,19 +86,21 @@ def execute(
         return trace_of(assembly, ending, keeper, foretold)
 
 
-def execute_bare(assembly: Assembly, *, singular: bool = True) -> Trace:
+def execute_bare(assembly: Assembly, *, singular: bool = True, lasting: bool = True) -> Trace:
     """The same for whoever wants numbers and no report: nothing is predicted, and few facts are noted.
 
     Args:
         assembly: ready to start.
         singular: whether to look for the smallest singular value on the way.
+        lasting: whether the trace is looked at after the assembly's next run.
     """
-    foretold, keeper = check_start(assembly, predict=False), Keeper(assembly)
+    foretold = check_start(assembly, predict=False)
+    keeper = Keeper(assembly) if lasting or not Reader.fits(assembly) else Reader(assembly)
     ending = _ended(assembly, keeper, Partial(keeper, None, lambda: unfinished(assembly, foretold)))
     return bare_trace(assembly, ending, keeper, foretold, singular=singular)
 
 
-def _ended(assembly: Assembly, keeper: Keeper, file: Partial, progress: Progress | None = None) -> Ending:
+def _ended(assembly: Assembly, keeper: Keeper | Reader, file: Partial, progress: Progress | None = None) -> Ending:
     ending = Ending(S.RUNNING)
     try:
         _run(assembly, ending, keeper, file, progress)
@@ -109,7 +111,7 @@ def _ended(assembly: Assembly, keeper: Keeper, file: Partial, progress: Progress
     return ending
 
 
-def _run(assembly: Assembly, ending: Ending, keeper: Keeper, file: Partial, progress: Progress | None) -> None:
+def _run(assembly: Assembly, ending: Ending, keeper: Keeper | Reader, file: Partial, progress: Progress | None) -> None:
     L, duration = assembly.loop, assembly.run.clock.duration
     step = _stepper(assembly, ending)
     while ending.status == S.RUNNING:
@@ -156,8 +158,9 @@ class _Slices:
 def _fill_targets(assembly: Assembly, ticks: int, ending: Ending) -> int:
     """Sample the reference for the next control ticks; how many of them can be run before it stops being finite."""
     L, run = assembly.loop, assembly.run
-    if assembly.sampled and L.tick_count == 0:
+    if assembly.sampled is run.reference and L.tick_count == 0:
         return ticks
+    assembly.sampled = None
     numbers = np.arange(L.tick_count, min(L.tick_count + ticks, L.steps // L.ratio + 1))
     q_start, _ = run.start()
     with ending.noting("reference", L.step):
@@ -171,6 +174,7 @@ def _fill_targets(assembly: Assembly, ticks: int, ending: Ending) -> int:
     L.first_target = L.tick_count
     bad = np.argwhere(~np.isfinite(rows))
     if len(bad) == 0:
+        assembly.sampled = run.reference if len(numbers) > L.steps // L.ratio else None
         return ticks
     L.where = int(bad[0, 1])
     return int(bad[0, 0])

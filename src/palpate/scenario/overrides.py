@@ -38,12 +38,12 @@ def _value(value: str, text: str) -> Any:
 def apply_overrides(data: dict[str, Any], overrides: Iterable[str]) -> dict[str, Any]:
     """The data with the overrides in them; tags (`control.law`) first, whatever their order.
 
-    Sections that an override touches are copies, the others are the data's own: a sweep does this for every run.
+    Tables and lists on the way to what an override changes are copies, the others are the data's own: a sweep does
+    this for every run.
     """
     parsed = [(*parse_override(text), text) for text in overrides]
     parsed.sort(key=lambda item: not (len(item[0]) == 2 and TAGS.get(item[0][0]) == item[0][1]))
-    touched = {path[0] for path, _, _ in parsed}
-    result = {key: _copied(value) if key in touched else value for key, value in data.items()}
+    result = dict(data)
     for path, value, text in parsed:
         if len(path) == 2 and TAGS.get(path[0]) == path[1] and result.get(path[0], {}).get(path[1]) != value:
             result[path[0]] = {}
@@ -52,18 +52,16 @@ def apply_overrides(data: dict[str, Any], overrides: Iterable[str]) -> dict[str,
 
 
 def _put(data: dict[str, Any], path: tuple[str, ...], value: Any, text: str) -> None:
+    """Write a value into data that is the caller's own, down a path of which only its beginning is."""
     here: Any = data
     for place, part in enumerate(path[:-1]):
-        if isinstance(here, list):
-            here = here[_index(here, part, path[:place], text)]
-        else:
-            here = here.setdefault(part, {})
-        if not isinstance(here, dict | list):
-            raise ScenarioError(f"--set {text}: {'.'.join(path[: place + 1])} is {here!r}, not a table")
-    if isinstance(here, list):
-        here[_index(here, path[-1], path[:-1], text)] = value
-    else:
-        here[path[-1]] = value
+        key: Any = _index(here, part, path[:place], text) if isinstance(here, list) else part
+        below = here[key] if isinstance(here, list) else here.get(key, {})
+        if not isinstance(below, dict | list):
+            raise ScenarioError(f"--set {text}: {'.'.join(path[: place + 1])} is {below!r}, not a table")
+        here[key] = below.copy()
+        here = here[key]
+    here[_index(here, path[-1], path[:-1], text) if isinstance(here, list) else path[-1]] = value
 
 
 def _index(items: list[Any], part: str, where: tuple[str, ...], text: str) -> int:

@@ -11,12 +11,45 @@ import numpy as np
 from palpate.checks import Array
 
 
+def _columns(a: Array) -> list[Array]:
+    return [a[..., i] for i in range(a.shape[-1])]
+
+
+def _stacked(*columns: Array) -> Array:
+    out = np.empty((*columns[0].shape, len(columns)))
+    for i, column in enumerate(columns):
+        out[..., i] = column
+    return out
+
+
+def dot(a: Array, b: Array) -> Array:
+    """a · b, summed over a few long columns: the rows are short."""
+    total = a[..., 0] * b[..., 0]
+    for i in range(1, a.shape[-1]):
+        total += a[..., i] * b[..., i]
+    return total
+
+
+def length(vector: Array) -> Array:
+    """|v|."""
+    return np.sqrt(dot(vector, vector))
+
+
+def cross(a: Array, b: Array) -> Array:
+    """a × b."""
+    (a0, a1, a2), (b0, b1, b2) = _columns(a), _columns(b)
+    return _stacked(a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0)
+
+
 def product(a: Array, b: Array) -> Array:
     """a ⊗ b."""
-    w, v = a[..., :1], a[..., 1:]
-    s, u = b[..., :1], b[..., 1:]
-    scalar = w * s - np.sum(v * u, axis=-1, keepdims=True)
-    return np.concatenate([scalar, w * u + s * v + np.cross(v, u)], axis=-1)
+    (w, x, y, z), (s, p, q, r) = _columns(a), _columns(b)
+    return _stacked(
+        w * s - (x * p + y * q + z * r),
+        w * p + s * x + (y * r - z * q),
+        w * q + s * y + (z * p - x * r),
+        w * r + s * z + (x * q - y * p),
+    )
 
 
 def conjugate(quat_wxyz: Array) -> Array:
@@ -26,26 +59,27 @@ def conjugate(quat_wxyz: Array) -> Array:
 
 def unit(quat_wxyz: Array) -> Array:
     """Quaternions of length 1."""
-    return quat_wxyz / np.linalg.norm(quat_wxyz, axis=-1, keepdims=True)
+    return quat_wxyz / length(quat_wxyz)[..., None]
 
 
 def rotate(quat_wxyz: Array, vector: Array) -> Array:
     """Vectors turned by unit quaternions: v + 2w (a × v) + 2 a × (a × v), a the vector part."""
     w, axis = quat_wxyz[..., :1], quat_wxyz[..., 1:]
-    across = 2.0 * np.cross(axis, vector)
-    return vector + w * across + np.cross(axis, across)
+    across = 2.0 * cross(axis, vector)
+    return vector + w * across + cross(axis, across)
 
 
 def rotation_vectors(quat_wxyz: Array) -> Array:
     """Axis times angle, rad, of unit quaternions; the shorter way, angle at most π."""
-    quat = np.where(quat_wxyz[..., :1] < 0, -quat_wxyz, quat_wxyz)
-    size = np.linalg.norm(quat[..., 1:], axis=-1, keepdims=True)
-    angle = 2.0 * np.arctan2(size, quat[..., :1])
-    # 2 is the limit of angle / sin(angle / 2) at 0.
-    return quat[..., 1:] * np.divide(angle, size, out=np.full_like(size, 2.0), where=size > 1e-12)
+    w, axis = quat_wxyz[..., 0], quat_wxyz[..., 1:]
+    size = length(axis)
+    angle = 2.0 * np.arctan2(size, np.abs(w))
+    # 2 is the limit of angle / sin(angle / 2) at 0; the other quaternion of the rotation where w < 0.
+    factor = np.divide(angle, size, out=np.full_like(size, 2.0), where=size > 1e-12)
+    return axis * np.where(w < 0, -factor, factor)[..., None]
 
 
 def quats_from_rotation_vectors(r: Array) -> Array:
     """(cos ½θ, ½ sinc(½θ) r), θ = |r|; continuous in r."""
-    half = 0.5 * np.linalg.norm(r, axis=-1, keepdims=True)
+    half = 0.5 * length(r)[..., None]
     return np.concatenate([np.cos(half), 0.5 * np.sinc(half / np.pi) * r], axis=-1)

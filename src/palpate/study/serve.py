@@ -6,6 +6,7 @@ when its input ends, so that it never outlives the sweep that started it.
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import signal
@@ -49,6 +50,7 @@ def main() -> None:
             return
         try:
             send(answers, run_chunk(job, tasks))
+            gc.freeze()  # what a chunk leaves behind stays: it need not be looked through again and again
         except PalpateError as error:
             send(answers, error)
         except BrokenPipeError:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from palpate.errors import FileError, PalpateError
+from palpate.errors import FileError, NotApplicable, PalpateError
 from palpate.metrics import METRICS
 from palpate.metrics.metric import MetricResult, judge
 from palpate.run.simulate import simulate
@@ -86,7 +86,7 @@ def run_row(
     names = tuple(METRICS) if metrics is None else metrics
     try:
         singular = bool(own) or _SINGULAR in {*names, *scenario.get("metrics", {})}
-        bounds, trace = prepared_for(scenario).run(overrides, singular=singular)
+        bounds, trace = prepared_for(scenario).run(overrides, singular=singular, lasting=bool(own))
         if trace.outcome.kind == "interrupted":
             signal.raise_signal(signal.SIGINT)  # the run took Ctrl-C for itself; it is meant for the sweep
         bounded = {name: judge(METRICS[name], trace, bound) for name, bound in bounds.items()}
@@ -127,7 +127,12 @@ def whole_trace(scenario: Mapping[str, Any], overrides: Sequence[str]) -> Trace:
 
 
 def _value(name: str, bounded: Mapping[str, MetricResult], trace: Trace) -> float | None:
-    return (bounded[name] if name in bounded else judge(METRICS[name], trace, None)).value
+    if name in bounded:
+        return bounded[name].value
+    try:
+        return float(METRICS[name].compute(trace))
+    except NotApplicable:
+        return None
 
 
 def _row(trace: Trace, bounded: Mapping[str, MetricResult]) -> Row:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -47,7 +48,10 @@ class Channel:
         if self.frame is not None:
             _check_text(self.frame, f"frame of {self._called}")
 
-    @property
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    @cached_property
     def size(self) -> int:
         """How many numbers one sample has."""
         return math.prod(self.shape)

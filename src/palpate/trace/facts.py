@@ -72,12 +72,13 @@ class RunFacts:
             value = getattr(self, name)
             if not isinstance(value, list | tuple):
                 raise InvalidInput(f"facts.{name} must be a list, got {value!r}")
-            object.__setattr__(self, name, tuple(plain(value, f"facts.{name}")))
+            object.__setattr__(self, name, tuple(plain(value, f"facts.{name}")) if value else ())
         for name in (
             "scenario", "versions", "guard_ticks", "joint_watch", "contact_events", "world", "scene", "singularity",
             "gains", "changed",
         ):  # fmt: skip
-            object.__setattr__(self, name, plain(getattr(self, name), f"facts.{name}"))
+            if getattr(self, name) not in ({}, [], None):  # most of a sweep's are empty
+                object.__setattr__(self, name, plain(getattr(self, name), f"facts.{name}"))
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self:

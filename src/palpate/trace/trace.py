@@ -35,6 +35,20 @@ class ByName(dict[str, T]):
         return super().__getitem__(name)
 
 
+class _Compact(dict[str, Array]):
+    """Arrays that are views across somebody's table; each is made compact when it is first asked for."""
+
+    def __init__(self, views: Mapping[str, Array]) -> None:
+        super().__init__()
+        self._views = views
+
+    def __missing__(self, name: str) -> Array:
+        if name not in self._views:
+            raise UnknownName("channel", str(name), self._views)
+        array = self[name] = np.ascontiguousarray(self._views[name])
+        return array
+
+
 class Trace:
     """What happened in a run: sampled channels over time, events, and how it ended.
 
@@ -46,6 +60,7 @@ class Trace:
         outcome: how the run ended.
         events: guard interventions, contacts and warnings in order of time.
         facts: what the run was: scenario, law, seed, versions, warnings, remarks, assumptions, scene.
+        signals: what metrics have worked out of it, kept for each other.
     """
 
     def __init__(
@@ -81,6 +96,7 @@ class Trace:
         self.outcome: Final = outcome
         self.events: Final = tuple(sorted(events, key=lambda event: event.time))
         self.facts: Final = RunFacts() if facts is None else facts
+        self.signals: Final[dict[str, Any]] = {}
 
     @classmethod
     def over(cls, time: Array, data: Mapping[Channel, Array], outcome: Outcome, facts: RunFacts) -> Trace:
@@ -88,7 +104,7 @@ class Trace:
         trace = cls.__new__(cls)
         set_once = trace.__dict__.update
         set_once(_channels=ByName({c.name: c for c in (TIME, *data)}), outcome=outcome, events=(), facts=facts)
-        set_once(_arrays=ByName({TIME.name: time, **{c.name: values for c, values in data.items()}}))
+        set_once(_arrays=_Compact({TIME.name: time, **{c.name: values for c, values in data.items()}}), signals={})
         return trace
 
     @property
@@ -115,10 +131,10 @@ class Trace:
         return self._arrays[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._arrays
+        return name in self._channels
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._arrays)
+        return iter(self._channels)
 
     def __len__(self) -> int:
         return len(self.time)
@@ -138,7 +154,7 @@ class Trace:
         if index < 0:
             start = f"begins at {self.time[0]:g} s" if len(self) else "has no samples"
             raise TraceError(f"no sample at or before {time:g} s: the trace {start}")
-        return {name: array[index] for name, array in self._arrays.items()}
+        return {name: self[name][index] for name in self}
 
     def slice(self, start: float = -np.inf, stop: float = np.inf) -> Trace:
         """The samples and events with start ≤ time ≤ stop (s); outcome and facts stay."""

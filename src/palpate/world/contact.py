@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
+from typing import Any
 
 from palpate.engine.kernels import clear, kernel
 from palpate.engine.physics import Physics
@@ -78,29 +79,36 @@ class Contact(Record):
 def surface_state(surface: Surface, mocap: int, place: Vector) -> SurfaceState:
     """A surface for the loop; `place` is where its position is written."""
     motion, shape = surface.motion, SHAPES[surface.shape]
-    k_t, d_t = surface.tangential_stiffness, surface.tangential_damping
     return SurfaceState(
+        **surface_numbers(surface),
         distance=shape.distance.pointer,
         form=form_of(surface),
-        compliant=surface.contact == "compliant",
-        stiffness=surface.stiffness,
-        damping=surface.damping,
-        hunt_crossley=surface.model == "hunt-crossley",
-        dissipation=surface.dissipation,
-        exponent=surface.exponent,
-        friction=surface.friction,
-        tangential_stiffness=surface.stiffness if k_t is None else k_t,
-        tangential_damping=surface.damping if d_t is None else d_t,
-        home=surface.position,
         start=0.0 if motion is None else motion.start,
         stop=0.0 if motion is None else motion.stop,
         velocity=(0.0,) * 3 if motion is None else motion.velocity,
         amplitude=(0.0,) * 3 if motion is None else motion.amplitude,
         frequency=0.0 if motion is None else motion.frequency,
         mocap=mocap,
-        axes=surface_rotation(surface),
         place=place,
     )
+
+
+def surface_numbers(surface: Surface) -> dict[str, Any]:
+    """What of a surface's state follows from where it stands, how it pushes and how it rubs."""
+    k_t, d_t = surface.tangential_stiffness, surface.tangential_damping
+    return {
+        "compliant": surface.contact == "compliant",
+        "stiffness": surface.stiffness,
+        "damping": surface.damping,
+        "hunt_crossley": surface.model == "hunt-crossley",
+        "dissipation": surface.dissipation,
+        "exponent": surface.exponent,
+        "friction": surface.friction,
+        "tangential_stiffness": surface.stiffness if k_t is None else k_t,
+        "tangential_damping": surface.damping if d_t is None else d_t,
+        "home": surface.position,
+        "axes": surface_rotation(surface),
+    }
 
 
 def point_state(point: ContactPoint, felt: Collection[int]) -> PointState:

@@ -14,7 +14,7 @@ from palpate.robot.build import set_inertia
 from palpate.robot.frames import Frame, frames_of
 from palpate.robot.gate import refuse_impossible
 from palpate.robot.robot import Robot
-from palpate.spatial import matrix_from_quat, quat_from_matrix
+from palpate.spatial import matrix_from_quat, quat_from_matrix, rows
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import FreeObject, PlantChange, Surface, World
 from palpate.world.forms import drawn_mesh
@@ -185,7 +185,7 @@ def surface_rotation(surface: Surface) -> Array:
     along = np.array([1.0, 0.0, 0.0]) if abs(z[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
     x = along - (along @ z) * z
     x /= np.linalg.norm(x)
-    return np.column_stack([x, np.cross(z, x), z])
+    return np.column_stack([x, rows.cross(z, x), z])
 
 
 def _set_options(spec: mujoco.MjSpec, world: World, timestep: float, integrator: str) -> None:
@@ -246,12 +246,17 @@ def _change_masses(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
         body.fullinertia = np.full(6, np.nan)  # the engine's mark for "not given"
 
 
-def change_in_place(model: mujoco.MjModel, robot: Robot, world: World, scratch: mujoco.MjData) -> None:
+_IN_PLACE = ("body_mass", "body_inertia", "body_ipos", "dof_damping", "dof_frictionloss")
+
+
+def change_in_place(
+    model: mujoco.MjModel, robot: Robot, world: World, scratch: mujoco.MjData, where: RobotPlaces
+) -> None:
     """Masses, centres, damping and friction of a compiled scene as `build_plant` would have them.
 
     Centres of mass can only be shifted where the compiled ones were: the engine notes which frames coincide.
     """
-    change, nominal, where = world.plant, robot.model, _places_of(robot, model)
+    change, nominal = world.plant, robot.model
     _check_links(change, where.names)
     scale = np.array([change.mass_scale * change.link_mass_scale.get(name, 1.0) for name in where.names])
     here, there = where.bodies, where.nominal
@@ -262,12 +267,12 @@ def change_in_place(model: mujoco.MjModel, robot: Robot, world: World, scratch: 
     model.dof_damping[joints] = (nominal.dof_damping + _per_joint(robot, change.joint_damping, "joint_damping"))[joints]
     friction = nominal.dof_frictionloss + _per_joint(robot, change.joint_friction, "joint_friction")
     model.dof_frictionloss[joints] = friction[joints]
-    refuse_impossible(model, "this world")
+    refuse_impossible(model, "this world", only=_IN_PLACE)
     mujoco.mj_setConst(model, scratch)
 
 
 @dataclass(frozen=True)
-class _Places:
+class RobotPlaces:
     """Names of a robot's bodies with mass, where they are in a scene and in its own model; its joints' places."""
 
     names: tuple[str, ...]
@@ -276,13 +281,14 @@ class _Places:
     joints: np.ndarray
 
 
-def _places_of(robot: Robot, model: mujoco.MjModel) -> _Places:
+def places_of(robot: Robot, model: mujoco.MjModel) -> RobotPlaces:
+    """Where a robot is in a compiled scene."""
     nominal = robot.model
     there = np.flatnonzero(nominal.body_mass)
     names = tuple(nominal.body(int(b)).name for b in there)
     known = {nominal.joint(j).name for j in range(nominal.njnt)}
     joints = np.array([k for k, name in enumerate(robot.dof_names) if name in known], dtype=int)
-    return _Places(names, np.array([model.body(name).id for name in names]), there, joints)
+    return RobotPlaces(names, np.array([model.body(name).id for name in names]), there, joints)
 
 
 def place_surface(model: mujoco.MjModel, surface: Surface) -> None:

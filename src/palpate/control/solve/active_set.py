@@ -76,9 +76,9 @@ def make_search(n: int, rows: int, limits: int) -> Search:
 
 @kernel
 def place(s: Search) -> None:
-    """Begin at x: C x of it, no limit active, every direction free."""
+    """Begin at x: C x of it, how long the limits' rows are, no limit active, every direction free."""
     for i in range(s.lower.size):
-        s.at[i], s.active[i] = 0.0, 0
+        s.at[i], s.active[i], s.lengths[i] = 0.0, 0, longest_row(s.C, i, i + 1)
         for j in range(s.x.size):
             s.at[i] += s.C[i, j] * s.x[j]
     all_free(s)
@@ -103,9 +103,12 @@ def ask(level: Level, first: int, last: int) -> None:
 
 @kernel
 def times_free(A: Matrix, first: int, last: int, s: Search, out: Matrix) -> None:
-    """out = A[first:last] Z."""
+    """out = A[first:last] Z; as long as everything is free, Z is 1."""
     for i in range(first, last):
         for j in range(s.free):
+            if s.free == s.x.size:
+                out[i - first, j] = A[i, j]
+                continue
             total = 0.0
             for k in range(s.x.size):
                 total += A[i, k] * s.Z[k, j]
@@ -117,8 +120,6 @@ def _prepare(level: Level, s: Search) -> None:
     """The level and the limits in the basis of what is free."""
     times_free(level.A, level.first, level.last, s, s.G)
     times_free(s.C, 0, s.lower.size, s, s.E)
-    for i in range(s.lower.size):
-        s.lengths[i] = longest_row(s.C, i, i + 1)
     s.strength = 0.0
     for i in range(level.last - level.first):
         for j in range(s.free):
@@ -135,9 +136,17 @@ def _hold_active(s: Search, floor: float) -> None:
                 s.held_factor[count, j] = s.E[i, j]
             s.held_limits[count] = i
             count += 1
-    s.held = lq_factor(s.held_factor, count, s.free, s.held_basis, s.held_order, floor)
+    s.held = 0 if count == 0 else lq_factor(s.held_factor, count, s.free, s.held_basis, s.held_order, floor)
     for k in range(s.held, count):
         s.active[s.held_limits[s.held_order[k]]] = 0
+
+
+@kernel
+def _largest(lengths: Vector) -> float:
+    top = 0.0
+    for i in range(lengths.size):
+        top = max(top, lengths[i])
+    return top
 
 
 @kernel
@@ -156,27 +165,46 @@ def _set_residual(level: Level, s: Search) -> float:
 
 
 @kernel
-def _towards_optimum(level: Level, s: Search) -> None:
-    """step = the shortest y that brings |G y − residual| to its least within the null space of the held limits."""
-    m, q = level.last - level.first, s.free - s.held
-    for i in range(m):
-        for j in range(q):
+def _inside_held(level: Level, s: Search) -> None:
+    """inner_factor = G within the null space of the held limits, which is all of it where none is held."""
+    for i in range(level.last - level.first):
+        for j in range(s.free - s.held):
+            if s.held == 0:
+                s.inner_factor[i, j] = s.G[i, j]
+                continue
             total = 0.0
             for k in range(s.free):
                 total += s.G[i, k] * s.held_basis[k, s.held + j]
             s.inner_factor[i, j] = total
-    depth = lq_factor(s.inner_factor, m, q, s.inner_basis, s.inner_order, level.floor)
-    for i in range(m):
+
+
+@kernel
+def _shortest_inside(s: Search, rows: int, columns: int, floor: float) -> int:
+    """row = the shortest z with the least |inner_factor z − residual|; returns the rank, and the factor is used up."""
+    depth = lq_factor(s.inner_factor, rows, columns, s.inner_basis, s.inner_order, floor)
+    for i in range(rows):
         s.right[i] = s.residual[s.inner_order[i]]
-    trapezoid_solve(s.inner_factor, m, depth, s.right)
-    for k in range(s.free):
-        s.step[k] = 0.0
-    for j in range(q):
-        total = 0.0
+    trapezoid_solve(s.inner_factor, rows, depth, s.right)
+    for j in range(columns):
+        s.row[j] = 0.0
         for k in range(depth):
-            total += s.inner_basis[j, k] * s.right[k]
-        for k in range(s.free):
-            s.step[k] += s.held_basis[k, s.held + j] * total
+            s.row[j] += s.inner_basis[j, k] * s.right[k]
+    return depth
+
+
+@kernel
+def _towards_optimum(level: Level, s: Search) -> None:
+    """step = the shortest y that brings |G y − residual| to its least within the null space of the held limits."""
+    q = s.free - s.held
+    _inside_held(level, s)
+    _shortest_inside(s, level.last - level.first, q, level.floor)
+    for k in range(s.free):
+        if s.held == 0:
+            s.step[k] = s.row[k]
+            continue
+        s.step[k] = 0.0
+        for j in range(q):
+            s.step[k] += s.held_basis[k, s.held + j] * s.row[j]
 
 
 @kernel
@@ -255,7 +283,7 @@ def solve_level(level: Level, s: Search) -> int:
     if s.free == 0 or level.last == level.first:
         return SOLVED
     _prepare(level, s)
-    floor, patience = RANK * longest_row(s.C, 0, s.lower.size), 3 * (s.lower.size + s.x.size) + 20
+    floor, patience = RANK * _largest(s.lengths), 3 * (s.lower.size + s.x.size) + 20
     for count in range(7 * patience):
         _hold_active(s, floor)
         _set_residual(level, s)
@@ -266,6 +294,8 @@ def solve_level(level: Level, s: Search) -> int:
         _advance(s, share, wall)
         if wall != 0:
             continue
+        if s.held == 0:
+            return SOLVED
         # What is left after the step decides: before it, a distant start would hide small pulls.
         noise, size = _set_residual(level, s), 0.0
         for i in range(level.last - level.first):
@@ -283,7 +313,12 @@ def narrow(level: Level, s: Search) -> None:
     """Z ← a basis of what the level leaves free of Z."""
     times_free(level.A, level.first, level.last, s, s.inner_factor)
     count = level.last - level.first
-    rank = lq_factor(s.inner_factor, count, s.free, s.inner_basis, s.inner_order, level.floor)
+    _keep_rest(s, lq_factor(s.inner_factor, count, s.free, s.inner_basis, s.inner_order, level.floor))
+
+
+@kernel
+def _keep_rest(s: Search, rank: int) -> None:
+    """Z ← Z times the columns of inner_basis beyond the rank."""
     left = s.free - rank
     for i in range(s.x.size):
         for j in range(left):
@@ -293,3 +328,15 @@ def narrow(level: Level, s: Search) -> None:
         for j in range(left):
             s.Z[i, j] = s.row[j]
     s.free = left
+
+
+@kernel
+def step_freely(level: Level, s: Search) -> None:
+    """Bring x to the level's optimum within Z by the shortest way, limits left out, and take from Z what it used."""
+    times_free(level.A, level.first, level.last, s, s.inner_factor)
+    _set_residual(level, s)
+    rank = _shortest_inside(s, level.last - level.first, s.free, level.floor)
+    for i in range(s.x.size):
+        for k in range(s.free):
+            s.x[i] += s.Z[i, k] * s.row[k]
+    _keep_rest(s, rank)

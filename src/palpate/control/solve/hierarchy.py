@@ -13,6 +13,7 @@ which allocates nothing, and finds the answer in `stack.search.x`; `solve_hierar
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -28,14 +29,16 @@ from palpate.control.solve.active_set import (
     SOLVED,
     Level,
     Search,
+    all_free,
     ask,
     make_search,
     narrow,
     place,
     solve_level,
+    step_freely,
 )
 from palpate.control.solve.factors import longest_row, lq_factor, trapezoid_solve
-from palpate.engine.kernels import kernel
+from palpate.engine.kernels import clear, kernel
 from palpate.engine.records import Integers, Record, Vector, sized
 from palpate.errors import NoSolution
 
@@ -99,7 +102,17 @@ def _middle(low: float, high: float) -> float:
 
 
 @kernel
-def middle_point(s: Search) -> None:
+def first_point(s: Search) -> None:
+    """x = 0 where that is within the limits; else the x whose C x comes closest to their middle."""
+    clear(s.x)
+    for i in range(s.lower.size):
+        if not s.lower[i] <= 0.0 <= s.upper[i]:
+            _middle_point(s)
+            return
+
+
+@kernel
+def _middle_point(s: Search) -> None:
     """x whose C x comes closest to the middle of the limits: inside whenever C is regular."""
     c, n = s.lower.size, s.x.size
     for i in range(c):
@@ -165,15 +178,35 @@ def admit(s: Search) -> None:
 
 
 @kernel
+def _free_optimum(stack: Stack) -> bool:
+    """x of all levels as if there were no limits, the shortest; whether it is within them, and so the optimum there."""
+    s, level = stack.search, stack.level
+    clear(s.x)
+    all_free(s)
+    for k in range(stack.starts.size - 1):
+        ask(level, int(stack.starts[k]), int(stack.starts[k + 1]))
+        step_freely(level, s)
+    place(s)
+    for i in range(s.lower.size):
+        if not s.lower[i] <= s.at[i] <= s.upper[i]:
+            return False
+    return True
+
+
+@kernel
 def solve_stack(stack: Stack) -> tuple[float, int]:
     """A point within the limits, every level in turn, then |x|²: (relaxation in widths, 0).
+
+    The optimum without limits is tried first: a third of the work, and most often within them.
 
     Where limits exclude each other they are widened in place to the point of least worst violation, and `wide.active`
     marks the ones that do, their upper sides first; else `search.active` marks the limits met. Instead of 0, −1 says
     that the search for a start did not end, and 1 + k that of level k.
     """
     s, depth, relaxed = stack.search, stack.starts.size - 1, 0.0
-    middle_point(s)
+    if _free_optimum(stack):
+        return relaxed, 0
+    first_point(s)
     place(s)
     for k in range(-1, depth + 1):  # −1: the start; depth: |x|²
         level, where = stack.level, s
@@ -233,7 +266,17 @@ class Rooms(threading.local, Generic[R]):
         return self.known[size]
 
 
-_stacks = Rooms(make_stack)
+class _Stacked:
+    """A stack, and where its arrays are: to look each of them up at every call would take longer than to fill it."""
+
+    def __init__(self, n: int, rows: int, levels: int, limits: int) -> None:
+        self.stack = make_stack(n, rows, levels, limits)
+        self.address, level, s = self.stack.address, self.stack.level, self.stack.search
+        self.given = (level.A, level.b, self.stack.starts, s.C, s.lower, s.upper, self.stack.units)
+        self.x, self.active = s.x, s.active
+
+
+_stacks = Rooms(_Stacked)
 
 
 def solve_hierarchy(A: Array, b: Array, starts: Array, C: Array, lower: Array, upper: Array, width: Array) -> Hierarchy:
@@ -245,16 +288,17 @@ def solve_hierarchy(A: Array, b: Array, starts: Array, C: Array, lower: Array, u
         C, lower, upper: limits, which may be infinite, lower ≤ upper.
         width: in which units a limit is relaxed when limits conflict, one positive number per row of C.
     """
-    stack = _stacks.of(A.shape[1], len(A), len(starts) - 1, len(C))
-    s, level = stack.search, stack.level
-    level.A[:], level.b[:], stack.starts[:] = A, b, starts
-    s.C[:], s.lower[:], s.upper[:], stack.units[:], s.x[:] = C, lower, upper, width, 0.0
-    relaxed, failed = solve_stack(stack.address)
-    if failed == 0 and np.isfinite(s.x).all():
-        active = s.active.copy() if relaxed == 0.0 else _conflict(stack)
-        return Hierarchy(s.x.copy(), relaxed, active, "active-set")
+    room = _stacks.of(A.shape[1], len(A), len(starts) - 1, len(C))
+    for array, value in zip(room.given, (A, b, starts, C, lower, upper, width)):
+        array[...] = value
+    relaxed, failed = solve_stack(room.address)
+    x = room.x.copy()
+    if failed == 0 and math.isfinite(np.vdot(x, x)):
+        active = room.active.copy() if relaxed == 0.0 else _conflict(room.stack)
+        return Hierarchy(x, relaxed, active, "active-set")
     if failed < 0:
         raise NoSolution("the search for a point within the limits did not end", hint="are the limits finite numbers?")
+    s = room.stack.search
     return Hierarchy(daqp_hierarchy(A, b, starts, C, s.lower, s.upper), relaxed, s.active.copy(), "daqp")
 
 

@@ -7,16 +7,18 @@ of levels of tasks, solved by `solve.hierarchy` so that a level uses only the fr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.control.solve.hierarchy import RANK, solve_hierarchy
-from palpate.control.solve.tasks import State, Task
+from palpate.control.solve.tasks import State, Task, unit_matrix
 from palpate.errors import BadShape, InvalidInput, NoSolution
 from palpate.robot.robot import Robot
 
@@ -145,8 +147,7 @@ class Answer:
         return "\n".join([*lines, *self.notes])
 
 
-@dataclass(frozen=True)
-class _Limits:
+class _Limits(NamedTuple):
     """lower ≤ C x ≤ upper, each row with a name and a size."""
 
     C: Array
@@ -157,8 +158,7 @@ class _Limits:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class _Stack:
+class _Stack(NamedTuple):
     """All levels' rows, weighted, and whose they are."""
 
     A: Array
@@ -194,8 +194,7 @@ def differential_ik(
     dt = finite_number(dt, "dt", above=0.0)
     stack = _stacked(State(robot, q, speed), levels, accelerations=False)
     box = _velocity_limits(robot, q, None if v is None else speed, dt) if limits else _no_limits(robot.nv)
-    rest = np.clip(np.zeros(robot.nv), box.lower, box.upper) if limits else np.zeros(robot.nv)
-    return _solve(stack, box, rest, "the joints are stopped within their limits")
+    return _solve(stack, box, "the joints are stopped within their limits")
 
 
 def acceleration_ik(robot: Robot, q: ArrayLike, v: ArrayLike, levels: Levels, *, dt: float | None = None) -> Answer:
@@ -208,9 +207,8 @@ def acceleration_ik(robot: Robot, q: ArrayLike, v: ArrayLike, levels: Levels, *,
     """
     q, v = finite_array(q, "q", (robot.nq,)), finite_array(v, "v", (robot.nv,))
     box = _acceleration_limits(robot, q, v, dt)
-    rest = np.clip(np.zeros(robot.nv), box.lower, box.upper)
     stack = _stacked(State(robot, q, v), levels, accelerations=True)
-    return _solve(stack, box, rest, "the joints are not accelerated")
+    return _solve(stack, box, "the joints are not accelerated")
 
 
 def inverse_dynamics(
@@ -240,20 +238,18 @@ def inverse_dynamics(
     if dt is not None:
         box = _joined(box, _acceleration_limits(robot, q, v, dt))
     stack = _stacked(state, levels, accelerations=True)
-    return _solve(stack, box, None, "the arm is held against gravity within its torque limits", (M, bias))
+    return _solve(stack, box, "the arm is held against gravity within its torque limits", (M, bias))
 
 
-def _solve(
-    stack: _Stack, box: _Limits, rest: Array | None, action: str, dynamics: tuple[Array, Array] | None = None
-) -> Answer:
+def _solve(stack: _Stack, box: _Limits, action: str, dynamics: tuple[Array, Array] | None = None) -> Answer:
     notes, conflicts = list(box.notes), ()
     try:
         found = solve_hierarchy(stack.A, stack.b, stack.starts, box.C, box.lower, box.upper, box.size)
-        x, relaxed, solver, active = found.x, found.relaxation, found.solver, np.flatnonzero(found.active)
+        x, relaxed, solver, active = found.x, found.relaxation, found.solver, found.active.nonzero()[0]
     except NoSolution as error:
-        x, relaxed, solver, active = _held(box, rest, dynamics), 0.0, "fallback", np.zeros(0, dtype=int)
+        x, relaxed, solver, active = _held(box, dynamics), 0.0, "fallback", np.zeros(0, dtype=int)
         notes.append(f"no answer ({error}); {action}")
-    names = tuple(box.names[i] for i in active)
+    names = tuple([box.names[i] for i in active])
     if relaxed > 0.0:
         conflicts, names = names, ()
         notes.append(f"limits exclude each other: {', '.join(conflicts)}; widened by {relaxed:.3g} of their size")
@@ -263,10 +259,13 @@ def _solve(
     return Answer(x, torque, names, conflicts, relaxed, solver, tuple(notes), stack.tasks)
 
 
-def _held(box: _Limits, rest: Array | None, dynamics: tuple[Array, Array] | None) -> Array:
-    """The fallback: `rest`, or the acceleration of torques that hold against gravity as far as their limits go."""
-    if dynamics is None or rest is not None:
-        return np.zeros(box.C.shape[1]) if rest is None else rest
+def _held(box: _Limits, dynamics: tuple[Array, Array] | None) -> Array:
+    """The fallback: 0 within the joints' limits, or the acceleration of torques that hold against gravity as far as
+    theirs go.
+    """
+    if dynamics is None:
+        rest = np.zeros(box.C.shape[1])
+        return np.clip(rest, box.lower, box.upper) if len(box.lower) else rest
     M, n = dynamics[0], len(dynamics[1])
     return np.linalg.solve(M, np.clip(np.zeros(n), box.lower[:n], box.upper[:n]))
 
@@ -290,7 +289,7 @@ def _stacked(state: State, levels: Levels, *, accelerations: bool) -> _Stack:
             tasks[_unused(task.title, tasks)] = (found.J, w)
         starts.append(total)
     A, b = np.concatenate(rows), np.concatenate(wanted)
-    if not np.isfinite(A.sum() + b.sum()):
+    if not math.isfinite(np.vdot(A, A) + np.vdot(b, b)):
         for name, (J, w) in tasks.items():
             finite_array(J, f"J of task {name}")
             finite_array(w, f"what task {name} wants")
@@ -318,34 +317,44 @@ def _no_limits(n: int) -> _Limits:
 
 
 def _torque_limits(robot: Robot, M: Array, bias: Array, torque: ArrayLike | None) -> _Limits:
-    most = robot.limits.torque if torque is None else np.asarray(torque, dtype=float)
+    most = robot._limits.torque if torque is None else np.asarray(torque, dtype=float)
     if most.shape != (robot.nv,) or not (most > 0).all():
         raise InvalidInput(f"torque must be {robot.nv} positive numbers, got {torque}")
     names = _limit_names("torque", robot.dof_names)
-    return _Limits(M, -most - bias, most - bias, np.where(np.isfinite(most), most, 1.0), names)
+    return _Limits(M, -most - bias, most - bias, _sizes(most), names)
 
 
 def _velocity_limits(robot: Robot, q: Array, v: Array | None, dt: float) -> _Limits:
-    known = robot.limits
-    lower, upper = -known.velocity, known.velocity.copy()
+    known, notes = robot._limits, ()
+    lower, upper, size, names = _speeds(robot)
     if v is not None:
-        lower, upper = np.maximum(lower, v - known.acceleration * dt), np.minimum(upper, v + known.acceleration * dt)
-    lower, upper, first = _uncrossed(lower, upper, v, "velocity", robot)
+        room = known.acceleration * dt
+        lower, upper = np.maximum(lower, v - room), np.minimum(upper, v + room)
+        lower, upper, notes = _uncrossed(lower, upper, v, "velocity", robot)
     if robot.nq == robot.nv:
         below, above = (known.lower - q) / dt, (known.upper - q) / dt
-        inside = np.clip(below, lower, upper), np.clip(above, lower, upper)
-        missed = (below > upper) | (above < lower)
-        notes = first + _named("position", missed, robot)
-        lower, upper = np.maximum(lower, inside[0]), np.minimum(upper, inside[1])
-    else:
-        notes = first
-    size = np.where(np.isfinite(known.velocity), known.velocity, 1.0)
-    return _Limits(np.eye(robot.nv), lower, upper, size, _limit_names("speed", robot.dof_names), notes)
+        low, high = np.minimum(np.maximum(below, lower), upper), np.minimum(np.maximum(above, lower), upper)
+        if (below > low).any() or (above < high).any():
+            notes += _named("position", (below > upper) | (above < lower), robot)
+        lower, upper = low, high
+    return _Limits(unit_matrix(robot.nv), lower, upper, size, names, notes)
+
+
+@lru_cache(maxsize=8)
+def _speeds(robot: Robot) -> tuple[Array, Array, Array, tuple[str, ...]]:
+    """What never changes of a robot's velocity limits: lower, upper, sizes, names."""
+    most = robot._limits.velocity
+    return -most, most, _sizes(most), _limit_names("speed", robot.dof_names)
+
+
+def _sizes(most: Array) -> Array:
+    """The units in which limits give way: themselves, 1 for those that are infinite."""
+    return np.where(np.isfinite(most), most, 1.0)
 
 
 def _acceleration_limits(robot: Robot, q: Array, v: Array, dt: float | None) -> _Limits:
-    known = robot.limits
-    lower, upper, notes = -known.acceleration, known.acceleration.copy(), ()
+    known = robot._limits
+    lower, upper, notes = -known.acceleration, known.acceleration, ()
     if dt is not None:
         dt = finite_number(dt, "dt", above=0.0)
         low, high = (-known.velocity - v) / dt, (known.velocity - v) / dt
@@ -356,17 +365,14 @@ def _acceleration_limits(robot: Robot, q: Array, v: Array, dt: float | None) -> 
         notes = _named("speed and position", missed, robot)
         low, high = np.clip(low, lower, upper), np.clip(high, lower, upper)
         lower, upper = np.minimum(low, high), np.maximum(low, high)
-    size = np.where(np.isfinite(known.acceleration), known.acceleration, 1.0)
-    names = _limit_names("acceleration", robot.dof_names)
-    return _Limits(np.eye(robot.nv), lower, upper, size, names, notes)
+    names, size = _limit_names("acceleration", robot.dof_names), _sizes(known.acceleration)
+    return _Limits(unit_matrix(robot.nv), lower, upper, size, names, notes)
 
 
-def _uncrossed(
-    lower: Array, upper: Array, v: Array | None, kind: str, robot: Robot
-) -> tuple[Array, Array, tuple[str, ...]]:
+def _uncrossed(lower: Array, upper: Array, v: Array, kind: str, robot: Robot) -> tuple[Array, Array, tuple[str, ...]]:
     """Where acceleration cannot bring a joint below its speed limit in one step, brake as hard as it can."""
     crossed = lower > upper
-    if v is None or not crossed.any():
+    if not crossed.any():
         return lower, upper, ()
     best = np.where(v > 0, lower, upper)
     return np.where(crossed, best, lower), np.where(crossed, best, upper), _named(kind, crossed, robot)

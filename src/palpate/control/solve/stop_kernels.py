@@ -22,9 +22,9 @@ import math
 
 import numpy as np
 
-from palpate.control.solve.active_set import ENDLESS, RANK, SOLVED, ask, narrow, place, solve_level
-from palpate.control.solve.factors import longest_row
-from palpate.control.solve.hierarchy import Stack, make_stack, middle_point, seek_start, take_start
+from palpate.control.solve.active_set import ENDLESS, RANK, SOLVED, Search, ask, narrow, place, solve_level
+from palpate.control.solve.factors import longest_row, lq_factor, trapezoid_solve
+from palpate.control.solve.hierarchy import Stack, first_point, make_stack, seek_start, take_start
 from palpate.engine.kernels import kernel
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 
@@ -51,6 +51,7 @@ class StopProblem(Record):
     # what was found
     u: Vector = sized("n")
     active: Integers = sized("k")  # −1, 0, +1 per limit that holds u
+    holding: Integers = sized("k")  # the same of the last stop, which the next one tries first
     status: int = FOUND  # LOST where the line cannot be kept without speeding up, or why there is no u
     rate: float = 0.0  # the largest λ that keeps the line; −∞ if none does
     braking: float = 0.0  # −e·p̈, m/s²
@@ -125,6 +126,140 @@ def _forbid_speeding_up(s: StopProblem) -> None:
         search.C[last, j] = s.stack.level.A[0, j]
         at += s.stack.level.A[0, j] * search.x[j]
     search.at[last], search.upper[last] = at, max(s.stack.level.b[0], at)
+    search.lengths[last] = longest_row(search.C, last, last + 1)
+
+
+@kernel
+def _braking_along(s: StopProblem, p: Vector) -> float:
+    """−d·p̈ of the point reached, with d = p/|p|; also the goal of the level along d, which is put back."""
+    level, total, along = s.stack.level, 0.0, 0.0
+    for i in range(p.size):
+        along -= p[i] / _size(p) * s.drift[i]
+    level.b[0] = along
+    for j in range(s.u.size):
+        total += level.A[0, j] * s.stack.search.x[j]
+    return along - total
+
+
+# ------------------------------------------------------------------ the last tick's bounds again
+
+
+@kernel
+def _last_rows(s: StopProblem) -> int:
+    """The line and the limits that held the last stop, as rows W u = w; how many they are, or 0 for too many."""
+    search, level, count = s.stack.search, s.stack.level, 0
+    across = level.A.shape[0] - 1
+    for k in range(across + s.holding.size):
+        i = k - across  # of the limits, behind the rows across the line
+        if i >= 0 and s.holding[i] == 0:
+            continue
+        if count == s.u.size or count == search.slopes.size:
+            return 0
+        for j in range(s.u.size):
+            search.held_factor[count, j] = level.A[k + 1, j] if i < 0 else s.C[i, j]
+        side = 0.0 if i < 0 else s.upper[i] if s.holding[i] > 0 else s.lower[i]
+        search.slopes[count], search.held_limits[count] = level.b[k + 1] if i < 0 else side, i
+        count += 1
+    return count
+
+
+@kernel
+def _shortest_with(search: Search, rows: int) -> bool:
+    """The shortest x with W x = w, and w̄ = L⁻¹ w in `pull`; False where the rows depend on each other."""
+    floor = RANK * longest_row(search.held_factor, 0, rows)
+    if lq_factor(search.held_factor, rows, search.x.size, search.held_basis, search.held_order, floor) < rows:
+        return False
+    for k in range(rows):
+        search.pull[k] = search.slopes[search.held_order[k]]
+    trapezoid_solve(search.held_factor, rows, rows, search.pull)
+    for i in range(search.x.size):
+        search.x[i] = 0.0
+        for k in range(rows):
+            search.x[i] += search.held_basis[i, k] * search.pull[k]
+    return True
+
+
+@kernel
+def _is_within(search: Search, near: Integers) -> bool:
+    """Whether x keeps the limits, those left out that hold it."""
+    for i in range(near.size):
+        at = 0.0
+        for j in range(search.x.size):
+            at += search.C[i, j] * search.x[j]
+        if near[i] == 0 and not search.lower[i] <= at <= search.upper[i]:
+            return False
+    return True
+
+
+@kernel
+def _by_rows(search: Search, rows: int, v: Vector) -> None:
+    """v ← μ with Wᵀ μ = Q v, Q the first columns of the basis: Lᵀ μ = v."""
+    for a in range(rows - 1, -1, -1):
+        for b in range(a + 1, rows):
+            v[a] -= search.held_factor[b, a] * v[b]
+        v[a] /= search.held_factor[a, a]
+
+
+@kernel
+def _braking_by_rows(s: StopProblem, rows: int) -> float:
+    """`row` = μ with A₀ = Wᵀ μ, A₀ u being p̈ along the line; returns the largest |μ|, or −1 if there is no such μ."""
+    search, A, n, largest = s.stack.search, s.stack.level.A, s.u.size, 0.0
+    for k in range(rows):
+        search.row[k] = 0.0
+        for j in range(n):
+            search.row[k] += search.held_basis[j, k] * A[0, j]
+    for j in range(n):
+        left = A[0, j]
+        for k in range(rows):
+            left -= search.held_basis[j, k] * search.row[k]
+        if abs(left) > RANK * longest_row(A, 0, 1):
+            return -1.0
+    _by_rows(search, rows, search.row)
+    for k in range(rows):
+        largest = max(largest, abs(search.row[k]))
+    return largest
+
+
+@kernel
+def _all_press(s: StopProblem, rows: int) -> bool:
+    """Whether each limit of W keeps u from braking more, or, if it has no say in that, from being shorter."""
+    search, largest = s.stack.search, _braking_by_rows(s, rows)
+    if largest < 0.0:
+        return False
+    _by_rows(search, rows, search.pull)  # u = Wᵀ pull
+    for k in range(rows):
+        i = search.held_limits[search.held_order[k]]
+        if i < 0:
+            continue
+        brakes, shortens = search.row[k] * s.holding[i], search.pull[k] * s.holding[i]
+        if brakes > _KEPT * largest or (brakes > -_KEPT * largest and shortens > 0.0):
+            return False
+    return True
+
+
+@kernel
+def _holds_again(s: StopProblem) -> bool:
+    """The shortest u on the line at the limits that held the last stop; whether that is the fastest stop now.
+
+    It is if the other limits are kept, and these each keep u from braking more or from being shorter: the multipliers'
+    signs. Neighbouring ticks mostly have the same limits, and then one factorisation replaces the search.
+    """
+    rows = _last_rows(s) if s.status == FOUND and s.conflict == 0.0 else 0
+    if rows == 0 or not _shortest_with(s.stack.search, rows):
+        return False
+    if not _is_within(s.stack.search, s.holding) or not _all_press(s, rows):
+        return False
+    s.rate = _braking_along(s, s.line) / _size(s.line)
+    return 0.0 <= s.rate <= s.most
+
+
+@kernel
+def _note_holding(s: StopProblem, afresh: bool) -> None:
+    """Remember which limits hold the stop: those that keep it from braking more, then those that keep it long."""
+    for i in range(s.holding.size):
+        now = s.stack.search.active[i]
+        if afresh or now != 0:
+            s.holding[i] = now
 
 
 # ------------------------------------------------------------------ one phase after another
@@ -180,18 +315,6 @@ def _is_kept(s: StopProblem) -> bool:
 
 
 @kernel
-def _braking_along(s: StopProblem, p: Vector) -> float:
-    """−d·p̈ of the point reached, with d = p/|p|; also the goal of the level along d, which is put back."""
-    level, total, along = s.stack.level, 0.0, 0.0
-    for i in range(p.size):
-        along -= p[i] / _size(p) * s.drift[i]
-    level.b[0] = along
-    for j in range(s.u.size):
-        total += level.A[0, j] * s.stack.search.x[j]
-    return along - total
-
-
-@kernel
 def _after(s: StopProblem, phase: int) -> int:
     """What follows a phase that ended well."""
     if phase == _SEEKING:
@@ -210,6 +333,7 @@ def _after(s: StopProblem, phase: int) -> int:
         if braking < -_KEPT * (abs(s.stack.level.b[0]) + abs(braking)):
             s.status = LOST
             return _HARDEST
+        _note_holding(s, True)
         narrow(s.stack.level, s.stack.search)
         return _SHORTENING
     if phase == _HARDEST:
@@ -219,16 +343,22 @@ def _after(s: StopProblem, phase: int) -> int:
     if phase == _TRADING:
         narrow(s.stack.level, s.stack.search)
         return _SHORTENING
+    _note_holding(s, False)
     return _DONE
 
 
 @kernel
 def _begin(s: StopProblem) -> int:
     """Axes, limits and a first point; returns the first phase."""
-    s.status, s.rate, s.most_braking, s.conflict = FOUND, -math.inf, 0.0, 0.0
     _turn(s, s.line)
     _take_limits(s)
-    middle_point(s.stack.search)
+    s.most_braking = 0.0
+    if _holds_again(s):
+        for i in range(s.holding.size):
+            s.stack.search.active[i] = s.holding[i]
+        return _DONE
+    s.status, s.rate, s.conflict = FOUND, -math.inf, 0.0
+    first_point(s.stack.search)
     place(s.stack.search)
     return _SEEKING if seek_start(s.stack) else _KEEPING
 
@@ -315,4 +445,6 @@ def stop_kernel(s: StopProblem) -> int:
     if not _sound(s):
         s.status = BAD_DATA
         return BAD_DATA
+    for i in range(s.holding.size):  # what came before was another problem
+        s.holding[i] = 0
     return find_stop(s)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import mujoco
 import numpy as np
@@ -83,15 +84,17 @@ class Task(ABC):
 
     def velocity(self, rows: Rows) -> Array:
         """Wanted task velocity: gain · error + feed-forward."""
-        return self.gain * rows.error + self._wanted(rows)
+        wanted = self.gain * rows.error
+        return wanted if self.feedforward is None else wanted + self._wanted(rows)
 
     def acceleration(self, rows: Rows, v: Array) -> Array:
         """Wanted task acceleration: kp · error + kd · (feed-forward − J v)."""
+        if self.feedforward is None:
+            return self.kp * rows.error - self.kd * (rows.J @ v)
         return self.kp * rows.error + self.kd * (self._wanted(rows) - rows.J @ v)
 
     def _wanted(self, rows: Rows) -> Array:
-        if self.feedforward is None:
-            return np.zeros(len(rows.error))
+        assert self.feedforward is not None
         return finite_array(self.feedforward, f"feedforward of {self.title}", rows.error.shape)
 
 
@@ -111,9 +114,10 @@ class FramePose(Task):
 
     def rows(self, state: State) -> Rows:
         """e = S [p_d − p; log(R_d Rᵀ)]."""
-        t = state.terms(self.frame)
-        turn = _turn(self.target.rotation, t.rotation)
-        error = np.concatenate([self.target.position - t.position, turn])
+        t, error = state.terms(self.frame), np.empty(6)
+        error[:3] = self.target.position
+        error[:3] -= t.position
+        error[3:] = _turn(self.target.rotation, t.rotation)
         if self.directions is None:
             return Rows(t.J, t.drift, error)
         S = finite_array(self.directions, f"directions of {self.title}", (None, 6))
@@ -225,7 +229,7 @@ class Posture(Task):
         if np.shape(self.target) != (robot.nv,):
             raise BadShape(f"target of {self.title} must have {robot.nv} entries, got {np.shape(self.target)}")
         error = self.target - state.q
-        return _pick(robot, self.joints, np.eye(robot.nv), error)
+        return _pick(robot, self.joints, unit_matrix(robot.nv), error)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -268,6 +272,14 @@ class Manipulability(Task):
             return (up - robot.manipulability(q - step, self.frame, directions=self.directions)) / 2e-5
 
         return Rows(np.eye(robot.nv), np.zeros(robot.nv), np.array([slope(i) for i in range(robot.nv)]))
+
+
+@lru_cache(maxsize=64)
+def unit_matrix(n: int) -> Array:
+    """1, read-only, for many to share."""
+    one = np.eye(n)
+    one.flags.writeable = False
+    return one
 
 
 def _pick(robot: Robot, joints: tuple[str, ...], J: Array, error: Array) -> Rows:
