@@ -12,6 +12,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "src")]
 
 import reference  # noqa: E402, I001
 from palpate import __version__  # noqa: E402
+from palpate.views.equation import mathml  # noqa: E402
 
 project, release, html_title = "palpate", __version__, f"palpate {__version__}"
 extensions = ["myst_parser"]
@@ -19,13 +20,16 @@ source_suffix = {".md": "markdown"}
 root_doc = "index"
 exclude_patterns = ["__pycache__"]
 html_theme = "furo"
-html_static_path: list[str] = []
+html_static_path = ["site.css"]
+html_css_files = ["site.css"]
+html_show_copyright = False
 html_theme_options = {"source_directory": "docs/"}
 myst_heading_anchors = 3
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 highlight_language = "none"
 
 _LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]+)\)")
+_EQUATIONS = re.compile(r"(?<=\n\n)(?:    \S.*\n)+(?=\n)")
 _CONTENTS = """
 
 ```{{toctree}}
@@ -63,13 +67,46 @@ def _linked(page: str, text: str) -> str:
     return _LINK.sub(one, text)
 
 
+def _typeset(text: str) -> str:
+    """The equations of a page, which stand indented, as MathML: a row a line, parts apart as on the page."""
+    outside = re.split(r"(^```.*?^```$)", text, flags=re.MULTILINE | re.DOTALL)
+    return "".join(part if part.startswith("```") else _EQUATIONS.sub(_rows, part) for part in outside)
+
+
+def _rows(block: re.Match[str]) -> str:
+    lines = [re.sub(r" +(?== )", " ", line.strip().replace("`", "")) for line in block[0].splitlines()]
+    parts = [re.split(r" {3,}", line) for line in lines]
+    rows = ["".join(map(_part, line)) for line in parts]
+    return '<div class="equations">' + "".join(f"<div>{row}</div>" for row in rows) + "</div>\n"
+
+
+def _part(text: str) -> str:
+    """An equation, and the words before and behind it."""
+    pieces = re.split(r"^(\d\.) |, (?=[A-Za-z][a-z-]{2,} )|: |(?<= angles), ", text.strip(", "))
+    return "".join(mathml(p) if re.search(r"[=≤≥|]|^[−+]", p) else f"<span>{p}</span>" for p in pieces if p)
+
+
 def _read(app: Any, name: str, source: list[str]) -> None:
     source[0] = _linked(f"{name}.md", source[0])
+    if name.startswith("laws/"):
+        source[0] = _typeset(source[0])
     if name == root_doc:
         source[0] += "".join(_CONTENTS.format(title=title, pages="\n".join(pages)) for title, pages in _PARTS.items())
+
+
+def _reachable(app: Any, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
+    """What the theme leaves out for those without a mouse: blocks that scroll can be focused, captions have a level."""
+    for key, old, new in (
+        ("body", "<pre>", '<pre tabindex="0">'),
+        ("body", '<div class="equations">', '<div class="equations" tabindex="0">'),
+        ("furo_navigation_tree", 'role="heading"', 'role="heading" aria-level="2"'),
+    ):
+        if isinstance(context.get(key), str):
+            context[key] = context[key].replace(old, new)
 
 
 def setup(app: Any) -> None:
     """Write the reference from the docstrings, and take the pages as they stand in the repository."""
     reference.write(HERE / "api.md")
     app.connect("source-read", _read)
+    app.connect("html-page-context", _reachable, priority=900)  # after the theme's own

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Annotated, Any, get_args, get_origin
 
 import palpate
 
@@ -59,11 +59,28 @@ def _method(name: str, found: Any) -> str:
     return f"- `{head}`: {_first(target)}\n"
 
 
+class _Plain:
+    """An annotation as a person writes it: without quotes, without the bounds that pydantic checks."""
+
+    def __init__(self, annotation: Any) -> None:
+        while get_origin(annotation) is Annotated:
+            annotation = get_args(annotation)[0]
+        self.text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+
+    def __repr__(self) -> str:
+        return self.text
+
+
 def _signature(value: Any) -> str:
     try:
-        return str(inspect.signature(value))
+        found = inspect.signature(value)
     except (TypeError, ValueError):
         return "(…)"
+    kept = [
+        p if p.annotation is p.empty else p.replace(annotation=_Plain(p.annotation)) for p in found.parameters.values()
+    ]
+    told = found.return_annotation
+    return str(found.replace(parameters=kept, return_annotation=told if told is found.empty else _Plain(told)))
 
 
 def _first(value: Any) -> str:

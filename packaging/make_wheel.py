@@ -26,7 +26,7 @@ import palpate as pp
 from palpate.scenario.load import shipped
 for name in sys.argv[1:] or shipped():
     print(name, flush=True)
-    pp.simulate(pp.load_scenario(name).replace(run__duration=0.02))
+    pp.report(pp.simulate(name), "report.html")
 """
 
 
@@ -40,7 +40,7 @@ def main(names: list[str]) -> None:
 
 
 def compile_kernels(names: list[str]) -> list[Path]:
-    """Runs of a few ticks in an empty cache; what they compile is kept for the wheel."""
+    """Whole runs with their reports in an empty cache; what they compile is kept for the wheel."""
     place = BUILD / "kernels"
     place.mkdir(parents=True, exist_ok=True)
     for old in place.iterdir():
@@ -48,7 +48,7 @@ def compile_kernels(names: list[str]) -> list[Path]:
     settings = {"PALPATE_SHIP_KERNELS": place, "NUMBA_CPU_NAME": "generic", "PALPATE_CACHE_DIR": BUILD / "cache"}
     shutil.rmtree(BUILD / "cache", ignore_errors=True)
     environment = os.environ | {key: str(value) for key, value in settings.items()}
-    subprocess.run([sys.executable, "-c", COMPILE, *names], check=True, env=environment)
+    subprocess.run([sys.executable, "-c", COMPILE, *names], check=True, env=environment, cwd=BUILD)
     return sorted(place.iterdir())
 
 

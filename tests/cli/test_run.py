@@ -180,6 +180,17 @@ def test_a_long_run_is_told_in_plain_lines_without_a_terminal(monkeypatch: pytes
     assert stream.text == "x: 50%, 20 s left, 0.25 × real time\n"
 
 
+def test_time_spent_compiling_says_nothing_of_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream, spent = _Terminal(False), [7.0]  # 7 s before the run
+    monkeypatch.setattr(sys, "stderr", stream)
+    progress = console.RunProgress("x", compiled=lambda: spent[0])
+    progress.started -= 40
+    progress.told -= 40
+    spent[0] += 20.0
+    progress(5.0, 10.0)
+    assert stream.text == "x: 50%, 20 s left, 0.25 × real time\n"
+
+
 def test_a_long_run_shows_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = _Terminal(True)
     monkeypatch.setattr(sys, "stderr", stream)

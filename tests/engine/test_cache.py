@@ -159,3 +159,34 @@ def test_a_version_outside_the_bounds_is_refused_with_the_command_that_mends_it(
         monkeypatch.setattr(bounds.importlib.metadata, "version", lambda package, found=found: found)
         with pytest.raises(UnsupportedVersion, match=rf"numba from 0.66 to below 0.69, and {found}.*\n.*pip install"):
             bounds.check_versions(("numba",))
+
+
+KEPT = """
+import sys
+import numpy as np
+from palpate.engine.kernels import kernel
+from palpate.engine.records import Vector
+@kernel(allocates={allocates})
+def total(x: Vector) -> float:
+    return {value}
+print(total(np.array([9.0, 16.0])), sum(total._cache_hits.values()), "numba.np.arraymath" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize(
+    ("allocates", "value", "answer"), [(False, "x[0] + x[1]", 25.0), (True, "np.dot(np.sqrt(x), np.sqrt(x))", 25.0)]
+)
+def test_kept_code_is_loaded_without_numbas_imports_unless_it_allocates(
+    tmp_path: Path, allocates: bool, value: str, answer: float
+) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(KEPT.format(allocates=allocates, value=value))
+    environment = os.environ | {"PALPATE_CACHE_DIR": str(tmp_path / "cache")}
+    runs = [
+        subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, timeout=300)
+        for _ in range(2)
+    ]
+    assert [run.stdout.split() for run in runs] == [
+        [str(answer), "0", "True"],
+        [str(answer), "1", str(allocates)],
+    ], runs[-1].stderr

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import shutil
+import subprocess
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +14,7 @@ from palpate.trace import Channel, Event, Outcome, RunFacts, Trace
 from palpate.world.config import Surface, World
 from palpate.world.plant import build_plant
 
+Axe = Callable[[Any], list[list[str]]]
 SCRIPT = "<script>window.hacked=1</script><img src=x onerror=window.hacked=2>"
 _WRENCH, _TWIST = ("N",) * 3 + ("N·m",) * 3, ("m/s",) * 3 + ("rad/s",) * 3
 
@@ -72,3 +76,25 @@ def trace() -> Trace:
 def hostile() -> Trace:
     """The same run with a script in every name it can carry."""
     return pressing(label=SCRIPT, robot_name=SCRIPT)
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> Axe:
+    """What axe-core, from its npm package, finds serious or critical in an open page."""
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("no npm here to get axe-core with")
+    folder = tmp_path_factory.mktemp("axe")
+    command = [npm, "install", "--silent", "--no-audit", "--no-fund", "axe-core@4"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, timeout=300)
+    script = folder / "node_modules" / "axe-core" / "axe.min.js"
+    if done.returncode or not script.is_file():
+        pytest.skip("axe-core cannot be had here")
+    text = script.read_text("utf-8")
+
+    def findings(page: Any) -> list[list[str]]:
+        page.evaluate(text)
+        found = page.evaluate("async () => (await axe.run(document)).violations.map(v => [v.id, v.impact])")
+        return [one for one in found if one[1] in ("serious", "critical")]
+
+    return findings

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -101,9 +102,9 @@ def test_a_tutorial_ends_in_a_picture_that_its_own_code_draws(path: Path) -> Non
 
 @pytest.mark.browser
 @pytest.mark.parametrize("size", [(1280, 800), (390, 800)], ids=["laptop", "phone"])
-@pytest.mark.parametrize("page", ["gallery", "tutorials/1-wall", "tutorials/3-gains", "which-law"])
+@pytest.mark.parametrize("page", ["gallery", "tutorials/1-wall", "tutorials/3-gains"])
 def test_a_page_of_the_site_fits_the_screen_and_shows_its_pictures(
-    browser: Any, site: Path, page: str, size: tuple[int, int]
+    browser: Any, axe: Callable[[Any], list[list[str]]], site: Path, page: str, size: tuple[int, int]
 ) -> None:
     context = browser.new_context(viewport={"width": size[0], "height": size[1]}, offline=True)
     tab = context.new_page()
@@ -112,7 +113,15 @@ def test_a_page_of_the_site_fits_the_screen_and_shows_its_pictures(
     broken = "[...document.querySelectorAll('article img')].filter(i => i.complete && !i.naturalWidth).length"
     assert tab.evaluate(broken) == 0
     assert tab.locator("article h1").first.is_visible()
+    assert axe(tab) == []
     context.close()
+
+
+@pytest.mark.parametrize("law", sorted(LAWS))
+def test_the_equations_of_a_law_are_typeset(site: Path, law: str) -> None:
+    text = (site / "laws" / f"{law}.html").read_text("utf-8")
+    assert '<div class="equations" tabindex="0"><div>' in text
+    assert text.count("<math") == text.count("</math>") > 0
 
 
 @pytest.mark.parametrize("picture", sorted((DOCS / "images").rglob("*.png")), ids=lambda path: path.stem)

@@ -20,7 +20,8 @@ class CompileProgress:
         self.expected: set[Any] = set()
         self.done: set[Any] = set()
         self.depth = 0
-        self.started = self.told = 0.0
+        self.started = self.told = self.since = 0.0
+        self.spent = 0.0  # s
         self.bar: Any = None
 
     def __enter__(self) -> CompileProgress:
@@ -44,6 +45,7 @@ class CompileProgress:
         if not self.expected:
             self.started = self.told = time.perf_counter()
         if self.depth == 0:
+            self.since = time.perf_counter()
             self.expected |= needed(kernel)
         self.depth += 1
         self.show(kernel)
@@ -51,6 +53,8 @@ class CompileProgress:
     def end(self, kernel: Any) -> None:
         """It is done."""
         self.depth -= 1
+        if self.depth == 0:
+            self.spent += time.perf_counter() - self.since
         self.done.add(kernel)
         self.expected.add(kernel)
 

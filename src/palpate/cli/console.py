@@ -75,16 +75,18 @@ def ending_like_ctrl_c() -> Iterator[None]:
 class RunProgress:
     """Called with (simulated time, duration); shows time left and real-time factor once a run takes long."""
 
-    def __init__(self, name: str, quiet: bool = False) -> None:
-        self.name, self.quiet = name, quiet
+    def __init__(self, name: str, quiet: bool = False, compiled: Callable[[], float] = lambda: 0.0) -> None:
+        """Start the clock; `compiled` tells the seconds spent compiling so far, which say nothing of those to come."""
+        self.name, self.quiet, self.compiled = name, quiet, compiled
         self.terminal = sys.stderr.isatty()  # asked once: the bar puts a stream of its own in that place
-        self.started = self.told = time.perf_counter()
+        self.told = time.perf_counter()
+        self.started = self.told - compiled()
         self.bar: Any = None
         self.task: Any = None
 
     def __call__(self, simulated: float, duration: float) -> None:
         """Show how far it is."""
-        elapsed = time.perf_counter() - self.started
+        elapsed = time.perf_counter() - self.started - self.compiled()
         share = simulated / duration
         if self.quiet or share <= 0 or elapsed / share < SOON or (elapsed < SOON and share < 0.01):
             return

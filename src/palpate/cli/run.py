@@ -87,10 +87,10 @@ def _simulated(scenario: Scenario, folder: RunFolder, quiet: bool) -> tuple[Trac
     from palpate.metrics import evaluate
     from palpate.run.simulate import as_run, assemble, execute
 
-    with CompileProgress(quiet):
+    with CompileProgress(quiet) as compiling:
         assembly = assemble(as_run(scenario))
         _say_if_large(scenario, 1 + sum(channel.size for channel in assembly.chosen), quiet)
-        with RunProgress(scenario.name, quiet) as progress, ending_like_ctrl_c():
+        with RunProgress(scenario.name, quiet, lambda: compiling.spent) as progress, ending_like_ctrl_c():
             trace = execute(assembly, progress, folder.path / PARTIAL)
     return trace, evaluate(trace, scenario.metrics)
 

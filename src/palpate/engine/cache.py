@@ -54,9 +54,14 @@ def user_cache_folder() -> Path:
 @cache
 def versions() -> str:
     """What else than sources shapes machine code."""
-    packages = (f"{name} {importlib.metadata.version(name)}" for name in ("numba", "llvmlite", "mujoco-core"))
     settings = (f"{name}={os.environ[f'NUMBA_{name}']}" for name in _SHAPING if os.environ.get(f"NUMBA_{name}"))
-    return ", ".join([f"Python {platform.python_version()} {platform.machine()}", *packages, *settings])
+    return ", ".join([f"Python {platform.python_version()} {platform.machine()}", *packages(), *settings])
+
+
+@cache
+def packages() -> tuple[str, ...]:
+    """The packages whose versions shape machine code."""
+    return tuple(f"{name} {importlib.metadata.version(name)}" for name in ("numba", "llvmlite", "mujoco-core"))
 
 
 @cache
@@ -164,15 +169,27 @@ class _Implementation(CompileResultCacheImpl):
         return result
 
 
+def load(cache: FunctionCache, sig: Any, target_context: Any, allocates: bool) -> Any:
+    """What is kept, or None; half a second of imports by numba is spent only where code allocates, which needs them."""
+    if allocates:
+        return FunctionCache.load_overload(cache, sig, target_context)
+    with cache._guard_against_spurious_io_errors():
+        return cache._load_overload(sig, target_context)
+
+
 class KernelCache(FunctionCache):
     """The disk cache of one kernel: a help that may fail. What cannot be read is compiled anew, and said to nobody."""
 
     _impl_class = _Implementation
 
+    def __init__(self, py_func: Callable[..., Any], allocates: bool = True) -> None:
+        super().__init__(py_func)
+        self._allocates = allocates
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The kept kernel, or None: also where its file is damaged."""
         try:
-            return super().load_overload(sig, target_context)
+            return load(self, sig, target_context, self._allocates)
         except Exception:  # a truncated or foreign file can fail anywhere in numba's reader
             Path(self._cache_file._index_path).unlink(missing_ok=True)  # pyright: ignore[reportAttributeAccessIssue]
             return None

@@ -57,8 +57,18 @@ class Kernel(CPUDispatcher):
         with global_compiler_lock:
             if not self.overloads:
                 _keep(self)
-                with quickly():
-                    self.compile(self.stated)
+                if not self._loaded():
+                    with quickly():
+                        self.compile(self.stated)
+
+    def _loaded(self) -> bool:
+        """Take what is kept; on numba's own way there every call of LLVM is timed, once per caller in the chain."""
+        found = self._cache.load_overload(self.stated, self.targetctx)  # pyright: ignore[reportAttributeAccessIssue]
+        if found is not None:
+            self._cache_hits[self.stated] += 1  # pyright: ignore[reportAttributeAccessIssue]
+            self.targetctx.insert_user_function(found.entry_point, found.fndesc, [found.library])
+            self.add_overload(found)
+        return found is not None
 
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
         """Called by numba when Python calls and nothing fits yet."""
@@ -142,7 +152,7 @@ class Kernel(CPUDispatcher):
 def _keep(dispatcher: CPUDispatcher) -> None:
     """Keep what it compiles on disk, unless it was typed into a notebook or its module was loaded anew."""
     if Path(dispatcher.py_func.__code__.co_filename).is_file() and not is_taken(dispatcher.py_func):
-        dispatcher._cache = KernelCache(dispatcher.py_func)  # pyright: ignore[reportAttributeAccessIssue]
+        dispatcher._cache = KernelCache(dispatcher.py_func, bool(dispatcher.targetoptions.get("_nrt")))  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _door_of(kernel: Kernel) -> Function:

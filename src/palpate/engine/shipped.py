@@ -8,7 +8,6 @@ anything else is compiled as if nothing had been shipped. What this machine has 
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import os
 import platform
 import sys
@@ -34,9 +33,8 @@ def shipping_folder() -> Path | None:
 @cache
 def stamp(file: Path) -> str:
     """A digest of everything that a shipped kernel in `file` is made of; no folder of this machine is in it."""
-    packages = [f"{name} {importlib.metadata.version(name)}" for name in ("numba", "llvmlite", "mujoco-core")]
     python = ".".join(platform.python_version_tuple()[:2])
-    digest = hashlib.sha256(", ".join([python, sys.platform, platform.machine(), *packages]).encode())
+    digest = hashlib.sha256(", ".join([python, sys.platform, platform.machine(), *own.packages()]).encode())
     for source in sorted(own.sources_of(file)):
         digest.update(source.name.encode() + b"\0" + hashlib.sha256(own._text(source)).digest())
     return digest.hexdigest()
@@ -76,8 +74,8 @@ class _ShippedCache(FunctionCache):
 class KernelCache(own.KernelCache):
     """The disk cache of one kernel, with what was shipped behind it."""
 
-    def __init__(self, py_func: Callable[..., Any]) -> None:
-        super().__init__(py_func)
+    def __init__(self, py_func: Callable[..., Any], allocates: bool = True) -> None:
+        super().__init__(py_func, allocates)
         inside = Path(py_func.__code__.co_filename).is_relative_to(_PACKAGE)
         there = _HERE.is_dir() or shipping_folder() is not None
         self._shipped = _ShippedCache(py_func) if inside and there and _plain() else None
@@ -87,7 +85,7 @@ class KernelCache(own.KernelCache):
         found = super().load_overload(sig, target_context)
         if found is None and self._shipped is not None:
             try:
-                return self._shipped.load_overload(sig, target_context)
+                return own.load(self._shipped, sig, target_context, self._allocates)
             except Exception:  # damaged, or of a numba that differs more than its version says: compiled anew
                 return None
         return found

@@ -12,10 +12,10 @@ from html import escape
 
 _ACCENTS = {"\u0302": "ˆ", "\u0307": "˙", "\u0308": "¨", "\u0303": "~", "\u0304": "¯"}
 _SUPER = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᵀ", "0123456789+−T")) | {"*": "∗"}
-_SUB = dict(zip("₀₁₂₃₄₅₆₇₈₉ₚ", "0123456789p"))
+_SUB = dict(zip("₀₁₂₃₄₅₆₇₈₉ₚᵢ", "0123456789pi"))
 _TOKEN = re.compile(
-    r"(?P<space>\s+)|(?P<number>\d+(?:\.\d+)?)|(?P<sub>_[A-Za-z∥⊥]+(?:,[A-Za-z]+)?|[₀-₉ₚ]+)|(?P<super>[⁰¹²³⁴-⁹⁺⁻ᵀ]+)"
-    r"|(?P<word>[A-Za-z]{3,}|or|is)|(?P<name>[A-Za-zΑ-Ωα-ωϑ½][\u0300-\u036f]*)|(?P<open>[(\[])|(?P<close>[)\]])|(?P<other>.)"
+    r"(?P<space>\s+)|(?P<number>\d+(?:\.\d+)?)|(?P<sub>_[A-Za-z0-9∥⊥]+(?:,[A-Za-z]+)?|[₀-₉ₚᵢ]+)|(?P<super>[⁰¹²³⁴-⁹⁺⁻ᵀ]+)"
+    r"|(?P<word>[A-Za-z]{3,}|or|is|to)|(?P<name>[A-Za-zΑ-Ωα-ωϑ½][\u0300-\u036f]*)|(?P<open>[(\[])|(?P<close>[)\]])|(?P<other>.)"
 )
 # The first thing with an equals sign, up to the end of its sentence or to the words that explain it.
 _EQUATION = re.compile(
@@ -77,7 +77,8 @@ def _name(text: str) -> str:
 
 
 def _operator(text: str) -> str:
-    return f"<mo>{escape(text)}</mo>" if text else ""
+    fixed = ' stretchy="false"' if text == "|" else ""
+    return f"<mo{fixed}>{escape(text)}</mo>" if text else ""
 
 
 def _scripted(atom: str, tokens: list[re.Match[str]]) -> tuple[str, list[re.Match[str]]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 
 from palpate.checks import Array
@@ -17,8 +15,10 @@ def thin(time: Array, values: Array, most: int) -> tuple[Array, Array]:
     if len(time) <= most:
         return time, values
     edges = np.linspace(0, len(time), (most - 2) // 2 + 1).astype(int)
-    keep = {0, len(time) - 1}
-    for start, stop in pairwise(edges.tolist()):
-        keep |= {start + int(np.argmin(values[start:stop])), start + int(np.argmax(values[start:stop]))}
-    rows = np.array(sorted(keep))
+    stretch = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
+    keep = [np.array([0, len(time) - 1])]
+    for extreme in (np.minimum, np.maximum):
+        there = np.flatnonzero(values == extreme.reduceat(values, edges[:-1])[stretch])
+        keep.append(there[np.unique(stretch[there], return_index=True)[1]])  # the first, where several are
+    rows = np.unique(np.concatenate(keep))
     return time[rows], values[rows]
