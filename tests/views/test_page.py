@@ -124,12 +124,14 @@ def test_the_law_stands_with_its_equation_and_gains_with_units(trace: Trace) -> 
     gains = [
         {"name": "stiffness", "value": [400.0] * 3 + [20.0] * 3, "unit": "N/m, N·m/rad", "help": "K", "default": True},
         {"name": "axes", "value": "world", "unit": "1", "help": "of K", "default": True},
+        {"name": "damping", "value": 7.0, "unit": "N·s/m", "help": "D", "default": False},
     ]
     page = report_html(facts_of(trace, law_text="A spring: τ = Jᵀ K e.\n\nAssumes: <much>.", gains=gains), [])
     assert "<math" in page
     assert "<msup><mi>J</mi><mi>T</mi></msup>" in page
     assert "400 (x, y, z), 20 (about x, y, z) N/m, N·m/rad" in page
     assert "Assumes: &lt;much&gt;." in page
+    assert page.index("<b>damping</b>") < page.index("<b>stiffness</b>"), "what was chosen stands first"
     assert page.index("<b>stiffness</b>") < page.index("its other settings") < page.index("<b>axes</b>")
 
 
@@ -160,6 +162,13 @@ EQUATIONS = {
 @pytest.mark.parametrize(("text", "equation"), EQUATIONS.items())
 def test_an_equation_is_found_among_words(text: str, equation: str) -> None:
     assert equation_of(text) == equation
+
+
+def test_indices_by_number_and_bars_around_a_size() -> None:
+    found = mathml("|J_1 v|² + Σ Jᵢᵀ fᵢ")
+    assert "<msub><mi>J</mi><mn>1</mn></msub>" in found
+    assert '<msup><mo stretchy="false">|</mo><mn>2</mn></msup>' in found
+    assert "<msubsup><mi>J</mi><mi>i</mi><mi>T</mi></msubsup>" in found
 
 
 def test_an_equation_becomes_mathematics() -> None:
