@@ -72,9 +72,8 @@ def position_response(trace: Trace) -> Response:
 def orientation_response(trace: Trace) -> Response:
     """The tool's rotation vector from its first orientation, rad."""
     quat = channel(trace, "tool_quat_wxyz")
-    return _response(
-        trace, rows.rotation_vectors(rows.product(quat, rows.conjugate(quat[:1]))), 1e-4, "tool's orientation"
-    )
+    turned = rows.rotation_vectors(rows.product_with(quat, rows.conjugate(quat[0])))
+    return _response(trace, turned, 1e-4, "tool's orientation")
 
 
 @once

@@ -39,7 +39,8 @@ _WIDEST_READING = 10  # found, force, moment, place
 class Assembly:
     """A run ready to start: its loop, and everything that must stay alive while the loop holds addresses.
 
-    `sampled` is the reference whose targets the loop holds, all of them; none at first.
+    `sampled` is the reference whose targets the loop holds, all of them; none at first. `views` are the channels in the
+    loop's record, once somebody has asked.
     """
 
     run: Run
@@ -53,6 +54,7 @@ class Assembly:
     rescues: Rescues
     exact: ExactPlant | None = None  # in the place of the engine's physics
     sampled: Reference | None = None
+    views: dict[str, Array] | None = None
 
 
 def assemble(run: Run, *, share: bool = True) -> Assembly:

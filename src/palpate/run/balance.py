@@ -7,23 +7,22 @@ from collections.abc import Mapping
 import numpy as np
 
 from palpate.checks import Array
-from palpate.trace import Channel
 
 MOST_RESIDUAL = 0.05  # of the energy that was moved
 _SMALLEST = 1e-6  # J; below, there is nothing to balance
 _NAMES = ("kinetic", "potential", "stored", "injected", "pushed", "dissipated")
 
 
-def energy_warnings(times: Array, data: Mapping[Channel, Array]) -> list[str]:
+def energy_warnings(named: Mapping[str, Array]) -> list[str]:
     """Warn of energies that do not add up, and of a loss that gives some back.
 
     kinetic + potential + stored rises by injected + pushed − dissipated; what is missing is an error of the physics
     step. Dissipated energy never falls: where it does, a contact or damper is too stiff for the step.
     """
-    energies = {c.name.removeprefix("energy."): array for c, array in data.items() if c.name.startswith("energy.")}
-    if len(times) < 2 or not all(name in energies for name in _NAMES):
+    times = named["time"]
+    if len(times) < 2 or not all(f"energy.{name}" in named for name in _NAMES):
         return []
-    e = {name: energies[name].reshape(len(times)) for name in _NAMES}
+    e = {name: named[f"energy.{name}"].reshape(len(times)) for name in _NAMES}
     total = e["kinetic"] + e["potential"] + e["stored"]
     residual = (total - total[0]) - sum(e[name] - e[name][0] for name in ("injected", "pushed")) + e["dissipated"]
     residual -= e["dissipated"][0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
@@ -42,7 +42,7 @@ def trace_of(assembly: Assembly, ending: Ending, keeper: Keeper, foretold: Foret
     """The trace of a run that has ended, up to its last finite sample."""
     keeper.take()
     times, data = keeper.times, keeper.data
-    warnings = _warnings(assembly, keeper, foretold)
+    warnings = _warnings(assembly, keeper.named, foretold)
     events = _events(assembly, times, data, warnings)
     facts = _facts(assembly, foretold.expected, warnings, times, data)
     return Trace(times, data, _outcome(assembly, ending), events, facts, own=True)
@@ -61,17 +61,18 @@ def bare_trace(
 ) -> Trace:
     """The same numbers, outcome and warnings with no events and the facts that metrics ask for."""
     keeper.take()
-    q = next((array for channel, array in keeper.data.items() if channel.name == "q"), None)
+    named = keeper.named
+    q = named["q"] if singular and "q" in named else None
     facts = RunFacts(
-        warnings=tuple(_warnings(assembly, keeper, foretold)),
+        warnings=tuple(_warnings(assembly, named, foretold)),
         law=assembly.law.name,
         torque_limit=_torque_limit(assembly),
         contact_events=event_table(assembly.exact),
         joint_watch=_joint_watch(assembly),
         world={"pole": None if assembly.run.world.pole is None else {}},
-        singularity=singularity(assembly.run.robot, keeper.times, q) if singular and q is not None else None,
+        singularity=None if q is None else singularity(assembly.run.robot, named["time"], q),
     )
-    return Trace.over(keeper.times, keeper.data, _outcome(assembly, ending), facts)
+    return Trace.over(named, assembly.chosen, _outcome(assembly, ending), facts)
 
 
 def _of_the_file(run: Run) -> list[str]:
@@ -83,12 +84,11 @@ def _of_the_file(run: Run) -> list[str]:
     return [replace(finding, file=os.path.basename(finding.file)).sentence for finding in found]
 
 
-def _warnings(assembly: Assembly, keeper: Keeper | Reader, foretold: Foretold) -> list[str]:
-    times, data = keeper.times, keeper.data
+def _warnings(assembly: Assembly, named: Mapping[str, Array], foretold: Foretold) -> list[str]:
     alarms = assembly.law.alarms(assembly.law.memory)
     told = [*_of_the_file(assembly.run), *foretold.warnings]
-    found = [*_joint_warnings(assembly), *stop_warnings(assembly.exact), *energy_warnings(times, data)]
-    return [*told, *alarms, *found, *_limit_warnings(assembly), *_stuck_wrench(data, times)]
+    found = [*_joint_warnings(assembly), *stop_warnings(assembly.exact), *energy_warnings(named)]
+    return [*told, *alarms, *found, *_limit_warnings(assembly), *_stuck_wrench(named)]
 
 
 def _torque_limit(assembly: Assembly) -> tuple[float | None, ...]:
@@ -186,11 +186,12 @@ def _limit_warnings(assembly: Assembly) -> list[str]:
     return [f"the torque limit cut the law's command for {steps * L.dt:.3g} s in all"] if steps else []
 
 
-def _stuck_wrench(data: dict[Channel, Array], times: Array) -> list[str]:
+def _stuck_wrench(named: Mapping[str, Array]) -> list[str]:
     """A measured wrench that changed, and then did not for long although the joints moved."""
-    named = {channel.name: array for channel, array in data.items()}
-    wrench, q = named.get("measured_wrench"), named.get("q")
-    if wrench is None or q is None or len(times) < 3 or not np.any(wrench[-1]):
+    if "measured_wrench" not in named or "q" not in named or len(named["time"]) < 3:
+        return []
+    wrench, q, times = named["measured_wrench"], named["q"], named["time"]
+    if not np.any(wrench[-1]) or np.any(wrench[-2] != wrench[-1]):
         return []
     same = np.all(wrench == wrench[-1], axis=1)
     if same.all():  # nothing changed it ever: a steady push

@@ -14,7 +14,9 @@ from palpate.checks import Array
 from palpate.errors import FileError
 from palpate.run.assemble import Assembly
 from palpate.trace import Channel, Trace
+from palpate.trace.channel import TIME
 from palpate.trace.partial import PartialFile
+from palpate.trace.trace import Gathered
 
 EVERY = 2.0  # s between two writings; a run that is over sooner writes nothing on the way
 
@@ -58,6 +60,11 @@ class Keeper:
         """Every channel's samples kept."""
         return {channel: array[: self.count] for channel, array in self._arrays.items()}
 
+    @property
+    def named(self) -> dict[str, Array]:
+        """The same by name, time among them."""
+        return {TIME.name: self.times, **{channel.name: array for channel, array in self.data.items()}}
+
 
 class Reader:
     """A keeper's stand-in that copies nothing: samples stay where the loop has written them, until its next run.
@@ -83,19 +90,22 @@ class Reader:
         L = self.assembly.loop
         return _finite(L.record[: L.recorded])
 
-    @property
-    def times(self) -> Array:
-        """Instants, s."""
-        return self.assembly.loop.times[: self.count]
-
     @cached_property
-    def data(self) -> dict[Channel, Array]:
-        """Every channel's samples, as views of the loop's record."""
-        views, place, rows = {}, 0, self.assembly.loop.record[: self.count]
-        for channel in self.assembly.chosen:
-            views[channel] = rows[:, place : place + channel.size].reshape(len(rows), *channel.shape)
-            place += channel.size
-        return views
+    def named(self) -> dict[str, Array]:
+        """Every channel's samples by name, time among them; each is gathered from the record when it is asked for."""
+        views = self.assembly.views = self.assembly.views or _views(self.assembly)
+        whole = self.count == len(views[TIME.name])
+        return Gathered(views if whole else {name: view[: self.count] for name, view in views.items()})
+
+
+def _views(assembly: Assembly) -> dict[str, Array]:
+    """Each channel in the loop's record."""
+    rows, place = assembly.loop.record, 0
+    views = {TIME.name: assembly.loop.times}
+    for channel in assembly.chosen:
+        views[channel.name] = rows[:, place : place + channel.size].reshape(len(rows), *channel.shape)
+        place += channel.size
+    return views
 
 
 def _finite(rows: Array) -> int:
@@ -107,9 +117,7 @@ def _finite(rows: Array) -> int:
 class Partial:
     """Writes what a keeper holds to a file, now and then, for the case that the process ends before the run does."""
 
-    def __init__(
-        self, keeper: Keeper | Reader, path: str | os.PathLike[str] | None, empty: Callable[[], Trace]
-    ) -> None:
+    def __init__(self, keeper: Keeper, path: str | os.PathLike[str] | None, empty: Callable[[], Trace]) -> None:
         self._keeper, self._path, self._empty = keeper, path, empty
         self._file: PartialFile | None = None
         self._written, self._last = 0, time.monotonic()

@@ -96,22 +96,27 @@ def execute_bare(assembly: Assembly, *, singular: bool = True, lasting: bool = T
     """
     foretold = check_start(assembly, predict=False)
     keeper = Keeper(assembly) if lasting or not Reader.fits(assembly) else Reader(assembly)
-    ending = _ended(assembly, keeper, Partial(keeper, None, lambda: unfinished(assembly, foretold)))
+    ending = _ended(assembly, keeper)
     return bare_trace(assembly, ending, keeper, foretold, singular=singular)
 
 
-def _ended(assembly: Assembly, keeper: Keeper | Reader, file: Partial, progress: Progress | None = None) -> Ending:
+def _ended(
+    assembly: Assembly, keeper: Keeper | Reader, file: Partial | None = None, progress: Progress | None = None
+) -> Ending:
     ending = Ending(S.RUNNING)
     try:
         _run(assembly, ending, keeper, file, progress)
     except KeyboardInterrupt:
         ending.interrupted()
     finally:
-        file.close()
+        if file is not None:
+            file.close()
     return ending
 
 
-def _run(assembly: Assembly, ending: Ending, keeper: Keeper | Reader, file: Partial, progress: Progress | None) -> None:
+def _run(
+    assembly: Assembly, ending: Ending, keeper: Keeper | Reader, file: Partial | None, progress: Progress | None
+) -> None:
     L, duration = assembly.loop, assembly.run.clock.duration
     step = _stepper(assembly, ending)
     while ending.status == S.RUNNING:
@@ -123,7 +128,8 @@ def _run(assembly: Assembly, ending: Ending, keeper: Keeper | Reader, file: Part
             ending.status = step(left)
             left -= max(L.step - began, 1)
             keeper.take()
-            file.update()
+            if file is not None:
+                file.update()
             if progress is not None:
                 progress(L.step * L.dt, duration)
 

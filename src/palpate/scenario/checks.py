@@ -35,7 +35,7 @@ def _of_robot(sections: dict[str, Any]) -> list[Problem]:
         robot = build_robot(settings)
     except PalpateError as error:
         return [problem_from(error, ("robot",))]
-    found, world = list(_frames(sections, robot)), sections.get("world", World())
+    found, world = list(_frames(sections, robot)), sections.get("world") or World()
     q = robot.home
     try:
         q, _ = start_state(settings.start, robot)
@@ -77,8 +77,8 @@ def _frames(sections: dict[str, Any], robot: Robot) -> Iterator[Problem]:
 
 def _surfaces(sections: dict[str, Any]) -> Iterator[Problem]:
     """Height fields and meshes whose files cannot be read, or are none."""
-    world = sections.get("world", World())
-    for k, surface in enumerate(world.surfaces):
+    world = sections.get("world")
+    for k, surface in enumerate(() if world is None else world.surfaces):
         try:
             form_of(surface)
         except PalpateError as error:

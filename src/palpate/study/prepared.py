@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from palpate.errors import PalpateError
 from palpate.metrics.metric import Bound
@@ -21,9 +21,12 @@ from palpate.scenario.load import scenario_from_data
 from palpate.scenario.model import Scenario
 from palpate.scenario.overrides import apply_overrides
 from palpate.trace import Trace
+from palpate.world.clock import Clock
+from palpate.world.config import World
 
 # Sections whose numbers an assembled run can take over, and what stands for the others while they are typed.
 _SECTIONS = {"control": "law", "reference": "reference", "world": "world", "run": "clock"}
+_ALONE: dict[str, type[BaseModel]] = {"world": World, "run": Clock}  # typed without the others
 _STAND_IN = {"name": "x", "robot": {"model": "x"}, "control": {"law": "gravity-compensation"}}
 
 
@@ -79,12 +82,19 @@ class Prepared:
             return None
 
     def _typed(self, data: Mapping[str, Any], changed: set[str]) -> dict[str, Any]:
-        text = json.dumps({**_STAND_IN, **{name: data[name] for name in changed if name in data}}, default=str)
-        scenario = Scenario.model_validate_json(text, strict=True)
-        typed = {name: getattr(scenario, name) for name in changed}
+        alone = {name for name in changed if name in _ALONE and name in data}
+        typed: dict[str, Any] = {name: _from_json(_ALONE[name], data[name]) for name in alone}
+        if others := changed - alone:
+            given = {name: data[name] for name in others if name in data}
+            scenario = _from_json(Scenario, {**_STAND_IN, **given})
+            typed |= {name: getattr(scenario, name) for name in others}
         if contradictions(typed):
             raise PalpateError("sections contradict each other")
         return typed
+
+
+def _from_json(kind: type[BaseModel], data: Any) -> Any:
+    return kind.__pydantic_validator__.validate_json(json.dumps(data, default=str), strict=True)
 
 
 def _changed(first: Run, typed: Mapping[str, Any]) -> Run:

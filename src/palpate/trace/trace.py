@@ -35,8 +35,8 @@ class ByName(dict[str, T]):
         return super().__getitem__(name)
 
 
-class _Compact(dict[str, Array]):
-    """Arrays that are views across somebody's table; each is made compact when it is first asked for."""
+class Gathered(dict[str, Array]):
+    """Arrays that are views across somebody's table; each is gathered into one piece when it is first asked for."""
 
     def __init__(self, views: Mapping[str, Array]) -> None:
         super().__init__()
@@ -47,6 +47,9 @@ class _Compact(dict[str, Array]):
             raise UnknownName("channel", str(name), self._views)
         array = self[name] = np.ascontiguousarray(self._views[name])
         return array
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._views
 
 
 class Trace:
@@ -99,12 +102,11 @@ class Trace:
         self.signals: Final[dict[str, Any]] = {}
 
     @classmethod
-    def over(cls, time: Array, data: Mapping[Channel, Array], outcome: Outcome, facts: RunFacts) -> Trace:
-        """A trace over somebody's own arrays, which are known to be well: nothing is checked."""
+    def over(cls, arrays: Mapping[str, Array], channels: Iterable[Channel], outcome: Outcome, facts: RunFacts) -> Trace:
+        """A trace over somebody's own arrays, time among them, which are known to be well: nothing is checked."""
         trace = cls.__new__(cls)
-        set_once = trace.__dict__.update
-        set_once(_channels=ByName({c.name: c for c in (TIME, *data)}), outcome=outcome, events=(), facts=facts)
-        set_once(_arrays=_Compact({TIME.name: time, **{c.name: values for c, values in data.items()}}), signals={})
+        known = ByName({channel.name: channel for channel in (TIME, *channels)})
+        trace.__dict__.update(_channels=known, _arrays=arrays, outcome=outcome, events=(), facts=facts, signals={})
         return trace
 
     @property
