@@ -54,7 +54,7 @@ def _opened(page: Path) -> list[Measurement]:
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
-        print(f"Playwright is not installed (it comes with the extra 'dev'): opening the report, {NOT_COMPARED}")
+        print(f"Playwright is not installed (it comes with the extra 'bench'): opening the report, {NOT_COMPARED}")
         return []
     if browser is None:
         print(f"there is no Chromium here: opening the report, {NOT_COMPARED}")

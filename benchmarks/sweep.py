@@ -38,7 +38,7 @@ VARY = {
     "world.surfaces.0.stiffness": "loguniform(5e3, 3e4)",
 }
 ROUNDS, TICKS = 15, 1000
-BLOCKS, BLOCK = 3, 40  # turns, and runs of one process in each
+BLOCKS, BLOCK = 5, 100  # turns, and runs of one process in each
 
 
 def measure() -> list[Measurement]:
