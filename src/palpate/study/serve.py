@@ -50,7 +50,9 @@ def main() -> None:
             return
         try:
             send(answers, run_chunk(job, tasks))
-            gc.freeze()  # what a chunk leaves behind stays: it need not be looked through again and again
+            if gc.get_freeze_count() == 0:  # what the first chunk has made stays: it need not be looked through again
+                gc.collect()
+                gc.freeze()
         except PalpateError as error:
             send(answers, error)
         except BrokenPipeError:
