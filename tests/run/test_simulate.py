@@ -326,3 +326,11 @@ def test_a_long_moving_world_runs_to_its_end_in_batches():
     trace = simulate(Run(robot, GravityCompensation(), World(surfaces=(wall,)), clock=Clock(duration=9.0, period=3e-3)))
     assert trace.outcome.kind == "completed"
     np.testing.assert_allclose(trace["surface.wall"][:, 1], 5 + 0.1 * np.sin(4 * np.pi * trace.time), atol=1e-12)
+
+
+def test_a_laws_own_gains_are_told_before_those_it_shares():
+    trace = simulate(Run(load_robot("panda"), CartesianImpedance(), clock=Clock(duration=0.002)))
+    names = [gain["name"] for gain in trace.facts.gains]
+    assert names[:2] == ["stiffness", "damping"]
+    assert names.index("posture_stiffness") < names.index("avoid_rate")
+    assert len(set(names)) == len(names)

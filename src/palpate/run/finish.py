@@ -315,8 +315,10 @@ def _facts(
 
 
 def _gains(law: Law) -> list[dict[str, Any]]:
-    """The settings of a law with their units; what is not given is left out."""
+    """The settings of a law with their units, its own before those it shares; what is not given is left out."""
     values = law.model_dump(mode="json", exclude_none=True)
+    fields = type(law).model_fields
+    order = dict.fromkeys(key for kind in type(law).__mro__ for key in inspect.get_annotations(kind) if key in fields)
     return [
         {
             "name": key,
@@ -325,8 +327,7 @@ def _gains(law: Law) -> list[dict[str, Any]]:
             "help": info.description or "",
             "default": getattr(law, key) == info.default,
         }
-        for key, info in type(law).model_fields.items()
-        if key in values
+        for key, info in ((key, fields[key]) for key in order if key in values)
     ]
 
 

@@ -125,8 +125,7 @@ def _law(trace: Trace) -> str:
         return ""
     equation = equation_of(run.law_text)
     typeset = f'<div class="equation">{mathml(equation)}</div>' if equation else ""
-    told = sorted(run.gains, key=lambda gain: gain["default"])  # what was chosen first
-    chosen = [gain for gain in told if not gain["default"] or gain["unit"] != "1"]
+    chosen = [gain for gain in run.gains if not gain["default"] or gain["unit"] != "1"]
     others = [gain for gain in run.gains if gain not in chosen]
     story = "".join(f"<p>{escape(part)}</p>" for part in run.law_text.split("\n\n"))
     more = folded("The law in words, and its other settings", story + _gains(others)) if story else ""
