@@ -331,6 +331,6 @@ def test_a_long_moving_world_runs_to_its_end_in_batches():
 def test_a_laws_own_gains_are_told_before_those_it_shares():
     trace = simulate(Run(load_robot("panda"), CartesianImpedance(), clock=Clock(duration=0.002)))
     names = [gain["name"] for gain in trace.facts.gains]
-    assert names[:2] == ["stiffness", "damping"]
+    assert names[:2] == ["stiffness", "damping_ratio"]  # damping follows from the ratio, and was not given
     assert names.index("posture_stiffness") < names.index("avoid_rate")
     assert len(set(names)) == len(names)
