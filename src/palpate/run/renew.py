@@ -117,14 +117,13 @@ class Renewable:
         other = {name for name in ("sensors", "actuators", "pushes") if self._differs(run, name)}
         if other & {"sensors", "actuators"}:
             places |= sensor_places(run, plant, law, loop.shared)
-        if other & {"pushes", "sensors"}:
+        if anew := other & {"pushes", "sensors"}:
             places |= outside_places(run, plant, loop.plant, rows, felt_bodies(run, plant))
         if run.reference is not self.first.reference:
             places["wanted"] = wanted_axes(run)
-        for name, value in places.items():
-            loop.replace(name, value)
+        loop.replace_all(places)
         for state, surface, first in zip(loop.surfaces, run.world.surfaces, self.first.world.surfaces):
-            if surface is not first:
+            if surface is not first and not anew:
                 state.replace_all(surface_numbers(surface))
 
     def _differs(self, run: Run, part: str) -> bool:

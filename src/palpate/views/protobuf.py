@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from palpate.parquet.thrift import varint
+
 DOUBLE, INT64, INT32, STRING, MESSAGE = 1, 3, 5, 9, 11  # the numbers of types in a descriptor
 _VARINT, _EIGHT_BYTES, _LENGTH = 0, 1, 2  # how a value is laid out
 
@@ -24,12 +26,12 @@ class Field(NamedTuple):
 
 def integer(number: int, value: int) -> bytes:
     """The field of that number as a whole number of at least 0."""
-    return _varint(number << 3 | _VARINT) + _varint(value)
+    return varint(number << 3 | _VARINT) + varint(value)
 
 
 def double(number: int, value: float) -> bytes:
     """The field of that number as a float64."""
-    return _varint(number << 3 | _EIGHT_BYTES) + struct.pack("<d", value)
+    return varint(number << 3 | _EIGHT_BYTES) + struct.pack("<d", value)
 
 
 def text(number: int, value: str) -> bytes:
@@ -39,7 +41,7 @@ def text(number: int, value: str) -> bytes:
 
 def message(number: int, content: bytes) -> bytes:
     """The field of that number as a message within the message."""
-    return _varint(number << 3 | _LENGTH) + _varint(len(content)) + content
+    return varint(number << 3 | _LENGTH) + varint(len(content)) + content
 
 
 def rows(values: np.ndarray) -> list[bytes]:
@@ -48,7 +50,7 @@ def rows(values: np.ndarray) -> list[bytes]:
     numbers = np.ascontiguousarray(values, "<f8").view(np.uint8).reshape(length, columns, 8)
     parts = []
     for column in range(columns):
-        mark = np.frombuffer(_varint((column + 1) << 3 | _EIGHT_BYTES), np.uint8)
+        mark = np.frombuffer(varint((column + 1) << 3 | _EIGHT_BYTES), np.uint8)
         parts += [np.broadcast_to(mark, (length, mark.size)), numbers[:, column]]
     return [row.tobytes() for row in np.hstack(parts)] if parts else [b""] * length
 
@@ -92,12 +94,3 @@ def _message_type(name: str, fields: Sequence[Field]) -> bytes:
 def _field(number: int, field: Field) -> bytes:
     content = text(1, field.name) + integer(3, number) + integer(4, 3 if field.repeated else 1) + integer(5, field.kind)
     return content + (text(6, field.message) if field.message else b"")
-
-
-def _varint(value: int) -> bytes:
-    """Seven bits a byte, the lowest first; the eighth says that more follow."""
-    content = bytearray()
-    while value > 127:
-        content.append(value & 127 | 128)
-        value >>= 7
-    return bytes([*content, value])
