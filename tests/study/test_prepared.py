@@ -8,14 +8,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from palpate.checks import Array
 from palpate.control.laws.cartesian_impedance import CartesianImpedance
 from palpate.errors import PalpateError
 from palpate.metrics import METRICS
 from palpate.metrics.metric import judge
+from palpate.robot.robot import Robot
 from palpate.run.build import build
 from palpate.run.renew import Renewable
 from palpate.run.run import Run
-from palpate.run.simulate import simulate
+from palpate.run.simulate import execute_bare, simulate
 from palpate.scenario.load import load_scenario, scenario_from_data
 from palpate.scenario.overrides import apply_overrides
 from palpate.study.prepared import Prepared
@@ -100,6 +102,23 @@ def test_a_run_refused_at_its_start_leaves_no_targets_of_another_reference_behin
         prepared.run(["world.surfaces.0.position=[0.2, 0, 0]"])
     assert prepared.run(["world.surfaces.0.stiffness=9000"])[1].outcome.ok
     assert prepared.run([])[1].equals(wanted)
+
+
+def test_targets_that_were_not_finite_are_not_taken_for_those_of_the_run_before() -> None:
+    run = build(scenario_from_data(wall()))
+    kept = Renewable(run)
+    wanted = execute_bare(kept.assembly)
+
+    class Broken:
+        def sample(self, times: Array, robot: Robot, q_start: Array) -> Array:
+            rows = np.array(run.reference.sample(times, robot, q_start)) + 0.1
+            rows[len(rows) // 2 :] = np.nan
+            return rows
+
+    assert kept.renew(replace(run, reference=Broken()))
+    assert execute_bare(kept.assembly).outcome.kind == "diverged"
+    assert kept.renew(run)
+    assert execute_bare(kept.assembly).equals(wanted)
 
 
 def test_a_trace_that_need_not_last_is_the_same_while_it_does() -> None:
