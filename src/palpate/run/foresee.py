@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.design.arm import Wall, hold_error_for_arm, predict_for_arm, predictable
+from palpate.control.design.arm import Wall, hold_error_for_arm, predict_for_arm, predictable, push_direction
 from palpate.control.design.loop_model import Timing
 from palpate.control.design.prediction import ContactPrediction, HoldError
 from palpate.errors import PalpateError
@@ -55,13 +55,10 @@ def foresee(run: Run, *, limits: bool = True) -> list[Expectation]:
         return []
     surfaces = [s for s in run.world.surfaces if s.contact == "compliant" and s.motion is None]
     if surfaces:
-        return [_expect(run, surface, limits) for surface in surfaces]
-    return [_expect(run, None, limits)] if _yields_to_pushes(run.law) else []
-
-
-def _yields_to_pushes(law: Any) -> bool:
-    """Whether a force moves what the law controls: an admittance that only turns leaves nothing to predict."""
-    return law.name != "admittance" or not {"x", "y", "z"}.isdisjoint(getattr(law, "directions", "xyz"))
+        tool = run.robot.pose(run.start()[0]).position
+        return [_expect(run, surface.name, wall_of(surface, tool), limits) for surface in surfaces]
+    normal = push_direction(run.law, run.robot, run.start()[0], timing_of(run))
+    return [] if normal is None else [_expect(run, None, Wall(0.0, normal=normal), limits)]
 
 
 def foretell(run: Run) -> tuple[list[str], list[str]]:
@@ -73,17 +70,17 @@ def foretell(run: Run) -> tuple[list[str], list[str]]:
     return said, [warning for expectation in found for warning in expectation.warnings]
 
 
-def _expect(run: Run, surface: Surface | None, limits: bool) -> Expectation:
+def _expect(run: Run, surface: str | None, wall: Wall, limits: bool) -> Expectation:
     q, _ = run.start()
     contact = {
-        "wall": Wall(0.0) if surface is None else wall_of(surface, run.robot.pose(q).position),
+        "wall": wall,
         "timing": timing_of(run),
         "rotor_inertia": run.world.actuators.rotor_inertia,
         "joint_damping": run.world.plant.joint_damping,
     }
     prediction = predict_for_arm(run.robot, q, run.law, limits=limits, **contact)
     hold = None if prediction.stable is None else _hold(run, q, contact)
-    return Expectation(None if surface is None else surface.name, prediction, hold)
+    return Expectation(surface, prediction, hold)
 
 
 def _hold(run: Run, q: Array, contact: dict[str, Any]) -> HoldError | None:

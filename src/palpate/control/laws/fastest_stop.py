@@ -15,7 +15,6 @@ from palpate.control.law import (
     BoundLaw,
     CommandKind,
     Law,
-    Need,
     Rig,
     Shown,
     Tick,
@@ -361,7 +360,6 @@ class FastestStop(Law):
 
     name: ClassVar[str] = "fastest-stop"
     command: ClassVar[CommandKind] = "acceleration"
-    needs: ClassVar[tuple[Need, ...]] = ("M", "bias", "J", "drift")
     shown: ClassVar[tuple[Shown, ...]] = (
         Shown("rate", "rate", "1/s", help="λ = −ṗ·p̈/|ṗ|² under the command; 0 once the tool stands"),
         Shown("deviation", "deviation", "m/s²", help="|p̈| across the tool's velocity under the command"),
@@ -369,6 +367,7 @@ class FastestStop(Law):
         Shown("active", "active", help="per joint: ±1 at a bound of its acceleration, ±2 at one of its torque"),
     )
     kernel = _kernel
+    figure = "tool-speed"
 
     method: Literal["optimal", "pseudoinverse", "as-printed"] = setting("optimal", "1", "which version of the stop")
     axes: str = setting("xyz", "1", "which axes of the tool's position count", pattern=r"^x?y?z?$", min_length=1)
