@@ -1,7 +1,7 @@
 """What decides: control laws with their gains beside them, references, guards and gain design."""
 
+import importlib
 import pkgutil
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from palpate.lazy import lazy_names
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 def _found() -> dict[str, tuple[str, str]]:
     """Name, module and class of every law in `control/laws`: "tip-spring" is TipSpring in tip_spring.py."""
-    stems = sorted(module.name for module in pkgutil.iter_modules([str(Path(__file__).parent / "laws")]))
+    folder = importlib.import_module(f"{__name__}.laws").__path__
+    stems = sorted(module.name for module in pkgutil.iter_modules(folder))
     return {
         stem.replace("_", "-"): (f"{__name__}.laws.{stem}", "".join(part.capitalize() for part in stem.split("_")))
         for stem in stems
