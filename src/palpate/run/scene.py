@@ -163,7 +163,7 @@ def _mark_below(J: ReadMatrix, size: int, square: float, A: Matrix, below: Vecto
 
 def _jacobians(robot: Robot, q: Array) -> Array:
     """The tool's Jacobian at every row of q."""
-    if robot.coupling is not None:
+    if robot.coordinates.coupled:
         return np.array([robot.jacobian(row) for row in q])
     J = np.zeros((len(q), 6, robot.nv))
     _jacobians_along(robot._work.physics.address, q, robot.frame().place.address, np.zeros(3), J.reshape(-1))
