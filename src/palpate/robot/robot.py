@@ -40,6 +40,7 @@ from palpate.robot.coupling import coordinates_of, friction_slopes
 from palpate.robot.floating import quaternion_places, velocity_map
 from palpate.robot.frames import Frame, ToolChoice, chosen_tool, frames_of
 from palpate.robot.gate import refuse_impossible_robot, refuse_too_many, spec_from_text
+from palpate.robot.joint_kinds import coordinate_labels, rate_labels
 from palpate.robot.limits import JointLimits, clipped_zero, limits_from_model
 from palpate.robot.locking import lock_joints
 from palpate.robot.pickling import exact_xml, robot_again
@@ -50,10 +51,6 @@ from palpate.robot.tensor import checked_inertia
 from palpate.robot.terms import Terms, Workspace
 from palpate.robot.tree import Tree
 from palpate.spatial import Pose
-
-_VELOCITY_LABELS = {0: ("vx", "vy", "vz", "wx", "wy", "wz"), 1: ("wx", "wy", "wz"), 2: ("",), 3: ("",)}
-_POSITION_LABELS = {0: ("x", "y", "z", "qw", "qx", "qy", "qz"), 1: ("qw", "qx", "qy", "qz"), 2: ("",), 3: ("",)}
-_UNITS = {0: ("m",) * 3 + ("rad",) * 3, 1: ("rad",) * 3, 2: ("m",), 3: ("rad",)}  # free, ball, slide, hinge
 
 
 class Robot(Shown):
@@ -243,23 +240,22 @@ class Robot(Shown):
     @cached_property
     def joint_names(self) -> tuple[str, ...]:
         """Joints in the order of q, mimicking ones left out."""
-        free = [j for j in range(self.model.njnt) if self.model.jnt_dofadr[j] in self.coordinates.kept]
-        return tuple(self.model.joint(j).name for j in free)
+        return tuple(self.model.joint(j).name for j in self._independent)
 
     @cached_property
     def dof_names(self) -> tuple[str, ...]:
         """A label for each velocity: the joint's name, or base_vx… for a free base."""
-        return self._labels(_VELOCITY_LABELS)
+        return rate_labels(self.model, self._independent)[0]
 
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
         """A label for each coordinate: the joint's name, or base_x…base_qz for a free base (quaternion wxyz)."""
-        return self._labels(_POSITION_LABELS)
+        return coordinate_labels(self.model, self._independent)[0]
 
     @cached_property
     def dof_units(self) -> tuple[str, ...]:
         """The unit of each velocity's displacement: rad, or m for a sliding joint."""
-        return tuple(unit for name in self.joint_names for unit in _UNITS[self._joint_type(name)])
+        return tuple(unit.removesuffix("/s") for unit in rate_labels(self.model, self._independent)[1])
 
     @property
     def limits(self) -> JointLimits:
@@ -527,12 +523,10 @@ class Robot(Shown):
         values = np.linalg.svd(J, compute_uv=False)
         return np.concatenate([values, np.zeros(len(J) - len(values))])
 
-    def _labels(self, kinds: dict[int, tuple[str, ...]]) -> tuple[str, ...]:
-        named = [(name, suffix) for name in self.joint_names for suffix in kinds[self._joint_type(name)]]
-        return tuple(f"{name}_{suffix}" if suffix else name for name, suffix in named)
-
-    def _joint_type(self, name: str) -> int:
-        return int(self.model.joint(name).type[0])
+    @cached_property
+    def _independent(self) -> list[int]:
+        """The joints that mimic no other, by the engine's numbers."""
+        return [j for j in range(self.model.njnt) if self.model.jnt_dofadr[j] in self.coordinates.kept]
 
     def _plain(self, value: ArrayLike, name: str, size: int, *, finite: bool = False) -> Array:
         """`value` as the contiguous float64 array the kernels take."""
