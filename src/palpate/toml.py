@@ -1,9 +1,10 @@
-"""Plain data as TOML text, with comments where they are wanted."""
+"""Plain data as TOML text, with comments where they are wanted, and back."""
 
 from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,6 +12,24 @@ from palpate.errors import InvalidInput
 
 Comment = Callable[[tuple[str | int, ...]], str]
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
+_PART = r"""(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_DOTTED = re.compile(rf"{_PART}(?:[ \t]*+\.[ \t]*+{_PART})*+")
+_MOST_PARTS = 100  # of a dotted key
+
+
+def toml_data(text: str) -> dict[str, Any]:
+    """What a TOML text says, as `tomllib.loads`, whose time grows with the square of the parts of a dotted key.
+
+    Raises:
+        tomllib.TOMLDecodeError: it is no TOML.
+        RecursionError: it is nested too deeply.
+        ValueError: it holds a number of too many digits.
+    """
+    for dotted in _DOTTED.finditer(text):
+        key = dotted.group()
+        if key.count(".") > _MOST_PARTS and len(re.findall(_PART, key)) > _MOST_PARTS:
+            raise RecursionError(f"a key of more than {_MOST_PARTS} parts")
+    return tomllib.loads(text)
 
 
 def toml_text(data: dict[str, Any], comment: Comment = lambda path: "") -> str:

@@ -21,7 +21,7 @@ from palpate.scenario.lines import key_lines
 from palpate.scenario.model import Scenario
 from palpate.scenario.overrides import apply_overrides, merged, parse_override
 from palpate.scenario.problems import Problem, problems_from
-from palpate.toml import toml_value
+from palpate.toml import toml_data, toml_value
 
 MOST_BYTES, MOST_PARENTS, MOST_PROBLEMS = 1_000_000, 16, 10
 _MODEL_FILES = (".urdf", ".xml", ".mjcf", ".xacro")
@@ -189,7 +189,7 @@ def _text(source: str | os.PathLike[str], folder: Path | None) -> tuple[str, str
 
 def _parsed(text: str, name: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
+        return toml_data(text)
     except tomllib.TOMLDecodeError as error:
         raise ScenarioError(f"{name} is no TOML: {error}") from error
     except RecursionError as error:

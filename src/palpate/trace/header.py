@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from palpate.trace.trace import Trace
 
 FORMAT = 1
+_MOST_ITEMS = 2_000_000  # of a description: each takes up to a hundred bytes of memory
 HEADER_KEY, SEAL_KEY = "palpate", "palpate.sha256"
 
 
@@ -88,6 +89,8 @@ def check_entries(found: Iterable[str], expected: Iterable[str]) -> None:
 
 
 def _object(text: str) -> dict[str, Any]:
+    if text.count(",") + text.count("[") + text.count("{") > _MOST_ITEMS:
+        raise TraceError(f"its description holds more than {_MOST_ITEMS} items")
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -18,6 +18,7 @@ from palpate.robot.readers.dh import Convention, DHLink, repaired_rows, row_faul
 from palpate.robot.readers.findings import Finding, quoted, refuse
 from palpate.robot.readers.xmlfile import Report, read_bytes
 from palpate.robot.tensor import tensor_from
+from palpate.toml import toml_data
 
 _HEADER = re.compile(r"^[ \t]*\[\[[ \t]*(?:robot[ \t]*\.[ \t]*)?dh[ \t]*\]\]", re.MULTILINE)
 _BLOCK = re.compile(r"^[ \t]*\[", re.MULTILINE)
@@ -55,7 +56,7 @@ def read_table(path: Path) -> DHTable:
     text = (read_bytes(path, report) or b"").decode(errors="replace")
     data: dict[str, Any] = {}
     try:
-        data = tomllib.loads(text)
+        data = toml_data(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         report.error(None, f"is no TOML: {error}", "a DH table stands in a TOML file")
     inner = data.get("robot")
