@@ -18,18 +18,23 @@ _MOST_PARTS = 100  # of a dotted key
 
 
 def toml_data(text: str) -> dict[str, Any]:
-    """What a TOML text says, as `tomllib.loads`, whose time grows with the square of the parts of a dotted key.
+    """What a TOML text says. The time of tomllib grows with the square of the parts of a key: long ones are refused.
 
     Raises:
-        tomllib.TOMLDecodeError: it is no TOML.
-        RecursionError: it is nested too deeply.
-        ValueError: it holds a number of too many digits.
+        InvalidInput: "is no TOML: …", "is nested too deeply" or "holds a number nobody can read: …".
     """
     for dotted in _DOTTED.finditer(text):
         key = dotted.group()
         if key.count(".") > _MOST_PARTS and len(re.findall(_PART, key)) > _MOST_PARTS:
-            raise RecursionError(f"a key of more than {_MOST_PARTS} parts")
-    return tomllib.loads(text)
+            raise InvalidInput(f"is nested too deeply: a key has more than {_MOST_PARTS} parts")
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInput(f"is no TOML: {error}") from error
+    except RecursionError as error:
+        raise InvalidInput("is nested too deeply") from error
+    except ValueError as error:  # a number of more digits than Python reads
+        raise InvalidInput(f"holds a number nobody can read: {error}") from error
 
 
 def toml_text(data: dict[str, Any], comment: Comment = lambda path: "") -> str:

@@ -131,7 +131,9 @@ def test_what_polars_and_duckdb_write_is_read(tmp_path: Path) -> None:
 def test_a_foreign_table_without_pyarrow_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pq.write_table(pa.table({"x": [1.0]}), tmp_path / "foreign.parquet")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtra, match=r"foreign\.parquet.*needs pyarrow.*\n  hint: pip install .palpate\[parquet\]"):
+    with pytest.raises(
+        MissingExtra, match=r"foreign\.parquet.*needs pyarrow.*\n  hint: pip install .palpate\[parquet\]"
+    ):
         read_numbers(tmp_path / "foreign.parquet")
     path = tmp_path / "own.parquet"
     path.write_bytes(written([[(1.0, 2.0, 3, 4, True, "x", ["y"])]]))
@@ -141,7 +143,7 @@ def test_a_foreign_table_without_pyarrow_names_the_extra(tmp_path: Path, monkeyp
 def test_a_foreign_table_of_something_else_is_refused_by_its_column(tmp_path: Path) -> None:
     path = tmp_path / "foreign.parquet"
     pq.write_table(pa.table({"a": [{"b": 1, "c": 2}]}), path)
-    with pytest.raises(DamagedTable, match="column 'a' holds struct.*, not numbers"):
+    with pytest.raises(DamagedTable, match=r"column 'a' holds struct.*, not numbers"):
         read_numbers(path)
     path.write_bytes(path.read_bytes()[:-30] + b"x" * 22 + path.read_bytes()[-8:])
     with pytest.raises(DamagedTable):
@@ -207,7 +209,7 @@ def test_the_writer_refuses_what_would_not_be_read() -> None:
     with pytest.raises(TooLarge, match="columns"):
         ParquetWriter(io.BytesIO(), [Column(str(k)) for k in range(layout.MOST_COLUMNS + 1)])
     writer.write([["x"] * 3])
-    with pytest.raises(TooLarge, match="is read|are read"):
+    with pytest.raises(TooLarge, match="are read"):
         writer.close({"text": "x" * layout.MOST_FOOTER})
 
 

@@ -209,7 +209,7 @@ def test_a_damaged_or_changed_description_is_refused(parquet: Path, change: dict
 def test_a_description_that_is_no_json_object_is_refused(parquet: Path, text: str):
     with open(parquet, "wb") as file:
         ParquetWriter(file, [Column("time")]).close({"palpate": text})
-    with pytest.raises(TraceError, match="its description is damaged|holds more than"):
+    with pytest.raises(TraceError, match=r"its description is damaged|holds more than"):
         load_trace(parquet)
 
 
@@ -231,7 +231,10 @@ def test_columns_must_be_those_announced(parquet: Path):
         ([str(i) for i in range(40)], r"it is damaged .*column 'penetration' holds text values"),
         (np.r_[np.zeros(39), np.nan], r"channel 'penetration' must be finite, got nan .* at 0\.039 s"),
         (np.r_[np.inf, np.zeros(39)], "channel 'penetration' must be finite, got inf"),
-        ([None] + [0.0] * 39, r"it is damaged .*column 'penetration' holds double values, some of which may be missing"),
+        (
+            [None] + [0.0] * 39,
+            r"it is damaged .*column 'penetration' holds double values, some of which may be missing",
+        ),
     ],
 )
 def test_a_column_of_other_numbers_is_refused(parquet: Path, column: Any, reason: str):

@@ -13,7 +13,9 @@ else:
 from palpate.errors import DamagedTable
 
 _LEVEL = 3
-_WINDOW = {zstd.DecompressionParameter.window_log_max: 23}  # 8 MB before the output; that of the level is 2 MB
+_WINDOW: dict[int, int] = {
+    zstd.DecompressionParameter.window_log_max: 23
+}  # 8 MB before the output; that of the level is 2 MB
 
 
 def compressed(content: bytes) -> bytes:

@@ -75,7 +75,14 @@ FOOTER = Struct(
 )
 
 Kind = Literal["double", "int64", "int32", "bool", "text", "texts"]
-_TYPES = {"double": DOUBLE, "int64": INT64, "int32": INT32, "bool": BOOLEAN, "text": BYTES, "texts": BYTES}
+_TYPES: dict[Kind, int] = {
+    "double": DOUBLE,
+    "int64": INT64,
+    "int32": INT32,
+    "bool": BOOLEAN,
+    "text": BYTES,
+    "texts": BYTES,
+}
 
 
 @dataclass(frozen=True)

@@ -157,7 +157,7 @@ def read_columns(
         OSError: it cannot be read.
     """
     with _opened(source, start, size) as section:
-        footer, cut = _footer(section), slice(None)
+        footer, cut = _footer(section, whole=names is None and rows is None), slice(None)
         if rows is not None:
             footer, cut = _groups_of(footer, *rows)
         wanted = list(footer.columns if names is None else names)
@@ -217,49 +217,61 @@ def _footer_bytes(section: _Section) -> tuple[bytes, int]:
 # ---------------------------------------------------------------------------------------------- the footer
 
 
-def _footer(section: _Section) -> Footer:
+def _footer(section: _Section, whole: bool = False) -> Footer:
+    """The footer; if the whole table is to be read, one that does not fit into memory is refused early."""
     content, end = _footer_bytes(section)
     if not content.endswith(_END):
         raise DamagedTable("it was not written by palpate")
     reader = Decoder(content)
     try:
-        read = reader.struct(layout.FOOTER)
-        columns = layout.columns_from(read["schema"])
+        read = reader.struct(layout.FOOTER, groups=lambda items, before: _groups(items, before, end, whole))
         metadata = {pair["key"].decode(): pair["text"].decode() for pair in read.get("metadata", [])}
     except (UnicodeDecodeError, LookupError) as error:
         raise DamagedTable("its description is damaged") from error
-    named = {column.name: column for column in columns}
-    whole = reader.at == len(content) and len(named) == len(columns)
-    if not whole or read["schema"] != layout.schema(columns) or read["version"] != layout.VERSION:
+    if reader.at != len(content) or read["version"] != layout.VERSION:
         raise DamagedTable("a description that palpate does not write")
-    groups = _groups(read["groups"], columns, end)
-    rows = sum(group.rows for group in groups)
-    if rows != read["rows"]:
-        raise DamagedTable(f"{rows} rows where {read['rows']} were announced")
-    return Footer(rows, tuple(named), metadata, named, groups)
+    columns, groups = read["groups"]
+    return Footer(read["rows"], tuple(columns), metadata, columns, groups)
 
 
-def _groups(listed: list[dict[str, Any]], columns: list[Column], end: int) -> tuple[_Group, ...]:
-    """The groups of rows, whose pages fill the file from the magic to the footer."""
-    if len(listed) * len(columns) > layout.MOST_CHUNKS or (listed and not columns):
-        raise DamagedTable(f"{len(listed)} groups of {len(columns)} columns are more than are read")
+def _groups(
+    listed: Iterator[dict[str, Any]], before: dict[str, Any], end: int, whole: bool
+) -> tuple[dict[str, Column], tuple[_Group, ...]]:
+    """Columns and groups of rows; each group is checked before the next is looked at.
+
+    Pages fill the file from the magic to the footer, and every group but the last is full enough.
+    """
+    columns = layout.columns_from(before["schema"])
+    named, missing, at = {column.name: column for column in columns}, before["rows"], len(layout.MAGIC)
+    if len(named) != len(columns) or before["schema"] != layout.schema(columns):
+        raise DamagedTable("columns that palpate does not write")
+    if whole:
+        check_memory(8 * missing * len(columns))
     groups: list[_Group] = []
-    at = len(layout.MAGIC)
     for group in listed:
-        begin, rows = at, group["rows"]
-        full = rows >= layout.LEAST_ROWS or len(groups) == len(listed) - 1
-        if not 0 < rows <= layout.MOST_ROWS or not full or len(group["chunks"]) != len(columns):
-            raise DamagedTable(f"a group of {rows} rows and {len(group['chunks'])} columns, which palpate does not write")
-        chunks = []
-        for column, listed_chunk in zip(columns, group["chunks"]):
-            chunks.append(_chunk(column, rows, listed_chunk, at))
-            at += chunks[-1].packed
-        if at > end or group["packed"] != at - begin:
-            raise DamagedTable("a group beyond the file's end")
-        groups.append(_Group(rows, tuple(chunks)))
-    if at != end:
-        raise DamagedTable(f"{end - at} bytes between the last page and the footer")
-    return tuple(groups)
+        rows = group["rows"]
+        full = layout.LEAST_ROWS <= rows < missing or rows == missing
+        fits = (len(groups) + 1) * len(columns) <= layout.MOST_CHUNKS
+        if not (0 < rows <= layout.MOST_ROWS and full and fits) or len(group["chunks"]) != len(columns):
+            raise DamagedTable(
+                f"a group of {rows} rows and {len(group['chunks'])} columns, which palpate does not write"
+            )
+        groups.append(_group(group, columns, at))
+        at, missing = at + group["packed"], missing - rows
+    if at != end or missing:
+        raise DamagedTable(f"{end - at} bytes and {missing} rows are missing")
+    return named, tuple(groups)
+
+
+def _group(listed: dict[str, Any], columns: Sequence[Column], at: int) -> _Group:
+    chunks: list[_Chunk] = []
+    start = at
+    for column, chunk in zip(columns, listed["chunks"]):
+        chunks.append(_chunk(column, listed["rows"], chunk, at))
+        at += chunks[-1].packed
+    if listed["packed"] != at - start:
+        raise DamagedTable("a group of another length than that of its pages")
+    return _Group(listed["rows"], tuple(chunks))
 
 
 def _chunk(column: Column, rows: int, listed: dict[str, Any], at: int) -> _Chunk:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,7 +84,7 @@ class Decoder:
         if isinstance(kind, Struct):
             return self.struct(kind)
         if isinstance(kind, Many):
-            return self._list(kind)
+            return list(self._items(kind))
         if kind == BINARY:
             return self.take(self.varint())
         number = self.varint()
@@ -92,8 +92,13 @@ class Decoder:
             raise DamagedTable("a negative count")
         return (number >> 1) ^ -(number & 1)
 
-    def struct(self, struct: Struct) -> dict[str, Any]:
-        """A struct: each field has the step from the number before and a type; a zero ends it."""
+    def struct(self, struct: Struct, **lists: Callable[[Iterator[Any], dict[str, Any]], Any]) -> dict[str, Any]:
+        """A struct: each field has the step from the number before and a type; a zero ends it.
+
+        Args:
+            struct: the template.
+            lists: what is kept of a list, made from its items, one after the other, and the fields before it.
+        """
         values: dict[str, Any] = {}
         number = 0
         while head := self.take(1)[0]:
@@ -101,17 +106,21 @@ class Decoder:
             name, kind, code = struct.by_number.get(number, ("", 0, -1))
             if code != head & 15 or name in values:
                 raise DamagedTable("a description that palpate does not write")
-            values[name] = self.value(kind)
+            if name in lists and isinstance(kind, Many):
+                values[name] = lists[name](self._items(kind), values)
+            else:
+                values[name] = self.value(kind)
         if not struct.required <= values.keys():
             raise DamagedTable("an incomplete description")
         return values
 
-    def _list(self, kind: Many) -> list[Any]:
+    def _items(self, kind: Many) -> Iterator[Any]:
         head = self.take(1)[0]
         count = self.varint() if head >> 4 == 15 else head >> 4
         if head & 15 != _code(kind.item) or count > kind.most:
             raise DamagedTable(f"a list that palpate does not write ({count} items)")
-        return [self.value(kind.item) for _ in range(count)]
+        for _ in range(count):
+            yield self.value(kind.item)
 
     def varint(self) -> int:
         """A number without a sign."""

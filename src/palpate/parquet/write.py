@@ -60,7 +60,9 @@ class ParquetWriter:
         }
         content = encoded(layout.FOOTER, footer)
         if len(content) > layout.MOST_FOOTER or len(self._groups) * len(self._columns) > layout.MOST_CHUNKS:
-            raise TooLarge(f"a table whose description takes {len(content)} bytes; at most {layout.MOST_FOOTER} are read")
+            raise TooLarge(
+                f"a table whose description takes {len(content)} bytes; at most {layout.MOST_FOOTER} are read"
+            )
         self._write(content + len(content).to_bytes(4, "little") + layout.MAGIC)
 
     def _chunk(self, column: Column, values: Sequence[Any] | np.ndarray) -> dict[str, Any]:

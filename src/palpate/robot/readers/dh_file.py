@@ -6,14 +6,13 @@ Every fault of every row is told in one pass, with its line.
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from palpate.errors import ModelError, nearest
+from palpate.errors import InvalidInput, ModelError, nearest
 from palpate.robot.readers.dh import Convention, DHLink, repaired_rows, row_faults
 from palpate.robot.readers.findings import Finding, quoted, refuse
 from palpate.robot.readers.xmlfile import Report, read_bytes
@@ -57,8 +56,8 @@ def read_table(path: Path) -> DHTable:
     data: dict[str, Any] = {}
     try:
         data = toml_data(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        report.error(None, f"is no TOML: {error}", "a DH table stands in a TOML file")
+    except InvalidInput as error:
+        report.error(None, error.args[0], "a DH table stands in a TOML file")
     inner = data.get("robot")
     robot: dict[str, Any] = inner if isinstance(inner, dict) else data
     listed = robot.get("dh")
