@@ -29,6 +29,7 @@ Source = str | os.PathLike[str] | BinaryIO
 MOST_BYTES = 64 << 30  # of a file
 _END = bytes([len(layout.CREATOR)]) + layout.CREATOR.encode() + b"\x00"  # of our footers
 _HEAD = 64  # bytes before a page; 40 are the most that our numbers take
+_PER_VALUE = 16  # bytes of a value beside itself
 _COPIES = 3  # of a column: as read, joined, and in the caller's array
 
 
@@ -309,11 +310,8 @@ def _groups_of(footer: Footer, first: int, stop: int) -> tuple[Footer, slice]:
 def _needed(footer: Footer, names: Sequence[str]) -> int:
     """Bytes that columns take while they are read."""
     places = [footer.columns.index(name) for name in names]
-    return sum(
-        _COPIES * group.chunks[place].size + 16 * group.chunks[place].count
-        for group in footer._groups
-        for place in places
-    )
+    chunks = [group.chunks[place] for group in footer._groups for place in places]
+    return sum(_COPIES * chunk.size + _PER_VALUE * chunk.count for chunk in chunks)
 
 
 # ---------------------------------------------------------------------------------------------- one column
