@@ -11,13 +11,6 @@ from palpate.parquet.read import Footer, Values, check_memory, is_ours, read_col
 from palpate.parquet.write import ParquetWriter
 
 __all__ = [
-    "Column",
-    "Footer",
-    "ParquetWriter",
-    "Values",
-    "check_memory",
-    "is_ours",
-    "read_columns",
-    "read_footer",
+    "Column", "Footer", "ParquetWriter", "Values", "check_memory", "is_ours", "read_columns", "read_footer",
     "read_numbers",
-]
+]  # fmt: skip

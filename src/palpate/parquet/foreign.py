@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -30,10 +28,6 @@ def read_numbers(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     return _through_pyarrow(path)
 
 
-def _numbers(types: Any) -> list[Callable[[Any], bool]]:
-    return [types.is_integer, types.is_floating, types.is_boolean]
-
-
 def _through_pyarrow(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     import pyarrow as pa
     from pyarrow import parquet
@@ -45,7 +39,7 @@ def _through_pyarrow(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
                 raise DamagedTable(f"it has {table.metadata.num_columns} columns; at most {MOST_COLUMNS} are read")
             check_memory(16 * table.metadata.num_rows * table.metadata.num_columns)
             for column in table.schema_arrow:
-                if not any(holds(column.type) for holds in _numbers(pa.types)):
+                if not pa.types.is_primitive(column.type) or pa.types.is_temporal(column.type):
                     raise DamagedTable(f"column {column.name!r} holds {column.type}, not numbers")
             return {name: column.to_numpy() for name, column in zip(table.schema_arrow.names, table.read().columns)}
     except (pa.ArrowException, OSError) as error:

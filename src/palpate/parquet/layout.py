@@ -32,47 +32,25 @@ DATA_PAGE = 0  # PageType
 _REQUIRED, _OPTIONAL, _REPEATED = 0, 1, 2  # FieldRepetitionType
 _UTF8, _LISTED = 0, 3  # ConvertedType
 
-_EMPTY = Struct({})
-_LOGICAL = Struct({"text": (1, _EMPTY), "list": (3, _EMPTY)}, frozenset({"text", "list"}))
+_EMPTY = Struct()
+_LOGICAL = Struct("text list", text=(1, _EMPTY), list=(3, _EMPTY))
 _ELEMENT = Struct(
-    {
-        "type": (1, I32),
-        "repetition": (3, I32),
-        "name": (4, BINARY),
-        "children": (5, I32),
-        "converted": (6, I32),
-        "logical": (10, _LOGICAL),
-    },
-    frozenset({"type", "repetition", "children", "converted", "logical"}),
-)
-_DATA = Struct({"count": (1, I32), "encoding": (2, I32), "defined": (3, I32), "repeated": (4, I32)})
-PAGE = Struct({"kind": (1, I32), "size": (2, I32), "packed": (3, I32), "crc": (4, SIGNED), "data": (5, _DATA)})
+    "type repetition children converted logical", type=(1, I32), repetition=(3, I32), name=(4, BINARY),
+    children=(5, I32), converted=(6, I32), logical=(10, _LOGICAL),
+)  # fmt: skip
+_DATA = Struct(count=(1, I32), encoding=(2, I32), defined=(3, I32), repeated=(4, I32))
+PAGE = Struct(kind=(1, I32), size=(2, I32), packed=(3, I32), crc=(4, SIGNED), data=(5, _DATA))
 _ABOUT = Struct(
-    {
-        "type": (1, I32),
-        "encodings": (2, Many(I32, 2)),
-        "path": (3, Many(BINARY, 3)),
-        "codec": (4, I32),
-        "count": (5, I64),
-        "size": (6, I64),
-        "packed": (7, I64),
-        "start": (9, I64),
-    }
-)
-_CHUNK = Struct({"file_offset": (2, I64), "about": (3, _ABOUT)})
-_GROUP = Struct({"chunks": (1, Many(_CHUNK, MOST_COLUMNS)), "packed": (2, I64), "rows": (3, I64)})
-_PAIR = Struct({"key": (1, BINARY), "text": (2, BINARY)})
+    type=(1, I32), encodings=(2, Many(I32, 2)), path=(3, Many(BINARY, 3)), codec=(4, I32), count=(5, I64),
+    size=(6, I64), packed=(7, I64), start=(9, I64),
+)  # fmt: skip
+_CHUNK = Struct(file_offset=(2, I64), about=(3, _ABOUT))
+_GROUP = Struct(chunks=(1, Many(_CHUNK, MOST_COLUMNS)), packed=(2, I64), rows=(3, I64))
+_PAIR = Struct(key=(1, BINARY), text=(2, BINARY))
 FOOTER = Struct(
-    {
-        "version": (1, I32),
-        "schema": (2, Many(_ELEMENT, 3 * MOST_COLUMNS + 1)),
-        "rows": (3, I64),
-        "groups": (4, Many(_GROUP, MOST_CHUNKS)),
-        "metadata": (5, Many(_PAIR, _MOST_PAIRS)),
-        "creator": (6, BINARY),
-    },
-    frozenset({"metadata"}),
-)
+    "metadata", version=(1, I32), schema=(2, Many(_ELEMENT, 3 * MOST_COLUMNS + 1)), rows=(3, I64),
+    groups=(4, Many(_GROUP, MOST_CHUNKS)), metadata=(5, Many(_PAIR, _MOST_PAIRS)), creator=(6, BINARY),
+)  # fmt: skip
 
 Kind = Literal["double", "int64", "int32", "bool", "text", "texts"]
 _TYPES: dict[Kind, int] = {
@@ -108,15 +86,9 @@ def about(column: Column, count: int, size: int, packed: int, start: int) -> dic
     """What the footer says of one column in one group: values, bytes before and after compression, and where."""
     path = [column.name, "list", "element"] if column.kind == "texts" else [column.name]
     return {
-        "type": column.type,
-        "encodings": [PLAIN, RLE],
-        "path": [name.encode() for name in path],
-        "codec": ZSTD,
-        "count": count,
-        "size": size,
-        "packed": packed,
-        "start": start,
-    }
+        "type": column.type, "encodings": [PLAIN, RLE], "path": [name.encode() for name in path], "codec": ZSTD,
+        "count": count, "size": size, "packed": packed, "start": start,
+    }  # fmt: skip
 
 
 def page_head(count: int, size: int, packed: int, crc: int) -> dict[str, Any]:

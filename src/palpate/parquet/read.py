@@ -331,7 +331,7 @@ def _column(section: _Section, footer: Footer, name: str) -> Values:
     try:
         pages = [_page(section, column, group.chunks[place]) for group in footer._groups]
         values = _joined(column, pages)
-    except UnicodeDecodeError as error:
+    except (UnicodeDecodeError, LookupError) as error:
         raise DamagedTable(f"column {name!r} is damaged") from error
     if len(values) != footer.rows:
         raise DamagedTable(f"column {name!r} has {len(values)} rows of {footer.rows}")

@@ -11,14 +11,14 @@ from palpate.errors import DamagedTable
 I32, I64, BINARY = 5, 6, 8
 SIGNED = I32 | 16  # a number that may be negative; every other one counts something
 _LIST, _STRUCT = 9, 12
-_LONGEST = 10  # bytes of a number
+_MOST_BITS = 63  # before the last byte of a number
 
 
 class Struct:
-    """A struct: its fields by name, each with its number and type, numbers rising."""
+    """A struct: its fields by name, each with its number and type, numbers rising; `optional` ones may be absent."""
 
-    def __init__(self, fields: Mapping[str, tuple[int, Kind]], optional: frozenset[str] = frozenset()) -> None:
-        self.fields, self.required = fields, fields.keys() - optional
+    def __init__(self, optional: str = "", **fields: tuple[int, Kind]) -> None:
+        self.fields, self.required = fields, fields.keys() - set(optional.split())
         self.by_number = {number: (name, kind, _code(kind)) for name, (number, kind) in fields.items()}
 
 
@@ -74,6 +74,7 @@ class Decoder:
 
     Raises (from every method):
         DamagedTable: the content is not what the template says.
+        IndexError: it ends too soon.
     """
 
     def __init__(self, content: bytes) -> None:
@@ -85,9 +86,9 @@ class Decoder:
             return self.struct(kind)
         if isinstance(kind, Many):
             return list(self._items(kind))
-        if kind == BINARY:
-            return self.take(self.varint())
         number = self.varint()
+        if kind == BINARY:
+            return self.take(number)
         if number & 1 and kind != SIGNED:
             raise DamagedTable("a negative count")
         return (number >> 1) ^ -(number & 1)
@@ -101,21 +102,19 @@ class Decoder:
         """
         values: dict[str, Any] = {}
         number = 0
-        while head := self.take(1)[0]:
+        while head := self._byte():
             number += head >> 4
             name, kind, code = struct.by_number.get(number, ("", 0, -1))
             if code != head & 15 or name in values:
                 raise DamagedTable("a description that palpate does not write")
-            if name in lists and isinstance(kind, Many):
-                values[name] = lists[name](self._items(kind), values)
-            else:
-                values[name] = self.value(kind)
+            kept = name in lists and isinstance(kind, Many)
+            values[name] = lists[name](self._items(kind), values) if kept else self.value(kind)
         if not struct.required <= values.keys():
             raise DamagedTable("an incomplete description")
         return values
 
     def _items(self, kind: Many) -> Iterator[Any]:
-        head = self.take(1)[0]
+        head = self._byte()
         count = self.varint() if head >> 4 == 15 else head >> 4
         if head & 15 != _code(kind.item) or count > kind.most:
             raise DamagedTable(f"a list that palpate does not write ({count} items)")
@@ -124,17 +123,21 @@ class Decoder:
 
     def varint(self) -> int:
         """A number without a sign."""
-        number = 0
-        for shift in range(0, 7 * _LONGEST, 7):
-            byte = self.take(1)[0]
+        number = shift = 0
+        while (byte := self._byte()) > 127:
             number |= (byte & 127) << shift
-            if byte < 128:
-                return number
-        raise DamagedTable("a number without an end")
+            shift += 7
+            if shift > _MOST_BITS:
+                raise DamagedTable("a number without an end")
+        return number | byte << shift
+
+    def _byte(self) -> int:
+        self.at += 1
+        return self.content[self.at - 1]
 
     def take(self, count: int) -> bytes:
         """The next bytes."""
-        if not 0 <= count <= len(self.content) - self.at:
+        if count > len(self.content) - self.at:
             raise DamagedTable("it ends too soon")
         self.at += count
         return self.content[self.at - count : self.at]
