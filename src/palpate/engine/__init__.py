@@ -1,1 +1,8 @@
-"""MuJoCo and numba joined: named records, kernels typed by their annotations, MuJoCo's C functions and arrays."""
+"""MuJoCo and numba joined: named records, kernels typed by their annotations, MuJoCo's C functions and arrays.
+
+Every package that imports MuJoCo imports this one first, so that the processor is looked at before the library loads.
+"""
+
+from palpate.engine.processor import check_processor
+
+check_processor()
