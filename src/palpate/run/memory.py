@@ -22,8 +22,8 @@ def record_bytes(run: Run, chosen: Iterable[Channel]) -> int:
 
 
 def free_bytes() -> int | None:
-    """Memory that can still be had: of the machine, or of the process's control group where that is less."""
-    known = [found for found in (_free_in_machine(), _free_in_group()) if found is not None]
+    """Memory that can still be had: the least of the machine's, its control group's and the process's own limit."""
+    known = [free for free in (_free_in_machine(), _free_in_group(), _free_in_process()) if free is not None]
     return min(known) if known else None
 
 
@@ -70,4 +70,18 @@ def _free_in_group() -> int | None:
         used = (_CONTROL_GROUP / "memory.current").read_text(encoding="ascii").strip()
         return max(int(most) - int(used), 0) if most != "max" else None
     except (OSError, ValueError):
+        return None
+
+
+def _free_in_process() -> int | None:
+    """What `ulimit -v` leaves: the limit on the process's address space, less what it has taken of it."""
+    try:
+        import resource
+
+        most = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if most == resource.RLIM_INFINITY:
+            return None
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        return max(most - pages * resource.getpagesize(), 0)
+    except (ImportError, OSError, ValueError):
         return None

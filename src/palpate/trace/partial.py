@@ -18,13 +18,14 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import FileError, TraceError
+from palpate.files import open_new
 from palpate.parquet import Column, ParquetWriter, read_columns
 from palpate.trace.channel import TIME, Channel
 from palpate.trace.header import Header, header_from_text, header_text
 from palpate.trace.trace import Trace
 
 SUFFIX = ".parts"
-_MAGIC = b"palpate parts\n"
+MAGIC = b"palpate parts\n"
 _LENGTH = 8  # bytes of a part's length
 _ROWS = 16_384  # of one batch: what is in memory twice
 
@@ -36,7 +37,7 @@ class PartialFile:
         """Begin a file.
 
         Args:
-            path: where; an older file there is replaced, a symbolic link is not followed.
+            path: where; an older file there is replaced, a symbolic link is refused.
             empty: a trace without samples: channels, facts, and the outcome that holds if this file is all there is.
 
         Raises:
@@ -45,9 +46,8 @@ class PartialFile:
         self._path = path
         self._columns = [Column(name) for channel in empty.channels.values() for name in channel.columns]
         with self._told():
-            path.unlink(missing_ok=True)
-            self._file = open(path, "xb")  # noqa: SIM115 - open as long as the run goes on
-            self._file.write(_MAGIC)
+            self._file = open_new(path)
+            self._file.write(MAGIC)
             self._part(header_text(empty).encode())
             self._file.flush()
 
@@ -101,7 +101,7 @@ def read_partial(file: BinaryIO) -> Trace:
 
 
 def _parts(file: BinaryIO) -> Iterator[bytes]:
-    if file.read(len(_MAGIC)) != _MAGIC:
+    if file.read(len(MAGIC)) != MAGIC:
         return
     while len(head := file.read(_LENGTH)) == _LENGTH:
         length = int.from_bytes(head, "little")
