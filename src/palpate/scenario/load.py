@@ -19,11 +19,11 @@ from palpate.scenario.checks import contradictions
 from palpate.scenario.lines import key_lines
 from palpate.scenario.model import Scenario
 from palpate.scenario.overrides import apply_overrides, merged, parse_override
+from palpate.scenario.places import MODEL_FILES
 from palpate.scenario.problems import Problem, problems_from
 from palpate.toml import toml_data, toml_value
 
 MOST_BYTES, MOST_PARENTS, MOST_PROBLEMS = 1_000_000, 16, 10
-_MODEL_FILES = (".urdf", ".xml", ".mjcf", ".xacro")
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ def _resolved(data: dict[str, Any], folder: Path | None) -> dict[str, Any]:
     """Paths inside a file made independent of where the program runs."""
     if folder is None:
         return data
-    for section, key, suffixes in (("robot", "model", _MODEL_FILES), ("reference", "file", None)):
+    for section, key, suffixes in (("robot", "model", MODEL_FILES), ("reference", "file", None)):
         table = data.get(section)
         value = table.get(key) if isinstance(table, dict) else None
         if isinstance(value, str) and (suffixes is None or value.lower().endswith(suffixes)):
