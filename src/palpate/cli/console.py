@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import threading
 import time
@@ -59,20 +58,6 @@ def _wait_and_tell(message: str | Callable[[], str], ended: threading.Event, ter
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         bar.add_task(text, total=None)
         ended.wait()
-
-
-@contextmanager
-def ending_like_ctrl_c() -> Iterator[None]:
-    """Let SIGTERM end a run as Ctrl-C does: with its trace so far."""
-    try:
-        before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
-    except ValueError:  # not in the main thread, which alone hears signals
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 class RunProgress:
