@@ -1,4 +1,4 @@
-"""Kernels that call each other at their addresses, so that each is compiled once.
+"""Kernels compiled with numba's inner parts: only on versions of numba that were verified (`engine/numba_parts.py`).
 
 Numba copies the code of every function into each of its callers, their callers, and so on, and optimises all of it
 anew each time: a loop of two hundred kernels was optimised several times over. Here a kernel of the package leaves
@@ -6,8 +6,8 @@ nothing to copy: its callers refer to its symbol, which the engine binds to the 
 `inline` are copied as before; so are small ones, and those that cannot be found again by their name (made inside of
 functions, in notebooks).
 
-A caller's kept machine code is of use only beside the very symbols it refers to. They are kept with it, by the places
-of their kernels; where one has another symbol now, the caller is compiled anew.
+A caller's kept machine code is of use only beside the very symbols it refers to. They are kept with it, by module and
+name of their kernels; where one has another symbol now, the caller is compiled anew.
 """
 
 from __future__ import annotations
@@ -20,21 +20,28 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import reduce
+from pathlib import Path
 from typing import Any
 
 from llvmlite import binding
 from numba import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult, Flags
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import Environment, _rebuild_env
 from numba.core.funcdesc import PythonFunctionDescriptor
+from numba.core.registry import CPUDispatcher
 from numba.core.types import BaseFunction
 from numba.core.typing.templates import Signature
 
 from palpate.engine.kernel_files import Callee, KeptKernel
+from palpate.engine.numba_parts import compiling
 from palpate.engine.shipped import KernelCache
+from palpate.engine.signatures import Function, call_through, signature_of
+from palpate.engine.sources import remember_source
+from palpate.errors import InvalidInput
 
-_PACKAGE = __name__.partition(".")[0] + "."
+_PACKAGES = "palpate.", "palpate_documents."
 _NAMES_OF_OPTIONS = hash(Flags())  # numba takes it from the names of all options, so it is the same for all
 _FOR_ARRAYS = {
     "WithLifting",
@@ -55,8 +62,8 @@ _taken: set[int] = set()  # numbers of the kernels of this process
 
 
 def is_findable(function: Any) -> bool:
-    """Whether a kernel can be found again by its name in a module of the package."""
-    return function.__module__.startswith(_PACKAGE) and "<locals>" not in function.__qualname__
+    """Whether a kernel can be found again by its name in a module that comes with palpate."""
+    return function.__module__.startswith(_PACKAGES) and "<locals>" not in function.__qualname__
 
 
 class _Flags(Flags):
@@ -191,6 +198,161 @@ def kernel_at(place: Callee) -> Any:
 def bind(places: tuple[Callee, ...]) -> bool:
     """Make called kernels ready, before code that refers to their symbols is loaded; whether each has its symbol."""
     return all(kernel_at(place).symbol == place.symbol for place in places)
+
+
+# ------------------------------------------------------------------------------------------------ kernels
+
+
+class Kernel(CPUDispatcher):
+    """A function compiled to the one signature that its annotations state, not before it is first needed."""
+
+    def __init__(
+        self, function: Function, namespace: dict[str, Any], *, allocates: bool, inline: bool, from_c: bool
+    ) -> None:
+        options = {"nopython": True, "nogil": True, "error_model": "numpy", "_nrt": allocates, "boundscheck": None}
+        options["no_cfunc_wrapper"] = not from_c  # laws are called by their own address
+        if inline:
+            options["forceinline"] = True
+        inner = options | {"no_cpython_wrapper": True}
+        super().__init__(py_func=function, targetoptions=inner, pipeline_class=KernelCompiler)
+        self._door_options = options
+        self._entry: Any = None
+        self._by_symbol = is_findable(function) and not inline
+        self._namespace: dict[str, Any] | None = namespace
+        self._stated: Any = None
+        remember_source(Path(function.__code__.co_filename))
+
+    @property
+    def stated(self) -> Any:
+        """The signature that the annotations state."""
+        if self._stated is None:
+            self._stated = signature_of(self.py_func, self._namespace or {})
+            self._namespace = None
+        return self._stated
+
+    def ready(self) -> None:
+        """Compile, or load from the cache, if that has not been done; one thread at a time."""
+        with global_compiler_lock:
+            if not self.overloads:
+                _keep(self)
+                if not self._loaded():
+                    with quickly(), compiling(self):
+                        self.compile(self.stated)
+
+    def _loaded(self) -> bool:
+        """Take what is kept; on numba's own way there every call of LLVM is timed, once per caller in the chain."""
+        found = self._cache.load_overload(self.stated, self.targetctx)  # pyright: ignore[reportAttributeAccessIssue]
+        if found is not None:
+            self._cache_hits[self.stated] += 1  # pyright: ignore[reportAttributeAccessIssue]
+            self.targetctx.insert_user_function(found.entry_point, found.fndesc, [found.library])
+            self.add_overload(found)
+        return found is not None
+
+    def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
+        """Called by numba when Python calls and nothing fits yet."""
+        given = tuple(self.typeof_pyval(value) for value in args)
+        if len(given) != len(self.stated.args) or not all(map(self._converts, given, self.stated.args)):
+            self._explain_matching_error(*args)
+        with global_compiler_lock:
+            return self._door()
+
+    def _explain_matching_error(self, *args: Any, **kws: Any) -> None:
+        """Called by numba when Python calls with what does not fit."""
+        given = ", ".join(str(self.typeof_pyval(value)) for value in args)
+        raise InvalidInput(f"{self.py_func.__name__} takes ({', '.join(map(str, self.stated.args))}), got ({given})")
+
+    def _door(self) -> Any:
+        """The way in from Python, a kernel of its own: most kernels are called by kernels alone, and go without."""
+        if self._entry is None:
+            self.ready()
+            door = CPUDispatcher(
+                call_through(self, "door"), targetoptions=self._door_options, pipeline_class=KernelCompiler
+            )
+            _keep(door)
+            self._entry = door.compile(self.stated)
+            take_number(door.py_func)
+            self._insert([kind._code for kind in self.stated.args], self._entry, False)  # pyright: ignore[reportAttributeAccessIssue]
+            self.disable_compile()
+        return self._entry
+
+    def _converts(self, given: types.Type, stated: types.Type) -> bool:
+        """Whether a value may be passed; numba's table of conversions is told, because it is asked at every call."""
+        conversion = self.typingctx.can_convert(given, stated)
+        if conversion is not None and given != stated:
+            self.typingctx.tm.set_compatible(given, stated, conversion)
+        return conversion is not None
+
+    def add_overload(self, cres: Any) -> None:
+        """Called by numba when the code is there, compiled or loaded, before it is kept and before anyone calls it."""
+        take_number(self.py_func)
+        if self._by_symbol:
+            leave_nothing_to_copy(cres, self.py_func)
+        self.overloads[tuple(cres.signature.args)] = cres
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """What the compiler of a caller asks for: the one signature, whatever converts to it."""
+        self.ready()
+        can_compile, self._can_compile = self._can_compile, False  # pyright: ignore[reportAttributeAccessIssue]
+        try:
+            return super().get_call_template(args, kws)
+        finally:
+            self._can_compile = can_compile
+
+    @property
+    def result(self) -> Any:
+        """What numba made of the function."""
+        self.ready()
+        return self.overloads[tuple(self.stated.args)]
+
+    @property
+    def symbol(self) -> str:
+        """The name of the machine code, by which other kernels call it."""
+        return self.result.fndesc.llvm_func_name
+
+    @property
+    def callees(self) -> list[Kernel]:
+        """The kernels that this one calls by their symbols; what is made `inline` is part of its own code."""
+        return [kernel_at(place) for place in called_places(self.result.library)]
+
+    @property
+    def object_code(self) -> bytes:
+        """The machine code, as an object file of this system; that of its callees stands in theirs."""
+        library = self.result.library
+        return getattr(library, "object_code", None) or library._get_compiled_object()
+
+    @property
+    def pointer(self) -> int:
+        """Address of the machine code, for calls through it; valid as long as the kernel is."""
+        return self._address(self.symbol)
+
+    @property
+    def c_pointer(self) -> int:
+        """Address that C code calls, of a kernel made `from_c`; valid as long as the kernel is."""
+        return self._address(self.result.fndesc.llvm_cfunc_wrapper_name)
+
+    def _address(self, symbol: str) -> int:
+        return self.result.library.codegen._engine.get_function_address(symbol)
+
+
+def _keep(dispatcher: CPUDispatcher) -> None:
+    """Keep what it compiles on disk, unless it was typed into a notebook or its module was loaded anew."""
+    if Path(dispatcher.py_func.__code__.co_filename).is_file() and not is_taken(dispatcher.py_func):
+        dispatcher._cache = NumbaCache(dispatcher.py_func, bool(dispatcher.targetoptions.get("_nrt")))  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def follows_types(function: Function) -> CPUDispatcher:
+    """Compile a function anew for whatever types it is called with: for scratch in tuples and structured arrays."""
+    made = CPUDispatcher(py_func=function, targetoptions={"nopython": True, "nogil": True, "error_model": "numpy"})
+    remember_source(Path(function.__code__.co_filename))
+    made._cache = NumbaCache(function)  # pyright: ignore[reportAttributeAccessIssue]
+    return made
+
+
+def call_at(context: Any, builder: Any, address: Any, result: types.Type, arguments: Any, values: Any) -> Any:
+    """Machine code that calls a kernel at its `pointer`; the value is what the kernel returns."""
+    kind = context.call_conv.get_function_type(result, arguments)
+    function = builder.inttoptr(address, kind.as_pointer())
+    return context.call_conv.call_function(builder, function, result, arguments, values)[1]
 
 
 # ------------------------------------------------------------------------------------------------ kept kernels

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from palpate.control.laws import cartesian_impedance
-from palpate.engine import linking
+from palpate.engine import accelerated
+from palpate.engine.accelerated import bind, called_places, kernel_at
 from palpate.engine.kernel_files import Callee
 from palpate.engine.kernels import kernel
-from palpate.engine.linking import bind, called_places, kernel_at
 from palpate.run import loop
 
 
@@ -48,10 +48,10 @@ def test_a_small_kernel_is_copied_into_its_callers(monkeypatch: pytest.MonkeyPat
     exec("def half(x: float) -> float:\n    return 0.5 * x", typed)
     half = kernel(typed["half"])
     library = half.result.library
-    linking.leave_nothing_to_copy(half.result, half.py_func)
+    accelerated.leave_nothing_to_copy(half.result, half.py_func)
     assert not hasattr(library, "place")
-    monkeypatch.setattr(linking, "_SMALL", 0)
-    linking.leave_nothing_to_copy(half.result, half.py_func)
+    monkeypatch.setattr(accelerated, "_SMALL", 0)
+    accelerated.leave_nothing_to_copy(half.result, half.py_func)
     assert library.place.symbol == half.symbol
 
 
@@ -69,8 +69,8 @@ def _calling(x: float) -> float:
 """
 ASK = """
 import sys
-import palpate.engine.linking as linking
-linking._SMALL = 5
+import palpate.engine.accelerated as accelerated
+accelerated._SMALL = 5
 sys.path.insert(0, sys.argv[1])
 import palpate
 palpate.__path__.append(sys.argv[1])
