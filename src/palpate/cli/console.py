@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import threading
 import time
@@ -65,20 +64,6 @@ class _Message:
         while not ended.wait(0.2):
             print(f"\r{self.text} {time.perf_counter() - started:.0f} s", end="", file=stream, flush=True)
         print("\r\x1b[K", end="", file=stream, flush=True)
-
-
-@contextmanager
-def ending_like_ctrl_c() -> Iterator[None]:
-    """Let SIGTERM end a run as Ctrl-C does: with its trace so far."""
-    try:
-        before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
-    except ValueError:  # not in the main thread, which alone hears signals
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 class RunProgress:
