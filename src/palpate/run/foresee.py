@@ -91,13 +91,16 @@ def foresee(run: Run, *, limits: bool = True, most_work: float = WORK_OF_DESIGN)
         most_work: floating-point operations per loop; a larger arm is predicted along one axis only, and a note says
             so.
     """
+    return [_expect(run, surface, limits, most_work) for surface in _surfaces(run)]
+
+
+def _surfaces(run: Run) -> list[Surface] | list[None]:
+    """The surfaces to predict for, None for free motion; empty where nothing can be predicted."""
     unpredictable = run.world.is_exact or run.robot.nq != run.robot.nv or run.robot.unresisted
     if unpredictable or not predictable(run.law):
         return []
     surfaces = [s for s in run.world.surfaces if s.contact == "compliant" and s.motion is None]
-    if surfaces:
-        return [_expect(run, surface, limits, most_work) for surface in surfaces]
-    return [_expect(run, None, limits, most_work)] if _yields_to_pushes(run.law) else []
+    return surfaces or ([None] if _yields_to_pushes(run.law) else [])
 
 
 def _yields_to_pushes(law: Any) -> bool:
@@ -110,9 +113,10 @@ def foretell(run: Run, most_work: float = WORK_BEFORE_RUN) -> tuple[list[str], l
     size = loop_size(run)
     if size.joints > _MOST_JOINTS:
         return [f"stability was not judged: {size.joints} joints, and at most {_MOST_JOINTS} are before a run"], []
-    found = foresee(run, limits=False, most_work=most_work)
-    if any(expectation.warnings for expectation in found):
-        found = foresee(run, most_work=most_work)
+    found = []
+    for surface in _surfaces(run):
+        expectation = _expect(run, surface, False, most_work)
+        found.append(_expect(run, surface, True, most_work) if expectation.warnings else expectation)
     said = [f"{e.place}: {text}" for e in found for text in (*e.prediction.sentences[:1], e.note) if text]
     return said, [warning for expectation in found for warning in expectation.warnings]
 
