@@ -286,6 +286,7 @@ def follow(course: Course, piece: Piece, goal: Goal) -> float:
     far = min(goal.length, 1e30)
     armed = np.ones(len(flow.margins), dtype=bool)
     armed[: 2 * len(flow.legs)] = _clear_now(flow, y)
+    armed[-2] = flow.margins[-2] > 0.0  # a contact that does not close yet ends where it has closed and opened again
     length, fallen = _run(flow, step, y, far, armed)
     if fallen == -2 or (fallen == -1 and not math.isfinite(goal.length)):
         raise NoSolution("an impact's sliding could not be followed to its end")

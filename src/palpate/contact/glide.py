@@ -8,12 +8,12 @@ from numba.extending import register_jitable
 
 from palpate.contact.contacts import FREE, SLIDING
 from palpate.contact.geometry import is_pin
-from palpate.contact.kernels import OK, STOPPED, read_margins, slope, stride
+from palpate.contact.kernels import LONGEST_CREEP, OK, STOPPED, follow_creep, read_margins, slope, stride
 from palpate.contact.records import MARGINS, NORMAL_MARGIN, SLIP_MARGIN, Glide, Machine, Step
 from palpate.engine.kernels import kernel
 
-# What Python is asked for: to look closer at the next step, or to look after the state reached.
-LOOK_CLOSER, MEND = 20, 21
+# What Python is asked for: to look closer at the next step, to look after the state reached, to take new directions.
+LOOK_CLOSER, MEND, TURNED = 20, 21, 22
 SHORTEST = 1e-13  # s: no step is shorter
 DRIFT = 1e-12  # m, m/s: beyond it a held contact is brought back
 
@@ -62,12 +62,14 @@ def glide_on(machine: Machine, step: Step, glide: Glide) -> int:
     """Steps from step.origin to glide.until; OK there, else what has to be looked at where it stands.
 
     LOOK_CLOSER leaves the state before the step in which something may happen, MEND the state after one that has left
-    a constraint, a joint's range or the rank of the held rows.
+    a constraint, a joint's range or the rank of the held rows, TURNED one after which a creeping slip points elsewhere.
     """
     while step.span[0] < glide.until:
         if not _try_step(machine, step, glide) or is_suspicious(step, glide):
             return LOOK_CLOSER
         _accept(machine, step, glide)
+        if follow_creep(machine):
+            return TURNED
         if _needs_mending(machine, step, glide):
             return MEND
     return OK
@@ -78,6 +80,8 @@ def _try_step(machine: Machine, step: Step, glide: Glide):
     """A step that is exact enough, not beyond glide.until; False if there is none."""
     left = glide.until - step.span[0]
     h = min(glide.stride, left)
+    if creeps(machine):
+        h = min(h, LONGEST_CREEP)
     if left - h < 1e-3 * h:
         h = left
     while h >= SHORTEST:
@@ -149,4 +153,15 @@ def has_drifted(machine: Machine) -> bool:
                 worst = max(worst, abs(f.normal[k]))
             if c.mode > SLIDING:
                 worst = max(worst, abs(f.slide[k]))
+        if c.creep:
+            worst = max(worst, abs(f.slide[0] * f.across[0] + f.slide[1] * f.across[1] + f.slide[2] * f.across[2]))
     return worst > DRIFT
+
+
+@kernel
+def creeps(machine: Machine) -> bool:
+    """Whether any slip creeps."""
+    for i in range(len(machine.contacts)):
+        if machine.contacts[i].creep:
+            return True
+    return False

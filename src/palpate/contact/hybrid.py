@@ -93,7 +93,7 @@ class HybridSystem:
         for record, touch in zip(model.records, model.contacts):
             record["mode"] = 3 if isinstance(touch, Pin) else 1 if record["two_sided"] else 0
             record["feature"], record["moving"] = -1, float(record["start"] <= time < record["stop"])
-            record["coast"] = 0
+            record["coast"] = record["creep"] = 0
         model.pin_here(q, time)
         snap = model.survey(time, q, v)
         for i in range(model.count):

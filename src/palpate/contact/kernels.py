@@ -32,6 +32,11 @@ NOT_DEFINITE = 9
 # Below this part of the point's mobility a constraint's normal row is carried through by its own smooth force.
 COAST_BEGIN, COAST_END = 1e-3, 1.1e-3
 STOPPED = 1e-9  # m/s: a slip in two directions slower than this has stopped
+# A slip creeps below this speed, m/s, where its acceleration is below this part of friction's.
+CREEP, CREEP_BALANCE = 1e-4, 1e-2
+# rad: how far the direction of a creeping slip may be off before it is turned; where it is no longer settled.
+CREEP_TURN, CREEP_LOST = 1e-3, 0.3
+LONGEST_CREEP = 1e-3  # s: the longest step in which a creeping slip keeps its direction
 _FREE_JOINT, _BALL = 0, 1
 
 
@@ -206,6 +211,8 @@ def _hold_rows(contacts: Rows, found: Rows, work: Work):
                 f.normal[2] - s * f.heading[2],
             )
             m = _add_row(work, m, i, f.normal, along, f.bend)
+            if c.creep:
+                m = _add_row(work, m, i, f.across, f.across, _dot(f.across, f.drift))
         if c.mode == STICKING:
             for k in range(c.freedoms):
                 m = _add_row(work, m, i, f.tangents[k], f.tangents[k], _dot(f.tangents[k], f.drift))
@@ -361,11 +368,59 @@ def _margins(contacts: Rows, found: Rows, work: Work):
         if c.freedoms == 1:
             f.margin[1] = c.sign * _dot(f.slide, f.tangents[0])
         else:
-            f.margin[1] = math.sqrt(_dot(f.slide, f.slide)) - STOPPED
+            f.margin[1] = (_dot(f.slide, f.heading) if c.creep else math.sqrt(_dot(f.slide, f.slide))) - STOPPED
     if not frictional:
         work.verdict.determinant = math.inf
     else:
         work.verdict.determinant *= work.verdict.orientation
+
+
+@kernel
+def follow_creep(machine: Machine) -> bool:
+    """Begin, turn or end the creep of slow slips after an evaluation; whether rows or directions have changed.
+
+    The direction of a slip in two directions settles at the rate μ f_n/(m |u|), which at 10 µm/s is a million times a
+    second: stiff for as long as the slip creeps. A slip slower than CREEP whose acceleration is small against
+    friction's has settled, so it keeps its direction d, and its motion across d is held like a sticking one's. The
+    force across is then −μ f_n sin θ, θ the angle from d to where the settled slip points; d is turned there when
+    θ exceeds CREEP_TURN.
+    """
+    changed = False
+    for i in range(len(machine.contacts)):
+        c, f = machine.contacts[i], machine.found[i]
+        if c.mode != SLIDING or c.freedoms != 2 or c.friction == 0.0 or c.coast:
+            continue
+        friction = c.friction * abs(f.pressure)
+        if c.creep == 0:
+            if _has_settled(machine, i, friction):
+                c.creep, changed = 1, True
+                for k in range(3):
+                    c.slip[k] = f.heading[k]
+            continue
+        sine = -_dot(f.force, f.across) / friction if friction > 0.0 else math.inf
+        if _dot(f.slide, f.heading) > 2.0 * CREEP or not abs(sine) < CREEP_LOST:
+            c.creep, changed = 0, True
+        elif abs(sine) > CREEP_TURN:
+            changed = True
+            for k in range(3):
+                c.slip[k] = math.sqrt(1.0 - sine * sine) * f.heading[k] + sine * f.across[k]
+    return changed
+
+
+@register_jitable
+def _has_settled(machine: Machine, i: int, friction: float):
+    """Whether a slip is slow, and friction and what drives it are in balance: |u̇| ≪ μ f_n/m."""
+    c, f, work = machine.contacts[i], machine.found[i], machine.work
+    if not _dot(f.slide, f.slide) < CREEP * CREEP:
+        return False
+    total = 0.0
+    for k in range(2):
+        rate = _dot(f.tangents[k], f.drift)
+        for j in range(work.v.size):
+            for r in range(3):
+                rate += f.tangents[k, r] * work.Jc[i, r, j] * work.acceleration[j]
+        total += rate * rate
+    return math.sqrt(total) < CREEP_BALANCE * friction * c.mobility
 
 
 @kernel

@@ -12,7 +12,8 @@ from palpate.checks import Array
 from palpate.contact.coast import Coaster
 from palpate.contact.contacts import MODES, Mode
 from palpate.contact.events import GRAZE, Event, dips, first_fall, locate
-from palpate.contact.glide import LOOK_CLOSER, MEND, SHORTEST, has_drifted, is_suspicious
+from palpate.contact.glide import LOOK_CLOSER, MEND, SHORTEST, TURNED, creeps, has_drifted, is_suspicious
+from palpate.contact.kernels import LONGEST_CREEP, follow_creep
 from palpate.contact.model import ContactModel
 from palpate.contact.records import LEVERAGE_MARGIN, MARGINS
 from palpate.contact.resolve import Resolver
@@ -21,7 +22,7 @@ from palpate.contact.zeno import Bounces
 from palpate.errors import NoSolution, NotFinite
 
 NOWHERE = np.zeros(0)
-_STATE_FIELDS = ["mode", "sign", "side", "slip", "feature", "moving", "home", "coast", "since"]
+_STATE_FIELDS = ["mode", "sign", "side", "slip", "feature", "moving", "home", "coast", "since", "creep"]
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,8 @@ class Passage:
         if not self.stepper.stand(self.t, self.y):  # the force has jumped: a tick is an event
             wrong = np.flatnonzero(self.watch.margins < -self.watch.noise)
             self._resolve(self._triggers([int(j) for j in wrong]))
+        elif follow_creep(self.model.machine.address):
+            self._stand_again()
 
     def _glide(self, end: float) -> bool:
         """Compiled steps while nothing happens; False where the next step has to be looked at closely."""
@@ -155,6 +158,8 @@ class Passage:
         self.t, self.y = float(self.stepper.span[0]), self.stepper.y
         if status == MEND:
             self._look_after()
+        elif status == TURNED:
+            self._stand_again()
         if self.t >= end:
             self._appointment()
         return status != LOOK_CLOSER
@@ -167,6 +172,7 @@ class Passage:
     def _segment(self, end: float) -> None:
         """One step, up to an event or the end."""
         h = min(self.watch.stride, end - self.t, 1.5 * self.flight)
+        h = min(h, LONGEST_CREEP) if creeps(self.model.machine.address) else h
         h = end - self.t if end - self.t - h < 1e-3 * h else h
         while (error := self.stepper.stride(h, self.watch.margins)) > 1.0 or not np.isfinite(error):
             h *= max(0.2, 0.9 * error ** (-1 / 8)) if np.isfinite(error) else 0.2
@@ -233,6 +239,15 @@ class Passage:
         self.flight = np.inf if self.t > 0 and self.flight < np.inf and self._off() else self.flight
         self._watch_health()
         if settle and has_drifted(self.model.machine.address):
+            self.y = self.resolver.project(self.t, self.y)
+            self.watch.margins[:] = self.stepper.begin(self.t, self.y)
+        if settle and follow_creep(self.model.machine.address):
+            self._stand_again()
+
+    def _stand_again(self) -> None:
+        """Stand at the state with other rows or directions, and bring it back onto what they hold."""
+        self.watch.margins[:] = self.stepper.begin(self.t, self.y)
+        if has_drifted(self.model.machine.address):
             self.y = self.resolver.project(self.t, self.y)
             self.watch.margins[:] = self.stepper.begin(self.t, self.y)
 

@@ -64,6 +64,7 @@ class Touching(Record):
     moving: RealAt  # 1 while the steady ride is on
     coast: IntegerAt  # 1 while a singular constraint is carried through
     since: RealAt
+    creep: IntegerAt  # 1 while a slow slip keeps the direction `slip`: see `kernels.follow_creep`
 
 
 class Found(Record):
@@ -79,6 +80,7 @@ class Found(Record):
     drift: Vector = sized(3)  # u̇ = J a + drift
     tangents: Matrix = sized(2, 3)
     heading: Vector = sized(3)  # direction of slip
+    across: Vector = sized(3)  # the tangent at right angles to it
     feature: IntegerAt
     force: Vector = sized(3)  # of the surface on the robot, world (a stop's: its torque in the first place)
     pressure: RealAt  # normal force

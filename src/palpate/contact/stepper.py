@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array
 from palpate.contact import kernels
-from palpate.contact.glide import LOOK_CLOSER, MEND, arm, glide_on, stand
+from palpate.contact.glide import LOOK_CLOSER, MEND, TURNED, arm, glide_on, stand
 from palpate.contact.model import ContactModel
 from palpate.contact.records import MARGINS, Glide, Step, make_step, step_sharing
 
@@ -72,7 +72,7 @@ class Stepper:
         return self._checked(glide_on(machine.address, self.step.address, glide.address))
 
     def _checked(self, status: int) -> int:
-        if status not in (kernels.OK, LOOK_CLOSER, MEND):
+        if status not in (kernels.OK, LOOK_CLOSER, MEND, TURNED):
             self.model.refuse(status, float(self.span[0]))
         return status
 
