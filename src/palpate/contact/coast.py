@@ -56,6 +56,5 @@ class Coaster:
 
     def _force(self, t: float, y: Array, i: int) -> Array:
         """Jᵀ f of a contact at a state, in the present modes."""
-        slope = np.empty(len(y))
-        self.stepper.slope(t, y, slope)
+        self.stepper.slope(t, y)
         return self.model.work.Jc[i].T @ self.model.found[i]["force"]

@@ -94,7 +94,7 @@ def locate(stepper: Stepper, start: Array, bracket: tuple[float, float, list[int
         How long the step to the event is, and the margins that are 0 there (to TOGETHER).
     """
     left, right, fallen = bracket
-    length = float(stepper.span[1])
+    length = stepper.step.h
     roots = {j: _root(stepper, j, left, right, start) for j in fallen}
     first = min(roots.values())
     together = [j for j in fallen if (roots[j] - first) * length <= TOGETHER]

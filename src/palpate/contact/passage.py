@@ -13,6 +13,7 @@ from palpate.contact.coast import Coaster
 from palpate.contact.contacts import MODES, Mode
 from palpate.contact.events import GRAZE, Event, dips, first_fall, locate
 from palpate.contact.glide import LOOK_CLOSER, MEND, SHORTEST, TURNED, creeps, has_drifted, is_suspicious
+from palpate.contact.integrator import next_length
 from palpate.contact.kernels import LONGEST_CREEP, follow_creep
 from palpate.contact.model import ContactModel
 from palpate.contact.records import LEVERAGE_MARGIN, MARGINS
@@ -152,10 +153,10 @@ class Passage:
 
     def _glide(self, end: float) -> bool:
         """Compiled steps while nothing happens; False where the next step has to be looked at closely."""
-        if self.stepper.force is not None or self.flight < np.inf or self.next_note < len(self.notes):
+        if self.flight < np.inf or self.next_note < len(self.notes):
             return False
         status = self.stepper.glide_to(self.t, self.y, end)
-        self.t, self.y = float(self.stepper.span[0]), self.stepper.y
+        self.t, self.y = self.stepper.step.t, self.stepper.y
         if status == MEND:
             self._look_after()
         elif status == TURNED:
@@ -171,15 +172,15 @@ class Passage:
 
     def _segment(self, end: float) -> None:
         """One step, up to an event or the end."""
-        h = min(self.watch.stride, end - self.t, 1.5 * self.flight)
+        h = min(self.watch.stride, self.watch.longest, end - self.t, 1.5 * self.flight)
         h = min(h, LONGEST_CREEP) if creeps(self.model.machine.address) else h
         h = end - self.t if end - self.t - h < 1e-3 * h else h
-        while (error := self.stepper.stride(h, self.watch.margins)) > 1.0 or not np.isfinite(error):
-            h *= max(0.2, 0.9 * error ** (-1 / 8)) if np.isfinite(error) else 0.2
+        while not self.stepper.stride(h, self.watch.margins) <= 1.0:
+            h = next_length(self.stepper.step.address)
             if h < SHORTEST:
                 self._underflow()
                 return
-        self.watch.stride = h * min(5.0, 0.9 * error ** (-1 / 8) if error > 0 else 5.0)
+        self.watch.stride = next_length(self.stepper.step.address)
         if self._event_in_step():
             return
         self._take(h)
@@ -198,7 +199,7 @@ class Passage:
         if not is_suspicious(step.address, self.watch.address):
             self.watch.armed[self.stepper.margins() > self.watch.noise] = 1
             return False
-        end, y_end, K_end = self.stepper.margins(), step.y.copy(), step.K[12].copy()
+        end = self.stepper.margins()
         self.stepper.extend()
         x, margins = self.stepper.sampled_margins()
         margins[-1] = end
@@ -206,8 +207,7 @@ class Passage:
         if bracket is None:
             bracket = self._look_at_dips(x, margins)
         if bracket is None:
-            step.y[:], step.K[12] = y_end, K_end
-            self.stepper.slope(float(self.stepper.span.sum()), step.y, step.K[12])
+            self.stepper.slope(step.t + step.h, step.y)
             return False
         length, fallen = locate(self.stepper, self.watch.margins, bracket)
         if length > 0.0:
@@ -217,7 +217,7 @@ class Passage:
 
     def _look_at_dips(self, x: Array, margins: Array) -> tuple[float, float, list[int]] | None:
         """A gap that closes and opens between two samples is a fall after all; one that only touches 0 has grazed."""
-        t, h = self.stepper.span
+        t, h = self.stepper.step.t, self.stepper.step.h
         for place, i, gap in dips(self.stepper, x, margins, self.watch.margins):
             if gap < -self.watch.noise[MARGINS * i]:
                 before = x[x < place]
@@ -230,7 +230,7 @@ class Passage:
         """Accept the step just tried, noting samples inside it."""
         self._note_inside(h)
         self.stepper.accept()
-        self.t, self.y = float(self.stepper.span[0]), self.stepper.y
+        self.t, self.y = self.stepper.step.t, self.stepper.y
         self.watch.margins[:] = self.stepper.margins()
         self._look_after(settle)
 
@@ -329,8 +329,7 @@ class Passage:
         end = self.t + h
         if self.next_note >= len(self.notes) or self.notes[self.next_note] > end + 1e-15:
             return
-        step = self.stepper.step
-        y_end, K_end = step.y.copy(), step.K[12].copy()
+        y_end = self.stepper.step.y.copy()
         found = self.model.found.copy()
         extended = False
         while self.next_note < len(self.notes) and self.notes[self.next_note] <= end + 1e-15:
@@ -343,11 +342,9 @@ class Passage:
                 self.stepper.extend()
                 extended = True
             y = self.stepper.inside((time - self.t) / h)
-            self.stepper.slope(time, y, step.point)
             self.noted.append((time, y, self.model.records["mode"].copy(), self.model.found["force"].copy()))
         if extended:
-            step.y[:], step.K[12] = y_end, K_end
-            self.stepper.slope(end, step.y, step.K[12])
+            self.stepper.slope(end, y_end)
 
     def _held(self) -> Array | None:
         return None if self.stepper.force is not None else self.stepper.tau.copy()

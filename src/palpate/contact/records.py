@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from typing import Any
 
 import numpy as np
@@ -177,32 +177,7 @@ class Machine(Record):
     found: list[Found]
     work: Work
     tau: Vector = sized("nv")  # every generalised force but the contacts'
-
-
-class Step(Record):
-    """One Runge–Kutta step: its tables, stages, result and dense output."""
-
-    A: Matrix
-    B: Vector
-    C: Vector
-    E3: Vector
-    E5: Vector
-    D: Matrix
-    A_extra: Matrix
-    C_extra: Vector
-    tolerance: Vector = sized(2)  # relative, absolute
-    K: Matrix = sized(16, "size")
-    F: Matrix = sized(7, "size")
-    origin: Vector = sized("size")  # the state it starts from
-    point: Vector = sized("size")
-    y: Vector = sized("size")
-    error: Vector = sized(1)
-    lowest: Vector = sized("margins")  # of each margin over the stages
-    highest: Vector = sized("margins")
-    span: Vector = sized(2)  # start and length
-    scratch: Vector = sized("size")
-    x: Vector = sized("samples")  # fractions of the step at which to look at the margins
-    margins: Matrix = sized("samples", "margins")
+    force: int = 0  # address of a function that writes tau, 0 where tau is held
 
 
 class Glide(Record):
@@ -210,6 +185,7 @@ class Glide(Record):
 
     until: float = 0.0
     stride: float = 1e-3  # the step to try next
+    longest: float = math.inf  # s: no step is longer
     weight: float  # N: forces are 0 to 1e-10 of this and of the pressures
     dependent: bool = False  # whether held directions are known to depend on each other
     lower: Vector  # of the coordinates
@@ -217,23 +193,6 @@ class Glide(Record):
     margins: Vector = sized("margins")  # at the present state
     noise: Vector = sized("margins")  # how far from 0 each counts as 0
     armed: Integers = sized("margins")  # which have been clear of 0 since the modes last changed
-
-
-def make_step(size: int, margins: int, relative: float, absolute: float, samples: int = 10) -> Step:
-    """Tables of SciPy's DOP853 and room for a state of `size` numbers."""
-    from scipy.integrate import DOP853
-
-    names = {"A_extra": "A_EXTRA", "C_extra": "C_EXTRA"} | {name: name for name in ("A", "B", "C", "E3", "E5", "D")}
-    tables = {name: np.array(getattr(DOP853, theirs), dtype=np.float64) for name, theirs in names.items()}
-    sizes = {"size": size, "margins": margins, "samples": samples}
-    x = np.linspace(0.0, 1.0, samples + 1)[1:]
-    return Step(sizes, tolerance=np.array([relative, absolute]), x=x, **tables)
-
-
-def step_sharing(step: Step, samples: Sequence[float]) -> Step:
-    """The same step, its arrays shared, looked at in other places."""
-    own = {"x": np.array(samples, dtype=float), "margins": np.zeros((len(samples), step.lowest.size))}
-    return Step(**({name: getattr(step, name) for name in step.fields} | own))
 
 
 def make_work(nq: int, nv: int, full_q: int, full_v: int, contacts: int) -> Work:

@@ -113,8 +113,7 @@ class Resolver:
             record = self.model.records[i] if i >= 0 else None
             if record is None or margin != SLIP_MARGIN or record["mode"] != SLIDING or record["freedoms"] != 2:
                 continue
-            slope = np.empty(len(y))
-            self.stepper.slope(t, y, slope)
+            slope = self.stepper.slope(t, y)
             snap = self._survey(t, y)
             slide, a = snap.found[i]["slide"], slope[self.model.robot.nq :]
             speed = float(np.linalg.norm(slide))
