@@ -14,7 +14,9 @@ from palpate.contact.records import MARGINS, NORMAL_MARGIN, SLIP_MARGIN, Glide, 
 from palpate.engine.kernels import kernel, put
 
 # What Python is asked for: to look closer at the next step, to look after the state reached, to take new directions.
-LOOK_CLOSER, MEND, TURNED = 20, 21, 22
+LOOK_CLOSER, MEND, TURNED, TOO_SLOW = 20, 21, 22, 23
+# So many steps must bring the time on by this, s: 1 µs each, a hundredth of what a stiff contact at 1 kHz needs.
+MANY_STEPS, LITTLE_TIME = 5000, 5e-3
 SHORTEST = 1e-13  # s: no step is shorter
 DRIFT = 1e-12  # m, m/s: beyond it a held contact is brought back
 
@@ -64,8 +66,11 @@ def glide_on(machine: Machine, step: Step, glide: Glide) -> int:
 
     LOOK_CLOSER leaves the state before the step in which something may happen, MEND the state after one that has left
     a constraint, a joint's range or the rank of the held rows, TURNED one after which a creeping slip points elsewhere.
+    TOO_SLOW: the steps have become so short that the end is out of reach.
     """
     while step.t < glide.until:
+        if is_too_slow(step, glide):
+            return TOO_SLOW
         if not _try_step(machine, step, glide) or is_suspicious(step, glide):
             return LOOK_CLOSER
         _accept(machine, step, glide)
@@ -76,12 +81,24 @@ def glide_on(machine: Machine, step: Step, glide: Glide) -> int:
     return OK
 
 
+@kernel
+def is_too_slow(step: Step, glide: Glide) -> bool:
+    """Count a step; whether the last many have hardly brought the time on."""
+    if glide.steps == 0:
+        glide.counted = step.t
+    glide.steps += 1
+    if glide.steps < MANY_STEPS:
+        return False
+    glide.steps = 0
+    return step.t - glide.counted < LITTLE_TIME
+
+
 @register_jitable
 def _try_step(machine: Machine, step: Step, glide: Glide):
     """A step that is exact enough, not beyond glide.until; False if there is none."""
     left = glide.until - step.t
     h = min(glide.stride, glide.longest, left)
-    if creeps(machine):
+    if creeps(machine) or (machine.force != 0 and is_wedged(machine)):
         h = min(h, LONGEST_CREEP)
     if left - h < 1e-3 * h:
         h = left
@@ -122,6 +139,8 @@ def _accept(machine: Machine, step: Step, glide: Glide):
 @register_jitable
 def _needs_mending(machine: Machine, step: Step, glide: Glide):
     verdict, y = machine.work.verdict, step.origin
+    if machine.force != 0 and is_wedged(machine):
+        return True
     if (verdict.rank < verdict.rows) != glide.dependent:
         return True
     for i in range(y.size):
@@ -151,6 +170,15 @@ def has_drifted(machine: Machine) -> bool:
         if c.creep:
             worst = max(worst, abs(f.slide[0] * f.across[0] + f.slide[1] * f.across[1] + f.slide[2] * f.across[2]))
     return worst > DRIFT
+
+
+@kernel
+def is_wedged(machine: Machine) -> bool:
+    """Whether contacts rest under one of many forces."""
+    for i in range(len(machine.contacts)):
+        if machine.contacts[i].wedged:
+            return True
+    return False
 
 
 @kernel

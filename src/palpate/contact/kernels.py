@@ -39,7 +39,7 @@ STOPPED = 1e-9  # m/s: a slip in two directions slower than this has stopped
 # A slip creeps below this speed, m/s, where its acceleration is below this part of friction's.
 CREEP, CREEP_BALANCE = 1e-4, 1e-2
 # rad: how far the direction of a creeping slip may be off before it is turned; where it is no longer settled.
-CREEP_TURN, CREEP_LOST = 1e-3, 0.3
+CREEP_TURN, CREEP_LOST = 1e-4, 0.3
 LONGEST_CREEP = 1e-3  # s: the longest step in which a creeping slip keeps its direction
 _FREE_JOINT, _BALL = 0, 1
 
@@ -270,9 +270,11 @@ def _residual(work: Work, m: int):
 
 @register_jitable
 def carried_force(c: Row, pull: Array, t: float, k: int):
-    """The generalised force of a coasting contact along velocity k: a cubic in time."""
-    s = t - c.since
-    return pull[0, k] + s * (pull[1, k] + s * (pull[2, k] + s * pull[3, k]))
+    """The generalised force of a coasting contact along velocity k: a polynomial in time."""
+    total = 0.0
+    for r in range(pull.shape[0] - 1, -1, -1):
+        total = total * (t - c.since) + pull[r, k]
+    return total
 
 
 @register_jitable
@@ -334,6 +336,9 @@ def accelerate(machine: Machine, t: float):
     for i in range(len(contacts)):
         if contacts[i].coast:
             _coasting_force(contacts[i], found[i], work, t, i)
+        if contacts[i].wedged:
+            for k in range(3):
+                found[i].force[k] = contacts[i].carried[k]
     _margins(contacts, found, work)
     return OK
 
@@ -359,6 +364,8 @@ def _margins(contacts: Rows, found: Rows, work: Work):
         f.pressure = _dot(f.force, f.normal)
         total = _dot(f.force, f.force)
         f.grip = math.sqrt(max(total - f.pressure**2, 0.0))
+        if c.wedged:  # asked anew by `passage` whenever the force changes
+            continue
         if not c.two_sided:
             f.margin[0] = f.pressure
         if c.freedoms == 0 or (c.mode == SLIDING and c.friction == 0.0):

@@ -10,20 +10,33 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.contact.coast import Coaster
-from palpate.contact.contacts import MODES, Mode
+from palpate.contact.contacts import FREE, MODES, Mode
 from palpate.contact.events import GRAZE, Event, dips, first_fall, locate
-from palpate.contact.glide import LOOK_CLOSER, MEND, SHORTEST, TURNED, creeps, has_drifted, is_suspicious
+from palpate.contact.glide import LOOK_CLOSER, MEND, SHORTEST, TURNED, creeps, has_drifted, is_suspicious, is_wedged
 from palpate.contact.integrator import next_length
 from palpate.contact.kernels import LONGEST_CREEP, follow_creep
 from palpate.contact.model import ContactModel
-from palpate.contact.records import LEVERAGE_MARGIN, MARGINS
+from palpate.contact.records import LEVERAGE_MARGIN, MARGINS, NORMAL_MARGIN
 from palpate.contact.resolve import Resolver
 from palpate.contact.stepper import Force, Stepper
 from palpate.contact.zeno import Bounces
 from palpate.errors import NoSolution, NotFinite
 
 NOWHERE = np.zeros(0)
-_STATE_FIELDS = ["mode", "sign", "side", "slip", "feature", "moving", "home", "coast", "since", "creep"]
+_STATE_FIELDS = [
+    "mode",
+    "sign",
+    "side",
+    "slip",
+    "feature",
+    "moving",
+    "home",
+    "coast",
+    "since",
+    "creep",
+    "wedged",
+    "carried",
+]
 
 
 @dataclass(frozen=True)
@@ -125,7 +138,7 @@ class Passage:
 
     def go(self, until: float) -> Literal["done", "painleve"]:
         """Reach a time, event by event; a force just pushed acts at once, even if that time is now."""
-        same = 0
+        same = self.watch.steps = 0
         if not self.begun:
             self._begin_at_state()
             self.begun = True
@@ -145,6 +158,9 @@ class Passage:
             self.fresh = False
             return
         self.coaster.jump(self.t, self.y, self.held_before)
+        if is_wedged(self.model.machine.address):
+            self._resolve({})
+            return
         if not self.stepper.stand(self.t, self.y):  # the force has jumped: a tick is an event
             wrong = np.flatnonzero(self.watch.margins < -self.watch.noise)
             self._resolve(self._triggers([int(j) for j in wrong]))
@@ -172,6 +188,7 @@ class Passage:
 
     def _segment(self, end: float) -> None:
         """One step, up to an event or the end."""
+        self.stepper.count()
         h = min(self.watch.stride, self.watch.longest, end - self.t, 1.5 * self.flight)
         h = min(h, LONGEST_CREEP) if creeps(self.model.machine.address) else h
         h = end - self.t if end - self.t - h < 1e-3 * h else h
@@ -216,14 +233,15 @@ class Passage:
         return True
 
     def _look_at_dips(self, x: Array, margins: Array) -> tuple[float, float, list[int]] | None:
-        """A gap that closes and opens between two samples is a fall after all; one that only touches 0 has grazed."""
+        """A margin that falls and rises between two samples has fallen; a gap that only touches 0 has grazed."""
         t, h = self.stepper.step.t, self.stepper.step.h
-        for place, i, gap in dips(self.stepper, x, margins, self.watch.margins):
-            if gap < -self.watch.noise[MARGINS * i]:
-                before = x[x < place]
-                return float(before[-1]) if len(before) else 0.0, place, [MARGINS * i]
-            if gap < GRAZE:
-                self.resolver.say(float(t + place * h), self.stepper.inside(place), "graze", i, {"gap": gap})
+        for at, j, least in dips(self.stepper, x, margins, self.watch.margins):
+            if least < -self.watch.noise[j]:
+                before = x[x < at]
+                return float(before[-1]) if len(before) else 0.0, at, [j]
+            i, kind = divmod(j, MARGINS)
+            if kind == NORMAL_MARGIN and self.model.records[i]["mode"] == FREE and least < GRAZE:
+                self.resolver.say(t + at * h, self.stepper.inside(at), "graze", i, {"gap": least})
         return None
 
     def _take(self, h: float, settle: bool = True) -> None:
@@ -241,6 +259,8 @@ class Passage:
         if settle and has_drifted(self.model.machine.address):
             self.y = self.resolver.project(self.t, self.y)
             self.watch.margins[:] = self.stepper.begin(self.t, self.y)
+        if settle and self.stepper.force is not None and is_wedged(self.model.machine.address):
+            self._resolve({})
         if settle and follow_creep(self.model.machine.address):
             self._stand_again()
 
@@ -326,25 +346,19 @@ class Passage:
     # ------------------------------------------------------------------ results
 
     def _note_inside(self, h: float) -> None:
-        end = self.t + h
-        if self.next_note >= len(self.notes) or self.notes[self.next_note] > end + 1e-15:
-            return
-        y_end = self.stepper.step.y.copy()
-        found = self.model.found.copy()
-        extended = False
+        """Samples inside the step just tried: true steps to them, which are more exact than dense output."""
+        end, inside = self.t + h, False
         while self.next_note < len(self.notes) and self.notes[self.next_note] <= end + 1e-15:
             time = float(self.notes[self.next_note])
             self.next_note += 1
-            if end - time <= 1e-14:
-                self.noted.append((time, y_end.copy(), self.model.records["mode"].copy(), found["force"].copy()))
-                continue
-            if not extended:
-                self.stepper.extend()
-                extended = True
-            y = self.stepper.inside((time - self.t) / h)
-            self.noted.append((time, y, self.model.records["mode"].copy(), self.model.found["force"].copy()))
-        if extended:
-            self.stepper.slope(end, y_end)
+            at_end = end - time <= 1e-14
+            if inside or not at_end:
+                self.stepper.stride(h if at_end else time - self.t, self.watch.margins)
+                inside = not at_end
+            y, forces = self.stepper.step.y.copy(), self.model.found["force"].copy()
+            self.noted.append((time, y, self.model.records["mode"].copy(), forces))
+        if inside:
+            self.stepper.stride(h, self.watch.margins)
 
     def _held(self) -> Array | None:
         return None if self.stepper.force is not None else self.stepper.tau.copy()

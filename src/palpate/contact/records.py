@@ -24,6 +24,7 @@ from palpate.engine.records import (
 )
 
 SURFACE, PIN, STOP = 0, 1, 2
+COAST_TERMS = 4  # of the polynomial that carries a singular constraint's force
 # Margins of a contact: gap or normal force; slip or friction; the face's edge; leverage on its normal.
 NORMAL_MARGIN, SLIP_MARGIN, EDGE_MARGIN, LEVERAGE_MARGIN, MARGINS = 0, 1, 2, 3, 4
 
@@ -64,6 +65,8 @@ class Touching(Record):
     moving: RealAt  # 1 while the steady ride is on
     coast: IntegerAt  # 1 while a singular constraint is carried through
     since: RealAt
+    wedged: IntegerAt  # 1 while it rests wedged between others, under one of many forces: `carried`
+    carried: Vector = sized(3)
     creep: IntegerAt  # 1 while a slow slip keeps the direction `slip`: see `kernels.follow_creep`
 
 
@@ -160,7 +163,7 @@ class Work(Record):
     multipliers: Vector = sized("rows")
     acceleration: Vector = sized("nv")
     verdict: Verdict
-    pull: Cube = sized("contacts", 4, "nv")  # a coasting contact's generalised force as a cubic in time
+    pull: Cube = sized("contacts", COAST_TERMS, "nv")  # a coasting contact's generalised force, by powers of time
 
 
 class Machine(Record):
@@ -186,6 +189,8 @@ class Glide(Record):
     until: float = 0.0
     stride: float = 1e-3  # the step to try next
     longest: float = math.inf  # s: no step is longer
+    steps: int = 0  # since `counted`, s: so many steps must bring the time on
+    counted: float = 0.0
     weight: float  # N: forces are 0 to 1e-10 of this and of the pressures
     dependent: bool = False  # whether held directions are known to depend on each other
     lower: Vector  # of the coordinates

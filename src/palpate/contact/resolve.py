@@ -10,7 +10,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.contact.contacts import FREE, LOCKED, MODES, SLIDING, STICKING
-from palpate.contact.dynamics import GAP
+from palpate.contact.dynamics import GAP, contact_force
 from palpate.contact.events import Event
 from palpate.contact.impacts import Impact, row_velocities, strike
 from palpate.contact.model import ContactModel, Snapshot
@@ -209,8 +209,15 @@ class Resolver:
         for i, record in enumerate(self.model.records):
             if i in closed:
                 apply_option(self.model, snap, i, closed[i])
+                record["wedged"] = settled.solution.wedged
             elif record["kind"] != PIN:
                 record["mode"], record["feature"], record["creep"] = FREE, -1, 0
+                record["wedged"] = 0
+
+        for c in settled.rows.candidates if settled.solution.wedged else ():
+            z = settled.solution.z
+            values, directions = contact_force(self.model, snap, c.index, c.normal, c.tangents, z)
+            self.model.records[c.index]["carried"] = values @ directions
 
     def _change_sides(self, triggers: Mapping[int, int], before: Array, sides: Array) -> None:
         """A slot's force that falls through 0 comes out on the other side; at 0 itself rounding would decide."""

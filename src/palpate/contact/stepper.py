@@ -10,9 +10,21 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array
 from palpate.contact import integrator, kernels
-from palpate.contact.glide import LOOK_CLOSER, MEND, TURNED, arm, glide_on, stand
+from palpate.contact.glide import (
+    LITTLE_TIME,
+    LOOK_CLOSER,
+    MANY_STEPS,
+    MEND,
+    TOO_SLOW,
+    TURNED,
+    arm,
+    glide_on,
+    is_too_slow,
+    stand,
+)
 from palpate.contact.model import ContactModel
 from palpate.contact.records import MARGINS, Glide
+from palpate.errors import NoSolution
 
 Force = Callable[[float, Array, Array], ArrayLike]
 
@@ -93,6 +105,12 @@ class Stepper:
         if status == kernels.FORCE_FAILED and self._trouble is not None:
             trouble, self._trouble = self._trouble, None
             raise trouble
+        if status == TOO_SLOW:
+            raise NoSolution(
+                f"the last {MANY_STEPS} steps took the motion of {self.model.robot.name} on by less than"
+                f" {LITTLE_TIME * 1e3:g} ms, to t = {self.step.t:.12g} s: forces or speeds are too large to follow",
+                hint="look at forces, masses and velocities at this time; a smaller force has an answer",
+            )
         if status not in (kernels.OK, LOOK_CLOSER, MEND, TURNED):
             self.model.refuse(status, self.step.t)
         return status
@@ -107,6 +125,10 @@ class Stepper:
     def margins(self) -> Array:
         """The margins of the last evaluation."""
         return self.step.margins.copy()
+
+    def count(self) -> None:
+        """Count a step taken outside `glide_to`; refuse where many have hardly brought the time on."""
+        self._checked(TOO_SLOW if is_too_slow(self.step.address, self.glide.address) else kernels.OK)
 
     def stride(self, h: float, start: Array) -> float:
         """Try a step of length h; its error over the tolerance. `start` are the margins at its beginning."""
