@@ -28,7 +28,7 @@ PLANTED = {
     "the scenario of a run": ("run/scenario.toml", [*RUN, "--out", "run"]),
     "a comparison": ("compare.html", ["compare", "run", "run"]),
     "the scenario of a sweep": ("new/scenario.toml", [*SWEEP, "--out", "new"]),
-    "the chunks of a sweep": ("new/chunks", [*SWEEP, "--out", "new"]),
+    "the chunks of a sweep": ("begun/chunks", ["sweep", "--resume", "begun", "--workers", "0"]),
     "the report of a finished sweep": ("sweep/report.html", ["sweep", "--resume", "sweep"]),
     "the summary of a finished sweep": ("sweep/summary.json", ["sweep", "--resume", "sweep", "--no-report"]),
     "the replays of a finished sweep": ("sweep/replays", ["sweep", "--resume", "sweep"]),
@@ -69,7 +69,7 @@ def test_no_command_writes_through_a_symbolic_link(
     victim = tmp_path / "victim"
     if not dangling:
         victim.mkdir() if is_folder else victim.write_text("mine")
-    Path(planted).unlink(missing_ok=True)
+    Path(planted).rmdir() if Path(planted).is_dir() else Path(planted).unlink(missing_ok=True)
     Path(planted).parent.mkdir(exist_ok=True)
     Path(planted).symlink_to(victim)
     assert main(command) == 2
