@@ -25,7 +25,7 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 # Who may import whom (docs/index.md draws it). What a room may import, its importers may import too.
 # Small modules that every room may use.
-FREE = {"errors", "checks", "files", "lazy", "config", "parquet", "toml"}
+FREE = {"errors", "checks", "files", "lazy", "memory", "config", "parquet", "toml"}
 MODULES = FREE
 ARROWS: dict[str, set[str]] = {
     "errors": set(),
@@ -34,7 +34,8 @@ ARROWS: dict[str, set[str]] = {
     "files": {"errors"},
     "lazy": {"errors"},
     "toml": {"errors"},
-    "parquet": {"errors"},
+    "memory": set(),
+    "parquet": {"errors", "files", "lazy", "memory"},
     "engine": {"errors", "checks"},
     "spatial": {"engine"},
     "robot": {"spatial", "engine"},

@@ -12,8 +12,9 @@ import pytest
 
 from palpate.control.laws import cartesian_impedance
 from palpate.engine import linking
+from palpate.engine.kernel_files import Callee
 from palpate.engine.kernels import kernel
-from palpate.engine.linking import Place, bind, called_places, kernel_at
+from palpate.engine.linking import bind, called_places, kernel_at
 from palpate.run import loop
 
 
@@ -39,7 +40,7 @@ def test_a_called_kernel_is_found_by_its_place() -> None:
 def test_code_that_refers_to_another_symbol_is_not_bound() -> None:
     place = called_places(loop.run_steps.result.library)[0]
     assert bind((place,))
-    assert not bind((Place(place.module, place.name, place.symbol + "_of_older_sources"),))
+    assert not bind((Callee(place.module, place.name, place.symbol + "_of_older_sources"),))
 
 
 def test_a_small_kernel_is_copied_into_its_callers(monkeypatch: pytest.MonkeyPatch) -> None:

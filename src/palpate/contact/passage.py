@@ -21,6 +21,7 @@ from palpate.contact.zeno import Bounces
 from palpate.errors import NoSolution, NotFinite
 
 NOWHERE = np.zeros(0)
+_ROUNDS, _CRAWL = 1000, 2e-7  # rounds after which progress is looked at; s per round, below which it is none
 _STATE_FIELDS = ["mode", "sign", "side", "slip", "feature", "moving", "home", "coast", "since"]
 
 
@@ -123,7 +124,7 @@ class Passage:
 
     def go(self, until: float) -> Literal["done", "painleve"]:
         """Reach a time, event by event; a force just pushed acts at once, even if that time is now."""
-        same = 0
+        same, rounds, began = 0, 0, self.t
         if not self.begun:
             self._begin_at_state()
             self.begun = True
@@ -134,7 +135,17 @@ class Passage:
             same = same + 1 if self.t - before < SHORTEST else 0
             if same > 100:
                 raise NoSolution(f"modes keep changing at t = {self.t:.12g} s", hint=str(self.events[-1]))
+            rounds += 1
+            if rounds % _ROUNDS == 0 and self.t - began < rounds * _CRAWL:
+                self._refuse_to_crawl(rounds, began)
         return "painleve" if self.resolver.stopped else "done"
+
+    def _refuse_to_crawl(self, rounds: int, began: float) -> None:
+        raise NoSolution(
+            f"the exact contact came {self.t - began:.3g} s further in {rounds} steps at t = {began:.6g} s:"
+            f" the largest force there is {np.abs(self.model.found['force']).max(initial=0.0):.3g} N",
+            hint="smaller forces, gains or speeds; or another kind of contact",
+        )
 
     def _begin_at_state(self) -> None:
         if self.fresh:

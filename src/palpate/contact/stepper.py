@@ -14,6 +14,7 @@ from palpate.contact.model import ContactModel
 from palpate.contact.records import MARGINS, Glide, Step, make_step, step_sharing
 
 Force = Callable[[float, Array, Array], ArrayLike]
+_MOST_STEPS = 10_000  # compiled in one go, so that a way without progress is seen
 
 
 class Stepper:
@@ -68,7 +69,7 @@ class Stepper:
         """Go on in compiled steps from a state whose slope and margins are at hand; see `glide.glide_on`."""
         machine, glide = self.model.machine, self.glide
         self.span[0], self.y[:], machine.tau[:] = t, y, self.tau
-        glide.until = until
+        glide.until = min(until, t + max(_MOST_STEPS * glide.stride, 1e-5))
         return self._checked(glide_on(machine.address, self.step.address, glide.address))
 
     def _checked(self, status: int) -> int:

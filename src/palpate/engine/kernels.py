@@ -13,9 +13,9 @@ from numba.core.registry import CPUDispatcher
 from numba.core.typing.templates import Signature
 from numba.extending import intrinsic
 
-from palpate.engine.cache import remember_source
 from palpate.engine.linking import (
     KernelCompiler,
+    NumbaCache,
     called_places,
     is_findable,
     is_taken,
@@ -25,7 +25,7 @@ from palpate.engine.linking import (
     take_number,
 )
 from palpate.engine.records import Kind, Record, RecordsType, Vector, kind_of, numba_type
-from palpate.engine.shipped import KernelCache
+from palpate.engine.sources import remember_source
 from palpate.errors import InvalidInput
 
 Function = Callable[..., Any]
@@ -152,7 +152,7 @@ class Kernel(CPUDispatcher):
 def _keep(dispatcher: CPUDispatcher) -> None:
     """Keep what it compiles on disk, unless it was typed into a notebook or its module was loaded anew."""
     if Path(dispatcher.py_func.__code__.co_filename).is_file() and not is_taken(dispatcher.py_func):
-        dispatcher._cache = KernelCache(dispatcher.py_func, bool(dispatcher.targetoptions.get("_nrt")))  # pyright: ignore[reportAttributeAccessIssue]
+        dispatcher._cache = NumbaCache(dispatcher.py_func, bool(dispatcher.targetoptions.get("_nrt")))  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _door_of(kernel: Kernel) -> Function:
@@ -226,7 +226,7 @@ def follows_types(function: Function) -> CPUDispatcher:
     """Compile a function anew for whatever types it is called with: for scratch in tuples and structured arrays."""
     made = CPUDispatcher(py_func=function, targetoptions={"nopython": True, "nogil": True, "error_model": "numpy"})
     remember_source(Path(function.__code__.co_filename))
-    made._cache = KernelCache(function)  # pyright: ignore[reportAttributeAccessIssue]
+    made._cache = NumbaCache(function)  # pyright: ignore[reportAttributeAccessIssue]
     return made
 
 

@@ -20,12 +20,19 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any
 
 from llvmlite import binding
+from numba import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult, Flags
+from numba.core.environment import Environment, _rebuild_env
+from numba.core.funcdesc import PythonFunctionDescriptor
 from numba.core.types import BaseFunction
+from numba.core.typing.templates import Signature
+
+from palpate.engine.kernel_files import Callee, KeptKernel
+from palpate.engine.shipped import KernelCache
 
 _PACKAGE = __name__.partition(".")[0] + "."
 _NAMES_OF_OPTIONS = hash(Flags())  # numba takes it from the names of all options, so it is the same for all
@@ -45,14 +52,6 @@ _SMALL = 40  # instructions
 _PLAIN = ("_operator", "builtins", "math")  # modules of operations whose types follow from their arguments' types
 _alive: list[Any] = []  # operations whose numbers are in use
 _taken: set[int] = set()  # numbers of the kernels of this process
-
-
-class Place(NamedTuple):
-    """Where a called kernel is found, and the symbol its callers refer to."""
-
-    module: str
-    name: str
-    symbol: str
 
 
 def is_findable(function: Any) -> bool:
@@ -131,7 +130,7 @@ def leave_nothing_to_copy(result: CompileResult, function: Any) -> None:
     if _size(library) > _SMALL:
         library._shared_module = binding.parse_assembly(str(library.codegen._create_empty_module(library.name)))
     if not any(library._get_module_for_linking().functions):
-        library.place = Place(function.__module__, function.__qualname__, result.fndesc.llvm_func_name)
+        library.place = Callee(function.__module__, function.__qualname__, result.fndesc.llvm_func_name)
 
 
 def _size(library: Any) -> int:
@@ -139,11 +138,11 @@ def _size(library: Any) -> int:
     return sum(1 for code in library._final_module.functions for block in code.blocks for _ in block.instructions)
 
 
-def called_places(library: Any) -> tuple[Place, ...]:
+def called_places(library: Any) -> tuple[Callee, ...]:
     """The kernels that a library calls by their symbols, those called by code copied into it included."""
     if hasattr(library, "called"):
         return library.called
-    found: dict[Place, None] = {}
+    found: dict[Callee, None] = {}
     for other in library._linking_libraries:
         found.update(dict.fromkeys([other.place] if hasattr(other, "place") else called_places(other)))
     library.called = tuple(found)
@@ -183,12 +182,96 @@ def _remembered(self: Any, context: Any, args: Any, kws: Any) -> Any:
     return found
 
 
-def kernel_at(place: Place) -> Any:
+def kernel_at(place: Callee) -> Any:
     """The kernel that stands at a place."""
     module = sys.modules.get(place.module) or importlib.import_module(place.module)
     return reduce(getattr, place.name.split("."), module)
 
 
-def bind(places: tuple[Place, ...]) -> bool:
+def bind(places: tuple[Callee, ...]) -> bool:
     """Make called kernels ready, before code that refers to their symbols is loaded; whether each has its symbol."""
     return all(kernel_at(place).symbol == place.symbol for place in places)
+
+
+# ------------------------------------------------------------------------------------------------ kept kernels
+
+_RESULTS = {str(kind): kind for kind in (types.none, types.boolean, types.int64, types.float64)}
+
+
+class NumbaCache:
+    """What numba asks for kept code: results of compilations out of our files, and into them."""
+
+    cache_path = "palpate cache"  # shown in numba's statistics
+
+    def __init__(self, function: Any, allocates: bool = True) -> None:
+        self._function, self._allocates = function, allocates
+        self._files = KernelCache(function)
+
+    def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
+        """A kept kernel that fits; half a second of imports by numba is spent only where code allocates."""
+        if self._allocates:
+            target_context.refresh()
+        for kept in self._files.read(_text(sig), _processor(target_context)):
+            try:
+                if bind(kept.callees):
+                    return self._rebuilt(sig, target_context, kept)
+            except (ImportError, AttributeError):  # a module or a kernel that it refers to is gone
+                continue
+        return None
+
+    def save_overload(self, sig: Any, data: CompileResult) -> None:
+        """Keep a kernel, if plain data can say what it is."""
+        environments = data._find_referenced_environments()
+        result = "stated" if isinstance(sig, Signature) else _described(data.signature.return_type)
+        constants = any(env.consts for env in (data.environment, *environments))
+        fixed = not (data.library.has_dynamic_globals or data.lifted or data.reload_init or data.fndesc.global_dict)
+        if result is None or constants or not fixed:
+            return
+        name, _, (object_code, bitcode) = data.library.serialize_using_object_code()
+        names = data.fndesc.unique_name, data.fndesc.mangled_name, data.fndesc.env_name
+        envs = [(env.env_name, env.globals["__name__"]) for env in environments]
+        callees = called_places(data.library)
+        kept = KeptKernel("", name, *names, data.fndesc.inline, result, envs, callees, object_code, bitcode)
+        self._files.write(_text(sig), _processor(data.target_context), kept)
+
+    def _rebuilt(self, sig: Any, context: Any, kept: KeptKernel) -> CompileResult:
+        """A result of a compilation out of what was kept and of what is known from the function."""
+        stated = isinstance(sig, Signature)
+        arguments, kind = (sig.args, sig.return_type) if stated else (tuple(sig), _type_described(kept.result))
+        code, module = self._function.__code__, self._function.__module__
+        descriptor = PythonFunctionDescriptor(
+            native=True, modname=module, qualname=self._function.__qualname__, unique_name=kept.unique_name, doc="",
+            typemap=None, restype=kind, calltypes=None, args=code.co_varnames[: code.co_argcount], kws=(),
+            mangler=lambda *name, **more: kept.symbol, argtypes=arguments, inline=kept.inline,
+            env_name=kept.environment,
+        )  # fmt: skip
+        content = kept.library, "object", (kept.object_code, kept.bitcode)
+        environments = [_rebuild_env(origin, (), name) for name, origin in kept.environments]
+        mine = Environment.from_fndesc(descriptor)
+        signature = Signature(kind, arguments, None)
+        result = CompileResult._rebuild(
+            context, content, descriptor, mine, signature, False, (), "", (), tuple(environments)
+        )
+        result.library.called, result.library.object_code = kept.callees, kept.object_code
+        return result
+
+
+def _text(sig: Any) -> str:
+    """A signature, or a tuple of types, as text."""
+    return str(sig) if isinstance(sig, Signature) else str(tuple(map(str, sig)))
+
+
+def _processor(target_context: Any) -> str:
+    return " ".join(map(str, target_context.codegen().magic_tuple()))
+
+
+def _described(kind: types.Type) -> Any:
+    """The type of a result as data; None for what a kept kernel cannot return."""
+    if isinstance(kind, types.Tuple | types.UniTuple):
+        parts = [_described(part) for part in kind.types]
+        return None if None in parts else parts
+    return str(kind) if str(kind) in _RESULTS else None
+
+
+def _type_described(result: Any) -> types.Type:
+    return types.Tuple([_type_described(part) for part in result]) if isinstance(result, list) else _RESULTS[result]

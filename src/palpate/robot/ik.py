@@ -101,13 +101,12 @@ def _space(robot: Robot, q0: Array) -> _Space:
     if np.any(robot.model.jnt_type == int(mujoco.mjtJoint.mjJNT_BALL)):
         raise InvalidInput(f"inverse kinematics of ball joints is not supported, and {robot.name} has some")
     places, dofs = scalar_places(robot)
-    coupling, (lower, upper) = robot.coupling, _bounds(robot)
-    P, G = np.eye(robot.nq), np.eye(robot.nv)
+    coordinates, (lower, upper) = robot.coordinates, _bounds(robot)
+    P, G = coordinates.position_map, coordinates.map
     fixed, turns = q0.copy(), (np.array(robot.dof_units) == "rad")[dofs]
     fixed[places] = 0.0
-    if coupling is not None:
-        fixed, P, G = coupling.expand_position(fixed), coupling.position_map, coupling.map
-        turns &= np.count_nonzero(G, axis=0)[dofs] == 1
+    fixed = coordinates.expand_position(fixed)
+    turns &= np.count_nonzero(G, axis=0)[dofs] == 1
     position_map, velocity_map = np.ascontiguousarray(P[:, places]), np.ascontiguousarray(G[:, dofs])
     lower, upper = lower[dofs], upper[dofs]
     return _Space(np.clip(q0[places], lower, upper), lower, upper, fixed, position_map, velocity_map, turns)

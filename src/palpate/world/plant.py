@@ -81,18 +81,12 @@ class Plant:
     @property
     def map(self) -> Array:
         """Velocities of the whole scene from the robot's and those of everything beyond it."""
-        coupling, rest = self.robot.coupling, self.model.nv - self.robot.model.nv
-        if coupling is None:
-            return np.eye(self.model.nv)
-        robot = np.vstack([coupling.map, np.zeros((rest, self.robot.nv))])
+        robot = np.vstack([self.robot.coordinates.map, np.zeros((self.model.nv - self.robot.model.nv, self.robot.nv))])
         return np.hstack([robot, np.eye(self.model.nv)[:, self.robot.model.nv :]])
 
     def places(self) -> tuple[np.ndarray, np.ndarray]:
         """Where the robot's coordinates and velocities stand in the scene's."""
-        coupling = self.robot.coupling
-        if coupling is None:
-            return np.arange(self.robot.nq), np.arange(self.robot.nv)
-        return coupling.kept_position.astype(np.int64), coupling.kept.astype(np.int64)
+        return self.robot.coordinates.kept_position.copy(), self.robot.coordinates.kept.copy()
 
     def frame(self, name: str) -> Frame:
         """A frame of the scene by name."""

@@ -293,7 +293,7 @@ class Priorities(Law):
 
     def bind(self, robot: Robot) -> BoundLaw:
         """Make the law ready for a robot."""
-        compiled = not self.shares and robot.coupling is None
+        compiled = not self.shares and not robot.coordinates.coupled
         return super().bind(robot) if compiled else self.bind_python(robot)
 
     def bind_python(self, robot: Robot) -> BoundLaw:
