@@ -151,7 +151,7 @@ def test_a_robot_with_coupled_joints_is_driven_by_its_tool_and_refuses_other_fra
     <equality><joint joint1="follow" joint2="lead" polycoef="0 0.5 0 0 0"/></equality></mujoco>"""
     (tmp_path / "coupled.xml").write_text(text)
     robot = load_robot(tmp_path / "coupled.xml", tool_frame="tip")
-    assert robot.coupling is not None
+    assert robot.coordinates.coupled
     q, v = np.array([0.2]), np.array([0.3])
     x, target = robot.terms(q, v), joint_target(robot, q)
     target.position[0] += 0.1

@@ -268,7 +268,7 @@ def _frames(robot: Robot, entries: tuple[Level, ...]) -> list[str]:
     named = [entry.frame or robot.tool_frame for entry in entries if entry.kind != "posture"]
     for name in named:
         _place("frame", name, robot.frame_names)
-        if robot.coupling is not None and name != robot.tool_frame:
+        if robot.coordinates.coupled and name != robot.tool_frame:
             raise InvalidInput(
                 f"{robot.name} has coupled joints, for which a stack knows the tool's frame alone, not {name!r}",
                 hint=f"leave `frame` out, or load the robot with {name!r} as its tool",

@@ -281,7 +281,7 @@ class Standing(Law):
         feet = feet_of(robot, self.feet)
         labels = tuple(f"{foot}.{axis}" for foot in feet for axis in "xyz")
         shown = Shown("forces", "forces", "N", labels, "world", "of the ground on the feet, as planned")
-        bound = super().bind(robot) if robot.coupling is None else self.bind_python(robot)
+        bound = self.bind_python(robot) if robot.coordinates.coupled else super().bind(robot)
         return replace(bound, shown=(shown,))
 
     def bind_python(self, robot: Robot) -> BoundLaw:
