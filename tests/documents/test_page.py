@@ -9,10 +9,10 @@ from xml.dom.minidom import parseString
 import pytest
 
 from palpate.cli.main import main
-from palpate.documents import documents, verify
-from palpate.documents.claim import Trajectories
-from palpate.documents.mathml import broken, formula_html, mathml
-from palpate.documents.page import review_html, svg, write_review
+from palpate_documents import documents, verify
+from palpate_documents.claim import Trajectories
+from palpate_documents.mathml import broken, formula_html, mathml
+from palpate_documents.page import review_html, svg, write_review
 
 LAPTOP, PHONE = (1280, 800), (390, 700)
 # Formulas that reach beyond their own box without a way to scroll there, and elements that lie on one another.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from palpate.control import LAWS
-from palpate.documents import DOCUMENTS, document
+from palpate_documents import DOCUMENTS, document
 from palpate.scenario.load import read_data, shipped
 
 FOLDER = Path(__file__).parents[2] / "docs" / "documents"

@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 
 from palpate.cli.main import main
-from palpate.documents.as_printed import balanced, balanced_by_arm, runs_as_printed
-from palpate.documents.figures import FIGURES, admittance_run, draw_figures
+from palpate_documents.as_printed import balanced, balanced_by_arm, runs_as_printed
+from palpate_documents.figures import FIGURES, admittance_run, draw_figures
 from palpate.metrics import METRICS
 
 

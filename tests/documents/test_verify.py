@@ -13,10 +13,10 @@ import pytest
 
 import palpate as pp
 from palpate.cli.main import main
-from palpate.documents import DOCUMENTS, document, documents, verify
-from palpate.documents.claim import VERDICTS, Comparison, judged
-from palpate.documents.compare import numbers
-from palpate.documents.review import Result, counts
+from palpate_documents import DOCUMENTS, document, documents, verify
+from palpate_documents.claim import VERDICTS, Comparison, judged
+from palpate_documents.compare import numbers
+from palpate_documents.review import Result, counts
 from palpate.errors import UnknownName
 
 _spec = util.spec_from_file_location("audit_rows", Path(__file__).parent / "audit_rows.py")

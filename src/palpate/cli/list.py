@@ -105,7 +105,7 @@ def _library() -> list[dict[str, Any]]:
 def _document(number: str, sections: Sequence[str]) -> None:
     """What there is to run and to check of one document."""
     from palpate.cli.tables import print_table
-    from palpate.documents.library import document
+    from palpate_documents.library import document
 
     if set(sections) - {"scenarios"}:
         raise InvalidInput(f"--document lists scenarios, not {', '.join(sections)}", hint="palpate list --document 002")

@@ -1,0 +1,219 @@
+"""Document 003: control in joint and task space."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+import palpate as pp
+from palpate_documents.claim import Claim, Comparison
+from palpate_documents.compare import arithmetic, corrected, printed, reading, says
+from palpate_documents.d003.about import DOCUMENT, slope, spatial_arm, spatial_equations, state, whole
+
+Evidence = Iterator[Comparison]
+XYZ = np.eye(6)[:3]
+
+
+@DOCUMENT.claim(
+    "joint-impedance", "Joint impedance control", r"\tau = k_p(q_d - q) + k_d(\dot{q}_d - \dot{q}) + \hat{g}(q)",
+    how="robot.forward_dynamics under it", rows="26",
+)  # fmt: skip
+def _joint_impedance(c: Claim) -> Evidence:
+    """A spring and a damper at each joint: M q̈ + b = k_p e + k_d ė, gravity gone where the model is true."""
+    q, v, q_d = state(whole())
+    tau = 50 * (q_d - q) - 5 * v + whole().gravity(q)
+    a = whole().forward_dynamics(q, v, tau, losses=False)
+    left = whole().mass_matrix(q) @ a + whole().bias(q, v) - whole().gravity(q)
+    yield printed("M q̈ + b [N·m]", 50 * (q_d - q) - 5 * v, left)
+
+
+DOCUMENT.reading(
+    "joint-impedance-legend", "Joint impedance control",
+    r"\dot{q} \text{ is the current joint positions}, \; \hat{g} \text{ is the current joint velocities}", "typo",
+    "The legend has mixed up its symbols.", rows="26",
+    corrected=r"q \text{ is the current joint positions}, \; \dot{q} \text{ the current joint velocities}",
+)  # fmt: skip
+
+
+@DOCUMENT.claim(
+    "inverse-dynamics", "Inverse dynamics control", r"\tau = \hat{M}(q)\ddot{q} + \hat{b}(q, \dot{q}) + \hat{g}(q)",
+    how="robot.inverse_dynamics, forward_dynamics", rows="27",
+)  # fmt: skip
+def _inverse_dynamics(c: Claim) -> Evidence:
+    """With the commanded acceleration q̈* for q̈."""
+    q, v, a = state(whole())
+    tau = whole().mass_matrix(q) @ a + whole().bias(q, v)
+    yield printed("q̈ [rad/s²]", a, whole().forward_dynamics(q, v, tau, losses=False))
+
+
+@DOCUMENT.claim(
+    "commanded", "Inverse dynamics control", r"\ddot{q}_d = k_p(q_d - q) + k_d(\dot{q}_d - \dot{q})", "ambiguous",
+    how="robot.forward_dynamics along a moving target", rows="27",
+    corrected=r"\ddot{q}^* = \ddot{q}_d + k_p(q_d - q) + k_d(\dot{q}_d - \dot{q})",
+)  # fmt: skip
+def _commanded(c: Claim) -> Evidence:
+    """A unit mass on a spring and damper for a target at rest. For a moving one the feed-forward q̈_d is missing, and
+    the name q̈_d stands for the command."""
+    q, v, e = state(whole())
+    rate, k_p, k_d = np.zeros(6), 100.0, 20.0
+    for words, a_d in (("target at rest", np.zeros(6)), ("target accelerating with 1 rad/s²", np.ones(6))):
+        for form, feed in (("as printed", 0.0), ("with q̈_d", 1.0)):
+            command = feed * a_d + k_p * e + k_d * (rate - v)
+            a = whole().forward_dynamics(q, v, whole().inverse_dynamics(q, v, command, losses=False), losses=False)
+            left = (a_d - a) + k_d * (rate - v) + k_p * e
+            compare = corrected if feed else reading
+            yield compare(f"{words}, {form}: ë + k_d ė + k_p e", np.zeros(6), left, 1e-7)
+
+
+@DOCUMENT.claim(
+    "task-acceleration", "Multiple"
+        " tasks", r"\dot{w}_e = \begin{bmatrix} \ddot{r} \\ \dot{\omega} \end{bmatrix} = J_e \ddot{q} +"
+    r" \dot{J}_e \dot{q}", how="robot.jacobian, jacobian_drift against a difference of J q̇", rows="28",
+)  # fmt: skip
+def _task_acceleration(c: Claim) -> Evidence:
+    """Linear and angular."""
+    q, v, a = state(whole())
+    found = slope(lambda at: whole().jacobian(at) @ v, q, v) + whole().jacobian(q) @ a
+    yield printed("ẇ_e", whole().jacobian(q) @ a + whole().jacobian_drift(q, v), found, 1e-6)
+
+
+@DOCUMENT.claim(
+    "task-motion", "End-effector dynamics", r"\dot{w}_e = J_e M^{-1}(\tau - b - g) + \dot{J}_e \dot{q}",
+    how="robot.forward_dynamics", rows="28",
+)  # fmt: skip
+def _task_motion(c: Claim) -> Evidence:
+    """From torques to the tool's acceleration."""
+    q, v, tau = state(whole())
+    J, drift = whole().jacobian(q), whole().jacobian_drift(q, v)
+    text = J @ np.linalg.solve(whole().mass_matrix(q), tau - whole().bias(q, v)) + drift
+    yield printed("ẇ_e", text, J @ whole().forward_dynamics(q, v, tau, losses=False) + drift)
+
+
+@DOCUMENT.claim("JtF", "End-effector dynamics", r"\tau = J_e^T F_e", how="robot.generalised_force", rows="28")
+def _transpose(c: Claim) -> Evidence:
+    """Right here; further down a dot is added."""
+    q, _, _ = state(whole())
+    F = np.array([3.0, -4, 5, 0.1, 0.2, -0.3])
+    yield printed("τ [N·m]", whole().jacobian(q).T @ F, whole().generalised_force(q, F))
+
+
+_TERMS = {
+    "Lambda": (r"\Lambda_e = (J_e M^{-1} J_e^T)^{-1}", lambda s: s["L"]),
+    "mu": (r"\mu = \Lambda_e J_e M^{-1} b - \Lambda_e \dot{J}_e \dot{q}",
+           lambda s: s["L"] @ s["J"] @ np.linalg.solve(s["M"], s["b"]) - s["L"] @ s["drift"]),
+    "p": (r"p = \Lambda_e J_e M^{-1} g", lambda s: s["L"] @ s["J"] @ np.linalg.solve(s["M"], s["g"])),
+}  # fmt: skip
+
+
+def _at() -> dict[str, np.ndarray]:
+    q, v, _ = state(spatial_arm())
+    robot = spatial_arm()
+    J, M, g = XYZ @ robot.jacobian(q), robot.mass_matrix(q), robot.gravity(q)
+    L = np.linalg.inv(J @ np.linalg.inv(M) @ J.T)
+    return {"q": q, "v": v, "J": J, "M": M, "g": g, "b": robot.bias(q, v) - g, "L": L,
+            "drift": XYZ @ robot.jacobian_drift(q, v)}  # fmt: skip
+
+
+def _task_term(name: str) -> None:
+    text, value = _TERMS[name]
+
+    @DOCUMENT.claim(name, "End-effector dynamics", text, how=f'derive(ur5e-3link, task x y z)["{name}"]', rows="28")
+    def _term(c: Claim) -> Evidence:
+        """Inertia, velocity terms and gravity as the end-effector has them."""
+        s = _at()
+        d = pp.derive(spatial_arm(), parameters="numbers", task=("x", "y", "z"))
+        found = d.function(name)(s["q"], s["v"]) if name == "mu" else d.function(name)(s["q"])
+        wanted = value(s)
+        yield printed(name, wanted, np.reshape(found, wanted.shape), 1e-8)
+        if name == "Lambda":
+            yield printed("robot.task_inertia [kg]", wanted, spatial_arm().task_inertia(s["q"], directions=XYZ), 1e-8)
+
+
+for _name in _TERMS:
+    _task_term(_name)
+
+
+@DOCUMENT.claim(
+    "task-equation",
+    "End-effector dynamics",
+    r"\Lambda_e \dot{w}_e + \mu + p = F_e",
+    how="residual along forward_dynamics",
+    rows="28",
+)
+def _task_equation(c: Claim) -> Evidence:
+    """With τ = J_e^T F_e."""
+    s, F = _at(), np.array([3.0, -4, 5])
+    a = s["J"] @ spatial_arm().forward_dynamics(s["q"], s["v"], s["J"].T @ F, losses=False) + s["drift"]
+    left = s["L"] @ a + _TERMS["mu"][1](s) + _TERMS["p"][1](s)
+    yield printed("F_e [N]", F, left, 1e-8)
+
+
+@DOCUMENT.claim(
+    "JdotF", "End-effector control", r"\tau = \dot{J}_e^T F_e = \dot{J}_e^T (\Lambda_e \dot{w}_e + \mu + p)", "wrong",
+    how="robot.forward_dynamics under both torques", rows="29",
+    corrected=r"\tau = J_e^T F_e = J_e^T (\Lambda_e \dot{w}_e + \mu + p)",
+)  # fmt: skip
+def _dotted(c: Claim) -> Evidence:
+    """A dot too many: torques come from forces by J^T. With J̇^T the tool accelerates anyhow."""
+    s, wanted = _at(), np.array([0.5, -1.0, 2.0])
+    F = s["L"] @ wanted + _TERMS["mu"][1](s) + _TERMS["p"][1](s)
+    rate = slope(lambda at: XYZ @ spatial_arm().jacobian(at), s["q"], s["v"])
+
+    def gives(J: np.ndarray) -> np.ndarray:
+        return s["J"] @ spatial_arm().forward_dynamics(s["q"], s["v"], J.T @ F, losses=False) + s["drift"]
+
+    yield printed("ẇ_e under J̇^T F, wanted (0.5, −1, 2) [m/s²]", wanted, gives(rate), 1e-6)
+    yield corrected("ẇ_e under J^T F, wanted (0.5, −1, 2) [m/s²]", wanted, gives(s["J"]), 1e-8)
+    d = spatial_equations()
+    yield arithmetic(
+        "J̇ by a difference and derived", slope(lambda at: d.function("J")(at)[:3], s["q"], s["v"]), rate, 1e-6
+    )
+
+
+@DOCUMENT.claim(
+    "desired-acceleration", "End-effector control",
+    r"\dot{w}_e^* = k_p \begin{bmatrix} r_{e,d} - r_e \\ \Delta\phi_e \end{bmatrix} + k_d(\dot{w}_{e,d} -"
+    r" \dot{w}_e)", "typo",
+    how="law operational-space: energy taken from a moving tool", rows="30",
+    corrected=r"\dot{w}_e^* = \dot{w}_{e,d} + k_p \begin{bmatrix} r_{e,d} - r_e \\ \Delta\phi_e \end{bmatrix} +"
+        r" k_d(w_{e,d} - w_e)",
+)  # fmt: skip
+def _desired(c: Claim) -> Evidence:
+    """Velocities, not accelerations: with accelerations nothing damps the motion (poles ± j √(k_p / (1 + k_d)))."""
+    k_p, k_d = 100.0, 20.0
+    yield printed("real part of the slowest pole [1/s]", -k_d / 2, max(np.roots([1 + k_d, 0, k_p]).real))
+    yield corrected("real part of the slowest pole [1/s]", -k_d / 2, max(np.roots([1, k_d, k_p]).real), 1e-6)
+    arm = pp.load_robot("panda")
+    law = pp.control.OperationalSpace(frequency=10.0, damping_ratio=1.0)
+    start = np.array([0.3, 0.2, -0.2, 0.1, 0.3, -0.2, 0.1])
+    trace = pp.simulate(pp.Run(arm, law, clock=pp.Clock(duration=0.6, rate=1000), v_start=start))
+    speed = np.linalg.norm(trace["v"], axis=1)
+    yield says(
+        "corrected", "the law with velocities brings a moving arm to rest", True, bool(speed[-1] < 0.1 * speed[0])
+    )
+
+
+@DOCUMENT.claim(
+    "delta-phi", "End-effector"
+        " control", r"\Delta\phi_e \text{ is the difference between the desired and actual orientation}",
+    "ambiguous", how="spatial.rotation_error; its rate against ω", rows="30",
+    corrected=r"\Delta\phi_e = \log(R_d R^T) \text{ in the axes of } \omega",
+)  # fmt: skip
+def _orientation_error(c: Claim) -> Evidence:
+    """It must go with ω: the rotation vector of R_d Rᵀ in world axes falls along ω; a difference of Euler angles
+    does not."""
+    R = pp.spatial.matrix_from_euler([0.5, -0.6, 0.8], "ZYX")
+    R_d = pp.spatial.matrix_from_rotation_vector([0.1, 0.05, -0.08]) @ R
+    axis = pp.spatial.rotation_vector_from_matrix(R_d @ R.T)
+    step = pp.spatial.matrix_from_rotation_vector(1e-6 * axis) @ R  # turned along the error
+
+    def euler(A: np.ndarray) -> np.ndarray:
+        return pp.spatial.euler_from_matrix(A, "ZYX")[::-1]
+
+    vectors = [pp.spatial.rotation_vector_from_matrix(R_d @ A.T) for A in (R, step)]
+    yield reading(
+        "rotation vector: its change along ω, per rad of error", -axis, (vectors[1] - vectors[0]) / 1e-6, 1e-6
+    )
+    angles = [euler(R_d) - euler(A) for A in (R, step)]
+    yield reading("Euler angles: their change along ω", -axis, (angles[1] - angles[0]) / 1e-6, 1e-6)

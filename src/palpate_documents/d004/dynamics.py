@@ -1,0 +1,288 @@
+"""Document 004, sections 1.6 to 1.8: kinetic energy, equation of motion, the damped arm."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from math import pi
+
+import numpy as np
+
+import palpate as pp
+from palpate_documents.claim import Claim, Comparison, Trajectories
+from palpate_documents.compare import arithmetic, corrected, printed, remembered, says
+from palpate_documents.d004.about import (
+    DOCUMENT,
+    STATE,
+    TENSORS,
+    arm,
+    check,
+    equations,
+    in_print,
+    robot_of,
+    with_one_tensor,
+)
+from palpate_documents.d004.printed import CORIOLIS_ENTRIES, MASS_ENTRIES
+
+Evidence = Iterator[Comparison]
+Q, V = np.array(STATE[0]), np.array(STATE[1])
+_INERTIA_OF_B11 = (
+    r"I_{11,1} + 2.0I_{12,2} - 0.5I_{11,1}\sigma_3 + 0.5I_{12,2}\sigma_3 - 0.5I_{11,1}c_{2.0*2} + 0.5I_{12,2}c_{2.0*2}"
+)
+_RIGHT_B11 = r"I_{12,2} + I_{21,1} s_2^2 + I_{22,2} c_2^2 + I_{31,1} s_{23}^2 + I_{32,2} c_{23}^2"
+_B33 = r"m_3 a_3^2 + 2.0 m_3 a_3 \mathrm{pl}_{31} + m_3 \mathrm{pl}_{31}^2 + I_{13,3}"
+_ENTRIES = {
+    "b11": (r"b_{11}", (0, 0), MASS_ENTRIES[r"b_{11}"], MASS_ENTRIES[r"b_{11}"].replace(_INERTIA_OF_B11, _RIGHT_B11)),
+    "b22": (
+        r"b_{22}",
+        (1, 1),
+        MASS_ENTRIES[r"b_{22}"],
+        MASS_ENTRIES[r"b_{22}"].replace("2.0I_{13,3}", "I_{23,3} + I_{33,3}"),
+    ),
+    "b23": (r"\sigma_2", (1, 2), MASS_ENTRIES[r"\sigma_2"], MASS_ENTRIES[r"\sigma_2"].replace("I_{13,3}", "I_{33,3}")),
+    "b33": (r"b_{33}", (2, 2), _B33, _B33.replace("I_{13,3}", "I_{33,3}")),
+    "b12": (r"\sigma_1", (0, 1), MASS_ENTRIES[r"\sigma_1"], ""),
+    "b13": (r"\sigma_4", (0, 2), MASS_ENTRIES[r"\sigma_4"], ""),
+}
+_WAVES = {name: MASS_ENTRIES[name] for name in (r"\sigma_3", r"\sigma_5")}
+
+
+@DOCUMENT.claim("19", "(19)", r"E_{kin} = \frac{1}{2} \dot{q}^T B(q) \dot{q}", how="robot.kinetic_energy", rows="7")
+def _kinetic(c: Claim) -> Evidence:
+    """With the robot's own mass matrix."""
+    yield printed("E_kin [J]", 0.5 * V @ arm().mass_matrix(Q) @ V, arm().kinetic_energy(Q, V))
+
+
+def _mass_entry(name: str) -> None:
+    symbol, place, text, right = _ENTRIES[name]
+
+    @DOCUMENT.claim(
+        f"20-{name}", "(20)", f"{symbol} = {text}", "wrong" if right else "agrees", how="derive(…).M",
+        corrected=f"{symbol} = {right}" if right else "", rows="7",
+    )  # fmt: skip
+    def _entry(c: Claim) -> Evidence:
+        """Mass part right; in the inertia part link 1's symbols stand for all three links."""
+        wanted = in_print(equations().M)[place]
+        label = "with link 1's tensor everywhere"
+        yield check("arithmetic", text, with_one_tensor(wanted), where=_WAVES, label=label)
+        yield check("printed", text, wanted, where=_WAVES)
+        if right:
+            yield check("corrected", right, wanted, where=_WAVES)
+
+
+for _entry_name in _ENTRIES:
+    _mass_entry(_entry_name)
+
+
+@DOCUMENT.claim(
+    "20", "(20), in"
+        " numbers", r"B(q) \; \text{with} \; I_{11,1} = 0.0084, \; I_{12,2} = 0.0064, \; I_{13,3} = 0.0084", "wrong",
+    how="robot.mass_matrix of the document's arm, and of one with link 1's tensor in all links", rows="7",
+    corrected=r"B = \begin{bmatrix} 1.3454 & -0.1386 & 0.0071 \\ \cdot & 1.5668 & 0.3460 \\ \cdot & \cdot &"
+        r" 0.2131 \end{bmatrix}",
+)  # fmt: skip
+def _mass_numbers(c: Claim) -> Evidence:
+    """What the slip costs at q = (0.3, −0.7, 1.1): 15 % of b_22."""
+    one, right = robot_of((TENSORS[0],) * 3).mass_matrix(Q), arm().mass_matrix(Q)
+    yield printed("B with one tensor [kg·m²]", one, right)
+    yield arithmetic("difference of b11, b22, b23, b33 [kg·m²]", [-0.1515869116, -0.2394, -0.0378, -0.0378],
+                     [(one - right)[i] for i in ((0, 0), (1, 1), (1, 2), (2, 2))])  # fmt: skip
+    wanted = [[1.3454380249, -0.1385844102, 0.0071133031], [1.5668412613, 0.3460310997], [0.2131487506]]
+    found = [right[i, i:].tolist() for i in range(3)]
+    for i in range(3):
+        yield corrected(f"B, row {i + 1} from the diagonal on [kg·m²]", wanted[i], found[i])
+
+
+@DOCUMENT.claim(
+    "21", "(21)", r"\frac{d}{dt}\frac{\partial L}{\partial \dot{q}} - \frac{\partial L}{\partial q} = Q",
+    how='derive(…, "lagrange") against robot.inverse_dynamics', rows="8",
+)  # fmt: skip
+def _lagrange(c: Claim) -> Evidence:
+    """The equation of motion by Lagrange is the numeric robot's."""
+    a = np.array([1.0, -2.0, 0.5])
+    found = np.ravel(equations().function("tau")(Q, V, a))
+    yield printed("τ [N·m]", found, arm().inverse_dynamics(Q, V, a))
+
+
+DOCUMENT.reading(
+    "22-reference", "below (22)", r"B(q) \text{ is given in (21)}", "typo", "The mass matrix is equation (20).",
+    corrected=r"B(q) \text{ is given in (20)}", rows="10",
+)  # fmt: skip
+
+
+@DOCUMENT.claim(
+    "22", "(22)", r"B(q)\ddot{q} + C(q,\dot{q})\dot{q} + g(q) = u + J^T(q) h_e",
+    how="robot.forward_dynamics with a wrench at the tool", rows="11",
+)  # fmt: skip
+def _motion(c: Claim) -> Evidence:
+    """h_e is what the environment does to the end-effector."""
+    u, h = np.array([1.0, 2.0, -3.0]), np.array([4.0, -5.0, 6.0, 0.7, -0.8, 0.9])
+    a = arm().forward_dynamics(Q, V, u, wrench=h)
+    left = arm().mass_matrix(Q) @ a + arm().coriolis_matrix(Q, V) @ V + arm().gravity(Q)
+    yield printed("left side [N·m]", u + arm().jacobian(Q).T @ h, left)
+
+
+def _own_links(text: str) -> str:
+    """The document's entry of C with each link's own tensor: σ_12 terms are link 3's, s_{2·2} terms link 2's."""
+    for wave, link in ((r"\\sigma_\{12\}", 3), (r"s_\{2\.0\*2\}", 2)):
+        text = re.sub(rf"I_\{{1(\d),\d\}}((?:\\dot\{{q\}}_\{{1\}})?{wave})", rf"I_{{{link}\1,\1}}\2", text)
+    return text
+
+
+_CORIOLIS_PLACES = {"C_{11}": (0, 0), "C_{12}": (0, 1), "C_{13}": (0, 2), "C_{21}": (1, 0), "C_{31}": (2, 0)}
+_CORIOLIS_WHERE = {name: text for name, text in CORIOLIS_ENTRIES.items() if name.startswith("\\sigma")}
+_CORIOLIS_PLAIN = {
+    "C_{22}": ((1, 1), r"-a_2 \dot{q}_3 m_3 s_3 (a_3 + \mathrm{pl}_{31})"),
+    "C_{23}": ((1, 2), r"-a_2 m_3 s_3 (\dot{q}_2 + \dot{q}_3) (a_3 + \mathrm{pl}_{31})"),
+    "C_{32}": ((2, 1), r"a_2 \dot{q}_2 m_3 s_3 (a_3 + \mathrm{pl}_{31})"),
+    "C_{33}": ((2, 2), "0"),
+}
+
+
+def _coriolis_entry(symbol: str) -> None:
+    text = CORIOLIS_ENTRIES[symbol]
+    name = symbol.replace("_{", "").replace("}", "")
+
+    @DOCUMENT.claim(
+        f"24-{name}", "(24)", f"{symbol} = {text}", "wrong", how="derive(…).C (Christoffel)",
+        corrected=f"{symbol} = {_own_links(text)}", rows="8",
+    )  # fmt: skip
+    def _entry(c: Claim) -> Evidence:
+        """The Christoffel symbol of the printed B, with its one tensor for three links. Terms with σ_12 = sin(2 q2 +
+        2 q3) belong to link 3, those with sin(2 q2) to link 2."""
+        wanted = in_print(equations().C)[_CORIOLIS_PLACES[symbol]]
+        label = "with link 1's tensor everywhere"
+        yield check("arithmetic", text, with_one_tensor(wanted), where=_CORIOLIS_WHERE, label=label)
+        yield check("printed", text, wanted, where=_CORIOLIS_WHERE)
+        yield check("corrected", _own_links(text), wanted, where=_CORIOLIS_WHERE)
+
+
+for _entry_name in _CORIOLIS_PLACES:
+    _coriolis_entry(_entry_name)
+
+
+def _coriolis_rest(symbol: str, place: tuple[int, int], text: str) -> None:
+    name = symbol.replace("_{", "").replace("}", "")
+
+    @DOCUMENT.claim(f"24-{name}", "(24)", f"{symbol} = {text}", how="derive(…).C (Christoffel)", rows="8")
+    def _entry(c: Claim) -> Evidence:
+        """No tensor enters here."""
+        yield check("printed", text, in_print(equations().C)[place])
+
+
+for _entry_name, (_place, _text) in _CORIOLIS_PLAIN.items():
+    _coriolis_rest(_entry_name, _place, _text)
+
+
+@DOCUMENT.claim(
+    "24-C31-print", "(24), line"
+        " C_31", r"C_{31} = \ldots + a_2 m_3 \mathrm{pl}_{31} s_3 + a_3 a_3 m_3 s_3 + a_3 a_3 m_3 s_3 + a_2"
+    r" a_3 m_3 \sigma_1 + \ldots", "typo", how="derive(…).C with one tensor", rows="9",
+    corrected=r"C_{31} = \ldots + a_2 m_3 \mathrm{pl}_{31} s_3 + a_2 a_3 m_3 \sigma_1 + \ldots",
+)  # fmt: skip
+def _stray_terms(c: Claim) -> Evidence:
+    """Two stray terms and no closing bracket; without them the line is the Christoffel symbol of the printed B."""
+    good = CORIOLIS_ENTRIES["C_{31}"]
+    literal = good.replace(r"s_3 + a_2 a_3", r"s_3 + a_3 a_3 m_3 s_3 + a_3 a_3 m_3 s_3 + a_2 a_3")
+    wanted = with_one_tensor(in_print(equations().C)[2, 0])
+    yield check("printed", literal, wanted, where=_CORIOLIS_WHERE)
+    yield check("corrected", good, wanted, where=_CORIOLIS_WHERE)
+
+
+@DOCUMENT.claim(
+    "24-skew", "(24)", r"\dot{B} - 2 C \; \text{skew-symmetric}", how="robot.coriolis_matrix; derive(…).C", rows="8"
+)
+def _skew(c: Claim) -> Evidence:
+    """C is that of Christoffel. C itself is not unique; C q̇ is."""
+    h = 1e-6
+    rate = (arm().mass_matrix(Q + h * V) - arm().mass_matrix(Q - h * V)) / (2 * h)
+    N = rate - 2 * equations().function("C")(Q, V)
+    yield printed("symmetric part of Ḃ − 2C", np.zeros((3, 3)), (N + N.T) / 2, 1e-8)
+    yield printed("C q̇ [N·m]", [-0.5302065666, 0.1984594366, 0.4167409215], arm().coriolis_matrix(Q, V) @ V)
+
+
+@DOCUMENT.claim(
+    "25", "(25)",
+    r"g(q) = \begin{bmatrix} 0 \\ -g_3 m_3 (\sigma_1 + a_2 c_2 + a_3 c_2 c_3 - a_3 s_2 s_3) - g_3 m_2 (a_2 c_2 +"
+    r" \mathrm{pl}_{21} c_2) \\ -g_3 m_3 (\sigma_1 + a_3 c_2 c_3 - a_3 s_2 s_3) \end{bmatrix}",
+    how="derive(…).g; robot.gravity", rows="6",
+)  # fmt: skip
+def _gravity(c: Claim) -> Evidence:
+    """With σ_1 = pl_31 (c2 c3 − s2 s3), (26)–(27), and g_3 = −9.81."""
+    where = {r"\sigma_1": r"\mathrm{pl}_{31}(c_2c_3 - s_2s_3)"}
+    yield check("printed", c.printed, in_print(equations().g), "g", where=where)
+    yield printed("g at the test point [N·m]", [0, -28.1513814184, -6.2282556792], arm().gravity(Q))
+
+
+@DOCUMENT.claim(
+    "28", "(28)–(30)",
+    r"J(q) = \begin{bmatrix} -s_1 \sigma_3 & -c_1 \sigma_1 & -a_3 s_{23} c_1 \\ c_1 \sigma_3 & -s_1 \sigma_1 &"
+    r" -a_3 s_{23} s_1 \\ 0"
+    r" & \sigma_3 & \sigma_4 \\ 0 & s_1 & s_1 \\ 0 & \sigma_2 & \sigma_2 \\ 1.0 & 0 & 0 \end{bmatrix}",
+    how="derive(…).J", rows="11",
+)  # fmt: skip
+def _jacobian(c: Claim) -> Evidence:
+    """With σ_1 = a_3 s_23 + a_2 s_2, σ_2 = −c_1, σ_3 = σ_4 + a_2 c_2, σ_4 = a_3 c_23."""
+    where = {r"\sigma_1": "a_3 s_{23} + a_2 s_2", r"\sigma_2": "-c_1", r"\sigma_3": r"\sigma_4 + a_2 c_2",
+             r"\sigma_4": "a_3 c_{23}"}  # fmt: skip
+    yield check("printed", c.printed, in_print(equations().J), "J", where=where)
+
+
+@DOCUMENT.claim(
+    "rank", "section 2, with (28)", r"\text{compliance in six directions on an arm of three joints}", "wrong",
+    how="rank of robot.jacobian, of the 3-link arm and of the UR5e", rows="12",
+    corrected=r"\mathrm{rank} J(q) = 3 < 6: \; \text{orientation cannot be commanded apart from position; use"
+        r" six joints}",
+)  # fmt: skip
+def _rank(c: Claim) -> Evidence:
+    """The admittance equations stand on their own; a 3-joint arm cannot follow the orientation they command
+    independently of the position. The 6-joint UR5e can."""
+    yield printed("rank of J, needed for (31) with (32) or (33)", 6, np.linalg.matrix_rank(arm().jacobian(Q)))
+    whole = pp.load_robot("ur5e")
+    yield corrected("rank of J of the 3-link arm", 3, np.linalg.matrix_rank(arm().jacobian(Q)))
+    yield corrected("rank of J of the UR5e", 6, np.linalg.matrix_rank(whole.jacobian(whole.home)))
+
+
+@remembered
+def fall(one_tensor: bool = False, duration: float = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Section 1.8: time, q and total energy of the damped arm, by robot.forward_dynamics."""
+    from scipy.integrate import solve_ivp
+
+    robot = robot_of((TENSORS[0],) * 3) if one_tensor else arm()
+
+    def motion(t: float, y: np.ndarray) -> np.ndarray:
+        return np.concatenate([y[3:], robot.forward_dynamics(y[:3], y[3:], -5.0 * y[3:])])
+
+    times = np.linspace(0, duration, 101)
+    start = [1.0, pi / 3, pi / 3, 0, 0, 0]
+    y = solve_ivp(motion, (0, duration), start, method="DOP853", t_eval=times, rtol=1e-11, atol=1e-12).y
+    energy = [robot.kinetic_energy(a[:3], a[3:]) + robot.potential_energy(a[:3]) for a in y.T]
+    return times, y[:3].T, np.array(energy)
+
+
+def _falls() -> Trajectories:
+    """The damped arm with one tensor for all links, as printed, and with each link's own."""
+    t, right, _ = fall(False, 3.0)
+    _, wrong, _ = fall(True, 3.0)
+    curves = []
+    for joint in (1, 2):
+        curves.append((f"q{joint + 1}, one tensor", t.tolist(), wrong[:, joint].tolist()))
+        curves.append((f"q{joint + 1}, right", t.tolist(), right[:, joint].tolist()))
+    return Trajectories("The arm falls under joint damping D = 5", "t [s]", "q [rad]", tuple(curves))
+
+
+@DOCUMENT.claim(
+    "1.8", "section 1.8, Figure 2", r"Q = -D \dot{q}, \quad D = 5 I, \quad q(0) = (1, \pi/3, \pi/3)",
+    how="robot.forward_dynamics integrated (DOP853, 1e-11)", rows="25", plot=_falls,
+)  # fmt: skip
+def _damped_arm(c: Claim) -> Evidence:
+    """The document prints no numbers. The arm loses energy all the time and comes to rest hanging, at (1, π/2, 0)
+    because a_2, a_3 < 0."""
+    _, q, energy = fall()
+    yield printed("q(0.5) [rad]", [0.966421256235, 1.454064419961, 0.676632056386], q[50])
+    yield printed("q(1) [rad]", [1.008893475388, 1.536287980301, 0.421019489755], q[100])
+    yield says("printed", "the energy never rises", True, bool((np.diff(energy) < 1e-9).all()))
+    yield printed("gravity at (1, π/2, 0), at rest there [N·m]", [0, 0, 0], arm().gravity([1, pi / 2, 0]))
+
+
+__all__ = ["fall"]
