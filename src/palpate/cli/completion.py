@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 SHELLS = ("bash", "zsh", "fish")
 _HELP = """\
@@ -46,14 +45,11 @@ def words() -> dict[str, tuple[str, list[str], list[str]]]:
 
 
 def _names() -> dict[str, list[str]]:
-    from importlib import resources
-
     from palpate.cli.list import SECTIONS
     from palpate.robot.catalogue import names
+    from palpate.scenario.load import shipped
 
-    library: Any = resources.files("palpate.scenario") / "library"
-    scenarios = sorted(entry.name.removesuffix(".toml") for entry in library.iterdir() if entry.name.endswith(".toml"))
-    robots = names()
+    robots, scenarios = names(), shipped()
     many = dict.fromkeys(("run", "sweep", "study", "tune"), scenarios)
     return {**many, "show": robots, "check": robots, "list": list(SECTIONS), "completion": list(SHELLS)}
 

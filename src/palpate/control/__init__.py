@@ -1,8 +1,9 @@
 """What decides: control laws with their gains beside them, references, guards and gain design."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from palpate.lazy import lazy_names
+from palpate.plugins import Table, of_kind
 
 if TYPE_CHECKING:
     from palpate.control import design, references, solve
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from palpate.control.solve.stop import Stop, TorqueBounds, fastest_stop
     from palpate.control.steps.force_loop import force_loop_poles
 
-# One line per law: add a law by adding its file and its line here.
-LAWS = {
+# One line per law: add a law by adding its file and its line here. A package of your own enters its laws as entry points.
+_SHIPPED = {
     "passive": ("palpate.control.laws.passive", "Passive"),
     "gravity-compensation": ("palpate.control.laws.gravity_compensation", "GravityCompensation"),
     "joint-impedance": ("palpate.control.laws.joint_impedance", "JointImpedance"),
@@ -47,6 +48,15 @@ LAWS = {
     "fastest-stop": ("palpate.control.laws.fastest_stop", "FastestStop"),
     "priorities": ("palpate.control.laws.priorities", "Priorities"),
 }
+
+
+def _entered(entry: Any, law: Any) -> tuple[str, str]:
+    from palpate.control.law import Law
+
+    return of_kind(Law, entry, law).__module__, law.__name__
+
+
+LAWS = Table("palpate.laws", _SHIPPED, _entered)
 
 __all__ = [
     "LAWS",
@@ -85,7 +95,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        **{class_name: module for module, class_name in LAWS.values()},
+        **{class_name: module for module, class_name in _SHIPPED.values()},
         "Guards": "palpate.control.guards",
         "Law": "palpate.control.law",
         "admittance_response": "palpate.control.laws.admittance",

@@ -27,7 +27,7 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult, Flags
 from numba.core.types import BaseFunction
 
-_PACKAGE = __name__.partition(".")[0] + "."
+_PACKAGES = ("palpate.", "palpate_documents.")  # both of this distribution
 _NAMES_OF_OPTIONS = hash(Flags())  # numba takes it from the names of all options, so it is the same for all
 _FOR_ARRAYS = {
     "WithLifting",
@@ -56,8 +56,8 @@ class Place(NamedTuple):
 
 
 def is_findable(function: Any) -> bool:
-    """Whether a kernel can be found again by its name in a module of the package."""
-    return function.__module__.startswith(_PACKAGE) and "<locals>" not in function.__qualname__
+    """Whether a kernel can be found again by its name in a module of the distribution."""
+    return function.__module__.startswith(_PACKAGES) and "<locals>" not in function.__qualname__
 
 
 class _Flags(Flags):

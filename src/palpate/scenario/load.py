@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from pydantic import ValidationError
 
 from palpate.errors import FileError, ScenarioError, TooLarge, UnknownName, shortened
 from palpate.files import a_path, is_there, open_regular
+from palpate.plugins import Table
 from palpate.robot.readers.assets import folders_above
 from palpate.scenario.checks import contradictions
 from palpate.scenario.lines import key_lines
@@ -35,10 +37,30 @@ class Source:
     lines: dict[tuple[str | int, ...], int] = field(default_factory=dict)
 
 
+# Packages whose .toml files are scenarios that go by their name.
+FOLDERS = Table("palpate.scenarios", {"palpate": "palpate.scenario.library"}, lambda entry, package: package.__name__)
+
+
 def shipped() -> list[str]:
-    """Names of the scenarios that palpate brings along."""
-    folder = resources.files("palpate.scenario") / "library"
-    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+    """Names of the scenarios that palpate and installed packages bring along."""
+    return sorted({name for package in FOLDERS.values() for name in _texts(package)})
+
+
+def _texts(package: str) -> dict[str, Traversable]:
+    """The scenario files of a package, by name."""
+    return {
+        entry.name.removesuffix(".toml"): entry
+        for entry in resources.files(package).iterdir()
+        if entry.name.endswith(".toml")
+    }
+
+
+def _shipped_text(name: str) -> str | None:
+    """The text of a scenario that goes by its name, palpate's own first; None if there is none."""
+    for package in FOLDERS:
+        if (file := _texts(FOLDERS[package]).get(name)) is not None:
+            return file.read_text(encoding="utf-8")
+    return None
 
 
 def load_scenario(source: str | os.PathLike[str], overrides: Iterable[str] = ()) -> Scenario:
@@ -165,8 +187,7 @@ def read_data(source: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Sour
 def _text(source: str | os.PathLike[str], folder: Path | None) -> tuple[str, str, Path | None]:
     """How to call a scenario, its text and its folder; paths are relative to the folder of the file that names it."""
     shown = os.fspath(a_path(source, "a scenario"))
-    if shown in shipped():
-        text = (resources.files("palpate.scenario") / "library" / f"{shown}.toml").read_text(encoding="utf-8")
+    if "." not in shown and (text := _shipped_text(shown)) is not None:
         return shown, text, None
     path = Path(shown) if folder is None else folder / shown
     if path.suffix != ".toml" and len(path.parts) == 1 and not is_there(path):
