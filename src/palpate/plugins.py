@@ -16,6 +16,8 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from palpate.errors import InvalidInput
+
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
@@ -30,7 +32,9 @@ class Table(Mapping[str, T], Generic[T]):
         shipped: what palpate brings along, by name.
     """
 
-    def __init__(self, group: str, shipped: Mapping[str, T], make: Callable[[EntryPoint, Any], T] | None = None) -> None:
+    def __init__(
+        self, group: str, shipped: Mapping[str, T], make: Callable[[EntryPoint, Any], T] | None = None
+    ) -> None:
         """Make a table.
 
         Args:
@@ -51,11 +55,11 @@ class Table(Mapping[str, T], Generic[T]):
 
             self._entries = {}
             for entry in entry_points(group=self.group):
-                known = "palpate" if entry.name in self.shipped else self._entries.get(entry.name)
-                if known is None:
+                known = self._entries.get(entry.name, entry)
+                if entry.name in self.shipped or known != entry:
+                    _warn(entry, f"the name is taken by {'palpate' if entry.name in self.shipped else known.value}")
+                else:
                     self._entries[entry.name] = entry
-                elif known != entry:
-                    _warn(entry, f"the name is taken by {known if isinstance(known, str) else known.value}")
         return self._entries
 
     def __getitem__(self, name: str) -> T:
@@ -68,7 +72,6 @@ class Table(Mapping[str, T], Generic[T]):
             except Exception as error:  # whatever another package does must not end the program
                 del self._entries[name]  # type: ignore[union-attr]
                 _warn(entry, f"{type(error).__name__}: {error}")
-                raise KeyError(name) from error
         return self._loaded[name]
 
     def __contains__(self, name: object) -> bool:
@@ -89,7 +92,7 @@ def _warn(entry: EntryPoint, reason: str) -> None:
 def of_kind(kind: type, entry: EntryPoint, thing: Any) -> Any:
     """The object of an entry point, refused unless it is of a kind (or a class of it) and has the entry point's name."""
     if not (isinstance(thing, kind) or (isinstance(thing, type) and issubclass(thing, kind))):
-        raise TypeError(f"a {kind.__name__} is needed, got {thing!r}")
+        raise InvalidInput(f"a {kind.__name__} is needed, got {thing!r}")
     if (name := getattr(thing, "name", entry.name)) != entry.name:
-        raise ValueError(f"it calls itself {name!r}")
+        raise InvalidInput(f"it calls itself {name!r}")
     return thing

@@ -33,11 +33,9 @@ def runs_as_printed(number: str) -> Runs:
 
 def _stops() -> Runs:
     """The document's arm and state under the law (5)–(6) and under the fastest stop."""
-    names = {"as-printed": "as printed: law (5)–(6)", "optimal": "right: fastest stop"}
-    return [
-        (name, pp.simulate(pp.load_scenario("planar3-stop", [f'control.method="{method}"', "run.duration=0.2"])))
-        for method, name in names.items()
-    ]
+    right = pp.load_scenario("planar3-stop", ["run.duration=0.2"])
+    wrong = right.replace(control={"law": "as-printed", "axes": "xy", "acceleration": right.control.acceleration})
+    return [("as printed: law (5)–(6)", pp.simulate(wrong)), ("right: fastest stop", pp.simulate(right))]
 
 
 # ------------------------------------------------------------------ 002: the force loop
@@ -228,3 +226,25 @@ def _step(state: Array, printed: bool, dt: float) -> Array:
 
 
 _MAKERS: dict[str, Callable[[], Runs]] = {"000": _poles, "001": _stops, "002": _force_loops, "004": _falls}
+# Metrics that say something about these runs.
+TELLING = {
+    "000": ("tilt_max", "tilt_rms", "tilt_end", "saturation_time"),
+    "001": ("stop_time", "stop_distance", "stop_deviation"),
+    "002": ("force_peak", "force_steady_error", "force_error_rms"),
+    "004": ("effort", "energy_residual"),
+}
+
+
+def apart(runs: Runs) -> list[tuple[float, float] | None]:
+    """How far the tool (m) and the joints (rad or m) of each run get from the right run that starts alike."""
+    rights = [trace for name, trace in runs if name.startswith("right")]
+    found: list[tuple[float, float] | None] = []
+    for _, trace in runs:
+        right = next((one for one in rights if np.array_equal(one["q"][0], trace["q"][0])), trace)
+        n = min(len(trace.time), len(right.time))
+        if trace is right or n < 2:
+            found.append(None)
+            continue
+        tool = np.linalg.norm(trace["tool_position"][:n] - right["tool_position"][:n], axis=1)
+        found.append((float(tool.max()), float(np.abs(trace["q"][:n] - right["q"][:n]).max())))
+    return found

@@ -22,6 +22,7 @@ examples:
   palpate verify --claim 001.J0       one claim, with its numbers
   palpate verify 004 --html 004.html  a review to read and print; needs no network
   palpate verify 002 --as-printed     run what is printed beside the right thing
+  palpate verify 001 --list           its scenarios, and how many claims it has
   palpate verify --figures figures    the documents' figures, and the corrected ones
 
 exit code: 0 if every claim has the verdict on record, 1 if a verdict has changed, 2 for bad input
@@ -45,6 +46,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--html", metavar="OUT", help="write a review as one page")
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
     parser.add_argument("--figures", metavar="DIR", help="draw the documents' figures into a folder, and nothing else")
+    parser.add_argument("--list", action="store_true", help="list the scenarios of a document, and count its claims")
     parser.add_argument("--as-printed", action="store_true", help="run what a document prints beside the right thing")
 
 
@@ -57,6 +59,8 @@ def run(args: argparse.Namespace) -> int:
     numbers = [word.strip() for word in args.document]
     if args.figures:
         return _draw(numbers, args.figures)
+    if args.list:
+        return _list(numbers)
     if args.as_printed:
         return _compare(numbers, args.html)
     start = time.perf_counter()
@@ -82,26 +86,48 @@ def _draw(numbers: Sequence[str], folder: str) -> int:
     return 0
 
 
+def _list(numbers: Sequence[str]) -> int:
+    """What there is to run and to check of some documents."""
+    from palpate.cli.tables import print_table
+    from palpate_documents.library import DOCUMENTS, document, scenarios_of
+
+    for number in numbers or DOCUMENTS:
+        about = document(number)
+        print(f"document {number}: {about.title}\n{about.about}\n")
+        rows = [[name, data.get("description", "")] for name, data in scenarios_of(number).items()]
+        print_table(["scenario", "what it shows"], rows, "ll")
+        wrong = sum(claim.verdict in ("wrong", "typo") for claim in about.claims)
+        print(f"\n{len(about.claims)} claims, {wrong} of them wrong or misprinted: palpate verify {number}")
+    return 0
+
+
 def _compare(numbers: Sequence[str], out: str | None) -> int:
     """Runs of what is printed beside the right thing: their metrics, and a page that overlays them."""
     from palpate.cli.tables import number, print_table
-    from palpate_documents.as_printed import runs_as_printed
-    from palpate_documents.library import document
     from palpate.metrics import evaluate
     from palpate.views import compare
+    from palpate_documents.as_printed import TELLING, apart, runs_as_printed
+    from palpate_documents.library import document
 
     if len(numbers) != 1:
         raise InvalidInput("--as-printed takes one document", hint="palpate verify 002 --as-printed")
     document(numbers[0])
-    names, traces = zip(*runs_as_printed(numbers[0]))
-    table = [evaluate(trace) for trace in traces]
+    runs = runs_as_printed(numbers[0])
+    names, traces = zip(*runs)
+    table = [[result for result in evaluate(trace) if result.name in TELLING[numbers[0]]] for trace in traces]
     rows = [
         [f"{row[0].name} [{row[0].unit}]", *(number(result.value) for result in row)]
         for row in zip(*table)
         if any(result.value is not None for result in row)
     ]
+    far = apart(runs)
+    for place, what in enumerate(("tool, distance from the right run [m]", "joints, difference from it [rad or m]")):
+        rows.append([what, *("–" if one is None else number(one[place]) for one in far)])
     ends = ["ended", *(f"{t.outcome.kind} at {t.outcome.time:.3g} s" for t in traces)]
     print_table(["", *names], [ends, *rows], "l" + "r" * len(names))
+    for name, trace in runs:
+        if trace.outcome.kind != "completed":
+            print(f"\n{name}: {trace.outcome.reason}")
     print(f"\nwrote {compare(traces, names, out or f'as-printed-{numbers[0]}.html')}")
     return 0
 

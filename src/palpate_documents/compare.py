@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from palpate_documents.claim import Claim, Comparison, Role
 from palpate.errors import BadShape, UnreadableExpression
+from palpate_documents.claim import Claim, Comparison, Role
 
 EXACT = 1e-9  # for what is exact but for rounding, in numbers of size one
 _remembered: list[Any] = []

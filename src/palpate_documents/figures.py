@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,9 @@ import numpy as np
 
 import palpate as pp
 from palpate.checks import Array
-from palpate_documents.library import DOCUMENTS
 from palpate.errors import FileError
 from palpate.lazy import check_extra
+from palpate_documents.library import DOCUMENTS
 
 
 def draw_figures(folder: str | os.PathLike[str], numbers: Sequence[str] = ()) -> list[Path]:
@@ -56,6 +57,10 @@ def _dress(axes: Any, title: str, x: str, y: str, legend: bool = True) -> None:
         axes.legend(fontsize=8)
 
 
+def _wrapped(text: str) -> str:
+    return "\n".join(textwrap.wrap(text, 70))
+
+
 # ------------------------------------------------------------------ 000
 
 
@@ -91,12 +96,12 @@ _CASES = ((-2.0, -3.0), (2.0, -3.0), (-2.0, 0.5), (2.0, 0.5), (-2.0, 3.0), (2.0,
 
 def _rates() -> Any:
     """Figure 2: u_i = a_i λ + b_i against its bounds, and the λ_i that follows."""
-    from palpate_documents.d001.about import scalar_stop
+    from palpate_documents.d001.about import scalar_rate
 
     figure, axes = _figure(2, 3, (10, 5.4))
     rate = np.linspace(0, 3, 50)
     for place, (a, b) in zip(axes.flat, _CASES):
-        found = float(scalar_stop(a, b, 1.0).rates[0])
+        found = scalar_rate(a, b, 1.0)
         place.axhspan(-1, 1, alpha=0.15, color="tab:green", label="|u| ≤ U")
         place.plot(rate, a * rate + b, color="tab:blue")
         if np.isfinite(found):
@@ -107,11 +112,13 @@ def _rates() -> Any:
 
 def _geometry() -> Any:
     """Figure 3: n = 2; the line u = a λ + b and the box of the bounds."""
+    from palpate_documents.stop_law import printed_stop
+
     figure, axes = _figure(1, 3, (10, 3.6))
     cases = (([-1, -0.6], [0.8, 0.5]), ([-1, 0.2], [1.8, 0.3]), ([-1, -1], [3.0, 0.0]))
     for place, (a, b) in zip(axes.flat, cases):
         stop = pp.control.fastest_stop(np.eye(2), -np.array(b), -np.array(a), [1.0, 1.0], method="pseudoinverse")
-        law = pp.control.fastest_stop(np.eye(2), -np.array(b), -np.array(a), [1.0, 1.0], method="as-printed")
+        law = printed_stop(np.eye(2), -np.array(b), -np.array(a), [1.0, 1.0])
         line = np.array(b) + np.outer(np.linspace(0, 4, 50), a)
         place.fill([-1, 1, 1, -1], [-1, -1, 1, 1], alpha=0.15, color="tab:green")
         place.plot(*line.T, color="tab:blue")
@@ -128,23 +135,23 @@ def _geometry() -> Any:
 
 
 def _stop() -> Any:
-    """λ(t) and the path of the tip against its line, by the law as printed and by the fastest stop."""
+    """λ(t) and the path of the tip against its line, by the fastest stop; the law as printed ends at once."""
     from palpate_documents.as_printed import runs_as_printed
     from palpate_documents.d001.about import XY, arm
 
     figure, axes = _figure(1, 2, (10, 4))
-    for style, (name, trace) in zip((":", "-"), runs_as_printed("001")):
-        p = np.array([XY @ arm().jacobian(q) @ v for q, v in zip(trace["q"], trace["v"])])
-        speed, t = np.linalg.norm(p, axis=1), trace.time
-        moving = speed > 0.02 * speed[0]
-        rate = -np.gradient(np.log(np.maximum(speed, 1e-9)), t)
-        axes[0, 0].plot(t[moving], rate[moving], style, label=name)
-        path = trace["tool_position"][:, :2]
-        axes[0, 1].plot(*path.T, style, label=name)
-        if style == "-":
-            ends = path[0] + np.outer([0, 0.06], p[0])
-            axes[0, 1].plot(*ends.T, color="grey", linewidth=0.8, label="the line of ṗ_0")
-    axes[0, 0].set_ylim(0, 200)
+    (name, ended), (right_name, right) = runs_as_printed("001")
+    p = np.array([XY @ arm().jacobian(q) @ v for q, v in zip(right["q"], right["v"])])
+    speed, t, path = np.linalg.norm(p, axis=1), right.time, right["tool_position"][:, :2]
+    moving = speed > 0.02 * speed[0]
+    rate = -np.gradient(np.log(np.maximum(speed, 1e-9)), t)
+    axes[0, 0].plot(t[moving], rate[moving], label=right_name)
+    axes[0, 0].plot([ended.outcome.time], [0], "x", color="tab:red", label=f"{name}: no answer")
+    axes[0, 0].text(0.02, 0.03, _wrapped(ended.outcome.reason), transform=axes[0, 0].transAxes, fontsize=8)
+    axes[0, 1].plot(*path.T, label=right_name)
+    axes[0, 1].plot(*path[0], "x", color="tab:red", label=f"{name}: no answer")
+    axes[0, 1].plot(*(path[0] + np.outer([0, 0.06], p[0])).T, color="grey", linewidth=0.8, label="the line of ṗ_0")
+    axes[0, 0].set_ylim(-45, 200)
     axes[0, 1].set_aspect("equal")
     _dress(axes[0, 0], "λ(t) = −d/dt log |ṗ|", "t [s]", "1/s")
     _dress(axes[0, 1], "Path of the tip", "x [m]", "y [m]")

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from palpate.files import atomic_write
+from palpate.lazy import check_extra
 from palpate_documents.claim import Comparison, Trajectories
 from palpate_documents.library import document
 from palpate_documents.mathml import formula_html, is_long
 from palpate_documents.review import Result, counts
-from palpate.files import atomic_write
-from palpate.lazy import check_extra
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 

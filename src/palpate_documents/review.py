@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from palpate.errors import UnknownName
 from palpate_documents.claim import FAILED, VERDICTS, Claim, Comparison, judged
 from palpate_documents.compare import forget
 from palpate_documents.library import DOCUMENTS, document
-from palpate.errors import UnknownName
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ import pytest
 
 import palpate as pp
 from palpate.cli.main import main
+from palpate.errors import UnknownName
 from palpate_documents import DOCUMENTS, document, documents, verify
 from palpate_documents.claim import VERDICTS, Comparison, judged
 from palpate_documents.compare import numbers
 from palpate_documents.review import Result, counts
-from palpate.errors import UnknownName
 
 _spec = util.spec_from_file_location("audit_rows", Path(__file__).parent / "audit_rows.py")
 assert _spec is not None
@@ -228,3 +228,14 @@ def test_a_claim_that_cannot_be_computed_is_told_as_failed(monkeypatch: pytest.M
     assert one.changed
     assert counts([one])["failed"] == 1
     assert "ZeroDivisionError" in one.comparisons[-1].told
+
+
+def test_a_document_is_listed_with_its_scenarios_and_claims(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "004", "--list"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("document 004: Hand-in exercise")
+    assert "\nur5e-admittance" in out
+    assert "palpate verify 004" in out
+    assert "panda-wall" not in out
+    assert main(["verify", "7", "--list"]) == 2
+    assert "unknown document '7'" in capsys.readouterr().err

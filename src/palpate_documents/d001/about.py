@@ -11,6 +11,7 @@ import palpate as pp
 from palpate.checks import Array
 from palpate_documents.claim import Document
 from palpate_documents.compare import remembered
+from palpate_documents.stop_law import PrintedStop, printed_stop
 
 DOCUMENT = Document(
     "001",
@@ -48,19 +49,28 @@ def drift(v: Any, q: Any = Q0) -> Array:
     return XY @ arm().jacobian_drift(q, v)
 
 
-def true_stop(scale: float, method: str = "optimal") -> pp.control.Stop:
+def true_stop(scale: float, method: Any = "optimal") -> pp.control.Stop:
     """The stop of the robot itself from `scale` times the document's speed."""
     v = scale * V0
-    return pp.control.fastest_stop(jacobian(), drift(v), v, BOUNDS, method=method)  # type: ignore[arg-type]
+    return pp.control.fastest_stop(jacobian(), drift(v), v, BOUNDS, method=method)
 
 
-def printed_stop(scale: float, method: str = "as-printed") -> pp.control.Stop:
+def true_law(scale: float) -> PrintedStop:
+    """What (5) and (6) make of the robot itself."""
+    return printed_stop(jacobian(), drift(scale * V0), scale * V0, BOUNDS)
+
+
+def own_law(scale: float) -> PrintedStop:
+    """What (5) and (6) make of the document's own J_0 and h_0."""
+    return printed_stop(PRINTED_J0, drift(scale * V0), scale * V0, BOUNDS)
+
+
+def own_stop(scale: float, method: Any = "optimal") -> pp.control.Stop:
     """The stop that follows from the document's own J_0 and h_0."""
     v = scale * V0
-    return pp.control.fastest_stop(PRINTED_J0, drift(v), v, BOUNDS, method=method)  # type: ignore[arg-type]
+    return pp.control.fastest_stop(PRINTED_J0, drift(v), v, BOUNDS, method=method)
 
 
-def scalar_stop(a: float, b: float, bound: float) -> pp.control.Stop:
-    """One joint with given a and b of (3), beside another that is free: what (5) makes of them."""
-    J, limits = np.eye(2), [bound, 1e6]
-    return pp.control.fastest_stop(J, [-b, 0.0], np.array([-a, -1.0]), limits, method="as-printed")
+def scalar_rate(a: float, b: float, bound: float) -> float:
+    """λ_i by (5) of one joint with given a and b of (3)."""
+    return float(printed_stop(np.eye(2), [-b, 0.0], [-a, -1.0], [bound, 1e6]).rates[0])

@@ -21,8 +21,10 @@ from palpate_documents.d001.about import (
     arm,
     drift,
     jacobian,
-    printed_stop,
+    own_law,
+    own_stop,
     rods,
+    true_law,
     true_stop,
 )
 
@@ -131,8 +133,8 @@ def _a(c: Claim) -> Evidence:
 def _b(c: Claim) -> Evidence:
     """Belongs to the wrong J_0. The robot's own b_3 = −36.19 lies outside of U_3 = 31.42."""
     text, found = pi**2 / 3 * np.array([2.0, 7, 5]), true_stop(1.0, "pseudoinverse").b
-    yield arithmetic("b with the printed J_0 [rad/s²]", text, printed_stop(1.0).b)
-    yield arithmetic("its decimals [rad/s²]", [6.5797, 23.0291, 16.4493], printed_stop(1.0).b, FOUR)
+    yield arithmetic("b with the printed J_0 [rad/s²]", text, own_law(1.0).b)
+    yield arithmetic("its decimals [rad/s²]", [6.5797, 23.0291, 16.4493], own_law(1.0).b, FOUR)
     yield printed("b [rad/s²]", text, found)
     yield corrected("b [rad/s²]", pi**2 / 3 * np.array([10.0, -1, -11]), found)
 
@@ -186,9 +188,9 @@ def _result(scale: float) -> None:
     )  # fmt: skip
     def _rate(c: Claim) -> Evidence:
         """The arithmetic is right for the printed J_0. On the robot the law (5)–(6) finds nothing."""
-        yield arithmetic("law, printed J_0 [1/s]", rate, printed_stop(scale).rate, FOUR)
-        yield arithmetic("law, printed J_0, all digits [1/s]", exact, printed_stop(scale).rate)
-        yield printed("law on the robot [1/s]", rate, true_stop(scale, "as-printed").rate, FOUR)
+        yield arithmetic("law, printed J_0 [1/s]", rate, own_law(scale).rate, FOUR)
+        yield arithmetic("law, printed J_0, all digits [1/s]", exact, own_law(scale).rate)
+        yield printed("law on the robot [1/s]", rate, true_law(scale).rate, FOUR)
         wanted = 20 - 4 * pi if scale == 1.0 else -np.inf
         yield corrected("optimum on the robot [1/s]", wanted, true_stop(scale).rate)
 
@@ -199,7 +201,7 @@ def _result(scale: float) -> None:
     )  # fmt: skip
     def _command(c: Claim) -> Evidence:
         """On the robot this command does not keep the direction: the tip is thrown sideways."""
-        yield arithmetic("u_0*, printed J_0 [rad/s²]", u, printed_stop(scale).acceleration, FOUR)
+        yield arithmetic("u_0*, printed J_0 [rad/s²]", u, own_law(scale).acceleration, FOUR)
         off, angle = across(np.array(u), scale * V0)
         yield printed("acceleration across ṗ_0 on the robot [m/s²]", 0.0, off)
         yield corrected("that is [m/s², degrees]", _OFF[scale], (off, angle), 0.06)
@@ -214,7 +216,7 @@ def _result(scale: float) -> None:
     )  # fmt: skip
     def _acceleration(c: Claim) -> Evidence:
         """With the printed J_0 the numbers fit; the robot's tip accelerates otherwise."""
-        stop = printed_stop(scale)
+        stop = own_law(scale)
         yield arithmetic("p̈_0, printed J_0 [m/s²]", pdd, PRINTED_J0 @ stop.acceleration + drift(scale * V0), FOUR)
         yield printed("p̈_0 of the robot under the printed u [m/s²]", pdd, jacobian() @ np.array(u) + drift(scale * V0),
                       FOUR)  # fmt: skip
@@ -281,7 +283,7 @@ def _data(scale: float) -> None:
     def _b(c: Claim) -> Evidence:
         """From the wrong J_0."""
         found = true_stop(scale, "pseudoinverse").b
-        yield arithmetic("b with the printed J_0 [rad/s²]", n["b"], printed_stop(scale).b, FOUR)
+        yield arithmetic("b with the printed J_0 [rad/s²]", n["b"], own_law(scale).b, FOUR)
         yield printed("b [rad/s²]", n["b"], found, FOUR)
         yield corrected("b [rad/s²]", scale**2 * pi**2 / 3 * np.array([10.0, -1, -11]), found)
 
@@ -299,7 +301,7 @@ def _nothing_exists(c: Claim) -> Evidence:
     """For the printed J_0 it does. For the robot no command within the bounds keeps the direction, whatever λ, even
     speeding up; the bounds would have to be wider."""
     best = true_stop(1.3)
-    yield says("arithmetic", "a solution exists with the printed J_0", True, printed_stop(1.3).feasible)
+    yield says("arithmetic", "a solution exists with the printed J_0", True, bool(own_law(1.3).rate > 0))
     yield says("printed", "a solution exists on the robot", True, best.feasible)
     yield says("corrected", "no λ of either sign keeps the direction", True, best.interval is None)
     yield says("corrected", "wider bounds would do", True, bool(0 < best.relaxation < np.inf))
@@ -315,7 +317,7 @@ _result(1.3)
 )  # fmt: skip
 def _slower(c: Claim) -> Evidence:
     """True of the printed numbers; for the robot there is no second example to compare with."""
-    one, two = printed_stop(1.0), printed_stop(1.3)
+    one, two = own_law(1.0), own_law(1.3)
     yield says("printed", "the second acceleration is larger", True, two.braking > one.braking)
     yield says("printed", "the second rate is smaller", True, two.rate < one.rate)
 
@@ -363,8 +365,8 @@ _data(1.5)
 )  # fmt: skip
 def _rates(c: Claim) -> Evidence:
     """Right for the printed J_0; the robot's own λ_i are others."""
-    text, found = (13.1416, 17.6622, -np.inf), true_stop(1.5, "as-printed").rates
-    yield arithmetic("λ_i with the printed J_0 [1/s]", text, printed_stop(1.5).rates, FOUR)
+    text, found = (13.1416, 17.6622, -np.inf), true_law(1.5).rates
+    yield arithmetic("λ_i with the printed J_0 [1/s]", text, own_law(1.5).rates, FOUR)
     yield printed("λ_i of the robot [1/s]", text, found, FOUR)
     yield corrected("λ_i of the robot [1/s]", (25.7080, 5.0958, -np.inf), found, FOUR)
 
@@ -377,8 +379,8 @@ def _rates(c: Claim) -> Evidence:
 def _no_solution(c: Claim) -> Evidence:
     """By the document's own data there is one, with another command than a λ + b. For the robot there is none."""
     yield says("printed", "no command keeps the direction (printed J_0)", True,
-               not printed_stop(1.5, "optimal").feasible)  # fmt: skip
-    yield corrected("λ* with the printed J_0 [1/s]", 11.9542776863, printed_stop(1.5, "optimal").rate, 1e-9)
+               not own_stop(1.5).feasible)  # fmt: skip
+    yield corrected("λ* with the printed J_0 [1/s]", 11.9542776863, own_stop(1.5).rate, 1e-9)
     yield corrected("λ* of the robot [1/s]", -np.inf, true_stop(1.5).rate)
 
 
@@ -389,8 +391,8 @@ def _no_solution(c: Claim) -> Evidence:
 )  # fmt: skip
 def _full_lp(c: Claim) -> Evidence:
     """Even for the printed J_0 the answers are not the fastest stops."""
-    found = [printed_stop(scale, "optimal").rate for scale in (1.0, 1.3)]
+    found = [own_stop(scale).rate for scale in (1.0, 1.3)]
     yield printed("λ* [1/s]", [17.0944, 14.2612], found, FOUR)
     yield corrected("λ* [1/s]", [17.212388980385, 15.146698781102], found, 1e-9)
     yield corrected("u of example 1 [rad/s²]", [-47.1238898038, -31.4159265359, 16.8200293687],
-                    printed_stop(1.0, "optimal").acceleration)  # fmt: skip
+                    own_stop(1.0).acceleration)  # fmt: skip

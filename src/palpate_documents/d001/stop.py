@@ -18,9 +18,10 @@ from palpate_documents.d001.about import (
     arm,
     drift,
     jacobian,
-    printed_stop,
+    own_law,
+    own_stop,
     rods,
-    scalar_stop,
+    scalar_rate,
     true_stop,
 )
 
@@ -171,7 +172,7 @@ def _case_of_five(name: str, text: str, a: float, b: float, value: float, rows: 
     def _one_case(c: Claim) -> Evidence:
         """One line of (5), as the largest λ ≥ 0 that this joint alone allows; for lines 3 and 4 with the bound read as
         −U ≤ b ≤ U."""
-        yield printed(f"λ_i for a = {a:g}, b = {b:g}, U = 1 [1/s]", value, scalar_stop(a, b, 1.0).rates[0])
+        yield printed(f"λ_i for a = {a:g}, b = {b:g}, U = 1 [1/s]", value, scalar_rate(a, b, 1.0))
 
 
 for _case in _CASES:
@@ -185,14 +186,14 @@ for _case in _CASES:
 def _lost_sign(c: Claim) -> Evidence:
     """A minus sign is lost: as it stands no case applies to a joint that starts within its bounds."""
     U, b, a = 1.0, 0.0, -2.0
-    counted = bool(np.isfinite(scalar_stop(a, b, U).rates[0]))
+    counted = bool(np.isfinite(scalar_rate(a, b, U)))
     yield says("printed", "a case of (5) covers b = 0, U = 1", U <= b <= U, counted)
     yield says("corrected", "a case of (5) covers b = 0, U = 1", -U <= b <= U, counted)
 
 
 @DOCUMENT.claim(
     "6", "(6)", r"\lambda^* = \min_{i} \lambda_i", "wrong",
-    how='fastest_stop(method="as-printed") against method="pseudoinverse"',
+    how='(5) and (6) against fastest_stop(method="pseudoinverse")',
     corrected=r"\lambda^* = \min_i \lambda_i \; \text{if} \; \lambda^* \ge \max_i \lambda_{low,i}, \; "
     r"\text{else} \; -\infty",
     rows="4",
@@ -201,13 +202,13 @@ def _lower_bounds_forgotten(c: Claim) -> Evidence:
     """Joints that start outside their bounds (cases 2 and 5) also ask for a least λ. The minimum of the upper bounds
     forgets it: with a = (−1, −1), b = (3, 0), U = (1, 1) it gives λ* = 1 and u = (2, −1), twice the bound."""
     J, a, b, U = np.eye(2), np.array([-1.0, -1]), np.array([3.0, 0]), [1.0, 1]
-    law, right = (pp.control.fastest_stop(J, -b, -a, U, method=method) for method in ("as-printed", "pseudoinverse"))
+    law, right = printed_stop(J, -b, -a, U), pp.control.fastest_stop(J, -b, -a, U, method="pseudoinverse")
     yield arithmetic("λ* by (5)–(6) [1/s]", 1.0, law.rate)
     yield arithmetic("u = a λ* + b [rad/s²]", [2, -1], law.acceleration)
-    yield printed("u within its bounds: excess [rad/s²]", 0.0, law.violation)
+    yield printed("u within its bounds: excess [rad/s²]", 0.0, law.excess)
     yield corrected("λ* with lower bounds [1/s]", -np.inf, right.rate)
     yield corrected("least λ that joint 1 allows, most that joint 2 allows [1/s]", [2.0, 1.0], [
-        scalar_stop(-1, 3, 1.0).a[0] * -2.0, scalar_stop(-1, 0, 1.0).rates[0]])  # fmt: skip
+        right.a[0] * -2.0, scalar_rate(-1, 0, 1.0)])  # fmt: skip
 
 
 @DOCUMENT.claim(
@@ -219,7 +220,7 @@ def _lower_bounds_forgotten(c: Claim) -> Evidence:
 )  # fmt: skip
 def _conditions_lost(c: Claim) -> Evidence:
     """The conditions of the first two points are lost in print; with them the points are right."""
-    stop = printed_stop(1.0)
+    stop = own_law(1.0)
     yield says("printed", "u_0 = b holds without a condition", True, bool(np.allclose(stop.acceleration, stop.b)))
     yield corrected("u_0* = a λ* + b for λ* > 0 [rad/s²]", stop.a * stop.rate + stop.b, stop.acceleration)
 
@@ -231,15 +232,15 @@ def _conditions_lost(c: Claim) -> Evidence:
 def _empty(c: Claim) -> Evidence:
     """Of (4), that is of commands u = a λ + b; not of all commands (see no-direction)."""
     yield says("printed", "no λ keeps a λ + b in bounds at 1.5 times the speed", True,
-               printed_stop(1.5, "pseudoinverse").interval is None)  # fmt: skip
+               own_stop(1.5, "pseudoinverse").interval is None)  # fmt: skip
 
 
 @DOCUMENT.claim("saturates", "below (6)", r"\exists i: |u^*_{0,i}| = U_{max,i}", how="Stop.active", rows="25")
 def _one_saturates(c: Claim) -> Evidence:
     """At the largest λ some joint is at its bound, for the restricted and for the whole problem."""
     for label, stop in (
-        ("printed data, law", printed_stop(1.0)),
-        ("printed data 1.3×, law", printed_stop(1.3)),
+        ("printed data, law", own_law(1.0)),
+        ("printed data 1.3×, law", own_law(1.3)),
         ("true robot, optimum", true_stop(1.0)),
     ):
         yield says("printed", f"{label}: a joint is at its bound", True, bool(stop.active.any()))
@@ -254,7 +255,7 @@ def _one_saturates(c: Claim) -> Evidence:
 def _direction_is_not_lost(c: Claim) -> Evidence:
     """Only commands of the form a λ + b fail. With the document's own data at 1.5 times the speed, where it says that
     there is no solution, another command keeps the direction and brakes with λ = 11.95 1/s."""
-    law, best = printed_stop(1.5), printed_stop(1.5, "optimal")
+    law, best = own_law(1.5), own_stop(1.5)
     yield printed("λ* [1/s]", law.rate, best.rate)
     yield corrected("λ* of the whole problem [1/s]", 11.954277686282, best.rate, 1e-9)
     yield corrected("u [rad/s²]", [-47.1238898038, 1.0773066366, 31.4159265359], best.acceleration, 1e-9)
