@@ -195,7 +195,7 @@ def inner_imports(path: Path, source: str) -> Iterator[str]:
         for name in modules:
             deep = name.startswith("palpate.") and name.count(".") > 1 and name not in FOR_EXTENDING
             if deep or (private and name.split(".")[0] == "palpate"):
-                yield f"{place(path, node)}: imports {name}, an inner part of palpate; use what palpate.<package> exports"
+                yield f"{place(path, node)}: imports {name}, an inner part of palpate; use what a package exports"
 
 
 def test_the_documents_stand_on_the_public_interface_and_palpate_knows_nothing_of_them() -> None:

@@ -90,7 +90,7 @@ def _warn(entry: EntryPoint, reason: str) -> None:
 
 
 def of_kind(kind: type, entry: EntryPoint, thing: Any) -> Any:
-    """The object of an entry point, refused unless it is of a kind (or a class of it) and has the entry point's name."""
+    """The object of an entry point, refused unless it is of a kind, or a class of it, and has the entry's name."""
     if not (isinstance(thing, kind) or (isinstance(thing, type) and issubclass(thing, kind))):
         raise InvalidInput(f"a {kind.__name__} is needed, got {thing!r}")
     if (name := getattr(thing, "name", entry.name)) != entry.name:

@@ -155,8 +155,8 @@ class AsPrinted(Law):
 
     def gains(self, robot: Any) -> Gains:
         """U_max of every joint."""
-        chosen = robot.limits.acceleration if self.acceleration is None else self.acceleration
-        bound = per_joint(robot, tuple(chosen) if np.ndim(chosen) else chosen, "bound", above=0.0)
+        chosen = tuple(robot.limits.acceleration) if self.acceleration is None else self.acceleration
+        bound = per_joint(robot, chosen, "bound", above=0.0)
         return Gains(axes=["xyz".index(axis) for axis in self.axes], bound=bound)
 
     def memory(self, robot: Any) -> Memory:

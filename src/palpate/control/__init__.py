@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from palpate.control.solve.stop import Stop, TorqueBounds, fastest_stop
     from palpate.control.steps.force_loop import force_loop_poles
 
-# One line per law: add a law by adding its file and its line here. A package of your own enters its laws as entry points.
+# One line per law: add a law by adding its file and its line here. Other packages enter theirs as entry points.
 _SHIPPED = {
     "passive": ("palpate.control.laws.passive", "Passive"),
     "gravity-compensation": ("palpate.control.laws.gravity_compensation", "GravityCompensation"),

@@ -24,6 +24,7 @@ from palpate_documents.d001.about import (
     scalar_rate,
     true_stop,
 )
+from palpate_documents.stop_law import printed_stop
 
 SLOW = 0.5  # times the document's speed: there the pseudo-inverse law has an answer on the true robot
 Evidence = Iterator[Comparison]

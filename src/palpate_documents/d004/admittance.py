@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import asin, cos, sin
+from typing import Any
 
 import numpy as np
 
 import palpate as pp
 from palpate.checks import Array
-from palpate.control.laws.admittance import AdmittanceResponse
 from palpate_documents.claim import Claim, Comparison
 from palpate_documents.compare import arithmetic, corrected, printed, remembered, to
 from palpate_documents.d004.about import DOCUMENT
@@ -35,7 +35,7 @@ def pair() -> tuple[Array, Array]:
 @remembered
 def response(
     rotation: str = "quaternion", force: bool = True, seconds: float = 10.0, start: float = 5.0, base: bool = False
-) -> AdmittanceResponse:
+) -> Any:
     """The compliant frame under the document's force or torque from `start` on, dt = 1 ms."""
     law = pp.control.Admittance(**GAINS, rotation=rotation, moment_about="base" if base else "tool")  # type: ignore
     wrench = np.zeros((round(seconds * 1000), 6))

@@ -1,4 +1,4 @@
-"""The fastest stop as a law: brake the tool along its direction, then stop what still moves (document 001)."""
+"""The fastest stop as a law: brake the tool along its direction, then stop what still moves."""
 
 from __future__ import annotations
 
