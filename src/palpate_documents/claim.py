@@ -8,9 +8,14 @@ the record, has changed.
 from __future__ import annotations
 
 import importlib
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import resources
 from typing import Any, Literal
+
+from palpate.errors import UnknownName
 
 Verdict = Literal["agrees", "typo", "wrong", "ambiguous"]
 VERDICTS: tuple[Verdict, ...] = ("agrees", "typo", "wrong", "ambiguous")
@@ -57,18 +62,22 @@ class Trajectories:
     curves: tuple[tuple[str, Sequence[float], Sequence[float]], ...]
 
 
-@dataclass(frozen=True)
+Plot = Callable[[], Trajectories]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Claim:
     """Something a document prints, judged.
 
     Attributes:
         id: "001.J0".
         where: its place in the document.
-        printed: as printed, LaTeX.
+        printed: as printed, LaTeX; words where the document prints no formula.
         verdict: the verdict on record.
         how: how it is computed here.
         corrected: the right form, LaTeX; "" where the printed one is.
         note: why, in a sentence or two.
+        cause: the key of the slip that it follows from, among `Document.causes`; "" if it stands alone.
         rows: rows of the independent audit of the documents that it covers.
         check: computes the comparisons; None for what can only be read.
         plot: trajectories that differ; None if there is none.
@@ -77,13 +86,14 @@ class Claim:
     id: str
     where: str
     printed: str
-    verdict: Verdict
-    how: str
-    corrected: str
-    note: str
-    rows: tuple[str, ...]
-    check: Check | None = field(repr=False)
-    plot: Callable[[], Trajectories] | None = field(default=None, repr=False)
+    verdict: Verdict = "agrees"
+    how: str = "read"
+    corrected: str = ""
+    note: str = ""
+    cause: str = ""
+    rows: tuple[str, ...] = ()
+    check: Check | None = field(default=None, repr=False)
+    plot: Plot | None = field(default=None, repr=False)
 
     @property
     def document(self) -> str:
@@ -91,59 +101,46 @@ class Claim:
         return self.id.partition(".")[0]
 
 
-@dataclass
 class Document:
-    """A document and its claims, in the order of its text."""
+    """A document and its claims, in the order of its text.
 
-    number: str
-    title: str
-    about: str
-    claims: list[Claim] = field(default_factory=list)
+    The claims' words are data, in `claims.toml` beside the modules whose functions check them.
+    """
 
-    def claim(
-        self,
-        name: str,
-        where: str,
-        printed: str,
-        verdict: Verdict = "agrees",
-        *,
-        how: str,
-        corrected: str = "",
-        rows: str = "",
-        plot: Callable[[], Trajectories] | None = None,
-    ) -> Callable[[Check], Check]:
-        """Register a function as the check of a claim; its docstring is the claim's note.
+    def __init__(self, number: str) -> None:
+        file = resources.files(f"palpate_documents.d{number}") / "claims.toml"
+        data = tomllib.loads(file.read_text(encoding="utf-8"))
+        self.number, self.title, self.about = number, data["title"], data["about"]
+        self.causes: dict[str, str] = data.get("causes", {})
+        self._words: dict[str, dict[str, str]] = data["claims"]
+        self._checks: dict[str, tuple[Check, Plot | None]] = {}
+
+    def check(self, name: str, *, plot: Plot | None = None) -> Callable[[Check], Check]:
+        """Register a function as the check of a claim.
 
         Args:
-            name: short name; the id is "number.name".
-            where: place in the document.
-            printed: LaTeX as printed.
-            verdict: on record.
-            how: how it is computed here.
-            corrected: LaTeX of the right form.
-            rows: numbers of the audit's rows, "4 5".
+            name: of the claim; its id is "number.name".
             plot: trajectories that differ.
         """
+        if name not in self._words:
+            raise UnknownName(f"claim of document {self.number}", name, self._words)
 
         def register(check: Check) -> Check:
-            note = " ".join((check.__doc__ or "").split())
-            places = tuple(f"{self.number}-{row}" for row in rows.split())
-            identity = f"{self.number}.{name}"
-            self.claims.append(
-                Claim(identity, where, printed, verdict, how, corrected, note, places, check, plot)
-            )  # fmt: skip
+            self._checks[name] = check, plot
             return check
 
         return register
 
-    def reading(
-        self, name: str, where: str, printed: str, verdict: Verdict, note: str, *, corrected: str = "", rows: str = ""
-    ) -> None:
-        """Register a claim of words alone: read, not computed."""
-        places = tuple(f"{self.number}-{row}" for row in rows.split())
-        self.claims.append(
-            Claim(f"{self.number}.{name}", where, printed, verdict, "read", corrected, note, places, None)
-        )
+    @cached_property
+    def claims(self) -> list[Claim]:
+        """Every claim; those without a check were read, not computed."""
+        return [self._claim(name, dict(words)) for name, words in self._words.items()]
+
+    def _claim(self, name: str, words: dict[str, str]) -> Claim:
+        check, plot = self._checks.get(name, (None, None))
+        rows = tuple(f"{self.number}-{row}" for row in words.pop("rows", "").split())
+        words["note"] = " ".join(words.get("note", "").split())
+        return Claim(id=f"{self.number}.{name}", rows=rows, check=check, plot=plot, **words)  # type: ignore[arg-type]
 
 
 def in_order(package: str, *parts: str) -> None:

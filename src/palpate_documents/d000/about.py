@@ -12,12 +12,7 @@ from palpate.checks import Array
 from palpate_documents.claim import Document
 from palpate_documents.compare import remembered
 
-DOCUMENT = Document(
-    "000",
-    "Pole on the end-effector of a KUKA iiwa",
-    "A massless pole with a sphere on it stands on the end-effector of an arm: equations of pole and end-effector, and "
-    "joint torques that give the end-effector the acceleration wanted. No parameters are printed.",
-)
+DOCUMENT = Document("000")
 POLE = ["x_A", "y_A", "z_A", "x_AB", "y_AB"]
 HEIGHT = {"z_{AB}": r"\sqrt{l^2 - x_{AB}^2 - y_{AB}^2}"}
 PARAMETERS = ["m_e", "m_s", "l", "g", "f_x", "f_y", "f_z"]

@@ -32,23 +32,14 @@ HOW: dict[str, Any] = {"symbols": {**HEIGHT, **{name: None for name in PARAMETER
 RIGHT = [0.861482595125, -1.815310126833, 1.790134695040, 0.523691453624, -0.031588604832]
 
 
-@DOCUMENT.claim(
-    "1", "(1)",
-    r"(x_A + x_{AB}, \; y_A + y_{AB}, \; z_A + \sqrt{l^2 - x_{AB}^2 - y_{AB}^2})", how="the pole's length", rows="1",
-)  # fmt: skip
+@DOCUMENT.check("1")
 def _position(c: Claim) -> Evidence:
-    """For a pole that points up; below the horizontal the root has the other sign."""
     r, _ = raised(XY, RATES)
     yield printed("|AB| [m]", 1.0, np.linalg.norm(r))
 
 
-@DOCUMENT.claim(
-    "2", "(2)",
-    r"(\dot{x}_A + \dot{x}_{AB}, \; \dot{y}_A + \dot{y}_{AB}, \; \dot{z}_A - \frac{x_{AB}\dot{x}_{AB} +"
-    r" y_{AB}\dot{y}_{AB}}{\sqrt{l^2 - x_{AB}^2 - y_{AB}^2}})", how="difference of (1)", rows="1",
-)  # fmt: skip
+@DOCUMENT.check("2")
 def _velocity(c: Claim) -> Evidence:
-    """The rate of (1)."""
     h = 1e-6
     step = (raised(XY + h * RATES, RATES)[0] - raised(XY - h * RATES, RATES)[0]) / (2 * h)
     yield printed("ṙ_AB [m/s]", raised(XY, RATES)[1], step, 1e-8)
@@ -64,17 +55,13 @@ _T = (
 )
 
 
-@DOCUMENT.claim("3", "(3)", _T, how="derive_from_energy: T", rows="2")
+@DOCUMENT.check("3")
 def _kinetic(c: Claim) -> Evidence:
-    """Multiplied out."""
     yield formula("printed", c.printed, written_out(equations().T), "T", **HOW)
 
 
-@DOCUMENT.claim(
-    "4", "(4)", r"V = m_e g z_A + m_s g (z_A + \sqrt{l^2 - x_{AB}^2 - y_{AB}^2})", how="derive_from_energy: V", rows="2"
-)
+@DOCUMENT.check("4")
 def _potential(c: Claim) -> Evidence:
-    """Right."""
     yield formula("printed", c.printed, written_out(equations().V), "V", **HOW)
 
 
@@ -97,9 +84,8 @@ _EQUATIONS = {
 def _equation(number: str) -> None:
     row, text, rows = _EQUATIONS[number]
 
-    @DOCUMENT.claim(number, f"({number})", text, how="derive_from_energy: Lagrange's equations", rows=rows)
+    @DOCUMENT.check(number)
     def _of_motion(c: Claim) -> Evidence:
-        """Every coefficient."""
         yield formula("printed", c.printed, motion()[row], "equation", **HOW)
 
 
@@ -113,12 +99,8 @@ _equation("5")
 _equation("6")
 
 
-@DOCUMENT.claim(
-    "7", "(7)", _SEVEN.replace("%s", "-"), "wrong", how="derive_from_energy: Lagrange's equations", rows="4",
-    corrected=_SEVEN.replace("%s", "+"),
-)  # fmt: skip
+@DOCUMENT.check("7")
 def _vertical(c: Claim) -> Evidence:
-    """The mixed term has the wrong sign: z̈_AB = −(ẋ²(l²−y²) + ẏ²(l²−x²) + 2xyẋẏ)/z³ − (xẍ + yÿ)/z."""
     yield from both(c, motion()[2], "equation", **HOW)
     names = ["x_AB", "y_AB", "dx_AB", "dy_AB", "ddz_A", "ddx_AB", "ddy_AB"]
     values = [-0.4834723645, 0.3132702392, 0.1744999659, 1.7402896952, 2.1444256595, -2.7984865482, 1.3779326786]
@@ -132,13 +114,8 @@ _equation("8")
 _equation("9")
 
 
-@DOCUMENT.claim(
-    "10", "(10)",
-    r"M (\ddot{x}_A, \ddot{y}_A, \ddot{z}_A, \ddot{x}_{AB}, \ddot{y}_{AB})^T + C = (f_x, f_y, f_z, 0, 0)^T",
-    how="PoleModel.mass_and_bias against the closed form PoleModel.accelerations", rows="6",
-)  # fmt: skip
+@DOCUMENT.check("10")
 def _matrix_form(c: Claim) -> Evidence:
-    """With the mended M and C. C holds gravity here, unlike the C of (14)."""
     M, C = model().mass_and_bias(XY, RATES)
     solved = np.linalg.solve(M, [*FORCE, 0, 0] - C)
     a_A, a_B, _ = model().accelerations(*raised(XY, RATES), FORCE)
@@ -163,12 +140,8 @@ def _mass() -> sp.Matrix:
     return sp.Matrix(written_out(equations().M))
 
 
-@DOCUMENT.claim(
-    "11", "(11), entry (3,4)", _matrix(r"-m_s \frac{x_{AB}}{z_{AB}^2}"), "typo", how="derive_from_energy: M",
-    corrected=_matrix(r"-m_s \frac{x_{AB}}{z_{AB}}"), rows="7",
-)  # fmt: skip
+@DOCUMENT.check("11")
 def _mass_matrix(c: Claim) -> Evidence:
-    """A square too many makes M unsymmetric; the other 24 entries are right."""
     yield from both(c, _mass(), "M", **HOW)
     numbers = equations().function("M")([0, 0, 0, *XY])
     yield corrected("M of the library's pole", numbers, model().mass_and_bias(XY, RATES)[0])
@@ -194,16 +167,8 @@ def _plot() -> Trajectories:
     )
 
 
-@DOCUMENT.claim(
-    "11-12", "(10) with (11) and (12) as printed", r"M^{-1} ((f, 0, 0)^T - C)", "wrong",
-    how="PoleModel.accelerations", rows="7 8", plot=_plot,
-    corrected=r"N = \mu (\frac{f \cdot r}{l m_e} - \frac{|\dot{r}|^2}{l}), \; f_B = N \frac{r}{l}, \; a_A ="
-        r" \frac{f - f_B}{m_e} - g"
-    r" e_z, \; a_B = \frac{f_B}{m_s} - g e_z",
-)  # fmt: skip
+@DOCUMENT.check("11-12", plot=_plot)
 def _both_slips(c: Claim) -> Evidence:
-    """What the two slips do together at one state; the closed form needs no division by z_AB, and holds for a hanging
-    pole too (μ = m_e m_s / (m_e + m_s))."""
     M, C = as_printed(XY, RATES)
     text = np.linalg.solve(M, [*FORCE, 0, 0] - C)
     a_A, a_B, _ = model().accelerations(*raised(XY, RATES), FORCE)
@@ -231,19 +196,14 @@ def _bias(row: int) -> Any:
     return sp.Matrix(written_out(sp.Matrix(equations()["bias"])))[row]
 
 
-@DOCUMENT.claim("12-12", "(12), rows 1 and 2", r"C_1 = C_2 = 0", how="derive_from_energy: bias", rows="9")
+@DOCUMENT.check("12-12")
 def _first_rows(c: Claim) -> Evidence:
-    """No velocity terms along x and y."""
     for row in (0, 1):
         yield formula("printed", "0", _bias(row), label=f"row {row + 1}", **HOW)
 
 
-@DOCUMENT.claim(
-    "12-3", "(12), row 3", "C_3 = " + _ROW_3.replace("%s", "-"), "wrong", how="derive_from_energy: bias",
-    corrected="C_3 = " + _ROW_3.replace("%s", "+"), rows="8",
-)  # fmt: skip
+@DOCUMENT.check("12-3")
 def _third_row(c: Claim) -> Evidence:
-    """The slip of (7) again."""
     yield formula("printed", _ROW_3.replace("%s", "-"), _bias(2), **HOW)
     yield formula("corrected", _ROW_3.replace("%s", "+"), _bias(2), **HOW)
 
@@ -251,9 +211,8 @@ def _third_row(c: Claim) -> Evidence:
 def _lower_row(row: int, letter: str) -> None:
     text = _ROW_4.replace("%s", letter)
 
-    @DOCUMENT.claim(f"12-{row}", f"(12), row {row}", f"C_{row} = {text}", how="derive_from_energy: bias", rows="9")
+    @DOCUMENT.check(f"12-{row}")
     def _row(c: Claim) -> Evidence:
-        """Right."""
         yield formula("printed", text, _bias(row - 1), **HOW)
 
 

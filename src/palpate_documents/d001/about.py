@@ -13,12 +13,7 @@ from palpate_documents.claim import Document
 from palpate_documents.compare import remembered
 from palpate_documents.stop_law import PrintedStop, printed_stop
 
-DOCUMENT = Document(
-    "001",
-    "Robotics 2, exam of 10 September 2021",
-    "Three exercises with solutions: stop the tip of a planar 3R arm as fast as its joint accelerations allow, keeping "
-    "its direction; the Cartesian inertia of the same arm; an impedance law without a force sensor.",
-)
+DOCUMENT = Document("001")
 XY = np.eye(6)[:2]
 Q0, V0 = np.array([0.0, pi / 2, pi / 2]), np.array([pi, pi, 0.0])
 BOUNDS = np.array([15.0, 10.0, 10.0]) * pi

@@ -14,12 +14,7 @@ from palpate.contact import Plane
 from palpate_documents.claim import Document
 from palpate_documents.compare import remembered
 
-DOCUMENT = Document(
-    "002",
-    "Robots in contact with the environment",
-    "A planar 2R arm of unit links with unit masses at their ends: free, sliding along a wall, held at a wall; how "
-    "Jacobians relate tip forces and joint torques; integral control of the tip force.",
-)
+DOCUMENT = Document("002")
 XY = np.eye(6)[:2]
 ON_WALL: dict[str, Any] = {"symbols": ["g"], "coordinates": ["theta_1"]}
 FREE: dict[str, Any] = {"symbols": ["g"], "coordinates": ["theta_1", "theta_2"]}

@@ -63,13 +63,8 @@ def settled(forces: Array) -> int:
     return int(outside[-1]) + 1 if len(outside) else 0
 
 
-@DOCUMENT.claim(
-    "closed-loop", "force control", r"F_{xy} = \frac{k}{s + k} R_{F_{xy}}",
-    how="the loop with T = J^T F and its inverse from palpate.contact", rows="17",
-)  # fmt: skip
+@DOCUMENT.check("closed-loop")
 def _first_order(c: Claim) -> Evidence:
-    """Holds where correction and plant are inverse to each other: with physics and dT = J^T dF; in the document's code
-    because the same wrong map is used twice."""
     n = np.arange(2000)
     wanted = np.outer(1 - (1 - GAIN * STEP) ** n, REFERENCE)
     yield printed(
@@ -78,37 +73,22 @@ def _first_order(c: Claim) -> Evidence:
     yield arithmetic("F over 2 s, as coded [N]", wanted[::400], run("down", "code", "code")[0][::400])
 
 
-@DOCUMENT.claim(
-    "no-coupling", "force control", r"\frac{F_x(t)}{F_y(t)} = \frac{R_x}{R_y} \; \text{for all } t",
-    how="the same loop", rows="17",
-)  # fmt: skip
+@DOCUMENT.check("no-coupling")
 def _no_coupling(c: Claim) -> Evidence:
-    """No coupling between x and y, for the same reason."""
     forces = run("down", "physics", "physics")[0][1:]
     yield printed("largest |F_x − F_y / 2| [N]", 0.0, np.abs(forces[:, 0] - forces[:, 1] / 2).max())
 
 
-@DOCUMENT.claim(
-    "settling", "force control", r"t_{2\%} \approx 4 / k = 0.4 \text{ s}",
-    how="control.design.force_gain_from_settling; the loop itself", rows="18",
-)  # fmt: skip
+@DOCUMENT.check("settling")
 def _settling(c: Claim) -> Evidence:
-    """Exactly ln 50 / k = 0.3912 s; the loop settles at step 390."""
     exact = np.log(50) / GAIN
     yield printed("settling time [s]", 0.4, exact, 0.01)
     yield printed("gain for that time [1/s]", GAIN, pp.control.design.force_gain_from_settling(exact).gain)
     yield printed("step of the loop", 390, settled(run("down", "physics", "physics")[0]), 0.5)
 
 
-@DOCUMENT.claim(
-    "fast", "force control, last"
-        " remark", r"\text{the settling time can be made very fast by higher gains}", "ambiguous",
-    how="the loop with k = 100, 1500 and 2500", rows="17",
-    corrected=r"k \, dt < 2",
-)  # fmt: skip
+@DOCUMENT.check("fast")
 def _higher_gains(c: Claim) -> Evidence:
-    """In continuous time yes. Sampled at dt = 1 ms the loop diverges from k = 2000 on; a real arm's drives and contact
-    end it much earlier."""
     for gain in (100.0, 1500.0, 2500.0):
         forces, torque, q = [], np.zeros(2), DOWN
         for _ in range(200):
@@ -119,31 +99,15 @@ def _higher_gains(c: Claim) -> Evidence:
         yield says("corrected", f"k = {gain:g}: k dt < 2", calm, gain * STEP < 2)
 
 
-@DOCUMENT.claim(
-    "tip", "simulation results against code", r"(x_2, y_2) = (1, 0.3) \quad \text{against} \quad Tip = (1.0, 0.0)",
-    "ambiguous", how="robot.inverse_kinematics, robot.pose", rows="19",
-)  # fmt: skip
+@DOCUMENT.check("tip")
 def _tip_position(c: Claim) -> Evidence:
-    """Text and code hold the arm at different places. The coded response is the same at both: its maps cancel."""
     text = arm().inverse_kinematics([1.0, 0.3, 0.0])
     yield reading("the text's tip [m]", [1.0, 0.3], arm().pose(text).position[:2], 1e-8)
     yield reading("the code's tip [m]", [1.0, 0.3], arm().pose(DOWN).position[:2], 1e-8)
 
 
-DOCUMENT.reading(
-    "reference-change", "figure of the tip forces", r"R = (1, 2) \text{ N for } t < 1, \; (1, 3) \text{ N for } t > 1",
-    "ambiguous", "The figure's second reference is not in the code, which keeps Ref = [1; 2] throughout.", rows="19",
-    corrected=r"\text{add: if } t \ge 1, \; Ref = [1; 3]",
-)  # fmt: skip
-
-
-@DOCUMENT.claim(
-    "elbow", "code, InverseRR", r"Q = \text{InverseRR}(Tip)", "ambiguous",
-    how="robot.inverse_kinematics from two seeds; eigenvalues of J⁻ᵀJ⁻ᵀ", rows="19 20",
-)  # fmt: skip
+@DOCUMENT.check("elbow")
 def _elbow(c: Claim) -> Evidence:
-    """The function is not given, and the tip (1, 0) has two elbows. For the code's correction on a true arm they
-    differ: with one the loop converges, with the other it diverges."""
     for name, q in (("θ2 = −120°", DOWN), ("θ2 = +120°", UP)):
         found = arm().inverse_kinematics([1.0, 0, 0], seed=np.add(q, (0.1, -0.1)))
         yield reading(f"{name} reached from nearby [rad]", DOWN, found, 1e-6)
@@ -164,24 +128,15 @@ def _wrong_maps() -> Trajectories:
     return Trajectories("F_y on a true arm, wanted 2 N (cut at ±12 N)", "t [s]", "F_y [N]", tuple(curves))
 
 
-@DOCUMENT.claim(
-    "code-F2", "code", r"F_2 = J' T", "wrong", how="contact.tip_force_from_torque", rows="15 20",
-    corrected=r"F_2 = (J')^{-1} T",
-)  # fmt: skip
+@DOCUMENT.check("code-F2")
 def _coded_plant(c: Claim) -> Evidence:
-    """The code's plant is not an arm."""
     T = np.array([0.3, -0.2])
     yield printed("F2 [N]", coded_force(DOWN)(T), force_of(DOWN)(T))
     yield corrected("F2 [N]", np.linalg.solve(jacobian(DOWN).T, T), force_of(DOWN)(T))
 
 
-@DOCUMENT.claim(
-    "code-dT", "code", r"dT = (J')^{-1} dF", "wrong",
-    how="the loop with the plant replaced by physics", rows="16 20", corrected=r"dT = J' dF", plot=_wrong_maps,
-)  # fmt: skip
+@DOCUMENT.check("code-dT", plot=_wrong_maps)
 def _coded_correction(c: Claim) -> Evidence:
-    """On a true arm this correction converges only where the eigenvalues of (J⁻ᵀ)² have positive real parts: for
-    θ = (60°, −120°), slowly; for θ = (−60°, 120°) the force grows to 6.6·10⁸ N in 2 s. J^T converges in both."""
     for elbow, q, wanted in (
         ("down", DOWN, [0.67897 + 0j, 1.96377 + 0j]),
         ("up", UP, [-0.98803 - 0.59760j, -0.98803 + 0.59760j]),
@@ -200,12 +155,8 @@ def _coded_correction(c: Claim) -> Evidence:
         yield corrected(f"F at 2 s with dT = J^T dF, elbow {elbow} [N]", REFERENCE, right, 1e-6)
 
 
-@DOCUMENT.claim(
-    "T-end", "code, result", r"F_{tip} = (1, 2) \text{ N}", "wrong", how="contact.tip_force_from_torque of the last T",
-    rows="21", corrected=r"F_{tip} = (0.1547, 1.7321) \text{ N}, \; \text{or } (-2.1547, -1.7321) \text{ N}",
-)  # fmt: skip
+@DOCUMENT.check("T-end")
 def _last_torque(c: Claim) -> Evidence:
-    """What the torques at the end of the coded loop really press with, for both elbows."""
     for elbow, q, right in (("down", DOWN, [0.1547005384, 1.7320508076]), ("up", UP, [-2.1547005384, -1.7320508076])):
         found = force_of(q)(run(elbow, "code", "code")[1])
         yield printed(f"F of the last T, elbow {elbow} [N]", REFERENCE, found, 0.02)

@@ -15,12 +15,8 @@ Evidence = Iterator[Comparison]
 XYZ = np.eye(6)[:3]
 
 
-@DOCUMENT.claim(
-    "joint-impedance", "Joint impedance control", r"\tau = k_p(q_d - q) + k_d(\dot{q}_d - \dot{q}) + \hat{g}(q)",
-    how="robot.forward_dynamics under it", rows="26",
-)  # fmt: skip
+@DOCUMENT.check("joint-impedance")
 def _joint_impedance(c: Claim) -> Evidence:
-    """A spring and a damper at each joint: M q̈ + b = k_p e + k_d ė, gravity gone where the model is true."""
     q, v, q_d = state(whole())
     tau = 50 * (q_d - q) - 5 * v + whole().gravity(q)
     a = whole().forward_dynamics(q, v, tau, losses=False)
@@ -28,33 +24,15 @@ def _joint_impedance(c: Claim) -> Evidence:
     yield printed("M q̈ + b [N·m]", 50 * (q_d - q) - 5 * v, left)
 
 
-DOCUMENT.reading(
-    "joint-impedance-legend", "Joint impedance control",
-    r"\dot{q} \text{ is the current joint positions}, \; \hat{g} \text{ is the current joint velocities}", "typo",
-    "The legend has mixed up its symbols.", rows="26",
-    corrected=r"q \text{ is the current joint positions}, \; \dot{q} \text{ the current joint velocities}",
-)  # fmt: skip
-
-
-@DOCUMENT.claim(
-    "inverse-dynamics", "Inverse dynamics control", r"\tau = \hat{M}(q)\ddot{q} + \hat{b}(q, \dot{q}) + \hat{g}(q)",
-    how="robot.inverse_dynamics, forward_dynamics", rows="27",
-)  # fmt: skip
+@DOCUMENT.check("inverse-dynamics")
 def _inverse_dynamics(c: Claim) -> Evidence:
-    """With the commanded acceleration q̈* for q̈."""
     q, v, a = state(whole())
     tau = whole().mass_matrix(q) @ a + whole().bias(q, v)
     yield printed("q̈ [rad/s²]", a, whole().forward_dynamics(q, v, tau, losses=False))
 
 
-@DOCUMENT.claim(
-    "commanded", "Inverse dynamics control", r"\ddot{q}_d = k_p(q_d - q) + k_d(\dot{q}_d - \dot{q})", "ambiguous",
-    how="robot.forward_dynamics along a moving target", rows="27",
-    corrected=r"\ddot{q}^* = \ddot{q}_d + k_p(q_d - q) + k_d(\dot{q}_d - \dot{q})",
-)  # fmt: skip
+@DOCUMENT.check("commanded")
 def _commanded(c: Claim) -> Evidence:
-    """A unit mass on a spring and damper for a target at rest. For a moving one the feed-forward q̈_d is missing, and
-    the name q̈_d stands for the command."""
     q, v, e = state(whole())
     rate, k_p, k_d = np.zeros(6), 100.0, 20.0
     for words, a_d in (("target at rest", np.zeros(6)), ("target accelerating with 1 rad/s²", np.ones(6))):
@@ -66,33 +44,23 @@ def _commanded(c: Claim) -> Evidence:
             yield compare(f"{words}, {form}: ë + k_d ė + k_p e", np.zeros(6), left, 1e-7)
 
 
-@DOCUMENT.claim(
-    "task-acceleration", "Multiple"
-        " tasks", r"\dot{w}_e = \begin{bmatrix} \ddot{r} \\ \dot{\omega} \end{bmatrix} = J_e \ddot{q} +"
-    r" \dot{J}_e \dot{q}", how="robot.jacobian, jacobian_drift against a difference of J q̇", rows="28",
-)  # fmt: skip
+@DOCUMENT.check("task-acceleration")
 def _task_acceleration(c: Claim) -> Evidence:
-    """Linear and angular."""
     q, v, a = state(whole())
     found = slope(lambda at: whole().jacobian(at) @ v, q, v) + whole().jacobian(q) @ a
     yield printed("ẇ_e", whole().jacobian(q) @ a + whole().jacobian_drift(q, v), found, 1e-6)
 
 
-@DOCUMENT.claim(
-    "task-motion", "End-effector dynamics", r"\dot{w}_e = J_e M^{-1}(\tau - b - g) + \dot{J}_e \dot{q}",
-    how="robot.forward_dynamics", rows="28",
-)  # fmt: skip
+@DOCUMENT.check("task-motion")
 def _task_motion(c: Claim) -> Evidence:
-    """From torques to the tool's acceleration."""
     q, v, tau = state(whole())
     J, drift = whole().jacobian(q), whole().jacobian_drift(q, v)
     text = J @ np.linalg.solve(whole().mass_matrix(q), tau - whole().bias(q, v)) + drift
     yield printed("ẇ_e", text, J @ whole().forward_dynamics(q, v, tau, losses=False) + drift)
 
 
-@DOCUMENT.claim("JtF", "End-effector dynamics", r"\tau = J_e^T F_e", how="robot.generalised_force", rows="28")
+@DOCUMENT.check("JtF")
 def _transpose(c: Claim) -> Evidence:
-    """Right here; further down a dot is added."""
     q, _, _ = state(whole())
     F = np.array([3.0, -4, 5, 0.1, 0.2, -0.3])
     yield printed("τ [N·m]", whole().jacobian(q).T @ F, whole().generalised_force(q, F))
@@ -118,9 +86,8 @@ def _at() -> dict[str, np.ndarray]:
 def _task_term(name: str) -> None:
     text, value = _TERMS[name]
 
-    @DOCUMENT.claim(name, "End-effector dynamics", text, how=f'derive(ur5e-3link, task x y z)["{name}"]', rows="28")
+    @DOCUMENT.check(name)
     def _term(c: Claim) -> Evidence:
-        """Inertia, velocity terms and gravity as the end-effector has them."""
         s = _at()
         d = pp.derive(spatial_arm(), parameters="numbers", task=("x", "y", "z"))
         found = d.function(name)(s["q"], s["v"]) if name == "mu" else d.function(name)(s["q"])
@@ -134,28 +101,16 @@ for _name in _TERMS:
     _task_term(_name)
 
 
-@DOCUMENT.claim(
-    "task-equation",
-    "End-effector dynamics",
-    r"\Lambda_e \dot{w}_e + \mu + p = F_e",
-    how="residual along forward_dynamics",
-    rows="28",
-)
+@DOCUMENT.check("task-equation")
 def _task_equation(c: Claim) -> Evidence:
-    """With τ = J_e^T F_e."""
     s, F = _at(), np.array([3.0, -4, 5])
     a = s["J"] @ spatial_arm().forward_dynamics(s["q"], s["v"], s["J"].T @ F, losses=False) + s["drift"]
     left = s["L"] @ a + _TERMS["mu"][1](s) + _TERMS["p"][1](s)
     yield printed("F_e [N]", F, left, 1e-8)
 
 
-@DOCUMENT.claim(
-    "JdotF", "End-effector control", r"\tau = \dot{J}_e^T F_e = \dot{J}_e^T (\Lambda_e \dot{w}_e + \mu + p)", "wrong",
-    how="robot.forward_dynamics under both torques", rows="29",
-    corrected=r"\tau = J_e^T F_e = J_e^T (\Lambda_e \dot{w}_e + \mu + p)",
-)  # fmt: skip
+@DOCUMENT.check("JdotF")
 def _dotted(c: Claim) -> Evidence:
-    """A dot too many: torques come from forces by J^T. With J̇^T the tool accelerates anyhow."""
     s, wanted = _at(), np.array([0.5, -1.0, 2.0])
     F = s["L"] @ wanted + _TERMS["mu"][1](s) + _TERMS["p"][1](s)
     rate = slope(lambda at: XYZ @ spatial_arm().jacobian(at), s["q"], s["v"])
@@ -171,16 +126,8 @@ def _dotted(c: Claim) -> Evidence:
     )
 
 
-@DOCUMENT.claim(
-    "desired-acceleration", "End-effector control",
-    r"\dot{w}_e^* = k_p \begin{bmatrix} r_{e,d} - r_e \\ \Delta\phi_e \end{bmatrix} + k_d(\dot{w}_{e,d} -"
-    r" \dot{w}_e)", "typo",
-    how="law operational-space: energy taken from a moving tool", rows="30",
-    corrected=r"\dot{w}_e^* = \dot{w}_{e,d} + k_p \begin{bmatrix} r_{e,d} - r_e \\ \Delta\phi_e \end{bmatrix} +"
-        r" k_d(w_{e,d} - w_e)",
-)  # fmt: skip
+@DOCUMENT.check("desired-acceleration")
 def _desired(c: Claim) -> Evidence:
-    """Velocities, not accelerations: with accelerations nothing damps the motion (poles ± j √(k_p / (1 + k_d)))."""
     k_p, k_d = 100.0, 20.0
     yield printed("real part of the slowest pole [1/s]", -k_d / 2, max(np.roots([1 + k_d, 0, k_p]).real))
     yield corrected("real part of the slowest pole [1/s]", -k_d / 2, max(np.roots([1, k_d, k_p]).real), 1e-6)
@@ -194,15 +141,8 @@ def _desired(c: Claim) -> Evidence:
     )
 
 
-@DOCUMENT.claim(
-    "delta-phi", "End-effector"
-        " control", r"\Delta\phi_e \text{ is the difference between the desired and actual orientation}",
-    "ambiguous", how="spatial.rotation_error; its rate against ω", rows="30",
-    corrected=r"\Delta\phi_e = \log(R_d R^T) \text{ in the axes of } \omega",
-)  # fmt: skip
+@DOCUMENT.check("delta-phi")
 def _orientation_error(c: Claim) -> Evidence:
-    """It must go with ω: the rotation vector of R_d Rᵀ in world axes falls along ω; a difference of Euler angles
-    does not."""
     R = pp.spatial.matrix_from_euler([0.5, -0.6, 0.8], "ZYX")
     R_d = pp.spatial.matrix_from_rotation_vector([0.1, 0.05, -0.08]) @ R
     axis = pp.spatial.rotation_vector_from_matrix(R_d @ R.T)

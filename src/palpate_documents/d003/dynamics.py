@@ -17,16 +17,8 @@ from palpate_documents.d003.about import DOCUMENT, body, slope, spatial_arm, spa
 Evidence = Iterator[Comparison]
 
 
-@DOCUMENT.claim(
-    "1",
-    "(1)",
-    r"M(q)\ddot{q} + b(q, \dot{q}) + g(q) = \tau + J_c(q)^T"
-    r" F_c",
-    how="robot.forward_dynamics with a wrench",
-    rows="19",
-)
+@DOCUMENT.check("1")
 def _motion(c: Claim) -> Evidence:
-    """For a fixed base, F_c what the environment does to the robot."""
     q, v, tau = state(whole())
     F = np.array([3.0, -4, 5, 0.1, 0.2, -0.3])
     a = whole().forward_dynamics(q, v, tau, wrench=F, losses=False)
@@ -34,14 +26,8 @@ def _motion(c: Claim) -> Evidence:
     yield printed("M q̈ + b + g [N·m]", tau + whole().jacobian(q).T @ F, left)
 
 
-@DOCUMENT.claim(
-    "1-floating", "(1), for a floating base", r"M\ddot{q} + b + g = \tau + J_c^T F_c", "ambiguous",
-    how="robot.inverse_dynamics at rest, of a fixed and of a free base", rows="19",
-    corrected=r"M\dot{u} + b + g = S^T \tau + J_c^T F_c",
-)  # fmt: skip
+@DOCUMENT.check("1-floating")
 def _floating(c: Claim) -> Evidence:
-    """The document comes from a section on floating bases. There q̈ becomes u̇ and the motors reach the joints only,
-    Sᵀτ: the base's six rows have no torque, and a machine in the air cannot be held by τ."""
     fixed, free = whole(), pp.load_robot("quadruped")
     yield reading("fixed base: rows without a motor", 0, fixed.nv - len(fixed.joint_names))
     rest = free.inverse_dynamics(free.home, np.zeros(free.nv), np.zeros(free.nv))
@@ -49,12 +35,8 @@ def _floating(c: Claim) -> Evidence:
     yield corrected("it is the weight [N]", free.mass * 9.81, rest[2], 1e-6)
 
 
-@DOCUMENT.claim(
-    "virtual-work", "Principle of virtual work", r"\delta W = \int_B \delta r \cdot (\ddot{r} dm - dF_{ext}) = 0",
-    how="robot.forward_dynamics of the pendulum: its mass, its acceleration, its weight", rows="20",
-)  # fmt: skip
+@DOCUMENT.check("virtual-work")
 def _virtual_work(c: Claim) -> Evidence:
-    """For the pendulum's one mass: the forces of the rod do no virtual work."""
     robot = pp.load_robot("pendulum", length=0.7, mass=2.0)
     q, v = np.array([0.6]), np.array([1.1])
     J = robot.jacobian(q)[:3]
@@ -63,21 +45,15 @@ def _virtual_work(c: Claim) -> Evidence:
     yield printed("δr · (m r̈ − F) per δθ [N·m]", 0.0, float((J.T @ (2.0 * acceleration - weight))[0]))
 
 
-@DOCUMENT.claim("newton", "Newton's law", r"\sum F = m a", how="robot.inverse_dynamics of a free rigid body", rows="20")
+@DOCUMENT.check("newton")
 def _newton(c: Claim) -> Evidence:
-    """Weight included."""
     a = np.array([1.0, 2, 3, 0.4, 0.5, 0.6])
     force = np.add(body().inverse_dynamics(body().home, np.zeros(6), a)[:3], (0, 0, -2 * 9.81))
     yield printed("ΣF [N]", 2.0 * a[:3], force)
 
 
-@DOCUMENT.claim(
-    "euler", "Euler's"
-        " equations", r"M = I \dot{\omega} + \omega \times I \omega", how="robot.inverse_dynamics of a free rigid body",
-    rows="20",
-)  # fmt: skip
+@DOCUMENT.check("euler")
 def _euler(c: Claim) -> Evidence:
-    """About the centre of mass (or a fixed point), in body axes."""
     I, w, wd = np.diag([0.1, 0.2, 0.25]), np.array([1.0, -2, 3]), np.array([0.4, 0.5, 0.6])
     q = np.concatenate([np.zeros(3), pp.spatial.quat_from_rotation_vector([0.3, 0.4, -0.2])])
     found = body().inverse_dynamics(q, [0, 0, 0, *w], [0, 0, 0, *wd])[3:]
@@ -104,14 +80,8 @@ def action(size: float) -> float:
     return float(np.trapezoid(values, t))
 
 
-@DOCUMENT.claim(
-    "least-action", "Principle of least action", r"\text{the motion is such that the action is minimised}", "wrong",
-    how="∫(robot.kinetic_energy − potential_energy) dt along a swing and beside it", rows="21",
-    corrected=r"\delta S = 0: \; \text{the action is stationary}",
-)  # fmt: skip
+@DOCUMENT.check("least-action")
 def _least_action(c: Claim) -> Evidence:
-    """Stationary, not minimal: over more than half a period of a pendulum there are paths beside the true one with less
-    action. The formula δS = 0 says the right thing."""
     e = 0.05
     less = action(e) - action(0.0)
     yield says("printed", "every path beside the swing has more action", True, less > 0)
@@ -119,13 +89,8 @@ def _least_action(c: Claim) -> Evidence:
     yield says("corrected", "a path beside it has less", True, less < 0)
 
 
-@DOCUMENT.claim(
-    "euler-lagrange", "Euler-Lagrange equations",
-    r"\frac{d}{dt} (\frac{\partial L}{\partial \dot{q}_i}) - \frac{\partial L}{\partial q_i} = \tau_i",
-    how='derive(…, "lagrange") against robot.inverse_dynamics', rows="21",
-)  # fmt: skip
+@DOCUMENT.check("euler-lagrange")
 def _euler_lagrange(c: Claim) -> Evidence:
-    """With L = T − V."""
     q, v, a = state(spatial_arm())
     found = np.ravel(spatial_equations().function("tau")(q, v, a))
     yield printed("τ [N·m]", found, spatial_arm().inverse_dynamics(q, v, a, losses=False))
@@ -147,9 +112,8 @@ _PENDULUM = {
 
 
 def _pendulum(name: str, text: str, quantity: str, what: str) -> None:
-    @DOCUMENT.claim(name, "1-DOF pendulum", text, how=f'derive(pendulum)["{quantity}"]', rows="22")
+    @DOCUMENT.check(name)
     def _quantity(c: Claim) -> Evidence:
-        """Right; V up to a constant."""
         given = text.replace("m g h = ", "")
         found = pendulum()[quantity]
         wanted = sp.Eq(sp.Matrix(found)[0], 0) if what == "equation" else found
@@ -160,26 +124,15 @@ for _name, (_text, _quantity, _what) in _PENDULUM.items():
     _pendulum(_name, _text, _quantity, _what)
 
 
-@DOCUMENT.claim(
-    "pendulum-momentum", "1-DOF pendulum",
-    r"\frac{d}{dt} (\frac{\partial L}{\partial \dot{\theta}}) = m \ell^2"
-    r" \ddot{\theta}", how="derive(pendulum).T", rows="22",
-)  # fmt: skip
+@DOCUMENT.check("pendulum-momentum")
 def _momentum(c: Claim) -> Evidence:
-    """Right."""
     momentum = sp.diff(pendulum().T, sp.Symbol("dtheta"))
     wanted = sp.diff(momentum, sp.Symbol("dtheta")) * sp.Symbol("ddtheta")
     yield formula("printed", r"m \ell^2 \ddot{\theta}", wanted, **_NAMES)
 
 
-@DOCUMENT.claim(
-    "pendulum-slope", "1-DOF pendulum",
-    r"\frac{\partial L}{\partial \theta} = \frac{\partial V}{\partial \theta} = m \ell g \sin \theta", "wrong",
-    how="derivative of derive(pendulum): T − V", rows="22",
-    corrected=r"\frac{\partial L}{\partial \theta} = -\frac{\partial V}{\partial \theta} = -m \ell g \sin \theta",
-)  # fmt: skip
+@DOCUMENT.check("pendulum-slope")
 def _slope(c: Claim) -> Evidence:
-    """L = T − V, so ∂L/∂θ = −∂V/∂θ. The equation of motion below it is right again."""
     wanted = sp.diff(pendulum().T - pendulum().V, sp.Symbol("theta"))
     yield formula("printed", r"m \ell g \sin \theta", wanted, **_NAMES)
     yield formula("corrected", r"-m \ell g \sin \theta", wanted, **_NAMES)
@@ -203,12 +156,8 @@ def projected(q: Array, v: Array, dots: bool) -> Array:
     return b
 
 
-@DOCUMENT.claim(
-    "pne-M", "Projected Newton-Euler", r"M = \sum_i (J_{S_i}^T m J_{S_i} + J_{R_i}^T \Theta_{S_i} J_{R_i})",
-    how="link Jacobians and tensors of derive(ur5e-3link) against robot.mass_matrix", rows="23",
-)  # fmt: skip
+@DOCUMENT.check("pne-M")
 def _projected_mass(c: Claim) -> Evidence:
-    """m stands for the mass m_i of each link."""
     q, _, _ = state(spatial_arm())
     M, d = np.zeros((3, 3)), spatial_equations()
     for mass, names in links():
@@ -217,38 +166,16 @@ def _projected_mass(c: Claim) -> Evidence:
     yield printed("M [kg·m²]", M, spatial_arm().mass_matrix(q))
 
 
-@DOCUMENT.claim(
-    "pne-g",
-    "Projected Newton-Euler",
-    r"g = \sum_i (-J_{S_i}^T F_{g,i})",
-    how="link Jacobians against robot.gravity",
-    rows="23",
-)
+@DOCUMENT.check("pne-g")
 def _projected_gravity(c: Claim) -> Evidence:
-    """F_g,i = m_i (0, 0, −9.81)."""
     q, _, _ = state(spatial_arm())
     found = sum(-spatial_equations().function(names[0])(q).T @ [0, 0, -9.81 * mass] for mass, names in links())
     yield printed("g [N·m]", found, spatial_arm().gravity(q))
 
 
-@DOCUMENT.claim(
-    "pne-b", "Projected Newton-Euler",
-    r"b = \sum_i (J_{S_i}^T m J_{S_i} \dot{q} + J_{R_i}^T (\Theta_{S_i} J_{R_i} \dot{q} + \Omega_{S_i} \times"
-    r" \Theta_{S_i}"
-    r" \Omega_{S_i}))", "wrong", how="link Jacobians and their differences against robot.bias − gravity", rows="24",
-    corrected=r"b = \sum_i (J_{S_i}^T m \dot{J}_{S_i} \dot{q} + J_{R_i}^T (\Theta_{S_i} \dot{J}_{R_i} \dot{q} +"
-        r" \Omega_{S_i}"
-    r" \times \Theta_{S_i} \Omega_{S_i}))",
-)  # fmt: skip
+@DOCUMENT.check("pne-b")
 def _projected_coriolis(c: Claim) -> Evidence:
-    """The dots of J̇_S and J̇_R are lost: as it stands b would be linear in q̇ for the most part."""
     q, v, _ = state(spatial_arm())
     found = spatial_arm().bias(q, v) - spatial_arm().gravity(q)
     yield printed("b [N·m]", projected(q, v, False), found)
     yield corrected("b [N·m]", projected(q, v, True), found, 1e-7)
-
-
-DOCUMENT.reading(
-    "pne-Fe", "Projected Newton-Euler", r"\ldots = \tau_q(q) + J_c^T(q) F_e", "typo", "F_c, as in (1).",
-    corrected=r"\ldots = \tau_q(q) + J_c^T(q) F_c", rows="25",
-)  # fmt: skip

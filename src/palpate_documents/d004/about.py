@@ -11,12 +11,7 @@ import palpate as pp
 from palpate_documents.claim import Document, Role
 from palpate_documents.compare import Comparison, formula, remembered
 
-DOCUMENT = Document(
-    "004",
-    "Hand-in exercise: admittance controller",
-    "Dynamics of the first three links of a UR5e by Lagrange, and an admittance controller in three forms: "
-    "translation, Euler angles and quaternion.",
-)
+DOCUMENT = Document("004")
 A2, A3, D1 = -0.425, -0.3922, 0.1625
 STATE = ([0.3, -0.7, 1.1], [0.5, -1.2, 0.8])
 LINK_MASSES = (3.761, 8.058, 2.846)

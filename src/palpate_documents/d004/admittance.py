@@ -44,12 +44,8 @@ def response(
     return pp.control.admittance_response(law, wrench, 1e-3, pose)
 
 
-@DOCUMENT.claim(
-    "31", "(31)", r"M_p \Delta\ddot{p}_{cd} + D_p \Delta\dot{p}_{cd} + K_p \Delta p_{cd} = f",
-    how="control.admittance_response against the exact solution", rows="13",
-)  # fmt: skip
+@DOCUMENT.check("31")
 def _translation(c: Claim) -> Evidence:
-    """f for 5 s: Δp(10 s) and where it goes. The sampled equation differs from the exact one by 4·10⁻⁶ m."""
     found = response()
     yield printed("Δp(10 s), sampled at 1 ms [m]", 0.0993109519, found.displacement[-1, 0], 1e-9)
     exact = [0.099314599454, 0.198629198907, 0.297943798361]
@@ -58,40 +54,23 @@ def _translation(c: Claim) -> Evidence:
     yield printed("Δp at rest, f/K [m]", [0.1, 0.2, 0.3], long, 1e-9)
 
 
-@DOCUMENT.claim(
-    "32", "(32)",
-    r"M_o \Delta\dot{\omega}_{cd}^d + D_o \Delta\omega_{cd}^d + K_o' \epsilon_{cd}^d = \mu^d",
-    how="control.admittance_response(rotation quaternion)", rows="15",
-)  # fmt: skip
+@DOCUMENT.check("32")
 def _quaternion(c: Claim) -> Evidence:
-    """At rest 2 Eᵀ K ε = μ: a turn of asin(|μ|/K) = 0.15057 rad about μ."""
     found = response("quaternion", False, 60.0, 0.0).angles
     yield printed("turn at rest [rad]", asin(0.15) * np.array([2.0, 1, 2]) / 3, found[-1], 1e-8)
     yield printed("turn after 5 s [rad]", 0.149441314198, np.linalg.norm(found[5000]), 1e-4)
 
 
-@DOCUMENT.claim(
-    "33", "(33)",
-    r"M_o \Delta\ddot{\phi}_{cd} + D_o \Delta\dot{\phi}_{cd} + K_o \Delta\phi_{cd} = T^T(\phi_c) \mu",
-    how="control.admittance_response(rotation euler); spatial.euler_rate_matrix", rows="13",
-)  # fmt: skip
+@DOCUMENT.check("33")
 def _euler(c: Claim) -> Evidence:
-    """At rest K Δφ = Tᵀ(φ_c) μ, with the right T."""
     found = response("euler", False, 60.0, 0.0).angles[-1]
     yield printed("Δφ at rest [rad]", [0.1, 0.059733549929, 0.100309991013], found, 1e-9)
     T = pp.spatial.euler_rate_matrix(found, "XYZ")
     yield printed("K Δφ [N·m]", T.T @ TORQUE, 10.0 * found, 1e-7)
 
 
-@DOCUMENT.claim(
-    "epsilon", "below (33)",
-    r"\epsilon_{cd}^d = \eta_d \epsilon_c - \eta_c \epsilon_d - S(\epsilon_c) \epsilon_d", "wrong",
-    how="spatial.quat_multiply, quat_conjugate, skew", rows="14",
-    corrected=r"\epsilon_{cd}^d = \eta_d \epsilon_c - \eta_c \epsilon_d + S(\epsilon_c) \epsilon_d",
-)  # fmt: skip
+@DOCUMENT.check("epsilon")
 def _error_frame(c: Claim) -> Evidence:
-    """With the minus sign it is the vector part of q_c ⊗ q_d⁻¹, an error in base axes. In the desired frame, as the
-    name says and (48) needs, it is that of q_d⁻¹ ⊗ q_c, with a plus. They are equal only for parallel axes."""
     multiply, conjugate = pp.spatial.quat_multiply, pp.spatial.quat_conjugate
     c_, d = pair()
     common = d[0] * c_[1:] - c_[0] * d[1:]
@@ -104,56 +83,30 @@ def _error_frame(c: Claim) -> Evidence:
     yield corrected("q_d ⊗ q_cd of (48)", c_, back)
 
 
-@DOCUMENT.claim(
-    "E",
-    "below (33)",
-    r"E(\eta, \epsilon) = \eta I - S(\epsilon)",
-    how="spatial.quat_rate_from_angular_velocity",
-    rows="15",
-)
+@DOCUMENT.check("E")
 def _rate_matrix(c: Claim) -> Evidence:
-    """ε̇ = ½ E ω for ω in the axes that the quaternion turns into."""
     q, omega = pair()[0], np.array([0.3, -0.8, 1.1])
     rate = pp.spatial.quat_rate_from_angular_velocity(q, omega)
     yield printed("ε̇ [1/s]", 0.5 * (q[0] * np.eye(3) - pp.spatial.skew(q[1:])) @ omega, rate[1:])
 
 
-@DOCUMENT.claim(
-    "Ko", "below"
-        " (33)", r"K_o' = 2 E^T(\eta_{cd}, \epsilon_{cd}^d) K_o", how="rate of 2 εᵀ K ε against the moment's power",
-    rows="15",
-)  # fmt: skip
+@DOCUMENT.check("Ko")
 def _stiffness(c: Claim) -> Evidence:
-    """The moment K_o' ε is the slope of the energy 2 εᵀ K_o ε."""
     q, omega, K = pair()[0], np.array([0.3, -0.8, 1.1]), np.diag([10.0, 20, 30])
     E = q[0] * np.eye(3) - pp.spatial.skew(q[1:])
     rate = pp.spatial.quat_rate_from_angular_velocity(q, omega)[1:]
     yield printed("power [W]", omega @ (2 * E.T @ K @ q[1:]), 4 * q[1:] @ K @ rate)
 
 
-@DOCUMENT.claim(
-    "34", "(34)", r"\phi = (\varphi, \vartheta, \psi) \; \text{XYZ Tait-Bryan:} \; R = R_x(\varphi)"
-        r" R_y(\vartheta) R_z(\psi)",
-    how='spatial.matrix_from_euler(…, "XYZ")', rows="16",
-)  # fmt: skip
+@DOCUMENT.check("34")
 def _angles(c: Claim) -> Evidence:
-    """Intrinsic: the only order for which (35), mended, gives the angular velocity in base axes."""
     phi, turn = np.array([0.4, -0.6, 0.9]), pp.spatial.matrix_from_angle_axis
     steps = turn(phi[0], [1, 0, 0]) @ turn(phi[1], [0, 1, 0]) @ turn(phi[2], [0, 0, 1])
     yield printed("R", steps, pp.spatial.matrix_from_euler(phi, "XYZ"))
 
 
-@DOCUMENT.claim(
-    "35", "(35)",
-    r"T(\phi) = \begin{bmatrix} 1 & 0 & \sin(\vartheta) \\ 0 & \cos(\varphi) & -\cos(\varphi) \sin(\varphi) \\"
-    r" 0 & \sin(\varphi) &"
-    r" \cos(\varphi) \cos(\vartheta) \end{bmatrix}", "typo", how='spatial.euler_rate_matrix(φ, "XYZ")', rows="16",
-    corrected=r"T(\phi) = \begin{bmatrix} 1 & 0 & \sin(\vartheta) \\ 0 & \cos(\varphi) & -\cos(\vartheta)"
-        r" \sin(\varphi) \\ 0 &"
-    r" \sin(\varphi) & \cos(\varphi) \cos(\vartheta) \end{bmatrix}",
-)  # fmt: skip
+@DOCUMENT.check("35")
 def _euler_rates(c: Claim) -> Evidence:
-    """Entry (2,3) has φ where ϑ belongs."""
     phi, rates = np.array([0.4, -0.6, 0.9]), np.array([0.3, -0.5, 0.8])
     a, b = phi[:2]
     T = np.array([[1, 0, sin(b)], [0, cos(a), -cos(a) * sin(a)], [0, sin(a), cos(a) * cos(b)]])
@@ -166,13 +119,8 @@ def _euler_rates(c: Claim) -> Evidence:
     yield corrected("ω_y [rad/s]", -0.7176511585, pp.spatial.angular_velocity_from_euler_rate(phi, rates, "XYZ")[1])
 
 
-@DOCUMENT.claim(
-    "36", "(36)", r"m \frac{d^2x}{dt^2} + b \frac{dx}{dt} + k x ="
-        r" 0", how="control.admittance_response after the force ends",
-    rows="17",
-)  # fmt: skip
+@DOCUMENT.check("36")
 def _second_order(c: Claim) -> Evidence:
-    """Each axis of (31) without a force: the difference equation's residual of the sampled motion."""
     law = pp.control.Admittance(**GAINS)
     wrench = np.zeros((3000, 6))
     wrench[:1000, 0] = 1.0
@@ -181,12 +129,8 @@ def _second_order(c: Claim) -> Evidence:
     yield printed("m ẍ + b ẋ + k x [N]", 0.0, 5 * (v[1] - v[0]) / 1e-3 + 14.142 * v[0] + 10 * x[0], 1e-2)
 
 
-@DOCUMENT.claim(
-    "37", "(37)", r"\zeta = \frac{b}{2\sqrt{km}}, \quad \omega_n = \sqrt{\frac{k}{m}}",
-    how="control.design.stiffness_from_force with a damping ratio", rows="17",
-)  # fmt: skip
+@DOCUMENT.check("37")
 def _ratio(c: Claim) -> Evidence:
-    """A ratio of 0.3 asked for gives that damping, and poles at −ζω ± jω√(1−ζ²)."""
     found = pp.control.design.stiffness_from_force(1.0, 0.1, 5.0, ratio=0.3)
     k, b, m = float(found.stiffness), float(found.damping), 5.0
     yield printed("ζ", b / (2 * np.sqrt(k * m)), 0.3)
@@ -195,53 +139,26 @@ def _ratio(c: Claim) -> Evidence:
     yield printed("real part = −ζ ω_n [1/s]", -0.3 * w, poles[0].real)
 
 
-@DOCUMENT.claim(
-    "38",
-    "(38)",
-    r"b^2 - 4mk = 0 \; \therefore \; \zeta ="
-    r" 1",
-    how="control.design.stiffness_from_force, ratio 1",
-    rows="17",
-)
+@DOCUMENT.check("38")
 def _critical(c: Claim) -> Evidence:
-    """Critically damped."""
     found = pp.control.design.stiffness_from_force(1.0, 0.1, 5.0)
     yield printed("b² − 4 m k", 0.0, float(found.damping) ** 2 - 4 * 5.0 * float(found.stiffness))
 
 
-@DOCUMENT.claim("39", "(39)", r"k = \frac{f}{\tilde{x}_d}", how="control.design.stiffness_from_force", rows="17")
+@DOCUMENT.check("39")
 def _from_force(c: Claim) -> Evidence:
-    """1 N for 0.1 m is 10 N/m, the document's K_p."""
     yield printed("k [N/m]", 10.0, float(pp.control.design.stiffness_from_force(1.0, 0.1, 5.0).stiffness))
 
 
-@DOCUMENT.claim("40", "(40)", r"b = \sqrt{4 m_d k}", how="control.design.stiffness_from_force", rows="17")
+@DOCUMENT.check("40")
 def _damping(c: Claim) -> Evidence:
-    """√200 = 14.1421 N·s/m."""
     yield printed(
         "b [N·s/m]", np.sqrt(4 * 5.0 * 10.0), float(pp.control.design.stiffness_from_force(1, 0.1, 5).damping)
     )
 
 
-@DOCUMENT.claim(
-    "41-value",
-    "(41)",
-    r"K_d ="
-    r" 14.142",
-    how="control.design.stiffness_from_force; poles of 5 s² + 14.142 s + 10",
-    rows="18",
-)
+@DOCUMENT.check("41-value")
 def _damping_value(c: Claim) -> Evidence:
-    """√200 cut after three decimals: ζ = 0.99999, poles −1.4142 ± 0.0062 j instead of two at −1.41421."""
     yield printed("D [N·s/m]", 14.142, float(pp.control.design.stiffness_from_force(1, 0.1, 5).damping), to(3))
     yield printed("ζ", 0.999990409954, 14.142 / (2 * np.sqrt(50.0)), 1e-11)
     yield printed("imaginary part of the poles [1/s]", 0.0061935, abs(np.roots([5, 14.142, 10])[0].imag), 1e-6)
-
-
-DOCUMENT.reading(
-    "41", "(41)", r"\text{gains satisfying (41):} \; M_p = M_o = 5 I, \; K_p = 10 I, \; K_d = 14.142 I", "typo",
-    "The damping is called K_d where (31)–(33) have D_p and D_o; the equation it satisfies is (40); K_o is not stated "
-    "(K_o = K_p is assumed here).",
-    corrected=r"\text{gains satisfying (40):} \; M_p = M_o = 5 I, \; K_p = K_o = 10 I, \; D_p = D_o = 14.142"
-        r" I", rows="18",
-)  # fmt: skip

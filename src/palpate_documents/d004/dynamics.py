@@ -47,21 +47,16 @@ _ENTRIES = {
 _WAVES = {name: MASS_ENTRIES[name] for name in (r"\sigma_3", r"\sigma_5")}
 
 
-@DOCUMENT.claim("19", "(19)", r"E_{kin} = \frac{1}{2} \dot{q}^T B(q) \dot{q}", how="robot.kinetic_energy", rows="7")
+@DOCUMENT.check("19")
 def _kinetic(c: Claim) -> Evidence:
-    """With the robot's own mass matrix."""
     yield printed("E_kin [J]", 0.5 * V @ arm().mass_matrix(Q) @ V, arm().kinetic_energy(Q, V))
 
 
 def _mass_entry(name: str) -> None:
     symbol, place, text, right = _ENTRIES[name]
 
-    @DOCUMENT.claim(
-        f"20-{name}", "(20)", f"{symbol} = {text}", "wrong" if right else "agrees", how="derive(…).M",
-        corrected=f"{symbol} = {right}" if right else "", rows="7",
-    )  # fmt: skip
+    @DOCUMENT.check(f"20-{name}")
     def _entry(c: Claim) -> Evidence:
-        """Mass part right; in the inertia part link 1's symbols stand for all three links."""
         wanted = in_print(equations().M)[place]
         label = "with link 1's tensor everywhere"
         yield check("arithmetic", text, with_one_tensor(wanted), where=_WAVES, label=label)
@@ -74,15 +69,8 @@ for _entry_name in _ENTRIES:
     _mass_entry(_entry_name)
 
 
-@DOCUMENT.claim(
-    "20", "(20), in"
-        " numbers", r"B(q) \; \text{with} \; I_{11,1} = 0.0084, \; I_{12,2} = 0.0064, \; I_{13,3} = 0.0084", "wrong",
-    how="robot.mass_matrix of the document's arm, and of one with link 1's tensor in all links", rows="7",
-    corrected=r"B = \begin{bmatrix} 1.3454 & -0.1386 & 0.0071 \\ \cdot & 1.5668 & 0.3460 \\ \cdot & \cdot &"
-        r" 0.2131 \end{bmatrix}",
-)  # fmt: skip
+@DOCUMENT.check("20")
 def _mass_numbers(c: Claim) -> Evidence:
-    """What the slip costs at q = (0.3, −0.7, 1.1): 15 % of b_22."""
     one, right = robot_of((TENSORS[0],) * 3).mass_matrix(Q), arm().mass_matrix(Q)
     yield printed("B with one tensor [kg·m²]", one, right)
     yield arithmetic("difference of b11, b22, b23, b33 [kg·m²]", [-0.1515869116, -0.2394, -0.0378, -0.0378],
@@ -93,29 +81,15 @@ def _mass_numbers(c: Claim) -> Evidence:
         yield corrected(f"B, row {i + 1} from the diagonal on [kg·m²]", wanted[i], found[i])
 
 
-@DOCUMENT.claim(
-    "21", "(21)", r"\frac{d}{dt}\frac{\partial L}{\partial \dot{q}} - \frac{\partial L}{\partial q} = Q",
-    how='derive(…, "lagrange") against robot.inverse_dynamics', rows="8",
-)  # fmt: skip
+@DOCUMENT.check("21")
 def _lagrange(c: Claim) -> Evidence:
-    """The equation of motion by Lagrange is the numeric robot's."""
     a = np.array([1.0, -2.0, 0.5])
     found = np.ravel(equations().function("tau")(Q, V, a))
     yield printed("τ [N·m]", found, arm().inverse_dynamics(Q, V, a))
 
 
-DOCUMENT.reading(
-    "22-reference", "below (22)", r"B(q) \text{ is given in (21)}", "typo", "The mass matrix is equation (20).",
-    corrected=r"B(q) \text{ is given in (20)}", rows="10",
-)  # fmt: skip
-
-
-@DOCUMENT.claim(
-    "22", "(22)", r"B(q)\ddot{q} + C(q,\dot{q})\dot{q} + g(q) = u + J^T(q) h_e",
-    how="robot.forward_dynamics with a wrench at the tool", rows="11",
-)  # fmt: skip
+@DOCUMENT.check("22")
 def _motion(c: Claim) -> Evidence:
-    """h_e is what the environment does to the end-effector."""
     u, h = np.array([1.0, 2.0, -3.0]), np.array([4.0, -5.0, 6.0, 0.7, -0.8, 0.9])
     a = arm().forward_dynamics(Q, V, u, wrench=h)
     left = arm().mass_matrix(Q) @ a + arm().coriolis_matrix(Q, V) @ V + arm().gravity(Q)
@@ -143,13 +117,8 @@ def _coriolis_entry(symbol: str) -> None:
     text = CORIOLIS_ENTRIES[symbol]
     name = symbol.replace("_{", "").replace("}", "")
 
-    @DOCUMENT.claim(
-        f"24-{name}", "(24)", f"{symbol} = {text}", "wrong", how="derive(…).C (Christoffel)",
-        corrected=f"{symbol} = {_own_links(text)}", rows="8",
-    )  # fmt: skip
+    @DOCUMENT.check(f"24-{name}")
     def _entry(c: Claim) -> Evidence:
-        """The Christoffel symbol of the printed B, with its one tensor for three links. Terms with σ_12 = sin(2 q2 +
-        2 q3) belong to link 3, those with sin(2 q2) to link 2."""
         wanted = in_print(equations().C)[_CORIOLIS_PLACES[symbol]]
         label = "with link 1's tensor everywhere"
         yield check("arithmetic", text, with_one_tensor(wanted), where=_CORIOLIS_WHERE, label=label)
@@ -164,9 +133,8 @@ for _entry_name in _CORIOLIS_PLACES:
 def _coriolis_rest(symbol: str, place: tuple[int, int], text: str) -> None:
     name = symbol.replace("_{", "").replace("}", "")
 
-    @DOCUMENT.claim(f"24-{name}", "(24)", f"{symbol} = {text}", how="derive(…).C (Christoffel)", rows="8")
+    @DOCUMENT.check(f"24-{name}")
     def _entry(c: Claim) -> Evidence:
-        """No tensor enters here."""
         yield check("printed", text, in_print(equations().C)[place])
 
 
@@ -174,14 +142,8 @@ for _entry_name, (_place, _text) in _CORIOLIS_PLAIN.items():
     _coriolis_rest(_entry_name, _place, _text)
 
 
-@DOCUMENT.claim(
-    "24-C31-print", "(24), line"
-        " C_31", r"C_{31} = \ldots + a_2 m_3 \mathrm{pl}_{31} s_3 + a_3 a_3 m_3 s_3 + a_3 a_3 m_3 s_3 + a_2"
-    r" a_3 m_3 \sigma_1 + \ldots", "typo", how="derive(…).C with one tensor", rows="9",
-    corrected=r"C_{31} = \ldots + a_2 m_3 \mathrm{pl}_{31} s_3 + a_2 a_3 m_3 \sigma_1 + \ldots",
-)  # fmt: skip
+@DOCUMENT.check("24-C31-print")
 def _stray_terms(c: Claim) -> Evidence:
-    """Two stray terms and no closing bracket; without them the line is the Christoffel symbol of the printed B."""
     good = CORIOLIS_ENTRIES["C_{31}"]
     literal = good.replace(r"s_3 + a_2 a_3", r"s_3 + a_3 a_3 m_3 s_3 + a_3 a_3 m_3 s_3 + a_2 a_3")
     wanted = with_one_tensor(in_print(equations().C)[2, 0])
@@ -189,11 +151,8 @@ def _stray_terms(c: Claim) -> Evidence:
     yield check("corrected", good, wanted, where=_CORIOLIS_WHERE)
 
 
-@DOCUMENT.claim(
-    "24-skew", "(24)", r"\dot{B} - 2 C \; \text{skew-symmetric}", how="robot.coriolis_matrix; derive(…).C", rows="8"
-)
+@DOCUMENT.check("24-skew")
 def _skew(c: Claim) -> Evidence:
-    """C is that of Christoffel. C itself is not unique; C q̇ is."""
     h = 1e-6
     rate = (arm().mass_matrix(Q + h * V) - arm().mass_matrix(Q - h * V)) / (2 * h)
     N = rate - 2 * equations().function("C")(Q, V)
@@ -201,42 +160,22 @@ def _skew(c: Claim) -> Evidence:
     yield printed("C q̇ [N·m]", [-0.5302065666, 0.1984594366, 0.4167409215], arm().coriolis_matrix(Q, V) @ V)
 
 
-@DOCUMENT.claim(
-    "25", "(25)",
-    r"g(q) = \begin{bmatrix} 0 \\ -g_3 m_3 (\sigma_1 + a_2 c_2 + a_3 c_2 c_3 - a_3 s_2 s_3) - g_3 m_2 (a_2 c_2 +"
-    r" \mathrm{pl}_{21} c_2) \\ -g_3 m_3 (\sigma_1 + a_3 c_2 c_3 - a_3 s_2 s_3) \end{bmatrix}",
-    how="derive(…).g; robot.gravity", rows="6",
-)  # fmt: skip
+@DOCUMENT.check("25")
 def _gravity(c: Claim) -> Evidence:
-    """With σ_1 = pl_31 (c2 c3 − s2 s3), (26)–(27), and g_3 = −9.81."""
     where = {r"\sigma_1": r"\mathrm{pl}_{31}(c_2c_3 - s_2s_3)"}
     yield check("printed", c.printed, in_print(equations().g), "g", where=where)
     yield printed("g at the test point [N·m]", [0, -28.1513814184, -6.2282556792], arm().gravity(Q))
 
 
-@DOCUMENT.claim(
-    "28", "(28)–(30)",
-    r"J(q) = \begin{bmatrix} -s_1 \sigma_3 & -c_1 \sigma_1 & -a_3 s_{23} c_1 \\ c_1 \sigma_3 & -s_1 \sigma_1 &"
-    r" -a_3 s_{23} s_1 \\ 0"
-    r" & \sigma_3 & \sigma_4 \\ 0 & s_1 & s_1 \\ 0 & \sigma_2 & \sigma_2 \\ 1.0 & 0 & 0 \end{bmatrix}",
-    how="derive(…).J", rows="11",
-)  # fmt: skip
+@DOCUMENT.check("28")
 def _jacobian(c: Claim) -> Evidence:
-    """With σ_1 = a_3 s_23 + a_2 s_2, σ_2 = −c_1, σ_3 = σ_4 + a_2 c_2, σ_4 = a_3 c_23."""
     where = {r"\sigma_1": "a_3 s_{23} + a_2 s_2", r"\sigma_2": "-c_1", r"\sigma_3": r"\sigma_4 + a_2 c_2",
              r"\sigma_4": "a_3 c_{23}"}  # fmt: skip
     yield check("printed", c.printed, in_print(equations().J), "J", where=where)
 
 
-@DOCUMENT.claim(
-    "rank", "section 2, with (28)", r"\text{compliance in six directions on an arm of three joints}", "wrong",
-    how="rank of robot.jacobian, of the 3-link arm and of the UR5e", rows="12",
-    corrected=r"\mathrm{rank} J(q) = 3 < 6: \; \text{orientation cannot be commanded apart from position; use"
-        r" six joints}",
-)  # fmt: skip
+@DOCUMENT.check("rank")
 def _rank(c: Claim) -> Evidence:
-    """The admittance equations stand on their own; a 3-joint arm cannot follow the orientation they command
-    independently of the position. The 6-joint UR5e can."""
     yield printed("rank of J, needed for (31) with (32) or (33)", 6, np.linalg.matrix_rank(arm().jacobian(Q)))
     whole = pp.load_robot("ur5e")
     yield corrected("rank of J of the 3-link arm", 3, np.linalg.matrix_rank(arm().jacobian(Q)))
@@ -271,13 +210,8 @@ def _falls() -> Trajectories:
     return Trajectories("The arm falls under joint damping D = 5", "t [s]", "q [rad]", tuple(curves))
 
 
-@DOCUMENT.claim(
-    "1.8", "section 1.8, Figure 2", r"Q = -D \dot{q}, \quad D = 5 I, \quad q(0) = (1, \pi/3, \pi/3)",
-    how="robot.forward_dynamics integrated (DOP853, 1e-11)", rows="25", plot=_falls,
-)  # fmt: skip
+@DOCUMENT.check("1.8", plot=_falls)
 def _damped_arm(c: Claim) -> Evidence:
-    """The document prints no numbers. The arm loses energy all the time and comes to rest hanging, at (1, π/2, 0)
-    because a_2, a_3 < 0."""
     _, q, energy = fall()
     yield printed("q(0.5) [rad]", [0.966421256235, 1.454064419961, 0.676632056386], q[50])
     yield printed("q(1) [rad]", [1.008893475388, 1.536287980301, 0.421019489755], q[100])

@@ -16,13 +16,8 @@ Evidence = Iterator[Comparison]
 POSE = pp.Pose([0.3, 0.2, 0.4], np.eye(3))
 
 
-@DOCUMENT.claim(
-    "42", "(42)",
-    r"Ad(T_B^A) = \begin{bmatrix} R_B^A & 0 \\ S(t_B^A) R_B^A & R_B^A"
-    r" \end{bmatrix}", how="spatial.adjoint_wrench", rows="19",
-)  # fmt: skip
+@DOCUMENT.check("42")
 def _adjoint(c: Claim) -> Evidence:
-    """For wrenches [f; μ] with the moment about each frame's origin; power is kept with the twist's transform."""
     X = pp.Pose([0.3, -0.2, 0.5], pp.spatial.matrix_from_quat(pair()[0]))
     R, S = X.rotation, pp.spatial.skew(X.position)
     found = pp.spatial.adjoint_wrench(X)
@@ -31,22 +26,15 @@ def _adjoint(c: Claim) -> Evidence:
     yield printed("power in both frames [W]", h @ twist, (found @ h) @ (pp.spatial.adjoint_twist(X) @ twist))
 
 
-@DOCUMENT.claim(
-    "43", "(43)", r"T_B^A = \begin{bmatrix} R_B^A & t_B^A \\ 0 & 1 \end{bmatrix}", how="spatial.Pose.apply", rows="19"
-)
+@DOCUMENT.check("43")
 def _transform(c: Claim) -> Evidence:
-    """A pose as a homogeneous matrix."""
     X, p = pp.Pose([0.3, -0.2, 0.5], pp.spatial.matrix_from_quat(pair()[0])), np.array([1.0, 2.0, 3.0])
     T = np.vstack([np.column_stack([X.rotation, X.position]), [0, 0, 0, 1]])
     yield printed("a point in the other frame [m]", (T @ [*p, 1.0])[:3], X.apply(p))
 
 
-@DOCUMENT.claim(
-    "44-size", "(44)", r"\mu^d = Ad(T_0^d) h_e^0", "wrong", how="spatial.adjoint_wrench", rows="20",
-    corrected=r"\mu^d = \begin{bmatrix} 0 & I \end{bmatrix} Ad(T_0^d) h_e^0",
-)  # fmt: skip
+@DOCUMENT.check("44-size")
 def _dimension(c: Claim) -> Evidence:
-    """Three numbers on the left, six on the right: the lower three are meant."""
     h = pp.spatial.adjoint_wrench(POSE.inverse()) @ np.concatenate([FORCE, np.zeros(3)])
     yield printed("entries of both sides", 3, len(h))
     yield corrected("entries of the lower half", 3, len(h[3:]))
@@ -62,15 +50,8 @@ def _spurious() -> Trajectories:
     return Trajectories("Turn of the compliant frame while f = (1, 2, 3) N acts", "t [s]", "turn [rad]", tuple(curves))
 
 
-@DOCUMENT.claim(
-    "44", "(44), meaning of μ", r"\mu^d = Ad(T_0^d) h_e^0", "ambiguous",
-    how="spatial.adjoint_wrench, rotate_axes; control.admittance_response(moment_about)", rows="20",
-    corrected=r"\mu^d = R_0^d \mu \; \text{for a torque at the tool}", plot=_spurious,
-)  # fmt: skip
+@DOCUMENT.check("44", plot=_spurious)
 def _moment_point(c: Claim) -> Evidence:
-    """Right only if μ⁰ is the moment about the base's origin. Section 3 and (33) speak of a torque at the end-effector:
-    then it must only be turned. Taken literally, with p_d = (0.3, 0.2, 0.4) m, the pure force of section 3 would turn
-    the compliant frame by 0.067 rad."""
     h = np.concatenate([FORCE, np.zeros(3)])
     at_base = np.concatenate([FORCE, np.cross(POSE.position, FORCE)])  # the same force, moment about the base
     ad = pp.spatial.adjoint_wrench(POSE.inverse())
@@ -83,23 +64,15 @@ def _moment_point(c: Claim) -> Evidence:
     yield corrected("turn at 10 s with the torque at the tool [rad]", 0.0, np.linalg.norm(response().angles[-1]))
 
 
-@DOCUMENT.claim(
-    "45", "(45)", r"\eta = \cos(\frac{\vartheta}{2}), \; \epsilon = \sin(\frac{\vartheta}{2}) r, \quad \eta^2 +"
-    r" \epsilon^T\epsilon = 1", how="spatial.quat_from_angle_axis", rows="21",
-)  # fmt: skip
+@DOCUMENT.check("45")
 def _unit_quaternion(c: Claim) -> Evidence:
-    """η_cd carries a frame's index in the document, which it has no use for."""
     q, r = pp.spatial.quat_from_angle_axis(0.9, [0.6, 0, 0.8]), np.array([0.6, 0, 0.8])
     yield printed("(η, ε)", [np.cos(0.45), *np.sin(0.45) * r], q)
     yield printed("norm", 1.0, q @ q)
 
 
-@DOCUMENT.claim(
-    "46", "(46)", r"q_{cd}^d(t + dt) = \exp\{\frac{dt}{2} \omega_{cd}^d(t + dt)\} \otimes q_{cd}^d(t)",
-    how="spatial.quat_multiply against the rotation matrix turned by ω", rows="22",
-)  # fmt: skip
+@DOCUMENT.check("46")
 def _exponential_step(c: Claim) -> Evidence:
-    """The product from the left is right for ω in axes of the desired frame."""
     q, omega, dt = pair()[0], np.array([0.3, -0.8, 1.1]), 0.05
     step = pp.spatial.quat_from_rotation_vector(dt * omega)
     R = pp.spatial.matrix_from_rotation_vector(dt * omega) @ pp.spatial.matrix_from_quat(q)
@@ -108,31 +81,16 @@ def _exponential_step(c: Claim) -> Evidence:
     yield says("printed", "from the right it would differ", True, bool(np.abs(right - R).max() > 1e-3))
 
 
-DOCUMENT.reading(
-    "46-print", "(46), left side", r"(q_{cd}^d + dt)", "typo", "The left side has lost its argument.",
-    corrected=r"q_{cd}^d(t + dt)", rows="22",
-)  # fmt: skip
-
-
-@DOCUMENT.claim(
-    "47",
-    "(47)",
-    r"\exp\{r\} = (\cos(|r|), \frac{r}{|r|}"
-    r" \sin(|r|))",
-    how="spatial.quat_from_rotation_vector",
-    rows="21",
-)
+@DOCUMENT.check("47")
 def _exponential(c: Claim) -> Evidence:
-    """exp{θ/2} is the quaternion of the rotation vector θ; at r = 0 it needs the limit (1, 0), which is not said."""
     r = np.array([0.2, -0.3, 0.6])
     n = np.linalg.norm(r)
     yield printed("exp{r}", [np.cos(n), *(np.sin(n) / n * r)], pp.spatial.quat_from_rotation_vector(2 * r))
     yield printed("at r = 0", [1, 0, 0, 0], pp.spatial.quat_from_rotation_vector(np.zeros(3)))
 
 
-@DOCUMENT.claim("48", "(48)", r"q_c^0 = q_d^0 \otimes q_{cd}^d", how="spatial.quat_multiply; matrix product", rows="23")
+@DOCUMENT.check("48")
 def _composition(c: Claim) -> Evidence:
-    """With q_cd = q_d⁻¹ ⊗ q_c."""
     c_, d = pair()
     q = pp.spatial.quat_multiply(pp.spatial.quat_conjugate(d), c_)
     yield printed("q_c", c_, pp.spatial.quat_multiply(d, q))
@@ -140,12 +98,8 @@ def _composition(c: Claim) -> Evidence:
     yield printed("R_c", R, pp.spatial.matrix_from_quat(c_))
 
 
-@DOCUMENT.claim(
-    "49", "(49)", r"\Delta\phi_{cd}(t + dt) = \Delta\phi_{cd}(t) + dt \, \Delta\dot{\phi}_{cd}(t + dt)",
-    how="control.admittance_response: positions from speeds", rows="24",
-)  # fmt: skip
+@DOCUMENT.check("49")
 def _semi_implicit(c: Claim) -> Evidence:
-    """Semi-implicit Euler, also for the translation; errors of order dt: 4·10⁻⁶ m at 10 s for dt = 1 ms."""
     found = response()
     steps = found.displacement[5001:5100] - found.displacement[5000:5099]
     yield printed(
@@ -154,9 +108,8 @@ def _semi_implicit(c: Claim) -> Evidence:
     yield printed("Δp_x(10 s) [m]", 0.0993109519, found.displacement[-1, 0], 1e-9)
 
 
-@DOCUMENT.claim("50", "(50)", r"\phi_c = \Delta\phi_{cd} + \phi_d", how="control.admittance_response(euler)", rows="24")
+@DOCUMENT.check("50")
 def _compliant_angles(c: Claim) -> Evidence:
-    """Angles add; the compliant orientation is that of their sum."""
     law = pp.control.Admittance(mass=(5,) * 6, damping=(14.142,) * 6, stiffness=(10,) * 6, rotation="euler")
     desired = np.array([0.2, -0.3, 0.4])
     wrench = np.zeros((2000, 6))
@@ -167,13 +120,8 @@ def _compliant_angles(c: Claim) -> Evidence:
     yield printed("R_c", wanted, pp.spatial.matrix_from_quat(found.quat_wxyz[-1]))
 
 
-@DOCUMENT.claim(
-    "3-wrench", "section"
-        " 3", r"f = (1, 2, 3) \text{ N on } [5, 10] \text{ s}, \quad \mu = (1, 0.5, 1) \text{ N m on } [15, 20]"
-    r" \text{ s}, \quad t \le 25 \text{ s}", how="scenario ur5e-admittance", rows="25",
-)  # fmt: skip
+@DOCUMENT.check("3-wrench")
 def _wrench(c: Claim) -> Evidence:
-    """The shipped scenario applies the document's wrench to the 6-joint UR5e."""
     scenario = pp.load_scenario("ur5e-admittance")
     force, torque = scenario.world.pushes
     yield printed("force [N], start, duration [s]", [1, 2, 3, 5, 5], [*force.force, force.start, force.duration])
@@ -202,14 +150,8 @@ def _figure(number: str) -> None:
     where, rotation, row = _FIGURES[number]
     kind = {"3": "translation", "4": "Euler angles", "5": "quaternion"}[number]
 
-    @DOCUMENT.claim(
-        f"figure-{number}", f"section 3.{int(number) - 2}, {where}",
-        rf"\text{{{kind}: displaced while the wrench acts, back after it}}",
-        how="control.admittance_response over 25 s", rows="25",
-    )  # fmt: skip
+    @DOCUMENT.check(f"figure-{number}")
     def _shape(c: Claim) -> Evidence:
-        """No numbers are printed, nor the desired motion or dt. What the wrench displaces, and that it comes back to
-        within 1 % five seconds later, can be computed."""
         found = _phases(rotation)[row]
         pushed, after = (0, 1) if row == 0 else (2, 3)
         yield says("printed", "displaced while it acts", True, bool(found[pushed] > 0.1))

@@ -28,32 +28,16 @@ from palpate_documents.d004.printed import SECOND, THIRD
 Evidence = Iterator[Comparison]
 
 
-@DOCUMENT.claim(
-    "table-1", "Table 1", r"(a_i, \alpha_i, d_i) = (0, \pi/2, d_1), \; (a_2, 0, 0), \; (a_3, 0, 0)",
-    how="Robot.from_dh against the catalogue's ur5e-3link: pose of the tool", rows="1",
-)  # fmt: skip
+@DOCUMENT.check("table-1")
 def _table(c: Claim) -> Evidence:
-    """The table gives the pose of the UR5e's third frame."""
     import palpate as pp
 
     other = pp.load_robot("ur5e-3link")
     yield printed("tool [m]", arm().pose(STATE[0]).position, other.pose(STATE[0]).position)
 
 
-DOCUMENT.reading(
-    "1", "(1)", r"p^3_{l_3} = (p^3_{l_3,x}, p^3_{l_3,y}, p^3_{l_2,z})", "typo",
-    "The last entry carries the index of link 2.", corrected=r"p^3_{l_3} = (p^3_{l_3,x}, p^3_{l_3,y}, p^3_{l_3,z})",
-    rows="2",
-)  # fmt: skip
-
-
-@DOCUMENT.claim(
-    "1-values", "(1)", r"p_{l_1} = (0, -0.02561, 0.00193), \; p_{l_2} = (0.2125, 0, 0.11336), \; p_{l_3} ="
-        r" (0.15, 0, 0.0265)",
-    how="centres of mass of the catalogue's ur5e-3link", rows="2",
-)  # fmt: skip
+@DOCUMENT.check("1-values")
 def _centres(c: Claim) -> Evidence:
-    """The catalogue's arm, entered from the maker's data, has the same."""
     import palpate as pp
 
     other = pp.derive(pp.load_robot("ur5e-3link"))
@@ -62,13 +46,8 @@ def _centres(c: Claim) -> Evidence:
         yield printed(f"centre of mass of link {i}, base frame [m]", np.ravel(mine), np.ravel(theirs), 1e-9)
 
 
-@DOCUMENT.claim(
-    "2", "(2)", r"I_1 = diag(0.0084, 0.0064, 0.0084), \; I_2 = diag(0.0078, 0.21, 0.21), \; I_3 = diag(0.0016,"
-        r" 0.0462, 0.0462)",
-    how="robot.mass_matrix of the table's arm and of the catalogue's ur5e-3link", rows="7",
-)  # fmt: skip
+@DOCUMENT.check("2")
 def _tensors(c: Claim) -> Evidence:
-    """One tensor per link, about its centre of mass; physically possible (triangle inequality), and the catalogue's."""
     import palpate as pp
 
     yield printed("B [kg·m²]", arm().mass_matrix(STATE[0]), pp.load_robot("ur5e-3link").mass_matrix(STATE[0]))
@@ -76,22 +55,15 @@ def _tensors(c: Claim) -> Evidence:
     yield printed("least I_a + I_b − I_c, not below 0 [kg·m²]", max(least, 0.0), least, 1e-12)
 
 
-@DOCUMENT.claim("masses", "below (2)", r"m_1 = 3.761, \; m_2 = 8.058, \; m_3 = 2.846", how="robot.mass", rows="7")
+@DOCUMENT.check("masses")
 def _masses(c: Claim) -> Evidence:
-    """kg."""
     import palpate as pp
 
     yield printed("total [kg]", sum(LINK_MASSES), pp.load_robot("ur5e-3link").mass, 1e-9)
 
 
-@DOCUMENT.claim(
-    "signs", "Table 1, a_2 and a_3", r"a_2, a_3 \; \text{(no values printed)}", "ambiguous",
-    how="centre of mass of link 2 for both"
-        " signs", corrected=r"a_2 = -0.425, \; a_3 = -0.3922, \; d_1 = 0.1625", rows="3",
-)  # fmt: skip
+@DOCUMENT.check("signs")
 def _signs(c: Claim) -> Evidence:
-    """The centres of mass make sense with the maker's negative lengths only: that of link 2 is then half way along it;
-    with +0.425 it would lie 0.64 m from its joint, outside of the link."""
     for a2, words in ((A2, "a_2 < 0"), (-A2, "a_2 > 0")):
         distance = abs(a2 + CENTRES[1][0])
         yield reading(
@@ -116,9 +88,8 @@ _POSES = {
 
 
 def _pose(name: str, where: str, link: int, text: str) -> None:
-    @DOCUMENT.claim(name, where, text, how=f'Derivation.pose("link{link}")', rows="1")
+    @DOCUMENT.check(name)
     def _transformation(c: Claim) -> Evidence:
-        """Position and rotation of a link's frame."""
         import sympy as sp
 
         p, R = equations().pose(f"link{link}")
@@ -130,23 +101,13 @@ for _name, (_where, _link, _text) in _POSES.items():
     _pose(_name, _where, _link, _text)
 
 
-@DOCUMENT.claim(
-    "3-A2", "(3), A_2^1",
-    r"A_2^1 = \begin{bmatrix} c_2 & -s_2 & 0 & a_2 c_2 \\ s_2 & c_2 & 0 & a_2 s_2 \\ 0 & 0 & 1.0 & 0 \\ 0 & 0 & 0 & 1.0"
-    r" \end{bmatrix}", how='Derivation.pose: link1⁻¹ link2', rows="1",
-)  # fmt: skip
+@DOCUMENT.check("3-A2")
 def _second_step(c: Claim) -> Evidence:
-    """From frame 1 to frame 2."""
     yield check("printed", c.printed, _between(1, 2), "FK")
 
 
-@DOCUMENT.claim(
-    "3-A3", "(3), A_3^2",
-    r"A_3^2 = \begin{bmatrix} c_3 & -s_3 & 0 & a_3 c_3 \\ s_3 & c_3 & 0 & a_3 s_3 \\ 0 & 0 & 1.0 & 0 \\ 0 & 0 & 0 & 1.0"
-    r" \end{bmatrix}", how='Derivation.pose: link2⁻¹ link3', rows="1",
-)  # fmt: skip
+@DOCUMENT.check("3-A3")
 def _third_step(c: Claim) -> Evidence:
-    """From frame 2 to frame 3."""
     yield check("printed", c.printed, _between(2, 3), "FK")
 
 
@@ -175,9 +136,8 @@ _CENTRES = {
 
 
 def _centre(name: str, link: int, text: str) -> None:
-    @DOCUMENT.claim(name, f"({name})", text, how=f'derive(…)["p_c{link}"]', rows="4")
+    @DOCUMENT.check(name)
     def _of_mass(c: Claim) -> Evidence:
-        """Centre of mass in the base frame."""
         yield check("printed", c.printed, in_print(equations()[f"p_c{link}"]))
 
 
@@ -199,9 +159,8 @@ _JACOBIANS = {
 
 
 def _jacobian(name: str, quantity: str, text: str) -> None:
-    @DOCUMENT.claim(name, f"({name.partition('-')[0]})", text, how=f'derive(…)["{quantity}"]', rows="4")
+    @DOCUMENT.check(name)
     def _of_link(c: Claim) -> Evidence:
-        """Jacobian of a link."""
         yield check("printed", c.printed, in_print(equations()[quantity]))
 
 
@@ -209,16 +168,8 @@ for _name, (_quantity, _text) in _JACOBIANS.items():
     _jacobian(_name, _quantity, _text)
 
 
-@DOCUMENT.claim(
-    "12", "(12)",
-    r"I_{l_1}(q) = \begin{bmatrix} I_{11,1} - I_{11,1} s_1^2 + I_{13,3} s_1^2 & 0.5 s_{2.0*1} (I_{11,1} -"
-    r" I_{13,3}) & 0 \\ 0.5"
-    r" s_{2.0*1} (I_{11,1} - I_{13,3}) & I_{13,3} + I_{11,1} s_1^2 - I_{13,3} s_1^2 & 0 \\ 0 & 0 & I_{12,2}"
-    r" \end{bmatrix}",
-    how='derive(…)["I_1"]', rows="4",
-)  # fmt: skip
+@DOCUMENT.check("12")
 def _first_tensor(c: Claim) -> Evidence:
-    """Link 1 with its own symbols."""
     yield check("printed", c.printed, in_print(equations()["I_1"]))
 
 
@@ -240,12 +191,8 @@ def _tensor(link: int, symbol: str, definitions: dict[str, str]) -> None:
     for k in "123":
         right = right.replace(f"I_{{1{k},{k}}}", f"I_{{{link}{k},{k}}}")
 
-    @DOCUMENT.claim(
-        f"{number}-{short}", {2: "(13), (14)", 3: "(16), (17)"}[link], f"{symbol} = {text}", "wrong",
-        how=f'derive(…)["I_{link}"]', corrected=f"{symbol} = {right}", rows="5",
-    )  # fmt: skip
+    @DOCUMENT.check(f"{number}-{short}")
     def _entry(c: Claim) -> Evidence:
-        """The algebra is right for one tensor in all links; link 1's symbols stand where this link's own belong."""
         where = {name: one for name, one in definitions.items() if name != symbol}
         wanted = in_print(equations()[f"I_{link}"])[_PLACES[symbol]]
         yield check("arithmetic", text, with_one_tensor(wanted), where=where, label="with link 1's tensor everywhere")
@@ -259,14 +206,8 @@ for _symbol in _PLACES:
     _tensor(3, _symbol, THIRD)
 
 
-@DOCUMENT.claim(
-    "17-sigmas", "(17), σ_4 to"
-        " σ_9", r"\sigma_6 = c_1 c_2 c_3 - c_1 s_2 s_3, \; \sigma_7 = c_1 c_2 s_3 + c_1 c_3 s_2, \; \sigma_8"
-    r" = c_2 c_3 - s_2 s_3, \; \sigma_9 = c_2 s_3 + c_3 s_2", how='derive(…)["rotation"]', rows="5",
-)  # fmt: skip
+@DOCUMENT.check("17-sigmas")
 def _abbreviations(c: Claim) -> Evidence:
-    """They are entries of the rotation of link 3, with signs: σ_4 = −R_21, σ_5 = −R_22, σ_6 = R_11, σ_7 = −R_12,
-    σ_8 = R_32, σ_9 = R_31."""
     R = in_print(equations()["rotation"])
     signs = {r"\sigma_4": (-1, 1, 0), r"\sigma_5": (-1, 1, 1), r"\sigma_6": (1, 0, 0), r"\sigma_7": (-1, 0, 1),
              r"\sigma_8": (1, 2, 1), r"\sigma_9": (1, 2, 0)}  # fmt: skip
@@ -274,12 +215,6 @@ def _abbreviations(c: Claim) -> Evidence:
         yield check("printed", THIRD[name], sign * R[i, j], label=name.replace("\\sigma_", "σ"))
 
 
-@DOCUMENT.claim(
-    "18", "(18)",
-    r"E_{pot}(q) = -g_3 m_2 (d_1 + a_2 s_2 + \mathrm{pl}_{21} s_2) - g_3 m_1 (d_1 + \mathrm{pl}_{12}) - g_3 m_3"
-    r" (d_1 + a_3 s_{23}"
-    r" + \mathrm{pl}_{31} s_{23} + a_2 s_2)", how="derive(…).V", rows="6",
-)  # fmt: skip
+@DOCUMENT.check("18")
 def _potential(c: Claim) -> Evidence:
-    """With g_3 = −9.81 m/s²."""
     yield check("printed", c.printed, in_print(equations().V), "V")
