@@ -17,9 +17,9 @@ from typing import Any, Literal
 
 from palpate.errors import UnknownName
 
-Verdict = Literal["agrees", "typo", "wrong", "ambiguous"]
-VERDICTS: tuple[Verdict, ...] = ("agrees", "typo", "wrong", "ambiguous")
-Role = Literal["printed", "corrected", "reading", "arithmetic"]
+Verdict = Literal["agrees", "typo", "wrong", "ambiguous", "cannot be judged"]
+VERDICTS: tuple[Verdict, ...] = ("agrees", "typo", "wrong", "ambiguous", "cannot be judged")
+Role = Literal["printed", "corrected", "reading", "arithmetic", "reference"]
 UNEXPLAINED, FAILED = "unexplained", "failed"  # what was put in its place does not hold either; it cannot be computed
 
 
@@ -29,7 +29,8 @@ class Comparison:
 
     Attributes:
         role: "printed": the document's own; "corrected": what should stand there; "reading": one way to understand
-            what is printed; "arithmetic": what follows from other printed things, right or wrong.
+            what is printed; "arithmetic": what follows from other printed things, right or wrong; "reference": a
+            number of an independent computation that no document prints.
         label: what is compared.
         given: as printed or corrected: numbers (nested lists), or text.
         found: the same as computed here.
@@ -72,12 +73,13 @@ class Claim:
     Attributes:
         id: "001.J0".
         where: its place in the document.
-        printed: as printed, LaTeX; words where the document prints no formula.
+        printed: as printed, LaTeX.
         verdict: the verdict on record.
         how: how it is computed here.
         corrected: the right form, LaTeX; "" where the printed one is.
         note: why, in a sentence or two.
         cause: the key of the slip that it follows from, among `Document.causes`; "" if it stands alone.
+        implied: whether no document prints the form: it follows from what is printed.
         rows: rows of the independent audit of the documents that it covers.
         check: computes the comparisons; None for what can only be read.
         plot: trajectories that differ; None if there is none.
@@ -91,6 +93,7 @@ class Claim:
     corrected: str = ""
     note: str = ""
     cause: str = ""
+    implied: bool = False
     rows: tuple[str, ...] = ()
     check: Check | None = field(default=None, repr=False)
     plot: Plot | None = field(default=None, repr=False)
@@ -152,15 +155,17 @@ def in_order(package: str, *parts: str) -> None:
 def judged(record: Verdict, comparisons: Sequence[Comparison]) -> str:
     """The verdict that comparisons lead to.
 
-    Nothing compared: the verdict on record. Something corrected, or arithmetic, that does not hold: "unexplained".
-    Everything printed holds: "agrees", or "ambiguous" where another reading does not hold. Something printed does not:
-    "typo" or "wrong" (the record knows which, no computation does).
+    Nothing compared, or nothing that could be judged: the verdict on record. Something corrected, arithmetic or a
+    reference that does not hold: "unexplained". Everything printed holds: "agrees"; or "ambiguous", if another reading
+    does not hold. Something printed does not: "typo" or "wrong" (the record knows which, no computation does).
     """
     if not comparisons:
         return record
     held = {role: [one.holds for one in comparisons if one.role == role] for role in _ROLES}
-    if not all(held["corrected"] + held["arithmetic"]):
+    if not all(held["corrected"] + held["arithmetic"] + held["reference"]):
         return UNEXPLAINED
+    if record == "cannot be judged" and all(held["printed"]):
+        return record
     if held["reading"]:
         if not any(held["reading"]):
             return UNEXPLAINED
@@ -171,4 +176,4 @@ def judged(record: Verdict, comparisons: Sequence[Comparison]) -> str:
     return record if record in ("typo", "wrong") else "wrong"
 
 
-_ROLES: tuple[Role, ...] = ("printed", "corrected", "reading", "arithmetic")
+_ROLES: tuple[Role, ...] = ("printed", "corrected", "reading", "arithmetic", "reference")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from palpate.errors import BadShape, UnreadableExpression
-from palpate_documents.claim import Claim, Comparison, Role
+from palpate_documents.claim import Claim, Comparison, Document, Role
 
 EXACT = 1e-9  # for what is exact but for rounding, in numbers of size one
 _remembered: list[Any] = []
@@ -56,6 +56,11 @@ def corrected(label: str, given: Any, found: Any, tolerance: float = EXACT) -> C
     return numbers("corrected", label, given, found, tolerance)
 
 
+def reference(label: str, given: Any, found: Any, tolerance: float = EXACT) -> Comparison:
+    """A number of an independent computation, which no document prints, against what is computed."""
+    return numbers("reference", label, given, found, tolerance)
+
+
 def reading(label: str, given: Any, found: Any, tolerance: float = EXACT) -> Comparison:
     """What is printed, understood in one way, against what is computed."""
     return numbers("reading", label, given, found, tolerance)
@@ -96,6 +101,13 @@ def formula(role: Role, text: str, reference: Any, what: str = "expression", lab
 
 def both(claim: Claim, reference: Any, what: str = "expression", **how: Any) -> Iterator[Comparison]:
     """The claim's printed form, and its corrected one if there is any, against a derivation."""
-    yield formula("printed", claim.printed, reference, what, **how)
-    if claim.corrected:
-        yield formula("corrected", claim.corrected, reference, what, **how)
+    for role, text in (("printed", claim.printed), ("corrected", claim.corrected)):
+        if text:
+            side = text.split("= ", 1)[-1] if what == "expression" else text
+            yield formula(role, side, reference, what, **how)  # type: ignore[arg-type]
+
+
+def formulas(document: Document, references: Mapping[str, tuple[str, Callable[[], Any]]], **how: Any) -> None:
+    """Claims that are formulas: each name with what kind of formula it is, and the derivation to compare it with."""
+    for name, (what, reference) in references.items():
+        document.check(name)(lambda claim, what=what, reference=reference: both(claim, reference(), what, **how))

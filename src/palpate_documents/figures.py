@@ -239,47 +239,41 @@ def _fall() -> Any:
     return figure
 
 
-def admittance_run(rotation: str, dt: float = 5e-3) -> dict[str, Array]:
-    """Section 3: a point-to-point motion of 25 s under the document's force and torque.
-
-    Neither the motion nor dt is printed: ours goes by (0.2, 0.1, −0.1) m and (0.3, −0.2, 0.4) rad, 5 ms.
-    """
-    t = np.arange(0, 25, dt)
-    s = np.clip(t / 20, 0, 1)
-    way = 10 * s**3 - 15 * s**4 + 6 * s**5
-    positions = np.array([0.4, -0.1, 0.2]) + np.outer(way, [0.2, 0.1, -0.1])
-    angles = np.outer(way, [0.3, -0.2, 0.4])
-    desired = [pp.Pose(p, pp.spatial.matrix_from_euler(a, "XYZ")) for p, a in zip(positions, angles)]
-    wrench = np.zeros((len(t), 6))
-    wrench[(t >= 5) & (t < 10), :3], wrench[(t >= 15) & (t < 20), 3:] = (1, 2, 3), (1, 0.5, 1)
-    law = pp.control.Admittance(
-        mass=(5,) * 6, damping=(14.142,) * 6, stiffness=(10,) * 6, rotation=rotation  # type: ignore[arg-type]
-    )  # fmt: skip
-    found = pp.control.admittance_response(law, wrench, dt, desired)
-    quats = found.quat_wxyz[:-1]
-    return {
-        "t": t, "wrench": wrench, "desired": positions, "position": found.position[:-1], "desired_angles": angles,
-        "angles": np.array([pp.spatial.euler_from_quat(q, "XYZ") for q in quats]), "quat": quats,
-        "desired_quat": np.array([pose.quat_wxyz for pose in desired]),
-    }  # fmt: skip
+_CHANNELS = {
+    "3": ("translation", "compliant_position", "xyz", "m"),
+    "4": ("Euler angles", "compliant_euler", "φϑψ", "rad"),
+    "5": ("quaternion", "compliant_quat_wxyz", "ηxyz", "1"),
+}
 
 
-def _admittance(kind: str) -> Callable[[], Any]:
-    rotation, name, wanted, labels, unit = {
-        "translation": ("quaternion", "position", "desired", "xyz", "m"),
-        "euler": ("euler", "angles", "desired_angles", "φϑψ", "rad"),
-        "quaternion": ("quaternion", "quat", "desired_quat", "ηxyz", "1"),
-    }[kind]
+def _desired(trace: Any, number: str) -> Array:
+    """The desired motion in the coordinates of a figure, near the compliant one's."""
+    if number == "3":
+        return trace["target_position"]
+    quats = trace["target_quat_wxyz"]
+    if number == "4":
+        return np.unwrap([pp.spatial.euler_from_quat(q, "XYZ") for q in quats], axis=0)
+    return quats
+
+
+def _admittance(number: str) -> Callable[[], Any]:
+    """A figure of section 3: the UR5e along the point-to-point motion, under the document's force and torque."""
+    kind, channel, labels, unit = _CHANNELS[number]
 
     def draw() -> Any:
+        from palpate_documents.d004.implementation import SCENARIOS, motion_run
+
         figure, axes = _figure(2, 1, (8, 6))
-        run = admittance_run(rotation)
+        trace = motion_run(SCENARIOS[number])
+        t, found, wanted = trace.time, trace[f"law.{channel}"], _desired(trace, number)
+        found = np.unwrap(found, axis=0) if number == "4" else found
         for i, label in enumerate(labels):
-            axes[0, 0].plot(run["t"], run[name][:, i], color=f"C{i}", label=f"{label}, compliant")
-            axes[0, 0].plot(run["t"], run[wanted][:, i], "--", color=f"C{i}", linewidth=0.8, label=f"{label}, desired")
-        axes[1, 0].plot(run["t"], run["wrench"][:, :3], label=["f_x", "f_y", "f_z"])
-        axes[1, 0].plot(run["t"], run["wrench"][:, 3:], "--", label=["μ_x", "μ_y", "μ_z"])
-        _dress(axes[0, 0], f"Admittance: {kind}", "t [s]", unit)
+            axes[0, 0].plot(t, found[:, i], color=f"C{i}", label=f"{label}, compliant")
+            axes[0, 0].plot(t, wanted[:, i], "--", color=f"C{i}", linewidth=0.8, label=f"{label}, desired")
+        wrench = trace["measured_wrench"]
+        axes[1, 0].plot(t, wrench[:, :3], label=["f_x", "f_y", "f_z"])
+        axes[1, 0].plot(t, wrench[:, 3:], "--", label=["μ_x", "μ_y", "μ_z"])
+        _dress(axes[0, 0], f"Admittance of a UR5e: {kind}", "t [s]", unit)
         _dress(axes[1, 0], "Force and torque at the end-effector", "t [s]", "N, N·m")
         return figure
 
@@ -293,8 +287,8 @@ FIGURES: dict[str, dict[str, Callable[[], Any]]] = {
     "003": {"pendulum": _pendulum, "planar-arm": _planar_arm},
     "004": {
         "figure-2": _fall,
-        "figure-3": _admittance("translation"),
-        "figure-4": _admittance("euler"),
-        "figure-5": _admittance("quaternion"),
+        "figure-3": _admittance("3"),
+        "figure-4": _admittance("4"),
+        "figure-5": _admittance("5"),
     },
 }

@@ -112,7 +112,8 @@ def _side(title: str, latex: str, kind: str) -> str:
     return f'<div class="side {kind}"><small>{title}</small>{formula_html(latex)}</div>'
 
 
-_ROLES = {"printed": "printed", "corrected": "corrected", "reading": "read so", "arithmetic": "from the document's own"}
+_ROLES = {"printed": "printed", "corrected": "corrected", "reading": "read so", "arithmetic": "from the document's own",
+          "reference": "computed independently"}  # fmt: skip
 
 
 def _evidence(result: Result) -> str:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+import palpate as pp
 from palpate.checks import Array
 from palpate_documents.claim import Claim, Comparison
-from palpate_documents.compare import arithmetic, corrected, printed, reading, says
+from palpate_documents.compare import arithmetic, corrected, printed, reading, reference, says
 from palpate_documents.d000.about import DOCUMENT, FORCE, RATES, XY, arm, equations, model, raised
 
 Evidence = Iterator[Comparison]
@@ -52,7 +53,7 @@ def achieved(torque: Array) -> Array:
 def _force_on_pole(c: Claim) -> Evidence:
     (a_A, a_B, f_B), (r, rate) = terms(), raised(XY, RATES)
     yield printed("f_B [N]", 0.1 * (a_B + UP), f_B)
-    yield printed("f_B [N]", [0.138517404875, -0.184689873167, 0.399865304960], f_B)
+    yield reference("f_B [N]", [0.138517404875, -0.184689873167, 0.399865304960], f_B)
     a_AB = a_B - a_A
     yield printed("z̈_AB [m/s²]", -(rate @ rate + XY @ a_AB[:2]) / r[2], a_AB[2])
 
@@ -104,6 +105,22 @@ def _angular_only(c: Claim) -> Evidence:
         a = np.linalg.pinv(J) @ (target - drift)
         found = achieved(M @ a + moving + g + push)
         yield compare("linear acceleration wanted by the pole [m/s²]", terms()[0], found[:3], 1e-8)
+
+
+@DOCUMENT.check("level")
+def _level(c: Claim) -> Evidence:
+    q, v = np.array(state()[0]), np.zeros(7)
+    level, dt, k = arm().pose(q).rotation, 1e-3, 5.0
+    q[5] += 0.2  # tilted by 0.2 rad
+    tilts = []
+    for _ in range(1000):
+        J, error = arm().jacobian(q), pp.spatial.rotation_vector_from_matrix(level @ arm().pose(q).rotation.T)
+        wanted = np.concatenate([np.zeros(3), k * k * error - 2 * k * (J @ v)[3:]])
+        v = v + dt * np.linalg.pinv(J) @ (wanted - arm().jacobian_drift(q, v))
+        q, tilts = q + dt * v, [*tilts, float(np.linalg.norm(error))]
+    times = dt * np.arange(1000)
+    yield printed("tilt over 1 s, (1 + k t) e^(−k t) of the first [rad]", 0.2 * (1 + k * times) * np.exp(-k * times),
+                  tilts, 2e-3)  # fmt: skip
 
 
 @DOCUMENT.check("drift")
@@ -159,7 +176,7 @@ def _seven_states(c: Claim) -> Evidence:
 @DOCUMENT.check("upright")
 def _upright(c: Claim) -> Evidence:
     found = np.sort(np.real(equations().linearise([0] * 5).eigenvalues()))
-    yield printed("largest two [1/s]", [3.284965753246] * 2, found[-2:], 1e-9)
+    yield reference("largest two [1/s]", [3.284965753246] * 2, found[-2:], 1e-9)
     yield printed("√((m_e + m_s) g / (m_e l)) [1/s]", np.sqrt(1.1 * 9.81), found[-1], 1e-9)
     A, _ = model().linear_axis(False)
     yield arithmetic("the library's pole [1/s]", found[-1], max(np.linalg.eigvals(A).real), 1e-9)

@@ -8,7 +8,7 @@ import numpy as np
 
 import palpate as pp
 from palpate_documents.claim import Claim, Comparison
-from palpate_documents.compare import formula, printed, remembered
+from palpate_documents.compare import formulas, printed, remembered
 from palpate_documents.d001.about import DOCUMENT
 
 Evidence = Iterator[Comparison]
@@ -33,14 +33,11 @@ def commanded(q: np.ndarray, v: np.ndarray, target: tuple[np.ndarray, np.ndarray
     return np.array([M1 + M2, M2]) * a_d + np.array([0, M2 * 9.81]) + D * (v_d - v) + K * (p_d - q)
 
 
-@DOCUMENT.check("13-M")
-def _mass(c: Claim) -> Evidence:
-    yield formula("printed", c.printed, pp.derive(pp.load_robot("cartesian2")), "M")
-
-
-@DOCUMENT.check("13-g")
-def _gravity(c: Claim) -> Evidence:
-    yield formula("printed", c.printed, pp.derive(pp.load_robot("cartesian2")), "g", symbols={"g_0": "g"})
+formulas(
+    DOCUMENT,
+    {name: (what, lambda: pp.derive(pp.load_robot("cartesian2"))) for name, what in (("13-M", "M"), ("13-g", "g"))},
+    symbols={"g_0": "g"},
+)
 
 
 @DOCUMENT.check("13")
@@ -83,16 +80,14 @@ def _polynomial(c: Claim) -> Evidence:
         yield printed(f"coefficients along {axis}", [1, 2 * RATE, RATE**2], found)
 
 
-_GAINS = (("Ddx", r"D_{dx} = 2(m_1 + m_2)\lambda", 70.0), ("Kdx", r"K_{dx} = (m_1 + m_2)\lambda^2", 245.0),
-          ("Ddy", r"D_{dy} = 2 m_2 \lambda", 28.0), ("Kdy", r"K_{dy} = m_2 \lambda^2", 98.0))  # fmt: skip
+_GAINS = {"Ddx": 70.0, "Kdx": 245.0, "Ddy": 28.0, "Kdy": 98.0}
 
 
-def _gain(name: str, text: str, value: float) -> None:
-    @DOCUMENT.check(name)
-    def _one(c: Claim) -> Evidence:
-        table = gains().damping if name.startswith("D") else gains().stiffness
-        yield printed(f"{name} [N·s/m]" if name.startswith("D") else f"{name} [N/m]", value, table["xy".index(name[2])])
+def _gain(c: Claim) -> Evidence:
+    name = c.id.partition(".")[2]
+    table, unit = (gains().damping, "N·s/m") if name.startswith("D") else (gains().stiffness, "N/m")
+    yield printed(f"{name} [{unit}]", _GAINS[name], table["xy".index(name[2])])
 
 
-for _one_gain in _GAINS:
-    _gain(*_one_gain)
+for _name in _GAINS:
+    DOCUMENT.check(_name)(_gain)

@@ -10,7 +10,7 @@ import sympy as sp
 
 import palpate as pp
 from palpate_documents.claim import Claim, Comparison, Trajectories
-from palpate_documents.compare import arithmetic, both, corrected, formula, printed, reading, says
+from palpate_documents.compare import arithmetic, both, corrected, formula, formulas, printed, reading, says
 from palpate_documents.d002.about import (
     DOCUMENT,
     FREE,
@@ -63,53 +63,39 @@ def _velocities(c: Claim) -> Evidence:
     yield printed("tip [m/s]", [-2 * S * RATE, 0], arm().jacobian(q)[:2] @ v)
 
 
-@DOCUMENT.check("KE")
-def _kinetic(c: Claim) -> Evidence:
-    yield formula("printed", c.printed, along_wall(unit(equations().T)), "T", **ON_WALL)
-
-
-@DOCUMENT.check("PE")
-def _potential(c: Claim) -> Evidence:
-    yield formula("printed", c.printed, along_wall(unit(equations().V)), "V", **ON_WALL)
-
-
-@DOCUMENT.check("L")
-def _lagrangian(c: Claim) -> Evidence:
-    lagrangian = along_wall(unit(equations().T - equations().V))
-    yield formula("printed", c.printed.replace("KE - PE = ", ""), lagrangian, **ON_WALL)
-
-
 def _slopes() -> tuple[sp.Expr, sp.Expr, sp.Expr]:
     """∂L/∂θ̇, its time derivative, ∂L/∂θ of the derived Lagrangian."""
     th, dth, ddth = sp.symbols("theta_1 dtheta_1 ddtheta_1")
-    lagrangian = along_wall(unit(equations().T - equations().V))
+    lagrangian = _lagrangian()
     momentum = sp.diff(lagrangian, dth)
     return momentum, sp.diff(momentum, th) * dth + sp.diff(momentum, dth) * ddth, sp.diff(lagrangian, th)
 
 
-@DOCUMENT.check("dL-drate")
-def _momentum(c: Claim) -> Evidence:
-    yield formula("printed", c.printed.split("= ", 1)[1], _slopes()[0], **ON_WALL)
+def _lagrangian() -> sp.Expr:
+    return along_wall(unit(equations().T - equations().V))
 
 
-@DOCUMENT.check("ddt")
-def _time_derivative(c: Claim) -> Evidence:
-    for role, text in (("printed", c.printed), ("corrected", c.corrected)):
-        yield formula(role, text.split("= ", 1)[1], _slopes()[1], **ON_WALL)  # type: ignore[arg-type]
+formulas(
+    DOCUMENT,
+    {
+        "KE": ("T", lambda: along_wall(unit(equations().T))),
+        "PE": ("V", lambda: along_wall(unit(equations().V))),
+        "dL-drate": ("expression", lambda: _slopes()[0]),
+        "ddt": ("expression", lambda: _slopes()[1]),
+        "dL-dangle": ("expression", lambda: _slopes()[2]),
+        "T1-line2": ("expression", lambda: reduced()[0]),
+        "T2-substituted": ("expression", lambda: along_wall(torques(True)[1])),
+        "rotation": ("expression", lambda: along_wall(torques()[1])),
+        "row2": ("expression", lambda: along_wall(torques()[1])),
+    },
+    **ON_WALL,
+)
+formulas(DOCUMENT, {"T2-free": ("tau", lambda: torques(True)[1])}, **FREE)
 
 
-@DOCUMENT.check("dL-dangle")
-def _slope(c: Claim) -> Evidence:
-    yield formula("printed", c.printed.split("= ", 1)[1], _slopes()[2], **ON_WALL)
-
-
-_GOOD_T1 = r"2 (\frac{1}{2} + 2s_1^2) \ddot{\theta}_1 + 4 s_1 c_1 \dot{\theta}_1^2 + g c_1"
-
-
-@DOCUMENT.check("T1-line2")
-def _first_torque(c: Claim) -> Evidence:
-    for role, text in (("printed", c.printed), ("corrected", c.corrected)):
-        yield formula(role, text.split("= ", 1)[1], reduced()[0], **ON_WALL)  # type: ignore[arg-type]
+@DOCUMENT.check("L")
+def _whole_lagrangian(c: Claim) -> Evidence:
+    yield formula("printed", c.printed.replace("KE - PE = ", ""), _lagrangian(), **ON_WALL)
 
 
 def _slides() -> Trajectories:
@@ -139,8 +125,7 @@ def slide(duration: float, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @DOCUMENT.check("T1", plot=_slides)
 def _first_torque_result(c: Claim) -> Evidence:
-    for role, text in (("printed", c.printed), ("corrected", c.corrected)):
-        yield formula(role, text.split("= ", 1)[1], reduced()[0], **ON_WALL)  # type: ignore[arg-type]
+    yield from both(c, reduced()[0], **ON_WALL)
     q, v = moving()
     r = pp.reduced_dynamics(arm(), q, v, [0, 0], [wall()], independent=["joint1"])
     found = r.inertia[0, 0] * ACCELERATION + r.velocity_force[0] + r.gravity_force[0]
@@ -171,30 +156,10 @@ def _constraint_rates(c: Claim) -> Evidence:
     yield printed("θ̈2 [rad/s²]", -2 * a[0], a[1])
 
 
-@DOCUMENT.check("T2-free")
-def _free_second_torque(c: Claim) -> Evidence:
-    yield formula("printed", c.printed, torques(True)[1], "tau", **FREE)
-
-
-@DOCUMENT.check("T2-substituted")
-def _substituted(c: Claim) -> Evidence:
-    yield from both(c, along_wall(torques(True)[1]), **ON_WALL)
-
-
-@DOCUMENT.check("rotation")
-def _rotated(c: Claim) -> Evidence:
-    yield from both(c, along_wall(torques()[1]), **ON_WALL)
-
-
 @DOCUMENT.check("row1")
 def _row_one(c: Claim) -> Evidence:
     yield formula("printed", r"2 (\frac{1}{2} + 2s_1^2)\ddot{\theta}_1 + gc_1", along_wall(torques()[0]), **ON_WALL)
     yield formula("corrected", c.corrected, along_wall(torques()[0]), **ON_WALL)
-
-
-@DOCUMENT.check("row2")
-def _row_two(c: Claim) -> Evidence:
-    yield from both(c, along_wall(torques()[1]), **ON_WALL)
 
 
 @DOCUMENT.check("tip-force")
@@ -212,14 +177,10 @@ def _with_tip_force(c: Claim) -> Evidence:
                     [pressed.acceleration[0], pressed.multipliers[0, 0]])  # fmt: skip
 
 
-_MODES = (
-    ("dof-free", r"\text{free tip: two degrees of freedom, 4th order}", [], 4),
-    ("dof-slide", r"\text{tip on a wall: one degree of freedom, 2nd order}", ["slide"], 2),
-    ("dof-locked", r"\text{locked tip: nothing to simulate, 0th order}", ["pin"], 0),
-)
+_MODES = (("dof-free", [], 4), ("dof-slide", ["slide"], 2), ("dof-locked", ["pin"], 0))
 
 
-def _order(name: str, text: str, held: list[str], order: int) -> None:
+def _order(name: str, held: list[str], order: int) -> None:
     @DOCUMENT.check(name)
     def _states(c: Claim) -> Evidence:
         q = np.array([0.9, -1.8])

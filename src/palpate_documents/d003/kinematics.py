@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import cos, sin
+from typing import Any
 
 import numpy as np
 
 import palpate as pp
 from palpate_documents.claim import Claim, Comparison
-from palpate_documents.compare import corrected, formula, printed, reading, says, to
+from palpate_documents.compare import corrected, formulas, printed, reading, says, to
 from palpate_documents.d003.about import DOCUMENT, slope, state, vertical, whole
 
 Evidence = Iterator[Comparison]
@@ -167,31 +168,21 @@ def _rate_map(c: Claim) -> Evidence:
     yield printed("E J_eA", E @ whole().analytical_jacobian(q, euler="ZYX"), whole().jacobian(q))
 
 
-_ARM = {
-    "planar-position": ("FK", (0, 2), r"\chi_{eP}(q) = \begin{bmatrix} l_1 \sin q_1 + l_2 \sin(q_1 + q_2) + l_3"
-        r" \sin(q_1 + q_2 + q_3)"
-                        r" \\ l_0 + l_1 \cos q_1 + l_2 \cos(q_1 + q_2) + l_3 \cos(q_1 + q_2 + q_3) \end{bmatrix}"),
-    "planar-J": ("J", (0, 1), r"J_{eAP}(q) = \begin{bmatrix} l_1 c_1 + l_2 c_{12} + l_3 c_{123} & l_2 c_{12} +"
-        r" l_3 c_{123} & l_3"
-                 r" c_{123} \\ -l_1 s_1 - l_2 s_{12} - l_3 s_{123} & -l_2 s_{12} - l_3 s_{123} & -l_3 s_{123}"
-                 r" \end{bmatrix}"),
-    "planar-JR": ("expression", (2,), r"J_{eAR} = \begin{bmatrix} 1 & 1 & 1 \end{bmatrix}"),
-}  # fmt: skip
+def _vertical(key: str, rows: list[int]) -> Any:
+    import sympy as sp
+
+    return sp.Matrix(vertical()[key])[rows, :]
 
 
-def _planar(name: str, what: str, rows: tuple[int, ...], text: str) -> None:
-    quantity = "position" if name == "planar-position" else "Ja"
-
-    @DOCUMENT.check(name)
-    def _quantity(c: Claim) -> Evidence:
-        import sympy as sp
-
-        wanted = sp.Matrix(vertical()[quantity])[list(rows), :]
-        yield formula("printed", c.printed, wanted, what, coordinates=["q1", "q2", "q3"])
-
-
-for _name, (_what, _rows, _text) in _ARM.items():
-    _planar(_name, _what, _rows, _text)
+formulas(
+    DOCUMENT,
+    {
+        "planar-position": ("FK", lambda: _vertical("position", [0, 2])),
+        "planar-J": ("J", lambda: _vertical("Ja", [0, 1])),
+        "planar-JR": ("expression", lambda: _vertical("Ja", [2])),
+    },
+    coordinates=["q1", "q2", "q3"],
+)
 
 
 @DOCUMENT.check("planar-angle")

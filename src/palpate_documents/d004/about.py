@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from math import pi
+from types import MappingProxyType
 from typing import Any
 
 import sympy as sp
 
 import palpate as pp
-from palpate_documents.claim import Document, Role
-from palpate_documents.compare import Comparison, formula, remembered
+from palpate_documents.claim import Claim, Comparison, Document
+from palpate_documents.compare import both, formula, remembered
 
 DOCUMENT = Document("004")
 A2, A3, D1 = -0.425, -0.3922, 0.1625
@@ -70,8 +72,13 @@ _NAMES = [
 ]  # fmt: skip
 
 
-def check(role: Role, text: str, reference: Any, what: str = "expression", **definitions: Any) -> Comparison:
-    """A formula in the document's symbols, with definitions such as σ_1, against a derived one."""
-    label = definitions.pop("label", "")
-    known = {name: None for name in _NAMES} | definitions.get("where", {})
-    return formula(role, text, reference, what, label, symbols=known, coordinates=_COORDINATES)
+def how(where: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
+    """How the document's formulas are read: its symbols, and definitions such as σ_1."""
+    return {"symbols": {name: None for name in _NAMES} | dict(where), "coordinates": _COORDINATES}
+
+
+def one_tensor(claim: Claim, reference: Any, where: Mapping[str, str]) -> Iterator[Comparison]:
+    """An entry as printed against a derivation with link 1's tensor in all links, and against the right one."""
+    label, text = "with link 1's tensor everywhere", claim.printed.split("= ", 1)[1]
+    yield formula("arithmetic", text, with_one_tensor(reference), label=label, **how(where))
+    yield from both(claim, reference, **how(where))

@@ -11,7 +11,7 @@ import numpy as np
 import palpate as pp
 from palpate.checks import Array
 from palpate_documents.claim import Claim, Comparison
-from palpate_documents.compare import arithmetic, corrected, printed, remembered, to
+from palpate_documents.compare import arithmetic, corrected, printed, reference, remembered, to
 from palpate_documents.d004.about import DOCUMENT
 
 Evidence = Iterator[Comparison]
@@ -47,9 +47,9 @@ def response(
 @DOCUMENT.check("31")
 def _translation(c: Claim) -> Evidence:
     found = response()
-    yield printed("Δp(10 s), sampled at 1 ms [m]", 0.0993109519, found.displacement[-1, 0], 1e-9)
+    yield reference("Δp(10 s), sampled at 1 ms [m]", 0.0993109519, found.displacement[-1, 0], 1e-9)
     exact = [0.099314599454, 0.198629198907, 0.297943798361]
-    yield printed("Δp(10 s), exact [m]", exact, found.displacement[-1], 2e-5)
+    yield reference("Δp(10 s), exact [m]", exact, found.displacement[-1], 2e-5)
     long = response(seconds=40.0, start=0.0).displacement[-1]
     yield printed("Δp at rest, f/K [m]", [0.1, 0.2, 0.3], long, 1e-9)
 
@@ -58,15 +58,36 @@ def _translation(c: Claim) -> Evidence:
 def _quaternion(c: Claim) -> Evidence:
     found = response("quaternion", False, 60.0, 0.0).angles
     yield printed("turn at rest [rad]", asin(0.15) * np.array([2.0, 1, 2]) / 3, found[-1], 1e-8)
-    yield printed("turn after 5 s [rad]", 0.149441314198, np.linalg.norm(found[5000]), 1e-4)
+    yield reference("turn after 5 s [rad]", 0.149441314198, np.linalg.norm(found[5000]), 1e-4)
 
 
 @DOCUMENT.check("33")
 def _euler(c: Claim) -> Evidence:
     found = response("euler", False, 60.0, 0.0).angles[-1]
-    yield printed("Δφ at rest [rad]", [0.1, 0.059733549929, 0.100309991013], found, 1e-9)
+    yield reference("Δφ at rest [rad]", [0.1, 0.059733549929, 0.100309991013], found, 1e-9)
     T = pp.spatial.euler_rate_matrix(found, "XYZ")
     yield printed("K Δφ [N·m]", T.T @ TORQUE, 10.0 * found, 1e-7)
+
+
+@DOCUMENT.check("delta-omega")
+def _relative_rate(c: Claim) -> Evidence:
+    (c_, d), w_c, h = pair(), np.array([0.3, -0.8, 1.1]), 1e-6
+    R_c, R_d = pp.spatial.matrix_from_quat(c_), pp.spatial.matrix_from_quat(d)
+    for words, w_d in (("at rest", np.zeros(3)), ("turning", np.array([-0.5, 0.2, 0.4]))):
+
+        def relative(t: float, w_d: Array = w_d) -> Array:
+            turn = pp.spatial.matrix_from_rotation_vector
+            return (turn(t * w_d) @ R_d).T @ turn(t * w_c) @ R_c
+
+        rate = (relative(h) - relative(-h)) / (2 * h) @ relative(0.0).T
+        yield printed(f"S(Δω), desired frame {words} [1/s]", pp.spatial.skew(R_d.T @ (w_c - w_d)), rate, 1e-8)
+
+
+@DOCUMENT.check("delta-phi")
+def _difference_of_angles(c: Claim) -> Evidence:
+    phi_c, phi_d = (pp.spatial.euler_from_quat(q, "XYZ") for q in pair())
+    back = pp.spatial.matrix_from_euler(phi_d + (phi_c - phi_d), "XYZ")
+    yield printed("R_c from Δφ + φ_d", back, pp.spatial.matrix_from_quat(pair()[0]))
 
 
 @DOCUMENT.check("epsilon")
@@ -160,5 +181,5 @@ def _damping(c: Claim) -> Evidence:
 @DOCUMENT.check("41-value")
 def _damping_value(c: Claim) -> Evidence:
     yield printed("D [N·s/m]", 14.142, float(pp.control.design.stiffness_from_force(1, 0.1, 5).damping), to(3))
-    yield printed("ζ", 0.999990409954, 14.142 / (2 * np.sqrt(50.0)), 1e-11)
-    yield printed("imaginary part of the poles [1/s]", 0.0061935, abs(np.roots([5, 14.142, 10])[0].imag), 1e-6)
+    yield reference("ζ", 0.999990409954, 14.142 / (2 * np.sqrt(50.0)), 1e-11)
+    yield reference("imaginary part of the poles [1/s]", 0.0061935, abs(np.roots([5, 14.142, 10])[0].imag), 1e-6)

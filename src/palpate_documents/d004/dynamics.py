@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from math import pi
 
@@ -10,41 +9,26 @@ import numpy as np
 
 import palpate as pp
 from palpate_documents.claim import Claim, Comparison, Trajectories
-from palpate_documents.compare import arithmetic, corrected, printed, remembered, says
+from palpate_documents.compare import arithmetic, corrected, formula, formulas, printed, reference, remembered, says
 from palpate_documents.d004.about import (
     DOCUMENT,
     STATE,
     TENSORS,
     arm,
-    check,
     equations,
+    how,
     in_print,
+    one_tensor,
     robot_of,
     with_one_tensor,
 )
-from palpate_documents.d004.printed import CORIOLIS_ENTRIES, MASS_ENTRIES
+from palpate_documents.d004.printed import CORIOLIS, WAVES
 
 Evidence = Iterator[Comparison]
 Q, V = np.array(STATE[0]), np.array(STATE[1])
-_INERTIA_OF_B11 = (
-    r"I_{11,1} + 2.0I_{12,2} - 0.5I_{11,1}\sigma_3 + 0.5I_{12,2}\sigma_3 - 0.5I_{11,1}c_{2.0*2} + 0.5I_{12,2}c_{2.0*2}"
-)
-_RIGHT_B11 = r"I_{12,2} + I_{21,1} s_2^2 + I_{22,2} c_2^2 + I_{31,1} s_{23}^2 + I_{32,2} c_{23}^2"
-_B33 = r"m_3 a_3^2 + 2.0 m_3 a_3 \mathrm{pl}_{31} + m_3 \mathrm{pl}_{31}^2 + I_{13,3}"
-_ENTRIES = {
-    "b11": (r"b_{11}", (0, 0), MASS_ENTRIES[r"b_{11}"], MASS_ENTRIES[r"b_{11}"].replace(_INERTIA_OF_B11, _RIGHT_B11)),
-    "b22": (
-        r"b_{22}",
-        (1, 1),
-        MASS_ENTRIES[r"b_{22}"],
-        MASS_ENTRIES[r"b_{22}"].replace("2.0I_{13,3}", "I_{23,3} + I_{33,3}"),
-    ),
-    "b23": (r"\sigma_2", (1, 2), MASS_ENTRIES[r"\sigma_2"], MASS_ENTRIES[r"\sigma_2"].replace("I_{13,3}", "I_{33,3}")),
-    "b33": (r"b_{33}", (2, 2), _B33, _B33.replace("I_{13,3}", "I_{33,3}")),
-    "b12": (r"\sigma_1", (0, 1), MASS_ENTRIES[r"\sigma_1"], ""),
-    "b13": (r"\sigma_4", (0, 2), MASS_ENTRIES[r"\sigma_4"], ""),
-}
-_WAVES = {name: MASS_ENTRIES[name] for name in (r"\sigma_3", r"\sigma_5")}
+_MASS = {"b11": (0, 0), "b22": (1, 1), "b23": (1, 2), "b33": (2, 2), "b12": (0, 1), "b13": (0, 2)}
+_CORIOLIS = {"C11": (0, 0), "C12": (0, 1), "C13": (0, 2), "C21": (1, 0), "C31": (2, 0)}
+_PLAIN = {"C22": (1, 1), "C23": (1, 2), "C32": (2, 1), "C33": (2, 2)}
 
 
 @DOCUMENT.check("19")
@@ -52,21 +36,23 @@ def _kinetic(c: Claim) -> Evidence:
     yield printed("E_kin [J]", 0.5 * V @ arm().mass_matrix(Q) @ V, arm().kinetic_energy(Q, V))
 
 
-def _mass_entry(name: str) -> None:
-    symbol, place, text, right = _ENTRIES[name]
-
-    @DOCUMENT.check(f"20-{name}")
-    def _entry(c: Claim) -> Evidence:
-        wanted = in_print(equations().M)[place]
-        label = "with link 1's tensor everywhere"
-        yield check("arithmetic", text, with_one_tensor(wanted), where=_WAVES, label=label)
-        yield check("printed", text, wanted, where=_WAVES)
-        if right:
-            yield check("corrected", right, wanted, where=_WAVES)
+def _entry(c: Claim) -> Evidence:
+    name = c.id.partition("-")[2]
+    if name in _MASS:
+        yield from one_tensor(c, in_print(equations().M)[_MASS[name]], WAVES)
+    else:
+        yield from one_tensor(c, in_print(equations().C)[_CORIOLIS[name]], CORIOLIS)
 
 
-for _entry_name in _ENTRIES:
-    _mass_entry(_entry_name)
+for _name in _MASS:
+    DOCUMENT.check(f"20-{_name}")(_entry)
+for _name in _CORIOLIS:
+    DOCUMENT.check(f"24-{_name}")(_entry)
+formulas(
+    DOCUMENT,
+    {f"24-{name}": ("expression", lambda at=at: in_print(equations().C)[at]) for name, at in _PLAIN.items()},
+    **how(),
+)
 
 
 @DOCUMENT.check("20")
@@ -96,59 +82,13 @@ def _motion(c: Claim) -> Evidence:
     yield printed("left side [N·m]", u + arm().jacobian(Q).T @ h, left)
 
 
-def _own_links(text: str) -> str:
-    """The document's entry of C with each link's own tensor: σ_12 terms are link 3's, s_{2·2} terms link 2's."""
-    for wave, link in ((r"\\sigma_\{12\}", 3), (r"s_\{2\.0\*2\}", 2)):
-        text = re.sub(rf"I_\{{1(\d),\d\}}((?:\\dot\{{q\}}_\{{1\}})?{wave})", rf"I_{{{link}\1,\1}}\2", text)
-    return text
-
-
-_CORIOLIS_PLACES = {"C_{11}": (0, 0), "C_{12}": (0, 1), "C_{13}": (0, 2), "C_{21}": (1, 0), "C_{31}": (2, 0)}
-_CORIOLIS_WHERE = {name: text for name, text in CORIOLIS_ENTRIES.items() if name.startswith("\\sigma")}
-_CORIOLIS_PLAIN = {
-    "C_{22}": ((1, 1), r"-a_2 \dot{q}_3 m_3 s_3 (a_3 + \mathrm{pl}_{31})"),
-    "C_{23}": ((1, 2), r"-a_2 m_3 s_3 (\dot{q}_2 + \dot{q}_3) (a_3 + \mathrm{pl}_{31})"),
-    "C_{32}": ((2, 1), r"a_2 \dot{q}_2 m_3 s_3 (a_3 + \mathrm{pl}_{31})"),
-    "C_{33}": ((2, 2), "0"),
-}
-
-
-def _coriolis_entry(symbol: str) -> None:
-    text = CORIOLIS_ENTRIES[symbol]
-    name = symbol.replace("_{", "").replace("}", "")
-
-    @DOCUMENT.check(f"24-{name}")
-    def _entry(c: Claim) -> Evidence:
-        wanted = in_print(equations().C)[_CORIOLIS_PLACES[symbol]]
-        label = "with link 1's tensor everywhere"
-        yield check("arithmetic", text, with_one_tensor(wanted), where=_CORIOLIS_WHERE, label=label)
-        yield check("printed", text, wanted, where=_CORIOLIS_WHERE)
-        yield check("corrected", _own_links(text), wanted, where=_CORIOLIS_WHERE)
-
-
-for _entry_name in _CORIOLIS_PLACES:
-    _coriolis_entry(_entry_name)
-
-
-def _coriolis_rest(symbol: str, place: tuple[int, int], text: str) -> None:
-    name = symbol.replace("_{", "").replace("}", "")
-
-    @DOCUMENT.check(f"24-{name}")
-    def _entry(c: Claim) -> Evidence:
-        yield check("printed", text, in_print(equations().C)[place])
-
-
-for _entry_name, (_place, _text) in _CORIOLIS_PLAIN.items():
-    _coriolis_rest(_entry_name, _place, _text)
-
-
 @DOCUMENT.check("24-C31-print")
 def _stray_terms(c: Claim) -> Evidence:
-    good = CORIOLIS_ENTRIES["C_{31}"]
+    good = next(one.printed for one in DOCUMENT.claims if one.id == "004.24-C31").split("= ", 1)[1]
     literal = good.replace(r"s_3 + a_2 a_3", r"s_3 + a_3 a_3 m_3 s_3 + a_3 a_3 m_3 s_3 + a_2 a_3")
     wanted = with_one_tensor(in_print(equations().C)[2, 0])
-    yield check("printed", literal, wanted, where=_CORIOLIS_WHERE)
-    yield check("corrected", good, wanted, where=_CORIOLIS_WHERE)
+    yield formula("printed", literal, wanted, **how(CORIOLIS))
+    yield formula("corrected", good, wanted, **how(CORIOLIS))
 
 
 @DOCUMENT.check("24-skew")
@@ -157,21 +97,26 @@ def _skew(c: Claim) -> Evidence:
     rate = (arm().mass_matrix(Q + h * V) - arm().mass_matrix(Q - h * V)) / (2 * h)
     N = rate - 2 * equations().function("C")(Q, V)
     yield printed("symmetric part of Ḃ − 2C", np.zeros((3, 3)), (N + N.T) / 2, 1e-8)
-    yield printed("C q̇ [N·m]", [-0.5302065666, 0.1984594366, 0.4167409215], arm().coriolis_matrix(Q, V) @ V)
+    yield reference("C q̇ [N·m]", [-0.5302065666, 0.1984594366, 0.4167409215], arm().coriolis_matrix(Q, V) @ V)
 
 
 @DOCUMENT.check("25")
 def _gravity(c: Claim) -> Evidence:
     where = {r"\sigma_1": r"\mathrm{pl}_{31}(c_2c_3 - s_2s_3)"}
-    yield check("printed", c.printed, in_print(equations().g), "g", where=where)
-    yield printed("g at the test point [N·m]", [0, -28.1513814184, -6.2282556792], arm().gravity(Q))
+    yield formula("printed", c.printed, in_print(equations().g), "g", **how(where))
+    yield reference("g at the test point [N·m]", [0, -28.1513814184, -6.2282556792], arm().gravity(Q))
 
 
 @DOCUMENT.check("28")
 def _jacobian(c: Claim) -> Evidence:
     where = {r"\sigma_1": "a_3 s_{23} + a_2 s_2", r"\sigma_2": "-c_1", r"\sigma_3": r"\sigma_4 + a_2 c_2",
              r"\sigma_4": "a_3 c_{23}"}  # fmt: skip
-    yield check("printed", c.printed, in_print(equations().J), "J", where=where)
+    yield formula("printed", c.printed, in_print(equations().J), "J", **how(where))
+
+
+@DOCUMENT.check("23")
+def _coordinates(c: Claim) -> Evidence:
+    yield printed("coordinates", 3, arm().nq)
 
 
 @DOCUMENT.check("rank")
@@ -213,10 +158,10 @@ def _falls() -> Trajectories:
 @DOCUMENT.check("1.8", plot=_falls)
 def _damped_arm(c: Claim) -> Evidence:
     _, q, energy = fall()
-    yield printed("q(0.5) [rad]", [0.966421256235, 1.454064419961, 0.676632056386], q[50])
-    yield printed("q(1) [rad]", [1.008893475388, 1.536287980301, 0.421019489755], q[100])
-    yield says("printed", "the energy never rises", True, bool((np.diff(energy) < 1e-9).all()))
-    yield printed("gravity at (1, π/2, 0), at rest there [N·m]", [0, 0, 0], arm().gravity([1, pi / 2, 0]))
+    yield reference("q(0.5) [rad]", [0.966421256235, 1.454064419961, 0.676632056386], q[50])
+    yield reference("q(1) [rad]", [1.008893475388, 1.536287980301, 0.421019489755], q[100])
+    yield says("reference", "the energy never rises", True, bool((np.diff(energy) < 1e-9).all()))
+    yield reference("gravity at (1, π/2, 0), at rest there [N·m]", [0, 0, 0], arm().gravity([1, pi / 2, 0]))
 
 
 __all__ = ["fall"]

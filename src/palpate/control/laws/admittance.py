@@ -246,6 +246,7 @@ class Admittance(Law):
     shown: ClassVar[tuple[Shown, ...]] = (
         Shown("compliant_position", "c.position", "m", ("x", "y", "z"), "world", "position of the compliant frame"),
         Shown("compliant_quat_wxyz", "c.quat_wxyz", "1", ("w", "x", "y", "z"), "world", "its orientation"),
+        Shown("compliant_euler", "c.euler_xyz", "rad", ("phi", "theta", "psi"), "world", "its XYZ Euler angles"),
     )
     kernel = _kernel
 
