@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import signal
 import sys
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from palpate.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from palpate_documents.claim import Comparison
+    from palpate_documents.claim import Claim, Comparison
     from palpate_documents.review import Result
 
 CHANGED = 1
@@ -35,8 +38,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "verify",
         help="what the five documents print, computed and judged",
         description="Compute every equation and number that the five documents print, compare, and judge:"
-        " agrees, typo, "
-        "wrong or ambiguous.",
+        " agrees, typo, wrong, ambiguous, or cannot be judged.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -64,7 +66,8 @@ def run(args: argparse.Namespace) -> int:
     if args.as_printed:
         return _compare(numbers, args.html)
     start = time.perf_counter()
-    results = verify(numbers, args.claim, _progress())
+    with _ending_between_claims() as ending:
+        results = verify(numbers, args.claim, _progress(ending))
     changed = [result for result in results if result.changed]
     shown = [one for one in results if one.found != "agrees" or one.changed] if args.wrong else results
     _output(shown, args)
@@ -146,6 +149,7 @@ def _output(shown: Sequence[Result], args: argparse.Namespace) -> None:
             _print_claim(one)
     else:
         _print_table(shown)
+        _print_causes(shown)
 
 
 def as_data(result: Result) -> dict[str, Any]:
@@ -160,6 +164,8 @@ def as_data(result: Result) -> dict[str, Any]:
         "corrected": claim.corrected,
         "how": claim.how,
         "note": claim.note,
+        "cause": claim.cause,
+        "implied": claim.implied,
         "evidence": [
             {
                 "role": one.role,
@@ -191,6 +197,20 @@ def _print_table(results: Sequence[Result]) -> None:
     print_table(["claim", "verdict", "where", "remark"], rows, "llll")
 
 
+def _print_causes(results: Sequence[Result]) -> None:
+    """What is not right, by its root cause."""
+    import textwrap
+
+    from palpate_documents.review import by_cause
+
+    groups = [(cause, found) for cause, found in by_cause(results) if cause]
+    if groups:
+        print("\nroot causes:")
+    for cause, found in groups:
+        names = ", ".join(one.claim.id.partition(".")[2] for one in found)
+        print(f"  {cause}\n" + textwrap.indent(textwrap.fill(f"{len(found)}: {names}", 112), "    "))
+
+
 def _mark(result: Result) -> str:
     return f"{result.found} (was {result.claim.verdict})" if result.changed else result.found
 
@@ -208,13 +228,17 @@ def _print_claim(result: Result) -> None:
 
     claim = result.claim
     print(f"{claim.id}, {claim.where}: {_mark(result)}\n")
-    print(f"  printed    {claim.printed}")
+    print(f"  {'implied' if claim.implied else 'printed':11}{claim.printed}")
     if claim.corrected:
         print(f"  corrected  {claim.corrected}")
     print(f"  computed   {claim.how}\n")
     print(f"  {claim.note}\n")
+    if claim.cause:
+        from palpate_documents.library import document
+
+        print(f"  root cause: {document(claim.document).causes[claim.cause]}\n")
     rows = [
-        [one.role, one.label, shown(one.given), shown(one.found), "✓" if one.holds else "✗"]
+        [_role(claim, one), one.label, shown(one.given), shown(one.found), "✓" if one.holds else "✗"]
         for one in result.comparisons
     ]
     print_table(["", "what", "given", "computed", ""], rows, "llrrl")
@@ -223,11 +247,17 @@ def _print_claim(result: Result) -> None:
     print()
 
 
+def _role(claim: Claim, one: Comparison) -> str:
+    return "implied" if claim.implied and one.role == "printed" else one.role
+
+
 def shown(value: Any) -> str:
     """Numbers with ten digits, rows of a matrix between semicolons."""
     if isinstance(value, list):
         rows = [shown(one) for one in value]
-        return "; ".join(rows) if value and isinstance(value[0], list) else "(" + ", ".join(rows) + ")"
+        if value and isinstance(value[0], list):
+            return "; ".join(rows)
+        return "(" + ", ".join(rows if len(rows) < 12 else [*rows[:5], "…", *rows[-2:]]) + ")"
     if isinstance(value, float):
         return "0" if abs(value) < 1e-12 else f"{value:.10g}"
     return str(value)
@@ -242,11 +272,38 @@ def _print_summary(results: Sequence[Result], seconds: float) -> None:
     print(f"\n{len(results)} claims{words}: {parts}; {seconds:.0f} s")
 
 
-def _progress() -> Callable[[int, int, str], None]:
+@contextlib.contextmanager
+def _ending_between_claims() -> Iterator[list[int]]:
+    """Ctrl-C ends the verification before the next claim, a second one at once.
+
+    Python throws away what is raised inside a callback of compiled code: the claim would go on as if nothing had been.
+    """
+    signals: list[int] = []
+
+    def handle(number: int, frame: Any) -> None:
+        signals.append(number)
+        if len(signals) > 1:
+            raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield signals
+        return
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        yield signals
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if signals:
+        raise KeyboardInterrupt
+
+
+def _progress(ending: Sequence[int]) -> Callable[[int, int, str], None]:
     """A line that is written over on a terminal; elsewhere a word now and then."""
     terminal, told = sys.stderr.isatty(), [time.perf_counter()]
 
     def tell(done: int, total: int, name: str) -> None:
+        if ending:
+            raise KeyboardInterrupt
         if terminal:
             end = "\r" if done + 1 < total else "\r\x1b[K"
             print(f"\x1b[K{done + 1} of {total}: {name}", end=end, file=sys.stderr, flush=True)

@@ -10,6 +10,7 @@ import numpy as np
 
 from palpate.errors import BadShape, UnreadableExpression
 from palpate_documents.claim import Claim, Comparison, Document, Role
+from palpate_documents.mathml import as_text
 
 EXACT = 1e-9  # for what is exact but for rounding, in numbers of size one
 _remembered: list[Any] = []
@@ -90,8 +91,9 @@ def formula(role: Role, text: str, reference: Any, what: str = "expression", lab
         told = verdict.convention or verdict.method
         return Comparison(role, name, "agrees", "", True, told=told)
     one = verdict.differences[0]
-    told = "; ".join(dict.fromkeys(slip for d in verdict.differences for slip in d.slips)) or "more than two slips"
-    at = ", ".join(f"{symbol} = {value:g}" for symbol, value in one.point.items())
+    slips = dict.fromkeys(as_text(slip) for d in verdict.differences for slip in d.slips)
+    told = "; ".join(slips) or "more than two slips"
+    at = ", ".join(f"{as_text(symbol)} = {value:g}" for symbol, value in one.point.items())
     place = f"entry {one.entry}, at {at}" if one.entry else f"at {at}"
     error = abs(one.given_value - one.right_value)
     return Comparison(

@@ -48,12 +48,14 @@ def _figure(rows: int, columns: int = 1, size: tuple[float, float] = (7.5, 4.5))
     return figure, figure.subplots(rows, columns, squeeze=False)
 
 
-def _dress(axes: Any, title: str, x: str, y: str, legend: bool = True) -> None:
+def _dress(axes: Any, title: str, x: str, y: str, beside: bool = False) -> None:
     axes.set_title(title, fontsize=10)
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     axes.grid(alpha=0.3)
-    if legend:
+    if beside:
+        axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    else:
         axes.legend(fontsize=8)
 
 
@@ -65,26 +67,20 @@ def _wrapped(text: str) -> str:
 
 
 def _balancing() -> Any:
-    """x_AB, tilt, height of the foot, f and f_B over time, as printed and right."""
+    """The pole balanced with the right equations, and what the two slips change of it."""
     from palpate_documents.as_printed import balanced
 
     figure, axes = _figure(2, 3, (12, 6))
-    for style, name, printed in ((":", "as printed", True), ("-", "right", False)):
-        trace = balanced(printed)
-        t = trace.time
-        axes[0, 0].plot(t, trace["q"][:, 0], style, label=f"x_AB, {name}")
-        axes[0, 0].plot(t, trace["q"][:, 1], style, label=f"y_AB, {name}")
-        axes[0, 1].plot(t, np.degrees(trace["tilt"]), style, label=name)
-        axes[0, 2].plot(t, trace["tool_position"][:, 2], style, label=name)
-        axes[1, 0].plot(t, trace["f"][:, 2], style, label=f"f_z, {name}")
-        axes[1, 0].plot(t, trace["f"][:, 0], style, label=f"f_x, {name}")
-        axes[1, 1].plot(t, trace["f_B"][:, 2], style, label=f"f_B,z, {name}")
-    _dress(axes[0, 0], "From foot to sphere", "t [s]", "m")
-    _dress(axes[0, 1], "Tilt", "t [s]", "degrees")
-    _dress(axes[0, 2], "Height of the foot", "t [s]", "m")
-    axes[1, 2].axis("off")
-    _dress(axes[1, 0], "Force of the arm", "t [s]", "N")
-    _dress(axes[1, 1], "Force on the pole", "t [s]", "N")
+    wrong, right = balanced(True), balanced(False)
+    t, off = right.time, "as printed − right"
+    panels = (("q", "From foot to sphere", ("x_AB", "y_AB"), "m", 1e3, "mm"),
+              ("tool_position", "The foot", ("x", "y", "z"), "m", 1e3, "mm"),
+              ("f", "Force of the arm", ("f_x", "f_y", "f_z"), "N", 1e3, "mN"))  # fmt: skip
+    for column, (channel, title, labels, unit, scale, small) in enumerate(panels):
+        axes[0, column].plot(t, right[channel], label=list(labels))
+        axes[1, column].plot(t, scale * (wrong[channel] - right[channel]), label=list(labels))
+        _dress(axes[0, column], title, "t [s]", unit)
+        _dress(axes[1, column], f"{title}: {off}", "t [s]", small)
     return figure
 
 
@@ -273,8 +269,8 @@ def _admittance(number: str) -> Callable[[], Any]:
         wrench = trace["measured_wrench"]
         axes[1, 0].plot(t, wrench[:, :3], label=["f_x", "f_y", "f_z"])
         axes[1, 0].plot(t, wrench[:, 3:], "--", label=["μ_x", "μ_y", "μ_z"])
-        _dress(axes[0, 0], f"Admittance of a UR5e: {kind}", "t [s]", unit)
-        _dress(axes[1, 0], "Force and torque at the end-effector", "t [s]", "N, N·m")
+        _dress(axes[0, 0], f"Admittance of a UR5e: {kind}", "t [s]", unit, beside=True)
+        _dress(axes[1, 0], "Force and torque at the end-effector", "t [s]", "N, N·m", beside=True)
         return figure
 
     return draw

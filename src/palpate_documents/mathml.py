@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from difflib import SequenceMatcher
 from html import escape
 
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|\s+|.", re.DOTALL)
@@ -24,6 +25,8 @@ _SPACES = {",": "0.17em", ";": "0.28em", "quad": "1em", "!": "0", " ": "0.25em"}
 _PLAIN = {"mathbf", "boldsymbol", "mathcal"}
 _UPRIGHT = {"text", "mathrm", "operatorname"}
 _DROPPED = {"left", "right", "displaystyle"}
+_MARKS = ("slip", "mend")  # what differs in the printed and in the right form
+_NAMING = {r"\begin", r"\end", r"\text", r"\mathrm", r"\operatorname"}
 
 
 def mathml(latex: str) -> str:
@@ -35,6 +38,56 @@ def formula_html(latex: str, room: int = 78) -> str:
     """A formula in as many lines as it needs, broken at its relations and signs."""
     lines = [f"<div>{mathml(line)}</div>" for line in broken(latex, room)]
     return '<div class="formula">' + "".join(lines) + "</div>"
+
+
+def marked(latex: str, other: str, command: str) -> str:
+    """LaTeX with the symbols that the other form does not have in these places put into `\\command{…}`."""
+    mine, theirs = _TOKEN.findall(latex), _TOKEN.findall(other)
+    solid = [[token for token in tokens if not token.isspace()] for tokens in (mine, theirs)]
+    same = SequenceMatcher(None, *solid, autojunk=False).get_matching_blocks()
+    kept = {place for block in same for place in range(block.a, block.a + block.size)}
+    if len(kept) < 0.5 * len(solid[0]) or r"\text" in latex:
+        return latex  # another formula altogether, or words
+    places = [at for at, token in enumerate(mine) if not token.isspace()]
+    changed = {at for place, at in enumerate(places) if place not in kept}
+    out, at, named = [], 0, False
+    while at < len(mine):
+        token, end = mine[at], at + 1
+        named = (named and token != "}") or token in _NAMING
+        leaf = token.isalnum() or token in ("+", "-", "/") or token[1:] in _GREEK
+        if at in changed and leaf and not named:
+            end = _end_of_term(mine, at) if token in ("+", "-") else end
+            out.append(f"\\{command}{{{''.join(mine[at:end])}}}")
+        else:
+            out.append(token)
+        at = end
+    return "".join(out)
+
+
+def _end_of_term(tokens: list[str], start: int) -> int:
+    """Where the term that begins with a sign ends."""
+    depth = 0
+    for place in range(start + 1, len(tokens)):
+        depth += {"{": 1, "(": 1, "}": -1, ")": -1}.get(tokens[place], 0)
+        if depth < 0 or (depth == 0 and tokens[place] in ("+", "-", "=", "&", ",", r"\\", r"\end")):
+            return place
+    return len(tokens)
+
+
+def as_text(latex: str) -> str:
+    """LaTeX in one line of plain letters, for a terminal or a sentence."""
+    text = re.sub(r"\\(left|right|displaystyle)\b|\\[,;!]|\\quad", "", latex)
+    text = re.sub(r"\\(?:text|mathrm|operatorname)\{([^{}]*)\}", r"\1", text)
+    for name, mark in _ACCENTS.items():
+        text = re.sub(rf"\\{name}\{{(\\?\w+)\}}", rf"\1{mark}", text)
+    text = re.sub(r"([_^])\{(\w)\}", r"\1\2", text)
+    for _ in range(4):  # from the inside out
+        text = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"(\1)/(\2)", text)
+        text = re.sub(r"\\sqrt\{([^{}]*)\}", r"√(\1)", text)
+        text = re.sub(r"_\{([^{}]*)\}", r"_\1", re.sub(r"\^\{([^{}]*)\}", r"^(\1)", text))
+    names = {**_GREEK, **_SIGNS, **{word: word for word in _WORDS}}
+    text = re.sub(r"\\([A-Za-z]+)", lambda match: names.get(match[1], match[1]), text)
+    return re.sub(r"\s+", " ", text.replace("{", "").replace("}", "")).strip()
 
 
 def is_long(latex: str) -> bool:
@@ -66,7 +119,7 @@ def broken(latex: str, room: int) -> list[str]:
 
 def _width(latex: str) -> int:
     """About how many symbols wide: fractions count their longer half, commands one, matrices their rows once."""
-    flat = re.sub(r"\\(text|mathrm|frac|begin|end|dot|ddot)|\{[bp]matrix\}|[{}_^&]", "", latex)
+    flat = re.sub(r"\\(text|mathrm|frac|begin|end|dot|ddot|slip|mend)|\{[bp]matrix\}|[{}_^&]", "", latex)
     flat = re.sub(r"\\[A-Za-z]+", "x", flat)
     rows = latex.count(r"\\") + 1
     return len(re.sub(r"\s+", "", flat)) // rows
@@ -157,6 +210,8 @@ class _Reader:
             return f"<msqrt>{self._atom()}</msqrt>"
         if name == "begin":
             return self._matrix()
+        if name in _MARKS:
+            return f'<mrow class="{name}">{self._atom()}</mrow>'
         if name in _PLAIN:
             return self._atom()
         if name in _DROPPED:

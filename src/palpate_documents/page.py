@@ -15,10 +15,10 @@ import numpy as np
 
 from palpate.files import atomic_write
 from palpate.lazy import check_extra
-from palpate_documents.claim import Comparison, Trajectories
+from palpate_documents.claim import VERDICTS, Comparison, Trajectories
 from palpate_documents.library import document
-from palpate_documents.mathml import formula_html, is_long
-from palpate_documents.review import Result, counts
+from palpate_documents.mathml import formula_html, is_long, marked
+from palpate_documents.review import Result, by_cause, counts
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -55,7 +55,7 @@ def _style() -> str:
 
 def _lead(results: Sequence[Result]) -> str:
     spans = "".join(
-        f'<span class="{verdict}"><b>{n}</b> {verdict}</span>' for verdict, n in counts(results).items() if n
+        f'<span class="{_kind(verdict)}"><b>{n}</b> {verdict}</span>' for verdict, n in counts(results).items() if n
     )
     changed = [one for one in results if one.changed]
     words = (
@@ -70,16 +70,33 @@ def _lead(results: Sequence[Result]) -> str:
         "first, right ones beside or below them. “From the document's own” numbers follow from other printed ones, "
         "right or wrong."
     )
-    return f'<p class="soft">{told}</p><p class="counts">{spans}</p>{words}'
+    return f'<p class="soft">{told}</p><p class="counts">{spans}</p>{words}{_causes(results)}'
+
+
+def _causes(results: Sequence[Result]) -> str:
+    """What is not right, by its root cause."""
+    rows = []
+    for cause, found in by_cause(results):
+        links = ", ".join(f'<a href="#{escape(one.claim.id)}">{escape(one.claim.id)}</a>' for one in found)
+        rows.append(f"<tr><td>{escape(cause) or 'each on its own'}</td><td>{len(found)}</td><td>{links}</td></tr>")
+    if not rows:
+        return ""
+    heads = "<tr><th>root cause</th><th>claims</th><th>wrong or misprinted because of it</th></tr>"
+    return f'<div class="wide"><table class="causes">{heads}{"".join(rows)}</table></div>'
+
+
+def _kind(verdict: str) -> str:
+    """The class of a verdict on the page."""
+    return "unjudged" if verdict == "cannot be judged" else verdict
 
 
 def _contents(numbers: Sequence[str], results: Sequence[Result]) -> str:
     rows = []
     for number in numbers:
         found = counts([one for one in results if one.claim.document == number])
-        cells = "".join(f"<td>{found.get(v, 0)}</td>" for v in ("agrees", "typo", "wrong", "ambiguous"))
+        cells = "".join(f"<td>{found.get(v, 0)}</td>" for v in VERDICTS)
         rows.append(f'<tr><td><a href="#d{number}">{number} {escape(document(number).title)}</a></td>{cells}</tr>')
-    heads = "<tr><th>document</th><th>agrees</th><th>typo</th><th>wrong</th><th>ambiguous</th></tr>"
+    heads = "<tr><th>document</th>" + "".join(f"<th>{verdict}</th>" for verdict in VERDICTS) + "</tr>"
     return f'<div class="wide"><table>{heads}{"".join(rows)}</table></div>'
 
 
@@ -91,17 +108,23 @@ def _document(number: str, results: Sequence[Result]) -> str:
 
 def _claim(result: Result) -> str:
     claim = result.claim
-    kind = "changed" if result.changed else claim.verdict
+    kind = "changed" if result.changed else _kind(claim.verdict)
     words = f"{result.found}, on record {claim.verdict}" if result.changed else claim.verdict
     head = (
         f'<p class="head"><b>{escape(claim.where)}</b><span class="badge {kind}">{escape(words)}</span>'
         f'<small class="soft">{escape(claim.id)}</small></p>'
     )
     wrong = claim.verdict in ("wrong", "typo")
-    sides = [_side("printed", claim.printed, "struck" if wrong else "")]
-    if claim.corrected:
-        sides.append(_side("right" if wrong else "meant, or needed", claim.corrected, "right"))
-    note = f"<p>{escape(claim.note)}</p>" if claim.note and claim.note != "Right." else ""
+    text, right = claim.printed, claim.corrected
+    if wrong and right:
+        text, right = marked(text, right, "slip"), marked(right, text, "mend")
+    title = "implied by the document, not printed" if claim.implied else "printed"
+    sides = [_side(title, text, "struck" if wrong else "")]
+    if right:
+        sides.append(_side("right" if wrong else "meant, or needed", right, "right"))
+    cause = document(claim.document).causes.get(claim.cause, "")
+    words = (claim.note if claim.note != "Right." else "", f"Root cause: {cause}." if cause else "")
+    note = "".join(f"<p>{escape(one)}</p>" for one in words if one)
     plot = _plot(claim.plot()) if claim.plot is not None else ""
     long = " long" if is_long(claim.printed) or is_long(claim.corrected) else ""
     inside = f'<div class="sides{long}">{"".join(sides)}</div>{note}{plot}{_evidence(result)}'
@@ -119,7 +142,7 @@ _ROLES = {"printed": "printed", "corrected": "corrected", "reading": "read so", 
 def _evidence(result: Result) -> str:
     if not result.comparisons:
         return '<p class="soft">Read, not computed.</p>'
-    rows = "".join(_row(one) for one in result.comparisons)
+    rows = "".join(_row(one, result.claim.implied) for one in result.comparisons)
     heads = "<tr><th></th><th>what</th><th>given</th><th>computed</th><th></th></tr>"
     table = f'<div class="wide"><table>{heads}{rows}</table></div>'
     how = f'<p class="soft">Computed: {escape(result.claim.how)}.</p>'
@@ -127,13 +150,14 @@ def _evidence(result: Result) -> str:
     return f"<details{opened}><summary>evidence</summary>{table}{how}</details>"
 
 
-def _row(one: Comparison) -> str:
+def _row(one: Comparison, implied: bool) -> str:
+    role = "implied" if implied and one.role == "printed" else _ROLES[one.role]
     mark = '<span class="agrees">✓</span>' if one.holds else '<span class="wrong">✗</span>'
     if one.error is not None and 0 < one.error < np.inf and not one.holds:
         mark += f" off by {one.error:.3g}"
     told = f'<br><small class="soft">{escape(one.told)}</small>' if one.told else ""
     return (
-        f'<tr><td>{_ROLES[one.role]}</td><td>{escape(one.label)}{told}</td><td class="n">{_value(one.given)}</td>'
+        f'<tr><td>{role}</td><td>{escape(one.label)}{told}</td><td class="n">{_value(one.given)}</td>'
         f'<td class="n">{_value(one.found)}</td><td class="mark">{mark}</td></tr>'
     )
 
@@ -141,10 +165,13 @@ def _row(one: Comparison) -> str:
 def _value(value: Any) -> str:
     if isinstance(value, list):
         rows = [_value(one) for one in value]
-        return "<br>".join(rows) if value and isinstance(value[0], list) else ", ".join(rows)
+        if value and isinstance(value[0], list):
+            return "<br>".join(rows)
+        return ", ".join(rows if len(rows) < 12 else [*rows[:5], "…", *rows[-2:]])
     if isinstance(value, float):
         value = 0.0 if abs(value) < 1e-12 else value
-        return {"inf": "∞", "-inf": "−∞"}.get(str(value), f"{value:.8g}".replace("-", "−"))
+        shown = {"inf": "∞", "-inf": "−∞"}.get(str(value), f"{value:.8g}".replace("-", "−"))
+        return f'<span class="whole">{shown}</span>'
     return escape(str(value))
 
 

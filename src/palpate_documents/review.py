@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from palpate.errors import UnknownName
 from palpate_documents.claim import FAILED, VERDICTS, Claim, Comparison, judged
@@ -89,7 +89,30 @@ def checked(claim: Claim) -> Result:
         text = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         comparisons.append(Comparison("printed", "cannot be computed", "", "", False, told=text))
         found = FAILED
-    return Result(claim, tuple(comparisons), found, time.perf_counter() - start)
+    return Result(claim, tuple(_explained(claim, one) for one in comparisons), found, time.perf_counter() - start)
+
+
+_VAGUE = ("missing term", "extra term", "extra factor", "more than two slips")
+
+
+def _explained(claim: Claim, one: Comparison) -> Comparison:
+    """Where the checker sees only that terms differ, the slip that is known to be the cause."""
+    if not claim.cause or one.holds or not one.told.startswith(_VAGUE):
+        return one
+    return replace(one, told=document(claim.document).causes[claim.cause])
+
+
+def by_cause(results: Sequence[Result]) -> list[tuple[str, list[Result]]]:
+    """What is not right as printed: the sentence of each root cause and its claims; last, with "", those alone."""
+    groups: dict[tuple[str, str], list[Result]] = {}
+    for one in results:
+        if one.found in ("wrong", "typo"):
+            groups.setdefault((one.claim.document, one.claim.cause), []).append(one)
+    named = [
+        (f"{number}: {document(number).causes[cause]}", found) for (number, cause), found in groups.items() if cause
+    ]
+    alone = [one for (_, cause), found in groups.items() if not cause for one in found]
+    return [*named, *([("", alone)] if alone else [])]
 
 
 def counts(results: Sequence[Result]) -> dict[str, int]:
