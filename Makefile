@@ -64,10 +64,14 @@ bench-sweep: $(VENV)/.installed
 boundscheck: $(VENV)/.installed-dev
 	NUMBA_BOUNDSCHECK=1 PALPATE_CACHE_DIR=build/boundscheck $(BIN)/python -m pytest tests/scenario/test_library.py
 
-# An hour of seeded fuzzing: models, scenarios, traces, the API. SEED=7 starts elsewhere, SECONDS=60 ends sooner.
+# An hour of fuzzing: models, every shipped scenario, traces, tables, the API, kept kernels, folders; then the property
+# tests with new examples. The seed is a fresh one and is printed; SEED=7 repeats it, SECONDS=60 ends sooner.
+fuzz: SEED ?= $(shell date +%s)
 fuzz: $(VENV)/.installed-dev
 	mkdir -p build
-	$(BIN)/python tests/fuzz.py --seconds $(or $(SECONDS),3600) --seed $(or $(SEED),1000000) --log build/fuzz-under-way
+	$(BIN)/python tests/fuzz.py --seconds $(or $(SECONDS),3600) --seed $(SEED) --log build/fuzz-under-way
+	PALPATE_HYPOTHESIS=fresh $(BIN)/python -m pytest --hypothesis-seed=$(SEED) $$(grep -rl "from hypothesis import" tests)
+
 # The pages as a site, without a network: build/docs/index.html. A warning, such as of a dead link, is an error.
 docs: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet -e '.[docs]'
