@@ -51,6 +51,7 @@ def test_a_kept_kernel_is_used_again_and_dropped_when_its_source_changes(tmp_pat
 def test_the_stamp_changes_with_every_file_in_reach_and_with_no_other(tmp_path: Path, monkeypatch):
     package = tmp_path / "palpate"
     monkeypatch.setattr(sources, "_PACKAGE", package)
+    monkeypatch.setattr(sources, "_COMPILER", package / "a.py")
     files = {
         "a.py": "from palpate.b import x\n",
         "b.py": "from palpate.room import c as see, other\nx = 1\n",

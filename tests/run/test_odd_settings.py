@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from palpate.control.steps.pole_view import _kalman_gain
+from palpate.control.design.pole_view import _kalman_gain
 from scipy.linalg import solve_discrete_are
 
 from palpate.cli.main import main

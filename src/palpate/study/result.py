@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 from collections.abc import Sequence
 from functools import cached_property
@@ -19,7 +18,6 @@ from palpate.parquet import Footer, Values, read_columns, read_footer
 from palpate.run.simulate import simulate
 from palpate.scenario.load import scenario_from_data
 from palpate.scenario.overrides import apply_overrides, parse_override
-from palpate.scenario.places import relative_path
 from palpate.study.axis import Axis, Value
 from palpate.study.design import Point
 from palpate.study.maps import BoundaryMap
@@ -146,7 +144,8 @@ class Sweep:
 
     def command(self, run: int) -> str:
         """The command that makes this very run again."""
-        source = self.plan.source or (relative_path(os.path.realpath(self.folder / SCENARIO), os.getcwd()),)
+        here = self.folder.relative_to(Path.cwd()) if self.folder.is_relative_to(Path.cwd()) else self.folder
+        source = self.plan.source or (str(here / SCENARIO),)
         words = [*source, *(word for text in self.overrides(run) for word in ("--set", text))]
         return shlex.join(["palpate", "run", *words])
 
