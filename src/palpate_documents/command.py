@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import signal
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from palpate.errors import InvalidInput
@@ -66,8 +63,7 @@ def run(args: argparse.Namespace) -> int:
     if args.as_printed:
         return _compare(numbers, args.html)
     start = time.perf_counter()
-    with _ending_between_claims() as ending:
-        results = verify(numbers, args.claim, _progress(ending))
+    results = verify(numbers, args.claim, _progress())
     changed = [result for result in results if result.changed]
     shown = [one for one in results if one.found != "agrees" or one.changed] if args.wrong else results
     _output(shown, args)
@@ -272,38 +268,11 @@ def _print_summary(results: Sequence[Result], seconds: float) -> None:
     print(f"\n{len(results)} claims{words}: {parts}; {seconds:.0f} s")
 
 
-@contextlib.contextmanager
-def _ending_between_claims() -> Iterator[list[int]]:
-    """Ctrl-C ends the verification before the next claim, a second one at once.
-
-    Python throws away what is raised inside a callback of compiled code: the claim would go on as if nothing had been.
-    """
-    signals: list[int] = []
-
-    def handle(number: int, frame: Any) -> None:
-        signals.append(number)
-        if len(signals) > 1:
-            raise KeyboardInterrupt
-
-    if threading.current_thread() is not threading.main_thread():
-        yield signals
-        return
-    before = signal.signal(signal.SIGINT, handle)
-    try:
-        yield signals
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if signals:
-        raise KeyboardInterrupt
-
-
-def _progress(ending: Sequence[int]) -> Callable[[int, int, str], None]:
+def _progress() -> Callable[[int, int, str], None]:
     """A line that is written over on a terminal; elsewhere a word now and then."""
     terminal, told = sys.stderr.isatty(), [time.perf_counter()]
 
     def tell(done: int, total: int, name: str) -> None:
-        if ending:
-            raise KeyboardInterrupt
         if terminal:
             end = "\r" if done + 1 < total else "\r\x1b[K"
             print(f"\x1b[K{done + 1} of {total}: {name}", end=end, file=sys.stderr, flush=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import signal
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib import util
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 import palpate as pp
+from palpate.cli import signals
 from palpate.cli.main import main
 from palpate.errors import UnknownName
 from palpate_documents import DOCUMENTS, document, documents, verify
@@ -284,7 +286,12 @@ def test_ctrl_c_inside_a_callback_ends_the_verification(
         ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))()
         yield Comparison("printed", "x", 1, 1, True)
 
-    claims = [replace(claim, check=interrupted) for claim in document("003").claims[:3]]
+    def slow(claim: Claim) -> Iterator[Comparison]:
+        time.sleep(10.0)
+        yield Comparison("printed", "x", 1, 1, True)
+
+    monkeypatch.setattr(signals, "GRACE", 0.2)  # s until it is raised again
+    claims = [replace(one, check=check) for one, check in zip(document("003").claims, (interrupted, slow))]
     monkeypatch.setattr(document("003"), "claims", claims)
     assert main(["verify", "003"]) == 130
     assert "interrupted" in capsys.readouterr().err
