@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from concurrent.futures import Future
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,7 +32,7 @@ Force = Callable[[float, Array, Array], ArrayLike]
 # s: the longest step under a force that is a function, so that a pulse longer than this is not stepped over.
 LONGEST_STEP = 5e-3
 _SAMPLES = np.linspace(0.0, 1.0, 11)[1:]  # fractions of a step at which a margin that came low is looked at
-_C_FORCE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double)
+_ForceEntry = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double)
 
 
 class Stepper:
@@ -52,13 +53,13 @@ class Stepper:
         robot, bounded = model.robot, model.robot.nq == model.robot.nv
         lower, upper = (robot.limits.lower, robot.limits.upper) if bounded else (np.zeros(0), np.zeros(0))
         self.glide = Glide({"margins": count}, weight=9.81 * robot.mass, lower=lower, upper=upper)
-        self._entry = _C_FORCE(self._write_force)
-        self._trouble: BaseException | None = None
+        self._entry = _ForceEntry(self._write_force)
+        self._failed: Future[None] = Future()
 
     def push(self, tau: Array | Force) -> None:
         """The generalised force from now on: numbers, held, or a function of (t, q, v)."""
         self.force = tau if callable(tau) else None
-        self.model.machine.force = ctypes.cast(self._entry, ctypes.c_void_p).value if callable(tau) else 0
+        self.model.machine.force = (ctypes.cast(self._entry, ctypes.c_void_p).value or 0) if callable(tau) else 0
         self.glide.longest = LONGEST_STEP if callable(tau) else np.inf
         if not callable(tau):
             self.tau[:] = tau
@@ -68,7 +69,8 @@ class Stepper:
         try:
             self.tau[:] = self._value(t, self.model.work.q.copy(), self.model.work.v.copy())
         except BaseException as error:
-            self._trouble = error
+            self._failed = Future()
+            self._failed.set_exception(error)
             return kernels.FORCE_FAILED
         return kernels.OK
 
@@ -102,9 +104,8 @@ class Stepper:
         return self._checked(glide_on(self.model.machine.address, self.step.address, self.glide.address))
 
     def _checked(self, status: int) -> int:
-        if status == kernels.FORCE_FAILED and self._trouble is not None:
-            trouble, self._trouble = self._trouble, None
-            raise trouble
+        if status == kernels.FORCE_FAILED:
+            self._failed.result()  # raises what the force function raised
         if status == TOO_SLOW:
             raise NoSolution(
                 f"the last {MANY_STEPS} steps took the motion of {self.model.robot.name} on by less than"
