@@ -85,14 +85,14 @@ class Stepper:
     def begin(self, t: float, y: Array) -> Array:
         """Stand at a state: its slope, and its margins."""
         self.step.t, self.y[:] = t, y
-        self._checked(integrator.evaluate(self.step.address, t, self.y, self.step.K[0]))
+        self.checked(integrator.evaluate(self.step.address, t, self.y, self.step.K[0]))
         return self.margins()
 
     def stand(self, t: float, y: Array) -> bool:
         """Stand at a state and arm the margins in `glide`; False where one is below 0 by more than its noise."""
         self.step.t, self.y[:] = t, y
         machine, glide = self.model.machine, self.glide
-        return self._checked(stand(machine.address, self.step.address, glide.address)) == kernels.OK
+        return self.checked(stand(machine.address, self.step.address, glide.address)) == kernels.OK
 
     def arm(self) -> None:
         """Watch the margins anew from the present state on."""
@@ -101,9 +101,10 @@ class Stepper:
     def glide_to(self, t: float, y: Array, until: float) -> int:
         """Go on in compiled steps from a state whose slope and margins are at hand; see `glide.glide_on`."""
         self.step.t, self.y[:], self.glide.until = t, y, until
-        return self._checked(glide_on(self.model.machine.address, self.step.address, self.glide.address))
+        return self.checked(glide_on(self.model.machine.address, self.step.address, self.glide.address))
 
-    def _checked(self, status: int) -> int:
+    def checked(self, status: int) -> int:
+        """A kernel's status; what it refuses is raised."""
         if status == kernels.FORCE_FAILED:
             self._failed.result()  # raises what the force function raised
         if status == TOO_SLOW:
@@ -120,7 +121,7 @@ class Stepper:
         """dy/dt at a state."""
         step = self.step
         step.point[:] = y
-        self._checked(integrator.evaluate(step.address, t, step.point, step.slope))
+        self.checked(integrator.evaluate(step.address, t, step.point, step.slope))
         return step.slope[: len(y)].copy()
 
     def margins(self) -> Array:
@@ -129,12 +130,12 @@ class Stepper:
 
     def count(self) -> None:
         """Count a step taken outside `glide_to`; refuse where many have hardly brought the time on."""
-        self._checked(TOO_SLOW if is_too_slow(self.step.address, self.glide.address) else kernels.OK)
+        self.checked(TOO_SLOW if is_too_slow(self.step.address, self.glide.address) else kernels.OK)
 
     def stride(self, h: float, start: Array) -> float:
         """Try a step of length h; its error over the tolerance. `start` are the margins at its beginning."""
         self.step.h = h
-        self._checked(integrator.stride(self.step.address, start))
+        self.checked(integrator.stride(self.step.address, start))
         return self.step.error
 
     def accept(self) -> None:
@@ -146,11 +147,11 @@ class Stepper:
 
     def extend(self) -> None:
         """Prepare dense output of the last tried step."""
-        self._checked(integrator.extend(self.step.address))
+        self.checked(integrator.extend(self.step.address))
 
     def inside(self, x: float) -> Array:
         """The state at the fraction x of the last tried step; needs `extend`."""
-        self._checked(integrator.look_inside(self.step.address, x))
+        self.checked(integrator.look_inside(self.step.address, x))
         return self.step.point.copy()
 
     def margins_inside(self, x: float) -> Array:
