@@ -80,15 +80,15 @@ def _write_poses(writer: Any, trace: Trace) -> None:
     topic = _topic(writer, "/tf", make, {"help": "poses of all bodies in the world, in m"})
     shown = frame_rows(trace.time)
     paths, names = body_paths(trace, shown), [body["name"] for body in trace.facts.scene]
-    for sequence, row in enumerate(shown):
+    for sequence, time in enumerate(trace.time[shown].tolist()):
         message = make()
         for name, (positions, quats) in zip(names[1:], paths[1:]):
             pose = message.transforms.add(parent_frame_id="world", child_frame_id=name)
-            pose.timestamp.FromNanoseconds(_nanoseconds(trace.time[row]))
+            pose.timestamp.FromNanoseconds(_nanoseconds(time))
             pose.translation.x, pose.translation.y, pose.translation.z = positions[sequence].tolist()
             rotation = pose.rotation
             rotation.w, rotation.x, rotation.y, rotation.z = quats[sequence].tolist()
-        _add(writer, topic, sequence, trace.time[row], message)
+        _add(writer, topic, sequence, time, message)
 
 
 def message_classes(file: str, package: str, types: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def message_classes(file: str, package: str, types: Mapping[str, Mapping[str, st
         described = content.message_type.add(name=name)
         for number, (label, kind) in enumerate(fields.items(), 1):
             field = described.field.add(name=label, number=number, label=3 if kind.endswith("[]") else 1)
-            field.type = _TYPES.get(kind, field.TYPE_MESSAGE)
+            field.type = _TYPES.get(kind, field.TYPE_MESSAGE)  # pyright: ignore[reportAttributeAccessIssue]
             if kind not in _TYPES:
                 field.type_name = kind.removesuffix("[]")
     pool.Add(content)
