@@ -66,10 +66,8 @@ def indices(
         (np.arange(len(A)),), estimates, n_resamples=RESAMPLES, batch=BATCH, vectorized=True, axis=-1,
         confidence_level=confidence, method="percentile", rng=np.random.default_rng(seed),
     ).confidence_interval  # fmt: skip
-    firsts, totals = (
-        [Interval(*map(float, ends), confidence) for ends in zip(*spread_of)] for spread_of in zip(*spread)
-    )
-    return [Sensitivity(*one) for one in zip(keys, first.tolist(), firsts, total.tolist(), totals)]
+    ends = [[Interval(float(low), float(high), confidence) for low, high in zip(*both)] for both in zip(*spread)]
+    return [Sensitivity(*one) for one in zip(keys, first.tolist(), ends[0], total.tolist(), ends[1])]
 
 
 def _estimates(A: Array, AB: Array, B: Array) -> Array:
@@ -80,4 +78,4 @@ def _estimates(A: Array, AB: Array, B: Array) -> Array:
     a, ab, b = (A - mean)[..., None], AB - mean[..., None], (B - mean)[..., None]
     first = (b * (ab - a)).mean(axis=-2) / variance
     total = ((a - ab) ** 2).mean(axis=-2) / (2 * variance)
-    return np.nan_to_num(np.moveaxis([first, total], -1, 1))
+    return np.nan_to_num(np.moveaxis(np.stack([first, total]), -1, 1))
