@@ -18,13 +18,14 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import DamagedTable, FileError, TraceError
+from palpate.files import open_new
 from palpate.parquet import Column, ParquetWriter, check_memory, read_columns, read_footer
 from palpate.trace.channel import TIME, Channel
 from palpate.trace.header import Header, header_from_text, header_text
 from palpate.trace.trace import Trace
 
 SUFFIX = ".parts"
-_MAGIC = b"palpate parts\n"
+MAGIC = b"palpate parts\n"
 _LENGTH = 8  # bytes of a part's length
 _MOST_PARTS = 1_000_000  # a run writes one every two seconds
 _MOST_DESCRIPTION = 32 << 20  # bytes
@@ -39,7 +40,7 @@ class PartialFile:
         """Begin a file.
 
         Args:
-            path: where; an older file there is replaced, a symbolic link is not followed.
+            path: where; an older file there is replaced, a symbolic link is refused.
             empty: a trace without samples: channels, facts, and the outcome that holds if this file is all there is.
 
         Raises:
@@ -48,9 +49,8 @@ class PartialFile:
         self._path = path
         self._columns = [Column(name) for channel in empty.channels.values() for name in channel.columns]
         with self._told():
-            path.unlink(missing_ok=True)
-            self._file = open(path, "xb")  # noqa: SIM115 - open as long as the run goes on
-            self._file.write(_MAGIC)
+            self._file = open_new(path)
+            self._file.write(MAGIC)
             self._part(header_text(empty).encode())
             self._file.flush()
 
@@ -109,7 +109,7 @@ def _parts(file: BinaryIO) -> Iterator[tuple[int, int]]:
     """Where each whole part starts, and its length."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
-    at = len(_MAGIC) if file.read(len(_MAGIC)) == _MAGIC else size
+    at = len(MAGIC) if file.read(len(MAGIC)) == MAGIC else size
     for _ in range(_MOST_PARTS):
         file.seek(at)
         head = file.read(_LENGTH)

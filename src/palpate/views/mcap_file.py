@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from palpate.files import atomic_write
+from palpate.files import write_file
 from palpate.lazy import check_extra
 from palpate.trace import Channel, Trace
 from palpate.views.kinematics import body_paths
@@ -54,7 +54,7 @@ def save_mcap(trace: Trace, path: str | os.PathLike[str]) -> Path:
         _write_poses(writer, trace)
     writer.add_metadata("palpate", {"outcome": str(trace.outcome), **_told(trace)})
     writer.finish()
-    return atomic_write(path, lambda file: file.write(buffer.getvalue()))
+    return write_file(path, buffer.getvalue())
 
 
 def _told(trace: Trace) -> dict[str, str]:
