@@ -132,11 +132,14 @@ def _complain(text: str) -> None:
 
 
 def _run(words: list[str]) -> int:
+    asked = "_ARGCOMPLETE" in os.environ  # the shell asks for words
     command = next((word for word in words if not word.startswith("-")), None)  # options before it take no value
     if command is not None and command not in COMMANDS:
         raise UnknownName("command", command, COMMANDS)
-    modules = _modules([*_SHIPPED, *([command] if command not in (None, *_SHIPPED) else ())])
-    parser, commands = _parsers(modules, COMMANDS.added() if command is None else {})
+    modules = _modules(COMMANDS if asked else [*_SHIPPED, *([command] if command not in (None, *_SHIPPED) else ())])
+    parser, commands = _parsers(modules, COMMANDS.added() if command is None and not asked else {})
+    if asked:
+        modules["completion"].complete(parser, commands.values())
     args, unknown = parser.parse_known_args([f" {word}" if _NEGATIVE.match(word) else word for word in words])
     if args.command is None and unknown:
         _refuse(unknown, parser)
@@ -152,12 +155,9 @@ def _modules(names: Iterable[str]) -> dict[str, ModuleType]:
     return {name: importlib.import_module(COMMANDS[name]) for name in names}
 
 
-def all_parsers() -> dict[str, tuple[argparse.ArgumentParser, str]]:
-    """Each command's own parser and its line of help; those of other packages too."""
-    parser, commands = _parsers(_modules(COMMANDS), {})
-    group = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    helps = {choice.dest: choice.help or "" for choice in group._choices_actions}
-    return {name: (command, helps.get(name, "")) for name, command in commands.items()}
+def all_parsers() -> dict[str, argparse.ArgumentParser]:
+    """Each command's own parser; those of other packages too."""
+    return _parsers(_modules(COMMANDS), {})[1]
 
 
 def _parsers(

@@ -74,8 +74,8 @@ def dips(stepper: Stepper, x: Array, margins: Array, start: Array) -> list[tuple
     for j in np.flatnonzero(np.isfinite(start) & np.isfinite(margins).all(axis=0)):
         values = np.append(start[j], margins[:, j])
         k = int(np.argmin(values))
-        if not 0 < k < len(values) - 1 or not values[k] < 0.5 * (values.max() - values[k]):
-            continue
+        if not 0 < k < len(values) - 1 or not values[k] < max(values[k - 1], values[k + 1]) - values[k]:
+            continue  # between two samples it falls by no more than it rises over them
         low = minimize_scalar(
             lambda at, j=j: float(stepper.margins_inside(at)[j]),
             bounds=(places[k - 1], places[k + 1]),

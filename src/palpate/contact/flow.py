@@ -57,7 +57,7 @@ class Flow(Record):
     slow: float
     scale: float
     held: Integers = sized("rows")
-    columns: Matrix = sized("rows", "size")
+    forcing: Matrix = sized("rows", "size")  # what each multiplier does to the rows
     S: Matrix = sized("rows", "rows")
     LU: Matrix = sized("rows", "rows")
     V: Matrix = sized("rows", "rows")
@@ -87,23 +87,23 @@ def _stack(flow: Flow, u: Vector) -> int:
         if leg.normal >= 0:
             driven = math.isfinite(leg.drive)
             for r in range(size):
-                flow.columns[m, r] = 0.0
-            flow.columns[m, leg.normal] = 1.0
+                flow.forcing[m, r] = 0.0
+            flow.forcing[m, leg.normal] = 1.0
             if leg.mode == SLIDING and leg.count > 0:
-                flow.columns[m, leg.tangents[0]] = -leg.friction * leg.side * d0
+                flow.forcing[m, leg.tangents[0]] = -leg.friction * leg.side * d0
                 if leg.count > 1:
-                    flow.columns[m, leg.tangents[1]] = -leg.friction * leg.side * d1
+                    flow.forcing[m, leg.tangents[1]] = -leg.friction * leg.side * d1
             if driven:
                 for r in range(size):
-                    flow.z[r] += leg.drive * flow.columns[m, r]
+                    flow.z[r] += leg.drive * flow.forcing[m, r]
             else:
                 flow.held[m] = leg.normal
                 m += 1
         if leg.mode == STICKING or leg.mode == LOCKED:
             for k in range(leg.count):
                 for r in range(size):
-                    flow.columns[m, r] = 0.0
-                flow.columns[m, leg.tangents[k]] = 1.0
+                    flow.forcing[m, r] = 0.0
+                flow.forcing[m, leg.tangents[k]] = 1.0
                 flow.held[m] = leg.tangents[k]
                 m += 1
     return m
@@ -122,14 +122,14 @@ def _solve(flow: Flow, u: Vector) -> None:
         for c in range(m):
             total = 0.0
             for r in range(size):
-                total += flow.G[row, r] * flow.columns[c, r]
+                total += flow.G[row, r] * flow.forcing[c, r]
             flow.S[a, c] = flow.LU[a, c] = total
     _, regular = eliminate(flow.LU, flow.values, m, flow.scale)
     if not regular:
         least_norm(flow.S, flow.V, flow.wanted, flow.values, m, flow.scale)
     for a in range(m):
         for r in range(size):
-            flow.z[r] += flow.columns[a, r] * flow.values[a]
+            flow.z[r] += flow.forcing[a, r] * flow.values[a]
     for r in range(size):
         flow.rates[r] = flow.b[r]
         for k in range(size):

@@ -182,6 +182,15 @@ def is_wedged(machine: Machine) -> bool:
 
 
 @kernel
+def coasts(machine: Machine) -> bool:
+    """Whether a singular constraint is carried through."""
+    for i in range(len(machine.contacts)):
+        if machine.contacts[i].coast:
+            return True
+    return False
+
+
+@kernel
 def creeps(machine: Machine) -> bool:
     """Whether any slip creeps."""
     for i in range(len(machine.contacts)):

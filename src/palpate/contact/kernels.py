@@ -440,7 +440,7 @@ def slope(machine: Machine, t: float, y: Vector, dy: Vector, margins: Vector) ->
     work = machine.work
     status = look(machine, t, y, False)
     if status == OK and machine.force != 0:
-        status = _call_force(machine.force, t)
+        status = _call_force(machine.force, t)  # pyright: ignore[reportCallIssue]
     if status != OK:
         return status
     status = accelerate(machine, t)

@@ -151,6 +151,25 @@ class Passage:
                 raise NoSolution(f"modes keep changing at t = {self.t:.12g} s", hint=str(self.events[-1]))
         return "painleve" if self.resolver.stopped else "done"
 
+    def catch_up(self) -> None:
+        """Stand where compiled steps outside this object have come to."""
+        self.t, self.y = self.stepper.step.t, self.stepper.y
+
+    def take_over(self, status: int, until: float) -> Literal["done", "painleve"]:
+        """Go on after `catch_up` from where compiled steps have stopped with a status of `glide_on`."""
+        if status == MEND:
+            self._look_after()
+        elif status == TURNED:
+            self._stand_again()
+        else:
+            self.stepper.checked(status)
+        return self.go(until)
+
+    @property
+    def steady_until(self) -> float:
+        """Up to where compiled steps alone may go: the next appointment; now, where a flight is being watched."""
+        return self._next_appointment() if self.begun and self.flight == np.inf else self.t
+
     def _begin_at_state(self) -> None:
         if self.fresh:
             self._resolve({})  # before its first step a contact's mode is found, not changed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from concurrent.futures import Future
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,7 +32,7 @@ Force = Callable[[float, Array, Array], ArrayLike]
 # s: the longest step under a force that is a function, so that a pulse longer than this is not stepped over.
 LONGEST_STEP = 5e-3
 _SAMPLES = np.linspace(0.0, 1.0, 11)[1:]  # fractions of a step at which a margin that came low is looked at
-_C_FORCE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double)
+_ForceEntry = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double)
 
 
 class Stepper:
@@ -52,13 +53,13 @@ class Stepper:
         robot, bounded = model.robot, model.robot.nq == model.robot.nv
         lower, upper = (robot.limits.lower, robot.limits.upper) if bounded else (np.zeros(0), np.zeros(0))
         self.glide = Glide({"margins": count}, weight=9.81 * robot.mass, lower=lower, upper=upper)
-        self._entry = _C_FORCE(self._write_force)
-        self._trouble: BaseException | None = None
+        self._entry = _ForceEntry(self._write_force)
+        self._failed: Future[None] = Future()
 
     def push(self, tau: Array | Force) -> None:
         """The generalised force from now on: numbers, held, or a function of (t, q, v)."""
         self.force = tau if callable(tau) else None
-        self.model.machine.force = ctypes.cast(self._entry, ctypes.c_void_p).value if callable(tau) else 0
+        self.model.machine.force = (ctypes.cast(self._entry, ctypes.c_void_p).value or 0) if callable(tau) else 0
         self.glide.longest = LONGEST_STEP if callable(tau) else np.inf
         if not callable(tau):
             self.tau[:] = tau
@@ -68,7 +69,8 @@ class Stepper:
         try:
             self.tau[:] = self._value(t, self.model.work.q.copy(), self.model.work.v.copy())
         except BaseException as error:
-            self._trouble = error
+            self._failed = Future()
+            self._failed.set_exception(error)
             return kernels.FORCE_FAILED
         return kernels.OK
 
@@ -83,14 +85,14 @@ class Stepper:
     def begin(self, t: float, y: Array) -> Array:
         """Stand at a state: its slope, and its margins."""
         self.step.t, self.y[:] = t, y
-        self._checked(integrator.evaluate(self.step.address, t, self.y, self.step.K[0]))
+        self.checked(integrator.evaluate(self.step.address, t, self.y, self.step.K[0]))
         return self.margins()
 
     def stand(self, t: float, y: Array) -> bool:
         """Stand at a state and arm the margins in `glide`; False where one is below 0 by more than its noise."""
         self.step.t, self.y[:] = t, y
         machine, glide = self.model.machine, self.glide
-        return self._checked(stand(machine.address, self.step.address, glide.address)) == kernels.OK
+        return self.checked(stand(machine.address, self.step.address, glide.address)) == kernels.OK
 
     def arm(self) -> None:
         """Watch the margins anew from the present state on."""
@@ -99,12 +101,12 @@ class Stepper:
     def glide_to(self, t: float, y: Array, until: float) -> int:
         """Go on in compiled steps from a state whose slope and margins are at hand; see `glide.glide_on`."""
         self.step.t, self.y[:], self.glide.until = t, y, until
-        return self._checked(glide_on(self.model.machine.address, self.step.address, self.glide.address))
+        return self.checked(glide_on(self.model.machine.address, self.step.address, self.glide.address))
 
-    def _checked(self, status: int) -> int:
-        if status == kernels.FORCE_FAILED and self._trouble is not None:
-            trouble, self._trouble = self._trouble, None
-            raise trouble
+    def checked(self, status: int) -> int:
+        """A kernel's status; what it refuses is raised."""
+        if status == kernels.FORCE_FAILED:
+            self._failed.result()  # raises what the force function raised
         if status == TOO_SLOW:
             raise NoSolution(
                 f"the last {MANY_STEPS} steps took the motion of {self.model.robot.name} on by less than"
@@ -119,7 +121,7 @@ class Stepper:
         """dy/dt at a state."""
         step = self.step
         step.point[:] = y
-        self._checked(integrator.evaluate(step.address, t, step.point, step.slope))
+        self.checked(integrator.evaluate(step.address, t, step.point, step.slope))
         return step.slope[: len(y)].copy()
 
     def margins(self) -> Array:
@@ -128,12 +130,12 @@ class Stepper:
 
     def count(self) -> None:
         """Count a step taken outside `glide_to`; refuse where many have hardly brought the time on."""
-        self._checked(TOO_SLOW if is_too_slow(self.step.address, self.glide.address) else kernels.OK)
+        self.checked(TOO_SLOW if is_too_slow(self.step.address, self.glide.address) else kernels.OK)
 
     def stride(self, h: float, start: Array) -> float:
         """Try a step of length h; its error over the tolerance. `start` are the margins at its beginning."""
         self.step.h = h
-        self._checked(integrator.stride(self.step.address, start))
+        self.checked(integrator.stride(self.step.address, start))
         return self.step.error
 
     def accept(self) -> None:
@@ -145,11 +147,11 @@ class Stepper:
 
     def extend(self) -> None:
         """Prepare dense output of the last tried step."""
-        self._checked(integrator.extend(self.step.address))
+        self.checked(integrator.extend(self.step.address))
 
     def inside(self, x: float) -> Array:
         """The state at the fraction x of the last tried step; needs `extend`."""
-        self._checked(integrator.look_inside(self.step.address, x))
+        self.checked(integrator.look_inside(self.step.address, x))
         return self.step.point.copy()
 
     def margins_inside(self, x: float) -> Array:

@@ -6,8 +6,6 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,6 @@ from pydantic import ValidationError
 from palpate.control import LAWS
 from palpate.errors import FileError, InvalidInput, ScenarioError, TooLarge, UnknownName, shortened
 from palpate.files import a_path, is_there, open_regular
-from palpate.plugins import Table
 from palpate.robot.readers.assets import folders_above
 from palpate.scenario.checks import contradictions
 from palpate.scenario.lines import key_lines
@@ -24,6 +21,7 @@ from palpate.scenario.model import Scenario
 from palpate.scenario.overrides import apply_overrides, merged, parse_override
 from palpate.scenario.places import MODEL_FILES
 from palpate.scenario.problems import Problem, problems_from
+from palpate.scenario.shipped import shipped, shipped_text
 from palpate.toml import toml_data, toml_value
 
 MOST_BYTES, MOST_PARENTS, MOST_PROBLEMS = 1_000_000, 16, 10
@@ -37,32 +35,6 @@ class Source:
 
     name: str
     lines: dict[tuple[str | int, ...], int] = field(default_factory=dict)
-
-
-# Packages whose .toml files are scenarios that go by their name.
-FOLDERS = Table("palpate.scenarios", {"palpate": "palpate.scenario.library"}, lambda entry, package: package.__name__)
-
-
-def shipped() -> list[str]:
-    """Names of the scenarios that palpate and installed packages bring along."""
-    return sorted({name for package in FOLDERS.values() for name in _texts(package)})
-
-
-def _texts(package: str) -> dict[str, Traversable]:
-    """The scenario files of a package, by name."""
-    return {
-        entry.name.removesuffix(".toml"): entry
-        for entry in resources.files(package).iterdir()
-        if entry.name.endswith(".toml")
-    }
-
-
-def _shipped_text(name: str) -> str | None:
-    """The text of a scenario that goes by its name, palpate's own first; None if there is none."""
-    for package in FOLDERS:
-        if (file := _texts(FOLDERS[package]).get(name)) is not None:
-            return file.read_text(encoding="utf-8")
-    return None
 
 
 def load_scenario(source: str | os.PathLike[str], overrides: Iterable[str] = ()) -> Scenario:
@@ -188,7 +160,7 @@ def read_data(source: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Sour
 def _text(source: str | os.PathLike[str], folder: Path | None) -> tuple[str, str, Path | None]:
     """How to call a scenario, its text and its folder; paths are relative to the folder of the file that names it."""
     shown = os.fspath(a_path(source, "a scenario"))
-    if "." not in shown and (text := _shipped_text(shown)) is not None:
+    if "." not in shown and (text := shipped_text(shown)) is not None:
         return shown, text, None
     path = Path(shown) if folder is None else folder / shown
     if path.suffix != ".toml" and len(path.parts) == 1 and not is_there(path):
