@@ -55,8 +55,9 @@ def _files(prefix: str, **_: Any) -> list[str]:
 
 
 def _scenarios(prefix: str, **_: Any) -> list[str]:
-    library = Path(__file__).parents[1] / "scenario" / "library"  # listed by hand: importing takes a second
-    return [*(file.stem for file in library.glob("*.toml")), *_files(prefix)]
+    from palpate.scenario.shipped import shipped
+
+    return [*shipped(), *_files(prefix)]
 
 
 def _robots(prefix: str, **_: Any) -> list[str]:

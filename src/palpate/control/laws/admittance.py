@@ -1,4 +1,4 @@
-"""Admittance control (document 004): a measured wrench moves a compliant pose, and a joint servo follows it."""
+"""Admittance control: a measured wrench moves a compliant pose, and a joint servo follows it."""
 
 from __future__ import annotations
 
@@ -247,6 +247,7 @@ class Admittance(Law):
     shown: ClassVar[tuple[Shown, ...]] = (
         Shown("compliant_position", "c.position", "m", ("x", "y", "z"), "world", "position of the compliant frame"),
         Shown("compliant_quat_wxyz", "c.quat_wxyz", "1", ("w", "x", "y", "z"), "world", "its orientation"),
+        Shown("compliant_euler", "c.euler_xyz", "rad", ("phi", "theta", "psi"), "world", "its XYZ Euler angles"),
     )
     kernel = _kernel
     about_rest = ADMITTANCE
@@ -260,7 +261,7 @@ class Admittance(Law):
         "document",
         "1",
         "whose axes directions and gains are along: the world's for translation and the desired frame's for rotation"
-        " (document 004), or the world's, tool's (the compliant frame's) or target's for both",
+        ", or the world's, tool's (the compliant frame's) or target's for both",
     )
     axes_quat_wxyz: Quaternion = setting((1.0, 0.0, 0.0, 0.0), "1", "turns those axes into a frame of your own")
     rotation: Literal["quaternion", "euler"] = setting("quaternion", "1", "how the rotational part is written")
