@@ -6,10 +6,11 @@ import time
 
 import numpy as np
 import pytest
+from palpate.control.design.pole_view import _kalman_gain
 from scipy.linalg import solve_discrete_are
 
 from palpate.cli.main import main
-from palpate.control.steps.pole_view import _kalman_gain
+from palpate.errors import UnknownName
 from palpate.run.simulate import simulate
 from palpate.scenario.load import load_scenario
 
@@ -56,3 +57,8 @@ def test_exact_contact_under_a_force_beyond_its_numbers_ends_by_an_outcome():
     assert trace.outcome.kind == "diverged"
     assert "the exact contact came" in trace.outcome.reason
     assert "1e+12 N" in trace.outcome.reason
+
+
+def test_a_contact_point_without_a_name_is_unknown():
+    with pytest.raises(UnknownName, match="contact point ''"):
+        simulate(load_scenario("planar2-hybrid", ['world.contact_points=[""]']))

@@ -123,6 +123,8 @@ def _complain(text: str) -> None:
 def _run(words: list[str]) -> int:
     modules = _modules()
     parser, commands = _parsers(modules)
+    if "_ARGCOMPLETE" in os.environ:  # the shell asks for words
+        modules["completion"].complete(parser, commands.values())
     _check_command(words, commands)
     args, unknown = parser.parse_known_args([f" {word}" if _NEGATIVE.match(word) else word for word in words])
     if args.command is None and unknown:
@@ -139,12 +141,9 @@ def _modules() -> dict[str, ModuleType]:
     return {name: importlib.import_module(f"palpate.cli.{name}") for name in COMMANDS}
 
 
-def all_parsers() -> dict[str, tuple[argparse.ArgumentParser, str]]:
-    """Each command's own parser and its line of help."""
-    parser, commands = _parsers(_modules())
-    group = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    helps = {choice.dest: choice.help or "" for choice in group._choices_actions}
-    return {name: (command, helps.get(name, "")) for name, command in commands.items()}
+def all_parsers() -> dict[str, argparse.ArgumentParser]:
+    """Each command's own parser."""
+    return _parsers(_modules())[1]
 
 
 def _parsers(

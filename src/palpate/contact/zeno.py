@@ -14,8 +14,8 @@ class Bounces:
 
     A flight that begins with u lasts T = 2 u/|g̈|. With D the time between its last two departures and r the ratio of
     their flights, the next departures follow after D r, D r², …, and the series ends at L = t + D r/(1 − r). L errs by
-    the second order of the flight, so its error shrinks by r² each time, which one step of Richardson's extrapolation
-    removes.
+    the third order of the flight, by the second where damping acts, so its error shrinks by r³ or r² each time; the
+    last three estimates tell which (Aitken), and the rest of that series is taken off.
     """
 
     times: list[float] = field(default_factory=list)
@@ -38,8 +38,10 @@ class Bounces:
         if not (r < 1.0 and r_before < 1.0 and abs(r - r_before) < _STEADY):
             return None
         last, before = self._end(-1, r), self._end(-2, r_before)
-        share = r**2 / (1 - r**2)
-        return max(last + (last - before) * share, self.times[-1]), abs(last - before)
+        shrinks = r**3
+        if len(T) > 4 and before != (earlier := self._end(-3, T[-3] / T[-4])):
+            shrinks = min(max((last - before) / (before - earlier), r**3), r**2)
+        return max(last + (last - before) * shrinks / (1 - shrinks), self.times[-1]), abs(last - before)
 
     def _end(self, n: int, r: float) -> float:
         """L from the n-th departure."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from palpate.control import LAWS
 from palpate.errors import FileError, InvalidInput, ScenarioError, TooLarge, UnknownName, shortened
 from palpate.files import a_path, is_there, open_regular
 from palpate.robot.readers.assets import folders_above
@@ -24,6 +25,8 @@ from palpate.scenario.problems import Problem, problems_from
 from palpate.toml import toml_data, toml_value
 
 MOST_BYTES, MOST_PARENTS, MOST_PROBLEMS = 1_000_000, 16, 10
+# The least scenario, while one section is read without the others.
+STAND_IN = {"name": "x", "robot": {"model": "x"}, "control": {"law": next(iter(LAWS))}}
 
 
 @dataclass(frozen=True)
@@ -105,9 +108,8 @@ def _sections(scenario: Scenario | None, data: dict[str, Any], problems: list[Pr
     bad = {problem.path[0] for problem in problems if problem.path}
     good = [name for name in data if name in Scenario.model_fields and name not in bad]
     typed: dict[str, Any] = {}
-    stand_in = {"name": "x", "robot": {"model": "x"}, "control": {"law": "gravity-compensation"}}
     for name in good:
-        text = _json({**stand_in, name: data[name]})
+        text = _json({**STAND_IN, name: data[name]})
         typed[name] = getattr(Scenario.__pydantic_validator__.validate_json(text, strict=True), name)
     return typed
 

@@ -446,12 +446,12 @@ def _add_contact_sensors(spec: mujoco.MjSpec, robot: Robot, world: World) -> dic
 
 def _contact_geoms(robot: Robot, world: World) -> tuple[str, ...]:
     """Robot geoms that touch: named ones, else `tip`, else feet."""
-    geoms = [robot.model.geom(g).name for g in range(robot.model.ngeom)]
+    geoms = [name for g in range(robot.model.ngeom) if (name := robot.model.geom(g).name)]
     if world.contact_points:
         points = robot.frame_names if world.is_exact else ()  # exact contact takes the origin of a frame too
         for name in world.contact_points:
             if name not in geoms and name not in points:
-                raise UnknownName("contact point", name, [g for g in (*geoms, *points) if g])
+                raise UnknownName("contact point", name, [*geoms, *points])
         return tuple(name for name in world.contact_points if name in geoms)
     return tuple(name for name in geoms if name == "tip" or name.startswith("foot_"))
 
