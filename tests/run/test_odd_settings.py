@@ -6,10 +6,10 @@ import time
 
 import numpy as np
 import pytest
-from palpate.control.design.pole_view import _kalman_gain
 from scipy.linalg import solve_discrete_are
 
 from palpate.cli.main import main
+from palpate.control.design.pole_view import _kalman_gain
 from palpate.errors import UnknownName
 from palpate.run.simulate import simulate
 from palpate.scenario.load import load_scenario
