@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from palpate.contact.events import Event
-from palpate.contact.glide import LOOK_CLOSER, TURNED, coasts, glide_on, is_wedged, stand
-from palpate.contact.hybrid import HybridSystem
 from palpate.contact.integrator import Step
-from palpate.contact.kernels import OK, follow_creep
-from palpate.contact.passage import Passage
-from palpate.contact.records import PIN, Glide, Machine
+from palpate.contact.modes.accelerations import OK, follow_creep
+from palpate.contact.motion.events import Event
+from palpate.contact.motion.hybrid import HybridSystem
+from palpate.contact.motion.simulation import Passage
+from palpate.contact.motion.steps import LOOK_CLOSER, TURNED, coasts, glide_on, is_wedged, stand
+from palpate.contact.touch.records import PIN, Glide, Machine
 from palpate.engine.kernels import address_of_record, call_law, clear, kernel, put
 from palpate.engine.library import mj_differentiatePos
 from palpate.engine.records import Record, Vector

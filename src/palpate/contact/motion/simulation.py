@@ -9,17 +9,26 @@ from typing import Literal
 import numpy as np
 
 from palpate.checks import Array
-from palpate.contact.coast import Coaster
-from palpate.contact.contacts import FREE, MODES, Mode
-from palpate.contact.events import GRAZE, Event, dips, first_fall, locate
-from palpate.contact.glide import LOOK_CLOSER, MEND, SHORTEST, TURNED, creeps, has_drifted, is_suspicious, is_wedged
 from palpate.contact.integrator import next_length
-from palpate.contact.kernels import LONGEST_CREEP, follow_creep
-from palpate.contact.model import ContactModel
-from palpate.contact.records import LEVERAGE_MARGIN, MARGINS, NORMAL_MARGIN
-from palpate.contact.resolve import Resolver
-from palpate.contact.stepper import Force, Stepper
-from palpate.contact.zeno import Bounces
+from palpate.contact.modes.accelerations import LONGEST_CREEP, follow_creep
+from palpate.contact.modes.model import ContactModel
+from palpate.contact.motion.bounces import Bounces
+from palpate.contact.motion.event_handling import Resolver
+from palpate.contact.motion.events import GRAZE, Event, dips, first_fall, locate
+from palpate.contact.motion.singular import Coaster
+from palpate.contact.motion.stepper import Force, Stepper
+from palpate.contact.motion.steps import (
+    LOOK_CLOSER,
+    MEND,
+    SHORTEST,
+    TURNED,
+    creeps,
+    has_drifted,
+    is_suspicious,
+    is_wedged,
+)
+from palpate.contact.touch.contacts import FREE, MODES, Mode
+from palpate.contact.touch.records import LEVERAGE_MARGIN, MARGINS, NORMAL_MARGIN
 from palpate.errors import NoSolution, NotFinite
 
 NOWHERE = np.zeros(0)

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from palpate.contact.contacts import FREE, LOCKED, SLIDING, STICKING
 from palpate.contact.integrator import OK, Step, accept, evaluate, make_step, next_length, stride
-from palpate.contact.solve import eliminate, least_norm
+from palpate.contact.modes.linear_algebra import eliminate, least_norm
+from palpate.contact.touch.contacts import FREE, LOCKED, SLIDING, STICKING
 from palpate.engine.kernels import kernel
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 from palpate.errors import NoSolution
 
 if TYPE_CHECKING:
-    from palpate.contact.complementarity import Candidate, Option
-    from palpate.contact.routh import Course, Goal, Piece
+    from palpate.contact.impact.impulse_path import Course, Goal, Piece
+    from palpate.contact.modes.complementarity import Candidate, Option
 
 REACHED, STUCK = -1, -2  # how a piece ended, where no margin fell
 _SHORTEST = 1e-16  # of the impulse that would stop the slip: no step is shorter

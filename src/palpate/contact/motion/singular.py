@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from palpate.checks import Array
-from palpate.contact.model import ContactModel
-from palpate.contact.records import COAST_TERMS
-from palpate.contact.stepper import Stepper
+from palpate.contact.modes.model import ContactModel
+from palpate.contact.motion.stepper import Stepper
+from palpate.contact.touch.records import COAST_TERMS
 
 _BACK = 2e-3  # s: how far back the fit looks
 _POINTS = 6

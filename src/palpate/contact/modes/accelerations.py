@@ -16,10 +16,10 @@ from numba import types
 from numba.extending import intrinsic, register_jitable
 
 from palpate.checks import Array
-from palpate.contact.contacts import FREE, LOCKED, SLIDING, STICKING
-from palpate.contact.geometry import hold, is_pin, is_stop, locate, stop, touch
-from palpate.contact.records import MARGINS, Machine, Row, Rows, Triple, Work
-from palpate.contact.solve import back, eliminate, factor, least_norm
+from palpate.contact.modes.linear_algebra import back, eliminate, factor, least_norm
+from palpate.contact.touch.contacts import FREE, LOCKED, SLIDING, STICKING
+from palpate.contact.touch.geometry import hold, is_pin, is_stop, locate, stop, touch
+from palpate.contact.touch.records import MARGINS, Machine, Row, Rows, Triple, Work
 from palpate.engine.kernels import kernel
 from palpate.engine.records import Vector
 from palpate.robot.kernels import (

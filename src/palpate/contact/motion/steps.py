@@ -6,11 +6,11 @@ import math
 
 from numba.extending import register_jitable
 
-from palpate.contact.contacts import FREE, SLIDING
-from palpate.contact.geometry import is_pin
 from palpate.contact.integrator import Step, accept, evaluate, next_length, stride
-from palpate.contact.kernels import LONGEST_CREEP, OK, STOPPED, follow_creep, unit_quaternions
-from palpate.contact.records import MARGINS, NORMAL_MARGIN, SLIP_MARGIN, Glide, Machine
+from palpate.contact.modes.accelerations import LONGEST_CREEP, OK, STOPPED, follow_creep, unit_quaternions
+from palpate.contact.touch.contacts import FREE, SLIDING
+from palpate.contact.touch.geometry import is_pin
+from palpate.contact.touch.records import MARGINS, NORMAL_MARGIN, SLIP_MARGIN, Glide, Machine
 from palpate.engine.kernels import kernel, put
 
 # What Python is asked for: to look closer at the next step, to look after the state reached, to take new directions.

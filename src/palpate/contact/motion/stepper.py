@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array
-from palpate.contact import integrator, kernels
-from palpate.contact.glide import (
+from palpate.contact import integrator
+from palpate.contact.modes import accelerations as kernels
+from palpate.contact.modes.model import ContactModel
+from palpate.contact.motion.steps import (
     LITTLE_TIME,
     LOOK_CLOSER,
     MANY_STEPS,
@@ -23,8 +25,7 @@ from palpate.contact.glide import (
     is_too_slow,
     stand,
 )
-from palpate.contact.model import ContactModel
-from palpate.contact.records import MARGINS, Glide
+from palpate.contact.touch.records import MARGINS, Glide
 from palpate.errors import NoSolution
 
 Force = Callable[[float, Array, Array], ArrayLike]

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
-from palpate.contact.contacts import Pin, Touch
-from palpate.contact.dynamics import GAP, Wrench, refuse_overlap
-from palpate.contact.events import Event
-from palpate.contact.kernels import COAST_BEGIN
-from palpate.contact.model import ContactModel, Snapshot
-from palpate.contact.passage import NOWHERE, HybridState, Memory, Passage, Rules, Samples, modes_of
-from palpate.contact.records import PIN
-from palpate.contact.resolve import SLOW
-from palpate.contact.stepper import Force, Stepper
+from palpate.contact.modes.accelerations import COAST_BEGIN
+from palpate.contact.modes.dynamics import GAP, Wrench, refuse_overlap
+from palpate.contact.modes.model import ContactModel, Snapshot
+from palpate.contact.motion.event_handling import SLOW
+from palpate.contact.motion.events import Event
+from palpate.contact.motion.simulation import NOWHERE, HybridState, Memory, Passage, Rules, Samples, modes_of
+from palpate.contact.motion.stepper import Force, Stepper
+from palpate.contact.touch.contacts import Pin, Touch
+from palpate.contact.touch.records import PIN
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from palpate.checks import Array
-from palpate.contact.contacts import Mode
-from palpate.contact.records import Glide
-from palpate.contact.stepper import Stepper
+from palpate.contact.motion.stepper import Stepper
+from palpate.contact.touch.contacts import Mode
+from palpate.contact.touch.records import Glide
 
 TOGETHER = 1e-10  # s: events closer than this are one
 GRAZE = 1e-10  # m: a gap that comes closer than this without closing has grazed

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array
-from palpate.contact.complementarity import Problem, distinct, solutions
-from palpate.contact.contacts import LAWS, Contact, Law, Pin, Touch, checked_friction, checked_restitution
-from palpate.contact.dynamics import GAP, SPEED, contact_force, refuse_overlap
-from palpate.contact.model import ContactModel, Snapshot
-from palpate.contact.records import PIN
-from palpate.contact.routh import Course
-from palpate.contact.settle import Rows, rows_of
+from palpate.contact.impact.impulse_path import Course
+from palpate.contact.modes.complementarity import Problem, distinct, solutions
+from palpate.contact.modes.dynamics import GAP, SPEED, contact_force, refuse_overlap
+from palpate.contact.modes.model import ContactModel, Snapshot
+from palpate.contact.modes.settling import Rows, rows_of
+from palpate.contact.touch.contacts import LAWS, Contact, Law, Pin, Touch, checked_friction, checked_restitution
+from palpate.contact.touch.records import PIN
 from palpate.errors import EnergyCreated, InvalidInput, NoSolution, UnknownName
 from palpate.robot.robot import Robot
 
