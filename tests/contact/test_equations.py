@@ -1,6 +1,6 @@
 """Single equations of exact contact, each against its closed form: what no other test would miss."""
 
-# pyright: reportArgumentType=false, reportCallIssue=false, reportOptionalSubscript=false
+# pyright: reportArgumentType=false, reportCallIssue=false, reportOptionalSubscript=false, reportOptionalMemberAccess=false
 
 from __future__ import annotations
 

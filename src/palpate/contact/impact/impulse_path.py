@@ -55,7 +55,7 @@ class Piece:
 
 
 @dataclass
-class Course:
+class ImpulsePath:
     """How far an impact has come.
 
     Attributes:

@@ -364,7 +364,7 @@ def _margins(contacts: Rows, found: Rows, work: Work):
         f.pressure = _dot(f.force, f.normal)
         total = _dot(f.force, f.force)
         f.grip = math.sqrt(max(total - f.pressure**2, 0.0))
-        if c.wedged:  # asked anew by `passage` whenever the force changes
+        if c.wedged:  # asked anew by `simulation` whenever the force changes
             continue
         if not c.two_sided:
             f.margin[0] = f.pressure

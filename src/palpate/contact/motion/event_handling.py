@@ -47,7 +47,7 @@ class _Happening:
     gone: set[int]
 
 
-class Resolver:
+class EventHandler:
     """Turns a state at which something happens into one with new modes and velocities, and writes the events."""
 
     def __init__(

@@ -19,7 +19,7 @@ _BACK = 2e-3  # s: how far back the fit looks
 _POINTS = 6
 
 
-class Coaster:
+class SingularConstraints:
     """Fits and mends the generalised force of contacts that coast."""
 
     def __init__(self, model: ContactModel, stepper: Stepper) -> None:
