@@ -15,7 +15,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import InvalidInput
-from palpate.robot.coupling import Coupling, coupling_from_model
+from palpate.robot.coupling import Coordinates
 from palpate.robot.robot import Robot
 
 Kind = Literal["revolute", "prismatic", "free"]
@@ -78,7 +78,7 @@ class Mechanism:
     frames: dict[str, Place]
     tool_name: str
     gravity: Array
-    coupling: Coupling | None
+    coupling: Coordinates | None
     left_out: tuple[str, ...]
 
     @property
@@ -113,7 +113,7 @@ def mechanism_from_robot(robot: Robot, frame: str | None = None) -> Mechanism:
     if frames[tool].link < 0:
         raise InvalidInput(f"frame {tool!r} of {robot.name} stands still; name one that a joint moves")
     links = tuple(reader.finished())
-    coupling = coupling_from_model(robot.model)
+    coupling = robot.coordinates if robot.coordinates.coupled else None
     return Mechanism(robot.name, links, frames, tool, robot.model.opt.gravity.copy(), coupling, _left_out(robot.model))
 
 

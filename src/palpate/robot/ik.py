@@ -117,13 +117,12 @@ def _space(robot: Robot, q0: Array, way: float) -> _Space:
     if np.any(robot.model.jnt_type == int(mujoco.mjtJoint.mjJNT_BALL)):
         raise InvalidInput(f"inverse kinematics of ball joints is not supported, and {robot.name} has some")
     places, dofs = scalar_places(robot)
-    coupling, (lower, upper) = robot.coupling, _bounds(robot, dofs, q0[places], way)
-    P, G = np.eye(robot.nq), np.eye(robot.nv)
+    coordinates, (lower, upper) = robot.coordinates, _bounds(robot, dofs, q0[places], way)
+    P, G = coordinates.position_map, coordinates.map
     fixed, turns = q0.copy(), (np.array(robot.dof_units) == "rad")[dofs]
     fixed[places] = 0.0
-    if coupling is not None:
-        fixed, P, G = coupling.expand_position(fixed), coupling.position_map, coupling.map
-        turns &= np.count_nonzero(G, axis=0)[dofs] == 1
+    fixed = coordinates.expand_position(fixed)
+    turns &= np.count_nonzero(G, axis=0)[dofs] == 1
     position_map, velocity_map = np.ascontiguousarray(P[:, places]), np.ascontiguousarray(G[:, dofs])
     limited = np.isfinite(robot.limits.lower) & np.isfinite(robot.limits.upper)
     endless = ((np.array(robot.dof_units) != "rad") & ~limited)[dofs]

@@ -317,7 +317,7 @@ def _bodies(plant: Plant, world: World) -> list[int]:
 
 
 def _refuse_what_is_not_exact(run: Run) -> None:
-    if run.robot.coupling is not None:
+    if run.robot.coordinates.coupled:
         raise InvalidInput(
             f"{run.robot.name} has mimic joints, which exact contact in a run does not hold yet; lock them"
         )

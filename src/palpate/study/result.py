@@ -13,7 +13,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import InvalidInput, UnknownName
-from palpate.files import atomic_write
+from palpate.files import make_folder, write_file
 from palpate.parquet import Footer, Values, read_columns, read_footer
 from palpate.run.simulate import simulate
 from palpate.scenario.load import scenario_from_data
@@ -21,11 +21,12 @@ from palpate.scenario.overrides import apply_overrides, parse_override
 from palpate.study.axis import Axis, Value
 from palpate.study.design import Point
 from palpate.study.maps import BoundaryMap
-from palpate.study.plan import MOST_KEPT, Plan
+from palpate.study.plan import ENDED, MOST_KEPT, Plan
 from palpate.study.rare import RareEstimate
 from palpate.study.sobol import Sensitivity, indices
 from palpate.study.statistics import pareto_front
 from palpate.study.store import SCENARIO, Store
+from palpate.study.summary import summarise
 
 if TYPE_CHECKING:
     import pandas
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from palpate.trace import Trace
 
 SUMMARY = "summary.json"
+RAN = (*ENDED, "diverged")
 
 
 class Sweep:
@@ -144,7 +146,8 @@ class Sweep:
 
     def command(self, run: int) -> str:
         """The command that makes this very run again."""
-        source = self.plan.source or (str(self.folder / SCENARIO),)
+        here = self.folder.relative_to(Path.cwd()) if self.folder.is_relative_to(Path.cwd()) else self.folder
+        source = self.plan.source or (str(here / SCENARIO),)
         words = [*source, *(word for text in self.overrides(run) for word in ("--set", text))]
         return shlex.join(["palpate", "run", *words])
 
@@ -213,8 +216,6 @@ class Sweep:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """Everything there is to say, as plain data."""
-        from palpate.study.summary import summarise
-
         return summarise(self)
 
     @property
@@ -225,7 +226,7 @@ class Sweep:
     def save_summary(self, summary: dict[str, Any] | None = None) -> Path:
         """Write the summary beside the table."""
         text = json.dumps(summary or self.summary, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        return atomic_write(self.folder / SUMMARY, lambda file: file.write(text.encode()))
+        return write_file(self.folder / SUMMARY, text)
 
     def keep_traces(self) -> list[Path]:
         """Make and keep the traces of the best or worst runs, where the plan asks for them."""
@@ -233,13 +234,9 @@ class Sweep:
         runs: Sequence[int] = [] if wanted is None else wanted(MOST_KEPT)
         for run in runs:
             if not self.store.trace_path(run).is_file():
-                self.store.trace_path(run).parent.mkdir(exist_ok=True)
+                make_folder(self.store.trace_path(run).parent)
                 self.trace(run).save(self.store.trace_path(run))
         return sorted(self.store.trace_path(0).parent.glob("*.parquet"))
-
-
-ENDED = ("completed", "stopped")
-RAN = (*ENDED, "diverged")
 
 
 def open_sweep(folder: str | Path) -> Sweep:

@@ -88,7 +88,7 @@ def run_row(
         singular = bool(own) or _SINGULAR in {*names, *scenario.get("metrics", {})}
         bounds, trace = prepared_for(scenario).run(overrides, singular=singular, lasting=bool(own))
         if trace.outcome.kind == "interrupted":
-            signal.raise_signal(signal.SIGINT)  # the run took Ctrl-C for itself; it is meant for the sweep
+            signal.default_int_handler(signal.SIGINT, None)  # the run took Ctrl-C for itself; it is meant for the sweep
         bounded = {name: judge(METRICS[name], trace, bound) for name, bound in bounds.items()}
         row = _row(trace, bounded)
         row |= {name: _value(name, bounded, trace) for name in names if name in METRICS}
@@ -98,27 +98,6 @@ def run_row(
     except Exception as error:  # a defect, or an engine's own error: it costs this run, not the sweep
         forget()
         return empty_row(CRASHED, f"{type(error).__name__}: {error}", names)
-
-
-def run_one(
-    scenario: Mapping[str, Any],
-    overrides: Sequence[str],
-    seed: int | None = None,
-    metrics: Sequence[str] | None = None,
-    own: Mapping[str, Callable[[Trace], float]] | None = None,
-) -> tuple[Row, Trace | None]:
-    """A run's row and, made by running it once more, its whole trace; none where the parameters were refused.
-
-    Args:
-        scenario: plain data.
-        overrides: `key=value` texts, as `--set` takes them.
-        seed: of sensor noise; what scenario and overrides say if not given.
-        metrics: names to compute; all if not given.
-        own: further metrics, by name, from a trace to a number.
-    """
-    texts = [*overrides, *([] if seed is None else [f"run.seed={seed}"])]
-    row = run_row(scenario, texts, metrics, own)
-    return row, None if row["outcome"] in (IMPOSSIBLE, CRASHED) else whole_trace(scenario, texts)
 
 
 def whole_trace(scenario: Mapping[str, Any], overrides: Sequence[str]) -> Trace:

@@ -143,16 +143,16 @@ class ContactModel:
     def _machine(self, losses: bool) -> Machine:
         robot, model = self.robot, self.robot.model
         handle = Physics.of(model, self._data)
-        coupling = robot.coupling
-        if coupling is None:
+        c = robot.coordinates
+        if not c.coupled:
             joints = np.column_stack([model.jnt_type, model.jnt_qposadr, model.jnt_dofadr]).astype(np.int64)
             ties, offset = np.eye(robot.nv), np.zeros(robot.nv)
         else:
             joints = np.column_stack([np.full(robot.nq, 3), np.arange(robot.nq), np.arange(robot.nq)]).astype(np.int64)
-            ties, offset = np.ascontiguousarray(coupling.map), np.ascontiguousarray(coupling.position_offset)
+            ties, offset = np.ascontiguousarray(c.map), np.ascontiguousarray(c.position_offset)
         lossy = losses and _has_losses(robot)
         return Machine(
-            handle=handle, coupled=int(coupling is not None), lossy=int(lossy), nq=robot.nq,
+            handle=handle, coupled=int(c.coupled), lossy=int(lossy), nq=robot.nq,
             map=ties, offset=offset, joints=joints, tau=np.zeros(robot.nv), work=self.work,
             contacts=rows_over(Touching, self.records), found=rows_over(Found, self.found),
         )  # fmt: skip

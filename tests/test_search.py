@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import pytest
+from benchmarks._search import bisect
 
 from palpate.errors import InvalidInput
-from palpate.run.search import bisect
 
 
 def test_the_answer_holds_and_lies_within_the_tolerance_of_the_edge():
