@@ -8,7 +8,7 @@ from typing import Literal
 from numpy.typing import ArrayLike
 
 from palpate.checks import finite_array, finite_number
-from palpate.contact.shapes import Box, Cylinder, Plane, Ride, Shape, Sphere
+from palpate.contact.touch.shapes import Box, Cylinder, Plane, Ride, Shape, Sphere
 from palpate.errors import InvalidInput, UnknownName
 
 Law = Literal["poisson", "stronge", "newton"]

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array
-from palpate.contact import kernels
-from palpate.contact.contacts import FREE, LOCKED, SLIDING, Contact, JointStop, Pin, Touch, names_of
-from palpate.contact.records import (
+from palpate.contact.modes import accelerations as kernels
+from palpate.contact.touch.contacts import FREE, LOCKED, SLIDING, Contact, JointStop, Pin, Touch, names_of
+from palpate.contact.touch.records import (
     CONTACT,
     FOUND,
     MARGINS,
@@ -27,7 +27,7 @@ from palpate.contact.records import (
     make_work,
     rows_over,
 )
-from palpate.contact.shapes import Ride
+from palpate.contact.touch.shapes import Ride
 from palpate.engine.physics import Physics
 from palpate.errors import InvalidInput, ModelError, NotFinite, UnknownName
 from palpate.robot.robot import Robot

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
-from palpate.contact.contacts import Pin, Touch
-from palpate.contact.dynamics import GAP, Wrench, refuse_overlap
-from palpate.contact.events import Event
-from palpate.contact.kernels import COAST_BEGIN
-from palpate.contact.model import ContactModel, Snapshot
-from palpate.contact.passage import NOWHERE, HybridState, Memory, Passage, Rules, Samples, modes_of
-from palpate.contact.records import PIN
-from palpate.contact.resolve import SLOW
-from palpate.contact.stepper import Force, Stepper
+from palpate.contact.modes.accelerations import COAST_BEGIN
+from palpate.contact.modes.dynamics import GAP, Wrench, refuse_overlap
+from palpate.contact.modes.model import ContactModel, Snapshot
+from palpate.contact.motion.event_handling import SLOW
+from palpate.contact.motion.events import Event
+from palpate.contact.motion.simulation import NOWHERE, HybridState, Memory, Rules, Samples, Simulation, modes_of
+from palpate.contact.motion.stepper import Force, Stepper
+from palpate.contact.touch.contacts import Pin, Touch
+from palpate.contact.touch.records import PIN
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 
@@ -176,14 +176,14 @@ class HybridSystem:
             samples: times in (state.time, until] at which to note the state; sorted.
         """
         until = finite_number(until, "until", least=state.time)
-        passage = self.passage(state, np.atleast_1d(finite_array(samples, "samples")))
-        passage.push(self._force(tau, wrench))
-        outcome = passage.go(until)
-        return Advance(passage.state(), tuple(passage.events), passage.samples(), outcome)
+        simulation = self.simulation(state, np.atleast_1d(finite_array(samples, "samples")))
+        simulation.push(self._force(tau, wrench))
+        outcome = simulation.go(until)
+        return Advance(simulation.state(), tuple(simulation.events), simulation.samples(), outcome)
 
-    def passage(self, state: HybridState, notes: Array = NOWHERE) -> Passage:
-        """A way on from a state, force by force, without the states between: see `Passage`."""
-        return Passage(self.model, self.stepper, state, self._rules, notes)
+    def simulation(self, state: HybridState, notes: Array = NOWHERE) -> Simulation:
+        """A way on from a state, force by force, without the states between: see `Simulation`."""
+        return Simulation(self.model, self.stepper, state, self._rules, notes)
 
     def _force(self, tau: ArrayLike | Force, wrench: Wrench | None) -> Array | Force:
         robot = self.robot

@@ -11,15 +11,15 @@ from __future__ import annotations
 import numpy as np
 
 from palpate.checks import Array
-from palpate.contact.model import ContactModel
-from palpate.contact.records import COAST_TERMS
-from palpate.contact.stepper import Stepper
+from palpate.contact.modes.model import ContactModel
+from palpate.contact.motion.stepper import Stepper
+from palpate.contact.touch.records import COAST_TERMS
 
 _BACK = 2e-3  # s: how far back the fit looks
 _POINTS = 6
 
 
-class Coaster:
+class SingularConstraints:
     """Fits and mends the generalised force of contacts that coast."""
 
     def __init__(self, model: ContactModel, stepper: Stepper) -> None:

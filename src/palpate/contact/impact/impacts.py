@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array
-from palpate.contact.complementarity import Problem, distinct, solutions
-from palpate.contact.contacts import LAWS, Contact, Law, Pin, Touch, checked_friction, checked_restitution
-from palpate.contact.dynamics import GAP, SPEED, contact_force, refuse_overlap
-from palpate.contact.model import ContactModel, Snapshot
-from palpate.contact.records import PIN
-from palpate.contact.routh import Course
-from palpate.contact.settle import Rows, rows_of
+from palpate.contact.impact.impulse_path import ImpulsePath
+from palpate.contact.modes.complementarity import Problem, distinct, solutions
+from palpate.contact.modes.dynamics import GAP, SPEED, contact_force, refuse_overlap
+from palpate.contact.modes.model import ContactModel, Snapshot
+from palpate.contact.modes.settling import Rows, rows_of
+from palpate.contact.touch.contacts import LAWS, Contact, Law, Pin, Touch, checked_friction, checked_restitution
+from palpate.contact.touch.records import PIN
 from palpate.errors import EnergyCreated, InvalidInput, NoSolution, UnknownName
 from palpate.robot.robot import Robot
 
@@ -115,14 +115,14 @@ def strike(
     u = row_velocities(model, snap, closed)
     e = {k: _restitution(model.contacts[i]) for k, i in enumerate(colliding)}
     laws: dict[str, Law] = {model.names[i]: _law(model.contacts[i]) for i in colliding}
-    course = Course(rows.G, rows.candidates, rows.scale, u.copy())
+    path = ImpulsePath(rows.G, rows.candidates, rows.scale, u.copy())
     if "newton" in laws.values():
         if set(laws.values()) != {"newton"}:
             raise InvalidInput("Newton's law cannot be mixed with others in one impact", hint="name one law for all")
-        _newton(course, u, e)
+        _newton(path, u, e)
     elif e:
-        _rounds(course, e, list(laws.values()), paradox)
-    return _result(model, snap, rows, course, u, laws)
+        _rounds(path, e, list(laws.values()), paradox)
+    return _result(model, snap, rows, path, u, laws)
 
 
 def _overridden(touch: Touch, restitution: float | None, friction: float | None, law: Law | None) -> Touch:
@@ -159,14 +159,12 @@ def row_velocities(model: ContactModel, snap: Snapshot, closed: Sequence[int], e
     return np.concatenate(parts)
 
 
-def _rounds(course: Course, e: dict[int, float], laws: Sequence[Law], paradox: bool) -> None:
+def _rounds(path: ImpulsePath, e: dict[int, float], laws: Sequence[Law], paradox: bool) -> None:
     """Compression and release; once more without rebound for whatever still closes."""
     by = dict(zip(e, laws))
     for _ in range(_MOST_ROUNDS):
-        _one_round(course, e, by, paradox)
-        closing = [
-            k for k, c in enumerate(course.candidates) if c.normal is not None and course.u[c.normal] < -course.still
-        ]
+        _one_round(path, e, by, paradox)
+        closing = [k for k, c in enumerate(path.candidates) if c.normal is not None and path.u[c.normal] < -path.still]
         if not closing:
             return
         e, paradox = {k: 0.0 for k in closing}, False
@@ -175,50 +173,50 @@ def _rounds(course: Course, e: dict[int, float], laws: Sequence[Law], paradox: b
     )
 
 
-def _one_round(course: Course, e: dict[int, float], laws: Mapping[int, Law], paradox: bool) -> None:
-    before, work = course.Z.copy(), course.work.copy()
+def _one_round(path: ImpulsePath, e: dict[int, float], laws: Mapping[int, Law], paradox: bool) -> None:
+    before, work = path.Z.copy(), path.work.copy()
     if len(e) == 1:
-        course.compress_one(next(iter(e)), paradox)
+        path.compress_one(next(iter(e)), paradox)
     else:
-        course.compress_together(list(e))
-    normals = {k: course._normal(k) for k in e}
-    gained = {k: float(course.Z[n] - before[n]) for k, n in normals.items()}
-    works = {k: float(work[n] - course.work[n]) for k, n in normals.items()}
+        path.compress_together(list(e))
+    normals = {k: path._normal(k) for k in e}
+    gained = {k: float(path.Z[n] - before[n]) for k, n in normals.items()}
+    works = {k: float(work[n] - path.work[n]) for k, n in normals.items()}
     impulses = {k: e[k] * gained[k] for k in e if laws.get(k, "poisson") == "poisson" and e[k] * gained[k] > 0.0}
     if impulses:
-        course.release_impulse(impulses)
+        path.release_impulse(impulses)
     stored = {k: e[k] ** 2 * works[k] for k in e if laws.get(k) == "stronge" and e[k] * gained[k] > 0.0}
     if sum(stored.values()) > 0.0:
-        course.release_work({k: gained[k] for k in stored}, sum(stored.values()))
+        path.release_work({k: gained[k] for k in stored}, sum(stored.values()))
 
 
-def _newton(course: Course, u: Array, e: Mapping[int, float]) -> None:
+def _newton(path: ImpulsePath, u: Array, e: Mapping[int, float]) -> None:
     """u_n⁺ = −e u_n⁻ and Coulomb's law on the whole impulse, as one complementarity problem."""
     b = u.copy()
     for k, value in e.items():
-        b[course._normal(k)] *= 1.0 + value
-    problem = Problem(course.G, b, course.candidates, course.scale)
+        b[path._normal(k)] *= 1.0 + value
+    problem = Problem(path.G, b, path.candidates, path.scale)
     found = distinct(solutions(problem), problem)
     if not found:
         raise NoSolution("Newton's law with friction has no answer here", hint="use Poisson's or Stronge's law")
     best = min(found, key=lambda s: float(np.abs(s.z).sum()))
-    course.Z, course.u = best.z, u + course.G @ best.z
+    path.Z, path.u = best.z, u + path.G @ best.z
 
 
 def _result(
-    model: ContactModel, snap: Snapshot, rows: Rows, course: Course, u: Array, laws: Mapping[str, Law]
+    model: ContactModel, snap: Snapshot, rows: Rows, path: ImpulsePath, u: Array, laws: Mapping[str, Law]
 ) -> Impact:
-    velocity = snap.v + rows.inverse @ course.Z
+    velocity = snap.v + rows.inverse @ path.Z
     # ΔT = ½ (v⁺ + v⁻)·Rᵀ Z; over the surfaces' own motion the same with u, which is what the contacts take.
-    taken = -0.5 * float(course.Z @ (2.0 * u + rows.G @ course.Z))
+    taken = -0.5 * float(path.Z @ (2.0 * u + rows.G @ path.Z))
     before, after = snap.energy(snap.v), snap.energy(velocity)
-    flow = 0.5 * float(np.abs(course.Z) @ np.abs(2.0 * u + rows.G @ course.Z))
+    flow = 0.5 * float(np.abs(path.Z) @ np.abs(2.0 * u + rows.G @ path.Z))
     if taken < -1e-12 * (before + flow):
         raise EnergyCreated(next(iter(laws.values()), "poisson"), before, before - taken)
     impulses, normal = np.zeros((model.count, 3)), np.zeros(model.count)
     for c in rows.candidates:
-        values, ways = contact_force(model, snap, c.index, c.normal, c.tangents, course.Z)
+        values, ways = contact_force(model, snap, c.index, c.normal, c.tangents, path.Z)
         impulses[c.index] = values @ ways
-        normal[c.index] = 0.0 if c.normal is None else course.Z[c.normal]
-    phases = tuple((model.names[rows.candidates[k].index], word) for k, word in course.phases)
+        normal[c.index] = 0.0 if c.normal is None else path.Z[c.normal]
+    phases = tuple((model.names[rows.candidates[k].index], word) for k, word in path.phases)
     return Impact(velocity, impulses, normal, before, after, taken, phases, laws, model.names)

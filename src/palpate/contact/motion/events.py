@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from palpate.checks import Array
-from palpate.contact.contacts import Mode
-from palpate.contact.records import Glide
-from palpate.contact.stepper import Stepper
+from palpate.contact.motion.stepper import Stepper
+from palpate.contact.touch.contacts import Mode
+from palpate.contact.touch.records import StepControl
 
 TOGETHER = 1e-10  # s: events closer than this are one
 GRAZE = 1e-10  # m: a gap that comes closer than this without closing has grazed
@@ -50,7 +50,7 @@ class Event:
         return f"{self.time:14.10f} s  {self.what:<10} {self.contact:<12} {change}"
 
 
-def first_fall(watch: Glide, x: Array, margins: Array) -> tuple[float, float, list[int]] | None:
+def first_fall(watch: StepControl, x: Array, margins: Array) -> tuple[float, float, list[int]] | None:
     """The first of the sampled intervals (its ends) in which a margin falls, and all that fall there."""
     armed = watch.armed.astype(bool)
     left, before = 0.0, watch.margins

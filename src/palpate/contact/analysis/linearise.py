@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array
-from palpate.contact.contacts import FREE, MODES, SLIDING, Mode, Touch
-from palpate.contact.dynamics import SPEED, Wrench, closed_contacts
-from palpate.contact.model import ContactModel, Snapshot
-from palpate.contact.reduce import held_rows
-from palpate.contact.settle import apply_option, mode_of, settle
+from palpate.contact.analysis.reduce import held_rows
+from palpate.contact.modes.dynamics import SPEED, Wrench, closed_contacts
+from palpate.contact.modes.model import ContactModel, Snapshot
+from palpate.contact.modes.settling import apply_option, mode_of, settle
+from palpate.contact.touch.contacts import FREE, MODES, SLIDING, Mode, Touch
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 
@@ -152,7 +152,7 @@ def _jacobian(function: Callable[[Array], Array], size: int) -> Array:
 
 def _back_on_surfaces(model: ContactModel, q: Array, v: Array) -> Array:
     """q brought back onto curved surfaces by Newton's method."""
-    from palpate.contact.resolve import close_gaps
+    from palpate.contact.motion.event_handling import close_gaps
 
     closed = [i for i, record in enumerate(model.records) if record["mode"] != FREE]
     return close_gaps(model, 0.0, q, v, closed, rounds=8)

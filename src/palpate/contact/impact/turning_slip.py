@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from palpate.contact.contacts import FREE, LOCKED, SLIDING, STICKING
 from palpate.contact.integrator import OK, Step, accept, evaluate, make_step, next_length, stride
-from palpate.contact.solve import eliminate, least_norm
+from palpate.contact.modes.linear_algebra import eliminate, least_norm
+from palpate.contact.touch.contacts import FREE, LOCKED, SLIDING, STICKING
 from palpate.engine.kernels import kernel
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 from palpate.errors import NoSolution
 
 if TYPE_CHECKING:
-    from palpate.contact.complementarity import Candidate, Option
-    from palpate.contact.routh import Course, Goal, Piece
+    from palpate.contact.impact.impulse_path import Goal, ImpulsePath, Piece
+    from palpate.contact.modes.complementarity import Candidate, Option
 
 REACHED, STUCK = -1, -2  # how a piece ended, where no margin fell
 _SHORTEST = 1e-16  # of the impulse that would stop the slip: no step is shorter
@@ -43,7 +43,7 @@ class Leg(Record):
     slip: Vector = sized(2)
 
 
-class Flow(Record):
+class TurningSlip(Record):
     """A piece for compiled code: contacts, mobility, wanted rates, watched rows with their signs, the goal; scratch."""
 
     legs: list[Leg]
@@ -69,7 +69,7 @@ class Flow(Record):
 
 
 @kernel
-def _stack(flow: Flow, u: Vector) -> int:
+def _stack(flow: TurningSlip, u: Vector) -> int:
     """Held rows and their multipliers' columns with the slips' directions as u has them; prescribed z."""
     m, size = 0, flow.z.size
     for r in range(size):
@@ -110,7 +110,7 @@ def _stack(flow: Flow, u: Vector) -> int:
 
 
 @kernel
-def _solve(flow: Flow, u: Vector) -> None:
+def _solve(flow: TurningSlip, u: Vector) -> None:
     """z and rates of the piece at row velocities u."""
     size, m = flow.z.size, _stack(flow, u)
     for a in range(m):
@@ -137,7 +137,7 @@ def _solve(flow: Flow, u: Vector) -> None:
 
 
 @kernel
-def rate(flow: Flow, clock: float, y: Vector, dy: Vector, margins: Vector) -> int:
+def rate(flow: TurningSlip, clock: float, y: Vector, dy: Vector, margins: Vector) -> int:
     """d[u; Z; work]/dP, and every margin: a piece ends where one falls to 0."""
     size, count = flow.z.size, len(flow.legs)
     _solve(flow, y)
@@ -165,7 +165,7 @@ def rate(flow: Flow, clock: float, y: Vector, dy: Vector, margins: Vector) -> in
 
 
 @kernel
-def _slack(flow: Flow, leg: Leg) -> float:
+def _slack(flow: TurningSlip, leg: Leg) -> float:
     """How far one contact is from leaving its mode."""
     if leg.normal < 0:
         return math.inf
@@ -183,7 +183,7 @@ def _slack(flow: Flow, leg: Leg) -> float:
 
 
 @kernel
-def _fallen(flow: Flow, step: Step) -> int:
+def _fallen(flow: TurningSlip, step: Step) -> int:
     """The first watched margin that has fallen, or −1."""
     for k in range(step.margins.size):
         if flow.armed[k] and step.margins[k] <= 0.0:
@@ -221,7 +221,7 @@ def _find(step: Step, k: int) -> None:
 
 
 @kernel
-def _natural(flow: Flow, step: Step) -> float:
+def _natural(flow: TurningSlip, step: Step) -> float:
     """The impulse over which the velocities change by their own size."""
     swift, fast = 1e-300, 0.0
     for r in range(flow.z.size):
@@ -230,7 +230,7 @@ def _natural(flow: Flow, step: Step) -> float:
 
 
 @kernel
-def _run(flow: Flow, step: Step, far: float) -> int:
+def _run(flow: TurningSlip, step: Step, far: float) -> int:
     """Steps to the first fallen margin or as far as asked; which margin, REACHED, or STUCK."""
     evaluate(step, 0.0, step.origin, step.K[0])
     natural = _natural(flow, step)
@@ -261,20 +261,20 @@ def _run(flow: Flow, step: Step, far: float) -> int:
     return STUCK
 
 
-def follow(course: Course, piece: Piece, goal: Goal) -> float:
-    """Integrate a piece to its goal or to where a mode changes; the course is left there. How far it went."""
-    size = 1e-3 + float(np.abs(course.u).max())
-    flow, step = _make(course, piece, goal, size)
-    step.origin[:] = np.concatenate([course.u, course.Z, course.work])
+def follow(path: ImpulsePath, piece: Piece, goal: Goal) -> float:
+    """Integrate a piece to its goal or to where a mode changes; the path is left there. How far it went."""
+    size = 1e-3 + float(np.abs(path.u).max())
+    flow, step = _make(path, piece, goal, size)
+    step.origin[:] = np.concatenate([path.u, path.Z, path.work])
     _arm(flow, step)
     fallen = _run(flow.address, step.address, min(goal.length, 1e30))
     if fallen == STUCK or (fallen == REACHED and not math.isfinite(goal.length)):
         raise NoSolution("an impact's sliding could not be followed to its end")
-    course.u, course.Z, course.work = (part.copy() for part in np.split(step.origin, 3))
-    return step.t + _finish(course, flow, step, goal, fallen)
+    path.u, path.Z, path.work = (part.copy() for part in np.split(step.origin, 3))
+    return step.t + _finish(path, flow, step, goal, fallen)
 
 
-def _arm(flow: Flow, step: Step) -> None:
+def _arm(flow: TurningSlip, step: Step) -> None:
     """Watch the margins that are clear of 0 at the start; the others once they are."""
     evaluate(step.address, 0.0, step.origin, step.K[0])
     contacts = 2 * len(flow.legs)
@@ -283,7 +283,7 @@ def _arm(flow: Flow, step: Step) -> None:
     flow.armed[-2] = step.margins[-2] > 0.0  # a contact that does not close yet is watched once it does
 
 
-def _finish(course: Course, flow: Flow, step: Step, goal: Goal, fallen: int) -> float:
+def _finish(path: ImpulsePath, flow: TurningSlip, step: Step, goal: Goal, fallen: int) -> float:
     """Set to 0 what has come to 0; a slip that was about to stop goes on to where it does."""
     count = len(flow.legs)
     if fallen < 0:
@@ -291,34 +291,34 @@ def _finish(course: Course, flow: Flow, step: Step, goal: Goal, fallen: int) -> 
     if fallen >= 2 * count:
         place = fallen - 2 * count
         if place < len(flow.rows):
-            course.u[flow.rows[place]] = 0.0
+            path.u[flow.rows[place]] = 0.0
         elif place == len(flow.rows):
-            course.u[goal.row] = 0.0
+            path.u[goal.row] = 0.0
         return 0.0
     leg = flow.legs[fallen // 2]
     if fallen % 2 == 0:
         return 0.0
     rows = leg.tangents[:2]
     evaluate(step.address, 0.0, step.origin, step.K[0])
-    rates, slip = flow.rates - flow.b, course.u[rows]
+    rates, slip = flow.rates - flow.b, path.u[rows]
     speed = float(np.linalg.norm(slip))
     braking = -float(slip @ rates[rows]) / speed
     left = min(speed / braking if braking > 0.0 else 0.0, goal.length)
-    course.work += flow.z * (course.u * left + 0.5 * rates * left**2)
-    course.u = course.u + rates * left
-    course.Z = course.Z + flow.z * left
-    course.u[rows] = 0.0
+    path.work += flow.z * (path.u * left + 0.5 * rates * left**2)
+    path.u = path.u + rates * left
+    path.Z = path.Z + flow.z * left
+    path.u[rows] = 0.0
     return left
 
 
-def _make(course: Course, piece: Piece, goal: Goal, size: float) -> tuple[Flow, Step]:
-    m, rows = len(course.u), np.array(course.watched_rows(piece), dtype=np.int64)
+def _make(path: ImpulsePath, piece: Piece, goal: Goal, size: float) -> tuple[TurningSlip, Step]:
+    m, rows = len(path.u), np.array(path.watched_rows(piece), dtype=np.int64)
     legs = [_leg(candidate, option) for candidate, option in zip(piece.problem.candidates, piece.options)]
     margins = 2 * len(legs) + len(rows) + 2
-    flow = Flow(
+    flow = TurningSlip(
         {"rows": m + 1, "size": m, "margins": margins}, legs=legs, G=np.ascontiguousarray(piece.problem.G),
-        b=piece.problem.b, rows=rows, signs=np.sign(course.u[rows]), goal_row=-1 if goal.row is None else goal.row,
-        work_rows=np.array(list(goal.work_rows), dtype=np.int64), work=goal.work, slow=course.slow, scale=course.scale,
+        b=piece.problem.b, rows=rows, signs=np.sign(path.u[rows]), goal_row=-1 if goal.row is None else goal.row,
+        work_rows=np.array(list(goal.work_rows), dtype=np.int64), work=goal.work, slow=path.slow, scale=path.scale,
     )  # fmt: skip
     return flow, make_step(rate, flow, (3 * m, 0, margins), 1e-13, 1e-14 * size)
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array
-from palpate.contact.contacts import FREE, SLIDING, STICKING, Touch
-from palpate.contact.dynamics import SPEED, Wrench, closed_contacts
-from palpate.contact.model import ContactModel, Snapshot
-from palpate.contact.settle import Rows, rows_of
+from palpate.contact.modes.dynamics import SPEED, Wrench, closed_contacts
+from palpate.contact.modes.model import ContactModel, Snapshot
+from palpate.contact.modes.settling import Rows, rows_of
+from palpate.contact.touch.contacts import FREE, SLIDING, STICKING, Touch
 from palpate.errors import InvalidInput, Singular, UnknownName
 from palpate.robot.robot import Robot
 
@@ -115,7 +115,7 @@ def held_rows(model: ContactModel, snap: Snapshot, modes: dict[int, int] | None 
 
 def _carried(model: ContactModel, snap: Snapshot, rows: Rows, kept: list[int]) -> Array:
     """What surfaces that ride ask of the held rows' velocities."""
-    from palpate.contact.impacts import row_velocities
+    from palpate.contact.impact.impacts import row_velocities
 
     closed = [c.index for c in rows.candidates]
     u = row_velocities(model, snap, closed, exact=True)

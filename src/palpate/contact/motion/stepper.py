@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array
-from palpate.contact import integrator, kernels
-from palpate.contact.glide import (
+from palpate.contact import integrator
+from palpate.contact.modes import accelerations as kernels
+from palpate.contact.modes.model import ContactModel
+from palpate.contact.motion.steps import (
     LITTLE_TIME,
     LOOK_CLOSER,
     MANY_STEPS,
@@ -19,12 +21,11 @@ from palpate.contact.glide import (
     TOO_SLOW,
     TURNED,
     arm,
-    glide_on,
     is_too_slow,
     stand,
+    step_until_event,
 )
-from palpate.contact.model import ContactModel
-from palpate.contact.records import MARGINS, Glide
+from palpate.contact.touch.records import MARGINS, StepControl
 from palpate.errors import NoSolution
 
 Force = Callable[[float, Array, Array], ArrayLike]
@@ -52,7 +53,7 @@ class Stepper:
         self.y = self.step.origin
         robot, bounded = model.robot, model.robot.nq == model.robot.nv
         lower, upper = (robot.limits.lower, robot.limits.upper) if bounded else (np.zeros(0), np.zeros(0))
-        self.glide = Glide({"margins": count}, weight=9.81 * robot.mass, lower=lower, upper=upper)
+        self.control = StepControl({"margins": count}, weight=9.81 * robot.mass, lower=lower, upper=upper)
         self._entry = _ForceEntry(self._write_force)
         self._failed: Future[None] = Future()
 
@@ -60,7 +61,7 @@ class Stepper:
         """The generalised force from now on: numbers, held, or a function of (t, q, v)."""
         self.force = tau if callable(tau) else None
         self.model.machine.force = (ctypes.cast(self._entry, ctypes.c_void_p).value or 0) if callable(tau) else 0
-        self.glide.longest = LONGEST_STEP if callable(tau) else np.inf
+        self.control.longest = LONGEST_STEP if callable(tau) else np.inf
         if not callable(tau):
             self.tau[:] = tau
 
@@ -89,19 +90,19 @@ class Stepper:
         return self.margins()
 
     def stand(self, t: float, y: Array) -> bool:
-        """Stand at a state and arm the margins in `glide`; False where one is below 0 by more than its noise."""
+        """Stand at a state and arm the margins in `control`; False where one is below 0 by more than its noise."""
         self.step.t, self.y[:] = t, y
-        machine, glide = self.model.machine, self.glide
-        return self.checked(stand(machine.address, self.step.address, glide.address)) == kernels.OK
+        machine, control = self.model.machine, self.control
+        return self.checked(stand(machine.address, self.step.address, control.address)) == kernels.OK
 
     def arm(self) -> None:
         """Watch the margins anew from the present state on."""
-        arm(self.model.machine.address, self.glide.address)
+        arm(self.model.machine.address, self.control.address)
 
-    def glide_to(self, t: float, y: Array, until: float) -> int:
-        """Go on in compiled steps from a state whose slope and margins are at hand; see `glide.glide_on`."""
-        self.step.t, self.y[:], self.glide.until = t, y, until
-        return self.checked(glide_on(self.model.machine.address, self.step.address, self.glide.address))
+    def step_to(self, t: float, y: Array, until: float) -> int:
+        """Go on in compiled steps from a state whose slope and margins are at hand; see `control.step_until_event`."""
+        self.step.t, self.y[:], self.control.until = t, y, until
+        return self.checked(step_until_event(self.model.machine.address, self.step.address, self.control.address))
 
     def checked(self, status: int) -> int:
         """A kernel's status; what it refuses is raised."""
@@ -129,8 +130,8 @@ class Stepper:
         return self.step.margins.copy()
 
     def count(self) -> None:
-        """Count a step taken outside `glide_to`; refuse where many have hardly brought the time on."""
-        self.checked(TOO_SLOW if is_too_slow(self.step.address, self.glide.address) else kernels.OK)
+        """Count a step taken outside `step_to`; refuse where many have hardly brought the time on."""
+        self.checked(TOO_SLOW if is_too_slow(self.step.address, self.control.address) else kernels.OK)
 
     def stride(self, h: float, start: Array) -> float:
         """Try a step of length h; its error over the tolerance. `start` are the margins at its beginning."""

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from palpate.checks import Array
-from palpate.contact.complementarity import Candidate, Option, Problem, Solution, solve
-from palpate.contact.contacts import FREE, SLIDING, STICKING
+from palpate.contact.modes.complementarity import Candidate, Option, Problem, Solution, solve
+from palpate.contact.touch.contacts import FREE, SLIDING, STICKING
 from palpate.errors import NoSolution
 
 _STILL = 1e-11  # m/s, of the largest row velocity: slower counts as none
@@ -55,7 +55,7 @@ class Piece:
 
 
 @dataclass
-class Course:
+class ImpulsePath:
     """How far an impact has come.
 
     Attributes:
@@ -181,7 +181,7 @@ class Course:
     def _run(self, piece: Piece, goal: Goal) -> float:
         """Follow a piece to the goal or to where its modes change; how far it went."""
         if piece.turns:
-            from palpate.contact.flow import follow
+            from palpate.contact.impact.turning_slip import follow
 
             return follow(self, piece, goal)
         step, zero = self._next_change(piece, goal)

@@ -6,11 +6,11 @@ import math
 
 from numba.extending import register_jitable
 
-from palpate.contact.contacts import FREE, SLIDING
-from palpate.contact.geometry import is_pin
 from palpate.contact.integrator import Step, accept, evaluate, next_length, stride
-from palpate.contact.kernels import LONGEST_CREEP, OK, STOPPED, follow_creep, unit_quaternions
-from palpate.contact.records import MARGINS, NORMAL_MARGIN, SLIP_MARGIN, Glide, Machine
+from palpate.contact.modes.accelerations import LONGEST_CREEP, OK, STOPPED, follow_creep, unit_quaternions
+from palpate.contact.touch.contacts import FREE, SLIDING
+from palpate.contact.touch.geometry import is_pin
+from palpate.contact.touch.records import MARGINS, NORMAL_MARGIN, SLIP_MARGIN, Machine, StepControl
 from palpate.engine.kernels import kernel, put
 
 # What Python is asked for: to look closer at the next step, to look after the state reached, to take new directions.
@@ -22,33 +22,33 @@ DRIFT = 1e-12  # m, m/s: beyond it a held contact is brought back
 
 
 @kernel
-def stand(machine: Machine, step: Step, glide: Glide) -> int:
+def stand(machine: Machine, step: Step, control: StepControl) -> int:
     """Slope and margins at step.origin; LOOK_CLOSER where a margin is below 0 by more than its noise."""
     status = evaluate(step, step.t, step.origin, step.K[0])
     if status != OK:
         return status
-    put(glide.margins, 0, step.margins)
-    return arm(machine, glide)
+    put(control.margins, 0, step.margins)
+    return arm(machine, control)
 
 
 @kernel
-def arm(machine: Machine, glide: Glide) -> int:
+def arm(machine: Machine, control: StepControl) -> int:
     """Each margin's noise, and which margins are clear of 0; LOOK_CLOSER where one is below."""
-    _set_noise(machine, glide)
+    _set_noise(machine, control)
     status = OK
-    for j in range(glide.margins.size):
-        glide.armed[j] = 1 if glide.margins[j] > glide.noise[j] else 0
-        if glide.margins[j] < -glide.noise[j]:
+    for j in range(control.margins.size):
+        control.armed[j] = 1 if control.margins[j] > control.noise[j] else 0
+        if control.margins[j] < -control.noise[j]:
             status = LOOK_CLOSER
     return status
 
 
 @register_jitable
-def _set_noise(machine: Machine, glide: Glide):
+def _set_noise(machine: Machine, control: StepControl):
     """How far from 0 each margin counts as 0: 1e-12 m, 1e-11 m/s, 1e-10 of the forces at play."""
-    forces, noise = glide.weight, glide.noise
+    forces, noise = control.weight, control.noise
     for i in range(len(machine.found)):
-        forces = max(forces, glide.weight + abs(machine.found[i].pressure))
+        forces = max(forces, control.weight + abs(machine.found[i].pressure))
     for i in range(len(machine.contacts)):
         c, at = machine.contacts[i], MARGINS * i
         for k in range(MARGINS):
@@ -61,50 +61,50 @@ def _set_noise(machine: Machine, glide: Glide):
 
 
 @kernel
-def glide_on(machine: Machine, step: Step, glide: Glide) -> int:
-    """Steps from step.origin to glide.until; OK there, else what has to be looked at where it stands.
+def step_until_event(machine: Machine, step: Step, control: StepControl) -> int:
+    """Steps from step.origin to control.until; OK there, else what has to be looked at where it stands.
 
     LOOK_CLOSER leaves the state before the step in which something may happen, MEND the state after one that has left
     a constraint, a joint's range or the rank of the held rows, TURNED one after which a creeping slip points elsewhere.
     TOO_SLOW: the steps have become so short that the end is out of reach.
     """
-    while step.t < glide.until:
-        if is_too_slow(step, glide):
+    while step.t < control.until:
+        if is_too_slow(step, control):
             return TOO_SLOW
-        if not _try_step(machine, step, glide) or is_suspicious(step, glide):
+        if not _try_step(machine, step, control) or is_suspicious(step, control):
             return LOOK_CLOSER
-        _accept(machine, step, glide)
+        _accept(machine, step, control)
         if follow_creep(machine):
             return TURNED
-        if _needs_mending(machine, step, glide):
+        if _needs_mending(machine, step, control):
             return MEND
     return OK
 
 
 @kernel
-def is_too_slow(step: Step, glide: Glide) -> bool:
+def is_too_slow(step: Step, control: StepControl) -> bool:
     """Count a step; whether the last many have hardly brought the time on."""
-    if glide.steps == 0:
-        glide.counted = step.t
-    glide.steps += 1
-    if glide.steps < MANY_STEPS:
+    if control.steps == 0:
+        control.counted = step.t
+    control.steps += 1
+    if control.steps < MANY_STEPS:
         return False
-    glide.steps = 0
-    return step.t - glide.counted < LITTLE_TIME
+    control.steps = 0
+    return step.t - control.counted < LITTLE_TIME
 
 
 @register_jitable
-def _try_step(machine: Machine, step: Step, glide: Glide):
-    """A step that is exact enough, not beyond glide.until; False if there is none."""
-    left = glide.until - step.t
-    h = min(glide.stride, glide.longest, left)
+def _try_step(machine: Machine, step: Step, control: StepControl):
+    """A step that is exact enough, not beyond control.until; False if there is none."""
+    left = control.until - step.t
+    h = min(control.stride, control.longest, left)
     if creeps(machine) or (machine.force != 0 and is_wedged(machine)):
         h = min(h, LONGEST_CREEP)
     if left - h < 1e-3 * h:
         h = left
     while h >= SHORTEST:
         step.h = h
-        if stride(step, glide.margins) != OK:
+        if stride(step, control.margins) != OK:
             return False
         if step.error <= 1.0:
             return True
@@ -113,41 +113,41 @@ def _try_step(machine: Machine, step: Step, glide: Glide):
 
 
 @kernel
-def is_suspicious(step: Step, glide: Glide) -> bool:
+def is_suspicious(step: Step, control: StepControl) -> bool:
     """Whether a margin came so low over the step's stages that it may have been 0 in between."""
-    for j in range(glide.margins.size):
+    for j in range(control.margins.size):
         if math.isfinite(step.highest[j]):
             spread = step.highest[j] - step.lowest[j]
-            if step.lowest[j] < 0.5 * spread + 10.0 * glide.noise[j]:
+            if step.lowest[j] < 0.5 * spread + 10.0 * control.noise[j]:
                 return True
     return False
 
 
 @register_jitable
-def _accept(machine: Machine, step: Step, glide: Glide):
-    glide.stride = next_length(step)
+def _accept(machine: Machine, step: Step, control: StepControl):
+    control.stride = next_length(step)
     accept(step)
     unit_quaternions(machine, step.origin)
-    if glide.until - step.t <= 1e-15 * max(1.0, abs(glide.until)):
-        step.t = glide.until
-    put(glide.margins, 0, step.margins)
-    for j in range(glide.margins.size):
-        if glide.margins[j] > glide.noise[j]:
-            glide.armed[j] = 1
+    if control.until - step.t <= 1e-15 * max(1.0, abs(control.until)):
+        step.t = control.until
+    put(control.margins, 0, step.margins)
+    for j in range(control.margins.size):
+        if control.margins[j] > control.noise[j]:
+            control.armed[j] = 1
 
 
 @register_jitable
-def _needs_mending(machine: Machine, step: Step, glide: Glide):
+def _needs_mending(machine: Machine, step: Step, control: StepControl):
     verdict, y = machine.work.verdict, step.origin
     if machine.force != 0 and is_wedged(machine):
         return True
-    if (verdict.rank < verdict.rows) != glide.dependent:
+    if (verdict.rank < verdict.rows) != control.dependent:
         return True
     for i in range(y.size):
         if not math.isfinite(y[i]):
             return True
-    for i in range(glide.lower.size):
-        if y[i] < glide.lower[i] - 1e-9 or y[i] > glide.upper[i] + 1e-9:
+    for i in range(control.lower.size):
+        if y[i] < control.lower[i] - 1e-9 or y[i] > control.upper[i] + 1e-9:
             return True
     return has_drifted(machine)
 

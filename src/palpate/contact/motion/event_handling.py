@@ -9,15 +9,15 @@ from typing import Literal
 import numpy as np
 
 from palpate.checks import Array
-from palpate.contact.contacts import FREE, LOCKED, MODES, SLIDING, STICKING
-from palpate.contact.dynamics import GAP, contact_force
-from palpate.contact.events import Event
-from palpate.contact.impacts import Impact, row_velocities, strike
-from palpate.contact.model import ContactModel, Snapshot
-from palpate.contact.records import EDGE_MARGIN, NORMAL_MARGIN, PIN, SLIP_MARGIN
-from palpate.contact.settle import Rows, Settled, apply_option, painleve, rows_of, settle
-from palpate.contact.stepper import Stepper
-from palpate.contact.zeno import UNRESOLVED, Bounces
+from palpate.contact.impact.impacts import Impact, row_velocities, strike
+from palpate.contact.modes.dynamics import GAP, contact_force
+from palpate.contact.modes.model import ContactModel, Snapshot
+from palpate.contact.modes.settling import Rows, Settled, apply_option, painleve, rows_of, settle
+from palpate.contact.motion.bounces import UNRESOLVED, Bounces
+from palpate.contact.motion.events import Event
+from palpate.contact.motion.stepper import Stepper
+from palpate.contact.touch.contacts import FREE, LOCKED, MODES, SLIDING, STICKING
+from palpate.contact.touch.records import EDGE_MARGIN, NORMAL_MARGIN, PIN, SLIP_MARGIN
 from palpate.errors import NoSolution, Painleve
 
 SLOW = 2e-9  # m/s: what events within 1e-10 s leave of a velocity that is 0
@@ -47,7 +47,7 @@ class _Happening:
     gone: set[int]
 
 
-class Resolver:
+class EventHandler:
     """Turns a state at which something happens into one with new modes and velocities, and writes the events."""
 
     def __init__(

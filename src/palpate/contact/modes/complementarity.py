@@ -23,8 +23,8 @@ from typing import NamedTuple
 import numpy as np
 
 from palpate.checks import Array
-from palpate.contact.contacts import FREE, LOCKED, SLIDING, STICKING
-from palpate.contact.solve import RANK_CUT
+from palpate.contact.modes.linear_algebra import RANK_CUT
+from palpate.contact.touch.contacts import FREE, LOCKED, SLIDING, STICKING
 from palpate.errors import NoSolution
 
 MOST_COMBINATIONS = 6000

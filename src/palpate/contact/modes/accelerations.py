@@ -16,10 +16,10 @@ from numba import types
 from numba.extending import intrinsic, register_jitable
 
 from palpate.checks import Array
-from palpate.contact.contacts import FREE, LOCKED, SLIDING, STICKING
-from palpate.contact.geometry import hold, is_pin, is_stop, locate, stop, touch
-from palpate.contact.records import MARGINS, Machine, Row, Rows, Triple, Work
-from palpate.contact.solve import back, eliminate, factor, least_norm
+from palpate.contact.modes.linear_algebra import back, eliminate, factor, least_norm
+from palpate.contact.touch.contacts import FREE, LOCKED, SLIDING, STICKING
+from palpate.contact.touch.geometry import hold, is_pin, is_stop, locate, stop, touch
+from palpate.contact.touch.records import MARGINS, Machine, Row, Rows, Triple, Work
 from palpate.engine.kernels import kernel
 from palpate.engine.records import Vector
 from palpate.robot.kernels import (
@@ -364,7 +364,7 @@ def _margins(contacts: Rows, found: Rows, work: Work):
         f.pressure = _dot(f.force, f.normal)
         total = _dot(f.force, f.force)
         f.grip = math.sqrt(max(total - f.pressure**2, 0.0))
-        if c.wedged:  # asked anew by `passage` whenever the force changes
+        if c.wedged:  # asked anew by `simulation` whenever the force changes
             continue
         if not c.two_sided:
             f.margin[0] = f.pressure

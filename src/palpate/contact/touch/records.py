@@ -183,7 +183,7 @@ class Machine(Record):
     force: int = 0  # address of a function that writes tau, 0 where tau is held
 
 
-class Glide(Record):
+class StepControl(Record):
     """A way from step to step in the present modes: how far, with which step, and what must not happen on it."""
 
     until: float = 0.0

@@ -9,17 +9,26 @@ from typing import Literal
 import numpy as np
 
 from palpate.checks import Array
-from palpate.contact.coast import Coaster
-from palpate.contact.contacts import FREE, MODES, Mode
-from palpate.contact.events import GRAZE, Event, dips, first_fall, locate
-from palpate.contact.glide import LOOK_CLOSER, MEND, SHORTEST, TURNED, creeps, has_drifted, is_suspicious, is_wedged
 from palpate.contact.integrator import next_length
-from palpate.contact.kernels import LONGEST_CREEP, follow_creep
-from palpate.contact.model import ContactModel
-from palpate.contact.records import LEVERAGE_MARGIN, MARGINS, NORMAL_MARGIN
-from palpate.contact.resolve import Resolver
-from palpate.contact.stepper import Force, Stepper
-from palpate.contact.zeno import Bounces
+from palpate.contact.modes.accelerations import LONGEST_CREEP, follow_creep
+from palpate.contact.modes.model import ContactModel
+from palpate.contact.motion.bounces import Bounces
+from palpate.contact.motion.event_handling import EventHandler
+from palpate.contact.motion.events import GRAZE, Event, dips, first_fall, locate
+from palpate.contact.motion.singular import SingularConstraints
+from palpate.contact.motion.stepper import Force, Stepper
+from palpate.contact.motion.steps import (
+    LOOK_CLOSER,
+    MEND,
+    SHORTEST,
+    TURNED,
+    creeps,
+    has_drifted,
+    is_suspicious,
+    is_wedged,
+)
+from palpate.contact.touch.contacts import FREE, MODES, Mode
+from palpate.contact.touch.records import LEVERAGE_MARGIN, MARGINS, NORMAL_MARGIN
 from palpate.errors import NoSolution, NotFinite
 
 NOWHERE = np.zeros(0)
@@ -98,7 +107,7 @@ class Samples:
     forces: Array
 
 
-class Passage:
+class Simulation:
     """From a state on, under one force after another: `push` a force, then `go` as far as it is held.
 
     Attributes:
@@ -108,7 +117,7 @@ class Passage:
 
     def __init__(self, model: ContactModel, stepper: Stepper, state: HybridState, rules: Rules, notes: Array) -> None:
         memory = state.memory
-        self.model, self.stepper, self.rules, self.watch = model, stepper, rules, stepper.glide
+        self.model, self.stepper, self.rules, self.watch = model, stepper, rules, stepper.control
         model.records[_STATE_FIELDS] = memory.records[_STATE_FIELDS]
         self.fresh, self.pending = memory.fresh, memory.pending
         self.bounces = {i: history.copy() for i, history in memory.bounces.items()}
@@ -116,13 +125,13 @@ class Passage:
         self.beyond = set(memory.beyond)
         if memory.pull is not None:
             model.work.pull[:] = memory.pull
-        self.coaster = Coaster(model, stepper)
+        self.singular = SingularConstraints(model, stepper)
         self.held_before, self.begun = memory.force, False
         self.t, self.y = state.time, np.concatenate([state.q, state.v])
         self.notes, self.next_note = notes, 0
         self.noted: list[tuple[float, Array, Array, Array]] = []
         self.events: list[Event] = []
-        self.resolver = Resolver(model, stepper, self.events, rules.painleve)
+        self.handler = EventHandler(model, stepper, self.events, rules.painleve)
         self.flight = np.inf
         self.riding = [record for record in model.records if np.any(record["velocity"])]
         self.turns = [float(record[end]) for record in self.riding for end in ("start", "stop")]
@@ -142,21 +151,21 @@ class Passage:
         if not self.begun:
             self._begin_at_state()
             self.begun = True
-        while self.t < until and not self.resolver.stopped:
+        while self.t < until and not self.handler.stopped:
             before, end = self.t, min(until, self._next_appointment())
-            if not self._glide(end):
+            if not self._compiled_steps(end):
                 self._segment(end)
             same = same + 1 if self.t - before < SHORTEST else 0
             if same > 100:
                 raise NoSolution(f"modes keep changing at t = {self.t:.12g} s", hint=str(self.events[-1]))
-        return "painleve" if self.resolver.stopped else "done"
+        return "painleve" if self.handler.stopped else "done"
 
     def catch_up(self) -> None:
         """Stand where compiled steps outside this object have come to."""
         self.t, self.y = self.stepper.step.t, self.stepper.y
 
     def take_over(self, status: int, until: float) -> Literal["done", "painleve"]:
-        """Go on after `catch_up` from where compiled steps have stopped with a status of `glide_on`."""
+        """Go on after `catch_up` from where compiled steps have stopped with a status of `step_until_event`."""
         if status == MEND:
             self._look_after()
         elif status == TURNED:
@@ -176,7 +185,7 @@ class Passage:
             self.events[:] = [e for e in self.events if e.detail or e.what == "painleve"]
             self.fresh = False
             return
-        self.coaster.jump(self.t, self.y, self.held_before)
+        self.singular.jump(self.t, self.y, self.held_before)
         if is_wedged(self.model.machine.address):
             self._resolve({})
             return
@@ -186,11 +195,11 @@ class Passage:
         elif follow_creep(self.model.machine.address):
             self._stand_again()
 
-    def _glide(self, end: float) -> bool:
+    def _compiled_steps(self, end: float) -> bool:
         """Compiled steps while nothing happens; False where the next step has to be looked at closely."""
         if self.flight < np.inf or self.next_note < len(self.notes):
             return False
-        status = self.stepper.glide_to(self.t, self.y, end)
+        status = self.stepper.step_to(self.t, self.y, end)
         self.t, self.y = self.stepper.step.t, self.stepper.y
         if status == MEND:
             self._look_after()
@@ -260,7 +269,7 @@ class Passage:
                 return float(before[-1]) if len(before) else 0.0, at, [j]
             i, kind = divmod(j, MARGINS)
             if kind == NORMAL_MARGIN and self.model.records[i]["mode"] == FREE and least < GRAZE:
-                self.resolver.say(t + at * h, self.stepper.inside(at), "graze", i, {"gap": least})
+                self.handler.say(t + at * h, self.stepper.inside(at), "graze", i, {"gap": least})
         return None
 
     def _take(self, h: float, settle: bool = True) -> None:
@@ -276,7 +285,7 @@ class Passage:
         self.flight = np.inf if self.t > 0 and self.flight < np.inf and self._off() else self.flight
         self._watch_health()
         if settle and has_drifted(self.model.machine.address):
-            self.y = self.resolver.project(self.t, self.y)
+            self.y = self.handler.project(self.t, self.y)
             self.watch.margins[:] = self.stepper.begin(self.t, self.y)
         if settle and self.stepper.force is not None and is_wedged(self.model.machine.address):
             self._resolve({})
@@ -287,7 +296,7 @@ class Passage:
         """Stand at the state with other rows or directions, and bring it back onto what they hold."""
         self.watch.margins[:] = self.stepper.begin(self.t, self.y)
         if has_drifted(self.model.machine.address):
-            self.y = self.resolver.project(self.t, self.y)
+            self.y = self.handler.project(self.t, self.y)
             self.watch.margins[:] = self.stepper.begin(self.t, self.y)
 
     def _off(self) -> bool:
@@ -299,7 +308,7 @@ class Passage:
         deficient = verdict.rank < verdict.rows
         if deficient and not self.watch.dependent:
             detail = {"dependent": verdict.rows - verdict.rank, "residual": verdict.residual}
-            self.resolver.say(self.t, self.y, "dependent", 0, detail)
+            self.handler.say(self.t, self.y, "dependent", 0, detail)
         self.watch.dependent = deficient
         if not np.isfinite(self.y).all():
             raise NotFinite(f"the state of {self.model.robot.name} is not finite at t = {self.t:g} s")
@@ -312,7 +321,7 @@ class Passage:
         limits, q = robot._limits, self.y[: robot.nq]
         out = set(np.flatnonzero((q < limits.lower - 1e-9) | (q > limits.upper + 1e-9)).tolist())
         for j in out - self.beyond:
-            self.resolver.say_joint(self.t, self.y, robot.dof_names[j], float(q[j]))
+            self.handler.say_joint(self.t, self.y, robot.dof_names[j], float(q[j]))
         self.beyond = out
 
     # ------------------------------------------------------------------ events
@@ -330,11 +339,11 @@ class Passage:
             if not triggers:
                 self.stepper.stand(self.t, self.y)
                 return
-        self.t, self.y, self.flight = self.resolver.resolve(
+        self.t, self.y, self.flight = self.handler.resolve(
             self.t, self.y, triggers, self.bounces, self.rules.shortest_flight, paradox
         )
-        if self.resolver.limit is not None:
-            self.pending, self.resolver.limit = self.resolver.limit, None
+        if self.handler.limit is not None:
+            self.pending, self.handler.limit = self.handler.limit, None
         self.stepper.stand(self.t, self.y)
         self.watch.stride = min(self.watch.stride, 1e-2)
 
@@ -343,16 +352,16 @@ class Passage:
         for i in sorted(turned):
             if self.model.records[i]["coast"]:
                 self.model.records[i]["coast"] = 0
-                self.y = self.resolver.project(self.t, self.y)
+                self.y = self.handler.project(self.t, self.y)
             else:
-                self.resolver.say(self.t, self.y, "dependent", i, {"dependent": 1})
-                self.coaster.begin(self.t, self.y, i)
+                self.handler.say(self.t, self.y, "dependent", i, {"dependent": 1})
+                self.singular.begin(self.t, self.y, i)
 
     def _appointment(self) -> None:
         """What was due at this time: the end of a series of bounces, a ride that turns."""
         if self.pending is not None and self.t >= self.pending[0]:
             for i in self.pending[1]:
-                self.resolver.say(self.t, self.y, "zeno", i, self.resolver.tail, before=0)
+                self.handler.say(self.t, self.y, "zeno", i, self.handler.tail, before=0)
             self.pending = None
         turning = False
         for record in self.riding:

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array
-from palpate.contact.contacts import FREE, MODES, Mode, Touch
-from palpate.contact.model import ContactModel, Snapshot
-from palpate.contact.records import PIN
-from palpate.contact.settle import Settled, least_coefficient, mode_of, settle
+from palpate.contact.modes.model import ContactModel, Snapshot
+from palpate.contact.modes.settling import Settled, least_coefficient, mode_of, settle
+from palpate.contact.touch.contacts import FREE, MODES, Mode, Touch
+from palpate.contact.touch.records import PIN
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 

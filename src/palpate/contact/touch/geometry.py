@@ -7,8 +7,8 @@ import math
 from numba.extending import register_jitable
 
 from palpate.checks import Array
-from palpate.contact.records import PIN, STOP, Row, Triple, Work
-from palpate.contact.shapes import BOX, CYLINDER, SPHERE
+from palpate.contact.touch.records import PIN, STOP, Row, Triple, Work
+from palpate.contact.touch.shapes import BOX, CYLINDER, SPHERE
 
 _DIRECTED = 1e-12  # m/s: below this a slip has the direction it began with
 

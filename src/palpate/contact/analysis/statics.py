@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array
-from palpate.contact.contacts import Touch
-from palpate.contact.dynamics import Constrained, Wrench, constrained_dynamics
+from palpate.contact.modes.dynamics import Constrained, Wrench, constrained_dynamics
+from palpate.contact.touch.contacts import Touch
 from palpate.errors import SingularTask
 from palpate.robot.robot import Robot
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from palpate.checks import Array
-from palpate.contact.complementarity import (
+from palpate.contact.modes.complementarity import (
     Candidate,
     Option,
     Problem,
@@ -17,9 +17,9 @@ from palpate.contact.complementarity import (
     distinct,
     solve,
 )
-from palpate.contact.contacts import FREE, LOCKED, SLIDING, STICKING
-from palpate.contact.model import ContactModel, Snapshot
-from palpate.contact.records import PIN, STOP
+from palpate.contact.modes.model import ContactModel, Snapshot
+from palpate.contact.touch.contacts import FREE, LOCKED, SLIDING, STICKING
+from palpate.contact.touch.records import PIN, STOP
 from palpate.errors import Painleve
 
 
