@@ -112,7 +112,7 @@ def _check_file(robot: Robot, args: argparse.Namespace) -> int:
     """Hand a file over to the checker of derivations."""
     import importlib
 
-    checking = importlib.import_module("palpate.derive.checking")
+    checking = importlib.import_module("palpate.review")
     return checking.cli_check(robot, args.check)
 
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 import sympy as sp
 
 from palpate.checks import Array
-from palpate.derive.coordinates import Coordinates
-from palpate.derive.document import Formula, Section, as_latex, as_text
-from palpate.derive.graph import Graph
-from palpate.derive.naming import NamedModel, Parameter
-from palpate.derive.notation import Notation, Style
-from palpate.derive.program import Counts, Output, Program, make_program, merged, specialised
-from palpate.derive.quantities import DYNAMICS, QUANTITIES, Quantity, arguments, quantity
-from palpate.derive.reading import written_lines
-from palpate.derive.styles import Latex, MathML, Text
+from palpate.derive.writing.document import Formula, Section, as_latex, as_text
+from palpate.derive.writing.notation import Notation
+from palpate.equations.algebra.graph import Graph, Output
+from palpate.equations.algebra.sympy_bridge import written_lines
+from palpate.equations.code.program import Counts, Program, make_program, merged, specialised
+from palpate.equations.model.coordinates import Coordinates
+from palpate.equations.model.naming import NamedModel, Parameter
+from palpate.equations.quantities import DYNAMICS, QUANTITIES, Quantity, arguments, quantity
+from palpate.equations.spelling.styles import Latex, MathML, Style, Text
 from palpate.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -213,13 +213,13 @@ class Derivation:
 
     def legend(self, notation: Notation) -> str:
         """What the shorthand used so far in a notation means."""
-        from palpate.derive.legend import legend_text
+        from palpate.derive.writing.legend import legend_text
 
         return legend_text(self, notation)
 
     def steps(self) -> list[Section]:
         """The derivation as a worked solution, step by step."""
-        from palpate.derive.steps import worked_steps
+        from palpate.derive.writing.steps import worked_steps
 
         return worked_steps(self)
 
@@ -242,7 +242,7 @@ class Derivation:
             steps: the worked solution instead of the results alone.
             verification: what `check` found, to be shown.
         """
-        from palpate.derive.page import derivation_page
+        from palpate.derive.writing.page import derivation_page
 
         text = derivation_page(self, self.notation(MathML()), steps, verification)
         if path is not None:
@@ -273,19 +273,19 @@ class Derivation:
 
         One name gives one array, several give a tuple. The keyword `parameters={"m1": 2.0}` replaces values.
         """
-        from palpate.derive.python_code import numpy_function
+        from palpate.equations.code.python_code import numpy_function
 
         return numpy_function(self.program(*names), "_".join(names), self.values)
 
     def compiled(self, *names: str) -> Callable[..., Any]:
         """The same compiled by numba, for one state at a time, with the parameters' values put in."""
-        from palpate.derive.python_code import compiled_function
+        from palpate.equations.code.python_code import compiled_function
 
         return compiled_function(self.program(*names, numbers=True), "_".join(names), self.values)
 
     def python(self, *names: str) -> str:
         """The source of `function`."""
-        from palpate.derive.python_code import numpy_source
+        from palpate.equations.code.python_code import numpy_source
 
         return numpy_source(self.program(*names), "_".join(names))
 
@@ -344,7 +344,7 @@ class Derivation:
 def all_quantities(derivation: Derivation) -> list[str]:
     """Names of the fixed quantities a derivation has."""
     if derivation.model is None:
-        from palpate.derive.energy_forms import AVAILABLE
+        from palpate.derive.closed.energy import AVAILABLE
 
         return list(AVAILABLE)
     return list(QUANTITIES)

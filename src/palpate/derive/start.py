@@ -7,14 +7,15 @@ from typing import Any, Literal
 
 import sympy as sp
 
-from palpate.derive.closed_forms import METHODS, ClosedForms, Method
+from palpate.derive.closed.energy import EnergyForms
+from palpate.derive.closed.forms import METHODS, ClosedForms, Method
 from palpate.derive.derivation import Derivation
-from palpate.derive.energy_forms import EnergyForms
-from palpate.derive.mechanism import mechanism_from_robot
-from palpate.derive.naming import MODES, Mode, NamedModel
 from palpate.derive.parsing import expression, names_of
-from palpate.derive.recursive_forms import RecursiveForms
+from palpate.equations.dynamics.recursive_forms import RecursiveForms
+from palpate.equations.model.mechanism import Mechanism, mechanism_from_model
+from palpate.equations.model.naming import MODES, Mode, NamedModel
 from palpate.errors import InvalidInput, UnknownName
+from palpate.robot.coupling import coupling_from_model
 from palpate.robot.robot import Robot
 
 Engine = Literal["auto", "closed", "recursive"]
@@ -60,6 +61,15 @@ def derive(
     if mechanism.left_out:
         notes.append(f"not part of M, C and g: the model's {' and '.join(mechanism.left_out)}")
     return Derivation(robot.name, forms, method, model.parameters, notes, model=model)
+
+
+def mechanism_from_robot(robot: Robot, frame: str | None = None) -> Mechanism:
+    """The links, joints and frames of a robot; `frame` is its tool frame unless named."""
+    placed = {name: robot.frame(name) for name in robot.frame_names}
+    frames = {name: (one.body, one.offset, one.turn) for name, one in placed.items()}
+    return mechanism_from_model(
+        robot.model, robot.name, frames, robot.frame(frame).name, coupling_from_model(robot.model)
+    )
 
 
 def _check(value: str, known: Sequence[str], what: str) -> None:
