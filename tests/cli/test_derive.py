@@ -54,7 +54,7 @@ def test_all_methods_stand_side_by_side(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_latex_and_python_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert r"\begin{bmatrix}" in printed(capsys, "planar2", "--latex")
-    assert "def M_C_g(q, v, par, shape):" in printed(capsys, "planar2", "--python")
+    assert "def M_C_g(q, v, parameters=PARAMETERS):" in printed(capsys, "planar2", "--python")
 
 
 def test_files_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,6 +22,7 @@ examples:
   palpate derive ur5e-3link --quantity M,J,Lambda --latex
   palpate derive ur5e --numbers --c build       C99 source, header and a test program
   palpate derive planar3 --html arm.html        one page, no network needed
+  palpate derive planar3 --check mine.tex --equal L=l1,l2,l3    is my derivation right?
   palpate derive planar2 --method all           Lagrange, Newton-Euler and projected, side by side
 
 quantities: position, rotation, J, Ja, Jdot, drift, T, V, M, C, g, bias, tau, Lambda, mu, p;
@@ -62,6 +63,15 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     out.add_argument("--c", metavar="OUT", help="write C99 source, header and test program into a folder")
     out.add_argument("--python", action="store_true", help="NumPy source")
     parser.add_argument("--check", metavar="FILE", help="check somebody else's derivation against this one")
+    parser.add_argument(
+        "--equal", nargs="+", metavar="NAME=A,B,…", help="with --check: the writer's one name for several, L=l1,l2,l3"
+    )
+    parser.add_argument(
+        "--conventions",
+        choices=["any", "strict"],
+        default="any",
+        help="with --check: strict does not excuse another sign of gravity or another zero (any)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -110,10 +120,20 @@ def _words(text: str) -> list[str]:
 
 def _check_file(robot: Robot, args: argparse.Namespace) -> int:
     """Hand a file over to the checker of derivations."""
-    import importlib
+    from palpate.review import cli_check
 
-    checking = importlib.import_module("palpate.review")
-    return checking.cli_check(robot, args.check)
+    return cli_check(robot, args.check, equal=equal_names(args.equal or []), conventions=args.conventions)
+
+
+def equal_names(pairs: Sequence[str]) -> dict[str, list[str]]:
+    """L=l1,l2,l3 as {"L": ["l1", "l2", "l3"]}."""
+    found = {}
+    for pair in pairs:
+        name, _, several = pair.partition("=")
+        if not name or not _words(several):
+            raise InvalidInput(f"--equal takes NAME=A,B, got {pair!r}", hint="write --equal L=l1,l2,l3")
+        found[name] = _words(several)
+    return found
 
 
 def _compare(derivation: Derivation) -> int:

@@ -13,10 +13,10 @@ from palpate.derive.writing.document import Formula, Section, as_latex, as_text
 from palpate.derive.writing.notation import Notation
 from palpate.equations.algebra.graph import Graph, Output
 from palpate.equations.algebra.sympy_bridge import written_lines
-from palpate.equations.code.program import Counts, Program, make_program, merged, specialised
+from palpate.equations.code.program import Counts, Program, folded, make_program, merged, specialised
 from palpate.equations.model.coordinates import Coordinates
 from palpate.equations.model.naming import NamedModel, Parameter
-from palpate.equations.quantities import DYNAMICS, QUANTITIES, Quantity, arguments, quantity
+from palpate.equations.quantities import DYNAMICS, Quantity, arguments, quantity
 from palpate.equations.spelling.styles import Latex, MathML, Style, Text
 from palpate.errors import InvalidInput
 
@@ -262,7 +262,9 @@ class Derivation:
     def outputs(self, names: Sequence[str], numbers: bool = False) -> list[Output]:
         """Quantities as nodes, equal parts made one; `numbers` puts the parameters' values in."""
         outputs = [self.forms.output(name) for name in names if self.quantity(name)]
-        return merged(specialised(outputs, self.values) if numbers else outputs, self.names.quaternion)
+        if not numbers:
+            return merged(outputs, self.names.quaternion)
+        return folded(merged(specialised(outputs, self.values), self.names.quaternion))
 
     def counts(self, *names: str, numbers: bool = False) -> Counts:
         """Operations that a program of these quantities takes for one state."""
@@ -284,10 +286,21 @@ class Derivation:
         return compiled_function(self.program(*names, numbers=True), "_".join(names), self.values)
 
     def python(self, *names: str) -> str:
-        """The source of `function`."""
-        from palpate.equations.code.python_code import numpy_source
+        """A Python module that needs NumPy alone: the parameters' values and a function of q (and v, and a)."""
+        from palpate.equations.code.python_code import module_source
 
-        return numpy_source(self.program(*names), "_".join(names))
+        program = self.program(*names)
+        self._refuse_unknown_values(program)
+        about = f"{self.name}: {', '.join(names)} as a function of {', '.join(program.inputs)}, SI units."
+        return module_source(program, "_".join(names), self.values, about)
+
+    def _refuse_unknown_values(self, program: Program) -> None:
+        missing = [name for name in program.parameters if name not in self.values]
+        if missing:
+            raise InvalidInput(
+                f"no value is known for {', '.join(missing)}",
+                hint="derive_from_energy(…, values={'m': 1.0}) gives them",
+            )
 
     def c(
         self, folder: str | Path, *, robot: Robot | None = None, numbers: bool = True, states: int = 20
@@ -339,12 +352,3 @@ class Derivation:
         from palpate.derive.linearisation import linearised
 
         return linearised(self, q, v, parameters)
-
-
-def all_quantities(derivation: Derivation) -> list[str]:
-    """Names of the fixed quantities a derivation has."""
-    if derivation.model is None:
-        from palpate.derive.closed.energy import AVAILABLE
-
-        return list(AVAILABLE)
-    return list(QUANTITIES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import sympy as sp
@@ -16,6 +17,7 @@ from palpate.equations.model.mechanism import Mechanism, mechanism_from_model
 from palpate.equations.model.naming import MODES, Mode, NamedModel
 from palpate.errors import InvalidInput, UnknownName
 from palpate.robot.coupling import coupling_from_model
+from palpate.robot.load import load_robot
 from palpate.robot.robot import Robot
 
 Engine = Literal["auto", "closed", "recursive"]
@@ -24,7 +26,7 @@ READABLE, POSSIBLE = (3, 4), (6, 6)
 
 
 def derive(
-    robot: Robot,
+    robot: Robot | str | Path,
     method: Method = "lagrange",
     parameters: Mode = "symbols",
     *,
@@ -37,7 +39,8 @@ def derive(
     """Derive a robot's equations of motion, M(q) q̈ + C(q, q̇) q̇ + g(q) = τ, and everything on the way.
 
     Args:
-        robot: any chain or tree of hinges and slides, fixed or with a free base.
+        robot: any chain or tree of hinges and slides, fixed or with a free base; or what `load_robot` takes, such as a
+            catalogue name or the path of a model file.
         method: "lagrange", "newton-euler" or "projected" (Newton–Euler projected with the links' Jacobians).
         parameters: "symbols" names every length, mass and tensor entry that is not zero; "numbers" puts the
             robot's values in; "all" names also mass parameters that are zero.
@@ -51,6 +54,8 @@ def derive(
     _check(method, METHODS, "method")
     _check(parameters, MODES, "parameters")
     _check(engine, ("auto", "closed", "recursive"), "engine")
+    if isinstance(robot, str | Path):
+        robot = load_robot(robot)
     mechanism = mechanism_from_robot(robot, frame)
     model = NamedModel(mechanism, parameters, dict(names or {}))
     chosen, notes = _engine(model, engine, method)

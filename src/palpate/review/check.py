@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
-from palpate.errors import BadShape
+from palpate.errors import BadShape, UnknownName
 from palpate.review.compare.case import Case, Symbols, case
 from palpate.review.compare.compare import Comparison, compared
 from palpate.review.compare.wanted import Wanted
@@ -22,6 +22,8 @@ def check_derivation(
     symbols: Mapping[str, Any] | Iterable[str] | None = None,
     coordinates: Sequence[Any] | None = None,
     entry: tuple[int, int] | None = None,
+    equal: Mapping[str, Sequence[str]] | None = None,
+    conventions: Literal["any", "strict"] = "any",
     seed: int = 0,
 ) -> Verdict:
     """Check an expression or a matrix somebody derived, and mend it if it is wrong.
@@ -41,6 +43,9 @@ def check_derivation(
         symbols: what the writer's names stand for, {"L": "l1", "sigma_1": "s_{23}"}, or only which names there are.
         coordinates: the generalised coordinates in order, where the reference does not say.
         entry: (row, column) from 0, if only this entry of the quantity is given.
+        equal: one name of the writer's for several symbols of the reference, {"L": ["l1", "l2", "l3"]}.
+        conventions: "any" calls right what is right in another convention (the sign of gravity, another zero of an
+            angle or of the potential); "strict" does not, and says which convention it would be.
         seed: chooses the random points.
 
     Returns:
@@ -51,10 +56,12 @@ def check_derivation(
         UnknownSymbol: a symbol that stands for nothing known, with the nearest ones.
         BadShape: a matrix of the wrong shape.
     """
-    found = case(given, reference, what, symbols, coordinates)
+    if conventions not in ("any", "strict"):
+        raise UnknownName("choice of conventions", conventions, ("any", "strict"))
+    found = case(given, reference, what, symbols, coordinates, equal or {})
     if entry is not None:
         found = replace(found, wanted=_one_entry(found, entry), what="expression")  # one entry shows no convention
-    steps = [_verdict(found, number, seed) for number in range(len(found.claims))]
+    steps = [_verdict(found, number, seed, conventions == "strict") for number in range(len(found.claims))]
     if len(steps) == 1:
         return steps[0]
     main = next((step for step in steps if not step.agrees), steps[-1])
@@ -68,9 +75,9 @@ def _one_entry(found: Case, entry: tuple[int, int]) -> Wanted:
     return found.wanted.chosen((entry[0],), (entry[1],))
 
 
-def _verdict(found: Case, number: int, seed: int) -> Verdict:
+def _verdict(found: Case, number: int, seed: int, strict: bool) -> Verdict:
     comparison = compared(found, found.claims[number], seed)
-    return _Judge(found, comparison).verdict()
+    return _Judge(found, comparison, strict).verdict()
 
 
 @dataclass(frozen=True)
@@ -79,6 +86,7 @@ class _Judge:
 
     case: Case
     comparison: Comparison
+    strict: bool
 
     def verdict(self) -> Verdict:
         """The verdict."""
@@ -119,14 +127,18 @@ class _Judge:
     def _constant(self) -> Verdict | None:
         if self.case.what != "V" or not self.comparison.differs_by_a_constant():
             return None
-        return self._agreeing(convention="another zero of the potential energy (a constant difference)")
+        return self._excused("another zero of the potential energy (a constant difference)")
 
     def _convention(self) -> Verdict | None:
         name = self.comparison.convention()
-        if name and self.comparison.alone:
-            self.comparison.notes.append(f"it is right as it stands in another convention: {name}")
+        return self._excused(name) if name else None
+
+    def _excused(self, convention: str) -> Verdict | None:
+        """Right in another convention, unless conventions do not count or a slip is likelier."""
+        if self.strict or self.comparison.alone:
+            self.comparison.notes.append(f"it is right as it stands in another convention: {convention}")
             return None
-        return self._agreeing(convention=name) if name else None
+        return self._agreeing(convention=convention)
 
     def _differing(self) -> Verdict:
         return Describer(self.case, self.comparison).verdict(self._notes())

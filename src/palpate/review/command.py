@@ -14,11 +14,12 @@ from palpate.review.read.statements import Formula, formulas
 from palpate.review.verdict import Verdict
 
 
-def cli_check(robot_or_derivation: Any, path: str | Path) -> int:
+def cli_check(robot_or_derivation: Any, path: str | Path, **options: Any) -> int:
     """Check every formula of a file against a robot or a derivation, and print what was found.
 
     Args:
         robot_or_derivation: what is right.
+        options: `equal` and `conventions` of `check_derivation`.
         path: a text file with lines such as `M = \\begin{bmatrix} … \\end{bmatrix}` or `g = …` (see `statements`).
 
     Returns:
@@ -27,7 +28,7 @@ def cli_check(robot_or_derivation: Any, path: str | Path) -> int:
     import sys
 
     try:
-        verdicts = check_file(robot_or_derivation, path)
+        verdicts = check_file(robot_or_derivation, path, **options)
     except PalpateError as error:
         print(f"{path}: {error}", file=sys.stderr)
         return 2
@@ -38,8 +39,8 @@ def cli_check(robot_or_derivation: Any, path: str | Path) -> int:
     return 1 if wrong else 0
 
 
-def check_file(robot_or_derivation: Any, path: str | Path) -> list[tuple[Formula, Verdict]]:
-    """The verdicts on the formulas of a file, in order.
+def check_file(robot_or_derivation: Any, path: str | Path, **options: Any) -> list[tuple[Formula, Verdict]]:
+    """The verdicts on the formulas of a file, in order; `options` are those of `check_derivation`.
 
     Raises:
         FileError: no such file, or not a text file.
@@ -58,12 +59,12 @@ def check_file(robot_or_derivation: Any, path: str | Path) -> list[tuple[Formula
         raise UnreadableExpression(
             "no quantity to check, only definitions", text, 0, hint=f"quantities are {', '.join(QUANTITIES)}"
         )
-    return [(one, _checked(one, robot_or_derivation, names)) for one in checked]
+    return [(one, _checked(one, robot_or_derivation, names, options)) for one in checked]
 
 
-def _checked(one: Formula, reference: Any, names: dict[str, str]) -> Verdict:
+def _checked(one: Formula, reference: Any, names: dict[str, str], options: dict[str, Any]) -> Verdict:
     assert one.what is not None
-    return check_derivation(one.text, reference, one.what, symbols=names or None, entry=one.entry)
+    return check_derivation(one.text, reference, one.what, symbols=names or None, entry=one.entry, **options)
 
 
 def _right_side(text: str) -> str:

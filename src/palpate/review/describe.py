@@ -41,6 +41,9 @@ class Describer:
         """The verdict, with every entry that can be mended mended."""
         rows = [list(row) for row in self.comparison.given.rows]
         differences = []
+        swapped = self._swapped()
+        if swapped is not None:
+            return self._with_swapped(swapped, notes)
         repairs = {place: self._repair(place) for place in self.comparison.differing}
         if None in repairs.values() and (slip := self._matrix_slip()) is not None:
             return self._with_matrix(slip, notes)
@@ -55,6 +58,42 @@ class Describer:
             differences.append(difference)
         return Verdict(
             self.case.what, False, "", tuple(differences), notes, self.comparison.method, self._written(grid(rows))
+        )  # fmt: skip
+
+    def _swapped(self) -> tuple[Place, Place] | None:
+        """The two entries that differ, if each is what the other should be."""
+        one = self.comparison
+        if len(one.differing) != 2:
+            return None
+        a, b = one.differing
+        nodes = [one.given.rows[i][j] for i, j in (b, a)]
+        field = one.space.field
+        try:
+            points = [one.space.point(number) for number in (30, 31)]
+            right = all(
+                field.equal(point.of(node), one.wanted.at(place, point))
+                for point in points
+                for node, place in zip(nodes, (a, b))
+            )
+        except UnluckyPoint:
+            return None
+        return (a, b) if right else None
+
+    def _with_swapped(self, places: tuple[Place, Place], notes: tuple[str, ...]) -> Verdict:
+        """The verdict where two entries stand in each other's place."""
+        rows = [list(row) for row in self.comparison.given.rows]
+        (i, j), (k, m) = places
+        rows[i][j], rows[k][m] = rows[k][m], rows[i][j]
+        told = f"swapped entries: ({i + 1},{j + 1}) and ({k + 1},{m + 1}) stand in each other's place"
+        differences = tuple(
+            replace(
+                self._difference((r, c), None), slips=(told,), kinds=("swapped entries",),
+                cost=COSTS["swapped entries"] / 2, mended=self.printer.node(rows[r][c]),
+            )
+            for r, c in places
+        )  # fmt: skip
+        return Verdict(
+            self.case.what, False, "", differences, notes, self.comparison.method, self._written(grid(rows))
         )  # fmt: skip
 
     def _matrix_slip(self) -> MatrixSlip | None:

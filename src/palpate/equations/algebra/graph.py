@@ -176,11 +176,11 @@ class Graph:
             return a
         if a.op == b.op == "number":
             return self.node(_exact(a.value * b.value))
-        if a.level > b.level or (a.level == b.level and a.number > b.number):
+        if _product_order(a) > _product_order(b):
             a, b = b, a
         if a.level < STATE and b.op == "mul" and b.args[0].level < STATE and b.level == STATE:
             return self.mul(self.mul(a, b.args[0]), b.args[1])
-        if a.level == NUMBER and b.op == "mul" and b.args[0].level == NUMBER:
+        if a.op == "number" and b.op == "mul" and b.args[0].op == "number":
             return self.mul(self.mul(a, b.args[0]), b.args[1])
         return self._make("mul", (a, b))
 
@@ -242,6 +242,11 @@ class Output:
     name: str
     shape: tuple[int, ...]
     nodes: tuple[Node, ...]
+
+
+def _product_order(node: Node) -> tuple[int, bool, int]:
+    """Factors in order: numbers, constants such as the sine of a number, parameters, the state; each by its age."""
+    return node.level, node.op != "number", node.number
 
 
 def _exact(value: Number) -> Number:

@@ -52,7 +52,7 @@ def _value(
         return symbols.setdefault(node.name, chance.randrange(PRIME))
     if node.op in ("sin", "cos"):
         angle = node.args[0]
-        if angle.op != "symbol":
+        if angle.args:
             raise InvalidInput("a sine of a sum has no value in a field")
         if angle.number not in circle:
             circle[angle.number] = _circle_point(chance)

@@ -14,17 +14,6 @@ from palpate.errors import InvalidInput, UnknownName
 MATRICES = ("M", "C", "J", "Ja", "Jdot", "rotation", "Lambda")  # two-dimensional even with one column
 
 
-def read_expression(graph: Graph, expression: Any, levels: Mapping[str, int]) -> Node:
-    """A SymPy expression as a node.
-
-    Args:
-        graph: where the node is made.
-        expression: sums, products, powers, sines, cosines, tangents and roots of numbers and symbols.
-        levels: what each symbol is (1 a parameter, 2 part of the state); a symbol that is not there is refused.
-    """
-    return _Reader(graph, levels).read(sp.sympify(expression))
-
-
 def output_from_expression(graph: Graph, name: str, expression: Any, levels: Mapping[str, int]) -> Output:
     """A scalar, vector or matrix of expressions as a program's output."""
     reader = _Reader(graph, levels)

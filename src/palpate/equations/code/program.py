@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from palpate.equations.algebra.graph import PARAMETER, STATE, Graph, Node, Number, Output, needed
+from palpate.equations.algebra.graph import NUMBER, PARAMETER, STATE, Graph, Node, Number, Output, evaluate, needed
 from palpate.equations.algebra.residues import PRIME, all_values
 from palpate.errors import InvalidInput
 
@@ -95,16 +95,39 @@ def make_program(outputs: Sequence[Output], inputs: Mapping[str, Sequence[str]],
 
 def specialised(outputs: Sequence[Output], values: Mapping[str, Number]) -> list[Output]:
     """The same outputs with numbers for parameters, simplified anew."""
+
+    def leaf(graph: Graph, node: Node) -> Node | None:
+        if node.op == "symbol" and node.name in values:
+            return graph.node(values[node.name])
+        return None
+
+    return _copied(outputs, leaf)
+
+
+def folded(outputs: Sequence[Output]) -> list[Output]:
+    """The same outputs with what depends on numbers alone, such as the sine of a fixed angle, worked out."""
+    constant = [node for node in needed([n for output in outputs for n in output.nodes]) if node.level == NUMBER]
+    values = dict(zip((node.number for node in constant), evaluate(constant, {})))
+
+    def leaf(graph: Graph, node: Node) -> Node | None:
+        return graph.node(values[node.number]) if node.level == NUMBER and node.args else None
+
+    return _copied(outputs, leaf)
+
+
+def _copied(outputs: Sequence[Output], leaf: Callable[[Graph, Node], Node | None]) -> list[Output]:
+    """The outputs in a graph of their own, simplified anew; `leaf` may give another node for one of the old graph."""
     graph = Graph()
     made: dict[int, Node] = {}
     for node in needed([n for output in outputs for n in output.nodes]):
-        if node.op == "number":
-            made[node.number] = graph.node(node.value)
-        elif node.op == "symbol":
-            value = values.get(node.name)
-            made[node.number] = graph.symbol(node.name, node.level) if value is None else graph.node(value)
-        else:
-            made[node.number] = _rebuilt(graph, node, [made[a.number] for a in node.args])
+        instead = leaf(graph, node)
+        if instead is None and node.op == "number":
+            instead = graph.node(node.value)
+        elif instead is None and node.op == "symbol":
+            instead = graph.symbol(node.name, node.level)
+        if instead is None:
+            instead = _rebuilt(graph, node, [made[a.number] for a in node.args])
+        made[node.number] = instead
     return [Output(o.name, o.shape, tuple(made[n.number] for n in o.nodes)) for o in outputs]
 
 

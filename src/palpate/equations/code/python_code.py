@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -20,31 +21,69 @@ def numpy_source(program: Program, name: str) -> str:
     return _source(program, name, batch=True)
 
 
+def module_source(program: Program, name: str, values: Mapping[str, float], about: str) -> str:
+    """A module that runs by itself: the parameters' values, and a function of arrays with any leading shape."""
+    taken = {
+        "shape",
+        "np",
+        "parameters",
+        *program.inputs,
+        *(output.name for output in program.outputs),
+        *keyword.kwlist,
+    }
+    names = {entry: entry + "_" * (entry in taken) for entry in program.parameters}
+    states = ", ".join(program.inputs)
+    lines = [f'"""{about}"""', "", "import numpy as np", ""]
+    head = [f"    {key} = np.asarray({key}, dtype=float)" for key in program.inputs]
+    head += [f"    shape = np.broadcast_shapes({', '.join(f'{key}.shape[:-1]' for key in program.inputs)})"]
+    if names:
+        lines += ["PARAMETERS = {", *(f'    "{key}": {float(values[key])!r},' for key in names), "}", ""]
+        unpacked = f"{', '.join(names.values())}{',' * (len(names) == 1)}"
+        head += [f"    {unpacked} = (parameters[key] for key in PARAMETERS)"]
+    body = [*head, *_body(program, names, batch=True, prefix="np.")]
+    arguments = f"{states}, parameters=PARAMETERS" if names else states
+    zeros = ", ".join(f"np.zeros({len(entries)})" for entries in program.inputs.values())
+    lines += [
+        "",
+        f"def {name}({arguments}):",
+        *body,
+        "",
+        "",
+        'if __name__ == "__main__":',
+        f"    print({name}({zeros}))",
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def scalar_source(program: Program, name: str) -> str:
     """Source of a function of plain vectors, as numba compiles it."""
     return _source(program, name, batch=False)
 
 
 def _source(program: Program, name: str, batch: bool) -> str:
+    names = {entry: f"par[{i}]" for i, entry in enumerate(program.parameters)}
+    arguments = [*program.inputs, *(["par"] if program.parameters else []), *(["shape"] if batch else [])]
+    return f"def {name}({', '.join(arguments)}):\n" + "\n".join(_body(program, names, batch)) + "\n"
+
+
+def _body(program: Program, parameters: Mapping[str, str], batch: bool, prefix: str = "") -> list[str]:
+    """The lines of a function: temporaries, outputs, and what is returned."""
     at = "..., " if batch else ""
     names = {entry: f"{array}[{at}{i}]" for array, entries in program.inputs.items() for i, entry in enumerate(entries)}
-    names |= {entry: f"par[{i}]" for i, entry in enumerate(program.parameters)}
-    writer = Writer(_NUMPY, names)
+    writer = Writer({key: prefix + word for key, word in _NUMPY.items()}, {**names, **parameters})
     writer.write(program.nodes)
-    arguments = [*program.inputs, *(["par"] if program.parameters else []), *(["shape"] if batch else [])]
     body = [f"    {line.target} = {line.text}" for line in writer.lines]
     for output in program.outputs:
-        body += _filled(output, writer, batch)
-    results = ", ".join(output.name for output in program.outputs)
-    return f"def {name}({', '.join(arguments)}):\n" + "\n".join(body) + f"\n    return {results}\n"
+        body += _filled(output, writer, batch, prefix)
+    return [*body, f"    return {', '.join(output.name for output in program.outputs)}"]
 
 
-def _filled(output: Output, writer: Writer, batch: bool) -> list[str]:
-    size = repr(output.shape)
-    lines = [f"    {output.name} = empty(shape + {size})" if batch else f"    {output.name} = empty({size})"]
+def _filled(output: Output, writer: Writer, batch: bool, prefix: str) -> list[str]:
+    size = f"shape + {output.shape!r}" if batch else repr(output.shape)
     at = "..., " if batch else ""
     if not output.shape:
-        return [f"    {output.name} = {writer.text(output.nodes[0])}" + (" + zeros(shape)" if batch else "")]
+        return [f"    {output.name} = {writer.text(output.nodes[0])}" + (f" + {prefix}zeros(shape)" if batch else "")]
+    lines = [f"    {output.name} = {prefix}empty({size})"]
     for place, node in zip(np.ndindex(*output.shape), output.nodes):
         lines.append(f"    {output.name}[{at}{', '.join(map(str, place))}] = {writer.text(node)}")
     return lines

@@ -74,10 +74,11 @@ def _plus(a: Node, b: Node, minus: bool) -> Node:
 
 def negative(a: Value) -> Value:
     """−a."""
-    return a.each(_negative) if isinstance(a, Grid) else _negative(a)
+    return a.each(opposite) if isinstance(a, Grid) else opposite(a)
 
 
-def _negative(node: Node) -> Node:
+def opposite(node: Node) -> Node:
+    """−node."""
     return node if is_number(node, 0) else Neg(node, node.span)
 
 
@@ -140,7 +141,7 @@ def inverse(a: Grid) -> Grid:
 def _cofactor(rows: Sequence[Sequence[Node]], i: int, j: int) -> Node:
     minor = [[node for c, node in enumerate(row) if c != j] for r, row in enumerate(rows) if r != i]
     found = _determinant(minor)
-    return found if (i + j) % 2 == 0 else _negative(found)
+    return found if (i + j) % 2 == 0 else opposite(found)
 
 
 def _determinant(rows: Sequence[Sequence[Node]]) -> Node:

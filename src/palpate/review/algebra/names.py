@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
+from typing import Any
 
 from palpate.errors import UnknownSymbol, nearest
 from palpate.review.algebra.grid import Grid, Value
@@ -20,9 +22,11 @@ _JOINT_LETTERS = ("q", "theta", "vartheta", "phi", "varphi")
 _MOVING_LETTERS = (*_JOINT_LETTERS, "x", "y", "z")
 _DOTS = {"\u0307": 1, "\u0308": 2, "\u20db": 3}
 _SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+_DOTS_AT_THE_END = re.compile(r"(\d+)(d{1,2}(?:ot)?)")
 _DOT_WORDS = {"dot": 1, "d": 1, "ddot": 2, "dd": 2, "t": 1, "tt": 2}
 
 
+@lru_cache(maxsize=4096)
 def spelled(text: str) -> Name:
     """The name a symbol of a program or a LaTeX string has: 'q1', 'q_1', r'\\dot{q}_1', 'q1_dot', 'x_AB'."""
     dots = sum(len(found) for found in re.findall(r"\\(d{1,3})ot\b", text))
@@ -40,6 +44,8 @@ def spelled(text: str) -> Name:
     for part in [part for part in parts if part in ("dot", "ddot")]:
         dots += _DOT_WORDS[part]
         parts.remove(part)
+    if len(parts) == 1 and base in _JOINT_LETTERS and (found := _DOTS_AT_THE_END.fullmatch(parts[0])):  # q1dot
+        dots, parts = dots + _DOT_WORDS[found[2]], [found[1]]
     return Name(base + "'" * primes, ",".join(parts), dots)
 
 
@@ -125,7 +131,7 @@ class SymbolTable:
             return value if isinstance(value, Grid) else Ref(name, value)
         if name == PI or self._is_known(name):
             return Sym(name)
-        found = self._other_spelling(name) or self._vector(name) or self._shorthand(name) or self._sum_of_rates(name)
+        found = self._other_spelling(name) or self._vector(name) or self._shorthand(name) or self._sum_of_angles(name)
         return self._taken_in(name) if found is None and self._open else found
 
     def _unreadable(self, name: Name) -> UnknownSymbol:
@@ -172,9 +178,52 @@ class SymbolTable:
         if "," in name.sub:
             yield name._replace(sub=name.sub.replace(",", ""))
         yield _undotted(name, {one[:2] for one in self.coordinates})
+        bare = _undotted(name, {(letter, "") for letter in _JOINT_LETTERS})
+        if not name.sub and len(self.coordinates) == 1 and bare.base in _JOINT_LETTERS:
+            yield self.coordinates[0]._replace(dots=bare.dots)
+        yield from self._same_letters(name)
         if name.base in _JOINT_LETTERS:
             joints = [one for one in self.coordinates if one.base in _JOINT_LETTERS and one.sub == name.sub]
             yield from (one._replace(dots=name.dots) for one in joints[:1])
+
+    def _same_letters(self, name: Name) -> Iterable[Name]:
+        """lc1 for l_{c1}, I1zz for I_{zz,1}, l1 for L_1, and m1 for m where one link has a mass."""
+        key = _letters_and_digits(name)
+        known = [one for one in self.known if one.dots == name.dots == 0]
+        yield from (one for one in known if _letters_and_digits(one) == key)
+        if name.base.isupper() and len(name.base) == 1:
+            lower = (key[0].lower(), key[1])
+            found = [one for one in known if _letters_and_digits(one) == lower]
+            if name.sub or len(self.numbered(name._replace(base=name.base.lower()))) == 1:
+                yield from found
+        if not name.sub and len(single := self.numbered(name, names=True)) == 1 and len(self.coordinates) == 1:
+            yield from single
+
+    def numbered(self, name: Name, names: bool = False) -> list[Any]:
+        """The known l1, l2, … of a letter without a number (l, or L where nothing else has that letter)."""
+        if name.sub or name.dots:
+            return []
+        for base in (name.base, name.base.lower()):
+            found = sorted(one for one in self.known if one.base == base and one.sub.isdigit() and not one.dots)
+            if found and base not in _JOINT_LETTERS:
+                return found if names else [self.known[one] for one in found]
+        return []
+
+    def entry(self, text: str, number: int, ellipsis: bool) -> Name | None:
+        """The symbol that an entry of a vector is: q[0], dq[0], l[1]; v and a are rates where no parameter is."""
+        base = self.named(text)
+        if base.sub or base in self.definitions:
+            return None
+        rates = {"v": 1, "qd": 1, "qp": 1, "a": 2, "qdd": 2, "qpp": 2}
+        dots = rates.get(base.base, 0) or base.dots + sum(text.startswith(d) for d in ("dq", "ddq"))
+        plain = Name(base.base, str(number), base.dots)
+        if not ellipsis and self._is_known(plain):
+            return plain
+        order = {str(i): one for i, one in enumerate(self.coordinates, 1)}
+        moving = base.base in (*rates, *_JOINT_LETTERS) or base.base.strip("d") in _JOINT_LETTERS
+        if moving and str(number) in order:
+            return order[str(number)]._replace(dots=dots)
+        return plain if self._is_known(plain) else None
 
     def _vector(self, name: Name) -> Grid | None:
         """q, q̇, q̈ without a subscript: the column of all of them."""
@@ -183,9 +232,9 @@ class SymbolTable:
             return None
         return Grid(tuple((Sym(one._replace(dots=name.dots)),) for one in same))
 
-    def _sum_of_rates(self, name: Name) -> Node | None:
-        """q̇_{12} is q̇1 + q̇2."""
-        if name.dots == 0 or not name.sub.isdigit() or len(name.sub) < 2:
+    def _sum_of_angles(self, name: Name) -> Node | None:
+        """q_{12} is q1 + q2, and q̇_{12} is q̇1 + q̇2."""
+        if not name.sub.isdigit() or len(name.sub) < 2 or (name.dots == 0 and name.base not in _JOINT_LETTERS):
             return None
         parts = [self.find(Name(name.base, digit, name.dots)) for digit in name.sub]
         return add([part for part in parts if isinstance(part, Sym)]) if all(parts) else None
@@ -213,8 +262,11 @@ class SymbolTable:
             return self._indices([(1, digit) for digit in sub], by_index)
         if re.fullmatch(r"[\d.*+,\- ]+", sub):
             return self._indices(_combination(sub), by_index)
-        found = self.find(spelled(sub))
-        return found if isinstance(found, Sym | Ref) else None
+        signed = re.findall(r"([+-]?)([^+-]+)", sub.replace(",", ""))
+        found = [(sign, self.find(spelled(part))) for sign, part in signed]
+        if not found or not all(isinstance(angle, Sym | Ref) for _, angle in found):
+            return None
+        return add([Neg(angle) if sign == "-" else angle for sign, angle in found if isinstance(angle, Sym | Ref)])
 
     def _indices(self, parts: list[tuple[Fraction | int, str]], by_index: Mapping[str, Name]) -> Node | None:
         if not parts or any(index not in by_index for _, index in parts):
@@ -260,6 +312,12 @@ class SymbolTable:
             return name
         spoken = self.spoken[still]
         return spoken._replace(dots=spoken.dots + name.dots - still.dots)
+
+
+def _letters_and_digits(name: Name) -> tuple[str, str]:
+    """A key under which l_{c1} and lc1, I_{zz,1} and I1zz are the same."""
+    text = name.base + name.sub
+    return "".join(filter(str.isalpha, text)), "".join(filter(str.isdigit, text))
 
 
 def _undotted(name: Name, bases: set[tuple[str, str]]) -> Name:

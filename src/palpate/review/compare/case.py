@@ -57,13 +57,20 @@ class Case:
         return self.text is not None and is_latex(self.text)
 
 
-def case(given: Any, reference: Any, what: str, symbols: Symbols, coordinates: Sequence[Any] | None) -> Case:
-    """Read both sides of a check."""
+def case(
+    given: Any,
+    reference: Any,
+    what: str,
+    symbols: Symbols,
+    coordinates: Sequence[Any] | None,
+    equal: Mapping[str, Sequence[str]],
+) -> Case:
+    """Read both sides of a check; `equal` gives several symbols of the reference one name."""
     quantity(what)
     if is_robot(reference):
-        return _robot_case(given, reference, what, symbols, coordinates)
+        return _robot_case(given, reference, what, symbols, coordinates, equal)
     if is_derivation(reference):
-        return _derivation_case(given, reference, what, symbols)
+        return _derivation_case(given, reference, what, symbols, equal)
     if callable(reference) and not hasattr(reference, "free_symbols"):
         return _function_case(given, reference, what, symbols, coordinates)
     table = SymbolTable(coordinates=[spelling(one) for one in coordinates or ()])
@@ -75,7 +82,21 @@ def case(given: Any, reference: Any, what: str, symbols: Symbols, coordinates: S
     table.infer_coordinates(
         _angular(wanted.grid), wanted.shape[1 if kind.right else 0] if kind.left or kind.right else 1
     )
-    return _finished(given, wanted, what, symbols, table, originals)
+    return _finished(given, _merged(wanted, table, equal), what, symbols, table, originals)
+
+
+def _merged(wanted: Symbolic, table: SymbolTable, equal: Mapping[str, Sequence[str]]) -> Symbolic:
+    """The reference with one name for symbols that the writer does not tell apart."""
+    names: dict[Name, Node] = {}
+    for text, several in equal.items():
+        for one in several:
+            old = table.originals.get(one, spelled(one))
+            if old not in table.known:
+                raise UnknownName("symbol", one, sorted(set(table.known.values())))
+            names[old] = Sym(spelled(text))
+            table.known.pop(old)
+        table.learn([text])
+    return Symbolic(wanted.grid.each(lambda node: rename(node, names))) if names else wanted
 
 
 def _finished(
@@ -102,7 +123,14 @@ def is_robot(value: Any) -> bool:
     return hasattr(value, "mass_matrix") and hasattr(value, "nv")
 
 
-def _robot_case(given: Any, robot: Any, what: str, symbols: Symbols, coordinates: Sequence[Any] | None) -> Case:
+def _robot_case(
+    given: Any,
+    robot: Any,
+    what: str,
+    symbols: Symbols,
+    coordinates: Sequence[Any] | None,
+    equal: Mapping[str, Sequence[str]],
+) -> Case:
     """Against the numbers of a robot if nothing but its state occurs, else against its derivation."""
     try:
         return numeric_case(given, robot, what, symbols, coordinates)
@@ -110,7 +138,7 @@ def _robot_case(given: Any, robot: Any, what: str, symbols: Symbols, coordinates
         derive = getattr(importlib.import_module("palpate.derive"), "derive", None)
         if derive is None:
             raise error
-    return _derivation_case(given, derive(robot), what, symbols)
+    return _derivation_case(given, derive(robot), what, symbols, equal)
 
 
 def numeric_case(given: Any, robot: Any, what: str, symbols: Symbols, coordinates: Sequence[Any] | None) -> Case:
@@ -161,9 +189,11 @@ def _function_case(
     return _finished(given, Numeric(numbers, (shape[0], shape[1])), what, symbols, table, {})
 
 
-def _derivation_case(given: Any, derivation: Any, what: str, symbols: Symbols) -> Case:
+def _derivation_case(
+    given: Any, derivation: Any, what: str, symbols: Symbols, equal: Mapping[str, Sequence[str]]
+) -> Case:
     reader = DerivationReader(derivation)
-    wanted = Symbolic(reader.wanted(what))
+    wanted = _merged(Symbolic(reader.wanted(what)), reader.table, equal)
     return _finished(given, wanted, what, symbols, reader.table, reader.originals)
 
 

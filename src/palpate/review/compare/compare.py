@@ -142,17 +142,30 @@ class Comparison:
 
 def compared(case: Case, given: Grid, seed: int) -> Comparison:
     """Compare what is given with what is wanted, in the shape that fits best."""
-    given, wanted, notes = _coriolis(case, given)
-    best: Comparison | None = None
+    given, wanted, notes = _coriolis(case, _all_zeros(given, case.wanted))
+    found: list[Comparison] = []
     for words, part in fitting(given.shape, wanted, case.what):
-        one = _in_field(case, given, part, seed)
-        one.notes = [*notes, words] if words else notes
-        if best is None or len(one.differing) < len(best.differing):
-            best = one
-    assert best is not None
+        found.append(_in_field(case, given, part, seed))
+        found[-1].notes = [*notes, words] if words else notes
+    best = min(found, key=lambda one: (len(one.differing), _unlikeness(one)))
     if case.what == "M" and best.differing:
         best.notes += _asymmetry(best)
     return best
+
+
+def _unlikeness(one: Comparison) -> int:
+    """How many symbols only one side has: of several equations that could be meant, the likest is."""
+    given = set().union(*(symbols(node) for _, node in one.given.entries()))
+    trees = [one.wanted.tree(place) for place, _ in one.given.entries()]
+    wanted = set().union(*(symbols(tree) for tree in trees if tree is not None))
+    return len(given ^ wanted)
+
+
+def _all_zeros(given: Grid, wanted: Wanted) -> Grid:
+    """A lone 0 stands for a vector or matrix of zeros."""
+    rows, columns = wanted.shape
+    lone = given.shape == (1, 1) != wanted.shape and is_number(given.rows[0][0], 0)
+    return Grid((given.rows[0] * columns,) * rows) if lone else given
 
 
 def _coriolis(case: Case, given: Grid) -> tuple[Grid, Wanted, list[str]]:

@@ -128,6 +128,9 @@ def fitting(given: tuple[int, int], wanted: Wanted, what: str) -> list[tuple[str
 
 def _parts(given: tuple[int, int], shape: tuple[int, int], what: str) -> Iterable[Selection]:
     every = tuple(range(shape[1]))
+    if what in ("equation", "tau", "g", "c") and given[1] == shape[1] == 1 and given[0] < shape[0]:
+        for rows in combinations(range(shape[0]), given[0]):
+            yield f"equation {' and '.join(str(row + 1) for row in rows)} of {shape[0]}", rows, every
     if what == "FK" and shape == (4, 4):
         yield from _pose_parts(given)
     elif what in ("J", "Jdot", "h", "FK") and given[1] == shape[1] and given[0] < shape[0]:

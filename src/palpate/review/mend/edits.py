@@ -4,7 +4,7 @@
 |---|---|
 | a sign; a factor 2 or ½; an exponent off by one; sin for cos; a wrong index; a missing or extra dot | 1 |
 | another wrong number; a wrong symbol; indices swapped; a factor lost or too many; an exponent off by more | 1.5 |
-| a matrix transposed or inverted, or another matrix in its place | 1.5 |
+| a matrix transposed or inverted, or another matrix in its place; two entries exchanged | 1.5 |
 | a term lost or too many; one symbol wrong throughout | 2 |
 """
 
@@ -38,8 +38,8 @@ from palpate.review.algebra.tree import (
 COSTS = {  # among equals, what is named first is believed first
     "sign": 1.0, "factor of two": 1.0, "exponent": 1.0, "sine for cosine": 1.0, "wrong index": 1.0, "dot": 1.0,
     "wrong number": 1.5, "wrong symbol": 1.5, "swapped indices": 1.5, "extra factor": 1.5, "missing factor": 1.5,
-    "wrong exponent": 1.5, "wrong matrix": 1.5, "extra term": 2.0, "missing term": 2.0, "wrong symbol throughout": 2.0,
-    "wrong angle and function": 2.0,
+    "wrong exponent": 1.5, "wrong matrix": 1.5, "swapped entries": 1.5, "extra term": 2.0, "missing term": 2.0,
+    "wrong symbol throughout": 2.0, "wrong angle and function": 2.0,
 }  # fmt: skip
 
 
@@ -154,7 +154,9 @@ def with_term(node: Node, term: Node) -> Node:
 
 
 def without_sign(node: Node) -> Node:
-    """The operand of a minus."""
+    """The operand of a minus, a minus otherwise; of a sum, every term's."""
+    if isinstance(node, Sum):
+        return Sum(tuple(without_sign(term) for term in node.terms), node.span)
     return node.operand if isinstance(node, Neg) else Neg(node)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 from palpate.errors import DoesNotFit, UnluckyPoint
@@ -15,10 +16,12 @@ from palpate.review.mend.atoms import Atoms
 from palpate.review.mend.double import DoubleSlip
 from palpate.review.mend.edits import Edit, cost, edited, likelihood, likelihood_of_all
 from palpate.review.mend.missing import MissingTerm, expanded, terms_of
+from palpate.review.mend.products import product
 from palpate.review.mend.single import SingleSlip
 
 _SEARCH, _FRESH = 10, (11, 12)  # numbers of the point of the search, and of those that confirm what it found
 _MOST_TRIED = 80
+_MOST_NODES = 6_000  # symbols, numbers and operations of an expression that is still searched for slips
 _MOST_OPTIONS = 120_000  # single corrections that are still combined in pairs
 _MOST_WORK = 3_000_000  # nodes that a search throughout may evaluate
 
@@ -58,7 +61,10 @@ class Repairer:
     ) -> None:
         self.tree, self.wanted, self.space, self.table = tree, wanted, space, table
         self.others = list(others)
+        self.size = sum(1 for _ in islice(walk(tree), _MOST_NODES + 1))
         self.point, self.error = self._start()
+        if self.size > _MOST_NODES:
+            return
         self.atoms = Atoms(self.point, [tree, *self.others], table)
         terms = [term for other in self.others for term in (*terms_of(other), *expanded(other))]
         self.known = [term for term in terms if not self._has_foreign_names(term)]
@@ -82,7 +88,8 @@ class Repairer:
 
     def best(self) -> Repair | None:
         """The cheapest correction found, or None."""
-        for search in (self._one, self._lost, self._throughout, self._two):
+        searches = (self._one, self._lost, self._throughout, self._multiplied, self._two)
+        for search in searches if self.size <= _MOST_NODES else ():
             for edits in search():
                 if made := self._confirmed(edits):
                     return made
@@ -97,6 +104,19 @@ class Repairer:
         """A lost term that is none of the reference's, because that is written otherwise."""
         found = SingleSlip(self.point, self.atoms, self.missing).edits(self.tree, self.error, thorough=True)
         yield from ([edit] for edit in found if edit.kind == "missing term")
+
+    def _multiplied(self) -> Iterator[list[Edit]]:
+        """A product of several symbols lost from the whole expression."""
+        field = self.space.field
+
+        def ratio(point: Point) -> Any:
+            return field.mul(self.wanted(point), field.inverse(point.of(self.tree)))
+
+        try:
+            found = MissingTerm(self.point, self.atoms, [], ratio).terms(ratio(self.point), ())
+        except UnluckyPoint:
+            return
+        yield from ([product(self.tree).times(term)] for term in found)
 
     def _two(self) -> Iterator[list[Edit]]:
         factors = sum(isinstance(node, Sym | Trig) for node in walk(self.tree))

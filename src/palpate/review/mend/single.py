@@ -44,12 +44,26 @@ class SingleSlip:
         if isinstance(node, Sum):
             twice = self._written_twice(node, error)
             yield from twice
+            yield from self._whole_sum(node, error)
             for term in node.terms if not twice else ():
                 yield from self._sum(term, error, way) if isinstance(term, Sum) else self._term(term, error, way)
         elif not (isinstance(node, Num) and node.value == 0):
             yield from self._term(node, error, way)
         for term in self.missing.terms(error, way):
             yield _adding(node, term)
+
+    def _whole_sum(self, node: Sum, error: Any) -> Iterator[Edit]:
+        """A number or a factor lost from, or too many before, all of a sum."""
+        value = self.point.of(node)
+        if self.field.is_zero(value):
+            return
+        parts = product(node)
+        ratio = self.field.add(1, self.field.mul(error, self.field.inverse(value)))
+        number = self.field.rational(ratio)
+        if number is not None and number != 0:
+            yield parts.scaled(number)
+        for exponent in _EXPONENT_STEPS if number is None else ():
+            yield from (parts.times(atom.node, exponent) for atom in self.atoms.raised(exponent).get(ratio))
 
     def _written_twice(self, node: Sum, error: Any) -> list[Edit]:
         """A term that does not belong and stands there twice: both go, rather than one getting a minus."""

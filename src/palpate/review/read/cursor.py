@@ -18,18 +18,25 @@ class Cursor:
     def __init__(self, tokens: Sequence[Token], text: str, table: SymbolTable, latex: bool) -> None:
         self.tokens, self.text, self.table, self.latex = tokens, text, table, latex
         self.at = 0
+        self.depth = 0  # brackets within brackets, counted to be refused before Python's own stack ends
 
     @property
     def token(self) -> Token:
         """The token to be read next."""
         return self.tokens[self.at]
 
+    def _ahead(self, count: int = 1) -> Token:
+        """A token further on; the "end" token beyond the last one."""
+        return self.tokens[min(self.at + count, len(self.tokens) - 1)]
+
     def _is(self, *texts: str) -> bool:
         return self.token.kind in ("op", "command") and self.token.text in texts
 
     def _take(self) -> Token:
-        self.at += 1
-        return self.tokens[self.at - 1]
+        token = self.token
+        if token.kind != "end":
+            self.at += 1
+        return token
 
     def _accept(self, *texts: str) -> bool:
         found = self._is(*texts)
@@ -38,7 +45,10 @@ class Cursor:
 
     def _expect(self, text: str, opened: Token) -> None:
         if not self._accept(text):
-            raise self._fault(f"expected {text!r} to close the {opened.text!r} of column {opened.start + 1}")
+            raise self._fault(f"expected {text!r} to close the {opened.text!r} of column {self._column(opened.start)}")
+
+    def _column(self, at: int) -> int:
+        return at - self.text.rfind("\n", 0, at)
 
     def _fault(self, message: str, at: int | None = None, hint: str | None = None) -> UnreadableExpression:
         return UnreadableExpression(message, self.text, self.token.start if at is None else at, hint=hint)
@@ -52,6 +62,13 @@ class Cursor:
 
     def _matching(self, at: int) -> int:
         """Where the bracket that opens at `at` closes."""
+        found = self._closing(at)
+        if found is None:
+            raise self._fault(f"the {self.tokens[at].text!r} is never closed", self.tokens[at].start)
+        return found
+
+    def _closing(self, at: int) -> int | None:
+        """Where the bracket that opens at `at` closes; None if it never does."""
         depth = 0
         for place in range(at, len(self.tokens)):
             token = self.tokens[place]
@@ -59,7 +76,7 @@ class Cursor:
             depth -= token.text in CLOSING.values() and token.kind != "name"
             if depth == 0:
                 return place
-        raise self._fault(f"the {self.tokens[at].text!r} is never closed", self.tokens[at].start)
+        return None
 
     def _put_instead(self, texts: list[str]) -> None:
         """Replace the current token by several, which together are the same text."""

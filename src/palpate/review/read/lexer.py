@@ -5,33 +5,29 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from palpate.errors import UnreadableExpression
 from palpate.review.algebra.tree import GREEK
-
-
-class Token(NamedTuple):
-    """A piece of the text: "number", "word", "name" (plain text), "command", "op", "gap" (a wide space), "end"."""
-
-    kind: str
-    text: str
-    start: int
-    end: int
-
+from palpate.review.read.macros import Token, expanded, macros
 
 _SPACES = re.compile(
-    r"(?:\s|%[^\n]*|~|\\[,;:!> ]|\$|\\(?:displaystyle|textstyle|limits|nonumber|notag|hline)\b"
-    r"|\\(?:label|tag\*?)\{[^{}]*\}|\\hspace\*?\{[^{}]*\}|\\(?:left|right|[bB]igg?[lrm]?)(?![A-Za-z])\.?)+"
+    r"(?:\s|%[^\n]*|~|\\[,;:!> ]|\\[\[()]|\$(?!\$)|\\(?:displaystyle|textstyle|scriptstyle|limits|nonumber|notag"
+    r"|hline|rm|bf|it|mathstrut|strut)(?![A-Za-z])|\\(?:label|tag\*?|color|hspace\*?|vspace\*?|phantom|mbox)\{[^{}]*\}"
+    r"|\\(?:left|right|middle|[bB]igg?[lrm]?)(?![A-Za-z])\.?)+"
 )
+_GAP = re.compile(r"\$\$|\\\]|\\q?quad(?![A-Za-z])")
+_LIBRARIES = "np|numpy|math|sp|sympy|sym|mp|jnp|torch|casadi|ca"
+_PLAIN_SPACES = re.compile(rf"#[^\n]*|\.\.\.[^\S\n]*\n|(?:{_LIBRARIES})\.(?=[A-Za-z])")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?|\.\d+|\d+\.(?!\w)")
 _SCIENTIFIC = re.compile(r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _COMMAND = re.compile(r"\\(?:[A-Za-z]+\*?|\\|[{}|#&%_])")
-_SUPERSCRIPTS = {"²": "2", "³": "3", "⁴": "4", "⁵": "5", "⁻": "-", "¹": "1"}
+_SUPERSCRIPTS = {**{letter: str(digit) for digit, letter in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}, "⁻": "-"}
 _FRACTIONS = {"½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3", "⅙": "1/6", "⅛": "1/8"}
 _OPERATORS = {"−": "-", "–": "-", "·": "*", "×": "*", "∗": "*", "⋅": "*", "÷": "/"}
 _MARKS = "\u0307\u0308\u20db"
-_PLAIN = re.compile(rf"[^\W\d_²³⁴⁵⁻¹½¼¾⅓⅔⅙⅛](?:[^\W²³⁴⁵⁻¹½¼¾⅓⅔⅙⅛]|[{_MARKS}])*'*")
+_NO_LETTER = "".join((*_SUPERSCRIPTS, *_FRACTIONS))
+_PLAIN = re.compile(rf"[^\W\d_{_NO_LETTER}](?:[^\W{_NO_LETTER}]|[{_MARKS}])*'*")
+_ELEMENTWISE = {".*": "*", "./": "/", ".^": "^"}
 
 
 def is_latex(text: str) -> bool:
@@ -45,14 +41,16 @@ def tokens(text: str) -> list[Token]:
     Raises:
         UnreadableExpression: a character that belongs to no formula.
     """
-    found = list(_tokens(text, is_latex(text)))
+    latex = is_latex(text)
+    cleared, defined = macros(text) if latex else (text, {})
+    found = expanded(_tokens(cleared, latex), defined, text, lambda body: _tokens(body, True))
     return [*found, Token("end", "", len(text), len(text))]
 
 
 def _tokens(text: str, latex: bool) -> Iterator[Token]:
     at = 0
     while at < len(text):
-        skipped = _SPACES.match(text, at)
+        skipped = _SPACES.match(text, at) or (None if latex else _PLAIN_SPACES.match(text, at))
         if skipped and skipped.end() > at:
             at = skipped.end()
             continue
@@ -63,9 +61,14 @@ def _tokens(text: str, latex: bool) -> Iterator[Token]:
 
 def _next(text: str, at: int, latex: bool) -> Iterator[Token]:
     letter = text[at]
-    if command := _COMMAND.match(text, at):
-        kind = "gap" if command[0] in ("\\quad", "\\qquad") else "command"
-        yield Token(kind, command[0], at, command.end())
+    if gap := _GAP.match(text, at):
+        yield Token("gap", gap[0], at, gap.end())
+    elif command := _COMMAND.match(text, at):
+        yield Token("command", command[0], at, command.end())
+    elif text[at : at + 2] in _ELEMENTWISE:
+        yield Token("op", _ELEMENTWISE[text[at : at + 2]], at, at + 2)
+    elif letter == "√":
+        yield Token("name" if not latex else "word", "sqrt", at, at + 1)
     elif digits := (_NUMBER if latex else _SCIENTIFIC).match(text, at):
         yield Token("number", digits[0], at, digits.end())
     elif letter in _FRACTIONS:

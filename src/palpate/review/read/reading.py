@@ -121,6 +121,8 @@ def _lines(found: list[Token]) -> list[list[Token]]:
 
 def _trimmed(part: list[Token]) -> list[Token]:
     """Without a closing comma or full stop, and without an equation's number after a wide space."""
+    while part and part[-1].kind == "gap":
+        part = part[:-1]
     texts = [token.text for token in part]
     for at, token in enumerate(part):
         if token.kind == "gap" and re.fullmatch(r"\(\d+\w?\)[.,]?", "".join(texts[at + 1 :])):

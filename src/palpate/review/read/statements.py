@@ -12,17 +12,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from palpate.errors import UnreadableExpression
 from palpate.review.algebra.names import spelled
 from palpate.review.algebra.tree import Name
 from palpate.review.compare.quantities import label_quantity
-from palpate.review.read.lexer import Token, is_latex, tokens
+from palpate.review.read.lexer import is_latex, tokens
+from palpate.review.read.macros import MACRO, Token, macros
+from palpate.review.read.source import prepared
 
+_ENTRY = re.compile(  # M[0, 1], M[0][1], M[..., 0, 1] as in Python; M(1,2) as in Matlab
+    r"(?P<name>[A-Za-z]\w*)\s*(?P<open>[\[(])\s*(?:\.\.\.\s*,\s*)?(?P<i>\d)\s*(?:(?:,|\]\s*\[)\s*(?P<j>\d)\s*)?[\])]"
+)
 _KEYWORD = re.compile(r"\s*(\w+)\s*:(?!=)")
 _PLAIN = ("M", "C", "g", "J", "T", "V", "FK", "tau", "τ", "equation")  # always quantities
+_MARKS = re.compile(r"\\begin\b|\\end\b|\\\\|\\[{}]|[()\[\]{}]|\n|,|;")
 _OPENING, _CLOSING = ("(", "[", "{", "\\begin"), (")", "]", "}", "\\end")
 
 
@@ -53,45 +59,56 @@ def formulas(text: str) -> list[Formula]:
     Raises:
         UnreadableExpression: a formula without a name.
     """
-    clean = "\n".join(_without_comment(line) for line in text.splitlines())
-    found = [_formula(clean, start, end) for start, end in _chunks(clean)]
+    clean = prepared(text)
+    body = macros(clean)[0]
+    found = [_formula(body, clean, start, end) for start, end in _chunks(body)]
     if not found:
         raise UnreadableExpression("the file holds no formula", text, 0, hint="write for example  g = m1*g*l1*cos(q1)")
-    return [_used_elsewhere(one, found) for one in found]
-
-
-def _without_comment(line: str) -> str:
-    cut = re.search(r"(?<!\\)%|^\s*#", line)
-    return line[: cut.start()] if cut else line
+    mentioned = [{spelled(word) for word in _words(tokens(one.text))} for one in found]
+    return [_used_elsewhere(one, number, mentioned) for number, one in enumerate(found)]
 
 
 def _chunks(text: str) -> list[tuple[int, int]]:
-    """Where formulas begin and end: at a line with a name and an equals sign, all brackets closed before it."""
-    starts, depth, at = [], 0, 0
-    for line in text.splitlines(keepends=True):
-        if depth == 0 and line.strip() and (_begins(line) or not starts):
+    """Where formulas begin and end: at a name and an equals sign after a line, a comma or \\\\, all brackets closed."""
+    cuts = list(_cuts(text))
+    starts: list[int] = []
+    for at, after in pairwise([*cuts, len(text)]):
+        segment = text[at:after]
+        if segment.strip() and (_begins(segment, text[at - 1 : at]) or not starts):
             starts.append(at)
-        depth = max(0, depth + _depth(line))
-        at += len(line)
     return list(pairwise([*starts, len(text)]))
 
 
-def _begins(line: str) -> bool:
-    if _KEYWORD.match(line):
+def _cuts(text: str) -> Iterator[int]:
+    """Positions at which a formula may begin, outside all brackets."""
+    depth = 0
+    yield 0
+    for found in _MARKS.finditer(text):
+        mark = found[0]
+        if mark in _OPENING:
+            depth += 1
+        elif mark in _CLOSING:
+            depth = max(0, depth - 1)
+        elif depth == 0 and not mark.startswith("\\newline"):
+            yield found.end()
+
+
+def _begins(segment: str, before: str) -> bool:
+    """Whether a formula begins here; after a comma only with a plain name and an equals sign."""
+    if before not in (",", ";") and _KEYWORD.match(segment):
         return True
-    left, equals, _ = line.partition("=")
-    return bool(equals) and bool(re.match(r"\s*[$\\\w{&]", left)) and not re.match(r"\s*(\\begin|\\end|&|\\\\)", left)
+    left, equals, _ = segment.partition("=")
+    left = re.sub(r"\\q?quad\b|\\[ ,;]|[&$]", " ", left).strip()
+    if not equals or not re.match(r"[\\\w{]", left) or left.startswith(("\\begin", "\\end")):
+        return False
+    return before not in (",", ";") or bool(re.fullmatch(r"[\\\w{}^.\[\]() ]{1,60}", left))
 
 
-def _depth(line: str) -> int:
-    opened = len(re.findall(r"\\begin\b", line)) + sum(line.count(one) for one in "([{")
-    return opened - len(re.findall(r"\\end\b", line)) - sum(line.count(one) for one in ")]}")
-
-
-def _formula(text: str, start: int, end: int) -> Formula:
-    body = text[start:end].rstrip()
-    line = text[:start].count("\n") + 1
-    above = "\n" * (line - 1)
+def _formula(text: str, whole: str, start: int, end: int) -> Formula:
+    body = text[start:end].rstrip().rstrip(",;")
+    begins = start + len(body) - len(body.lstrip())
+    line = text[:begins].count("\n") + 1
+    above = _definitions_kept(whole[:start])
     keyword = _KEYWORD.match(body)
     if keyword:
         blank = " " * len(keyword[0])
@@ -105,6 +122,16 @@ def _formula(text: str, start: int, end: int) -> Formula:
     return Formula(left.replace("$", "").strip(), name, what, entry, above + body, line)
 
 
+def _definitions_kept(text: str) -> str:
+    """What stands before a formula, blanked so that positions stay; abbreviations of LaTeX are kept."""
+    blank = re.sub(r"[^\n]", " ", text)
+    for found in MACRO.finditer(text):
+        end = text.find("\n", found.end())
+        end = len(text) if end < 0 else end
+        blank = blank[: found.start()] + text[found.start() : end] + blank[end:]
+    return blank
+
+
 def _left_side(body: str) -> str | None:
     depth = 0
     for token in tokens(body):
@@ -116,7 +143,13 @@ def _left_side(body: str) -> str | None:
 
 def _name(left: str) -> Name:
     r"""The name on a left side: M(q), \mathbf{M}(\mathbf{q}), \dot{J}, C_{31}, without its arguments."""
-    text = left.replace("$", "").replace("&", "").replace("\\begin{aligned}", "").strip()
+    text = left.replace("$", "").replace("&", "").strip()
+    if entry := _ENTRY.fullmatch(text):
+        first = int(entry["i"]) + (entry["open"] == "[")
+        second = entry["j"]
+        return spelled(f"{entry['name']}_{first}" + (str(int(second) + (entry["open"] == "[")) if second else ""))
+    if entry := re.fullmatch(r"(\w+)\[(\d\d)\]", text):
+        return spelled(f"{entry[1]}_{entry[2]}")
     if is_latex(text):
         text = re.sub(r"\\(mathbf|mathrm|boldsymbol|bm|operatorname|mathcal|text|rm)\b", "", text)
     text = re.sub(r"\((?:[^()]|\([^()]*\))*\)\s*$", "", text)
@@ -136,18 +169,13 @@ def _meaning(name: Name) -> tuple[str | None, tuple[int, int] | None]:
     return None, None
 
 
-def _used_elsewhere(one: Formula, found: list[Formula]) -> Formula:
+def _used_elsewhere(one: Formula, number: int, mentioned: list[set[Name]]) -> Formula:
     """An entry, or a quantity with a common name such as h, is a definition if another formula uses its name."""
     if one.what is None or (one.entry is None and str(one.name) in _PLAIN):
         return one
-    for other in found:
-        if other is not one and _mentions(other.text, one.name):
-            return Formula(one.label, one.name, None, None, one.text, one.line)
+    if any(one.name in names for other, names in enumerate(mentioned) if other != number):
+        return replace(one, what=None, entry=None)
     return one
-
-
-def _mentions(text: str, name: Name) -> bool:
-    return any(spelled(word) == name for word in _words(tokens(text)))
 
 
 def _words(found: list[Token]) -> Iterator[str]:
@@ -155,7 +183,7 @@ def _words(found: list[Token]) -> Iterator[str]:
     for at, token in enumerate(found):
         if token.kind not in ("word", "name", "command"):
             continue
-        if found[at + 1].text != "_":
+        if found[at + 1].text != "_" or at + 2 >= len(found):
             yield token.text
             continue
         end = at + 3
