@@ -193,7 +193,7 @@ class Notation:
             if not re.fullmatch(r"[1-9]", name.sub):
                 return None
             digits.append(name.sub)
-            heads.add(name.head)
+            heads.add(name.base)
         if len(heads) > 1 or (len(self.names.q) > 9):
             return None
         return kind[0] + "".join(sorted(digits))
@@ -249,7 +249,7 @@ def _times(e: Any) -> int:
 
 
 def _dotted(name: Name, dots: int) -> Name:
-    return Name(name.head, name.sub, name.dots + dots)
+    return Name(name.base, name.sub, name.dots + dots)
 
 
 def style_is_inline(style: Style) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from palpate.equations.algebra.graph import NUMBER, PARAMETER, STATE, Graph, Node, Number, Output, evaluate, needed
-from palpate.equations.algebra.residues import PRIME, all_values
+from palpate.equations.algebra.residues import P, all_values
 from palpate.errors import InvalidInput
 
 INLINE = 60  # characters up to which an expression used once stays in its line
@@ -134,8 +134,8 @@ def _copied(outputs: Sequence[Output], leaf: Callable[[Graph, Node], Node | None
 def merged(outputs: Sequence[Output], quaternion: Sequence[str] = ()) -> list[Output]:
     """The same outputs with nodes that are equal made one, and those that are zero dropped.
 
-    Equality is decided at two random points modulo 2⁶¹ − 1: it finds what no local rule sees (a joint torque that
-    gravity cannot have, cos² + sin²), and errs with a chance below 1e-30. Graphs with roots are left as they are.
+    Equality is decided at two random points modulo 2¹²⁷ − 3489: it finds what no local rule sees (a joint torque that
+    gravity cannot have, cos² + sin²), and errs with a chance below 1e-60. Graphs with roots are left as they are.
     """
     nodes = [n for output in outputs for n in output.nodes]
     try:
@@ -147,7 +147,7 @@ def merged(outputs: Sequence[Output], quaternion: Sequence[str] = ()) -> list[Ou
     made: dict[int, Node] = {}
     for node in needed(nodes):
         key = tuple(values[node.number] for values in points)
-        opposite = tuple(-value % PRIME for value in key)
+        opposite = tuple(-value % P for value in key)
         if not any(key):
             made[node.number] = graph.zero
         elif key in first:

@@ -7,10 +7,9 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from palpate.equations.spelling.names import GREEK, Name, greek
+from palpate.equations.spelling.names import DOTS, GREEK, Name, greek
 
 _SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
-_DOTS = ("", "\u0307", "\u0308")
 
 
 def width(text: str) -> int:
@@ -87,9 +86,9 @@ class Text:
 
     def name(self, name: Name) -> str:
         """q̇1."""
-        head = GREEK.get(name.head, "π" if name.head == "pi" else name.head)
-        joint = "_" if len(name.head) > 1 and name.head not in GREEK and name.sub else ""
-        return f"{head[:1]}{_DOTS[name.dots]}{head[1:]}{joint}{greek(name.sub)}"
+        head = GREEK.get(name.base, name.base)
+        joint = "_" if len(name.base) > 1 and name.base not in GREEK and name.sub else ""
+        return f"{head[:1]}{DOTS[name.dots]}{head[1:]}{joint}{greek(name.sub)}"
 
     def product(self, factors: Sequence[str]) -> str:
         """Side by side."""
@@ -151,8 +150,8 @@ class Latex:
 
     def name(self, name: Name) -> str:
         """\\dot{q}_{1}."""
-        head = name.head
-        if head in GREEK or head == "pi":
+        head = name.base
+        if head in GREEK:
             head = rf"\{head}"
         elif len(head) > 1:
             head = rf"\mathit{{{head}}}"
@@ -223,9 +222,9 @@ class MathML:
 
     def name(self, name: Name) -> str:
         """<mi> with its dots and its subscript."""
-        head = html.escape(GREEK.get(name.head, "π" if name.head == "pi" else name.head))
+        head = html.escape(GREEK.get(name.base, name.base))
         # A letter with its mark is one piece of text: accents of their own need fonts that few machines have.
-        spelt = f'<mi class="dotted">{head[:1]}{_DOTS[name.dots]}{head[1:]}</mi>' if name.dots else f"<mi>{head}</mi>"
+        spelt = f'<mi class="dotted">{head[:1]}{DOTS[name.dots]}{head[1:]}</mi>' if name.dots else f"<mi>{head}</mi>"
         if not name.sub:
             return spelt
         sub = html.escape(greek(name.sub))

@@ -1,10 +1,4 @@
-"""The two arithmetics in which expressions are compared: residues modulo a large prime, and floats.
-
-Modulo p = 2¹²⁷ − 3489 every operation is exact. Two different rational expressions of total degree d agree at a random
-point with probability at most d/p, below 1e-34 for any expression a person writes. p ≡ 23 (mod 24) and p ≡ ±1 (mod 5),
-so that √2, √3, √5 and all cube roots exist, and −1 is no square: of the two roots of a square exactly one is a square
-itself. That one is taken, as the positive one is taken of the reals, so √a √b = √(ab) and √(a²) = a for a square a.
-"""
+"""The two arithmetics in which expressions are compared: residues modulo a large prime, and floats."""
 
 from __future__ import annotations
 
@@ -13,11 +7,8 @@ from fractions import Fraction
 from random import Random
 from typing import Any, Generic, Protocol, TypeVar
 
-from palpate.errors import DoesNotFit, UnluckyPoint
-
-P = 2**127 - 3489
-_CUBE_ROOT = pow(3, -1, P - 1)
-_LARGEST = 2000  # numerator and denominator of a number that an edit may bring in
+from palpate.equations.algebra.residues import LARGEST, P, Residues
+from palpate.errors import UnluckyPoint
 
 Item = TypeVar("Item")
 
@@ -97,67 +88,10 @@ class _Residues(Generic[Item]):
         return self._items.get(value, [])
 
 
-class Modular:
-    """Residues modulo P."""
+class Modular(Residues):
+    """Residues modulo P, with what a search looks up in."""
 
     exact = True
-
-    def mul(self, a: int, b: int) -> int:
-        """a · b."""
-        return a * b % P
-
-    def add(self, a: int, b: int) -> int:
-        """a + b."""
-        return (a + b) % P
-
-    def sub(self, a: int, b: int) -> int:
-        """a − b."""
-        return (a - b) % P
-
-    def inverse(self, a: int) -> int:
-        """1/a."""
-        if not a % P:
-            raise UnluckyPoint("division by zero at a random point")
-        return pow(a, -1, P)
-
-    def number(self, value: Fraction) -> int:
-        """A rational number."""
-        if value.denominator == 1:
-            return value.numerator % P
-        return value.numerator * pow(value.denominator, -1, P) % P
-
-    def power(self, a: int, exponent: Fraction) -> int:
-        """a^e, e with a denominator of twos and at most one three."""
-        below = exponent.denominator
-        if below % 3 == 0:
-            a, below = pow(a, _CUBE_ROOT, P), below // 3
-        while below % 2 == 0:
-            a, below = _square_root(a), below // 2
-        if below != 1:
-            raise DoesNotFit(f"a root of degree {exponent.denominator} modulo a prime")
-        if exponent.numerator < 0:
-            a = self.inverse(a)
-        return pow(a, abs(exponent.numerator), P)
-
-    def is_zero(self, a: int) -> bool:
-        """Whether a is zero."""
-        return a == 0
-
-    def equal(self, a: int, b: int) -> bool:
-        """Whether a is b."""
-        return a == b
-
-    def rational(self, a: int) -> Fraction | None:
-        """The fraction with small numerator and denominator that a is, by the Euclidean algorithm on (P, a)."""
-        before, now, factor_before, factor = P, a, 0, 1
-        while now > _LARGEST:
-            share = before // now
-            before, now = now, before - share * now
-            factor_before, factor = factor, factor_before - share * factor
-        if not 0 < abs(factor) <= _LARGEST:
-            return None
-        found = Fraction(now, factor)
-        return found if self.number(found) == a else None
 
     def sample(self, random: Random, positive: bool) -> int:
         """A random residue; a square counts as positive."""
@@ -167,13 +101,6 @@ class Modular:
     def table(self) -> Table[Any]:
         """A table of exact values."""
         return _Residues()
-
-
-def _square_root(a: int) -> int:
-    root = pow(a, (P + 1) // 4, P)
-    if root * root % P != a % P:
-        raise UnluckyPoint("no square root at a random point")
-    return root
 
 
 class _Sorted(Generic[Item]):
@@ -261,7 +188,7 @@ class Real:
 
     def rational(self, a: Any) -> Fraction | None:
         """The fraction with a small denominator that a is to the tolerance."""
-        if abs(a) > _LARGEST or (a != 0 and abs(a) * _LARGEST < 1):
+        if abs(a) > LARGEST or (a != 0 and abs(a) * LARGEST < 1):
             return None
         found = Fraction(float(a)).limit_denominator(200)
         return found if abs(self.number(found) - a) <= self.tolerance * max(1.0, abs(a)) else None

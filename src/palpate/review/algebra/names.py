@@ -11,16 +11,16 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from palpate.equations.spelling.names import DOTS, GREEK_LETTERS, VARIANTS, Name
 from palpate.errors import UnknownSymbol, nearest
 from palpate.review.algebra.grid import Grid, Value
 from palpate.review.algebra.points import PI
-from palpate.review.algebra.tree import GREEK, Name, Neg, Node, Num, Prod, Ref, Sum, Sym, Trig, add, multiply, number
+from palpate.review.algebra.tree import Neg, Node, Num, Prod, Ref, Sum, Sym, Trig, add, multiply, number
 
-VARIANTS = {"vartheta": "theta", "varphi": "phi", "varepsilon": "epsilon", "varrho": "rho", "ell": "l"}
 _SAME = {**{a: b for a, b in VARIANTS.items()}, **{b: a for a, b in VARIANTS.items()}}
 _JOINT_LETTERS = ("q", "theta", "vartheta", "phi", "varphi")
 _MOVING_LETTERS = (*_JOINT_LETTERS, "x", "y", "z")
-_DOTS = {"\u0307": 1, "\u0308": 2, "\u20db": 3}
+_DOTS = {mark: count for count, mark in enumerate(DOTS) if mark}
 _SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _DOTS_AT_THE_END = re.compile(r"(\d+)(d{1,2}(?:ot)?)")
 _DOT_WORDS = {"dot": 1, "d": 1, "ddot": 2, "dd": 2, "t": 1, "tt": 2}
@@ -34,7 +34,7 @@ def spelled(text: str) -> Name:
     bare = ""
     for letter in unicodedata.normalize("NFD", text):
         dots += _DOTS.get(letter, 0)
-        bare += "" if letter in _DOTS else GREEK.get(letter, letter)
+        bare += "" if letter in _DOTS else GREEK_LETTERS.get(letter, letter)
     bare = bare.translate(_SUBSCRIPTS)
     primes = bare.count("'")
     bare = bare.replace("'", "")
@@ -152,7 +152,7 @@ class SymbolTable:
             self.coordinates = sorted([*self.coordinates, *missing])
             self._angles.clear()
             return self._shorthand(name)
-        if len(name.base) > 1 and name.base not in GREEK.values():
+        if len(name.base) > 1 and name.base not in GREEK_LETTERS.values():
             return None
         self.known.setdefault(name, str(name))
         return Sym(name)

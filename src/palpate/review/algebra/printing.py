@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from palpate.equations.spelling.names import GREEK_LETTERS, VARIANTS, Name
 from palpate.review.algebra.grid import Grid, Value
-from palpate.review.algebra.names import VARIANTS, SymbolTable
-from palpate.review.algebra.tree import GREEK, Call, Name, Neg, Node, Num, Power, Prod, Quot, Ref, Sum, Sym, Trig
+from palpate.review.algebra.names import SymbolTable
+from palpate.review.algebra.tree import Call, Neg, Node, Num, Power, Prod, Quot, Ref, Sum, Sym, Trig
 
-_GREEK_WORDS = {*GREEK.values(), *VARIANTS, "varphi"}
+_GREEK_WORDS = {*GREEK_LETTERS.values(), *VARIANTS, "varphi"}
 _SUM, _PRODUCT, _POWER, _ATOM = range(4)
 _DOTS = {1: r"\dot", 2: r"\ddot", 3: r"\dddot"}
 

@@ -9,33 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
+
+from palpate.equations.spelling.names import Name
 
 Span: TypeAlias = tuple[int, int] | None
-
-GREEK = {
-    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "ζ": "zeta", "η": "eta", "θ": "theta",
-    "ι": "iota", "κ": "kappa", "λ": "lambda", "μ": "mu", "ν": "nu", "ξ": "xi", "π": "pi", "ρ": "rho", "σ": "sigma",
-    "τ": "tau", "υ": "upsilon", "φ": "phi", "ϕ": "phi", "χ": "chi", "ψ": "psi", "ω": "omega", "ϑ": "vartheta",
-    "Γ": "Gamma", "Δ": "Delta", "Θ": "Theta", "Λ": "Lambda", "Σ": "Sigma", "Φ": "Phi", "Ψ": "Psi", "Ω": "Omega",
-    "ℓ": "ell",
-}  # fmt: skip
-_LETTERS = {word: letter for letter, word in reversed(GREEK.items())}
-DERIVATIVES = {0: "", 1: "\u0307", 2: "\u0308", 3: "\u20db"}  # combining dots above a letter
-
-
-class Name(NamedTuple):
-    """The name of a symbol: a letter or word, a subscript, and how many dots (time derivatives) stand above it."""
-
-    base: str
-    sub: str = ""
-    dots: int = 0
-
-    def __str__(self) -> str:
-        base = _LETTERS.get(self.base, self.base)
-        dotted = base + DERIVATIVES[self.dots] if len(base) == 1 else "d" * self.dots + base
-        joined = self.sub if self.sub[:1].isdigit() else f"_{self.sub}"
-        return dotted + (joined if self.sub else "")
 
 
 @dataclass(eq=False, frozen=True, slots=True)

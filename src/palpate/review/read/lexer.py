@@ -6,8 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from palpate.equations.spelling.names import GREEK_LETTERS
 from palpate.errors import UnreadableExpression
-from palpate.review.algebra.tree import GREEK
 from palpate.review.read.macros import Token, expanded, macros
 
 _SPACES = re.compile(
@@ -110,7 +110,7 @@ def _word(text: str, at: int) -> Iterator[Token]:
     """A run of letters; a letter with a dot above, or a Greek one, stands for itself."""
     end = at
     while end < len(text) and text[end].isalpha():
-        alone = text[end] in GREEK or len(unicodedata.normalize("NFD", text[end])) > 1
+        alone = text[end] in GREEK_LETTERS or len(unicodedata.normalize("NFD", text[end])) > 1
         marked = end + 1 < len(text) and text[end + 1] in _MARKS
         if (alone or marked) and end > at:
             break

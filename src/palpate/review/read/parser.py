@@ -13,17 +13,7 @@ from fractions import Fraction
 
 from palpate.review.algebra import grid as matrices
 from palpate.review.algebra.grid import Grid, Value
-from palpate.review.algebra.tree import (
-    Node,
-    Num,
-    Power,
-    Prod,
-    Quot,
-    Sum,
-    Sym,
-    add,
-    multiply,
-)  # fmt: skip
+from palpate.review.algebra.tree import Node, Num, Power, Prod, Quot, Sum, Sym, add, multiply
 from palpate.review.read.assembly import function, joined, number
 from palpate.review.read.cursor import CLOSING
 from palpate.review.read.macros import Token

@@ -98,7 +98,7 @@ def _begins(segment: str, before: str) -> bool:
     if before not in (",", ";") and _KEYWORD.match(segment):
         return True
     left, equals, _ = segment.partition("=")
-    left = re.sub(r"\\q?quad\b|\\[ ,;]|[&$]", " ", left).strip()
+    left = _bare(left)
     if not equals or not re.match(r"[\\\w{]", left) or left.startswith(("\\begin", "\\end")):
         return False
     return before not in (",", ";") or bool(re.fullmatch(r"[\\\w{}^.\[\]() ]{1,60}", left))
@@ -119,7 +119,7 @@ def _formula(text: str, whole: str, start: int, end: int) -> Formula:
         raise UnreadableExpression("a formula without a name and an equals sign", text, start, hint="write M = …")
     name = _name(left)
     what, entry = _meaning(name)
-    return Formula(left.replace("$", "").strip(), name, what, entry, above + body, line)
+    return Formula(_bare(left), name, what, entry, above + body, line)
 
 
 def _definitions_kept(text: str) -> str:
@@ -141,9 +141,14 @@ def _left_side(body: str) -> str | None:
     return None
 
 
+def _bare(left: str) -> str:
+    """A left side without the signs of alignment and wide spaces around it."""
+    return re.sub(r"\\q?quad\b|\\[ ,;]|[&$]", " ", left).strip()
+
+
 def _name(left: str) -> Name:
     r"""The name on a left side: M(q), \mathbf{M}(\mathbf{q}), \dot{J}, C_{31}, without its arguments."""
-    text = left.replace("$", "").replace("&", "").strip()
+    text = _bare(left)
     if entry := _ENTRY.fullmatch(text):
         first = int(entry["i"]) + (entry["open"] == "[")
         second = entry["j"]

@@ -9,12 +9,13 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
+from palpate.equations.spelling.names import Name
 from palpate.errors import DoesNotFit, UnknownSymbol
 from palpate.review.algebra import grid as matrices
 from palpate.review.algebra.grid import Grid, Value
 from palpate.review.algebra.names import placed, spelled
 from palpate.review.algebra.points import polynomial
-from palpate.review.algebra.tree import Name, Power, Sum, Sym, Trig
+from palpate.review.algebra.tree import Power, Sum, Sym, Trig
 from palpate.review.read.assembly import cuts
 from palpate.review.read.macros import Token
 from palpate.review.read.matrices import MatrixReader

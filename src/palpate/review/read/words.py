@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from palpate.review.algebra.tree import GREEK as LETTERS
+from palpate.equations.spelling.names import GREEK_LETTERS
 
-GREEK = {*LETTERS.values(), "varepsilon", "vartheta", "varphi", "varrho"}
+GREEK = {*GREEK_LETTERS.values(), "varepsilon", "vartheta", "varphi", "varrho"}
 STYLES = {
     "mathbf", "mathrm", "mathit", "mathsf", "mathcal", "mathbb", "boldsymbol", "bm", "operatorname",
     "text", "textrm", "textit", "textbf", "vec", "underline",
