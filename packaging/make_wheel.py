@@ -17,6 +17,8 @@ import sysconfig
 import zipfile
 from pathlib import Path
 
+from palpate.engine.shipped import write_list
+
 ROOT = Path(__file__).parent.parent
 BUILD = ROOT / "build" / "wheel"
 INSIDE = "palpate/engine/shipped"
@@ -49,6 +51,7 @@ def compile_kernels(names: list[str]) -> list[Path]:
     shutil.rmtree(BUILD / "cache", ignore_errors=True)
     environment = os.environ | {key: str(value) for key, value in settings.items()}
     subprocess.run([sys.executable, "-c", COMPILE, *names], check=True, env=environment, cwd=BUILD)
+    write_list(place)
     return sorted(place.iterdir())
 
 

@@ -13,7 +13,8 @@ from hypothesis import settings
 
 # The same examples on every run: a red run can be repeated, and machines of any speed agree.
 settings.register_profile("house", derandomize=True, deadline=None)
-settings.load_profile("house")
+settings.register_profile("fresh", deadline=None, max_examples=500)  # of make fuzz, which prints its seed
+settings.load_profile(os.environ.get("PALPATE_HYPOTHESIS", "house"))
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 # Software rendering: no graphics card is needed.

@@ -1,35 +1,45 @@
-"""Seeded fuzzing of models, scenarios, traces and the API: python tests/fuzz.py --seconds 60 --seed 0.
+"""Seeded fuzzing: python tests/fuzz.py --seconds 60 --seed 0 --targets scenarios tables.
 
-Each try is one mutated input. Counted are tries, acceptances, refusals (errors of palpate's own tree), and the faults
-there must be none of: exceptions outside the tree, tries longer than ten seconds, accepted models whose mass matrix is
-not positive definite. A crash ends the process and shows in its exit code; the last try stands in the log then.
+Targets: models, every shipped scenario, traces, tables of sweeps, the API, kept kernels, folders. Each try is one
+mutated input. Counted are tries, acceptances, refusals (errors of palpate's own tree), and the faults there must be
+none of: exceptions outside the tree, tries longer than ten seconds, accepted models whose mass matrix is not positive
+definite, numbers that are not finite or not those of undamaged kernels, files outside a folder that were written.
+A crash ends the process and shows in its exit code; the last try stands in the log then.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import copy
+import io
 import json
+import os
 import random
 import re
+import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
-import tomllib
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import palpate as pp
+from palpate.cli.main import UNEXPECTED
+from palpate.cli.main import main as command
 from palpate.control.laws.gravity_compensation import GravityCompensation
 from palpate.errors import PalpateError
-from palpate.scenario.load import scenario_from_data
+from palpate.parquet import read_columns, read_footer
+from palpate.scenario.load import read_data, scenario_from_data, shipped
 from palpate.spatial import Pose
 
 LONGEST = 10.0  # s of one try
@@ -50,47 +60,8 @@ URDF = """<robot name="arm"><link name="base"/><link name="one"><inertial><origi
 <link name="two"><inertial><mass value="1"/><inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/>
 </inertial></link><joint name="j2" type="prismatic"><parent link="one"/><child link="two"/><axis xyz="1 0 0"/>
 <limit lower="0" upper="0.5" effort="50" velocity="1"/></joint></robot>"""
-SCENARIO = """name = "fuzz"
-[robot]
-model = "planar2"
-[robot.start]
-q = [0.1, 0.5]
-[control]
-law = "joint-impedance"
-stiffness = [50.0, 50.0]
-damping_ratio = 1.0
-[reference]
-kind = "hold"
-[world]
-gravity = [0.0, 0.0, -9.81]
-[[world.surfaces]]
-name = "wall"
-position = [5.0, 0.0, 0.0]
-normal = [-1.0, 0.0, 0.0]
-stiffness = 1e4
-[[world.surfaces]]
-name = "relief"
-shape = "height-field"
-size = [0.4, 0.3]
-heights = [[0.0, 0.01, 0.0, 0.0], [0.0, 0.02, 0.01, 0.0], [0.0, 0.02, 0.01, 0.0], [0.0, 0.0, 0.0, 0.0]]
-scale = 1.0
-position = [5.0, 0.0, 1.0]
-[[world.pushes]]
-start = 0.001
-duration = 0.002
-force = [1.0, 0.0, 0.0]
-[world.sensors.wrench]
-delay = 1
-[run]
-duration = 0.01
-timestep = 0.001
-rate = 1000.0
-seed = 1
-[record]
-stride = 1
-[metrics.force_peak]
-most = 10.0
-"""
+TICKS = 20  # control periods of a scenario that is accepted
+MOST_STEPS = 2000
 
 
 class TooLong(BaseException):
@@ -149,6 +120,14 @@ def nasty_value(rng: random.Random) -> Any:
     )  # fmt: skip
 
 
+def another_value(rng: random.Random, value: Any) -> Any:
+    """A number some powers of ten off, or a value nobody expects."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and rng.random() < 0.8:
+        factor = rng.choice([-1, 0.1, 10, 1e-3, 1e3, 1e-6, 1e6, 1e-12, 1e12, 1e30])
+        return value * int(factor) if isinstance(value, int) else value * factor or factor
+    return nasty_value(rng)
+
+
 def mutated_data(rng: random.Random, data: Any) -> Any:
     """Plain data with one to three values, keys or tables replaced, added or taken away."""
     result = copy.deepcopy(data)
@@ -164,7 +143,7 @@ def mutated_data(rng: random.Random, data: Any) -> Any:
                 continue
             kind = rng.random()
             if kind < 0.75:
-                here[key] = nasty_value(rng)
+                here[key] = another_value(rng, here[key])
             elif kind < 0.85:
                 del here[key]
             elif isinstance(here, dict):
@@ -221,15 +200,37 @@ def try_model(rng: random.Random, folder: Path, tally: Tally) -> None:
         tally.fault("not positive definite", repr(robot))
 
 
+def brief(scenario: pp.Scenario) -> pp.Scenario:
+    """The scenario over some ticks of its clock."""
+    run = scenario.run
+    period = max(run.timestep, 1.0 / run.rate if run.rate else 0.0)
+    return scenario.replace(run__duration=min(run.duration, TICKS * period))
+
+
+def run_briefly(scenario: pp.Scenario) -> pp.Trace | None:
+    """Its first ticks; nothing where even these are many steps."""
+    short = brief(scenario)
+    return pp.simulate(short) if short.run.steps <= MOST_STEPS else None
+
+
+@cache
+def _compile_for(name: str) -> None:
+    """Run a scenario as it is once, so that its kernels are there; the time is not counted."""
+    left = {timer: signal.setitimer(timer, 0)[0] for timer in (signal.ITIMER_PROF, signal.ITIMER_REAL)}
+    run_briefly(pp.load_scenario(name))
+    for timer, span in left.items():
+        signal.setitimer(timer, span)
+
+
 def try_scenario(rng: random.Random, folder: Path, tally: Tally) -> None:
-    """A mutated scenario; an accepted one is run for a moment."""
-    data = mutated_data(rng, tomllib.loads(SCENARIO))
-    scenario = scenario_from_data(data)
-    if scenario.run.steps > 2000 or scenario.run.duration > 0.1:
-        return
-    trace = pp.simulate(scenario)
-    if any(not np.isfinite(trace[name]).all() for name in trace):
-        tally.fault("not finite", repr(trace))
+    """A shipped scenario with other settings, those of its file or every one there is; an accepted one is run."""
+    name = rng.choice(shipped())
+    _compile_for(name)
+    whole = rng.random() < 0.5
+    data = mutated_data(rng, pp.load_scenario(name).as_data() if whole else read_data(name)[0])
+    trace = run_briefly(scenario_from_data(data))
+    if trace is not None and any(not np.isfinite(trace[channel]).all() for channel in trace):
+        tally.fault("not finite", f"{name}: {trace!r}")
 
 
 def try_trace(rng: random.Random, folder: Path, tally: Tally) -> None:
@@ -238,6 +239,111 @@ def try_trace(rng: random.Random, folder: Path, tally: Tally) -> None:
     damaged = folder / f"damaged{source.suffix}"
     damaged.write_bytes(mutated_bytes(rng, source.read_bytes()))
     pp.load_trace(damaged)
+
+
+def try_table(rng: random.Random, folder: Path, tally: Tally) -> None:
+    """A damaged table of a sweep, read column by column."""
+    damaged = folder / "damaged-table.parquet"
+    damaged.write_bytes(mutated_bytes(rng, (folder / "sweep" / "table.parquet").read_bytes()))
+    read_columns(damaged, read_footer(damaged).columns)
+
+
+# ------------------------------------------------------------------------------------------------ kept kernels
+
+_CHILD = """
+import hashlib, palpate as pp
+robot = pp.load_robot("planar3")
+q, v = [0.1, 0.2, 0.3], [0.4, 0.5, 0.6]
+terms = robot.mass_matrix(q), robot.bias(q, v), robot.gravity(q), robot.jacobian(q), robot.jacobian_drift(q, v)
+print(hashlib.sha256(b"".join(array.tobytes() for array in terms)).hexdigest())
+"""  # few kernels, compiled anew in seconds
+
+
+def fingerprint(cache: Path) -> str:
+    """Of a short run in another process with kernels from a folder; the end of its errors where it fails."""
+    environment = {**os.environ, "PALPATE_CACHE_DIR": str(cache)}
+    done = subprocess.run([sys.executable, "-c", _CHILD], capture_output=True, text=True, env=environment, timeout=300)
+    return done.stdout.strip() if done.returncode == 0 else f"exit {done.returncode}: {done.stderr[-300:]}"
+
+
+def try_kernel(rng: random.Random, folder: Path, tally: Tally) -> None:
+    """A bit flipped in a kept kernel or its index: the numbers stay those of the undamaged folder."""
+    kept = folder / "kernels"
+    if not kept.exists():
+        (folder / "undamaged").write_text(fingerprint(kept))
+    damaged = folder / "damaged-kernels"
+    shutil.rmtree(damaged, ignore_errors=True)
+    shutil.copytree(kept, damaged)
+    file = rng.choice(sorted(path for path in damaged.rglob("*") if path.is_file() and path.stat().st_size))
+    content = bytearray(file.read_bytes())
+    content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
+    file.write_bytes(bytes(content))
+    result = fingerprint(damaged)
+    if result != (folder / "undamaged").read_text():
+        tally.fault("damaged kernel used", f"{file.name}: {result}")
+
+
+# ------------------------------------------------------------------------------------------------ folders
+
+
+def plant(rng: random.Random, path: Path, victim: Path) -> None:
+    """Something that is not palpate's in the place of one of its files."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+    kind = rng.randrange(6)
+    if kind <= 1:
+        path.symlink_to(victim if kind else victim.with_name("dangling"))
+    elif kind == 2:
+        os.mkfifo(path)
+    elif kind == 3:
+        path.mkdir()
+    else:
+        path.write_bytes(b"mine" if kind == 4 else b"")
+        if os.geteuid() == 0:
+            os.chown(path, 65534, 65534)
+
+
+def try_folder(rng: random.Random, folder: Path, tally: Tally) -> None:
+    """A command on a folder where links, FIFOs, folders and files of others stand in for palpate's own."""
+    at = folder / "folders"
+    shutil.rmtree(at, ignore_errors=True)
+    at.mkdir()
+    victim = at / "victim"
+    victim.write_bytes(b"precious")
+    shutil.copytree(folder / "run", at / "runs" / "x")
+    shutil.copytree(folder / "sweep", at / "sweep")
+    run = ["run", "pendulum", "--set", "run.duration=0.01", "--out"]
+    words, target = rng.choice(
+        [
+            ([*run, "runs/x"], "runs/x"), ([*run, "fresh"], "fresh"), (["report", "runs/x"], "runs/x"),
+            (["list", "runs"], "runs/x"), (["replay", "runs/x"], "runs/x"), (["report", "sweep"], "sweep"),
+            (["compare", "runs/x", "runs/x"], "runs/x"), (["sweep", "--resume", "sweep", "--workers", "0"], "sweep"),
+        ]
+    )  # fmt: skip
+    place = at / target
+    names = sorted(path.name for path in (place if place.exists() else at / "runs" / "x").iterdir())
+    place.mkdir(exist_ok=True)
+    for name in rng.sample([*names, ".palpate-run.json", "report.html", "compare.html"], rng.randint(1, 2)):
+        plant(rng, place / name, victim)
+    code, said = _command(words, at)
+    if code == UNEXPECTED or code not in (0, 1, 2, 3):
+        tally.fault("unexpected exit", f"{' '.join(words)}: {code}: {said[-300:]}", said[-60:])
+    if victim.read_bytes() != b"precious" or (at / "dangling").exists():
+        tally.fault("written outside", " ".join(words), words[0])
+
+
+def _command(words: list[str], at: Path) -> tuple[int, str]:
+    before, said = Path.cwd(), io.StringIO()
+    os.chdir(at)
+    try:
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            return command(words), said.getvalue()
+    finally:
+        os.chdir(before)
+
+
+# ------------------------------------------------------------------------------------------------ the API
 
 
 def nasty_argument(rng: random.Random) -> Any:
@@ -284,14 +390,18 @@ def try_api(rng: random.Random, folder: Path, tally: Tally) -> None:
     rng.choice(try_api.calls)(nasty_argument(rng))  # pyright: ignore[reportFunctionMemberAccess]
 
 
-TARGETS = {"models": try_model, "scenarios": try_scenario, "traces": try_trace, "api": try_api}
+TARGETS = {
+    "models": try_model, "scenarios": try_scenario, "traces": try_trace, "tables": try_table, "api": try_api,
+    "kernels": try_kernel, "folders": try_folder,
+}  # fmt: skip
+LONG_TRIES = {"kernels": 120.0}  # s that one of them may take: another process, which may compile
 
 
 # ------------------------------------------------------------------------------------------------ driving
 
 
 def prepare(folder: Path) -> None:
-    """Whole traces to damage, of every format."""
+    """Whole traces of every format, a folder of a run and one of a sweep."""
     from palpate.run import keep
 
     keep.EVERY = 0.0
@@ -300,32 +410,65 @@ def prepare(folder: Path) -> None:
     trace = pp.simulate(run, partial=folder / "whole" / "run.parts")
     trace.save(folder / "whole" / "run.parquet")
     trace.save(folder / "whole" / "run.npz")
+    short = ["pendulum", "--set", "run.duration=0.01", "--quiet"]
+    for words in (
+        ["run", *short, "--out", "run"],
+        [
+            "sweep",
+            *short,
+            "--vary",
+            "world.plant.mass_scale=0.9:1.1",
+            "--runs",
+            "2",
+            "--workers",
+            "0",
+            "--out",
+            "sweep",
+        ],
+    ):
+        code, said = _command(words, folder)
+        assert code == 0, said
 
 
 def one_try(name: str, seed: int, folder: Path, tally: Tally) -> None:
-    """One seeded try of a target, timed and counted."""
+    """One seeded try of a target, timed and counted; one that took too long has a second go, without compiling."""
+    tally.counts["tries"] += 1
+    for last in (False, True):
+        try:
+            with time_limit(LONG_TRIES.get(name, LONGEST)):
+                TARGETS[name](random.Random(f"{name}-{seed}"), folder, tally)
+            tally.counts["accepted"] += 1
+        except PalpateError:
+            tally.counts["refused"] += 1
+        except TooLong:
+            if not last:
+                continue
+            tally.fault("hangs", f"seed {seed}")
+        except BaseException as error:
+            frames = [f for f in traceback.extract_tb(error.__traceback__) if "palpate/" in f.filename]
+            where = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "fuzz.py"
+            said = f"seed {seed}: {type(error).__name__}: {str(error)[:120]} ({where})"
+            tally.fault("outside the tree", said, f"{type(error).__name__} {where}")
+        return
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise TooLong after some seconds of computing, or six times as many of waiting, as on a busy machine."""
 
     def too_long(*_: object) -> None:
         raise TooLong
 
-    tally.counts["tries"] += 1
-    before = signal.signal(signal.SIGALRM, too_long)
-    signal.setitimer(signal.ITIMER_REAL, LONGEST)
+    timers = {signal.SIGPROF: (signal.ITIMER_PROF, seconds), signal.SIGALRM: (signal.ITIMER_REAL, 6 * seconds)}
+    before = {number: signal.signal(number, too_long) for number in timers}
+    for timer, span in timers.values():
+        signal.setitimer(timer, span)
     try:
-        TARGETS[name](random.Random(f"{name}-{seed}"), folder, tally)
-        tally.counts["accepted"] += 1
-    except PalpateError:
-        tally.counts["refused"] += 1
-    except TooLong:
-        tally.fault("hangs", f"seed {seed}")
-    except BaseException as error:
-        frames = [f for f in traceback.extract_tb(error.__traceback__) if "palpate/" in f.filename]
-        where = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "fuzz.py"
-        said = f"seed {seed}: {type(error).__name__}: {str(error)[:120]} ({where})"
-        tally.fault("outside the tree", said, f"{type(error).__name__} {where}")
+        yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        for number, (timer, _) in timers.items():
+            signal.setitimer(timer, 0)
+            signal.signal(number, before[number])
 
 
 def fuzz(seconds: float, first_seed: int, targets: list[str], log: Path | None = None) -> dict[str, Any]:
@@ -348,11 +491,13 @@ def main() -> int:
     """The command; 1 if there was a fault."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, help="of the first try; a fresh one, which is printed, if not given")
     parser.add_argument("--targets", nargs="+", choices=list(TARGETS), default=list(TARGETS))
     parser.add_argument("--log", type=Path, help="file that holds the try under way")
     args = parser.parse_args()
-    found = fuzz(args.seconds, args.seed, args.targets, args.log)
+    seed = int(time.time()) if args.seed is None else args.seed
+    print(f"seed {seed}", file=sys.stderr)
+    found = fuzz(args.seconds, seed, args.targets, args.log)
     print(json.dumps(found, indent=1))
     return int(any(tally["faults"] for tally in found.values()))
 

@@ -7,7 +7,7 @@ from typing import BinaryIO
 import pytest
 
 from palpate.errors import FileError, TraceError
-from palpate.files import atomic_write
+from palpate.files import atomic_write, make_folder, open_lock, open_new, watching, write_file
 
 
 def test_a_written_file_holds_the_bytes_and_leaves_no_neighbour(tmp_path: Path):
@@ -83,13 +83,68 @@ def test_a_missing_folder_a_folder_and_a_device_are_refused(tmp_path: Path):
     assert not Path(os.devnull).is_file()
 
 
-def test_a_link_keeps_pointing_at_the_file_that_was_replaced(tmp_path: Path):
+WRITERS = {
+    "atomic_write": lambda path: atomic_write(path, lambda file: file.write(b"new")),
+    "write_file": lambda path: write_file(path, "new"),
+    "open_new": lambda path: open_new(path).close(),
+    "open_lock": lambda path: open_lock(path).close(),
+    "make_folder": make_folder,
+}
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["to a file", "dangling"])
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_symbolic_link_is_refused_by_name_and_never_followed(tmp_path: Path, writer: str, there: bool):
     real, link = tmp_path / "real.bin", tmp_path / "link.bin"
-    real.write_bytes(b"old")
+    if there:
+        real.write_bytes(b"old")
     link.symlink_to(real)
-    assert atomic_write(link, lambda file: file.write(b"new")) == real.resolve()
+    with pytest.raises(FileError, match=r"link\.bin.* is a symbolic link"):
+        WRITERS[writer](link)
     assert link.is_symlink()
-    assert real.read_bytes() == b"new"
+    assert not there or real.read_bytes() == b"old"
+    assert real.exists() == there
+
+
+def test_a_link_planted_while_a_file_is_written_is_replaced_and_not_followed(tmp_path: Path):
+    real, path = tmp_path / "real.bin", tmp_path / "a.bin"
+    real.write_bytes(b"old")
+
+    def write(file: BinaryIO) -> None:
+        file.write(b"new")
+        path.symlink_to(real)
+
+    atomic_write(path, write)
+    assert (path.is_symlink(), path.read_bytes(), real.read_bytes()) == (False, b"new", b"old")
+
+
+def test_a_folder_that_is_reached_through_a_link_may_be_written_to(tmp_path: Path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    assert write_file(tmp_path / "link" / "a.bin", b"new") == (tmp_path / "real" / "a.bin").resolve()
+
+
+def test_litter_of_a_killed_writer_goes_with_the_next_file_and_that_of_a_living_one_stays(tmp_path: Path):
+    dead = tmp_path / ".palpate-0123.part"
+    dead.write_bytes(b"half")
+    seen: list[set[str]] = []
+
+    def write(_: BinaryIO) -> None:
+        write_file(tmp_path / "b.bin", b"")  # looks for litter while a.bin is being written
+        seen.append(set(os.listdir(tmp_path)))
+
+    atomic_write(tmp_path / "a.bin", write)
+    assert dead.name not in seen[0]
+    assert len([name for name in seen[0] if name.endswith(".part")]) == 1
+    assert sorted(os.listdir(tmp_path)) == ["a.bin", "b.bin"]
+
+
+def test_a_watcher_sees_a_file_whole_before_it_appears(tmp_path: Path):
+    seen: list[tuple[str, bool, bytes]] = []
+    with watching(lambda file, temporary: seen.append((file.name, file.exists(), temporary.read_bytes()))):
+        write_file(tmp_path / "a.bin", b"new")
+    write_file(tmp_path / "b.bin", b"new")
+    assert seen == [("a.bin", False, b"new")]
 
 
 def test_the_new_file_has_the_permissions_of_any_new_file(tmp_path: Path):

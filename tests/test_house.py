@@ -25,7 +25,7 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 # Who may import whom (docs/index.md draws it). What a room may import, its importers may import too.
 # Small modules that every room may use.
-FREE = {"errors", "checks", "files", "lazy", "config", "parquet", "toml"}
+FREE = {"errors", "checks", "files", "lazy", "memory", "config", "parquet", "toml"}
 MODULES = FREE
 ARROWS: dict[str, set[str]] = {
     "errors": set(),
@@ -34,7 +34,8 @@ ARROWS: dict[str, set[str]] = {
     "files": {"errors"},
     "lazy": {"errors"},
     "toml": {"errors"},
-    "parquet": {"errors"},
+    "memory": set(),
+    "parquet": {"errors", "files", "lazy", "memory"},
     "engine": {"errors", "checks"},
     "spatial": {"engine"},
     "equations": {"spatial", "engine"},
@@ -461,3 +462,79 @@ def test_at_least_95_percent_of_all_parameters_have_a_type() -> None:
     total, bare = sum(n for n, _ in counts), sum(n for _, n in counts)
     assert bare <= 0.05 * total, f"{bare} of {total} parameters have no type"
     assert untyped("def f(self, a, b: int, *, c): pass") == (3, 2)
+
+
+# ---------------------------------------------------------------------------------------------- writing
+
+# Calls that make or change a file; files.py alone may use them, so that no link is followed and no file is half there.
+WRITING = {
+    "write_text", "write_bytes", "savefig", "symlink_to", "hardlink_to", "mkstemp", "NamedTemporaryFile",
+    "tofile", "savetxt", "savez", "savez_compressed", "copyfile", "copy2", "copytree", "makedirs", "mkdir",
+    "os.replace", "os.rename", "os.open", "os.link", "os.symlink", "shutil.copy", "shutil.move", "np.save",
+}  # fmt: skip
+# Where such a call is none of a user's files, and why.
+MAY_WRITE = {
+    "files.py": "the one door",
+    "engine": "the kernel cache: a folder that is the user's own, checked there",
+    "cli/main.py:os.open": "the null device",
+}
+
+
+def writes(path: Path, source: str) -> Iterator[str]:
+    """Complaints about what makes or changes a file by itself."""
+    name = path.relative_to(PACKAGE).as_posix()
+    if any(name == one or name.startswith(f"{one}/") for one in MAY_WRITE):
+        return
+    for node in ast.walk(parsed(source)):
+        if not isinstance(node, ast.Call):
+            continue
+        called = ast.unparse(node.func)
+        known = called if called in WRITING else called.split(".")[-1] if "." in called else ""
+        bad = known in WRITING and f"{name}:{known}" not in MAY_WRITE and not (known == "savefig" and _to_memory(node))
+        if bad or (called.split(".")[-1] in ("open", "fdopen") and _for_writing(node)):
+            yield f"{place(path, node)}: {called} writes by itself; use what files.py offers"
+
+
+def _to_memory(call: ast.Call) -> bool:
+    """Whether a figure goes to an open file: by the names that these have everywhere."""
+    return bool(call.args) and isinstance(call.args[0], ast.Name) and call.args[0].id in ("file", "buffer", "out")
+
+
+def _for_writing(call: ast.Call) -> bool:
+    given = [*call.args, *(keyword.value for keyword in call.keywords if keyword.arg == "mode")]
+    modes = [a.value for a in given if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+    archive = isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == "archive"
+    pipe = ast.unparse(call.func) == "os.fdopen" and bool(call.args) and ast.unparse(call.args[0]).startswith("os.dup(")
+    writing = any(re.fullmatch(r"[rwaxbt+]{1,3}", mode) and set(mode) & set("wax+") for mode in modes)
+    return writing and not (archive or pipe)
+
+
+def test_files_are_written_through_one_door() -> None:
+    complain(c for path in SOURCES for c in writes(path, path.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "open(path, 'w')",
+        "open(path, mode='a+b')",
+        "path.open('xb')",
+        "path.write_text('x')",
+        "figure.savefig(path)",
+        "folder.mkdir()",
+        "os.replace(a, b)",
+        "os.open(path, os.O_WRONLY)",
+        "np.savez(path, x=x)",
+        "tempfile.NamedTemporaryFile(dir=folder)",
+    ],
+)
+def test_another_way_to_write_is_seen(source: str) -> None:
+    assert len(list(writes(PACKAGE / "views" / "x.py", source))) == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["open(path)", "open(path, 'rb')", "write_file(path, 'x')", "text.replace('a', 'b')", "figure.savefig(file)"],
+)
+def test_reading_and_the_door_itself_are_allowed(source: str) -> None:
+    complain(writes(PACKAGE / "views" / "x.py", source))

@@ -183,6 +183,10 @@ class UnsupportedVersion(PalpateError, ImportError):
     """A package whose inner parts palpate touches, in a version it was not built for."""
 
 
+class UnsupportedProcessor(PalpateError, ImportError):
+    """A processor without an instruction set that a library needs."""
+
+
 class StudyError(PalpateError):
     """A sweep, map or search that cannot go on: no workers, a cluster that is gone, a package that is missing."""
 

@@ -1,4 +1,4 @@
-"""Writing a file whole or not at all."""
+"""The one door through which palpate writes files: whole or not at all, and never through a symbolic link."""
 
 from __future__ import annotations
 
@@ -6,55 +6,182 @@ import contextlib
 import os
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import BinaryIO
 
-from palpate.errors import FileError, InvalidInput, TooLarge, shortened
+from palpate.errors import FileError, InUse, InvalidInput, TooLarge, shortened
+
+_EXACT = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+_watch: ContextVar[Callable[[Path, Path], object] | None] = ContextVar("watch", default=None)
+_ABANDONED = 86400.0  # s after which a temporary file is taken for litter where files cannot be locked
 
 
 def atomic_write(path: str | os.PathLike[str], write: Callable[[BinaryIO], object]) -> Path:
     """Let `write` fill a file that appears at `path` only when it is complete.
 
-    The bytes go to a temporary neighbour, reach the disk, and take the place of `path` in one step. Whatever
-    interrupts the writing (an exception, Ctrl-C, a full disk) leaves the old file as it was and no litter.
+    The bytes go to a temporary neighbour, reach the disk, and replace `path` in one step. Whatever interrupts the
+    writing (an exception, Ctrl-C, a full disk) leaves the old file as it was and no litter.
 
     Args:
-        path: the file to create or replace; a symbolic link is followed.
+        path: the file to create or replace; a symbolic link is refused, whether its target exists or not.
         write: receives the open binary file.
 
     Returns:
-        The file written, with links resolved.
+        The file written, with the links of its folder resolved.
 
     Raises:
-        FileError: the folder is missing, the target is no regular file, or the system refuses.
+        FileError: the folder is missing, the target is a link or no regular file, or the system refuses.
     """
     target = _replaceable(Path(path))
-    _forget_litter(target.parent)
+    remove_litter(target.parent)
     temporary = target.with_name(f".palpate-{uuid.uuid4().hex}.part")
     try:
-        with open(temporary, "xb") as file:
+        with _told(path), _temporary(temporary) as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise FileError(
-            f"cannot write {path}: {reason}", hint="check free space and permissions of the folder"
-        ) from error
+            if (watch := _watch.get()) is not None:
+                watch(target, temporary)
+            if os.name == "nt":  # where a file that is open cannot be moved
+                file.close()
+            os.replace(temporary, target)  # replaces the name itself: a link planted meanwhile is not followed
     finally:
         with contextlib.suppress(OSError):  # gone already when all went well
             temporary.unlink()
     return target
 
 
-def _forget_litter(folder: Path) -> None:
-    """Delete what processes that were killed while writing have left here, a day ago or longer."""
+def write_file(path: str | os.PathLike[str], content: str | bytes) -> Path:
+    """Write text (as UTF-8) or bytes by `atomic_write`."""
+    return atomic_write(path, lambda file: file.write(content.encode() if isinstance(content, str) else content))
+
+
+@contextlib.contextmanager
+def watching(watch: Callable[[Path, Path], object]) -> Iterator[None]:
+    """While it is entered, call `watch(file, temporary)` whenever a file is complete and before it appears."""
+    before = _watch.set(watch)
+    try:
+        yield
+    finally:
+        _watch.reset(before)
+
+
+def open_new(path: Path) -> BinaryIO:
+    """Open a file that grows while others read it; an older file there is replaced, a link is refused.
+
+    Raises:
+        FileError: a link or no regular file, or the system refuses.
+    """
+    target = _replaceable(path)
+    with _told(path):
+        target.unlink(missing_ok=True)
+        return os.fdopen(os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL | _EXACT, 0o666), "wb")
+
+
+def open_lock(path: Path) -> BinaryIO:
+    """Open a lock file and lock it; the system lets go of it when the process ends, however it ends.
+
+    Raises:
+        InUse: another process holds it.
+        FileError: a link or no regular file, or the system refuses.
+    """
+    target = _replaceable(path)
+    with _told(path):
+        file = os.fdopen(os.open(target, os.O_RDWR | os.O_CREAT | _EXACT, 0o666), "r+b")
+    if not _lock(file):
+        file.close()
+        raise InUse(f"another run is writing into {path.parent}", hint="wait for it, or give another folder")
+    return file
+
+
+def make_folder(path: str | os.PathLike[str], *, exist_ok: bool = True) -> Path:
+    """Make a folder and those above it; one that is there already is fine, a symbolic link to one is not.
+
+    Raises:
+        FileError: a link or a file is there, or the system refuses.
+        FileExistsError: it exists, and may not.
+    """
+    folder = Path(path)
+    if exist_ok and folder.is_symlink():
+        raise FileError(
+            f"{shortened(str(folder))} is a symbolic link, and palpate writes through none",
+            hint=f"give the folder itself: {os.path.realpath(folder)}",
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=exist_ok)
+    except OSError as error:
+        if isinstance(error, FileExistsError) and not exist_ok:
+            raise
+        reason = "it is a file" if isinstance(error, FileExistsError) else error.strerror or str(error)
+        raise FileError(
+            f"cannot make the folder {shortened(str(folder))}: {reason}", hint="give another folder"
+        ) from error
+    return folder
+
+
+def remove_litter(folder: Path) -> None:
+    """Delete the temporary files that killed processes have left in a folder: those that no writer holds locked."""
     for litter in folder.glob(".palpate-*.part"):
         with contextlib.suppress(OSError):
-            if time.time() - litter.stat().st_mtime > 86400.0:
+            if os.name == "nt":  # where what somebody has open is not deleted
                 litter.unlink()
+                continue
+            flags = os.O_RDWR | getattr(os, "O_NONBLOCK", 0) | _EXACT
+            with os.fdopen(os.open(litter, flags), "rb") as file:
+                old = time.time() - os.fstat(file.fileno()).st_mtime > _ABANDONED
+                if os.path.isfile(file.fileno()) and (_lock(file, certain=True) or old):
+                    litter.unlink()
+
+
+@contextlib.contextmanager
+def _temporary(path: Path) -> Iterator[BinaryIO]:
+    """A new file, locked for as long as it is written, so that nobody takes it for litter."""
+    while True:
+        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _EXACT, 0o666), "wb")
+        with file:
+            _lock(file, wait=True)
+            if path.exists():  # else it was taken for litter between these two lines
+                yield file
+                return
+
+
+def _lock(file: BinaryIO, *, wait: bool = False, certain: bool = False) -> bool:
+    """Lock an open file for this process; `certain`: no where the system cannot lock, else yes."""
+    try:
+        import fcntl
+    except ImportError:  # Windows, where a file that is open cannot be deleted anyway
+        return _lock_windows(file) if not (wait or certain) else not certain
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return not certain
+    return True
+
+
+def _lock_windows(file: BinaryIO) -> bool:
+    import msvcrt
+
+    try:
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # pyright: ignore[reportAttributeAccessIssue]
+    except OSError:
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def _told(path: str | os.PathLike[str]) -> Iterator[None]:
+    """What the system refuses, as an error that names the file."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise FileError(
+            f"cannot write {path}: {reason}", hint="check free space and permissions of the folder"
+        ) from error
 
 
 def is_there(path: Path) -> bool:
@@ -95,8 +222,13 @@ def open_regular(path: str | os.PathLike[str], *, most_bytes: int) -> BinaryIO:
 
 
 def _replaceable(path: Path) -> Path:
-    """The file behind `path`, refused unless it can be replaced: never a folder or a device."""
-    target = Path(os.path.realpath(path))
+    """`path` with its folder's links resolved, refused unless it can be replaced: never a link, folder or device."""
+    if not path.name:
+        raise FileError(f"cannot write {path}: it is a folder", hint="give the path of a file")
+    target = Path(os.path.realpath(path.parent)) / path.name
+    if target.is_symlink():
+        hint = f"delete the link, or give the file itself: {os.path.realpath(target)}"
+        raise FileError(f"cannot write {path}: it is a symbolic link, and palpate writes through none", hint=hint)
     if target.exists() and not target.is_file():
         kind = "a folder" if target.is_dir() else "no regular file"
         raise FileError(f"cannot write {path}: it is {kind}", hint="give the path of a file")

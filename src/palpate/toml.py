@@ -1,9 +1,10 @@
-"""Plain data as TOML text, with comments where they are wanted."""
+"""Plain data as TOML text, with comments where they are wanted, and back."""
 
 from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,6 +12,29 @@ from palpate.errors import InvalidInput
 
 Comment = Callable[[tuple[str | int, ...]], str]
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
+_PART = r"""(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_DOTTED = re.compile(rf"{_PART}(?:[ \t]*+\.[ \t]*+{_PART})*+")
+_MOST_PARTS = 100  # of a dotted key
+
+
+def toml_data(text: str) -> dict[str, Any]:
+    """What a TOML text says. The time of tomllib grows with the square of the parts of a key: long ones are refused.
+
+    Raises:
+        InvalidInput: "is no TOML: …", "is nested too deeply" or "holds a number nobody can read: …".
+    """
+    for dotted in _DOTTED.finditer(text):
+        key = dotted.group()
+        if key.count(".") > _MOST_PARTS and len(re.findall(_PART, key)) > _MOST_PARTS:
+            raise InvalidInput(f"is nested too deeply: a key has more than {_MOST_PARTS} parts")
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInput(f"is no TOML: {error}") from error
+    except RecursionError as error:
+        raise InvalidInput("is nested too deeply") from error
+    except ValueError as error:  # a number of more digits than Python reads
+        raise InvalidInput(f"holds a number nobody can read: {error}") from error
 
 
 def toml_text(data: dict[str, Any], comment: Comment = lambda path: "") -> str:

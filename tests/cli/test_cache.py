@@ -13,17 +13,17 @@ from palpate.engine import cache
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch):
     monkeypatch.setenv("PALPATE_CACHE_DIR", str(tmp_path))
-    cache.kernel_folder.cache_clear()
+    cache.folder_in_use.cache_clear()
     yield tmp_path
-    cache.kernel_folder.cache_clear()
+    cache.folder_in_use.cache_clear()
 
 
 def test_the_cache_is_shown_and_cleared(folder: Path, capsys):
     kept = cache.kernel_folder()
-    (kept / "loop.run_steps-x.nbc").write_bytes(bytes(2_000_000))
+    (kept / "loop.run_steps-x.kernel").write_bytes(bytes(2_000_000))
     other = folder / "kernels" / "older"
     other.mkdir()
-    (other / "loop.nbc").write_bytes(bytes(1_000_000))
+    (other / "loop.kernel").write_bytes(bytes(1_000_000))
     assert main(["cache"]) == 0
     shown = capsys.readouterr().out
     assert str(kept) in shown
@@ -39,9 +39,9 @@ def test_where_nothing_can_be_written_it_says_temporary(tmp_path: Path, monkeypa
     blocked = tmp_path / "file"
     blocked.write_text("")
     monkeypatch.setenv("PALPATE_CACHE_DIR", str(blocked))
-    cache.kernel_folder.cache_clear()
+    cache.folder_in_use.cache_clear()
     try:
         assert main(["cache", "show"]) == 0
     finally:
-        cache.kernel_folder.cache_clear()
+        cache.folder_in_use.cache_clear()
     assert "temporary" in capsys.readouterr().out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -15,7 +16,9 @@ from palpate.cli import folder as folders
 from palpate.cli.folder import LOCK, MANIFEST, PARTIAL, claim_folder
 from palpate.cli.main import main
 from palpate.errors import FileError, InUse
+from palpate.run.simulate import simulate
 from palpate.trace import load_trace
+from palpate.trace.partial import MAGIC
 
 COMMAND = [sys.executable, "-m", "palpate.cli.main"]
 SHORT = ["run", "pendulum", "--set", "run.duration=0.05", "--no-report", "--quiet"]
@@ -75,7 +78,7 @@ def test_nothing_is_written_through_a_symbolic_link(capsys: Capture) -> None:
 def test_a_manifest_that_points_elsewhere_is_refused() -> None:
     assert main([*SHORT, "--out", "here"]) == 0
     Path("precious").write_text("mine")
-    for name in ("../precious", str(Path("precious").resolve())):
+    for name in ("../precious", str(Path("precious").resolve()), "figures/../../precious", "figures/..", ""):
         Path("here", MANIFEST).write_text(f'{{"palpate": 1, "files": {{"{name}": null}}}}')
         assert main([*SHORT, "--out", "here"]) == 2
     assert Path("precious").read_text() == "mine"
@@ -96,7 +99,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_simulation(monkey
     monkeypatch.setattr("palpate.run.simulate.execute", no_simulation)
     Path("file").write_text("")
     assert main([*SHORT, "--out", "file/below"]) == 2
-    assert "cannot make the run's folder" in capsys.readouterr().err
+    assert "cannot make the folder file/below: Not a directory" in capsys.readouterr().err
     if os.geteuid() != 0:  # root may write anywhere
         Path("closed").mkdir(mode=0o555)
         assert main([*SHORT, "--out", "closed"]) == 2
@@ -106,7 +109,7 @@ def test_litter_of_a_killed_run_goes_and_its_files_may_be_replaced() -> None:
     with claim_folder("here", "x", "pendulum"):
         pass
     Path("here", ".palpate-0123.part").write_text("half")
-    Path("here", PARTIAL).write_text("half")
+    Path("here", PARTIAL).write_bytes(MAGIC + b"half")
     Path("here", LOCK).write_text("")  # nobody holds it
     assert main([*SHORT, "--out", "here"]) == 0
     assert sorted(entry.name for entry in Path("here").iterdir()) == [
@@ -114,16 +117,55 @@ def test_litter_of_a_killed_run_goes_and_its_files_may_be_replaced() -> None:
     ]  # fmt: skip
 
 
-def test_old_litter_goes_when_anything_is_written_beside_it(tmp_path: Path) -> None:
-    from palpate.files import atomic_write
+@pytest.mark.parametrize("name", ["scenario.toml", "report.html", "metrics.json", "trace.parquet", PARTIAL])
+def test_a_file_of_the_users_in_the_folder_of_a_killed_run_is_refused_by_name(name: str, capsys: Capture) -> None:
+    with claim_folder("here", "x", "pendulum"):
+        pass  # what a killed run leaves: a manifest, and no file of it yet
+    Path("here", name).write_text("mine")
+    assert main([*SHORT, "--out", "here"]) == 2
+    assert f"here/{name} was not written by palpate" in capsys.readouterr().err
+    assert Path("here", name).read_text() == "mine"
 
-    old, fresh = tmp_path / ".palpate-old.part", tmp_path / ".palpate-new.part"
-    for litter in (old, fresh):
-        litter.write_text("half")
-    long_ago = time.time() - 1e6
-    os.utime(old, (long_ago, long_ago))
-    atomic_write(tmp_path / "x", lambda file: file.write(b"x"))
-    assert (old.exists(), fresh.exists()) == (False, True)
+
+def test_a_file_that_appears_while_the_run_is_at_work_is_not_replaced(capsys: Capture) -> None:
+    from palpate.scenario.load import load_scenario
+
+    scenario = load_scenario("pendulum", ["run.duration=0.05"])
+    trace = simulate(scenario)
+    with claim_folder("here", "x", "pendulum") as folder:
+        Path("here/scenario.toml").write_text("mine")
+        with pytest.raises(FileError, match=r"here/scenario\.toml was not written by this run"):
+            folder.write_run(scenario, trace, [])
+    assert Path("here/scenario.toml").read_text() == "mine"
+    assert len(load_trace("here/trace.parquet")) == len(trace)
+
+
+@pytest.mark.parametrize("checksum", ["null", f'"{hashlib.sha256(b"mine").hexdigest()}"'])
+@pytest.mark.parametrize("name", ["thesis.txt", "figures/thesis.txt", "report.html"])
+def test_a_foreign_manifest_deletes_nothing(name: str, checksum: str, capsys: Capture) -> None:
+    """A report.html of which somebody knows the checksum is what palpate's own manifest says; all else is refused."""
+    if name == "report.html" and checksum != "null":
+        return
+    Path("here/figures").mkdir(parents=True)
+    Path("here", name).write_text("mine")
+    Path("here", MANIFEST).write_text(f'{{"palpate": 1, "files": {{"{name}": {checksum}}}}}')
+    assert main([*SHORT, "--out", "here"]) == 2
+    assert name in capsys.readouterr().err
+    assert Path("here", name).read_text() == "mine"
+
+
+def test_the_manifest_knows_a_file_before_it_appears(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed: list[bool] = []
+    replace = os.replace
+
+    def watched(source: str, target: Path) -> None:
+        if target.name != MANIFEST:
+            listed.append(target.name in Path("here", MANIFEST).read_text())
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", watched)
+    assert main([*SHORT, "--out", "here"]) == 0
+    assert listed == [True] * 3
 
 
 def test_a_full_disk_costs_the_pages_not_the_trace(monkeypatch, capsys: Capture) -> None:

@@ -221,3 +221,29 @@ def test_patience_speaks_only_when_something_takes_long(monkeypatch: pytest.Monk
     with console.patience("not said either", quiet=True):
         time.sleep(0.1)
     assert capsys.readouterr().err == "wait\n"
+
+
+_IMPORTS_IN_THREADS = """
+import builtins, sys, threading
+plain, seen = builtins.__import__, set()
+def watched(name, *args, **others):
+    if threading.current_thread() is not threading.main_thread():
+        seen.add(name)
+    return plain(name, *args, **others)
+builtins.__import__ = watched
+from palpate.cli import console
+console.SOON = float(sys.argv[1])
+from palpate.cli.main import main
+code = main(sys.argv[2:])
+assert not seen, sorted(seen)
+sys.exit(code)
+"""
+
+
+@pytest.mark.parametrize("soon", [0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.5])
+def test_whenever_patience_speaks_it_imports_nothing_in_its_thread(soon: float) -> None:
+    """A second thread that imports what the first is importing sees it half made."""
+    words = [sys.executable, "-c", _IMPORTS_IN_THREADS, str(soon), "schema"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-500:]
+    assert soon > 0.1 or "loading …" in done.stderr

@@ -50,6 +50,16 @@ def test_the_leading_pole_by_structure_is_that_of_the_matrix(seed: int, monkeypa
     assert random_loop(seed).stable == stable
 
 
+@pytest.mark.parametrize(("size", "delay"), [(60, 3), (60, 8), (14, 40)])
+def test_a_large_loop_has_the_leading_pole_that_it_grows_with(size: int, delay: int) -> None:
+    rng = np.random.default_rng(size + delay)
+    A = rng.normal(size=(size, size)) / math.sqrt(size)
+    late = 0.5 * rng.normal(size=(size, size // 2)) @ rng.normal(size=(size // 2, size)) / size
+    loop = ClosedLoop({0: 0.9 * A, delay: late}, 1e-3)
+    assert loop.states > closed_loop.DENSE_MOST
+    assert loop.count_beyond(loop.growth + 1.0) == 0 < loop.count_beyond(loop.growth - 1.0)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_the_radius_is_how_fast_the_marched_loop_grows(seed: int) -> None:
     loop = random_loop(seed)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,7 @@ from palpate.checks import Array
 from palpate.control.references import REFERENCES, Circle, JointMotion, Line, Recorded, Waypoint, Waypoints
 from palpate.control.references.reference import Hold, Targets, WantedWrench, joint_target
 from palpate.control.references.timing import TimedPath, quintic, trapezoidal
-from palpate.errors import FileError, InvalidInput, PalpateError, UnknownName
+from palpate.errors import FileError, InvalidInput, MissingExtra, PalpateError, UnknownName
 from palpate.robot import load_robot
 from palpate.robot.robot import Robot
 from palpate.spatial import matrix_from_quat, matrix_from_rotation_vector, rotation_error
@@ -270,6 +272,22 @@ def test_missing_and_foreign_files_are_refused(panda: Robot, tmp_path: Path) -> 
     (tmp_path / "x.txt").write_text("")
     with pytest.raises(FileError, match="suffix"):
         Recorded(file=str(tmp_path / "x.txt")).sample(np.zeros(1), panda, panda.home)
+
+
+def test_a_recording_of_another_program_asks_for_pyarrow_by_its_extra(
+    panda: Robot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, _ = recording(tmp_path, "foreign.parquet", panda)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtra, match=r"foreign\.parquet.*\n  hint: pip install .palpate\[parquet\]"):
+        Recorded(file=str(path)).sample(np.zeros(1), panda, panda.home)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs")
+def test_a_recording_that_is_a_fifo_is_refused(panda: Robot, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(FileError, match="no regular file"):
+        Recorded(file=str(tmp_path / "pipe.csv")).sample(np.zeros(1), panda, panda.home)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import math
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +18,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from palpate.errors import DamagedTable
-from palpate.parquet import Column, ParquetWriter, read_columns, read_footer
-from palpate.parquet.codec import uncompressed
+from palpate.errors import DamagedTable, MissingExtra, TooLarge
+from palpate.parquet import Column, ParquetWriter, layout, read_columns, read_footer, read_numbers
+from palpate.parquet.thrift import Decoder
 from palpate.parquet.values import from_runs, runs
 
 COLUMNS = (
@@ -44,6 +46,13 @@ rows = st.lists(
     ),
     max_size=40,
 )
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _groups_may_be_small() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(layout, "LEAST_ROWS", 1)
+        yield
 
 
 def written(groups: list[list[tuple[Any, ...]]], metadata: dict[str, str] | None = None) -> bytes:
@@ -87,21 +96,23 @@ def test_polars_and_duckdb_read_what_is_written(tmp_path: Path) -> None:
     "how",
     [
         {},  # Snappy and a dictionary, as pandas writes
-        {"compression": "zstd", "use_dictionary": False, "version": "2.6", "write_page_checksum": True},  # once ours
+        {"compression": "zstd", "use_dictionary": False, "version": "2.6", "write_page_checksum": True},
         {"compression": "gzip", "row_group_size": 7},
         {"compression": "none", "data_page_version": "2.0"},
+        {"compression": "brotli"},
         {"compression": "zstd", "data_page_version": "2.0", "data_page_size": 64, "use_dictionary": False},
     ],
 )
-@settings(max_examples=15, deadline=None)
-@given(group=rows)
-def test_what_pyarrow_writes_is_read(how: dict[str, Any], group: list[tuple[Any, ...]]) -> None:
-    types = [pa.float64(), pa.float64(), pa.int64(), pa.int32(), pa.bool_(), pa.string(), pa.list_(pa.string())]
-    many = group * 5  # so that dictionaries pay
-    arrays = [pa.array([row[place] for row in many], type=kind) for place, kind in enumerate(types)]
-    buffer = io.BytesIO()
-    pq.write_table(pa.Table.from_arrays(arrays, names=[c.name for c in COLUMNS]), buffer, **how)
-    assert found(buffer.getvalue()) == many
+def test_numbers_that_pyarrow_writes_are_read_through_pyarrow_alone(how: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "foreign.parquet"
+    table = {"x": [0.5, None, -0.0] * 9, "n": [3, 4, 5] * 9, "ok": [True, False, True] * 9}
+    pq.write_table(pa.table(table), path, **how)
+    read = read_numbers(path)
+    np.testing.assert_array_equal(read["x"], [0.5, np.nan, -0.0] * 9)
+    assert read["n"].tolist() == table["n"]
+    assert read["ok"].tolist() == table["ok"]
+    with pytest.raises(DamagedTable, match="it was not written by palpate"):
+        read_columns(path)
 
 
 def test_what_polars_and_duckdb_write_is_read(tmp_path: Path) -> None:
@@ -112,9 +123,31 @@ def test_what_polars_and_duckdb_write_is_read(tmp_path: Path) -> None:
             f"copy (from '{tmp_path / 'p.parquet'}') to '{tmp_path / 'd.parquet'}' (format parquet, codec '{how}')"
         )
         for name in ("p", "d"):
-            read = read_columns(tmp_path / f"{name}.parquet")
+            read = read_numbers(tmp_path / f"{name}.parquet")
             for column in frame.columns:
-                np.testing.assert_array_equal(read[column].to_numpy(), frame[column].to_numpy())
+                np.testing.assert_array_equal(read[column], frame[column].to_numpy())
+
+
+def test_a_foreign_table_without_pyarrow_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pq.write_table(pa.table({"x": [1.0]}), tmp_path / "foreign.parquet")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(
+        MissingExtra, match=r"foreign\.parquet.*needs pyarrow.*\n  hint: pip install .palpate\[parquet\]"
+    ):
+        read_numbers(tmp_path / "foreign.parquet")
+    path = tmp_path / "own.parquet"
+    path.write_bytes(written([[(1.0, 2.0, 3, 4, True, "x", ["y"])]]))
+    assert read_numbers(path)["y"].tolist() == [2.0]
+
+
+def test_a_foreign_table_of_something_else_is_refused_by_its_column(tmp_path: Path) -> None:
+    path = tmp_path / "foreign.parquet"
+    pq.write_table(pa.table({"a": [{"b": 1, "c": 2}]}), path)
+    with pytest.raises(DamagedTable, match=r"column 'a' holds struct.*, not numbers"):
+        read_numbers(path)
+    path.write_bytes(path.read_bytes()[:-30] + b"x" * 22 + path.read_bytes()[-8:])
+    with pytest.raises(DamagedTable):
+        read_numbers(path)
 
 
 def test_some_columns_and_rows_are_read_without_the_others(tmp_path: Path) -> None:
@@ -162,27 +195,28 @@ def test_a_cut_file_and_other_files_are_refused() -> None:
             read_footer(io.BytesIO(other))
 
 
-def test_what_is_not_read_here_is_named() -> None:
-    buffer = io.BytesIO()
-    pq.write_table(pa.table({"a": [{"b": 1, "c": 2}]}), buffer)
-    with pytest.raises(DamagedTable, match="column 'a' is nested"):
-        read_columns(buffer)
-    buffer = io.BytesIO()
-    pq.write_table(pa.table({"a": [1.0]}), buffer, compression="brotli")
-    with pytest.raises(DamagedTable, match="compressed by Brotli; zstd, Snappy, gzip or none"):
-        read_columns(buffer)
-    buffer = io.BytesIO()
-    pq.write_table(pa.table({"a": [1, 2]}), buffer, use_dictionary=False, column_encoding="DELTA_BINARY_PACKED")
-    with pytest.raises(DamagedTable, match="an encoding that is not read here"):
-        read_columns(buffer)
-
-
 @given(levels=st.lists(st.integers(0, 3), max_size=60))
 def test_runs_come_back(levels: list[int]) -> None:
-    assert from_runs(runs(np.array(levels, dtype=np.int64), 2), 2, len(levels)).tolist() == levels
+    assert from_runs(Decoder(runs(np.array(levels, dtype=np.int64))), 3, len(levels)).tolist() == levels
 
 
-@given(content=st.binary(max_size=300) | st.text("ab", max_size=400).map(str.encode))
-def test_snappy_is_that_of_arrow(content: bytes) -> None:
-    packed = pa.compress(content, codec="snappy", asbytes=True)
-    assert uncompressed(1, packed, len(content)) == content
+def test_the_writer_refuses_what_would_not_be_read() -> None:
+    writer = ParquetWriter(io.BytesIO(), [Column("t", "text")])
+    with pytest.raises(TooLarge, match="rows"):
+        writer.write([["x"] * (layout.MOST_ROWS + 1)])
+    with pytest.raises(TooLarge, match="texts of"):
+        writer.write([["x" * (layout.MOST_TEXT // 2)] * 2])
+    with pytest.raises(TooLarge, match="columns"):
+        ParquetWriter(io.BytesIO(), [Column(str(k)) for k in range(layout.MOST_COLUMNS + 1)])
+    writer.write([["x"] * 3])
+    with pytest.raises(TooLarge, match="are read"):
+        writer.close({"text": "x" * layout.MOST_FOOTER})
+
+
+def test_groups_that_are_not_full_are_refused_before_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = written([[(1.0, 2.0, 3, 4, True, "x", ["y"])] * 9] * 2)
+    monkeypatch.setattr(layout, "LEAST_ROWS", 10)
+    with pytest.raises(DamagedTable, match="a group of 9 rows"):
+        read_footer(io.BytesIO(content))
+    with pytest.raises(TooLarge, match="only the last one fewer"):
+        written([[(1.0, 2.0, 3, 4, True, "x", ["y"])] * 9] * 2)

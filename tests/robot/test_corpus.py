@@ -129,7 +129,7 @@ class Witness:
 
     def coordinates(self, q: Array) -> Array:
         """Pinocchio's q: continuous joints as cosine and sine, the base's quaternion as xyzw."""
-        full = q if self.robot.coupling is None else self.robot.coupling.expand_position(q)
+        full = self.robot.coordinates.expand_position(q)
         out = self.pin.neutral(self.model)
         if self.floating:
             w, x, y, z = full[3:7]
@@ -150,7 +150,7 @@ class Witness:
         if self.floating:
             R = self.pin.Quaternion(self.coordinates(q)[3:7]).toRotationMatrix()
             order[:3, :3], order[3:6, 3:6] = R.T, np.eye(3)
-        return order if self.robot.coupling is None else order @ self.robot.coupling.map
+        return order @ self.robot.coordinates.map
 
     def still(self, q: Array, v: Array) -> Array:
         """Pinocchio's acceleration that is none in our coordinates: its base turns while its velocity is told."""
@@ -164,7 +164,7 @@ class Witness:
         return W.T @ (np.triu(M) + np.triu(M, 1).T) @ W + self._rotors()
 
     def _rotors(self) -> Array:
-        G = np.eye(self.robot.nv) if self.robot.coupling is None else self.robot.coupling.map
+        G = self.robot.coordinates.map
         return G.T @ np.diag(self.robot.model.dof_armature) @ G
 
     def bias(self, q: Array, v: Array) -> Array:
@@ -227,7 +227,7 @@ TIED = {"erd/panda_description/urdf/panda.urdf", "erd/panda_description/urdf/pan
 def test_a_public_robot_with_tied_joints_runs(name: str) -> None:
     """Held against gravity by its own model it stays where it starts, followers and all."""
     robot = pp.load_robot(FILES[name])
-    if robot.coupling is None or robot.unresisted:
+    if not robot.coordinates.coupled or robot.unresisted:
         assert name not in TIED
         return
     low, high = robot.limits.lower, robot.limits.upper

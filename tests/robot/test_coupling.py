@@ -183,14 +183,14 @@ def test_a_floating_gripper_agrees_with_pinocchio_reduced_by_G(twin, state) -> N
     robot = gripper().with_free_base()
     assert (robot.nq, robot.nv) == (9, 8)
     assert robot.joint_names == ("base_free", "turn", "left")
-    assert robot.coupling is not None
+    assert robot.coordinates.coupled
     other = twin(robot)  # knows nothing of the tie: three joints on a free base
     for _ in range(5):
         q, v = state(robot, RANDOM)
         Q, V = np.concatenate([q, [0.25 - 0.8 * q[8]]]), np.concatenate([v, [-0.8 * v[7]]])
-        W = robot.coupling.map
-        assert robot.coupling.expand_position(q) == pytest.approx(Q)
-        assert Q[robot.coupling.kept_position] == pytest.approx(q)
+        W = robot.coordinates.map
+        assert robot.coordinates.expand_position(q) == pytest.approx(Q)
+        assert Q[robot.coordinates.kept_position] == pytest.approx(q)
         assert robot.mass_matrix(q) == pytest.approx(W.T @ other.mass_matrix(Q) @ W, abs=1e-12)
         assert robot.bias(q, v) == pytest.approx(W.T @ other.bias(Q, V), abs=1e-11)
         assert robot.gravity(q) == pytest.approx(W.T @ other.gravity(Q), abs=1e-11)

@@ -142,3 +142,10 @@ def test_read_only_arrays_are_taken_and_others_than_real_numbers_refused():
         trace.at(float("nan"))
     with pytest.raises(InvalidInput, match="dt"):
         GravityCompensation().bind(robot).tick(robot, q, v, dt=float("nan"))
+
+
+@pytest.mark.parametrize("name", ["a[0]", "]", "a\u200b", " "])
+def test_a_joint_name_that_cannot_head_a_column_is_refused_at_loading(name: str):
+    text = f'<mujoco><worldbody><body><joint name="{name}"/><geom size="0.1"/></body></worldbody></mujoco>'
+    with pytest.raises(ModelError, match="joint names are printable text"):
+        Robot.from_mjcf_text(text)

@@ -1,19 +1,22 @@
 """What is said before a run, and what is noticed in it."""
 
+import time
+
 import numpy as np
 import pytest
 
 from palpate.cli.main import main
-from palpate.control import GravityCompensation, PythonLaw
+from palpate.control import GravityCompensation, JointImpedance, PythonLaw
+from palpate.control.design.arm import Wall, arm_contact
 from palpate.control.law import Shown
 from palpate.engine.records import Record, Vector, sized
-from palpate.robot import load_robot
-from palpate.run.foresee import foresee, wall_of
+from palpate.robot import Robot, load_robot
+from palpate.run.foresee import foresee, foretell, loop_size, timing_of, wall_of
 from palpate.run.run import Run
 from palpate.run.simulate import as_run, simulate
 from palpate.scenario.load import load_scenario
 from palpate.world.clock import Clock
-from palpate.world.config import Surface
+from palpate.world.config import Sensors, Surface, World
 
 LATE = ["world.surfaces.wall.stiffness=1e5", "world.sensors.delay=5", "run.duration=4.0"]
 
@@ -132,3 +135,51 @@ def test_a_quaternion_channel_does_not_jump_although_the_tool_turns_round():
     steps = np.linalg.norm(np.diff(trace["tool_quat_wxyz"], axis=0), axis=1)
     assert np.ptp(trace["tool_quat_wxyz"], axis=0).max() > 1.0
     assert steps.max() < 0.01
+
+
+def chain(joints: int) -> Robot:
+    """A chain of hinges with axes that alternate."""
+    link = (
+        '<body pos="0.1 0 0"><joint name="j{0}" type="hinge" axis="0 {1} {2}" damping="0.1" armature="0.01"/>'
+        '<inertial pos="0.05 0 0" mass="0.2" diaginertia="1e-3 1e-3 1e-3"/>'
+    )
+    links = "".join(link.format(k, 1 - k % 2, k % 2) for k in range(joints))
+    tool = '<site name="tool" pos="0.1 0 0"/>' + "</body>" * joints
+    return Robot.from_mjcf_text(f'<mujoco><compiler angle="radian"/><worldbody>{links}{tool}</worldbody></mujoco>')
+
+
+def chain_run(joints: int, delay: int = 0, damping: float = 2.0) -> Run:
+    law = JointImpedance(stiffness=50.0, damping=damping)
+    return Run(chain(joints), law, world=World(sensors=Sensors(delay=delay)), clock=Clock(duration=0.02))
+
+
+@pytest.mark.parametrize(("joints", "delay"), [(80, 0), (200, 0), (30, 50), (80, 50), (200, 5)])
+def test_the_forecast_of_a_long_chain_takes_seconds_not_minutes(joints: int, delay: int):
+    run = chain_run(joints, delay)
+    before = time.process_time()
+    said, _ = foretell(run)
+    assert time.process_time() - before < 15.0  # 0.3 to 2 s on one processor of 2020; by determinants 120 s and more
+    assert said
+
+
+def test_a_loop_too_large_to_judge_before_a_run_is_judged_along_one_axis_and_a_note_says_so():
+    said, warnings = foretell(chain_run(30, 50))
+    assert any("the loop of the whole arm has 1560 states" in text for text in said)
+    assert any("UNSTABLE" in text for text in warnings)
+    (whole,) = foresee(chain_run(8, 5), limits=False)
+    assert not whole.note
+
+
+def test_a_machine_of_many_joints_is_not_judged_and_that_is_said(monkeypatch):
+    monkeypatch.setattr("palpate.run.foresee._MOST_JOINTS", 5)
+    said, warnings = foretell(chain_run(6))
+    assert said == ["stability was not judged: 6 joints, and at most 5 are before a run"]
+    assert warnings == []
+
+
+@pytest.mark.parametrize("delay", [0, 4])
+def test_the_size_of_the_loop_is_known_beforehand(delay: int):
+    run = chain_run(5, delay)
+    q, _ = run.start()
+    contact = arm_contact(run.robot, q, run.law, wall=Wall(0.0), timing=timing_of(run))
+    assert loop_size(run).states == contact.loop().states

@@ -220,6 +220,8 @@ def test_files_that_are_none_are_refused(write: Write, tmp_path: Path) -> None:
     for name, text, words in (
         ("x.toml", "name = ", "is no TOML"),
         ("y.toml", "a = " + "[" * 5000, "TOML|deeply"),
+        ("dotted.toml", ".".join("a" * 400_000) + " = 1\n", "nested too deeply"),
+        ("header.toml", "[" + " . ".join(['"a"'] * 140_000) + "]\n", "nested too deeply"),
         ("z.toml", "#" * (MOST_BYTES + 1), "larger than"),
     ):
         with pytest.raises(ScenarioError, match=words):

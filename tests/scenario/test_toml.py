@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from palpate.errors import InvalidInput
 from palpate.scenario.load import load_scenario, scenario_from_data, shipped
-from palpate.toml import toml_text
+from palpate.toml import toml_data, toml_text
 
 scalars = st.one_of(
     st.text(), st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False, allow_infinity=False)
@@ -35,6 +35,18 @@ def plain(value: Any) -> bool:
 @given(tables.filter(plain))
 def test_any_data_reads_back(data: dict[str, Any]) -> None:
     assert tomllib.loads(toml_text(data)) == data
+
+
+@given(tables.filter(plain))
+def test_toml_is_read_as_tomllib_reads_it(data: dict[str, Any]) -> None:
+    assert toml_data(toml_text(data)) == data
+
+
+def test_dots_in_texts_and_numbers_are_no_parts_of_a_key() -> None:
+    text = f'a = "{"Sentence. " * 300}"\nb = [{"0.5, " * 300}]\nc."x.y".d = "{"." * 300}"\n'
+    assert toml_data(text) == tomllib.loads(text)
+    with pytest.raises(InvalidInput, match="100 parts"):
+        toml_data(".".join("a" * 102) + " = 1")
 
 
 def test_comments_stand_behind_their_keys() -> None:

@@ -87,9 +87,11 @@ def test_the_gallery_shows_every_shipped_scenario_and_its_pictures_are_there() -
     assert all((DOCS / picture).is_file() for picture in pictures)
 
 
-def test_the_decision_page_knows_every_law() -> None:
+def test_the_decision_page_names_no_law_that_is_not_there() -> None:
     text = (DOCS / "which-law.md").read_text("utf-8")
-    assert [law for law in LAWS if f"laws/{law}.md" not in text] == []
+    named = set(re.findall(r"\(laws/([a-z-]+)\.md\)", text))
+    assert len(named) >= 16
+    assert named <= set(LAWS)
 
 
 @pytest.mark.parametrize("path", sorted((DOCS / "tutorials").glob("*.md")), ids=lambda path: path.stem)

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
+from palpate.parquet import Column, ParquetWriter
 from palpate.views import sweep_report
 from palpate.views.sweep_charts import histogram, parallel, short_names
 
@@ -28,15 +27,18 @@ def made_up(folder: Path, name: str = "pressing") -> tuple[Path, dict[str, Any]]
     rng = np.random.default_rng(0)
     force = rng.normal(20, 3, 60)
     passed = force < 24
-    table = pa.table(
-        {
-            "run": np.arange(60), "seed": np.arange(60), "outcome": ["completed"] * 58 + ["diverged", "impossible"],
-            "passed": passed, "reason": ["ran its 2 s"] * 60, KEYS[0]: np.geomspace(0.5, 2, 60),
-            KEYS[1]: ["a", name] * 30, KEYS[2]: np.arange(60), "force_peak": [*force[:59], None],
-            "effort": rng.random(60),
-        }
-    )  # fmt: skip
-    pq.write_table(table, folder / "table.parquet")
+    table: dict[str, Any] = {
+        "run": np.arange(60), "seed": np.arange(60), "outcome": ["completed"] * 58 + ["diverged", "impossible"],
+        "passed": passed, "reason": ["ran its 2 s"] * 60, KEYS[0]: np.geomspace(0.5, 2, 60),
+        KEYS[1]: ["a", name] * 30, KEYS[2]: np.arange(60), "force_peak": [None, *force.tolist()[1:]],
+        "effort": rng.random(60),
+    }  # fmt: skip
+    kinds = {bool: "bool", str: "text", int: "int64", float: "double"}
+    columns = {name: values if isinstance(values, list) else values.tolist() for name, values in table.items()}
+    with open(folder / "table.parquet", "wb") as file:
+        writer = ParquetWriter(file, [Column(k, kinds[type(v[-1])], optional=True) for k, v in columns.items()])  # pyright: ignore[reportArgumentType]
+        writer.write(list(columns.values()))
+        writer.close()
     one = {"run": 3, "value": 27.0, "outcome": "completed", "passed": False, "failed": ["force_peak"],
            "reason": "", "values": {}, "command": f"palpate run '{name}' --set run.seed=3"}  # fmt: skip
     ends = {"low": 0.1, "high": 0.4, "confidence": 0.95}

@@ -25,7 +25,9 @@ def run(args: argparse.Namespace) -> int:
         print(f"{clear_kernels()} files deleted")
         return 0
     kept = kept_kernels()
-    print(f"folder    {kept.folder}{' (temporary: nothing else can be written)' if kept.temporary else ''}")
+    print(f"folder    {kept.folder}{' (temporary)' if kept.problem else ''}")
+    if kept.problem:
+        print(f"because   {kept.problem}")
     print(f"made by   {versions()}")
     print(f"holds     {kept.files} files, {kept.size / 1e6:.1f} MB")
     others, size = kept.all_files - kept.files, kept.all_size - kept.size

@@ -100,15 +100,13 @@ def run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     from palpate.errors import UnknownName
-    from palpate.files import is_there
+    from palpate.files import is_there, write_file
     from palpate.robot.catalogue import model_xml, names
 
     path = Path(args.model)
     if args.model in names():
         with tempfile.TemporaryDirectory(prefix="palpate-") as folder:
-            copy = Path(folder) / f"{args.model}.xml"
-            copy.write_text(model_xml(args.model), encoding="utf-8")
-            return _check(copy, args)
+            return _check(write_file(Path(folder) / f"{args.model}.xml", model_xml(args.model)), args)
     if path.name == args.model and not path.suffix and not is_there(path):
         raise UnknownName("model (neither a file nor a catalogue name)", args.model, names())
     return _check(path, args)

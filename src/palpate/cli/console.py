@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 SOON, EVERY = 2.0, 10.0  # s: before anything is shown; between two plain lines
 
@@ -17,8 +16,11 @@ SOON, EVERY = 2.0, 10.0  # s: before anything is shown; between two plain lines
 def starting() -> str:
     """What takes so long before a run: compiling, where the loop is not in the kernel cache yet."""
     from palpate.engine.cache import is_kept
+    from palpate.engine.numba_parts import choice
     from palpate.engine.shipped import is_shipped
 
+    if choice().reason:
+        return "compiling kernels, in each process, about 80 s …"
     loop = Path(__file__).parents[1] / "run" / "loop.py"
     return (
         "loading …"
@@ -29,47 +31,42 @@ def starting() -> str:
 
 @contextmanager
 def patience(message: str | Callable[[], str], quiet: bool = False) -> Iterator[None]:
-    """Say `message` if the block takes longer than SOON; on a terminal it stays, with the time, until the end."""
-    ended = threading.Event()
-    shown = threading.Thread(target=_wait_and_tell, args=(message, ended, sys.stderr.isatty()), daemon=True)
-    if not quiet:
-        shown.start()
+    """Say `message` if the block takes longer than SOON; on a terminal it stays, with the time, until the end.
+
+    A message that has to be found is found here, in the caller's thread: two threads that import the same package at
+    once can see it half made.
+    """
+    if quiet:
+        yield
+        return
+    said, ended = _Message("loading …"), threading.Event()
+    shown = threading.Thread(target=said.tell, args=(ended, sys.stderr), daemon=True)
+    shown.start()
     try:
+        said.text = message if isinstance(message, str) else message()
         yield
     finally:
         ended.set()
-        if not quiet:
-            shown.join()  # so that its line is gone before the next one comes
+        shown.join()  # so that its line is gone before the next one comes
 
 
-def _wait_and_tell(message: str | Callable[[], str], ended: threading.Event, terminal: bool) -> None:
-    if ended.wait(SOON):
-        return
-    text = message if isinstance(message, str) else message()
-    if not terminal:
-        print(text, file=sys.stderr, flush=True)
-        return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+class _Message:
+    """A text for those who wait; it may change until it is shown."""
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        bar.add_task(text, total=None)
-        ended.wait()
+    def __init__(self, text: str) -> None:
+        self.text = text
 
-
-@contextmanager
-def ending_like_ctrl_c() -> Iterator[None]:
-    """Let SIGTERM end a run as Ctrl-C does: with its trace so far."""
-    try:
-        before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
-    except ValueError:  # not in the main thread, which alone hears signals
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    def tell(self, ended: threading.Event, stream: TextIO) -> None:
+        """Wait, then print it once, or on a terminal with the time until the end. Imports nothing."""
+        started = time.perf_counter()
+        if ended.wait(SOON):
+            return
+        if not stream.isatty():
+            print(self.text, file=stream, flush=True)
+            return
+        while not ended.wait(0.2):
+            print(f"\r{self.text} {time.perf_counter() - started:.0f} s", end="", file=stream, flush=True)
+        print("\r\x1b[K", end="", file=stream, flush=True)
 
 
 class RunProgress:

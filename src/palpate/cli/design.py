@@ -43,17 +43,20 @@ def run(args: argparse.Namespace) -> int:
     from palpate.cli.console import patience, starting
 
     with patience(starting):
+        from palpate.control.design.arm import why_unpredicted
         from palpate.run.build import build
-        from palpate.run.foresee import foresee
+        from palpate.run.foresee import foresee, loop_size
         from palpate.scenario.load import load_scenario
 
         scenario = load_scenario(args.scenario, [*model_overrides(args), *args.overrides])
         made = build(scenario)
-    with patience("looking for poles and limits …"):
+        size = loop_size(made)
+    with patience(f"looking for the poles of {size.states} states and limits, about {max(size.seconds, 1):.0f} s …"):
         found = foresee(made)
     print(f"{scenario.name}: {made.robot.name} under {made.law.name}, control period {made.clock.control_period:g} s")
     if not found:
-        print(f"there is no prediction for the law {made.law.name!r} on this robot; a run will tell")
+        why = why_unpredicted(made.law) or f"the law {made.law.name!r} has no prediction on this robot"
+        print(f"not predicted: {why}")
     for expectation in found:
         _print(expectation)
     for warning in made.robot.warnings:
@@ -66,7 +69,7 @@ def _print(expectation: Expectation) -> None:
 
     found = expectation.prediction
     print(f"\n{expectation.place}:")
-    for sentence in found.sentences:
+    for sentence in [*found.sentences, *([expectation.note] if expectation.note else [])]:
         print(f"  {sentence}")
     rows = [[number(abs(p)), number(float(p.real)), number(float(p.imag))] for p in found.poles[:6]]
     if rows:

@@ -1,7 +1,8 @@
 """The folder of a run: claimed before the simulation, and emptied only of what palpate itself wrote there.
 
-A manifest lists every file of a run with its checksum. A later run may replace these files as long as nobody has
-changed them since; whatever else lies in the folder is left alone. While a run is at work the folder is locked.
+A manifest lists every file of a run with its checksum, noted before the file appears. A later run may replace these
+files as long as nobody has changed them since; whatever else lies in the folder is left alone, and a file whose name is
+needed is never replaced unless its checksum is known. While a run is at work the folder is locked.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from palpate.errors import FileError, InUse
+from palpate.cli.signals import undivided
+from palpate.errors import FileError, shortened
+from palpate.files import make_folder, open_lock, open_regular, remove_litter, watching, write_file
 
 if TYPE_CHECKING:
     from palpate.metrics import MetricResult
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
 
 SCENARIO, TRACE, METRICS, FIGURES, REPORT = "scenario.toml", "trace.parquet", "metrics.json", "figures", "report.html"
 PARTIAL, MANIFEST, LOCK = "trace.partial.parts", ".palpate-run.json", ".palpate-run.lock"
+_FILES = (SCENARIO, METRICS, TRACE, PARTIAL, REPORT)
+_FIGURE_KINDS = (".png", ".svg", ".pdf")
+_LARGEST_MANIFEST = 1_000_000  # bytes
 MOST_RUNS = 100_000
 
 
@@ -36,62 +42,59 @@ class RunFolder:
 
     def __init__(self, path: Path, made: bool) -> None:
         self.path, self._made = path, made
-        self._lock: Any = _locked(path)
-        self._sums: dict[str, str | None] = {}
+        self._lock = open_lock(path / LOCK)
+        self._sums: dict[str, str] = {}
 
     def empty(self) -> None:
         """Take away what an earlier run left, and what a killed one did not clean up."""
         for name in self._replaceable():
             (self.path / name).unlink(missing_ok=True)
-        for litter in self.path.rglob(".palpate-*.part"):
-            litter.unlink(missing_ok=True)
+        for folder in (self.path, self.path / FIGURES):
+            remove_litter(folder)
         with contextlib.suppress(OSError):  # not there, or somebody's files are in it
             (self.path / FIGURES).rmdir()
-        self._sums = dict.fromkeys((SCENARIO, METRICS, TRACE, PARTIAL, REPORT))
         self._write_manifest()
 
     def _replaceable(self) -> list[str]:
         """The files of the earlier run; refused if one was changed since, or a name is taken by something else."""
+        for name in (MANIFEST, FIGURES):
+            if (self.path / name).is_symlink():
+                raise _in_the_way(self.path / name, "is a symbolic link")
         listed = _manifest(self.path)
-        for name, checksum in listed.items():
-            file = self.path / name
-            if file.is_symlink() or (file.exists() and not file.is_file()):
-                raise FileError(f"{file} is no regular file", hint="move it away, or give another folder with --out")
-            if file.is_file() and checksum is not None and _checksum(file) != checksum:
-                raise FileError(
-                    f"{file} was changed after palpate wrote it, and would be replaced",
-                    hint="move it away, or give another folder with --out",
-                )
-        for name in (SCENARIO, METRICS, TRACE, PARTIAL, REPORT, FIGURES):
-            file = self.path / name
-            if file.is_symlink() or (name not in (*listed, FIGURES) and file.exists()):
-                what = "is a symbolic link" if file.is_symlink() else "was not written by palpate"
-                raise FileError(f"{file} {what}, and would be replaced", hint="give another folder with --out")
-        return list(listed)
+        names = [name for name in {**listed, **dict.fromkeys(_FILES)} if os.path.lexists(self.path / name)]
+        for name in names:
+            if problem := _problem(self.path / name, listed.get(name)):
+                raise _in_the_way(self.path / name, problem)
+        return names
 
-    def wrote(self, *files: Path) -> None:
-        """Note files of this run."""
-        for file in files:
-            self._sums[file.relative_to(self.path).as_posix()] = _checksum(file)
+    def _note(self, file: Path, temporary: Path) -> None:
+        """Put the checksum of a file of this run into the manifest before the file appears."""
+        if file.name == MANIFEST:
+            return
+        if os.path.lexists(file):
+            raise _in_the_way(file, "was not written by this run")
+        self._sums[file.relative_to(self.path.resolve()).as_posix()] = _checksum(temporary)
         self._write_manifest()
+
+    @property
+    def partial(self) -> Path | None:
+        """What the run has recorded on its way, where it has lasted long enough."""
+        return self.path / PARTIAL if (self.path / PARTIAL).is_file() else None
 
     def write_run(self, scenario: Scenario, trace: Trace, results: Sequence[MetricResult]) -> Path:
         """Write what must not be lost: the scenario as run, the trace, the metrics; return the trace's file."""
         from palpate import __version__
-        from palpate.files import atomic_write
         from palpate.metrics import as_json
         from palpate.scenario.places import seen_from
         from palpate.toml import toml_text
 
         said = f"# As run by palpate {__version__}: every setting, defaults included.\n\n"
         text = said + toml_text(seen_from(scenario.as_data(), self.path))
-        files = [
-            trace.save(self.path / TRACE),
-            atomic_write(self.path / SCENARIO, lambda file: file.write(text.encode())),
-            atomic_write(self.path / METRICS, lambda file: file.write(as_json(results).encode())),
-        ]
+        with watching(self._note):
+            trace.save(self.path / TRACE)
+            write_file(self.path / SCENARIO, text)
+            write_file(self.path / METRICS, as_json(results))
         (self.path / PARTIAL).unlink(missing_ok=True)
-        self.wrote(*(self.path / file.name for file in files))
         return self.path / TRACE
 
     def write_pages(self, trace: Trace, results: Sequence[MetricResult]) -> Path:
@@ -99,38 +102,32 @@ class RunFolder:
         from palpate.errors import MissingExtra
         from palpate.views import report, save_figures
 
-        if (self.path / FIGURES).is_symlink():
-            raise FileError(f"{self.path / FIGURES} is a symbolic link", hint="give another folder with --out")
-        report(trace, self.path / REPORT, results)
-        self.wrote(self.path / REPORT)
-        try:
-            figures = save_figures(trace, self.path / FIGURES)
-        except MissingExtra as error:
-            print(f"note: the report is whole, the folder has no figures/*.png: {error}", file=sys.stderr)
-            return self.path / REPORT
-        self.wrote(*(self.path / FIGURES / file.name for file in figures))
+        with watching(self._note):
+            report(trace, self.path / REPORT, results)
+            try:
+                save_figures(trace, self.path / FIGURES)
+            except MissingExtra as error:
+                print(f"note: the report is whole, the folder has no figures/*.png: {error}", file=sys.stderr)
         return self.path / REPORT
 
     def _write_manifest(self) -> None:
-        from palpate.files import atomic_write
-
-        text = json.dumps({"palpate": 1, "files": self._sums}, indent=1)
-        atomic_write(self.path / MANIFEST, lambda file: file.write(text.encode()))
+        write_file(self.path / MANIFEST, json.dumps({"palpate": 1, "files": self._sums}, indent=1))
 
     def __enter__(self) -> RunFolder:
         return self
 
     def __exit__(self, kind: type | None, *_: object) -> None:
         """Unlock; a folder that was made for a run that never was goes away again."""
-        nothing = not any((self.path / name).exists() for name in (TRACE, PARTIAL, SCENARIO))
-        if kind is not None and nothing and self._made:
-            (self.path / MANIFEST).unlink(missing_ok=True)
-        (self.path / LOCK).unlink(missing_ok=True)
-        self._lock.close()
-        if kind is not None and nothing and self._made:
-            with contextlib.suppress(OSError):  # not empty: not ours to take away
-                self.path.rmdir()
-                self.path.parent.rmdir()
+        with undivided():
+            nothing = not any((self.path / name).exists() for name in (TRACE, PARTIAL, SCENARIO))
+            if kind is not None and nothing and self._made:
+                (self.path / MANIFEST).unlink(missing_ok=True)
+            (self.path / LOCK).unlink(missing_ok=True)
+            self._lock.close()
+            if kind is not None and nothing and self._made:
+                with contextlib.suppress(OSError):  # not empty: not ours to take away
+                    self.path.rmdir()
+                    self.path.parent.rmdir()
 
 
 def claim_folder(wanted: str | None, name: str, running: str) -> RunFolder:
@@ -147,12 +144,11 @@ def claim_folder(wanted: str | None, name: str, running: str) -> RunFolder:
     """
     try:
         if wanted is None:
-            return _started(_next_free(Path("runs"), name), made=True)
+            return _started(next_folder(name), made=True)
         folder = Path(wanted)
         check_folder(folder, running)
         made = not folder.exists()
-        folder.mkdir(parents=True, exist_ok=True)
-        return _started(folder, made)
+        return _started(make_folder(folder), made)
     except OSError as error:
         raise FileError(
             f"cannot make the run's folder: {error.strerror or error}: {error.filename}", hint="name one with --out DIR"
@@ -182,6 +178,7 @@ def check_folder(folder: Path, running: str) -> None:
     source = Path(running)
     if source.is_file() and source.resolve().is_relative_to(folder.resolve()):
         raise FileError(f"--out {folder} holds the scenario being run, {running}", hint="give another folder")
+    remove_litter(folder)
     found = {entry.name for entry in folder.iterdir()} - {LOCK}
     if found and MANIFEST not in found:
         raise FileError(
@@ -190,72 +187,74 @@ def check_folder(folder: Path, running: str) -> None:
         )
 
 
-def make_folder(wanted: None, name: str) -> Path:
+def next_folder(name: str) -> Path:
     """The next free runs/<name>-<n>, made."""
-    try:
-        return _next_free(Path("runs"), name)
-    except OSError as error:
-        raise FileError(
-            f"cannot make the run's folder: {error.strerror}: {error.filename}", hint="name one with --out DIR"
-        ) from error
-
-
-def _next_free(above: Path, name: str) -> Path:
-    above.mkdir(exist_ok=True)
+    above = Path("runs")
+    if not above.is_dir():  # runs itself may be a link to a larger disk
+        make_folder(above)
     for number in range(1, MOST_RUNS):
         folder = above / f"{name}-{number}"
         try:
-            folder.mkdir()
-            return folder
+            return make_folder(folder, exist_ok=False)
         except FileExistsError:
             continue
     raise FileError(f"{above} holds {MOST_RUNS} runs of {name}", hint="name another folder with --out DIR")
 
 
 def _manifest(folder: Path) -> dict[str, str | None]:
-    """What an earlier run wrote, by names below the folder; {} where there was none."""
+    """Checksums of what an earlier run wrote, by names below the folder; {} where there was none."""
     file = folder / MANIFEST
-    if file.is_symlink() or not file.is_file():
+    if not file.exists():
         return {}
     try:
-        listed = json.loads(file.read_text(encoding="utf-8"))["files"]
+        with open_regular(file, most_bytes=_LARGEST_MANIFEST) as opened:
+            listed = json.load(opened)["files"]
         names = {str(name): checksum for name, checksum in listed.items()}
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise FileError(f"{file} is damaged", hint="give another folder with --out") from error
     for name in names:
-        if not _below(folder, name):
-            raise FileError(f"{file} lists {name!r}, which is not in the folder", hint="give another folder with --out")
+        if not _is_ours(name):
+            raise FileError(
+                f"{file} lists {shortened(name)!r}, which no run writes", hint="give another folder with --out"
+            )
     return names
 
 
-def _below(folder: Path, name: str) -> bool:
-    """Whether a listed name stays in the folder: no way up, no link on the way."""
+def _is_ours(name: str) -> bool:
+    """Whether a run writes a file of this name, seen from its folder."""
     parts = Path(name).parts
-    way = [folder.joinpath(*parts[:k]) for k in range(1, len(parts))]
-    return bool(parts) and not Path(name).is_absolute() and ".." not in parts and not any(w.is_symlink() for w in way)
+    drawn = len(parts) == 2 and parts[0] == FIGURES and Path(name).suffix in _FIGURE_KINDS and ".." not in parts
+    return name in _FILES or (drawn and name == "/".join(parts))
+
+
+def _problem(file: Path, checksum: str | None) -> str | None:
+    """Why a file with the name of a run's may not be deleted; None where it may."""
+    if file.is_symlink():
+        return "is a symbolic link"
+    if not file.is_file():
+        return "is no regular file"
+    if file.name == PARTIAL:
+        return None if _begins_as_partial(file) else "was not written by palpate"
+    if checksum is None:
+        return "was not written by palpate, or in a run that was killed"
+    return None if _checksum(file) == checksum else "was changed after palpate wrote it"
+
+
+def _in_the_way(file: Path, problem: str) -> FileError:
+    return FileError(f"{file} {problem}, and would be replaced", hint="move it away, or give another folder with --out")
+
+
+def _begins_as_partial(file: Path) -> bool:
+    """Whether a file is the record of a run under way; its checksum is never known."""
+    from palpate.trace.partial import MAGIC
+
+    with open(file, "rb") as opened:
+        return MAGIC.startswith(opened.read(len(MAGIC)))
 
 
 def _checksum(file: Path) -> str:
     with open(file, "rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
-
-
-def _locked(folder: Path) -> Any:
-    """The open lock file of a folder; the system lets go of it when the process ends, however it ends."""
-    file = open(folder / LOCK, "a+b")  # noqa: SIM115 - open as long as the run goes on
-    try:
-        if os.name == "nt":
-            import msvcrt
-
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        file.close()
-        raise InUse(f"another run is writing into {folder}", hint="wait for it, or give another folder") from error
-    return file
 
 
 def find_trace(place: str) -> Path:
@@ -264,7 +263,6 @@ def find_trace(place: str) -> Path:
     Raises:
         FileError: there is no such file or folder, or the folder holds no run.
     """
-    from palpate.errors import shortened
     from palpate.files import is_there
 
     path = Path(place)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import importlib
 import io
 import os
@@ -19,6 +20,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from palpate import __version__
+from palpate.cli.signals import Listening, ignore_further, leave
 from palpate.errors import PalpateError, UnknownName, harmless, shortened
 
 # One line per command: the module palpate/cli/<name>.py with add_parser(subparsers) and run(args) -> exit code.
@@ -51,41 +53,66 @@ examples:
 _NEGATIVE = re.compile(r"-(\.?\d|inf|nan|pi)", re.IGNORECASE)
 
 
+# Files are written by palpate.files, whose errors name them: what fails in this way without a name is the output.
+_CANNOT_PRINT = (errno.ENOSPC, errno.EIO, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code; `argv` defaults to the process's own arguments."""
     words = list(sys.argv[1:] if argv is None else argv)
     _never_fail_to_print()
+    code = INTERRUPTED
+    with Listening(last=argv is None), contextlib.suppress(KeyboardInterrupt):  # one more, while the first was told
+        code = _answered(words)
+    if code == INTERRUPTED and argv is None:
+        leave(code)
+    return code
+
+
+def _answered(words: list[str]) -> int:
     try:
-        code = _run(words)
+        code = _ended(words)
         if sys.stdout is not None:
-            sys.stdout.flush()  # a closed pipe must show here, not at exit
+            sys.stdout.flush()  # a closed pipe or a full disk must show here, not at exit
         return code
-    except SystemExit as stop:  # argparse's way to end after --help, --version or a usage error
-        return stop.code if isinstance(stop.code, int) else MISUSE
     except (Exception, KeyboardInterrupt) as error:
         if "--debug" in words and not isinstance(error, KeyboardInterrupt | BrokenPipeError):
             raise
         return _told(error)
 
 
+def _ended(words: list[str]) -> int:
+    try:
+        return _run(words)
+    except SystemExit as stop:  # argparse's way to end after --help, --version or a usage error
+        return stop.code if isinstance(stop.code, int) else MISUSE
+
+
 def _told(error: BaseException) -> int:
     """One line about what went wrong, and the exit code that says what kind of thing it was."""
+    if ignore_further() or isinstance(error, KeyboardInterrupt):
+        _complain("interrupted")
+        return INTERRUPTED
     if isinstance(error, PalpateError):
         _complain(str(error))
         return MISUSE
-    if isinstance(error, KeyboardInterrupt):
-        _complain("interrupted")
-        return INTERRUPTED
     if isinstance(error, BrokenPipeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the flush at exit is quiet too
+        _print_no_more()
         return BROKEN_PIPE
+    if isinstance(error, OSError) and error.errno in _CANNOT_PRINT and error.filename is None:
+        _print_no_more()
+        _complain(f"cannot write the output: {os.strerror(error.errno or 0)}")
+        return MISUSE
     said = " ".join(str(error).split())
     kind = "out of memory" if isinstance(error, MemoryError) else f"{type(error).__name__}: {shortened(said, 300)}"
     _complain(f"unexpected {harmless(kind)}\n  hint: a defect of palpate; the same command with --debug shows where")
-    if isinstance(error, OSError) and sys.stdout is not None:  # what could not be printed must not be tried again
-        with contextlib.suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return UNEXPECTED
+
+
+def _print_no_more() -> None:
+    """What could not be printed must not be tried again at exit."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(text: str) -> None:

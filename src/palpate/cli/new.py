@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     from palpate.errors import FileError, InvalidInput
-    from palpate.files import atomic_write
+    from palpate.files import write_file
 
     path = Path(args.name if args.name.endswith(".toml") else f"{args.name}.toml")
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", path.stem):
@@ -41,6 +41,6 @@ def run(args: argparse.Namespace) -> int:
     from palpate.scenario.starter import starter_text
 
     text = starter_text(path.stem, args.source)
-    atomic_write(path, lambda file: file.write(text.encode()))
+    write_file(path, text)
     print(f"wrote {path}; run it with: palpate run {path}")
     return 0

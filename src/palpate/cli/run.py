@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from palpate.errors import harmless
 
 if TYPE_CHECKING:
     from palpate.cli.folder import RunFolder
+    from palpate.cli.signals import Saving
     from palpate.metrics import MetricResult
     from palpate.scenario.model import Scenario
     from palpate.trace import Trace
@@ -58,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
     """Load, claim the folder, simulate, judge, write, tell."""
     from palpate.cli.console import patience
     from palpate.cli.folder import claim_folder
+    from palpate.cli.signals import undivided
 
     args.quiet |= args.json
     with patience("loading …", args.quiet):
@@ -68,9 +71,10 @@ def run(args: argparse.Namespace) -> int:
     if not args.quiet:
         for note in remarks(scenario):
             print(f"note: {note}", file=sys.stderr)
-    with claim_folder(args.out, scenario.name, args.scenario) as folder:
-        trace, results = _simulated(scenario, folder, args.quiet)
-        look = _written(folder, scenario, trace, results, args)
+    with ExitStack() as stack:
+        with undivided():
+            folder = stack.enter_context(claim_folder(args.out, scenario.name, args.scenario))
+        trace, results, look = _simulated_and_written(scenario, folder, args)
     if not args.quiet:
         _print_story(scenario, trace, results)
     if args.json:
@@ -80,9 +84,33 @@ def run(args: argparse.Namespace) -> int:
     return _exit_code(trace, results, args.strict)
 
 
-def _simulated(scenario: Scenario, folder: RunFolder, quiet: bool) -> tuple[Trace, list[MetricResult]]:
+def _simulated_and_written(
+    scenario: Scenario, folder: RunFolder, args: argparse.Namespace
+) -> tuple[Trace, list[MetricResult], Path]:
+    """Simulate and write; the trace first, so that whatever goes wrong with the pages costs the pages only."""
+    from palpate.cli.console import patience
+    from palpate.cli.signals import Saving
+
+    try:
+        with Saving() as saving:
+            trace, results = _simulated(scenario, folder, args.quiet, saving)
+            with patience("writing the trace …", args.quiet):
+                look = folder.write_run(scenario, trace, results)
+    except KeyboardInterrupt:
+        if folder.partial is not None:
+            print(f"palpate: the run was not saved; its first part is in {folder.partial}", file=sys.stderr)
+        raise
+    if args.no_report or trace.outcome.kind == "interrupted":
+        return trace, results, look
+    if saving.waited:
+        print("palpate: the trace is saved; no report was written", file=sys.stderr)
+        return trace, results, look
+    return trace, results, _with_pages(folder, trace, results, args) or look
+
+
+def _simulated(scenario: Scenario, folder: RunFolder, quiet: bool, saving: Saving) -> tuple[Trace, list[MetricResult]]:
     from palpate.cli.compiling import CompileProgress
-    from palpate.cli.console import RunProgress, ending_like_ctrl_c
+    from palpate.cli.console import RunProgress
     from palpate.cli.folder import PARTIAL
     from palpate.metrics import evaluate
     from palpate.run.simulate import as_run, assemble, execute
@@ -90,31 +118,27 @@ def _simulated(scenario: Scenario, folder: RunFolder, quiet: bool) -> tuple[Trac
     with CompileProgress(quiet) as compiling:
         assembly = assemble(as_run(scenario))
         _say_if_large(scenario, 1 + sum(channel.size for channel in assembly.chosen), quiet)
-        with RunProgress(scenario.name, quiet, lambda: compiling.spent) as progress, ending_like_ctrl_c():
-            trace = execute(assembly, progress, folder.path / PARTIAL)
+        with RunProgress(scenario.name, quiet, lambda: compiling.spent) as progress:
+            trace = execute(assembly, progress, folder.path / PARTIAL, saving.begin)
     return trace, evaluate(trace, scenario.metrics)
 
 
-def _written(
-    folder: RunFolder, scenario: Scenario, trace: Trace, results: list[MetricResult], args: argparse.Namespace
-) -> Path:
-    """Write the run; the trace first, so that whatever goes wrong with the pages costs the pages only."""
+def _with_pages(folder: RunFolder, trace: Trace, results: list[MetricResult], args: argparse.Namespace) -> Path | None:
+    """Write figures and report; None, and a line that says why, where that does not succeed."""
     from palpate.cli.console import patience
+    from palpate.cli.signals import had_its_effect
 
-    pages = not args.no_report and trace.outcome.kind != "interrupted"
-    with patience("writing figures and report …" if pages else "writing the trace …", args.quiet):
-        look = folder.write_run(scenario, trace, results)
-        if not pages:
-            return look
+    with patience("writing figures and report …", args.quiet):
         try:
             return folder.write_pages(trace, results)
         except KeyboardInterrupt:
+            had_its_effect()
             print("palpate: interrupted while the report was written; the trace is kept", file=sys.stderr)
         except Exception as error:
             if args.debug:
                 raise
             print(f"palpate: no report ({type(error).__name__}: {error}); the trace is kept", file=sys.stderr)
-    return look
+    return None
 
 
 def _say_if_large(scenario: Scenario, columns: int, quiet: bool) -> None:

@@ -89,9 +89,9 @@ def _asked(args: argparse.Namespace, runs: int) -> tuple[Path | None, dict[str, 
 
 
 def _folder(asked: dict[str, Any]) -> Path:
-    from palpate.cli.folder import make_folder
+    from palpate.cli.folder import next_folder
 
-    return make_folder(None, f"{Path(asked['scenario']).stem}-study")
+    return next_folder(f"{Path(asked['scenario']).stem}-study")
 
 
 def _show(asked: dict[str, Any]) -> int:

@@ -116,10 +116,10 @@ _WANTED = ("method", "runs", "repeat", "seed", "metric", "traces", "until", "rar
 
 def _new(plan: Plan, out: str | None) -> Any:
     """The folder asked for, or the next free runs/<name>-sweep-<n>."""
-    from palpate.cli.folder import make_folder
+    from palpate.cli.folder import next_folder
     from palpate.study.store import Store
 
-    return Store.begin(make_folder(None, f"{plan.scenario['name']}-sweep") if out is None else Path(out), plan)
+    return Store.begin(next_folder(f"{plan.scenario['name']}-sweep") if out is None else Path(out), plan)
 
 
 def _summary(found: Sweep, args: argparse.Namespace) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,15 +45,12 @@ def varied(texts: Sequence[str]) -> dict[str, Any]:
 
 @contextmanager
 def interruptible(folder: Path, command: str) -> Iterator[None]:
-    """Let SIGTERM end a sweep as Ctrl-C does, and say how to go on."""
-    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    """Say how to go on with a sweep that is interrupted."""
     try:
         yield
     except KeyboardInterrupt:
         print(f"palpate: finished runs are kept; go on with\n  palpate {command} --resume {folder}", file=sys.stderr)
         raise
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 class SweepProgress:
@@ -166,6 +162,7 @@ def _tell_front(summary: Mapping[str, Any]) -> None:
 
 def write_pages(sweep: Sweep, summary: dict[str, Any], folder: Path, pages: bool) -> Path:
     """Write the summary, and the report with replays of best, worst and one failing run; return where to look."""
+    from palpate.files import make_folder
     from palpate.views import replay, sweep_report
 
     sweep.save_summary(summary)
@@ -174,7 +171,7 @@ def write_pages(sweep: Sweep, summary: dict[str, Any], folder: Path, pages: bool
     links: dict[str, str] = {}
     for name in ("best", "worst", "failing"):
         for one in summary[name][:1]:
-            (folder / REPLAYS).mkdir(exist_ok=True)
+            make_folder(folder / REPLAYS)
             target = f"{REPLAYS}/run-{one['run']}.html"
             if target not in links.values():
                 try_replay(lambda run=one["run"], to=target: replay(sweep.trace(run), folder / to))

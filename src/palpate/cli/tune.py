@@ -47,7 +47,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> int:
     """Search, say, write."""
     from palpate.cli.console import patience, starting
-    from palpate.cli.folder import make_folder
+    from palpate.cli.folder import next_folder
     from palpate.cli.sweeping import SweepProgress, interruptible
     from palpate.errors import InvalidInput
 
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         import palpate.study.tuning as _  # noqa: F401 - loaded here, where patience is told
     name = Path(args.scenario or args.resume or ".").stem
     wanted = args.resume or args.out
-    folder = make_folder(None, f"{name}-tune") if wanted is None else Path(wanted)
+    folder = next_folder(f"{name}-tune") if wanted is None else Path(wanted)
     with interruptible(folder, "tune"), SweepProgress(name, args.quiet) as progress:
         found = _searched(args, folder, progress)
     return _tell(found, folder, args)

@@ -12,9 +12,10 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.contact.model import ContactModel
+from palpate.contact.records import COAST_TERMS
 from palpate.contact.stepper import Stepper
 
-_BACK = 2e-3  # s: how far back the cubic looks
+_BACK = 2e-3  # s: how far back the fit looks
 _POINTS = 6
 
 
@@ -33,9 +34,9 @@ class Coaster:
             self.stepper.begin(t, y)
             self.stepper.stride(float(s), margins)
             forces.append(self._force(t + float(s), self.stepper.step.y.copy(), i))
-        powers = np.vander(times / _BACK, 4, increasing=True)
+        powers = np.vander(times / _BACK, COAST_TERMS, increasing=True)
         fit = np.linalg.lstsq(powers, np.array(forces), rcond=None)[0]
-        self.model.work.pull[i] = fit / _BACK ** np.arange(4)[:, None]
+        self.model.work.pull[i] = fit / _BACK ** np.arange(COAST_TERMS)[:, None]
         record = self.model.records[i]
         record["coast"], record["since"] = 1, t
 
@@ -56,6 +57,5 @@ class Coaster:
 
     def _force(self, t: float, y: Array, i: int) -> Array:
         """Jᵀ f of a contact at a state, in the present modes."""
-        slope = np.empty(len(y))
-        self.stepper.slope(t, y, slope)
+        self.stepper.slope(t, y)
         return self.model.work.Jc[i].T @ self.model.found[i]["force"]

@@ -96,12 +96,16 @@ class Problem:
 
 @dataclass(frozen=True)
 class Solution:
-    """A consistent answer: each contact's option, multipliers and rates of all rows, and how many were dependent."""
+    """A consistent answer: each contact's option, multipliers and rates of all rows, how many rows were dependent.
+
+    `wedged` says that all rest, held by multipliers that are one choice of many, and not the shortest.
+    """
 
     options: tuple[Option, ...]
     z: Array
     rates: Array
     deficiency: int = 0
+    wedged: bool = False
 
 
 def solve(problem: Problem, wishes: Mapping[int, int] | None = None) -> list[Solution]:
@@ -113,8 +117,45 @@ def solve(problem: Problem, wishes: Mapping[int, int] | None = None) -> list[Sol
     if not any(is_risky(problem, c) for c in problem.candidates):
         found = _mended(problem, wishes or {})
         if found is not None:
-            return [found]
+            return [_at_rest(problem, found, wishes or {}) or found]
     return solutions(problem)
+
+
+def _at_rest(problem: Problem, found: Solution, wishes: Mapping[int, int]) -> Solution | None:
+    """The answer in which all contacts stick, where one says that contacts slide although nothing moves.
+
+    A body wedged between contacts is held in many ways: the shortest multipliers may leave a friction cone while
+    others do not. They are sought as sums of the cones' edges, z = Σ s_k e_k with s_k ≥ 0 and G z = −b.
+    """
+    if any(wishes.get(c.index) == FREE or c.slip is not None or c.drive is not None for c in problem.candidates):
+        return None
+    labelled = any(o.mode == SLIDING and c.hold > 0.0 for c, o in zip(problem.candidates, found.options))
+    if not labelled or np.abs(found.rates).max(initial=0.0) > _TOLERANCE * problem.rate_size:
+        return None
+    options = tuple(c.options()[0] for c in problem.candidates)
+    held, _, _ = _stack(problem, options)
+    rank = int((np.linalg.svd(problem.G[np.ix_(held, held)], compute_uv=False) > RANK_CUT * problem.scale).sum())
+    if rank == len(held):
+        return None
+    edges = np.array([edge for c in problem.candidates for edge in _cone(c, len(problem.b))]).T
+    from scipy.optimize import nnls
+
+    shares, miss = nnls(problem.G @ edges / problem.scale, -problem.b / problem.scale)
+    if miss > _TOLERANCE * problem.force_size:
+        return None
+    z = edges @ shares
+    return Solution(options, z, problem.b + problem.G @ z, len(held) - rank, wedged=True)
+
+
+def _cone(c: Candidate, size: int) -> list[Array]:
+    """Edges of what a contact at rest can carry: its friction cone, as a pyramid inside it; a pin all directions."""
+    unit = np.eye(size)
+    if c.normal is None:
+        return [sign * unit[row] for row in c.tangents for sign in (1.0, -1.0)]
+    angles = np.arange(2) * math.pi if len(c.tangents) == 1 else 2 * math.pi * np.arange(_DIRECTIONS) / _DIRECTIONS
+    turns = np.column_stack([np.cos(angles), np.sin(angles)])[:, : len(c.tangents)] if c.tangents else np.zeros((1, 0))
+    sides = (1.0,) if c.one_sided else (1.0, -1.0)
+    return [side * unit[c.normal] + c.hold * unit[c.tangents].T @ turn for side in sides for turn in turns]
 
 
 def solutions(problem: Problem) -> list[Solution]:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from palpate.checks import Array
-from palpate.contact.contacts import FREE, Mode
-from palpate.contact.records import MARGINS, Glide
+from palpate.contact.contacts import Mode
+from palpate.contact.records import Glide
 from palpate.contact.stepper import Stepper
 
 TOGETHER = 1e-10  # s: events closer than this are one
@@ -67,15 +67,14 @@ def first_fall(watch: Glide, x: Array, margins: Array) -> tuple[float, float, li
 
 
 def dips(stepper: Stepper, x: Array, margins: Array, start: Array) -> list[tuple[float, int, float]]:
-    """Where gaps of free contacts are least inside the last step, near 0: (fraction, contact, gap)."""
+    """Where margins are least inside the last step, near 0: (fraction, margin, value)."""
     from scipy.optimize import minimize_scalar
 
     found, places = [], np.append(0.0, x)
-    for i in np.flatnonzero(stepper.model.records["mode"] == FREE):
-        j = MARGINS * int(i)
-        gaps = np.append(start[j], margins[:, j])
-        k = int(np.argmin(gaps))
-        if not 0 < k < len(gaps) - 1 or not gaps[k] < 0.5 * (gaps.max() - gaps[k]):
+    for j in np.flatnonzero(np.isfinite(start) & np.isfinite(margins).all(axis=0)):
+        values = np.append(start[j], margins[:, j])
+        k = int(np.argmin(values))
+        if not 0 < k < len(values) - 1 or not values[k] < 0.5 * (values.max() - values[k]):
             continue
         low = minimize_scalar(
             lambda at, j=j: float(stepper.margins_inside(at)[j]),
@@ -83,7 +82,7 @@ def dips(stepper: Stepper, x: Array, margins: Array, start: Array) -> list[tuple
             method="bounded",
             options={"xatol": 1e-9},
         )
-        found.append((float(low.x), int(i), float(low.fun)))
+        found.append((float(low.x), int(j), float(low.fun)))
     return sorted(found)
 
 
@@ -94,7 +93,7 @@ def locate(stepper: Stepper, start: Array, bracket: tuple[float, float, list[int
         How long the step to the event is, and the margins that are 0 there (to TOGETHER).
     """
     left, right, fallen = bracket
-    length = float(stepper.span[1])
+    length = stepper.step.h
     roots = {j: _root(stepper, j, left, right, start) for j in fallen}
     first = min(roots.values())
     together = [j for j in fallen if (roots[j] - first) * length <= TOGETHER]

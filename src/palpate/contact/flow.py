@@ -7,73 +7,74 @@ last part, 1e-8 of the velocities at play, is a straight line.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numba.extending import register_jitable
 
-from palpate.checks import Array
 from palpate.contact.contacts import FREE, LOCKED, SLIDING, STICKING
-from palpate.contact.kernels import error_norm, stage
-from palpate.contact.records import Row, Step, make_step
+from palpate.contact.integrator import OK, Step, accept, evaluate, make_step, next_length, stride
 from palpate.contact.solve import eliminate, least_norm
-from palpate.engine.kernels import follows_types
+from palpate.engine.kernels import kernel
+from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 from palpate.errors import NoSolution
 
 if TYPE_CHECKING:
+    from palpate.contact.complementarity import Candidate, Option
     from palpate.contact.routh import Course, Goal, Piece
 
-# One contact of the piece.
-LEG = np.dtype(
-    [
-        ("mode", "i8"),
-        ("normal", "i8"),  # row, −1 for a pin
-        ("count", "i8"),
-        ("tangents", "i8", 3),
-        ("friction", "f8"),
-        ("hold", "f8"),
-        ("side", "f8"),
-        ("drive", "f8"),  # nan if none
-        ("one_sided", "i8"),
-        ("turns", "i8"),  # whether its slip's direction follows the velocities
-        ("slip", "f8", 2),
-    ],
-    align=True,
-)
+REACHED, STUCK = -1, -2  # how a piece ended, where no margin fell
+_SHORTEST = 1e-16  # of the impulse that would stop the slip: no step is shorter
+_CLEAR = 1e-12  # of the largest impulse rate: a margin below it at the start is watched once it has risen
 
 
-class Flow(NamedTuple):
-    """A piece for compiled code: contacts, mobility, wanted rates, watched rows with their signs, the goal."""
+class Leg(Record):
+    """One contact of the piece."""
 
-    legs: Array
-    G: Array
-    b: Array
-    rows: Array
-    signs: Array
+    mode: int
+    normal: int  # row, −1 for a pin
+    count: int
+    tangents: Integers = sized(3)
+    friction: float
+    hold: float
+    side: float
+    drive: float  # nan if none
+    one_sided: int
+    turns: int  # whether its slip's direction follows the velocities
+    slip: Vector = sized(2)
+
+
+class Flow(Record):
+    """A piece for compiled code: contacts, mobility, wanted rates, watched rows with their signs, the goal; scratch."""
+
+    legs: list[Leg]
+    G: Matrix
+    b: Vector
+    rows: Integers
+    signs: Vector
     goal_row: int
-    work_rows: Array
+    work_rows: Integers
     work: float
     slow: float
     scale: float
-    held: Array
-    columns: Array
-    S: Array
-    LU: Array
-    V: Array
-    wanted: Array
-    values: Array
-    z: Array
-    rates: Array
-    margins: Array
+    held: Integers = sized("rows")
+    columns: Matrix = sized("rows", "size")
+    S: Matrix = sized("rows", "rows")
+    LU: Matrix = sized("rows", "rows")
+    V: Matrix = sized("rows", "rows")
+    wanted: Vector = sized("rows")
+    values: Vector = sized("rows")
+    z: Vector = sized("size")
+    rates: Vector = sized("size")
+    armed: Integers = sized("margins")  # which margins end the piece when they fall
 
 
-@register_jitable
-def _stack(flow: Flow, u: Array):
+@kernel
+def _stack(flow: Flow, u: Vector) -> int:
     """Held rows and their multipliers' columns with the slips' directions as u has them; prescribed z."""
     m, size = 0, flow.z.size
     for r in range(size):
         flow.z[r] = 0.0
-    for i in range(flow.legs.size):
+    for i in range(len(flow.legs)):
         leg = flow.legs[i]
         if leg.mode == FREE:
             continue
@@ -108,8 +109,8 @@ def _stack(flow: Flow, u: Array):
     return m
 
 
-@register_jitable
-def _solve(flow: Flow, u: Array):
+@kernel
+def _solve(flow: Flow, u: Vector) -> None:
     """z and rates of the piece at row velocities u."""
     size, m = flow.z.size, _stack(flow, u)
     for a in range(m):
@@ -135,19 +136,36 @@ def _solve(flow: Flow, u: Array):
             flow.rates[r] += flow.G[r, k] * flow.z[k]
 
 
-@register_jitable
-def _slope(flow: Flow, y: Array, dy: Array):
-    """d[u; Z; work]/dP."""
-    size = flow.z.size
-    _solve(flow, y[:size])
+@kernel
+def rate(flow: Flow, clock: float, y: Vector, dy: Vector, margins: Vector) -> int:
+    """d[u; Z; work]/dP, and every margin: a piece ends where one falls to 0."""
+    size, count = flow.z.size, len(flow.legs)
+    _solve(flow, y)
     for r in range(size):
         dy[r] = flow.rates[r] - flow.b[r]
         dy[size + r] = flow.z[r]
         dy[2 * size + r] = flow.z[r] * y[r]
+    for i in range(count):
+        leg = flow.legs[i]
+        margins[2 * i] = _slack(flow, leg)
+        margins[2 * i + 1] = math.inf
+        if leg.turns:
+            margins[2 * i + 1] = math.hypot(y[leg.tangents[0]], y[leg.tangents[1]]) - flow.slow
+    for k in range(flow.rows.size):
+        margins[2 * count + k] = flow.signs[k] * y[flow.rows[k]]
+    last = 2 * count + flow.rows.size
+    margins[last] = -y[flow.goal_row] if flow.goal_row >= 0 else math.inf
+    margins[last + 1] = math.inf
+    if flow.work_rows.size:
+        done = 0.0
+        for k in range(flow.work_rows.size):
+            done += y[2 * size + flow.work_rows[k]]
+        margins[last + 1] = flow.work - done
+    return OK
 
 
-@register_jitable
-def _slack(flow: Flow, leg: Row):
+@kernel
+def _slack(flow: Flow, leg: Leg) -> float:
     """How far one contact is from leaving its mode."""
     if leg.normal < 0:
         return math.inf
@@ -164,143 +182,108 @@ def _slack(flow: Flow, leg: Row):
     return slack
 
 
-@register_jitable
-def _measure(flow: Flow, y: Array):
-    """Every margin at y (after `_slope` there); a piece ends where one falls to 0."""
-    size, count = flow.z.size, flow.legs.size
-    for i in range(count):
-        leg = flow.legs[i]
-        flow.margins[2 * i] = _slack(flow, leg)
-        flow.margins[2 * i + 1] = math.inf
-        if leg.turns:
-            flow.margins[2 * i + 1] = math.hypot(y[leg.tangents[0]], y[leg.tangents[1]]) - flow.slow
-    for k in range(flow.rows.size):
-        flow.margins[2 * count + k] = flow.signs[k] * y[flow.rows[k]]
-    last = 2 * count + flow.rows.size
-    flow.margins[last] = -y[flow.goal_row] if flow.goal_row >= 0 else math.inf
-    flow.margins[last + 1] = math.inf
-    if flow.work_rows.size:
-        done = 0.0
-        for k in range(flow.work_rows.size):
-            done += y[2 * size + flow.work_rows[k]]
-        flow.margins[last + 1] = flow.work - done
-
-
-@register_jitable
-def _stride(flow: Flow, step: Step, y: Array, h: float):
-    for s in range(1, 12):
-        stage(step.K, step.A[s], y, h, step.point, s)
-        _slope(flow, step.point, step.K[s])
-    stage(step.K, step.B, y, h, step.y, 12)
-    _slope(flow, step.y, step.K[12])
-    _measure(flow, step.y)
-    return error_norm(step.K, step.E3, step.E5, y, step.y, h, (step.tolerance[0], step.tolerance[1]))
-
-
-@register_jitable
-def _fallen(flow: Flow, armed: Array):
-    """The first margin that has fallen, or −1."""
-    for k in range(flow.margins.size):
-        if armed[k] and flow.margins[k] <= 0.0:
+@kernel
+def _fallen(flow: Flow, step: Step) -> int:
+    """The first watched margin that has fallen, or −1."""
+    for k in range(step.margins.size):
+        if flow.armed[k] and step.margins[k] <= 0.0:
             return k
-    return -1
+    return REACHED
 
 
-@register_jitable
-def _find(flow: Flow, step: Step, y: Array, h: float, k: int):
-    """The length of the step at whose end margin k is 0, by halving and secants."""
-    low, high = 0.0, h
-    _slope(flow, y, step.K[0])
-    _measure(flow, y)
-    a, b = flow.margins[k], 0.0
-    _stride(flow, step, y, h)
-    b = flow.margins[k]
+@kernel
+def _margin_after(step: Step, h: float, k: int) -> float:
+    """Margin k at the end of a step of another length."""
+    step.h = h
+    stride(step, step.lowest)
+    return step.margins[k]
+
+
+@kernel
+def _find(step: Step, k: int) -> None:
+    """Shorten the step to where margin k is 0 at its end, by halving and secants."""
+    h, low, high = step.h, 0.0, step.h
+    b = step.margins[k]
+    evaluate(step, 0.0, step.origin, step.K[0])
+    a = step.margins[k]
     for n in range(200):
         middle = 0.5 * (low + high) if n % 3 == 2 else high - b * (high - low) / (b - a)
         if not low < middle < high:
             middle = 0.5 * (low + high)
-        _stride(flow, step, y, middle)
-        value = flow.margins[k]
+        value = _margin_after(step, middle, k)
         if value > 0.0:
             low, a = middle, value
         else:
             high, b = middle, value
         if high - low <= 1e-15 * h or value == 0.0:
             break
-    _stride(flow, step, y, high)
-    return high
+    _margin_after(step, high, k)
 
 
-@follows_types
-def _probe(flow: Flow, y: Array, dy: Array):
-    """Slope and margins at y, compiled."""
-    _slope(flow, y, dy)
-    _measure(flow, y)
-
-
-@follows_types
-def _run(flow: Flow, step: Step, y: Array, far: float, armed: Array):
-    """Steps to the first fallen margin or as far as asked; (how far, which margin or −1, −2 where it got stuck)."""
-    s = 0.0
-    _slope(flow, y, step.K[0])
+@kernel
+def _natural(flow: Flow, step: Step) -> float:
+    """The impulse over which the velocities change by their own size."""
     swift, fast = 1e-300, 0.0
     for r in range(flow.z.size):
-        swift, fast = max(swift, abs(step.K[0, r])), max(fast, abs(y[r]))
-    natural = (fast + flow.slow) / swift
+        swift, fast = max(swift, abs(step.K[0, r])), max(fast, abs(step.origin[r]))
+    return (fast + flow.slow) / swift
+
+
+@kernel
+def _run(flow: Flow, step: Step, far: float) -> int:
+    """Steps to the first fallen margin or as far as asked; which margin, REACHED, or STUCK."""
+    evaluate(step, 0.0, step.origin, step.K[0])
+    natural = _natural(flow, step)
     h = 0.01 * natural
     for _ in range(100000):
-        if far - s <= 1e-15 * far:
-            return s, -1
-        h = min(h, far - s)
-        _slope(flow, y, step.K[0])
-        error = _stride(flow, step, y, h)
-        if not error <= 1.0:
-            h *= max(0.2, 0.9 * error ** (-0.125)) if math.isfinite(error) else 0.2
-            if h < 1e-16 * natural:
-                return s, -2
+        if far - step.t <= 1e-15 * far:
+            return REACHED
+        step.h = min(h, far - step.t)
+        stride(step, step.lowest)
+        h = next_length(step)
+        if not step.error <= 1.0:
+            if h < _SHORTEST * natural:
+                return STUCK
             continue
-        grown = h * min(5.0, 0.9 * error ** (-0.125) if error > 0.0 else 5.0)
-        fallen = _fallen(flow, armed)
+        fallen = _fallen(flow, step)
         while fallen >= 0:
-            h = _find(flow, step, y, h, fallen)
-            other = _fallen(flow, armed)
+            _find(step, fallen)
+            other = _fallen(flow, step)
             if other == fallen or other < 0:
                 break
             fallen = other
-        for i in range(y.size):
-            y[i] = step.y[i]
-        for k in range(armed.size):
-            armed[k] = armed[k] or flow.margins[k] > 0.0
-        s += h
+        accept(step)
+        for k in range(flow.armed.size):
+            if step.margins[k] > 0.0:
+                flow.armed[k] = 1
         if fallen >= 0:
-            return s, fallen
-        h = grown
-    return s, -2
+            return fallen
+    return STUCK
 
 
 def follow(course: Course, piece: Piece, goal: Goal) -> float:
     """Integrate a piece to its goal or to where a mode changes; the course is left there. How far it went."""
     size = 1e-3 + float(np.abs(course.u).max())
     flow, step = _make(course, piece, goal, size)
-    y = np.concatenate([course.u, course.Z, course.work])
-    far = min(goal.length, 1e30)
-    armed = np.ones(len(flow.margins), dtype=bool)
-    armed[: 2 * len(flow.legs)] = _clear_now(flow, y)
-    length, fallen = _run(flow, step, y, far, armed)
-    if fallen == -2 or (fallen == -1 and not math.isfinite(goal.length)):
+    step.origin[:] = np.concatenate([course.u, course.Z, course.work])
+    _arm(flow, step)
+    fallen = _run(flow.address, step.address, min(goal.length, 1e30))
+    if fallen == STUCK or (fallen == REACHED and not math.isfinite(goal.length)):
         raise NoSolution("an impact's sliding could not be followed to its end")
-    m = len(course.u)
-    course.u, course.Z, course.work = y[:m].copy(), y[m : 2 * m].copy(), y[2 * m :].copy()
-    return length + _finish(course, flow, goal, int(fallen))
+    course.u, course.Z, course.work = (part.copy() for part in np.split(step.origin, 3))
+    return step.t + _finish(course, flow, step, goal, fallen)
 
 
-def _clear_now(flow: Flow, y: Array) -> Array:
-    """Which contacts' margins are clear of 0 at the start; the others are watched once they are."""
-    _probe(flow, y, np.empty(len(y)))
-    return flow.margins[: 2 * len(flow.legs)] > 1e-12 * np.abs(flow.z).max(initial=1e-300)
+def _arm(flow: Flow, step: Step) -> None:
+    """Watch the margins that are clear of 0 at the start; the others once they are."""
+    evaluate(step.address, 0.0, step.origin, step.K[0])
+    contacts = 2 * len(flow.legs)
+    flow.armed[:] = 1
+    flow.armed[:contacts] = step.margins[:contacts] > _CLEAR * np.abs(flow.z).max(initial=1e-300)
+    flow.armed[-2] = step.margins[-2] > 0.0  # a contact that does not close yet is watched once it does
 
 
-def _finish(course: Course, flow: Flow, goal: Goal, fallen: int) -> float:
+def _finish(course: Course, flow: Flow, step: Step, goal: Goal, fallen: int) -> float:
     """Set to 0 what has come to 0; a slip that was about to stop goes on to where it does."""
     count = len(flow.legs)
     if fallen < 0:
@@ -315,40 +298,38 @@ def _finish(course: Course, flow: Flow, goal: Goal, fallen: int) -> float:
     leg = flow.legs[fallen // 2]
     if fallen % 2 == 0:
         return 0.0
-    rows = leg["tangents"][:2]
-    y = np.concatenate([course.u, course.Z, course.work])
-    _probe(flow, y, np.empty(len(y)))
+    rows = leg.tangents[:2]
+    evaluate(step.address, 0.0, step.origin, step.K[0])
     rates, slip = flow.rates - flow.b, course.u[rows]
     speed = float(np.linalg.norm(slip))
     braking = -float(slip @ rates[rows]) / speed
-    step = min(speed / braking if braking > 0.0 else 0.0, goal.length)
-    course.work += flow.z * (course.u * step + 0.5 * rates * step**2)
-    course.u = course.u + rates * step
-    course.Z = course.Z + flow.z * step
+    left = min(speed / braking if braking > 0.0 else 0.0, goal.length)
+    course.work += flow.z * (course.u * left + 0.5 * rates * left**2)
+    course.u = course.u + rates * left
+    course.Z = course.Z + flow.z * left
     course.u[rows] = 0.0
-    return step
+    return left
 
 
 def _make(course: Course, piece: Piece, goal: Goal, size: float) -> tuple[Flow, Step]:
-    candidates, m = piece.problem.candidates, len(course.u)
-    legs = np.zeros(len(candidates), LEG)
-    for leg, candidate, option in zip(legs, candidates, piece.options):
-        leg["mode"], leg["normal"] = option.mode, -1 if candidate.normal is None else candidate.normal
-        leg["count"] = len(candidate.tangents)
-        leg["tangents"][: len(candidate.tangents)] = candidate.tangents
-        leg["friction"] = candidate.friction if option.slip is not None else 0.0
-        leg["hold"], leg["side"], leg["one_sided"] = candidate.hold, option.side, candidate.one_sided
-        leg["drive"] = math.nan if candidate.drive is None else candidate.drive
-        leg["turns"] = option.slip is not None and len(option.slip) == 2 and candidate.slip is not None
-        leg["slip"][: len(option.slip or ())] = option.slip or ()
-    rows = np.array(course.watched_rows(piece), dtype=np.int64)
-    work_rows = np.array(list(goal.work_rows), dtype=np.int64)
-    margins = np.zeros(2 * len(legs) + len(rows) + 2)
-    square, line = np.zeros((m + 1, m + 1)), np.zeros(m + 1)
+    m, rows = len(course.u), np.array(course.watched_rows(piece), dtype=np.int64)
+    legs = [_leg(candidate, option) for candidate, option in zip(piece.problem.candidates, piece.options)]
+    margins = 2 * len(legs) + len(rows) + 2
     flow = Flow(
-        legs, np.ascontiguousarray(piece.problem.G), piece.problem.b, rows, np.sign(course.u[rows]),
-        -1 if goal.row is None else goal.row, work_rows, goal.work, course.slow, course.scale,
-        np.zeros(m + 1, dtype=np.int64), np.zeros((m + 1, m)), square, square.copy(), square.copy(),
-        line, line.copy(), np.zeros(m), np.zeros(m), margins,
+        {"rows": m + 1, "size": m, "margins": margins}, legs=legs, G=np.ascontiguousarray(piece.problem.G),
+        b=piece.problem.b, rows=rows, signs=np.sign(course.u[rows]), goal_row=-1 if goal.row is None else goal.row,
+        work_rows=np.array(list(goal.work_rows), dtype=np.int64), work=goal.work, slow=course.slow, scale=course.scale,
     )  # fmt: skip
-    return flow, make_step(3 * m, 1, 1e-13, 1e-14 * size)
+    return flow, make_step(rate, flow, (3 * m, 0, margins), 1e-13, 1e-14 * size)
+
+
+def _leg(candidate: Candidate, option: Option) -> Leg:
+    leg = Leg(
+        mode=option.mode, normal=-1 if candidate.normal is None else candidate.normal, count=len(candidate.tangents),
+        friction=candidate.friction if option.slip is not None else 0.0, hold=candidate.hold, side=option.side,
+        drive=math.nan if candidate.drive is None else candidate.drive, one_sided=int(candidate.one_sided),
+        turns=int(option.slip is not None and len(option.slip) == 2 and candidate.slip is not None),
+    )  # fmt: skip
+    leg.tangents[: len(candidate.tangents)] = candidate.tangents
+    leg.slip[: len(option.slip or ())] = option.slip or ()
+    return leg

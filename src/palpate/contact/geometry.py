@@ -202,13 +202,18 @@ def _heading(c: Row, f: Row):
         for i in range(3):
             f.heading[i] = c.sign * f.tangents[0, i]
         return
-    length = 0.0
+    length, off = 0.0, 0.0
     for i in range(3):
-        f.heading[i] = f.slide[i] + _DIRECTED * c.slip[i]
+        off += f.normal[i] * c.slip[i]
+    for i in range(3):
+        f.heading[i] = c.slip[i] - off * f.normal[i] if c.creep else f.slide[i] + _DIRECTED * c.slip[i]
         length += f.heading[i] ** 2
     length = math.sqrt(length)
     for i in range(3):
         f.heading[i] = f.heading[i] / length if length > 0.0 else 0.0
+    for i in range(3):
+        a, b = (i + 1) % 3, (i + 2) % 3
+        f.across[i] = f.normal[a] * f.heading[b] - f.normal[b] * f.heading[a]
 
 
 @register_jitable

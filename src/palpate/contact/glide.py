@@ -8,12 +8,15 @@ from numba.extending import register_jitable
 
 from palpate.contact.contacts import FREE, SLIDING
 from palpate.contact.geometry import is_pin
-from palpate.contact.kernels import OK, STOPPED, read_margins, slope, stride
-from palpate.contact.records import MARGINS, NORMAL_MARGIN, SLIP_MARGIN, Glide, Machine, Step
-from palpate.engine.kernels import kernel
+from palpate.contact.integrator import Step, accept, evaluate, next_length, stride
+from palpate.contact.kernels import LONGEST_CREEP, OK, STOPPED, follow_creep, unit_quaternions
+from palpate.contact.records import MARGINS, NORMAL_MARGIN, SLIP_MARGIN, Glide, Machine
+from palpate.engine.kernels import kernel, put
 
-# What Python is asked for: to look closer at the next step, or to look after the state reached.
-LOOK_CLOSER, MEND = 20, 21
+# What Python is asked for: to look closer at the next step, to look after the state reached, to take new directions.
+LOOK_CLOSER, MEND, TURNED, TOO_SLOW = 20, 21, 22, 23
+# So many steps must bring the time on by this, s: 1 µs each, a hundredth of what a stiff contact at 1 kHz needs.
+MANY_STEPS, LITTLE_TIME = 5000, 5e-3
 SHORTEST = 1e-13  # s: no step is shorter
 DRIFT = 1e-12  # m, m/s: beyond it a held contact is brought back
 
@@ -21,10 +24,10 @@ DRIFT = 1e-12  # m, m/s: beyond it a held contact is brought back
 @kernel
 def stand(machine: Machine, step: Step, glide: Glide) -> int:
     """Slope and margins at step.origin; LOOK_CLOSER where a margin is below 0 by more than its noise."""
-    status = slope(machine, step.span[0], step.origin, step.K[0])
+    status = evaluate(step, step.t, step.origin, step.K[0])
     if status != OK:
         return status
-    read_margins(machine, glide.margins)
+    put(glide.margins, 0, step.margins)
     return arm(machine, glide)
 
 
@@ -62,34 +65,50 @@ def glide_on(machine: Machine, step: Step, glide: Glide) -> int:
     """Steps from step.origin to glide.until; OK there, else what has to be looked at where it stands.
 
     LOOK_CLOSER leaves the state before the step in which something may happen, MEND the state after one that has left
-    a constraint, a joint's range or the rank of the held rows.
+    a constraint, a joint's range or the rank of the held rows, TURNED one after which a creeping slip points elsewhere.
+    TOO_SLOW: the steps have become so short that the end is out of reach.
     """
-    while step.span[0] < glide.until:
+    while step.t < glide.until:
+        if is_too_slow(step, glide):
+            return TOO_SLOW
         if not _try_step(machine, step, glide) or is_suspicious(step, glide):
             return LOOK_CLOSER
         _accept(machine, step, glide)
+        if follow_creep(machine):
+            return TURNED
         if _needs_mending(machine, step, glide):
             return MEND
     return OK
 
 
+@kernel
+def is_too_slow(step: Step, glide: Glide) -> bool:
+    """Count a step; whether the last many have hardly brought the time on."""
+    if glide.steps == 0:
+        glide.counted = step.t
+    glide.steps += 1
+    if glide.steps < MANY_STEPS:
+        return False
+    glide.steps = 0
+    return step.t - glide.counted < LITTLE_TIME
+
+
 @register_jitable
 def _try_step(machine: Machine, step: Step, glide: Glide):
     """A step that is exact enough, not beyond glide.until; False if there is none."""
-    left = glide.until - step.span[0]
-    h = min(glide.stride, left)
+    left = glide.until - step.t
+    h = min(glide.stride, glide.longest, left)
+    if creeps(machine) or (machine.force != 0 and is_wedged(machine)):
+        h = min(h, LONGEST_CREEP)
     if left - h < 1e-3 * h:
         h = left
     while h >= SHORTEST:
-        step.span[1] = h
-        for j in range(glide.margins.size):
-            step.lowest[j] = step.highest[j] = glide.margins[j]
-        if stride(machine, step) != OK:
+        step.h = h
+        if stride(step, glide.margins) != OK:
             return False
-        error = step.error[0]
-        if error <= 1.0:
+        if step.error <= 1.0:
             return True
-        h *= max(0.2, 0.9 * error**-0.125) if math.isfinite(error) else 0.2
+        h = next_length(step)
     return False
 
 
@@ -106,15 +125,12 @@ def is_suspicious(step: Step, glide: Glide) -> bool:
 
 @register_jitable
 def _accept(machine: Machine, step: Step, glide: Glide):
-    h, error = step.span[1], step.error[0]
-    glide.stride = h * (min(5.0, 0.9 * error**-0.125) if error > 0.0 else 5.0)
-    step.span[0] += h
-    if glide.until - step.span[0] <= 1e-15 * max(1.0, abs(glide.until)):
-        step.span[0] = glide.until
-    for i in range(step.y.size):
-        step.origin[i] = step.y[i]
-        step.K[0, i] = step.K[12, i]
-    read_margins(machine, glide.margins)
+    glide.stride = next_length(step)
+    accept(step)
+    unit_quaternions(machine, step.origin)
+    if glide.until - step.t <= 1e-15 * max(1.0, abs(glide.until)):
+        step.t = glide.until
+    put(glide.margins, 0, step.margins)
     for j in range(glide.margins.size):
         if glide.margins[j] > glide.noise[j]:
             glide.armed[j] = 1
@@ -123,6 +139,8 @@ def _accept(machine: Machine, step: Step, glide: Glide):
 @register_jitable
 def _needs_mending(machine: Machine, step: Step, glide: Glide):
     verdict, y = machine.work.verdict, step.origin
+    if machine.force != 0 and is_wedged(machine):
+        return True
     if (verdict.rank < verdict.rows) != glide.dependent:
         return True
     for i in range(y.size):
@@ -149,4 +167,24 @@ def has_drifted(machine: Machine) -> bool:
                 worst = max(worst, abs(f.normal[k]))
             if c.mode > SLIDING:
                 worst = max(worst, abs(f.slide[k]))
+        if c.creep:
+            worst = max(worst, abs(f.slide[0] * f.across[0] + f.slide[1] * f.across[1] + f.slide[2] * f.across[2]))
     return worst > DRIFT
+
+
+@kernel
+def is_wedged(machine: Machine) -> bool:
+    """Whether contacts rest under one of many forces."""
+    for i in range(len(machine.contacts)):
+        if machine.contacts[i].wedged:
+            return True
+    return False
+
+
+@kernel
+def creeps(machine: Machine) -> bool:
+    """Whether any slip creeps."""
+    for i in range(len(machine.contacts)):
+        if machine.contacts[i].creep:
+            return True
+    return False

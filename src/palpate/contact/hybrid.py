@@ -13,13 +13,17 @@ from palpate.checks import Array, finite_array, finite_number
 from palpate.contact.contacts import Pin, Touch
 from palpate.contact.dynamics import GAP, Wrench, refuse_overlap
 from palpate.contact.events import Event
-from palpate.contact.model import ContactModel
+from palpate.contact.kernels import COAST_BEGIN
+from palpate.contact.model import ContactModel, Snapshot
 from palpate.contact.passage import NOWHERE, HybridState, Memory, Passage, Rules, Samples, modes_of
 from palpate.contact.records import PIN
 from palpate.contact.resolve import SLOW
 from palpate.contact.stepper import Force, Stepper
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
+
+_NUDGE = 1e-5  # rad or m: step of the differences that tell a gap's curvature
+_ONE_SIGN = 1e-6  # of the squared size of the point's Jacobian: curvatures of both signs beyond this are a branch
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,7 @@ class HybridSystem:
         for record, touch in zip(model.records, model.contacts):
             record["mode"] = 3 if isinstance(touch, Pin) else 1 if record["two_sided"] else 0
             record["feature"], record["moving"] = -1, float(record["start"] <= time < record["stop"])
-            record["coast"] = 0
+            record["coast"] = record["creep"] = record["wedged"] = 0
         model.pin_here(q, time)
         snap = model.survey(time, q, v)
         for i in range(model.count):
@@ -104,6 +108,7 @@ class HybridSystem:
                 and abs(snap.found[i]["rate"]) <= SLOW
             ):
                 model.records[i]["mode"] = 1  # until the first force is known
+        self._refuse_ends_of_reach(snap)
         memory = Memory(model.records.copy(), True, {})
         return HybridState(time, q, v, modes_of(model), np.zeros((model.count, 3)), memory)
 
@@ -120,6 +125,35 @@ class HybridSystem:
                 f"contact {self.names[i]!r} is two-sided, but its point leaves the surface at {found['rate']:.3g} m/s",
                 hint="start with a velocity along the surface",
             )
+
+    def _refuse_ends_of_reach(self, snap: Snapshot) -> None:
+        """Refuse a two-sided surface at an end of the point's reach: no motion stays on it, and no force is defined.
+
+        There the normal's row n·J is 0 and the gap's second derivative has one sign, so the gap is 0 at this posture
+        alone. Where it has both signs (a branch point) the point can go on along the surface.
+        """
+        for i, record in enumerate(self.model.records):
+            size = float(np.linalg.norm(snap.Jc[i]))
+            if not record["two_sided"] or np.linalg.norm(snap.normals[i]) > COAST_BEGIN * size:
+                continue
+            curvature = np.linalg.eigvalsh(self._gap_curvature(snap, i))
+            if curvature[0] * curvature[-1] > -_ONE_SIGN * size**2:
+                raise InvalidInput(
+                    f"contact {self.names[i]!r} is two-sided and touched at an end of the point's reach, where its"
+                    " normal has no lever on the joints: the robot cannot move on it, and no force is defined",
+                    hint="move the surface nearer, hold the point by a Pin, or let the surface be one-sided",
+                )
+
+    def _gap_curvature(self, snap: Snapshot, i: int) -> Array:
+        """∂²g/∂q² by central differences of the gap's row."""
+        model, n = self.model, self.robot.nv
+        rows = [
+            model.survey(snap.t, model.advance_posture(snap.q, side * _NUDGE * np.eye(n)[k], 1.0), snap.v).normals[i]
+            for k in range(n)
+            for side in (1.0, -1.0)
+        ]
+        H = (np.array(rows[0::2]) - np.array(rows[1::2])) / (2 * _NUDGE)
+        return 0.5 * (H + H.T)
 
     # ------------------------------------------------------------------ advance
 

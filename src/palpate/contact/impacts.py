@@ -107,13 +107,13 @@ def strike(
     snap: Snapshot,
     colliding: Sequence[int],
     resting: Sequence[int],
-    restitution: Mapping[int, float] | None = None,
+    paradox: bool = False,
 ) -> Impact:
-    """The impact of some contacts while others rest; an impact without collision where none of them closes yet."""
+    """The impact of some contacts while others rest; with `paradox` an impact without collision of one contact."""
     closed = [*colliding, *resting]
     rows = rows_of(model, snap, closed, np.inf)
     u = row_velocities(model, snap, closed)
-    e = {k: (restitution or {}).get(i, _restitution(model.contacts[i])) for k, i in enumerate(colliding)}
+    e = {k: _restitution(model.contacts[i]) for k, i in enumerate(colliding)}
     laws: dict[str, Law] = {model.names[i]: _law(model.contacts[i]) for i in colliding}
     course = Course(rows.G, rows.candidates, rows.scale, u.copy())
     if "newton" in laws.values():
@@ -121,7 +121,7 @@ def strike(
             raise InvalidInput("Newton's law cannot be mixed with others in one impact", hint="name one law for all")
         _newton(course, u, e)
     elif e:
-        _rounds(course, e, list(laws.values()))
+        _rounds(course, e, list(laws.values()), paradox)
     return _result(model, snap, rows, course, u, laws)
 
 
@@ -159,26 +159,26 @@ def row_velocities(model: ContactModel, snap: Snapshot, closed: Sequence[int], e
     return np.concatenate(parts)
 
 
-def _rounds(course: Course, e: dict[int, float], laws: Sequence[Law]) -> None:
+def _rounds(course: Course, e: dict[int, float], laws: Sequence[Law], paradox: bool) -> None:
     """Compression and release; once more without rebound for whatever still closes."""
     by = dict(zip(e, laws))
     for _ in range(_MOST_ROUNDS):
-        _one_round(course, e, by)
+        _one_round(course, e, by, paradox)
         closing = [
             k for k, c in enumerate(course.candidates) if c.normal is not None and course.u[c.normal] < -course.still
         ]
         if not closing:
             return
-        e = {k: 0.0 for k in closing}
+        e, paradox = {k: 0.0 for k in closing}, False
     raise NoSolution(
         "simultaneous impacts do not come to an end", hint="contacts that strike each other's bodies in turn"
     )
 
 
-def _one_round(course: Course, e: dict[int, float], laws: Mapping[int, Law]) -> None:
+def _one_round(course: Course, e: dict[int, float], laws: Mapping[int, Law], paradox: bool) -> None:
     before, work = course.Z.copy(), course.work.copy()
     if len(e) == 1:
-        course.compress_one(next(iter(e)))
+        course.compress_one(next(iter(e)), paradox)
     else:
         course.compress_together(list(e))
     normals = {k: course._normal(k) for k in e}

@@ -1,4 +1,4 @@
-"""Compiled: constrained accelerations at a state, and one step of the eighth-order Runge–Kutta method over them.
+"""Compiled: constrained accelerations at a state.
 
 M a + rest = τ + Σ Cᵀ λ with A a + drift = 0, A the rows of what is held (normals of sliding contacts, normal and
 tangents of sticking ones, a pin's directions) and C their forces' directions: C = A, but n − μ d where a contact
@@ -8,13 +8,17 @@ slides along d.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
-from numba.extending import register_jitable
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic, register_jitable
 
 from palpate.checks import Array
 from palpate.contact.contacts import FREE, LOCKED, SLIDING, STICKING
 from palpate.contact.geometry import hold, is_pin, is_stop, locate, stop, touch
-from palpate.contact.records import MARGINS, Machine, Row, Rows, Step, Triple, Work
+from palpate.contact.records import MARGINS, Machine, Row, Rows, Triple, Work
 from palpate.contact.solve import back, eliminate, factor, least_norm
 from palpate.engine.kernels import kernel
 from palpate.engine.records import Vector
@@ -28,10 +32,15 @@ from palpate.robot.kernels import (
     stage_state,
 )
 
-NOT_DEFINITE = 9
+NOT_DEFINITE, FORCE_FAILED = 9, 10
 # Below this part of the point's mobility a constraint's normal row is carried through by its own smooth force.
 COAST_BEGIN, COAST_END = 1e-3, 1.1e-3
 STOPPED = 1e-9  # m/s: a slip in two directions slower than this has stopped
+# A slip creeps below this speed, m/s, where its acceleration is below this part of friction's.
+CREEP, CREEP_BALANCE = 1e-4, 1e-2
+# rad: how far the direction of a creeping slip may be off before it is turned; where it is no longer settled.
+CREEP_TURN, CREEP_LOST = 1e-4, 0.3
+LONGEST_CREEP = 1e-3  # s: the longest step in which a creeping slip keeps its direction
 _FREE_JOINT, _BALL = 0, 1
 
 
@@ -68,8 +77,8 @@ def _read_state(machine: Machine, work: Work, y: Array):
             work.v_full[i] = work.v[i]
 
 
-@register_jitable
-def unit_quaternions(machine: Machine, q: Array):
+@kernel
+def unit_quaternions(machine: Machine, q: Vector) -> None:
     """Scale the quaternions of q back to length 1."""
     for j in range(machine.joints.shape[0]):
         if machine.joints[j, 0] <= _BALL:
@@ -206,6 +215,8 @@ def _hold_rows(contacts: Rows, found: Rows, work: Work):
                 f.normal[2] - s * f.heading[2],
             )
             m = _add_row(work, m, i, f.normal, along, f.bend)
+            if c.creep:
+                m = _add_row(work, m, i, f.across, f.across, _dot(f.across, f.drift))
         if c.mode == STICKING:
             for k in range(c.freedoms):
                 m = _add_row(work, m, i, f.tangents[k], f.tangents[k], _dot(f.tangents[k], f.drift))
@@ -259,9 +270,11 @@ def _residual(work: Work, m: int):
 
 @register_jitable
 def carried_force(c: Row, pull: Array, t: float, k: int):
-    """The generalised force of a coasting contact along velocity k: a cubic in time."""
-    s = t - c.since
-    return pull[0, k] + s * (pull[1, k] + s * (pull[2, k] + s * pull[3, k]))
+    """The generalised force of a coasting contact along velocity k: a polynomial in time."""
+    total = 0.0
+    for r in range(pull.shape[0] - 1, -1, -1):
+        total = total * (t - c.since) + pull[r, k]
+    return total
 
 
 @register_jitable
@@ -323,6 +336,9 @@ def accelerate(machine: Machine, t: float):
     for i in range(len(contacts)):
         if contacts[i].coast:
             _coasting_force(contacts[i], found[i], work, t, i)
+        if contacts[i].wedged:
+            for k in range(3):
+                found[i].force[k] = contacts[i].carried[k]
     _margins(contacts, found, work)
     return OK
 
@@ -348,6 +364,8 @@ def _margins(contacts: Rows, found: Rows, work: Work):
         f.pressure = _dot(f.force, f.normal)
         total = _dot(f.force, f.force)
         f.grip = math.sqrt(max(total - f.pressure**2, 0.0))
+        if c.wedged:  # asked anew by `passage` whenever the force changes
+            continue
         if not c.two_sided:
             f.margin[0] = f.pressure
         if c.freedoms == 0 or (c.mode == SLIDING and c.friction == 0.0):
@@ -361,7 +379,7 @@ def _margins(contacts: Rows, found: Rows, work: Work):
         if c.freedoms == 1:
             f.margin[1] = c.sign * _dot(f.slide, f.tangents[0])
         else:
-            f.margin[1] = math.sqrt(_dot(f.slide, f.slide)) - STOPPED
+            f.margin[1] = (_dot(f.slide, f.heading) if c.creep else math.sqrt(_dot(f.slide, f.slide))) - STOPPED
     if not frictional:
         work.verdict.determinant = math.inf
     else:
@@ -369,10 +387,60 @@ def _margins(contacts: Rows, found: Rows, work: Work):
 
 
 @kernel
-def slope(machine: Machine, t: float, y: Vector, dy: Vector) -> int:
-    """dy/dt of y = [q; v]."""
+def follow_creep(machine: Machine) -> bool:
+    """Begin, turn or end the creep of slow slips after an evaluation; whether rows or directions have changed.
+
+    The direction of a slip in two directions settles at the rate μ f_n/(m |u|), which at 10 µm/s is a million times a
+    second: stiff for as long as the slip creeps. A slip slower than CREEP whose acceleration is small against
+    friction's has settled, so it keeps its direction d, and its motion across d is held like a sticking one's. The
+    force across is then −μ f_n sin θ, θ the angle from d to where the settled slip points; d is turned there when
+    θ exceeds CREEP_TURN.
+    """
+    changed = False
+    for i in range(len(machine.contacts)):
+        c, f = machine.contacts[i], machine.found[i]
+        if c.mode != SLIDING or c.freedoms != 2 or c.friction == 0.0 or c.coast:
+            continue
+        friction = c.friction * abs(f.pressure)
+        if c.creep == 0:
+            if _has_settled(machine, i, friction):
+                c.creep, changed = 1, True
+                for k in range(3):
+                    c.slip[k] = f.heading[k]
+            continue
+        sine = -_dot(f.force, f.across) / friction if friction > 0.0 else math.inf
+        if _dot(f.slide, f.heading) > 2.0 * CREEP or not abs(sine) < CREEP_LOST:
+            c.creep, changed = 0, True
+        elif abs(sine) > CREEP_TURN:
+            changed = True
+            for k in range(3):
+                c.slip[k] = math.sqrt(1.0 - sine * sine) * f.heading[k] + sine * f.across[k]
+    return changed
+
+
+@register_jitable
+def _has_settled(machine: Machine, i: int, friction: float):
+    """Whether a slip is slow, and friction and what drives it are in balance: |u̇| ≪ μ f_n/m."""
+    c, f, work = machine.contacts[i], machine.found[i], machine.work
+    if not _dot(f.slide, f.slide) < CREEP * CREEP:
+        return False
+    total = 0.0
+    for k in range(2):
+        rate = _dot(f.tangents[k], f.drift)
+        for j in range(work.v.size):
+            for r in range(3):
+                rate += f.tangents[k, r] * work.Jc[i, r, j] * work.acceleration[j]
+        total += rate * rate
+    return math.sqrt(total) < CREEP_BALANCE * friction * c.mobility
+
+
+@kernel
+def slope(machine: Machine, t: float, y: Vector, dy: Vector, margins: Vector) -> int:
+    """dy/dt of y = [q; v] and the powers of the contacts, N·m/s: what friction takes, what moving surfaces bring in."""
     work = machine.work
     status = look(machine, t, y, False)
+    if status == OK and machine.force != 0:
+        status = _call_force(machine.force, t)
     if status != OK:
         return status
     status = accelerate(machine, t)
@@ -381,127 +449,25 @@ def slope(machine: Machine, t: float, y: Vector, dy: Vector) -> int:
     _coordinate_rates(machine, work.q, work.v, dy)
     for k in range(work.v.size):
         dy[machine.nq + k] = work.acceleration[k]
+    _powers(machine, dy)
+    _read_margins(machine, margins)
     return OK
 
 
 @register_jitable
-def _note_margins(machine: Machine, lowest: Array, highest: Array):
-    """Widen the range of every margin seen so far."""
-    found, verdict, count = machine.found, machine.work.verdict, len(machine.found)
-    for i in range(count):
-        for k in range(MARGINS):
-            value, place = found[i].margin[k], MARGINS * i + k
-            lowest[place] = min(lowest[place], value)
-            highest[place] = max(highest[place], value)
-    last = MARGINS * count
-    lowest[last] = min(lowest[last], verdict.determinant)
-    highest[last] = max(highest[last], verdict.determinant)
+def _powers(machine: Machine, dy: Array):
+    """−Σ f·u of the slips and Σ f·v of the surfaces, in the last two places."""
+    taken = brought = 0.0
+    for i in range(len(machine.found)):
+        if machine.contacts[i].mode != FREE and not is_stop(machine.contacts[i]):
+            taken -= _dot(machine.found[i].force, machine.found[i].slide)
+            brought += _dot(machine.found[i].force, machine.found[i].carry)
+    dy[dy.size - 2], dy[dy.size - 1] = taken, brought
 
 
 @register_jitable
-def stage(K: Array, row: Array, y: Array, h: float, point: Array, used: int):
-    """One stage of the integrator: the rate of the state there."""
-    for i in range(y.size):
-        total = 0.0
-        for s in range(used):
-            if row[s] != 0.0:
-                total += row[s] * K[s, i]
-        point[i] = y[i] + h * total
-
-
-@register_jitable
-def error_norm(K: Array, E3: Array, E5: Array, y: Array, y_new: Array, h: float, tolerance: tuple[float, float]):
-    """Dormand and Prince's estimate of the step's error over the tolerance: below 1 is good."""
-    relative, absolute = tolerance
-    third = fifth = 0.0
-    for i in range(y.size):
-        scale = absolute + relative * max(abs(y[i]), abs(y_new[i]))
-        a = b = 0.0
-        for s in range(13):
-            a += K[s, i] * E5[s]
-            b += K[s, i] * E3[s]
-        fifth += (a / scale) ** 2
-        third += (b / scale) ** 2
-    if fifth == 0.0 and third == 0.0:
-        return 0.0
-    return abs(h) * fifth / math.sqrt((fifth + 0.01 * third) * y.size)
-
-
-@kernel
-def stride(machine: Machine, step: Step) -> int:
-    """One step of length span[1] from span[0]: step.y, step.K (its last row the slope at the end), step.error.
-
-    step.K[0] is the slope at the start. The margins' range over the stages is kept: they show where to look closer.
-    """
-    t, h, y = step.span[0], step.span[1], step.origin
-    for s in range(1, 12):
-        stage(step.K, step.A[s], y, h, step.point, s)
-        status = slope(machine, t + step.C[s] * h, step.point, step.K[s])
-        if status != OK:
-            return status
-        _note_margins(machine, step.lowest, step.highest)
-    stage(step.K, step.B, y, h, step.y, 12)
-    unit_quaternions(machine, step.y)
-    status = slope(machine, t + h, step.y, step.K[12])
-    _note_margins(machine, step.lowest, step.highest)
-    step.error[0] = error_norm(step.K, step.E3, step.E5, y, step.y, h, (step.tolerance[0], step.tolerance[1]))
-    return status
-
-
-@register_jitable
-def _extend(machine: Machine, step: Step):
-    """The three further stages that dense output needs, and its coefficients F (Hairer's seventh-order interpolant)."""
-    t, h, y = step.span[0], step.span[1], step.origin
-    for s in range(3):
-        stage(step.K, step.A_extra[s], y, h, step.point, 13 + s)
-        status = slope(machine, t + step.C_extra[s] * h, step.point, step.K[13 + s])
-        if status != OK:
-            return status
-    interpolate(step, y, h)
-    return OK
-
-
-@register_jitable
-def interpolate(step: Step, y: Array, h: float):
-    """F of the dense output from the sixteen stages."""
-    for i in range(y.size):
-        rise = step.y[i] - y[i]
-        step.F[0, i] = rise
-        step.F[1, i] = h * step.K[0, i] - rise
-        step.F[2, i] = 2.0 * rise - h * (step.K[12, i] + step.K[0, i])
-        for r in range(4):
-            total = 0.0
-            for s in range(16):
-                total += step.D[r, s] * step.K[s, i]
-            step.F[3 + r, i] = h * total
-
-
-@register_jitable
-def _dense(step: Step, y: Array, x: float, out: Array):
-    """The state at the fraction x of the step."""
-    for i in range(y.size):
-        value = 0.0
-        for r in range(6, -1, -1):
-            value = (value + step.F[r, i]) * (x if r % 2 == 0 else 1.0 - x)
-        out[i] = y[i] + value
-
-
-@register_jitable
-def _margins_along(machine: Machine, step: Step):
-    """Every margin at the fractions step.x of the step, from its dense output, into step.margins."""
-    for s in range(step.x.size):
-        _dense(step, step.origin, step.x[s], step.point)
-        t = step.span[0] + step.x[s] * step.span[1]
-        status = slope(machine, t, step.point, step.scratch)
-        if status != OK:
-            return status
-        read_margins(machine, step.margins[s])
-    return OK
-
-
-@register_jitable
-def read_margins(machine: Machine, out: Array):
-    """The margins of the last evaluation in one row."""
+def _read_margins(machine: Machine, out: Array):
+    """The margins of every contact, and the friction problem's determinant last."""
     count = len(machine.found)
     for i in range(count):
         for k in range(MARGINS):
@@ -509,19 +475,12 @@ def read_margins(machine: Machine, out: Array):
     out[MARGINS * count] = machine.work.verdict.determinant
 
 
-SURVEY, RATE, STRIDE, EXTEND, MARGINS_ALONG = 0, 1, 2, 3, 4
+@intrinsic
+def _call_force(typingctx: Any, pointer: Any, t: Any) -> Any:
+    """force(t) at a C address: Python's function of (t, q, v), which writes the machine's tau."""
 
+    def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
+        kind = ir.FunctionType(ir.IntType(64), [ir.DoubleType()])
+        return builder.call(builder.inttoptr(args[0], kind.as_pointer()), [args[1]])
 
-@kernel
-def act(task: int, machine: Machine, step: Step) -> int:
-    """One door for Python, so that all of this is compiled once: the task at step.span from step.origin."""
-    t = step.span[0]
-    if task == SURVEY:
-        return look(machine, t, step.origin, True)
-    if task == RATE:
-        return slope(machine, t, step.origin, step.scratch)
-    if task == STRIDE:
-        return stride(machine, step)
-    if task == EXTEND:
-        return _extend(machine, step)
-    return _margins_along(machine, step)
+    return types.int64(types.int64, types.float64), generate

@@ -125,12 +125,10 @@ def _free_motions(model: ContactModel, snap: Snapshot, modes: dict[int, int]) ->
 def _matrices(model: ContactModel, q: Array, v: Array, Z: Array, force: Law) -> tuple[Array, Array]:
     """The accelerations' derivatives by sixth-order differences along the free motions."""
     n, k = Z.shape
-    out = np.empty(model.robot.nq + n)
 
     def acceleration(at: Array, speed: Array, extra: Array) -> Array:
         tau = np.ascontiguousarray(np.asarray(force(at, speed), dtype=float) + extra)
-        model.rate(0.0, np.concatenate([at, speed]), tau, out)
-        return Z.T @ out[model.robot.nq :]
+        return Z.T @ model.rate(0.0, np.concatenate([at, speed]), tau)[model.robot.nq :]
 
     def moved(xi: Array) -> Array:
         return _back_on_surfaces(model, model.advance_posture(q, Z @ xi, 1.0), v)

@@ -23,9 +23,7 @@ from palpate.contact.records import (
     SURFACE,
     Found,
     Machine,
-    Step,
     Touching,
-    make_step,
     make_work,
     rows_over,
 )
@@ -91,7 +89,6 @@ class ContactModel:
         self.found = np.zeros(len(self.contacts), FOUND)
         self.records = np.zeros(len(self.contacts), CONTACT)
         self.machine = self._machine(losses)
-        self._step = make_step(robot.nq + robot.nv, MARGINS * len(self.contacts) + 1, 1e-12, 1e-13)
         for number in range(len(self.contacts)):
             self._describe(number)
         self._refuse_too_many()
@@ -107,25 +104,20 @@ class ContactModel:
 
     def survey(self, t: float, q: Array, v: Array) -> Snapshot:
         """Everything about every contact at a state."""
-        step, work = self._step, self.work
-        step.span[0] = t
-        step.origin[: len(q)], step.origin[len(q) :] = q, v
-        self.act(kernels.SURVEY, step)
+        work = self.work
+        status = kernels.look(self.machine.address, t, np.concatenate([q, v]), True)
+        if status != kernels.OK:
+            self.refuse(status, t)
         return Snapshot(t, q, v, work.M.copy(), work.rest.copy(), self.found.copy(), work.Jc[: self.count].copy())
 
-    def rate(self, t: float, y: Array, tau: Array, out: Array) -> None:
+    def rate(self, t: float, y: Array, tau: Array) -> Array:
         """dy/dt in the present modes."""
-        step = self._step
-        step.span[0] = t
-        step.origin[:], self.machine.tau[:] = y, tau
-        self.act(kernels.RATE, step)
-        out[:] = step.scratch
-
-    def act(self, task: int, step: Step) -> None:
-        """A task of `kernels.act`; what it refuses is raised."""
-        status = kernels.act(task, self.machine.address, step.address)
+        self.machine.tau[:] = tau
+        slope, margins = np.empty(len(y) + 2), np.empty(MARGINS * self.count + 1)
+        status = kernels.slope(self.machine.address, t, y, slope, margins)
         if status != kernels.OK:
-            self.refuse(status, float(step.span[0]))
+            self.refuse(status, t)
+        return slope[:-2]
 
     def refuse(self, status: int, t: float) -> None:
         """Turn a kernel's bad status into an error."""
@@ -151,16 +143,16 @@ class ContactModel:
     def _machine(self, losses: bool) -> Machine:
         robot, model = self.robot, self.robot.model
         handle = Physics.of(model, self._data)
-        coupling = robot.coupling
-        if coupling is None:
+        c = robot.coordinates
+        if not c.coupled:
             joints = np.column_stack([model.jnt_type, model.jnt_qposadr, model.jnt_dofadr]).astype(np.int64)
             ties, offset = np.eye(robot.nv), np.zeros(robot.nv)
         else:
             joints = np.column_stack([np.full(robot.nq, 3), np.arange(robot.nq), np.arange(robot.nq)]).astype(np.int64)
-            ties, offset = np.ascontiguousarray(coupling.map), np.ascontiguousarray(coupling.position_offset)
+            ties, offset = np.ascontiguousarray(c.map), np.ascontiguousarray(c.position_offset)
         lossy = losses and _has_losses(robot)
         return Machine(
-            handle=handle, coupled=int(coupling is not None), lossy=int(lossy), nq=robot.nq,
+            handle=handle, coupled=int(c.coupled), lossy=int(lossy), nq=robot.nq,
             map=ties, offset=offset, joints=joints, tau=np.zeros(robot.nv), work=self.work,
             contacts=rows_over(Touching, self.records), found=rows_over(Found, self.found),
         )  # fmt: skip

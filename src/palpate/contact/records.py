@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from palpate.engine.records import (
 )
 
 SURFACE, PIN, STOP = 0, 1, 2
+COAST_TERMS = 4  # of the polynomial that carries a singular constraint's force
 # Margins of a contact: gap or normal force; slip or friction; the face's edge; leverage on its normal.
 NORMAL_MARGIN, SLIP_MARGIN, EDGE_MARGIN, LEVERAGE_MARGIN, MARGINS = 0, 1, 2, 3, 4
 
@@ -64,6 +65,9 @@ class Touching(Record):
     moving: RealAt  # 1 while the steady ride is on
     coast: IntegerAt  # 1 while a singular constraint is carried through
     since: RealAt
+    wedged: IntegerAt  # 1 while it rests wedged between others, under one of many forces: `carried`
+    carried: Vector = sized(3)
+    creep: IntegerAt  # 1 while a slow slip keeps the direction `slip`: see `kernels.follow_creep`
 
 
 class Found(Record):
@@ -79,6 +83,7 @@ class Found(Record):
     drift: Vector = sized(3)  # u̇ = J a + drift
     tangents: Matrix = sized(2, 3)
     heading: Vector = sized(3)  # direction of slip
+    across: Vector = sized(3)  # the tangent at right angles to it
     feature: IntegerAt
     force: Vector = sized(3)  # of the surface on the robot, world (a stop's: its torque in the first place)
     pressure: RealAt  # normal force
@@ -158,7 +163,7 @@ class Work(Record):
     multipliers: Vector = sized("rows")
     acceleration: Vector = sized("nv")
     verdict: Verdict
-    pull: Cube = sized("contacts", 4, "nv")  # a coasting contact's generalised force as a cubic in time
+    pull: Cube = sized("contacts", COAST_TERMS, "nv")  # a coasting contact's generalised force, by powers of time
 
 
 class Machine(Record):
@@ -175,32 +180,7 @@ class Machine(Record):
     found: list[Found]
     work: Work
     tau: Vector = sized("nv")  # every generalised force but the contacts'
-
-
-class Step(Record):
-    """One Runge–Kutta step: its tables, stages, result and dense output."""
-
-    A: Matrix
-    B: Vector
-    C: Vector
-    E3: Vector
-    E5: Vector
-    D: Matrix
-    A_extra: Matrix
-    C_extra: Vector
-    tolerance: Vector = sized(2)  # relative, absolute
-    K: Matrix = sized(16, "size")
-    F: Matrix = sized(7, "size")
-    origin: Vector = sized("size")  # the state it starts from
-    point: Vector = sized("size")
-    y: Vector = sized("size")
-    error: Vector = sized(1)
-    lowest: Vector = sized("margins")  # of each margin over the stages
-    highest: Vector = sized("margins")
-    span: Vector = sized(2)  # start and length
-    scratch: Vector = sized("size")
-    x: Vector = sized("samples")  # fractions of the step at which to look at the margins
-    margins: Matrix = sized("samples", "margins")
+    force: int = 0  # address of a function that writes tau, 0 where tau is held
 
 
 class Glide(Record):
@@ -208,6 +188,9 @@ class Glide(Record):
 
     until: float = 0.0
     stride: float = 1e-3  # the step to try next
+    longest: float = math.inf  # s: no step is longer
+    steps: int = 0  # since `counted`, s: so many steps must bring the time on
+    counted: float = 0.0
     weight: float  # N: forces are 0 to 1e-10 of this and of the pressures
     dependent: bool = False  # whether held directions are known to depend on each other
     lower: Vector  # of the coordinates
@@ -215,23 +198,6 @@ class Glide(Record):
     margins: Vector = sized("margins")  # at the present state
     noise: Vector = sized("margins")  # how far from 0 each counts as 0
     armed: Integers = sized("margins")  # which have been clear of 0 since the modes last changed
-
-
-def make_step(size: int, margins: int, relative: float, absolute: float, samples: int = 10) -> Step:
-    """Tables of SciPy's DOP853 and room for a state of `size` numbers."""
-    from scipy.integrate import DOP853
-
-    names = {"A_extra": "A_EXTRA", "C_extra": "C_EXTRA"} | {name: name for name in ("A", "B", "C", "E3", "E5", "D")}
-    tables = {name: np.array(getattr(DOP853, theirs), dtype=np.float64) for name, theirs in names.items()}
-    sizes = {"size": size, "margins": margins, "samples": samples}
-    x = np.linspace(0.0, 1.0, samples + 1)[1:]
-    return Step(sizes, tolerance=np.array([relative, absolute]), x=x, **tables)
-
-
-def step_sharing(step: Step, samples: Sequence[float]) -> Step:
-    """The same step, its arrays shared, looked at in other places."""
-    own = {"x": np.array(samples, dtype=float), "margins": np.zeros((len(samples), step.lowest.size))}
-    return Step(**({name: getattr(step, name) for name in step.fields} | own))
 
 
 def make_work(nq: int, nv: int, full_q: int, full_v: int, contacts: int) -> Work:

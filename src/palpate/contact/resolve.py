@@ -10,7 +10,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.contact.contacts import FREE, LOCKED, MODES, SLIDING, STICKING
-from palpate.contact.dynamics import GAP
+from palpate.contact.dynamics import GAP, contact_force
 from palpate.contact.events import Event
 from palpate.contact.impacts import Impact, row_velocities, strike
 from palpate.contact.model import ContactModel, Snapshot
@@ -113,8 +113,7 @@ class Resolver:
             record = self.model.records[i] if i >= 0 else None
             if record is None or margin != SLIP_MARGIN or record["mode"] != SLIDING or record["freedoms"] != 2:
                 continue
-            slope = np.empty(len(y))
-            self.stepper.slope(t, y, slope)
+            slope = self.stepper.slope(t, y)
             snap = self._survey(t, y)
             slide, a = snap.found[i]["slide"], slope[self.model.robot.nq :]
             speed = float(np.linalg.norm(slide))
@@ -202,7 +201,7 @@ class Resolver:
             return snap, None
         _, resting = self._closed(snap, gone)
         i = self.model.names.index(error.contact)
-        blow = strike(self.model, snap, [i], [k for k in resting if k != i])
+        blow = strike(self.model, snap, [i], [k for k in resting if k != i], paradox=True)
         return self.model.survey(snap.t, snap.q, blow.velocity), blow
 
     def _apply(self, snap: Snapshot, settled: Settled, gone: set[int]) -> None:
@@ -210,8 +209,15 @@ class Resolver:
         for i, record in enumerate(self.model.records):
             if i in closed:
                 apply_option(self.model, snap, i, closed[i])
+                record["wedged"] = settled.solution.wedged
             elif record["kind"] != PIN:
-                record["mode"], record["feature"] = FREE, -1
+                record["mode"], record["feature"], record["creep"] = FREE, -1, 0
+                record["wedged"] = 0
+
+        for c in settled.rows.candidates if settled.solution.wedged else ():
+            z = settled.solution.z
+            values, directions = contact_force(self.model, snap, c.index, c.normal, c.tangents, z)
+            self.model.records[c.index]["carried"] = values @ directions
 
     def _change_sides(self, triggers: Mapping[int, int], before: Array, sides: Array) -> None:
         """A slot's force that falls through 0 comes out on the other side; at 0 itself rounding would decide."""
@@ -285,7 +291,15 @@ class Resolver:
         q = close_gaps(self.model, snap.t, snap.q, snap.v, closed)
         snap = self.model.survey(t, q, snap.v)
         held = self._held(rows, {i: int(self.model.records[i]["mode"]) for i in closed})
-        return np.concatenate([q, self._remove(snap, closed, held)])
+        return np.concatenate([q, self._remove(snap, closed, np.vstack([held, self._creep_rows(snap, rows)]))])
+
+    def _creep_rows(self, snap: Snapshot, rows: Rows) -> Array:
+        """What creeping slips hold across their directions, over the rows."""
+        creeping = [c for c in rows.candidates if self.model.records[c.index]["creep"]]
+        held = np.zeros((len(creeping), len(rows.R)))
+        for row, c in zip(held, creeping):
+            row[c.tangents] = snap.found[c.index]["tangents"] @ snap.found[c.index]["across"]
+        return held
 
     def _projected(self, snap: Snapshot, settled: Settled) -> tuple[Array, Array]:
         closed = [c.index for c, o in zip(settled.rows.candidates, settled.solution.options) if o.mode != FREE]
@@ -308,8 +322,8 @@ class Resolver:
                     columns[c.tangents, c.normal] = -c.friction * o.side * np.array(o.slip)
         return self._remove(snap, closed, held, columns)
 
-    def _held(self, rows: Rows, modes: Mapping[int, int], fresh: set[int] | None = None) -> list[int]:
-        """Row numbers whose velocity must be 0: normals, and the tangents of what sticks or begins to slip."""
+    def _held(self, rows: Rows, modes: Mapping[int, int], fresh: set[int] | None = None) -> Array:
+        """Which rows' velocities must be 0: normals, and the tangents of what sticks or begins to slip."""
         held: list[int] = []
         for c in rows.candidates:
             mode = modes.get(c.index, FREE)
@@ -318,15 +332,15 @@ class Resolver:
             held += [] if c.normal is None else [c.normal]
             sticks = mode in (STICKING, LOCKED) or c.index in (fresh or ())
             held += c.tangents if sticks else []
-        return held
+        return np.eye(len(rows.R))[held]
 
-    def _remove(self, snap: Snapshot, closed: Sequence[int], held: list[int], columns: Array | None = None) -> Array:
-        if not held:
+    def _remove(self, snap: Snapshot, closed: Sequence[int], held: Array, columns: Array | None = None) -> Array:
+        if not len(held):
             return snap.v
         rows = rows_of(self.model, snap, closed, SLOW)
         u = row_velocities(self.model, snap, closed, exact=True)
-        push = np.eye(len(u))[:, held] if columns is None else columns[:, held]
-        share = np.linalg.lstsq(rows.G[held] @ push, u[held], rcond=1e-12)[0]
+        push = held.T if columns is None else columns @ held.T
+        share = np.linalg.lstsq(held @ rows.G @ push, held @ u, rcond=1e-12)[0]
         return snap.v - rows.inverse @ (push @ share)
 
     # ------------------------------------------------------------------ words

@@ -162,7 +162,7 @@ def apply_option(model: ContactModel, snap: Snapshot, index: int, option: Option
     if record["kind"] == PIN:
         return
     record["feature"] = -1 if option.mode == FREE else found["feature"]
-    record["side"] = option.side
+    record["side"], record["creep"] = option.side, 0
     if option.mode == SLIDING and option.slip is not None:
         record["slip"] = np.array(option.slip) @ found["tangents"][: len(option.slip)]
         record["sign"] = np.sign(option.slip[0]) if len(option.slip) == 1 else 1.0

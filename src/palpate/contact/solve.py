@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 
-from numba.extending import register_jitable
-
-from palpate.checks import Array
+from palpate.engine.kernels import kernel
+from palpate.engine.records import Matrix, Vector
 
 RANK_CUT = 1e-12  # of the contacts' typical mobility: below it a constraint counts as dependent
 
 
-@register_jitable
-def factor(M: Array, L: Array):
+@kernel
+def factor(M: Matrix, L: Matrix) -> bool:
     """Cholesky: M = L Lᵀ. False where M is not positive definite."""
     n = M.shape[0]
     for i in range(n):
@@ -29,8 +28,8 @@ def factor(M: Array, L: Array):
     return True
 
 
-@register_jitable
-def back(L: Array, x: Array):
+@kernel
+def back(L: Matrix, x: Vector) -> None:
     """x ← (L Lᵀ)⁻¹ x."""
     n = L.shape[0]
     for i in range(n):
@@ -43,8 +42,8 @@ def back(L: Array, x: Array):
         x[i] /= L[i, i]
 
 
-@register_jitable
-def eliminate(A: Array, b: Array, m: int, scale: float):
+@kernel
+def eliminate(A: Matrix, b: Vector, m: int, scale: float) -> tuple[float, bool]:
     """Gauss with column pivots on the m×m head of A (destroyed): b becomes the solution.
 
     Returns the determinant over scaleᵐ, and whether every pivot is above the rank cut.
@@ -76,8 +75,8 @@ def eliminate(A: Array, b: Array, m: int, scale: float):
     return determinant, regular
 
 
-@register_jitable
-def _turn_columns(U: Array, V: Array, m: int, i: int, j: int):
+@kernel
+def _rotate_columns(U: Matrix, V: Matrix, m: int, i: int, j: int) -> float:
     """One rotation that makes columns i and j of U orthogonal, in V too; how far from it they were."""
     a = b = c = 0.0
     for k in range(m):
@@ -96,8 +95,8 @@ def _turn_columns(U: Array, V: Array, m: int, i: int, j: int):
     return abs(c) / math.sqrt(a * b)
 
 
-@register_jitable
-def least_norm(U: Array, V: Array, b: Array, x: Array, m: int, scale: float):
+@kernel
+def least_norm(U: Matrix, V: Matrix, b: Vector, x: Vector, m: int, scale: float) -> int:
     """x = A⁺ b for the m×m head of U = A (destroyed), by one-sided Jacobi rotations; returns the rank."""
     for i in range(m):
         for j in range(m):
@@ -106,7 +105,7 @@ def least_norm(U: Array, V: Array, b: Array, x: Array, m: int, scale: float):
         worst = 0.0
         for i in range(m - 1):
             for j in range(i + 1, m):
-                worst = max(worst, _turn_columns(U, V, m, i, j))
+                worst = max(worst, _rotate_columns(U, V, m, i, j))
         if worst < 1e-15:
             break
     rank = 0

@@ -9,6 +9,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import palpate.engine  # looks at the processor before MuJoCo is loaded  # noqa: F401
 from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:

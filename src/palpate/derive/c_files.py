@@ -14,8 +14,8 @@ from palpate.equations.code import c_code
 from palpate.equations.code.c_code import Case, Function, Library, identifier
 from palpate.equations.code.program import make_program
 from palpate.equations.quantities import arguments
-from palpate.errors import FileError, InvalidInput
-from palpate.files import atomic_write
+from palpate.errors import InvalidInput
+from palpate.files import make_folder, write_file
 from palpate.robot.robot import Robot
 
 if TYPE_CHECKING:
@@ -69,20 +69,13 @@ def write_c(derivation: Derivation, folder: Path, robot: Robot | None, numbers: 
     """Write PREFIX.h, PREFIX.c and PREFIX_test.c; returns their paths."""
     made = library(derivation, numbers)
     cases = _cases(derivation, robot, made, states)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"cannot make the folder {folder}: {error.strerror or error}") from error
+    make_folder(folder)
     texts = {
         f"{made.prefix}.h": c_code.header(made),
         f"{made.prefix}.c": c_code.source(made),
         f"{made.prefix}_test.c": c_code.test_main(made, cases),
     }
-    return [atomic_write(folder / name, _writer(text)) for name, text in texts.items()]
-
-
-def _writer(text: str):
-    return lambda file: file.write(text.encode("utf-8"))
+    return [write_file(folder / name, text) for name, text in texts.items()]
 
 
 def _cases(derivation: Derivation, robot: Robot | None, made: Library, states: int) -> list[Case]:

@@ -246,9 +246,9 @@ class Derivation:
 
         text = derivation_page(self, self.notation(MathML()), steps, verification)
         if path is not None:
-            from palpate.files import atomic_write
+            from palpate.files import write_file
 
-            atomic_write(path, lambda file: file.write(text.encode("utf-8")))
+            write_file(path, text)
         return text
 
     # ------------------------------------------------------------------ code

@@ -16,7 +16,6 @@ from palpate.equations.dynamics.recursive_forms import RecursiveForms
 from palpate.equations.model.mechanism import Mechanism, mechanism_from_model
 from palpate.equations.model.naming import MODES, Mode, NamedModel
 from palpate.errors import InvalidInput, UnknownName
-from palpate.robot.coupling import coupling_from_model
 from palpate.robot.load import load_robot
 from palpate.robot.robot import Robot
 
@@ -72,9 +71,8 @@ def mechanism_from_robot(robot: Robot, frame: str | None = None) -> Mechanism:
     """The links, joints and frames of a robot; `frame` is its tool frame unless named."""
     placed = {name: robot.frame(name) for name in robot.frame_names}
     frames = {name: (one.body, one.offset, one.turn) for name, one in placed.items()}
-    return mechanism_from_model(
-        robot.model, robot.name, frames, robot.frame(frame).name, coupling_from_model(robot.model)
-    )
+    coupling = robot.coordinates if robot.coordinates.coupled else None
+    return mechanism_from_model(robot.model, robot.name, frames, robot.frame(frame).name, coupling)
 
 
 def _check(value: str, known: Sequence[str], what: str) -> None:

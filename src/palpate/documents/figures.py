@@ -12,7 +12,7 @@ import numpy as np
 import palpate as pp
 from palpate.checks import Array
 from palpate.documents.library import DOCUMENTS
-from palpate.errors import FileError
+from palpate.files import atomic_write, make_folder
 from palpate.lazy import check_extra
 
 
@@ -24,18 +24,13 @@ def draw_figures(folder: str | os.PathLike[str], numbers: Sequence[str] = ()) ->
     """
     place = Path(folder)
     check_extra("matplotlib", "figures", "a figure as a file")
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"cannot make the folder {place}: {error.strerror or error}") from error
+    make_folder(place)
     made = []
     for number in numbers or DOCUMENTS:
         for name, make in FIGURES[number].items():
             path = place / f"{number}-{name}.png"
-            try:
-                make().savefig(path, dpi=130)
-            except OSError as error:
-                raise FileError(f"cannot write {path}: {error.strerror or error}") from error
+            drawing = make()
+            atomic_write(path, lambda file, drawn=drawing: drawn.savefig(file, format="png", dpi=130))
             made.append(path)
     return made
 

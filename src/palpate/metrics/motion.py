@@ -12,16 +12,11 @@ from palpate.metrics.signals import (
     held_time,
     orientation_angle,
     position_distance,
+    refuse_without_target,
     rms,
 )
 from palpate.spatial import rows
 from palpate.trace import Trace
-
-# Laws that follow the tool's target; their joints have none. A stop has no target at all.
-_FOLLOW_THE_TOOL = (
-    "cartesian-impedance", "operational-space", "shaped-impedance", "admittance", "integral-force", "direct-force",
-    "parallel-force", "hybrid-force", "pole-balance", "fastest-stop",
-)  # fmt: skip
 
 
 def joint_stop_time(trace: Trace) -> float:
@@ -122,8 +117,9 @@ def smallest_singular_value(trace: Trace) -> float:
 
 
 def _joint_error(trace: Trace) -> Array:
-    if trace.facts.law in _FOLLOW_THE_TOOL:
+    if trace.facts.follows == "tool":
         raise NotApplicable(f"{trace.facts.law} follows the tool's target; its joints have none")
+    refuse_without_target(trace)
     columns = columns_with_unit(trace, "q", "rad")
     if not columns:
         raise NotApplicable("the robot has no revolute joints")

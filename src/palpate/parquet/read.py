@@ -1,9 +1,14 @@
-"""Reading a Parquet file: its footer without its pages, or some of its columns."""
+"""Reading a Parquet file that palpate wrote: its footer without its pages, or some of its columns.
+
+The reader is strict. Every length is compared with the file, with the limits of `layout` and with free memory before
+anything is allocated, and pages must follow each other without gaps, so that no file costs more than its own size
+explains.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
-import struct
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,27 +16,37 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from palpate.errors import DamagedTable
-from palpate.parquet.codec import uncompressed
+from palpate.errors import DamagedTable, TooLarge
+from palpate.files import open_regular
+from palpate.memory import free_bytes, shown_bytes
+from palpate.parquet import layout
+from palpate.parquet.codec import most_compressed, uncompressed
+from palpate.parquet.layout import Column
 from palpate.parquet.thrift import Decoder
-from palpate.parquet.values import BOOLEAN, from_plain, from_runs
-from palpate.parquet.write import MAGIC
+from palpate.parquet.values import from_plain, from_runs, plain_size
 
 Source = str | os.PathLike[str] | BinaryIO
-_TAIL = 8  # the footer's length, and the magic again
-_BAD = (LookupError, TypeError, AttributeError, OverflowError, ValueError, struct.error, StopIteration, RuntimeError)
-_DATA, _DICTIONARY, _DATA_2 = 0, 2, 3  # PageType
-_PLAIN, _RLE, _INDICES = 0, 3, (2, 8)  # Encoding
+MOST_BYTES = 64 << 30  # of a file
+_END = bytes([len(layout.CREATOR)]) + layout.CREATOR.encode() + b"\x00"  # of our footers
+_HEAD = 64  # bytes before a page; 40 are the most that our numbers take
+_PER_VALUE = 16  # bytes of a value beside itself
+_COPIES = 3  # of a column: as read, joined, and in the caller's array
 
 
 @dataclass(frozen=True)
-class _Leaf:
-    """A column's values in the schema: how often they may be undefined or repeated on the way down."""
+class _Chunk:
+    """One column in one group: values, bytes before and after compression, and where it starts."""
 
-    kind: int
-    defined: int
-    repeated: int
-    path: tuple[str, ...]
+    count: int
+    size: int
+    packed: int
+    start: int
+
+
+@dataclass(frozen=True)
+class _Group:
+    rows: int
+    chunks: tuple[_Chunk, ...]
 
 
 @dataclass(frozen=True)
@@ -41,264 +56,327 @@ class Footer:
     rows: int
     columns: tuple[str, ...]
     metadata: dict[str, str]
-    _leaves: tuple[_Leaf, ...] = field(default=(), repr=False)
-    _groups: tuple[dict[int, Any], ...] = field(default=(), repr=False)
+    _columns: dict[str, Column] = field(default_factory=dict, repr=False)
+    _groups: tuple[_Group, ...] = field(default=(), repr=False)
+
+    def check_numbers(self) -> None:
+        """Refuse a table with anything but numbers in it, none of them missing.
+
+        Raises:
+            DamagedTable: which column holds something else.
+        """
+        for column in self._columns.values():
+            if column.kind != "double" or column.optional:
+                gaps = ", some of which may be missing" if column.optional else ""
+                raise DamagedTable(f"column {column.name!r} holds {column.kind} values{gaps}")
 
 
 class Values:
     """A column as read: numbers, booleans, texts or lists of texts, some of them missing."""
 
-    def __init__(self, content: np.ndarray | list[Any], there: np.ndarray | None = None) -> None:
-        self._content, self._there = content, there if there is not None and not there.all() else None
+    def __init__(self, content: np.ndarray | list[Any], present: np.ndarray | None = None) -> None:
+        self._content, self._present = content, present if present is not None and not present.all() else None
 
     def __len__(self) -> int:
-        return len(self._content) if self._there is None else len(self._there)
+        return len(self._content) if self._present is None else len(self._present)
 
     def __getitem__(self, rows: slice) -> Values:
         """Some rows."""
-        if self._there is None:
+        if self._present is None:
             return Values(self._content[rows])
-        before = np.r_[0, np.cumsum(self._there)]
+        before = np.r_[0, np.cumsum(self._present)]
         start, stop, _ = rows.indices(len(self))
-        return Values(self._content[before[start] : before[stop]], self._there[start:stop])
+        return Values(self._content[before[start] : before[stop]], self._present[start:stop])
 
     def to_list(self) -> list[Any]:
         """Python's values, None where one is missing."""
-        found = self._content.tolist() if isinstance(self._content, np.ndarray) else self._content
-        if self._there is None:
-            return list(found)
-        rest = iter(found)
-        return [next(rest) if there else None for there in self._there]
+        values = self._content.tolist() if isinstance(self._content, np.ndarray) else self._content
+        if self._present is None:
+            return list(values)
+        remaining = iter(values)
+        return [next(remaining) if present else None for present in self._present]
 
     def to_numpy(self) -> np.ndarray:
         """Numbers as they are, as float64 with NaN if one is missing; anything else as objects."""
         if not isinstance(self._content, np.ndarray):
-            found = np.empty(len(self), dtype=object)
-            found[:] = self.to_list()
-            return found
-        if self._there is None:
+            values = np.empty(len(self), dtype=object)
+            values[:] = self.to_list()
+            return values
+        if self._present is None:
             return self._content
-        found = np.full(len(self), np.nan)
-        found[self._there] = self._content
-        return found
+        values = np.full(len(self), np.nan)
+        values[self._present] = self._content
+        return values
 
 
-def read_footer(source: Source) -> Footer:
-    """What a Parquet file says of itself; nothing is unpacked.
+def check_memory(needed: int) -> None:
+    """Refuse what does not fit into memory.
 
     Raises:
-        DamagedTable: it is no Parquet file, or damaged.
+        TooLarge: how much it needs, and how much there is.
+    """
+    free = free_bytes()
+    if free is not None and needed > free:
+        raise TooLarge(f"reading it takes {shown_bytes(needed)}, and {shown_bytes(free)} of memory are free")
+
+
+def is_ours(source: Source) -> bool:
+    """Whether a file ends as those that palpate writes, by the creator that its footer names."""
+    with _opened(source) as section:
+        return _footer_bytes(section)[0].endswith(_END)
+
+
+def read_footer(source: Source, start: int = 0, size: int | None = None) -> Footer:
+    """What a Parquet file says of itself; nothing is unpacked.
+
+    Args:
+        source: the file.
+        start, size: the bytes of the file that hold the table; all of them by default.
+
+    Raises:
+        DamagedTable: it is no Parquet file that palpate wrote, or damaged.
+        FileError: a folder, FIFO or device.
         OSError: it cannot be read.
     """
-    if isinstance(source, str | os.PathLike):
-        with open(source, "rb") as file:
-            return read_footer(file)
-    try:
-        return _footer(Decoder(_footer_bytes(source)).structure())
-    except DamagedTable:
-        raise
-    except _BAD as error:
-        raise DamagedTable("its footer is damaged") from error
+    with _opened(source, start, size) as section:
+        return _footer(section)
 
 
 def read_columns(
-    source: Source, names: Sequence[str] | None = None, rows: tuple[int, int] | None = None
+    source: Source,
+    names: Sequence[str] | None = None,
+    rows: tuple[int, int] | None = None,
+    start: int = 0,
+    size: int | None = None,
 ) -> dict[str, Values]:
     """Columns of a Parquet file, all of them if not said, in the order asked for; or rows from … to of them.
 
     Raises:
-        DamagedTable: it is no Parquet file, damaged, lacks a column, or holds one that cannot be read here.
+        DamagedTable: it is no Parquet file that palpate wrote, damaged, or lacks a column.
+        TooLarge: it does not fit into memory.
+        FileError: a folder, FIFO or device.
         OSError: it cannot be read.
     """
-    if isinstance(source, str | os.PathLike):
-        with open(source, "rb") as file:
-            return read_columns(file, names, rows)
-    footer, cut = read_footer(source), slice(None)
-    if rows is not None:
-        footer, cut = _groups_of(footer, *rows)
-    wanted = footer.columns if names is None else names
-    for name in wanted:
-        if name not in footer.columns:
-            raise DamagedTable(f"it has no column {name!r}")
-    found = {name: _column(source, footer, name) for name in wanted}
+    with _opened(source, start, size) as section:
+        footer, cut = _footer(section, whole=names is None and rows is None), slice(None)
+        if rows is not None:
+            footer, cut = _groups_of(footer, *rows)
+        wanted = list(footer.columns if names is None else names)
+        for name in wanted:
+            if name not in footer._columns:
+                raise DamagedTable(f"it has no column {name!r}")
+        check_memory(_needed(footer, wanted))
+        found = {name: _column(section, footer, name) for name in wanted}
     return found if rows is None else {name: values[cut] for name, values in found.items()}
+
+
+# ---------------------------------------------------------------------------------------------- bytes
+
+
+@dataclass(frozen=True)
+class _Section:
+    """The part of a file that holds a table; nothing outside of it is read."""
+
+    file: BinaryIO
+    start: int
+    size: int
+
+    def read(self, at: int, count: int) -> bytes:
+        if not 0 <= at <= at + count <= self.size:
+            raise DamagedTable("a part beyond the file's end")
+        self.file.seek(self.start + at)
+        return self.file.read(count)
+
+
+@contextlib.contextmanager
+def _opened(source: Source, start: int = 0, size: int | None = None) -> Iterator[_Section]:
+    if isinstance(source, str | os.PathLike):
+        with open_regular(source, most_bytes=MOST_BYTES) as file, _opened(file, start, size) as section:
+            yield section
+        return
+    rest = source.seek(0, os.SEEK_END) - start
+    if start < 0 or not 0 <= (rest if size is None else size) <= rest:
+        raise DamagedTable("a part beyond the file's end")
+    yield _Section(source, start, rest if size is None else size)
+
+
+def _footer_bytes(section: _Section) -> tuple[bytes, int]:
+    """The footer, and where it starts."""
+    least = len(layout.MAGIC) + layout.TAIL
+    if section.size < least or section.read(0, len(layout.MAGIC)) != layout.MAGIC:
+        raise DamagedTable("no Parquet file")
+    tail = section.read(section.size - layout.TAIL, layout.TAIL)
+    length = int.from_bytes(tail[:4], "little")
+    if tail[4:] != layout.MAGIC or length > section.size - least:
+        raise DamagedTable("it does not end as a Parquet file does")
+    if length > layout.MOST_FOOTER:
+        raise DamagedTable(f"a description of {length} bytes; at most {layout.MOST_FOOTER} are read")
+    at = section.size - layout.TAIL - length
+    return section.read(at, length), at
+
+
+# ---------------------------------------------------------------------------------------------- the footer
+
+
+def _footer(section: _Section, whole: bool = False) -> Footer:
+    """The footer; if the whole table is to be read, one that does not fit into memory is refused early."""
+    content, end = _footer_bytes(section)
+    if not content.endswith(_END):
+        raise DamagedTable("it was not written by palpate")
+    reader = Decoder(content)
+    try:
+        read = reader.struct(layout.FOOTER, groups=lambda items, before: _groups(items, before, end, whole))
+        metadata = {pair["key"].decode(): pair["text"].decode() for pair in read.get("metadata", [])}
+    except (UnicodeDecodeError, LookupError) as error:
+        raise DamagedTable("its description is damaged") from error
+    if reader.at != len(content) or read["version"] != layout.VERSION:
+        raise DamagedTable("a description that palpate does not write")
+    columns, groups = read["groups"]
+    return Footer(read["rows"], tuple(columns), metadata, columns, groups)
+
+
+def _groups(
+    listed: Iterator[dict[str, Any]], before: dict[str, Any], end: int, whole: bool
+) -> tuple[dict[str, Column], tuple[_Group, ...]]:
+    """Columns and groups of rows; each group is checked before the next is looked at.
+
+    Pages fill the file from the magic to the footer, and every group but the last is full enough.
+    """
+    columns = layout.columns_from(before["schema"])
+    named, missing, at = {column.name: column for column in columns}, before["rows"], len(layout.MAGIC)
+    if len(named) != len(columns) or before["schema"] != layout.schema(columns):
+        raise DamagedTable("columns that palpate does not write")
+    if whole:
+        check_memory(8 * missing * len(columns))
+    groups: list[_Group] = []
+    for group in listed:
+        rows = group["rows"]
+        full = layout.LEAST_ROWS <= rows < missing or rows == missing
+        fits = (len(groups) + 1) * len(columns) <= layout.MOST_CHUNKS
+        if not (0 < rows <= layout.MOST_ROWS and full and fits) or len(group["chunks"]) != len(columns):
+            raise DamagedTable(
+                f"a group of {rows} rows and {len(group['chunks'])} columns, which palpate does not write"
+            )
+        groups.append(_group(group, columns, at))
+        at, missing = at + group["packed"], missing - rows
+    if at != end or missing:
+        raise DamagedTable(f"{end - at} bytes and {missing} rows are missing")
+    return named, tuple(groups)
+
+
+def _group(listed: dict[str, Any], columns: Sequence[Column], at: int) -> _Group:
+    chunks: list[_Chunk] = []
+    start = at
+    for column, chunk in zip(columns, listed["chunks"]):
+        chunks.append(_chunk(column, listed["rows"], chunk, at))
+        at += chunks[-1].packed
+    if listed["packed"] != at - start:
+        raise DamagedTable("a group of another length than that of its pages")
+    return _Group(listed["rows"], tuple(chunks))
+
+
+def _chunk(column: Column, rows: int, listed: dict[str, Any], at: int) -> _Chunk:
+    """What the footer says of a column in a group, compared with what is written and can be."""
+    about = listed["about"]
+    chunk = _Chunk(about["count"], about["size"], about["packed"], about["start"])
+    expected = layout.about(column, chunk.count, chunk.size, chunk.packed, at)
+    if listed["file_offset"] or about != expected:
+        raise DamagedTable(f"a description of column {column.name!r} that palpate does not write")
+    most = layout.MOST_ENTRIES if column.kind == "texts" else rows
+    if not rows <= chunk.count <= most:
+        raise DamagedTable(f"column {column.name!r} has {chunk.count} values in {rows} rows")
+    if chunk.size > _HEAD + _most_bytes(column, chunk.count) or chunk.packed > most_compressed(chunk.size):
+        raise DamagedTable(f"column {column.name!r} announces {chunk.packed} bytes for {chunk.count} values")
+    return chunk
+
+
+def _most_bytes(column: Column, count: int) -> int:
+    """The most that the page of `count` values takes: two bytes for each level beside them."""
+    if column.type == layout.BYTES:
+        return layout.MOST_TEXT
+    return plain_size(column.type, count) + (4 + 2 * count if column.optional else 0)
 
 
 def _groups_of(footer: Footer, first: int, stop: int) -> tuple[Footer, slice]:
     """The groups that hold some rows, as a footer of their own, and where in them the rows are."""
-    ends = np.cumsum([group[3] for group in footer._groups])
-    kept = [place for place, end in enumerate(ends) if end > first and end - footer._groups[place][3] < stop]
-    before = int(ends[kept[0]]) - footer._groups[kept[0]][3] if kept else 0
-    groups = tuple(footer._groups[place] for place in kept)
-    return replace(footer, rows=sum(group[3] for group in groups), _groups=groups), slice(first - before, stop - before)
+    ends = np.cumsum([group.rows for group in footer._groups]).tolist()
+    spans = [(end - group.rows, end, group) for end, group in zip(ends, footer._groups)]
+    kept = [(begin, group) for begin, end, group in spans if end > first and begin < stop]
+    before = kept[0][0] if kept else 0
+    groups = tuple(group for _, group in kept)
+    return replace(footer, rows=sum(g.rows for g in groups), _groups=groups), slice(first - before, stop - before)
 
 
-def _footer_bytes(file: BinaryIO) -> bytes:
-    size = file.seek(0, os.SEEK_END)
-    file.seek(0)
-    if size < len(MAGIC) + _TAIL or file.read(len(MAGIC)) != MAGIC:
-        raise DamagedTable("no Parquet file")
-    file.seek(size - _TAIL)
-    tail = file.read(_TAIL)
-    length = int.from_bytes(tail[:4], "little")
-    if tail[4:] != MAGIC or length > size - len(MAGIC) - _TAIL:
-        raise DamagedTable("it does not end as a Parquet file does")
-    file.seek(size - _TAIL - length)
-    return file.read(length)
-
-
-def _footer(found: dict[int, Any]) -> Footer:
-    pairs = {pair[1].decode(): pair.get(2, b"").decode() for pair in found.get(5, [])}
-    elements = iter(found[2])
-    leaves = [leaf for _ in range(next(elements).get(5, 0)) for leaf in _leaves(elements, (), 0, 0)]
-    groups = tuple(found.get(4, ()))
-    rows = sum(group[3] for group in groups)
-    if rows != found[3] or any(group[3] < 0 for group in groups):
-        raise DamagedTable("its footer is damaged")
-    return Footer(rows, tuple(dict.fromkeys(leaf.path[0] for leaf in leaves)), pairs, tuple(leaves), groups)
-
-
-def _leaves(elements: Iterator[dict[int, Any]], path: tuple[str, ...], defined: int, repeated: int) -> Iterator[_Leaf]:
-    """The leaves below the next element; the tree is listed parents first."""
-    element = next(elements, None)
-    if element is None or len(path) > 8:
-        raise DamagedTable("its footer is damaged")
-    repetition = element.get(3, 0)
-    path, defined, repeated = (*path, element[4].decode()), defined + (repetition > 0), repeated + (repetition == 2)
-    if 1 in element:
-        yield _Leaf(element[1], defined, repeated, path)
-    for _ in range(element.get(5, 0)):
-        yield from _leaves(elements, path, defined, repeated)
+def _needed(footer: Footer, names: Sequence[str]) -> int:
+    """Bytes that columns take while they are read."""
+    places = [footer.columns.index(name) for name in names]
+    chunks = [group.chunks[place] for group in footer._groups for place in places]
+    return sum(_COPIES * chunk.size + _PER_VALUE * chunk.count for chunk in chunks)
 
 
 # ---------------------------------------------------------------------------------------------- one column
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Page:
-    """What a page adds: levels, and the values that are there."""
+    """Levels, and the values that are there."""
 
-    defined: np.ndarray
-    repeated: np.ndarray
+    repeated: np.ndarray | None
+    defined: np.ndarray | None
     values: np.ndarray | list[Any]
 
 
-def _column(file: BinaryIO, footer: Footer, name: str) -> Values:
-    places = [place for place, leaf in enumerate(footer._leaves) if leaf.path[0] == name]
-    leaf = footer._leaves[places[0]]
-    if len(places) > 1 or leaf.repeated > 1 or (leaf.repeated and leaf.kind == BOOLEAN):
-        raise DamagedTable(f"column {name!r} is nested; numbers, texts and lists of them are read")
+def _column(section: _Section, footer: Footer, name: str) -> Values:
+    column, place = footer._columns[name], footer.columns.index(name)
     try:
-        chunks = [group[1][places[0]][3] for group in footer._groups if group[3]]
-        if not leaf.repeated and sum(chunk[5] for chunk in chunks) != footer.rows:
-            raise DamagedTable(f"column {name!r} has not {footer.rows} rows")
-        pages = [page for chunk in chunks for page in _pages(file, chunk, leaf)]
-        found = _joined(pages, leaf)
-    except DamagedTable:
-        raise
-    except _BAD as error:
+        pages = [_page(section, column, group.chunks[place]) for group in footer._groups]
+        values = _joined(column, pages)
+    except (UnicodeDecodeError, LookupError) as error:
         raise DamagedTable(f"column {name!r} is damaged") from error
-    if len(found) != footer.rows:
-        raise DamagedTable(f"column {name!r} has {len(found)} rows of {footer.rows}")
-    return found
+    if len(values) != footer.rows:
+        raise DamagedTable(f"column {name!r} has {len(values)} rows of {footer.rows}")
+    return values
 
 
-def _joined(pages: list[_Page], leaf: _Leaf) -> Values:
-    empty: Any = from_plain(leaf.kind, b"", 0)
-    parts = [page.values for page in pages]
-    if isinstance(empty, list):
-        values: Any = [value for part in parts for value in part]
-    else:
-        values = np.concatenate([empty, *parts])
-    if not leaf.defined:
-        return Values(values)
-    defined = np.concatenate([np.zeros(0, np.int64), *(page.defined for page in pages)])
-    if not leaf.repeated:
-        return Values(values, defined == leaf.defined)
-    repeated = np.concatenate([np.zeros(0, np.int64), *(page.repeated for page in pages)])
-    return Values(_lists(Values(values, defined == leaf.defined).to_list(), defined, repeated, leaf))
-
-
-def _lists(entries: list[Any], defined: np.ndarray, repeated: np.ndarray, leaf: _Leaf) -> list[Any]:
-    """Lists again: one begins where nothing is repeated; below the levels of the list itself it is empty or missing."""
-    inner = leaf.defined - 1 if len(leaf.path) == 3 else leaf.defined  # of an entry that may itself be missing
-    found: list[Any] = []
-    for entry, level, again in zip(entries, defined.tolist(), repeated.tolist()):
-        if again:
-            found[-1].append(entry)
-        else:
-            found.append([entry] if level >= inner else None if level < inner - 1 else [])
-    return found
-
-
-def _pages(file: BinaryIO, chunk: dict[int, Any], leaf: _Leaf) -> Iterator[_Page]:
-    """The data pages of a column's part, looked up in its dictionary where it has one."""
-    start = min(chunk[9], chunk.get(11) or chunk[9])
-    if start < 0 or not 0 <= chunk[7] <= file.seek(0, os.SEEK_END) - start:
-        raise DamagedTable("a part beyond the file's end")
-    file.seek(start)
-    content = file.read(chunk[7])
+def _page(section: _Section, column: Column, chunk: _Chunk) -> _Page:
+    content = section.read(chunk.start, chunk.packed)
     reader = Decoder(content)
-    dictionary: Any = None
-    missing = chunk[5]
-    while missing > 0:
-        head = reader.structure()
-        packed = reader.take(head[3])
-        if 4 in head and head[4] & 0xFFFFFFFF != zlib.crc32(packed):
-            raise DamagedTable("a page's checksum does not fit")
-        if head[1] == _DICTIONARY:
-            dictionary = from_plain(leaf.kind, uncompressed(chunk[4], packed, head[2]), head[7][1])
-        elif head[1] in (_DATA, _DATA_2):
-            count = (head[5] if head[1] == _DATA else head[8])[1]
-            if not 0 < count <= missing:
-                raise DamagedTable(f"a page of {count} values where {missing} are missing")
-            yield (_data if head[1] == _DATA else _data_2)(packed, head, chunk[4], leaf, dictionary)
-            missing -= count
+    head = reader.struct(layout.PAGE)
+    packed = reader.take(len(content) - reader.at)
+    size = chunk.size - (chunk.packed - len(packed))
+    if head["crc"] & 0xFFFFFFFF != zlib.crc32(packed):
+        raise DamagedTable("a page's checksum does not fit")
+    if head != layout.page_head(chunk.count, size, len(packed), head["crc"]):
+        raise DamagedTable(f"a page of column {column.name!r} that palpate does not write")
+    body = Decoder(uncompressed(packed, size))
+    repeated, defined = (from_runs(body, most, chunk.count) if most else None for most in column.levels)
+    present = chunk.count if defined is None else int(np.count_nonzero(defined == column.levels[1]))
+    return _Page(repeated, defined, from_plain(body, column.type, present))
 
 
-def _data(packed: bytes, head: dict[int, Any], codec: int, leaf: _Leaf, dictionary: Any) -> _Page:
-    """A page of the first kind: everything compressed, each set of levels behind its length."""
-    about = head[5]
-    reader = Decoder(uncompressed(codec, packed, head[2]))
-    levels = []
-    for most in (leaf.repeated, leaf.defined):
-        content = reader.take(int.from_bytes(reader.take(4), "little")) if most else b""
-        levels.append(_levels(content, most, about[1]))
-    return _page(levels, reader.content[reader.at :], about[2], leaf, dictionary)
-
-
-def _data_2(packed: bytes, head: dict[int, Any], codec: int, leaf: _Leaf, dictionary: Any) -> _Page:
-    """A page of the second kind: levels stand before what is compressed."""
-    about = head[8]
-    middle, end = about[6], about[6] + about[5]
-    levels = [
-        _levels(packed[:middle], leaf.repeated, about[1]),
-        _levels(packed[middle:end], leaf.defined, about[1]),
-    ]
-    rest = packed[end:]
-    body = uncompressed(codec, rest, head[2] - end) if about.get(7, True) and rest else rest
-    return _page(levels, body, about[4], leaf, dictionary)
-
-
-def _levels(content: bytes, most: int, count: int) -> np.ndarray:
-    return from_runs(content, most.bit_length(), count) if most else np.zeros(count, np.int64)
-
-
-def _page(levels: list[np.ndarray], content: bytes, encoding: int, leaf: _Leaf, dictionary: Any) -> _Page:
-    repeated, defined = levels
-    count = int(np.count_nonzero(defined == leaf.defined))
-    if encoding == _PLAIN:
-        values = from_plain(leaf.kind, content, count)
-    elif encoding in _INDICES and dictionary is not None:
-        values = _looked_up(dictionary, from_runs(content[1:], content[0], count) if count else np.zeros(0, int))
-    elif encoding == _RLE and leaf.kind == BOOLEAN:
-        values = from_runs(content[4:], 1, count).astype(bool)
+def _joined(column: Column, pages: list[_Page]) -> Values:
+    values: Any
+    if column.type == layout.BYTES:
+        values = [value for page in pages for value in page.values]
     else:
-        raise DamagedTable(f"its values are written in an encoding that is not read here ({encoding})")
-    return _Page(defined, repeated, values)
+        values = np.concatenate([from_plain(Decoder(b""), column.type, 0), *(page.values for page in pages)])
+    if not any(column.levels):
+        return Values(values)
+    defined = np.concatenate([np.zeros(0, np.uint8), *(p.defined for p in pages if p.defined is not None)])
+    if column.kind != "texts":
+        return Values(values, defined == column.levels[1])
+    repeated = np.concatenate([np.zeros(0, np.uint8), *(p.repeated for p in pages if p.repeated is not None)])
+    return Values(_lists(iter(values), defined.tolist(), repeated.tolist()))
 
 
-def _looked_up(dictionary: Any, places: np.ndarray) -> Any:
-    if isinstance(dictionary, list):
-        return [dictionary[place] for place in places.tolist()]
-    return dictionary[places]
+def _lists(entries: Iterator[str], defined: list[int], repeated: list[int]) -> list[list[str] | None]:
+    """Lists again: one begins where nothing repeats; level 0 is no list, 1 an empty one, 3 an entry."""
+    rows: list[Any] = []
+    for level, again in zip(defined, repeated):
+        if level == 2 or (again and (level != 3 or not rows or not rows[-1])):
+            raise DamagedTable("levels that palpate does not write")
+        if again:
+            rows[-1].append(next(entries))
+        else:
+            rows.append([next(entries)] if level == 3 else [] if level else None)
+    return rows

@@ -1,19 +1,44 @@
-"""Thrift's compact protocol, which Parquet's descriptions are written in: structs as dicts by the number of a field."""
+"""Thrift's compact protocol, by templates: the structs that our files hold are written and read, nothing else is."""
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from palpate.errors import DamagedTable
 
-I32, I64, BINARY, LIST, STRUCT = 5, 6, 8, 9, 12
-_DEEPEST = 16  # structs and lists inside one another; Parquet needs seven
+I32, I64, BINARY = 5, 6, 8
+SIGNED = I32 | 16  # a number that may be negative; every other one counts something
+_LIST, _STRUCT = 9, 12
+_MOST_BITS = 63  # before the last byte of a number
+
+
+class Struct:
+    """A struct: its fields by name, each with its number and type, numbers rising; `optional` ones may be absent."""
+
+    def __init__(self, optional: str = "", **fields: tuple[int, Kind]) -> None:
+        self.fields, self.required = fields, fields.keys() - set(optional.split())
+        self.by_number = {number: (name, kind, _code(kind)) for name, (number, kind) in fields.items()}
+
+
+@dataclass(frozen=True)
+class Many:
+    """A list: the type of its items, and how many there are at most."""
+
+    item: Kind
+    most: int
+
+
+Kind = int | Struct | Many
+
+
+def _code(kind: Kind) -> int:
+    return kind & 15 if isinstance(kind, int) else _LIST if isinstance(kind, Many) else _STRUCT
 
 
 def varint(number: int) -> bytes:
-    """Seven bits at a time, the lowest first."""
+    """A number without a sign, seven bits to a byte."""
     out = bytearray()
     while number > 127:
         out.append(number & 127 | 128)
@@ -21,96 +46,94 @@ def varint(number: int) -> bytes:
     return bytes([*out, number])
 
 
-def zigzag(number: int) -> bytes:
-    """0, −1, 1, −2, … as 0, 1, 2, 3, …"""
-    return varint(number << 1 if number >= 0 else (-number << 1) - 1)
-
-
-def encoded(fields: Mapping[int, tuple[int, Any]]) -> bytes:
-    """A struct of fields {number: (type, value)}, numbers rising; a list's value is (type of its items, items)."""
-    out, last = bytearray(), 0
-    for number, (kind, value) in fields.items():
-        step = number - last
-        out += bytes([step << 4 | kind]) if step < 16 else bytes([kind]) + zigzag(number)
-        out += _value(kind, value)
-        last = number
-    return bytes(out) + b"\x00"
-
-
-def _value(kind: int, value: Any) -> bytes:
-    if kind in (I32, I64):
-        return zigzag(value)
+def encoded(kind: Kind, value: Any) -> bytes:
+    """A value of a type: numbers, bytes or texts, lists, and structs as mappings from the names of fields."""
+    if isinstance(kind, Struct):
+        return _encoded_struct(kind, value)
+    if isinstance(kind, Many):
+        code = _code(kind.item)
+        head = bytes([len(value) << 4 | code]) if len(value) < 15 else bytes([0xF0 | code]) + varint(len(value))
+        return head + b"".join(encoded(kind.item, item) for item in value)
     if kind == BINARY:
         content = value.encode() if isinstance(value, str) else value
         return varint(len(content)) + content
-    if kind == LIST:
-        inner, items = value
-        head = bytes([len(items) << 4 | inner]) if len(items) < 15 else bytes([0xF0 | inner]) + varint(len(items))
-        return head + b"".join(_value(inner, item) for item in items)
-    return encoded(value)
+    return varint(value << 1 if value >= 0 else (-value << 1) - 1)  # 0, −1, 1, −2, … as 0, 1, 2, 3, …
+
+
+def _encoded_struct(struct: Struct, values: Mapping[str, Any]) -> bytes:
+    out, last = bytearray(), 0
+    for name, (number, kind) in struct.fields.items():
+        if name in values:
+            out += bytes([(number - last) << 4 | _code(kind)]) + encoded(kind, values[name])
+            last = number
+    return bytes(out) + b"\x00"
 
 
 class Decoder:
-    """Reads one value after another; what is damaged ends in IndexError or DamagedTable, never beyond the content."""
+    """Reads one value after another, never beyond the content and never back.
 
-    def __init__(self, content: bytes, at: int = 0) -> None:
-        self.content, self.at = content, at
-        self._depth = 0
+    Raises (from every method):
+        DamagedTable: the content is not what the template says.
+        IndexError: it ends too soon.
+    """
 
-    def structure(self) -> dict[int, Any]:
-        """A struct: each field has a step of its number and a type, a zero ends it."""
-        self._depth += 1
-        found: dict[int, Any] = {}
+    def __init__(self, content: bytes) -> None:
+        self.content, self.at = content, 0
+
+    def value(self, kind: Kind) -> Any:
+        """A value of a type."""
+        if isinstance(kind, Struct):
+            return self.struct(kind)
+        if isinstance(kind, Many):
+            return list(self._items(kind))
+        number = self.varint()
+        if kind == BINARY:
+            return self.take(number)
+        if number & 1 and kind != SIGNED:
+            raise DamagedTable("a negative count")
+        return (number >> 1) ^ -(number & 1)
+
+    def struct(self, struct: Struct, **lists: Callable[[Iterator[Any], dict[str, Any]], Any]) -> dict[str, Any]:
+        """A struct: each field has the step from the number before and a type; a zero ends it.
+
+        Args:
+            struct: the template.
+            lists: what is kept of a list, made from its items, one after the other, and the fields before it.
+        """
+        values: dict[str, Any] = {}
         number = 0
-        while head := self.byte():
-            number = number + (head >> 4) if head >> 4 else self.integer()
-            found[number] = head & 15 == 1 if head & 15 in (1, 2) else self.value(head & 15)
-        self._depth -= 1
-        return found
+        while head := self._byte():
+            number += head >> 4
+            name, kind, code = struct.by_number.get(number, ("", 0, -1))
+            if code != head & 15 or name in values:
+                raise DamagedTable("a description that palpate does not write")
+            kept = name in lists and isinstance(kind, Many)
+            values[name] = lists[name](self._items(kind), values) if kept else self.value(kind)
+        if not struct.required <= values.keys():
+            raise DamagedTable("an incomplete description")
+        return values
 
-    def value(self, kind: int) -> Any:
-        """A value of a type; a boolean is a byte here, since only a field's own head can carry it."""
-        if self._depth > _DEEPEST or kind not in _KINDS:
-            raise DamagedTable("a description that no Parquet file has")
-        return _KINDS[kind](self)
-
-    def listed(self) -> list[Any]:
-        """A list, its length and type in one byte where it is short."""
-        self._depth += 1
-        head = self.byte()
+    def _items(self, kind: Many) -> Iterator[Any]:
+        head = self._byte()
         count = self.varint() if head >> 4 == 15 else head >> 4
-        found = [self.value(head & 15) for _ in range(count)]
-        self._depth -= 1
-        return found
-
-    def byte(self) -> int:
-        """One byte."""
-        self.at += 1
-        return self.content[self.at - 1]
+        if head & 15 != _code(kind.item) or count > kind.most:
+            raise DamagedTable(f"a list that palpate does not write ({count} items)")
+        for _ in range(count):
+            yield self.value(kind.item)
 
     def varint(self) -> int:
         """A number without a sign."""
-        found = shift = 0
-        while shift < 70:
-            byte = self.byte()
-            found |= (byte & 127) << shift
+        number = shift = 0
+        while (byte := self._byte()) > 127:
+            number |= (byte & 127) << shift
             shift += 7
-            if byte < 128:
-                return found
-        raise DamagedTable("a number without an end")
+            if shift > _MOST_BITS:
+                raise DamagedTable("a number without an end")
+        return number | byte << shift
 
-    def integer(self) -> int:
-        """A number with a sign."""
-        found = self.varint()
-        return (found >> 1) ^ -(found & 1)
-
-    def binary(self) -> bytes:
-        """Bytes behind their length."""
-        return self.take(self.varint())
-
-    def double(self) -> float:
-        """Eight bytes."""
-        return struct.unpack("<d", self.take(8))[0]
+    def _byte(self) -> int:
+        self.at += 1
+        return self.content[self.at - 1]
 
     def take(self, count: int) -> bytes:
         """The next bytes."""
@@ -118,17 +141,3 @@ class Decoder:
             raise DamagedTable("it ends too soon")
         self.at += count
         return self.content[self.at - count : self.at]
-
-
-_KINDS: dict[int, Any] = {
-    1: Decoder.byte,
-    2: Decoder.byte,
-    3: Decoder.byte,
-    4: Decoder.integer,
-    I32: Decoder.integer,
-    I64: Decoder.integer,
-    7: Decoder.double,
-    BINARY: Decoder.binary,
-    LIST: Decoder.listed,
-    STRUCT: Decoder.structure,
-}

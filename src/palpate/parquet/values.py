@@ -8,51 +8,36 @@ from typing import Any
 import numpy as np
 
 from palpate.errors import DamagedTable
+from palpate.parquet.layout import BOOLEAN, BYTES, DOUBLE, INT32, INT64
 from palpate.parquet.thrift import Decoder, varint
 
-BOOLEAN, INT32, INT64, FLOAT, DOUBLE, BYTES = 0, 1, 2, 4, 5, 6  # Type
-NUMBERS = {INT32: "<i4", INT64: "<i8", FLOAT: "<f4", DOUBLE: "<f8"}
+_NUMBERS = {INT32: "<i4", INT64: "<i8", DOUBLE: "<f8"}
+_LENGTH = 4  # bytes of a length
 
 
-def runs(levels: np.ndarray, width: int) -> bytes:
-    """Small numbers as runs: how often, and what, in as many bytes as `width` bits need."""
-    if not len(levels):
-        return b""
-    starts = np.concatenate([[0], np.flatnonzero(levels[1:] != levels[:-1]) + 1])
+def runs(levels: np.ndarray) -> bytes:
+    """Levels as runs behind their length in bytes: how often, and what, in one byte."""
+    starts = np.flatnonzero(np.r_[True, levels[1:] != levels[:-1]][: len(levels)])
     counts = np.diff(starts, append=len(levels))
-    size = (width + 7) // 8
-    pieces = (
-        varint(int(count) << 1) + int(value).to_bytes(size, "little") for count, value in zip(counts, levels[starts])
-    )
-    return b"".join(pieces)
+    pieces = zip(counts.tolist(), levels[starts].astype(int).tolist())
+    content = b"".join(varint(count << 1) + bytes([level]) for count, level in pieces)
+    return len(content).to_bytes(_LENGTH, "little") + content
 
 
-def from_runs(content: bytes, width: int, count: int) -> np.ndarray:
-    """The first `count` numbers of runs, or of groups of eight packed bit by bit, mixed as they come."""
-    if width == 0:
-        return np.zeros(count, dtype=np.int64)
-    reader, size = Decoder(content), (width + 7) // 8
-    parts: list[np.ndarray] = []
-    missing = count
-    while missing > 0:
-        head = reader.varint()
-        if head & 1:
-            part = _unpacked(reader.take(min((head >> 1) * width, len(content) - reader.at)), width)
-        else:
-            part = np.full(min(head >> 1, missing), int.from_bytes(reader.take(size), "little"), dtype=np.int64)
-        if not len(part):
-            raise DamagedTable("a run of nothing")
-        parts.append(part[:missing])
-        missing -= len(part)
-    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
-
-
-def _unpacked(content: bytes, width: int) -> np.ndarray:
-    if not 0 < width <= 32:
-        raise DamagedTable(f"numbers of {width} bits")
-    bits = np.unpackbits(np.frombuffer(content, np.uint8), bitorder="little")
-    whole = bits[: len(bits) // width * width].reshape(-1, width)
-    return whole.astype(np.int64) @ (1 << np.arange(width, dtype=np.int64))
+def from_runs(reader: Decoder, largest: int, count: int) -> np.ndarray:
+    """`count` levels, none above `largest`, written by `runs`."""
+    inside = Decoder(reader.take(_length(reader)))
+    lengths, levels, total = [], [], 0
+    while inside.at < len(inside.content):
+        length, level = inside.varint(), inside.take(1)[0]
+        total += length >> 1
+        if length & 1 or length == 0 or level > largest or total > count:
+            raise DamagedTable("levels that palpate does not write")
+        lengths.append(length >> 1)
+        levels.append(level)
+    if total != count:
+        raise DamagedTable(f"{total} levels where {count} were announced")
+    return np.repeat(np.array(levels, dtype=np.uint8), np.array(lengths, dtype=np.int64))
 
 
 def plain(kind: int, values: Sequence[Any] | np.ndarray) -> bytes:
@@ -61,22 +46,27 @@ def plain(kind: int, values: Sequence[Any] | np.ndarray) -> bytes:
         return np.packbits(np.asarray(values, dtype=bool), bitorder="little").tobytes()
     if kind == BYTES:
         texts = [value.encode() for value in values]
-        return b"".join(part for text in texts for part in (len(text).to_bytes(4, "little"), text))
-    return np.ascontiguousarray(values, dtype=NUMBERS[kind]).tobytes()
+        return b"".join(part for text in texts for part in (len(text).to_bytes(_LENGTH, "little"), text))
+    return np.ascontiguousarray(values, dtype=_NUMBERS[kind]).tobytes()
 
 
-def from_plain(kind: int, content: bytes, count: int) -> np.ndarray | list[str]:
-    """The first `count` values of such a page."""
-    if kind == BOOLEAN:
-        found = np.unpackbits(np.frombuffer(content, np.uint8), bitorder="little")[:count].astype(bool)
-    elif kind == BYTES:
-        reader = Decoder(content)
-        return [reader.take(int.from_bytes(reader.take(4), "little")).decode() for _ in range(count)]
-    elif kind in NUMBERS:
-        size = np.dtype(NUMBERS[kind]).itemsize
-        found = np.frombuffer(content[: count * size], NUMBERS[kind])
+def plain_size(kind: int, count: int) -> int:
+    """How many bytes `count` values take that are not texts."""
+    return (count + 7) // 8 if kind == BOOLEAN else count * np.dtype(_NUMBERS[kind]).itemsize
+
+
+def from_plain(reader: Decoder, kind: int, count: int) -> np.ndarray | list[str]:
+    """`count` values written by `plain`, which end the page."""
+    if kind == BYTES:
+        values: Any = [reader.take(_length(reader)).decode() for _ in range(count)]
     else:
-        raise DamagedTable("it holds values of a kind that is not read here: numbers, booleans and texts are")
-    if len(found) != count:
-        raise DamagedTable(f"{len(found)} values where {count} were announced")
-    return found
+        content = np.frombuffer(reader.take(plain_size(kind, count)), np.uint8)
+        booleans = kind == BOOLEAN
+        values = np.unpackbits(content, bitorder="little")[:count] == 1 if booleans else content.view(_NUMBERS[kind])
+    if reader.at != len(reader.content):
+        raise DamagedTable(f"{len(reader.content) - reader.at} bytes behind the last value of a page")
+    return values
+
+
+def _length(reader: Decoder) -> int:
+    return int.from_bytes(reader.take(_LENGTH), "little")

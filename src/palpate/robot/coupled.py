@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from palpate.engine.kernels import kernel
 from palpate.engine.records import Matrix, Record, Vector, sized
-from palpate.robot.coupling import Coupling
 from palpate.robot.kernels import ModelTerms
 from palpate.robot.robot import Robot
 
 
 class CoupledModel(Record):
-    """All joints behind the independent coordinates: q_all = P q + c, v_all = G v (see `Coupling`), and their terms."""
+    """All joints behind the independent coordinates: q_all = P q + c, v_all = G v, and their terms (`Coordinates`)."""
 
     on: bool
     map: Matrix = sized("all_v", "nv")  # G
@@ -22,21 +21,14 @@ class CoupledModel(Record):
 
 
 def coupled_model(robot: Robot) -> CoupledModel:
-    """The record of a robot's coupling; an empty one where every joint is free."""
-    coupling = robot.coupling
-    sizes = {"nv": robot.nv, "nq": robot.nq, "all_v": 0, "all_q": 0}
-    if coupling is None:
+    """The record of a robot's coordinates; an empty one where every joint is free."""
+    c = robot.coordinates
+    if not c.coupled:
+        sizes = {"nv": robot.nv, "nq": robot.nq, "all_v": 0, "all_q": 0}
         return CoupledModel(sizes, on=False, terms=ModelTerms({"nv": 0}))
-    sizes |= {"all_v": robot.model.nv, "all_q": robot.model.nq}
-    return CoupledModel(sizes, on=True, terms=ModelTerms({"nv": robot.model.nv}), **_maps(coupling))
-
-
-def _maps(coupling: Coupling) -> dict[str, object]:
-    return {
-        "map": coupling.map.copy(),
-        "position_map": coupling.position_map.copy(),
-        "position_offset": coupling.position_offset.copy(),
-    }
+    sizes = {"nv": robot.nv, "nq": robot.nq, "all_v": robot.model.nv, "all_q": robot.model.nq}
+    maps = {"map": c.map.copy(), "position_map": c.position_map.copy(), "position_offset": c.position_offset.copy()}
+    return CoupledModel(sizes, on=True, terms=ModelTerms({"nv": robot.model.nv}), **maps)
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Joints that mimic another: the robot's independent coordinates, and the linear map to all of them."""
+"""A robot's independent coordinates, and the linear map from them to all of the engine's: joints may mimic others."""
 
 from __future__ import annotations
 
@@ -20,14 +20,17 @@ _SLIDE = int(mujoco.mjtJoint.mjJNT_SLIDE)
 
 
 @dataclass(frozen=True)
-class Coupling:
+class Coordinates:
     """From the independent coordinates to all of the engine's: q_all = P q + c, v_all = G v, τ = Gᵀ τ_all.
+
+    Where no joint mimics another, G and P are identities and every function gives back what it is given.
 
     Fixed numbers, so a loop may hold them: the engine's position and velocity follow from q and v, and
     q = q_all[kept_position], v = v_all[kept] give them back. A force τ on the independent joints acts on the engine's
     joints `kept`. A free base is among the kept; its quaternion passes P unchanged.
 
     Attributes:
+        coupled: whether any joint mimics another.
         map: G, n_v(all) × n_v.
         kept: places of v in v_all.
         position_map: P, n_q(all) × n_q.
@@ -36,6 +39,7 @@ class Coupling:
         position_of: place in q_all of each scalar joint's velocity, −1 where a velocity has no coordinate of its own.
     """
 
+    coupled: bool
     map: Array
     kept: np.ndarray
     position_map: Array
@@ -44,15 +48,29 @@ class Coupling:
     position_of: np.ndarray
 
     def expand_position(self, q: Array) -> Array:
-        """All joints' positions from the independent ones."""
-        return self.position_map @ q + self.position_offset
+        """All joints' positions from the independent ones, q or one q a row."""
+        return q @ self.position_map.T + self.position_offset if self.coupled else q
+
+    def expand_velocity(self, v: Array) -> Array:
+        """All joints' velocities or accelerations from the independent ones, v or one v a row."""
+        return v @ self.map.T if self.coupled else v
+
+    def reduce_force(self, full: Array) -> Array:
+        """Gᵀ f."""
+        return self.map.T @ full if self.coupled else full
+
+    def reduce_columns(self, full: Array) -> Array:
+        """A G."""
+        return full @ self.map if self.coupled else full
 
     def reduce_matrix(self, full: Array) -> Array:
         """Gᵀ A G."""
-        return self.map.T @ full @ self.map
+        return self.map.T @ full @ self.map if self.coupled else full
 
     def reduce_limits(self, limits: JointLimits) -> JointLimits:
         """The independent joints' limits, narrowed so that their followers keep their own ranges and speeds."""
+        if not self.coupled:
+            return limits
         reduced = JointLimits(*(getattr(limits, name)[self.kept] for name in JointLimits.__dataclass_fields__))
         for follower, leader in zip(*np.nonzero(self.map)):
             if self.position_of[follower] < 0:
@@ -84,6 +102,8 @@ class Coupling:
 
     def reduce_terms(self, full: Terms) -> Terms:
         """Every term in the independent coordinates."""
+        if not self.coupled:
+            return full
         G = self.map
         return type(full)(
             G.T @ full.M @ G,
@@ -116,20 +136,18 @@ def friction_slopes(data: mujoco.MjData) -> Array:
     return slopes
 
 
-def coupling_from_model(model: mujoco.MjModel) -> Coupling | None:
-    """The linear joint couplings of a model, or None where every joint is free.
+def coordinates_of(model: mujoco.MjModel) -> Coordinates:
+    """The independent coordinates of a model whose joints may mimic others along a line.
 
     Raises:
         ModelError: joints are tied by a curve, twice or in a ring, or all of them are.
     """
     ties = ties_of(model)
-    if not ties:
-        return None
     free = [j for j in range(model.njnt) if j not in ties]
-    if not free:
+    if ties and not free:
         raise ModelError("every joint mimics another; none is left to move")
-    kept = np.concatenate([_dofs(model, j) for j in free])
-    kept_position = np.concatenate([_places(model, j) for j in free])
+    kept = np.concatenate([_dofs(model, j) for j in free] or [np.zeros(0, int)]).astype(np.int64)
+    kept_position = np.concatenate([_places(model, j) for j in free] or [np.zeros(0, int)]).astype(np.int64)
     G, P = np.eye(model.nv)[:, kept], np.eye(model.nq)[:, kept_position]
     c, position_of = np.zeros(model.nq), np.full(model.nv, -1)
     for j in range(model.njnt):
@@ -142,7 +160,7 @@ def coupling_from_model(model: mujoco.MjModel) -> Coupling | None:
         if leader >= 0:
             G[dof, np.searchsorted(kept, model.jnt_dofadr[leader])] = slope
             P[place, np.searchsorted(kept_position, model.jnt_qposadr[leader])] = slope
-    return Coupling(G, kept, P, c, kept_position, position_of)
+    return Coordinates(bool(ties), G, kept, P, c, kept_position, position_of)
 
 
 _LOOPS = {

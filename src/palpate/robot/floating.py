@@ -20,9 +20,8 @@ _FREE, _BALL = 0, 1
 
 def velocity_map(robot: Robot, q: Array) -> Array:
     """E(q), n_v × n_q, with u = E(q) q̇ for a quaternion that stays of unit length."""
-    model, coupling = robot.model, robot.coupling
-    if coupling is not None:
-        q = coupling.expand_position(q)
+    model, coordinates = robot.model, robot.coordinates
+    q = coordinates.expand_position(q)
     E = np.zeros((model.nv, model.nq))
     for j in range(model.njnt):
         row, column, kind = model.jnt_dofadr[j], model.jnt_qposadr[j], model.jnt_type[j]
@@ -33,7 +32,7 @@ def velocity_map(robot: Robot, q: Array) -> Array:
             E[row : row + 3, column : column + 4] = body_rate_map(q[column : column + 4])
         else:
             E[row, column] = 1.0
-    return E if coupling is None else E[np.ix_(coupling.kept, coupling.kept_position)]
+    return E[np.ix_(coordinates.kept, coordinates.kept_position)]
 
 
 def quaternion_places(model: mujoco.MjModel) -> list[int]:

@@ -63,9 +63,22 @@ def refuse_impossible_robot(model: mujoco.MjModel, robot: str, *, weightless: bo
         weightless: only its kinematics are known, so its mass matrix says nothing.
     """
     refuse_loops(model, robot)
+    _refuse_names(model, robot)
     refuse_impossible(model, f"robot {shortened(robot)!r}")
     if not weightless:
         _refuse_singular(model, robot)
+
+
+def _refuse_names(model: mujoco.MjModel, robot: str) -> None:
+    """Refuse joint names that cannot head a column of a trace, such as `q[joint1]`."""
+    names = [model.joint(j).name for j in range(model.njnt)]
+    wrong = [name for name in names if not name.strip() or not name.isprintable() or set(name) & set("[]")]
+    if wrong:
+        listed = ", ".join(repr(shortened(name)) for name in wrong[:8])
+        raise ModelError(
+            f"robot {shortened(robot)!r}: joint names are printable text without [ or ], got {listed}",
+            hint="rename them in the model",
+        )
 
 
 def refuse_impossible(model: mujoco.MjModel, what: str, only: Collection[str] | None = None) -> None:

@@ -36,10 +36,11 @@ from palpate.robot.compiled import (
     weakest_motion,
     without_gravcomp,
 )
-from palpate.robot.coupling import coupling_from_model, friction_slopes
+from palpate.robot.coupling import coordinates_of, friction_slopes
 from palpate.robot.floating import quaternion_places, velocity_map
 from palpate.robot.frames import Frame, ToolChoice, chosen_tool, frames_of
 from palpate.robot.gate import refuse_impossible_robot, refuse_too_many, spec_from_text
+from palpate.robot.joint_kinds import coordinate_labels, rate_labels
 from palpate.robot.limits import JointLimits, clipped_zero, limits_from_model
 from palpate.robot.locking import lock_joints
 from palpate.robot.pickling import exact_xml, robot_again
@@ -50,10 +51,6 @@ from palpate.robot.tensor import checked_inertia
 from palpate.robot.terms import Terms, Workspace
 from palpate.robot.tree import Tree
 from palpate.spatial import Pose
-
-_VELOCITY_LABELS = {0: ("vx", "vy", "vz", "wx", "wy", "wz"), 1: ("wx", "wy", "wz"), 2: ("",), 3: ("",)}
-_POSITION_LABELS = {0: ("x", "y", "z", "qw", "qx", "qy", "qz"), 1: ("qw", "qx", "qy", "qz"), 2: ("",), 3: ("",)}
-_UNITS = {0: ("m",) * 3 + ("rad",) * 3, 1: ("rad",) * 3, 2: ("m",), 3: ("rad",)}  # free, ball, slide, hinge
 
 
 class Robot(Shown):
@@ -71,7 +68,7 @@ class Robot(Shown):
 
     Attributes:
         model: the engine's compiled model of all joints.
-        coupling: how joints that mimic others follow the coordinates, or None.
+        coordinates: how the engine's joints follow the independent coordinates (`Coordinates`).
         tool_frame: the frame meant where none is named; `tool_choice` says why this one, and what else there is.
         warnings: what is doubtful about the file the robot came from, and what was assumed.
         unresisted: joints that move no mass; where there are any, only the kinematics can be asked for.
@@ -93,7 +90,7 @@ class Robot(Shown):
         self.name = name or spec.modelname
         self.unresisted = listed(self.model, UNRESISTED)
         refuse_impossible_robot(self.model, self.name, weightless=bool(self.unresisted) or idle)
-        self.coupling = coupling_from_model(self.model)
+        self.coordinates = coordinates_of(self.model)
         self._work = Workspace(self.model)
         self._frames = frames_of(self.model)
         self.tool_choice = chosen_tool(tool_frame, self.model)
@@ -219,13 +216,15 @@ class Robot(Shown):
     def with_locked(self, joints: Mapping[str, float]) -> Self:
         """The robot with joints welded at values, rad or m; joints tied to them (mimic) are welded along.
 
+        A value outside a joint's range is told in `warnings`.
+
         Raises:
             UnknownName: no such joint.
             InvalidInput: a joint of several freedoms, or values that a tie contradicts.
         """
         spec = self._spec.copy()
-        lock_joints(spec, self.model, joints)
-        return self._again(spec)
+        doubts = lock_joints(spec, self.model, joints)
+        return type(self)(spec, name=self.name, tool_frame=self.tool_choice, warnings=[*self.warnings, *doubts])
 
     def _again(self, spec: mujoco.MjSpec, tool_frame: str | None = None) -> Self:
         return type(self)(spec, name=self.name, tool_frame=tool_frame or self.tool_choice, warnings=self.warnings)
@@ -233,35 +232,32 @@ class Robot(Shown):
     @cached_property
     def nq(self) -> int:
         """How many coordinates."""
-        return self.model.nq if self.coupling is None else len(self.coupling.kept_position)
+        return len(self.coordinates.kept_position)
 
     @cached_property
     def nv(self) -> int:
         """How many velocities (degrees of freedom)."""
-        return self.model.nv if self.coupling is None else len(self.coupling.kept)
+        return len(self.coordinates.kept)
 
     @cached_property
     def joint_names(self) -> tuple[str, ...]:
         """Joints in the order of q, mimicking ones left out."""
-        free = range(self.model.njnt)
-        if self.coupling is not None:
-            free = [j for j in free if self.model.jnt_dofadr[j] in self.coupling.kept]
-        return tuple(self.model.joint(j).name for j in free)
+        return tuple(self.model.joint(j).name for j in self._independent)
 
     @cached_property
     def dof_names(self) -> tuple[str, ...]:
         """A label for each velocity: the joint's name, or base_vx… for a free base."""
-        return self._labels(_VELOCITY_LABELS)
+        return rate_labels(self.model, self._independent)[0]
 
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
         """A label for each coordinate: the joint's name, or base_x…base_qz for a free base (quaternion wxyz)."""
-        return self._labels(_POSITION_LABELS)
+        return coordinate_labels(self.model, self._independent)[0]
 
     @cached_property
     def dof_units(self) -> tuple[str, ...]:
         """The unit of each velocity's displacement: rad, or m for a sliding joint."""
-        return tuple(unit for name in self.joint_names for unit in _UNITS[self._joint_type(name)])
+        return tuple(unit.removesuffix("/s") for unit in rate_labels(self.model, self._independent)[1])
 
     @property
     def limits(self) -> JointLimits:
@@ -275,14 +271,13 @@ class Robot(Shown):
 
     @cached_property
     def _limits(self) -> JointLimits:
-        limits = limits_from_model(self.model)
-        return limits if self.coupling is None else self.coupling.reduce_limits(limits)
+        return self.coordinates.reduce_limits(limits_from_model(self.model))
 
     @cached_property
     def _home(self) -> Array:
         key = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_KEY, "home")
         full = self.model.key_qpos[key] if key >= 0 else clipped_zero(self.model)
-        return full if self.coupling is None else full[self.coupling.kept_position]
+        return full[self.coordinates.kept_position]
 
     @cached_property
     def mass(self) -> float:
@@ -321,28 +316,28 @@ class Robot(Shown):
         self._with_masses("the mass matrix")
         M = np.empty((self.model.nv, self.model.nv))
         self._run(kernels.mass_matrix, self._q(q), M)
-        return M if self.coupling is None else self.coupling.reduce_matrix(M)
+        return self.coordinates.reduce_matrix(M)
 
     def bias(self, q: ArrayLike, v: ArrayLike) -> Array:
         """C(q, v) v + g(q), N·m or N."""
         self._with_masses("the bias force")
         out = np.empty(self.model.nv)
         self._run(kernels.bias, self._q(q), self._v(v), out)
-        return self._reduced_force(out)
+        return self.coordinates.reduce_force(out)
 
     def gravity(self, q: ArrayLike) -> Array:
         """g(q) = ∂V/∂q, N·m or N: the torque that holds the robot against gravity."""
         self._with_masses("gravity")
         out = np.empty(self.model.nv)
         self._run(kernels.gravity, self._q(q), out)
-        return self._reduced_force(out)
+        return self.coordinates.reduce_force(out)
 
     def coriolis_matrix(self, q: ArrayLike, v: ArrayLike) -> Array:
         """C(q, v) = Σ m Jpᵀ J̇p + Jrᵀ (Θ J̇r + [ω]× Θ Jr), for which Ṁ − 2C is skew-symmetric."""
         self._with_masses("the Coriolis matrix")
         C = np.empty((self.model.nv, self.model.nv))
         self._run(kernels.coriolis_matrix, self._q(q), self._v(v), self._work.coriolis.address, C)
-        return C if self.coupling is None else self.coupling.reduce_matrix(C)
+        return self.coordinates.reduce_matrix(C)
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, losses: bool = True) -> Array:
         """τ = M a + C v + g, plus what joint damping, springs and friction take unless `losses` is False."""
@@ -351,7 +346,7 @@ class Robot(Shown):
             return self.mass_matrix(q) @ self._plain(a, "a", self.nv, finite=True) + self.bias(q, v)
         out = np.empty(self.model.nv)
         self._run(kernels.inverse_dynamics, self._q(q), self._v(v), self._v(a, "a"), out)
-        return self._reduced_force(out)
+        return self.coordinates.reduce_force(out)
 
     def forward_dynamics(
         self,
@@ -369,16 +364,16 @@ class Robot(Shown):
         self._with_masses("forward dynamics")
         if wrench is not None:
             tau = self._plain(tau, "tau", self.nv, finite=True) + self.generalised_force(q, wrench)
-        if self.coupling is None and losses:
+        if losses and not self.coordinates.coupled:
             out = np.empty(self.model.nv)
             self._run(kernels.forward_dynamics, self._q(q), self._v(v), self._v(tau, "tau"), out)
             return out
         force, M = self._plain(tau, "tau", self.nv, finite=True), self.mass_matrix(q)
         rest = self.inverse_dynamics(q, v, np.zeros(self.nv), losses=losses)
         start = np.linalg.solve(M, force - rest)
-        if self.coupling is None or not losses or not self.model.dof_frictionloss.any():
+        if not losses or not self.model.dof_frictionloss.any():
             return start
-        return self.coupling.accelerate(
+        return self.coordinates.accelerate(
             M, start, lambda a: self.inverse_dynamics(q, v, a) - force, lambda: friction_slopes(self._work.data)
         )
 
@@ -438,7 +433,7 @@ class Robot(Shown):
             self._refuse(status, (np.asarray(q, dtype=float), np.asarray(v, dtype=float)))
         x = work.terms
         out = Terms(*(part.copy() for part in (x.M, x.bias, x.gravity, x.position, x.rotation, x.J, x.drift)))
-        return out if self.coupling is None else self.coupling.reduce_terms(out)
+        return self.coordinates.reduce_terms(out)
 
     def task_inertia(
         self, q: ArrayLike, frame: str | None = None, *, directions: ArrayLike | None = None, damping: float = 0.0
@@ -498,15 +493,11 @@ class Robot(Shown):
 
     def integrate(self, q: ArrayLike, v: ArrayLike, dt: float) -> Array:
         """q ⊕ v dt: coordinates after moving at v for dt; on the rotation group for a free base."""
-        dt, coupling = finite_number(dt, "dt"), self.coupling
+        dt, coordinates = finite_number(dt, "dt"), self.coordinates
         start, speed = self._checked_q(q), self._plain(v, "v", self.nv, finite=True)
-        if coupling is None:
-            out = start.copy()
-            mujoco.mj_integratePos(self.model, out, speed, dt)
-            return out
-        out = coupling.expand_position(start)
-        mujoco.mj_integratePos(self.model, out, coupling.map @ speed, dt)
-        return out[coupling.kept_position]
+        out = coordinates.expand_position(start).copy()
+        mujoco.mj_integratePos(self.model, out, coordinates.expand_velocity(speed), dt)
+        return out[coordinates.kept_position]
 
     def velocity_map(self, q: ArrayLike) -> Array:
         """E(q), n_v × n_q, with v = E(q) q̇: identity for joints; a free base's quaternion rates become body ω."""
@@ -525,7 +516,7 @@ class Robot(Shown):
         place = self.frame(frame)
         position, rotation, J = np.empty(3), np.empty((3, 3)), np.empty((6, self.model.nv))
         self._run(kernels.pose_and_jacobian, self._q(q), place.place.address, position, rotation, J)
-        return position, rotation, J if self.coupling is None else J @ self.coupling.map
+        return position, rotation, self.coordinates.reduce_columns(J)
 
     def _singular_values(self, q: ArrayLike, frame: str | None, directions: ArrayLike | None) -> Array:
         J = self.jacobian(q, frame)
@@ -534,12 +525,10 @@ class Robot(Shown):
         values = np.linalg.svd(J, compute_uv=False)
         return np.concatenate([values, np.zeros(len(J) - len(values))])
 
-    def _labels(self, kinds: dict[int, tuple[str, ...]]) -> tuple[str, ...]:
-        named = [(name, suffix) for name in self.joint_names for suffix in kinds[self._joint_type(name)]]
-        return tuple(f"{name}_{suffix}" if suffix else name for name, suffix in named)
-
-    def _joint_type(self, name: str) -> int:
-        return int(self.model.joint(name).type[0])
+    @cached_property
+    def _independent(self) -> list[int]:
+        """The joints that mimic no other, by the engine's numbers."""
+        return [j for j in range(self.model.njnt) if self.model.jnt_dofadr[j] in self.coordinates.kept]
 
     def _plain(self, value: ArrayLike, name: str, size: int, *, finite: bool = False) -> Array:
         """`value` as the contiguous float64 array the kernels take."""
@@ -551,26 +540,19 @@ class Robot(Shown):
         return array
 
     def _q(self, q: ArrayLike, name: str = "q") -> Array:
-        if self.coupling is None:
-            return self._plain(q, name, self.nq)
-        return self.coupling.expand_position(self._plain(q, name, self.nq, finite=True))
+        return self.coordinates.expand_position(self._plain(q, name, self.nq, finite=self.coordinates.coupled))
 
     def _checked_q(self, q: ArrayLike) -> Array:
         """q itself, refused like the kernels refuse it."""
         array = self._plain(q, "q", self.nq, finite=True)
-        full = array if self.coupling is None else self.coupling.expand_position(array)
+        full = self.coordinates.expand_position(array)
         for place in quaternion_places(self.model):
             if abs(np.linalg.norm(full[place : place + 4]) - 1.0) > kernels.QUAT_TOLERANCE:
                 raise self._bad_quaternion()
         return array
 
     def _v(self, v: ArrayLike, name: str = "v") -> Array:
-        if self.coupling is None:
-            return self._plain(v, name, self.nv)
-        return self.coupling.map @ self._plain(v, name, self.nv, finite=True)
-
-    def _reduced_force(self, force: Array) -> Array:
-        return force if self.coupling is None else self.coupling.map.T @ force
+        return self.coordinates.expand_velocity(self._plain(v, name, self.nv, finite=self.coordinates.coupled))
 
     def _run(self, function: Callable[..., int], *arguments: Any) -> None:
         status = function(self._work.physics.address, *arguments)

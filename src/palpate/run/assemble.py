@@ -138,9 +138,7 @@ def _refuse_what_a_run_cannot_do(run: Run, law: BoundLaw) -> None:
 def set_state(plant: Plant, data: mujoco.MjData, q: Array, v: Array) -> None:
     """Put everything where it starts."""
     data.qpos[:], data.qvel[:] = plant.q0, plant.v0
-    coupling = plant.robot.coupling
-    if coupling is not None:
-        q, v = coupling.expand_position(q), coupling.map @ v
+    q, v = plant.robot.coordinates.expand_position(q), plant.robot.coordinates.expand_velocity(v)
     data.qpos[: len(q)], data.qvel[: len(v)] = q, v
 
 
@@ -153,7 +151,7 @@ def can_share(run: Run, plant: Plant) -> bool:
         and world.sensors.ideal
         and not world.attachments
         and not plant.rotor.any()
-        and run.robot.coupling is None
+        and not run.robot.coordinates.coupled
         and not run.robot.unresisted
         and plant.model.nv == run.robot.nv
         and same_gravity
@@ -345,7 +343,7 @@ def _kept(rows: Layout, chosen: tuple[Channel, ...]) -> np.ndarray:
 
 def _torque_limits(robot: Robot) -> Array:
     """|τ| per degree of freedom; −1 where no motor is: the free base."""
-    limits, kept = robot.limits.torque.copy(), np.arange(robot.nv) if robot.coupling is None else robot.coupling.kept
+    limits, kept = robot.limits.torque.copy(), robot.coordinates.kept
     for j in range(robot.model.njnt):
         if robot.model.jnt_type[j] == mujoco.mjtJoint.mjJNT_FREE:
             start = int(np.searchsorted(kept, robot.model.jnt_dofadr[j]))

@@ -14,8 +14,9 @@ import numpy as np
 
 from palpate.contact.events import Event
 from palpate.contact.hybrid import HybridSystem
+from palpate.contact.integrator import Step
 from palpate.contact.passage import Passage
-from palpate.contact.records import PIN, Machine, Step
+from palpate.contact.records import PIN, Machine
 from palpate.engine.kernels import clear, kernel, put
 from palpate.engine.library import mj_differentiatePos
 from palpate.engine.records import Vector
@@ -83,7 +84,7 @@ class ExactPlant:
     def advance(self, L: Loop) -> int:
         """One physics step, event by event, and the work done in it."""
         seen = len(self.events)
-        depart(L.address, self._machine, self._step)
+        depart(L.address, self._step)
         status = self._go((L.step + 1) * L.dt)
         if len(self.events) > seen:
             L.energy.dissipated += self._lost(self.events[seen:])
@@ -121,10 +122,10 @@ def take_torque(L: Loop, tau: Vector) -> bool:
 
 
 @kernel
-def depart(L: Loop, machine: Machine, step: Step) -> None:
+def depart(L: Loop, step: Step) -> None:
     """Note where a physics step begins."""
     put_part(L.q_old, step.origin, 0)
-    add_powers(L, machine)
+    clear(step.integrals)
 
 
 @kernel
@@ -139,7 +140,8 @@ def arrive(L: Loop, machine: Machine, step: Step) -> None:
     put_part(plant.qvel, step.origin, plant.qpos.size)
     put(plant.qacc, 0, machine.work.acceleration)
     plant.time = (L.step + 1) * L.dt
-    add_powers(L, machine)
+    L.energy.dissipated += step.integrals[0]
+    L.energy.pushed += step.integrals[1]
     show(L, machine)
 
 
@@ -166,16 +168,6 @@ def show(L: Loop, machine: Machine) -> None:
         row.contact_mode[k] = c.mode
         row.contact_gap[k] = 0.0 if pinned else f.gap
         row.contact_multiplier[k] = math.sqrt(total) if pinned else across
-
-
-@kernel
-def add_powers(L: Loop, machine: Machine) -> None:
-    """Half a step's work at the powers that friction takes and moving surfaces bring in now; dampers are the loop's."""
-    for k in range(len(L.touches)):
-        f = machine.found[k]
-        for i in range(3):
-            L.energy.dissipated -= 0.5 * L.dt * f.force[i] * f.slide[i]
-            L.energy.pushed += 0.5 * L.dt * f.force[i] * f.carry[i]
 
 
 @kernel
@@ -220,7 +212,7 @@ def _bodies(plant: Plant, world: World) -> list[int]:
 
 
 def _refuse_what_is_not_exact(run: Run) -> None:
-    if run.robot.coupling is not None:
+    if run.robot.coordinates.coupled:
         raise InvalidInput(
             f"{run.robot.name} has mimic joints, which exact contact in a run does not hold yet; lock them"
         )

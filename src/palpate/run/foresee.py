@@ -8,9 +8,18 @@ from typing import Any
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.design.arm import Wall, hold_error_for_arm, predict_for_arm, predictable
+from palpate.control.design.arm import (
+    Wall,
+    arm_contact,
+    axis_of,
+    hold_error_for_arm,
+    predict_for_arm,
+    predictable,
+    push_direction,
+)
+from palpate.control.design.closed_loop import eigenvalue_work, encirclement_work
 from palpate.control.design.loop_model import Timing
-from palpate.control.design.prediction import ContactPrediction, HoldError
+from palpate.control.design.prediction import ContactPrediction, HoldError, predict_contact
 from palpate.errors import PalpateError
 from palpate.run.run import Run
 from palpate.spatial.shapes import SHAPES
@@ -19,6 +28,10 @@ from palpate.world.forms import form_of
 from palpate.world.plant import surface_rotation
 
 _FORCE = 10.0  # N, at which the slope of a contact that stiffens is taken
+WORK_BEFORE_RUN = 1e10  # floating-point operations per loop, about a second; several loops are closed per forecast
+WORK_OF_DESIGN = 3e11  # the same where a forecast is all that is asked for
+_LOOPS = 5  # of the whole arm in one forecast
+_MOST_JOINTS = 400  # whose law and gravity are differentiated before a run; the work grows with their cube
 
 
 @dataclass(frozen=True)
@@ -28,6 +41,7 @@ class Expectation:
     surface: str | None
     prediction: ContactPrediction
     hold: HoldError | None
+    note: str = ""  # what was left out, and why
 
     @property
     def place(self) -> str:
@@ -43,47 +57,99 @@ class Expectation:
         return said
 
 
-def foresee(run: Run, *, limits: bool = True) -> list[Expectation]:
+@dataclass(frozen=True)
+class LoopSize:
+    """How large the sampled loop of a run's whole arm is, known before anything is computed.
+
+    Attributes:
+        joints: of the robot.
+        states: of the loop, with those under way in delays.
+        work: floating-point operations for its poles, roughly.
+    """
+
+    joints: int
+    states: int
+    work: float
+
+    @property
+    def seconds(self) -> float:
+        """Of a forecast, on a processor of 1e10 operations in a second."""
+        return _LOOPS * self.work / 1e10
+
+    def exceeds(self, most_work: float) -> bool:
+        """Whether a forecast of the whole arm is more than `most_work`."""
+        return self.work > most_work or self.joints > _MOST_JOINTS * (most_work / WORK_BEFORE_RUN) ** (1 / 3)
+
+
+def loop_size(run: Run) -> LoopSize:
+    """The size of the loop that `foresee` closes around the run's arm."""
+    n, timing = run.robot.nv, timing_of(run)
+    longest = max(timing.joint_delay, timing.wrench_delay) + timing.command_delay
+    size = 2 * n + (n if timing.velocity_cutoff else 0) + (6 if timing.wrench_cutoff else 0)
+    states = size + n * longest
+    return LoopSize(n, states, min(eigenvalue_work(states), encirclement_work(size, longest)))
+
+
+def foresee(run: Run, *, limits: bool = True, most_work: float = WORK_OF_DESIGN) -> list[Expectation]:
     """Predict the sampled loop of the run at its start posture; empty for laws and robots without a prediction.
 
     Args:
         run: what is to be simulated.
         limits: whether to look for the largest stable wall, delay and gains too.
+        most_work: floating-point operations per loop; a larger arm is predicted along one axis only, and a note says
+            so.
     """
+    return [_expect(run, surface, wall, limits, most_work) for surface, wall in _walls(run)]
+
+
+def _walls(run: Run) -> list[tuple[str | None, Wall]]:
+    """The walls to predict for by their surfaces' names, None for free motion; empty where nothing can be predicted."""
     unpredictable = run.world.is_exact or run.robot.nq != run.robot.nv or run.robot.unresisted
     if unpredictable or not predictable(run.law):
         return []
     surfaces = [s for s in run.world.surfaces if s.contact == "compliant" and s.motion is None]
     if surfaces:
-        return [_expect(run, surface, limits) for surface in surfaces]
-    return [_expect(run, None, limits)] if _yields_to_pushes(run.law) else []
+        tool = run.robot.pose(run.start()[0]).position
+        return [(surface.name, wall_of(surface, tool)) for surface in surfaces]
+    normal = push_direction(run.law, run.robot, run.start()[0], timing_of(run))
+    return [] if normal is None else [(None, Wall(0.0, normal=normal))]
 
 
-def _yields_to_pushes(law: Any) -> bool:
-    """Whether a force moves what the law controls: an admittance that only turns leaves nothing to predict."""
-    return law.name != "admittance" or not {"x", "y", "z"}.isdisjoint(getattr(law, "directions", "xyz"))
-
-
-def foretell(run: Run) -> tuple[list[str], list[str]]:
+def foretell(run: Run, most_work: float = WORK_BEFORE_RUN) -> tuple[list[str], list[str]]:
     """What to expect in words, and the warnings among it; limits are looked for only where something is wrong."""
-    found = foresee(run, limits=False)
-    if any(expectation.warnings for expectation in found):
-        found = foresee(run)
-    said = [f"{expectation.place}: {text}" for expectation in found for text in expectation.prediction.sentences[:1]]
+    size = loop_size(run)
+    if size.joints > _MOST_JOINTS:
+        return [f"stability was not judged: {size.joints} joints, and at most {_MOST_JOINTS} are before a run"], []
+    found = []
+    for surface, wall in _walls(run):
+        expectation = _expect(run, surface, wall, False, most_work)
+        found.append(_expect(run, surface, wall, True, most_work) if expectation.warnings else expectation)
+    said = [f"{e.place}: {text}" for e in found for text in (*e.prediction.sentences[:1], e.note) if text]
     return said, [warning for expectation in found for warning in expectation.warnings]
 
 
-def _expect(run: Run, surface: Surface | None, limits: bool) -> Expectation:
+def _expect(run: Run, surface: str | None, wall: Wall, limits: bool, most_work: float) -> Expectation:
     q, _ = run.start()
     contact = {
-        "wall": Wall(0.0) if surface is None else wall_of(surface, run.robot.pose(q).position),
+        "wall": wall,
         "timing": timing_of(run),
         "rotor_inertia": run.world.actuators.rotor_inertia,
         "joint_damping": run.world.plant.joint_damping,
     }
+    size = loop_size(run)
+    if size.exceeds(most_work):
+        axis = predict_contact(axis_of(arm_contact(run.robot, q, run.law, **contact)), limits=limits)
+        return Expectation(surface, axis, None, _left_out(size))
     prediction = predict_for_arm(run.robot, q, run.law, limits=limits, **contact)
     hold = None if prediction.stable is None else _hold(run, q, contact)
-    return Expectation(None if surface is None else surface.name, prediction, hold)
+    return Expectation(surface, prediction, hold)
+
+
+def _left_out(size: LoopSize) -> str:
+    return (
+        f"only the axis along the normal was looked at: the loop of the whole arm has {size.states} states and would"
+        f" take about {size.seconds:.0f} s; shorten the delays, or ask `palpate design`"
+    )
 
 
 def _hold(run: Run, q: Array, contact: dict[str, Any]) -> HoldError | None:

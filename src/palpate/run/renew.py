@@ -88,7 +88,7 @@ class Renewable:
         start = np.array_equal(run.start(), first.start())
         clock = run.clock is first.clock or run.clock.model_copy(update={"seed": first.clock.seed}) == first.clock
         world = run.world is first.world or _structure(run.world) == self._structure
-        plain = run.robot.coupling is None and not run.robot.unresisted and not run.world.attachments
+        plain = not run.robot.coordinates.coupled and not run.robot.unresisted and not run.world.attachments
         plain = plain and not run.world.is_exact
         still = plain and self._law.compiled and type(run.law) is type(first.law)
         return same and start and clock and world and still

@@ -15,8 +15,8 @@ from palpate.checks import Array
 from palpate.control.guards import GUARD_NAMES
 from palpate.control.law import BoundLaw, Shown
 from palpate.engine.records import Matrix, Record, Sized, Vector
+from palpate.robot.joint_kinds import coordinate_labels, rate_labels
 from palpate.robot.robot import Robot
-from palpate.run.names import coordinate_labels, rate_labels
 from palpate.trace import Channel
 from palpate.world.plant import Plant
 

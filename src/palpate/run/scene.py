@@ -14,13 +14,13 @@ from palpate.engine.kernels import kernel
 from palpate.engine.physics import Physics
 from palpate.engine.records import Matrix, ReadMatrix, Vector
 from palpate.engine.views import fold
+from palpate.robot.joint_kinds import KINDS
 from palpate.robot.kernels import OK, Place, read_jacobian, stage_position
 from palpate.robot.robot import Robot
 from palpate.world.bodies import point_on_body
 from palpate.world.plant import Plant
 
 _GEOMS = {0: "plane", 2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box", 7: "mesh"}
-_JOINTS = ("free", "ball", "slide", "hinge")
 SINGULARITY_SAMPLES = 200
 _LEAP = 16
 MOST_TRIANGLES = 1200  # per mesh of the replay
@@ -55,7 +55,7 @@ def _joint(plant: Plant, j: int) -> dict[str, Any]:
     model = plant.model
     place = int(model.jnt_qposadr[j])
     return {
-        "kind": _JOINTS[int(model.jnt_type[j])],
+        "kind": KINDS[int(model.jnt_type[j])],
         "axis": model.jnt_axis[j].tolist(),
         "position": model.jnt_pos[j].tolist(),
         "reference": float(model.qpos0[place]),
@@ -163,7 +163,7 @@ def _mark_below(J: ReadMatrix, size: int, square: float, A: Matrix, below: Vecto
 
 def _jacobians(robot: Robot, q: Array) -> Array:
     """The tool's Jacobian at every row of q."""
-    if robot.coupling is not None:
+    if robot.coordinates.coupled:
         return np.array([robot.jacobian(row) for row in q])
     J = np.zeros((len(q), 6, robot.nv))
     _jacobians_along(robot._work.physics.address, q, robot.frame().place.address, np.zeros(3), J.reshape(-1))

@@ -71,13 +71,19 @@ def simulate_many(runs: Sequence[Source], *, threads: int = 2) -> list[Trace]:
 
 
 def execute(
-    assembly: Assembly, progress: Progress | None = None, partial: str | os.PathLike[str] | None = None
+    assembly: Assembly,
+    progress: Progress | None = None,
+    partial: str | os.PathLike[str] | None = None,
+    ended: Callable[[], None] = lambda: None,
 ) -> Trace:
-    """Check the start of an assembled run, step it to its end, and hand out its trace. An assembly runs once."""
+    """Check the start of an assembled run, step it to its end, and hand out its trace. An assembly runs once.
+
+    `ended` is called after the last step, before the trace is made.
+    """
     foretold = check_start(assembly)
     keeper = Keeper(assembly)
     file = Partial(keeper, partial, lambda: unfinished(assembly, foretold))
-    ending = _ended(assembly, keeper, file, progress)
+    ending = _ended(assembly, keeper, file, progress, ended)
     if file.trouble is not None:
         foretold.warnings.append(file.trouble)
     try:
@@ -101,7 +107,11 @@ def execute_bare(assembly: Assembly, *, singular: bool = True, lasting: bool = T
 
 
 def _ended(
-    assembly: Assembly, keeper: Keeper | Reader, file: Partial | None = None, progress: Progress | None = None
+    assembly: Assembly,
+    keeper: Keeper | Reader,
+    file: Partial | None = None,
+    progress: Progress | None = None,
+    ended: Callable[[], None] = lambda: None,
 ) -> Ending:
     ending = Ending(S.RUNNING)
     try:
@@ -109,6 +119,7 @@ def _ended(
     except KeyboardInterrupt:
         ending.interrupted()
     finally:
+        ended()
         if file is not None:
             file.close()
     return ending

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
@@ -13,18 +12,21 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from palpate.errors import FileError, ScenarioError, TooLarge, UnknownName, shortened
+from palpate.control import LAWS
+from palpate.errors import FileError, InvalidInput, ScenarioError, TooLarge, UnknownName, shortened
 from palpate.files import a_path, is_there, open_regular
 from palpate.robot.readers.assets import folders_above
 from palpate.scenario.checks import contradictions
 from palpate.scenario.lines import key_lines
 from palpate.scenario.model import Scenario
 from palpate.scenario.overrides import apply_overrides, merged, parse_override
+from palpate.scenario.places import MODEL_FILES
 from palpate.scenario.problems import Problem, problems_from
-from palpate.toml import toml_value
+from palpate.toml import toml_data, toml_value
 
 MOST_BYTES, MOST_PARENTS, MOST_PROBLEMS = 1_000_000, 16, 10
-_MODEL_FILES = (".urdf", ".xml", ".mjcf", ".xacro")
+# The least scenario, while one section is read without the others.
+STAND_IN = {"name": "x", "robot": {"model": "x"}, "control": {"law": next(iter(LAWS))}}
 
 
 @dataclass(frozen=True)
@@ -106,9 +108,8 @@ def _sections(scenario: Scenario | None, data: dict[str, Any], problems: list[Pr
     bad = {problem.path[0] for problem in problems if problem.path}
     good = [name for name in data if name in Scenario.model_fields and name not in bad]
     typed: dict[str, Any] = {}
-    stand_in = {"name": "x", "robot": {"model": "x"}, "control": {"law": "gravity-compensation"}}
     for name in good:
-        text = _json({**stand_in, name: data[name]})
+        text = _json({**STAND_IN, name: data[name]})
         typed[name] = getattr(Scenario.__pydantic_validator__.validate_json(text, strict=True), name)
     return typed
 
@@ -189,20 +190,16 @@ def _text(source: str | os.PathLike[str], folder: Path | None) -> tuple[str, str
 
 def _parsed(text: str, name: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ScenarioError(f"{name} is no TOML: {error}") from error
-    except RecursionError as error:
-        raise ScenarioError(f"{name} is nested too deeply") from error
-    except ValueError as error:  # a number of more digits than Python reads
-        raise ScenarioError(f"{name} holds a number nobody can read: {error}") from error
+        return toml_data(text)
+    except InvalidInput as error:
+        raise ScenarioError(f"{name} {error.args[0]}") from error
 
 
 def _resolved(data: dict[str, Any], folder: Path | None) -> dict[str, Any]:
     """Paths inside a file made independent of where the program runs."""
     if folder is None:
         return data
-    for section, key, suffixes in (("robot", "model", _MODEL_FILES), ("reference", "file", None)):
+    for section, key, suffixes in (("robot", "model", MODEL_FILES), ("reference", "file", None)):
         table = data.get(section)
         value = table.get(key) if isinstance(table, dict) else None
         if isinstance(value, str) and (suffixes is None or value.lower().endswith(suffixes)):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable
 from typing import Any
 
-from palpate.errors import ScenarioError, shortened
+from palpate.errors import InvalidInput, ScenarioError, shortened
+from palpate.toml import toml_data
 
 LONGEST_WORD = 1000
 _BARE = re.compile(r"[^\s\"'\[\]{}=#,][^\"'\[\]{}=#,]*")
@@ -26,12 +26,12 @@ def parse_override(text: str) -> tuple[tuple[str, ...], Any]:
 
 def _value(value: str, text: str) -> Any:
     try:
-        return tomllib.loads(f"x = {value}")["x"]
-    except (ValueError, RecursionError) as error:  # no TOML, too many digits, too deep
+        return toml_data(f"x = {value}")["x"]
+    except InvalidInput as error:
         if len(value) < LONGEST_WORD and _BARE.fullmatch(value):
             return value
         raise ScenarioError(
-            f"--set {shortened(text)}: the value is no TOML ({error})", hint='lists are [1, 2, 3], texts "in quotes"'
+            f"--set {shortened(text)}: the value {error.args[0]}", hint='lists are [1, 2, 3], texts "in quotes"'
         ) from error
 
 

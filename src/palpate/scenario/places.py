@@ -8,40 +8,57 @@ from pathlib import Path
 from typing import Any
 
 _FILES = (("robot", "model"), ("reference", "file"))
+MODEL_FILES = (".urdf", ".xml", ".mjcf", ".xacro")
 
 
 def without_places(data: dict[str, Any]) -> dict[str, Any]:
     """The data with absolute paths cut down to the names of their files: for traces and reports."""
-    return _changed(data, lambda path: os.path.basename(path.rstrip("/\\")))
+    return _changed(data, lambda path: os.path.basename(path.rstrip("/\\")) if os.path.isabs(path) else path)
 
 
 def seen_from(data: dict[str, Any], folder: str | os.PathLike[str]) -> dict[str, Any]:
     """The data with absolute paths written as seen from a folder: for a file that lies there, and can be run again."""
+    return _changed(data, lambda path: relative_path(path, folder) if os.path.isabs(path) else path)
 
-    def relative(path: str) -> str:
-        try:
-            return Path(os.path.relpath(path, folder)).as_posix()
-        except ValueError:  # another drive
-            return path
 
-    return _changed(data, relative)
+def read_from(data: dict[str, Any], folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """The data with paths that are relative to a folder made absolute: the other way round than `seen_from`."""
+    return _changed(data, lambda path: absolute_path(path, folder))
+
+
+def relative_path(path: str, folder: str | os.PathLike[str]) -> str:
+    """A path as seen from a folder."""
+    try:
+        return Path(os.path.relpath(path, os.path.realpath(folder))).as_posix()
+    except ValueError:  # another drive
+        return path
+
+
+def absolute_path(path: str, folder: str | os.PathLike[str]) -> str:
+    """The path that is seen from a folder as `path`."""
+    return os.path.normpath(os.path.join(os.path.realpath(folder), path))
 
 
 def _changed(data: dict[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
     result = {name: dict(table) if isinstance(table, dict) else table for name, table in data.items()}
     for section, key in _FILES:
         table = result.get(section)
-        if isinstance(table, dict) and isinstance(table.get(key), str) and os.path.isabs(table[key]):
+        if isinstance(table, dict) and isinstance(table.get(key), str) and _is_file(section, table[key]):
             table[key] = change(table[key])
     robot = result.get("robot")
     if isinstance(robot, dict) and robot.get("packages"):
-        robot["packages"] = [change(p) if isinstance(p, str) and os.path.isabs(p) else p for p in robot["packages"]]
+        robot["packages"] = [change(path) if isinstance(path, str) else path for path in robot["packages"]]
     world = result.get("world")
     if isinstance(world, dict) and isinstance(world.get("surfaces"), list | tuple):
         world["surfaces"] = [_surface_changed(surface, change) for surface in world["surfaces"]]
     return result
 
 
+def _is_file(section: str, value: str) -> bool:
+    """Whether a robot's model, or a reference's file, is a path and not a name of the catalogue."""
+    return bool(value) and (section != "robot" or os.path.isabs(value) or value.lower().endswith(MODEL_FILES))
+
+
 def _surface_changed(surface: Any, change: Callable[[str], str]) -> Any:
     file = surface.get("file") if isinstance(surface, dict) else None
-    return {**surface, "file": change(file)} if isinstance(file, str) and os.path.isabs(file) else surface
+    return {**surface, "file": change(file)} if isinstance(file, str) and file else surface

@@ -23,11 +23,8 @@ def _stacked(*columns: Array) -> Array:
 
 
 def dot(a: Array, b: Array) -> Array:
-    """a · b, summed over a few long columns: the rows are short."""
-    total = a[..., 0] * b[..., 0]
-    for i in range(1, a.shape[-1]):
-        total += a[..., i] * b[..., i]
-    return total
+    """a · b."""
+    return np.einsum("...i,...i", a, b)
 
 
 def length(vector: Array) -> Array:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from palpate.errors import FileError, InvalidInput
+from palpate.scenario.places import absolute_path, read_from, relative_path, seen_from
 from palpate.study.axis import Axis, axes_of, override
 from palpate.study.design import Point
 
@@ -30,7 +32,7 @@ class Plan:
 
     Attributes:
         scenario: its data, everything but what varies.
-        source: words after `palpate run` that give the same scenario.
+        source: words after `palpate run` that give the same scenario; none where they name an absolute path.
         vary: what each key may be.
         method: of the design, or "map", "rare", "tune".
         runs: how many at most.
@@ -78,6 +80,19 @@ class Plan:
         texts = [override(axis, value, self.scenario) for axis, value in zip(self.axes, point.values)]
         seeded = any(axis.key == "run.seed" for axis in self.axes)
         return texts if seeded else [*texts, f"run.seed={point.seed}"]
+
+    def seen_from(self, folder: str | os.PathLike[str]) -> Plan:
+        """The plan as it is written down in a folder: the files it names as seen from there, no other path at all.
+
+        So a folder goes on elsewhere once it was moved together with these files.
+        """
+        files = {relative_path(name, folder): digest for name, digest in self.files.items()}
+        return replace(self, scenario=seen_from(self.scenario, folder), files=files)
+
+    def read_in(self, folder: str | os.PathLike[str]) -> Plan:
+        """The plan that was written down in a folder, with the files it names where they are now."""
+        files = {absolute_path(name, folder): digest for name, digest in self.files.items()}
+        return replace(self, scenario=read_from(self.scenario, folder), files=files)
 
     def text(self) -> str:
         """As JSON, the same for the same plan; keys keep their order, by which parameters get their draws."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import InvalidInput, UnknownName
-from palpate.files import atomic_write
+from palpate.files import make_folder, write_file
 from palpate.parquet import Footer, Values, read_columns, read_footer
 from palpate.run.simulate import simulate
 from palpate.scenario.load import scenario_from_data
@@ -144,7 +144,8 @@ class Sweep:
 
     def command(self, run: int) -> str:
         """The command that makes this very run again."""
-        source = self.plan.source or (str(self.folder / SCENARIO),)
+        here = self.folder.relative_to(Path.cwd()) if self.folder.is_relative_to(Path.cwd()) else self.folder
+        source = self.plan.source or (str(here / SCENARIO),)
         words = [*source, *(word for text in self.overrides(run) for word in ("--set", text))]
         return shlex.join(["palpate", "run", *words])
 
@@ -225,7 +226,7 @@ class Sweep:
     def save_summary(self, summary: dict[str, Any] | None = None) -> Path:
         """Write the summary beside the table."""
         text = json.dumps(summary or self.summary, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        return atomic_write(self.folder / SUMMARY, lambda file: file.write(text.encode()))
+        return write_file(self.folder / SUMMARY, text)
 
     def keep_traces(self) -> list[Path]:
         """Make and keep the traces of the best or worst runs, where the plan asks for them."""
@@ -233,7 +234,7 @@ class Sweep:
         runs: Sequence[int] = [] if wanted is None else wanted(MOST_KEPT)
         for run in runs:
             if not self.store.trace_path(run).is_file():
-                self.store.trace_path(run).parent.mkdir(exist_ok=True)
+                make_folder(self.store.trace_path(run).parent)
                 self.trace(run).save(self.store.trace_path(run))
         return sorted(self.store.trace_path(0).parent.glob("*.parquet"))
 

@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 
 from palpate.errors import FileError, InvalidInput, UnknownName
-from palpate.files import atomic_write
+from palpate.files import make_folder, write_file
 from palpate.run.simulate import simulate
-from palpate.scenario.load import load_scenario, scenario_from_data
+from palpate.scenario.load import load_scenario, scenario_from_data, shipped
 from palpate.scenario.model import Scenario
 from palpate.scenario.overrides import apply_overrides
+from palpate.scenario.places import absolute_path, relative_path
 from palpate.scenario.robot import build_robot
 from palpate.study.axis import Spec, override, parse_axis
 from palpate.study.plan import IMPOSSIBLE, Plan
@@ -108,7 +109,7 @@ def robustness(
     folder = Path(keeper.name if keeper else str(out))
     if not isinstance(scenario, Scenario):
         asked = {"vary": vary or {}, "without": without, "runs": runs, "seed": seed, "over": over}
-        _remember(folder, asked | {"confidence": confidence, "overrides": overrides, "scenario": os.fspath(scenario)})
+        _remember(folder, asked | {"confidence": confidence, "overrides": overrides}, os.fspath(scenario))
     common: dict[str, Any] = {"seed": seed, "confidence": confidence}
     source = scenario if not isinstance(scenario, Scenario) else typed
     plan = make_plan(source, varied, overrides, method="random", runs=runs, **common)
@@ -117,19 +118,20 @@ def robustness(
 
     def made(name: str, one: Plan) -> Sweep:
         check_points(one)
-        (folder / name).mkdir(parents=True, exist_ok=True)
+        make_folder(folder / name)
         return finish(Store.begin(folder / name, one), workers, cluster, progress, keeper)
 
     draws = made(DRAWS, plan)
     return Robustness(draws, made(MAP, mapped) if mapped else None, tuple(wanted), left_out)
 
 
-def _remember(folder: Path, asked: Mapping[str, Any]) -> None:
-    """Write down what was asked for, so that a study can go on by its folder alone."""
+def _remember(folder: Path, asked: Mapping[str, Any], scenario: str) -> None:
+    """Write down what was asked for, so that a study can go on by its folder alone; a file as seen from there."""
     check_study_place(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(asked, indent=1, default=list)
-    atomic_write(folder / STUDY, lambda file: file.write(text.encode()))
+    make_folder(folder)
+    name = scenario if scenario in shipped() else relative_path(os.path.realpath(scenario), folder)
+    text = json.dumps({**asked, "scenario": name}, indent=1, default=list)
+    write_file(folder / STUDY, text)
 
 
 def check_study_place(folder: Path) -> None:
@@ -147,8 +149,10 @@ def check_study_place(folder: Path) -> None:
 def study_folder(folder: str | os.PathLike[str]) -> tuple[Path, dict[str, Any]]:
     """The folder of a study that was begun, and what was asked for."""
     try:
-        return Path(folder), dict(json.loads((Path(folder) / STUDY).read_text("utf-8")))
-    except (OSError, ValueError, TypeError) as error:
+        asked = dict(json.loads((Path(folder) / STUDY).read_text("utf-8")))
+        name = asked["scenario"]
+        return Path(folder), {**asked, "scenario": name if name in shipped() else absolute_path(name, folder)}
+    except (OSError, ValueError, TypeError, KeyError) as error:
         raise FileError(f"{folder} holds no study ({error})", hint="give the folder of a study") from error
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from palpate.metrics import METRICS
 from palpate.parquet import Column
-from palpate.parquet.write import Kind
+from palpate.parquet.layout import Kind
 from palpate.study.axis import Axis, Value
 from palpate.study.design import Point
 from palpate.study.plan import Plan

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from palpate.errors import FileError, InvalidInput
-from palpate.files import atomic_write
+from palpate.files import atomic_write, make_folder, remove_litter, write_file
 from palpate.parquet import ParquetWriter, read_columns, read_footer
 from palpate.study import rows as R
 from palpate.study.design import Point, Stage
@@ -56,7 +56,7 @@ class Store:
         Raises:
             FileError: the folder holds something else, or another sweep.
         """
-        place = Path(folder)
+        place = make_folder(folder)
         if (place / PLAN).is_file():
             store = cls.open(place)
             if changed := differences(plan, store.plan):
@@ -66,11 +66,9 @@ class Store:
                 )
             return store
         check_place(place)
-        with _told(place):
-            (place / CHUNKS).mkdir(parents=True, exist_ok=True)
-        text = f"# What a sweep varies around.\n\n{toml_text(plan.scenario)}"
-        atomic_write(place / SCENARIO, lambda file: file.write(text.encode()))
-        atomic_write(place / PLAN, lambda file: file.write(plan.text().encode()))
+        kept = plan.seen_from(place)
+        write_file(place / SCENARIO, f"# What a sweep varies around.\n\n{toml_text(kept.scenario)}")
+        write_file(place / PLAN, kept.text())
         return cls(place, plan)
 
     @classmethod
@@ -78,13 +76,16 @@ class Store:
         """The folder of a sweep that was begun."""
         path = Path(folder) / PLAN
         try:
-            return cls(Path(folder), plan_from_text(path.read_text("utf-8"), str(path)))
+            return cls(Path(folder), plan_from_text(path.read_text("utf-8"), str(path)).read_in(folder))
         except (OSError, UnicodeDecodeError) as error:
             raise FileError(f"{folder} holds no sweep ({error})", hint="give the folder of a sweep") from error
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Keep a second process from working on the same folder."""
+        """Keep a second process from working on the same folder, in which no link leads elsewhere."""
+        for name in (PLAN, TABLE, CHUNKS, TRACES):
+            if (self.folder / name).is_symlink():
+                raise FileError(f"{self.folder / name} is a symbolic link", hint="put the file itself there")
         try:
             import fcntl
         except ImportError:  # not every system has it
@@ -127,6 +128,7 @@ class Store:
             if result.trace is not None:
                 self.write_trace(result.run, result.trace)
         content = R.columns(self.plan, [R.record(self.plan, p, r) for p, r in zip(points, results)])
+        make_folder(self.folder / CHUNKS)
         atomic_write(self._file(results[0].run), lambda file: self._write(file, [content], {}))
 
     def trace_path(self, run: int) -> Path:
@@ -135,9 +137,8 @@ class Store:
 
     def write_trace(self, run: int, content: bytes) -> None:
         """Keep a trace."""
-        with _told(self.folder):
-            (self.folder / TRACES).mkdir(exist_ok=True)
-        atomic_write(self.trace_path(run), lambda file: file.write(content))
+        make_folder(self.folder / TRACES)
+        write_file(self.trace_path(run), content)
 
     # ------------------------------------------------------------------ reading
 
@@ -162,7 +163,10 @@ class Store:
             names = [column.name for column in R.schema(self.plan)]
             read = (read_columns(file, names) for file in files)
             parts = ([values.to_list() for values in part.values()] for part in read)
-            meta = {KEY: self.plan.text(), UNITS: json.dumps(R.units(self.plan), ensure_ascii=False)}
+            meta = {
+                KEY: self.plan.seen_from(self.folder).text(),
+                UNITS: json.dumps(R.units(self.plan), ensure_ascii=False),
+            }
             atomic_write(self.path, lambda file: self._write(file, parts, meta))
             found = read_footer(self.path).rows
             if found != runs:
@@ -170,6 +174,7 @@ class Store:
                 raise FileError(f"the chunks in {self.folder} hold {found} runs, {runs} were made")
         for file in self._files():
             file.unlink()
+        remove_litter(self.folder / CHUNKS)
         with contextlib.suppress(OSError):
             (self.folder / CHUNKS).rmdir()
 
@@ -197,19 +202,9 @@ def check_place(folder: Path) -> None:
         )
 
 
-@contextlib.contextmanager
-def _told(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise FileError(
-            f"cannot write in {folder}: {error.strerror}", hint="check free space and permissions of the folder"
-        ) from error
-
-
 def read_plan(table: str | os.PathLike[str]) -> Plan:
     """The plan in a table's own metadata."""
     meta = read_footer(table).metadata
     if KEY not in meta:
         raise InvalidInput(f"{table} is no table of a sweep")
-    return plan_from_text(meta[KEY], str(table))
+    return plan_from_text(meta[KEY], str(table)).read_in(Path(table).parent)

@@ -14,6 +14,7 @@ from palpate.run.simulate import simulate
 from palpate.scenario.load import load_scenario, scenario_from_data
 from palpate.scenario.model import Scenario
 from palpate.scenario.overrides import apply_overrides
+from palpate.scenario.places import read_from
 from palpate.study import drivers
 from palpate.study.axis import Axis, Spec, axes_of, override
 from palpate.study.design import DEFAULT_RUNS, METHODS, MOST_RUNS, Stage, chances, design
@@ -211,10 +212,12 @@ def make_plan(
     typed = scenario if isinstance(scenario, Scenario) else load_scenario(scenario, overrides)
     sets = [word for text in overrides for word in ("--set", text)]
     words = () if isinstance(scenario, Scenario) else (os.fspath(scenario), *sets)
+    if any(os.path.isabs(part.strip("'\"")) for word in words for part in word.split("=", 1)):
+        words = ()  # a path of the user's machine; the scenario that is written down says the same
     given = {} if typed.sweep is None else typed.sweep.model_dump(mode="json", exclude_none=True)
     said = {**given, **{key: value for key, value in wanted.items() if value is not None}}
     varied = {**given.get("vary", {}), **(vary or {})}
-    data = {key: value for key, value in typed.as_data().items() if key != "sweep"}
+    data = read_from({key: value for key, value in typed.as_data().items() if key != "sweep"}, os.getcwd())
     axes = axes_of(varied)
     method, runs, repeat, options = _method(axes, said, int(data["run"]["seed"]))
     traces = said.get("traces", "none")

@@ -88,7 +88,7 @@ def run_row(
         singular = bool(own) or _SINGULAR in {*names, *scenario.get("metrics", {})}
         bounds, trace = prepared_for(scenario).run(overrides, singular=singular, lasting=bool(own))
         if trace.outcome.kind == "interrupted":
-            signal.raise_signal(signal.SIGINT)  # the run took Ctrl-C for itself; it is meant for the sweep
+            signal.default_int_handler(signal.SIGINT, None)  # the run took Ctrl-C for itself; it is meant for the sweep
         bounded = {name: judge(METRICS[name], trace, bound) for name, bound in bounds.items()}
         row = _row(trace, bounded)
         row |= {name: _value(name, bounded, trace) for name in names if name in METRICS}

@@ -96,7 +96,10 @@ class Channel:
         return labels
 
     def _checked_unit(self) -> str | tuple[str, ...]:
-        units = tuple(self.unit) if isinstance(self.unit, list | tuple) else (self.unit,) * self.size
+        if not isinstance(self.unit, list | tuple):
+            _check_text(self.unit, f"unit of {self._called}")
+            return self.unit
+        units = tuple(self.unit)
         if len(units) != self.size:
             raise BadShape(f"{self._called} of shape {self.shape} takes {self.size} units, got {len(units)}")
         for unit in units:

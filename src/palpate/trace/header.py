@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from palpate.errors import TraceError
+from palpate.parquet.layout import MOST_COLUMNS
 from palpate.trace.channel import TIME, Channel
 from palpate.trace.facts import RunFacts
 from palpate.trace.outcome import Event, Outcome
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from palpate.trace.trace import Trace
 
 FORMAT = 1
+_MOST_ITEMS = 1_000_000  # of a description: each takes up to a hundred bytes of memory
+_MOST_DIMENSIONS = 8  # of a channel
 HEADER_KEY, SEAL_KEY = "palpate", "palpate.sha256"
 
 
@@ -62,13 +66,22 @@ def header_from_text(text: str) -> Header:
         raise TraceError(f"its format is {version!r}, not {FORMAT}")
     try:
         return Header(
-            channels=tuple(Channel(**fields) for fields in content["channels"]),
+            channels=_channels(content["channels"]),
             outcome=Outcome(**content["outcome"]),
             events=tuple(Event(**fields) for fields in content["events"]),
             facts=RunFacts.from_data(dict(content["info"])),
         )
     except (KeyError, TypeError, ValueError, OverflowError, IndexError, AttributeError) as error:
         raise TraceError(f"its description is damaged ({error})") from error
+
+
+def _channels(listed: list[dict[str, Any]]) -> tuple[Channel, ...]:
+    """The channels, refused before their columns are named if they have more than a file holds."""
+    shapes = [fields.get("shape", ()) for fields in listed]
+    small = all(len(shape) <= _MOST_DIMENSIONS and max(shape, default=1) <= MOST_COLUMNS for shape in shapes)
+    if not small or sum(math.prod(shape) for shape in shapes) >= MOST_COLUMNS:
+        raise TraceError(f"it announces {MOST_COLUMNS} columns or more")
+    return tuple(Channel(**fields) for fields in listed)
 
 
 def seal(header: str, trace: Trace) -> str:
@@ -88,6 +101,8 @@ def check_entries(found: Iterable[str], expected: Iterable[str]) -> None:
 
 
 def _object(text: str) -> dict[str, Any]:
+    if text.count(",") + text.count("[") + text.count("{") > _MOST_ITEMS:
+        raise TraceError(f"its description holds more than {_MOST_ITEMS} items")
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:

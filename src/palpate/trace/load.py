@@ -15,7 +15,7 @@ import numpy as np
 from palpate.checks import Array
 from palpate.errors import DamagedTable, PalpateError, TraceError
 from palpate.files import a_path, open_regular
-from palpate.parquet import read_columns, read_footer
+from palpate.parquet import check_memory, is_ours, read_columns, read_footer
 from palpate.trace.channel import TIME, Channel
 from palpate.trace.header import HEADER_KEY, SEAL_KEY, check_entries, header_from_text, seal
 from palpate.trace.partial import SUFFIX, read_partial
@@ -24,7 +24,6 @@ from palpate.trace.trace import Trace
 
 T = TypeVar("T")
 MOST_BYTES = 64 << 30  # of a trace's file
-MOST_NUMBERS = 1 << 33  # that a file may announce
 _FOREIGN = "it was not written by palpate (no description of a trace inside)"
 _HINT = "save traces with Trace.save; a damaged one can be made again from its scenario and seed"
 
@@ -112,10 +111,12 @@ def _trace(stored: Stored) -> Trace:
 
 
 def _read_parquet(file: BinaryIO) -> Stored:
+    if not is_ours(file):
+        raise TraceError(_FOREIGN)
     footer = read_footer(file)
     if HEADER_KEY not in footer.metadata:
         raise TraceError(_FOREIGN)
-    _bound(footer.rows * len(footer.columns))
+    footer.check_numbers()
     return Stored(
         header=footer.metadata[HEADER_KEY],
         seal=footer.metadata.get(SEAL_KEY, ""),
@@ -126,26 +127,12 @@ def _read_parquet(file: BinaryIO) -> Stored:
 
 def _read_npz(file: BinaryIO) -> Stored:
     with zipfile.ZipFile(file) as archive:
-        _bound(sum(entry.file_size for entry in archive.infolist()) // 8)
+        check_memory(2 * sum(entry.file_size for entry in archive.infolist()))
         arrays = {name.removesuffix(".npy"): _array(archive, name) for name in archive.namelist()}
     if NPZ_HEADER not in arrays:
         raise TraceError(_FOREIGN)
     header, sealed = str(arrays.pop(NPZ_HEADER)), str(arrays.pop(NPZ_SEAL, ""))
     return Stored(header, sealed, arrays, names=lambda channel: (channel.name,))
-
-
-def _bound(numbers: int) -> None:
-    """Refuse what announces more than this machine can hold, before it is unpacked."""
-    free = _memory()
-    if not 0 <= numbers <= MOST_NUMBERS or (free is not None and 8 * numbers > free):
-        raise TraceError(f"it announces {numbers:.3g} numbers, more than can be held here")
-
-
-def _memory() -> int | None:
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return None
 
 
 def _array(archive: zipfile.ZipFile, name: str) -> np.ndarray:

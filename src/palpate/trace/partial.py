@@ -17,15 +17,19 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from palpate.checks import Array
-from palpate.errors import FileError, TraceError
-from palpate.parquet import Column, ParquetWriter, read_columns
+from palpate.errors import DamagedTable, FileError, TraceError
+from palpate.files import open_new
+from palpate.parquet import Column, ParquetWriter, check_memory, read_columns, read_footer
 from palpate.trace.channel import TIME, Channel
 from palpate.trace.header import Header, header_from_text, header_text
 from palpate.trace.trace import Trace
 
 SUFFIX = ".parts"
-_MAGIC = b"palpate parts\n"
+MAGIC = b"palpate parts\n"
 _LENGTH = 8  # bytes of a part's length
+_MOST_PARTS = 1_000_000  # a run writes one every two seconds
+_MOST_DESCRIPTION = 32 << 20  # bytes
+_COPIES = 3  # of a sample: as read, joined, and in the trace
 _ROWS = 16_384  # of one batch: what is in memory twice
 
 
@@ -36,7 +40,7 @@ class PartialFile:
         """Begin a file.
 
         Args:
-            path: where; an older file there is replaced, a symbolic link is not followed.
+            path: where; an older file there is replaced, a symbolic link is refused.
             empty: a trace without samples: channels, facts, and the outcome that holds if this file is all there is.
 
         Raises:
@@ -45,9 +49,8 @@ class PartialFile:
         self._path = path
         self._columns = [Column(name) for channel in empty.channels.values() for name in channel.columns]
         with self._told():
-            path.unlink(missing_ok=True)
-            self._file = open(path, "xb")  # noqa: SIM115 - open as long as the run goes on
-            self._file.write(_MAGIC)
+            self._file = open_new(path)
+            self._file.write(MAGIC)
             self._part(header_text(empty).encode())
             self._file.flush()
 
@@ -94,35 +97,53 @@ def read_partial(file: BinaryIO) -> Trace:
         TraceError: foreign, or nothing whole inside.
     """
     parts = _parts(file)
-    described = next(parts, None)
-    if described is None:
+    start, length = next(parts, (0, 0))
+    if not 0 < length <= _MOST_DESCRIPTION:
         raise TraceError("it was not written by palpate (no description of a trace inside)")
-    return _trace(header_from_text(described.decode()), _batches(parts))
+    file.seek(start)
+    header = header_from_text(file.read(length).decode())
+    return _trace(header, _batches(file, parts, header))
 
 
-def _parts(file: BinaryIO) -> Iterator[bytes]:
-    if file.read(len(_MAGIC)) != _MAGIC:
-        return
-    while len(head := file.read(_LENGTH)) == _LENGTH:
-        length = int.from_bytes(head, "little")
-        if length > os.fstat(file.fileno()).st_size - file.tell():
+def _parts(file: BinaryIO) -> Iterator[tuple[int, int]]:
+    """Where each whole part starts, and its length."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    at = len(MAGIC) if file.read(len(MAGIC)) == MAGIC else size
+    for _ in range(_MOST_PARTS):
+        file.seek(at)
+        head = file.read(_LENGTH)
+        start, length = at + _LENGTH, int.from_bytes(head, "little")
+        if len(head) < _LENGTH or not length or start + length > size:
             return
-        yield file.read(length)
+        yield start, length
+        at = start + length
+    raise TraceError(f"it has more than {_MOST_PARTS} parts")
 
 
-def _batches(parts: Iterator[bytes]) -> list[dict[str, Array]]:
-    found = []
-    with contextlib.suppress(ValueError):  # damaged: what comes before it is good
-        for part in parts:
-            found.append({name: values.to_numpy() for name, values in read_columns(io.BytesIO(part)).items()})
-    return found
+def _batches(file: BinaryIO, parts: Iterator[tuple[int, int]], header: Header) -> list[dict[str, Array]]:
+    """The samples up to the first part that is damaged; nothing is read unless all of them fit into memory."""
+    names = [name for channel in (TIME, *header.channels) for name in channel.columns]
+    sections, rows = [], 0
+    with contextlib.suppress(DamagedTable):
+        for start, length in parts:
+            footer = read_footer(file, start, length)
+            footer.check_numbers()
+            if list(footer.columns) != names:
+                raise TraceError(f"part {len(sections) + 1} holds other columns than its description announces")
+            sections.append((start, length))
+            rows += footer.rows
+    check_memory(_COPIES * 8 * rows * len(names))
+    batches: list[dict[str, Array]] = []
+    with contextlib.suppress(DamagedTable):
+        for start, length in sections:
+            values = read_columns(file, start=start, size=length)
+            batches.append({name: column.to_numpy() for name, column in values.items()})
+    return batches
 
 
 def _trace(header: Header, batches: list[dict[str, Array]]) -> Trace:
     names = [name for c in (TIME, *header.channels) for name in c.columns]
-    missing = [name for name in names if any(name not in batch for batch in batches)]
-    if missing:
-        raise TraceError(f"it lacks {', '.join(map(repr, missing[:5]))}")
     columns = {name: np.concatenate([np.zeros(0), *(batch[name] for batch in batches)]) for name in names}
     count = len(columns[TIME.name])
     data = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from palpate.errors import TraceError
+from palpate.errors import PalpateError, TraceError
 from palpate.parquet import read_footer
 from palpate.trace.header import HEADER_KEY, Header, header_from_text
 
@@ -17,8 +17,9 @@ def peek(path: Path) -> Header:
     """
     try:
         metadata = read_footer(path).metadata
-    except (OSError, ValueError) as error:
-        raise TraceError(f"cannot read {path}: {error}") from error
+    except (OSError, ValueError, PalpateError) as error:
+        reason = error.args[0] if isinstance(error, PalpateError) else error
+        raise TraceError(f"cannot read {path}: {reason}") from error
     if HEADER_KEY not in metadata:
         raise TraceError(f"{path} was not written by palpate")
     return header_from_text(metadata[HEADER_KEY])

@@ -12,7 +12,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import InvalidInput, NotApplicable
-from palpate.files import atomic_write
+from palpate.files import write_file
 from palpate.metrics import METRICS, evaluate
 from palpate.metrics.signals import orientation_error, position_error
 from palpate.toml import toml_value
@@ -50,7 +50,7 @@ def compare(traces: Sequence[Trace], names: Sequence[str], path: str | os.PathLi
     title = " · ".join(names)
     body = [contents(sections), f"<main><h1>{escape(title)}</h1>", *sections, "</main>"]
     text = page(title, body, plots.data).encode()
-    return atomic_write(path, lambda file: file.write(text))
+    return write_file(path, text)
 
 
 _DETAIL = ("joints", "torques")

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from palpate.errors import FileError, UnknownName
-from palpate.files import atomic_write
+from palpate.errors import UnknownName
+from palpate.files import make_folder, write_file
 from palpate.lazy import check_extra
 from palpate.trace import Trace
 from palpate.views.panels import MARKS, SHADES, Figure, Marks, Panel, figures_of, marks_of
@@ -48,17 +48,9 @@ def save_figures(trace: Trace, folder: str | os.PathLike[str], formats: Sequence
         if kind not in FORMATS:
             raise UnknownName("figure format", kind, FORMATS)
     check_extra("matplotlib", "figures", "a figure as a file")
-    target = _folder(Path(folder))
+    target = make_folder(folder)
     marks = marks_of(trace)
     return [path for figure in figures_of(trace) for path in _save(figure, marks, target, formats)]
-
-
-def _folder(path: Path) -> Path:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"cannot make the folder {path}: {error.strerror or error}") from error
-    return path
 
 
 def _save(figure: Figure, marks: Marks, folder: Path, formats: Sequence[str]) -> list[Path]:
@@ -71,8 +63,7 @@ def _save(figure: Figure, marks: Marks, folder: Path, formats: Sequence[str]) ->
             buffer = io.BytesIO()
             # Without a date the same trace gives the same bytes.
             drawing.savefig(buffer, format=kind, metadata={_DATES[kind]: None} if kind in _DATES else None)
-            content = buffer.getvalue()
-            paths.append(atomic_write(folder / f"{figure.name}.{kind}", lambda file, c=content: file.write(c)))
+            paths.append(write_file(folder / f"{figure.name}.{kind}", buffer.getvalue()))
     return paths
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from palpate.errors import TraceError
-from palpate.files import atomic_write
+from palpate.files import write_file
 from palpate.trace import Channel, Trace
 from palpate.views import protobuf
 from palpate.views.kinematics import body_paths
@@ -47,7 +47,7 @@ def save_mcap(trace: Trace, path: str | os.PathLike[str]) -> Path:
         _write_poses(writer, trace)
     writer.add_metadata("palpate", {"outcome": str(trace.outcome), **_told(trace)})
     writer.finish()
-    return atomic_write(path, lambda file: file.write(buffer.getvalue()))
+    return write_file(path, buffer.getvalue())
 
 
 def _told(trace: Trace) -> dict[str, str]:

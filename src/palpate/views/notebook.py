@@ -153,9 +153,9 @@ class ShownReplay:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the replay as a page."""
-        from palpate.files import atomic_write
+        from palpate.files import write_file
 
-        return atomic_write(path, lambda file: file.write(self.page.encode()))
+        return write_file(path, self.page)
 
 
 def shown_replay(trace: Trace) -> ShownReplay:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from palpate.errors import TraceError
-from palpate.files import atomic_write
+from palpate.files import write_file
 from palpate.metrics import MetricResult, evaluate
 from palpate.toml import toml_text
 from palpate.trace import Trace
@@ -50,7 +50,7 @@ def report(trace: Trace, path: str | os.PathLike[str], results: Sequence[MetricR
         FileError: the file cannot be written.
     """
     text = report_html(trace, evaluate(trace) if results is None else results).encode()
-    return atomic_write(path, lambda file: file.write(text))
+    return write_file(path, text)
 
 
 def report_html(trace: Trace, results: Sequence[MetricResult]) -> str:

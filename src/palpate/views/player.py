@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from palpate.checks import Array
-from palpate.files import atomic_write
+from palpate.files import write_file
 from palpate.spatial.rows import rotate
 from palpate.trace import Trace
 from palpate.views.asset import script, style
@@ -40,7 +40,7 @@ def replay(trace: Trace, path: str | os.PathLike[str]) -> Path:
         FileError: the file cannot be written.
     """
     page = replay_html(trace).encode()
-    return atomic_write(path, lambda file: file.write(page))
+    return write_file(path, page)
 
 
 def serve_replay(trace: Trace, port: int = 0) -> ReplayServer:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from palpate.checks import Array
-from palpate.files import atomic_write
+from palpate.files import write_file
 from palpate.metrics import METRICS
 from palpate.parquet import read_columns, read_footer
 from palpate.views import sweep_charts as charts
@@ -40,7 +40,7 @@ def sweep_report(
         FileError: the file cannot be written.
     """
     text = sweep_html(_Runs(table, summary), summary, replays or {}).encode()
-    return atomic_write(path, lambda file: file.write(text))
+    return write_file(path, text)
 
 
 class _Runs:

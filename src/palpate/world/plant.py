@@ -81,18 +81,12 @@ class Plant:
     @property
     def map(self) -> Array:
         """Velocities of the whole scene from the robot's and those of everything beyond it."""
-        coupling, rest = self.robot.coupling, self.model.nv - self.robot.model.nv
-        if coupling is None:
-            return np.eye(self.model.nv)
-        robot = np.vstack([coupling.map, np.zeros((rest, self.robot.nv))])
+        robot = np.vstack([self.robot.coordinates.map, np.zeros((self.model.nv - self.robot.model.nv, self.robot.nv))])
         return np.hstack([robot, np.eye(self.model.nv)[:, self.robot.model.nv :]])
 
     def places(self) -> tuple[np.ndarray, np.ndarray]:
         """Where the robot's coordinates and velocities stand in the scene's."""
-        coupling = self.robot.coupling
-        if coupling is None:
-            return np.arange(self.robot.nq), np.arange(self.robot.nv)
-        return coupling.kept_position.astype(np.int64), coupling.kept.astype(np.int64)
+        return self.robot.coordinates.kept_position.copy(), self.robot.coordinates.kept.copy()
 
     def frame(self, name: str) -> Frame:
         """A frame of the scene by name."""
@@ -452,12 +446,12 @@ def _add_contact_sensors(spec: mujoco.MjSpec, robot: Robot, world: World) -> dic
 
 def _contact_geoms(robot: Robot, world: World) -> tuple[str, ...]:
     """Robot geoms that touch: named ones, else `tip`, else feet."""
-    geoms = [robot.model.geom(g).name for g in range(robot.model.ngeom)]
+    geoms = [name for g in range(robot.model.ngeom) if (name := robot.model.geom(g).name)]
     if world.contact_points:
         points = robot.frame_names if world.is_exact else ()  # exact contact takes the origin of a frame too
         for name in world.contact_points:
             if name not in geoms and name not in points:
-                raise UnknownName("contact point", name, [g for g in (*geoms, *points) if g])
+                raise UnknownName("contact point", name, [*geoms, *points])
         return tuple(name for name in world.contact_points if name in geoms)
     return tuple(name for name in geoms if name == "tip" or name.startswith("foot_"))
 

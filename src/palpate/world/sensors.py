@@ -18,6 +18,7 @@ from palpate.world.noise import normal
 from palpate.world.plant import Plant
 
 _FAULTS = ("none", "nan", "frozen", "dropout")
+_NEVER = 2.0**62  # a tick that no run reaches
 _NAN, _FROZEN = _FAULTS.index("nan"), _FAULTS.index("frozen")
 # Every sensor draws its noise from a stream of its own, so many apart that joints do not meet.
 _ENCODERS, _VELOCITIES, _TORQUES, _WRENCH, _CAMERA = 0, 1000, 2000, 3000, 4000
@@ -148,7 +149,7 @@ def wrist_sensor(plant: Plant, robot: Robot, sensors: Sensors, period: float, *,
         noise_torque=wrench.noise_torque,
         share=low_pass_share(wrench.cutoff, period),
         fault=_FAULTS.index(wrench.fault),
-        fault_tick=math.ceil(wrench.fault_start / period - 1e-9),
+        fault_tick=math.ceil(min(wrench.fault_start / period, _NEVER) - 1e-9),
         signal=delayed(wrench.delay, 6),
     )
 

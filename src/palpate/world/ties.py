@@ -18,7 +18,7 @@ from palpate.engine.physics import Physics
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.engine.views import address_of
 from palpate.errors import ModelError
-from palpate.robot.coupling import Coupling, ties_of
+from palpate.robot.coupling import Coordinates, ties_of
 from palpate.robot.robot import Robot
 
 MOST_TURNS = 12
@@ -52,7 +52,7 @@ class Ties(Record):
 
 def hold_ties(spec: mujoco.MjSpec, robot: Robot) -> None:
     """Make the equalities of a coupled robot's scene as hard as the engine has them, and its solver exact."""
-    if robot.coupling is None:
+    if not robot.coordinates.coupled:
         return
     for equality in spec.equalities:
         equality.solimp = HARDEST
@@ -61,28 +61,28 @@ def hold_ties(spec: mujoco.MjSpec, robot: Robot) -> None:
 
 def plant_ties(model: mujoco.MjModel, robot: Robot) -> Ties:
     """The ties of a compiled scene; the robot's joints come first in it."""
-    coupling, found = robot.coupling, ties_of(robot.model)
-    if coupling is None:
+    coordinates, found = robot.coordinates, ties_of(robot.model)
+    if not coordinates.coupled:
         return Ties({"ties": 0, "N": 0})
     if ties_of(model) != found or int(model.eq_active0.sum()) != len(found):
         raise ModelError(f"the scene around {robot.name} changes how its joints are tied")
-    each = [_tie(robot.model, coupling, f, near, slope) for f, (near, slope, _) in found.items()]
+    each = [_tie(robot.model, coordinates, f, near, slope) for f, (near, slope, _) in found.items()]
     return Ties({"ties": len(each), "N": model.nv}, each=each, damping=model.dof_damping.copy())
 
 
-def _tie(model: mujoco.MjModel, coupling: Coupling, joint: int, near: int, near_slope: float) -> Tie:
+def _tie(model: mujoco.MjModel, c: Coordinates, joint: int, near: int, near_slope: float) -> Tie:
     follower, place = int(model.jnt_dofadr[joint]), int(model.jnt_qposadr[joint])
-    column = np.flatnonzero(coupling.map[follower])
+    column = np.flatnonzero(c.map[follower])
     leads = len(column) > 0
     return Tie(
         follower=follower,
         follower_place=place,
         near=int(model.jnt_dofadr[near]) if near >= 0 else -1,
         near_slope=near_slope,
-        leader=int(coupling.kept[column[0]]) if leads else -1,
-        leader_place=int(coupling.position_of[coupling.kept[column[0]]]) if leads else -1,
-        slope=float(coupling.map[follower, column[0]]) if leads else 0.0,
-        constant=float(coupling.position_offset[place]),
+        leader=int(c.kept[column[0]]) if leads else -1,
+        leader_place=int(c.position_of[c.kept[column[0]]]) if leads else -1,
+        slope=float(c.map[follower, column[0]]) if leads else 0.0,
+        constant=float(c.position_offset[place]),
     )
 
 

@@ -25,9 +25,7 @@ def damped_inertia(J: Array, back: Array, rows: list[int], heaviest: float) -> A
 def joint_damping_of(robot: Robot) -> Array:
     """Viscous damping of the joints, N·m·s/rad or N·s/m, that of joints which follow them included."""
     own = np.array(robot.model.dof_damping, dtype=float)
-    if robot.coupling is None:
-        return own
-    return np.diag(robot.coupling.reduce_matrix(np.diag(own))).copy()  # a follower has one leader: Gᵀ B G is diagonal
+    return np.diag(robot.coordinates.reduce_matrix(np.diag(own))).copy()  # one leader each: diagonal
 
 
 def gravity_slope(robot: Robot, q: Array) -> Array:

@@ -183,7 +183,8 @@ class ClosedLoop:
 
     @property
     def _dense(self) -> bool:
-        return self.states <= DENSE_MOST
+        longest = max(self.terms)
+        return self.states <= DENSE_MOST or eigenvalue_work(self.states) <= encirclement_work(self.size, longest)
 
     def _growth_of(self, poles: Array) -> Array:
         if self.period == 0:
@@ -312,6 +313,21 @@ class ClosedLoop:
             if before < 1e-15 * (1.0 + abs(p)):
                 break
         return p if np.isfinite(p) and (before < 1e-6 * (1.0 + abs(p))) else start
+
+
+def eigenvalue_work(states: float) -> float:
+    """Floating-point operations, roughly, for all poles from one matrix: about 1e10 in a second."""
+    return 10.0 * states**3
+
+
+def encirclement_work(size: float, longest: float) -> float:
+    """The same for the leading poles by structure: points along the boundary grow with the states and the delay.
+
+    Args:
+        size: states, those under way in delays not counted.
+        longest: delay, samples.
+    """
+    return 700.0 * size**3 * (size + 15.0 * longest)
 
 
 def _solved(matrices: Array, right: Array) -> Array:

@@ -10,7 +10,9 @@ from pydantic import PrivateAttr
 from palpate.checks import Array
 from palpate.config import Vector6, setting
 from palpate.control.design.force_gains import force_defaults
-from palpate.control.law import Need, Rig, Tick, law_kernel
+from palpate.control.design.law_models import DIRECT_FORCE, LinearModel
+from palpate.control.design.loop_model import Timing
+from palpate.control.law import Rig, Tick, law_kernel
 from palpate.control.steps.force_loop import (
     ForceGains,
     ForceLaw,
@@ -95,8 +97,9 @@ class DirectForce(ForceLaw, PostureLaw):
     """
 
     name: ClassVar[str] = "direct-force"
-    needs: ClassVar[tuple[Need, ...]] = ("M", "bias", "J")
     kernel = _kernel
+    about_rest = DIRECT_FORCE
+    literature = ("10.1007/978-1-4615-4431-9",)
 
     force: tuple[Direction, ...] = setting(("z",), "1", "force- or moment-controlled directions")
     motion: tuple[Direction, ...] = setting(("x", "y", "rx", "ry", "rz"), "1", "motion-controlled directions")
@@ -125,6 +128,13 @@ class DirectForce(ForceLaw, PostureLaw):
         self._refuse_negative()
         D = symmetric6(self.damping or (0.0,) * 6, "damping")
         return Gains(**self.loop_gains(robot, self.force), K=self.springs(), D=D, posture=self.posture(robot))
+
+    def linear(self, robot: Robot, q: Array, timing: Timing) -> LinearModel:
+        """J_tᵀ (K e − D V − [k_p (F_d − F) + k_i ∫(F_d − F) dt]_f) + N τ₀."""
+        K = np.diag(self.stiffness or (0.0,) * 6)
+        D = symmetric6(self.damping or (0.0,) * 6, "damping")
+        numbers = {"integral": self.integral, "proportional": self.proportional}
+        return LinearModel.of_task(self, robot, q, timing, force=self.force, stiffness=K, damping=D, **numbers)
 
     def _refuse_negative(self) -> None:
         refuse_negative("stiffness", self.stiffness or ())

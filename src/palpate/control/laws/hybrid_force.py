@@ -7,8 +7,11 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from palpate.checks import Array
 from palpate.config import Vector6, setting
-from palpate.control.law import Need, Rig, Tick, law_kernel
+from palpate.control.design.law_models import HYBRID_FORCE, LinearModel
+from palpate.control.design.loop_model import Timing
+from palpate.control.law import Rig, Tick, law_kernel
 from palpate.control.steps.force_loop import (
     INTEGRAL,
     ForceGains,
@@ -24,6 +27,7 @@ from palpate.control.steps.force_loop import (
 )
 from palpate.control.steps.linear_algebra import cholesky, cholesky_solve
 from palpate.control.steps.task_space import (
+    DIRECTIONS,
     Direction,
     Posture,
     PostureLaw,
@@ -265,8 +269,9 @@ class HybridForce(ForceLaw, PostureLaw):
     """
 
     name: ClassVar[str] = "hybrid-force"
-    needs: ClassVar[tuple[Need, ...]] = ("M", "bias", "J", "drift")
     kernel = _kernel
+    about_rest = HYBRID_FORCE
+    literature = ("10.1115/1.3139652", "10.1109/JRA.1987.1087068")
 
     force: tuple[Direction, ...] = setting(("z",), "1", "force- or moment-controlled directions")
     motion: tuple[Direction, ...] = setting(("x", "y", "rx", "ry", "rz"), "1", "motion-controlled directions")
@@ -331,6 +336,13 @@ class HybridForce(ForceLaw, PostureLaw):
             release_time=self.release_time,
             friction_feedback=self.friction_feedback,
         )
+
+    def linear(self, robot: Robot, q: Array, timing: Timing) -> LinearModel:
+        """J_tᵀ (Λ u − [c F_m; F_f]) + N τ₀, u_m = −K_d V − K_p e, u_f = Λ_ff⁻¹ (W + F_f) − d V."""
+        rates = dict(zip(DIRECTIONS, self.kd or (0.0,) * 6)) | dict.fromkeys(self.force, self.force_damping or 0.0)
+        numbers = {name: getattr(self, name) for name in ("integral", "proportional", "friction_feedback")}
+        K, D = np.diag(self.kp or (0.0,) * 6), np.diag(list(rates.values()))
+        return LinearModel.of_task(self, robot, q, timing, force=self.force, stiffness=K, damping=D, **numbers)
 
     def suited(self, robot: Robot, rig: Rig) -> Self:
         """With rates that the loop's period bears and a contact threshold above the sensor's noise, where not given."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
+from palpate.checks import Array
 from palpate.config import setting
-from palpate.control.law import Need, Rig, Tick, law_kernel
+from palpate.control.design.law_models import INTEGRAL_FORCE, LinearModel
+from palpate.control.design.loop_model import Timing
+from palpate.control.law import Rig, Tick, law_kernel
 from palpate.control.steps.force_loop import (
     INTEGRAL,
     ForceGains,
@@ -78,8 +81,9 @@ class IntegralForce(ForceLaw):
     """
 
     name: ClassVar[str] = "integral-force"
-    needs: ClassVar[tuple[Need, ...]] = ("M", "bias", "J")
     kernel = _kernel
+    about_rest = INTEGRAL_FORCE
+    literature = ("10.1007/978-1-4615-4431-9",)
 
     directions: tuple[Direction, ...] = setting(("x", "y", "z"), "1", "force- or moment-controlled directions")
     joint_damping: float | None = setting(
@@ -92,6 +96,11 @@ class IntegralForce(ForceLaw):
         k = min(INTEGRAL, d / 3) if self.integral is None else self.integral
         law = self.model_copy(update={"joint_damping": d, "integral": k})
         return super(IntegralForce, law).suited(robot, rig)
+
+    def linear(self, robot: Robot, q: Array, timing: Timing) -> LinearModel:
+        """−J_tᵀ k ∫(F_d − F) dt − d M̂ v."""
+        numbers: dict[str, Any] = {"integral": self.integral, "joint_damping": self.joint_damping}
+        return LinearModel.of_task(self, robot, q, timing, force=self.directions, **numbers)
 
     def chosen(self) -> tuple[Direction, ...]:
         """The force- or moment-controlled directions."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from palpate.config import PerJoint, setting
-from palpate.control.law import Law, Need, NoMemory, Tick, law_kernel, per_joint
+from palpate.control.law import Law, NoMemory, Tick, law_kernel, per_joint
 from palpate.engine.records import Record, Vector, sized
 from palpate.robot.robot import Robot
 
@@ -36,9 +36,9 @@ class Passive(Law):
     """
 
     name: ClassVar[str] = "passive"
-    needs: ClassVar[tuple[Need, ...]] = ()
     memoryless: ClassVar[bool] = True
     kernel = _kernel
+    holds = False
 
     damping: PerJoint = setting(0.0, "N·m·s/rad or N·s/m", "D ≥ 0, one number for all joints or one each")
 

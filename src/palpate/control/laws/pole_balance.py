@@ -11,7 +11,8 @@ import numpy as np
 from palpate.checks import Array
 from palpate.config import setting
 from palpate.control.design.pole import PoleDynamics, PoleModel, pole_accelerations
-from palpate.control.law import Beginning, BoundLaw, Need, Shown, Tick, law_kernel, refuse_free_base, sizes_of
+from palpate.control.design.pole_view import PoleEstimate, estimate_pole, pole_estimate
+from palpate.control.law import Beginning, BoundLaw, Shown, Tick, law_kernel, refuse_free_base, sizes_of
 from palpate.control.steps.clearance import (
     Clearance,
     ClearanceMemory,
@@ -21,7 +22,6 @@ from palpate.control.steps.clearance import (
     steer_clear,
 )
 from palpate.control.steps.linear_algebra import cholesky, cholesky_solve, times
-from palpate.control.steps.pole_view import PoleEstimate, estimate_pole, pole_estimate
 from palpate.engine.kernels import kernel, put
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.errors import InvalidInput
@@ -421,7 +421,7 @@ class PoleBalance(ClearingLaw):
     α = k_p log(R_d Rᵀ) − k_d ω with `orientation = "pd"` keeps the end-effector level: R_d is the target's attitude
     with its z turned into the vertical; `"hold"` keeps the target's attitude as it is; `"zero"` asks for α = 0, which
     lets a turn go on. `hold_position = false` feeds the document's seven states back: the tool rests, but anywhere.
-    Pictures of a camera that is late, noisy or slow become r and ṙ by an estimator (`steps.pole_view`). Past
+    Pictures of a camera that is late, noisy or slow become r and ṙ by an estimator (`design.pole_view`). Past
     `fall_angle` the pole counts as fallen, past `fall_speed` the arm as lost: it brakes, and once it stands the run
     ends.
     A robot of three slides is the document's section 1 alone: τ = f, no orientation.
@@ -432,7 +432,6 @@ class PoleBalance(ClearingLaw):
     """
 
     name: ClassVar[str] = "pole-balance"
-    needs: ClassVar[tuple[Need, ...]] = ("M", "bias", "J", "drift")
     shown: ClassVar[tuple[Shown, ...]] = (
         Shown("f", "pole.f", "N", _XYZ, "world", "force of the arm on the end-effector that is asked for"),
         Shown("f_B", "pole.f_B", "N", _XYZ, "world", "force of the end-effector on the pole that goes with it"),

@@ -10,7 +10,7 @@ from pydantic import model_validator
 
 from palpate.checks import Array
 from palpate.config import Config, PerJoint, Vector3, required, setting
-from palpate.control.law import BoundLaw, Law, Need, Tick, law_kernel, per_joint, refuse_free_base
+from palpate.control.law import BoundLaw, Follows, Law, Tick, law_kernel, per_joint, refuse_free_base
 from palpate.control.solve.hierarchy import make_stack
 from palpate.control.solve.priorities import Answer, inverse_dynamics
 from palpate.control.solve.task_stack import Entry, FrameNow, TaskStack, missed, solve_tasks
@@ -238,8 +238,8 @@ class Priorities(Law):
     """
 
     name: ClassVar[str] = "priorities"
-    needs: ClassVar[tuple[Need, ...]] = ("M", "bias", "gravity", "J", "drift")
     kernel = _kernel
+    literature = ("10.1177/0278364914521306",)
 
     levels: tuple[Level, ...] = setting((), "1", "the stack, highest first; pose above posture if none is given")
     torque_limits: bool = setting(True, "1", "whether the robot's torque limits count")
@@ -259,6 +259,11 @@ class Priorities(Law):
     def stack(self) -> tuple[Level, ...]:
         """The levels that count."""
         return self.levels or _DEFAULT
+
+    @property
+    def follows(self) -> Follows:
+        """The tool, unless the stack holds postures alone."""
+        return "joints" if all(level.kind == "posture" for level in self.stack) else "tool"
 
     def gains(self, robot: Robot) -> Gains:
         """D of the fallback, and the bound on |τ|."""
@@ -293,7 +298,7 @@ class Priorities(Law):
 
     def bind(self, robot: Robot) -> BoundLaw:
         """Make the law ready for a robot."""
-        compiled = not self.shares and robot.coupling is None
+        compiled = not self.shares and not robot.coordinates.coupled
         return super().bind(robot) if compiled else self.bind_python(robot)
 
     def bind_python(self, robot: Robot) -> BoundLaw:
@@ -323,7 +328,7 @@ class Priorities(Law):
         rows = np.zeros((len(names), robot.nv))
         return BoundLaw(
             self.name, law, names, self.command, self.gains(robot), Counts({"entries": len(self.stack)}), rows,
-            needs=self.needs, remarks=self.remarks, alarms=self.alarms,
+            needs=self.needed(), remarks=self.remarks, alarms=self.alarms,
         )  # fmt: skip
 
 

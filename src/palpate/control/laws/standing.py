@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.config import setting
-from palpate.control.law import BoundLaw, Law, Need, Shown, Tick, law_kernel
+from palpate.control.law import BoundLaw, Law, Shown, Tick, law_kernel
 from palpate.control.solve.hierarchy import solve_hierarchy
 from palpate.control.solve.stance import BASE, PER_FOOT, Footing, make_footing, solve_stance
 from palpate.engine.kernels import kernel, put
@@ -247,7 +247,6 @@ class Standing(Law):
     """
 
     name: ClassVar[str] = "standing"
-    needs: ClassVar[tuple[Need, ...]] = ("M", "bias", "J", "drift")
     kernel = _kernel
 
     feet: tuple[str, ...] = setting((), "1", "frames that stand on the ground; all named foot_… if not given")
@@ -282,7 +281,7 @@ class Standing(Law):
         feet = feet_of(robot, self.feet)
         labels = tuple(f"{foot}.{axis}" for foot in feet for axis in "xyz")
         shown = Shown("forces", "forces", "N", labels, "world", "of the ground on the feet, as planned")
-        bound = super().bind(robot) if robot.coupling is None else self.bind_python(robot)
+        bound = self.bind_python(robot) if robot.coordinates.coupled else super().bind(robot)
         return replace(bound, shown=(shown,))
 
     def bind_python(self, robot: Robot) -> BoundLaw:
@@ -301,7 +300,7 @@ class Standing(Law):
         terms, counts = tuple(Terms.fields), Counts({"feet": len(feet)})
         return BoundLaw(
             self.name, law, terms, self.command, self.gains(robot), counts, np.zeros((len(terms), robot.nv)),
-            needs=self.needs, remarks=self.remarks,
+            needs=self.needed(), remarks=self.remarks,
         )  # fmt: skip
 
 

@@ -49,11 +49,9 @@ def follow_joints(targets: Targets, robot: Robot) -> None:
 
 def _path(targets: Targets, robot: Robot) -> Path:
     """The motion of all joints, also of those that follow others."""
-    q, v, a, sizes = targets.q, targets.v, targets.a, {"nq": robot.model.nq, "nv": robot.model.nv}
-    if robot.coupling is not None:
-        G = robot.coupling.map.T
-        q, v, a = q @ robot.coupling.position_map.T + robot.coupling.position_offset, v @ G, a @ G
-    return Path({**sizes, "count": len(targets.array)}, q=q, v=v, a=a)
+    c, sizes = robot.coordinates, {"nq": robot.model.nq, "nv": robot.model.nv, "count": len(targets.array)}
+    q, v, a = c.expand_position(targets.q), c.expand_velocity(targets.v), c.expand_velocity(targets.a)
+    return Path(sizes, q=q, v=v, a=a)
 
 
 @kernel

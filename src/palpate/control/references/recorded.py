@@ -16,7 +16,8 @@ from palpate.config import required, setting
 from palpate.control.references.kinematics import check_joint_motion, follow_joints
 from palpate.control.references.reference import ReferenceSettings, Targets
 from palpate.errors import FileError, InvalidInput, UnknownName
-from palpate.parquet import read_columns
+from palpate.files import open_regular
+from palpate.parquet import read_numbers
 from palpate.robot.robot import Robot
 
 MOST_BYTES = 500_000_000
@@ -97,13 +98,12 @@ def _channel(file: str, table: dict[str, Array], name: str, labels: tuple[str, .
 def _table(file: str) -> dict[str, Array]:
     """The columns of a file, read once as long as it does not change."""
     try:
-        state = os.stat(file)
+        with open_regular(file, most_bytes=MOST_BYTES) as opened:
+            state = os.fstat(opened.fileno())
     except OSError as error:
         raise FileError(
             f"cannot read {file}: {error.strerror}", hint="paths are relative to the scenario file"
         ) from error
-    if state.st_size > MOST_BYTES:
-        raise FileError(f"cannot read {file}: {state.st_size} bytes are more than the {MOST_BYTES} accepted")
     return _read(file, state.st_mtime_ns, state.st_size)
 
 
@@ -126,7 +126,7 @@ def _read(file: str, changed: int, size: int) -> dict[str, Array]:
 
 
 def _read_parquet(file: str) -> dict[str, Array]:
-    return {name: values.to_numpy() for name, values in read_columns(file).items()}
+    return read_numbers(file)
 
 
 def _read_csv(file: str) -> dict[str, Array]:

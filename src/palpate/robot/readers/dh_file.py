@@ -6,18 +6,18 @@ Every fault of every row is told in one pass, with its line.
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from palpate.errors import ModelError, nearest
+from palpate.errors import InvalidInput, ModelError, nearest
 from palpate.robot.readers.dh import Convention, DHLink, repaired_rows, row_faults
 from palpate.robot.readers.findings import Finding, quoted, refuse
 from palpate.robot.readers.xmlfile import Report, read_bytes
 from palpate.robot.tensor import tensor_from
+from palpate.toml import toml_data
 
 _HEADER = re.compile(r"^[ \t]*\[\[[ \t]*(?:robot[ \t]*\.[ \t]*)?dh[ \t]*\]\]", re.MULTILINE)
 _BLOCK = re.compile(r"^[ \t]*\[", re.MULTILINE)
@@ -55,9 +55,9 @@ def read_table(path: Path) -> DHTable:
     text = (read_bytes(path, report) or b"").decode(errors="replace")
     data: dict[str, Any] = {}
     try:
-        data = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        report.error(None, f"is no TOML: {error}", "a DH table stands in a TOML file")
+        data = toml_data(text)
+    except InvalidInput as error:
+        report.error(None, error.args[0], "a DH table stands in a TOML file")
     inner = data.get("robot")
     robot: dict[str, Any] = inner if isinstance(inner, dict) else data
     listed = robot.get("dh")

@@ -7,9 +7,7 @@ turned round; all in one go.
 from __future__ import annotations
 
 import math
-import os
 import re
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from palpate.checks import Array
-from palpate.errors import ModelError
+from palpate.files import write_file
 from palpate.robot.readers import inertials
 from palpate.robot.readers.check import model_format
 from palpate.robot.readers.findings import refuse
@@ -86,13 +84,14 @@ def repair_model(path: str | Path, out: str | Path) -> list[Change | Mend | RowC
     not at all.
 
     Raises:
-        ModelError: the file cannot be read, is no model, or the copy cannot be written.
+        ModelError: the file cannot be read, or is no model.
+        FileError: the copy cannot be written.
     """
     if Path(path).suffix.lower() == ".toml":
         from palpate.robot.readers.dh_file import repaired_table
 
         data, changes = repaired_table(Path(path))
-        _write(Path(out), data)
+        write_file(out, data)
         return list(changes)
     report = Report(str(path))
     root = _root(Path(path), report)
@@ -103,7 +102,7 @@ def repair_model(path: str | Path, out: str | Path) -> list[Change | Mend | RowC
     data = _edited(root.source.data, edits)
     root, edits = parse(Source(str(path), data), report), []
     found = [tensor.repair(edits) for element in (root.walk() if root else ()) for tensor in _tensors(element)]
-    _write(Path(out), _edited(data, edits))
+    write_file(out, _edited(data, edits))
     return sorted([*mends, *(change for change in found if change)], key=lambda change: change.line)
 
 
@@ -197,17 +196,3 @@ def _edited(data: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
     for start, end, text in sorted(edits, reverse=True):
         data = data[:start] + text + data[end:]
     return data
-
-
-def _write(out: Path, data: bytes) -> None:
-    temporary = ""
-    try:
-        with tempfile.NamedTemporaryFile(dir=out.parent, prefix=f".{out.name}.", delete=False) as file:
-            temporary = file.name
-            file.write(data)
-        os.chmod(temporary, 0o644)  # a temporary file is private; a model is not
-        os.replace(temporary, out)
-    except OSError as error:
-        if temporary:
-            Path(temporary).unlink(missing_ok=True)
-        raise ModelError(f"cannot write the repaired model: {error}") from error

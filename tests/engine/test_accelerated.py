@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from palpate.control.laws import cartesian_impedance
-from palpate.engine import linking
+from palpate.engine import accelerated
+from palpate.engine.accelerated import bind, called_places, kernel_at
+from palpate.engine.kernel_files import Callee
 from palpate.engine.kernels import kernel
-from palpate.engine.linking import Place, bind, called_places, kernel_at
 from palpate.run import loop
 
 
@@ -39,7 +40,7 @@ def test_a_called_kernel_is_found_by_its_place() -> None:
 def test_code_that_refers_to_another_symbol_is_not_bound() -> None:
     place = called_places(loop.run_steps.result.library)[0]
     assert bind((place,))
-    assert not bind((Place(place.module, place.name, place.symbol + "_of_older_sources"),))
+    assert not bind((Callee(place.module, place.name, place.symbol + "_of_older_sources"),))
 
 
 def test_a_small_kernel_is_copied_into_its_callers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,10 +48,10 @@ def test_a_small_kernel_is_copied_into_its_callers(monkeypatch: pytest.MonkeyPat
     exec("def half(x: float) -> float:\n    return 0.5 * x", typed)
     half = kernel(typed["half"])
     library = half.result.library
-    linking.leave_nothing_to_copy(half.result, half.py_func)
+    accelerated.leave_nothing_to_copy(half.result, half.py_func)
     assert not hasattr(library, "place")
-    monkeypatch.setattr(linking, "_SMALL", 0)
-    linking.leave_nothing_to_copy(half.result, half.py_func)
+    monkeypatch.setattr(accelerated, "_SMALL", 0)
+    accelerated.leave_nothing_to_copy(half.result, half.py_func)
     assert library.place.symbol == half.symbol
 
 
@@ -68,8 +69,8 @@ def _calling(x: float) -> float:
 """
 ASK = """
 import sys
-import palpate.engine.linking as linking
-linking._SMALL = 5
+import palpate.engine.accelerated as accelerated
+accelerated._SMALL = 5
 sys.path.insert(0, sys.argv[1])
 import palpate
 palpate.__path__.append(sys.argv[1])

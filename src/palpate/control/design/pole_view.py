@@ -21,6 +21,7 @@ from palpate.engine.kernels import kernel, put
 from palpate.engine.records import Matrix, Record, Vector, sized
 
 _LEAST_NOISE = 1e-4  # rad; a picture is never taken for perfect
+_FALLEN = 15.0  # ω × interval: between two pictures an error grows e^15-fold, and nothing of the estimate is left
 
 
 class PoleEstimate(Record):
@@ -59,9 +60,14 @@ def pole_estimate(
 
 
 def _kalman_gain(omega: float, interval: float, disturbance: float, noise: float) -> Array:
-    """The steady gain P Cᵀ (C P Cᵀ + R)⁻¹ of pictures of x_AB, an unknown acceleration held between them."""
+    """The steady gain P Cᵀ (C P Cᵀ + R)⁻¹ of pictures of x_AB, an unknown acceleration held between them.
+
+    For rare pictures only the falling motion (1, ω) is left in P, and the gain tends to it like e^(−2 ω interval).
+    """
     from scipy.linalg import solve_discrete_are
 
+    if omega * interval > _FALLEN:
+        return np.array([1.0, omega])
     c, s = math.cosh(omega * interval), math.sinh(omega * interval)
     F = np.array([[c, s / omega], [omega * s, c]])
     push = disturbance * np.array([interval**2 / 2, interval])

@@ -1,4 +1,4 @@
-"""Names and units of joints' coordinates and velocities, by joint type."""
+"""The engine's four kinds of joints: their names, and the labels and units of their coordinates and velocities."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import mujoco
 
 Labels = tuple[tuple[str, ...], tuple[str, ...]]
 
-# By joint type: free, ball, slide, hinge. Each end of a name with its unit; a quaternion is wxyz.
+KINDS = ("free", "ball", "slide", "hinge")  # by the engine's number
+# Likewise: each end of a name with its unit; a quaternion is wxyz.
 _QUATERNION = (("_qw", "1"), ("_qx", "1"), ("_qy", "1"), ("_qz", "1"))
 _SPIN = (("_wx", "rad/s"), ("_wy", "rad/s"), ("_wz", "rad/s"))
 _POSITIONS = ((("_x", "m"), ("_y", "m"), ("_z", "m"), *_QUATERNION), _QUATERNION, (("", "m"),), (("", "rad"),))

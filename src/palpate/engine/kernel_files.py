@@ -1,0 +1,245 @@
+"""Files of compiled kernels: plain data with a checksum, in a folder that nobody else can write to.
+
+    16 bytes   magic
+    u32        version of this format
+    u32 u64 u64   lengths of the description (JSON), of the object code and of the bitcode
+    ...        these three
+    32 bytes   SHA-256 of everything before it
+
+Whatever does not end with the checksum of its own bytes is no kernel. A checksum finds damage, not malice: machine code
+is run, so a folder is used only if it belongs to the user and nobody else can write there, as ssh and pip do. Links in
+the folder are not followed.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import secrets
+import stat
+import struct
+from pathlib import Path
+from typing import NamedTuple, Self
+
+from palpate.errors import FileError
+
+SUFFIX = ".kernel"
+_MAGIC, _VERSION = b"\x93palpate kernel\n", 1
+_HEADER = struct.Struct("<16sIIQQ")
+_CHECKSUM_BYTES = 32
+_LARGEST = 256 << 20  # bytes
+_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+WRITE_BY_OTHERS = 0o022  # the rights of group and others to write
+
+
+class Callee(NamedTuple):
+    """A kernel that is called by its symbol: where it is found, and the symbol its callers refer to."""
+
+    module: str
+    name: str
+    symbol: str
+
+
+class KeptKernel(NamedTuple):
+    """What is kept of a compiled kernel.
+
+    Attributes:
+        key: everything that the machine code depends on, as text.
+        library: name of the module of machine code.
+        unique_name, symbol, environment: names that the compiler gave to function, code and environment variable.
+        inline: whether it is to be copied into its callers.
+        result: type of the result: a name, or a list of results in a tuple.
+        environments: (variable, module) of every function whose code was copied into this one.
+        callees: kernels that the code refers to by symbol.
+        object_code: an object file of this system.
+        bitcode: LLVM bitcode of what callers may copy.
+    """
+
+    key: str
+    library: str
+    unique_name: str
+    symbol: str
+    environment: str
+    inline: bool
+    result: str | list
+    environments: list[tuple[str, str]]
+    callees: tuple[Callee, ...]
+    object_code: bytes
+    bitcode: bytes
+
+
+def pack(kernel: KeptKernel) -> bytes:
+    """A kernel as the bytes of its file."""
+    description = {name: value for name, value in kernel._asdict().items() if name not in ("object_code", "bitcode")}
+    text = json.dumps(description).encode()
+    header = _HEADER.pack(_MAGIC, _VERSION, len(text), len(kernel.object_code), len(kernel.bitcode))
+    content = b"".join([header, text, kernel.object_code, kernel.bitcode])
+    return content + hashlib.sha256(content).digest()
+
+
+def checksum(data: bytes) -> str:
+    """The checksum that a kernel's file states."""
+    return data[-_CHECKSUM_BYTES:].hex()
+
+
+def unpack(data: bytes) -> KeptKernel | None:
+    """The kernel in a file's bytes; None if any byte is not as it was written."""
+    view = memoryview(data)
+    content = view[:-_CHECKSUM_BYTES]
+    if len(data) < _HEADER.size + _CHECKSUM_BYTES or hashlib.sha256(content).digest() != data[-_CHECKSUM_BYTES:]:
+        return None
+    magic, version, text, code, bitcode = _HEADER.unpack_from(data)
+    ends = _HEADER.size + text, _HEADER.size + text + code, _HEADER.size + text + code + bitcode
+    if (magic, version, ends[2]) != (_MAGIC, _VERSION, len(content)):
+        return None
+    try:
+        told = json.loads(bytes(view[_HEADER.size : ends[0]]))
+        told["callees"] = tuple(Callee(*callee) for callee in told["callees"])
+        return KeptKernel(**told, object_code=bytes(view[ends[0] : ends[1]]), bitcode=bytes(view[ends[1] : ends[2]]))
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+def is_intact(data: bytes) -> bool:
+    """Whether the bytes of a kernel's file are those that were written."""
+    return unpack(data) is not None
+
+
+class Folder:
+    """An open folder of kernels: files are named relative to it, so that it cannot be exchanged for another later."""
+
+    def __init__(self, path: Path, descriptor: int | None) -> None:
+        self.path, self._descriptor = path, descriptor
+
+    @classmethod
+    def opened(cls, path: Path) -> Self:
+        """A folder whoever may write to it."""
+        return cls(path, _open_folder(str(path), None) if _HAS_DESCRIPTORS else None)
+
+    @classmethod
+    def private(cls, root: Path, *below: str) -> Self:
+        """A folder below `root`, made if it is not there; each of them must be the user's alone.
+
+        Raises:
+            FileError: one belongs to somebody else, is a link, or can be written by others.
+            OSError: it cannot be made, or nothing can be written there.
+        """
+        _make_folders(root)
+        path = Path(os.path.realpath(root))
+        if not _HAS_DESCRIPTORS:  # Windows: a user's folders are guarded by lists of rights
+            path = path.joinpath(*below)
+            path.mkdir(parents=True, exist_ok=True)
+            return cls(path, None)._tried()
+        descriptor = _open_folder(str(path), None)
+        _demand_private(descriptor, path)
+        for name in below:
+            descriptor, path = _step_into(descriptor, path, name), path / name
+            _demand_private(descriptor, path)
+        return cls(path, descriptor)._tried()
+
+    def _tried(self) -> Self:
+        """The folder, once a file could be written there."""
+        name = f".try-{secrets.token_hex(8)}"
+        os.close(os.open(self._at(name), _WRITE, 0o600, dir_fd=self._descriptor))
+        self.remove(name)
+        return self
+
+    def _at(self, name: str) -> str:
+        return name if self._descriptor is not None else str(self.path / name)
+
+    def status(self) -> os.stat_result:
+        """Owner and rights of the folder."""
+        return os.stat(self.path if self._descriptor is None else self._descriptor)
+
+    def read(self, name: str) -> bytes | None:
+        """Content of a regular file that no other user can have written; None if there is no such file."""
+        try:
+            file = os.open(self._at(name), _READ, dir_fd=self._descriptor)
+        except OSError:  # none, or a link
+            return None
+        with open(file, "rb", buffering=0) as stream:
+            status, folder = os.fstat(file), self.status()
+            safe = stat.filemode(status.st_mode)[0] == "-" and status.st_size <= _LARGEST
+            others = status.st_mode & ~folder.st_mode & WRITE_BY_OTHERS
+            if not safe or status.st_uid != folder.st_uid or others:
+                return None
+            return stream.readall()
+
+    def write(self, name: str, data: bytes) -> None:
+        """Put a whole file in the place of what has that name, a link included."""
+        passing = f".{secrets.token_hex(8)}.part"
+        file = os.open(self._at(passing), _WRITE, 0o600, dir_fd=self._descriptor)
+        try:
+            with open(file, "wb") as stream:
+                stream.write(data)
+            descriptor = self._descriptor
+            os.replace(self._at(passing), self._at(name), src_dir_fd=descriptor, dst_dir_fd=descriptor)
+        except BaseException:
+            self.remove(passing)
+            raise
+
+    def remove(self, name: str) -> None:
+        """Delete a file, if it is there."""
+        try:
+            os.unlink(self._at(name), dir_fd=self._descriptor)
+        except OSError:
+            return
+
+    def names(self) -> list[str]:
+        """Names of the files."""
+        return os.listdir(self.path if self._descriptor is None else self._descriptor)
+
+    def age(self, name: str, now: float) -> float:
+        """How long ago a file was written, s."""
+        return now - os.stat(self._at(name), dir_fd=self._descriptor, follow_symlinks=False).st_mtime
+
+
+_HAS_DESCRIPTORS = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW") and hasattr(os, "geteuid")
+
+
+def _make_folders(path: Path) -> None:
+    """Make a folder and what it lies in, for the user alone."""
+    if not path.is_dir():
+        _make_folders(path.parent)
+        path.mkdir(mode=0o700, exist_ok=True)
+
+
+def _open_folder(name: str, inside: int | None) -> int:
+    return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=inside)
+
+
+def _step_into(descriptor: int, path: Path, name: str) -> int:
+    try:
+        if name not in os.listdir(descriptor):
+            os.mkdir(name, 0o700, dir_fd=descriptor)
+        return _open_folder(name, descriptor)
+    except FileExistsError:  # made by another process at this moment
+        return _open_folder(name, descriptor)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENOTDIR):
+            raise FileError(f"{path / name} is a link or a file") from None
+        raise
+    finally:
+        os.close(descriptor)
+
+
+def _demand_private(descriptor: int, path: Path) -> None:
+    status = os.fstat(descriptor)
+    if status.st_uid != os.geteuid():
+        os.close(descriptor)
+        raise FileError(f"{path} belongs to another user ({_user_name(status.st_uid)})")
+    if status.st_mode & WRITE_BY_OTHERS:
+        os.close(descriptor)
+        raise FileError(f"other users can write to {path} (mode {status.st_mode & 0o7777:o})")
+
+
+def _user_name(number: int) -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return f"number {number}"
