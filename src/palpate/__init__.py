@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from palpate.contact.motion.hybrid import HybridSystem
     from palpate.contact.touch.contacts import Contact, JointStop, Pin
     from palpate.control.solve.force_torques import torques_for_force
-    from palpate.derive.checking import check_derivation
     from palpate.derive.derivation import Derivation
     from palpate.derive.start import derive, derive_from_energy
+    from palpate.review import check_derivation
     from palpate.robot.load import load_robot
     from palpate.robot.readers.dh import DHLink
     from palpate.robot.robot import Robot
@@ -103,7 +103,7 @@ __getattr__, __dir__ = lazy_names(
         "Surface": "palpate.world.config",
         "Trace": "palpate.trace.trace",
         "World": "palpate.world.config",
-        "check_derivation": "palpate.derive.checking",
+        "check_derivation": "palpate.review",
         "constrained_dynamics": "palpate.contact.modes.dynamics",
         "contact": "palpate.contact",
         "control": "palpate.control",
