@@ -73,7 +73,8 @@ def _kalman_gain(omega: float, interval: float, disturbance: float, noise: float
     F = np.array([[c, s / omega], [omega * s, c]])
     push = disturbance * np.array([interval**2 / 2, interval])
     try:
-        P = solve_discrete_are(F.T, np.array([[1.0], [0.0]]), np.outer(push, push), np.array([[noise**2]]))
+        with np.errstate(all="ignore"):
+            P = solve_discrete_are(F.T, np.array([[1.0], [0.0]]), np.outer(push, push), np.array([[noise**2]]))
     except (np.linalg.LinAlgError, ValueError) as error:
         raise InvalidInput(
             f"no estimator weighs a disturbance of {disturbance:g} m/s² against {noise:g} m of noise, with a picture"
