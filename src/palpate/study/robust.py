@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from palpate.errors import FileError, InvalidInput, UnknownName
-from palpate.files import make_folder, write_file
+from palpate.files import make_folder, read_text, write_file
 from palpate.run.simulate import simulate
 from palpate.scenario.load import load_scenario, scenario_from_data, shipped
 from palpate.scenario.model import Scenario
@@ -148,7 +148,7 @@ def check_study_place(folder: Path) -> None:
 def study_folder(folder: str | os.PathLike[str]) -> tuple[Path, dict[str, Any]]:
     """The folder of a study that was begun, and what was asked for."""
     try:
-        asked = dict(json.loads((Path(folder) / STUDY).read_text("utf-8")))
+        asked = dict(json.loads(read_text(Path(folder) / STUDY)))
         name = asked["scenario"]
         return Path(folder), {**asked, "scenario": name if name in shipped() else absolute_path(name, folder)}
     except (OSError, ValueError, TypeError, KeyError) as error:
