@@ -1,4 +1,4 @@
-"""Direct PI force control against a compliant wall (document 002)."""
+"""Direct PI force control against a compliant wall."""
 
 from __future__ import annotations
 

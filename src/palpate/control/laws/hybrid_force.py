@@ -1,4 +1,4 @@
-"""Hybrid position/force control (document 002): some directions follow a motion, the others hold a force."""
+"""Hybrid position/force control: some directions follow a motion, the others hold a force."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inverse dynamics with strict priorities as a law: a stack of tasks within torque limits (document 003)."""
+"""Inverse dynamics with strict priorities as a law: a stack of tasks within torque limits."""
 
 from __future__ import annotations
 
