@@ -15,12 +15,12 @@ from palpate.control.design.law_models import IMPEDANCE, LinearModel
 from palpate.control.design.loop_model import Timing
 from palpate.control.law import BoundLaw, Need, Tick, law_kernel
 from palpate.control.steps.linear_algebra import times, transpose_times
+from palpate.control.steps.posture import PostureLaw
 from palpate.control.steps.task_space import (
     DIRECTIONS,
     Direction,
     Gain6,
     Posture,
-    PostureLaw,
     TaskGains,
     TaskMemory,
     accelerate,

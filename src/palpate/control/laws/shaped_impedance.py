@@ -13,13 +13,13 @@ from palpate.control.design.law_models import SHAPED_IMPEDANCE, LinearModel
 from palpate.control.design.loop_model import Timing
 from palpate.control.law import Tick, law_kernel
 from palpate.control.steps.linear_algebra import times, transpose_times
+from palpate.control.steps.posture import PostureLaw
 from palpate.control.steps.task_space import (
     DIRECTIONS,
     LEVER,
     Direction,
     Gain6,
     Posture,
-    PostureLaw,
     TaskGains,
     TaskMemory,
     accelerate,

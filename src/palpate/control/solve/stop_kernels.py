@@ -73,6 +73,7 @@ def make_stop(n: int, directions: int, limits: int) -> StopProblem:
 
 @kernel
 def size_of(p: Vector) -> float:
+    """|p|."""
     total = 0.0
     for i in range(p.size):
         total += p[i] * p[i]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from palpate.checks import finite_number
 from palpate.config import PerJoint, setting
 from palpate.control.law import Rig, Tick
+from palpate.control.steps.posture import posture_setting, with_posture
 from palpate.control.steps.reach import POSTURE
 from palpate.control.steps.task_space import (
     DIRECTIONS,
@@ -23,8 +24,6 @@ from palpate.control.steps.task_space import (
     TaskMemory,
     into_axes,
     lever_of,
-    posture_setting,
-    with_posture,
 )
 from palpate.engine.kernels import clear, kernel, put
 from palpate.engine.records import Integers, Vector, sized
