@@ -1,6 +1,6 @@
 """Single equations of exact contact, each against its closed form: what no other test would miss."""
 
-# pyright: reportArgumentType=false, reportCallIssue=false, reportOptionalSubscript=false
+# pyright: reportArgumentType=false, reportCallIssue=false, reportOptionalSubscript=false, reportOptionalMemberAccess=false
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from scipy.integrate import solve_ivp
 
 import palpate as pp
 from palpate.contact import Box, Cylinder, HybridSystem, Plane, Ride
-from palpate.contact.complementarity import Candidate, Option, Problem, _violation, attempt, solve
-from palpate.contact.contacts import SLIDING
+from palpate.contact.modes.complementarity import Candidate, Option, Problem, _violation, attempt, solve
+from palpate.contact.touch.contacts import SLIDING
 
 FLOOR_Y = Plane(normal=(0, 1, 0))
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from palpate.errors import UnknownName
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _EXAMPLES = """\
 examples:
@@ -151,7 +154,6 @@ def _runs() -> Section:
 
 
 def _run_row(path: Any) -> list[str]:
-    import json
     from datetime import datetime
 
     from palpate.cli.folder import METRICS
@@ -164,12 +166,22 @@ def _run_row(path: Any) -> list[str]:
     except PalpateError:
         return [str(path.parent), "", "damaged", "", "", made]
     scenario = str((header.facts.scenario or {}).get("name", ""))
-    kept = ""
-    if (path.parent / METRICS).is_file():
-        judged = [one.get("passed") for one in json.loads((path.parent / METRICS).read_text("utf-8")).values()]
-        judged = [passed for passed in judged if passed is not None]
-        kept = f"{sum(judged)} of {len(judged)}" if judged else ""
+    kept = _kept_bounds(path.parent / METRICS)
     return [str(path.parent), scenario, header.outcome.kind, f"{header.outcome.time:.6g}", kept, made]
+
+
+def _kept_bounds(path: Path) -> str:
+    """How many bounds a run kept, of how many; nothing where its metrics are missing or damaged."""
+    import json
+
+    from palpate.errors import PalpateError
+    from palpate.files import read_text
+
+    try:
+        judged = [one["passed"] for one in json.loads(read_text(path)).values() if one.get("passed") is not None]
+        return f"{sum(judged)} of {len(judged)}" if judged else ""
+    except (OSError, PalpateError, ValueError, AttributeError, TypeError):
+        return ""
 
 
 SECTIONS: dict[str, Callable[[], Section]] = {

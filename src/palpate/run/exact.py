@@ -1,6 +1,6 @@
 """The exact loop: the same sensors, laws, guards and records as the compiled loop, over an exact hybrid plant.
 
-Between two physics steps the torque is held, and a `Passage` integrates robot and contacts from event to
+Between two physics steps the torque is held, and a `Simulation` integrates robot and contacts from event to
 event; a control tick is an event too. What the law measures at a tick are the multipliers under the torque held until
 then (nothing before the first); what is recorded are those under the torque that the tick has just set.
 """
@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from palpate.contact.events import Event
-from palpate.contact.glide import LOOK_CLOSER, TURNED, coasts, glide_on, is_wedged, stand
-from palpate.contact.hybrid import HybridSystem
 from palpate.contact.integrator import Step
-from palpate.contact.kernels import OK, follow_creep
-from palpate.contact.passage import Passage
-from palpate.contact.records import PIN, Glide, Machine
+from palpate.contact.modes.accelerations import OK, follow_creep
+from palpate.contact.motion.events import Event
+from palpate.contact.motion.hybrid import HybridSystem
+from palpate.contact.motion.simulation import Simulation
+from palpate.contact.motion.steps import LOOK_CLOSER, TURNED, coasts, is_wedged, stand, step_until_event
+from palpate.contact.touch.records import PIN, Machine, StepControl
 from palpate.engine.kernels import address_of_record, call_law, clear, kernel, put
 from palpate.engine.library import mj_differentiatePos
 from palpate.engine.records import Record, Vector
@@ -49,7 +49,7 @@ class ExactLoop(Record):
 
     machine: Machine
     step: Step
-    glide: Glide
+    control: StepControl
     tau: Vector  # drives and pushes, as the last tick has set them
     begun: bool = False  # whether a torque has ever acted
     slice: int = 0  # physics steps to take
@@ -64,7 +64,7 @@ class ExactPlant:
         system: the robot as the plant has it, with its contacts.
         touches: names of the surface contacts and pins, which come first among the system's contacts.
         readings: what each of them does to the robot, as the loop reads it.
-        passage: the way through modes and events, up to the last step.
+        simulation: the way through modes and events, up to the last step.
         trouble: what ended the run, where the equations had no answer.
     """
 
@@ -74,41 +74,41 @@ class ExactPlant:
         self.system: HybridSystem = exact_system(plant, run.robot, run.world)
         self.touches = self.system.names[: len(bodies)]
         self.readings = [TouchReading(felt=body in felt) for body in bodies]
-        self.passage: Passage = self.system.passage(self.system.start(*run.start()))
+        self.simulation: Simulation = self.system.simulation(self.system.start(*run.start()))
         self.tau = np.zeros(run.robot.nv)
         parts = {"machine": self.system.model.machine, "step": self.system.stepper.step}
-        self.compiled = ExactLoop(**parts, glide=self.system.stepper.glide, tau=self.tau)
+        self.compiled = ExactLoop(**parts, control=self.system.stepper.control, tau=self.tau)
         self.trouble: PalpateError | None = None
         self._machine, self._step = self.system.model.machine.address, self.system.stepper.step.address
 
     @property
     def time(self) -> float:
         """When the state is that has been reached, s."""
-        return self.passage.t
+        return self.simulation.t
 
     @property
     def events(self) -> list[Event]:
         """What has happened so far, in order."""
-        return self.passage.events
+        return self.simulation.events
 
     def settle(self, L: Loop) -> int:
         """Take the torque that a tick has set: the modes and forces it leads to at once."""
-        if take_torque(L.address, self.tau) or not self.passage.begun:
+        if take_torque(L.address, self.tau) or not self.simulation.begun:
             return self.push(L)
         renew_contacts(L.address)
         return RUNNING
 
     def push(self, L: Loop) -> int:
         """Let the torque act: the modes and forces it leads to at once."""
-        self.passage.push(self.tau.copy())
-        status = self._tried(lambda: self.passage.go(self.time))
+        self.simulation.push(self.tau.copy())
+        status = self._tried(lambda: self.simulation.go(self.time))
         show(L.address, self._machine)
         renew_contacts(L.address)
         return status
 
     def turn(self, L: Loop) -> int:
         """Let a torque act that turns a creeping slip and changes no mode."""
-        status = self._tried(lambda: self.passage.take_over(TURNED, self.passage.stepper.step.t))
+        status = self._tried(lambda: self.simulation.take_over(TURNED, self.simulation.stepper.step.t))
         show(L.address, self._machine)
         renew_contacts(L.address)
         return status
@@ -116,11 +116,11 @@ class ExactPlant:
     def advance(self, L: Loop) -> int:
         """One physics step, event by event, and the work done in it."""
         depart(L.address, self._step)
-        return self._arrive(L, self.passage.go)
+        return self._arrive(L, self.simulation.go)
 
     def go_on(self, L: Loop) -> int:
         """The rest of a physics step in which compiled steps have left off."""
-        return self._arrive(L, lambda until: self.passage.take_over(self.compiled.status, until))
+        return self._arrive(L, lambda until: self.simulation.take_over(self.compiled.status, until))
 
     def _arrive(self, L: Loop, go: Callable[[float], str]) -> int:
         seen, until = len(self.events), (L.step + 1) * L.dt
@@ -242,11 +242,11 @@ def _run_compiled(assembly: Assembly, exact: ExactPlant, steps: int) -> int:
     L, X, end = assembly.loop, exact.compiled, assembly.loop.step + steps
     status = RUNNING
     while L.step < end and status == RUNNING:
-        X.slice, X.steady_until = end - L.step, exact.passage.steady_until
-        X.begun = exact.passage.begun
+        X.slice, X.steady_until = end - L.step, exact.simulation.steady_until
+        X.begun = exact.simulation.begun
         status = assembly.rescues.call(steps_to_event, X.address)
         if X.begun:
-            exact.passage.catch_up()
+            exact.simulation.catch_up()
         if status in (_SETTLE, _TURN):
             status = exact.push(L) if status == _SETTLE else exact.turn(L)
             status = loop.write_down(L.address) if status == RUNNING else status
@@ -276,8 +276,8 @@ def steps_to_event(L: Loop, X: ExactLoop) -> int:
         if status != RUNNING:
             return status
         depart(L, X.step)
-        X.glide.until, X.glide.steps = (L.step + 1) * L.dt, 0
-        X.status = LOOK_CLOSER if X.glide.until >= X.steady_until else glide_on(X.machine, X.step, X.glide)
+        X.control.until, X.control.steps = (L.step + 1) * L.dt, 0
+        X.status = LOOK_CLOSER if X.control.until >= X.steady_until else step_until_event(X.machine, X.step, X.control)
         if X.status != OK:
             return _ADVANCE
         arrive(L, X.machine, X.step)
@@ -293,7 +293,7 @@ def _take(L: Loop, X: ExactLoop) -> int:
     if not X.begun or X.step.t >= X.steady_until or is_wedged(X.machine) or coasts(X.machine):
         return _SETTLE
     put(X.machine.tau, 0, X.tau)
-    if stand(X.machine, X.step, X.glide) != OK:
+    if stand(X.machine, X.step, X.control) != OK:
         return _SETTLE
     if follow_creep(X.machine):
         return _TURN

@@ -10,7 +10,7 @@ from palpate.trace import Event, Outcome
 from palpate.world.config import World
 
 if TYPE_CHECKING:
-    from palpate.contact import events as contact
+    from palpate.contact.motion import events as contact
     from palpate.run.exact import ExactPlant
 
 _MEANING = {
@@ -83,7 +83,7 @@ def stop_warnings(exact: ExactPlant | None) -> list[str]:
     """Joints that met their stops, and when first."""
     if exact is None:
         return []
-    from palpate.contact.contacts import JointStop
+    from palpate.contact.touch.contacts import JointStop
 
     stops = {name: t.joint for name, t in zip(exact.system.names, exact.system.contacts) if isinstance(t, JointStop)}
     first: dict[str, float] = {}

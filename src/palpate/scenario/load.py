@@ -58,8 +58,9 @@ def load_scenario(source: str | os.PathLike[str], overrides: Iterable[str] = ())
 
 
 def replaced(scenario: Scenario, changes: Mapping[str, Any]) -> Scenario:
-    """A scenario with other values; keys have `__` where a file has dots."""
-    texts = [f"{key.replace('__', '.')}={toml_value(_plain(value))}" for key, value in changes.items()]
+    """A scenario with other values; keys have `__` where a file has dots, None takes away what was given."""
+    values = {key: "" if value is None else toml_value(_plain(value)) for key, value in changes.items()}
+    texts = [f"{key.replace('__', '.')}={value}" for key, value in values.items()]
     data = apply_overrides(scenario.as_data(), texts)
     return scenario_from_data(data, [Source(f"{scenario.name} with other values")])
 

@@ -206,8 +206,8 @@ class Scenario(Config):
         """This scenario with other values, checked like a file: `scenario.replace(control__stiffness=[300] * 6)`.
 
         Args:
-            changes: keys with `__` for the dots of a file, such as `world__surfaces__wall__stiffness=2e4`; another
-                `control__law` takes over no gains of the one before.
+            changes: keys with `__` for the dots of a file, such as `world__surfaces__wall__stiffness=2e4`; None takes
+                away what was given; another `control__law` takes over no gains of the one before.
 
         Raises:
             ScenarioError: everything that is wrong with the result, in one message.

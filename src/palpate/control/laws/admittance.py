@@ -430,7 +430,9 @@ def _rotation_vectors(quats: Array) -> Array:
 
 
 def _refuse_restless(M: Array, D: Array, K: Array, chosen: np.ndarray) -> None:
-    """Refuse a compliant frame that nothing damps along a direction."""
+    """Refuse a compliant frame that yields along no direction, or that nothing damps along one."""
+    if not chosen.any():
+        raise InvalidInput("directions is empty: the law would yield nowhere", hint='such as directions = ["z"]')
     for axis in np.flatnonzero(chosen):
         m, d, k = M[axis, axis], D[axis, axis], K[axis, axis]
         if d == 0.0:

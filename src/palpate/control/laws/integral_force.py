@@ -94,8 +94,7 @@ class IntegralForce(ForceLaw):
         """d = min(30, 0.2/T_e) and k = min(10, d/3), where not given: half of what an undamped wall bears, k < d."""
         d = min(_DAMPING, 0.2 / rig.lag) if self.joint_damping is None else self.joint_damping
         k = min(INTEGRAL, d / 3) if self.integral is None else self.integral
-        law = self.model_copy(update={"joint_damping": d, "integral": k})
-        return super(IntegralForce, law).suited(robot, rig)
+        return super().suited(robot, rig).model_copy(update={"joint_damping": d, "integral": k})
 
     def linear(self, robot: Robot, q: Array, timing: Timing) -> LinearModel:
         """−J_tᵀ k ∫(F_d − F) dt − d M̂ v."""
