@@ -55,7 +55,7 @@ def _files(prefix: str, **_: Any) -> list[str]:
 
 
 def _scenarios(prefix: str, **_: Any) -> list[str]:
-    from palpate.scenario.shipped import shipped
+    from palpate.scenario.folders import shipped
 
     return [*shipped(), *_files(prefix)]
 

@@ -16,12 +16,12 @@ from palpate.errors import FileError, InvalidInput, ScenarioError, TooLarge, Unk
 from palpate.files import a_path, is_there, open_regular
 from palpate.robot.readers.assets import folders_above
 from palpate.scenario.checks import contradictions
+from palpate.scenario.folders import shipped, shipped_text
 from palpate.scenario.lines import key_lines
 from palpate.scenario.model import Scenario
 from palpate.scenario.overrides import apply_overrides, merged, parse_override
 from palpate.scenario.places import MODEL_FILES
 from palpate.scenario.problems import Problem, problems_from
-from palpate.scenario.shipped import shipped, shipped_text
 from palpate.toml import toml_data, toml_value
 
 MOST_BYTES, MOST_PARENTS, MOST_PROBLEMS = 1_000_000, 16, 10
