@@ -20,6 +20,7 @@ from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from multiprocessing.connection import Connection
+from multiprocessing.reduction import recv_handle, send_handle
 from types import ModuleType
 from typing import Any, Protocol
 
@@ -70,16 +71,17 @@ class _Process:
     """A worker process and its pipe."""
 
     def __init__(self) -> None:
-        self.log = tempfile.NamedTemporaryFile()  # noqa: SIM115 - it lives as long as the process
+        self.log = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
         self.pipe, theirs = _SPAWN.Pipe()
-        self.process = _SPAWN.Process(target=serve, args=(theirs, self.log.name), daemon=True)
+        self.process = _SPAWN.Process(target=serve, args=(theirs,), daemon=True)
         with _bare_environment():
             self.process.start()
         theirs.close()
         try:
+            send_handle(self.pipe, self.log.fileno(), self.process.pid)
             self.answer()
-        except _Dead as error:
-            raise StudyError(f"a worker process did not start: {error.args[0]}") from None
+        except (_Dead, OSError):
+            raise StudyError(f"a worker process did not start: {self._last_words()}") from None
 
     def ask(self, job: Job, chunk: Chunk, limit: float | None) -> list[Result]:
         """What came of a chunk, within so many seconds."""
@@ -96,7 +98,7 @@ class _Process:
         except (EOFError, OSError) as error:
             raise _Dead(self._last_words()) from error
         if isinstance(answer, PalpateError):
-            raise answer
+            raise ours(answer)
         return answer
 
     def _last_words(self) -> str:
@@ -131,12 +133,12 @@ def _bare_environment() -> Iterator[None]:
             os.environ.update({name: value for name, value in before.items() if value is not None})
 
 
-def serve(pipe: Connection, log: str) -> None:
+def serve(pipe: Connection) -> None:
     """The work of a process: answer chunks until there are none, or nobody is left to ask."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the sweep's to handle
-    with open(log, "ab") as file:
-        os.dup2(file.fileno(), 1)
-        os.dup2(file.fileno(), 2)
+    log = recv_handle(pipe)  # for whatever is printed
+    os.dup2(log, 1)
+    os.dup2(log, 2)
     pipe.send("ready")
     with contextlib.suppress(EOFError, BrokenPipeError):
         while True:
