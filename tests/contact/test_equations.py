@@ -12,8 +12,9 @@ from scipy.integrate import solve_ivp
 
 import palpate as pp
 from palpate.contact import Box, Cylinder, HybridSystem, Plane, Ride
-from palpate.contact.modes.complementarity import Candidate, Option, Problem, _violation, attempt, solve
-from palpate.contact.touch.contacts import SLIDING
+from palpate.contact.modes.complementarity import Candidate, Option, Problem, Solution, _violation, attempt, solve
+from palpate.contact.modes.settling import _by_hysteresis
+from palpate.contact.touch.contacts import SLIDING, STICKING
 
 FLOOR_Y = Plane(normal=(0, 1, 0))
 
@@ -172,3 +173,11 @@ def test_a_point_leaves_a_box_at_its_edge_and_not_before(bodies) -> None:
     result = HybridSystem(bodies.point("xz"), [box]).run([0.2, 0.5], [1.0, 0], 0.5)
     assert [e.what for e in result.events] == ["edge"]
     assert result.events[0].time == pytest.approx(0.3, abs=1e-10)
+
+
+def test_where_both_stick_and_slip_are_answers_a_contact_at_rest_sticks_until_it_is_made_to_slip() -> None:
+    c = Candidate(0, 0, [1], friction=0.3, hold=0.5)
+    stick, slide = (Solution((Option(mode),), np.zeros(2), np.zeros(2)) for mode in (STICKING, SLIDING))
+    assert _by_hysteresis([c], [slide, stick], {}) == [stick]
+    assert _by_hysteresis([c], [slide, stick], {0: SLIDING}) == [slide]
+    assert _by_hysteresis([c], [slide], {}) == [slide]

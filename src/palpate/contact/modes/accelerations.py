@@ -13,15 +13,14 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic, register_jitable
+from numba.extending import intrinsic
 
-from palpate.checks import Array
 from palpate.contact.modes.linear_algebra import back, eliminate, factor, least_norm
 from palpate.contact.touch.contacts import FREE, LOCKED, SLIDING, STICKING
 from palpate.contact.touch.geometry import hold, is_pin, is_stop, locate, stop, touch
-from palpate.contact.touch.records import MARGINS, Machine, Row, Rows, Triple, Work
+from palpate.contact.touch.records import MARGINS, Found, Machine, Touching, Triple, Work
 from palpate.engine.kernels import kernel
-from palpate.engine.records import Vector
+from palpate.engine.records import Matrix, Vector
 from palpate.robot.kernels import (
     OK,
     inverse_dynamics,
@@ -44,8 +43,8 @@ LONGEST_CREEP = 1e-3  # s: the longest step in which a creeping slip keeps its d
 _FREE_JOINT, _BALL = 0, 1
 
 
-@register_jitable
-def _place_point(machine: Machine, c: Row, work: Work):
+@kernel
+def _place_point(machine: Machine, c: Touching, work: Work) -> None:
     """World position of the contact's point, and the axes of its body."""
     position, R = machine.handle.xpos[c.body], machine.handle.xmat[c.body]
     for i in range(3):
@@ -55,8 +54,8 @@ def _place_point(machine: Machine, c: Row, work: Work):
             work.place[i] += R[3 * i + j] * c.offset[j]
 
 
-@register_jitable
-def _read_state(machine: Machine, work: Work, y: Array):
+@kernel
+def _read_state(machine: Machine, work: Work, y: Vector) -> None:
     """q (quaternions made unit) and v out of y = [q; v]."""
     nq = machine.nq
     for i in range(nq):
@@ -89,8 +88,8 @@ def unit_quaternions(machine: Machine, q: Vector) -> None:
                     q[start + k] /= length
 
 
-@register_jitable
-def _coordinate_rates(machine: Machine, q: Array, v: Array, out: Array):
+@kernel
+def _coordinate_rates(machine: Machine, q: Vector, v: Vector, out: Vector) -> None:
     """q̇ of v: v itself, but ½ q ⊗ (0, ω) for a quaternion."""
     for j in range(machine.joints.shape[0]):
         kind, at, dof = machine.joints[j, 0], machine.joints[j, 1], machine.joints[j, 2]
@@ -109,8 +108,8 @@ def _coordinate_rates(machine: Machine, q: Array, v: Array, out: Array):
         out[at + 3] = 0.5 * (w * c + x * b - y * a)
 
 
-@register_jitable
-def _reduce(machine: Machine, work: Work):
+@kernel
+def _reduce(machine: Machine, work: Work) -> None:
     """M and rest in the robot's own coordinates."""
     nv = work.v.size
     if not machine.coupled:
@@ -131,8 +130,8 @@ def _reduce(machine: Machine, work: Work):
                     work.M[i, j] += G[a, i] * work.M_full[a, b] * G[b, j]
 
 
-@register_jitable
-def _point_jacobian(machine: Machine, c: Row, work: Work):
+@kernel
+def _point_jacobian(machine: Machine, c: Touching, work: Work) -> None:
     """J (6×nv) of the contact's point into work.J_own, its drift into work.six; needs work.place."""
     read_jacobian(machine.handle, c.body, work.place, work.J)
     read_drift(machine.handle, c.body, work.place, work.v_full, work.J_rate, work.six)
@@ -179,8 +178,8 @@ def look(machine: Machine, t: float, y: Vector, thorough: bool) -> int:
     return OK
 
 
-@register_jitable
-def _add_row(work: Work, m: int, number: int, across: Triple, along: Triple, drift: float):
+@kernel(inline=True)
+def _add_row(work: Work, m: int, number: int, across: Vector, along: Triple, drift: float) -> int:
     """Row m: what is held moves along `across`, its force pushes along `along`."""
     Jc = work.Jc
     for k in range(work.v.size):
@@ -192,20 +191,25 @@ def _add_row(work: Work, m: int, number: int, across: Triple, along: Triple, dri
     return m + 1
 
 
-@register_jitable
-def _dot(a: Triple, b: Triple):
+@kernel(inline=True)
+def _triple(a: Vector) -> Triple:
+    return a[0], a[1], a[2]
+
+
+@kernel(inline=True)
+def _dot(a: Vector, b: Vector) -> float:
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@register_jitable
-def _hold_rows(contacts: Rows, found: Rows, work: Work):
+@kernel
+def _hold_rows(contacts: list[Touching], found: list[Found], work: Work) -> int:
     """The rows of every contact by its mode; how many."""
     m = 0
     for i in range(len(contacts)):
         c, f = contacts[i], found[i]
         if is_pin(c):
             for k in range(c.freedoms):
-                m = _add_row(work, m, i, c.directions[k], c.directions[k], _dot(c.directions[k], f.drift))
+                m = _add_row(work, m, i, c.directions[k], _triple(c.directions[k]), _dot(c.directions[k], f.drift))
             continue
         if c.coast == 0 and (c.mode == SLIDING or c.mode == STICKING or c.mode == LOCKED):
             s = c.friction * c.side if c.mode == SLIDING and c.freedoms > 0 else 0.0
@@ -216,15 +220,15 @@ def _hold_rows(contacts: Rows, found: Rows, work: Work):
             )
             m = _add_row(work, m, i, f.normal, along, f.bend)
             if c.creep:
-                m = _add_row(work, m, i, f.across, f.across, _dot(f.across, f.drift))
+                m = _add_row(work, m, i, f.across, _triple(f.across), _dot(f.across, f.drift))
         if c.mode == STICKING:
             for k in range(c.freedoms):
-                m = _add_row(work, m, i, f.tangents[k], f.tangents[k], _dot(f.tangents[k], f.drift))
+                m = _add_row(work, m, i, f.tangents[k], _triple(f.tangents[k]), _dot(f.tangents[k], f.drift))
     return m
 
 
-@register_jitable
-def _multiply(contacts: Rows, work: Work, m: int):
+@kernel
+def _multiply(contacts: list[Touching], work: Work, m: int) -> None:
     """Multipliers of the m rows in work.multipliers, from M's factor and the free acceleration."""
     nv, scale = work.v.size, 0.0
     for i in range(len(contacts)):
@@ -256,8 +260,8 @@ def _multiply(contacts: Rows, work: Work, m: int):
     verdict.determinant, verdict.rank, verdict.rows = determinant, rank, m
 
 
-@register_jitable
-def _residual(work: Work, m: int):
+@kernel
+def _residual(work: Work, m: int) -> None:
     """How far the held rows' accelerations stay from what they must be (0 unless constraints contradict)."""
     worst = 0.0
     for a in range(m):
@@ -268,8 +272,8 @@ def _residual(work: Work, m: int):
     work.verdict.residual = worst
 
 
-@register_jitable
-def carried_force(c: Row, pull: Array, t: float, k: int):
+@kernel(inline=True)
+def carried_force(c: Touching, pull: Matrix, t: float, k: int) -> float:
     """The generalised force of a coasting contact along velocity k: a polynomial in time."""
     total = 0.0
     for r in range(pull.shape[0] - 1, -1, -1):
@@ -277,14 +281,14 @@ def carried_force(c: Row, pull: Array, t: float, k: int):
     return total
 
 
-@register_jitable
-def _normal_row(f: Row, work: Work, number: int, k: int):
+@kernel(inline=True)
+def _normal_row(f: Found, work: Work, number: int, k: int) -> float:
     Jc = work.Jc
     return f.normal[0] * Jc[number, 0, k] + f.normal[1] * Jc[number, 1, k] + f.normal[2] * Jc[number, 2, k]
 
 
-@register_jitable
-def _coasting_force(c: Row, f: Row, work: Work, t: float, number: int):
+@kernel
+def _coasting_force(c: Touching, f: Found, work: Work, t: float, number: int) -> None:
     """The normal force that a coasting contact's generalised force amounts to."""
     along = size = 0.0
     for k in range(work.v.size):
@@ -295,8 +299,8 @@ def _coasting_force(c: Row, f: Row, work: Work, t: float, number: int):
         f.force[i] = f.normal[i] * along / size if size > 1e-18 else 0.0
 
 
-@register_jitable
-def _leverage(f: Row, work: Work, number: int):
+@kernel
+def _leverage(f: Found, work: Work, number: int) -> float:
     """|n·J|/|J|: how much of the point's mobility lies along the normal; 0 where the constraint is singular."""
     across = total = 0.0
     for k in range(work.v.size):
@@ -306,8 +310,8 @@ def _leverage(f: Row, work: Work, number: int):
     return math.sqrt(across / total) if total > 0.0 else 1.0
 
 
-@register_jitable
-def accelerate(machine: Machine, t: float):
+@kernel
+def accelerate(machine: Machine, t: float) -> int:
     """a, multipliers and margins from what `look` left in work, under the machine's tau."""
     contacts, found, work, tau = machine.contacts, machine.found, machine.work, machine.tau
     nv = work.v.size
@@ -343,8 +347,8 @@ def accelerate(machine: Machine, t: float):
     return OK
 
 
-@register_jitable
-def _margins(contacts: Rows, found: Rows, work: Work):
+@kernel
+def _margins(contacts: list[Touching], found: list[Found], work: Work) -> None:
     """Fill every contact's margins: a mode ends where one of them falls through 0."""
     frictional = False
     for i in range(len(contacts)):
@@ -418,8 +422,8 @@ def follow_creep(machine: Machine) -> bool:
     return changed
 
 
-@register_jitable
-def _has_settled(machine: Machine, i: int, friction: float):
+@kernel
+def _has_settled(machine: Machine, i: int, friction: float) -> bool:
     """Whether a slip is slow, and friction and what drives it are in balance: |u̇| ≪ μ f_n/m."""
     c, f, work = machine.contacts[i], machine.found[i], machine.work
     if not _dot(f.slide, f.slide) < CREEP * CREEP:
@@ -454,8 +458,8 @@ def slope(machine: Machine, t: float, y: Vector, dy: Vector, margins: Vector) ->
     return OK
 
 
-@register_jitable
-def _powers(machine: Machine, dy: Array):
+@kernel
+def _powers(machine: Machine, dy: Vector) -> None:
     """−Σ f·u of the slips and Σ f·v of the surfaces, in the last two places."""
     taken = brought = 0.0
     for i in range(len(machine.found)):
@@ -465,8 +469,8 @@ def _powers(machine: Machine, dy: Array):
     dy[dy.size - 2], dy[dy.size - 1] = taken, brought
 
 
-@register_jitable
-def _read_margins(machine: Machine, out: Array):
+@kernel
+def _read_margins(machine: Machine, out: Vector) -> None:
     """The margins of every contact, and the friction problem's determinant last."""
     count = len(machine.found)
     for i in range(count):

@@ -177,7 +177,7 @@ class ContactModel:
         robot = self.robot
         if touch.joint not in robot.joint_names:
             raise UnknownName("joint", touch.joint, robot.joint_names)
-        if robot._joint_type(touch.joint) < 2:
+        if touch.joint not in robot.dof_names:
             raise InvalidInput(f"joint {touch.joint!r} has no single coordinate to stop")
         record["kind"], record["mode"] = STOP, FREE
         record["joint"] = robot.coordinate_names.index(touch.joint)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-from numba.extending import register_jitable
-
 from palpate.contact.integrator import Step, accept, evaluate, next_length, stride
 from palpate.contact.modes.accelerations import LONGEST_CREEP, OK, STOPPED, follow_creep, unit_quaternions
 from palpate.contact.touch.contacts import FREE, SLIDING
@@ -43,8 +41,8 @@ def arm(machine: Machine, control: StepControl) -> int:
     return status
 
 
-@register_jitable
-def _set_noise(machine: Machine, control: StepControl):
+@kernel
+def _set_noise(machine: Machine, control: StepControl) -> None:
     """How far from 0 each margin counts as 0: 1e-12 m, 1e-11 m/s, 1e-10 of the forces at play."""
     forces, noise = control.weight, control.noise
     for i in range(len(machine.found)):
@@ -93,8 +91,8 @@ def is_too_slow(step: Step, control: StepControl) -> bool:
     return step.t - control.counted < LITTLE_TIME
 
 
-@register_jitable
-def _try_step(machine: Machine, step: Step, control: StepControl):
+@kernel
+def _try_step(machine: Machine, step: Step, control: StepControl) -> bool:
     """A step that is exact enough, not beyond control.until; False if there is none."""
     left = control.until - step.t
     h = min(control.stride, control.longest, left)
@@ -123,8 +121,8 @@ def is_suspicious(step: Step, control: StepControl) -> bool:
     return False
 
 
-@register_jitable
-def _accept(machine: Machine, step: Step, control: StepControl):
+@kernel
+def _accept(machine: Machine, step: Step, control: StepControl) -> None:
     control.stride = next_length(step)
     accept(step)
     unit_quaternions(machine, step.origin)
@@ -136,8 +134,8 @@ def _accept(machine: Machine, step: Step, control: StepControl):
             control.armed[j] = 1
 
 
-@register_jitable
-def _needs_mending(machine: Machine, step: Step, control: StepControl):
+@kernel
+def _needs_mending(machine: Machine, step: Step, control: StepControl) -> bool:
     verdict, y = machine.work.verdict, step.origin
     if machine.force != 0 and is_wedged(machine):
         return True

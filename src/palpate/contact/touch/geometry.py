@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 
-from numba.extending import register_jitable
-
-from palpate.checks import Array
-from palpate.contact.touch.records import PIN, STOP, Row, Triple, Work
+from palpate.contact.touch.records import PIN, STOP, Found, Touching, Triple, Work
 from palpate.contact.touch.shapes import BOX, CYLINDER, SPHERE
+from palpate.engine.kernels import kernel
+from palpate.engine.records import Matrix, Vector
 
 _DIRECTED = 1e-12  # m/s: below this a slip has the direction it began with
 
 
-@register_jitable
-def nearest_feature(c: Row, y: Array):
+@kernel
+def nearest_feature(c: Touching, y: Vector) -> int:
     """The face, edge or corner nearest to y (surface axes): base-3 digits, 1 beyond +, 2 beyond −, 0 within."""
     if c.form == BOX:
         code, deepest, axis, weight = 0, -math.inf, 0, 1
@@ -37,8 +36,8 @@ def nearest_feature(c: Row, y: Array):
     return 0
 
 
-@register_jitable
-def feature_margin(c: Row, y: Array, feature: int):
+@kernel
+def feature_margin(c: Touching, y: Vector, feature: int) -> float:
     """How far y is from where another feature becomes the nearest, m; negative beyond; infinite if there is one."""
     margin = math.inf
     if c.form == BOX:
@@ -61,16 +60,16 @@ def feature_margin(c: Row, y: Array, feature: int):
     return margin
 
 
-@register_jitable
-def _clear(n: Array, H: Array):
+@kernel(inline=True)
+def _clear(n: Vector, H: Matrix) -> None:
     for i in range(3):
         n[i] = 0.0
         for j in range(3):
             H[i, j] = 0.0
 
 
-@register_jitable
-def _from_core(c: Row, y: Triple, n: Array, H: Array, weights: Triple, size: float):
+@kernel(inline=True)
+def _from_core(c: Touching, y: Triple, n: Vector, H: Matrix, weights: Triple, size: float) -> float:
     """φ = |w∘y| − size, the distance to a point, line or plane through the origin; n and H of it."""
     r = math.sqrt(weights[0] * y[0] ** 2 + weights[1] * y[1] ** 2 + weights[2] * y[2] ** 2)
     if r == 0.0:
@@ -84,8 +83,8 @@ def _from_core(c: Row, y: Triple, n: Array, H: Array, weights: Triple, size: flo
     return r - size
 
 
-@register_jitable
-def _box(c: Row, y: Array, n: Array, H: Array, feature: int):
+@kernel
+def _box(c: Touching, y: Vector, n: Vector, H: Matrix, feature: int) -> float:
     active, axis = 0, 0
     for i in range(3):
         if feature // 3**i % 3 > 0:
@@ -104,8 +103,8 @@ def _box(c: Row, y: Array, n: Array, H: Array, feature: int):
     return _from_core(c, (x0, x1, x2), n, H, (w0, w1, w2), 0.0)
 
 
-@register_jitable
-def _rim(c: Row, y: Array, n: Array, H: Array):
+@kernel
+def _rim(c: Touching, y: Vector, n: Vector, H: Matrix) -> float:
     """Distance to the circle where side and end meet."""
     r, up = math.hypot(y[0], y[1]), math.copysign(1.0, y[2])
     a, b = r - c.lengths[0], up * y[2] - c.lengths[1]
@@ -123,15 +122,15 @@ def _rim(c: Row, y: Array, n: Array, H: Array):
     return phi
 
 
-@register_jitable
-def distance(c: Row, y: Array, feature: int, n: Array, H: Array):
+@kernel
+def distance(c: Touching, y: Vector, feature: int, n: Vector, H: Matrix) -> float:
     """φ(y) of a feature in surface axes; n becomes its gradient, H its second derivative."""
     _clear(n, H)
     if c.form == SPHERE:
-        phi = _from_core(c, y, n, H, (1.0, 1.0, 1.0), c.lengths[0])
+        phi = _from_core(c, (y[0], y[1], y[2]), n, H, (1.0, 1.0, 1.0), c.lengths[0])
     elif c.form == CYLINDER:
         if feature == 1:
-            phi = _from_core(c, y, n, H, (1.0, 1.0, 0.0), c.lengths[0])
+            phi = _from_core(c, (y[0], y[1], y[2]), n, H, (1.0, 1.0, 0.0), c.lengths[0])
         elif feature % 3 == 0:
             n[2] = math.copysign(1.0, y[2])
             phi = n[2] * y[2] - c.lengths[1]
@@ -151,8 +150,8 @@ def distance(c: Row, y: Array, feature: int, n: Array, H: Array):
     return phi
 
 
-@register_jitable
-def _ride(c: Row, t: float, x: Array, carry: Array, push: Array):
+@kernel
+def _ride(c: Touching, t: float, x: Vector, carry: Vector, push: Vector) -> None:
     """Place, velocity and acceleration of a surface at t."""
     turn = 2.0 * math.pi * c.frequency
     begun = c.start if math.isfinite(c.start) else 0.0
@@ -166,8 +165,8 @@ def _ride(c: Row, t: float, x: Array, carry: Array, push: Array):
         push[i] = -c.amplitude[i] * turn * turn * math.sin(turn * t)
 
 
-@register_jitable
-def _tangents(c: Row, n: Array, T: Array):
+@kernel
+def _tangents(c: Touching, n: Vector, T: Matrix) -> None:
     """Unit tangents the point can move along: none, the one in its plane of motion, or two."""
     for i in range(2):
         for j in range(3):
@@ -195,8 +194,8 @@ def _tangents(c: Row, n: Array, T: Array):
         T[1, 2] = n[0] * T[0, 1] - n[1] * T[0, 0]
 
 
-@register_jitable
-def _heading(c: Row, f: Row):
+@kernel
+def _heading(c: Touching, f: Found) -> None:
     """The direction of slip: along the held sign, or of the slip itself (of its beginning while there is none)."""
     if c.freedoms == 1:
         for i in range(3):
@@ -216,8 +215,8 @@ def _heading(c: Row, f: Row):
         f.across[i] = f.normal[a] * f.heading[b] - f.normal[b] * f.heading[a]
 
 
-@register_jitable
-def locate(c: Row, f: Row, work: Work, t: float):
+@kernel
+def locate(c: Touching, f: Found, work: Work, t: float) -> None:
     """Gap, normal and (in work.bend, world) curvature of a surface contact whose point is at work.place."""
     x, push = work.local, work.six  # borrowed
     _ride(c, t, x, f.carry, push)
@@ -235,8 +234,8 @@ def locate(c: Row, f: Row, work: Work, t: float):
     f.margin[2] = feature_margin(c, work.local, f.feature)
 
 
-@register_jitable
-def _curved(c: Row, H: Array, w: Array, out: Array):
+@kernel
+def _curved(c: Touching, H: Matrix, w: Vector, out: Vector) -> None:
     """out = R H Rᵀ w."""
     for i in range(3):
         out[i] = 0.0
@@ -249,8 +248,8 @@ def _curved(c: Row, H: Array, w: Array, out: Array):
             out[i] += c.turn[i, k] * wk
 
 
-@register_jitable
-def touch(c: Row, f: Row, work: Work, t: float, number: int):
+@kernel
+def touch(c: Touching, f: Found, work: Work, t: float, number: int) -> None:
     """Jc, rates and drifts of a contact from the point's J (work.J_own) and drift (work.six), after `locate`.
 
     The touching point of a ball moves with u = ṗ + r n × ω over the surface; ġ = n·(ṗ − v_s),
@@ -267,7 +266,7 @@ def touch(c: Row, f: Row, work: Work, t: float, number: int):
         for k in range(nv):
             w[i] += J[i, k] * v[k]
             spin[i] += J[3 + i, k] * v[k]
-    turning = work.axes[0]
+    turning = work.turning
     _curved(c, work.bend, w, turning)
     f.rate, f.bend = 0.0, 0.0
     for i in range(3):
@@ -288,8 +287,8 @@ def touch(c: Row, f: Row, work: Work, t: float, number: int):
     _heading(c, f)
 
 
-@register_jitable
-def hold(c: Row, f: Row, work: Work, t: float, number: int):
+@kernel
+def hold(c: Touching, f: Found, work: Work, t: float, number: int) -> None:
     """Jc, velocity and drift of a pinned point; its gap is how far it has left its place."""
     Jc, J, v = work.Jc, work.J_own, work.v
     x, push = work.normal, work.local
@@ -305,8 +304,8 @@ def hold(c: Row, f: Row, work: Work, t: float, number: int):
             Jc[number, i, k] = J[i, k]
 
 
-@register_jitable
-def stop(c: Row, f: Row, work: Work, number: int):
+@kernel
+def stop(c: Touching, f: Found, work: Work, number: int) -> None:
     """A joint's end as a contact: g = ±(q − at)."""
     f.gap = c.way * (work.q[c.joint] - c.at)
     f.rate = c.way * work.v[c.dof]
@@ -320,13 +319,13 @@ def stop(c: Row, f: Row, work: Work, number: int):
     f.margin[2] = math.inf
 
 
-@register_jitable
-def is_pin(c: Row):
+@kernel(inline=True)
+def is_pin(c: Touching) -> bool:
     """Whether a contact is a pin."""
     return c.kind == PIN
 
 
-@register_jitable
-def is_stop(c: Row):
+@kernel(inline=True)
+def is_stop(c: Touching) -> bool:
     """Whether a contact is a joint's end."""
     return c.kind == STOP

@@ -122,10 +122,7 @@ class Verdict(Record):
     orientation: float = 1.0
 
 
-# Three numbers, in an array or a tuple; a record of a contact; records of contacts or structured rows.
-Triple = Any
-Row = Any
-Rows = Any
+Triple = tuple[float, float, float]
 
 
 class Work(Record):
@@ -146,6 +143,7 @@ class Work(Record):
     axes: Matrix = sized(3, 3)
     normal: Vector = sized(3)
     bend: Matrix = sized(3, 3)
+    turning: Vector = sized(3)  # of the normal: H w
     local: Vector = sized(3)
     M: Matrix = sized("nv", "nv")
     rest: Vector = sized("nv")  # C v + g + losses

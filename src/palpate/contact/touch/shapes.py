@@ -152,12 +152,6 @@ class Ride:
         if not self.start < self.stop:
             raise InvalidInput(f"a ride starts before it stops, got {self.start} and {self.stop}")
 
-    @property
-    def turning_times(self) -> tuple[float, ...]:
-        """When its velocity jumps."""
-        steady = np.any(self.velocity) if self.velocity is not None else False
-        return tuple(t for t in (self.start, self.stop) if steady and math.isfinite(t))
-
 
 def _keep(shape: object, form: Form) -> None:
     object.__setattr__(shape, "form", form)
