@@ -24,7 +24,8 @@ LARGE = 100.0  # MB of record, from which on it is said before the run
 _EXAMPLES = """\
 examples:
   palpate run panda-wall
-  palpate run panda-wall --set world.surfaces.wall.friction=0.8 --set run.duration=2
+  palpate run panda-wall --set world.surfaces.wall.stiffness=4e4 --set run.duration=2
+  palpate run panda-wall --set control.damping= --set control.damping_ratio=0.3
   palpate run iiwa14-push --out pushed
   palpate new mine && palpate run mine.toml --json
 
