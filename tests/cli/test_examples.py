@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 from pathlib import Path
@@ -23,7 +24,7 @@ def examples() -> list[tuple[str, list[str]]]:
     found = []
     for line in re.findall(r"palpate run (\S+ --set .*)", TEXTS):
         words = shlex.split(line, comments=True)
-        found.append((words[0], [word for flag, word in zip(words[1:], words[2:]) if flag == "--set"]))
+        found.append((words[0], [word for flag, word in itertools.pairwise(words) if flag == "--set"]))
     return [example for example in found if example[0] in shipped()]
 
 
