@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test slow lint bench bench-sweep boundscheck fuzz docs gallery wheel impacts corpus clean clean-cache
+.PHONY: demo test slow lint bench bench-sweep boundscheck fuzz kills docs gallery wheel next impacts corpus clean clean-cache
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' || \
@@ -25,7 +25,7 @@ demo: $(VENV)/.installed
 	$(BIN)/palpate check panda
 	$(BIN)/palpate run panda-wall --out runs/demo
 
-# One process compiles the kernels into numba's cache, so that the test workers do not all compile them at once.
+# One process compiles the kernels into the cache, so that the test workers do not all compile them at once.
 test: $(VENV)/.installed-dev
 	$(BIN)/palpate run panda-wall --no-report --quiet --out runs/warm-up
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
@@ -72,6 +72,10 @@ fuzz: $(VENV)/.installed-dev
 	$(BIN)/python tests/fuzz.py --seconds $(or $(SECONDS),3600) --seed $(SEED) --log build/fuzz-under-way
 	PALPATE_HYPOTHESIS=fresh $(BIN)/python -m pytest --hypothesis-seed=$(SEED) $$(grep -rl "from hypothesis import" tests)
 
+# kill -9 at 50 random moments of each command: nothing lost that was promised, the same bytes afterwards. KILLS=5 is quicker.
+kills: $(VENV)/.installed-dev
+	$(BIN)/python tests/kills.py --kills $(or $(KILLS),50) --seed $(or $(SEED),1)
+
 # The pages as a site, without a network: build/docs/index.html. A warning, such as of a dead link, is an error.
 docs: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet -e '.[docs]'
@@ -85,6 +89,18 @@ gallery: $(VENV)/.installed
 # A wheel for this platform with the kernels compiled, in dist/: a first run from it compiles nothing. Some minutes.
 wheel: $(VENV)/.installed
 	$(BIN)/python packaging/make_wheel.py
+
+# The tests with the newest numba, MuJoCo and Python that can be had, previews of the two included, in an environment of
+# its own. A numba that was not verified yet compiles in each process: the tests that compile little come first.
+NEXT_PYTHON ?= $(firstword $(foreach v,3.14 3.13 3.12 3.11,$(shell python$(v) -c 'print("python$(v)")' 2>/dev/null)) $(PYTHON))
+next:
+	$(NEXT_PYTHON) -m venv --clear build/next-venv
+	build/next-venv/bin/python -m pip install --quiet --upgrade pip
+	build/next-venv/bin/python -m pip install --quiet --pre numba mujoco-core
+	build/next-venv/bin/python -m pip install --quiet -e '.[dev]'
+	build/next-venv/bin/python -m pip list | grep -i -E '^(numba|llvmlite|mujoco|numpy)'
+	build/next-venv/bin/python -m pytest tests/engine -m 'slow or not slow'
+	build/next-venv/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 # Five hundred random impacts of a Panda instead of fifteen.
 impacts: $(VENV)/.installed-dev

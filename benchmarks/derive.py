@@ -23,7 +23,7 @@ from sympy.physics import mechanics
 
 import palpate as pp
 from benchmarks import Measurement, interleaved_medians
-from palpate.derive.mechanism import mechanism_from_robot
+from palpate.derive.start import mechanism_from_robot
 
 CLOSED = ("position", "rotation", "J", "Jdot", "T", "V", "M", "C", "g", "tau")
 ROUNDS, BATCH = 200, 200

@@ -87,7 +87,7 @@ def _part(text: str) -> str:
 
 
 def _read(app: Any, name: str, source: list[str]) -> None:
-    source[0] = _linked(f"{name}.md", source[0])
+    source[0] = _linked(f"{name}.md", source[0]).replace("<!-- every metric -->", reference.metrics())
     if name.startswith("laws/"):
         source[0] = _typeset(source[0])
     if name == root_doc:

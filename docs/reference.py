@@ -34,6 +34,12 @@ def page() -> str:
     return "\n".join(parts)
 
 
+def metrics() -> str:
+    """The table of every metric, from the table that the package itself reads."""
+    rows = [f"| `{metric.name}` | {metric.unit} | {metric.help} |" for metric in palpate.metrics.METRICS.values()]
+    return "\n".join(["| metric | unit | meaning |", "|---|---|---|", *rows])
+
+
 def _public(module: ModuleType) -> list[str]:
     if hasattr(module, "__all__"):
         found = module.__all__

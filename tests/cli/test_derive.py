@@ -54,7 +54,7 @@ def test_all_methods_stand_side_by_side(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_latex_and_python_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert r"\begin{bmatrix}" in printed(capsys, "planar2", "--latex")
-    assert "def M_C_g(q, v, par, shape):" in printed(capsys, "planar2", "--python")
+    assert "def M_C_g(q, v, parameters=PARAMETERS):" in printed(capsys, "planar2", "--python")
 
 
 def test_files_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -88,3 +88,28 @@ def test_a_file_is_checked_and_its_slip_is_mended(capsys: pytest.CaptureFixture[
     out = capsys.readouterr().out
     assert "entry (1,2)" in out
     assert "mended: m2*g*l2*c12" in out
+
+
+def test_the_readers_own_symbols_come_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "names.toml"
+    path.write_text('l1 = "L"\nl2 = "L"\nq1 = "theta1"\nq2 = "theta2"\n', encoding="utf-8")
+    text = printed(capsys, "planar2", "--names", str(path), "--quantity", "g")
+    assert "m2 g L c12" in text
+    path.write_text("l1 = 3\n", encoding="utf-8")
+    assert main(["derive", "planar2", "--names", str(path)]) == 2
+    assert main(["derive", "planar2", "--names", str(tmp_path / "none.toml")]) == 2
+
+
+def test_quantities_are_numbers_at_a_posture(capsys: pytest.CaptureFixture[str]) -> None:
+    import palpate as pp
+
+    robot = pp.load_robot("planar2")
+    text = printed(capsys, "planar2", "--quantity", "g,M", "--at=0.3,0.4")
+    assert f"{robot.gravity([0.3, 0.4])[1]:.9f}" in text
+    assert f"{robot.mass_matrix([0.3, 0.4])[0, 0]:.9f}" in text
+    assert main(["derive", "planar2", "--at=0.3"]) == 2
+
+
+def test_a_pendulum_hanging_down_swings_at_the_root_of_g_over_l(capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed(capsys, "pendulum", "--linearise=0")
+    assert "3.13209j" in text  # √9.81

@@ -7,8 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from palpate import views
 from palpate.cli.folder import LOCK, MANIFEST
 from palpate.cli.main import main
+from palpate.errors import FileError
+from palpate.trace import load_trace
+from palpate.trace.partial import PartialFile
 
 RUN = ["run", "pendulum", "--set", "run.duration=0.05", "--quiet"]
 SWEEP = [
@@ -28,7 +32,7 @@ PLANTED = {
     "the scenario of a run": ("run/scenario.toml", [*RUN, "--out", "run"]),
     "a comparison": ("compare.html", ["compare", "run", "run"]),
     "the scenario of a sweep": ("new/scenario.toml", [*SWEEP, "--out", "new"]),
-    "the chunks of a sweep": ("new/chunks", [*SWEEP, "--out", "new"]),
+    "the chunks of a sweep": ("begun/chunks", ["sweep", "--resume", "begun", "--workers", "0"]),
     "the report of a finished sweep": ("sweep/report.html", ["sweep", "--resume", "sweep"]),
     "the summary of a finished sweep": ("sweep/summary.json", ["sweep", "--resume", "sweep", "--no-report"]),
     "the replays of a finished sweep": ("sweep/replays", ["sweep", "--resume", "sweep"]),
@@ -69,7 +73,7 @@ def test_no_command_writes_through_a_symbolic_link(
     victim = tmp_path / "victim"
     if not dangling:
         victim.mkdir() if is_folder else victim.write_text("mine")
-    Path(planted).unlink(missing_ok=True)
+    Path(planted).rmdir() if Path(planted).is_dir() else Path(planted).unlink(missing_ok=True)
     Path(planted).parent.mkdir(exist_ok=True)
     Path(planted).symlink_to(victim)
     assert main(command) == 2
@@ -80,3 +84,25 @@ def test_no_command_writes_through_a_symbolic_link(
     if not dangling:
         assert list(victim.iterdir()) == [] if is_folder else victim.read_text() == "mine"
     assert not list(here.rglob(".palpate-*.part"))
+
+
+SAVED = {
+    "a trace as Parquet": ("t.parquet", lambda trace, path: trace.save(path)),
+    "a trace as text": ("t.csv", lambda trace, path: trace.save(path)),
+    "a trace for NumPy": ("t.npz", lambda trace, path: trace.save(path)),
+    "a partial trace": ("t.parts", lambda trace, path: PartialFile(path, trace).close()),
+    "a report": ("t.html", lambda trace, path: views.report(trace, path)),
+    "a replay": ("t.html", lambda trace, path: views.replay(trace, path)),
+    "a folder of figures": ("figures", lambda trace, path: views.save_figures(trace, path)),
+    "a trace for Foxglove": ("t.mcap", lambda trace, path: views.save_mcap(trace, path)),
+}
+
+
+@pytest.mark.parametrize("case", SAVED)
+def test_no_function_writes_through_a_symbolic_link(case: str, templates: Path, tmp_path: Path) -> None:
+    name, save = SAVED[case]
+    victim = tmp_path / "victim"
+    (tmp_path / name).symlink_to(victim)
+    with pytest.raises(FileError, match=f"{name} is a symbolic link|{name}: it is a symbolic link"):
+        save(load_trace(templates / "run" / "trace.parquet"), tmp_path / name)
+    assert not victim.exists()

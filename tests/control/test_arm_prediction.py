@@ -19,12 +19,11 @@ from palpate.control import (
     ParallelForce,
     ShapedImpedance,
 )
-from palpate.control.design import ContactCase, Timing, Wall, predict_contact, predict_for_arm, predictable
-from palpate.control.design.arm import arm_contact, axis_of, law_in_numbers
-from palpate.control.design.law_models import linear_law
+from palpate.control.design import IMPEDANCE, ContactCase, Timing, Wall, predict_contact, predict_for_arm, predictable
+from palpate.control.design.arm import arm_contact, axis_of
 from palpate.control.law import Target, sizes_of
 from palpate.control.references.reference import Hold, WantedWrench
-from palpate.errors import InvalidInput, UnknownName
+from palpate.errors import InvalidInput
 from palpate.scenario.rig import rig_of
 
 T = 1e-3
@@ -61,7 +60,7 @@ def answers(
 
 def modelled(law: Any, robot: pp.Robot, inputs: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> np.ndarray:
     """The same, as deviations, from the law's matrices."""
-    model = linear_law(*law_in_numbers(law, robot, robot.home, T), T)
+    model = law.linear(robot, robot.home, Timing(T)).law()
     xi, out = np.zeros(len(model.update)), []
     for q, v, F in inputs:
         xi = model.update @ xi + model.update_q @ q + model.update_v @ v + model.update_wrench @ F
@@ -98,7 +97,7 @@ def test_a_cartesian_arm_is_its_one_axis() -> None:
     timing = Timing(2e-3, command_delay=1, joint_delay=1)
     found = predict_for_arm(robot, [0.0, 0.0], law, wall=Wall(1e4, 5.0, (-1, 0, 0)), timing=timing)
     one = predict_contact(
-        ContactCase("cartesian-impedance", 5.0, timing, stiffness=400.0, damping=40.0, wall_stiffness=1e4,
+        ContactCase(IMPEDANCE, 5.0, timing, stiffness=400.0, damping=40.0, wall_stiffness=1e4,
                     wall_damping=5.0)
     )  # fmt: skip
     assert found.axis.mass == pytest.approx(5.0, rel=1e-9)
@@ -157,8 +156,8 @@ def test_the_poles_of_an_arm_are_those_of_its_equations_of_motion() -> None:
     wall = Wall(2e4, 30.0, (0, 0, 1))
     contact = arm_contact(robot, robot.home, law, wall=wall, timing=Timing(1e-6))
     M, J = robot.mass_matrix(robot.home), robot.jacobian(robot.home)
-    D = contact.gains.damping + 30.0 * np.outer(np.eye(6)[2], np.eye(6)[2])
-    K = contact.gains.stiffness + 2e4 * np.outer(np.eye(6)[2], np.eye(6)[2])
+    D = contact.model.gains.damping + 30.0 * np.outer(np.eye(6)[2], np.eye(6)[2])
+    K = contact.model.gains.stiffness + 2e4 * np.outer(np.eye(6)[2], np.eye(6)[2])
     N = np.eye(7) - J.T @ np.linalg.solve(J @ np.linalg.solve(M, J.T), J @ np.linalg.inv(M))
     stiffness, damping = J.T @ K @ J + 5.0 * N, J.T @ D @ J + 2.0 * N
     back = np.linalg.inv(M)
@@ -175,7 +174,7 @@ def test_rotors_and_joint_damping_count() -> None:
     assert axis.mass == pytest.approx(9.0)
     assert axis.model_mass == pytest.approx(5.0)
     assert axis.own_damping == pytest.approx(3.0)
-    same = ContactCase("cartesian-impedance", 9.0, Timing(T), stiffness=400.0, damping=40.0, own_damping=3.0,
+    same = ContactCase(IMPEDANCE, 9.0, Timing(T), stiffness=400.0, damping=40.0, own_damping=3.0,
                        wall_stiffness=1e4, wall_damping=5.0)  # fmt: skip
     assert np.abs(arm.loop().poles - same.loop.poles[0]).min() < 1e-9
 
@@ -202,7 +201,7 @@ def test_laws_without_memory_are_predicted_from_their_slopes() -> None:
     law = JointImpedance(stiffness=(400.0, 10.0), damping=(40.0, 20.0))
     found = predict_for_arm(robot, [0.0, 0.0], law, wall=wall, timing=timing)
     one = predict_contact(
-        ContactCase("cartesian-impedance", 5.0, timing, stiffness=400.0, damping=40.0, wall_stiffness=1e4,
+        ContactCase(IMPEDANCE, 5.0, timing, stiffness=400.0, damping=40.0, wall_stiffness=1e4,
                     wall_damping=5.0)
     )  # fmt: skip
     assert found.axis.stiffness == pytest.approx(400.0, rel=1e-6)
@@ -217,7 +216,7 @@ def test_laws_that_nobody_predicts_are_refused_by_name() -> None:
 
     robot = pp.load_robot("iiwa14")
     assert not predictable(PoleBalance())
-    with pytest.raises(UnknownName, match="contact prediction"):
+    with pytest.raises(InvalidInput, match="keeps a memory between ticks and gives no linear model"):
         predict_for_arm(robot, robot.home, PoleBalance(), wall=Wall(1.0), timing=Timing(T))
     with pytest.raises(InvalidInput, match="direction"):
         predict_for_arm(robot, robot.home, CartesianImpedance(), wall=Wall(1.0, 0.0, (0, 0, 0)), timing=Timing(T))

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -46,13 +45,13 @@ def split(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return DIRECTIONS.get(name, (("z",), ("x", "y", "rx", "ry", "rz")))
 
 
-def law(kind: str, gains: ForceDefaults, name: str, **changes: float) -> SimpleNamespace:
+def law(kind: type[DirectForce], gains: ForceDefaults, name: str, **changes: Any) -> DirectForce:
     force, motion = split(name)
     own = {
-        "stiffness": gains.stiffness, "damping": gains.damping, "integral": gains.integral, "proportional": 0.0,
-        "posture_stiffness": gains.posture_stiffness, "posture_damping": gains.posture_damping,
+        "stiffness": gains.stiffness, "damping": gains.damping.tolist(), "integral": gains.integral,
+        "proportional": 0.0, "posture_stiffness": gains.posture_stiffness, "posture_damping": gains.posture_damping,
     }  # fmt: skip
-    return SimpleNamespace(**{"name": kind, "force": force, "motion": motion, "axes": "world", **own, **changes})
+    return kind.model_validate({"force": force, "motion": motion, "axes": "world", **own, **changes})
 
 
 @pytest.mark.parametrize("period", [5e-4, 1e-3, 4e-3])
@@ -64,8 +63,8 @@ def test_the_defaults_are_stable_on_every_arm_with_twice_the_gains(name: str, pe
     normal = np.eye(3)["xyz".index(force[0])]
     assert gains.margin == 2.0
     assert gains.integral > 0.5
-    changes = ({}, {"damping": 2 * gains.damping}, {"integral": 2 * gains.integral})
-    for kind in ("direct-force", "parallel-force"):
+    changes = ({}, {"damping": (2 * gains.damping).tolist()}, {"integral": 2 * gains.integral})
+    for kind in (DirectForce, ParallelForce):
         for wall in (0.0, 0.03 * gains.stiffest_wall, gains.stiffest_wall):
             for change in changes:
                 for delay in (0, 1):
@@ -84,7 +83,7 @@ def test_at_one_kilohertz_the_defaults_are_of_use(name: str) -> None:
     assert min(gains.stiffness[:3]) > 100.0
     assert gains.integral > 3.0
     found = predict_for_arm(
-        robot, robot.home, law("direct-force", gains, name), wall=Wall(1e4, 50.0), timing=Timing(1e-3), limits=False
+        robot, robot.home, law(DirectForce, gains, name), wall=Wall(1e4, 50.0), timing=Timing(1e-3), limits=False
     )
     assert found.rate > 1.0
     assert "Predicted stable" in gains.account

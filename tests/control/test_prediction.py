@@ -13,7 +13,21 @@ import pytest
 from scipy.linalg import expm
 from scipy.optimize import brentq
 
-from palpate.control.design import ContactCase, Timing, hold_error, predict_contact, stability_map
+from palpate.control.design import (
+    ADMITTANCE,
+    DIRECT_FORCE,
+    HYBRID_FORCE,
+    IMPEDANCE,
+    INTEGRAL_FORCE,
+    PARALLEL_FORCE,
+    SERVO_FORCE,
+    SHAPED_IMPEDANCE,
+    ContactCase,
+    Timing,
+    hold_error,
+    predict_contact,
+    stability_map,
+)
 from palpate.control.design.case import port_admittance
 from palpate.errors import InvalidInput, NotFinite, UnknownName
 
@@ -56,7 +70,7 @@ def critical_stiffness(m: float, b: float, D: float, T: float, d: int) -> float:
 def test_a_mass_under_a_late_pd_of_differences(m: float, b: float, D: float, d: int) -> None:
     T = 2e-3
     timing = Timing(T, joint_delay=d, velocity="differentiated")
-    case = ContactCase("cartesian-impedance", m, timing, stiffness=1.0, damping=D, own_damping=b)
+    case = ContactCase(IMPEDANCE, m, timing, stiffness=1.0, damping=D, own_damping=b)
     found = predict_contact(case)
     assert found.stable
     assert found.largest_gain == pytest.approx(critical_stiffness(m, b, D, T, d), rel=EXACT)
@@ -65,7 +79,7 @@ def test_a_mass_under_a_late_pd_of_differences(m: float, b: float, D: float, d: 
 @pytest.mark.parametrize(("M", "D", "w"), [(5.0, 40.0, 60.0), (1.0, 100.0, 20.0), (10.0, 5.0, 300.0)])
 def test_admittance_over_a_velocity_loop(M: float, D: float, w: float) -> None:
     case = ContactCase(
-        "admittance", math.inf, Timing(0.0, servo_bandwidth=w), shaped_mass=M, damping=D, servo="velocity-loop",
+        ADMITTANCE, math.inf, Timing(0.0, servo_bandwidth=w), shaped_mass=M, damping=D, servo="velocity-loop",
         wall_stiffness=1.0,
     )  # fmt: skip
     assert predict_contact(case).largest_wall_stiffness == pytest.approx(D * w + D * D / M, rel=EXACT)
@@ -76,7 +90,7 @@ def test_admittance_with_a_pure_delay(M: float, D: float, tau: float) -> None:
     w = root(lambda w: math.tan(w * tau) - D / (M * w), 1e-9, (math.pi / 2 - 1e-12) / tau)
     stiffness = w * math.sqrt(M**2 * w**2 + D**2)
     case = ContactCase(
-        "admittance", math.inf, Timing(0.0, servo_bandwidth=math.inf, lag=tau), shaped_mass=M, damping=D,
+        ADMITTANCE, math.inf, Timing(0.0, servo_bandwidth=math.inf, lag=tau), shaped_mass=M, damping=D,
         servo="velocity", wall_stiffness=0.1 * stiffness,
     )  # fmt: skip
     assert predict_contact(case).largest_wall_stiffness == pytest.approx(stiffness, rel=EXACT)
@@ -90,7 +104,7 @@ def test_integral_force_control_on_a_stiff_servo(d: int, servo) -> None:
     T, k = 1e-3, 2e-4
     most = 2 * math.sin(math.pi / (2 * (2 * d + 1)))
     case = ContactCase(
-        "servo-force", math.inf, Timing(T, wrench_delay=d, servo_bandwidth=math.inf), integral=k, servo=servo,
+        SERVO_FORCE, math.inf, Timing(T, wrench_delay=d, servo_bandwidth=math.inf), integral=k, servo=servo,
         wall_stiffness=0.3 * most / (k * T),
     )  # fmt: skip
     found = predict_contact(case)
@@ -104,7 +118,7 @@ def test_a_stiff_servo_bears_the_delay_at_which_its_gain_is_the_critical_one(d: 
     T, k = 1e-3, 2e-4
     limit = [2 * math.sin(math.pi / (2 * (2 * n + 1))) for n in (d, d + 1)]
     case = ContactCase(
-        "servo-force", math.inf, Timing(T, servo_bandwidth=math.inf), integral=k, servo="velocity",
+        SERVO_FORCE, math.inf, Timing(T, servo_bandwidth=math.inf), integral=k, servo="velocity",
         wall_stiffness=sum(limit) / 2 / (k * T),
     )  # fmt: skip
     assert d * T < predict_contact(case).largest_delay < (d + 1) * T
@@ -116,7 +130,7 @@ def test_a_stiff_servo_that_is_late_by_a_part_of_a_period(share: float, servo) -
     """z² + (g (1 − φ) − 1) z + g φ: inside the circle for g φ < 1 and g (1 − 2φ) < 2, g = k K T."""
     T, k = 1e-3, 2e-4
     case = ContactCase(
-        "servo-force", math.inf, Timing(T, lag=share * T, servo_bandwidth=math.inf), integral=k, servo=servo,
+        SERVO_FORCE, math.inf, Timing(T, lag=share * T, servo_bandwidth=math.inf), integral=k, servo=servo,
         wall_stiffness=0.1 / (k * T),
     )  # fmt: skip
     most = min(1 / share, 2 / (1 - 2 * share) if share < 0.5 else math.inf)
@@ -126,13 +140,13 @@ def test_a_stiff_servo_that_is_late_by_a_part_of_a_period(share: float, servo) -
 @pytest.mark.parametrize(("kp", "K"), [(0.0, 0.0), (0.5, 0.0), (0.5, 300.0)])
 def test_a_continuous_force_loop_has_the_limit_of_routh(kp: float, K: float) -> None:
     m, D, kw = 3.0, 60.0, 2e3
-    kind = "parallel-force" if K else "direct-force"
+    kind = PARALLEL_FORCE if K else DIRECT_FORCE
     case = ContactCase(
         kind, m, Timing(0.0), stiffness=K, damping=D, integral=1.0, proportional=kp, wall_stiffness=kw
     )  # fmt: skip
     limit = D * (K + (1 + kp) * kw) / (m * kw)
     assert predict_contact(case).largest_gain == pytest.approx(limit, rel=EXACT)
-    hybrid = replace(case, kind="hybrid-force")
+    hybrid = replace(case, kind=HYBRID_FORCE)
     if not K:
         assert predict_contact(hybrid).largest_gain == pytest.approx(limit, rel=EXACT)
 
@@ -140,17 +154,17 @@ def test_a_continuous_force_loop_has_the_limit_of_routh(kp: float, K: float) -> 
 def test_continuous_impedances_have_the_poles_of_their_equations() -> None:
     m, K, D, b, kw, bw, shaped = 3.0, 400.0, 30.0, 2.0, 5e3, 20.0, 1.5
     wall: dict[str, Any] = {"wall_stiffness": kw, "wall_damping": bw, "stiffness": K, "damping": D}
-    one = ContactCase("cartesian-impedance", m, Timing(0.0), own_damping=b, **wall).loop.poles
+    one = ContactCase(IMPEDANCE, m, Timing(0.0), own_damping=b, **wall).loop.poles
     assert np.poly(one) == pytest.approx(np.poly(np.roots([m, D + b + bw, K + kw])), rel=1e-12)
-    two = ContactCase("shaped-impedance", m, Timing(0.0), shaped_mass=shaped, **wall).loop.poles
+    two = ContactCase(SHAPED_IMPEDANCE, m, Timing(0.0), shaped_mass=shaped, **wall).loop.poles
     assert np.poly(two) == pytest.approx(np.poly(np.roots([shaped, D + bw, K + kw])), rel=1e-12)
 
 
 def test_a_fast_clock_gives_the_poles_of_no_clock() -> None:
     laws: list[tuple[Any, dict[str, Any]]] = [
-        ("admittance", {"shaped_mass": 2.0, "trim": 5.0}),
-        ("parallel-force", {"integral": 5.0, "proportional": 0.3}),
-        ("integral-force", {"integral": 5.0}),
+        (ADMITTANCE, {"shaped_mass": 2.0, "trim": 5.0}),
+        (PARALLEL_FORCE, {"integral": 5.0, "proportional": 0.3}),
+        (INTEGRAL_FORCE, {"integral": 5.0}),
     ]
     for kind, more in laws:
         case = ContactCase(
@@ -169,7 +183,7 @@ def simulated(case: ContactCase, seconds: float) -> np.ndarray:
     Nothing is shared with the code under test: each law is written out, readings wait in lists.
     """
     t, T, m = case.timing, case.timing.period, case.mass
-    w, servo = t.servo_bandwidth, case.kind in ("admittance", "servo-force")
+    w, servo = t.servo_bandwidth, case.kind in (ADMITTANCE, SERVO_FORCE)
     kw, bw, b = case.wall_stiffness, case.wall_damping, case.own_damping
     A = np.zeros((5, 5))  # x, v, servo's place, command, command's rate
     A[0, 1] = 1.0
@@ -208,25 +222,25 @@ def simulated(case: ContactCase, seconds: float) -> np.ndarray:
         q, qd = xs[max(k - t.joint_delay, 0)], vs[max(k - t.joint_delay, 0)]
         f = Fs[max(k - t.wrench_delay, 0)]
         spring = -case.stiffness * q - case.damping * qd
-        if case.kind == "cartesian-impedance":
+        if case.kind is IMPEDANCE:
             u = spring
-        elif case.kind == "shaped-impedance":
+        elif case.kind is SHAPED_IMPEDANCE:
             u = model / case.shaped_mass * (spring + f) - f
-        elif case.kind == "admittance":
+        elif case.kind is ADMITTANCE:
             before = dx
             trim += T * case.trim * (before - q)
             dv += T * (f - case.damping * dv - case.stiffness * dx) / case.shaped_mass
             dx += T * dv
             u = dx + trim if case.servo == "position" else dv + case.trim * (before - q)
-        elif case.kind == "servo-force":
+        elif case.kind is SERVO_FORCE:
             integral += T * case.integral * f
             u = integral if case.servo == "position" else case.integral * f
         else:
             integral += T * case.integral * f
             u = integral - case.damping * qd
-            if case.kind != "integral-force":
+            if case.kind is not INTEGRAL_FORCE:
                 u += case.proportional * f
-            if case.kind == "parallel-force":
+            if case.kind is PARALLEL_FORCE:
                 u -= case.stiffness * q
         commands.append(u)
         whole = round((t.lag - late) / T)
@@ -255,32 +269,32 @@ def envelope_growth(case: ContactCase, seconds: float = 3.0) -> float:
 
 
 SIMULATED = [
-    ContactCase("cartesian-impedance", 5.0, Timing(4e-3, command_delay=2), stiffness=300.0, damping=150.0,
+    ContactCase(IMPEDANCE, 5.0, Timing(4e-3, command_delay=2), stiffness=300.0, damping=150.0,
                 wall_stiffness=5e3),
-    ContactCase("cartesian-impedance", 2.0,
+    ContactCase(IMPEDANCE, 2.0,
                 Timing(2e-3, joint_delay=3, velocity="differentiated", velocity_cutoff=40.0), stiffness=300.0,
                 damping=30.0, own_damping=3.0, wall_stiffness=2e3, wall_damping=5.0),
-    ContactCase("shaped-impedance", 6.0, Timing(2e-3, wrench_delay=2, wrench_cutoff=60.0), stiffness=300.0,
+    ContactCase(SHAPED_IMPEDANCE, 6.0, Timing(2e-3, wrench_delay=2, wrench_cutoff=60.0), stiffness=300.0,
                 damping=60.0, shaped_mass=2.0, wall_stiffness=3e3, wall_damping=5.0, model_mass=5.0),
-    ContactCase("admittance", 8.0, Timing(2e-3, wrench_delay=3), stiffness=10.0, damping=100.0, shaped_mass=5.0,
+    ContactCase(ADMITTANCE, 8.0, Timing(2e-3, wrench_delay=3), stiffness=10.0, damping=100.0, shaped_mass=5.0,
                 wall_stiffness=2e3, trim=5.0),
-    ContactCase("admittance", 8.0, Timing(2e-3, wrench_delay=1, command_delay=2), stiffness=10.0, damping=100.0,
+    ContactCase(ADMITTANCE, 8.0, Timing(2e-3, wrench_delay=1, command_delay=2), stiffness=10.0, damping=100.0,
                 shaped_mass=5.0, wall_stiffness=2e3, trim=5.0, servo="velocity"),
-    ContactCase("admittance", 8.0, Timing(2e-3, wrench_cutoff=30.0), damping=100.0, shaped_mass=5.0,
+    ContactCase(ADMITTANCE, 8.0, Timing(2e-3, wrench_cutoff=30.0), damping=100.0, shaped_mass=5.0,
                 wall_stiffness=1e3, servo="velocity-loop"),
-    ContactCase("servo-force", 8.0, Timing(2e-3, wrench_delay=3), integral=2e-3, wall_stiffness=2e3),
-    ContactCase("servo-force", 8.0, Timing(2e-3, lag=3.3e-3), integral=2e-3, wall_stiffness=2e3, servo="velocity"),
-    ContactCase("integral-force", 5.0, Timing(4e-3, command_delay=1, joint_delay=1), integral=2.0, damping=100.0,
+    ContactCase(SERVO_FORCE, 8.0, Timing(2e-3, wrench_delay=3), integral=2e-3, wall_stiffness=2e3),
+    ContactCase(SERVO_FORCE, 8.0, Timing(2e-3, lag=3.3e-3), integral=2e-3, wall_stiffness=2e3, servo="velocity"),
+    ContactCase(INTEGRAL_FORCE, 5.0, Timing(4e-3, command_delay=1, joint_delay=1), integral=2.0, damping=100.0,
                 wall_stiffness=5e3),
-    ContactCase("direct-force", 5.0, Timing(4e-3, command_delay=1, lag=1.5e-3), integral=2.0, proportional=0.3,
+    ContactCase(DIRECT_FORCE, 5.0, Timing(4e-3, command_delay=1, lag=1.5e-3), integral=2.0, proportional=0.3,
                 damping=150.0, wall_stiffness=5e3, wall_damping=5.0),
-    ContactCase("parallel-force", 5.0, Timing(4e-3, wrench_delay=2), integral=2.0, stiffness=300.0, damping=150.0,
+    ContactCase(PARALLEL_FORCE, 5.0, Timing(4e-3, wrench_delay=2), integral=2.0, stiffness=300.0, damping=150.0,
                 wall_stiffness=5e3),
-    ContactCase("hybrid-force", 5.0, Timing(4e-3, joint_delay=2), integral=2.0, damping=150.0, wall_stiffness=5e3),
+    ContactCase(HYBRID_FORCE, 5.0, Timing(4e-3, joint_delay=2), integral=2.0, damping=150.0, wall_stiffness=5e3),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", SIMULATED, ids=lambda case: f"{case.kind}-{case.servo}")
+@pytest.mark.parametrize("case", SIMULATED, ids=lambda case: f"{case.label}-{case.servo}")
 def test_predicted_limits_are_where_a_simulation_turns_within_two_percent(case: ContactCase) -> None:
     found = predict_contact(case)
     assert found.stable
@@ -301,7 +315,7 @@ def test_predicted_limits_are_where_a_simulation_turns_within_two_percent(case: 
     assert checked >= 2
 
 
-@pytest.mark.parametrize("case", SIMULATED, ids=lambda case: f"{case.kind}-{case.servo}")
+@pytest.mark.parametrize("case", SIMULATED, ids=lambda case: f"{case.label}-{case.servo}")
 def test_the_predicted_rate_is_that_of_the_simulation(case: ContactCase) -> None:
     faster = case.with_gain(case.gains[0], 1.3 * predict_contact(case).largest_gain)
     loop = faster.loop
@@ -316,7 +330,7 @@ def test_long_delays_of_every_path_are_predicted() -> None:
     timing = Timing(1e-3, joint_delay=1000, wrench_delay=700, command_delay=1000)
     start = time.process_time()
     found = predict_contact(
-        ContactCase("parallel-force", 3.0, timing, stiffness=400.0, damping=40.0, integral=5.0, wall_stiffness=1e4),
+        ContactCase(PARALLEL_FORCE, 3.0, timing, stiffness=400.0, damping=40.0, integral=5.0, wall_stiffness=1e4),
         limits=False,
     )
     assert time.process_time() - start < 10.0  # some 0.5 s on an idle machine
@@ -324,7 +338,7 @@ def test_long_delays_of_every_path_are_predicted() -> None:
     assert "UNSTABLE" in found.sentences[0]
 
 
-@pytest.mark.parametrize("kind", ["cartesian-impedance", "shaped-impedance", "admittance", "parallel-force"])
+@pytest.mark.parametrize("kind", [IMPEDANCE, SHAPED_IMPEDANCE, ADMITTANCE, PARALLEL_FORCE])
 @pytest.mark.parametrize("huge", [1e20, 1e150, 1e300])
 def test_huge_gains_are_unstable_and_raise_nothing(kind, huge: float) -> None:
     gains: dict[str, Any] = {"stiffness": huge, "damping": huge, "integral": huge, "wall_stiffness": 1e4}
@@ -332,14 +346,14 @@ def test_huge_gains_are_unstable_and_raise_nothing(kind, huge: float) -> None:
 
 
 def test_a_delay_beyond_all_sense_is_told_not_looked_at() -> None:
-    found = predict_contact(ContactCase("cartesian-impedance", 3.0, Timing(1e-3, command_delay=10**6), stiffness=1.0))
+    found = predict_contact(ContactCase(IMPEDANCE, 3.0, Timing(1e-3, command_delay=10**6), stiffness=1.0))
     assert found.stable is None
     assert found.warnings == found.sentences
     assert "not predicted" in found.sentences[0]
 
 
 def test_warnings_are_for_contacts_that_are_unstable_or_nearly_so() -> None:
-    case = ContactCase("direct-force", 3.0, damping=60.0, integral=1.0, wall_stiffness=1e4)
+    case = ContactCase(DIRECT_FORCE, 3.0, damping=60.0, integral=1.0, wall_stiffness=1e4)
     found = predict_contact(case)
     assert found.warnings == ()
     (near,) = predict_contact(case.with_gain("integral", found.largest_gain / 1.1)).warnings
@@ -350,7 +364,7 @@ def test_warnings_are_for_contacts_that_are_unstable_or_nearly_so() -> None:
 
 
 def test_the_sentences_carry_the_numbers() -> None:
-    case = ContactCase("admittance", 8.0, Timing(1e-3, wrench_delay=5), damping=100.0, shaped_mass=5.0,
+    case = ContactCase(ADMITTANCE, 8.0, Timing(1e-3, wrench_delay=5), damping=100.0, shaped_mass=5.0,
                        wall_stiffness=2e4, wall_damping=30.0)  # fmt: skip
     found = predict_contact(case)
     text = " ".join(found.sentences)
@@ -367,16 +381,14 @@ def test_the_sentences_carry_the_numbers() -> None:
 def test_the_port_of_a_continuous_impedance_is_its_admittance() -> None:
     m, K, D, b = 3.0, 400.0, 30.0, 2.0
     w = np.array([0.1, 5.0, 300.0])
-    found = port_admittance(
-        ContactCase("cartesian-impedance", m, Timing(0.0), stiffness=K, damping=D, own_damping=b), w
-    )
+    found = port_admittance(ContactCase(IMPEDANCE, m, Timing(0.0), stiffness=K, damping=D, own_damping=b), w)
     s = 1j * w
     assert found == pytest.approx(1 / (m * s + D + b + K / s), rel=1e-12)
 
 
 def test_the_port_of_a_continuous_admittance_with_an_ideal_servo_is_that_of_its_equation() -> None:
     M, D, K, w = 5.0, 40.0, 10.0, np.array([0.5, 5.0, 50.0])
-    case = ContactCase("admittance", math.inf, Timing(0.0, servo_bandwidth=1e5), shaped_mass=M, damping=D, stiffness=K)
+    case = ContactCase(ADMITTANCE, math.inf, Timing(0.0, servo_bandwidth=1e5), shaped_mass=M, damping=D, stiffness=K)
     s = 1j * w
     assert port_admittance(case, w) == pytest.approx(1 / (M * s + D + K / s), rel=2e-3)
 
@@ -393,7 +405,7 @@ def test_the_port_feels_filters_and_delays() -> None:
         return s * push / (m * s * s + m / shaped * (D * s * V + K) * late)
 
     timing = Timing(0.0, velocity_cutoff=cut_v, wrench_cutoff=cut_F)
-    case = ContactCase("shaped-impedance", m, timing, stiffness=K, damping=D, shaped_mass=shaped)
+    case = ContactCase(SHAPED_IMPEDANCE, m, timing, stiffness=K, damping=D, shaped_mass=shaped)
     assert port_admittance(case, w) == pytest.approx(wanted(np.ones(3), np.ones(3)), rel=1e-12)
     T = 1e-5  # fine enough for the low-passes to be the continuous ones; the delays are long
     sampled = replace(timing, period=T, joint_delay=300, wrench_delay=500, command_delay=100, velocity="differentiated")
@@ -405,16 +417,14 @@ def test_the_port_feels_filters_and_delays() -> None:
 def test_a_held_spring_gives_energy_unless_its_damper_makes_up_for_the_hold(D: float, passive: bool) -> None:
     """At low frequency the hold and delay turn the spring by ω (T/2 + τ): passive where D > K (T/2 + τ)."""
     K, T, d = 1000.0, 1e-3, 2
-    case = ContactCase(
-        "cartesian-impedance", 3.0, Timing(T, command_delay=d), stiffness=K, damping=D * K * (T / 2 + d * T)
-    )
+    case = ContactCase(IMPEDANCE, 3.0, Timing(T, command_delay=d), stiffness=K, damping=D * K * (T / 2 + d * T))
     found = predict_contact(case, limits=False)
     assert (found.passive_below > 0) == passive
     assert found.passivity_margin == pytest.approx(-(1 + D) * K * (T / 2 + d * T))
 
 
 def test_enough_damping_of_its_own_makes_an_impedance_passive() -> None:
-    case = ContactCase("cartesian-impedance", 3.0, stiffness=1000.0, damping=5.0, own_damping=6.0)
+    case = ContactCase(IMPEDANCE, 3.0, stiffness=1000.0, damping=5.0, own_damping=6.0)
     found = predict_contact(case, limits=False)
     assert found.passivity_margin == pytest.approx(0.5)
     assert math.isinf(found.passive_below)
@@ -423,7 +433,7 @@ def test_enough_damping_of_its_own_makes_an_impedance_passive() -> None:
 
 # ------------------------------------------------------------------ what a physics step hides
 
-HELD = ContactCase("cartesian-impedance", 2.0, Timing(1e-3), stiffness=2e4, damping=2.0)
+HELD = ContactCase(IMPEDANCE, 2.0, Timing(1e-3), stiffness=2e4, damping=2.0)
 
 
 def stepped_growth(case: ContactCase, ratio: int) -> float:
@@ -472,7 +482,7 @@ def test_a_loop_without_a_period_has_no_hold() -> None:
 
 
 def test_a_map_holds_the_limit_of_each_value() -> None:
-    case = ContactCase("admittance", math.inf, Timing(0.0, servo_bandwidth=60.0), shaped_mass=5.0, damping=1.0,
+    case = ContactCase(ADMITTANCE, math.inf, Timing(0.0, servo_bandwidth=60.0), shaped_mass=5.0, damping=1.0,
                        servo="velocity-loop", wall_stiffness=10.0)  # fmt: skip
     D = np.array([5.0, 20.0, 80.0])
     found = stability_map(case, "damping", D)
@@ -484,20 +494,20 @@ def test_a_map_holds_the_limit_of_each_value() -> None:
 
 
 def test_bad_cases_are_refused_by_name() -> None:
-    with pytest.raises(UnknownName, match="kind of law"):
+    with pytest.raises(InvalidInput, match="law's class or an equation"):
         ContactCase("impedence", 1.0)  # pyright: ignore[reportArgumentType]
     with pytest.raises(NotFinite, match="stiffness"):
-        ContactCase("cartesian-impedance", 1.0, stiffness=math.nan)
+        ContactCase(IMPEDANCE, 1.0, stiffness=math.nan)
     with pytest.raises(NotFinite, match="mass"):
-        ContactCase("cartesian-impedance", math.inf)
+        ContactCase(IMPEDANCE, math.inf)
     with pytest.raises(InvalidInput, match="damping must be at least 0"):
-        ContactCase("cartesian-impedance", 1.0, damping=-1.0)
+        ContactCase(IMPEDANCE, 1.0, damping=-1.0)
     with pytest.raises(UnknownName, match="servo"):
-        ContactCase("admittance", 1.0, servo="torque")
+        ContactCase(ADMITTANCE, 1.0, servo="torque")
     with pytest.raises(InvalidInput, match="no trim"):
-        ContactCase("admittance", 1.0, servo="velocity-loop", trim=1.0)
+        ContactCase(ADMITTANCE, 1.0, servo="velocity-loop", trim=1.0)
     with pytest.raises(UnknownName, match="gain of admittance"):
-        ContactCase("admittance", 1.0).with_gain("stiffness", 2.0)
+        ContactCase(ADMITTANCE, 1.0).with_gain("stiffness", 2.0)
 
 
 def test_bad_timings_are_refused_by_name() -> None:
@@ -514,5 +524,5 @@ def test_bad_timings_are_refused_by_name() -> None:
     with pytest.raises(InvalidInput, match="velocity must be"):
         Timing(1e-3, velocity="guessed")  # pyright: ignore[reportArgumentType]
     with pytest.raises(InvalidInput, match="wall damping"):
-        _ = ContactCase("servo-force", math.inf, Timing(0.0, servo_bandwidth=math.inf), integral=1.0, servo="velocity",
+        _ = ContactCase(SERVO_FORCE, math.inf, Timing(0.0, servo_bandwidth=math.inf), integral=1.0, servo="velocity",
                         wall_stiffness=1.0, wall_damping=1.0).loop  # fmt: skip

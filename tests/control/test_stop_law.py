@@ -67,10 +67,9 @@ def test_the_first_command_is_the_audited_one():
 
 @pytest.mark.parametrize("speed", [0.5, 0.9])
 def test_using_the_redundancy_stops_sooner_and_shorter(speed):
-    best, plain, printed = (planar_stop(speed, method) for method in ("optimal", "pseudoinverse", "as-printed"))
+    best, plain = (planar_stop(speed, method) for method in ("optimal", "pseudoinverse"))
     assert best[0] < 0.9 * plain[0]
     assert best[1] < 0.9 * plain[1]
-    assert plain[:2] == pytest.approx(printed[:2], rel=0.05)
 
 
 def test_straightening_keeps_the_tool_on_its_line():
@@ -208,44 +207,12 @@ def test_an_arm_at_rest_is_told_that_nothing_moves():
     assert simulate(run).warnings == ("nothing moves at the start: there is no motion to stop",)
 
 
-# ------------------------------------------------------------------ planned
+# ------------------------------------------------------------------ greedy, not optimal over the whole stop
 
 
-def test_the_planned_stop_is_followed_and_no_later_than_the_greedy_one():
-    greedy, planned = (
-        pp.simulate(pp.load_scenario("planar3-stop", [f'control.method="{method}"']))
-        for method in ("optimal", "planned")
-    )
-    assert metrics(planned)[0] <= metrics(greedy)[0] + 1e-4
-    assert metrics(planned)[2] < 1e-3
-    assert (np.abs(planned["command"]) <= np.array(U) + 1e-9).all()
-    assert np.abs(planned["v"][-1]).max() < 1e-3
-    assert not planned.warnings
-
-
-def test_a_stop_that_cannot_be_planned_is_made_tick_by_tick_and_warned_of():
-    trace = lost_run(FastestStop(axes="xy", acceleration=U, method="planned"))
-    assert any("no straight stop exists" in w for w in trace.warnings)
-    assert metrics(trace) == pytest.approx(metrics(lost_run(FastestStop(axes="xy", acceleration=U))))
-
-
-def test_the_plan_rescues_a_stop_whose_line_is_lost_tick_by_tick():
-    q, v = np.array([1.0072, -2.1029, -2.1437]), 0.97 * np.array([2.5516, 2.6846, 1.3841])
-    clock = Clock(duration=0.3, timestep=1e-4, period=1e-3, max_speed=1e3)
-    greedy, planned = (
-        simulate(
-            Run(
-                PLANAR,
-                FastestStop(axes="xy", acceleration=U, method=method),
-                UNLIMITED,
-                clock=clock,
-                q_start=q,
-                v_start=v,
-            )
-        )
-        for method in ("optimal", "planned")
-    )
-    assert any("could not be kept" in w for w in greedy.warnings)
-    assert not planned.warnings
-    assert metrics(planned)[2] < 2e-4  # m off its line; the other brakes 39 mm beside it, 5 ms sooner
-    assert metrics(greedy)[2] > 0.02
+def test_the_known_state_in_which_the_best_of_each_tick_is_not_the_fastest_stop():
+    """A transcription of the whole stop (same line, same bounds, tool never faster) takes 67.93 ms from here."""
+    q, v = [-2.0463, -2.1525, 1.4343], [2.4392, -2.2117, -4.86]
+    trace = pp.simulate(pp.load_scenario("planar3-stop", [f"robot.start.q={q}", f"robot.start.v={v}"]))
+    assert metrics(trace)[0] == pytest.approx(0.0872, abs=5e-4)  # 0.2 ms of it are those of the hold
+    assert not trace.warnings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -156,9 +157,43 @@ def test_a_compiled_function_takes_one_state() -> None:
 
 def test_the_source_of_a_function_runs_by_itself() -> None:
     derivation = pp.derive(pp.load_robot("planar2"), parameters="numbers")
-    space: dict[str, Any] = {"sin": np.sin, "cos": np.cos, "empty": np.empty}
+    space: dict[str, Any] = {}
     exec(derivation.python("M"), space)
-    np.testing.assert_allclose(space["M"](np.array([0.1, 0.2]), ()), derivation.function("M")([0.1, 0.2]))
+    np.testing.assert_allclose(space["M"](np.array([0.1, 0.2])), derivation.function("M")([0.1, 0.2]))
+
+
+@pytest.mark.parametrize("name", ["pendulum", "planar2", "ur5e-3link", "ur5e"])
+def test_the_printed_program_gives_the_robots_numbers(name: str, tmp_path: Path) -> None:
+    robot = pp.load_robot(name)
+    source = pp.derive(robot).python("M", "g", "tau")
+    space: dict[str, Any] = {}
+    exec(source, space)
+    rng = np.random.default_rng(3)
+    q, v, a = rng.normal(size=(3, robot.nv))
+    M, g, tau = space["M_g_tau"](q, v, a)
+    np.testing.assert_allclose(M, robot.mass_matrix(q), atol=1e-12)
+    np.testing.assert_allclose(g, robot.gravity(q), atol=1e-12)
+    np.testing.assert_allclose(tau, robot.inverse_dynamics(q, v, a, losses=False), atol=1e-11)
+    (tmp_path / "program.py").write_text(source, encoding="utf-8")
+    subprocess.run([sys.executable, str(tmp_path / "program.py")], check=True, capture_output=True)
+
+
+def tilted() -> pp.Robot:
+    turned = pp.spatial.matrix_from_euler([0.3, -0.4, 0.7], "ZYX")
+    return pp.load_robot("planar2").with_base(pp.Pose([0, 0, 0], turned))
+
+
+def test_fixed_angles_that_are_no_quarter_turns_are_put_in_as_numbers(tmp_path: Path) -> None:
+    robot, derivation = tilted(), pp.derive(tilted())
+    q, v, a = np.random.default_rng(4).normal(size=(3, 2))
+    np.testing.assert_allclose(derivation.compiled("tau")(q, v, a), robot.inverse_dynamics(q, v, a), atol=1e-12)
+    assert derivation.counts("tau", numbers=True).multiplications <= derivation.counts("tau").multiplications
+    text = next(path for path in derivation.c(tmp_path, robot=robot) if path.suffix == ".c").read_text()
+    assert "sin(0." not in text  # the sines of fixed angles are numbers
+
+
+def test_a_derivation_begins_with_a_name() -> None:
+    assert pp.derive("planar2").M == pp.derive(pp.load_robot("planar2")).M
 
 
 def test_constants_are_computed_once() -> None:

@@ -153,6 +153,17 @@ def test_reduced_equations_are_those_of_the_reduced_energies() -> None:
     assert sp.simplify(sp.expand_trig(difference)) == 0
 
 
+def test_a_curved_constraint_keeps_the_term_of_its_curvature() -> None:
+    """A point mass on the circle x² + y² = l²: m l²/(l² − x²) ẍ + m l² x ẋ²/(l² − x²)² + m g x/√(l² − x²) = 0."""
+    point = pp.derive_from_energy("m*(dx**2 + dy**2)/2", "m*g*(y + l)", "x y", forces=[0, 0])
+    circle = point.constrain("x**2 + y**2 - l**2", solve={"y": "-sqrt(l**2 - x**2)"})
+    x, dx, ddx, m, g, length = sp.symbols("x dx ddx m g l")
+    inside = length**2 - x**2
+    wanted = m * (length**2 / inside * ddx + length**2 * x * dx**2 / inside**2 + g * x / sp.sqrt(inside))
+    values = {x: 0.3, dx: 0.7, ddx: -1.1, m: 1.4, g: 9.81, length: 0.8}
+    assert float(circle.reduced[0].subs(values)) == pytest.approx(float(wanted.subs(values)), rel=1e-12)
+
+
 @pytest.mark.parametrize(
     ("constraint", "kind", "message"),
     [

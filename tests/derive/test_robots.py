@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import palpate as pp
-from palpate.derive.chain import Chain
-from palpate.derive.recursive import Motion, inertia_force
 from palpate.derive.verify import Finding, random_states
+from palpate.equations.dynamics.recursive import Motion, inertia_force
+from palpate.equations.model.chain import Chain
 from palpate.robot import catalogue
 
 
@@ -103,7 +103,7 @@ def test_a_wrong_term_in_the_recursion_is_seen(monkeypatch: pytest.MonkeyPatch) 
     def slip(mass: Any, motion: Motion) -> Any:
         return inertia_force(mass, Motion([x * 0 for x in motion.w], motion.dw, motion.acc, motion.U))
 
-    monkeypatch.setattr("palpate.derive.recursive.inertia_force", slip)
+    monkeypatch.setattr("palpate.equations.dynamics.recursive.inertia_force", slip)
     robot = pp.load_robot("ur5e")
     derivation = pp.derive(robot)
     assert not derivation.check(robot, states=3).ok
@@ -198,8 +198,8 @@ def test_link_jacobians_are_derivatives_of_the_centres_of_mass() -> None:
 
 def test_regrouped_parameters_leave_seven_of_ten() -> None:
     """A hinged link keeps no mass, no first and no second moment along its axis of its own."""
-    from palpate.derive.mechanism import mechanism_from_robot
-    from palpate.derive.naming import NamedModel
+    from palpate.derive.start import mechanism_from_robot
+    from palpate.equations.model.naming import NamedModel
 
     chain = Chain(NamedModel(mechanism_from_robot(pp.load_robot("panda")), "all", {}))
     for link in chain.links:

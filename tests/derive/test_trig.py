@@ -10,10 +10,10 @@ import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from palpate.derive.harmonics import Run
-from palpate.derive.present import Presenter
-from palpate.derive.tidy import Tidy
-from palpate.derive.trig import NotTrigonometric, Ring
+from palpate.derive.closed.harmonics import Run
+from palpate.derive.closed.present import Presenter
+from palpate.derive.closed.tidy import Tidy
+from palpate.derive.closed.trig import NotTrigonometric, Ring
 
 VALUES = {"a": 0.7, "b": -1.3, "q1": 0.4, "q2": 1.1, "q3": -0.8}
 RUN = Run(("q1", "q2", "q3"), (1, 1, 1))

@@ -16,32 +16,41 @@ PACKAGE = Path(palpate.__file__).parent
 
 
 class Scratch:
-    """A copy of palpate to change. `touched` are the files of it that were."""
+    """palpate with some files changed. `touched` are the files that were.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.touched = folder, set[str]()
-        shutil.copytree(PACKAGE, folder / "palpate", ignore=shutil.ignore_patterns("__pycache__"))
+    Changed files lie in a folder of their own, before the package's, so that everything else keeps its compiled
+    kernels; `whole` copies the package instead, for changes that every kernel feels.
+    """
+
+    def __init__(self, folder: Path, *, whole: bool = False) -> None:
+        self.folder, self.whole, self.touched = folder, whole, set[str]()
+        if whole:
+            shutil.copytree(PACKAGE, folder / "palpate", ignore=shutil.ignore_patterns("__pycache__"))
 
     def write(self, file: str, text: str) -> None:
         """A new file."""
-        path = self.folder / "palpate" / file
-        assert not path.exists()
-        path.write_text(text)
-        self.touched.add(file)
+        assert not (PACKAGE / file).exists()
+        self._put(file, text)
 
     def add(self, file: str, *, after: str = "", before: str = "", text: str) -> None:
         """Lines put beside a line that is there once."""
         path, anchor = self.folder / "palpate" / file, after or before
-        whole = path.read_text()
+        whole = (path if path.exists() else PACKAGE / file).read_text()
         assert whole.count(anchor) == 1, f"{file} has {anchor!r} {whole.count(anchor)} times"
-        path.write_text(whole.replace(anchor, after + text + before))
+        self._put(file, whole.replace(anchor, after + text + before))
+
+    def _put(self, file: str, text: str) -> None:
+        path = self.folder / "palpate" / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
         self.touched.add(file)
 
     def python(self, program: str, **variables: str) -> str:
         """What a program prints that imports the changed package."""
-        environment = os.environ | {"PYTHONPATH": str(self.folder)} | variables
+        environment = os.environ | {"PYTHONPATH": str(self.folder if self.whole else PACKAGE.parent)} | variables
+        before = "" if self.whole else _BEFORE.format(folder=str(self.folder), package=str(PACKAGE.parent))
         done = subprocess.run(
-            [sys.executable, "-c", program],
+            [sys.executable, "-c", before + program],
             cwd=self.folder,
             env=environment,
             capture_output=True,
@@ -50,6 +59,24 @@ class Scratch:
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
+
+
+_BEFORE = """
+import importlib.abc, importlib.util, os, sys
+
+class Changed(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        for folder in ({folder!r}, {package!r}):
+            base = os.path.join(folder, *name.split("."))
+            if name.startswith("palpate.") and os.path.isfile(base + ".py"):
+                return importlib.util.spec_from_file_location(name, base + ".py")
+            if name.startswith("palpate.") and os.path.isfile(os.path.join(base, "__init__.py")):
+                both = [os.path.join(f, *name.split(".")) for f in ({folder!r}, {package!r})]
+                init = os.path.join(base, "__init__.py")
+                return importlib.util.spec_from_file_location(name, init, submodule_search_locations=both)
+
+sys.meta_path.insert(0, Changed())
+"""
 
 
 def files_named(heading: str) -> set[str]:

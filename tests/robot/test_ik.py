@@ -184,3 +184,20 @@ def test_joints_at_their_limits_leave_the_whole_step_to_the_others():
         outward = ((x >= 1) & (unbounded > 0)) | ((x <= -1) & (unbounded < 0))
         assert (~free)[outward].all()
     assert met > 10
+
+
+@pytest.mark.parametrize("name", ["scara", "cartesian2"])
+def test_slides_without_limits_are_searched_as_far_as_the_target_needs(name: str) -> None:
+    robot, random = pp.load_robot(name), np.random.default_rng(3)
+    slides = np.array(robot.dof_units) == "m"
+    for size in (0.5, 3.0, 40.0):
+        q = random.uniform(-1, 1, robot.nv) * np.where(slides, size, 1.0)
+        target = robot.pose(q)
+        for seed in (None, q):
+            found = robot.inverse_kinematics(target, seed=seed)
+            assert robot.pose(found).position == pytest.approx(target.position, abs=1e-6)
+
+
+def test_an_unreachable_target_tells_how_far_slides_without_limits_were_searched() -> None:
+    with pytest.raises(Unreachable, match=r"joint1 from -1\.\d+ to 1\.\d+ m, joint2 .* without limits, searched"):
+        pp.load_robot("cartesian2").inverse_kinematics([1.1, 0, 1.0])

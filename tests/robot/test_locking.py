@@ -113,3 +113,15 @@ def test_a_loop_whose_joints_are_all_locked_is_no_loop_any_more(tmp_path) -> Non
     with pytest.raises(ModelError, match="closed loop"):
         pp.load_robot(path, lock={"j1": 0.0})
     assert pp.load_robot(path, lock={"j1": 0.0, "j2": 0.0}).joint_names == ("shoulder",)
+
+
+def test_a_joint_locked_outside_its_range_is_warned_of() -> None:
+    (warning,) = pp.load_robot("panda").with_locked({"joint4": 3.0}).warnings
+    assert "joint 'joint4': locked at 3 rad; its range is -3.0718 to -0.0698 rad" in str(warning)
+    assert pp.load_robot("panda", lock={"joint4": 3.0}).warnings == (warning,)
+    assert not pp.load_robot("panda").with_locked({"joint4": -3.0718}).warnings
+
+
+def test_an_arm_whose_joints_are_all_locked_is_refused_by_that_name() -> None:
+    with pytest.raises(ModelError, match="robot 'panda' has no moving joint"):
+        pp.load_robot("panda").with_locked({f"joint{k}": -0.1 for k in range(1, 8)})

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 import palpate as pp
-from palpate.errors import ModelError
+from palpate.errors import FileError, ModelError
 from palpate.robot.readers import inertials
 from palpate.robot.readers.check import check_model
 from palpate.robot.readers.repair import Change, repair_model
@@ -150,7 +150,7 @@ def test_a_file_that_cannot_be_written_leaves_nothing_behind(tmp_path):
     path, out = tmp_path / "in.urdf", tmp_path / "out"
     path.write_text(URDF)
     out.mkdir()
-    with pytest.raises(ModelError, match="cannot write"):
+    with pytest.raises(FileError, match="cannot write"):
         repair_model(path, out)
     assert {entry.name for entry in tmp_path.iterdir()} == {"in.urdf", "out"}
 

@@ -69,9 +69,12 @@ MASS, DAMPING, PERIOD = 5.0, 150.0, 4e-3
 STIFFNESS, WALL = Span(4e3, 4e4, log=True), Span(1e4, 2e5, log=True)
 
 
-def loop(stiffness: float, wall: float) -> design.ContactLoop:  # pyright: ignore
+def loop(stiffness: float, wall: float) -> design.ClosedLoop:
     """An impedance with one sample of delay, exactly sampled."""
-    return design.contact_loop(MASS, stiffness, DAMPING, wall_stiffness=wall, period=PERIOD, delay=PERIOD)
+    timing = design.Timing(PERIOD, lag=PERIOD)
+    return design.ContactCase(
+        design.IMPEDANCE, MASS, timing, stiffness=stiffness, damping=DAMPING, wall_stiffness=wall
+    ).loop
 
 
 def predicted(wall: float) -> float:

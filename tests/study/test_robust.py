@@ -36,10 +36,10 @@ PRESS = {
 def sampled(scenario: Scenario) -> str | None:
     """What gain design says about PRESS: the exactly sampled loop against the wall."""
     data = scenario.as_data()
-    loop = design.contact_loop(
-        5.0, data["control"]["stiffness"][0], 150.0, period=0.004, delay=0.004,
-        wall_stiffness=data["world"]["surfaces"][0]["stiffness"],
-    )  # fmt: skip
+    loop = design.ContactCase(
+        design.IMPEDANCE, 5.0, design.Timing(0.004, lag=0.004), stiffness=data["control"]["stiffness"][0],
+        damping=150.0, wall_stiffness=data["world"]["surfaces"][0]["stiffness"],
+    ).loop  # fmt: skip
     return None if loop.stable else f"its largest pole is {loop.radius:.4g}"
 
 

@@ -16,6 +16,7 @@ class CompileProgress:
     """
 
     def __init__(self, quiet: bool = False) -> None:
+        self.title = "compiling, once"
         self.quiet, self.terminal = quiet, sys.stderr.isatty()
         self.expected: set[Any] = set()
         self.done: set[Any] = set()
@@ -26,17 +27,17 @@ class CompileProgress:
 
     def __enter__(self) -> CompileProgress:
         if not self.quiet:
-            from numba.core import event
+            from palpate.engine.numba_parts import choice, observers
 
-            self.listener = _listener(self)
-            event.register("numba:compile", self.listener)
+            self.title = "compiling" if choice().reason else "compiling, once"
+            observers.append(self)
         return self
 
     def __exit__(self, *problem: object) -> None:
         if not self.quiet:
-            from numba.core import event
+            from palpate.engine.numba_parts import observers
 
-            event.unregister("numba:compile", self.listener)
+            observers.remove(self)
             if self.bar is not None:
                 self.bar.stop()
 
@@ -65,7 +66,7 @@ class CompileProgress:
             self._show_bar(name)
         elif now - self.started > SOON and (now - self.told > EVERY or self.told == self.started):
             self.told = now
-            text = f"compiling, once: {len(self.done)} of {len(self.expected)} kernels, {now - self.started:.0f} s"
+            text = f"{self.title}: {len(self.done)} of {len(self.expected)} kernels, {now - self.started:.0f} s"
             print(text, file=sys.stderr, flush=True)
 
     def _show_bar(self, name: str) -> None:
@@ -74,7 +75,7 @@ class CompileProgress:
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
             self.bar = Progress(
-                TextColumn("compiling, once"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+                TextColumn(self.title), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
                 TextColumn("{task.description}"), console=Console(stderr=True), transient=True,
             )  # fmt: skip
             self.task = self.bar.add_task(name, total=len(self.expected))
@@ -97,16 +98,3 @@ def needed(kernel: Any) -> set[Any]:
         named = [function.__globals__.get(name) for name in function.__code__.co_names]
         waiting += [other for other in named if isinstance(other, Kernel)]
     return reached
-
-
-def _listener(progress: CompileProgress) -> Any:
-    from numba.core.event import Listener
-
-    class Watching(Listener):
-        def on_start(self, event: Any) -> None:
-            progress.begin(event.data["dispatcher"])
-
-        def on_end(self, event: Any) -> None:
-            progress.end(event.data["dispatcher"])
-
-    return Watching()

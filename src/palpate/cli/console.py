@@ -16,8 +16,11 @@ SOON, EVERY = 2.0, 10.0  # s: before anything is shown; between two plain lines
 def starting() -> str:
     """What takes so long before a run: compiling, where the loop is not in the kernel cache yet."""
     from palpate.engine.cache import is_kept
+    from palpate.engine.numba_parts import choice
     from palpate.engine.shipped import is_shipped
 
+    if choice().reason:
+        return "compiling kernels, in each process, about 80 s …"
     loop = Path(__file__).parents[1] / "run" / "loop.py"
     return (
         "loading …"

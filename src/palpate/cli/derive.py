@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from palpate.errors import InvalidInput
+from palpate.errors import FileError, InvalidInput
 
 if TYPE_CHECKING:
     from palpate.derive.derivation import Derivation
@@ -22,6 +22,9 @@ examples:
   palpate derive ur5e-3link --quantity M,J,Lambda --latex
   palpate derive ur5e --numbers --c build       C99 source, header and a test program
   palpate derive planar3 --html arm.html        one page, no network needed
+  palpate derive planar3 --check mine.tex --equal L=l1,l2,l3    is my derivation right?
+  palpate derive panda --quantity Lambda,mu,p --at=0,0.3,0,-1.8,0,2,0 --rates=0.1,0,0,0.2,0,0,0
+  palpate derive pendulum --linearise=0         M, D, K, B and eigenvalues about a posture
   palpate derive planar2 --method all           Lagrange, Newton-Euler and projected, side by side
 
 quantities: position, rotation, J, Ja, Jdot, drift, T, V, M, C, g, bias, tau, Lambda, mu, p;
@@ -54,6 +57,10 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--set", nargs="+", metavar="KEY=VALUE", help="parameters of a catalogue robot, SI units")
     parser.add_argument("--frame", metavar="F", help="frame of the pose and the Jacobian (the tool frame)")
     parser.add_argument("--task", metavar="D,…", help="directions of the task space among x, y, z, rx, ry, rz")
+    parser.add_argument("--names", metavar="FILE", help='your own symbols: a TOML file with lines such as l1 = "L"')
+    parser.add_argument("--at", metavar="Q,…", help="the quantities as numbers at this posture, rad and m")
+    parser.add_argument("--rates", metavar="V,…", help="with --at and --linearise: joint velocities (0)")
+    parser.add_argument("--linearise", metavar="Q,…", help="M, D, K and B about this posture, and the eigenvalues")
     parser.add_argument("--steps", action="store_true", help="the worked solution, step by step")
     out = parser.add_mutually_exclusive_group()
     out.add_argument("--text", action="store_true", help="plain text (the default)")
@@ -62,6 +69,15 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     out.add_argument("--c", metavar="OUT", help="write C99 source, header and test program into a folder")
     out.add_argument("--python", action="store_true", help="NumPy source")
     parser.add_argument("--check", metavar="FILE", help="check somebody else's derivation against this one")
+    parser.add_argument(
+        "--equal", nargs="+", metavar="NAME=A,B,…", help="with --check: the writer's one name for several, L=l1,l2,l3"
+    )
+    parser.add_argument(
+        "--conventions",
+        choices=["any", "strict"],
+        default="any",
+        help="with --check: strict does not excuse another sign of gravity or another zero (any)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -74,9 +90,14 @@ def run(args: argparse.Namespace) -> int:
     method = "lagrange" if args.method == "all" else args.method
     mode = "numbers" if args.numbers else "symbols"
     task = None if args.task is None else _words(args.task)
-    derivation = derive(robot, method, mode, engine=args.engine, frame=args.frame, task=task)
+    names = _names(args.names) if args.names else None
+    derivation = derive(robot, method, mode, engine=args.engine, frame=args.frame, names=names, task=task)
     if args.method == "all":
         return _compare(derivation)
+    if args.linearise is not None:
+        return _linearise(derivation, args)
+    if args.at is not None:
+        return _numbers_at(derivation, args)
     return _show(derivation, robot, args)
 
 
@@ -110,10 +131,72 @@ def _words(text: str) -> list[str]:
 
 def _check_file(robot: Robot, args: argparse.Namespace) -> int:
     """Hand a file over to the checker of derivations."""
-    import importlib
+    from palpate.review import cli_check
 
-    checking = importlib.import_module("palpate.derive.checking")
-    return checking.cli_check(robot, args.check)
+    return cli_check(robot, args.check, equal=equal_names(args.equal or []), conventions=args.conventions)
+
+
+def equal_names(pairs: Sequence[str]) -> dict[str, list[str]]:
+    """L=l1,l2,l3 as {"L": ["l1", "l2", "l3"]}."""
+    found = {}
+    for pair in pairs:
+        name, _, several = pair.partition("=")
+        if not name or not _words(several):
+            raise InvalidInput(f"--equal takes NAME=A,B, got {pair!r}", hint="write --equal L=l1,l2,l3")
+        found[name] = _words(several)
+    return found
+
+
+def _names(path: str) -> dict[str, str]:
+    """The reader's own symbols, {"l1": "L"}, from a TOML file."""
+    import tomllib
+
+    try:
+        found = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror or error}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InvalidInput(f"{path} is no table of names: {error}", hint='write lines such as  l1 = "L"') from error
+    wrong = [key for key, value in found.items() if not isinstance(value, str)]
+    if wrong:
+        raise InvalidInput(f"{path}: the name for {wrong[0]} must be text", hint=f'write {wrong[0]} = "L"')
+    return found
+
+
+def _vector(text: str | None, count: int, option: str) -> list[float]:
+    """Numbers of an option, as many as there are joints; zeros where it was not given."""
+    try:
+        numbers = [0.0] * count if text is None else [float(word) for word in _words(text)]
+    except ValueError:
+        numbers = []
+    if len(numbers) != count:
+        raise InvalidInput(
+            f"{option} takes {count} numbers, got {text!r}", hint=f"write {option}={','.join(['0'] * count)}"
+        )
+    return numbers
+
+
+def _linearise(derivation: Derivation, args: argparse.Namespace) -> int:
+    count = len(derivation.names.v)
+    q, v = _vector(args.linearise, count, "--linearise"), _vector(args.rates, count, "--rates")
+    found = derivation.linearise(q, v, parameters="numbers" if args.numbers else "symbols")
+    print(found)
+    print("\nEigenvalues, 1/s: " + ", ".join(f"{value:.6g}" for value in found.eigenvalues()))
+    return 0
+
+
+def _numbers_at(derivation: Derivation, args: argparse.Namespace) -> int:
+    """Quantities as numbers at one state."""
+    import numpy as np
+
+    count = len(derivation.names.q)
+    state = [_vector(args.at, count, "--at"), _vector(args.rates, len(derivation.names.v), "--rates")]
+    state.append([0.0] * len(derivation.names.a))
+    for name in _words(args.quantity) if args.quantity else ["M", "C", "g"]:
+        program = derivation.program(name)
+        value = derivation.function(name)(*state[: len(program.inputs)])
+        print(f"{name} =\n{np.array2string(np.asarray(value), precision=9, suppress_small=True)}")
+    return 0
 
 
 def _compare(derivation: Derivation) -> int:

@@ -43,6 +43,7 @@ def run(args: argparse.Namespace) -> int:
     from palpate.cli.console import patience, starting
 
     with patience(starting):
+        from palpate.control.design.arm import why_unpredicted
         from palpate.run.build import build
         from palpate.run.foresee import foresee, loop_size
         from palpate.scenario.load import load_scenario
@@ -54,7 +55,8 @@ def run(args: argparse.Namespace) -> int:
         found = foresee(made)
     print(f"{scenario.name}: {made.robot.name} under {made.law.name}, control period {made.clock.control_period:g} s")
     if not found:
-        print(f"there is no prediction for the law {made.law.name!r} on this robot; a run will tell")
+        why = why_unpredicted(made.law) or f"the law {made.law.name!r} has no prediction on this robot"
+        print(f"not predicted: {why}")
     for expectation in found:
         _print(expectation)
     for warning in made.robot.warnings:

@@ -1,9 +1,12 @@
 """What decides: control laws with their gains beside them, references, guards and gain design."""
 
-from typing import TYPE_CHECKING
+import importlib
+import pkgutil
+from typing import TYPE_CHECKING, Any
 
 import palpate.engine  # looks at the processor before MuJoCo is loaded  # noqa: F401
 from palpate.lazy import lazy_names
+from palpate.plugins import Table, of_kind
 
 if TYPE_CHECKING:
     from palpate.control import design, references, solve
@@ -29,25 +32,24 @@ if TYPE_CHECKING:
     from palpate.control.solve.stop import Stop, TorqueBounds, fastest_stop
     from palpate.control.steps.force_loop import force_loop_poles
 
-# One line per law: add a law by adding its file and its line here.
-LAWS = {
-    "passive": ("palpate.control.laws.passive", "Passive"),
-    "gravity-compensation": ("palpate.control.laws.gravity_compensation", "GravityCompensation"),
-    "joint-impedance": ("palpate.control.laws.joint_impedance", "JointImpedance"),
-    "computed-torque": ("palpate.control.laws.computed_torque", "ComputedTorque"),
-    "operational-space": ("palpate.control.laws.operational_space", "OperationalSpace"),
-    "cartesian-impedance": ("palpate.control.laws.cartesian_impedance", "CartesianImpedance"),
-    "shaped-impedance": ("palpate.control.laws.shaped_impedance", "ShapedImpedance"),
-    "admittance": ("palpate.control.laws.admittance", "Admittance"),
-    "integral-force": ("palpate.control.laws.integral_force", "IntegralForce"),
-    "direct-force": ("palpate.control.laws.direct_force", "DirectForce"),
-    "parallel-force": ("palpate.control.laws.parallel_force", "ParallelForce"),
-    "hybrid-force": ("palpate.control.laws.hybrid_force", "HybridForce"),
-    "pole-balance": ("palpate.control.laws.pole_balance", "PoleBalance"),
-    "standing": ("palpate.control.laws.standing", "Standing"),
-    "fastest-stop": ("palpate.control.laws.fastest_stop", "FastestStop"),
-    "priorities": ("palpate.control.laws.priorities", "Priorities"),
-}
+
+def _shipped() -> dict[str, tuple[str, str]]:
+    """Name, module and class of every law in `control/laws`: "tip-spring" is TipSpring in tip_spring.py."""
+    folder = importlib.import_module(f"{__name__}.laws").__path__
+    stems = sorted(module.name for module in pkgutil.iter_modules(folder))
+    return {
+        stem.replace("_", "-"): (f"{__name__}.laws.{stem}", "".join(part.capitalize() for part in stem.split("_")))
+        for stem in stems
+    }
+
+
+def _entered(entry: Any, law: Any) -> tuple[str, str]:
+    from palpate.control.law import Law
+
+    return of_kind(Law, entry, law).__module__, law.__name__
+
+
+LAWS = Table("palpate.laws", _shipped(), _entered)
 
 __all__ = [
     "LAWS",
@@ -86,7 +88,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        **{class_name: module for module, class_name in LAWS.values()},
+        **{class_name: module for module, class_name in LAWS.shipped.values()},
         "Guards": "palpate.control.guards",
         "Law": "palpate.control.law",
         "admittance_response": "palpate.control.laws.admittance",

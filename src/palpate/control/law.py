@@ -25,13 +25,14 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.config import Config
+from palpate.control.reads import NEEDS, Need, reads_of
 from palpate.engine.kernels import Kernel, kernel
 from palpate.engine.records import ReadOnly, Record, Vector, sized
 from palpate.errors import BadShape, InvalidInput
@@ -39,12 +40,18 @@ from palpate.robot.kernels import ModelTerms
 from palpate.robot.robot import Robot, Terms
 from palpate.spatial.kernels import quat_from_matrix
 
+if TYPE_CHECKING:
+    from palpate.control.design.law_models import LawModel, LinearModel
+    from palpate.control.design.loop_model import Timing
+
 CommandKind = Literal["torque", "acceleration", "velocity", "position"]
 COMMANDS: tuple[CommandKind, ...] = ("torque", "acceleration", "velocity", "position")
 
-# What a law can read of the model besides the pose; the loop computes nothing that is not named.
-Need = Literal["M", "bias", "gravity", "J", "drift"]
-NEEDS: tuple[Need, ...] = ("M", "bias", "gravity", "J", "drift")
+# Whose target a law follows: the tool's, or the joints'.
+Follows = Literal["tool", "joints", "nothing"]
+
+# What a run in which nothing is touched shows first: the tool's speed. Else the error of what is followed.
+Figure = Literal["tool-speed"]
 
 
 class Target(Record):
@@ -339,11 +346,38 @@ class Law(Config):
 
     name: ClassVar[str]
     command: ClassVar[CommandKind] = "torque"
-    needs: ClassVar[tuple[Need, ...]] = NEEDS
     memoryless: ClassVar[bool] = False  # whether the command depends on the measurement of the tick alone
     shown: ClassVar[tuple[Shown, ...]] = ()  # what the trace records of the memory
     ending: ClassVar[str | None] = None  # the shown number that ends the run once it is above 0.5
     kernel: ClassVar[Kernel]
+    about_rest: ClassVar[LawModel | None] = None  # its equation about rest, for predictions; see `linear`
+    holds: ClassVar[bool] = True  # whether an arm that nothing touches can stand still under it
+    figure: ClassVar[Figure | None] = None  # what to see first of a run in which nothing is touched
+    literature: ClassVar[tuple[str, ...]] = ()  # DOIs
+
+    @property
+    def follows(self) -> Follows | None:
+        """Whose target it follows, as its kernel reads it: the tool's, else the joints', or none; None for both."""
+        if not set(self.takes) <= {"q", "v", "a"}:
+            return "tool"
+        return "joints" if self.takes else "nothing"
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """The fields of the target that its kernel reads; it ignores the others."""
+        return reads_of(type(self).kernel).target
+
+    def linear(self, robot: Robot, q: Array, timing: Timing) -> LinearModel | None:
+        """The law to first order about rest at a posture, with everything chosen that its settings leave open.
+
+        None where nothing is given: a law without memory is then measured by differences of its ticks, and the loop
+        of one with a memory is not predicted.
+        """
+        return None
+
+    def spring_damper(self, gains: Any) -> tuple[Array, Array] | None:
+        """K and D at the tool, 6×6, where the kernel reads them, to be changed between ticks; None if it has none."""
+        return None
 
     @abstractmethod
     def gains(self, robot: Robot) -> Record:
@@ -375,8 +409,8 @@ class Law(Config):
         return cls.kernel.stated.args[3].record
 
     def needed(self) -> tuple[Need, ...]:
-        """What the law reads of the model with these settings."""
-        return self.needs
+        """What the law reads of the model: what its kernel does, unless some settings need less."""
+        return reads_of(type(self).kernel).needs
 
     def bind(self, robot: Robot) -> BoundLaw:
         """Make the law ready for a robot; what it leaves open is chosen for a `Rig` of 1 ms, unless done before."""
@@ -426,6 +460,7 @@ class PythonLaw:
         terms: names of the terms.
         command: what their sum means.
         gains, memory: handed to it; the memory is copied for every run.
+        follows: whose target it follows, "tool", "joints" or "nothing"; errors of both are reported if not said.
     """
 
     function: Callable[[Any, Any, Any], Mapping[str, ArrayLike]]
@@ -434,7 +469,11 @@ class PythonLaw:
     gains: Any = None
     memory: Any = None
     name: str = "python"
+    follows: Follows | None = None
     memoryless: ClassVar[bool] = False  # what it does with its memory is not known
+    about_rest: ClassVar[None] = None
+    holds: ClassVar[bool] = True
+    figure: ClassVar[None] = None
 
     def suited(self, robot: Robot, rig: Rig) -> Self:
         """Itself: what it leaves open is not known."""

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from palpate.checks import Array
-from palpate.derive import c_code
-from palpate.derive.c_code import Case, Function, Library, identifier
-from palpate.derive.program import Output, make_program
-from palpate.derive.quantities import arguments
 from palpate.derive.verify import evaluated, random_states
+from palpate.equations.algebra.graph import Output
+from palpate.equations.code import c_code
+from palpate.equations.code.c_code import Case, Function, Library, identifier
+from palpate.equations.code.program import make_program
+from palpate.equations.quantities import arguments
 from palpate.errors import InvalidInput
 from palpate.files import make_folder, write_file
 from palpate.robot.robot import Robot

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from palpate.derive.closed_forms import ClosedForms
-from palpate.derive.document import Formula, Section, as_text
-from palpate.derive.field import values_at_random
-from palpate.derive.graph import Node, evaluate
-from palpate.derive.graph_methods import lagrange_torques, projected_torques
-from palpate.derive.recursive import inverse_dynamics
-from palpate.derive.recursive_forms import RecursiveForms
-from palpate.derive.styles import Text
+from palpate.derive.closed.forms import ClosedForms
+from palpate.derive.writing.document import Formula, Section, as_text
+from palpate.equations.algebra.graph import Node, evaluate
+from palpate.equations.algebra.residues import values_at_random
+from palpate.equations.dynamics.graph_methods import lagrange_torques, projected_torques
+from palpate.equations.dynamics.recursive import inverse_dynamics
+from palpate.equations.dynamics.recursive_forms import RecursiveForms
+from palpate.equations.spelling.styles import Text
 from palpate.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -91,7 +91,8 @@ def _recursive(forms: RecursiveForms) -> tuple[list[str], bool, list[Section], s
     if not forms.model.mechanism.floating:
         ways = {"lagrange": lagrange_torques(forms), **ways}
     agree, how = _same(forms, ways)
-    from palpate.derive.program import Output, make_program
+    from palpate.equations.algebra.graph import Output
+    from palpate.equations.code.program import make_program
 
     sections = []
     for name, torques in ways.items():

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from palpate.derive.document import Formula, Section, as_latex, as_text
-from palpate.derive.energy_forms import vanishes
+from palpate.derive.closed.energy import vanishes
 from palpate.derive.parsing import expression
-from palpate.derive.styles import Latex, Text
+from palpate.derive.writing.document import Formula, Section, as_latex, as_text
+from palpate.equations.spelling.styles import Latex, Text
 from palpate.errors import InvalidInput, UnknownName
 
 if TYPE_CHECKING:

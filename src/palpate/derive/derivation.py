@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 import sympy as sp
 
 from palpate.checks import Array
-from palpate.derive.coordinates import Coordinates
-from palpate.derive.document import Formula, Section, as_latex, as_text
-from palpate.derive.graph import Graph
-from palpate.derive.naming import NamedModel, Parameter
-from palpate.derive.notation import Notation, Style
-from palpate.derive.program import Counts, Output, Program, make_program, merged, specialised
-from palpate.derive.quantities import DYNAMICS, QUANTITIES, Quantity, arguments, quantity
-from palpate.derive.reading import written_lines
-from palpate.derive.styles import Latex, MathML, Text
+from palpate.derive.writing.document import Formula, Section, as_latex, as_text
+from palpate.derive.writing.notation import Notation
+from palpate.equations.algebra.graph import Graph, Output
+from palpate.equations.algebra.sympy_bridge import written_lines
+from palpate.equations.code.program import Counts, Program, folded, make_program, merged, specialised
+from palpate.equations.model.coordinates import Coordinates
+from palpate.equations.model.naming import NamedModel, Parameter
+from palpate.equations.quantities import DYNAMICS, Quantity, arguments, quantity
+from palpate.equations.spelling.styles import Latex, MathML, Style, Text
 from palpate.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -213,13 +213,13 @@ class Derivation:
 
     def legend(self, notation: Notation) -> str:
         """What the shorthand used so far in a notation means."""
-        from palpate.derive.legend import legend_text
+        from palpate.derive.writing.legend import legend_text
 
         return legend_text(self, notation)
 
     def steps(self) -> list[Section]:
         """The derivation as a worked solution, step by step."""
-        from palpate.derive.steps import worked_steps
+        from palpate.derive.writing.steps import worked_steps
 
         return worked_steps(self)
 
@@ -242,7 +242,7 @@ class Derivation:
             steps: the worked solution instead of the results alone.
             verification: what `check` found, to be shown.
         """
-        from palpate.derive.page import derivation_page
+        from palpate.derive.writing.page import derivation_page
 
         text = derivation_page(self, self.notation(MathML()), steps, verification)
         if path is not None:
@@ -262,7 +262,9 @@ class Derivation:
     def outputs(self, names: Sequence[str], numbers: bool = False) -> list[Output]:
         """Quantities as nodes, equal parts made one; `numbers` puts the parameters' values in."""
         outputs = [self.forms.output(name) for name in names if self.quantity(name)]
-        return merged(specialised(outputs, self.values) if numbers else outputs, self.names.quaternion)
+        if not numbers:
+            return merged(outputs, self.names.quaternion)
+        return folded(merged(specialised(outputs, self.values), self.names.quaternion))
 
     def counts(self, *names: str, numbers: bool = False) -> Counts:
         """Operations that a program of these quantities takes for one state."""
@@ -273,21 +275,32 @@ class Derivation:
 
         One name gives one array, several give a tuple. The keyword `parameters={"m1": 2.0}` replaces values.
         """
-        from palpate.derive.python_code import numpy_function
+        from palpate.equations.code.python_code import numpy_function
 
         return numpy_function(self.program(*names), "_".join(names), self.values)
 
     def compiled(self, *names: str) -> Callable[..., Any]:
         """The same compiled by numba, for one state at a time, with the parameters' values put in."""
-        from palpate.derive.python_code import compiled_function
+        from palpate.equations.code.python_code import compiled_function
 
         return compiled_function(self.program(*names, numbers=True), "_".join(names), self.values)
 
     def python(self, *names: str) -> str:
-        """The source of `function`."""
-        from palpate.derive.python_code import numpy_source
+        """A Python module that needs NumPy alone: the parameters' values and a function of q (and v, and a)."""
+        from palpate.equations.code.python_code import module_source
 
-        return numpy_source(self.program(*names), "_".join(names))
+        program = self.program(*names)
+        self._refuse_unknown_values(program)
+        about = f"{self.name}: {', '.join(names)} as a function of {', '.join(program.inputs)}, SI units."
+        return module_source(program, "_".join(names), self.values, about)
+
+    def _refuse_unknown_values(self, program: Program) -> None:
+        missing = [name for name in program.parameters if name not in self.values]
+        if missing:
+            raise InvalidInput(
+                f"no value is known for {', '.join(missing)}",
+                hint="derive_from_energy(…, values={'m': 1.0}) gives them",
+            )
 
     def c(
         self, folder: str | Path, *, robot: Robot | None = None, numbers: bool = True, states: int = 20
@@ -339,12 +352,3 @@ class Derivation:
         from palpate.derive.linearisation import linearised
 
         return linearised(self, q, v, parameters)
-
-
-def all_quantities(derivation: Derivation) -> list[str]:
-    """Names of the fixed quantities a derivation has."""
-    if derivation.model is None:
-        from palpate.derive.energy_forms import AVAILABLE
-
-        return list(AVAILABLE)
-    return list(QUANTITIES)

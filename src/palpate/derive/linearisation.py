@@ -10,9 +10,9 @@ import numpy as np
 import sympy as sp
 
 from palpate.checks import Array
-from palpate.derive.document import Formula, Section, as_text
-from palpate.derive.graph import evaluate, tangent
-from palpate.derive.styles import Text
+from palpate.derive.writing.document import Formula, Section, as_text
+from palpate.equations.algebra.graph import evaluate, tangent
+from palpate.equations.spelling.styles import Text
 from palpate.errors import BadShape, InvalidInput
 
 if TYPE_CHECKING:

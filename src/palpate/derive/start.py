@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import sympy as sp
 
-from palpate.derive.closed_forms import METHODS, ClosedForms, Method
+from palpate.derive.closed.energy import EnergyForms
+from palpate.derive.closed.forms import METHODS, ClosedForms, Method
 from palpate.derive.derivation import Derivation
-from palpate.derive.energy_forms import EnergyForms
-from palpate.derive.mechanism import mechanism_from_robot
-from palpate.derive.naming import MODES, Mode, NamedModel
 from palpate.derive.parsing import expression, names_of
-from palpate.derive.recursive_forms import RecursiveForms
+from palpate.equations.dynamics.recursive_forms import RecursiveForms
+from palpate.equations.model.mechanism import Mechanism, mechanism_from_model
+from palpate.equations.model.naming import MODES, Mode, NamedModel
 from palpate.errors import InvalidInput, UnknownName
+from palpate.robot.load import load_robot
 from palpate.robot.robot import Robot
 
 Engine = Literal["auto", "closed", "recursive"]
@@ -23,7 +25,7 @@ READABLE, POSSIBLE = (3, 4), (6, 6)
 
 
 def derive(
-    robot: Robot,
+    robot: Robot | str | Path,
     method: Method = "lagrange",
     parameters: Mode = "symbols",
     *,
@@ -36,7 +38,8 @@ def derive(
     """Derive a robot's equations of motion, M(q) q̈ + C(q, q̇) q̇ + g(q) = τ, and everything on the way.
 
     Args:
-        robot: any chain or tree of hinges and slides, fixed or with a free base.
+        robot: any chain or tree of hinges and slides, fixed or with a free base; or what `load_robot` takes, such as a
+            catalogue name or the path of a model file.
         method: "lagrange", "newton-euler" or "projected" (Newton–Euler projected with the links' Jacobians).
         parameters: "symbols" names every length, mass and tensor entry that is not zero; "numbers" puts the
             robot's values in; "all" names also mass parameters that are zero.
@@ -50,6 +53,8 @@ def derive(
     _check(method, METHODS, "method")
     _check(parameters, MODES, "parameters")
     _check(engine, ("auto", "closed", "recursive"), "engine")
+    if isinstance(robot, str | Path):
+        robot = load_robot(robot)
     mechanism = mechanism_from_robot(robot, frame)
     model = NamedModel(mechanism, parameters, dict(names or {}))
     chosen, notes = _engine(model, engine, method)
@@ -60,6 +65,14 @@ def derive(
     if mechanism.left_out:
         notes.append(f"not part of M, C and g: the model's {' and '.join(mechanism.left_out)}")
     return Derivation(robot.name, forms, method, model.parameters, notes, model=model)
+
+
+def mechanism_from_robot(robot: Robot, frame: str | None = None) -> Mechanism:
+    """The links, joints and frames of a robot; `frame` is its tool frame unless named."""
+    placed = {name: robot.frame(name) for name in robot.frame_names}
+    frames = {name: (one.body, one.offset, one.turn) for name, one in placed.items()}
+    coupling = robot.coordinates if robot.coordinates.coupled else None
+    return mechanism_from_model(robot.model, robot.name, frames, robot.frame(frame).name, coupling)
 
 
 def _check(value: str, known: Sequence[str], what: str) -> None:

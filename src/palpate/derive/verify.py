@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from palpate.checks import Array
-from palpate.derive.graph import Node, tangent
-from palpate.derive.program import Output, make_program
-from palpate.derive.python_code import numpy_function
+from palpate.equations.algebra.graph import Node, Output, tangent
+from palpate.equations.code.program import make_program
+from palpate.equations.code.python_code import numpy_function
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 

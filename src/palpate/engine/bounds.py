@@ -1,4 +1,4 @@
-"""Versions of the packages whose inner parts palpate touches: a newer one is refused before it can go wrong."""
+"""Versions of the packages that palpate leans on: what it needs at least, and what it was verified with."""
 
 from __future__ import annotations
 
@@ -7,27 +7,30 @@ import re
 
 from palpate.errors import UnsupportedVersion
 
-# The same bounds stand in pyproject.toml. At least the first, below the second.
-BOUNDS: dict[str, tuple[str, str]] = {
-    "numba": ("0.66", "0.69"),  # dispatcher, cache, type maps
-    "mujoco-core": ("4.0", "4.1"),  # addresses, the head of mjData, exported symbols
-}
+LEAST = {"numba": "0.65", "mujoco-core": "4.0.1"}  # as in pyproject.toml
+# Of numba from the first to below the second: its inner parts are used; any other is used by its public interface.
+VERIFIED_NUMBA = "0.66", "0.69"
 
 
 def check_versions(packages: tuple[str, ...] = ("numba", "mujoco-core")) -> None:
-    """Refuse a package outside the bounds.
+    """Refuse a package that is too old.
 
     Raises:
-        UnsupportedVersion: the message names the package, its version, the bounds and the command that mends it.
+        UnsupportedVersion: the message names the package, its version, the bound and the command that mends it.
     """
     for package in packages:
-        least, below = BOUNDS[package]
-        found = importlib.metadata.version(package)
-        if not _parts(least) <= _parts(found) < _parts(below):
+        least, installed = LEAST[package], importlib.metadata.version(package)
+        if _parts(installed) < _parts(least):
             raise UnsupportedVersion(
-                f"palpate works with {package} from {least} to below {below}, and {found} is installed",
-                hint=f"pip install '{package}>={least},<{below}', or a newer palpate",
+                f"palpate works with {package} from {least} on, and {installed} is installed",
+                hint=f"pip install '{package}>={least}'",
             )
+
+
+def is_verified(numba: str) -> bool:
+    """Whether the inner parts of a version of numba are known."""
+    first, below = VERIFIED_NUMBA
+    return _parts(first) <= _parts(numba) < _parts(below)
 
 
 def _parts(version: str) -> tuple[int, ...]:

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from palpate.engine.kernel_files import SUFFIX, Folder, KeptKernel, pack, unpack
+from palpate.engine.notes import note
 from palpate.engine.sources import digest_of_files, function_digest, sources_of
 from palpate.errors import FileError
 
@@ -88,13 +89,11 @@ def _remove(folder: str, process: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-@cache
 def _note(problem: str) -> None:
-    """Say once why nothing is kept."""
-    print(
-        f"note: compiled kernels are not kept between runs: {problem};"
-        " PALPATE_CACHE_DIR names a folder of your own that nobody else can write to (chmod 700)",
-        file=sys.stderr,
+    """Say why nothing is kept."""
+    note(
+        f"compiled kernels are not kept between runs: {problem};"
+        " PALPATE_CACHE_DIR names a folder of your own that nobody else can write to (chmod 700)"
     )
 
 

@@ -20,13 +20,15 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from palpate.engine.kernels import Kernel, kernel
+from palpate.engine.kernels import Kernel, call_at, kernel
 from palpate.engine.library import WARNINGS  # loads the engine's symbols
+from palpate.engine.numba_parts import ExternalFunction
 from palpate.engine.records import Record, Vector, sized
 from palpate.engine.views import address_of
 
 FATAL = -2  # beside whatever the guarded code returns
-POSSIBLE = sys.platform != "win32"  # where there are setjmp and pthreads
+_SET_HANDLER = "_mjPRIVATE_setTlsLogHandler"  # MuJoCo's own bindings use it
+POSSIBLE = sys.platform != "win32" and llvmlite.binding.address_of_symbol(_SET_HANDLER) is not None  # setjmp, pthreads
 _JUMP_BYTES, _TEXT_BYTES = 1024, 1024  # no platform's jmp_buf is larger; MuJoCo's text is as long as this
 _ERROR_LEVEL, _TEXT_AT = 3, 8  # mjLOG_ERROR; where mjLogMessage holds its subject
 _WORD = ir.IntType(64)
@@ -35,13 +37,15 @@ _key = ctypes.c_uint32(0)
 if POSSIBLE and WARNINGS:
     ctypes.CDLL(None).pthread_key_create(ctypes.byref(_key), None)
     llvmlite.binding.add_symbol("palpate_jump_key", ctypes.addressof(_key))
+elif llvmlite.binding.address_of_symbol(_SET_HANDLER) is None:
+    llvmlite.binding.add_symbol(_SET_HANDLER, ctypes.addressof(_key))  # named by the code below, never called
 
 _P = types.int64
-_set_handler: Any = types.ExternalFunction("_mjPRIVATE_setTlsLogHandler", _P(_P))
-_setspecific: Any = types.ExternalFunction("pthread_setspecific", types.int32(types.uint32, _P))
-_getspecific: Any = types.ExternalFunction("pthread_getspecific", _P(types.uint32))
-_memcpy: Any = types.ExternalFunction("memcpy", _P(_P, _P, _P))
-_longjmp: Any = types.ExternalFunction("longjmp", types.void(_P, types.int32))
+_set_handler: Any = ExternalFunction(_SET_HANDLER, _P(_P))
+_setspecific: Any = ExternalFunction("pthread_setspecific", types.int32(types.uint32, _P))
+_getspecific: Any = ExternalFunction("pthread_getspecific", _P(types.uint32))
+_memcpy: Any = ExternalFunction("memcpy", _P(_P, _P, _P))
+_longjmp: Any = ExternalFunction("longjmp", types.void(_P, types.int32))
 
 
 class Rescue(Record):
@@ -110,10 +114,7 @@ def _way_back(context: Any, module: Any) -> Any:
     builder.cbranch(builder.icmp_signed("==", came, ir.Constant(ir.IntType(32), 0)), go, back)
     builder.position_at_end(go)
     words = [types.int64, types.int64]
-    kind = context.call_conv.get_function_type(types.int64, words)
-    target = builder.inttoptr(function.args[1], kind.as_pointer())
-    _, value = context.call_conv.call_function(builder, target, types.int64, words, function.args[2:])
-    builder.ret(value)
+    builder.ret(call_at(context, builder, function.args[1], types.int64, words, function.args[2:]))
     builder.position_at_end(back)
     builder.ret(ir.Constant(_WORD, FATAL))
     return function

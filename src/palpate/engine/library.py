@@ -9,6 +9,9 @@ import llvmlite.binding
 import mujoco
 from numba import types
 
+from palpate.engine.numba_parts import ExternalFunction
+from palpate.errors import UnsupportedVersion
+
 
 def quiet_log() -> None:
     """Stop MuJoCo from leaving a log file in the user's folder; palpate reads its warning counters instead."""
@@ -31,8 +34,22 @@ WARNINGS = tuple(name.removeprefix("mjWARN_").lower() for name in mujoco.mjtWarn
 _P = types.int64  # every pointer is passed as an address
 
 
-def _declare(name: str, count: int, result: types.Type = types.void) -> Any:
-    return types.ExternalFunction(name, result(*([_P] * count)))
+def _function(name: str, result: types.Type, *arguments: types.Type) -> Any:
+    """A function of the physics engine.
+
+    Raises:
+        UnsupportedVersion: this MuJoCo has it no longer; calling it would end the process.
+    """
+    if llvmlite.binding.address_of_symbol(name) is None:
+        raise UnsupportedVersion(
+            f"mujoco-core {mujoco.__version__} has no function {name}, which palpate's loop calls",
+            hint="pip install 'mujoco-core==4.0.1', or a newer palpate",
+        )
+    return ExternalFunction(name, result(*arguments))
+
+
+def _declare(name: str, count: int) -> Any:
+    return _function(name, types.void, *([_P] * count))
 
 
 mj_kinematics = _declare("mj_kinematics", 2)
@@ -54,11 +71,11 @@ mj_fwdActuation = _declare("mj_fwdActuation", 2)
 mj_fwdAcceleration = _declare("mj_fwdAcceleration", 2)
 mj_fwdConstraint = _declare("mj_fwdConstraint", 2)
 mj_sensorAcc = _declare("mj_sensorAcc", 2)
-mj_rne: Any = types.ExternalFunction("mj_rne", types.void(_P, _P, types.int32, _P))
-mj_jac: Any = types.ExternalFunction("mj_jac", types.void(_P, _P, _P, _P, _P, types.int32))
-mj_jacDot: Any = types.ExternalFunction("mj_jacDot", types.void(_P, _P, _P, _P, _P, types.int32))
-mj_integratePos: Any = types.ExternalFunction("mj_integratePos", types.void(_P, _P, _P, types.float64))
-mj_differentiatePos: Any = types.ExternalFunction("mj_differentiatePos", types.void(_P, _P, types.float64, _P, _P))
-mju_copy: Any = types.ExternalFunction("mju_copy", types.void(_P, _P, types.int32))
-mju_cholFactor: Any = types.ExternalFunction("mju_cholFactor", types.int32(_P, types.int32, types.float64))
-mju_cholSolve: Any = types.ExternalFunction("mju_cholSolve", types.void(_P, _P, _P, types.int32))
+mj_rne = _function("mj_rne", types.void, _P, _P, types.int32, _P)
+mj_jac = _function("mj_jac", types.void, _P, _P, _P, _P, _P, types.int32)
+mj_jacDot = _function("mj_jacDot", types.void, _P, _P, _P, _P, _P, types.int32)
+mj_integratePos = _function("mj_integratePos", types.void, _P, _P, _P, types.float64)
+mj_differentiatePos = _function("mj_differentiatePos", types.void, _P, _P, types.float64, _P, _P)
+mju_copy = _function("mju_copy", types.void, _P, _P, types.int32)
+mju_cholFactor = _function("mju_cholFactor", types.int32, _P, types.int32, types.float64)
+mju_cholSolve = _function("mju_cholSolve", types.void, _P, _P, _P, types.int32)

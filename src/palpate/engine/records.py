@@ -29,14 +29,22 @@ from typing import Annotated, Any, ClassVar, Self, get_args, get_origin, get_typ
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core.datamodel import models
-from numba.core.imputils import lower_getattr_generic, lower_setattr_generic
-from numba.core.typeconv.castgraph import Conversion
-from numba.core.typeconv.rules import default_type_manager
-from numba.core.typing.templates import AttributeTemplate, infer_getattr
-from numba.extending import NativeValue, lower_builtin, lower_cast, register_model, type_callable, typeof_impl, unbox
+from numba.extending import (
+    NativeValue,
+    infer_getattr,
+    lower_builtin,
+    lower_cast,
+    lower_getattr_generic,
+    lower_setattr_generic,
+    models,
+    register_model,
+    type_callable,
+    typeof_impl,
+    unbox,
+)
 from numpy.typing import NDArray
 
+from palpate.engine.numba_parts import AttributeTemplate, Conversion, default_type_manager
 from palpate.engine.views import make_view
 from palpate.errors import InvalidInput
 

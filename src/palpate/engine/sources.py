@@ -24,6 +24,7 @@ from numba import types
 from palpate.errors import NotApplicable
 
 _PACKAGE = Path(__file__).parents[1]
+_COMPILER = Path(__file__).with_name("accelerated.py")  # chosen at run time, so no import statement leads to it
 _OURS = ("palpate", "palpate_documents")
 _FROM = re.compile(r"^from ((?:palpate|palpate_documents)(?:\.\w+)*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 # Packages whose text shapes no machine code beyond what their versions say, and what comes with Python.
@@ -38,7 +39,7 @@ def is_ours(file: Path) -> bool:
 
 def sources_of(file: Path) -> set[Path]:
     """A file, and every file that its kernels may have taken something from by imports."""
-    reached, waiting = set(), [file]
+    reached, waiting = set(), [file, _COMPILER]
     while waiting:
         source = waiting.pop()
         if source not in reached:

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numba import types
 from numba.extending import lower_builtin, type_callable
-from numba.np.arrayobj import populate_array
 from numpy.typing import NDArray
+
+from palpate.engine.numba_parts import populate_array
 
 Floats = NDArray[np.float64]
 

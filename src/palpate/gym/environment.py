@@ -90,10 +90,6 @@ class ContactEnv(gymnasium.Env):
         self.ticks = round(1.0 / (rate * self.scenario.run.control_period))
         if self.ticks < 1:
             raise InvalidInput(f"rate must be at most the control rate, got {rate:g} Hz")
-        if stiffness and self.scenario.control.name != "cartesian-impedance":
-            raise InvalidInput(
-                f"the stiffness of {self.scenario.control.name!r} cannot be set; use cartesian-impedance"
-            )
         self.stiffness = stiffness
         self.steps = self._begin(0)
         size = sum(self.steps.column(name).size for name in self.observed)
@@ -109,8 +105,8 @@ class ContactEnv(gymnasium.Env):
                 raise UnknownName("channel", name, names)
         self._wanted = float(np.linalg.norm(steps.target.wrench[:3]))
         if self.stiffness:
-            stage = steps.assembly.law.gains.stages[0]
-            self._own = stage.K.copy(), stage.D.copy()
+            K, D = self._spring_damper(steps)
+            self._own = K.copy(), D.copy()
         steps.advance(1)
         return steps
 
@@ -145,12 +141,21 @@ class ContactEnv(gymnasium.Env):
         turned = Pose.from_quat((0, 0, 0), turn).rotation @ Pose.from_quat((0, 0, 0), target.quat_wxyz).rotation
         target.quat_wxyz[:] = Pose((0, 0, 0), turned).quat_wxyz
 
+    def _spring_damper(self, steps: Steps) -> tuple[Array, Array]:
+        """K and D as the law's kernel reads them."""
+        law, gains = self.scenario.control, steps.assembly.law.gains
+        if (found := law.spring_damper(gains)) is None:
+            raise InvalidInput(
+                f"the stiffness of {law.name!r} cannot be set", hint="use a law with a spring at the tool"
+            )
+        return found
+
     def _stiffen(self, wish: Array) -> None:
         """K ← S K S with S = √factor per direction, so that it stays symmetric; D by the root of that."""
-        stage, (K, D) = self.steps.assembly.law.gains.stages[0], self._own
+        (K_now, D_now), (K, D) = self._spring_damper(self.steps), self._own
         root = np.sqrt(SOFTEST * (STIFFEST / SOFTEST) ** ((wish + 1.0) / 2.0))
-        stage.K[:] = root[:, None] * K * root
-        stage.D[:] = np.sqrt(root[:, None] * root) * D
+        K_now[:] = root[:, None] * K * root
+        D_now[:] = np.sqrt(root[:, None] * root) * D
 
     def _observation(self) -> Array:
         return np.concatenate([self.steps.column(name) for name in self.observed])

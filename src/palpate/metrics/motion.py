@@ -12,16 +12,11 @@ from palpate.metrics.signals import (
     held_time,
     orientation_angle,
     position_distance,
+    refuse_without_target,
     rms,
 )
 from palpate.spatial import rows
 from palpate.trace import Trace
-
-# Laws that follow the tool's target; their joints have none. A stop has no target at all.
-_FOLLOW_THE_TOOL = (
-    "cartesian-impedance", "operational-space", "shaped-impedance", "admittance", "integral-force", "direct-force",
-    "parallel-force", "hybrid-force", "pole-balance", "fastest-stop",
-)  # fmt: skip
 
 
 def joint_stop_time(trace: Trace) -> float:
@@ -57,8 +52,10 @@ def position_error_max(trace: Trace) -> float:
 
 
 def position_final_error(trace: Trace) -> float:
-    """|p_d − p| at the last sample, m."""
-    return float(position_distance(trace)[-1])
+    """|p_d − p| at the last sample, m; of a law that follows nothing, against the position that the scenario names."""
+    if not (trace.facts.scenario or {}).get("reference", {}).get("position"):
+        refuse_without_target(trace)
+    return float(np.linalg.norm(channel(trace, "target_position")[-1] - channel(trace, "tool_position")[-1]))
 
 
 def orientation_error_rms(trace: Trace) -> float:
@@ -122,8 +119,9 @@ def smallest_singular_value(trace: Trace) -> float:
 
 
 def _joint_error(trace: Trace) -> Array:
-    if trace.facts.law in _FOLLOW_THE_TOOL:
+    if trace.facts.follows == "tool":
         raise NotApplicable(f"{trace.facts.law} follows the tool's target; its joints have none")
+    refuse_without_target(trace)
     columns = columns_with_unit(trace, "q", "rad")
     if not columns:
         raise NotApplicable("the robot has no revolute joints")

@@ -96,11 +96,16 @@ def steady(trace: Trace) -> slice:
 _HOW = {"diverged": "diverged", "interrupted": "was interrupted"}
 
 
+def refuse_without_target(trace: Trace) -> None:
+    """NotApplicable under a law that follows no target."""
+    if trace.facts.follows == "nothing":
+        raise NotApplicable(f"{trace.facts.law} follows no target")
+
+
 @once
 def orientation_error(trace: Trace) -> Array:
     """log(R_d R⁻¹) per sample, rad, world axes: how the tool must turn to reach its target."""
-    if trace.facts.law == "fastest-stop":
-        raise NotApplicable("a stop has no target")
+    refuse_without_target(trace)
     wanted, found = channel(trace, "target_quat_wxyz"), channel(trace, "tool_quat_wxyz")
     return rows.rotation_vectors(rows.product(wanted, rows.conjugate(found)))
 
@@ -108,8 +113,7 @@ def orientation_error(trace: Trace) -> Array:
 @once
 def position_error(trace: Trace) -> Array:
     """p_d − p per sample, m, world axes."""
-    if trace.facts.law == "fastest-stop":
-        raise NotApplicable("a stop has no target")
+    refuse_without_target(trace)
     return channel(trace, "target_position") - channel(trace, "tool_position")
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from palpate.robot.robot import Robot
 
 _ITERATIONS = 200
-LONGEST_STEP = 0.5  # rad or m per iteration
+LONGEST_STEP = 0.5  # rad or m per iteration; a slide without limits may go a tenth of the way that is searched
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ class _Space:
     position_map: Array
     velocity_map: Array
     turns: np.ndarray  # which of x are angles that nothing follows
+    endless: np.ndarray  # which of x are slides without limits
 
 
 def solve(
@@ -61,11 +62,12 @@ def solve(
         finite_number(angle_tolerance, "angle_tolerance", above=0.0),
     )
     q0 = robot._plain(robot.home if seed is None else seed, "seed", robot.nq, finite=True)
-    space, place = _space(robot, q0), robot.frame(frame)
+    place = robot.frame(frame)
+    space = _space(robot, q0, float(np.linalg.norm(position - robot.pose(q0, frame).position)))
     goal = Search(
         {"rows": rows, "n": len(space.start), "nq": len(space.fixed), "nv": len(space.velocity_map)},
         place=place.place, fixed=space.fixed, position_map=space.position_map, velocity_map=space.velocity_map,
-        lower=space.lower, upper=space.upper, position=position, rotation=rotation,
+        lower=space.lower, upper=space.upper, longest=_longest_steps(space), position=position, rotation=rotation,
         position_tolerance=tolerances[0], angle_tolerance=tolerances[1],
     )  # fmt: skip
     random, best, best_error = np.random.default_rng(0), space.start, (math.inf, math.inf)
@@ -77,7 +79,7 @@ def solve(
         if sum(error) < sum(best_error):
             best, best_error = x, error
     raise Unreachable(
-        f"no posture of {robot.name} within its limits brings frame {place.name!r} there;"
+        f"no posture of {robot.name} {_searched(robot, space)} brings frame {place.name!r} there;"
         f" nearest: {best_error[0] * 1e3:.3g} mm and {math.degrees(best_error[1]):.3g}° away"
         f" after {int(restarts) + 1} starts",
         _coordinates(robot, q0, best),
@@ -96,20 +98,35 @@ def _target(target: Pose | ArrayLike) -> tuple[Array, Array, int]:
     return finite_array(target, "target position").reshape(3).copy(), np.eye(3), 3
 
 
-def _space(robot: Robot, q0: Array) -> _Space:
-    """Every scalar joint that follows no other; what follows it moves along."""
+def _searched(robot: Robot, space: _Space) -> str:
+    """Where the search went, in words: limits are those of the joints, but slides without them end somewhere too."""
+    if not space.endless.any():
+        return "within its limits"
+    names = np.array(robot.dof_names)[scalar_places(robot)[1]]
+    ranges = zip(names[space.endless], space.lower[space.endless], space.upper[space.endless])
+    searched = ", ".join(f"{name} from {low:.3g} to {high:.3g} m" for name, low, high in ranges)
+    return f"within its limits ({searched}: without limits, searched so far)"
+
+
+def _longest_steps(space: _Space) -> Array:
+    return np.where(space.endless, np.maximum(0.05 * (space.upper - space.lower), LONGEST_STEP), LONGEST_STEP)
+
+
+def _space(robot: Robot, q0: Array, way: float) -> _Space:
+    """Every scalar joint that follows no other; what follows it moves along. The target is `way` metres off."""
     if np.any(robot.model.jnt_type == int(mujoco.mjtJoint.mjJNT_BALL)):
         raise InvalidInput(f"inverse kinematics of ball joints is not supported, and {robot.name} has some")
     places, dofs = scalar_places(robot)
-    coordinates, (lower, upper) = robot.coordinates, _bounds(robot)
+    coordinates, (lower, upper) = robot.coordinates, _bounds(robot, dofs, q0[places], way)
     P, G = coordinates.position_map, coordinates.map
     fixed, turns = q0.copy(), (np.array(robot.dof_units) == "rad")[dofs]
     fixed[places] = 0.0
     fixed = coordinates.expand_position(fixed)
     turns &= np.count_nonzero(G, axis=0)[dofs] == 1
     position_map, velocity_map = np.ascontiguousarray(P[:, places]), np.ascontiguousarray(G[:, dofs])
-    lower, upper = lower[dofs], upper[dofs]
-    return _Space(np.clip(q0[places], lower, upper), lower, upper, fixed, position_map, velocity_map, turns)
+    limited = np.isfinite(robot.limits.lower) & np.isfinite(robot.limits.upper)
+    endless = ((np.array(robot.dof_units) != "rad") & ~limited)[dofs]
+    return _Space(np.clip(q0[places], lower, upper), lower, upper, fixed, position_map, velocity_map, turns, endless)
 
 
 def scalar_places(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
@@ -124,12 +141,16 @@ def scalar_places(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
     return np.array(places, dtype=int), np.array(dofs, dtype=int)
 
 
-def _bounds(robot: Robot) -> tuple[Array, Array]:
-    """Joint limits; a joint without them is searched over one turn, or one metre, either way."""
-    span = np.where(np.array(robot.dof_units) == "rad", math.pi, 1.0)
-    lower, upper = robot.limits.lower, robot.limits.upper
-    low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2 * span, -span))
-    return low, np.where(np.isfinite(upper), upper, np.where(np.isfinite(lower), lower + 2 * span, span))
+def _bounds(robot: Robot, dofs: np.ndarray, x: Array, way: float) -> tuple[Array, Array]:
+    """Joint limits; without them a hinge is searched over one turn, a slide as far as the target and the arm reach."""
+    hinges = (np.array(robot.dof_units) == "rad")[dofs]
+    reach = way + 2.0 * float(np.linalg.norm(robot.model.body_pos, axis=1).sum())
+    span, centre = np.where(hinges, math.pi, max(reach, 1.0)), np.where(hinges, 0.0, x)
+    lower, upper = robot.limits.lower[dofs], robot.limits.upper[dofs]
+    below, above = np.where(hinges, upper, np.minimum(upper, x)), np.where(hinges, lower, np.maximum(lower, x))
+    low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), below - 2 * span, centre - span))
+    high = np.where(np.isfinite(upper), upper, np.where(np.isfinite(lower), above + 2 * span, centre + span))
+    return low, high
 
 
 def _unwound(x: Array, space: _Space) -> Array:
@@ -155,6 +176,7 @@ class Search(Record):
     velocity_map: Matrix = sized("nv", "n")
     lower: Vector = sized("n")
     upper: Vector = sized("n")
+    longest: Vector = sized("n", start=LONGEST_STEP)  # rad or m per iteration
     position: Vector = sized(3)
     rotation: Matrix = sized(3, 3)
     position_tolerance: float
@@ -225,12 +247,11 @@ def _step_within(s: Search, x: Vector, damping: float) -> None:
                 s.blocked[j], fresh = 1, True
         if not fresh:
             break
-    largest = 0.0
+    excess = 1.0
     for j in range(n):
-        largest = max(largest, abs(step[j]))
-    if largest > LONGEST_STEP:
-        for j in range(n):
-            step[j] *= LONGEST_STEP / largest
+        excess = max(excess, abs(step[j]) / s.longest[j])
+    for j in range(n):
+        step[j] /= excess
 
 
 @kernel

@@ -17,6 +17,7 @@ from palpate.errors import InvalidInput, ModelError, UnknownName
 from palpate.robot.build import drop_stand_ins
 from palpate.robot.compiled import STAND_INS, UNRESISTED, listed, set_note
 from palpate.robot.coupling import ties_of
+from palpate.robot.readers.findings import Finding
 from palpate.spatial import Pose, matrix_from_quat
 
 _HINGE, _SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
@@ -24,10 +25,13 @@ _ROUNDING = 1e-9  # rad or m by which two locked joints of one tie may disagree
 _PER_JOINT = ("velocity_limit", "acceleration_limit", "torque_rate_limit")
 
 
-def lock_joints(spec: mujoco.MjSpec, model: mujoco.MjModel, values: Mapping[str, float]) -> None:
+def lock_joints(spec: mujoco.MjSpec, model: mujoco.MjModel, values: Mapping[str, float]) -> list[Finding]:
     """Weld joints of `spec`, whose compilation is `model`, at `values` [rad or m].
 
     Joints tied to a locked one (mimic) are locked with it. Closed loops all of whose bodies have become one vanish.
+
+    Returns:
+        One warning for each joint that is locked outside its range.
 
     Raises:
         UnknownName: no such joint.
@@ -45,8 +49,24 @@ def lock_joints(spec: mujoco.MjSpec, model: mujoco.MjModel, values: Mapping[str,
     for key, (qpos, qvel) in zip(spec.keys, keys):
         key.qpos, key.qvel = qpos, qvel
     for name, data in numerics.items():
-        spec.numeric(name).data, spec.numeric(name).size = data, len(data)
+        if len(data):
+            spec.numeric(name).data, spec.numeric(name).size = data, len(data)
+        else:
+            spec.delete(spec.numeric(name))
     _forget_unresisted(spec, model, held)
+    return [_out_of_range(model, spec.modelname, j, q) for j, q in held.items() if _is_out_of_range(model, j, q)]
+
+
+def _is_out_of_range(model: mujoco.MjModel, j: int, q: float) -> bool:
+    low, high = model.jnt_range[j]
+    return bool(model.jnt_limited[j]) and not low - _ROUNDING <= q <= high + _ROUNDING
+
+
+def _out_of_range(model: mujoco.MjModel, file: str, j: int, q: float) -> Finding:
+    low, high = model.jnt_range[j]
+    unit, name = "m" if model.jnt_type[j] == _SLIDE else "rad", model.joint(j).name
+    found, rule = f"locked at {q:g} {unit}", f"its range is {low:g} to {high:g} {unit}"
+    return Finding("warning", file, 0, f"joint {name!r}", found, rule, "lock it inside its range")
 
 
 def _joint(model: mujoco.MjModel, name: str) -> int:

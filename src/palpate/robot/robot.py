@@ -216,13 +216,15 @@ class Robot(Shown):
     def with_locked(self, joints: Mapping[str, float]) -> Self:
         """The robot with joints welded at values, rad or m; joints tied to them (mimic) are welded along.
 
+        A value outside a joint's range is told in `warnings`.
+
         Raises:
             UnknownName: no such joint.
             InvalidInput: a joint of several freedoms, or values that a tie contradicts.
         """
         spec = self._spec.copy()
-        lock_joints(spec, self.model, joints)
-        return self._again(spec)
+        doubts = lock_joints(spec, self.model, joints)
+        return type(self)(spec, name=self.name, tool_frame=self.tool_choice, warnings=[*self.warnings, *doubts])
 
     def _again(self, spec: mujoco.MjSpec, tool_frame: str | None = None) -> Self:
         return type(self)(spec, name=self.name, tool_frame=tool_frame or self.tool_choice, warnings=self.warnings)

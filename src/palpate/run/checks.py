@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.design.sampled import period_warnings
+from palpate.control.design.arm import period_warnings
 from palpate.control.law import Target, sizes_of
 from palpate.control.references.reference import ReferenceSettings
 from palpate.errors import InvalidInput, shortened
@@ -65,7 +65,7 @@ def check_start(assembly: Assembly, *, predict: bool = True) -> Foretold:
 def _gains_suit_period(assembly: Assembly) -> list[str]:
     """Warn of gains that are unstable at this period and delay even in free space."""
     run, world = assembly.run, assembly.run.world
-    if world.is_exact and assembly.law.name == "passive":  # it has no gains, and does not stand in free space
+    if world.is_exact and not run.law.holds:  # it does not stand in free space
         return []
     if loop_size(run).exceeds(WORK_BEFORE_RUN):
         return []

@@ -67,6 +67,7 @@ def bare_trace(
     facts = RunFacts(
         warnings=tuple(_warnings(assembly, named, foretold)),
         law=assembly.law.name,
+        follows=assembly.run.law.follows,
         torque_limit=_torque_limit(assembly),
         contact_events=event_table(assembly.exact),
         joint_watch=_joint_watch(assembly),
@@ -291,6 +292,8 @@ def _facts(
         robot=run.robot.name,
         law=assembly.law.name,
         terms=assembly.law.terms,
+        follows=assembly.run.law.follows,
+        figure=assembly.run.law.figure,
         seed=clock.seed,
         duration=clock.duration,
         timestep=clock.timestep,

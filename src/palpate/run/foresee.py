@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.design.arm import Wall, arm_contact, axis_of, hold_error_for_arm, predict_for_arm, predictable
+from palpate.control.design.arm import (
+    Wall,
+    arm_contact,
+    axis_of,
+    hold_error_for_arm,
+    predict_for_arm,
+    predictable,
+    push_direction,
+)
 from palpate.control.design.closed_loop import eigenvalue_work, encirclement_work
 from palpate.control.design.loop_model import Timing
 from palpate.control.design.prediction import ContactPrediction, HoldError, predict_contact
@@ -91,21 +99,20 @@ def foresee(run: Run, *, limits: bool = True, most_work: float = WORK_OF_DESIGN)
         most_work: floating-point operations per loop; a larger arm is predicted along one axis only, and a note says
             so.
     """
-    return [_expect(run, surface, limits, most_work) for surface in _surfaces(run)]
+    return [_expect(run, surface, wall, limits, most_work) for surface, wall in _walls(run)]
 
 
-def _surfaces(run: Run) -> list[Surface] | list[None]:
-    """The surfaces to predict for, None for free motion; empty where nothing can be predicted."""
+def _walls(run: Run) -> list[tuple[str | None, Wall]]:
+    """The walls to predict for by their surfaces' names, None for free motion; empty where nothing can be predicted."""
     unpredictable = run.world.is_exact or run.robot.nq != run.robot.nv or run.robot.unresisted
     if unpredictable or not predictable(run.law):
         return []
     surfaces = [s for s in run.world.surfaces if s.contact == "compliant" and s.motion is None]
-    return surfaces or ([None] if _yields_to_pushes(run.law) else [])
-
-
-def _yields_to_pushes(law: Any) -> bool:
-    """Whether a force moves what the law controls: an admittance that only turns leaves nothing to predict."""
-    return law.name != "admittance" or not {"x", "y", "z"}.isdisjoint(getattr(law, "directions", "xyz"))
+    if surfaces:
+        tool = run.robot.pose(run.start()[0]).position
+        return [(surface.name, wall_of(surface, tool)) for surface in surfaces]
+    normal = push_direction(run.law, run.robot, run.start()[0], timing_of(run))
+    return [] if normal is None else [(None, Wall(0.0, normal=normal))]
 
 
 def foretell(run: Run, most_work: float = WORK_BEFORE_RUN) -> tuple[list[str], list[str]]:
@@ -114,28 +121,28 @@ def foretell(run: Run, most_work: float = WORK_BEFORE_RUN) -> tuple[list[str], l
     if size.joints > _MOST_JOINTS:
         return [f"stability was not judged: {size.joints} joints, and at most {_MOST_JOINTS} are before a run"], []
     found = []
-    for surface in _surfaces(run):
-        expectation = _expect(run, surface, False, most_work)
-        found.append(_expect(run, surface, True, most_work) if expectation.warnings else expectation)
+    for surface, wall in _walls(run):
+        expectation = _expect(run, surface, wall, False, most_work)
+        found.append(_expect(run, surface, wall, True, most_work) if expectation.warnings else expectation)
     said = [f"{e.place}: {text}" for e in found for text in (*e.prediction.sentences[:1], e.note) if text]
     return said, [warning for expectation in found for warning in expectation.warnings]
 
 
-def _expect(run: Run, surface: Surface | None, limits: bool, most_work: float) -> Expectation:
+def _expect(run: Run, surface: str | None, wall: Wall, limits: bool, most_work: float) -> Expectation:
     q, _ = run.start()
     contact = {
-        "wall": Wall(0.0) if surface is None else wall_of(surface, run.robot.pose(q).position),
+        "wall": wall,
         "timing": timing_of(run),
         "rotor_inertia": run.world.actuators.rotor_inertia,
         "joint_damping": run.world.plant.joint_damping,
     }
-    name, size = None if surface is None else surface.name, loop_size(run)
+    size = loop_size(run)
     if size.exceeds(most_work):
         axis = predict_contact(axis_of(arm_contact(run.robot, q, run.law, **contact)), limits=limits)
-        return Expectation(name, axis, None, _left_out(size))
+        return Expectation(surface, axis, None, _left_out(size))
     prediction = predict_for_arm(run.robot, q, run.law, limits=limits, **contact)
     hold = None if prediction.stable is None else _hold(run, q, contact)
-    return Expectation(name, prediction, hold)
+    return Expectation(surface, prediction, hold)
 
 
 def _left_out(size: LoopSize) -> str:

@@ -6,12 +6,12 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from palpate.control import LAWS
 from palpate.errors import FileError, InvalidInput, ScenarioError, TooLarge, UnknownName, shortened
 from palpate.files import a_path, is_there, open_regular
 from palpate.robot.readers.assets import folders_above
@@ -21,9 +21,12 @@ from palpate.scenario.model import Scenario
 from palpate.scenario.overrides import apply_overrides, merged, parse_override
 from palpate.scenario.places import MODEL_FILES
 from palpate.scenario.problems import Problem, problems_from
+from palpate.scenario.shipped import shipped, shipped_text
 from palpate.toml import toml_data, toml_value
 
 MOST_BYTES, MOST_PARENTS, MOST_PROBLEMS = 1_000_000, 16, 10
+# The least scenario, while one section is read without the others.
+STAND_IN = {"name": "x", "robot": {"model": "x"}, "control": {"law": next(iter(LAWS))}}
 
 
 @dataclass(frozen=True)
@@ -32,12 +35,6 @@ class Source:
 
     name: str
     lines: dict[tuple[str | int, ...], int] = field(default_factory=dict)
-
-
-def shipped() -> list[str]:
-    """Names of the scenarios that palpate brings along."""
-    folder = resources.files("palpate.scenario") / "library"
-    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
 
 
 def load_scenario(source: str | os.PathLike[str], overrides: Iterable[str] = ()) -> Scenario:
@@ -106,9 +103,8 @@ def _sections(scenario: Scenario | None, data: dict[str, Any], problems: list[Pr
     bad = {problem.path[0] for problem in problems if problem.path}
     good = [name for name in data if name in Scenario.model_fields and name not in bad]
     typed: dict[str, Any] = {}
-    stand_in = {"name": "x", "robot": {"model": "x"}, "control": {"law": "gravity-compensation"}}
     for name in good:
-        text = _json({**stand_in, name: data[name]})
+        text = _json({**STAND_IN, name: data[name]})
         typed[name] = getattr(Scenario.__pydantic_validator__.validate_json(text, strict=True), name)
     return typed
 
@@ -165,8 +161,7 @@ def read_data(source: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Sour
 def _text(source: str | os.PathLike[str], folder: Path | None) -> tuple[str, str, Path | None]:
     """How to call a scenario, its text and its folder; paths are relative to the folder of the file that names it."""
     shown = os.fspath(a_path(source, "a scenario"))
-    if shown in shipped():
-        text = (resources.files("palpate.scenario") / "library" / f"{shown}.toml").read_text(encoding="utf-8")
+    if "." not in shown and (text := shipped_text(shown)) is not None:
         return shown, text, None
     path = Path(shown) if folder is None else folder / shown
     if path.suffix != ".toml" and len(path.parts) == 1 and not is_there(path):

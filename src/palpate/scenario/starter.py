@@ -37,10 +37,12 @@ def starter_text(name: str, source: str | None = None) -> str:
 
 
 def _starter() -> dict[str, Any]:
+    from palpate.control import CartesianImpedance
+
     return {
         "description": "A Panda presses on a wall.",
         "robot": {"model": "panda"},
-        "control": {"law": "cartesian-impedance", "stiffness": [400, 400, 400, 20, 20, 20], "damping_ratio": 1.0},
+        "control": {"law": CartesianImpedance.name, "stiffness": [400, 400, 400, 20, 20, 20], "damping_ratio": 1.0},
         "reference": {"kind": "line", "offset": [0.085, 0, 0], "start": 0.2, "duration": 1.5},
         "world": {
             "surfaces": [

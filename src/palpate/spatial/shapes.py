@@ -15,7 +15,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from palpate.checks import Array
-from palpate.engine.kernels import kernel
+from palpate.engine.kernels import call_at, kernel
 from palpate.engine.records import Vector
 from palpate.spatial.height_field import height_field_distance, packed_heights
 from palpate.spatial.mesh import mesh_distance, packed_mesh
@@ -128,9 +128,6 @@ def call_distance(typingctx: Any, pointer: Any, size: Any, p: Any, normal: Any) 
     vectors = [types.float64[::1]] * 3
 
     def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
-        kind = context.call_conv.get_function_type(types.float64, vectors)
-        function = builder.inttoptr(args[0], kind.as_pointer())
-        _, result = context.call_conv.call_function(builder, function, types.float64, vectors, args[1:])
-        return result
+        return call_at(context, builder, args[0], types.float64, vectors, args[1:])
 
     return types.float64(types.int64, *vectors), generate

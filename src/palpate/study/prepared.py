@@ -17,7 +17,7 @@ from palpate.run.renew import Renewable
 from palpate.run.run import Run
 from palpate.run.simulate import execute_bare
 from palpate.scenario.checks import contradictions
-from palpate.scenario.load import scenario_from_data
+from palpate.scenario.load import STAND_IN, scenario_from_data
 from palpate.scenario.model import Scenario
 from palpate.scenario.overrides import apply_overrides
 from palpate.trace import Trace
@@ -27,7 +27,6 @@ from palpate.world.config import World
 # Sections whose numbers an assembled run can take over, and what stands for the others while they are typed.
 _SECTIONS = {"control": "law", "reference": "reference", "world": "world", "run": "clock"}
 _ALONE: dict[str, type[BaseModel]] = {"world": World, "run": Clock}  # typed without the others
-_STAND_IN = {"name": "x", "robot": {"model": "x"}, "control": {"law": "gravity-compensation"}}
 
 
 class Prepared:
@@ -86,7 +85,7 @@ class Prepared:
         typed: dict[str, Any] = {name: _from_json(_ALONE[name], data[name]) for name in alone}
         if others := changed - alone:
             given = {name: data[name] for name in others if name in data}
-            scenario = _from_json(Scenario, {**_STAND_IN, **given})
+            scenario = _from_json(Scenario, {**STAND_IN, **given})
             typed |= {name: getattr(scenario, name) for name in others}
         if contradictions(typed):
             raise PalpateError("sections contradict each other")

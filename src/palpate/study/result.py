@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 from collections.abc import Sequence
 from functools import cached_property
@@ -19,15 +18,15 @@ from palpate.parquet import Footer, Values, read_columns, read_footer
 from palpate.run.simulate import simulate
 from palpate.scenario.load import scenario_from_data
 from palpate.scenario.overrides import apply_overrides, parse_override
-from palpate.scenario.places import relative_path
 from palpate.study.axis import Axis, Value
 from palpate.study.design import Point
 from palpate.study.maps import BoundaryMap
-from palpate.study.plan import MOST_KEPT, Plan
+from palpate.study.plan import ENDED, MOST_KEPT, Plan
 from palpate.study.rare import RareEstimate
 from palpate.study.sobol import Sensitivity, indices
 from palpate.study.statistics import pareto_front
 from palpate.study.store import SCENARIO, Store
+from palpate.study.summary import summarise
 
 if TYPE_CHECKING:
     import pandas
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from palpate.trace import Trace
 
 SUMMARY = "summary.json"
+RAN = (*ENDED, "diverged")
 
 
 class Sweep:
@@ -146,7 +146,8 @@ class Sweep:
 
     def command(self, run: int) -> str:
         """The command that makes this very run again."""
-        source = self.plan.source or (relative_path(os.path.realpath(self.folder / SCENARIO), os.getcwd()),)
+        here = self.folder.relative_to(Path.cwd()) if self.folder.is_relative_to(Path.cwd()) else self.folder
+        source = self.plan.source or (str(here / SCENARIO),)
         words = [*source, *(word for text in self.overrides(run) for word in ("--set", text))]
         return shlex.join(["palpate", "run", *words])
 
@@ -215,8 +216,6 @@ class Sweep:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """Everything there is to say, as plain data."""
-        from palpate.study.summary import summarise
-
         return summarise(self)
 
     @property
@@ -238,10 +237,6 @@ class Sweep:
                 make_folder(self.store.trace_path(run).parent)
                 self.trace(run).save(self.store.trace_path(run))
         return sorted(self.store.trace_path(0).parent.glob("*.parquet"))
-
-
-ENDED = ("completed", "stopped")
-RAN = (*ENDED, "diverged")
 
 
 def open_sweep(folder: str | Path) -> Sweep:

@@ -35,7 +35,6 @@ RUNS = 300
 STUDY, DRAWS, MAP = "study.json", "draws", "map"  # what was asked for; folders of the two sweeps
 FRICTION, VISCOUS = 0.02, 0.01  # of the smallest torque limit: N·m, and N·m·s/rad
 UNKNOWN_LIMIT = 5.0  # N·m or N, where a robot states no torque limit
-MAP_CELLS = 16
 # Which two parameters a map is made of, the first two that the scenario has, and how far it goes.
 MAP_SPANS = {
     "control.stiffness*": "0.1:10:17:log",

@@ -66,7 +66,6 @@ class Store:
                 )
             return store
         check_place(place)
-        make_folder(place / CHUNKS)
         kept = plan.seen_from(place)
         write_file(place / SCENARIO, f"# What a sweep varies around.\n\n{toml_text(kept.scenario)}")
         write_file(place / PLAN, kept.text())
@@ -129,6 +128,7 @@ class Store:
             if result.trace is not None:
                 self.write_trace(result.run, result.trace)
         content = R.columns(self.plan, [R.record(self.plan, p, r) for p, r in zip(points, results)])
+        make_folder(self.folder / CHUNKS)
         atomic_write(self._file(results[0].run), lambda file: self._write(file, [content], {}))
 
     def trace_path(self, run: int) -> Path:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from palpate.checks import Array
-from palpate.control.design.sampled import period_warnings
+from palpate.control.design.arm import period_warnings
 from palpate.errors import InvalidInput, PalpateError
 from palpate.run.assemble import suited
 from palpate.run.build import build

@@ -18,6 +18,8 @@ class RunFacts:
         scenario: the file behind it, as data; None for a run put together in Python.
         robot, law: their names.
         terms: names of the law's terms.
+        follows: whose target the law follows, "tool", "joints" or "nothing"; None for both, or if it is not known.
+        figure: what the law says is to be seen first, "tool-speed", where nothing is touched; None for the errors.
         seed: of the noise.
         duration, timestep, period: s.
         integrator: of the physics.
@@ -45,6 +47,8 @@ class RunFacts:
     robot: str | None = None
     law: str | None = None
     terms: tuple[str, ...] = ()
+    follows: str | None = None
+    figure: str | None = None
     seed: int | None = None
     duration: float | None = None
     timestep: float | None = None

@@ -152,7 +152,7 @@ def leading(trace: Trace) -> Figure | None:
         return Figure("contact_force", "Contact force", (Panel("force", "N", _force_sizes(trace)),))
     if (pole := _pole(trace)) is not None:
         return replace(pole, panels=pole.panels[:1])
-    if (trace.facts.law or "") == "fastest-stop" and "tool_twist" in trace:
+    if trace.facts.figure == "tool-speed" and "tool_twist" in trace:
         speed = np.linalg.norm(trace["tool_twist"][:, :3], axis=1)
         return Figure(
             "tool_speed", "Speed of the tool", (Panel("speed", "m/s", (Line("tool", trace.time, speed, COLOURS[0]),)),)

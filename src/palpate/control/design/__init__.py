@@ -2,12 +2,12 @@
 
 Each function states its assumption and returns its gains with a readable `account`, or its prediction with `sentences`.
 
-    stiffness_from_force      k = f / x, b = 2 ζ √(k m)                       (document 004)
-    coincident_poles          K = M λ², D = 2 M λ                             (document 001)
+    stiffness_from_force      k = f / x, b = 2 ζ √(k m)
+    coincident_poles          K = M λ², D = 2 M λ
     damping_from_inertia      D for a full stiffness and the arm's inertia    (double diagonalisation)
     damping_by_ratio          the same for an arm that may be singular, D alone
     damping_over_workspace    one D for many postures
-    force_gain_from_settling  k = ln(1/band) / t_s                            (document 002)
+    force_gain_from_settling  k = ln(1/band) / t_s
     force_defaults            gains of direct and parallel force control for an arm and a period
     lqr                       optimal state feedback, continuous or sampled
     predict_contact           one axis on a wall: poles, largest wall stiffness, delay and gains, passivity
@@ -15,9 +15,7 @@ Each function states its assumption and returns its gains with a readable `accou
     stability_map             the largest stable wall stiffness over a setting
     hold_error                what a simulation's physics step hides of the command's hold
     hold_error_for_arm        the same for an arm at a posture
-    sampled_loop              a law and an arm around rest, from one control tick to the next
-    contact_loop, force_loop, check_contact, largest_stable
-                              loops from matrices, and any limit of them
+    period_warnings           whether a law without memory suits a control period, in free motion
 """
 
 from typing import TYPE_CHECKING
@@ -28,22 +26,16 @@ if TYPE_CHECKING:
     from palpate.control.design.arm import (
         Wall,
         hold_error_for_arm,
+        period_warnings,
         predict_for_arm,
         predictable,
+        why_unpredicted,
     )
     from palpate.control.design.case import (
         ContactCase,
     )
     from palpate.control.design.closed_loop import (
         ClosedLoop,
-    )
-    from palpate.control.design.contact import (
-        ContactCheck,
-        Limit,
-        check_contact,
-        contact_loop,
-        force_loop,
-        largest_stable,
     )
     from palpate.control.design.damping import (
         DampingDesign,
@@ -66,7 +58,16 @@ if TYPE_CHECKING:
         stiffness_from_force,
     )
     from palpate.control.design.law_models import (
-        KINDS,
+        ADMITTANCE,
+        DIRECT_FORCE,
+        HYBRID_FORCE,
+        IMPEDANCE,
+        INTEGRAL_FORCE,
+        PARALLEL_FORCE,
+        SERVO_FORCE,
+        SHAPED_IMPEDANCE,
+        LawModel,
+        LinearModel,
     )
     from palpate.control.design.loop_model import (
         Timing,
@@ -83,71 +84,62 @@ if TYPE_CHECKING:
         predict_contact,
         stability_map,
     )
-    from palpate.control.design.sampled import (
-        SampledLoop,
-        period_warnings,
-        sampled_loop,
-    )
 
 __all__ = [
-    "KINDS",
+    "ADMITTANCE",
+    "DIRECT_FORCE",
+    "HYBRID_FORCE",
+    "IMPEDANCE",
+    "INTEGRAL_FORCE",
+    "PARALLEL_FORCE",
+    "SERVO_FORCE",
+    "SHAPED_IMPEDANCE",
     "STEPS_PER_PERIOD",
     "ClosedLoop",
     "ContactCase",
-    "ContactCheck",
     "ContactPrediction",
     "DampingDesign",
     "ForceDefaults",
     "ForceGain",
     "HoldError",
-    "Limit",
+    "LawModel",
+    "LinearModel",
     "LinearRegulator",
     "PoleModel",
-    "SampledLoop",
     "SpringDamper",
     "StabilityMap",
     "Timing",
     "Wall",
     "WorkspaceDamping",
-    "check_contact",
     "coincident_poles",
-    "contact_loop",
     "damping_by_ratio",
     "damping_from_inertia",
     "damping_over_workspace",
     "force_defaults",
     "force_gain_from_settling",
-    "force_loop",
     "hold_error",
     "hold_error_for_arm",
-    "largest_stable",
     "lqr",
     "period_warnings",
     "predict_contact",
     "predict_for_arm",
     "predictable",
-    "sampled_loop",
     "stability_map",
     "stiffness_from_force",
+    "why_unpredicted",
 ]
 
 _MODULES = {
     "arm": (
         "Wall",
         "hold_error_for_arm",
+        "period_warnings",
         "predict_for_arm",
         "predictable",
+        "why_unpredicted",
     ),
     "case": ("ContactCase",),
     "closed_loop": ("ClosedLoop",),
-    "contact": (
-        "ContactCheck",
-        "Limit",
-        "check_contact",
-        "contact_loop",
-        "force_loop",
-        "largest_stable",
-    ),
     "damping": (
         "DampingDesign",
         "WorkspaceDamping",
@@ -168,7 +160,18 @@ _MODULES = {
         "lqr",
         "stiffness_from_force",
     ),
-    "law_models": ("KINDS",),
+    "law_models": (
+        "ADMITTANCE",
+        "DIRECT_FORCE",
+        "HYBRID_FORCE",
+        "IMPEDANCE",
+        "INTEGRAL_FORCE",
+        "PARALLEL_FORCE",
+        "SERVO_FORCE",
+        "SHAPED_IMPEDANCE",
+        "LawModel",
+        "LinearModel",
+    ),
     "loop_model": ("Timing",),
     "pole": ("PoleModel",),
     "prediction": (
@@ -179,11 +182,6 @@ _MODULES = {
         "hold_error",
         "predict_contact",
         "stability_map",
-    ),
-    "sampled": (
-        "SampledLoop",
-        "period_warnings",
-        "sampled_loop",
     ),
 }
 

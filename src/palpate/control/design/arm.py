@@ -9,18 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
-from palpate.control.design.arm_terms import (
-    damped_inertia,
-    gravity_slope,
-    inverse_of,
-    joint_damping_of,
-)
+from palpate.control.design.arm_terms import gravity_slope, inverse_of, joint_damping_of
 from palpate.control.design.case import ContactCase, Search, stable_up_to
 from palpate.control.design.closed_loop import DENSE_MOST, ClosedLoop
-from palpate.control.design.damping import damping_by_ratio
-from palpate.control.design.force_gains import force_defaults
-from palpate.control.design.law_models import KINDS, SERVO_KINDS, Kind, TaskGains, TaskModel, linear_law
+from palpate.control.design.law_models import IMPEDANCE, LinearModel, TaskGains, TaskModel
 from palpate.control.design.loop_model import LinearLaw, Plant, Timing, close
+from palpate.control.design.measured import slope_law
 from palpate.control.design.prediction import (
     ContactPrediction,
     HoldError,
@@ -29,10 +23,8 @@ from palpate.control.design.prediction import (
     predicted,
     unknown,
 )
-from palpate.control.design.sampled import slope_law
-from palpate.control.law import Law, Rig
-from palpate.control.steps.reach import DIRECTIONS, lost_mass, reachable
-from palpate.errors import InvalidInput, NoSolution, UnknownName
+from palpate.control.law import BoundLaw, Law, Rig
+from palpate.errors import InvalidInput, NoSolution
 from palpate.robot.robot import Robot
 
 FULL_MOST = 60  # states up to which limits are those of the whole arm; beyond, of the axis along the normal
@@ -81,9 +73,7 @@ class ArmContact:
     """Everything about an arm, its law and a wall that the loop needs; see `arm_contact`."""
 
     robot: Robot
-    kind: Kind
-    task: TaskModel
-    gains: TaskGains
+    model: LinearModel  # the law about rest
     mobility: Array  # M⁻¹ of the plant, rotors included
     servo: Array
     damping: Array
@@ -92,7 +82,6 @@ class ArmContact:
     lever: Array  # 6×3, a force at the point as a wrench at the tool's origin
     wall: Wall
     timing: Timing
-    slopes: LinearLaw | None = None  # of a law without memory that has no equation here
     label: str = ""
 
     def plant(self) -> Plant:
@@ -103,31 +92,13 @@ class ArmContact:
             self.mobility, self.servo, self.damping, self.gravity, J.T @ K @ J, J.T @ B @ J, -T @ K @ J, -T @ B @ J
         )
 
-    def law(self) -> LinearLaw:
-        """The law's matrices over joints and wrench."""
-        return self.slopes or linear_law(self.kind, self.task, self.gains, self.timing.period)
-
     def loop(self, command: float = 1.0) -> ClosedLoop:
         """The closed loop of the whole arm, its command multiplied."""
-        return close(self.plant(), self.law().scaled(command), self.timing, standing=_STANDING)
+        return close(self.plant(), self.model.law().scaled(command), self.timing, standing=_STANDING)
 
     def with_gain(self, name: str, factor: float) -> ArmContact:
-        """The same with one gain multiplied (see `ContactCase.with_gain`)."""
-        g = self.gains
-        if self.slopes is not None:
-            return replace(self, slopes=self._steeper(self.slopes, name, factor))
-        if name == "compliance":
-            new = replace(g, mass=g.mass / factor, damping=g.damping / factor, stiffness=g.stiffness / factor)
-        elif name == "damping":
-            new = replace(g, damping=g.damping * factor, joint_damping=g.joint_damping * factor)
-        else:
-            new = replace(g, **{name: getattr(g, name) * factor})
-        return replace(self, gains=new)
-
-    def _steeper(self, slopes: LinearLaw, name: str, factor: float) -> LinearLaw:
-        if name == "damping":
-            return replace(slopes, v=factor * slopes.v)
-        return replace(slopes, q=factor * (slopes.q - self.task.gravity) + self.task.gravity)
+        """The same with one gain of the law multiplied."""
+        return replace(self, model=self.model.with_gain(name, factor))
 
 
 def predict_for_arm(
@@ -152,7 +123,8 @@ def predict_for_arm(
     Args:
         robot: as the law knows it.
         q: posture.
-        law: settings of a law of `design.KINDS`, such as `CartesianImpedance(stiffness=…)`, or of one without memory.
+        law: settings of a law with a `linear` model, such as `CartesianImpedance(stiffness=…)`; or of one without
+            memory, which is measured by differences of its ticks.
         wall: what it meets; stiffness 0 for free motion.
         timing: clock, delays, sensors, servo bandwidth.
         plant: the true robot; as the law knows it if not given.
@@ -164,7 +136,7 @@ def predict_for_arm(
     try:
         return _predicted(arm_contact(robot, q, law, wall=wall, timing=timing, **arm), limits)
     except (NoSolution, np.linalg.LinAlgError) as error:
-        case = ContactCase("cartesian-impedance", 1.0, timing, label=law.name)
+        case = ContactCase(IMPEDANCE, 1.0, timing, label=law.name)
         return unknown(case, f"{law.name} on {robot.name} at this posture: {error}")
 
 
@@ -255,8 +227,6 @@ def arm_contact(
     joint_damping: ArrayLike = 0.0,
 ) -> ArmContact:
     """The matrices of an arm, its law and a wall; see `predict_for_arm`."""
-    if isinstance(law, Law):
-        law = law.suited(robot, Rig(timing.period or 1e-3, timing.joint_delay + timing.command_delay, q=np.asarray(q)))
     true = robot if plant is None else plant
     if robot.nq != robot.nv or true.nv != robot.nv:
         raise NoSolution(f"{robot.name} has no fixed base, or plant and model differ in their joints")
@@ -265,26 +235,57 @@ def arm_contact(
     losses = joint_damping_of(true) + np.broadcast_to(finite_array(joint_damping, "joint_damping"), (robot.nv,))
     mobility = inverse_of(true.mass_matrix(q) + np.diag(rotor), f"mass matrix of {true.name}")
     lever = _lever(true, q, wall)
-    slopes = None if law.name in KINDS else _slopes(law, robot, q, timing.period)
-    if slopes is None:
-        kind, task, gains = law_in_numbers(law, robot, q, timing.period)
-    else:
-        kind, task, gains = "cartesian-impedance", *_along_normal(robot, q, slopes, lever, wall, mobility)
+    law = _suited(law, robot, q, timing)
+    model = law.linear(robot, q, timing) if isinstance(law, Law) else None
+    model = model or _measured(law, robot, q, timing, lever, wall, mobility)
     return ArmContact(
-        robot, kind, task, gains, mobility, mobility @ (task.mass_matrix + np.diag(rotor)), np.diag(losses),
-        gravity_slope(true, q), lever.T @ true.jacobian(q), lever, wall, timing, slopes, law.name,
+        robot, model, mobility, mobility @ (model.task.mass_matrix + np.diag(rotor)), np.diag(losses),
+        gravity_slope(true, q), lever.T @ true.jacobian(q), lever, wall, timing, law.name,
     )  # fmt: skip
 
 
+def why_unpredicted(law: Any) -> str | None:
+    """Why `predict_for_arm` cannot predict a law (settings, or bound); None if it can."""
+    if law.memoryless or (isinstance(law, Law) and law.about_rest is not None):
+        return None
+    return f"the law {law.name!r} keeps a memory between ticks and gives no linear model of itself (`Law.linear`)"
+
+
 def predictable(law: Any) -> bool:
-    """Whether `predict_for_arm` knows a law (settings, or bound): one of `KINDS`, or one without memory."""
-    return law.name in KINDS or law.memoryless
+    """Whether `predict_for_arm` knows a law: it has a linear model, or no memory."""
+    return why_unpredicted(law) is None
 
 
-def _slopes(law: Any, robot: Robot, q: Array, period: float) -> LinearLaw:
-    if not predictable(law):
-        raise UnknownName("law with a contact prediction", law.name, KINDS)
-    return slope_law(law.bind(robot) if hasattr(law, "bind") else law, robot, q, period or 1e-3, wrench=True)
+def _suited(law: Any, robot: Robot, q: Array, timing: Timing) -> Any:
+    """The law with everything chosen that its settings leave open."""
+    if not isinstance(law, Law):
+        return law
+    return law.suited(robot, Rig(timing.period or 1e-3, timing.joint_delay + timing.command_delay, q=q))
+
+
+def push_direction(law: Any, robot: Robot, q: Array, timing: Timing) -> Array | None:
+    """A direction, world axes, along which a push moves what a law controls; None if there is none.
+
+    Up, unless a servo holds the tool there: an admittance yields along its chosen directions alone.
+    """
+    up = np.array([0.0, 0.0, 1.0])
+    model = _suited(law, robot, q, timing).linear(robot, q, timing) if isinstance(law, Law) else None
+    if model is None or not model.model.servo:
+        return up
+    yielding = model.task.along[np.diag(model.gains.mass) > 0.0, :3]
+    yielding = yielding[np.linalg.norm(yielding, axis=1) > 0.5]
+    return up if np.abs(yielding @ up).sum() > 0.0 else next(iter(yielding), None)
+
+
+def _measured(
+    law: Any, robot: Robot, q: Array, timing: Timing, lever: Array, wall: Wall, mobility: Array
+) -> LinearModel:
+    """The slopes of a law without memory, and the impedance that it amounts to along the wall's normal."""
+    if (why := why_unpredicted(law)) is not None:
+        raise InvalidInput(why)
+    slopes = slope_law(law if isinstance(law, BoundLaw) else law.bind(robot), robot, q, timing.period or 1e-3)
+    task, gains = _along_normal(robot, q, slopes, lever, wall, mobility)
+    return LinearModel(IMPEDANCE, task, gains, timing.period, slopes)
 
 
 def _along_normal(
@@ -311,129 +312,57 @@ def _lever(robot: Robot, q: Array, wall: Wall) -> Array:
 
 def axis_of(contact: ArmContact) -> ContactCase:
     """The contact as one axis along the wall's normal: the mass that a push there feels, and the law's gains there."""
-    n, gains, kind = contact.wall.direction(), contact.gains, contact.kind
+    n, gains, model = contact.wall.direction(), contact.model.gains, contact.model.model
+    task = contact.model.task
     J = n @ contact.J_contact
     mass = 1.0 / max(float(J @ contact.mobility @ J), 1e-12)
     moved = contact.mobility @ J * mass  # joint motion per normal motion, the rest left free
-    along = contact.task.along[:, :3] @ n
+    along = task.along[:, :3] @ n
     along = along / max(float(np.linalg.norm(along)), 1e-12)
     K, D, M = (float(along @ X @ along) for X in (gains.stiffness, gains.damping, gains.mass))
-    if kind == "admittance" and M <= 0.0:
+    if model.servo and M <= 0.0:
         raise NoSolution("the law does not yield along the wall's normal; the joint servo alone meets it")
-    model = 1.0 / max(float(along @ np.linalg.pinv(contact.task.inertia) @ along), 1e-12)
-    if kind == "hybrid-force":
-        K, D = model * K, model * D
-    if kind == "integral-force":
-        D = gains.joint_damping * model
+    known = 1.0 / max(float(along @ np.linalg.pinv(task.inertia) @ along), 1e-12)
+    if model.damping == "per mass":
+        K, D = known * K, known * D
+    elif model.damping == "joints":
+        D = gains.joint_damping * known
     pressed = float(along[gains.force] @ along[gains.force]) > 0.5
-    if kind in ("direct-force", "parallel-force", "hybrid-force") and not pressed:
-        kind = "cartesian-impedance"
     return ContactCase(
-        kind, mass, contact.timing, stiffness=K, damping=D, shaped_mass=max(M, 1e-12), integral=gains.integral,
-        proportional=gains.proportional, own_damping=float(moved @ contact.damping @ moved), model_mass=model,
+        model if pressed or model.across is None else model.across, mass, contact.timing, stiffness=K, damping=D,
+        shaped_mass=max(M, 1e-12), integral=gains.integral, proportional=gains.proportional,
+        own_damping=float(moved @ contact.damping @ moved), model_mass=known,
         wall_stiffness=contact.wall.stiffness, wall_damping=contact.wall.damping,
-        servo=gains.servo if kind in SERVO_KINDS else "position", trim=gains.trim, label=contact.label,
+        servo=gains.servo if model.servo else "position", trim=gains.trim, label=contact.label,
     )  # fmt: skip
 
 
-def law_in_numbers(law: Any, robot: Robot, q: Array, period: float) -> tuple[Kind, TaskModel, TaskGains]:
-    """What a law's settings mean for an arm at a posture: its kind, its model of the arm, its gains."""
-    if law.name not in KINDS:
-        raise UnknownName("law with a contact prediction", law.name, KINDS)
-    terms = robot.terms(q, np.zeros(robot.nv))
-    axes = _axes(law, terms.rotation)
-    force, motion = _split(law, robot)
-    rows = [DIRECTIONS.index(d) for d in (*motion, *force)]
-    J6 = axes.T @ terms.J
-    M, n = terms.M, robot.nv
-    J, back = J6[rows], inverse_of(terms.M, f"mass matrix of {robot.name}")
-    chosen = (robot, (*motion, *force), lambda turned: _axes(law, turned)[:3, :3])
-    inertia = damped_inertia(J, back, rows, getattr(law, "heaviest", None) or lost_mass(*chosen))
-    freedoms = len(reachable(*chosen))
-    has_null_space = hasattr(law, "posture_stiffness") and freedoms < n
-    N = np.eye(n) - J.T @ inertia @ J @ back if has_null_space else np.zeros((n, n))
-    task = TaskModel(J, inertia, M, N, gravity_slope(robot, q), axes.T[rows], terms.J.T)
-    marked = np.array([False] * len(motion) + [True] * len(force))
-    return law.name, task, _gains(law, robot, rows, marked, period)
+def period_warnings(law: BoundLaw, robot: Robot, *, period: float, q: ArrayLike, delay: int = 0) -> list[str]:
+    """A sentence with the numbers if a law is unstable at this period in free motion; nothing if it has a memory.
 
+    Where nothing can be told (a singular mass matrix, gains beyond all numbers) the sentence says so: it never raises
+    for what a robot or a law is like.
 
-def _axes(law: Any, rotation: Array) -> Array:
-    """6×6 of the law's axes at rest, where the target is where the tool is."""
-    w, x, y, z = (float(v) for v in getattr(law, "axes_quat_wxyz", (1.0, 0.0, 0.0, 0.0)))
-    size = w * w + x * x + y * y + z * z
-    turn = np.eye(3) + 2 / size * np.array(
-        [[-y * y - z * z, x * y - w * z, x * z + w * y], [x * y + w * z, -x * x - z * z, y * z - w * x],
-         [x * z - w * y, y * z + w * x, -x * x - y * y]]
-    )  # fmt: skip
-    if law.name == "admittance" and getattr(law, "axes", "document") == "document":
-        return _twice(turn, rotation @ turn)
-    R = turn if getattr(law, "axes", "world") == "world" else rotation @ turn
-    return _twice(R, R)
-
-
-def _twice(linear: Array, angular: Array) -> Array:
-    out = np.zeros((6, 6))
-    out[:3, :3], out[3:, 3:] = linear, angular
-    return out
-
-
-def _split(law: Any, robot: Robot) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Force- and motion-controlled directions."""
-    if law.name == "integral-force":
-        return tuple(law.directions), ()
-    if hasattr(law, "force") and hasattr(law, "motion"):
-        return tuple(law.force), tuple(law.motion)
-    if law.name == "admittance" and hasattr(law, "followed"):
-        return (), tuple(law.followed(robot))
-    return (), tuple(getattr(law, "directions", DIRECTIONS))
-
-
-def _gains(law: Any, robot: Robot, rows: list[int], force: Array, period: float) -> TaskGains:
-    K, D, M = _springs(law, robot, period)
-    if law.name == "hybrid-force":
-        K, D = np.diag(np.asarray(law.kp, float)), np.diag(np.asarray(law.kd, float))
-        for row, pressed in zip(rows, force):
-            D[row, row] = law.force_damping if pressed else D[row, row]
-    pick = np.ix_(rows, rows)
-    numbers = {
-        name: _number(getattr(law, name, 0.0))
-        for name in (
-            "integral", "proportional", "joint_damping", "posture_stiffness", "posture_damping", "trim",
-            "friction_feedback",
-        )
-    }  # fmt: skip
-    return TaskGains(K[pick], D[pick], M[pick], force=force, servo=getattr(law, "servo", "position"), **numbers)
-
-
-def _springs(law: Any, robot: Robot, period: float) -> tuple[Array, Array, Array]:
-    """K, D and M of a law, 6×6 in its axes, with what it leaves to defaults."""
-    K, M = _six(getattr(law, "stiffness", 0.0)), _six(getattr(law, "mass", 1.0))
-    damping = getattr(law, "damping", 0.0)
-    if law.name == "admittance" and hasattr(law, "directions"):  # what does not yield has no mass, see law_models
-        yielding = np.diag([float(d in law.directions) for d in DIRECTIONS])
-        return yielding @ K @ yielding, yielding @ law.matrices()[1] @ yielding, yielding @ M @ yielding
-    if damping is not None and getattr(law, "stiffness", 0.0) is not None:
-        return K, _six(damping), M
-    ratio = float(getattr(law, "damping_ratio", 1.0))
-    if law.name in ("shaped-impedance", "admittance"):
-        return K, damping_by_ratio(K, np.linalg.inv(M), ratio), M
-    if law.name == "cartesian-impedance":
-        chosen = np.diag([float(d in law.directions) for d in DIRECTIONS])
-        K = chosen @ K @ chosen
-        J = _axes(law, robot.pose(robot.home).rotation).T @ robot.jacobian(robot.home)
-        return K, damping_by_ratio(K, J @ np.linalg.solve(robot.mass_matrix(robot.home), J.T), ratio), M
-    found = force_defaults(robot, robot.home, period, force=tuple(law.force), motion=tuple(law.motion))
-    given = K if law.stiffness is not None else np.diag(found.stiffness)
-    return given, _six(damping) if damping is not None else found.damping, M
-
-
-def _number(value: Any) -> Any:
-    """A number, or one per joint; nothing is zero."""
-    array = np.asarray(0.0 if value is None else value, dtype=float)
-    return array if array.ndim else float(array)
-
-
-def _six(value: Any) -> Array:
-    """A number, six numbers or 6×6 as 6×6; nothing is zero."""
-    array = np.asarray(0.0 if value is None else value, dtype=float)
-    return array if array.ndim == 2 else np.diag(np.broadcast_to(array, 6).astype(float))
+    Args:
+        law: bound to the robot.
+        robot: the arm as the law knows it.
+        period: s.
+        q: posture at rest.
+        delay: periods between measurement and torque.
+    """
+    if not law.memoryless or robot.nq != robot.nv:
+        return []
+    timing = Timing(finite_number(period, "period", above=0.0), command_delay=delay)
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            loop = arm_contact(robot, q, law, wall=Wall(0.0), timing=timing).loop()
+    except (NoSolution, np.linalg.LinAlgError, FloatingPointError) as error:
+        return [f"{law.name}: whether its gains suit a control period of {1e3 * period:g} ms is not known: {error}"]
+    if loop.stable or loop.radius <= 1.0 + _STANDING:
+        return []
+    late = f" and a delay of {delay} ticks" if delay else ""
+    return [
+        f"{law.name} is unstable at a control period of {1e3 * period:g} ms{late}: its largest pole is"
+        f" {loop.radius:.4g}, mostly of {_moving_most(robot, loop) or 'every joint'}; lower its gains there, or"
+        " shorten the period"
+    ]

@@ -10,16 +10,9 @@ import numpy as np
 
 from palpate.checks import Array, finite_number
 from palpate.control.design.closed_loop import ClosedLoop
-from palpate.control.design.law_models import (
-    FORCE_KINDS,
-    KINDS,
-    SERVO_KINDS,
-    Kind,
-    TaskGains,
-    TaskModel,
-    linear_law,
-)
+from palpate.control.design.law_models import ADMITTANCE, LawModel, TaskGains, TaskModel
 from palpate.control.design.loop_model import COMMANDS, Command, LinearLaw, Plant, Timing, close
+from palpate.control.law import Law
 from palpate.errors import InvalidInput, UnknownName
 
 _STANDING = 1e-9  # in z: a velocity servo without trim remembers no place, and holds any
@@ -31,21 +24,21 @@ class ContactCase:
 
     With F = −K_w x − B_w ẋ as measured, and the set points left out:
 
-        cartesian-impedance   u = −K x − D ẋ
-        shaped-impedance      u = (m̂/M_d) (−K x − D ẋ) + (m̂/M_d − 1) F
-        integral-force        u = k_i ∫F dt − D ẋ            (D = d m̂)
-        direct-force          u = k_p F + k_i ∫F dt − D ẋ
-        parallel-force        u = k_p F + k_i ∫F dt − K x − D ẋ
-        hybrid-force          as direct-force, D = d m̂
-        admittance            M Δẍ + D Δẋ + K Δx = F, Δx followed by a servo
-        servo-force           ẋ_c = k_i F, x_c followed by a servo
+        IMPEDANCE          u = −K x − D ẋ
+        SHAPED_IMPEDANCE   u = (m̂/M_d) (−K x − D ẋ) + (m̂/M_d − 1) F
+        INTEGRAL_FORCE     u = k_i ∫F dt − D ẋ            (D = d m̂)
+        DIRECT_FORCE       u = k_p F + k_i ∫F dt − D ẋ
+        PARALLEL_FORCE     u = k_p F + k_i ∫F dt − K x − D ẋ
+        HYBRID_FORCE       as DIRECT_FORCE, D = d m̂
+        ADMITTANCE         M Δẍ + D Δẋ + K Δx = F, Δx followed by a servo
+        SERVO_FORCE        ẋ_c = k_i F, x_c followed by a servo
 
     Attributes:
-        kind: of the law, as above.
+        kind: one of these equations of `design.law_models`, or the class of a law, which names its own.
         mass: m, kg, rotors included; with a servo it may be infinite: no force then disturbs the servo.
         stiffness, damping: K, N/m, and D, N·s/m, of the law.
         shaped_mass: M or M_d, kg.
-        integral: k_i, 1/s; of servo-force m/(N·s).
+        integral: k_i, 1/s; of SERVO_FORCE m/(N·s).
         proportional: k_p.
         own_damping: b, N·s/m.
         model_mass: m̂, kg, what the law takes the mass for; m if not given.
@@ -53,11 +46,11 @@ class ContactCase:
         servo: a joint servo behind a "position" or "velocity" command, τ = m (ω² e + 2 ω ė), or a "velocity-loop",
             τ = m ω (v_c − v).
         trim: of admittance, 1/s.
-        label: what sentences call it; its kind if empty.
+        label: what sentences call it; the law's name or the equation's title if empty.
         timing: clock, delays and sensors.
     """
 
-    kind: Kind
+    kind: LawModel | type[Law]
     mass: float
     timing: Timing = field(default_factory=lambda: Timing(1e-3))
     stiffness: float = 0.0
@@ -74,19 +67,30 @@ class ContactCase:
     label: str = ""
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise UnknownName("kind of law", self.kind, KINDS)
+        model = getattr(self.kind, "about_rest", self.kind)
+        if not isinstance(model, LawModel):
+            raise InvalidInput(
+                f"the kind of a contact must be a law's class or an equation of design.law_models, got {self.kind!r}",
+                hint="for example palpate.control.CartesianImpedance; a law without `about_rest` has no equation",
+            )
+        object.__setattr__(self, "label", self.label or getattr(self.kind, "name", model.title))
+        object.__setattr__(self, "kind", model)
         if self.servo not in COMMANDS[1:]:
             raise UnknownName("servo", self.servo, COMMANDS[1:])
-        if not (self.mass == math.inf and self.kind in SERVO_KINDS):
+        if not (self.mass == math.inf and self.model.servo):
             finite_number(self.mass, "mass", above=0.0)
         finite_number(self.shaped_mass, "shaped_mass", above=0.0)
         for name in _AT_LEAST_ZERO:
             finite_number(getattr(self, name), name, least=0.0)
         if self.model_mass is not None:
             finite_number(self.model_mass, "model_mass", above=0.0)
-        if self.kind in SERVO_KINDS and self.servo == "velocity-loop" and self.trim:
+        if self.model.servo and self.servo == "velocity-loop" and self.trim:
             raise InvalidInput("a velocity loop has no trim", hint="use servo='velocity'")
+
+    @property
+    def model(self) -> LawModel:
+        """The law's equation."""
+        return self.kind  # pyright: ignore[reportReturnType]
 
     @property
     def law(self) -> LinearLaw:
@@ -96,16 +100,16 @@ class ContactCase:
         task = TaskModel(one, model * one, model * one, 0 * one, 0 * one, one, one)
         gains = TaskGains(
             *(x * one for x in (self.stiffness, self.damping, self.shaped_mass)),
-            force=np.array([self.kind in FORCE_KINDS]),
+            force=np.array([self.model.presses]),
             integral=self.integral,
             proportional=self.proportional,
             joint_damping=self.damping / model,
             servo=self.servo,
             trim=self.trim,
         )
-        if self.kind == "hybrid-force":
+        if self.model.damping == "per mass":
             gains = replace(gains, damping=gains.damping / model)
-        return linear_law(self.kind, task, gains, self.timing.period)
+        return self.model.law(task, gains, self.timing.period)
 
     @property
     def plant(self) -> Plant:
@@ -121,13 +125,13 @@ class ContactCase:
 
     def loop_with(self, law: LinearLaw) -> ClosedLoop:
         """The loop under another law's matrices."""
-        servo_only = self.kind == "admittance" and self.servo == "velocity" and self.trim == 0
+        servo_only = self.model is ADMITTANCE and self.servo == "velocity" and self.trim == 0
         return close(self.plant, law, self.timing, standing=_STANDING if servo_only else 0.0)
 
     def with_gain(self, name: str, factor: float) -> ContactCase:
         """The same with one of its `gains` multiplied."""
         if name not in self.gains:
-            raise UnknownName(f"gain of {self.kind}", name, self.gains)
+            raise UnknownName(f"gain of {self.label}", name, self.gains)
         if name == "compliance":
             stiff = {n: getattr(self, n) / factor for n in ("shaped_mass", "damping", "stiffness")}
             return replace(self, **stiff)
@@ -136,22 +140,12 @@ class ContactCase:
     @property
     def gains(self) -> tuple[str, ...]:
         """Gains whose limits are worth knowing; the first is the main one. Compliance is 1/M, 1/D and 1/K together."""
-        return tuple(name for name in GAINS[self.kind] if name == "compliance" or getattr(self, name) > 0)
+        return tuple(name for name in self.model.gains if name == "compliance" or getattr(self, name) > 0)
 
 
 _AT_LEAST_ZERO = (
     "stiffness", "damping", "integral", "proportional", "own_damping", "wall_stiffness", "wall_damping", "trim",
 )  # fmt: skip
-GAINS: dict[str, tuple[str, ...]] = {
-    "cartesian-impedance": ("stiffness", "damping"),
-    "shaped-impedance": ("stiffness", "damping"),
-    "admittance": ("compliance",),
-    "servo-force": ("integral",),
-    "integral-force": ("integral", "damping"),
-    "direct-force": ("integral", "proportional", "damping"),
-    "parallel-force": ("integral", "proportional", "stiffness", "damping"),
-    "hybrid-force": ("integral", "proportional", "damping"),
-}
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,10 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.config import PerJoint
-from palpate.control.design.arm_terms import (
-    damped_inertia,
-    gravity_slope,
-    inverse_of,
-    joint_damping_of,
-)
+from palpate.control.design.arm_terms import inverse_of, joint_damping_of
 from palpate.control.design.case import Search, stable_up_to
 from palpate.control.design.damping import LEVER, damping_by_ratio
-from palpate.control.design.law_models import TaskGains, TaskModel, linear_law
+from palpate.control.design.law_models import DIRECT_FORCE, PARALLEL_FORCE, TaskGains, TaskModel, task_model
 from palpate.control.design.loop_model import Plant, Timing, close
 from palpate.control.steps.reach import DIRECTIONS, POSTURE, joint_posture, lost_mass
 from palpate.errors import InvalidInput, UnknownName
@@ -150,15 +145,8 @@ class _Arm:
     @classmethod
     def at(cls, robot: Robot, q: Array, R: Array, rows: list[int], heaviest: float) -> _Arm:
         """The arm at q."""
-        axes = np.zeros((6, 6))
-        axes[:3, :3] = axes[3:, 3:] = R
-        M = robot.mass_matrix(q)
-        back = inverse_of(M, f"mass matrix of {robot.name}")
-        J6, n = robot.jacobian(q), robot.nv
-        J = axes.T[rows] @ J6
-        inertia = damped_inertia(J, back, rows, heaviest)
-        N = np.eye(n) - J.T @ inertia @ J @ back if len(rows) < n else np.zeros((n, n))
-        task = TaskModel(J, inertia, M, N, gravity_slope(robot, q), axes.T[rows], J6.T)
+        task = task_model(robot, q, [DIRECTIONS[i] for i in rows], lambda _: R, heaviest=heaviest, null_space=True)
+        back = inverse_of(task.mass_matrix, f"mass matrix of {robot.name}")
         return cls(rows, task, back, np.diag(joint_damping_of(robot)))
 
     @property
@@ -212,7 +200,7 @@ def _bears_margin(arms: list[_Arm], gains: TaskGains, timing: Timing) -> bool:
 
 
 def _stable(arm: _Arm, gains: TaskGains, timing: Timing, walls: tuple[float, ...]) -> bool:
-    laws = [linear_law(kind, arm.task, gains, timing.period) for kind in ("direct-force", "parallel-force")]
+    laws = [model.law(arm.task, gains, timing.period) for model in (DIRECT_FORCE, PARALLEL_FORCE)]
     plants = [
         _against(arm, int(direction), min(wall, _stiffest(arm, int(direction), timing)))
         for direction in np.flatnonzero(gains.force)

@@ -1,30 +1,24 @@
-"""What each law does to first order about rest: its equation as matrices over joints, task directions and wrench."""
+"""What a law does to first order about rest: equations as matrices over joints, task directions and wrench.
+
+A law says in its own file which of these equations it is (`Law.about_rest`) and what its settings mean at a posture
+(`Law.linear`); one axis on a wall (`ContactCase`) needs the equation alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.design.loop_model import Command, LinearLaw
-from palpate.errors import UnknownName
-
-Kind = Literal[
-    "cartesian-impedance",
-    "shaped-impedance",
-    "admittance",
-    "servo-force",
-    "integral-force",
-    "direct-force",
-    "parallel-force",
-    "hybrid-force",
-]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-SERVO_KINDS = ("admittance", "servo-force")
-FORCE_KINDS = ("integral-force", "direct-force", "parallel-force", "hybrid-force", "servo-force")
+from palpate.control.design.arm_terms import damped_inertia, gravity_slope, inverse_of
+from palpate.control.design.loop_model import Command, LinearLaw, Timing
+from palpate.control.steps.reach import DIRECTIONS, AxesAt, lost_mass, reachable
+from palpate.control.steps.task_space import TaskLaw
+from palpate.errors import InvalidInput
+from palpate.robot.robot import Robot
 
 
 @dataclass(frozen=True)
@@ -80,12 +74,154 @@ class TaskGains:
     trim: float = 0.0
 
 
-def linear_law(kind: Kind, task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
-    """The law of a kind as matrices; without a period its state has rates instead of steps."""
-    if kind not in KINDS:
-        raise UnknownName("kind of law", kind, KINDS)
-    with np.errstate(over="ignore", invalid="ignore"):
-        return _pruned(_BUILDERS[kind](task, gains, period))
+@dataclass(frozen=True)
+class LawModel:
+    """The equation of a kind of law, and what its gains mean.
+
+    Attributes:
+        title: what sentences call it where no law's name is given.
+        equation: the law's matrices from its task, gains and period; without a period its state has rates.
+        gains: gains whose limits are worth knowing, the main one first. Compliance is 1/M, 1/D and 1/K together.
+        presses: whether it controls the force along `TaskGains.force`.
+        servo: whether a joint servo follows its command.
+        damping: of what D is a damping: of the tool, N·s/m; of the tool per apparent mass, 1/s; or of the joints
+            per inertia, 1/s, which is then `TaskGains.joint_damping`.
+        across: what it is along directions that it does not press; None if the same.
+    """
+
+    title: str
+    equation: Callable[[TaskModel, TaskGains, float], LinearLaw]
+    gains: tuple[str, ...]
+    presses: bool = False
+    servo: bool = False
+    damping: Literal["tool", "per mass", "joints"] = "tool"
+    across: LawModel | None = None
+
+    def law(self, task: TaskModel, gains: TaskGains, period: float) -> LinearLaw:
+        """The law's matrices, without states that do nothing."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _pruned(self.equation(task, gains, period))
+
+
+@dataclass(frozen=True)
+class LinearModel:
+    """A law at a posture of an arm, to first order about rest.
+
+    Attributes:
+        model: its equation.
+        task, gains: what it knows of the arm, and its gains, along its directions.
+        period: of control, s; 0 for a controller without a clock.
+        slopes: its matrices, where they were measured instead of written down.
+    """
+
+    model: LawModel
+    task: TaskModel
+    gains: TaskGains
+    period: float
+    slopes: LinearLaw | None = None
+
+    @classmethod
+    def of_task(
+        cls,
+        law: TaskLaw,
+        robot: Robot,
+        q: Array,
+        timing: Timing,
+        *,
+        force: Sequence[str] = (),
+        stiffness: Array | None = None,
+        damping: Array | None = None,
+        mass: Array | None = None,
+        **numbers: Any,
+    ) -> LinearModel:
+        """The model of a law at the tool: K, D and M are 6×6 in its axes, `numbers` the other fields of `TaskGains`."""
+        if law.about_rest is None:
+            raise InvalidInput(f"law {law.name!r} names no equation about rest", hint="give the class its `about_rest`")
+        posture = law.posture_gains()
+        if posture is not None:
+            numbers = {**numbers, "posture_stiffness": posture[0], "posture_damping": posture[1]}
+        beneath = posture is not None
+        task = task_model(robot, q, law.chosen(), law.axes_at, heaviest=law.heaviest, null_space=beneath)
+        gains = task_gains(law.chosen(), force, stiffness, damping, mass, **numbers)
+        return cls(law.about_rest, task, gains, timing.period)
+
+    def law(self) -> LinearLaw:
+        """The law's matrices over joints and wrench."""
+        return self.slopes or self.model.law(self.task, self.gains, self.period)
+
+    def with_gain(self, name: str, factor: float) -> LinearModel:
+        """The same with one gain multiplied (see `ContactCase.with_gain`)."""
+        g = self.gains
+        if self.slopes is not None:
+            return replace(self, slopes=self._steeper(self.slopes, name, factor))
+        if name == "compliance":
+            new = replace(g, mass=g.mass / factor, damping=g.damping / factor, stiffness=g.stiffness / factor)
+        elif name == "damping":
+            new = replace(g, damping=g.damping * factor, joint_damping=g.joint_damping * factor)
+        else:
+            new = replace(g, **{name: getattr(g, name) * factor})
+        return replace(self, gains=new)
+
+    def _steeper(self, slopes: LinearLaw, name: str, factor: float) -> LinearLaw:
+        if name == "damping":
+            return replace(slopes, v=factor * slopes.v)
+        return replace(slopes, q=factor * (slopes.q - self.task.gravity) + self.task.gravity)
+
+
+def task_model(
+    robot: Robot,
+    q: Array,
+    directions: Sequence[str],
+    axes: AxesAt,
+    *,
+    heaviest: float | None = None,
+    null_space: bool = False,
+) -> TaskModel:
+    """What a law knows of an arm at a posture, along some directions of its axes.
+
+    Args:
+        robot: as the law knows it.
+        q: posture, which is also the target.
+        directions: names of the task's rows, in order.
+        axes: of the directions, for the tool's rotation (see `steps.reach.AxesAt`).
+        heaviest: kg, from which on a direction is lost; `lost_mass` if not given.
+        null_space: whether the law holds a posture beneath the task.
+    """
+    terms, n = robot.terms(q, np.zeros(robot.nv)), robot.nv
+    rows = [DIRECTIONS.index(d) for d in directions]
+    R = axes(terms.rotation)
+    linear, angular = (R, R) if R.ndim == 2 else R
+    into = np.zeros((6, 6))
+    into[:3, :3], into[3:, 3:] = linear.T, angular.T
+    J, back = (into @ terms.J)[rows], inverse_of(terms.M, f"mass matrix of {robot.name}")
+    inertia = damped_inertia(J, back, rows, heaviest or lost_mass(robot, directions, axes))
+    has_null_space = null_space and len(reachable(robot, directions, axes)) < n
+    N = np.eye(n) - J.T @ inertia @ J @ back if has_null_space else np.zeros((n, n))
+    return TaskModel(J, inertia, terms.M, N, gravity_slope(robot, q), into[rows], terms.J.T)
+
+
+def task_gains(
+    directions: Sequence[str],
+    force: Sequence[str] = (),
+    stiffness: Array | None = None,
+    damping: Array | None = None,
+    mass: Array | None = None,
+    **numbers: Any,
+) -> TaskGains:
+    """Gains along some directions, from 6×6 matrices in the law's axes; numbers that are None count as 0."""
+    rows = [DIRECTIONS.index(d) for d in directions]
+    K, D = (np.zeros((6, 6)) if X is None else X for X in (stiffness, damping))
+    pick, M = np.ix_(rows, rows), np.eye(6) if mass is None else mass
+    pressed = np.array([d in force for d in directions], dtype=bool)
+    return TaskGains(K[pick], D[pick], M[pick], pressed, **{name: _number(x) for name, x in numbers.items()})
+
+
+def _number(value: Any) -> Any:
+    """A number, one per joint, or a word; nothing is zero."""
+    if isinstance(value, str):
+        return value
+    array = np.asarray(0.0 if value is None else value, dtype=float)
+    return array if array.ndim else float(array)
 
 
 def _pruned(law: LinearLaw) -> LinearLaw:
@@ -232,13 +368,21 @@ def _servo(gains: TaskGains, period: float) -> Command:
     return "velocity" if gains.servo == "position" and not period else gains.servo
 
 
-_BUILDERS: dict[str, Callable[[TaskModel, TaskGains, float], LinearLaw]] = {
-    "cartesian-impedance": _impedance,
-    "shaped-impedance": _shaped,
-    "admittance": _admittance,
-    "servo-force": _servo_force,
-    "integral-force": _integral_force,
-    "direct-force": _direct_force,
-    "parallel-force": _parallel_force,
-    "hybrid-force": _hybrid_force,
-}
+IMPEDANCE = LawModel("impedance", _impedance, ("stiffness", "damping"))
+SHAPED_IMPEDANCE = LawModel("impedance with a chosen mass", _shaped, ("stiffness", "damping"))
+ADMITTANCE = LawModel("mass, damper and spring before a servo", _admittance, ("compliance",), servo=True)
+SERVO_FORCE = LawModel("servo-force", _servo_force, ("integral",), presses=True, servo=True)
+INTEGRAL_FORCE = LawModel(
+    "integral of the force", _integral_force, ("integral", "damping"), presses=True, damping="joints"
+)
+DIRECT_FORCE = LawModel(
+    "force loop", _direct_force, ("integral", "proportional", "damping"), presses=True, across=IMPEDANCE
+)
+PARALLEL_FORCE = LawModel(
+    "force loop beside a spring", _parallel_force, ("integral", "proportional", "stiffness", "damping"), presses=True,
+    across=IMPEDANCE,
+)  # fmt: skip
+HYBRID_FORCE = LawModel(
+    "force loop over inverse dynamics", _hybrid_force, ("integral", "proportional", "damping"), presses=True,
+    damping="per mass", across=IMPEDANCE,
+)  # fmt: skip

@@ -11,6 +11,7 @@ import numpy as np
 from palpate.checks import Array, finite_array, finite_number
 from palpate.control.design.case import ContactCase, Search, port_admittance, stable_up_to
 from palpate.control.design.closed_loop import DENSE_MOST, ClosedLoop
+from palpate.control.design.law_models import IMPEDANCE
 from palpate.control.design.loop_model import Timing
 from palpate.errors import InvalidInput, NoSolution, UnknownName
 
@@ -167,7 +168,7 @@ def _largest_delay(case: ContactCase, loop_of: LoopOf) -> float:
 
 def passivity_margin(case: ContactCase) -> float | None:
     """b − K (T/2 + delay) − |D|, N·s/m: the condition for a sampled virtual wall (an impedance only)."""
-    if case.kind != "cartesian-impedance":
+    if case.model is not IMPEDANCE:
         return None
     return case.own_damping - case.stiffness * (case.timing.period / 2 + case.timing.delay) - abs(case.damping)
 
@@ -201,7 +202,7 @@ def _verdict(found: ContactPrediction) -> str:
     late += f", wrench {timing.wrench_delay} samples late" if timing.wrench_delay else ""
     clock = f"period {1e3 * timing.period:g} ms{late}" if timing.period else f"no sampling{late}"
     where = f"on a wall of {case.wall_stiffness:.4g} N/m" if case.wall_stiffness else "in free motion"
-    head = f"{case.label or case.kind} {where} ({case.mass:.3g} kg along it, {clock})"
+    head = f"{case.label} {where} ({case.mass:.3g} kg along it, {clock})"
     joint = f", mostly of {found.joint}" if found.joint else ""
     if not found.stable:
         return (
@@ -338,7 +339,7 @@ def hold_error(case: ContactCase, physics_step: float | None = None) -> HoldErro
     step = finite_number(physics_step or timing.physics_step or timing.period, "physics_step", above=0.0)
     exact = replace(case, timing=replace(timing, physics_step=None)).loop.growth
     shown = replace(case, timing=replace(timing, physics_step=step)).loop.growth
-    return held_apart(case.label or case.kind, exact, shown, step, timing.period)
+    return held_apart(case.label, exact, shown, step, timing.period)
 
 
 def held_apart(what: str, exact: float, shown: float, step: float, period: float) -> HoldError:

@@ -1,1 +1,1 @@
-"""One file per law of `palpate list laws`, named like it; `palpate.control.LAWS` lists them."""
+"""One file per law, named like it; every file here is a law of `palpate.control.LAWS`."""

@@ -1,4 +1,4 @@
-"""Admittance control (document 004): a measured wrench moves a compliant pose, and a joint servo follows it."""
+"""Admittance control: a measured wrench moves a compliant pose, and a joint servo follows it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from numpy.typing import ArrayLike
 from palpate.checks import Array, finite_array, finite_number
 from palpate.config import Quaternion, setting
 from palpate.control.design.damping import damping_by_ratio
-from palpate.control.law import BoundLaw, Law, Need, Shown, Tick, law_kernel, sizes_of
+from palpate.control.design.law_models import ADMITTANCE, LinearModel, task_gains, task_model
+from palpate.control.design.loop_model import Timing
+from palpate.control.law import BoundLaw, Law, Shown, Tick, law_kernel, sizes_of
 from palpate.control.steps.chain import Chain, ChainPose, LeastSquares, chain_of, chain_pose, damped_step
 from palpate.control.steps.compliance import (
     AXES,
@@ -242,12 +244,14 @@ class Admittance(Law):
     """
 
     name: ClassVar[str] = "admittance"
-    needs: ClassVar[tuple[Need, ...]] = ()
     shown: ClassVar[tuple[Shown, ...]] = (
         Shown("compliant_position", "c.position", "m", ("x", "y", "z"), "world", "position of the compliant frame"),
         Shown("compliant_quat_wxyz", "c.quat_wxyz", "1", ("w", "x", "y", "z"), "world", "its orientation"),
+        Shown("compliant_euler", "c.euler_xyz", "rad", ("phi", "theta", "psi"), "world", "its XYZ Euler angles"),
     )
     kernel = _kernel
+    about_rest = ADMITTANCE
+    literature = ("10.1109/70.760350",)
 
     mass: Gain6 = setting((5.0,) * 6, "kg, kg·m²", "M, apparent inertia: six numbers or 6×6")
     damping: Gain6 | None = setting(None, "N·s/m, N·m·s/rad", "D: six numbers or 6×6; critical if not given")
@@ -257,7 +261,7 @@ class Admittance(Law):
         "document",
         "1",
         "whose axes directions and gains are along: the world's for translation and the desired frame's for rotation"
-        " (document 004), or the world's, tool's (the compliant frame's) or target's for both",
+        ", or the world's, tool's (the compliant frame's) or target's for both",
     )
     axes_quat_wxyz: Quaternion = setting((1.0, 0.0, 0.0, 0.0), "1", "turns those axes into a frame of your own")
     rotation: Literal["quaternion", "euler"] = setting("quaternion", "1", "how the rotational part is written")
@@ -324,6 +328,15 @@ class Admittance(Law):
         checked_directions(robot, self.directions, self.name, self.axes_at)
         rest = tuple(d for d in DIRECTIONS if d not in self.directions)
         return tuple(d for d in reachable(robot, self.directions + rest, self.axes_at))  # pyright: ignore
+
+    def linear(self, robot: Robot, q: Array, timing: Timing) -> LinearModel:
+        """M Δẍ + D Δẋ + K Δx = F along the directions that yield, which alone have a mass; the servo follows Δx."""
+        M, D, K = self.matrices()
+        chosen = np.array([d in self.directions for d in DIRECTIONS])
+        K, D, M = (np.where(np.outer(chosen, chosen), X, 0.0) for X in (K, D, M))
+        task = task_model(robot, q, self.followed(robot), self.axes_at)
+        gains = task_gains(self.followed(robot), (), K, D, M, servo=self.servo, trim=self.trim)
+        return LinearModel(ADMITTANCE, task, gains, timing.period)
 
     def gains(self, robot: Robot) -> Gains:
         """The equations, the servo, the joints' ranges and speeds, and the chain."""

@@ -1,4 +1,4 @@
-"""Cartesian impedance control without a force sensor (document 001, exercise 3, in its general form)."""
+"""Cartesian impedance control without a force sensor."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from palpate.checks import Array
 from palpate.config import Config, required, setting
 from palpate.control.design.damping import damping_by_ratio
+from palpate.control.design.law_models import IMPEDANCE, LinearModel
+from palpate.control.design.loop_model import Timing
 from palpate.control.law import BoundLaw, Need, Tick, law_kernel
 from palpate.control.steps.linear_algebra import times, transpose_times
 from palpate.control.steps.task_space import (
@@ -230,9 +233,10 @@ class CartesianImpedance(PostureLaw):
     """
 
     name: ClassVar[str] = "cartesian-impedance"
-    needs: ClassVar[tuple[Need, ...]] = ("M", "bias", "J", "drift")
     memoryless: ClassVar[bool] = True
     kernel = _kernel
+    about_rest = IMPEDANCE
+    literature = ("10.1115/1.3140702",)
 
     stiffness: Gain6 = setting((400.0, 400.0, 400.0, 20.0, 20.0, 20.0), "N/m, N·m/rad", "K: six numbers or 6×6")
     damping: Gain6 | None = setting(None, "N·s/m, N·m·s/rad", "D: six numbers or 6×6; by damping_ratio if not given")
@@ -250,7 +254,17 @@ class CartesianImpedance(PostureLaw):
 
     def needed(self) -> tuple[Need, ...]:
         """The classic form needs no J̇ v."""
-        return self.needs if self.form == "exact" else tuple(need for need in self.needs if need != "drift")
+        every = super().needed()
+        return every if self.form == "exact" else tuple(need for need in every if need != "drift")
+
+    def linear(self, robot: Robot, q: Array, timing: Timing) -> LinearModel:
+        """J_tᵀ (K e − D V) + N τ₀, with K and D of the start."""
+        first = self._stage(robot, 0.0, 0.0, self.stiffness, self.damping, "stiffness")
+        return LinearModel.of_task(self, robot, q, timing, stiffness=first.K, damping=first.D)
+
+    def spring_damper(self, gains: Gains) -> tuple[Array, Array]:
+        """K and D of the first stage."""
+        return gains.stages[0].K, gains.stages[0].D
 
     def gains(self, robot: Robot) -> Gains:
         """The stages of K and D, the form and the posture, beside the task's."""

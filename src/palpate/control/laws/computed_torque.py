@@ -1,11 +1,11 @@
-"""Inverse dynamics (computed torque) control in joint space (document 003)."""
+"""Inverse dynamics (computed torque) control in joint space."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
 from palpate.config import PerJoint, setting
-from palpate.control.law import Law, Need, Tick, law_kernel, per_joint, refuse_free_base, sizes_of
+from palpate.control.law import Law, Tick, law_kernel, per_joint, refuse_free_base, sizes_of
 from palpate.control.steps.linear_algebra import times
 from palpate.engine.records import Record, Vector, sized
 from palpate.errors import InvalidInput
@@ -57,9 +57,9 @@ class ComputedTorque(Law):
     """
 
     name: ClassVar[str] = "computed-torque"
-    needs: ClassVar[tuple[Need, ...]] = ("M", "bias")
     memoryless: ClassVar[bool] = True
     kernel = _kernel
+    literature = ("10.1109/TAC.1980.1102367",)
 
     frequency: PerJoint = setting(10.0, "rad/s", "ω > 0 of each joint's error")
     damping_ratio: PerJoint = setting(1.0, "1", "ζ ≥ 0 of each joint's error")

@@ -1,4 +1,4 @@
-"""Direct PI force control against a compliant wall (document 002)."""
+"""Direct PI force control against a compliant wall."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from pydantic import PrivateAttr
 from palpate.checks import Array
 from palpate.config import Vector6, setting
 from palpate.control.design.force_gains import force_defaults
-from palpate.control.law import Need, Rig, Tick, law_kernel
+from palpate.control.design.law_models import DIRECT_FORCE, LinearModel
+from palpate.control.design.loop_model import Timing
+from palpate.control.law import Rig, Tick, law_kernel
 from palpate.control.steps.force_loop import (
     ForceGains,
-    ForceLaw,
     ForceMemory,
+    PressingLaw,
     check_split,
     integrate_error,
     is_beyond,
@@ -27,10 +29,8 @@ from palpate.control.steps.force_loop import (
 from palpate.control.steps.linear_algebra import times
 from palpate.control.steps.task_space import (
     DIRECTIONS,
-    Direction,
     Gain6,
     Posture,
-    PostureLaw,
     hold_posture,
     open_task,
     symmetric6,
@@ -82,7 +82,7 @@ def _kernel(x: Tick, k: Gains, m: ForceMemory, out: Terms) -> None:
         torque_of(-1.0, m.integral, k, m, out.integral)
 
 
-class DirectForce(ForceLaw, PostureLaw):
+class DirectForce(PressingLaw):
     """PI force control along chosen directions, a spring and damper along the others.
 
     τ = J_tᵀ (K e + D (V_d − V) − [F_d + k_p (F_d − F) + k_i ∫(F_d − F) dt]_f) + N τ₀ + b̂(q, v), K = 0 along the force
@@ -95,11 +95,10 @@ class DirectForce(ForceLaw, PostureLaw):
     """
 
     name: ClassVar[str] = "direct-force"
-    needs: ClassVar[tuple[Need, ...]] = ("M", "bias", "J")
     kernel = _kernel
+    about_rest = DIRECT_FORCE
+    literature = ("10.1007/978-1-4615-4431-9",)
 
-    force: tuple[Direction, ...] = setting(("z",), "1", "force- or moment-controlled directions")
-    motion: tuple[Direction, ...] = setting(("x", "y", "rx", "ry", "rz"), "1", "motion-controlled directions")
     stiffness: Vector6 | None = setting(
         None,
         "N/m, N·m/rad",
@@ -114,10 +113,6 @@ class DirectForce(ForceLaw, PostureLaw):
         """K, without the force-controlled directions."""
         return np.array([0.0 if d in self.force else k for d, k in zip(DIRECTIONS, self.stiffness or (0.0,) * 6)])
 
-    def chosen(self) -> tuple[Direction, ...]:
-        """The motion-controlled directions, then the force-controlled ones."""
-        return self.motion + self.force
-
     def gains(self, robot: Robot) -> Gains:
         """K, D and the posture beside the loop's."""
         check_split(self.force, self.motion, self.name)
@@ -125,6 +120,13 @@ class DirectForce(ForceLaw, PostureLaw):
         self._refuse_negative()
         D = symmetric6(self.damping or (0.0,) * 6, "damping")
         return Gains(**self.loop_gains(robot, self.force), K=self.springs(), D=D, posture=self.posture(robot))
+
+    def linear(self, robot: Robot, q: Array, timing: Timing) -> LinearModel:
+        """J_tᵀ (K e − D V − [k_p (F_d − F) + k_i ∫(F_d − F) dt]_f) + N τ₀."""
+        K = np.diag(self.stiffness or (0.0,) * 6)
+        D = symmetric6(self.damping or (0.0,) * 6, "damping")
+        numbers = {"integral": self.integral, "proportional": self.proportional}
+        return LinearModel.of_task(self, robot, q, timing, force=self.force, stiffness=K, damping=D, **numbers)
 
     def _refuse_negative(self) -> None:
         refuse_negative("stiffness", self.stiffness or ())
@@ -146,8 +148,8 @@ class DirectForce(ForceLaw, PostureLaw):
         )  # fmt: skip
         own = {**vars(found), "damping": tuple(map(tuple, found.damping.tolist()))}
         names = [*open_ones, "posture_stiffness", "posture_damping"]
-        chosen = self.model_copy(update={name: own[name] for name in names if getattr(self, name) is None})
-        chosen = super(DirectForce, chosen).suited(robot, rig)
+        update = {name: own[name] for name in names if getattr(self, name) is None}
+        chosen = super().suited(robot, rig).model_copy(update=update)
         chosen._account = f"{self.name}: {', '.join(open_ones)} chosen {found.account}"
         return chosen
 

@@ -1,4 +1,4 @@
-"""The fastest stop as a law: brake the tool along its direction, then stop what still moves (document 001)."""
+"""The fastest stop as a law: brake the tool along its direction, then stop what still moves."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from palpate.control.law import (
     BoundLaw,
     CommandKind,
     Law,
-    Need,
     Rig,
     Shown,
     Tick,
@@ -25,19 +24,17 @@ from palpate.control.law import (
 )
 from palpate.control.solve.factors import lq_factor, trapezoid_solve
 from palpate.control.solve.hierarchy import Stack, make_stack, solve_stack
-from palpate.control.solve.planned import PlannedStop, planned_stop
-from palpate.control.solve.stop_kernels import FOUND, WEIGHT, StopProblem, find_stop, make_stop
+from palpate.control.solve.stop_kernels import FOUND, WEIGHT, StopProblem, find_stop, judge, make_stop, size_of
 from palpate.engine.kernels import clear, kernel
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 
 WAITING, BRAKING, RESTING = range(3)
-_METHODS = ("optimal", "pseudoinverse", "as-printed", "planned")
-_OPTIMAL, _PRINTED, _PLANNED = (_METHODS.index(name) for name in ("optimal", "as-printed", "planned"))
+_METHODS = ("optimal", "pseudoinverse")
+_OPTIMAL = _METHODS.index("optimal")
 _REMEMBERED = 16  # changes between a line that is kept and one that is lost
 _STANDS, _ASIDE = 1e-4, 1e-2  # of the first speed: along the line it stands; across it, it goes on another way
-_FOLLOW = 100.0  # 1/s, how fast a motion beside its plan is brought back to it
 _STILL = 1e-9  # of |J| |v|: a tool that does not move
 
 
@@ -53,10 +50,6 @@ class Gains(Record):
     lower: Vector = sized("nv")
     upper: Vector = sized("nv")
     torque: Vector = sized("nv")  # ∞ where it does not count
-    # the plan, one row a period; none for the other methods
-    plan_q: Matrix = sized("rows", "nv")
-    plan_v: Matrix = sized("rows", "nv")
-    plan_a: Matrix = sized("rows", "nv")
 
 
 class Memory(Record):
@@ -84,14 +77,9 @@ class Memory(Record):
     switched: int = 0  # changes of the active bounds
     stands: float = -1.0  # when the tool stood still
     # scratch
-    rows: Matrix = sized("m", "nv")
-    h: Vector = sized("m")
-    p: Vector = sized("m")
-    along: Vector = sized("m")
     c: Vector = sized("m")
     a: Vector = sized("nv")
     b: Vector = sized("nv")
-    x: Vector = sized("nv")
     L: Matrix = sized("m", "nv")
     Q: Matrix = sized("nv", "nv")
     order: Integers = sized("m")
@@ -115,10 +103,10 @@ def _choose_rows(x: Tick, k: Gains, m: Memory) -> None:
     """The chosen axes of the tool's position: Jacobian, drift and velocity."""
     for i in range(k.axes.size):
         axis = k.axes[i]
-        m.h[i], m.p[i] = x.drift[axis], 0.0
+        m.problem.drift[i], m.problem.velocity[i] = x.drift[axis], 0.0
         for j in range(x.v.size):
-            m.rows[i, j] = x.J[axis, j]
-            m.p[i] += x.J[axis, j] * x.v[j]
+            m.problem.J[i, j] = x.J[axis, j]
+            m.problem.velocity[i] += x.J[axis, j] * x.v[j]
 
 
 @kernel
@@ -136,19 +124,11 @@ def _put_limits(x: Tick, k: Gains, C: Matrix, lower: Vector, upper: Vector) -> N
 
 
 @kernel
-def _size(p: Vector) -> float:
-    total = 0.0
-    for i in range(p.size):
-        total += p[i] * p[i]
-    return math.sqrt(total)
-
-
-@kernel
 def _take_direction(m: Memory) -> None:
     """Remember the direction in which the tool moves now."""
-    size = _size(m.p)
-    for i in range(m.p.size):
-        m.direction[i] = m.p[i] / size
+    size = size_of(m.problem.velocity)
+    for i in range(m.problem.velocity.size):
+        m.direction[i] = m.problem.velocity[i] / size
 
 
 # ------------------------------------------------------------------ the versions
@@ -157,10 +137,10 @@ def _take_direction(m: Memory) -> None:
 @kernel
 def _shortest(mem: Memory, w: Vector, out: Vector) -> None:
     """out = J⁺ w."""
-    m, n = mem.rows.shape
+    m, n = mem.problem.J.shape
     for i in range(m):
         for j in range(n):
-            mem.L[i, j] = mem.rows[i, j]
+            mem.L[i, j] = mem.problem.J[i, j]
     rank = lq_factor(mem.L, m, n, mem.Q, mem.order, 1e-11)
     for i in range(m):
         mem.right[i] = w[mem.order[i]]
@@ -172,30 +152,18 @@ def _shortest(mem: Memory, w: Vector, out: Vector) -> None:
 
 
 @kernel
-def _printed_limit(a: float, b: float, U: float) -> float:
-    """λ_i of equation (5)."""
-    if b < -U:
-        return (U - b) / a if a > 0.0 else -np.inf
-    if b > U:
-        return -(U + b) / a if a < 0.0 else -np.inf
-    return max(-(U + b) / a, (U - b) / a) if a != 0.0 else np.inf
-
-
-@kernel
 def _largest_rate(k: Gains, m: Memory, most: float) -> float:
-    """The largest λ ≤ most for which u = a λ + b keeps its bounds, as the method sees them; −∞ if there is none."""
+    """The largest λ ≤ most for which u = a λ + b keeps its bounds; −∞ if there is none."""
     s, n, size, low, high = m.problem, m.a.size, 0.0, -np.inf, most
     for j in range(n):
         size = max(size, abs(m.a[j]))
-    for i in range(n if k.method == _PRINTED else s.lower.size):
+    for i in range(s.lower.size):
         slope, start, scale = 0.0, 0.0, 0.0
         for j in range(n):
             slope, start, scale = slope + s.C[i, j] * m.a[j], start + s.C[i, j] * m.b[j], scale + abs(s.C[i, j])
         if abs(slope) <= 1e-12 * size * scale:
             slope = 0.0
-        if k.method == _PRINTED:
-            high = min(high, _printed_limit(slope, start, s.upper[i]))
-        elif slope == 0.0:
+        if slope == 0.0:
             high = high if s.lower[i] <= start <= s.upper[i] else -np.inf
         else:
             ends = (s.lower[i] - start) / slope, (s.upper[i] - start) / slope
@@ -207,7 +175,7 @@ def _largest_rate(k: Gains, m: Memory, most: float) -> float:
 def _by_pseudoinverse(x: Tick, k: Gains, m: Memory) -> bool:
     """u = a λ + b, a = −J⁺ṗ, b = J⁺(steer − h), with the method's largest λ; False where it has none, or speeds up."""
     n = x.v.size
-    _shortest(m, m.along, m.a)
+    _shortest(m, m.problem.line, m.a)
     _shortest(m, m.c, m.b)
     for j in range(n):
         m.a[j] = -m.a[j]
@@ -215,8 +183,8 @@ def _by_pseudoinverse(x: Tick, k: Gains, m: Memory) -> bool:
     if not rate >= 0.0:
         return False
     for j in range(n):
-        m.x[j] = min(max(m.a[j] * rate + m.b[j], k.lower[j]), k.upper[j])
-    _judge(x, k, m)
+        m.problem.u[j] = min(max(m.a[j] * rate + m.b[j], k.lower[j]), k.upper[j])
+    _judge(m)
     return m.rate >= 0.0
 
 
@@ -235,50 +203,27 @@ def _optimal_stop(x: Tick, k: Gains, m: Memory) -> bool:
     s = m.problem
     s.most, s.weight = _fastest(x, k), k.weight
     straighten = min(k.straighten, 0.5 * _fastest(x, k))
-    for i in range(m.p.size):
-        s.drift[i], s.line[i], s.velocity[i] = m.h[i], m.along[i], m.p[i]
-        s.steer[i] = -straighten * (m.p[i] - m.along[i])
-        for j in range(x.v.size):
-            s.J[i, j] = m.rows[i, j]
+    for i in range(s.velocity.size):
+        s.steer[i] = -straighten * (s.velocity[i] - s.line[i])
     kept = find_stop(s) == FOUND
     m.conflicts += 1 if s.conflict > 0.0 else 0
-    for j in range(x.v.size):
-        m.x[j] = s.u[j]
     return kept
-
-
-@kernel
-def _follow(x: Tick, k: Gains, m: Memory) -> None:
-    """u = a + ω² (q_plan − q) + 2 ω (v_plan − v), within the acceleration bounds."""
-    w, row = min(_FOLLOW, 0.1 * _fastest(x, k)), m.tick
-    for j in range(x.v.size):
-        back = w * w * (k.plan_q[row, j] - x.q[j]) + 2.0 * w * (k.plan_v[row, j] - x.v[j])
-        m.x[j] = min(max(k.plan_a[row, j] + back, k.lower[j]), k.upper[j])
 
 
 # ------------------------------------------------------------------ how it goes
 
 
 @kernel
-def _judge(x: Tick, k: Gains, m: Memory) -> None:
+def _judge(m: Memory) -> None:
     """λ = −ṗ·p̈/|ṗ|² and the acceleration across ṗ under the command."""
-    along, total, speed = 0.0, 0.0, _size(m.p)
-    for sweep in range(2):
-        for i in range(m.p.size):
-            now = m.h[i]
-            for j in range(x.v.size):
-                now += m.rows[i, j] * m.x[j]
-            if sweep == 0:
-                along += now * m.p[i] / speed
-            else:
-                total += (now - along * m.p[i] / speed) ** 2
-    m.rate, m.deviation = -along / speed, math.sqrt(total)
+    judge(m.problem)
+    m.rate, m.deviation = m.problem.braking / size_of(m.problem.velocity), m.problem.deviation
 
 
 @kernel
 def _note(x: Tick, k: Gains, m: Memory, kept: bool) -> None:
     """Keep for the record whether the line is kept, which bounds hold the command, and each change."""
-    _judge(x, k, m)
+    _judge(m)
     if kept != (m.feasible > 0.5):
         if m.changes < _REMEMBERED:
             m.change_time[m.changes], m.change_deviation[m.changes] = x.t, m.deviation
@@ -300,7 +245,7 @@ def _note_active(x: Tick, m: Memory) -> None:
         for row in range(j, s.lower.size, n):
             at, size = 0.0, 2.0 if row >= n else 1.0
             for i in range(n):
-                at += s.C[row, i] * m.x[i]
+                at += s.C[row, i] * m.problem.u[i]
             near = 1e-9 * (1.0 + abs(at))
             now = size if at >= s.upper[row] - near else -size if at <= s.lower[row] + near else now
         changed = changed or now != m.active[j]
@@ -311,7 +256,7 @@ def _note_active(x: Tick, m: Memory) -> None:
 @kernel
 def _begin(m: Memory) -> None:
     """Remember the direction of the first tick."""
-    m.first_speed = _size(m.p)
+    m.first_speed = size_of(m.problem.velocity)
     m.phase = BRAKING if m.first_speed > 1e-9 else RESTING
     if m.phase == BRAKING:
         _take_direction(m)
@@ -321,35 +266,30 @@ def _begin(m: Memory) -> None:
 def _on_line(x: Tick, k: Gains, m: Memory) -> bool:
     """Split the velocity along the line and what is to become of the rest; False once the tool stands."""
     speed, straighten = 0.0, min(k.straighten, 0.5 * _fastest(x, k))
-    for i in range(m.p.size):
-        speed += m.direction[i] * m.p[i]
+    for i in range(m.problem.velocity.size):
+        speed += m.direction[i] * m.problem.velocity[i]
     if speed <= _STANDS * m.first_speed:
-        if _size(m.p) <= _ASIDE * m.first_speed:
+        if size_of(m.problem.velocity) <= _ASIDE * m.first_speed:
             return False
         _take_direction(m)  # the line is lost for good: the tool moves another way, and is stopped there
         m.turned += 1
-        speed = _size(m.p)
-    for i in range(m.p.size):
-        m.along[i] = m.direction[i] * speed
-        m.c[i] = -m.h[i] - straighten * (m.p[i] - m.along[i])
+        speed = size_of(m.problem.velocity)
+    for i in range(m.problem.velocity.size):
+        m.problem.line[i] = m.direction[i] * speed
+        m.c[i] = -m.problem.drift[i] - straighten * (m.problem.velocity[i] - m.problem.line[i])
     return True
 
 
 @kernel
 def _brake(x: Tick, k: Gains, m: Memory) -> bool:
     """One tick of braking along the remembered direction; False once the tool stands still."""
-    planned = k.method == _PLANNED and k.plan_q.shape[0] > 0
-    if planned and m.tick >= k.plan_q.shape[0]:
+    if not _on_line(x, k, m):
         return False
-    if not _on_line(x, k, m) and not planned:
-        return False
-    if _size(m.p) <= _STANDS * m.first_speed:
+    if size_of(m.problem.velocity) <= _STANDS * m.first_speed:
         return False
     _put_limits(x, k, m.problem.C, m.problem.lower, m.problem.upper)
     kept = True
-    if planned:
-        _follow(x, k, m)
-    elif k.method == _OPTIMAL or k.method == _PLANNED:
+    if k.method == _OPTIMAL:
         kept = _optimal_stop(x, k, m)
     elif not _by_pseudoinverse(x, k, m):
         m.replaced += 1
@@ -361,24 +301,24 @@ def _brake(x: Tick, k: Gains, m: Memory) -> bool:
 @kernel
 def _rest(x: Tick, k: Gains, m: Memory) -> None:
     """Hold the tool still first, then brake every joint with what is left."""
-    (count, n), level, s = m.rows.shape, m.stack.level, m.stack.search
+    (count, n), level, s = m.problem.J.shape, m.stack.level, m.stack.search
     rate = min(k.rest_rate, _fastest(x, k))
     for i in range(count):
-        level.b[i] = -m.h[i] - m.p[i] * rate
+        level.b[i] = -m.problem.drift[i] - m.problem.velocity[i] * rate
         for j in range(n):
-            level.A[i, j] = m.rows[i, j]
+            level.A[i, j] = m.problem.J[i, j]
     for j in range(n):
         level.A[count + j, j], level.b[count + j] = 1.0, -x.v[j] * rate
     _put_limits(x, k, s.C, s.lower, s.upper)
     m.stack.starts[1], m.stack.starts[2] = count, count + n
     solve_stack(m.stack)
     for j in range(n):
-        m.x[j] = s.x[j]
+        m.problem.u[j] = s.x[j]
 
 
 @kernel
 def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
-    clear(m.x)
+    clear(m.problem.u)
     _choose_rows(x, k, m)
     if m.phase == WAITING:
         _begin(m)
@@ -389,8 +329,8 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
         _rest(x, k, m)
     m.tick += 1
     for j in range(x.v.size):
-        out.stop[j] = m.x[j] if m.phase == BRAKING else 0.0
-        out.rest[j] = m.x[j] if m.phase == RESTING else 0.0
+        out.stop[j] = m.problem.u[j] if m.phase == BRAKING else 0.0
+        out.rest[j] = m.problem.u[j] if m.phase == RESTING else 0.0
 
 
 class FastestStop(Law):
@@ -401,14 +341,13 @@ class FastestStop(Law):
     J u + J̇v = −r ṗ is held first and u = −r v second, both within the bounds, r = `rest_rate`.
     Closed loop: straight-line motion of the tool with greedily greatest deceleration, rest in finite time, then every
     joint at rest. Where no command keeps the direction, deviation² + weight² (most braking − braking)² is least and the
-    tool never speeds up if any command avoids it; the run warns and says when. `method = "planned"` plans the whole
-    stop before the run (see `planned_stop`) and follows it.
+    tool never speeds up if any command avoids it; the run warns and says when.
+    The choice is the best of each tick, not of the whole stop: docs/fastest-stop.md has a state where that is slower.
     Assumes: a true model (the acceleration goes through inverse dynamics) and torques that carry it out.
     """
 
     name: ClassVar[str] = "fastest-stop"
     command: ClassVar[CommandKind] = "acceleration"
-    needs: ClassVar[tuple[Need, ...]] = ("M", "bias", "J", "drift")
     shown: ClassVar[tuple[Shown, ...]] = (
         Shown("rate", "rate", "1/s", help="λ = −ṗ·p̈/|ṗ|² under the command; 0 once the tool stands"),
         Shown("deviation", "deviation", "m/s²", help="|p̈| across the tool's velocity under the command"),
@@ -416,10 +355,9 @@ class FastestStop(Law):
         Shown("active", "active", help="per joint: ±1 at a bound of its acceleration, ±2 at one of its torque"),
     )
     kernel = _kernel
+    figure = "tool-speed"
 
-    method: Literal["optimal", "pseudoinverse", "as-printed", "planned"] = setting(
-        "optimal", "1", "which version of the stop"
-    )
+    method: Literal["optimal", "pseudoinverse"] = setting("optimal", "1", "which version of the stop")
     axes: str = setting("xyz", "1", "which axes of the tool's position count", pattern=r"^x?y?z?$", min_length=1)
     acceleration: PerJoint | None = setting(
         None, "rad/s² or m/s²", "bound on |u|, one for all joints or one each; the robot's limits if not given"
@@ -444,13 +382,7 @@ class FastestStop(Law):
     def gains(self, robot: Robot) -> Gains:
         """Bounds, axes, method."""
         refuse_free_base(robot, self.name)
-        return self._gains(robot, None)
-
-    def _gains(self, robot: Robot, plan: PlannedStop | None) -> Gains:
-        most, rows = self.bound(robot), np.zeros((0, robot.nv))
-        motion = {"plan_q": rows, "plan_v": rows.copy(), "plan_a": rows.copy()}
-        if plan is not None:
-            motion = {"plan_q": plan.q[:-1].copy(), "plan_v": plan.v[:-1].copy(), "plan_a": _held(plan)}
+        most = self.bound(robot)
         return Gains(
             method=_METHODS.index(self.method),
             axes=["xyz".index(axis) for axis in self.axes],
@@ -461,7 +393,6 @@ class FastestStop(Law):
             lower=-most,
             upper=most.copy(),
             torque=self.torque_bound(robot),
-            **motion,
         )
 
     def bound(self, robot: Robot) -> Array:
@@ -490,7 +421,7 @@ class FastestStop(Law):
         return Memory({**sizes_of(robot), "m": m}, **parts)
 
     def begin(self, robot: Robot, start: Beginning) -> BoundLaw:
-        """Refuse velocities that move no tool, plan the stop if asked to, and warn where the line is lost at once."""
+        """Refuse velocities that move no tool; warn where nothing moves."""
         bound = self.bind(robot)
         rows = ["xyz".index(axis) for axis in self.axes]
         J = robot.jacobian(start.q)[rows]
@@ -502,20 +433,7 @@ class FastestStop(Law):
                 " tool does not move, there is no direction to keep",
                 hint="start with joint velocities that move the tool, or use a law that brakes joints",
             )
-        if self.method != "planned":
-            return bound
-        plan = self.plan(robot, start)
-        if not plan.feasible:
-            return replace(bound, warnings=(f"{plan.verdict}; the stop is made tick by tick instead",))
-        return replace(bound, gains=self._gains(robot, plan))
-
-    def plan(self, robot: Robot, start: Beginning) -> PlannedStop:
-        """The stop that `method = "planned"` follows."""
-        most = self.torque_bound(robot)
-        torque = most if np.isfinite(most).any() else None
-        return planned_stop(
-            robot, start.q, start.v, self.bound(robot), torque=torque, period=start.period, axes=self.axes
-        )
+        return bound
 
     def alarms(self, memory: Memory) -> list[str]:
         """Where the line was lost, the tool sped up, or bounds excluded each other."""
@@ -554,10 +472,3 @@ class FastestStop(Law):
         if memory.stands >= 0.0:
             said.append(f"the tool stood still at {memory.stands:.4g} s")
         return said
-
-
-def _held(plan: PlannedStop) -> Array:
-    """The plan's accelerations; the last, which does not fill its period, is thinned so that it ends as fast."""
-    a, period = plan.a[:-1].copy(), plan.t[1] - plan.t[0]
-    a[-1] *= (plan.t[-1] - plan.t[-2]) / period
-    return a

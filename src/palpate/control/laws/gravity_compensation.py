@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from palpate.config import PerJoint, setting
-from palpate.control.law import Law, Need, NoMemory, Tick, law_kernel, per_joint
+from palpate.control.law import Law, NoMemory, Tick, law_kernel, per_joint
 from palpate.engine.records import Record, Vector, sized
 from palpate.robot.robot import Robot
 
@@ -42,7 +42,6 @@ class GravityCompensation(Law):
     """
 
     name: ClassVar[str] = "gravity-compensation"
-    needs: ClassVar[tuple[Need, ...]] = ("gravity",)
     memoryless: ClassVar[bool] = True
     kernel = _kernel
 

@@ -1,4 +1,4 @@
-"""Hybrid position/force control (document 002): some directions follow a motion, the others hold a force."""
+"""Hybrid position/force control: some directions follow a motion, the others hold a force."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from palpate.checks import Array
 from palpate.config import Vector6, setting
-from palpate.control.law import Need, Rig, Tick, law_kernel
+from palpate.control.design.law_models import HYBRID_FORCE, LinearModel
+from palpate.control.design.loop_model import Timing
+from palpate.control.law import Rig, Tick, law_kernel
 from palpate.control.steps.force_loop import (
     INTEGRAL,
     ForceGains,
-    ForceLaw,
     ForceMemory,
+    PressingLaw,
     check_split,
     integrate_error,
     is_beyond,
@@ -24,9 +27,8 @@ from palpate.control.steps.force_loop import (
 )
 from palpate.control.steps.linear_algebra import cholesky, cholesky_solve
 from palpate.control.steps.task_space import (
-    Direction,
+    DIRECTIONS,
     Posture,
-    PostureLaw,
     choose,
     find_acceleration,
     hold_posture,
@@ -249,7 +251,7 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
         _answer(k, m, out)
 
 
-class HybridForce(ForceLaw, PostureLaw):
+class HybridForce(PressingLaw):
     """Motion along some directions of a task frame, force or moment along the others, decoupled by the task inertia.
 
     τ = J_tᵀ (Λ u − [c F_m; F_f]) + N τ₀ + b̂(q, v), with m the motion and f the force directions:
@@ -265,11 +267,10 @@ class HybridForce(ForceLaw, PostureLaw):
     """
 
     name: ClassVar[str] = "hybrid-force"
-    needs: ClassVar[tuple[Need, ...]] = ("M", "bias", "J", "drift")
     kernel = _kernel
+    about_rest = HYBRID_FORCE
+    literature = ("10.1115/1.3139652", "10.1109/JRA.1987.1087068")
 
-    force: tuple[Direction, ...] = setting(("z",), "1", "force- or moment-controlled directions")
-    motion: tuple[Direction, ...] = setting(("x", "y", "rx", "ry", "rz"), "1", "motion-controlled directions")
     proportional: float | None = setting(  # pyright: ignore[reportIncompatibleVariableOverride]
         None, "1", "k_p of the force error; 0, or 2 on an arm with dry friction in its joints, if not given", ge=0
     )
@@ -305,10 +306,6 @@ class HybridForce(ForceLaw, PostureLaw):
         1.0, "1", "c, share of the measured wrench undone along motion directions", ge=0, le=1
     )
 
-    def chosen(self) -> tuple[Direction, ...]:
-        """The motion-controlled directions, then the force-controlled ones."""
-        return self.motion + self.force
-
     def gains(self, robot: Robot) -> Gains:
         """K_p, K_d, d and the posture, and what counts as contact, beside the loop's."""
         check_split(self.force, self.motion, self.name)
@@ -332,6 +329,13 @@ class HybridForce(ForceLaw, PostureLaw):
             friction_feedback=self.friction_feedback,
         )
 
+    def linear(self, robot: Robot, q: Array, timing: Timing) -> LinearModel:
+        """J_tᵀ (Λ u − [c F_m; F_f]) + N τ₀, u_m = −K_d V − K_p e, u_f = Λ_ff⁻¹ (W + F_f) − d V."""
+        rates = dict(zip(DIRECTIONS, self.kd or (0.0,) * 6)) | dict.fromkeys(self.force, self.force_damping or 0.0)
+        numbers = {name: getattr(self, name) for name in ("integral", "proportional", "friction_feedback")}
+        K, D = np.diag(self.kp or (0.0,) * 6), np.diag(list(rates.values()))
+        return LinearModel.of_task(self, robot, q, timing, force=self.force, stiffness=K, damping=D, **numbers)
+
     def suited(self, robot: Robot, rig: Rig) -> Self:
         """With rates that the loop's period bears and a contact threshold above the sensor's noise, where not given."""
         most = 0.3 / rig.lag
@@ -348,8 +352,8 @@ class HybridForce(ForceLaw, PostureLaw):
             "contact_moment": max(_CONTACT_MOMENT, _SIGMAS * rig.noise_moment),
             "contact_ticks": 3 if noisy else 1,
         }
-        law = self.model_copy(update={name: value for name, value in chosen.items() if getattr(self, name) is None})
-        return super(HybridForce, law).suited(robot, rig)
+        update = {name: value for name, value in chosen.items() if getattr(self, name) is None}
+        return super().suited(robot, rig).model_copy(update=update)
 
     def memory(self, robot: Robot) -> Memory:
         """The state of the contact, the force integral, what the remarks tell, and scratch."""

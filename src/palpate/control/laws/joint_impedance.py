@@ -1,4 +1,4 @@
-"""Joint impedance control (document 003)."""
+"""Joint impedance control."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.config import PerJoint, setting
-from palpate.control.law import Law, Need, NoMemory, Tick, law_kernel, per_joint, refuse_free_base
+from palpate.control.law import Law, NoMemory, Tick, law_kernel, per_joint, refuse_free_base
 from palpate.engine.records import Record, Vector, sized
 from palpate.robot.robot import Robot
 
@@ -52,9 +52,9 @@ class JointImpedance(Law):
     """
 
     name: ClassVar[str] = "joint-impedance"
-    needs: ClassVar[tuple[Need, ...]] = ("M", "bias", "gravity")
     memoryless: ClassVar[bool] = True
     kernel = _kernel
+    literature = ("10.1115/1.3140702",)
 
     stiffness: PerJoint = setting(200.0, "N·m/rad or N/m", "K ≥ 0, one number for all joints or one each")
     damping: PerJoint | None = setting(

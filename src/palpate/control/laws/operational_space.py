@@ -1,4 +1,4 @@
-"""Operational-space control (document 003)."""
+"""Operational-space control."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from palpate.checks import Array, finite_array
 from palpate.config import PerJoint, Vector6, setting
-from palpate.control.law import Need, Tick, law_kernel
+from palpate.control.law import Tick, law_kernel
 from palpate.control.steps.linear_algebra import times
 from palpate.control.steps.task_space import (
     DIRECTIONS,
@@ -98,9 +98,9 @@ class OperationalSpace(TaskLaw):
     """
 
     name: ClassVar[str] = "operational-space"
-    needs: ClassVar[tuple[Need, ...]] = ("M", "bias", "J", "drift")
     memoryless: ClassVar[bool] = True
     kernel = _kernel
+    literature = ("10.1109/JRA.1987.1087068",)
 
     directions: tuple[Direction, ...] = setting(DIRECTIONS, "1", "what is controlled: along x, y, z; about rx, ry, rz")
     frequency: float | Vector6 = setting(10.0, "rad/s", "ω > 0 of the error, one for all or along x, y, z, rx, ry, rz")

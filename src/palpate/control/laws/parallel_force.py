@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from palpate.checks import Array
+from palpate.control.design.law_models import PARALLEL_FORCE
 from palpate.control.laws.direct_force import DirectForce
 
 
@@ -22,6 +23,8 @@ class ParallelForce(DirectForce):
     """
 
     name: ClassVar[str] = "parallel-force"
+    about_rest = PARALLEL_FORCE
+    literature = ("10.1109/3516.789685",)
 
     def springs(self) -> Array:
         """K along every direction."""

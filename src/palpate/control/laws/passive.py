@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from palpate.config import PerJoint, setting
-from palpate.control.law import Law, Need, NoMemory, Tick, law_kernel, per_joint
+from palpate.control.law import Law, NoMemory, Tick, law_kernel, per_joint
 from palpate.engine.records import Record, Vector, sized
 from palpate.robot.robot import Robot
 
@@ -29,16 +29,16 @@ def _kernel(x: Tick, k: Gains, m: NoMemory, out: Terms) -> None:
 
 
 class Passive(Law):
-    """The joints turn freely, or against dampers: τ = −D v (document 004, section 1.8).
+    """The joints turn freely, or against dampers: τ = −D v.
 
     Closed loop: M v̇ + (C + D) v + g = Jᵀ F: the energy falls by vᵀ D v, and with D = 0 it stays.
     Assumes nothing: it knows no model.
     """
 
     name: ClassVar[str] = "passive"
-    needs: ClassVar[tuple[Need, ...]] = ()
     memoryless: ClassVar[bool] = True
     kernel = _kernel
+    holds = False
 
     damping: PerJoint = setting(0.0, "N·m·s/rad or N·s/m", "D ≥ 0, one number for all joints or one each")
 

@@ -6,9 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from palpate.checks import Array
 from palpate.config import setting
 from palpate.control.design.damping import damping_by_ratio
-from palpate.control.law import Need, Tick, law_kernel
+from palpate.control.design.law_models import SHAPED_IMPEDANCE, LinearModel
+from palpate.control.design.loop_model import Timing
+from palpate.control.law import Tick, law_kernel
 from palpate.control.steps.linear_algebra import times, transpose_times
 from palpate.control.steps.task_space import (
     DIRECTIONS,
@@ -96,9 +99,10 @@ class ShapedImpedance(PostureLaw):
     """
 
     name: ClassVar[str] = "shaped-impedance"
-    needs: ClassVar[tuple[Need, ...]] = ("M", "bias", "J", "drift")
     memoryless: ClassVar[bool] = True
     kernel = _kernel
+    about_rest = SHAPED_IMPEDANCE
+    literature = ("10.1115/1.3140702",)
 
     mass: Gain6 = setting((5.0, 5.0, 5.0, 0.2, 0.2, 0.2), "kg, kg·m²", "M_d: six numbers or 6×6, positive definite")
     stiffness: Gain6 = setting((400.0, 400.0, 400.0, 20.0, 20.0, 20.0), "N/m, N·m/rad", "K: six numbers or 6×6")
@@ -113,11 +117,7 @@ class ShapedImpedance(PostureLaw):
     def gains(self, robot: Robot) -> Gains:
         """M_d⁻¹, M_d⁻¹ K and M_d⁻¹ D over the chosen directions, and the posture, beside the task's."""
         self.check_directions(robot)
-        mass, K = symmetric6(self.mass, "mass", definite=True), symmetric6(self.stiffness, "stiffness")
-        if self.damping is None:
-            D = damping_by_ratio(K, np.linalg.inv(mass), self.damping_ratio)
-        else:
-            D = symmetric6(self.damping, "damping")
+        mass, D, K = self.matrices()
         rows = [DIRECTIONS.index(d) for d in self.directions]
         lever = np.diag([1.0 if row < 3 else LEVER for row in rows])
         admit = lever @ np.linalg.inv(mass[np.ix_(rows, rows)]) @ np.eye(6)[rows]
@@ -129,6 +129,18 @@ class ShapedImpedance(PostureLaw):
             admit_D=admit @ (chosen @ D @ chosen),
             posture=self.posture(robot),
         )
+
+    def matrices(self) -> tuple[Array, Array, Array]:
+        """M_d, D and K as used, 6×6; D given, or by its ratio."""
+        mass, K = symmetric6(self.mass, "mass", definite=True), symmetric6(self.stiffness, "stiffness")
+        if self.damping is None:
+            return mass, damping_by_ratio(K, np.linalg.inv(mass), self.damping_ratio), K
+        return mass, symmetric6(self.damping, "damping"), K
+
+    def linear(self, robot: Robot, q: Array, timing: Timing) -> LinearModel:
+        """J_tᵀ Λ (M_d⁻¹ (K e − D V + F) − J M⁻¹ Jᵀ F) + N τ₀."""
+        mass, D, K = self.matrices()
+        return LinearModel.of_task(self, robot, q, timing, stiffness=K, damping=D, mass=mass)
 
     def memory(self, robot: Robot) -> Memory:
         """What the remarks tell, and scratch."""

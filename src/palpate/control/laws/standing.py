@@ -1,4 +1,4 @@
-"""A machine with a free base stands on its feet: inverse dynamics with contact constraints (document 003)."""
+"""A machine with a free base stands on its feet: inverse dynamics with contact constraints."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.config import setting
-from palpate.control.law import BoundLaw, Law, Need, Shown, Tick, law_kernel
+from palpate.control.law import BoundLaw, Law, Shown, Tick, law_kernel
 from palpate.control.solve.hierarchy import solve_hierarchy
 from palpate.control.solve.stance import BASE, PER_FOOT, Footing, make_footing, solve_stance
 from palpate.engine.kernels import kernel, put
@@ -247,7 +247,6 @@ class Standing(Law):
     """
 
     name: ClassVar[str] = "standing"
-    needs: ClassVar[tuple[Need, ...]] = ("M", "bias", "J", "drift")
     kernel = _kernel
 
     feet: tuple[str, ...] = setting((), "1", "frames that stand on the ground; all named foot_… if not given")
@@ -301,7 +300,7 @@ class Standing(Law):
         terms, counts = tuple(Terms.fields), Counts({"feet": len(feet)})
         return BoundLaw(
             self.name, law, terms, self.command, self.gains(robot), counts, np.zeros((len(terms), robot.nv)),
-            needs=self.needs, remarks=self.remarks,
+            needs=self.needed(), remarks=self.remarks,
         )  # fmt: skip
 
 

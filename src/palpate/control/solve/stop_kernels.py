@@ -72,7 +72,7 @@ def make_stop(n: int, directions: int, limits: int) -> StopProblem:
 
 
 @kernel
-def _size(p: Vector) -> float:
+def size_of(p: Vector) -> float:
     total = 0.0
     for i in range(p.size):
         total += p[i] * p[i]
@@ -82,7 +82,7 @@ def _size(p: Vector) -> float:
 @kernel
 def _turn(s: StopProblem, p: Vector) -> None:
     """J and steer − drift in axes whose first is d = p/|p|, the others across it: a reflection. Along d, no steer."""
-    A, c, size = s.stack.level.A, s.stack.level.b, _size(p)
+    A, c, size = s.stack.level.A, s.stack.level.b, size_of(p)
     sign = -1.0 if p[0] > 0.0 else 1.0
     # w = d − sign e₀ is turned into its opposite, so that d becomes sign e₀; |w|² = 2 (1 + |d₀|).
     scale = 1.0 / (1.0 + abs(p[0]) / size)
@@ -134,7 +134,7 @@ def _braking_along(s: StopProblem, p: Vector) -> float:
     """−d·p̈ of the point reached, with d = p/|p|; also the goal of the level along d, which is put back."""
     level, total, along = s.stack.level, 0.0, 0.0
     for i in range(p.size):
-        along -= p[i] / _size(p) * s.drift[i]
+        along -= p[i] / size_of(p) * s.drift[i]
     level.b[0] = along
     for j in range(s.u.size):
         total += level.A[0, j] * s.stack.search.x[j]
@@ -249,7 +249,7 @@ def _holds_again(s: StopProblem) -> bool:
         return False
     if not _is_within(s.stack.search, s.holding) or not _all_press(s, rows):
         return False
-    s.rate = _braking_along(s, s.line) / _size(s.line)
+    s.rate = _braking_along(s, s.line) / size_of(s.line)
     return 0.0 <= s.rate <= s.most
 
 
@@ -292,11 +292,11 @@ def _lay_out(s: StopProblem, phase: int) -> None:
         ask(level, 1, level.A.shape[0])
         level.floor = RANK * longest_row(level.A, 0, level.A.shape[0])
     elif phase == _BRAKING:
-        _brake_up_to(s, s.most * _size(s.line))
+        _brake_up_to(s, s.most * size_of(s.line))
     elif phase == _HARDEST:
         _turn(s, s.velocity)
         place(s.stack.search)
-        _brake_up_to(s, s.most * _size(s.velocity))
+        _brake_up_to(s, s.most * size_of(s.velocity))
     elif phase == _TRADING:
         _trade(s)
 
@@ -328,7 +328,7 @@ def _after(s: StopProblem, phase: int) -> int:
         return _BRAKING
     if phase == _BRAKING:
         braking = _braking_along(s, s.line)
-        s.rate = braking / _size(s.line)
+        s.rate = braking / size_of(s.line)
         # Rounding must not turn a stop that only just does not brake into one that speeds up.
         if braking < -_KEPT * (abs(s.stack.level.b[0]) + abs(braking)):
             s.status = LOST
@@ -382,7 +382,7 @@ def find_stop(s: StopProblem) -> int:
             return s.status
         phase = _after(s, phase)
     _settle(s)
-    _judge(s)
+    judge(s)
     return s.status
 
 
@@ -402,9 +402,9 @@ def _settle(s: StopProblem) -> None:
 
 
 @kernel
-def _judge(s: StopProblem) -> None:
+def judge(s: StopProblem) -> None:
     """Braking along the tool's velocity and acceleration across it."""
-    along, total, speed = 0.0, 0.0, _size(s.velocity)
+    along, total, speed = 0.0, 0.0, size_of(s.velocity)
     for sweep in range(2):
         for i in range(s.velocity.size):
             now = s.drift[i]

@@ -37,14 +37,13 @@ def build_mjcf(
     from palpate.robot.robot import Robot
 
     spec = _passive_spec(path, seen.missing)
-    if lock:
-        lock_joints(spec, compiled(spec), lock)
+    doubts = lock_joints(spec, compiled(spec), lock) if lock else []
     if loops := closed_loops(compiled(spec)):
         raise ModelError(f"{path.name} is no tree", _loop_findings(path, seen.root, loops))
     touching = [geom for geom in spec.geoms if geom.contype or geom.conaffinity]
     spheres = sum(geom.name == "tip" or geom.name.startswith("foot_") for geom in touching)  # taken unasked
     told = untouched(str(path), len(touching) - spheres, "geoms that collide")
-    robot = Robot(spec, name=path.stem, tool_frame=tool_frame, warnings=[*warnings, *told])
+    robot = Robot(spec, name=path.stem, tool_frame=tool_frame, warnings=[*warnings, *told, *doubts])
     value, motion = weakest_motion(robot.mass_matrix(robot.home))
     if value < SINGULAR:
         joints = [name for name, share in zip(robot.dof_names, motion) if abs(share) > 1e-3]

@@ -84,7 +84,8 @@ def repair_model(path: str | Path, out: str | Path) -> list[Change | Mend | RowC
     not at all.
 
     Raises:
-        ModelError: the file cannot be read, is no model, or the copy cannot be written.
+        ModelError: the file cannot be read, or is no model.
+        FileError: the copy cannot be written.
     """
     if Path(path).suffix.lower() == ".toml":
         from palpate.robot.readers.dh_file import repaired_table

@@ -1,0 +1,118 @@
+"""What a kernel reads of the tick: found in its source and in that of the kernels which it hands the tick to.
+
+The loop computes only those terms of the model that a law reads (`Reads.needs`); a term that nobody declared would
+otherwise be zero without a word. What is read of the target says what of a reference a law takes.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from dataclasses import dataclass
+from functools import lru_cache
+from types import FunctionType, ModuleType
+from typing import Any, Literal, get_args
+
+# What a law can read of the model besides the pose; the loop computes nothing that is not read.
+Need = Literal["M", "bias", "gravity", "J", "drift"]
+NEEDS: tuple[Need, ...] = get_args(Need)
+TARGET = ("q", "v", "a", "position", "quat_wxyz", "twist", "acceleration", "wrench")
+_RECORDS = {"": (*NEEDS, *(f"target.{name}" for name in TARGET)), "target": tuple(f"target.{name}" for name in TARGET)}
+
+
+@dataclass(frozen=True)
+class Reads:
+    """What is read of the tick.
+
+    Attributes:
+        needs: terms of the model.
+        target: fields of the target.
+    """
+
+    needs: tuple[Need, ...] = NEEDS
+    target: tuple[str, ...] = TARGET
+
+
+@lru_cache(maxsize=256)
+def reads_of(kernel: Any) -> Reads:
+    """What a law's kernel reads of its first argument; everything where its source cannot be had."""
+    paths = _read(kernel, (("", 0),))
+    if paths is None:
+        return Reads()
+    target = {path.partition(".")[2] for path in paths if path.startswith("target.")}
+    return Reads(tuple(n for n in NEEDS if n in paths), tuple(name for name in TARGET if name in target))
+
+
+@lru_cache(maxsize=4096)
+def _read(function: Any, handed: tuple[tuple[str, int], ...]) -> frozenset[str] | None:
+    """Paths such as "M" and "target.q" that a function reads, given which argument is which part of the tick."""
+    inner = getattr(function, "py_func", function)  # a kernel's function, or a plain one
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(inner)))
+    except (OSError, TypeError, SyntaxError):
+        return None
+    definition = tree.body[0]
+    if not isinstance(definition, ast.FunctionDef):
+        return None
+    names = [argument.arg for argument in definition.args.args]
+    known = {names[place]: {path} for path, place in handed if place < len(names)}
+    return _Body(inner, known).read(definition)
+
+
+class _Body:
+    """One function: which of its names are parts of the tick, and what it reads of them."""
+
+    def __init__(self, function: FunctionType, known: dict[str, set[str]]) -> None:
+        self.scope = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
+        self.known = known
+
+    def read(self, definition: ast.FunctionDef) -> frozenset[str] | None:
+        """All paths, through aliases (`target = x.target`) and calls (`open_task(x, k, m)`)."""
+        for _ in range(2):  # an alias may be made in a loop after its use
+            for node in ast.walk(definition):
+                if isinstance(node, ast.Assign):
+                    for target in node.targets:
+                        self._alias(target, node.value)
+        found: set[str] = set()
+        for node in ast.walk(definition):
+            if isinstance(node, ast.Attribute):
+                found.update(path for path in self._paths(node) if path not in _RECORDS)
+            elif isinstance(node, ast.Call):
+                below = self._called(node)
+                if below is None:
+                    return None
+                found |= below
+        return frozenset(found)
+
+    def _alias(self, target: ast.expr, value: ast.expr) -> None:
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            for one, its in zip(target.elts, value.elts):
+                self._alias(one, its)
+        elif isinstance(target, ast.Name) and (paths := self._paths(value)):
+            self.known.setdefault(target.id, set()).update(paths)
+
+    def _paths(self, node: ast.expr) -> set[str]:
+        """The parts of the tick that an expression names; none for anything else."""
+        if isinstance(node, ast.Name):
+            return self.known.get(node.id, set())
+        if isinstance(node, ast.Attribute):
+            return {f"{path}.{node.attr}".lstrip(".") for path in self._paths(node.value) if path in _RECORDS}
+        return set()
+
+    def _called(self, node: ast.Call) -> frozenset[str] | None:
+        """What a call reads that is handed the tick or its target."""
+        handed = sorted((path, i) for i, value in enumerate(node.args) for path in self._paths(value) & set(_RECORDS))
+        if not handed:
+            return frozenset()
+        function = self._resolved(node.func)
+        below = None if function is None else _read(function, tuple(handed))
+        return frozenset(name for path, _ in handed for name in _RECORDS[path]) if below is None else below
+
+    def _resolved(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Name):
+            return self.scope.get(node.id)
+        if isinstance(node, ast.Attribute):
+            module = self._resolved(node.value)
+            return getattr(module, node.attr, None) if isinstance(module, ModuleType) else None
+        return None

@@ -1,0 +1,232 @@
+"""Equations of motion from given energies: T quadratic in the rates, V of the coordinates, any generalised forces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import sympy as sp
+
+from palpate.derive.closed.harmonics import Run
+from palpate.derive.closed.present import Presenter, natural
+from palpate.derive.closed.tidy import Tidy
+from palpate.derive.closed.trig import NotTrigonometric, Ring
+from palpate.equations.algebra.graph import PARAMETER, STATE, Graph, Output
+from palpate.equations.algebra.sympy_bridge import output_from_expression
+from palpate.equations.model.coordinates import Coordinates
+from palpate.equations.model.naming import Parameter
+from palpate.errors import InvalidInput, UnknownName
+
+AVAILABLE = ("T", "V", "M", "C", "g", "bias", "tau")
+
+
+class EnergyForms:
+    """Lagrange's equations of a system given by its energies.
+
+    Args:
+        T, V: energies in plain symbols.
+        q: names of the coordinates; the rate of "x" is "dx".
+        forces: generalised forces, one per coordinate.
+        where: shorthand that depends on the coordinates, {"z": sqrt(l**2 - x**2)}.
+        values: numbers for parameters; symbols outside are unknown if any are given.
+    """
+
+    engine = "closed"
+
+    def __init__(
+        self, T: Any, V: Any, q: tuple[str, ...], forces: Sequence[Any] | None, where: Mapping[str, Any],
+        values: Mapping[str, float] | None,
+    ) -> None:  # fmt: skip
+        self.T, self.V, self.where = T, V, dict(where)
+        self.names = Coordinates(
+            q, tuple(f"d{x}" for x in q), tuple(f"dd{x}" for x in q), tuple(f"Q{i + 1}" for i in range(len(q))), ()
+        )
+        self.forces: Any = sp.ImmutableMatrix([[f] for f in forces or map(sp.Symbol, self.names.tau)])
+        self.parameters = self._found_parameters(values)
+        self.groups = {name: p.group for name, p in self.parameters.items()} | dict.fromkeys(q, "coordinate")
+        self.groups |= dict.fromkeys(self.names.v, "rate") | dict.fromkeys(self.names.a, "acceleration")
+        self.groups |= dict.fromkeys(self.where, "coordinate")
+        self.inputs = tuple(sorted({s.name for f in self.forces for s in f.free_symbols} - self._known(), key=natural))
+        self.ring = Ring()
+        angles = _inside_waves(T, V)
+        run = tuple(name for name in q if name in angles)
+        self.presenter = Presenter(self.ring, self.groups, [Run(run, (1,) * len(run))] if run else [])
+        self._tidy = Tidy(self.ring, self.presenter, self._squares())
+        self.graph = Graph()
+        self._outputs: dict[str, Output] = {}
+        self._check()
+
+    # ------------------------------------------------------------------ what is given
+
+    def _known(self) -> set[str]:
+        return {*self.names.q, *self.names.v, *self.names.a, *self.parameters, *self.where}
+
+    def _found_parameters(self, values: Mapping[str, float] | None) -> dict[str, Parameter]:
+        state = {*self.names.q, *self.names.v, *self.names.a, *self.where}
+        inside = [self.T, self.V, *self.where.values()]
+        used = sorted({s.name for e in inside for s in e.free_symbols} - state, key=natural)
+        if values is not None:
+            for name in used:
+                if name not in values:
+                    raise UnknownName("symbol", name, [*self.names.q, *self.names.v, *self.where, *values])
+        found = {}
+        for name in used:
+            group = _group(name)
+            value = float(values[name]) if values else float("nan")
+            found[name] = Parameter(name, value, group, "", "")
+        return found
+
+    def _squares(self) -> dict[str, Any]:
+        roots = {name: e for name, e in self.where.items() if isinstance(e, sp.Pow) and e.exp == sp.Rational(1, 2)}
+        return {name: e.base for name, e in roots.items()}
+
+    def _check(self) -> None:
+        rates = [sp.Symbol(v) for v in self.names.v]
+        for what, e, wrong in (("V", self.V, [*rates]), ("T", self.T, [])):
+            bad = [s for s in (*wrong, *map(sp.Symbol, self.names.a)) if s in self._full(e).free_symbols]
+            if bad:
+                raise InvalidInput(f"{what} must not depend on {', '.join(map(str, bad))}")
+        for i, entry in enumerate(self._hessian):
+            bad = [s for s in rates if s in entry.free_symbols and not self.is_zero(sp.diff(entry, s))]
+            if bad:
+                row, column = divmod(i, len(rates))
+                where = f"∂²T/∂{rates[row]}∂{rates[column]} still holds {', '.join(map(str, bad))}"
+                raise InvalidInput(
+                    f"T is not quadratic in the rates: {where}",
+                    hint="T must be ½ q̇ᵀ M(q) q̇; check powers of the rates",
+                )
+        v = sp.Matrix(rates)
+        rest = self.T - (v.T * self._hessian * v)[0] / 2
+        if not self.is_zero(rest):
+            raise InvalidInput(
+                f"T is not quadratic in the rates: beside ½ q̇ᵀ M q̇ it holds {self.tidy(sp.expand(rest))}",
+                hint="terms of first or zeroth degree in the rates (a moving frame) belong in V or the forces",
+            )
+
+    def _full(self, e: Any) -> Any:
+        """Without shorthand."""
+        return e.subs({sp.Symbol(name): value for name, value in self.where.items()})
+
+    def is_zero(self, e: Any) -> bool:
+        """Whether an expression vanishes identically: in normal form, or at random points where there is none."""
+        if e == 0:
+            return True
+        try:
+            return self._tidy.is_zero(e)
+        except NotTrigonometric:
+            return vanishes(self._full(e))
+
+    # ------------------------------------------------------------------ calculus
+
+    def by(self, e: Any, name: str) -> Any:
+        """∂e/∂coordinate, shorthand included: z = √R gives ∂z = ∂R / 2z."""
+        x = sp.Symbol(name)
+        total = sp.diff(e, x)
+        squares = self._squares()
+        for short, meaning in self.where.items():
+            z = sp.Symbol(short)
+            if z in e.free_symbols:
+                inner = sp.diff(squares[short], x) / (2 * z) if short in squares else sp.diff(meaning, x)
+                total += sp.diff(e, z) * inner
+        return total
+
+    @cached_property
+    def _hessian(self) -> Any:
+        rates = [sp.Symbol(v) for v in self.names.v]
+        return sp.Matrix([[sp.diff(self.T, a, b) for b in rates] for a in rates])
+
+    @cached_property
+    def M(self) -> Any:
+        """∂²T/∂q̇², written."""
+        return self.tidy(self._hessian)
+
+    @cached_property
+    def C(self) -> Any:
+        """Christoffel's Coriolis matrix, written."""
+        n, q = len(self.names.q), self.names.q
+        D = [[[self.by(self.M[i, j], name) for name in q] for j in range(n)] for i in range(n)]
+        rates = [sp.Symbol(v) for v in self.names.v]
+        rows = []
+        for i in range(n):
+            row = [sum((D[i][j][k] + D[i][k][j] - D[j][k][i]) * rates[k] / 2 for k in range(n)) for j in range(n)]
+            rows.append(row)
+        return self.tidy(sp.Matrix(rows))
+
+    @cached_property
+    def g(self) -> Any:
+        """∂V/∂q, written."""
+        return self.tidy(sp.Matrix([[self.by(self.V, name)] for name in self.names.q]))
+
+    # ------------------------------------------------------------------ by name
+
+    def expression(self, name: str) -> Any:
+        """A quantity as SymPy."""
+        if name not in AVAILABLE:
+            raise UnknownName("quantity of a system given by its energies", name, AVAILABLE)
+        v, a = (sp.Matrix([sp.Symbol(x) for x in names]) for names in (self.names.v, self.names.a))
+        makers = {
+            "T": lambda: self.T,
+            "V": lambda: self.V,
+            "M": lambda: self.M,
+            "C": lambda: self.C,
+            "g": lambda: self.g,
+            "bias": lambda: self._by_rates(self.C * v + self.g),
+            "tau": lambda: self._by_rates(self.M * a + self.C * v + self.g),
+        }
+        return makers[name]()
+
+    def _by_rates(self, rows: Any) -> Any:
+        """Coefficients of accelerations and products of rates, each written on its own."""
+        return sp.ImmutableMatrix([[self.gathered(row)] for row in rows])
+
+    def gathered(self, row: Any) -> Any:
+        """One expression by accelerations and products of rates."""
+        symbols = [sp.Symbol(x) for x in (*self.names.v, *self.names.a)]
+        parts = sp.Poly(sp.expand(row), *symbols).terms() if row != 0 else []
+        total = sp.Integer(0)
+        for exponents, inner in parts:
+            total += sp.Mul(*(s**e for s, e in zip(symbols, exponents))) * self.tidy(inner)
+        return total
+
+    def output(self, name: str) -> Output:
+        """A quantity's entries as nodes, shorthand written out."""
+        if name not in self._outputs:
+            self._outputs[name] = self.read(name, self.expression(name))
+        return self._outputs[name]
+
+    def read(self, name: str, expression: Any) -> Output:
+        """An expression's entries as nodes."""
+        levels = dict.fromkeys((*self.names.q, *self.names.v, *self.names.a), STATE)
+        levels |= dict.fromkeys(self.parameters, PARAMETER)
+        return output_from_expression(self.graph, name, self._full(expression), levels)
+
+    def tidy(self, expression: Any) -> Any:
+        """Any expression in this system's symbols, written as a person would."""
+        return self._tidy(expression)
+
+
+def _group(name: str) -> Any:
+    """A guess at what a parameter is, for the order in which it is written."""
+    first = name[0]
+    if first == "g" and len(name) <= 2:
+        return "gravity"
+    return "mass" if first in "mMIJ" else "length"
+
+
+def _inside_waves(*expressions: Any) -> set[str]:
+    waves = [w for e in expressions for w in e.atoms(sp.sin, sp.cos)]
+    return {s.name for wave in waves for s in wave.free_symbols}
+
+
+def vanishes(e: Any, points: int = 3) -> bool:
+    """Whether an expression is zero at random points, with fifty digits."""
+    import random
+
+    chance = random.Random(0)
+    for _ in range(points):
+        at = {s: sp.Rational(chance.randint(1, 10**6), 10**7 + 19) for s in e.free_symbols}
+        value = sp.N(e.subs(at), 50)
+        if not value.is_number or abs(value) > sp.Float("1e-35"):
+            return False
+    return True

@@ -1,0 +1,220 @@
+"""From whole multiples of angles to what people write: cos(q1 + q2 + q3) + cos(q1 − q2 − q3) becomes 2 c1 c23.
+
+Angles of joints that turn about one direction, one after the other, belong together (a run): their partial sums
+φ1 = q1, φ2 = q1 + q2, … are the angles one sees in a drawing. Waves of different runs are written as products; within a
+run, cos(φa − φb) is a natural angle sum (c2, c23), while cos(φa + φb) is joined with it to a product (cφa cφb).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from palpate.derive.closed.trig import COS, SIN, Coefficient, Trig
+
+Angle = tuple[tuple[str, int], ...]  # (name, multiple), in the order of the run
+Wave = tuple[int, Angle]  # COS or SIN of an angle
+
+
+@dataclass(frozen=True)
+class Run:
+    """Angles that add up, in order, each with the sense in which it counts."""
+
+    names: tuple[str, ...]
+    senses: tuple[int, ...]
+
+
+Part = tuple[int, tuple[int, ...]]  # COS or SIN, multiples of the run's partial sums
+Terms = dict[tuple[int, tuple[Wave, ...]], Coefficient]  # monomial, waves → coefficient
+
+
+def in_waves(trig: Trig, runs: Sequence[Run], products: bool) -> Terms:
+    """The polynomial with products of natural waves; `products` also writes cos(φa + φb) as cφa cφb − sφa sφb."""
+    split = _split(trig, runs)
+    current: dict[tuple[int, tuple[Wave, ...], tuple[Part, ...]], Coefficient] = {
+        (m, (), parts): value for (m, parts), value in split.items()
+    }
+    for run in runs:
+        groups: dict[tuple[int, tuple[Wave, ...], tuple[Part, ...]], dict[Part, Coefficient]] = {}
+        for (m, waves, parts), value in current.items():
+            groups.setdefault((m, waves, parts[1:]), {})[parts[0]] = value
+        current = {}
+        for (m, waves, rest), inner in groups.items():
+            for made, value in _natural(inner, run, products).items():
+                key = (m, tuple(sorted((*waves, *made))), rest)
+                current[key] = current.get(key, 0) + value
+    return {(m, waves): value for (m, waves, _), value in current.items() if value}
+
+
+def _split(trig: Trig, runs: Sequence[Run]) -> dict[tuple[int, tuple[Part, ...]], Coefficient]:
+    """Every wave as a sum of products, one factor per run."""
+    if not runs:
+        return {(m, ()): value for (m, _, _), value in trig.terms.items()}
+    found: dict[tuple[int, tuple[Part, ...]], Coefficient] = {}
+    for (m, K, o), value in trig.terms.items():
+        multiples = trig.ring.combination(K)
+        angles = [_partial_sums(multiples, run) for run in runs]
+        for parts, sign in _unfolded(angles, o):
+            normal, flip = _positive(parts)
+            key = (m, normal)
+            found[key] = found.get(key, 0) + value * sign * flip
+    return {key: value for key, value in found.items() if value and _alive(key[1])}
+
+
+def _alive(parts: tuple[Part, ...]) -> bool:
+    return not any(kind == SIN and not any(multiples) for kind, multiples in parts)
+
+
+def _partial_sums(multiples: dict[str, int], run: Run) -> tuple[int, ...]:
+    """Σ k q in terms of the run's partial sums: coefficient of φ_j is k_j − k_{j+1} (senses counted)."""
+    k = [multiples.get(name, 0) * sense for name, sense in zip(run.names, run.senses)]
+    return tuple(a - b for a, b in zip(k, [*k[1:], 0]))
+
+
+def _unfolded(angles: list[tuple[int, ...]], kind: int) -> list[tuple[tuple[Part, ...], int]]:
+    """cos or sin of a sum over runs, as products: cos(a + b) = cos a cos b − sin a sin b."""
+    if len(angles) == 1:
+        return [(((kind, angles[0]),), 1)]
+    rest_cos, rest_sin = _unfolded(angles[1:], COS), _unfolded(angles[1:], SIN)
+    here = angles[0]
+    if not any(here):
+        return [(((COS, here), *parts), sign) for parts, sign in _unfolded(angles[1:], kind)]
+    if kind == COS:
+        first, second, sign2 = rest_cos, rest_sin, -1
+        heads = (COS, SIN)
+    else:
+        first, second, sign2 = rest_cos, rest_sin, 1
+        heads = (SIN, COS)
+    return [(((heads[0], here), *parts), s) for parts, s in first] + [
+        (((heads[1], here), *parts), s * sign2) for parts, s in second
+    ]
+
+
+def _positive(parts: tuple[Part, ...]) -> tuple[tuple[Part, ...], int]:
+    """Each angle with its last multiple positive, and the sign that costs."""
+    flip, found = 1, []
+    for kind, multiples in parts:
+        last = next((k for k in reversed(multiples) if k), 0)
+        if last < 0:
+            multiples = tuple(-k for k in multiples)
+            flip *= -1 if kind == SIN else 1
+        found.append((kind, multiples))
+    return tuple(found), flip
+
+
+# ---------------------------------------------------------------------- one run
+
+Multiples = tuple[int, ...]
+Put = Callable[[tuple[Wave, ...], Coefficient], None]
+
+
+def _natural(inner: dict[Part, Coefficient], run: Run, products: bool) -> dict[tuple[Wave, ...], Coefficient]:
+    """Waves of one run, of one monomial and one set of other waves, rewritten."""
+    left = dict(inner)
+    found: dict[tuple[Wave, ...], Coefficient] = {}
+
+    def put(waves: tuple[Wave, ...], value: Coefficient) -> None:
+        key = tuple(sorted(waves))
+        found[key] = found.get(key, 0) + value
+
+    angles = _natural_angles(len(run.names))
+    for part in sorted((p for p in inner if p[1] not in angles and any(p[1])), key=repr):
+        if part in left:
+            _rewrite(part, left, run, products, put)
+    for (kind, multiples), value in left.items():
+        put(_wave(run, kind, multiples), value)
+    return {waves: value for waves, value in found.items() if value}
+
+
+@lru_cache
+def _natural_angles(n: int) -> frozenset[Multiples]:
+    """φa and φb − φa, b the later: angles with a name of their own (c12, c23)."""
+    unit = [tuple(int(i == a) for i in range(n)) for a in range(n)]
+    return frozenset(unit) | {_minus(unit[b], unit[a]) for a in range(n) for b in range(a + 1, n)}
+
+
+def _rewrite(part: Part, left: dict[Part, Coefficient], run: Run, products: bool, put: Put) -> None:
+    """Join a wave of A + B with its mirror A − B to a product, where both are there in equal measure; or write it by
+    itself."""
+    kind, multiples = part
+    value = left.pop(part)
+    ways = _ways(multiples, len(run.names))
+    for A, B in ways:
+        mirror, sign = _normal(kind, _minus(A, B))
+        other = left.get(mirror, 0) * sign
+        if abs(other) == abs(value):
+            left.pop(mirror)
+            _put_joined(put, run, kind, (A, B), value, value == other)
+            return
+    double = next(((A, B) for A, B in ways if A == B), None)
+    if double is not None and kind == COS:  # cos 2A = 2 cos² A − 1 = 1 − 2 sin² A, whichever square counts positively
+        wave, constant = _wave(run, COS if value > 0 else SIN, double[0]), (COS, (0,) * len(run.names))
+        put((*wave, *wave), 2 * abs(value))
+        left[constant] = left.get(constant, 0) - abs(value)
+    elif ways and (double is not None or products):
+        _put_opened(put, run, kind, ways[0], value)
+    else:
+        put(_wave(run, kind, multiples), value)
+
+
+@lru_cache(maxsize=4096)
+def _ways(multiples: Multiples, n: int) -> list[tuple[Multiples, Multiples]]:
+    """Every A + B = multiples of natural angles, the later or longer first; partial sums before differences."""
+    angles = _natural_angles(n)
+    found = []
+    for A in sorted(angles, key=lambda m: (sum(map(abs, m)), m)):
+        B = _minus(multiples, A)
+        if B in angles and A <= B:
+            found.append((B, A))
+        elif tuple(-k for k in B) in angles:
+            found.append((A, B))
+    return found
+
+
+def _minus(a: Multiples, b: Multiples) -> Multiples:
+    return tuple(x - y for x, y in zip(a, b))
+
+
+def _normal(kind: int, multiples: Multiples) -> tuple[Part, int]:
+    """A wave with its last multiple positive, and the sign that costs."""
+    parts, sign = _positive(((kind, multiples),))
+    return parts[0], sign
+
+
+def _put_joined(
+    put: Put, run: Run, kind: int, angles: tuple[Multiples, Multiples], value: Coefficient, equal: bool
+) -> None:
+    """value (wave(A + B) ± wave(A − B)): cos A cos B, sin A sin B, sin A cos B or cos A sin B, twice."""
+    (A, B), sign = angles, 1
+    first, second = ((COS, COS) if equal else (SIN, SIN)) if kind == COS else ((SIN, COS) if equal else (COS, SIN))
+    if kind == COS and not equal:
+        sign = -1
+    waves, turned = _pair(run, (first, A), (second, B))
+    put(waves, 2 * value * sign * turned)
+
+
+def _put_opened(put: Put, run: Run, kind: int, angles: tuple[Multiples, Multiples], value: Coefficient) -> None:
+    """cos(A + B) = cos A cos B − sin A sin B; sin(A + B) = sin A cos B + cos A sin B."""
+    A, B = angles
+    terms = ((COS, COS, 1), (SIN, SIN, -1)) if kind == COS else ((SIN, COS, 1), (COS, SIN, 1))
+    for first, second, sign in terms:
+        waves, turned = _pair(run, (first, A), (second, B))
+        put(waves, value * sign * turned)
+
+
+def _pair(run: Run, a: Part, b: Part) -> tuple[tuple[Wave, ...], int]:
+    (first, s1), (second, s2) = _normal(*a), _normal(*b)
+    return (*_wave(run, *first), *_wave(run, *second)), s1 * s2
+
+
+def _wave(run: Run, kind: int, multiples: tuple[int, ...]) -> tuple[Wave, ...]:
+    """A wave as an atom; none for cos 0. Partial sums turn back into joint angles: k_j = Σ_{i ≥ j} multiple_i."""
+    if not any(multiples):
+        return ()
+    total, angle = 0, []
+    for name, sense, k in reversed(list(zip(run.names, run.senses, multiples))):
+        total += k
+        if total:
+            angle.append((name, total * sense))
+    return ((kind, tuple(reversed(angle))),)

@@ -1,0 +1,1 @@
+"""Derivations on paper: notation, sections, worked steps, pages."""

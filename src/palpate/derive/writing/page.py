@@ -1,0 +1,89 @@
+"""One HTML page of a derivation that needs nothing else: formulas are MathML, which browsers draw by themselves."""
+
+from __future__ import annotations
+
+from html import escape
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from palpate.derive.writing.document import as_html
+from palpate.derive.writing.legend import parameter_rows, shorthand_lines, where_lines
+from palpate.derive.writing.notation import Notation
+from palpate.equations.spelling.styles import Text
+
+if TYPE_CHECKING:
+    from palpate.derive.derivation import Derivation
+    from palpate.derive.verify import Verification
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+_CLOSED = ("position", "rotation", "J", "Ja", "Jdot", "drift", "T", "V", "M", "C", "g", "tau", "Lambda", "mu", "p")
+_RECURSIVE = ("tau",)
+_ENERGY = ("T", "V", "M", "C", "g", "tau")
+
+
+def derivation_page(
+    derivation: Derivation, notation: Notation, steps: bool, verification: Verification | None = None
+) -> str:
+    """The page's whole text."""
+    sections = derivation.steps() if steps else derivation.sections(_shown(derivation))
+    body = as_html(sections, notation, derivation.notation(Text()))
+    title = f"Equations of motion of {derivation.name}"
+    parts = [f"<h1>{escape(title)}</h1>", f'<p class="lead">{escape(_lead(derivation))}</p>']
+    parts += [f"<p>{escape(note)}</p>" for note in derivation.notes]
+    parts += [_verdict(verification)] if verification is not None else []
+    parts += [_shorthand(derivation, notation), body, _symbols(derivation, notation)]
+    head = (
+        f'<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        f"<title>{escape(title)}</title><style>{_style()}</style>"
+    )
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n' + "\n".join(parts) + "\n</body></html>\n"
+
+
+def _style() -> str:
+    return (resources.files("palpate.derive") / "assets" / "page.css").read_text(encoding="utf-8")
+
+
+def _shown(derivation: Derivation) -> tuple[str, ...]:
+    if derivation.model is None:
+        return _ENERGY
+    return _CLOSED if derivation.engine == "closed" else _RECURSIVE
+
+
+def _lead(derivation: Derivation) -> str:
+    count = len(derivation.names.v)
+    method = {"lagrange": "Lagrange", "newton-euler": "Newton–Euler", "projected": "projected Newton–Euler"}
+    freedoms = f"{count} degree{'s' if count > 1 else ''} of freedom"
+    return f"{freedoms}; derived by {method[derivation.method]}. M q̈ + C q̇ + g = τ, SI units."
+
+
+def _verdict(verification: Verification) -> str:
+    kind = "good" if verification.ok else "bad"
+    rows = "".join(
+        f'<tr><td>{escape(f.what)}</td><td class="number">{f.error:.1e}</td></tr>' for f in verification.findings
+    )
+    words = "agrees with the numeric robot" if verification.ok else "DIFFERS from the numeric robot"
+    lead = f'<summary class="{kind}">This derivation {words} at {verification.states} random states.</summary>'
+    return f"<details>{lead}<table><tr><th>compared</th><th>largest error</th></tr>{rows}</table></details>"
+
+
+def _shorthand(derivation: Derivation, notation: Notation) -> str:
+    """Waves that were abbreviated, in plain text: they are few and short."""
+    plain = derivation.notation(Text())
+    plain.shorthand.update(notation.shorthand)
+    plain.used.update(notation.used)
+    found = [*shorthand_lines(plain), *where_lines(derivation, plain)]
+    return f"<p>Shorthand: {escape('; '.join(found))}.</p>" if found else ""
+
+
+def _symbols(derivation: Derivation, notation: Notation) -> str:
+    plain = derivation.notation(Text())
+    plain.used.update(notation.used)
+    rows = parameter_rows(derivation, plain)
+    if not rows:
+        return ""
+    cells = "".join(
+        f'<tr><td>{escape(name)}</td><td class="number">{escape(value)}</td><td>{escape(meaning)}</td></tr>'
+        for name, value, meaning in rows
+    )
+    return f"<h2>Symbols</h2><table><tr><th>symbol</th><th>value</th><th>meaning</th></tr>{cells}</table>"

@@ -1,0 +1,1 @@
+"""Expressions as a graph: made, differentiated, evaluated exactly, exchanged with SymPy."""

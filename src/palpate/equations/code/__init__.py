@@ -1,0 +1,1 @@
+"""Straight-line programs from graphs, as Python and C."""

@@ -1,0 +1,289 @@
+"""Straight-line programs from graphs: what is computed once for the parameters, what for every state, and its cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from palpate.equations.algebra.graph import NUMBER, PARAMETER, STATE, Graph, Node, Number, Output, evaluate, needed
+from palpate.equations.algebra.residues import P, all_values
+from palpate.errors import InvalidInput
+
+INLINE = 60  # characters up to which an expression used once stays in its line
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Operations for one state. Signs are free; what depends on parameters alone is done once, and counted apart."""
+
+    multiplications: int
+    additions: int
+    divisions: int
+    sines: int
+    roots: int
+    once: int
+
+    def __str__(self) -> str:
+        parts = [f"{self.multiplications} multiplications", f"{self.additions} additions"]
+        parts += [f"{self.divisions} divisions"] if self.divisions else []
+        parts += [f"{self.sines} sines and cosines"] if self.sines else []
+        parts += [f"{self.roots} roots"] if self.roots else []
+        return ", ".join(parts) + (f"; {self.once} operations once for the parameters" if self.once else "")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One assignment: a name (a temporary, or an entry of an output) and an expression in Python's and C's notation."""
+
+    target: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One step of a program: register `index` becomes op(registers `arguments`), a number, or an input.
+
+    Attributes:
+        op: "number", "symbol", "neg", "add", "sub", "mul", "div", "sin", "cos" or "sqrt".
+        value: of a number.
+        name: of an input or parameter.
+        once: whether it depends on numbers and parameters alone, so that it need not be repeated for every state.
+    """
+
+    index: int
+    op: str
+    arguments: tuple[int, ...]
+    value: float
+    name: str
+    once: bool
+
+
+@dataclass(frozen=True)
+class Program:
+    """Outputs as functions of (q, v, a) and of parameters.
+
+    Attributes:
+        inputs: names of the entries of each input array that is used, in order: {"q": (…), "v": (…), "a": (…)}.
+        parameters: names of the parameters used, in order.
+        outputs: what is computed.
+    """
+
+    inputs: Mapping[str, tuple[str, ...]]
+    parameters: tuple[str, ...]
+    outputs: tuple[Output, ...]
+
+    @cached_property
+    def nodes(self) -> list[Node]:
+        """Every output's entries, one after the other."""
+        return [node for output in self.outputs for node in output.nodes]
+
+    def operations(self) -> list[Operation]:
+        """Every step in order, arguments before what uses them: what an emitter of code walks through."""
+        order = needed(self.nodes)
+        register = {node.number: index for index, node in enumerate(order)}
+        return [
+            Operation(
+                index,
+                node.op,
+                tuple(register[a.number] for a in node.args),
+                float(node.value),
+                node.name,
+                node.level < STATE,
+            )
+            for index, node in enumerate(order)
+        ]
+
+    def registers(self) -> dict[str, list[int]]:
+        """For each output the registers that hold its entries, in row order, once all operations are done."""
+        register = {node.number: index for index, node in enumerate(needed(self.nodes))}
+        return {output.name: [register[node.number] for node in output.nodes] for output in self.outputs}
+
+    def counts(self) -> Counts:
+        """How much there is to compute."""
+        tally = {"mul": 0, "add": 0, "sub": 0, "div": 0, "sin": 0, "cos": 0, "sqrt": 0}
+        once = 0
+        for node in needed(self.nodes):
+            if node.op in tally and node.level == STATE:
+                tally[node.op] += 1
+            elif node.op in tally:
+                once += 1
+        return Counts(
+            tally["mul"], tally["add"] + tally["sub"], tally["div"], tally["sin"] + tally["cos"], tally["sqrt"], once
+        )
+
+    def constants(self) -> list[Node]:
+        """What depends on the parameters alone and is used with the state or given out, in order."""
+        found: dict[int, Node] = {}
+        for node in needed(self.nodes):
+            if node.level == STATE:
+                found.update({a.number: a for a in node.args if a.level == PARAMETER})
+        found.update({node.number: node for node in self.nodes if node.level == PARAMETER})
+        return [found[number] for number in sorted(found)]
+
+
+def make_program(outputs: Sequence[Output], inputs: Mapping[str, Sequence[str]], always: Sequence[str] = ()) -> Program:
+    """A program of these outputs; inputs that are used become arguments, and those of `always`."""
+    nodes = [node for output in outputs for node in output.nodes]
+    used = {node.name: node.level for node in needed(nodes) if node.op == "symbol"} if nodes else {}
+    kept = {
+        name: tuple(entries) for name, entries in inputs.items() if name in always or any(e in used for e in entries)
+    }
+    parameters = tuple(name for name, level in used.items() if level == PARAMETER)
+    return Program(kept, parameters, tuple(outputs))
+
+
+def specialised(outputs: Sequence[Output], values: Mapping[str, Number]) -> list[Output]:
+    """The same outputs with numbers for parameters, simplified anew."""
+
+    def leaf(graph: Graph, node: Node) -> Node | None:
+        if node.op == "symbol" and node.name in values:
+            return graph.node(values[node.name])
+        return None
+
+    return _copied(outputs, leaf)
+
+
+def folded(outputs: Sequence[Output]) -> list[Output]:
+    """The same outputs with what depends on numbers alone, such as the sine of a fixed angle, worked out."""
+    constant = [node for node in needed([n for output in outputs for n in output.nodes]) if node.level == NUMBER]
+    values = dict(zip((node.number for node in constant), evaluate(constant, {})))
+
+    def leaf(graph: Graph, node: Node) -> Node | None:
+        return graph.node(values[node.number]) if node.level == NUMBER and node.args else None
+
+    return _copied(outputs, leaf)
+
+
+def _copied(outputs: Sequence[Output], leaf: Callable[[Graph, Node], Node | None]) -> list[Output]:
+    """The outputs in a graph of their own, simplified anew; `leaf` may give another node for one of the old graph."""
+    graph = Graph()
+    made: dict[int, Node] = {}
+    for node in needed([n for output in outputs for n in output.nodes]):
+        instead = leaf(graph, node)
+        if instead is None and node.op == "number":
+            instead = graph.node(node.value)
+        elif instead is None and node.op == "symbol":
+            instead = graph.symbol(node.name, node.level)
+        if instead is None:
+            instead = _rebuilt(graph, node, [made[a.number] for a in node.args])
+        made[node.number] = instead
+    return [Output(o.name, o.shape, tuple(made[n.number] for n in o.nodes)) for o in outputs]
+
+
+def merged(outputs: Sequence[Output], quaternion: Sequence[str] = ()) -> list[Output]:
+    """The same outputs with nodes that are equal made one, and those that are zero dropped.
+
+    Equality is decided at two random points modulo 2¹²⁷ − 3489: it finds what no local rule sees (a joint torque that
+    gravity cannot have, cos² + sin²), and errs with a chance below 1e-60. Graphs with roots are left as they are.
+    """
+    nodes = [n for output in outputs for n in output.nodes]
+    try:
+        points = [all_values(nodes, seed, quaternion) for seed in (11, 12)]
+    except InvalidInput:
+        return list(outputs)
+    graph = nodes[0].graph
+    first: dict[tuple[int, ...], Node] = {}
+    made: dict[int, Node] = {}
+    for node in needed(nodes):
+        key = tuple(values[node.number] for values in points)
+        opposite = tuple(-value % P for value in key)
+        if not any(key):
+            made[node.number] = graph.zero
+        elif key in first:
+            made[node.number] = first[key]
+        elif opposite in first:
+            made[node.number] = graph.neg(first[opposite])
+        else:
+            rebuilt = _rebuilt(graph, node, [made[a.number] for a in node.args]) if node.args else node
+            made[node.number] = rebuilt
+            first[key] = rebuilt
+    return [Output(o.name, o.shape, tuple(made[n.number] for n in o.nodes)) for o in outputs]
+
+
+def _rebuilt(graph: Graph, node: Node, a: list[Node]) -> Node:
+    if node.op == "sub":
+        return graph.add(a[0], graph.neg(a[1]))
+    return getattr(graph, node.op)(*a)
+
+
+class Writer:
+    """Turns nodes into lines; subclasses say how inputs and functions are spelt.
+
+    Args:
+        spelling: function by operation ("sin": "math.sin").
+        names: how each symbol is spelt.
+        prefix: of temporaries.
+    """
+
+    def __init__(self, spelling: Mapping[str, str], names: Mapping[str, str], prefix: str = "t") -> None:
+        self.spelling, self.names, self.prefix = spelling, names, prefix
+        self.lines: list[Line] = []
+        self._text: dict[int, tuple[str, int]] = {}
+
+    def give(self, node: Node, text: str) -> None:
+        """Spell a node by a name that exists already."""
+        self._text[node.number] = text, 9
+
+    def write(self, nodes: Sequence[Node], keep: Sequence[Node] = ()) -> None:
+        """Lines for everything the nodes need; `keep` get a temporary whatever their use."""
+        order = [n for n in self._missing(nodes)]
+        uses: dict[int, int] = {}
+        for node in order:
+            for argument in node.args:
+                uses[argument.number] = uses.get(argument.number, 0) + 1
+        for node in nodes:
+            uses[node.number] = uses.get(node.number, 0) + 1
+        kept = {node.number for node in keep}
+        for node in order:
+            if node.number in self._text:
+                continue
+            text, rank = self._spelt(node)
+            once = uses.get(node.number, 0) <= 1 and len(text) <= INLINE and node.op not in ("sin", "cos", "sqrt")
+            if node.op in ("number", "symbol", "neg") or (once and node.number not in kept):
+                self._text[node.number] = text, rank
+            else:
+                name = f"{self.prefix}{len(self.lines) + 1}"
+                self.lines.append(Line(name, text))
+                self._text[node.number] = name, 9
+
+    def text(self, node: Node) -> str:
+        """A written node."""
+        return self._text[node.number][0]
+
+    def _missing(self, nodes: Sequence[Node]) -> list[Node]:
+        """Nodes needed that have no spelling yet, arguments first."""
+        seen: dict[int, Node] = {}
+        waiting = list(nodes)
+        while waiting:
+            node = waiting.pop()
+            if node.number not in seen and node.number not in self._text:
+                seen[node.number] = node
+                waiting += node.args
+        return [seen[number] for number in sorted(seen)]
+
+    def _spelt(self, node: Node) -> tuple[str, int]:
+        """Text and binding strength: 1 sums, 2 products, 3 signs, 9 atoms."""
+        if node.op == "number":
+            return spelt_number(node.value), 9
+        if node.op == "symbol":
+            return self.names[node.name], 9
+        if node.op in self.spelling:
+            return f"{self.spelling[node.op]}({self._inside(node.args[0], 0)})", 9
+        a = node.args
+        if node.op == "neg":
+            return f"-{self._inside(a[0], 3)}", 2
+        if node.op in ("add", "sub"):
+            sign = " + " if node.op == "add" else " - "
+            return f"{self._inside(a[0], 1)}{sign}{self._inside(a[1], 2)}", 1
+        sign = "*" if node.op == "mul" else "/"
+        return f"{self._inside(a[0], 2)}{sign}{self._inside(a[1], 3)}", 2
+
+    def _inside(self, node: Node, least: int) -> str:
+        text, rank = self._text[node.number]
+        return text if rank >= least and not (text.startswith("-") and least > 1) else f"({text})"
+
+
+def spelt_number(value: Number) -> str:
+    """A number as a double's literal, good in Python and C."""
+    return repr(float(value))

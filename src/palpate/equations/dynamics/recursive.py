@@ -1,0 +1,374 @@
+"""The recursive algorithms on symbols: inverse dynamics, mass matrix, Coriolis matrix, kinematics of the tool.
+
+Nothing is ever expanded: every intermediate is a node of the chain's graph, and equal ones are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from palpate.equations.algebra.graph import Node
+from palpate.equations.model.chain import Chain, Mass, Matrix, Vector
+from palpate.equations.model.naming import NamedPlace
+
+# ---------------------------------------------------------------------- small vectors
+
+
+def cross(a: Vector, b: Vector) -> Vector:
+    """a × b."""
+    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+
+
+def plus(a: Vector, b: Vector) -> Vector:
+    """a + b."""
+    return [x + y for x, y in zip(a, b)]
+
+
+def minus(a: Vector, b: Vector) -> Vector:
+    """a − b."""
+    return [x - y for x, y in zip(a, b)]
+
+
+def times(A: Matrix, v: Vector) -> Vector:
+    """A v."""
+    return [v[0].graph.sum(a * x for a, x in zip(row, v)) for row in A]
+
+
+# ---------------------------------------------------------------------- inverse dynamics
+
+
+@dataclass
+class Motion:
+    """A link's motion in its own axes: ω, ω̇, v̇ of the origin (gravity as an upward acceleration included), and
+    U = [ω̇]× + [ω]×[ω]×, so that a point r of the link has the acceleration v̇ + U r."""
+
+    w: Vector
+    dw: Vector
+    acc: Vector
+    U: Matrix
+
+
+def motions(chain: Chain, v: Sequence[Node], a: Sequence[Node], gravity: bool = True) -> list[Motion]:
+    """Every link's motion, from the base outwards."""
+    rest = [chain.graph.zero] * 3
+    start = [-g for g in chain.gravity] if gravity else list(rest)
+    base = Motion(list(rest), list(rest), start, [list(rest) for _ in range(3)])
+    found: list[Motion] = []
+    speeds, accelerations = chain.full(v), chain.full(a)
+    dof = 0
+    for index, link in enumerate(chain.links):
+        before = found[link.parent] if link.parent >= 0 else base
+        if link.kind == "free":
+            found.append(_free_motion(chain, speeds, accelerations, start))
+            dof += 6
+            continue
+        rate, acceleration = speeds[dof], accelerations[dof]
+        dof += 1
+        found.append(_motion(chain, index, before, rate, acceleration))
+    return found
+
+
+def _motion(chain: Chain, index: int, before: Motion, rate: Node, acceleration: Node) -> Motion:
+    link = chain.links[index]
+    w, dw = chain.to_child(index, before.w), chain.to_child(index, before.dw)
+    if link.kind == "revolute":
+        acc = chain.to_child(index, plus(before.acc, times(before.U, link.position)))
+        dw = [dw[0] + w[1] * rate, dw[1] - w[0] * rate, dw[2] + acceleration]
+        w = [w[0], w[1], w[2] + rate]
+    else:
+        along = chain.fixed_to_parent(index, [chain.graph.zero, chain.graph.zero, link.slide])
+        acc = chain.to_child(index, plus(before.acc, times(before.U, plus(link.position, along))))
+        acc = [acc[0] + 2 * (w[1] * rate), acc[1] - 2 * (w[0] * rate), acc[2] + acceleration]
+    return Motion(w, dw, acc, acceleration_map(w, dw))
+
+
+def _free_motion(chain: Chain, v: Sequence[Node], a: Sequence[Node], start: Vector) -> Motion:
+    R = base_rotation(chain)
+    w, dw = list(v[3:6]), list(a[3:6])
+    acc = times(transposed(R), plus(list(a[:3]), start))
+    return Motion(w, dw, acc, acceleration_map(w, dw))
+
+
+def acceleration_map(w: Vector, dw: Vector) -> Matrix:
+    """U = [ω̇]× + [ω]×[ω]×."""
+    xx, yy, zz = (x * x for x in w)
+    xy, xz, yz = w[0] * w[1], w[0] * w[2], w[1] * w[2]
+    return [
+        [-(yy + zz), xy - dw[2], xz + dw[1]],
+        [xy + dw[2], -(xx + zz), yz - dw[0]],
+        [xz - dw[1], yz + dw[0], -(xx + yy)],
+    ]
+
+
+def base_rotation(chain: Chain) -> Matrix:
+    """R(quaternion) of a free base, wxyz, of unit length."""
+    w, x, y, z = chain.q[3:7]
+    return [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+
+
+def transposed(A: Matrix) -> Matrix:
+    """Aᵀ."""
+    return [list(row) for row in zip(*A)]
+
+
+def inertia_force(mass: Mass, motion: Motion) -> tuple[Vector, Vector]:
+    """Force m v̇ + U h and moment ∫ r × (v̇ + U r) dm about the origin."""
+    U, h, acc = motion.U, mass.h, motion.acc
+    xx, yy, zz, xy, xz, yz = mass.S
+    force = plus([mass.m * x for x in acc], times(U, h))
+    x2, y2, z2 = (x * x for x in motion.w)
+    moment = [
+        U[2][0] * xy + U[2][1] * yy + (z2 - y2) * yz - U[1][0] * xz - U[1][2] * zz,
+        U[0][1] * yz + U[0][2] * zz + (x2 - z2) * xz - U[2][0] * xx - U[2][1] * xy,
+        U[1][0] * xx + (y2 - x2) * xy + U[1][2] * xz - U[0][1] * yy - U[0][2] * yz,
+    ]
+    return force, plus(moment, cross(h, acc))
+
+
+def joint_forces(chain: Chain, moving: list[Motion]) -> list[Node]:
+    """Torques and forces at the joints, from the tips to the base; rotors included by the caller."""
+    forces = [inertia_force(link.mass, motion) for link, motion in zip(chain.links, moving)]
+    return joint_forces_of(chain, forces)
+
+
+def joint_forces_of(chain: Chain, forces: list[tuple[Vector, Vector]]) -> list[Node]:
+    """The joints' share of a force and a moment on every link: those of all the links they carry."""
+    held: list[list[Node]] = [[] for _ in chain.links]
+    for index in reversed(range(len(chain.links))):
+        link, (f, n) = chain.links[index], forces[index]
+        if link.kind == "free":
+            held[index] = [*times(base_rotation(chain), f), *n]
+            continue
+        held[index] = [n[2] if link.kind == "revolute" else f[2]]
+        if link.parent >= 0:
+            above, moment = to_parent_point(chain, index, f, n)
+            pf, pn = forces[link.parent]
+            forces[link.parent] = plus(pf, above), plus(pn, moment)
+    return [x for part in held for x in part]
+
+
+def to_parent_point(chain: Chain, index: int, f: Vector, n: Vector) -> tuple[Vector, Vector]:
+    """A force and its moment about a link's origin, about the parent's origin in the parent's axes."""
+    above = chain.to_parent(index, f)
+    return above, plus(chain.to_parent(index, n), cross(position_in_parent(chain, index), above))
+
+
+def position_in_parent(chain: Chain, index: int) -> Vector:
+    """Where a link's origin stands in the parent's frame, a slide's travel included."""
+    link = chain.links[index]
+    if link.kind != "prismatic":
+        return link.position
+    return plus(link.position, chain.fixed_to_parent(index, [chain.graph.zero, chain.graph.zero, link.slide]))
+
+
+def inverse_dynamics(chain: Chain, v: Sequence[Node], a: Sequence[Node]) -> list[Node]:
+    """τ = M a + C v + g by Newton and Euler, outwards and back."""
+    full = joint_forces(chain, motions(chain, v, a))
+    rotors = _rotors(chain)
+    full = [f + r * x for f, r, x in zip(full, rotors, chain.full(a))]
+    return chain.reduced(full)
+
+
+def _rotors(chain: Chain) -> list[Node]:
+    """Rotor inertia of every degree of freedom."""
+    zero = chain.graph.zero
+    return [x for link in chain.links for x in ([zero] * 6 if link.kind == "free" else [link.armature])]
+
+
+def bias(chain: Chain) -> list[Node]:
+    """C(q, v) v + g(q)."""
+    return inverse_dynamics(chain, chain.v, _zeros(chain))
+
+
+def gravity(chain: Chain) -> list[Node]:
+    """g(q)."""
+    return inverse_dynamics(chain, _zeros(chain), _zeros(chain))
+
+
+def _zeros(chain: Chain) -> list[Node]:
+    return [chain.graph.zero] * len(chain.v)
+
+
+# ---------------------------------------------------------------------- mass matrix
+
+
+def composite_masses(chain: Chain) -> list[Mass]:
+    """Each link with everything it carries, about its origin."""
+    found = [Mass(k.mass.m, list(k.mass.h), list(k.mass.S)) for k in chain.links]
+    for index in reversed(range(len(chain.links))):
+        parent = chain.links[index].parent
+        if parent >= 0:
+            found[parent] = _joined(found[parent], _in_parent(chain, index, found[index]))
+    return found
+
+
+def _joined(a: Mass, b: Mass) -> Mass:
+    return Mass(a.m + b.m, plus(a.h, b.h), plus(a.S, b.S))
+
+
+def _in_parent(chain: Chain, index: int, mass: Mass) -> Mass:
+    """Moments about the parent's origin in its axes: S' = R S Rᵀ + p (R h)ᵀ + (R h) pᵀ + m p pᵀ."""
+    link, m = chain.links[index], mass.m
+    xx, yy, zz, xy, xz, yz = mass.S
+    if link.kind == "revolute":
+        c, s = link.cos, link.sin
+        bend = s * (xx - yy) + c * (2 * xy)
+        xx, yy, xy = xx - s * bend, yy + s * bend, c * bend - xy
+        xz, yz = c * xz - s * yz, s * xz + c * yz
+    S = _fixed_tensor(chain, index, [xx, yy, zz, xy, xz, yz])
+    h, p = chain.to_parent(index, mass.h), position_in_parent(chain, index)
+    both = [h[i] * p[j] + (h[j] + m * p[j]) * p[i] for i, j in zip((0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2))]
+    return Mass(m, plus(h, [m * x for x in p]), plus(S, both))
+
+
+def _fixed_tensor(chain: Chain, index: int, S: Vector) -> Vector:
+    xx, yy, zz, xy, xz, yz = S
+    rows = [chain.fixed_to_parent(index, list(row)) for row in ([xx, xy, xz], [xy, yy, yz], [xz, yz, zz])]
+    columns = [chain.fixed_to_parent(index, [rows[0][k], rows[1][k], rows[2][k]]) for k in range(3)]
+    return [columns[0][0], columns[1][1], columns[2][2], columns[0][1], columns[0][2], columns[1][2]]
+
+
+def mass_matrix(chain: Chain) -> Matrix:
+    """M(q) by composite bodies: the force each joint's unit acceleration asks of the joints below it."""
+    n = len(chain.full(chain.v))
+    M = [[chain.graph.zero] * n for _ in range(n)]
+    places, count = [], 0
+    for link in chain.links:
+        places.append(count)
+        count += 6 if link.kind == "free" else 1
+    composites = composite_masses(chain)
+    for index in range(len(chain.links)):
+        for k, (f, m) in enumerate(_unit_forces(chain, index, composites[index])):
+            _fill_column(chain, M, places, index, places[index] + k, f, m)
+        if chain.links[index].kind != "free":
+            M[places[index]][places[index]] += chain.links[index].armature
+    return _reduced_matrix(chain, M)
+
+
+def _reduced_matrix(chain: Chain, M: Matrix) -> Matrix:
+    if chain.model.mechanism.coupling is None:
+        return M
+    return transposed([chain.reduced(row) for row in transposed([chain.reduced(row) for row in M])])
+
+
+def _unit_forces(chain: Chain, index: int, mass: Mass) -> list[tuple[Vector, Vector]]:
+    """Force and moment that accelerate a composite body by 1 along each of the joint's freedoms."""
+    zero, kind = chain.graph.zero, chain.links[index].kind
+    hx, hy, hz = mass.h
+    xx, yy, zz, xy, xz, yz = mass.S
+    if kind == "revolute":
+        return [([-hy, hx, zero], [-xz, -yz, xx + yy])]
+    if kind == "prismatic":
+        return [([zero, zero, mass.m], [hy, -hx, zero])]
+    R = base_rotation(chain)
+    pushed = [([mass.m * x for x in row], cross(mass.h, list(row))) for row in R]
+    turned = [
+        ([zero, -hz, hy], [yy + zz, -xy, -xz]),
+        ([hz, zero, -hx], [-xy, xx + zz, -yz]),
+        ([-hy, hx, zero], [-xz, -yz, xx + yy]),
+    ]
+    return pushed + turned
+
+
+def _fill_column(chain: Chain, M: Matrix, places: list[int], index: int, column: int, f: Vector, n: Vector) -> None:
+    """Carry a force from link `index` to the base, noting what each joint on the way holds."""
+    at = index
+    while at >= 0:
+        link = chain.links[at]
+        if link.kind == "free":
+            held = [*times(base_rotation(chain), f), *n]
+        else:
+            held = [n[2] if link.kind == "revolute" else f[2]]
+        for k, value in enumerate(held):
+            M[places[at] + k][column] = M[column][places[at] + k] = value
+        if link.parent >= 0:
+            f, n = to_parent_point(chain, at, f, n)
+        at = link.parent
+
+
+# ---------------------------------------------------------------------- kinematics in the base frame
+
+
+@dataclass
+class Placed:
+    """A link's frame in the base frame: origin, and axes as columns."""
+
+    origin: Vector
+    columns: list[Vector]
+
+    def out(self, v: Vector) -> Vector:
+        """A vector of the link's frame in base axes."""
+        graph = v[0].graph
+        return [graph.sum(column[k] * x for column, x in zip(self.columns, v)) for k in range(3)]
+
+
+def placed_links(chain: Chain) -> list[Placed]:
+    """Pose of every link's frame in the base frame."""
+    graph = chain.graph
+    unit = [[graph.one if i == j else graph.zero for i in range(3)] for j in range(3)]
+    base = Placed([graph.zero] * 3, unit)
+    found: list[Placed] = []
+    for index, link in enumerate(chain.links):
+        if link.kind == "free":
+            found.append(Placed(list(chain.q[:3]), transposed(base_rotation(chain))))
+            continue
+        before = found[link.parent] if link.parent >= 0 else base
+        origin = plus(before.origin, before.out(position_in_parent(chain, index)))
+        x, y, z = (before.out(chain.fixed_to_parent(index, axis)) for axis in unit)
+        c, s = link.cos, link.sin
+        turned = [[c * a + s * b for a, b in zip(x, y)], [c * b - s * a for a, b in zip(x, y)], z]
+        found.append(Placed(origin, turned))
+    return found
+
+
+def frame_pose(chain: Chain, frames: list[Placed], place: NamedPlace) -> tuple[Vector, Matrix]:
+    """Position and rotation matrix of a frame fixed on a link."""
+    link = frames[place.link]
+    origin = plus(link.origin, link.out(chain.placed(place)))
+    graph = chain.graph
+    axes = []
+    for k in range(3):
+        unit = [graph.one if i == k else graph.zero for i in range(3)]
+        inner = chain.turned(place.turn, unit)
+        axes.append(
+            link.out([graph.sum(r * x for r, x in zip(row, inner) if r) for row in chain.links[place.link].axes])
+        )
+    return origin, transposed(axes)
+
+
+def jacobian(chain: Chain, frames: list[Placed], link: int, point: Vector) -> Matrix:
+    """6×n, rows [linear; angular], base axes, at `point` of `link`; columns of joints that do not move it are zero."""
+    zero, graph = chain.graph.zero, chain.graph
+    columns: list[list[Node]] = []
+    ancestors = _ancestors(chain, link)
+    for index, k in enumerate(chain.links):
+        axes, z = frames[index], frames[index].columns[2]
+        arm = minus(point, axes.origin)
+        if k.kind == "free":
+            columns += [[graph.one if r == c else zero for r in range(6)] for c in range(3)]
+            columns += [[*cross(axis, arm), *axis] for axis in axes.columns]
+        elif index not in ancestors:
+            columns.append([zero] * 6)
+        else:
+            columns.append([*cross(z, arm), *z] if k.kind == "revolute" else [*z, zero, zero, zero])
+    return [chain.reduced(row) for row in transposed(columns)]
+
+
+def _ancestors(chain: Chain, link: int) -> set[int]:
+    found = set()
+    while link >= 0:
+        found.add(link)
+        link = chain.links[link].parent
+    return found
+
+
+def drift(chain: Chain, frames: list[Placed], moving: list[Motion], place: NamedPlace) -> list[Node]:
+    """J̇ v from motions at v̇ = 0: what is left of the frame's acceleration when gravity is taken out again."""
+    motion, link = moving[place.link], frames[place.link]
+    linear = plus(link.out(plus(motion.acc, times(motion.U, chain.placed(place)))), chain.gravity)
+    return [*linear, *link.out(motion.dw)]

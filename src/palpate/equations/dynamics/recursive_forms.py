@@ -1,0 +1,220 @@
+"""Every quantity of a robot by the recursive engine: nodes of one graph, shared between quantities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+from palpate.equations.algebra.graph import Node, Output, tangent
+from palpate.equations.algebra.solving import TaskSpace
+from palpate.equations.dynamics.coriolis import coriolis_matrix, kinetic_energy, potential_energy
+from palpate.equations.dynamics.recursive import (
+    Motion,
+    Placed,
+    bias,
+    drift,
+    frame_pose,
+    gravity,
+    inverse_dynamics,
+    jacobian,
+    mass_matrix,
+    motions,
+    placed_links,
+    plus,
+    times,
+    transposed,
+)
+from palpate.equations.model.chain import Chain, Matrix, Vector
+from palpate.equations.model.coordinates import Coordinates
+from palpate.equations.model.naming import NamedModel
+from palpate.equations.quantities import link_parts, task_rows
+from palpate.errors import InvalidInput, UnknownName
+
+
+class RecursiveForms:
+    """The recursive engine behind a derivation."""
+
+    engine = "recursive"
+
+    def __init__(self, model: NamedModel, task: Sequence[str] | None, euler: str) -> None:
+        self.model, self.chain, self.euler = model, Chain(model), euler
+        self.graph = self.chain.graph
+        self.names: Coordinates = self.chain.names
+        self.groups: dict[str, str] = {name: p.group for name, p in model.parameters.items()}
+        self.groups |= dict.fromkeys(self.names.v, "rate") | dict.fromkeys(self.names.a, "acceleration")
+        self._outputs: dict[str, Output] = {}
+        moving = [any(row) for row in self.jacobian]
+        self.rows = task_rows(task, moving, len(self.names.v))
+
+    # ------------------------------------------------------------------ shared parts
+
+    @cached_property
+    def frames(self) -> list[Placed]:
+        """Links in the base frame."""
+        return placed_links(self.chain)
+
+    @cached_property
+    def tool(self) -> tuple[Vector, Matrix]:
+        """Position and rotation of the tool."""
+        return frame_pose(self.chain, self.frames, self.model.tool)
+
+    @cached_property
+    def jacobian(self) -> Matrix:
+        """Of the tool, 6×n."""
+        return jacobian(self.chain, self.frames, self.model.tool.link, self.tool[0])
+
+    @cached_property
+    def at_rest(self) -> list[Motion]:
+        """Motions for v̇ = 0."""
+        return motions(self.chain, self.chain.v, [self.graph.zero] * len(self.chain.v))
+
+    @cached_property
+    def M(self) -> Matrix:
+        """Mass matrix."""
+        return mass_matrix(self.chain)
+
+    @cached_property
+    def bias(self) -> list[Node]:
+        """C v + g."""
+        return bias(self.chain)
+
+    @cached_property
+    def gravity(self) -> list[Node]:
+        """g."""
+        return gravity(self.chain)
+
+    @cached_property
+    def drift(self) -> list[Node]:
+        """J̇ v."""
+        return drift(self.chain, self.frames, self.at_rest, self.model.tool)
+
+    # ------------------------------------------------------------------ by name
+
+    def output(self, name: str) -> Output:
+        """A quantity's entries as nodes."""
+        if name not in self._outputs:
+            self._outputs[name] = self._made(name)
+        return self._outputs[name]
+
+    def _made(self, name: str) -> Output:
+        part = link_parts(name)
+        if part is not None:
+            return _output(name, self._link(*part))
+        chain = self.chain
+        makers: dict[str, Callable[[], Any]] = {
+            "position": lambda: self.tool[0],
+            "rotation": lambda: self.tool[1],
+            "J": lambda: self.jacobian,
+            "Ja": self._analytical,
+            "Jdot": lambda: self._rate(self.jacobian),
+            "drift": lambda: self.drift,
+            "T": lambda: kinetic_energy(chain, self.M),
+            "V": lambda: potential_energy(chain),
+            "M": lambda: self.M,
+            "C": lambda: coriolis_matrix(chain),
+            "g": lambda: self.gravity,
+            "bias": lambda: self.bias,
+            "tau": lambda: inverse_dynamics(chain, chain.v, chain.a),
+        }
+        if name in ("Lambda", "mu", "p"):
+            return self.task.output(name)
+        return _output(name, makers[name]())
+
+    def expression(self, name: str) -> Any:
+        """Nothing in closed form: what is written is written line by line, from nodes."""
+        return None
+
+    def tidy(self, expression: Any) -> Any:
+        """Refused: expressions are handled in closed form only."""
+        raise InvalidInput(
+            f"{self.model.mechanism.name} is derived recursively, without closed forms to work on",
+            hint="a closed form is made for up to about three links; or ask for engine='closed' and have patience",
+        )
+
+    def rates(self) -> dict[Node, Node]:
+        """q̇ of every coordinate: v itself, and ½ quat ⊗ (0, ω) for a free base's quaternion."""
+        q, v, graph = self.chain.q, self.chain.v, self.graph
+        if not self.model.mechanism.floating:
+            return dict(zip(q, v))
+        half = graph.node(1) / 2
+        w, x, y, z = q[3:7]
+        wx, wy, wz = v[3:6]
+        turning = [
+            -half * (x * wx + y * wy + z * wz),
+            half * (w * wx + y * wz - z * wy),
+            half * (w * wy + z * wx - x * wz),
+            half * (w * wz + x * wy - y * wx),
+        ]
+        return dict(zip(q, [*v[:3], *turning, *v[6:]]))
+
+    def _rate(self, A: Matrix) -> Matrix:
+        flat = tangent([x for row in A for x in row], self.rates())
+        width = len(A[0])
+        return [flat[i : i + width] for i in range(0, len(flat), width)]
+
+    def _link(self, kind: str, number: int) -> Any:
+        index = self.model.numbers.index(number)
+        named, frame, chain = self.model.links[index], self.frames[index], self.chain
+        axes = chain.links[index].axes
+        com = [chain.term(x) for x in named.com]
+        inner = [self.graph.sum(k * x for k, x in zip(axis, com) if k) for axis in axes]
+        inner = [inner[0], inner[1], inner[2] - chain.links[index].shift]
+        point = plus(frame.origin, frame.out(inner))
+        R = transposed([frame.out([self.graph.node(axes[r][c]) for r in range(3)]) for c in range(3)])
+        if kind == "R_":
+            return R
+        if kind == "p_":
+            zero = self.graph.zero
+            return plus(frame.origin, frame.out([zero, zero, -chain.links[index].shift]))
+        if kind == "I_":
+            tensor = [[chain.term(x) for x in row] for row in named.inertia]
+            half = [times(R, row) for row in tensor]
+            return transposed([times(R, [half[0][k], half[1][k], half[2][k]]) for k in range(3)])
+        if kind == "p_c":
+            return point
+        J = jacobian(chain, self.frames, index, point)
+        return J[:3] if kind == "J_P" else J[3:]
+
+    def frame(self, name: str) -> tuple[list[Node], Matrix]:
+        """Position and rotation of any named frame."""
+        frames = self.model.mechanism.frames
+        if name not in frames:
+            raise UnknownName("frame", name, frames)
+        return frame_pose(self.chain, self.frames, self.model.place(frames[name]))
+
+    # ------------------------------------------------------------------ task space
+
+    @cached_property
+    def task(self) -> TaskSpace:
+        """Λ, μ, p."""
+        return TaskSpace(self.M, self.jacobian, self.drift, self.bias, self.gravity, self.rows)
+
+    def _analytical(self) -> Matrix:
+        """Euler-angle rates from ω through the entries of R."""
+        R, J, graph = self.tool[1], self.jacobian, self.graph
+        if self.model.planar:
+            return [row for row in J if any(row)]
+        x, y, z = J[3:]
+        if self.euler == "XYZ":
+            a, b, s = R[1][2], R[2][2], R[0][2]
+            along, middle = x, [b * v - a * w for v, w in zip(y, z)]
+            last = [a * v + b * w for v, w in zip(y, z)]
+        elif self.euler == "ZYX":
+            a, b, s = R[0][0], R[1][0], R[2][0]
+            along, middle = z, [a * v - b * w for v, w in zip(y, x)]
+            last = [a * w + b * v for v, w in zip(y, x)]
+        else:
+            raise InvalidInput(f"Euler angles are 'XYZ' or 'ZYX' here, got {self.euler!r}")
+        square = a * a + b * b
+        root = graph.sqrt(square)
+        last = [value / square for value in last]
+        return [*J[:3], [v - s * w for v, w in zip(along, last)], [m / root for m in middle], last]
+
+
+def _output(name: str, value: Any) -> Output:
+    if isinstance(value, Node):
+        return Output(name, (), (value,))
+    if isinstance(value[0], Node):
+        return Output(name, (len(value),), tuple(value))
+    return Output(name, (len(value), len(value[0])), tuple(x for row in value for x in row))

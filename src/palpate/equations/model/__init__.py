@@ -1,0 +1,1 @@
+"""The tree of links, with names for its numbers."""

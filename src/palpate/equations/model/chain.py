@@ -1,0 +1,298 @@
+"""A named robot prepared for the recursive algorithms: every joint along z, offsets near the base, few parameters.
+
+Three rewritings, none of which changes a joint torque:
+
+1. Each link's frame is turned so that its joint acts along z (a permutation of axes).
+2. Frames slide along their own axes until the offset to the next joint has no component along the axis: offsets move
+   towards the base, where velocities have fewer components.
+3. What of a link's mass is unchanged by turning about its axis (mass, first moment and second moment along the axis)
+   is counted as part of the parent; for a sliding link, all second moments are. Of ten parameters seven remain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from palpate.equations.algebra.graph import PARAMETER, Graph, Node
+from palpate.equations.model.coordinates import Coordinates, coordinates_of
+from palpate.equations.model.mechanism import Kind
+from palpate.equations.model.naming import NamedModel, NamedPlace, Term, Turn
+
+Vector = list[Node]
+Matrix = list[list[Node]]
+# Columns of the permutation that brings an axis to z: new axes in terms of the old.
+_TO_Z = {
+    0: ((0, 1, 0), (0, 0, 1), (1, 0, 0)),
+    1: ((0, 0, 1), (1, 0, 0), (0, 1, 0)),
+    2: ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+}
+
+
+@dataclass
+class Mass:
+    """m, h = ∫ r dm and S = ∫ r rᵀ dm about the link's origin (S as xx, yy, zz, xy, xz, yz)."""
+
+    m: Node
+    h: Vector
+    S: Vector
+
+
+@dataclass
+class ChainLink:
+    """A link in its rewritten frame.
+
+    Attributes:
+        axes: the frame's own axes (columns) in the link's frame: entries 0, ±1.
+        position: of the frame in the parent's, at q = 0.
+        shift: how far the origin was moved along z.
+        cos, sin, slide: of the joint's coordinate; slide is 0 for a hinge.
+    """
+
+    number: int
+    kind: Kind
+    parent: int
+    axes: tuple[tuple[int, ...], ...]
+    turn: Turn
+    position: Vector
+    mass: Mass
+    armature: Node
+    cos: Node
+    sin: Node
+    slide: Node
+    shift: Node
+    parent_axes: tuple[tuple[int, ...], ...] = field(default=_TO_Z[2])
+
+
+class Chain:
+    """The rewritten robot in a graph: parameters and state as nodes."""
+
+    def __init__(self, model: NamedModel) -> None:
+        self.model, self.graph = model, Graph()
+        self.names: Coordinates = coordinates_of(model.mechanism, model.renamed)
+        graph = self.graph
+        self.q = [graph.symbol(name) for name in self.names.q]
+        self.v = [graph.symbol(name) for name in self.names.v]
+        self.a = [graph.symbol(name) for name in self.names.a]
+        self.gravity = [self.term(x) for x in model.gravity]
+        self.links = [self._link(i) for i in range(len(model.links))]
+        self._slide_origins()
+        self.real_masses = [Mass(k.mass.m, list(k.mass.h), list(k.mass.S)) for k in self.links]
+        self._regroup()
+
+    # ------------------------------------------------------------------ terms and coordinates
+
+    def term(self, term: Term) -> Node:
+        """A term as a node."""
+        node = self.graph.node(term.coefficient)
+        for name, power in term.powers:
+            node = node * self.graph.power(self.graph.symbol(name, PARAMETER), power)
+        return node
+
+    def full(self, reduced: Sequence[Node]) -> list[Node]:
+        """Velocities (or accelerations) of all joints from those of the independent ones."""
+        coupling = self.model.mechanism.coupling
+        if coupling is None:
+            return list(reduced)
+        return [self.graph.sum(_coefficient(x) * r for x, r in zip(row, reduced) if x) for row in coupling.map]
+
+    def reduced(self, full: Sequence[Node]) -> list[Node]:
+        """Forces on the independent coordinates from those on all joints: Gᵀ f."""
+        coupling = self.model.mechanism.coupling
+        if coupling is None:
+            return list(full)
+        return [self.graph.sum(_coefficient(x) * f for x, f in zip(row, full) if x) for row in coupling.map.T]
+
+    def _joint_positions(self) -> list[Node]:
+        """The position of every hinge and slide (none for a free base)."""
+        coupling = self.model.mechanism.coupling
+        if coupling is None:
+            return self.q[7:] if self.model.mechanism.floating else self.q
+        full = self.full(self.q)
+        return [x + _coefficient(float(b)) for x, b in zip(full, coupling.position_offset)]
+
+    # ------------------------------------------------------------------ links
+
+    def _link(self, index: int) -> ChainLink:
+        named = self.model.links[index]
+        link = named.link
+        axes = _signed(_TO_Z[link.axis], link.sign)
+        parent_axes = self._axes(link.parent)
+        cos, sin, slide = self._joint(index)
+        position = _into(parent_axes, [self.term(x) for x in named.position])
+        return ChainLink(
+            named.number, link.kind, link.parent, axes, named.turn, position, self._mass(index, axes),
+            self.term(named.armature), cos, sin, slide, self.graph.zero, parent_axes,
+        )  # fmt: skip
+
+    def _axes(self, index: int) -> tuple[tuple[int, ...], ...]:
+        if index < 0:
+            return _TO_Z[2]
+        link = self.model.links[index].link
+        return _signed(_TO_Z[link.axis], link.sign)
+
+    def _joint(self, index: int) -> tuple[Node, Node, Node]:
+        graph = self.graph
+        kind = self.model.links[index].link.kind
+        if kind == "free":
+            return graph.one, graph.zero, graph.zero
+        q = self._joint_positions()[index - (1 if self.model.mechanism.floating else 0)]
+        return (graph.cos(q), graph.sin(q), graph.zero) if kind == "revolute" else (graph.one, graph.zero, q)
+
+    def _mass(self, index: int, axes: tuple[tuple[int, ...], ...]) -> Mass:
+        """Mass, first and second moments about the link's origin."""
+        named = self.model.links[index]
+        m, com = self.term(named.mass), _into(axes, [self.term(x) for x in named.com])
+        tensor = _tensor_into(axes, [[self.term(x) for x in row] for row in named.inertia])
+        half = (tensor[0][0] + tensor[1][1] + tensor[2][2]) / 2
+        S = [half - tensor[k][k] for k in range(3)] + [-tensor[0][1], -tensor[0][2], -tensor[1][2]]
+        point = _outer(com, com)
+        return Mass(m, [m * x for x in com], [s + m * p for s, p in zip(S, point)])
+
+    # ------------------------------------------------------------------ moving vectors between frames
+
+    def to_parent(self, index: int, v: Vector) -> Vector:
+        """A vector of the link's frame in the parent's axes."""
+        link = self.links[index]
+        x, y, z = v
+        return self.fixed_to_parent(index, [link.cos * x - link.sin * y, link.sin * x + link.cos * y, z])
+
+    def to_child(self, index: int, v: Vector) -> Vector:
+        """A vector of the parent's frame in the link's axes."""
+        link = self.links[index]
+        x, y, z = self.fixed_to_child(index, v)
+        return [link.cos * x + link.sin * y, link.cos * y - link.sin * x, z]
+
+    def fixed_to_parent(self, index: int, v: Vector) -> Vector:
+        """The same without the joint's own turn."""
+        link = self.links[index]
+        return _into(link.parent_axes, self.turned(link.turn, _out_of(link.axes, v)))
+
+    def fixed_to_child(self, index: int, v: Vector) -> Vector:
+        """The same without the joint's own turn."""
+        link = self.links[index]
+        return _into(link.axes, self.turned_back(link.turn, _out_of(link.parent_axes, v)))
+
+    def turned(self, turn: Turn, v: Vector) -> Vector:
+        """R v for a fixed turn R = Q Rz Ry Rx."""
+        for axis, name in reversed(turn.angles):
+            v = self._elementary(axis, name, 1, v)
+        return [self.graph.sum(self.term(t) * x for t, x in zip(row, v)) for row in turn.matrix]
+
+    def turned_back(self, turn: Turn, v: Vector) -> Vector:
+        """Rᵀ v."""
+        v = [self.graph.sum(self.term(turn.matrix[j][i]) * v[j] for j in range(3)) for i in range(3)]
+        for axis, name in turn.angles:
+            v = self._elementary(axis, name, -1, v)
+        return v
+
+    def _elementary(self, axis: int, name: str, sense: int, v: Vector) -> Vector:
+        angle = self.graph.symbol(name, PARAMETER)
+        c, s = self.graph.cos(angle), sense * self.graph.sin(angle)
+        i, j = (axis + 1) % 3, (axis + 2) % 3
+        out = list(v)
+        out[i], out[j] = c * v[i] - s * v[j], s * v[i] + c * v[j]
+        return out
+
+    def placed(self, place: NamedPlace) -> Vector:
+        """A frame's origin in its link's rewritten frame."""
+        point = _into(self._axes(place.link), [self.term(x) for x in place.position])
+        return [point[0], point[1], point[2] - self.links[place.link].shift]
+
+    # ------------------------------------------------------------------ the rewritings
+
+    def _slide_origins(self) -> None:
+        for index in reversed(range(len(self.links))):
+            link = self.links[index]
+            children = [i for i, k in enumerate(self.links) if k.parent == index]
+            if len(children) == 1 and link.kind != "free":
+                self._slide(index, self.links[children[0]].position[2])
+
+    def _slide(self, index: int, shift: Node) -> None:
+        """Move a link's origin along its z: its own pose, mass and the children's positions follow."""
+        link, m = self.links[index], self.links[index].mass
+        link.shift = shift
+        along = self.fixed_to_parent(index, [self.graph.zero, self.graph.zero, shift])
+        link.position = [p + a for p, a in zip(link.position, along)]
+        hx, hy, hz = m.h
+        xx, yy, zz, xy, xz, yz = m.S
+        zz, xz, yz = zz - 2 * shift * hz + shift * shift * m.m, xz - shift * hx, yz - shift * hy
+        link.mass = Mass(m.m, [hx, hy, hz - shift * m.m], [xx, yy, zz, xy, xz, yz])
+        for child in self.links:
+            if child.parent == index:
+                child.position = [child.position[0], child.position[1], child.position[2] - shift]
+
+    def _regroup(self) -> None:
+        for index in reversed(range(len(self.links))):
+            link = self.links[index]
+            if link.kind == "revolute":
+                self._give_axial(index)
+            elif link.kind == "prismatic":
+                self._give_second_moments(index)
+
+    def _give_axial(self, index: int) -> None:
+        """The part of a hinged link's mass that turning does not change, to the parent."""
+        graph, link = self.graph, self.links[index]
+        m, hz, zz = link.mass.m, link.mass.h[2], link.mass.S[2]
+        if link.parent >= 0:
+            p, u = link.position, self.fixed_to_parent(index, [graph.zero, graph.zero, graph.one])
+            S = [m * a + hz * b + zz * c for a, b, c in zip(_outer(p, p), _twice(p, u), _outer(u, u))]
+            self._receive(link.parent, m, [m * x + hz * y for x, y in zip(p, u)], S)
+        xx, yy, _, xy, xz, yz = link.mass.S
+        link.mass = Mass(graph.zero, [*link.mass.h[:2], graph.zero], [xx, yy, graph.zero, xy, xz, yz])
+
+    def _give_second_moments(self, index: int) -> None:
+        """A sliding link's second moments, to the parent: sliding does not change what they do."""
+        graph, link = self.graph, self.links[index]
+        if link.parent >= 0:
+            xx, yy, zz, xy, xz, yz = link.mass.S
+            rows = [self.fixed_to_parent(index, list(row)) for row in ([xx, xy, xz], [xy, yy, yz], [xz, yz, zz])]
+            columns = [self.fixed_to_parent(index, [rows[0][k], rows[1][k], rows[2][k]]) for k in range(3)]
+            S = [columns[0][0], columns[1][1], columns[2][2], columns[0][1], columns[0][2], columns[1][2]]
+            self._receive(link.parent, graph.zero, [graph.zero] * 3, S)
+        link.mass = Mass(link.mass.m, link.mass.h, [graph.zero] * 6)
+
+    def _receive(self, index: int, m: Node, h: Vector, S: Vector) -> None:
+        mass = self.links[index].mass
+        self.links[index].mass = Mass(
+            mass.m + m, [a + b for a, b in zip(mass.h, h)], [a + b for a, b in zip(mass.S, S)]
+        )
+
+
+def _coefficient(value: float) -> float | int:
+    return int(value) if float(value).is_integer() else float(value)
+
+
+def _signed(axes: tuple[tuple[int, ...], ...], sign: int) -> tuple[tuple[int, ...], ...]:
+    """Axes whose z points the other way where the joint's sense is negative; rows are new axes in old components."""
+    if sign > 0:
+        return axes
+    x, y, z = axes
+    return y, x, tuple(-k for k in z)
+
+
+def _into(axes: tuple[tuple[int, ...], ...], v: Vector) -> Vector:
+    """Components along the new axes."""
+    graph = v[0].graph
+    return [graph.sum(k * x for k, x in zip(axis, v) if k) for axis in axes]
+
+
+def _out_of(axes: tuple[tuple[int, ...], ...], v: Vector) -> Vector:
+    """Components along the old axes."""
+    graph = v[0].graph
+    return [graph.sum(axes[j][i] * v[j] for j in range(3) if axes[j][i]) for i in range(3)]
+
+
+def _tensor_into(axes: tuple[tuple[int, ...], ...], tensor: Matrix) -> Matrix:
+    half = [_into(axes, row) for row in tensor]
+    return [list(row) for row in zip(*[_into(axes, list(column)) for column in zip(*half)])]
+
+
+def _outer(a: Vector, b: Vector) -> Vector:
+    return [a[0] * b[0], a[1] * b[1], a[2] * b[2], a[0] * b[1], a[0] * b[2], a[1] * b[2]]
+
+
+def _twice(a: Vector, b: Vector) -> Vector:
+    """a bᵀ + b aᵀ."""
+    i, j = (0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2)
+    return [a[r] * b[c] + b[r] * a[c] for r, c in zip(i, j)]

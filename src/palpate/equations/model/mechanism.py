@@ -1,0 +1,274 @@
+"""A robot as a tree of moving links: what a derivation needs of it, in numbers, nothing that moves left in one piece.
+
+Bodies that do not move against each other become one link. A body with several joints becomes a row of massless links
+and the body. Each link's frame has the body's axes (turned only where the joint's axis is along none of them) and its
+origin on the joint's axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import mujoco
+import numpy as np
+
+from palpate.checks import Array
+from palpate.errors import InvalidInput
+
+Kind = Literal["revolute", "prismatic", "free"]
+SMALL = 1e-10  # relative to the robot's own lengths: what a file's rounding leaves of an exact zero
+_KINDS: dict[int, Kind] = {0: "free", 2: "prismatic", 3: "revolute"}
+_BALL = 1
+
+
+@dataclass(frozen=True)
+class Link:
+    """One moving link and the joint that carries it.
+
+    Attributes:
+        name: of the body, or of the joint for a massless link in between.
+        parent: index of the parent link, −1 for the base.
+        position, rotation: pose of the link's frame in the parent's at q = 0, m.
+        axis: 0, 1 or 2: the joint turns or slides along x, y or z of the link's frame …
+        sign: … in this sense, +1 or −1.
+        mass, com, inertia: kg; m in the link's frame; kg·m² about the centre of mass, link axes.
+        armature: rotor inertia felt at the joint, kg·m² or kg.
+    """
+
+    name: str
+    joint: str
+    kind: Kind
+    parent: int
+    position: Array
+    rotation: Array
+    axis: int
+    sign: int
+    mass: float
+    com: Array
+    inertia: Array
+    armature: float
+
+
+@dataclass(frozen=True)
+class Place:
+    """A frame fixed on a link: index of the link (−1 for the base) and its pose there."""
+
+    link: int
+    position: Array
+    rotation: Array
+
+
+class Coupling(Protocol):
+    """Joints that mimic others: v_all = map · v, q_all = map · q + position_offset; `kept` are the independent ones."""
+
+    @property
+    def map(self) -> Array:
+        """Rows: all joints; columns: the independent ones."""
+        ...
+
+    @property
+    def kept(self) -> Any:
+        """Positions of the independent joints among all."""
+        ...
+
+    @property
+    def position_offset(self) -> Array:
+        """What is added to each joint's position."""
+        ...
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """The moving links of a robot, parents before children.
+
+    Attributes:
+        tool: the frame whose pose and Jacobian are derived; `tool_name` is its name.
+        frames: every named frame.
+        gravity: acceleration of free fall in the base frame, m/s².
+        coupling: joints that mimic others, or None.
+        left_out: effects of the model that no equation here holds (damping, friction, springs), by name.
+    """
+
+    name: str
+    links: tuple[Link, ...]
+    frames: dict[str, Place]
+    tool_name: str
+    gravity: Array
+    coupling: Coupling | None
+    left_out: tuple[str, ...]
+
+    @property
+    def tool(self) -> Place:
+        """Where the tool frame stands."""
+        return self.frames[self.tool_name]
+
+    @property
+    def floating(self) -> bool:
+        """Whether the base moves freely."""
+        return any(link.kind == "free" for link in self.links)
+
+    @property
+    def size(self) -> float:
+        """A length that is typical of the robot, m."""
+        lengths = [float(np.abs(link.position).max()) for link in self.links]
+        return max([*lengths, *(float(np.abs(link.com).max()) for link in self.links), 1e-3])
+
+    def children(self, index: int) -> list[int]:
+        """Links carried directly by a link (−1: by the base)."""
+        return [i for i, link in enumerate(self.links) if link.parent == index]
+
+
+def mechanism_from_model(
+    model: mujoco.MjModel,
+    name: str,
+    frames: Mapping[str, tuple[int, Array, Array]],
+    tool: str,
+    coupling: Coupling | None = None,
+) -> Mechanism:
+    """The moving links of a compiled model.
+
+    Args:
+        model: hinges, slides and free bases.
+        name: of the robot.
+        frames: every named frame as (body, position, rotation) in the body's frame.
+        tool: the frame whose pose and Jacobian are wanted.
+        coupling: joints that mimic others.
+    """
+    reader = _Reader(model)
+    placed = {key: reader.placed(*frame) for key, frame in frames.items()}
+    if placed[tool].link < 0:
+        raise InvalidInput(f"frame {tool!r} of {name} stands still; name one that a joint moves")
+    links = tuple(reader.finished())
+    return Mechanism(name, links, placed, tool, model.opt.gravity.copy(), coupling, _left_out(model))
+
+
+class _Reader:
+    """Walks a compiled model's bodies, collecting links and lumping fixed bodies into them."""
+
+    def __init__(self, model: mujoco.MjModel) -> None:
+        self.model = model
+        self.links: list[Link] = []
+        self.masses: list[list[tuple[float, Array, Array]]] = []
+        self.places: dict[int, Place] = {0: Place(-1, np.zeros(3), np.eye(3))}
+        for body in range(1, model.nbody):
+            self._read_body(body)
+
+    def placed(self, body: int, offset: Array, turn: Array) -> Place:
+        """A frame on a body as a place on its link."""
+        here = self.places[body]
+        return Place(here.link, _clean(here.position + here.rotation @ offset), _clean_rotation(here.rotation @ turn))
+
+    def finished(self) -> list[Link]:
+        """The links with everything fixed on them weighed in."""
+        return [_with_mass(link, parts) for link, parts in zip(self.links, self.masses)]
+
+    def _read_body(self, body: int) -> None:
+        model = self.model
+        parent = self.places[int(model.body_parentid[body])]
+        pose = parent.rotation @ model.body_pos[body] + parent.position, parent.rotation @ _turn(model.body_quat[body])
+        place = Place(parent.link, *pose)
+        for number in range(int(model.body_jntnum[body])):
+            joint = int(model.body_jntadr[body]) + number
+            place = self._add_joint(joint, place, model.body(body).name)
+        self.places[body] = place
+        if place.link >= 0:
+            inertia_axes = place.rotation @ _turn(model.body_iquat[body])
+            tensor = inertia_axes @ np.diag(model.body_inertia[body]) @ inertia_axes.T
+            com = place.position + place.rotation @ model.body_ipos[body]
+            self.masses[place.link].append((float(model.body_mass[body]), com, tensor))
+
+    def _add_joint(self, joint: int, place: Place, body: str) -> Place:
+        """A link for the joint; returns where the body stands on it."""
+        model, name = self.model, self.model.joint(joint).name
+        kind = int(model.jnt_type[joint])
+        if kind == _BALL:
+            raise InvalidInput(
+                f"joint {name!r} is a ball joint; equations are derived for hinges, slides and a free base",
+                hint="replace it by three hinges at one point",
+            )
+        if kind == 0:
+            self._append(Link(body, name, "free", -1, np.zeros(3), np.eye(3), 2, 1, *_NOTHING, 0.0))
+            return Place(len(self.links) - 1, np.zeros(3), np.eye(3))
+        axis, turn = _aligned(model.jnt_axis[joint])
+        anchor = model.jnt_pos[joint]
+        position, rotation = place.position + place.rotation @ anchor, place.rotation @ turn
+        position, rotation = _at_zero(
+            position, rotation, axis, _KINDS[kind], float(model.qpos0[model.jnt_qposadr[joint]])
+        )
+        armature = float(model.dof_armature[model.jnt_dofadr[joint]])
+        index, sign = int(np.argmax(np.abs(axis))), int(np.sign(axis[np.argmax(np.abs(axis))]))
+        link = Link(body, name, _KINDS[kind], place.link, _clean(position), _clean_rotation(rotation), index, sign,
+                    *_NOTHING, armature)  # fmt: skip
+        self._append(link)
+        return Place(len(self.links) - 1, -turn.T @ anchor, turn.T)
+
+    def _append(self, link: Link) -> None:
+        self.links.append(link)
+        self.masses.append([])
+
+
+_NOTHING = (0.0, np.zeros(3), np.zeros((3, 3)))
+
+
+def _with_mass(link: Link, parts: list[tuple[float, Array, Array]]) -> Link:
+    """The link with the mass, centre of mass and tensor of all its parts together."""
+    mass = sum(part[0] for part in parts)
+    if mass <= 0:
+        return link
+    com = sum((m * c for m, c, _ in parts), np.zeros(3)) / mass
+    inertia = np.zeros((3, 3))
+    for m, c, tensor in parts:
+        d = c - com
+        inertia += tensor + m * (d @ d * np.eye(3) - np.outer(d, d))
+    return Link(**{**vars(link), "mass": mass, "com": _clean(com), "inertia": inertia})
+
+
+def _aligned(axis: Array) -> tuple[Array, Array]:
+    """The axis along one of a frame's own, and the rotation from the body's axes to that frame's."""
+    axis = axis / np.linalg.norm(axis)
+    nearest = np.round(axis)
+    if np.abs(axis - nearest).max() < SMALL:
+        return nearest, np.eye(3)
+    helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
+    x = np.cross(helper, axis)
+    x /= np.linalg.norm(x)
+    return np.array([0.0, 0.0, 1.0]), np.column_stack([x, np.cross(axis, x), axis])
+
+
+def _at_zero(position: Array, rotation: Array, axis: Array, kind: Kind, reference: float) -> tuple[Array, Array]:
+    """The pose for q = 0 from the one the file shows, at the joint's reference position."""
+    if reference == 0.0:
+        return position, rotation
+    if kind == "prismatic":
+        return position - rotation @ axis * reference, rotation
+    turn = np.zeros(4)
+    mujoco.mju_axisAngle2Quat(turn, axis, -reference)
+    return position, rotation @ _turn(turn)
+
+
+def _turn(quat_wxyz: Array) -> Array:
+    matrix = np.zeros(9)
+    mujoco.mju_quat2Mat(matrix, quat_wxyz)
+    return matrix.reshape(3, 3)
+
+
+def _clean(vector: Array) -> Array:
+    """Without the rounding left of exact zeros."""
+    return np.where(np.abs(vector) < SMALL * max(1e-3, float(np.abs(vector).max(initial=0.0))), 0.0, vector)
+
+
+def _clean_rotation(matrix: Array) -> Array:
+    """Exact where every entry is 0 or ±1 up to rounding."""
+    nearest = np.round(matrix)
+    return nearest if np.abs(matrix - nearest).max() < SMALL else matrix
+
+
+def _left_out(model: mujoco.MjModel) -> tuple[str, ...]:
+    effects = {
+        "joint damping": model.dof_damping,
+        "joint friction": model.dof_frictionloss,
+        "joint springs": model.jnt_stiffness,
+    }
+    return tuple(name for name, values in effects.items() if np.any(values))

@@ -1,0 +1,1 @@
+"""How names and formulas are spelt: plain text, LaTeX, MathML."""

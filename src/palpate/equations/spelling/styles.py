@@ -1,0 +1,278 @@
+"""Three languages for one notation: plain text, LaTeX, MathML."""
+
+from __future__ import annotations
+
+import html
+import unicodedata
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from palpate.equations.spelling.names import DOTS, GREEK, Name, greek
+
+_SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+
+
+def width(text: str) -> int:
+    """Columns a text takes: marks above letters take none."""
+    return sum(not unicodedata.combining(letter) for letter in text)
+
+
+def _decimal(value: Any) -> str:
+    if isinstance(value, int):
+        return str(value)
+    return f"{float(value):.10g}"
+
+
+class Style(Protocol):
+    """Spells the pieces of an expression in one language."""
+
+    def number(self, value: Any) -> str:
+        """A number, not negative."""
+        ...
+
+    def name(self, name: Name) -> str:
+        """A symbol."""
+        ...
+
+    def product(self, factors: Sequence[str]) -> str:
+        """Factors side by side."""
+        ...
+
+    def sum(self, terms: Sequence[tuple[bool, str]]) -> str:
+        """(negative?, term) after each other."""
+        ...
+
+    def quotient(self, top: str, bottom: str, simple: bool) -> str:
+        """A fraction; `simple` if both are plain numbers."""
+        ...
+
+    def power(self, base: str, exponent: str) -> str:
+        """base^exponent; the base is in brackets already where it needs them."""
+        ...
+
+    def root(self, inside: str) -> str:
+        """A square root."""
+        ...
+
+    def absolute(self, inside: str) -> str:
+        """The absolute value."""
+        ...
+
+    def brackets(self, inside: str) -> str:
+        """Round brackets."""
+        ...
+
+    def function(self, name: str, inside: str, single: bool) -> str:
+        """sin or cos of an argument; `single` if it is one symbol."""
+        ...
+
+    def matrix(self, rows: Sequence[Sequence[str]]) -> str:
+        """A matrix of spelt entries."""
+        ...
+
+    def partial(self, symbol: str) -> str:
+        """The sign of a partial derivative before a symbol."""
+        ...
+
+
+class Text:
+    """Plain text with q̇1, θ2, c12 and small exponents."""
+
+    inline = True
+
+    def number(self, value: Any) -> str:
+        """Ten digits at most."""
+        return _decimal(value)
+
+    def name(self, name: Name) -> str:
+        """q̇1."""
+        head = GREEK.get(name.base, name.base)
+        joint = "_" if len(name.base) > 1 and name.base not in GREEK and name.sub else ""
+        return f"{head[:1]}{DOTS[name.dots]}{head[1:]}{joint}{greek(name.sub)}"
+
+    def product(self, factors: Sequence[str]) -> str:
+        """Side by side."""
+        return " ".join(factors)
+
+    def sum(self, terms: Sequence[tuple[bool, str]]) -> str:
+        """Signs with spaces, the first close to its term."""
+        text = ""
+        for i, (negative, term) in enumerate(terms):
+            text += (" − " if negative else " + ") + term if i else ("−" if negative else "") + term
+        return text
+
+    def quotient(self, top: str, bottom: str, simple: bool) -> str:
+        """a/b."""
+        return f"{top}/{bottom}"
+
+    def power(self, base: str, exponent: str) -> str:
+        """Small figures."""
+        plain = exponent.lstrip("−").isdigit()
+        return base + exponent.replace("−", "-").translate(_SUPERSCRIPT) if plain else f"{base}^({exponent})"
+
+    def root(self, inside: str) -> str:
+        """√( )."""
+        return f"√({inside})"
+
+    def absolute(self, inside: str) -> str:
+        """|x|."""
+        return f"|{inside}|"
+
+    def brackets(self, inside: str) -> str:
+        """( )."""
+        return f"({inside})"
+
+    def function(self, name: str, inside: str, single: bool) -> str:
+        """cos θ or cos(…)."""
+        return f"{name} {inside}" if single else f"{name}({inside})"
+
+    def matrix(self, rows: Sequence[Sequence[str]]) -> str:
+        """Columns aligned, in brackets."""
+        widths = [max(width(row[j]) for row in rows) for j in range(len(rows[0]))]
+        lines = ["   ".join(e + " " * (w - width(e)) for e, w in zip(row, widths)) for row in rows]
+        return "\n".join(f"[ {line} ]" for line in lines)
+
+    def partial(self, symbol: str) -> str:
+        """∂x."""
+        return f"∂{symbol}"
+
+
+class Latex:
+    """LaTeX mathematics (amsmath)."""
+
+    def number(self, value: Any) -> str:
+        """Powers of ten spelt out."""
+        text = _decimal(value)
+        if "e" in text:
+            mantissa, exponent = text.split("e")
+            return rf"{mantissa} \cdot 10^{{{int(exponent)}}}"
+        return text
+
+    def name(self, name: Name) -> str:
+        """\\dot{q}_{1}."""
+        head = name.base
+        if head in GREEK:
+            head = rf"\{head}"
+        elif len(head) > 1:
+            head = rf"\mathit{{{head}}}"
+        dots = ("", r"\dot", r"\ddot")[name.dots]
+        spelt = f"{dots}{{{head}}}" if dots else head
+        sub = greek(name.sub)
+        for word, letter in GREEK.items():
+            sub = sub.replace(letter, rf"\{word}")
+        return f"{spelt}_{{{sub}}}" if sub else spelt
+
+    def product(self, factors: Sequence[str]) -> str:
+        """Thin spaces come from LaTeX itself."""
+        return " ".join(factors)
+
+    def sum(self, terms: Sequence[tuple[bool, str]]) -> str:
+        """Signs between."""
+        text = ""
+        for i, (negative, term) in enumerate(terms):
+            text += (" - " if negative else " + ") + term if i else ("-" if negative else "") + term
+        return text
+
+    def quotient(self, top: str, bottom: str, simple: bool) -> str:
+        """Small for plain numbers."""
+        return rf"\{'tfrac' if simple else 'frac'}{{{top}}}{{{bottom}}}"
+
+    def power(self, base: str, exponent: str) -> str:
+        """^{ }."""
+        return f"{{{base}}}^{{{exponent}}}" if "_" in base or "\\" in base else f"{base}^{{{exponent}}}"
+
+    def root(self, inside: str) -> str:
+        """\\sqrt."""
+        return rf"\sqrt{{{inside}}}"
+
+    def absolute(self, inside: str) -> str:
+        """Bars that grow."""
+        return rf"\left|{inside}\right|"
+
+    def brackets(self, inside: str) -> str:
+        """Brackets that grow."""
+        return rf"\left({inside}\right)"
+
+    def function(self, name: str, inside: str, single: bool) -> str:
+        """\\cos."""
+        known = rf"\{name}" if name in ("sin", "cos", "tan", "exp", "log") else rf"\operatorname{{{name}}}"
+        return rf"{known} {inside}" if single else rf"{known}\left({inside}\right)"
+
+    def matrix(self, rows: Sequence[Sequence[str]]) -> str:
+        """bmatrix."""
+        body = r" \\ ".join(" & ".join(row) for row in rows)
+        return rf"\begin{{bmatrix}} {body} \end{{bmatrix}}"
+
+    def partial(self, symbol: str) -> str:
+        """\\partial x."""
+        return rf"\partial {symbol}"
+
+
+class MathML:
+    """Presentation MathML, which browsers draw by themselves."""
+
+    def number(self, value: Any) -> str:
+        """<mn>."""
+        text = _decimal(value)
+        if "e" in text:
+            mantissa, exponent = text.split("e")
+            power = f"<msup><mn>10</mn><mn>{int(exponent)}</mn></msup>"
+            return f"<mrow><mn>{mantissa}</mn><mo>·</mo>{power}</mrow>"
+        return f"<mn>{text}</mn>"
+
+    def name(self, name: Name) -> str:
+        """<mi> with its dots and its subscript."""
+        head = html.escape(GREEK.get(name.base, name.base))
+        # A letter with its mark is one piece of text: accents of their own need fonts that few machines have.
+        spelt = f'<mi class="dotted">{head[:1]}{DOTS[name.dots]}{head[1:]}</mi>' if name.dots else f"<mi>{head}</mi>"
+        if not name.sub:
+            return spelt
+        sub = html.escape(greek(name.sub))
+        tag = "mn" if sub.isdigit() else "mtext"
+        return f"<msub>{spelt}<{tag}>{sub}</{tag}></msub>"
+
+    def product(self, factors: Sequence[str]) -> str:
+        """A thin space between."""
+        return "<mrow>" + '<mspace width="0.17em"/>'.join(factors) + "</mrow>"
+
+    def sum(self, terms: Sequence[tuple[bool, str]]) -> str:
+        """Signs as operators."""
+        text = ""
+        for i, (negative, term) in enumerate(terms):
+            sign = "<mo>−</mo>" if negative else ("<mo>+</mo>" if i else "")
+            text += sign + term
+        return f"<mrow>{text}</mrow>"
+
+    def quotient(self, top: str, bottom: str, simple: bool) -> str:
+        """<mfrac>."""
+        return f"<mfrac>{top}{bottom}</mfrac>"
+
+    def power(self, base: str, exponent: str) -> str:
+        """<msup>."""
+        return f"<msup>{base}{exponent}</msup>"
+
+    def root(self, inside: str) -> str:
+        """<msqrt>."""
+        return f"<msqrt>{inside}</msqrt>"
+
+    def absolute(self, inside: str) -> str:
+        """Bars."""
+        return f'<mrow><mo fence="true">|</mo>{inside}<mo fence="true">|</mo></mrow>'
+
+    def brackets(self, inside: str) -> str:
+        """Brackets that grow."""
+        return f'<mrow><mo fence="true">(</mo>{inside}<mo fence="true">)</mo></mrow>'
+
+    def function(self, name: str, inside: str, single: bool) -> str:
+        """sin, cos."""
+        argument = f'<mspace width="0.17em"/>{inside}' if single else self.brackets(inside)
+        return f'<mrow><mi mathvariant="normal">{name}</mi>{argument}</mrow>'
+
+    def matrix(self, rows: Sequence[Sequence[str]]) -> str:
+        """<mtable>; the page draws its brackets, for few fonts have ones that grow."""
+        body = "".join("<mtr>" + "".join(f"<mtd>{entry}</mtd>" for entry in row) + "</mtr>" for row in rows)
+        return f'<mtable class="matrix">{body}</mtable>'
+
+    def partial(self, symbol: str) -> str:
+        """∂x."""
+        return f"<mrow><mo>∂</mo>{symbol}</mrow>"

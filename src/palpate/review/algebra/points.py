@@ -1,0 +1,311 @@
+"""Random points, and what an expression is worth there.
+
+An angle is a random point of the unit circle: sines and cosines of integer (or fractional) combinations of angles
+follow from the addition formulas, exactly. A symbol that stands both inside and outside a sine is two independent
+values, because q and (cos q, sin q) satisfy no algebraic relation. π outside an angle is transcendental: any value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from math import lcm
+from random import Random
+from typing import Any, TypeAlias
+
+from palpate.errors import DoesNotFit, UnluckyPoint
+from palpate.review.algebra.fields import Field, Modular, P, Real
+from palpate.review.algebra.tree import Call, Name, Neg, Node, Num, Power, Prod, Quot, Ref, Sum, Sym, Trig, walk
+
+PI = Name("pi")
+Monomial: TypeAlias = tuple[tuple[Name, int], ...]
+Polynomial: TypeAlias = dict[Monomial, Fraction]
+Circle: TypeAlias = tuple[Any, Any]  # (cosine, sine)
+
+_CONSTANT: Monomial = ()
+_PI: Monomial = ((PI, 1),)
+
+
+def polynomial(node: Node) -> Polynomial:
+    """An angle, multiplied out: {monomial: coefficient}."""
+    match node:
+        case Num(value=value):
+            return {_CONSTANT: value} if value else {}
+        case Sym(name=name):
+            return {((name, 1),): Fraction(1)}
+        case Ref(body=body):
+            return polynomial(body)
+        case Neg(operand=operand):
+            return {key: -value for key, value in polynomial(operand).items()}
+        case Sum(terms=terms):
+            return _sum(polynomial(term) for term in terms)
+        case Prod(factors=factors):
+            return _product(polynomial(factor) for factor in factors)
+        case Power(base=base, exponent=exponent) if exponent.denominator == 1 and 0 < exponent < 9:
+            return _product([polynomial(base)] * exponent.numerator)
+        case Quot(top=top, bottom=bottom):
+            below = polynomial(bottom)
+            if set(below) == {_CONSTANT}:
+                return {key: value / below[_CONSTANT] for key, value in polynomial(top).items()}
+    raise DoesNotFit("an angle that is no polynomial of its symbols")
+
+
+def _sum(parts: Iterable[Polynomial]) -> Polynomial:
+    total: Polynomial = {}
+    for part in parts:
+        for key, value in part.items():
+            total[key] = total.get(key, Fraction(0)) + value
+    return {key: value for key, value in total.items() if value}
+
+
+def _product(parts: Iterable[Polynomial]) -> Polynomial:
+    total: Polynomial = {_CONSTANT: Fraction(1)}
+    for part in parts:
+        total = _sum({_times(a, b): x * y} for a, x in total.items() for b, y in part.items())
+    return total
+
+
+def _times(a: Monomial, b: Monomial) -> Monomial:
+    powers = dict(a)
+    for name, exponent in b:
+        powers[name] = powers.get(name, 0) + exponent
+    return tuple(sorted(powers.items()))
+
+
+class Space:
+    """What points have in common: the arithmetic, the finest part of an angle, which symbols may be negative."""
+
+    def __init__(self, field: Field, trees: Iterable[Node], signed: Iterable[Name] = (), seed: int = 0) -> None:
+        self.field = field
+        self.signed = frozenset(signed)
+        self.seed = seed
+        self._angles: dict[int, tuple[Node, Polynomial, Any]] = {}
+        self.parts = 1
+        if isinstance(field, Modular):
+            coefficients = [value for tree in trees for value in self._coefficients(tree)]
+            self.parts = lcm(*(value.denominator for value in coefficients)) if coefficients else 1
+
+    def _coefficients(self, tree: Node) -> Iterable[Fraction]:
+        for node in walk(tree):
+            if isinstance(node, Trig):
+                yield from (value for key, value in self.angle(node).items() if key != _PI)
+
+    def angle(self, node: Trig) -> Polynomial:
+        """The angle of a sine or cosine, multiplied out; remembered."""
+        return self.known_angle(node)[1]
+
+    def known_angle(self, node: Trig) -> tuple[Node, Polynomial, Any]:
+        """The angle's node, what it is multiplied out, and a key for that."""
+        known = self._angles.get(id(node.angle))
+        if known is None:
+            found = polynomial(node.angle)
+            known = self._angles[id(node.angle)] = (node.angle, found, frozenset(found.items()))
+        return known
+
+    def point(self, number: int) -> Point:
+        """The random point of this number; the same one whenever asked."""
+        return Point(self, f"{self.seed}:{number}")
+
+
+class Point:
+    """Values for every symbol and angle, drawn when first asked for."""
+
+    def __init__(self, space: Space, label: str, values: Mapping[Name, Any] | None = None) -> None:
+        self.space, self.field, self.label, self.exact = space, space.field, label, space.field.exact
+        self.values: dict[Name, Any] = dict(values or {})
+        self._circle: dict[Any, Circle] = {}
+        self._bodies: dict[int, tuple[Node, Any]] = {}  # sums and definitions may stand in many places
+
+    def with_values(self, values: Mapping[Name, Any]) -> Point:
+        """The same point, some symbols set otherwise; angles of an exact point stay."""
+        other = Point(self.space, self.label, {**self.values, **values})
+        other._circle = self._circle
+        return other
+
+    def with_body(self, body: Node, value: Any) -> Point:
+        """The same point, a definition's body taken to have another value."""
+        other = self.with_values({})
+        other._bodies[id(body)] = (body, value)
+        return other
+
+    def moved(
+        self, coordinates: Sequence[Name], S: Sequence[Sequence[int]], quarters: int, turned: Name | None
+    ) -> Point:
+        """The point with q = S q + quarters · π/2 (on the first), and the symbol `turned` negative."""
+        number, mul, add = self.field.number, self.field.mul, self.field.add
+        values: dict[Name, Any] = {}
+        for dots in range(3):
+            before = [self.value(name._replace(dots=dots)) for name in coordinates]
+            for name, row in zip(coordinates, S):
+                total = number(Fraction(0))
+                for sign, value in zip(row, before):
+                    total = add(total, mul(sign, value)) if sign else total
+                values[name._replace(dots=dots)] = total
+        if quarters:
+            shift = mul(number(Fraction(quarters, 2)), self.value(PI))
+            values[coordinates[0]] = add(values[coordinates[0]], shift)
+        if turned is not None:
+            values[turned] = self.field.sub(0, self.value(turned))
+        other = Point(self.space, self.label, {**self.values, **values})
+        if isinstance(self.field, Modular):
+            other._circle = self._turned_circle(coordinates, S, quarters)
+        return other
+
+    def _turned_circle(
+        self, coordinates: Sequence[Name], S: Sequence[Sequence[int]], quarters: int
+    ) -> dict[Any, Circle]:
+        made: dict[Any, Circle] = {}
+        for place, row in enumerate(S):
+            total: Circle = (1, 0)
+            for name, times in zip(coordinates, row):
+                total = _turned(total, _multiple(self._unit(((name, 1),)), times))
+            if place == 0 and quarters:
+                share = Fraction(6 * quarters, self.space.parts)
+                if share.denominator != 1:
+                    raise UnluckyPoint("a part of a right angle")
+                total = _turned(total, _multiple(self._twelfth(), share.numerator))
+            made[((coordinates[place], 1),)] = total
+        return made
+
+    def value(self, name: Name) -> Any:
+        """The value of a symbol."""
+        found = self.values.get(name)
+        if found is None:
+            if name == PI and isinstance(self.field, Real):
+                found = self.field.type(self.field.functions.pi)
+            else:
+                random = Random(f"{self.label}:{name}")
+                found = self.field.sample(random, positive=name not in self.space.signed)
+            self.values[name] = found
+        return found
+
+    def of(self, node: Node) -> Any:
+        """The value of an expression."""
+        return _RULES[type(node)](self, node)
+
+    def _number(self, node: Num) -> Any:
+        return self.field.number(node.value)
+
+    def _symbol(self, node: Sym) -> Any:
+        return self.value(node.name)
+
+    def _negative(self, node: Neg) -> Any:
+        return self.field.sub(0, self.of(node.operand))
+
+    def _total(self, node: Sum) -> Any:
+        known = self._bodies.get(id(node))
+        if known is None:
+            total = self.of(node.terms[0])
+            for term in node.terms[1:]:
+                total += self.of(term)
+            known = self._bodies[id(node)] = (node, total % P if self.exact else total)
+        return known[1]
+
+    def _product(self, node: Prod) -> Any:
+        total = self.of(node.factors[0])
+        if self.exact:
+            for factor in node.factors[1:]:
+                total = total * self.of(factor) % P
+        else:
+            for factor in node.factors[1:]:
+                total *= self.of(factor)
+        return total
+
+    def _quotient(self, node: Quot) -> Any:
+        return self.field.mul(self.of(node.top), self.field.inverse(self.of(node.bottom)))
+
+    def _raised(self, node: Power) -> Any:
+        return self.field.power(self.of(node.base), node.exponent)
+
+    def _body(self, node: Ref) -> Any:
+        known = self._bodies.get(id(node.body))
+        if known is None:
+            known = self._bodies[id(node.body)] = (node.body, self.of(node.body))
+        return known[1]
+
+    def _call(self, node: Call) -> Any:
+        if not isinstance(self.field, Real):
+            raise DoesNotFit(f"{node.function} modulo a prime")
+        function = getattr(self.field.functions, node.function, None) or abs
+        try:
+            found = function(self.of(node.argument))
+        except (ValueError, OverflowError, ZeroDivisionError) as error:
+            raise UnluckyPoint(f"{node.function} is not defined at a random point") from error
+        if found.imag:
+            raise UnluckyPoint(f"{node.function} is not real at a random point")
+        return found
+
+    def _trig(self, node: Trig) -> Any:
+        cosine, sine = self.circle(node)
+        if node.function == "tan":
+            return self.field.mul(sine, self.field.inverse(cosine))
+        return cosine if node.function == "cos" else sine
+
+    def circle(self, node: Trig) -> Circle:
+        """Cosine and sine of a node's angle."""
+        if isinstance(self.field, Real):
+            angle, functions = self.of(node.angle), self.field.functions
+            return functions.cos(angle), functions.sin(angle)
+        _, angle, key = self.space.known_angle(node)
+        found = self._circle.get(key)
+        if found is None:
+            found = self._circle[key] = self._combined(angle)
+        return found
+
+    def _combined(self, angle: Polynomial) -> Circle:
+        total: Circle = (1, 0)
+        for monomial, coefficient in angle.items():
+            if monomial == _PI:
+                turn, times = self._twelfth(), coefficient * 12
+            else:
+                turn, times = self._unit(monomial), coefficient * self.space.parts
+            if times.denominator != 1:
+                raise DoesNotFit(f"{coefficient} of an angle modulo a prime")
+            total = _turned(total, _multiple(turn, times.numerator))
+        return total
+
+    def _unit(self, monomial: Monomial) -> Circle:
+        """A random point of the circle: t = tan(θ/2) gives ((1 − t²)/(1 + t²), 2t/(1 + t²))."""
+        known = self._circle.get(monomial)
+        if known is None:
+            t = self.field.sample(Random(f"{self.label}:angle:{monomial}"), positive=False)
+            below = self.field.inverse(1 + t * t)
+            mul = self.field.mul
+            known = self._circle[monomial] = (mul(1 - t * t, below), mul(2 * t, below))
+        return known
+
+    def _twelfth(self) -> Circle:
+        """cos and sin of π/12 = (√6 ± √2)/4."""
+        power, number = self.field.power, self.field.number
+        two, six = (power(number(Fraction(n)), Fraction(1, 2)) for n in (2, 6))
+        quarter = number(Fraction(1, 4))
+        return self.field.mul(six + two, quarter), self.field.mul(six - two, quarter)
+
+
+def _turned(a: Circle, b: Circle) -> Circle:
+    return (a[0] * b[0] - a[1] * b[1]) % P, (a[0] * b[1] + a[1] * b[0]) % P
+
+
+def _multiple(turn: Circle, times: int) -> Circle:
+    if times < 0:
+        turn, times = (turn[0], -turn[1]), -times
+    total: Circle = (1, 0)
+    while times:
+        if times & 1:
+            total = _turned(total, turn)
+        turn, times = _turned(turn, turn), times >> 1
+    return total
+
+
+_RULES: dict[type, Any] = {
+    Num: Point._number,
+    Sym: Point._symbol,
+    Neg: Point._negative,
+    Sum: Point._total,
+    Prod: Point._product,
+    Quot: Point._quotient,
+    Power: Point._raised,
+    Ref: Point._body,
+    Call: Point._call,
+    Trig: Point._trig,
+}

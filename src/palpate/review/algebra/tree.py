@@ -1,0 +1,253 @@
+"""Expressions as a person wrote them: a light tree that keeps its form, and the place of each part in the text.
+
+Nothing is simplified here: `a + a` stays a sum of two, so that a slip can be found where it was made.
+Every node is an object of its own; sameness of expressions is decided by value (see `points`), never by form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TypeAlias
+
+from palpate.equations.spelling.names import Name
+
+Span: TypeAlias = tuple[int, int] | None
+
+
+@dataclass(eq=False, frozen=True, slots=True)
+class Num:
+    """A number, exact; `decimals` counts the digits printed after the point, None for an exact number."""
+
+    value: Fraction
+    decimals: int | None = None
+    span: Span = None
+
+
+@dataclass(eq=False, frozen=True, slots=True)
+class Sym:
+    """A symbol."""
+
+    name: Name
+    span: Span = None
+
+
+@dataclass(eq=False, frozen=True, slots=True)
+class Trig:
+    """sin, cos or tan of an angle; `short` if it was written as c_{12} or s1."""
+
+    function: str
+    angle: Node
+    short: bool = False
+    span: Span = None
+
+
+@dataclass(eq=False, frozen=True, slots=True)
+class Call:
+    """Another function of one argument, such as exp."""
+
+    function: str
+    argument: Node
+    span: Span = None
+
+
+@dataclass(eq=False, frozen=True, slots=True)
+class Sum:
+    """Terms added; a subtracted term is a Neg."""
+
+    terms: tuple[Node, ...]
+    span: Span = None
+
+
+@dataclass(eq=False, frozen=True, slots=True)
+class Prod:
+    """Factors multiplied, in the order written."""
+
+    factors: tuple[Node, ...]
+    span: Span = None
+
+
+@dataclass(eq=False, frozen=True, slots=True)
+class Neg:
+    """Minus its operand."""
+
+    operand: Node
+    span: Span = None
+
+
+@dataclass(eq=False, frozen=True, slots=True)
+class Quot:
+    """A fraction."""
+
+    top: Node
+    bottom: Node
+    span: Span = None
+
+
+@dataclass(eq=False, frozen=True, slots=True)
+class Power:
+    """A base to a rational exponent; a square root has ½."""
+
+    base: Node
+    exponent: Fraction
+    span: Span = None
+
+
+@dataclass(eq=False, frozen=True, slots=True)
+class Ref:
+    """A name that stands for an expression defined elsewhere, such as σ₁ of a 'where' list."""
+
+    name: Name
+    body: Node
+    span: Span = None
+
+
+Node: TypeAlias = Num | Sym | Trig | Call | Sum | Prod | Neg | Quot | Power | Ref
+Leaf = (Num, Sym)
+
+ONE, ZERO = Num(Fraction(1)), Num(Fraction(0))
+
+
+def number(value: int | Fraction) -> Num:
+    """A number without a place in a text."""
+    return Num(Fraction(value))
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """The nodes directly below, the body of a Ref and the angle of a Trig included."""
+    match node:
+        case Sum(terms=below) | Prod(factors=below):
+            return below
+        case Neg(operand=below) | Trig(angle=below) | Call(argument=below) | Power(base=below) | Ref(body=below):
+            return (below,)
+        case Quot():
+            return (node.top, node.bottom)
+    return ()
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and everything below it, from the top."""
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        yield one
+        waiting.extend(reversed(children(one)))
+
+
+def with_children(node: Node, below: tuple[Node, ...]) -> Node:
+    """The same kind of node over other children."""
+    match node:
+        case Sum():
+            return Sum(below, node.span)
+        case Prod():
+            return Prod(below, node.span)
+        case Neg():
+            return Neg(below[0], node.span)
+        case Trig():
+            return Trig(node.function, below[0], node.short, node.span)
+        case Call():
+            return Call(node.function, below[0], node.span)
+        case Power():
+            return Power(below[0], node.exponent, node.span)
+        case Ref():
+            return Ref(node.name, below[0], node.span)
+        case Quot():
+            return Quot(below[0], below[1], node.span)
+    return node
+
+
+def rewrite(node: Node, changes: Mapping[int, Node], after: Mapping[int, Callable[[Node], Node]] | None = None) -> Node:
+    """The tree with the nodes of these ids replaced; untouched parts are shared.
+
+    Args:
+        node: the top of the tree.
+        changes: what stands instead of a node.
+        after: what is done to a node once everything below it has been rewritten.
+    """
+    after = after or {}
+    made = changes.get(id(node))
+    if made is None:
+        below = children(node)
+        renewed = tuple(rewrite(child, changes, after) for child in below)
+        made = node if all(a is b for a, b in zip(below, renewed)) else with_children(node, renewed)
+    return after[id(node)](made) if id(node) in after else made
+
+
+def substitute(node: Node, change: Callable[[Node], Node | None]) -> Node:
+    """The tree with every node for which `change` gives another one replaced by it."""
+    instead = change(node)
+    if instead is not None:
+        return instead
+    below = children(node)
+    renewed = tuple(substitute(child, change) for child in below)
+    return node if all(a is b for a, b in zip(below, renewed)) else with_children(node, renewed)
+
+
+def rename(node: Node, names: Mapping[Name, Node]) -> Node:
+    """The tree with every symbol of `names` replaced by its expression."""
+    return substitute(node, lambda one: names.get(one.name) if isinstance(one, Sym) else None)
+
+
+def symbols(node: Node) -> set[Name]:
+    """Every symbol that occurs, also inside definitions and angles."""
+    return {one.name for one in walk(node) if isinstance(one, Sym)}
+
+
+def fresh(node: Node) -> Node:
+    """A copy in which every node is a new object, bodies of definitions and angles excepted."""
+    if isinstance(node, Ref | Trig):
+        return replace(node)
+    below = children(node)
+    return with_children(node, tuple(fresh(child) for child in below)) if below else replace(node)
+
+
+def add(terms: list[Node]) -> Node:
+    """A sum, without the zeros and without needless nesting."""
+    kept = [term for term in terms if not is_number(term, 0)]
+    return kept[0] if len(kept) == 1 else Sum(tuple(kept)) if kept else ZERO
+
+
+def multiply(factors: list[Node]) -> Node:
+    """A product, without the ones; zero if a factor is."""
+    if any(is_number(factor, 0) for factor in factors):
+        return ZERO
+    kept = [factor for factor in factors if not is_number(factor, 1)]
+    return kept[0] if len(kept) == 1 else Prod(tuple(kept)) if kept else ONE
+
+
+def is_number(node: Node, value: int) -> bool:
+    """Whether the node is this number, written as one."""
+    return isinstance(node, Num) and node.value == value
+
+
+def tidied(node: Node) -> Node:
+    """The tree without the ones and zeros an edit left behind: 1·x, x + 0, x/1, −(−x), sums in sums, x¹."""
+    if isinstance(node, Ref | Trig):
+        return node
+    below = children(node)
+    if below:
+        node = with_children(node, tuple(tidied(child) for child in below))
+    match node:
+        case Sum():
+            flat = [inner for term in node.terms for inner in (term.terms if isinstance(term, Sum) else (term,))]
+            return add(flat)
+        case Prod():
+            return _tidy_product(node)
+        case Neg(operand=Neg(operand=inner)):
+            return inner
+        case Neg(operand=Num(value=value)) if value == 0:
+            return ZERO
+        case Quot(top=top, bottom=Num(value=value)) if value == 1:
+            return top
+        case Power(base=base, exponent=exponent) if exponent == 1:
+            return base
+    return node
+
+
+def _tidy_product(node: Prod) -> Node:
+    signs = sum(isinstance(factor, Neg) for factor in node.factors)
+    bare = [factor.operand if isinstance(factor, Neg) else factor for factor in node.factors] if signs else node.factors
+    flat = [inner for factor in bare for inner in (factor.factors if isinstance(factor, Prod) else (factor,))]
+    made = multiply(flat)
+    return Neg(made) if signs % 2 and not is_number(made, 0) else made

@@ -1,0 +1,1 @@
+"""What is given beside what is right."""

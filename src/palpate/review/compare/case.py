@@ -1,0 +1,335 @@
+"""The two sides of a check, read: what is given, what it should be, and the symbols both use."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
+from fractions import Fraction
+from itertools import product
+from numbers import Rational
+from numbers import Real as RealNumber
+from typing import Any
+
+import numpy as np
+
+from palpate.errors import InvalidInput, UnknownName, UnknownSymbol, UnluckyPoint
+from palpate.review.algebra.fields import Field, Modular, Real
+from palpate.review.algebra.grid import Grid, Value, as_grid
+from palpate.review.algebra.names import SymbolTable, spelled
+from palpate.review.algebra.points import Point, Space
+from palpate.review.algebra.tree import Name, Node, Num, Ref, Sym, Trig, fresh, rename, walk
+from palpate.review.compare.derivations import DerivationReader, is_derivation, spelling
+from palpate.review.compare.quantities import quantity, torque_names
+from palpate.review.compare.wanted import Numeric, Symbolic, Wanted
+from palpate.review.read.lexer import is_latex
+from palpate.review.read.reading import Text
+
+Symbols = Mapping[str, Any] | Iterable[str] | None
+
+
+@dataclass
+class Case:
+    """A check ready to be made.
+
+    Attributes:
+        what: the quantity.
+        table: the symbols.
+        claims: what is given; several if the text is a chain of equalities.
+        wanted: what it should be.
+        text: the text given, or None for SymPy.
+        field: the arithmetic.
+        originals: the SymPy symbols that names came from.
+    """
+
+    what: str
+    table: SymbolTable
+    claims: list[Grid]
+    wanted: Wanted
+    text: str | None
+    field: Field
+    originals: dict[Name, Any] = dataclass_field(default_factory=dict)
+
+    @property
+    def latex(self) -> bool:
+        """Whether the answer is printed in LaTeX."""
+        return self.text is not None and is_latex(self.text)
+
+
+def case(
+    given: Any,
+    reference: Any,
+    what: str,
+    symbols: Symbols,
+    coordinates: Sequence[Any] | None,
+    equal: Mapping[str, Sequence[str]],
+) -> Case:
+    """Read both sides of a check; `equal` gives several symbols of the reference one name."""
+    quantity(what)
+    if is_robot(reference):
+        return _robot_case(given, reference, what, symbols, coordinates, equal)
+    if is_derivation(reference):
+        return _derivation_case(given, reference, what, symbols, equal)
+    if callable(reference) and not hasattr(reference, "free_symbols"):
+        return _function_case(given, reference, what, symbols, coordinates)
+    table = SymbolTable(coordinates=[spelling(one) for one in coordinates or ()])
+    originals: dict[Name, Any] = {}
+    _learn(table, [reference], originals)
+    table.learn(_extra_names(symbols))
+    wanted = Symbolic(as_grid(_read(reference, table, what, opened=True)[0]))
+    kind = quantity(what)
+    table.infer_coordinates(
+        _angular(wanted.grid), wanted.shape[1 if kind.right else 0] if kind.left or kind.right else 1
+    )
+    return _finished(given, _merged(wanted, table, equal), what, symbols, table, originals)
+
+
+def _merged(wanted: Symbolic, table: SymbolTable, equal: Mapping[str, Sequence[str]]) -> Symbolic:
+    """The reference with one name for symbols that the writer does not tell apart."""
+    names: dict[Name, Node] = {}
+    for text, several in equal.items():
+        for one in several:
+            old = table.originals.get(one, spelled(one))
+            if old not in table.known:
+                raise UnknownName("symbol", one, sorted(set(table.known.values())))
+            names[old] = Sym(spelled(text))
+            table.known.pop(old)
+        table.learn([text])
+    return Symbolic(wanted.grid.each(lambda node: rename(node, names))) if names else wanted
+
+
+def _finished(
+    given: Any, wanted: Wanted, what: str, symbols: Symbols, table: SymbolTable, originals: dict[Name, Any]
+) -> Case:
+    if what == "equation":
+        table.learn(str(name) for name in torque_names(table.coordinates) if name not in table.known)
+    _define(table, symbols)
+    _refuse_unknown(given, table)
+    _learn(table, [given], originals)
+    claims = [as_grid(value) for value in _read(given, table, what)]
+    trees = [node for claim in claims for _, node in claim.entries()]
+    if isinstance(wanted, Symbolic):
+        trees += [node for _, node in wanted.grid.entries()]
+    field_ = Real(None) if isinstance(wanted, Numeric) or _inexact(trees) else Modular()
+    return Case(what, table, claims, wanted, given if isinstance(given, str) else None, field_, originals)
+
+
+# ------------------------------------------------------------------ references
+
+
+def is_robot(value: Any) -> bool:
+    """Whether this is a numeric robot."""
+    return hasattr(value, "mass_matrix") and hasattr(value, "nv")
+
+
+def _robot_case(
+    given: Any,
+    robot: Any,
+    what: str,
+    symbols: Symbols,
+    coordinates: Sequence[Any] | None,
+    equal: Mapping[str, Sequence[str]],
+) -> Case:
+    """Against the numbers of a robot if nothing but its state occurs, else against its derivation."""
+    try:
+        return numeric_case(given, robot, what, symbols, coordinates)
+    except UnknownSymbol as error:
+        derive = getattr(importlib.import_module("palpate.derive"), "derive", None)
+        if derive is None:
+            raise error
+    return _derivation_case(given, derive(robot), what, symbols, equal)
+
+
+def numeric_case(given: Any, robot: Any, what: str, symbols: Symbols, coordinates: Sequence[Any] | None) -> Case:
+    """A check against the numbers of a robot."""
+    kind = quantity(what)
+    if robot.nq != robot.nv:
+        raise InvalidInput(
+            f"{robot!r} has {robot.nq} coordinates for {robot.nv} freedoms",
+            hint="a free base has quaternions; give a derivation or an expression as reference",
+        )
+    names = [spelling(one) for one in coordinates or [f"q{number}" for number in range(1, robot.nv + 1)]]
+    table = SymbolTable(coordinates=names)
+    if kind.numeric is None:
+        raise InvalidInput(f"a numeric robot has no {what!r}", hint="give a derivation or an expression as reference")
+    function = kind.numeric
+
+    def numbers(point: Point) -> Any:
+        state = ([point.value(name._replace(dots=dots)) for name in table.coordinates] for dots in range(3))
+        q, v, a = (np.array(values, dtype=float) for values in state)
+        return np.atleast_2d(np.asarray(function(robot, q, v, a), dtype=float))
+
+    shape = np.atleast_2d(np.asarray(function(robot, *np.zeros((3, robot.nv))), dtype=float)).shape
+    return _finished(given, Numeric(numbers, (shape[0], shape[1])), what, symbols, table, {})
+
+
+def _function_case(
+    given: Any,
+    function: Callable[[dict[str, float]], Any],
+    what: str,
+    symbols: Symbols,
+    coordinates: Sequence[Any] | None,
+) -> Case:
+    """A check against the numbers that a function of {name: value} gives."""
+    table = SymbolTable(coordinates=[spelling(one) for one in coordinates or ()])
+    table.learn([str(name) for name in symbols or ()])
+
+    def numbers(point: Point) -> Any:
+        values = {text: float(point.value(name)) for name, text in table.known.items()}
+        for name, dots in product(table.coordinates, (1, 2)):
+            dotted = name._replace(dots=dots)
+            values.setdefault("d" * dots + table.plain(name), float(point.value(dotted)))
+        found = np.asarray(function(values), dtype=float)
+        if not np.isfinite(found).all():
+            raise UnluckyPoint("the reference is not finite at a random point")
+        return found.reshape(-1, 1) if found.ndim < 2 else found
+
+    shape = numbers(Space(Real(None), []).point(0)).shape
+    return _finished(given, Numeric(numbers, (shape[0], shape[1])), what, symbols, table, {})
+
+
+def _derivation_case(
+    given: Any, derivation: Any, what: str, symbols: Symbols, equal: Mapping[str, Sequence[str]]
+) -> Case:
+    reader = DerivationReader(derivation)
+    wanted = _merged(Symbolic(reader.wanted(what)), reader.table, equal)
+    return _finished(given, wanted, what, symbols, reader.table, reader.originals)
+
+
+# ------------------------------------------------------------------ reading
+
+
+def _read(value: Any, table: SymbolTable, what: str, opened: bool = False) -> list[Value]:
+    """Text, SymPy, numbers or nested lists as trees."""
+    if isinstance(value, str):
+        text = Text(value, table)
+        with table.opened(opened):
+            return text.equations() if what == "equation" else text.claims()
+    if isinstance(value, Grid | Node):
+        return [value]
+    if isinstance(value, RealNumber):
+        return [number_node(value)]
+    from palpate.review.algebra.convert import from_sympy
+
+    read = from_sympy(_sympy_value(value), table)
+    definitions = {name: body for name, body in table.definitions.items() if not isinstance(body, Grid)}
+    named = {spoken: Sym(symbol) for symbol, spoken in table.spoken.items()}
+    return [as_grid(read).each(lambda node: fresh(_defined(node, definitions, named)))]
+
+
+def _sympy_value(value: Any) -> Any:
+    """A SymPy object, or nested lists as a SymPy matrix."""
+    import sympy
+
+    try:
+        made = sympy.Matrix(value) if isinstance(value, list | tuple | np.ndarray) else value
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"{value!r:.60} is no matrix: {error}") from error
+    if not isinstance(made, sympy.Expr | sympy.MatrixBase | sympy.Equality):
+        raise InvalidInput(
+            f"{value!r:.60} ({type(value).__name__}) is no expression",
+            hint="give text, a SymPy expression, matrix or equation, a number, or nested lists of these",
+        )
+    return made
+
+
+def _defined(node: Node, definitions: Mapping[Name, Node], named: Mapping[Name, Node]) -> Node:
+    bodies = {name: Ref(name, body) for name, body in definitions.items()}
+    return rename(node, {**bodies, **named}) if bodies or named else node
+
+
+def number_node(value: Any) -> Num:
+    """A Python number as a node."""
+    if isinstance(value, Rational):
+        return Num(Fraction(value))
+    if not np.isfinite(value):
+        raise InvalidInput(f"{value} in an expression", hint="numbers are finite")
+    text = repr(float(value))
+    return Num(Fraction(text), len(text.partition(".")[2]))
+
+
+def _learn(table: SymbolTable, values: Iterable[Any], originals: dict[Name, Any]) -> None:
+    """Take in the symbols of SymPy expressions."""
+    import sympy
+
+    from palpate.review.algebra.convert import rates, spellings
+
+    found = []
+    for value in values:
+        if isinstance(value, list | tuple | np.ndarray):
+            value = _sympy_value(value)
+        if isinstance(value, sympy.Basic | sympy.MatrixBase):
+            found.append(value)
+    table.learn(spellings(found))
+    for name in rates(found, table):
+        table.known.setdefault(name, str(name))
+    for symbol in set().union(*(one.free_symbols for one in found)) if found else ():
+        if symbol.name in table.originals:
+            originals.setdefault(table.originals[symbol.name], symbol)
+
+
+def _refuse_unknown(given: Any, table: SymbolTable) -> None:
+    """A SymPy expression may use known symbols only."""
+    import sympy
+
+    from palpate.review.algebra.convert import spellings
+
+    if isinstance(given, list | tuple | np.ndarray):
+        given = _sympy_value(given)
+    if isinstance(given, sympy.Basic | sympy.MatrixBase):
+        trial = SymbolTable(coordinates=[str(name) for name in table.coordinates])
+        for text in spellings([given]):
+            trial.learn([text])
+            if text not in table.originals and table.find(trial.originals[text]) is None:
+                raise UnknownName("symbol", text, sorted(set(table.known.values())))
+
+
+def _extra_names(symbols: Symbols) -> list[str]:
+    """Names that are only said to be valid."""
+    if symbols is None:
+        return []
+    if isinstance(symbols, Mapping):
+        return [name for name, value in symbols.items() if value is None]
+    return [str(name) for name in symbols]
+
+
+def _define(table: SymbolTable, symbols: Symbols) -> None:
+    """Take in what the writer's names stand for; definitions may use each other, in any order.
+
+    One that cannot be read is an error where its name is used, not before: a list may serve many formulas.
+    """
+    table.learn(_extra_names(symbols))
+    waiting = {n: v for n, v in symbols.items() if v is not None} if isinstance(symbols, Mapping) else {}
+    _learn(table, waiting.values(), {})
+    while waiting:
+        left: dict[str, Any] = {}
+        for name, value in waiting.items():
+            try:
+                table.unreadable.pop(spelled(name), None)
+                _stand_for(table, name, _read(value, table, "expression")[-1])
+            except UnknownSymbol as error:
+                left[name] = value
+                table.unreadable[spelled(name)] = error
+        if len(left) == len(waiting):
+            return
+        waiting = left
+
+
+def _stand_for(table: SymbolTable, name: str, value: Value) -> None:
+    if isinstance(value, Grid) and value.shape == (1, 1):
+        value = value.rows[0][0]
+    if isinstance(value, Sym):
+        table.call(name, value.name)
+    else:
+        table.define(name, value)
+
+
+def _angular(grid: Grid) -> set[Name]:
+    trigs = [node for _, entry in grid.entries() for node in walk(entry) if isinstance(node, Trig)]
+    return {one.name for trig in trigs for one in walk(trig.angle) if isinstance(one, Sym)}
+
+
+def _inexact(trees: Iterable[Node]) -> bool:
+    """Whether a number has so many decimals that it must be rounded."""
+    return any(isinstance(one, Num) and (one.decimals or 0) > 12 for tree in trees for one in walk(tree))

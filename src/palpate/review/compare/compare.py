@@ -1,0 +1,310 @@
+"""A given matrix beside the one wanted: which entries differ, and whether the difference is one at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from palpate.errors import DoesNotFit, UnluckyPoint
+from palpate.review.algebra.fields import Field, Modular, Real
+from palpate.review.algebra.grid import Grid, as_grid, grid, times
+from palpate.review.algebra.points import Point, Space
+from palpate.review.algebra.tree import Name, Node, Num, Sym, is_number, rewrite, symbols, walk
+from palpate.review.compare.case import Case
+from palpate.review.compare.conventions import Convention, Rewritten, conventions
+from palpate.review.compare.quantities import quantity
+from palpate.review.compare.wanted import Symbolic, Wanted, fitting
+from palpate.review.mend.atoms import Atoms
+from palpate.review.mend.missing import MissingTerm
+
+Place: TypeAlias = tuple[int, int]
+
+_POINTS, _MOST = 2, 400  # points at which entries must agree, and how many may be tried to find them
+_DIGITS = 50
+
+
+@dataclass
+class Comparison:
+    """A given matrix and what is wanted in its place.
+
+    Attributes:
+        given: what is compared, entry by entry.
+        wanted: with what.
+        space: where points come from.
+        differing: the entries that differ.
+        notes: how shapes were read.
+        method: the arithmetic, in words.
+    """
+
+    case: Case
+    given: Grid
+    wanted: Wanted
+    space: Space
+    method: str
+    notes: list[str] = field(default_factory=list)
+    differing: list[Place] = field(default_factory=list)
+    _known: dict[tuple[Place, str], Any] = field(default_factory=dict)
+
+    # ------------------------------------------------------------------ differences that are none
+
+    def agrees_to_the_digits(self) -> bool:
+        """Whether every difference is below what rounding the printed decimals can cause."""
+        trees = [self.given.rows[i][j] for i, j in self.differing]
+        if not all(_decimals(tree) for tree in trees):
+            return False
+        space = Space(Real(_DIGITS), [], self.space.signed)
+        return all(_within_rounding(space, tree, self.wanted, place) for tree, place in zip(trees, self.differing))
+
+    def same_forces(self) -> bool:
+        """Whether C q̇ agrees, row by row, though C does not."""
+        n, names = self.given.shape[0], self.case.table.coordinates
+        if not self.given.shape == (n, n) == (len(names), len(names)):
+            return False
+        return all(
+            self.space.field.equal(*self._forces(row, self.space.point(number)))
+            for number in range(_POINTS)
+            for row in range(n)
+        )
+
+    def _forces(self, row: int, point: Point) -> tuple[Any, Any]:
+        """Σ_j C_ij q̇_j, given and wanted."""
+        mul, add = self.space.field.mul, self.space.field.add
+        mine = right = self.space.field.number(Fraction(0))
+        for column, name in enumerate(self.case.table.coordinates):
+            speed = point.value(name._replace(dots=1))
+            mine = add(mine, mul(self._values((row, column), point), speed))
+            right = add(right, mul(self.wanted.at((row, column), point), speed))
+        return mine, right
+
+    def differs_by_a_constant(self) -> bool:
+        """Whether the difference does not depend on the coordinates."""
+        moving = {name._replace(dots=dots) for name in self.case.table.coordinates for dots in range(3)}
+        return all(self._is_constant(place, moving) for place in self.differing)
+
+    def _is_constant(self, place: Place, moving: set[Name]) -> bool:
+        try:
+            start = self.space.point(0)
+            first = self._error(place, start)
+            still = {name: value for name, value in start.values.items() if name not in moving}
+            return all(
+                self.space.field.equal(self._error(place, Point(self.space, f"moved {number}", still)), first)
+                for number in range(_POINTS)
+            )
+        except UnluckyPoint:
+            return False
+
+    def _error(self, place: Place, point: Point) -> Any:
+        return self.space.field.sub(point.of(self.given.rows[place[0]][place[1]]), self.wanted.at(place, point))
+
+    def convention(self) -> str:
+        """The name of another convention in which everything agrees, or ""."""
+        case, grid_ = self.case, self.wanted.grid if isinstance(self.wanted, Symbolic) else self.given
+        places = sorted((place for place, _ in self.given.entries()), key=self._size)
+        points = [self.space.point(number) for number in range(_POINTS)]
+        for change in conventions(grid_, case.what, case.table.coordinates):
+            try:
+                if all(self._agrees_in(change, point, places) for point in points):
+                    return change.name
+            except UnluckyPoint:
+                continue
+        return ""
+
+    @property
+    def alone(self) -> bool:
+        """Whether one of many entries differs: rather a slip than a convention, which would show in more."""
+        return len(self.differing) == 1 and sum(not is_number(node, 0) for _, node in self.given.entries()) > 2
+
+    def _size(self, place: Place) -> int:
+        return sum(1 for _ in walk(self.given.rows[place[0]][place[1]]))
+
+    def _agrees_in(self, change: Convention, point: Point, places: list[Place]) -> bool:
+        kind, field_ = quantity(self.case.what), self.space.field
+        other = Rewritten(self.wanted, kind, self.case.table.coordinates, change, point)
+        for place in places:
+            mine, right = self._values(place, point), other.at(place)
+            opposite = self.case.what == "equation" and field_.equal(mine, field_.sub(0, right))
+            if not field_.equal(mine, right) and not opposite:
+                return False
+        return True
+
+    def _values(self, place: Place, point: Point) -> Any:
+        key = (place, point.label)
+        if key not in self._known:
+            self._known[key] = point.of(self.given.rows[place[0]][place[1]])
+        return self._known[key]
+
+    def multiples(self) -> list[Node] | None:
+        """The factors by which equations differ from the wanted ones, if that is all that differs."""
+        return _multiples(self, self.wanted)
+
+
+def compared(case: Case, given: Grid, seed: int) -> Comparison:
+    """Compare what is given with what is wanted, in the shape that fits best."""
+    given, wanted, notes = _coriolis(case, _all_zeros(given, case.wanted))
+    found: list[Comparison] = []
+    for words, part in fitting(given.shape, wanted, case.what):
+        found.append(_in_field(case, given, part, seed))
+        found[-1].notes = [*notes, words] if words else notes
+    best = min(found, key=lambda one: (len(one.differing), _unlikeness(one)))
+    if case.what == "M" and best.differing:
+        best.notes += _asymmetry(best)
+    return best
+
+
+def _unlikeness(one: Comparison) -> int:
+    """How many symbols only one side has: of several equations that could be meant, the likest is."""
+    given = set().union(*(symbols(node) for _, node in one.given.entries()))
+    trees = [one.wanted.tree(place) for place, _ in one.given.entries()]
+    wanted = set().union(*(symbols(tree) for tree in trees if tree is not None))
+    return len(given ^ wanted)
+
+
+def _all_zeros(given: Grid, wanted: Wanted) -> Grid:
+    """A lone 0 stands for a vector or matrix of zeros."""
+    rows, columns = wanted.shape
+    lone = given.shape == (1, 1) != wanted.shape and is_number(given.rows[0][0], 0)
+    return Grid((given.rows[0] * columns,) * rows) if lone else given
+
+
+def _coriolis(case: Case, given: Grid) -> tuple[Grid, Wanted, list[str]]:
+    """C given as a vector C q̇, or wanted as one."""
+    wanted = case.wanted
+    n = len(case.table.coordinates)
+    if case.what not in ("C", "c") or n < 2 or not isinstance(wanted, Symbolic):
+        return given, wanted, []
+    rates = grid([[Sym(name._replace(dots=1))] for name in case.table.coordinates])
+    if given.shape == (n, 1) and wanted.shape == (n, n):
+        return given, Symbolic(as_grid(times(wanted.grid, rates))), ["a vector: compared with C q̇"]
+    if given.shape == (n, n) and wanted.shape == (n, 1):
+        return as_grid(times(given, rates)), wanted, ["C q̇ is compared: the reference is a vector"]
+    return given, wanted, []
+
+
+def _in_field(case: Case, given: Grid, wanted: Wanted, seed: int) -> Comparison:
+    """Compare exactly, or in floats where the expressions do not fit."""
+    trees = [node for _, node in given.entries()]
+    trees += [tree for place, _ in given.entries() if (tree := wanted.tree(place)) is not None]
+    signed = {name._replace(dots=dots) for name in case.table.coordinates for dots in range(4)}
+    reason = ""
+    for field_ in [case.field] + ([Real(_DIGITS)] if isinstance(case.field, Modular) else []):
+        try:
+            space = Space(field_, trees, signed, seed)
+            found = differing(given, wanted, space)
+        except DoesNotFit as error:
+            reason = str(error)
+            continue
+        method = _method(field_) + (f", because of {reason}" if field_ is not case.field else "")
+        return Comparison(case, given, wanted, space, method, differing=found)
+    raise DoesNotFit(f"{quantity(case.what).title} has no value that could be compared: {reason}")
+
+
+def _method(field_: Field) -> str:
+    if isinstance(field_, Modular):
+        return "exactly, modulo a prime of 127 bits"
+    digits = getattr(field_, "functions", None)
+    return f"in floats of {_DIGITS} digits" if hasattr(digits, "dps") else "in floats, to 1e-9"
+
+
+def differing(given: Grid, wanted: Wanted, space: Space) -> list[Place]:
+    """The entries that differ at one of several random points."""
+    points: list[Point] = []
+    return [place for place, node in given.entries() if not _agrees(node, wanted, place, space, points)]
+
+
+def _agrees(node: Node, wanted: Wanted, place: Place, space: Space, points: list[Point]) -> bool:
+    passed = 0
+    for number in range(_MOST):
+        if number == len(points):
+            points.append(space.point(number))
+        try:
+            if not space.field.equal(points[number].of(node), wanted.at(place, points[number])):
+                return False
+        except UnluckyPoint:
+            continue
+        passed += 1
+        if passed == _POINTS:
+            return True
+    raise DoesNotFit("roots or divisions that hardly any random point allows")
+
+
+def _asymmetry(one: Comparison) -> list[str]:
+    n = one.given.shape[0]
+    if one.given.shape != (n, n):
+        return []
+    mirrored = differing(one.given, Symbolic(one.given.transposed()), one.space)
+    return [f"M is not symmetric: ({i + 1},{j + 1}) ≠ ({j + 1},{i + 1})" for i, j in mirrored if i < j]
+
+
+# ------------------------------------------------------------------ equations, decimals
+
+
+def _multiples(one: Comparison, wanted: Wanted) -> list[Node] | None:
+    """For every equation the number or product that it is a multiple by; None if one is no multiple."""
+    found: list[Node] = []
+    for place, node in one.given.entries():
+        tree = wanted.tree(place)
+        factor = None if tree is None else _multiple(one, node, tree)
+        if factor is None:
+            return None
+        found.append(factor)
+    return found
+
+
+def _multiple(one: Comparison, given: Node, wanted: Node) -> Node | None:
+    space, field_ = one.space, one.space.field
+
+    def ratio(point: Point) -> Any:
+        return field_.mul(point.of(given), field_.inverse(point.of(wanted)))
+
+    for point in _usable(space, ratio):
+        atoms = Atoms(point, [given, wanted], one.case.table)
+        terms = MissingTerm(point, atoms, [], ratio).terms(ratio(point), ())
+        return next((term for term in terms if _holds(space, term, ratio)), None)
+    return None
+
+
+def _usable(space: Space, function: Any) -> Iterator[Point]:
+    for number in range(_MOST):
+        point = space.point(number)
+        try:
+            function(point)
+        except UnluckyPoint:
+            continue
+        yield point
+
+
+def _holds(space: Space, term: Node, ratio: Any) -> bool:
+    points = _usable(space, ratio)
+    next(points)
+    return all(space.field.equal(point.of(term), ratio(point)) for point in (next(points), next(points)))
+
+
+def _decimals(tree: Node) -> list[Num]:
+    """Numbers that may be rounded: printed with at least three decimals."""
+    return [node for node in walk(tree) if isinstance(node, Num) and node.decimals is not None and node.decimals > 2]
+
+
+def _within_rounding(space: Space, tree: Node, wanted: Wanted, place: Place) -> bool:
+    """Whether moving each decimal by half a unit of its last digit can make up for the difference."""
+    for number in range(_POINTS):
+        try:
+            point = space.point(number)
+            value = point.of(tree)
+            slack = 0
+            for one in _decimals(tree):
+                half = Fraction(1, 2 * 10 ** (one.decimals or 0))
+                slack += abs(point.of(rewrite(tree, {id(one): Num(one.value + half)})) - value)
+            if abs(value - wanted.at(place, point)) > slack * 1.001:
+                return False
+        except (UnluckyPoint, DoesNotFit):
+            return False
+    return True
+
+
+def names_of(one: Comparison, place: Place) -> list[Name]:
+    """The symbols of an entry, given and wanted."""
+    tree = one.wanted.tree(place)
+    found = symbols(one.given.rows[place[0]][place[1]]) | (symbols(tree) if tree is not None else set())
+    return sorted(found)

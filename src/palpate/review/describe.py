@@ -1,0 +1,259 @@
+"""From entries that differ to words: a point that shows it, the slips, the mended text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import islice
+from random import Random
+from typing import Any
+
+from palpate.errors import DoesNotFit, UnluckyPoint
+from palpate.review.algebra.fields import Real
+from palpate.review.algebra.grid import Grid, grid
+from palpate.review.algebra.points import PI, Point, Space
+from palpate.review.algebra.printing import Printer
+from palpate.review.algebra.tree import Name, Node, Ref, Span, Sym, Trig, rename, substitute, symbols, walk
+from palpate.review.compare.case import Case
+from palpate.review.compare.compare import Comparison, Place, names_of
+from palpate.review.compare.wanted import Symbolic
+from palpate.review.mend.edits import COSTS
+from palpate.review.mend.matrix_slips import MatrixSlip, matrix_slip
+from palpate.review.mend.renaming import matters, renamed
+from palpate.review.mend.repair import Repair, Repairer
+from palpate.review.verdict import Difference, Verdict
+
+_LONGEST = 3000  # nodes of an expression that is still printed
+
+
+class Describer:
+    """Makes the verdict on a quantity that differs."""
+
+    def __init__(self, case: Case, comparison: Comparison) -> None:
+        self.case, self.comparison = case, comparison
+        self.printer = Printer(case.table, case.latex)
+        shorthand = any(
+            isinstance(node, Trig) and node.short for _, n in comparison.given.entries() for node in walk(n)
+        )
+        self.short = shorthand
+
+    def verdict(self, notes: tuple[str, ...]) -> Verdict:
+        """The verdict, with every entry that can be mended mended."""
+        rows = [list(row) for row in self.comparison.given.rows]
+        differences = []
+        swapped = self._swapped()
+        if swapped is not None:
+            return self._with_swapped(swapped, notes)
+        repairs = {place: self._repair(place) for place in self.comparison.differing}
+        if None in repairs.values() and (slip := self._matrix_slip()) is not None:
+            return self._with_matrix(slip, notes)
+        names = self._renamed() if None in repairs.values() or len(repairs) > 2 else None
+        for (i, j), repair in repairs.items():
+            right = self.comparison.wanted.tree((i, j))
+            if names is not None and right is not None:
+                rows[i][j], difference = self._with_names((i, j), names, right)
+            else:
+                difference = self._difference((i, j), repair)
+                rows[i][j] = repair.mended if repair else self._abbreviated(right) if right else rows[i][j]
+            differences.append(difference)
+        return Verdict(
+            self.case.what, False, "", tuple(differences), notes, self.comparison.method, self._written(grid(rows))
+        )  # fmt: skip
+
+    def _swapped(self) -> tuple[Place, Place] | None:
+        """The two entries that differ, if each is what the other should be."""
+        one = self.comparison
+        if len(one.differing) != 2:
+            return None
+        a, b = one.differing
+        nodes = [one.given.rows[i][j] for i, j in (b, a)]
+        field = one.space.field
+        try:
+            points = [one.space.point(number) for number in (30, 31)]
+            right = all(
+                field.equal(point.of(node), one.wanted.at(place, point))
+                for point in points
+                for node, place in zip(nodes, (a, b))
+            )
+        except UnluckyPoint:
+            return None
+        return (a, b) if right else None
+
+    def _with_swapped(self, places: tuple[Place, Place], notes: tuple[str, ...]) -> Verdict:
+        """The verdict where two entries stand in each other's place."""
+        rows = [list(row) for row in self.comparison.given.rows]
+        (i, j), (k, m) = places
+        rows[i][j], rows[k][m] = rows[k][m], rows[i][j]
+        told = f"swapped entries: ({i + 1},{j + 1}) and ({k + 1},{m + 1}) stand in each other's place"
+        differences = tuple(
+            replace(
+                self._difference((r, c), None), slips=(told,), kinds=("swapped entries",),
+                cost=COSTS["swapped entries"] / 2, mended=self.printer.node(rows[r][c]),
+            )
+            for r, c in places
+        )  # fmt: skip
+        return Verdict(
+            self.case.what, False, "", differences, notes, self.comparison.method, self._written(grid(rows))
+        )  # fmt: skip
+
+    def _matrix_slip(self) -> MatrixSlip | None:
+        one = self.comparison
+        claim = next((number for number, value in enumerate(self.case.claims) if value is one.given), 0)
+        return matrix_slip(self.case, claim, one.wanted, one.space)
+
+    def _with_matrix(self, slip: MatrixSlip, notes: tuple[str, ...]) -> Verdict:
+        """The verdict where one matrix was written for another."""
+        told = f"wrong matrix: {slip.was} should be {slip.becomes}"
+        price = COSTS["wrong matrix"] / len(self.comparison.differing)
+        differences = tuple(
+            replace(
+                self._difference((i, j), None), slips=(told,), kinds=("wrong matrix",), cost=price,
+                mended=self.printer.node(slip.value.rows[i][j]),
+            )
+            for i, j in self.comparison.differing
+        )  # fmt: skip
+        return Verdict(self.case.what, False, "", differences, notes, self.comparison.method, slip.text)
+
+    def _renamed(self) -> dict[Name, Name] | None:
+        """Symbols that stand in the place of others in all entries that differ, two at least being wrong."""
+        one = self.comparison
+        if not isinstance(one.wanted, Symbolic):
+            return None
+        return renamed(one.given, one.wanted, one.differing, one.space, self.case.table.coordinates)
+
+    def _with_names(self, place: Place, names: dict[Name, Name], right: Node) -> tuple[Node, Difference]:
+        """An entry whose symbols are wrong throughout: renamed if one stands for one, else as the reference has it."""
+        tree = self.comparison.given.rows[place[0]][place[1]]
+        wanted, point = self.comparison.wanted, self.comparison.space.point(20)
+        here = {meant: stands for meant, stands in names.items() if matters(wanted, [place], meant, point)}
+        others = symbols(right) - set(here)
+        single = len(set(here.values())) == len(here) and not others & set(here.values())
+        mended = rename(tree, {stands: Sym(meant) for meant, stands in here.items()}) if single else right
+        mended = self._abbreviated(self._written_out(mended))
+        name = self.printer.name
+        slips = tuple(f"wrong symbol throughout: {name(b)} stands where {name(a)} is meant" for a, b in here.items())
+        found = replace(
+            self._difference(place, None), slips=slips, kinds=("wrong symbol throughout",) * len(slips),
+            cost=COSTS["wrong symbol throughout"] * len(slips), mended=self.printer.node(mended),
+        )  # fmt: skip
+        return mended, found
+
+    def _written(self, mended: Grid) -> Any:
+        """The mended quantity in the form it was given."""
+        if self.case.text is None:
+            from palpate.review.algebra.convert import to_sympy
+
+            made = to_sympy(mended, self.case.originals)
+            return made[0, 0] if mended.shape == (1, 1) else made
+        return self.printer.value(mended if mended.shape != (1, 1) else mended.rows[0][0])
+
+    def _repair(self, place: Place) -> Repair | None:
+        tree, wanted = self.comparison.given.rows[place[0]][place[1]], self.comparison.wanted
+        right = wanted.tree(place)
+        others = [node for _, node in self.comparison.given.entries()] if right is None else [right]
+        best: Repair | None = None
+        for value in self._targets(place):
+            try:
+                found = Repairer(tree, value, self.comparison.space, self.case.table, others).best()
+            except (UnluckyPoint, DoesNotFit):
+                continue
+            if found and (best is None or found.cost < best.cost):
+                best = replace(found, mended=self._written_out(found.mended))
+        return best
+
+    def _written_out(self, node: Node) -> Node:
+        """With every name whose definition was changed replaced by what it now stands for."""
+        known = self.case.table.definitions
+
+        def body(one: Node) -> Node | None:
+            changed = isinstance(one, Ref) and one.body is not known.get(one.name)
+            return self._written_out(one.body) if isinstance(one, Ref) and changed else None
+
+        return substitute(node, body)
+
+    def _targets(self, place: Place) -> list[Callable[[Point], Any]]:
+        """What the entry should be worth; an equation may be written with the opposite sign."""
+        wanted, field = self.comparison.wanted, self.comparison.space.field
+        targets = [lambda point: wanted.at(place, point)]
+        if self.case.what == "equation":
+            targets.append(lambda point: field.sub(0, wanted.at(place, point)))
+        return targets
+
+    def _difference(self, place: Place, repair: Repair | None) -> Difference:
+        tree, right = self.comparison.given.rows[place[0]][place[1]], self.comparison.wanted.tree(place)
+        point, mine, other = self._shown(place)
+        entry = None if self.comparison.given.shape == (1, 1) else (place[0] + 1, place[1] + 1)
+        node = self.printer.node
+        found = Difference(entry, point, mine, other, given=node(tree))
+        if right is not None:
+            long = sum(1 for _ in islice(walk(right), _LONGEST + 1)) > _LONGEST
+            text = "(too long to print)" if long else node(self._abbreviated(self._written_out(right)))
+            found = replace(found, right=text)
+        if repair is None:
+            return found
+        return replace(
+            found,
+            slips=tuple(edit.told(self.printer) for edit in repair.edits),
+            kinds=tuple(edit.kind for edit in repair.edits),
+            cost=repair.cost,
+            mended=node(repair.mended),
+            caret="" if repair.edits[0].place else self._caret(repair.edits[0].span),
+        )
+
+    def _abbreviated(self, node: Node) -> Node:
+        """Sines as c_{12} where the writer writes them so."""
+        if not self.short:
+            return node
+        return substitute(
+            node, lambda one: replace(one, short=True) if isinstance(one, Trig) and not one.short else None
+        )
+
+    # ------------------------------------------------------------------ a point that shows it
+
+    def _shown(self, place: Place) -> tuple[dict[str, float], float, float]:
+        """A point with round numbers at which the two values are plainly different."""
+        tree = self.comparison.given.rows[place[0]][place[1]]
+        names = [name for name in names_of(self.comparison, place) if name != PI]
+        if self.comparison.wanted.tree(place) is None:
+            highest = 2 if self.case.what in ("C", "c", "h", "T") else 3 if self.case.what == "tau" else 1
+            names = sorted({*names, *(n._replace(dots=d) for n in self.case.table.coordinates for d in range(highest))})
+        space = Space(Real(None), [])
+        best: tuple[float, dict[str, float], float, float] = (-1.0, {}, float("nan"), float("nan"))
+        for seed in range(40):
+            values = {name: self._round_value(name, seed) for name in names}
+            point = Point(space, f"{seed}", values)
+            try:
+                mine, right = float(point.of(tree)), float(self.comparison.wanted.at(place, point))
+            except (UnluckyPoint, OverflowError):
+                continue
+            size = abs(mine - right) / max(abs(mine), abs(right), 1e-300)
+            if size > best[0]:
+                best = (size, {self._named(name): value for name, value in values.items()}, mine, right)
+            if size > 0.05:
+                break
+        return best[1:]
+
+    def _round_value(self, name: Name, seed: int) -> float:
+        random = Random(f"{seed} {name}")
+        found = round(random.uniform(0.5, 2.0), 1)
+        moving = name._replace(dots=0) in self.case.table.coordinates
+        return -found if moving and random.random() < 0.5 else found
+
+    def _named(self, name: Name) -> str:
+        return Printer(self.case.table, False).name(name)
+
+    # ------------------------------------------------------------------ where in the text
+
+    def _caret(self, span: Span) -> str:
+        """The part of the text that holds the slip, marked."""
+        if self.case.text is None or span is None or span[1] <= span[0]:
+            return ""
+        text = self.case.text
+        start = text.rfind("\n", 0, span[0]) + 1
+        end = text.find("\n", span[0])
+        line = text[start : end if end >= 0 else len(text)]
+        first = max(0, span[0] - start - 40)
+        shown = line[first : first + 96]
+        marks = min(span[1] - start, first + 96) - (span[0] - start)
+        dots = "… " if first else ""
+        return f"{dots}{shown}\n{' ' * (len(dots) + span[0] - start - first)}{'^' * max(1, marks)}"

@@ -1,0 +1,232 @@
+"""Two slips, by meeting in the middle.
+
+Every correction of one slip changes the whole by some Δ. Two slips in different terms are right together if Δ₁ + Δ₂ is
+the whole error: all Δ are kept in a table, and error − Δ₁ is looked up for each. Two slips in one term multiply it by
+ρ₁ ρ₂; a slip in a term and one in a bracket of it give Δ₁ + ρ₁ Δ₂. These are looked up in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from palpate.errors import UnluckyPoint
+from palpate.review.algebra.fields import Field, Table
+from palpate.review.algebra.points import Point
+from palpate.review.algebra.tree import Node, Num, Sum, Sym
+from palpate.review.mend.atoms import Atoms
+from palpate.review.mend.edits import Edit, likelihood_of_all, with_term
+from palpate.review.mend.missing import MissingTerm
+from palpate.review.mend.products import Factor, Product, is_sum, product, swaps
+
+_NUMBERS = (
+    *(Fraction(n) for n in (-1, 2, -2, 3, -3, 4, 6)), *(Fraction(1, n) for n in (2, -2, 3, -3, 4, 6)),
+    *(Fraction(a, b) for a, b in ((3, 2), (2, 3), (3, 4), (4, 3))),
+)  # fmt: skip
+_STEPS = (Fraction(1), Fraction(-1))
+_MOST_HITS = 60
+_ONE = Fraction(1)
+
+Lift: TypeAlias = Callable[[Any], Any]  # from a change of a part to the change of the whole
+Make: TypeAlias = Callable[[], Edit]
+
+
+@dataclass(eq=False)
+class Option:
+    """A correction of one slip: what it multiplies its term by, and what it changes the whole by."""
+
+    make: Make
+    place: Place
+    ratio: Any
+    change: Any = None
+    inverse: Any = None
+
+
+@dataclass(eq=False)
+class Place:
+    """A term, or a sum that may lack one; `above` are the terms it lies in the brackets of."""
+
+    value: Any
+    lift: Lift
+    affine: bool
+    above: tuple[Place, ...]
+    parts: Product | None = None
+    options: list[Option] = field(default_factory=list)
+
+
+class DoubleSlip:
+    """The search for two slips in an expression, at one point."""
+
+    def __init__(self, point: Point, atoms: Atoms, missing: MissingTerm) -> None:
+        self.point, self.field, self.atoms, self.missing = point, point.field, atoms, missing
+        self.places: list[Place] = []
+        self._powers: dict[Fraction, list[Any]] = {}
+
+    def edits(self, tree: Node, error: Any) -> Iterator[list[Edit]]:
+        """Pairs of corrections that together remove the error, cheapest first."""
+        self.places = []
+        self._gather(tree, lambda change: change, True, ())
+        table: Table[Option] = self.field.table()
+        options = [option for place in self.places for option in place.options]
+        for option in options:
+            table.put(option.change, option)
+        _invert(self.field, [option for option in options if option.place.parts is not None])
+        pairs = [*self._apart(options, table, error), *self._nested(options, table, error), *self._together(error)]
+        made = sorted(([a.make(), b.make()] for a, b in pairs[: 40 * _MOST_HITS]), key=likelihood_of_all)
+        yield from made[:_MOST_HITS]
+
+    # ------------------------------------------------------------------ all corrections of one slip
+
+    def _gather(self, node: Node, lift: Lift, affine: bool, above: tuple[Place, ...]) -> None:
+        terms = node.terms if isinstance(node, Sum) else (node,)
+        here = Place(None, lift, affine, above)
+        here.options = [
+            Option(_adding(node, term), here, None, lift(value)) for value, term in self.missing.values
+        ]  # fmt: skip
+        self.places.append(here)
+        for term in terms:
+            if isinstance(term, Sum):
+                self._gather(term, lift, affine, above)
+            elif not isinstance(term, Num) or term.value != 0:
+                self._gather_term(term, lift, affine, above)
+
+    def _gather_term(self, node: Node, lift: Lift, affine: bool, above: tuple[Place, ...]) -> None:
+        value = self.point.of(node)
+        if self.field.is_zero(value):
+            return
+        place = Place(value, lift, affine, above, product(node))
+        place.options = list(self._options(place))
+        self.places.append(place)
+        assert place.parts is not None
+        for factor in place.parts.factors:
+            if is_sum(factor):
+                inner = self._inner(value, factor, lift)
+                self._gather(factor.base, inner, affine and factor.total == 1, (*above, place))
+
+    def _inner(self, value: Any, factor: Factor, lift: Lift) -> Lift:
+        """How a change within a bracket changes the whole."""
+        mul, base, total = self.field.mul, self.point.of(factor.base), factor.total
+        share = self.field.inverse(base)
+        if total == 1:
+            scale = mul(value, share)
+            return lambda change: lift(mul(change, scale))
+
+        def through(change: Any) -> Any:
+            ratio = self.field.add(1, mul(change, share))
+            if self.field.is_zero(ratio) and total < 0:
+                return lift(value)
+            return lift(mul(value, self.field.sub(self.field.power(ratio, total), 1)))
+
+        return through
+
+    def _options(self, place: Place) -> Iterator[Option]:
+        value, lift, mul, sub = place.value, place.lift, self.field.mul, self.field.sub
+        for make, ratio in self._ratios(place):
+            yield Option(make, place, ratio, lift(mul(value, sub(ratio, 1))))
+
+    def _ratios(self, place: Place) -> Iterator[tuple[Make, Any]]:
+        parts = place.parts
+        assert parts is not None
+        yield parts.removed, 0
+        for number in _NUMBERS:
+            yield _partly(parts.scaled, number), self.field.number(number)
+        for factor in parts.factors:
+            yield from self._factor_ratios(parts, factor)
+        for atom in self.atoms.all:
+            yield _partly(parts.times, atom.node), atom.value
+        for one, other, nodes, ratio in swaps(parts, self.point):
+            yield _partly(parts.swapped, one, other, nodes), ratio
+
+    def _factor_ratios(self, parts: Product, factor: Factor) -> Iterator[tuple[Make, Any]]:
+        power, mul = self.field.power, self.field.mul
+        value = self.point.of(factor.base)
+        away = power(value, -factor.total)
+        yield _partly(parts.without, factor), away
+        for step in _STEPS:
+            if factor.exponent + step != 0:
+                yield _partly(parts.exponent, factor, factor.exponent + step), power(value, step * factor.outer)
+        if is_sum(factor):
+            return
+        meant = self.atoms.meaning(factor.base)
+        for atom, raised in zip(meant, self._raised(meant, factor.total)):
+            yield _partly(parts.replaced, factor, atom.node), mul(raised, away)
+        if len(parts.factors) > 1 and isinstance(factor.base, Sym):
+            for atom in self.atoms.symbols:  # the other term of a bracket that is gone
+                wider = power(self.field.add(value, atom.value), factor.total)
+                yield _partly(parts.widened, factor, atom.node), mul(wider, away)
+
+    def _raised(self, atoms: list[Any], exponent: Fraction) -> list[Any]:
+        if exponent == 1:
+            return [atom.value for atom in atoms]
+        key = exponent if atoms is self.atoms.symbols else -exponent - 1000
+        if key not in self._powers:
+            self._powers[key] = [self._power(atom.value, exponent) for atom in atoms]
+        return self._powers[key]
+
+    def _power(self, value: Any, exponent: Fraction) -> Any:
+        try:
+            return self.field.power(value, exponent)
+        except UnluckyPoint:
+            return 0
+
+    # ------------------------------------------------------------------ pairs
+
+    def _apart(self, options: list[Option], table: Table[Option], error: Any) -> Iterator[tuple[Option, Option]]:
+        order = {id(place): number for number, place in enumerate(self.places)}
+        for one in options:
+            for other in table.get(self.field.sub(error, one.change)):
+                if order[id(one.place)] < order[id(other.place)] and one.place not in other.place.above:
+                    yield one, other
+                elif one.place is other.place and one.place.parts is None and id(one) <= id(other):
+                    yield one, other  # two terms missing in one sum
+
+    def _nested(self, options: list[Option], table: Table[Option], error: Any) -> Iterator[tuple[Option, Option]]:
+        holding = {id(above) for place in self.places for above in place.above[-1:]}
+        for one in options:
+            if id(one.place) in holding and one.inverse is not None:
+                rest = self.field.mul(self.field.sub(error, one.change), one.inverse)
+                yield from ((one, other) for other in table.get(rest) if one.place in other.place.above)
+
+    def _together(self, error: Any) -> Iterator[tuple[Option, Option]]:
+        """Two slips in one term."""
+        mul = self.field.mul
+        for place in self.places:
+            if place.parts is None or not place.affine:
+                continue
+            ratio = self.field.add(1, mul(error, self.field.inverse(place.lift(place.value))))
+            table: Table[Option] = self.field.table()
+            for option in place.options:
+                table.put(option.ratio, option)
+            for one in place.options:
+                if one.inverse is not None:
+                    yield from ((one, other) for other in table.get(mul(ratio, one.inverse)) if id(one) < id(other))
+
+
+def _adding(node: Node, term: Node) -> Make:
+    def make() -> Edit:
+        return Edit("missing term", node, {}, {id(node): lambda old: with_term(old, term)}, node.span, term)
+
+    return make
+
+
+def _partly(function: Callable[..., Edit], *arguments: Any) -> Make:
+    return lambda: function(*arguments)
+
+
+def _invert(field: Field, options: Sequence[Option]) -> None:
+    """The inverses of all ratios by one division: prefix products up, one inverse, and down again."""
+    kept = [option for option in options if not field.is_zero(option.ratio)]
+    products, running = [], field.number(_ONE)
+    for option in kept:
+        products.append(running)
+        running = field.mul(running, option.ratio)
+    if not field.exact:
+        for option in kept:
+            option.inverse = field.inverse(option.ratio)
+        return
+    below = field.inverse(running)
+    for option, before in zip(reversed(kept), reversed(products)):
+        option.inverse = field.mul(below, before)
+        below = field.mul(below, option.ratio)

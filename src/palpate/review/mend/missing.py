@@ -1,0 +1,228 @@
+"""A term that was lost: which product of symbols, sines and a number has this value?
+
+Two ways. The terms of the reference, and of the expression itself, are looked up. And the exponent of every symbol is
+found by itself: if the term is c x^k (…), then at a point where only x is multiplied by λ it is λ^k times as large.
+What is left is a number, or a number times a product of sines and cosines, which is looked up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from itertools import combinations_with_replacement
+from typing import Any, Protocol
+
+from palpate.errors import DoesNotFit, UnluckyPoint
+from palpate.review.algebra.fields import Table
+from palpate.review.algebra.points import Point
+from palpate.review.algebra.tree import Name, Neg, Node, Num, Power, Prod, Quot, Sum, Sym, multiply, number, walk
+from palpate.review.mend.atoms import Atom, Atoms
+
+_NUMBERS = tuple(Fraction(a, b) for b in (1, 2, 3, 4, 6, 12) for a in (1, -1, 2, -2, 3, -3, 5, -5, 4, -4))
+_DEGREES = range(-4, 7)
+_MOST_SINES = 30
+_SCALE = Fraction(7, 5)
+
+
+class WayDown(Protocol):
+    """A step into a bracket: the term, and the factor of it."""
+
+    @property
+    def term(self) -> Node:
+        """The term."""
+        ...
+
+    @property
+    def factor(self) -> Any:
+        """The factor that is a bracket."""
+        ...
+
+
+class MissingTerm:
+    """Looks for a lost term.
+
+    Args:
+        point: the point of the search.
+        atoms: what a term may be made of.
+        known: terms of the given and the reference expressions.
+        error: wanted − given of the whole expression, as a function of a point.
+    """
+
+    def __init__(self, point: Point, atoms: Atoms, known: Iterable[Node], error: Callable[[Point], Any]) -> None:
+        self.point, self.field, self.atoms, self.error = point, point.field, atoms, error
+        self.known: Table[Node] = self.field.table()
+        self.values: list[tuple[Any, Node]] = []
+        for node in known:
+            self._keep(node)
+        self._sines: Table[tuple[Atom, ...]] | None = None
+        self._scaled: list[tuple[Name, Point, Any]] | None = None
+        self._powers: Table[int] = self.field.table()
+        for degree in _DEGREES:
+            self._powers.put(self.field.power(self.field.number(_SCALE), Fraction(degree)), degree)
+
+    def _keep(self, node: Node) -> None:
+        try:
+            value = self.point.of(node)
+        except (UnluckyPoint, DoesNotFit):
+            return
+        if self.field.is_zero(value) or self.known.get(value):
+            return
+        for one, size in ((node, value), (_negative(node), self.field.sub(0, value))):
+            self.known.put(size, one)
+            self.values.append((size, one))
+
+    def terms(self, error: Any, way: Sequence[WayDown] | None) -> list[Node]:
+        """Terms with this value that the sum at the end of the way may lack; without a way, known ones only."""
+        if self.field.is_zero(error):
+            return []
+        found = self.known.get(error)
+        return found or ([] if way is None else self._monomial(error, way))
+
+    def beside(self, value: Any) -> list[Node]:
+        """What may have stood beside a factor in a bracket that is gone: a symbol, sine, or known term."""
+        found = [atom.node for atom in self.atoms.raised(Fraction(1)).get(value)]
+        opposite = self.atoms.raised(Fraction(1)).get(self.field.sub(0, value))
+        whole = self.field.rational(value)
+        return found or [Neg(atom.node) for atom in opposite] or ([_coefficient(whole)] if whole else [])
+
+    # ------------------------------------------------------------------ exponent by exponent
+
+    def _monomial(self, error: Any, way: Sequence[WayDown]) -> list[Node]:
+        if any(abs(step.factor.total) != 1 for step in way):
+            return []
+        powers: dict[Name, int] = {}
+        below = self.field.inverse(error)
+        rest = error
+        for name, point, whole in self._points():
+            try:
+                there = _error_at(point, whole, way)
+            except UnluckyPoint:
+                return []
+            degrees = self._powers.get(self.field.mul(there, below))
+            if not degrees:
+                return []
+            powers[name] = degrees[0]
+            rest = self.field.mul(rest, self.field.power(self.point.value(name), Fraction(-degrees[0])))
+        return self._finished(powers, rest)
+
+    def _points(self) -> Iterable[tuple[Name, Point, Any]]:
+        """A point for each symbol, where it alone is larger, and the whole error there."""
+        if self._scaled is None:
+            self._scaled = []
+            inside = (
+                {one.name for atom in self.atoms.sines for one in walk(atom.node) if isinstance(one, Sym)}
+                if not self.field.exact
+                else set()
+            )
+            for name in self.atoms.names:
+                if name in inside:
+                    continue
+                larger = self.field.mul(self.point.value(name), self.field.number(_SCALE))
+                point = self.point.with_values({name: larger})
+                try:
+                    self._scaled.append((name, point, self.error(point)))
+                except UnluckyPoint:
+                    continue
+        return self._scaled
+
+    def _finished(self, powers: dict[Name, int], rest: Any) -> list[Node]:
+        whole = self.field.rational(rest)
+        if whole is not None:
+            return [_assembled(whole, powers, ())]
+        for size in _NUMBERS:
+            for sines in self._sine_products().get(self.field.mul(rest, self.field.number(1 / size))):
+                return [_assembled(size, powers, sines)]
+        return []
+
+    def _sine_products(self) -> Table[tuple[Atom, ...]]:
+        if self._sines is None:
+            self._sines = self.field.table()
+            few = self.atoms.sines[:_MOST_SINES]
+            for count in (1, 2, 3):
+                for group in combinations_with_replacement(few, count):
+                    value = group[0].value
+                    for atom in group[1:]:
+                        value = self.field.mul(value, atom.value)
+                    self._sines.put(value, group)
+        return self._sines
+
+
+def _error_at(point: Point, error: Any, way: Sequence[WayDown]) -> Any:
+    """The error of the sum at the end of a way, from the error of the whole."""
+    field = point.field
+    for step in way:
+        ratio = field.add(1, field.mul(error, field.inverse(point.of(step.term))))
+        needed = field.power(ratio, step.factor.total)
+        error = field.mul(point.of(step.factor.base), field.sub(needed, 1))
+    return error
+
+
+def _assembled(size: Fraction, powers: dict[Name, int], sines: tuple[Atom, ...]) -> Node:
+    top: list[Node] = [_raised(Sym(name), power) for name, power in powers.items() if power > 0]
+    bottom: list[Node] = [_raised(Sym(name), -power) for name, power in powers.items() if power < 0]
+    grouped = {id(atom): (atom.node, sines.count(atom)) for atom in sines}
+    top += [_raised(node, count) for node, count in grouped.values()]
+    whole = abs(size)
+    made = multiply([number(whole), *top] if whole != 1 else top)
+    made = Quot(made, multiply(bottom)) if bottom else made
+    return Neg(made) if size < 0 else made
+
+
+def _raised(node: Node, power: int) -> Node:
+    return node if power == 1 else Power(node, Fraction(power))
+
+
+def _coefficient(size: Fraction) -> Node:
+    return Neg(number(-size)) if size < 0 else number(size)
+
+
+def _negative(node: Node) -> Node:
+    return node.operand if isinstance(node, Neg) else Neg(node)
+
+
+def terms_of(tree: Node) -> list[Node]:
+    """Every term of every sum, and every product, that an expression contains."""
+    found: list[Node] = []
+    for node in walk(tree):
+        if isinstance(node, Sum):
+            found += [term for term in node.terms if not isinstance(term, Num)]
+        elif isinstance(node, Prod | Quot):
+            found.append(node)
+    return found
+
+
+def expanded(tree: Node, most: int = 200) -> list[Node]:
+    """The terms of an expression multiplied out; none if they would be more than `most`."""
+    try:
+        return [multiply([_coefficient(size), *factors]) for size, factors in _expand(tree, most)]
+    except DoesNotFit:
+        return []
+
+
+def _expand(node: Node, most: int) -> list[tuple[Fraction, list[Node]]]:
+    made: list[tuple[Fraction, list[Node]]]
+    match node:
+        case Num(value=value):
+            return [(value, [])]
+        case Neg(operand=operand):
+            return [(-size, factors) for size, factors in _expand(operand, most)]
+        case Sum(terms=terms):
+            made = [part for term in terms for part in _expand(term, most)]
+        case Prod(factors=factors):
+            made = [(Fraction(1), [])]
+            for factor in factors:
+                made = [(a * b, [*x, *y]) for a, x in made for b, y in _expand(factor, most)]
+                _few(made, most)
+        case Power(base=Sum() as base, exponent=exponent) if exponent in (2, 3):
+            return _expand(Prod((base,) * int(exponent)), most)
+        case Quot(top=top, bottom=bottom):
+            made = [(size, [Quot(multiply(factors), bottom)]) for size, factors in _expand(top, most)]
+        case _:
+            return [(Fraction(1), [node])]
+    return _few(made, most)
+
+
+def _few(parts: list[tuple[Fraction, list[Node]]], most: int) -> list[tuple[Fraction, list[Node]]]:
+    if len(parts) > most:
+        raise DoesNotFit("too many terms to multiply out")
+    return parts

@@ -1,0 +1,214 @@
+"""The smallest correction that makes an expression right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import islice
+from typing import Any
+
+from palpate.errors import DoesNotFit, UnluckyPoint
+from palpate.review.algebra.names import SymbolTable
+from palpate.review.algebra.points import Point, Space
+from palpate.review.algebra.tree import Node, Ref, Sym, Trig, symbols, walk
+from palpate.review.mend.atoms import Atoms
+from palpate.review.mend.double import DoubleSlip
+from palpate.review.mend.edits import Edit, cost, edited, likelihood, likelihood_of_all
+from palpate.review.mend.missing import MissingTerm, expanded, terms_of
+from palpate.review.mend.products import product
+from palpate.review.mend.single import SingleSlip
+
+_SEARCH, _FRESH = 10, (11, 12)  # numbers of the point of the search, and of those that confirm what it found
+_MOST_TRIED = 80
+_MOST_NODES = 6_000  # symbols, numbers and operations of an expression that is still searched for slips
+_MOST_OPTIONS = 120_000  # single corrections that are still combined in pairs
+_MOST_WORK = 3_000_000  # nodes that a search throughout may evaluate
+
+
+@dataclass(frozen=True)
+class Repair:
+    """The corrections, and the expression they make.
+
+    Attributes:
+        edits: one or two corrections.
+        mended: the corrected expression.
+        cost: what the slips cost (see `edits.COSTS`).
+    """
+
+    edits: tuple[Edit, ...]
+    mended: Node
+
+    @property
+    def cost(self) -> float:
+        """What the slips cost together."""
+        return cost(self.edits)
+
+
+class Repairer:
+    """Searches one expression for slips.
+
+    Args:
+        tree: the expression as given.
+        wanted: what its value should be, as a function of a point.
+        space: where points come from.
+        table: the symbols in use.
+        others: further expressions whose symbols and terms may be meant, such as the reference.
+    """
+
+    def __init__(
+        self, tree: Node, wanted: Callable[[Point], Any], space: Space, table: SymbolTable, others: Iterable[Node] = ()
+    ) -> None:
+        self.tree, self.wanted, self.space, self.table = tree, wanted, space, table
+        self.others = list(others)
+        self.size = sum(1 for _ in islice(walk(tree), _MOST_NODES + 1))
+        self.point, self.error = self._start()
+        if self.size > _MOST_NODES:
+            return
+        self.atoms = Atoms(self.point, [tree, *self.others], table)
+        terms = [term for other in self.others for term in (*terms_of(other), *expanded(other))]
+        self.known = [term for term in terms if not self._has_foreign_names(term)]
+        self.missing = MissingTerm(self.point, self.atoms, [*self.known, *terms_of(tree)], self._error)
+
+    def _has_foreign_names(self, term: Node) -> bool:
+        """Whether a term is written with intermediate symbols of the reference, which the writer does not know."""
+        return any(isinstance(node, Ref) and node.name not in self.table.definitions for node in walk(term))
+
+    def _start(self) -> tuple[Point, Any]:
+        for number in range(_SEARCH, _SEARCH + 4000, 50):
+            try:
+                point = self.space.point(number)
+                return point, self._error(point)
+            except UnluckyPoint:
+                continue
+        raise UnluckyPoint("no point at which the expression has a value")
+
+    def _error(self, point: Point) -> Any:
+        return self.space.field.sub(self.wanted(point), point.of(self.tree))
+
+    def best(self) -> Repair | None:
+        """The cheapest correction found, or None."""
+        searches = (self._one, self._lost, self._throughout, self._multiplied, self._two)
+        for search in searches if self.size <= _MOST_NODES else ():
+            for edits in search():
+                if made := self._confirmed(edits):
+                    return made
+        return None
+
+    def _one(self) -> Iterator[list[Edit]]:
+        search = SingleSlip(self.point, self.atoms, self.missing)
+        found = [*search.edits(self.tree, self.error), *self._in_definitions(search)]
+        yield from ([edit] for edit in sorted(found, key=likelihood))
+
+    def _lost(self) -> Iterator[list[Edit]]:
+        """A lost term that is none of the reference's, because that is written otherwise."""
+        found = SingleSlip(self.point, self.atoms, self.missing).edits(self.tree, self.error, thorough=True)
+        yield from ([edit] for edit in found if edit.kind == "missing term")
+
+    def _multiplied(self) -> Iterator[list[Edit]]:
+        """A product of several symbols lost from the whole expression."""
+        field = self.space.field
+
+        def ratio(point: Point) -> Any:
+            return field.mul(self.wanted(point), field.inverse(point.of(self.tree)))
+
+        try:
+            found = MissingTerm(self.point, self.atoms, [], ratio).terms(ratio(self.point), ())
+        except UnluckyPoint:
+            return
+        yield from ([product(self.tree).times(term)] for term in found)
+
+    def _two(self) -> Iterator[list[Edit]]:
+        factors = sum(isinstance(node, Sym | Trig) for node in walk(self.tree))
+        if factors * len(self.atoms.all) > _MOST_OPTIONS:
+            return
+        search = DoubleSlip(self.point, self.atoms, self.missing)
+        found = list(search.edits(self.tree, self.error))
+        for bracket, error in SingleSlip(self.point, self.atoms, self.missing).brackets(self.tree, self.error):
+            found += search.edits(bracket, error)  # two slips under one square do not add up in the whole
+        yield from sorted(found, key=likelihood_of_all)[:_MOST_TRIED]
+
+    # ------------------------------------------------------------------ slips that show in several places
+
+    def _in_definitions(self, search: SingleSlip) -> Iterator[Edit]:
+        """A slip in the definition of a name such as σ1, which may stand in several places."""
+        bodies = {id(node.body): node for node in walk(self.tree) if isinstance(node, Ref)}
+        for node in bodies.values():
+            for error in self._needed(node.body):
+                place = f"in the definition of {node.name}"
+                yield from (replace(edit, place=place) for edit in search.edits(node.body, error))
+
+    def _needed(self, body: Node) -> list[Any]:
+        """By how much a definition's value would have to change: f₁ h + f₂ h² = error, with f of at most degree 2."""
+        field, value = self.point.field, self.point.of(body)
+        start = self.point.of(self.tree)
+
+        def risen(step: int) -> Any:
+            point = self.point.with_body(body, field.add(value, field.number(Fraction(step))))
+            return field.sub(point.of(self.tree), start)
+
+        one, two, three = (risen(step) for step in (1, 2, 3))
+        half = field.number(Fraction(1, 2))
+        square = field.mul(field.sub(two, field.mul(2, one)), half)
+        slope = field.sub(one, square)
+        if not field.equal(three, field.add(field.mul(3, slope), field.mul(9, square))):
+            return []
+        if field.is_zero(square):
+            return [] if field.is_zero(slope) else [field.mul(self.error, field.inverse(slope))]
+        return self._quadratic(square, slope)
+
+    def _quadratic(self, square: Any, slope: Any) -> list[Any]:
+        field = self.point.field
+        inside = field.add(field.mul(slope, slope), field.mul(4, field.mul(square, self.error)))
+        try:
+            root = field.power(inside, Fraction(1, 2))
+        except UnluckyPoint:
+            return []
+        below = field.inverse(field.mul(2, square))
+        return [field.mul(field.sub(sign, slope), below) for sign in (root, field.sub(0, root))]
+
+    def _throughout(self) -> Iterator[list[Edit]]:
+        """One symbol that stands for another everywhere."""
+        wanted = self.wanted(self.point)
+        size = sum(1 for _ in walk(self.tree))
+        few = size * len(symbols(self.tree)) * len(self.atoms.symbols) > _MOST_WORK
+        for old in sorted(symbols(self.tree)):
+            places = [node for node in walk(self.tree) if isinstance(node, Sym) and node.name == old]
+            if len(places) < 2:
+                continue
+            for atom in self.atoms.symbols:
+                if not isinstance(atom.node, Sym) or atom.node.name == old:
+                    continue
+                if few and atom.node.name.base != old.base:
+                    continue
+                moved = self.point.with_values({old: atom.value})
+                if self._equals(moved, wanted):
+                    changes: dict[int, Node] = {id(node): atom.node for node in places}
+                    first = places[0]
+                    yield [Edit("wrong symbol throughout", first, changes, {}, first.span)]
+
+    def _equals(self, point: Point, wanted: Any) -> bool:
+        try:
+            return self.space.field.equal(point.of(self.tree), wanted)
+        except UnluckyPoint:
+            return False
+
+    # ------------------------------------------------------------------ confirming
+
+    def _confirmed(self, edits: list[Edit]) -> Repair | None:
+        """The repair, if it is right at fresh points too."""
+        mended = edited(self.tree, edits)
+        tried = 0
+        for number in range(_FRESH[0], _FRESH[0] + 2000):
+            point = self.space.point(number)
+            try:
+                if not self.space.field.equal(point.of(mended), self.wanted(point)):
+                    return None
+            except UnluckyPoint:
+                continue
+            except DoesNotFit:
+                return None
+            tried += 1
+            if tried == len(_FRESH):
+                return Repair(tuple(edits), mended)
+        return None

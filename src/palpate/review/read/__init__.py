@@ -1,0 +1,1 @@
+"""Reading formulas: LaTeX, plain text, programs."""

@@ -1,0 +1,120 @@
+"""A formula cut into tokens, LaTeX or plain text; every token knows its place in the text."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from palpate.equations.spelling.names import GREEK_LETTERS
+from palpate.errors import UnreadableExpression
+from palpate.review.read.macros import Token, expanded, macros
+
+_SPACES = re.compile(
+    r"(?:\s|%[^\n]*|~|\\[,;:!> ]|\\[\[()]|\$(?!\$)|\\(?:displaystyle|textstyle|scriptstyle|limits|nonumber|notag"
+    r"|hline|rm|bf|it|mathstrut|strut)(?![A-Za-z])|\\(?:label|tag\*?|color|hspace\*?|vspace\*?|phantom|mbox)\{[^{}]*\}"
+    r"|\\(?:left|right|middle|[bB]igg?[lrm]?)(?![A-Za-z])\.?)+"
+)
+_GAP = re.compile(r"\$\$|\\\]|\\q?quad(?![A-Za-z])")
+_LIBRARIES = "np|numpy|math|sp|sympy|sym|mp|jnp|torch|casadi|ca"
+_PLAIN_SPACES = re.compile(rf"#[^\n]*|\.\.\.[^\S\n]*\n|(?:{_LIBRARIES})\.(?=[A-Za-z])")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?|\.\d+|\d+\.(?!\w)")
+_SCIENTIFIC = re.compile(r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
+_COMMAND = re.compile(r"\\(?:[A-Za-z]+\*?|\\|[{}|#&%_])")
+_SUPERSCRIPTS = {**{letter: str(digit) for digit, letter in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}, "⁻": "-"}
+_FRACTIONS = {"½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3", "⅙": "1/6", "⅛": "1/8"}
+_OPERATORS = {"−": "-", "–": "-", "·": "*", "×": "*", "∗": "*", "⋅": "*", "÷": "/"}
+_MARKS = "\u0307\u0308\u20db"
+_NO_LETTER = "".join((*_SUPERSCRIPTS, *_FRACTIONS))
+_PLAIN = re.compile(rf"[^\W\d_{_NO_LETTER}](?:[^\W{_NO_LETTER}]|[{_MARKS}])*'*")
+_ELEMENTWISE = {".*": "*", "./": "/", ".^": "^"}
+
+
+def is_latex(text: str) -> bool:
+    """Whether a formula is LaTeX: it has a backslash or braces."""
+    return "\\" in text or "{" in text
+
+
+def tokens(text: str) -> list[Token]:
+    """The tokens of a formula, the last one of kind "end".
+
+    Raises:
+        UnreadableExpression: a character that belongs to no formula.
+    """
+    latex = is_latex(text)
+    cleared, defined = macros(text) if latex else (text, {})
+    found = expanded(_tokens(cleared, latex), defined, text, lambda body: _tokens(body, True))
+    return [*found, Token("end", "", len(text), len(text))]
+
+
+def _tokens(text: str, latex: bool) -> Iterator[Token]:
+    at = 0
+    while at < len(text):
+        skipped = _SPACES.match(text, at) or (None if latex else _PLAIN_SPACES.match(text, at))
+        if skipped and skipped.end() > at:
+            at = skipped.end()
+            continue
+        for token in _next(text, at, latex):
+            yield token
+            at = token.end
+
+
+def _next(text: str, at: int, latex: bool) -> Iterator[Token]:
+    letter = text[at]
+    if gap := _GAP.match(text, at):
+        yield Token("gap", gap[0], at, gap.end())
+    elif command := _COMMAND.match(text, at):
+        yield Token("command", command[0], at, command.end())
+    elif text[at : at + 2] in _ELEMENTWISE:
+        yield Token("op", _ELEMENTWISE[text[at : at + 2]], at, at + 2)
+    elif letter == "√":
+        yield Token("name" if not latex else "word", "sqrt", at, at + 1)
+    elif digits := (_NUMBER if latex else _SCIENTIFIC).match(text, at):
+        yield Token("number", digits[0], at, digits.end())
+    elif letter in _FRACTIONS:
+        yield Token("number", _FRACTIONS[letter], at, at + 1)
+    elif letter in _SUPERSCRIPTS:
+        yield from _superscript(text, at)
+    elif letter.isalpha():
+        yield from _word(text, at) if latex else _plain(text, at)
+    elif letter in _OPERATORS:
+        yield Token("op", _OPERATORS[letter], at, at + 1)
+    elif letter == "*" and text[at : at + 2] == "**":
+        yield Token("op", "^", at, at + 2)
+    elif letter in "+-*/^_()[]{}=&,;:.|'<>!":
+        yield Token("op", letter, at, at + 1)
+    elif letter in "₀₁₂₃₄₅₆₇₈₉":
+        yield Token("op", "_", at, at)
+        run = re.compile("[₀₁₂₃₄₅₆₇₈₉]+").match(text, at)
+        assert run is not None
+        yield Token("number", unicodedata.normalize("NFKC", run[0]), at, run.end())
+    else:
+        raise UnreadableExpression(f"{letter!r} has no meaning in a formula", text, at)
+
+
+def _superscript(text: str, at: int) -> Iterator[Token]:
+    end = at
+    while end < len(text) and text[end] in _SUPERSCRIPTS:
+        end += 1
+    yield Token("op", "^", at, at)
+    yield Token("exponent", "".join(_SUPERSCRIPTS[letter] for letter in text[at:end]), at, end)
+
+
+def _plain(text: str, at: int) -> Iterator[Token]:
+    found = _PLAIN.match(text, at)
+    assert found is not None
+    yield Token("name", found[0], at, found.end())
+
+
+def _word(text: str, at: int) -> Iterator[Token]:
+    """A run of letters; a letter with a dot above, or a Greek one, stands for itself."""
+    end = at
+    while end < len(text) and text[end].isalpha():
+        alone = text[end] in GREEK_LETTERS or len(unicodedata.normalize("NFD", text[end])) > 1
+        marked = end + 1 < len(text) and text[end + 1] in _MARKS
+        if (alone or marked) and end > at:
+            break
+        end += 2 if marked else 1
+        if alone or marked:
+            break
+    yield Token("word", text[at:end], at, end)

@@ -1,0 +1,354 @@
+"""A formula read into a tree: LaTeX as printed, or plain text as in a program.
+
+    expression := [+|−] term ((+|−) term)*        term := factor ([·|/] factor)*        factor := primary (^ exponent)*
+
+Juxtaposition multiplies; products and quotients are read from left to right, so 1/2 m v is (1/2) m v.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from palpate.review.algebra import grid as matrices
+from palpate.review.algebra.grid import Grid, Value
+from palpate.review.algebra.tree import Node, Num, Power, Prod, Quot, Sum, Sym, add, multiply
+from palpate.review.read.assembly import function, joined, number
+from palpate.review.read.cursor import CLOSING
+from palpate.review.read.macros import Token
+from palpate.review.read.symbols import SymbolReader
+from palpate.review.read.words import (
+    ACCENTS,
+    DEEPEST,
+    DOTS,
+    FRACTIONS,
+    FUNCTIONS,
+    GREEK,
+    STYLES,
+    TIMES,
+    TRANSPOSED,
+    TRIGONOMETRIC,
+    WRAPPERS,
+)
+
+
+def _total(terms: list[Node]) -> Node:
+    """A sum; one without brackets at its beginning goes on."""
+    first = list(terms[0].terms) if isinstance(terms[0], Sum) and terms[0].span is None else terms[:1]
+    return add([*first, *terms[1:]])
+
+
+class Parser(SymbolReader):
+    """Reads one expression from a list of tokens that ends with an "end" token."""
+
+    # ------------------------------------------------------------------ expressions
+
+    def whole(self) -> Value:
+        """The one expression that all tokens make up."""
+        if self.token.kind == "end":
+            raise self._fault("an expression is missing")
+        value = self.expression()
+        if self.token.kind != "end":
+            raise self._fault(f"{self.token.text!r} does not belong here")
+        return value
+
+    def expression(self) -> Value:
+        """A sum, and what stands over what in TeX's a \\over b."""
+        self.depth += 1
+        self._refuse_many(self.depth, "brackets within brackets", self.token)
+        value = self._sum()
+        while self._is("\\over"):
+            operator, top = self._take(), value
+            bottom = self._sum()
+            value = self._shaped(operator.start, lambda a=top, b=bottom: matrices.over(a, b))
+        self.depth -= 1
+        return value
+
+    def _sum(self) -> Value:
+        start = self.token.start
+        value = self._signed_term()
+        terms = [] if isinstance(value, Grid) else [value]
+        while self._is("+", "-"):
+            operator = self._take()
+            term = self._signed_term()
+            minus = operator.text == "-"
+            if terms and not isinstance(term, Grid):  # a long sum is put together at once
+                terms.append(matrices.opposite(term) if minus else term)
+                continue
+            left = _total(terms) if terms else value
+            value, terms = self._shaped(operator.start, lambda a=left, b=term, m=minus: matrices.plus(a, b, m)), []
+        if not terms:
+            return value
+        value = _total(terms)
+        if isinstance(value, Sum) and value.span is None:
+            return replace(value, span=(start, self.tokens[self.at - 1].end))
+        return value
+
+    def _signed_term(self) -> Value:
+        minus = False
+        while self._is("+", "-"):
+            minus ^= self._take().text == "-"
+        term = self._term()
+        return matrices.negative(term) if minus else term
+
+    def _term(self) -> Value:
+        start = self.token.start
+        value = self._factor()
+        divisions = 0
+        while True:
+            operator = self.token
+            if self._accept("/"):
+                below, divisions = self._signed_factor(), divisions + 1
+                self._refuse_many(divisions, "divisions", operator)
+                value = self._shaped(operator.start, lambda a=value, b=below: matrices.over(a, b))
+            elif self._accept("*", *(f"\\{name}" for name in TIMES)) or self._starts_factor():
+                right = self._signed_factor()
+                value = self._shaped(operator.start, lambda a=value, b=right: joined(a, b))
+            else:
+                break
+        if isinstance(value, Prod | Quot) and value.span is None:
+            value = replace(value, span=(start, self.tokens[self.at - 1].end))
+        return value
+
+    def _refuse_many(self, count: int, what: str, token: Token) -> None:
+        if count > DEEPEST:
+            raise self._fault(
+                f"more than {DEEPEST} {what}", token.start, "give parts of the formula a name of their own"
+            )
+
+    def _signed_factor(self) -> Value:
+        if self._accept("-"):
+            return matrices.negative(self._factor())
+        return self._factor()
+
+    def _starts_factor(self) -> bool:
+        token = self.token
+        if token.kind == "gap":
+            return False
+        if token.kind in ("number", "word", "name"):
+            return True
+        if token.kind == "command":
+            word = token.text[1:]
+            known = GREEK | STYLES | ACCENTS | set(DOTS) | TRIGONOMETRIC | FUNCTIONS | FRACTIONS
+            return word in known | WRAPPERS or word in ("sqrt", "begin", "{")
+        return token.text in ("(", "[", "{")
+
+    def _factor(self) -> Value:
+        start, powers = self.token.start, 0
+        value = self._primary()
+        while True:
+            if self._is("{") and self._ahead().text == "}":
+                self.at += 2
+            elif self._is("^"):
+                operator, powers = self._take(), powers + 1
+                self._refuse_many(powers, "powers of powers", operator)
+                value = self._raised(value, operator.start, start)
+                self._skip_arguments(value)
+            elif self._is("'") and isinstance(value, Grid):  # Matlab's transpose
+                self._take()
+                value = value.transposed()
+            else:
+                return value
+
+    def _raised(self, value: Value, at: int, start: int) -> Value:
+        token = self.token
+        raw, exponent = self._exponent()
+        if exponent is None:
+            if raw in TRANSPOSED:
+                return value.transposed() if isinstance(value, Grid) else value
+            if raw in ("-T", "-\\top"):
+                inverse = self._shaped(at, lambda: matrices.raised(value, Fraction(-1)))
+                return inverse.transposed() if isinstance(inverse, Grid) else inverse
+            raise self._fault(f"the exponent {raw!r} is no number", token.start, "exponents are numbers, T or -1")
+        made = self._shaped(at, lambda: matrices.raised(value, exponent))
+        return made if isinstance(made, Grid) else replace(made, span=(start, self.tokens[self.at - 1].end))
+
+    def _exponent(self) -> tuple[str, Fraction | None]:
+        """What stands above: its text, and the number it is."""
+        token = self._take()
+        if token.kind == "end":
+            raise self._fault("an exponent is missing")
+        if token.kind == "exponent":
+            return token.text, Fraction(token.text)
+        if token.kind == "number" and self.latex and len(token.text) > 1 and token.text.isdigit():
+            self.at -= 1  # x^23 is printed as x² 3
+            rest = Token("number", token.text[1:], token.start + 1, token.end)
+            self.tokens = [*self.tokens[: self.at], rest, *self.tokens[self.at + 1 :]]
+            return token.text[0], Fraction(token.text[0])
+        if token.text in ("{", "("):
+            return self._grouped_exponent(token)
+        if token.text == "-" and self.token.kind == "number":
+            number = self._take()
+            return f"-{number.text}", -Fraction(number.text)
+        return token.text, Fraction(token.text) if token.kind == "number" else None
+
+    def _grouped_exponent(self, opened: Token) -> tuple[str, Fraction | None]:
+        end = self._matching(self.at - 1)
+        raw = "".join(token.text for token in self.tokens[self.at : end])
+        inner = [*self.tokens[self.at : end], Token("end", "", self.tokens[end].start, self.tokens[end].start)]
+        plain = raw.replace("\\mathrm{T}", "T").replace("\\mathsf{T}", "T")
+        if plain in TRANSPOSED | {"-T", "-\\top"}:
+            self.at = end + 1
+            return plain, None
+        value = self._inside(inner).whole()
+        self.at = end + 1
+        return raw, self._constant(value)
+
+    def _inside(self, tokens: Sequence[Token]) -> Parser:
+        """A parser of a part, as deep in brackets as this one."""
+        inner = Parser(tokens, self.text, self.table, self.latex)
+        inner.depth = self.depth
+        return inner
+
+    # ------------------------------------------------------------------ primaries
+
+    def _primary(self) -> Value:
+        token = self.token
+        if token.kind == "number":
+            return number(self._take())
+        if token.kind in ("word", "name"):
+            return self._named()
+        if token.kind == "command" and token.text[1:].isalpha():
+            return self._command()
+        if token.text in CLOSING and token.kind in ("op", "command"):
+            return self._bracket()
+        if token.kind == "end":
+            raise self._fault("the formula ends where something is still to come")
+        raise self._fault(f"{token.text!r} cannot stand here")
+
+    def _command(self) -> Value:
+        word = self.token.text[1:]
+        if word in TRIGONOMETRIC | FUNCTIONS:
+            return self._function(self._take(), word)
+        if word in FRACTIONS:
+            return self._fraction()
+        if word == "sqrt":
+            return self._root()
+        if word == "begin":
+            return self._environment()
+        if word in WRAPPERS:
+            return self._wrapped()
+        if word in GREEK | STYLES | ACCENTS | set(DOTS):
+            if word in ("text", "operatorname", "mathrm") and (function := self._operator_name()):
+                return function
+            return self._named()
+        raise self._fault(
+            f"{self.token.text} is not understood",
+            hint="sums, products, fractions, roots, sines, powers, matrices and names are",
+        )
+
+    def _operator_name(self) -> Value | None:
+        """sin written as \\operatorname{sin} or \\mathrm{sin}."""
+        words = [token.text for token in self.tokens[self.at + 1 : self.at + 4]]
+        if len(words) == 3 and words[0] == "{" and words[2] == "}" and words[1] in TRIGONOMETRIC | FUNCTIONS:
+            token = self._take()
+            self.at += 3
+            return self._function(token, words[1])
+        return None
+
+    def _wrapped(self) -> Value:
+        """\\underbrace{…}_{inertia}: what is inside, without the words below or above."""
+        opened = self._take()
+        if opened.text in ("\\underset", "\\overset") and self._is("{"):
+            self.at = self._matching(self.at) + 1
+        value = self._argument(opened)
+        while opened.text.endswith("brace") and self._is("_", "^"):
+            self.at = self._after_exponent()
+        return value
+
+    def _bracket(self) -> Value:
+        end = self._closing(self.at) if self._is("{") else None
+        if end is not None and self._ahead(end + 1 - self.at).text == "_":
+            start = self.token.start
+            return self._script(*self._inner(self.token), start)  # {\dot q}_1
+        opened = self._take()
+        if opened.text == "[":
+            return self._list(opened)
+        value = self.expression()
+        self._expect(CLOSING[opened.text], opened)
+        return value
+
+    def _fraction(self) -> Value:
+        rate = self._rate()
+        if rate is not None:
+            return rate
+        opened = self._take()
+        top, bottom = self._argument(opened), self._argument(opened)
+        made = self._shaped(opened.start, lambda: matrices.over(top, bottom))
+        return made if isinstance(made, Grid) else replace(made, span=(opened.start, self.tokens[self.at - 1].end))
+
+    def _argument(self, of: Token) -> Value:
+        """{…}, or the one digit or letter that follows."""
+        token = self.token
+        if self._is("{"):
+            opened = self._take()
+            value = self.expression()
+            self._expect("}", opened)
+            return value
+        if token.kind == "number" and len(token.text) > 1 and token.text.isdigit():
+            rest = Token("number", token.text[1:], token.start + 1, token.end)
+            self.tokens = [*self.tokens[: self.at], rest, *self.tokens[self.at + 1 :]]
+            return Num(Fraction(token.text[0]), None, (token.start, token.start + 1))
+        if token.kind == "end":
+            raise self._fault(f"{of.text} needs an argument", of.start)
+        return self._primary()
+
+    def _root(self) -> Value:
+        opened = self._take()
+        degree = Fraction(2)
+        if self._accept("["):
+            number = self._take()
+            if number.kind != "number" or not number.text.isdigit() or number.text == "0" or not self._accept("]"):
+                raise self._fault("the degree of a root is a whole number", number.start)
+            degree = Fraction(number.text)
+        value = self._argument(opened)
+        made = self._shaped(opened.start, lambda: matrices.raised(value, 1 / degree))
+        return made if isinstance(made, Grid) else replace(made, span=(opened.start, self.tokens[self.at - 1].end))
+
+    # ------------------------------------------------------------------ functions
+
+    def _function(self, token: Token, word: str) -> Value:
+        exponent = Fraction(1)
+        if self._accept("^"):
+            at = self.token.start
+            raw, found = self._exponent()
+            if found is None or found < 0:
+                raise self._fault(f"{token.text}^{raw} is ambiguous; write \\arc{word} or a fraction", at)
+            exponent = found
+        argument = self._function_argument(token)
+        if isinstance(argument, Grid):
+            raise self._fault(f"{token.text} of a matrix", token.start)
+        made = function(word, argument, (token.start, self.tokens[self.at - 1].end))
+        return Power(made, exponent, made.span) if exponent != 1 else made
+
+    def _function_argument(self, token: Token) -> Value:
+        if self._is("(", "[", "{", "\\{"):
+            opened = self._take()
+            value = self.expression()
+            self._expect(CLOSING[opened.text], opened)
+            return value
+        factors: list[Node] = []
+        while self.token.kind in ("number", "word", "name") or self._is_name_command():
+            factor = self._factor()
+            if isinstance(factor, Grid):
+                raise self._fault(f"{token.text} of a matrix", token.start)
+            factors.append(factor)
+            if self._is_angle(factor):
+                break
+        if self._is("/") and self._ahead().kind == "number" and factors:  # \cos\theta/2
+            self._take()
+            return Quot(multiply(factors), number(self._take()))
+        if not factors:
+            raise self._fault(f"{token.text} needs an argument")
+        return multiply(factors)
+
+    def _is_angle(self, node: Node) -> bool:
+        """Whether an argument without brackets ends here: with a coordinate, or with a single name."""
+        if isinstance(node, Num):
+            return False
+        return not (isinstance(node, Sym) and node.name not in self.table.coordinates and self._starts_plain_name())
+
+    def _starts_plain_name(self) -> bool:
+        follows = self.token
+        return follows.kind in ("word", "name") or (follows.kind == "command" and follows.text[1:] in GREEK)

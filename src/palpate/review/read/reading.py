@@ -1,0 +1,134 @@
+"""A text of formulas read: labels, chains of equal signs, aligned lines, equation numbers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from palpate.errors import UnreadableExpression
+from palpate.review.algebra.grid import Value, plus
+from palpate.review.algebra.names import SymbolTable
+from palpate.review.read.lexer import Token, is_latex, tokens
+from palpate.review.read.parser import Parser
+
+_LINES = re.compile(r"(aligned|align|split|gathered|gather|equation|multline|eqnarray|displaymath)\*?$")
+_EQUALS = {"=", "\\equiv", "\\triangleq", "\\doteq"}
+_OPENING, _CLOSING = ("(", "[", "{", "\\{"), (")", "]", "}", "\\}")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """label = claim = claim …; a bare expression is one claim without a label."""
+
+    label: str
+    parts: tuple[tuple[Token, ...], ...]  # the claims, as tokens
+    sides: tuple[tuple[Token, ...], ...]  # the same with the label, for equations
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text with the symbols it may use."""
+
+    text: str
+    table: SymbolTable
+
+    def statements(self) -> list[Statement]:
+        """The statements of the text."""
+        found = []
+        for line in _lines(_without_frames(tokens(self.text))):
+            parts = [tuple(_trimmed(part)) for part in _split(line, _EQUALS)]
+            if any(parts):
+                label = self._slice(parts[0]) if len(parts) > 1 else ""
+                claims = parts[1:] if len(parts) > 1 else parts
+                found.append(Statement(label, tuple(claims), tuple(parts)))
+        if not found:
+            raise UnreadableExpression("nothing to read", self.text, 0)
+        return found
+
+    def read(self, part: tuple[Token, ...]) -> Value:
+        """The expression that tokens of this text make up."""
+        end = part[-1].end if part else len(self.text)
+        return Parser([*part, Token("end", "", end, end)], self.text, self.table, is_latex(self.text)).whole()
+
+    def claims(self) -> list[Value]:
+        """What the text says something is: every right side, in order."""
+        return [self.read(part) for one in self.statements() for part in one.parts]
+
+    def equations(self) -> list[Value]:
+        """left − right of every equation of the text."""
+        made = []
+        for one in self.statements():
+            sides = [self.read(side) for side in (one.sides[0], *one.sides[-1:])]
+            made.append(sides[0] if len(one.sides) == 1 else plus(sides[0], sides[1], minus=True))  # alone: … = 0
+        return made
+
+    def _slice(self, part: tuple[Token, ...]) -> str:
+        return self.text[part[0].start : part[-1].end] if part else ""
+
+
+def _without_frames(found: list[Token]) -> list[Token]:
+    r"""Without \begin{aligned} and the like, and without the "end"."""
+    kept, at = [], 0
+    while at < len(found) - 1:
+        token = found[at]
+        if token.text in ("\\begin", "\\end") and at + 3 < len(found):
+            close = at + 2
+            while found[close].text != "}" and found[close].kind != "end":
+                close += 1
+            if _LINES.match("".join(one.text for one in found[at + 2 : close])):
+                at = close + 1
+                continue
+        kept.append(token)
+        at += 1
+    return kept
+
+
+def _depths(line: list[Token]) -> list[int]:
+    """How many brackets and environments are open before each token."""
+    depth, found = 0, []
+    for token in line:
+        bracket = token.kind in ("op", "command")
+        if bracket and (token.text in _CLOSING or token.text == "\\end"):
+            depth -= 1
+        found.append(depth)
+        if bracket and (token.text in _OPENING or token.text == "\\begin"):
+            depth += 1
+    return found
+
+
+def _split(line: list[Token], separators: set[str]) -> list[list[Token]]:
+    parts: list[list[Token]] = [[]]
+    for token, depth in zip(line, _depths(line)):
+        if depth <= 0 and token.kind in ("op", "command") and token.text in separators:
+            parts.append([])
+        elif not (depth <= 0 and token.text == "&"):
+            parts[-1].append(token)
+    return parts
+
+
+def _lines(found: list[Token]) -> list[list[Token]]:
+    """Lines that are statements of their own; one that only goes on is joined to the one before."""
+    lines: list[list[Token]] = []
+    for line in _split(found, {"\\\\"}):
+        sides = _split(line, _EQUALS)
+        begins = len(sides) > 1 and sides[0] and sides[0][0].text not in ("+", "-", "*", "\\cdot")
+        if begins or not lines:
+            lines.append(list(line))
+        else:
+            lines[-1] += line
+    return lines
+
+
+def _trimmed(part: list[Token]) -> list[Token]:
+    """Without a closing comma or full stop, and without an equation's number after a wide space."""
+    while part and part[-1].kind == "gap":
+        part = part[:-1]
+    texts = [token.text for token in part]
+    for at, token in enumerate(part):
+        if token.kind == "gap" and re.fullmatch(r"\(\d+\w?\)[.,]?", "".join(texts[at + 1 :])):
+            part = part[:at]
+            break
+    part = [token for token, depth in zip(part, _depths(part)) if token.kind != "gap" or depth > 0]
+    while part and part[-1].text in (",", ".", ";"):
+        part = part[:-1]
+    return part
