@@ -69,3 +69,10 @@ def test_one_number_for_six_is_refused_with_the_line_to_type():
     line = "control.stiffness=[400, 400, 400, 20, 20, 20]"
     assert f"for all translations write {line}" in str(refused.value)
     assert load_scenario("panda-wall", [line]) == load_scenario("panda-wall")
+
+
+@pytest.mark.parametrize("number", ["1" + "0" * 400, "nan", "inf", "1e300"])
+def test_a_number_beyond_use_gets_no_line_to_type(number: str):
+    with pytest.raises(PalpateError) as refused:
+        load_scenario("panda-wall", [f"control.stiffness={number}"])
+    assert "for all translations" not in str(refused.value)

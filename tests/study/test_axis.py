@@ -17,7 +17,7 @@ from palpate.study.axis import Span, axes_of, lookup, override, parse_axis, pars
     [
         ("1:2:3", (1.0, 1.5, 2.0)),
         ("0:4:5", (0, 1, 2, 3, 4)),
-        ("1:100:3:log", (1.0, 10.0, 100.0)),
+        ("1:100:3:log", (1, 10, 100)),
         ("-1.5:1.5:2", (-1.5, 1.5)),
         ("soft, stiff", ("soft", "stiff")),
         ("1,2.5,true", (1, 2.5, True)),
@@ -113,7 +113,7 @@ def test_an_option_without_a_value_and_an_empty_sweep_are_refused() -> None:
 
 def test_places_on_a_span_go_forth_and_back() -> None:
     for span in (Span(2.0, 5.0), Span(1e3, 1e5, log=True)):
-        assert [span.place(span.at(u)) for u in (0.0, 0.3, 1.0)] == pytest.approx([0.0, 0.3, 1.0], abs=1e-15)
+        assert [span.place(span.at(u)) for u in (0.0, 0.3, 1.0)] == pytest.approx([0.0, 0.3, 1.0], abs=1e-14)
         assert (span.at(0.0), span.at(1.0)) == (span.low, span.high)
 
 
@@ -140,3 +140,15 @@ def test_keys_are_looked_up_by_name_and_by_place() -> None:
     for key in ("world.surfaces.door.stiffness", "world.surfaces.7.stiffness", "control.law.x"):
         with pytest.raises(InvalidInput, match="no value at"):
             lookup(DATA, key)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.1, 10.0), (1e3, 1e5), (0.2, 1.2)])
+@pytest.mark.parametrize("is_log", [False, True])
+def test_numbers_of_a_range_can_be_typed(low: float, high: float, is_log: bool):
+    span = Span(low, high, is_log)
+    for place in np.linspace(0, 1, 33):
+        value = span.at(place)
+        assert len(repr(value).replace(".", "").split("e")[0].strip("0")) <= 14
+        exact = low ** (1 - place) * high**place if is_log else (1 - place) * low + place * high
+        assert value == pytest.approx(exact, rel=1e-13)
+    assert Span(0.1, 10.0, True).at(0.5) == 1.0

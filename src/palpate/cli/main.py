@@ -46,7 +46,7 @@ INTERRUPTED, BROKEN_PIPE, MISUSE, UNEXPECTED = 130, 141, 2, 70
 _EXAMPLES = """\
 examples:
   palpate run panda-wall               simulate a shipped scenario; writes a folder with report.html
-  palpate run panda-wall --set control.damping_ratio=0.3
+  palpate run panda-wall --set world.surfaces.wall.stiffness=4e4
   palpate design panda-wall            what to expect before the run
   palpate sweep panda-wall --vary 'world.plant.mass_scale=normal(1, 0.05)' --runs 200
   palpate new mine                     a commented scenario file to start from

@@ -24,7 +24,8 @@ LARGE = 100.0  # MB of record, from which on it is said before the run
 _EXAMPLES = """\
 examples:
   palpate run panda-wall
-  palpate run panda-wall --set world.surfaces.wall.friction=0.8 --set run.duration=2
+  palpate run panda-wall --set world.surfaces.wall.stiffness=4e4 --set run.duration=2
+  palpate run panda-wall --set control.damping= --set control.damping_ratio=0.3
   palpate run iiwa14-push --out pushed
   palpate new mine && palpate run mine.toml --json
 
@@ -176,6 +177,9 @@ def _print_story(scenario: Scenario, trace: Trace, results: Sequence[MetricResul
     from palpate.cli.tables import number, print_table
 
     print(harmless(f"{scenario.name}: {scenario.description}" if scenario.description else scenario.name))
+    if trace.outcome.kind == "diverged":
+        print(harmless(f"diverged at {trace.outcome.time:.6g} s: {trace.outcome.reason}"))
+    _print_contact(results)
     for warning in trace.facts.warnings:
         print(harmless(f"warning: {warning}"))
     for remark in trace.facts.remarks:
@@ -192,7 +196,34 @@ def _print_story(scenario: Scenario, trace: Trace, results: Sequence[MetricResul
     ]
     if rows:
         print_table(["metric", "value", "unit", "bound", ""], rows, "lrlll")
+    elif trace.outcome.kind != "interrupted":
+        _print_main_metrics(results)
     _print_absent(results)
+
+
+# Of a run without bounds those six are printed that apply and come first here.
+_MAIN_METRICS = (
+    "force_peak", "force_steady_error", "first_contact", "tilt_max", "position_error_max", "position_steady_error",
+    "joint_error_max", "peak_torque_ratio", "saturation_time", "energy_residual", "effort",
+)  # fmt: skip
+
+
+def _print_main_metrics(results: Sequence[MetricResult]) -> None:
+    from palpate.cli.tables import number, print_table
+
+    known = {result.name: result for result in results if result.value is not None}
+    chosen = [known[name] for name in _MAIN_METRICS if name in known][:6]
+    rows = [[r.name, number(r.value), "" if r.unit == "1" else r.unit] for r in chosen]
+    if rows:
+        print_table(["metric", "value", "unit"], rows, "lrl")
+
+
+def _print_contact(results: Sequence[MetricResult]) -> None:
+    """When the robot first touched something, and how hard; that it never did is among the remarks."""
+    values = {result.name: result.value for result in results}
+    first, peak = values.get("first_contact"), values.get("force_peak")
+    if first is not None and peak is not None:
+        print(f"contact: first at {first:.4g} s, at most {peak:.4g} N")
 
 
 def _print_absent(results: Sequence[MetricResult]) -> None:

@@ -15,7 +15,7 @@ examples:
   palpate study panda-wall
   palpate study panda-wall --runs 2000 --without world.actuators.delay
   palpate study panda-wall --vary 'world.plant.mass_scale=normal(1, 0.1)'
-  palpate study panda-wall --map 'control.stiffness*=0.1:10:log' --map 'world.plant.mass_scale=0.5:2'
+  palpate study panda-wall --map 'control.damping*=0.1:10:log' --map 'world.plant.mass_scale=0.5:2'
 
 Masses, centres of mass, friction, walls, sensors and delay are drawn from stated spreads, those that the scenario has.
 The folder holds two sweeps, draws/ and map/, and report.html. The same command with --out goes on where it stopped.

@@ -22,7 +22,7 @@ what a key may be:
 examples:
   palpate sweep panda-wall --vary control.damping.0=20:200:10
   palpate sweep panda-wall --vary 'world.plant.mass_scale=normal(1, 0.05)' --runs 1000 --traces worst
-  palpate sweep panda-wall --method map --vary 'control.stiffness*=0.1:10:33:log' \\
+  palpate sweep panda-wall --method map --vary 'control.damping*=0.1:10:33:log' \\
       --vary 'world.surfaces.wall.stiffness*=0.1:10:33:log'
   palpate sweep --resume runs/panda-wall-sweep-1
 

@@ -28,6 +28,7 @@ from palpate.run.ending import INTERRUPTED, Ending
 from palpate.run.exact_story import event_table, exact_assumptions, exact_outcome, stop_warnings, trace_events
 from palpate.run.keep import Keeper, Reader
 from palpate.run.kinematic import ASSUMED
+from palpate.run.nearest import contact_remarks
 from palpate.run.rescue import FATAL
 from palpate.run.run import Run
 from palpate.run.scene import scene_of, singularity
@@ -302,7 +303,7 @@ def _facts(
         versions=versions(),
         warnings=tuple(warnings),
         expected=(*expected, *(_happened(named) if expected else ())),
-        remarks=tuple(assembly.law.remarks(assembly.law.memory)),
+        remarks=(*contact_remarks(assembly, named), *assembly.law.remarks(assembly.law.memory)),
         assumptions=tuple(_assumptions(assembly)),
         guard_ticks={name: int(assembly.loop.guard_steps[bit.bit_length() - 1]) for bit, name in _GUARDS.items()},
         torque_limit=_torque_limit(assembly),

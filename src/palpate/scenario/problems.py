@@ -175,6 +175,8 @@ def _six_hint(path: Path, found: Any, governed: Setting) -> str | None:
     """For one number where six are asked for: the line to type, the number for all translations."""
     if not isinstance(found, int | float) or isinstance(found, bool) or "six numbers" not in governed.allowed:
         return None
+    if not abs(found) < 1e15:
+        return None
     default = governed.default if isinstance(governed.default, list | tuple) else [found] * 6
     six = ", ".join(f"{value:g}" for value in [found] * 3 + list(default)[3:])
     return f"for all translations write {'.'.join(map(str, path))}=[{six}]"

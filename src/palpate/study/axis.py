@@ -46,8 +46,8 @@ class Span:
         if place in (0.0, 1.0):
             return self.high if place else self.low
         if self.log:
-            return exp(log(self.low) + place * (log(self.high) - log(self.low)))
-        return self.low + place * (self.high - self.low)
+            return _rounded(exp(log(self.low) + place * (log(self.high) - log(self.low))))
+        return _rounded(self.low + place * (self.high - self.low))
 
     def place(self, value: float) -> float:
         """Where a number lies: 0 at `low`, 1 at `high`."""
@@ -280,4 +280,9 @@ def _scaled(value: Value, factor: float, key: str) -> Value:
         return [_scaled(item, factor, key) for item in value]
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidInput(f"{key}: only numbers can be multiplied, the scenario has {value!r}")
-    return float(value) * factor
+    return _rounded(float(value) * factor)
+
+
+def _rounded(value: float) -> float:
+    """A number in fourteen digits: nobody wants to type 400.00000000000017."""
+    return float(f"{value:.14g}")
