@@ -12,12 +12,12 @@ import numpy as np
 
 import palpate as pp
 from benchmarks import Measurement, interleaved_medians
+from benchmarks._search import bisect
 from palpate.control import PoleBalance
 from palpate.control.law import PoleView, Seen
 from palpate.control.references.reference import Hold, joint_target
 from palpate.robot import Robot
 from palpate.run.run import Run
-from palpate.run.search import bisect
 from palpate.run.simulate import simulate
 from palpate.trace import Recording, StopWhen, Trace
 from palpate.world.clock import Clock

@@ -74,6 +74,7 @@ class Tally:
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
         self.first: dict[str, str] = {}
+        self.seed = 0  # of the try under way
 
     @property
     def faults(self) -> list[str]:
@@ -83,7 +84,7 @@ class Tally:
     def fault(self, kind: str, what: str, place: str = "") -> None:
         """Count a fault and keep the first of its place."""
         self.counts[kind] += 1
-        self.first.setdefault(f"{kind} {place}", f"{kind}: {what}")
+        self.first.setdefault(f"{kind} {place}", f"{kind}: seed {self.seed}: {what}")
 
 
 # ------------------------------------------------------------------------------------------------ mutations
@@ -433,6 +434,7 @@ def prepare(folder: Path) -> None:
 def one_try(name: str, seed: int, folder: Path, tally: Tally) -> None:
     """One seeded try of a target, timed and counted; one that took too long has a second go, without compiling."""
     tally.counts["tries"] += 1
+    tally.seed = seed
     for last in (False, True):
         try:
             with time_limit(LONG_TRIES.get(name, LONGEST)):
@@ -443,11 +445,11 @@ def one_try(name: str, seed: int, folder: Path, tally: Tally) -> None:
         except TooLong:
             if not last:
                 continue
-            tally.fault("hangs", f"seed {seed}")
+            tally.fault("hangs", "and again when tried once more")
         except BaseException as error:
             frames = [f for f in traceback.extract_tb(error.__traceback__) if "palpate/" in f.filename]
             where = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "fuzz.py"
-            said = f"seed {seed}: {type(error).__name__}: {str(error)[:120]} ({where})"
+            said = f"{type(error).__name__}: {str(error)[:120]} ({where})"
             tally.fault("outside the tree", said, f"{type(error).__name__} {where}")
         return
 

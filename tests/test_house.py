@@ -21,11 +21,13 @@ import palpate.errors
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "palpate"
-SOURCES = sorted(PACKAGE.rglob("*.py"))
+DOCUMENTS = ROOT / "src" / "palpate_documents"
+CORE, BESIDE = sorted(PACKAGE.rglob("*.py")), sorted(DOCUMENTS.rglob("*.py"))
+SOURCES = [*CORE, *BESIDE]
 
 # Who may import whom (docs/index.md draws it). What a room may import, its importers may import too.
 # Small modules that every room may use.
-FREE = {"errors", "checks", "files", "lazy", "memory", "config", "parquet", "toml"}
+FREE = {"errors", "checks", "files", "lazy", "memory", "config", "parquet", "plugins", "toml"}
 MODULES = FREE
 ARROWS: dict[str, set[str]] = {
     "errors": set(),
@@ -33,6 +35,7 @@ ARROWS: dict[str, set[str]] = {
     "config": {"errors", "checks"},
     "files": {"errors"},
     "lazy": {"errors"},
+    "plugins": {"errors"},
     "toml": {"errors"},
     "memory": set(),
     "parquet": {"errors", "files", "lazy", "memory"},
@@ -53,7 +56,6 @@ ARROWS: dict[str, set[str]] = {
     "study": {"run", "metrics", "trace", "scenario"},
     "gym": {"run", "metrics", "scenario"},
 }
-ARROWS["documents"] = set(ARROWS)
 ARROWS["cli"] = set(ARROWS)
 ARROWS["__main__"] = {"cli"}
 ARROWS["__init__"] = set(ARROWS)
@@ -146,7 +148,7 @@ def wrong_imports(path: Path, source: str) -> Iterator[str]:
 
 
 def test_imports_point_one_way() -> None:
-    complain(c for path in SOURCES for c in wrong_imports(path, path.read_text(encoding="utf-8")))
+    complain(c for path in CORE for c in wrong_imports(path, path.read_text(encoding="utf-8")))
 
 
 @pytest.mark.parametrize(
@@ -174,13 +176,48 @@ def test_an_import_against_the_arrows_is_seen(file: str, source: str) -> None:
     [
         ("robot/ik.py", "from palpate.spatial import Pose\nfrom . import tree\nfrom palpate import engine, lazy"),
         ("run/loop.py", "from palpate.metrics import force\nfrom ..control import laws"),
-        ("documents/x.py", "import palpate.views.report"),
-        ("cli/x.py", "from palpate import __version__\nimport palpate.documents"),
+        ("cli/x.py", "from palpate import __version__\nimport palpate.views.report"),
         ("views/x.py", "from palpate.spatial import Pose"),
     ],
 )
 def test_imports_along_the_arrows_are_allowed(file: str, source: str) -> None:
     complain(wrong_imports(PACKAGE / file, source))
+
+
+# What somebody who writes a law or a command of their own imports besides (docs/extending.md).
+FOR_EXTENDING = {"palpate.control.law", "palpate.engine.kernels", "palpate.engine.records", "palpate.cli.tables"}
+
+
+def inner_imports(path: Path, source: str) -> Iterator[str]:
+    """Imports of a package beside palpate that reach deeper than `palpate.control`, or take private names."""
+    for node in ast.walk(parsed(source)):
+        modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        private = False
+        if isinstance(node, ast.ImportFrom):
+            modules, private = [node.module or ""], any(alias.name.startswith("_") for alias in node.names)
+        for name in modules:
+            deep = name.startswith("palpate.") and name.count(".") > 1 and name not in FOR_EXTENDING
+            if deep or (private and name.split(".")[0] == "palpate"):
+                yield f"{place(path, node)}: imports {name}, an inner part of palpate; use what a package exports"
+
+
+def test_the_documents_stand_on_the_public_interface_and_palpate_knows_nothing_of_them() -> None:
+    complain(c for path in BESIDE for c in inner_imports(path, path.read_text(encoding="utf-8")))
+    named = re.compile(r"[Dd]ocuments? 00[0-4]|palpate_documents|\b00[0-4]'s")
+    complain(
+        f"{path.relative_to(ROOT)}:{number}: speaks of the documents: {line.strip()}"
+        for path in [*PACKAGE.rglob("*.*")]
+        if path.suffix in (".py", ".toml", ".xml", ".js", ".css")
+        and path.parent.name != "engine"  # compiles its kernels
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if named.search(line)
+    )
+
+
+def test_an_inner_import_is_seen() -> None:
+    for source in ("from palpate.control.laws.passive import Passive", "from palpate.files import _hidden"):
+        assert len(list(inner_imports(DOCUMENTS / "x.py", source))) == 1
+    complain(inner_imports(DOCUMENTS / "x.py", "import palpate as pp\nfrom palpate.control.law import Law"))
 
 
 def test_the_arrows_form_no_ring() -> None:
@@ -306,7 +343,7 @@ def long_functions(path: Path, source: str, most: int = LONGEST_FUNCTION) -> Ite
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
             if lines > most:
-                name = f"{path.relative_to(PACKAGE).as_posix()}:{node.name}"
+                name = f"{path.relative_to(PACKAGE.parent).as_posix().removeprefix('palpate/')}:{node.name}"
                 yield name, f"{place(path, node)}: {node.name} has {lines} lines, at most {most}; split it"
 
 
@@ -482,7 +519,7 @@ MAY_WRITE = {
 
 def writes(path: Path, source: str) -> Iterator[str]:
     """Complaints about what makes or changes a file by itself."""
-    name = path.relative_to(PACKAGE).as_posix()
+    name = path.relative_to(PACKAGE.parent).as_posix().removeprefix("palpate/")
     if any(name == one or name.startswith(f"{one}/") for one in MAY_WRITE):
         return
     for node in ast.walk(parsed(source)):

@@ -6,12 +6,12 @@ from palpate.lazy import lazy_names, offer
 
 if TYPE_CHECKING:
     from palpate import contact, control, errors, metrics, spatial, study, trace, views, world
-    from palpate.contact.contacts import Contact, JointStop, Pin
-    from palpate.contact.dynamics import constrained_dynamics
-    from palpate.contact.hybrid import HybridSystem
-    from palpate.contact.impacts import impact
-    from palpate.contact.linearise import linearise_state
-    from palpate.contact.reduce import reduced_dynamics
+    from palpate.contact.analysis.linearise import linearise_state
+    from palpate.contact.analysis.reduce import reduced_dynamics
+    from palpate.contact.impact.impacts import impact
+    from palpate.contact.modes.dynamics import constrained_dynamics
+    from palpate.contact.motion.hybrid import HybridSystem
+    from palpate.contact.touch.contacts import Contact, JointStop, Pin
     from palpate.control.solve.force_torques import torques_for_force
     from palpate.derive.derivation import Derivation
     from palpate.derive.start import derive, derive_from_energy
@@ -89,10 +89,10 @@ __getattr__, __dir__ = lazy_names(
         "Clock": "palpate.world.clock",
         "DHLink": "palpate.robot.readers.dh",
         "Derivation": "palpate.derive.derivation",
-        "Contact": "palpate.contact.contacts",
-        "HybridSystem": "palpate.contact.hybrid",
-        "JointStop": "palpate.contact.contacts",
-        "Pin": "palpate.contact.contacts",
+        "Contact": "palpate.contact.touch.contacts",
+        "HybridSystem": "palpate.contact.motion.hybrid",
+        "JointStop": "palpate.contact.touch.contacts",
+        "Pin": "palpate.contact.touch.contacts",
         "Pose": "palpate.spatial.pose",
         "Push": "palpate.world.config",
         "Recording": "palpate.trace.recording",
@@ -104,20 +104,20 @@ __getattr__, __dir__ = lazy_names(
         "Trace": "palpate.trace.trace",
         "World": "palpate.world.config",
         "check_derivation": "palpate.review",
-        "constrained_dynamics": "palpate.contact.dynamics",
+        "constrained_dynamics": "palpate.contact.modes.dynamics",
         "contact": "palpate.contact",
         "control": "palpate.control",
         "derive": "palpate.derive",  # the room can be called: palpate.derive(robot)
         "derive_from_energy": "palpate.derive.start",
         "errors": "palpate.errors",
-        "impact": "palpate.contact.impacts",
+        "impact": "palpate.contact.impact.impacts",
         "linearise": "palpate.run.linearise",
-        "linearise_state": "palpate.contact.linearise",
+        "linearise_state": "palpate.contact.analysis.linearise",
         "load_robot": "palpate.robot.load",
         "load_scenario": "palpate.scenario.load",
         "load_trace": "palpate.trace.load",
         "metrics": "palpate.metrics",
-        "reduced_dynamics": "palpate.contact.reduce",
+        "reduced_dynamics": "palpate.contact.analysis.reduce",
         "report": "palpate.views.page",
         "robustness": "palpate.study.robust",
         "simulate": "palpate.run.simulate",

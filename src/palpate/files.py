@@ -221,6 +221,12 @@ def open_regular(path: str | os.PathLike[str], *, most_bytes: int) -> BinaryIO:
         raise
 
 
+def read_text(path: str | os.PathLike[str], *, most_bytes: int = 100_000_000) -> str:
+    """The text of a regular file, UTF-8; raises as `open_regular`, and UnicodeDecodeError."""
+    with open_regular(path, most_bytes=most_bytes) as file:
+        return file.read().decode()
+
+
 def _replaceable(path: Path) -> Path:
     """`path` with its folder's links resolved, refused unless it can be replaced: never a link, folder or device."""
     if not path.name:

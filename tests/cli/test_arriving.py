@@ -45,7 +45,7 @@ def examples(text: str) -> list[list[str]]:
 
 
 def all_examples() -> list[tuple[str, list[str]]]:
-    texts = {name: parser.epilog or "" for name, (parser, _) in all_parsers().items()}
+    texts = {name: parser.epilog or "" for name, parser in all_parsers().items()}
     texts["main"] = sys.modules["palpate.cli.main"]._EXAMPLES
     return [(name, words) for name, text in texts.items() for words in examples(text)]
 

@@ -48,7 +48,7 @@ def unknown_options(text: str) -> list[str]:
     found = []
     for name, rest in _COMMAND.findall(text):
         if name in COMMANDS:
-            known = all_parsers()[name][0]._option_string_actions
+            known = all_parsers()[name]._option_string_actions
             found += [f"palpate {name} {o}" for o in re.findall(r"(?<![\w-])--[a-z][\w-]*", rest) if o not in known]
     return found
 

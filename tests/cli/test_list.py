@@ -46,18 +46,3 @@ def test_an_unknown_section_is_refused_before_anything_is_printed(capsys: pytest
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "did you mean 'robots'" in captured.err
-
-
-def test_a_document_is_listed_with_its_scenarios_and_claims(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["list", "--document", "004"]) == 0
-    out = capsys.readouterr().out
-    assert out.startswith("document 004: Hand-in exercise")
-    assert "\nur5e-admittance" in out
-    assert "palpate verify 004" in out
-    assert "panda-wall" not in out
-
-
-def test_a_document_that_is_not_there_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["list", "--document", "7"]) == 2
-    assert "unknown document '7'" in capsys.readouterr().err
-    assert main(["list", "robots", "--document", "001"]) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -150,3 +151,23 @@ def test_11_a_large_rotor_is_no_singular_posture(command) -> None:
         "reference.duration=3.0", "metrics={}",
     )  # fmt: skip
     assert "near a singular posture" not in found.printed
+
+
+def test_a_fifo_in_the_place_of_a_sweep_is_refused_not_waited_for(tmp_path, capsys):
+    os.mkfifo(tmp_path / "sweep.json")
+    assert main(["sweep", "--resume", str(tmp_path)]) == 2
+    assert "no regular file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", ["mine", "[]", '{"a": 1}', '{"a": {"passed": "x"}}', None])
+def test_runs_are_listed_whatever_lies_beside_them(content: str | None, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "pendulum", "--set", "run.duration=0.01", "--no-report", "--quiet", "--out", "runs/x"]) == 0
+    metrics = tmp_path / "runs" / "x" / "metrics.json"
+    metrics.unlink()
+    if content is None:
+        os.mkfifo(metrics)
+    else:
+        metrics.write_text(content)
+    assert main(["list", "runs"]) == 0
+    assert "pendulum" in capsys.readouterr().out

@@ -148,7 +148,7 @@ SHAPES = {
 @pytest.mark.parametrize("name", SHAPES)
 def test_gap_rate_and_curvature_are_the_gaps_derivatives(name: str) -> None:
     """ġ and g̈ = n·J a + bend against differences of the gap along q(t), for a ball on a moving Panda."""
-    from palpate.contact.model import ContactModel
+    from palpate.contact.modes.model import ContactModel
 
     robot, random = pp.load_robot("panda"), np.random.default_rng(3)
     model = ContactModel(robot, [pp.Contact(SHAPES[name], radius=0.05)])
@@ -168,7 +168,7 @@ def test_gap_rate_and_curvature_are_the_gaps_derivatives(name: str) -> None:
 
 def test_the_touching_points_acceleration_is_its_velocitys_derivative(bodies) -> None:
     """u = ṗ + r n × ω of a ball on a sphere, and u̇ = J a + drift, by differences along its motion."""
-    from palpate.contact.model import ContactModel
+    from palpate.contact.modes.model import ContactModel
 
     robot, random = bodies.ball(), np.random.default_rng(5)
     model = ContactModel(robot, [pp.Contact(Sphere(radius=0.7), radius=0.1, friction=0.1)])

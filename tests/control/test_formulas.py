@@ -15,7 +15,7 @@ from palpate.control import Admittance, CartesianImpedance, FastestStop, HybridF
 from palpate.control.guards import GUARD_STALE, GuardMemory, Guards, guard_torque, watch_measurement
 from palpate.control.law import Seen, Target, Tick, sizes_of
 from palpate.control.references.reference import Hold, WantedWrench, joint_target
-from palpate.control.solve.hierarchy import solve_hierarchy
+from palpate.control.solve.hierarchy import make_stack, solve_hierarchy, solve_stack
 from palpate.spatial import Pose, matrix_from_euler
 
 
@@ -184,6 +184,32 @@ def test_limits_that_repeat_each_other_are_held_once_with_multipliers_of_the_rig
             assert b - found.x == pytest.approx((signs[:, None] * C[held]).T @ push, abs=1e-8)
             assert (push > -1e-9).all()
     assert met > 100
+
+
+def test_a_limit_along_what_a_higher_level_has_used_up_is_let_go() -> None:
+    """x₁ = 1 is settled by the first level; of the limits, those that still hold something back are x₂'s alone."""
+    C, none = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.full(3, -np.inf)
+    found = solve_hierarchy(
+        np.eye(2), np.array([5.0, 5.0]), np.arange(3), C, none, np.array([1.0, 1.0, 2.0]), np.ones(3)
+    )
+    assert found.x == pytest.approx([1.0, 2.0])
+    assert found.active.tolist() == [0, 0, 1]
+
+
+def test_limits_that_were_widened_hold_at_the_point_that_was_found() -> None:
+    """Two pairs exclude each other, by 2 and by 0.2: lower levels have room for the point of least violation."""
+    stack = make_stack(3, 1, 1, 4)
+    search, infinite = stack.search, np.inf
+    search.C[...] = [[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]]
+    search.lower[:], search.upper[:] = (-infinite, 1.0, -infinite, 0.1), (-1.0, infinite, -0.1, infinite)
+    stack.level.A[...], stack.level.b[:], stack.starts[:], stack.units[:] = [[0, 1, 0]], 5.0, (0, 1), 1.0
+    relaxed, failed = solve_stack(stack.address)
+    at = search.C @ search.x
+    assert (relaxed, failed) == (pytest.approx(1.0), 0)
+    assert (search.lower <= at + 1e-12).all()
+    assert (search.upper >= at - 1e-12).all()
+    assert search.upper[0] == pytest.approx(0.0, abs=1e-9)
+    assert search.lower[1] == pytest.approx(0.0, abs=1e-9)
 
 
 def test_limits_that_exclude_each_other_are_widened_to_the_least_worst_violation_and_no_further() -> None:

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-import palpate.control.solve.priorities
 from palpate.control import Priorities
 from palpate.control.law import Target, Tick, sizes_of
 from palpate.control.laws.priorities import Level
-from palpate.control.references.reference import Hold
+from palpate.control.references.reference import Hold, joint_target
 from palpate.control.solve.priorities import inverse_dynamics
 from palpate.control.solve.tasks import FrameOrientation, FramePosition, Posture
-from palpate.errors import InvalidInput, NoSolution, UnknownName
+from palpate.errors import InvalidInput, UnknownName
 from palpate.metrics import evaluate
 from palpate.robot import Robot, load_robot
 from palpate.run.run import Run
@@ -83,19 +82,86 @@ def test_a_tick_is_the_librarys_answer(seed: int, share: float) -> None:
 
 
 @pytest.mark.parametrize("share", [1.0, 0.4, 0.2])
-def test_the_compiled_law_gives_the_torques_counts_and_worst_misses_of_the_plain_one(share: float) -> None:
+def test_every_share_of_a_stack_with_another_frame_is_the_librarys_answer(share: float) -> None:
+    """Terms, counts and worst misses against `inverse_dynamics`; the elbow's goal is that of the wanted posture."""
     elbow = Level(kind="position", frame="link4", directions=("z", "y"), weight=3.0, shared=True)
     stack = (Level(kind="direction", along=(1, 2, 0), frequency=15.0), ORIENTATION, elbow, POSTURE)
     law = Priorities(levels=stack, torque_share=share)
-    compiled, plain = law.bind(panda()), law.bind_python(panda())
-    assert compiled.compiled
-    assert not plain.compiled
-    for seed in range(60):
+    whole, split = law.bind(panda()), law.model_copy(update={"shares": True}).bind(panda())
+    most = share * panda().limits.torque * (1 - 1e-12)
+    worst = np.zeros(4)
+    for seed in range(40):
         q, v, target = moment(seed, far=0.01 * (1 + seed % 20))
-        found, wanted = (bound.tick(panda(), q, v, target=target).command for bound in (compiled, plain))
-        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
-    assert compiled.remarks(compiled.memory) == plain.remarks(plain.memory)
-    assert share == 1.0 or compiled.memory.limited > 10
+        levels = tasks_of(stack, target)
+        found = split.tick(panda(), q, v, target=target)
+        so_far = found.terms["bias"].copy()
+        answers = [inverse_dynamics(panda(), q, v, levels[: k + 1], torque=most) for k in range(3)]
+        for k, answer in enumerate(answers):
+            so_far += found.terms[f"level{k + 1}"]
+            assert so_far == pytest.approx(answer.torque, rel=1e-8, abs=1e-8)
+        np.testing.assert_allclose(whole.tick(panda(), q, v, target=target).command, so_far, rtol=1e-12, atol=1e-12)
+        last = answers[-1]
+        missed = [np.linalg.norm(last.residuals[name]) * (not last.met[name]) for name in "0123"]
+        worst = np.maximum(worst, missed)
+    np.testing.assert_allclose(whole.memory.worst, worst, rtol=1e-6, atol=1e-9)
+    assert whole.remarks(whole.memory) == split.remarks(split.memory)
+    assert share == 1.0 or whole.memory.limited > 5
+
+
+def tasks_of(stack: tuple[Level, ...], target: Target) -> list[list[Any]]:
+    """The levels of `stack` as tasks of the library, named by their place among the entries."""
+    direction, orientation, elbow, posture = stack
+    at = panda().terms(target.q, target.v, "link4")
+    twist, a = at.J @ target.v, at.J @ target.a + at.drift
+    along = np.array([[1.0, 2.0, 0.0]]) / np.sqrt(5.0)
+    rows = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+
+    def gains(level: Level) -> dict[str, Any]:
+        w = level.frequency
+        return {"kp": w * w, "kd": 2 * level.damping_ratio * w, "weight": level.weight}
+
+    def forward(level: Level, speed: Any, acceleration: Any) -> Any:
+        return speed + acceleration / gains(level)["kd"]
+
+    return [
+        [FramePosition(
+            name="0", target=target.position, directions=along,
+            feedforward=forward(direction, along @ target.twist[:3], along @ target.acceleration[:3]),
+            **gains(direction),
+        )],
+        [
+            FrameOrientation(
+                name="1", target=matrix_from_quat(target.quat_wxyz),
+                feedforward=forward(orientation, target.twist[3:], target.acceleration[3:]), **gains(orientation),
+            ),
+            FramePosition(
+                name="2", target=at.position, frame="link4", directions=rows,
+                feedforward=forward(elbow, rows @ twist[:3], rows @ a[:3]), **gains(elbow),
+            ),
+        ],
+        [Posture(name="3", target=target.q, feedforward=forward(posture, target.v, target.a), **gains(posture))],
+    ]  # fmt: skip
+
+
+def test_a_robot_with_coupled_joints_is_driven_by_its_tool_and_refuses_other_frames(tmp_path) -> None:
+    """Two sliders of which one follows the other: the leader's own task is met exactly."""
+    text = """<mujoco><worldbody><body name="a"><joint name="lead" type="slide" axis="1 0 0"/>
+    <geom name="ga" size="0.1" mass="2"/><body name="b"><joint name="follow" type="slide" axis="0 1 0"/>
+    <geom name="gb" size="0.1" mass="1"/><site name="tip" pos="0.1 0 0"/></body></body></worldbody>
+    <equality><joint joint1="follow" joint2="lead" polycoef="0 0.5 0 0 0"/></equality></mujoco>"""
+    (tmp_path / "coupled.xml").write_text(text)
+    robot = load_robot(tmp_path / "coupled.xml", tool_frame="tip")
+    assert robot.coordinates.coupled
+    q, v = np.array([0.2]), np.array([0.3])
+    x, target = robot.terms(q, v), joint_target(robot, q)
+    target.position[0] += 0.1
+    level = Level(kind="position", directions=("x",), frequency=20.0)
+    command = Priorities(levels=(level,), torque_limits=False).tick(robot, q, v, target=target).command
+    a = np.linalg.solve(x.M, command - x.bias)
+    assert (x.J @ a + x.drift)[0] == pytest.approx(400.0 * 0.1 - 40.0 * (x.J @ v)[0], rel=1e-9)
+    other = next(name for name in robot.frame_names if name != robot.tool_frame)
+    with pytest.raises(InvalidInput, match="coupled joints"):
+        Priorities(levels=(Level(kind="position", frame=other, directions=("x",)),)).bind(robot)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -192,17 +258,16 @@ def test_without_levels_the_pose_stands_above_the_posture() -> None:
 # ------------------------------------------------------------------ no answer
 
 
-def test_without_an_answer_the_arm_is_held_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    def stuck(*arguments: Any) -> None:
-        raise NoSolution("stuck")
-
-    monkeypatch.setattr(palpate.control.solve.priorities, "solve_hierarchy", stuck)
+@pytest.mark.parametrize("shares", [False, True])
+def test_without_an_answer_the_arm_is_held_within_its_limits_and_that_is_said(shares: bool) -> None:
     q, v, target = moment(1)
-    v[6] = 100.0
-    bound = Priorities(levels=STACK, fallback_damping=3.0, shares=True).bind(panda())
-    command = bound.tick(panda(), q, v, target=target).command
-    expected = panda().terms(q, v).gravity - 3.0 * v
-    np.testing.assert_allclose(command[:6], expected[:6], atol=1e-12)
+    v[6], target.position[0] = 100.0, np.nan
+    x = panda().terms(q, v)
+    bound = Priorities(levels=STACK, fallback_damping=3.0, shares=shares).bind(panda())
+    known = {name: getattr(x, name) for name in ("M", "bias", "gravity", "position", "rotation", "J", "drift")}
+    bound.decide(Tick(sizes_of(panda()), **known, q=q, v=v, target=target))
+    command = bound.rows.sum(axis=0)
+    np.testing.assert_allclose(command[:6], (x.gravity - 3.0 * v)[:6], atol=1e-12)
     assert command[6] == pytest.approx(-12.0, rel=1e-9)  # its limit
     assert bound.memory.fallback == 1
     assert bound.alarms(bound.memory) == ["priorities: no answer at 1 of 1 ticks: held by gravity and damping instead"]

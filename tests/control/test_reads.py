@@ -119,15 +119,16 @@ def test_a_law_in_python_says_what_it_follows_or_both_errors_are_reported() -> N
         ("passive", "nothing"), ("gravity-compensation", "nothing"), ("fastest-stop", "nothing"),
         ("joint-impedance", "joints"), ("computed-torque", "joints"),
         ("cartesian-impedance", "tool"), ("admittance", "tool"), ("integral-force", "tool"), ("hybrid-force", "tool"),
-        ("pole-balance", "tool"), ("standing", "tool"), ("priorities", "tool"),
+        ("pole-balance", "tool"), ("standing", "tool"), ("priorities", None),
     ],
 )  # fmt: skip
-def test_what_the_shipped_laws_follow(name: str, follows: str) -> None:
+def test_what_the_shipped_laws_follow(name: str, follows: str | None) -> None:
     assert law_of(name)().follows == follows
 
 
 def test_a_stack_of_postures_follows_the_joints() -> None:
     assert Priorities(levels=(Level(kind="posture"),)).follows == "joints"
+    assert Priorities(levels=(Level(kind="position"),)).follows == "tool"
 
 
 def test_what_a_law_ignores_of_the_reference() -> None:

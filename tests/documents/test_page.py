@@ -9,10 +9,10 @@ from xml.dom.minidom import parseString
 import pytest
 
 from palpate.cli.main import main
-from palpate.documents import documents, verify
-from palpate.documents.claim import Trajectories
-from palpate.documents.mathml import broken, formula_html, mathml
-from palpate.documents.page import review_html, svg, write_review
+from palpate_documents import documents, verify
+from palpate_documents.claim import Trajectories
+from palpate_documents.mathml import as_text, broken, formula_html, marked, mathml
+from palpate_documents.page import review_html, svg, write_review
 
 LAPTOP, PHONE = (1280, 800), (390, 700)
 # Formulas that reach beyond their own box without a way to scroll there, and elements that lie on one another.
@@ -65,6 +65,28 @@ def test_a_long_sum_is_broken_at_its_signs_and_a_matrix_is_not() -> None:
     assert all(line.lstrip("\\quad ").startswith("+") for line in lines[1:])
     matrix = r"\begin{bmatrix} " + " & ".join(["a + b"] * 20) + r" \end{bmatrix}"
     assert broken(matrix, 20) == [matrix]
+
+
+def test_the_wrong_term_is_marked_in_both_forms() -> None:
+    wrong, right = r"a + b - 2 \frac{x}{y} = f", r"a + b + 2 \frac{x}{y} = f"
+    assert marked(wrong, right, "slip") == r"a + b \slip{- 2 \frac{x}{y} }= f"
+    assert marked("I_{12,2} c", "I_{32,2} c", "slip") == r"I_{\slip{12},2} c"
+    assert '<mrow class="slip">' in mathml(marked(wrong, right, "slip"))
+    assert marked("x", "y + z", "slip") == "x"
+    text = review_html(verify(["000"], "7"))
+    assert text.count('class="slip"') == 1
+    assert text.count('class="mend"') == 1
+
+
+def test_latex_becomes_a_line_of_text() -> None:
+    assert as_text(r"-2 \frac{x_{AB} \dot{y}_{AB}}{z_{AB}^{3}}") == "-2 (x_AB y\u0307_AB)/(z_AB^3)"
+    assert as_text(r"\sin\left(2 \theta_{1}\right) \mathrm{pl}_{31}") == "sin(2 θ_1) pl_31"
+
+
+def test_a_form_that_no_document_prints_says_so() -> None:
+    text = review_html(verify(["000"], "third-law"))
+    assert "implied by the document, not printed" in text
+    assert ">printed<" not in text
 
 
 def test_the_page_shows_both_forms_the_numbers_and_a_plot() -> None:

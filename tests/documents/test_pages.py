@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from palpate.control import LAWS
-from palpate.documents import DOCUMENTS, document
-from palpate.scenario.load import read_data, shipped
+from palpate.scenario import shipped
+from palpate_documents import DOCUMENTS, document
+from palpate_documents.library import scenarios_of
 
 FOLDER = Path(__file__).parents[2] / "docs" / "documents"
 # What the sections, figures and examples of each document are called on its map.
@@ -52,21 +53,19 @@ def test_scenarios_named_on_a_page_exist_and_name_the_document(page: tuple[str, 
         named |= set(re.findall(r"`([a-z0-9-]+)`", cell))
     assert named
     assert named <= set(shipped())
-    assert all(read_data(name)[0].get("document") == number for name in named)
+    assert named <= set(scenarios_of(number))
 
 
 def test_every_scenario_of_a_document_is_on_its_page(page: tuple[str, str]) -> None:
     number, text = page
-    mine = [name for name in shipped() if read_data(name)[0].get("document") == number]
+    mine = scenarios_of(number)
     assert len(mine) >= 3
     assert [name for name in mine if f"`{name}`" not in text and f"run {name}`" not in text] == []
 
 
 def test_every_scenario_of_a_document_bounds_more_than_saturation(page: tuple[str, str]) -> None:
-    for name in shipped():
-        data = read_data(name)[0]
-        if data.get("document") == page[0]:
-            assert set(data["metrics"]) - {"saturation_time"}, name
+    for name, data in scenarios_of(page[0]).items():
+        assert set(data["metrics"]) - {"saturation_time"}, name
 
 
 def test_every_section_of_a_document_is_on_the_map(page: tuple[str, str]) -> None:

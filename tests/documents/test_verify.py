@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
-from collections.abc import Callable
+import signal
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib import util
 from pathlib import Path
 from typing import Any
@@ -12,12 +16,13 @@ import numpy as np
 import pytest
 
 import palpate as pp
+from palpate.cli import signals
 from palpate.cli.main import main
-from palpate.documents import DOCUMENTS, document, documents, verify
-from palpate.documents.claim import VERDICTS, Comparison, judged
-from palpate.documents.compare import numbers
-from palpate.documents.review import Result, counts
 from palpate.errors import UnknownName
+from palpate_documents import DOCUMENTS, document, documents, verify
+from palpate_documents.claim import VERDICTS, Claim, Comparison, judged
+from palpate_documents.compare import numbers
+from palpate_documents.review import Result, by_cause, counts
 
 _spec = util.spec_from_file_location("audit_rows", Path(__file__).parent / "audit_rows.py")
 assert _spec is not None
@@ -228,3 +233,65 @@ def test_a_claim_that_cannot_be_computed_is_told_as_failed(monkeypatch: pytest.M
     assert one.changed
     assert counts([one])["failed"] == 1
     assert "ZeroDivisionError" in one.comparisons[-1].told
+
+
+def test_a_document_is_listed_with_its_scenarios_and_claims(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "004", "--list"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("document 004: Hand-in exercise")
+    assert "\nur5e-admittance" in out
+    assert "palpate verify 004" in out
+    assert "panda-wall" not in out
+    assert main(["verify", "7", "--list"]) == 2
+    assert "unknown document '7'" in capsys.readouterr().err
+
+
+def test_the_evidence_holds_no_latex() -> None:
+    for result in verify(["000"]):
+        for one in result.comparisons:
+            assert "\\" not in one.told + one.label, result.claim.id
+
+
+def test_what_is_not_right_is_grouped_by_its_root_cause(capsys: pytest.CaptureFixture[str]) -> None:
+    groups = {cause: [one.claim.id for one in found] for cause, found in by_cause(verify(["001"]))}
+    assert [len(found) for found in groups.values()] == [4, 19, 7]
+    assert "001.J0" in next(found for cause, found in groups.items() if "J_0" in cause)
+    assert main(["verify", "--claim", "001.ex3-exceed"]) == 0
+    assert "root cause: the second row of J_0 has the wrong sign" in capsys.readouterr().out
+
+
+def test_every_cause_has_claims_and_every_claims_cause_is_named() -> None:
+    for one in documents():
+        assert {claim.cause for claim in one.claims} - {""} == set(one.causes)
+        assert all(claim.verdict in ("wrong", "typo") for claim in one.claims if claim.cause)
+
+
+def test_every_check_belongs_to_a_claim_and_only_what_is_read_has_none() -> None:
+    for one in documents():
+        for claim in one.claims:
+            assert (claim.check is None) == claim.how.startswith("read"), claim.id
+
+
+def test_what_cannot_be_judged_keeps_its_verdict_unless_a_reference_fails() -> None:
+    good, bad = (Comparison("reference", "x", 1, 1, holds) for holds in (True, False))
+    assert judged("cannot be judged", [good]) == "cannot be judged"
+    assert judged("cannot be judged", [good, bad]) == "unexplained"
+
+
+def test_ctrl_c_inside_a_callback_ends_the_verification(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(claim: Claim) -> Iterator[Comparison]:
+        # What is raised in a callback of compiled code is thrown away.
+        ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))()
+        yield Comparison("printed", "x", 1, 1, True)
+
+    def slow(claim: Claim) -> Iterator[Comparison]:
+        time.sleep(10.0)
+        yield Comparison("printed", "x", 1, 1, True)
+
+    monkeypatch.setattr(signals, "GRACE", 0.2)  # s until it is raised again
+    claims = [replace(one, check=check) for one, check in zip(document("003").claims, (interrupted, slow))]
+    monkeypatch.setattr(document("003"), "claims", claims)
+    assert main(["verify", "003"]) == 130
+    assert "interrupted" in capsys.readouterr().err

@@ -200,6 +200,20 @@ def test_runs_come_back(levels: list[int]) -> None:
     assert from_runs(Decoder(runs(np.array(levels, dtype=np.int64))), 3, len(levels)).tolist() == levels
 
 
+def test_levels_above_the_largest_or_of_another_count_are_refused() -> None:
+    content = runs(np.array([0, 2, 2]))
+    for largest, count in ((1, 3), (2, 2), (2, 4)):
+        with pytest.raises(DamagedTable, match="levels"):
+            from_runs(Decoder(content), largest, count)
+
+
+def test_bytes_between_the_pages_and_the_footer_are_refused() -> None:
+    content = written([[(1.0, 2.0, 3, 4, True, "x", ["y"])] * 9])
+    length = int.from_bytes(content[-8:-4], "little") + 8
+    with pytest.raises(DamagedTable, match="7 bytes and 0 rows are missing"):
+        read_footer(io.BytesIO(content[:-length] + bytes(7) + content[-length:]))
+
+
 def test_the_writer_refuses_what_would_not_be_read() -> None:
     writer = ParquetWriter(io.BytesIO(), [Column("t", "text")])
     with pytest.raises(TooLarge, match="rows"):

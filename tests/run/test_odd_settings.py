@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.linalg import solve_discrete_are
 
 from palpate.cli.main import main
 from palpate.control.design.pole_view import _kalman_gain
-from palpate.errors import UnknownName
+from palpate.errors import PalpateError, UnknownName
 from palpate.run.simulate import simulate
 from palpate.scenario.load import load_scenario
 
@@ -62,3 +63,18 @@ def test_exact_contact_under_a_force_beyond_its_numbers_ends_by_an_outcome():
 def test_a_contact_point_without_a_name_is_unknown():
     with pytest.raises(UnknownName, match="contact point ''"):
         simulate(load_scenario("planar2-hybrid", ['world.contact_points=[""]']))
+
+
+@pytest.mark.parametrize(
+    ("scenario", "change", "said"),
+    [
+        ("panda-waves", "reference.start=5e29", "is nothing on a clock that ends at"),
+        ("ur10e-polish", "reference.length=1e308", "is nothing on a clock that ends at"),
+        ("cartesian2-eigenvalues", "robot.parameters.name=[3.0, 2.0]", "name"),
+        ("iiwa14-pole-camera", "control.disturbance=1e30", "no estimator weighs a disturbance of 1e+30"),
+        ("ur5e-3link-admittance-euler", "control.directions=[]", "directions is empty"),
+    ],
+)
+def test_a_setting_beyond_all_use_is_refused_by_name(scenario: str, change: str, said: str):
+    with pytest.raises(PalpateError, match=re.escape(said)):
+        simulate(load_scenario(scenario, [change]))

@@ -64,11 +64,14 @@ def test_the_pendulum_keeps_its_energy_and_its_period() -> None:
     assert crossing == pytest.approx(1.8540746773013719 / math.sqrt(9.81), abs=1e-5)
 
 
-def test_the_falling_arm_comes_to_rest_hanging_as_in_document_004() -> None:
+def test_the_falling_arm_comes_to_rest_hanging() -> None:
     trace = trace_of("ur5e-3link-fall")
     np.testing.assert_allclose(trace["q"][0], [1.0, math.pi / 3, math.pi / 3])
     assert np.abs(trace["v"][-1]).max() < 1e-3
-    np.testing.assert_allclose(trace["tau"], -5.0 * trace["v"], atol=1e-12)
+    # The dampers act in the plant, at every stage of the integrator: DOP853 at 1e-12 is met.
+    half, one = (int(np.argmin(np.abs(trace.time - t))) for t in (0.5, 1.0))
+    np.testing.assert_allclose(trace["q"][half], [0.966421256235, 1.454064419961, 0.676632056386], atol=1e-9)
+    np.testing.assert_allclose(trace["q"][one], [1.008893475388, 1.536287980301, 0.421019489755], atol=1e-9)
     total = trace["energy.kinetic"] + trace["energy.potential"]
     assert np.diff(total).max() < 1e-9
 

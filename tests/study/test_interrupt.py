@@ -59,7 +59,9 @@ def _started_by(entry: Path, parent: int) -> bool:
     """Whether a process is a worker whose environment names the sweep that started it."""
     try:
         environment = (entry / "environ").read_bytes().split(b"\0")
-        return f"PALPATE_SWEEP={parent}".encode() in environment and b"study.serve" in (entry / "cmdline").read_bytes()
+        return (
+            f"PALPATE_SWEEP={parent}".encode() in environment and b"multiprocessing" in (entry / "cmdline").read_bytes()
+        )
     except OSError:
         return False
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import sobol_indices
 
 from palpate.errors import InvalidInput
 from palpate.study.axis import axes_of
@@ -38,6 +39,20 @@ def test_ishigamis_indices_lie_in_their_intervals(rows: np.ndarray) -> None:
         assert one.total_interval.low <= total <= one.total_interval.high
         assert max(one.first_interval.width, one.total_interval.width) < 0.16
         assert (one.first, one.total) == pytest.approx((first, total), abs=0.06)
+
+
+def test_the_indices_are_those_of_scipy_where_it_takes_the_rows(rows: np.ndarray) -> None:
+    some = rows[:2048]  # SciPy takes powers of two alone, and no rows with a hole
+    found = indices("xyz", some[:, 0], some[:, 1:-1], some[:, -1])
+    known = sobol_indices(func={"f_A": some[:, 0], "f_B": some[:, -1], "f_AB": some[:, 1:-1].T[:, None]}, n=2048)
+    np.testing.assert_allclose([one.first for one in found], known.first_order, rtol=1e-12)
+    np.testing.assert_allclose([one.total for one in found], known.total_order, rtol=1e-12)
+
+
+def test_the_same_seed_gives_the_same_intervals(rows: np.ndarray) -> None:
+    once, again, other = (indices("xyz", rows[:, 0], rows[:, 1:-1], rows[:, -1], seed=seed) for seed in (1, 1, 2))
+    assert once == again
+    assert once != other
 
 
 def test_a_linear_functions_indices_are_shares_of_its_variance() -> None:

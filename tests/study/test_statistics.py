@@ -6,7 +6,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from scipy.stats import beta, binom
+from scipy.stats import beta, binom, binomtest
 
 from palpate.errors import InvalidInput
 from palpate.study.statistics import (
@@ -31,6 +31,12 @@ def test_the_ends_are_where_the_binomial_tails_are_half_of_alpha(k: int, n: int)
     found = clopper_pearson(k, n, 0.9)
     assert binom.sf(k - 1, n, found.low) == pytest.approx(0.05, rel=1e-9)
     assert binom.cdf(k, n, found.high) == pytest.approx(0.05, rel=1e-9)
+
+
+@pytest.mark.parametrize(("k", "n"), [(0, 30), (1, 5), (7, 20), (20, 20), (500, 1000)])
+def test_the_interval_is_that_of_scipys_test_to_its_tolerance(k: int, n: int) -> None:
+    found, known = clopper_pearson(k, n, 0.9), binomtest(k, n).proportion_ci(0.9, method="exact")
+    assert (found.low, found.high) == pytest.approx((known.low, known.high), abs=4e-12)  # 2e-12 of its root finder
 
 
 def test_no_failure_has_a_closed_form_and_tells_how_many_runs_prove_a_level() -> None:

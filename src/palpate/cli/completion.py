@@ -1,15 +1,17 @@
-"""`palpate completion SHELL`: a script that lets the shell complete commands, options and names."""
+"""`palpate completion SHELL`: lets the shell complete commands, options, keys and names, by argcomplete."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 SHELLS = ("bash", "zsh", "fish")
 _HELP = """\
 to use it:
   bash   palpate completion bash >> ~/.bashrc
-  zsh    palpate completion zsh > a folder of $fpath, as _palpate
+  zsh    palpate completion zsh >> ~/.zshrc
   fish   palpate completion fish > ~/.config/fish/completions/palpate.fish
 """
 
@@ -19,7 +21,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "completion",
         help="print a completion script for bash, zsh or fish",
-        description="Print a script that completes commands, options, robots and scenarios.",
+        description="Print a script that completes commands, options, scenarios, robots, keys and folders of runs.",
         epilog=_HELP,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -27,89 +29,86 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the script."""
-    table = words()
-    print({"bash": _bash, "zsh": _zsh, "fish": _fish}[args.shell](table), end="")
+    """Print the script; it asks the program itself for words, so that it never goes out of date."""
+    import argcomplete
+
+    print(argcomplete.shellcode(["palpate"], shell=args.shell))
     return 0
 
 
-def words() -> dict[str, tuple[str, list[str], list[str]]]:
-    """Of each command: its help, its options, and names that may follow it."""
-    from palpate.cli.main import all_parsers
+def complete(parser: argparse.ArgumentParser, commands: Iterable[argparse.ArgumentParser]) -> None:
+    """Answer the shell, and end the process; each argument is completed by what its metavar asks for."""
+    import argcomplete
+    from argcomplete.completers import DirectoriesCompleter
 
-    names = _names()
-    table = {}
-    for command, (parser, help) in all_parsers().items():
-        options = [option for action in parser._actions for option in action.option_strings if option.startswith("--")]
-        table[command] = (help, sorted(options), names.get(command, []))
-    return table
+    known = {**_COMPLETERS, "DIR": DirectoriesCompleter()}
+    for action in (action for command in commands for action in command._actions):
+        if isinstance(action.metavar, str) and action.metavar in known:
+            action.completer = known[action.metavar]  # pyright: ignore[reportAttributeAccessIssue]
+    argcomplete.autocomplete(parser, always_complete_options=False, default_completer=_files)
 
 
-def _names() -> dict[str, list[str]]:
-    from importlib import resources
+def _files(prefix: str, **_: Any) -> list[str]:
+    from argcomplete.completers import FilesCompleter
 
-    from palpate.cli.list import SECTIONS
+    return list(FilesCompleter()(prefix))
+
+
+def _scenarios(prefix: str, **_: Any) -> list[str]:
+    from palpate.scenario.shipped import shipped
+
+    return [*shipped(), *_files(prefix)]
+
+
+def _robots(prefix: str, **_: Any) -> list[str]:
     from palpate.robot.catalogue import names
 
-    library: Any = resources.files("palpate.scenario") / "library"
-    scenarios = sorted(entry.name.removesuffix(".toml") for entry in library.iterdir() if entry.name.endswith(".toml"))
-    robots = names()
-    many = dict.fromkeys(("run", "sweep", "study", "tune"), scenarios)
-    return {**many, "show": robots, "check": robots, "list": list(SECTIONS), "completion": list(SHELLS)}
+    return [*names(), *_files(prefix)]
 
 
-def _bash(table: dict[str, tuple[str, list[str], list[str]]]) -> str:
-    cases = "\n".join(
-        f'    {command}) words="{" ".join([*options, *names])}" ;;' for command, (_, options, names) in table.items()
-    )
-    return f"""\
-# palpate completion for bash
-_palpate() {{
-  local current="${{COMP_WORDS[COMP_CWORD]}}" words=""
-  if [ "$COMP_CWORD" -eq 1 ]; then
-    words="{" ".join(table)} --help --version"
-  else
-    case "${{COMP_WORDS[1]}}" in
-{cases}
-    esac
-  fi
-  COMPREPLY=($(compgen -W "$words" -- "$current"))
-}}
-complete -o default -F _palpate palpate
-"""
+def _sections(**_: Any) -> list[str]:
+    from palpate.cli.list import SECTIONS
+
+    return list(SECTIONS)
 
 
-def _zsh(table: dict[str, tuple[str, list[str], list[str]]]) -> str:
-    commands = "\n".join(f"    '{command}:{_plain(help)}'" for command, (help, _, _) in table.items())
-    cases = "\n".join(
-        f"    {command}) compadd -- {' '.join([*options, *names])}; _files ;;"
-        for command, (_, options, names) in table.items()
-    )
-    return f"""\
-#compdef palpate
-local -a commands
-commands=(
-{commands}
-)
-if (( CURRENT == 2 )); then
-  _describe command commands
-else
-  case "$words[2]" in
-{cases}
-  esac
-fi
-"""
+def _runs(prefix: str, **_: Any) -> list[str]:
+    """Folders of runs below `runs`, and files."""
+    from palpate.cli.folder import TRACE
+
+    return [*(str(trace.parent) for trace in sorted(Path("runs").glob(f"*/{TRACE}"))), *_files(prefix)]
 
 
-def _fish(table: dict[str, tuple[str, list[str], list[str]]]) -> str:
-    lines = ["# palpate completion for fish"]
-    for command, (help, options, names) in table.items():
-        lines.append(f"complete -c palpate -n __fish_use_subcommand -f -a {command} -d '{_plain(help)}'")
-        inside = f"complete -c palpate -n '__fish_seen_subcommand_from {command}'"
-        lines += [f"{inside} -l {option.removeprefix('--')}" for option in options]
-        lines += [f"{inside} -a '{' '.join(names)}'"] if names else []
-    return "\n".join(lines) + "\n"
+def _explained(prefix: str, **_: Any) -> list[str]:
+    """Keys that `explain` knows, one level below what is written already."""
+    from palpate.scenario.explain import explain
+
+    above = prefix.rpartition(".")[0]
+    known = explain(above)
+    return [f"{above}.{name}" if above else name for name in (*known.settings, *known.choices)]
 
 
-def _plain(text: str) -> str:
-    return text.replace("'", "").replace(":", "")
+def _keys(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
+    """Keys of the scenario on the command line, one level below what is written already; a value follows behind `=`."""
+    from palpate.scenario.load import load_scenario
+
+    data: Any = load_scenario(parsed_args.scenario).as_data()
+    above = prefix.rpartition(".")[0]
+    for part in above.split(".") if above else []:
+        data = _below(data)[part]
+    start = f"{above}." if above else ""
+    return [f"{start}{name}{'.' if _below(item) else '='}" for name, item in _below(data).items()]
+
+
+def _below(data: Any) -> dict[str, Any]:
+    """What a table holds by key, a list of tables by their names or indices, and anything else nothing."""
+    if isinstance(data, list) and all(isinstance(item, dict) for item in data):
+        return {str(item.get("name", index)): item for index, item in enumerate(data)}
+    return data if isinstance(data, dict) else {}
+
+
+_COMPLETERS: dict[str, Any] = {
+    "SCENARIO": _scenarios, "ROBOT": _robots, "MODEL": _robots, "SECTION": _sections, "TRACE": _runs,
+    "ROBOT|SCENARIO": lambda **asked: [*_robots(**asked), *_scenarios(**asked)],
+    "KEY": _explained, **dict.fromkeys(("KEY=VALUE", "KEY=WHAT", "KEY=WHERE"), _keys),
+}  # fmt: skip

@@ -34,7 +34,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("scenario", metavar="SCENARIO", help="a shipped name (palpate list scenarios), or a .toml file")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="overrides",
-                        help="change a setting, such as control.stiffness=400 (repeatable)")  # fmt: skip
+                        help="change a setting, such as run.duration=2; KEY= takes it away (repeatable)")  # fmt: skip
     add_model_options(parser)
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from palpate.errors import InvalidInput, UnknownName
+from palpate.errors import UnknownName
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _EXAMPLES = """\
 examples:
@@ -39,7 +42,6 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("section", nargs="*", metavar="SECTION", help=f"one or more of: {', '.join(SECTIONS)} (all)")
     parser.add_argument("--json", action="store_true", help="print the same as JSON")
-    parser.add_argument("--document", metavar="NUMBER", help="scenarios and claims of one document, 000 to 004")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -47,9 +49,6 @@ def run(args: argparse.Namespace) -> int:
     for section in args.section:
         if section not in SECTIONS:
             raise UnknownName("section", section, SECTIONS)
-    if args.document is not None:
-        _document(args.document.strip(), args.section)
-        return 0
     chosen = {name: SECTIONS[name]() for name in args.section or [name for name in SECTIONS if name not in _ASKED_FOR]}
     if args.json:
         _print_json(chosen)
@@ -91,30 +90,11 @@ def _robots() -> Section:
 
 
 def _scenarios() -> Section:
-    rows = [[one["name"], one.get("document", ""), one.get("description", "")] for one in _library()]
-    return Section(("name", "document", "what it shows"), "lll", rows, ("name", "document", "help"))
-
-
-def _library() -> list[dict[str, Any]]:
-    """The shipped scenarios as data, what they extend merged in."""
     from palpate.scenario.load import read_data, shipped
 
-    return [read_data(name)[0] for name in shipped()]
-
-
-def _document(number: str, sections: Sequence[str]) -> None:
-    """What there is to run and to check of one document."""
-    from palpate.cli.tables import print_table
-    from palpate.documents.library import document
-
-    if set(sections) - {"scenarios"}:
-        raise InvalidInput(f"--document lists scenarios, not {', '.join(sections)}", hint="palpate list --document 002")
-    about = document(number)
-    print(f"document {number}: {about.title}\n{about.about}\n")
-    found = [one for one in _library() if one.get("document") == number]
-    print_table(["scenario", "what it shows"], [[one["name"], one.get("description", "")] for one in found], "ll")
-    wrong = sum(claim.verdict in ("wrong", "typo") for claim in about.claims)
-    print(f"\n{len(about.claims)} claims, {wrong} of them wrong or misprinted: palpate verify {number}")
+    library = [read_data(name)[0] for name in shipped()]
+    rows = [[one["name"], one.get("document", ""), one.get("description", "")] for one in library]
+    return Section(("name", "document", "what it shows"), "lll", rows, ("name", "document", "help"))
 
 
 def _laws() -> Section:
@@ -174,7 +154,6 @@ def _runs() -> Section:
 
 
 def _run_row(path: Any) -> list[str]:
-    import json
     from datetime import datetime
 
     from palpate.cli.folder import METRICS
@@ -187,12 +166,22 @@ def _run_row(path: Any) -> list[str]:
     except PalpateError:
         return [str(path.parent), "", "damaged", "", "", made]
     scenario = str((header.facts.scenario or {}).get("name", ""))
-    kept = ""
-    if (path.parent / METRICS).is_file():
-        judged = [one.get("passed") for one in json.loads((path.parent / METRICS).read_text("utf-8")).values()]
-        judged = [passed for passed in judged if passed is not None]
-        kept = f"{sum(judged)} of {len(judged)}" if judged else ""
+    kept = _kept_bounds(path.parent / METRICS)
     return [str(path.parent), scenario, header.outcome.kind, f"{header.outcome.time:.6g}", kept, made]
+
+
+def _kept_bounds(path: Path) -> str:
+    """How many bounds a run kept, of how many; nothing where its metrics are missing or damaged."""
+    import json
+
+    from palpate.errors import PalpateError
+    from palpate.files import read_text
+
+    try:
+        judged = [one["passed"] for one in json.loads(read_text(path)).values() if one.get("passed") is not None]
+        return f"{sum(judged)} of {len(judged)}" if judged else ""
+    except (OSError, PalpateError, ValueError, AttributeError, TypeError):
+        return ""
 
 
 SECTIONS: dict[str, Callable[[], Section]] = {

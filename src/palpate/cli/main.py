@@ -16,19 +16,30 @@ import io
 import os
 import re
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from palpate import __version__
 from palpate.cli.signals import Listening, ignore_further, leave
 from palpate.errors import PalpateError, UnknownName, harmless, shortened
+from palpate.plugins import Table
 
-# One line per command: the module palpate/cli/<name>.py with add_parser(subparsers) and run(args) -> exit code.
-COMMANDS = (
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+# One word per command: the module palpate/cli/<name>.py with add_parser(subparsers) and run(args) -> exit code.
+# An entry point names such a module of another package.
+_SHIPPED = (
     "run", "design", "list", "explain", "new", "show", "derive", "check", "report", "replay", "compare", "sweep",
-    "study", "tune", "verify", "schema", "cache",
+    "study", "tune", "schema", "cache",
     "completion",
 )  # fmt: skip
+
+COMMANDS = Table(
+    "palpate.commands", {name: f"palpate.cli.{name}" for name in _SHIPPED}, lambda entry, module: module.__name__
+)
 
 INTERRUPTED, BROKEN_PIPE, MISUSE, UNEXPECTED = 130, 141, 2, 70
 
@@ -44,10 +55,9 @@ examples:
   palpate show iiwa14                  joints, frames and terms of a robot of the catalogue
   palpate show panda-wall              a scenario: robot, law, gains, world
   palpate derive planar2 --steps       equations of motion as a worked solution
-  palpate verify 001 --wrong           what is not right in a document, and what is
   palpate check panda                  every problem of a model, with line and rule; also of your .urdf
 
-'palpate COMMAND --help' tells more about a command.
+'palpate COMMAND --help' describes a command.
 """
 # A negative number, or a list that starts with one: a value, never an option.
 _NEGATIVE = re.compile(r"-(\.?\d|inf|nan|pi)", re.IGNORECASE)
@@ -61,6 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code; `argv` defaults to the process's own arguments."""
     words = list(sys.argv[1:] if argv is None else argv)
     _never_fail_to_print()
+    warnings.formatwarning = lambda message, *where, **more: f"palpate: warning: {message}\n"
     code = INTERRUPTED
     with Listening(last=argv is None), contextlib.suppress(KeyboardInterrupt):  # one more, while the first was told
         code = _answered(words)
@@ -121,9 +132,14 @@ def _complain(text: str) -> None:
 
 
 def _run(words: list[str]) -> int:
-    modules = _modules()
-    parser, commands = _parsers(modules)
-    _check_command(words, commands)
+    asked = "_ARGCOMPLETE" in os.environ  # the shell asks for words
+    command = next((word for word in words if not word.startswith("-")), None)  # options before it take no value
+    if command is not None and command not in COMMANDS:
+        raise UnknownName("command", command, COMMANDS)
+    modules = _modules(COMMANDS if asked else [*_SHIPPED, *([command] if command not in (None, *_SHIPPED) else ())])
+    parser, commands = _parsers(modules, COMMANDS.added() if command is None and not asked else {})
+    if asked:
+        modules["completion"].complete(parser, commands.values())
     args, unknown = parser.parse_known_args([f" {word}" if _NEGATIVE.match(word) else word for word in words])
     if args.command is None and unknown:
         _refuse(unknown, parser)
@@ -135,22 +151,19 @@ def _run(words: list[str]) -> int:
     return modules[args.command].run(args)
 
 
-def _modules() -> dict[str, ModuleType]:
-    return {name: importlib.import_module(f"palpate.cli.{name}") for name in COMMANDS}
+def _modules(names: Iterable[str]) -> dict[str, ModuleType]:
+    return {name: importlib.import_module(COMMANDS[name]) for name in names}
 
 
-def all_parsers() -> dict[str, tuple[argparse.ArgumentParser, str]]:
-    """Each command's own parser and its line of help."""
-    parser, commands = _parsers(_modules())
-    group = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    helps = {choice.dest: choice.help or "" for choice in group._choices_actions}
-    return {name: (command, helps.get(name, "")) for name, command in commands.items()}
+def all_parsers() -> dict[str, argparse.ArgumentParser]:
+    """Each command's own parser; those of other packages too."""
+    return _parsers(_modules(COMMANDS), {})[1]
 
 
 def _parsers(
-    modules: dict[str, ModuleType],
+    modules: dict[str, ModuleType], named: Mapping[str, EntryPoint]
 ) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
-    """The whole parser, and each command's own."""
+    """The whole parser, and each command's own; commands that are only `named` are not loaded."""
     parser = argparse.ArgumentParser(
         prog="palpate",
         description="Design, simulate and prove controllers for robots that touch things.",
@@ -163,6 +176,8 @@ def _parsers(
     subparsers = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND")
     for module in modules.values():
         module.add_parser(subparsers)
+    for name, entry in named.items():
+        subparsers.add_parser(name, help=f"added by {entry.module.partition('.')[0]}")
     for command in subparsers.choices.values():
         command.allow_abbrev = False
         _add_debug(command)
@@ -172,19 +187,12 @@ def _parsers(
 def _formatter(prog: str) -> argparse.RawDescriptionHelpFormatter:
     """Every command on one line: argparse itself forgets their indentation."""
     formatter = argparse.RawDescriptionHelpFormatter(prog, max_help_position=24, width=100)
-    formatter._action_max_length = max(map(len, COMMANDS)) + 4
+    formatter._action_max_length = max(map(len, _SHIPPED)) + 4
     return formatter
 
 
 def _add_debug(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
-
-
-def _check_command(words: list[str], commands: dict[str, argparse.ArgumentParser]) -> None:
-    """Refuse a misspelt command by its nearest name; options before it take no value."""
-    command = next((word for word in words if not word.startswith("-")), None)
-    if command is not None and command not in commands:
-        raise UnknownName("command", command, commands)
 
 
 def _refuse(unknown: list[str], command: argparse.ArgumentParser) -> None:

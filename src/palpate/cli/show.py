@@ -58,9 +58,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--terms", metavar="T,…", help="only these terms, with eight digits (see below)")
     parser.add_argument("--task", metavar="D,…", help="directions of the task among x, y, z, rx, ry, rz")
     parser.add_argument("--limits", nargs="+", metavar="U", help="bounds on joint accelerations, for a stop")
-    parser.add_argument(
-        "--method", default="optimal", metavar="M", help="of the stop: optimal, pseudoinverse, as-printed"
-    )
+    parser.add_argument("--method", default="optimal", metavar="M", help="of the stop: optimal, pseudoinverse")
     add_model_options(parser)
     parser.add_argument("--json", action="store_true", help="print the same as JSON, null for an absent limit")
 

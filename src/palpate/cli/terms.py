@@ -25,7 +25,7 @@ class Question:
         robot, q, v, frame: the robot and its state.
         task: rows of the task among x, y, z, rx, ry, rz; the directions the tool can move in by default.
         limits: bounds on the joint accelerations, for the terms of a stop.
-        method: of the stop: optimal, pseudoinverse or as-printed.
+        method: of the stop: optimal or pseudoinverse.
     """
 
     robot: Robot
@@ -92,7 +92,7 @@ def _coriolis(x: Question) -> Array:
 # name: (what it is, unit, how to compute it)
 TERMS: dict[str, tuple[str, str, Callable[[Question], Any]]] = {
     "M": ("mass matrix M(q)", "kg·m² or kg", lambda x: x.robot.mass_matrix(x.q)),
-    "B": ("mass matrix, in document 004's letter", "kg·m² or kg", lambda x: x.robot.mass_matrix(x.q)),
+    "B": ("mass matrix, by its other letter", "kg·m² or kg", lambda x: x.robot.mass_matrix(x.q)),
     "C": ("Coriolis matrix C(q, v)", "N·m·s or N·s", lambda x: x.robot.coriolis_matrix(x.q, x.v)),
     "c": ("velocity terms C(q, v) v", "N·m or N", _coriolis),
     "g": ("gravity g(q)", "N·m or N", lambda x: x.robot.gravity(x.q)),
@@ -149,7 +149,7 @@ def _plain(value: Array) -> Any:
     return data if abs(data) < float("inf") else str(data)
 
 
-# ------------------------------------------------------------------ the pole of document 000
+# ------------------------------------------------------------------ a pole on an end-effector
 
 
 def show_pole(settings: Mapping[str, Any], names: Sequence[str], as_json: bool) -> None:
@@ -170,7 +170,7 @@ def show_pole(settings: Mapping[str, Any], names: Sequence[str], as_json: bool) 
 
     values: dict[str, tuple[str, str, Callable[[], Any]]] = {
         "eig": ("eigenvalues of the upright pole, one axis", "1/s", lambda: _open(pole.linear_axis(False)[0])),
-        "K7": ("LQR gains of (ẋ_A, x_AB, ẋ_AB), the printed states", "N per unit", lambda: pole.gains(False)),
+        "K7": ("LQR gains of (ẋ_A, x_AB, ẋ_AB), without the position", "N per unit", lambda: pole.gains(False)),
         "K7z": ("of ż_A", "N·s/m", lambda: pole.vertical_gains(False)),
         "poles7": ("closed-loop eigenvalues with them, real parts", "1/s", lambda: poles(False)),
         "K10": ("LQR gains of (x_A, ẋ_A, x_AB, ẋ_AB)", "N per unit", lambda: pole.gains(True)),

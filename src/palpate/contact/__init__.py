@@ -6,16 +6,16 @@ import palpate.engine  # looks at the processor before MuJoCo is loaded  # noqa:
 from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from palpate.contact.contacts import Contact, JointStop, Pin
-    from palpate.contact.dynamics import Constrained, constrained_dynamics
-    from palpate.contact.ellipsoids import Ellipsoid, Polytope, force_ellipsoid, force_polytope, velocity_ellipsoid
-    from palpate.contact.events import Event
-    from palpate.contact.hybrid import Advance, HybridState, HybridSystem, Samples
-    from palpate.contact.impacts import Impact, impact
-    from palpate.contact.linearise import Linearised, linearise_state
-    from palpate.contact.reduce import Reduced, reduced_dynamics
-    from palpate.contact.shapes import Box, Cylinder, Plane, Ride, Sphere
-    from palpate.contact.statics import (
+    from palpate.contact.analysis.ellipsoids import (
+        Ellipsoid,
+        Polytope,
+        force_ellipsoid,
+        force_polytope,
+        velocity_ellipsoid,
+    )
+    from palpate.contact.analysis.linearise import Linearised, linearise_state
+    from palpate.contact.analysis.reduce import Reduced, reduced_dynamics
+    from palpate.contact.analysis.statics import (
         Equilibrium,
         TipForce,
         holding_torque,
@@ -23,6 +23,12 @@ if TYPE_CHECKING:
         tip_force_from_torque,
         torque_from_tip_force,
     )
+    from palpate.contact.impact.impacts import Impact, impact
+    from palpate.contact.modes.dynamics import Constrained, constrained_dynamics
+    from palpate.contact.motion.events import Event
+    from palpate.contact.motion.hybrid import Advance, HybridState, HybridSystem, Samples
+    from palpate.contact.touch.contacts import Contact, JointStop, Pin
+    from palpate.contact.touch.shapes import Box, Cylinder, Plane, Ride, Sphere
 
 __all__ = [
     "Advance",
@@ -62,37 +68,37 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "Advance": "palpate.contact.hybrid",
-        "Box": "palpate.contact.shapes",
-        "Constrained": "palpate.contact.dynamics",
-        "Contact": "palpate.contact.contacts",
-        "Cylinder": "palpate.contact.shapes",
-        "Ellipsoid": "palpate.contact.ellipsoids",
-        "Equilibrium": "palpate.contact.statics",
-        "Event": "palpate.contact.events",
-        "HybridState": "palpate.contact.hybrid",
-        "HybridSystem": "palpate.contact.hybrid",
-        "Impact": "palpate.contact.impacts",
-        "JointStop": "palpate.contact.contacts",
-        "Linearised": "palpate.contact.linearise",
-        "Pin": "palpate.contact.contacts",
-        "Plane": "palpate.contact.shapes",
-        "Polytope": "palpate.contact.ellipsoids",
-        "Reduced": "palpate.contact.reduce",
-        "Ride": "palpate.contact.shapes",
-        "Samples": "palpate.contact.hybrid",
-        "Sphere": "palpate.contact.shapes",
-        "TipForce": "palpate.contact.statics",
-        "constrained_dynamics": "palpate.contact.dynamics",
-        "force_ellipsoid": "palpate.contact.ellipsoids",
-        "force_polytope": "palpate.contact.ellipsoids",
-        "holding_torque": "palpate.contact.statics",
-        "impact": "palpate.contact.impacts",
-        "linearise_state": "palpate.contact.linearise",
-        "reduced_dynamics": "palpate.contact.reduce",
-        "static_equilibrium": "palpate.contact.statics",
-        "tip_force_from_torque": "palpate.contact.statics",
-        "torque_from_tip_force": "palpate.contact.statics",
-        "velocity_ellipsoid": "palpate.contact.ellipsoids",
+        "Advance": "palpate.contact.motion.hybrid",
+        "Box": "palpate.contact.touch.shapes",
+        "Constrained": "palpate.contact.modes.dynamics",
+        "Contact": "palpate.contact.touch.contacts",
+        "Cylinder": "palpate.contact.touch.shapes",
+        "Ellipsoid": "palpate.contact.analysis.ellipsoids",
+        "Equilibrium": "palpate.contact.analysis.statics",
+        "Event": "palpate.contact.motion.events",
+        "HybridState": "palpate.contact.motion.hybrid",
+        "HybridSystem": "palpate.contact.motion.hybrid",
+        "Impact": "palpate.contact.impact.impacts",
+        "JointStop": "palpate.contact.touch.contacts",
+        "Linearised": "palpate.contact.analysis.linearise",
+        "Pin": "palpate.contact.touch.contacts",
+        "Plane": "palpate.contact.touch.shapes",
+        "Polytope": "palpate.contact.analysis.ellipsoids",
+        "Reduced": "palpate.contact.analysis.reduce",
+        "Ride": "palpate.contact.touch.shapes",
+        "Samples": "palpate.contact.motion.hybrid",
+        "Sphere": "palpate.contact.touch.shapes",
+        "TipForce": "palpate.contact.analysis.statics",
+        "constrained_dynamics": "palpate.contact.modes.dynamics",
+        "force_ellipsoid": "palpate.contact.analysis.ellipsoids",
+        "force_polytope": "palpate.contact.analysis.ellipsoids",
+        "holding_torque": "palpate.contact.analysis.statics",
+        "impact": "palpate.contact.impact.impacts",
+        "linearise_state": "palpate.contact.analysis.linearise",
+        "reduced_dynamics": "palpate.contact.analysis.reduce",
+        "static_equilibrium": "palpate.contact.analysis.statics",
+        "tip_force_from_torque": "palpate.contact.analysis.statics",
+        "torque_from_tip_force": "palpate.contact.analysis.statics",
+        "velocity_ellipsoid": "palpate.contact.analysis.ellipsoids",
     },
 )

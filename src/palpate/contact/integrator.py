@@ -84,7 +84,7 @@ def _call_rate(typingctx: Any, pointer: Any, record: Any, t: Any, y: Any, dy: An
 @kernel
 def evaluate(step: Step, t: float, y: Vector, dy: Vector) -> int:
     """Rates and margins at a state."""
-    return _call_rate(step.rate, step.record, t, y, dy, step.margins)
+    return _call_rate(step.rate, step.record, t, y, dy, step.margins)  # pyright: ignore[reportCallIssue]
 
 
 @kernel

@@ -2,10 +2,11 @@
 
 import importlib
 import pkgutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import palpate.engine  # looks at the processor before MuJoCo is loaded  # noqa: F401
 from palpate.lazy import lazy_names
+from palpate.plugins import Table, of_kind
 
 if TYPE_CHECKING:
     from palpate.control import design, references, solve
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from palpate.control.steps.force_loop import force_loop_poles
 
 
-def _found() -> dict[str, tuple[str, str]]:
+def _shipped() -> dict[str, tuple[str, str]]:
     """Name, module and class of every law in `control/laws`: "tip-spring" is TipSpring in tip_spring.py."""
     folder = importlib.import_module(f"{__name__}.laws").__path__
     stems = sorted(module.name for module in pkgutil.iter_modules(folder))
@@ -42,7 +43,13 @@ def _found() -> dict[str, tuple[str, str]]:
     }
 
 
-LAWS = _found()
+def _entered(entry: Any, law: Any) -> tuple[str, str]:
+    from palpate.control.law import Law
+
+    return of_kind(Law, entry, law).__module__, law.__name__
+
+
+LAWS = Table("palpate.laws", _shipped(), _entered)
 
 __all__ = [
     "LAWS",
@@ -81,7 +88,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        **{class_name: module for module, class_name in LAWS.values()},
+        **{class_name: module for module, class_name in LAWS.shipped.values()},
         "Guards": "palpate.control.guards",
         "Law": "palpate.control.law",
         "admittance_response": "palpate.control.laws.admittance",

@@ -13,6 +13,7 @@ from typing import Literal
 from palpate.config import Config, setting
 from palpate.control.law import Tick
 from palpate.control.steps.linear_algebra import cholesky, cholesky_inverse, cholesky_solve, symmetric_eigen
+from palpate.control.steps.reach import LEVER
 from palpate.engine.kernels import clear, kernel, put
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.robot.robot import Robot
@@ -31,7 +32,6 @@ GUARD_NAMES = {
 }
 
 _SWEEPS = 20
-_LEVER = 0.1  # m, an angular row counts as the motion of a point this far out
 
 
 class GuardSettings(Record):
@@ -233,29 +233,6 @@ def _outwards(g: GuardSettings, x: Tick, j: int, a: float) -> float:
 
 
 @kernel
-def _keep_in_ranges(g: GuardSettings, m: GuardMemory, x: Tick) -> bool:
-    """Let each joint come to rest at the end of its range by a torque of its own, as a soft end stop would.
-
-    Where several joints are at their ends, sweeps over them find torques that push inwards only.
-    """
-    a, inverse, n, hit = m.a, m.inverse, x.v.size, False
-    for j in range(n):
-        hit = hit or _outwards(g, x, j, a[j]) > 0.0
-    if not hit:
-        return False
-    cholesky_inverse(m.L, n, inverse)
-    clear(m.inwards)
-    for _ in range(_SWEEPS):
-        for j in range(n):
-            wanted = max(m.inwards[j] + _outwards(g, x, j, a[j]) / inverse[j, j], 0.0)
-            change, out = wanted - m.inwards[j], _end(g, j, x.q[j])[1]
-            m.inwards[j] = wanted
-            for k in range(n):
-                a[k] -= inverse[k, j] * out * change
-    return True
-
-
-@kernel
 def _faster(g: GuardSettings, x: Tick, j: int, a: float) -> float:
     """How far a joint's acceleration, counted along its velocity, is beyond (rated − |q̇|) / T; a slow one never is."""
     if abs(x.v[j]) < 0.5 * g.velocity[j]:
@@ -264,22 +241,32 @@ def _faster(g: GuardSettings, x: Tick, j: int, a: float) -> float:
 
 
 @kernel
-def _keep_speeds(g: GuardSettings, m: GuardMemory, x: Tick) -> bool:
-    """Let no joint pass its rated speed: a torque of its own against its velocity, as `_keep_in_ranges` does."""
+def _beyond(g: GuardSettings, x: Tick, speeds: bool, j: int, a: float) -> float:
+    """How far a joint's acceleration is beyond what its rated speed, or its range, allows; outwards."""
+    return _faster(g, x, j, a) if speeds else _outwards(g, x, j, a)
+
+
+@kernel
+def _hold_back(g: GuardSettings, m: GuardMemory, x: Tick, speeds: bool) -> bool:
+    """Keep joints below their rated speeds, or in their ranges, each by a torque of its own, as a soft end stop would.
+
+    Where several joints are held, sweeps over them find torques that push inwards only.
+    """
     a, inverse, n, hit = m.a, m.inverse, x.v.size, False
     for j in range(n):
-        hit = hit or _faster(g, x, j, a[j]) > 0.0
+        hit = hit or _beyond(g, x, speeds, j, a[j]) > 0.0
     if not hit:
         return False
     cholesky_inverse(m.L, n, inverse)
     clear(m.inwards)
     for _ in range(_SWEEPS):
         for j in range(n):
-            wanted = max(m.inwards[j] + _faster(g, x, j, a[j]) / inverse[j, j], 0.0)
-            change, along = wanted - m.inwards[j], math.copysign(1.0, x.v[j])
+            wanted = max(m.inwards[j] + _beyond(g, x, speeds, j, a[j]) / inverse[j, j], 0.0)
+            change = wanted - m.inwards[j]
+            out = math.copysign(1.0, x.v[j]) if speeds else _end(g, j, x.q[j])[1]
             m.inwards[j] = wanted
             for k in range(n):
-                a[k] -= inverse[k, j] * along * change
+                a[k] -= inverse[k, j] * out * change
     return True
 
 
@@ -321,7 +308,7 @@ def _lost_direction(m: GuardMemory, J: Matrix) -> float:
             A[i, k] = 0.0
             for j in range(n):
                 A[i, k] += J[i, j] * J[k, j]
-            A[i, k] *= (_LEVER if i > 2 else 1.0) * (_LEVER if k > 2 else 1.0)
+            A[i, k] *= (LEVER if i > 2 else 1.0) * (LEVER if k > 2 else 1.0)
     symmetric_eigen(A, V, rows)
     least = 0
     for i in range(rows):
@@ -331,7 +318,7 @@ def _lost_direction(m: GuardMemory, J: Matrix) -> float:
     for j in range(n):
         m.along[j] = 0.0
         for i in range(rows):
-            m.along[j] += V[i, least] * J[i, j] * (_LEVER if i > 2 else 1.0)
+            m.along[j] += V[i, least] * J[i, j] * (LEVER if i > 2 else 1.0)
         size += m.along[j] * m.along[j]
     size = math.sqrt(max(size, 1e-24))
     for j in range(n):
@@ -363,9 +350,9 @@ def _in_passing(g: GuardSettings, m: GuardMemory, x: Tick) -> int:
         bits |= GUARD_SINGULAR
     if g.tool_speed > 0.0 and _slow_down(g, m, x):
         bits |= GUARD_SPEED
-    if g.joint_speeds and _keep_speeds(g, m, x):
+    if g.joint_speeds and _hold_back(g, m, x, True):
         bits |= GUARD_JOINT_SPEED
-    if g.joints and _keep_in_ranges(g, m, x):
+    if g.joints and _hold_back(g, m, x, False):
         bits |= GUARD_JOINT
     return bits
 

@@ -356,8 +356,8 @@ class Law(Config):
     literature: ClassVar[tuple[str, ...]] = ()  # DOIs
 
     @property
-    def follows(self) -> Follows:
-        """Whose target it follows, as its kernel reads it: the tool's pose, else the joints' posture, else nothing."""
+    def follows(self) -> Follows | None:
+        """Whose target it follows, as its kernel reads it: the tool's, else the joints', or none; None for both."""
         if not set(self.takes) <= {"q", "v", "a"}:
             return "tool"
         return "joints" if self.takes else "nothing"

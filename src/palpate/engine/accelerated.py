@@ -384,7 +384,7 @@ class NumbaCache:
     def save_overload(self, sig: Any, data: CompileResult) -> None:
         """Keep a kernel, if plain data can say what it is."""
         environments = data._find_referenced_environments()
-        result = "stated" if isinstance(sig, Signature) else _described(data.signature.return_type)
+        result = "stated" if isinstance(sig, Signature) else _described(types.unliteral(data.signature.return_type))
         constants = any(env.consts for env in (data.environment, *environments))
         fixed = not (data.library.has_dynamic_globals or data.lifted or data.reload_init or data.fndesc.global_dict)
         if result is None or constants or not fixed:

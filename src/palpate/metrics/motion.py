@@ -52,8 +52,10 @@ def position_error_max(trace: Trace) -> float:
 
 
 def position_final_error(trace: Trace) -> float:
-    """|p_d − p| at the last sample, m."""
-    return float(position_distance(trace)[-1])
+    """|p_d − p| at the last sample, m; of a law that follows nothing, against the position that the scenario names."""
+    if not (trace.facts.scenario or {}).get("reference", {}).get("position"):
+        refuse_without_target(trace)
+    return float(np.linalg.norm(channel(trace, "target_position")[-1] - channel(trace, "tool_position")[-1]))
 
 
 def orientation_error_rms(trace: Trace) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 
 from palpate.errors import UnknownName
@@ -10,6 +11,7 @@ from palpate.lazy import offered
 from palpate.metrics import contact, motion, pole, step, stop
 from palpate.metrics.metric import Bound, Metric, MetricResult, judge
 from palpate.metrics.step import of
+from palpate.plugins import Table, of_kind
 from palpate.trace import Trace
 
 
@@ -62,7 +64,7 @@ _ALL = [
     Metric("smallest_singular_value", "1", "of the tool's Jacobian, smallest met", motion.smallest_singular_value),
 ]  # fmt: skip
 
-METRICS: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in _ALL})
+METRICS = Table("palpate.metrics", {metric.name: metric for metric in _ALL}, partial(of_kind, Metric))
 
 
 class Results(list[MetricResult]):

@@ -12,6 +12,7 @@ import os
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -33,20 +34,8 @@ _PER_VALUE = 16  # bytes of a value beside itself
 _COPIES = 3  # of a column: as read, joined, and in the caller's array
 
 
-@dataclass(frozen=True)
-class _Chunk:
-    """One column in one group: values, bytes before and after compression, and where it starts."""
-
-    count: int
-    size: int
-    packed: int
-    start: int
-
-
-@dataclass(frozen=True)
-class _Group:
-    rows: int
-    chunks: tuple[_Chunk, ...]
+_Chunk = dict[str, Any]  # what the footer says of one column in one group of rows: `layout.about`
+_Group = tuple[int, list[_Chunk]]  # rows, and a chunk for each column
 
 
 @dataclass(frozen=True)
@@ -257,37 +246,32 @@ def _groups(
             raise DamagedTable(
                 f"a group of {rows} rows and {len(group['chunks'])} columns, which palpate does not write"
             )
-        groups.append(_group(group, columns, at))
+        groups.append((rows, _chunks(group, columns, at)))
         at, missing = at + group["packed"], missing - rows
     if at != end or missing:
         raise DamagedTable(f"{end - at} bytes and {missing} rows are missing")
     return named, tuple(groups)
 
 
-def _group(listed: dict[str, Any], columns: Sequence[Column], at: int) -> _Group:
-    chunks: list[_Chunk] = []
+def _chunks(group: dict[str, Any], columns: Sequence[Column], at: int) -> list[_Chunk]:
+    """The chunks of a group, each compared with what is written and can be."""
     start = at
-    for column, chunk in zip(columns, listed["chunks"]):
-        chunks.append(_chunk(column, listed["rows"], chunk, at))
-        at += chunks[-1].packed
-    if listed["packed"] != at - start:
-        raise DamagedTable("a group of another length than that of its pages")
-    return _Group(listed["rows"], tuple(chunks))
+    for column, chunk in zip(columns, group["chunks"]):
+        _check_chunk(column, group["rows"], chunk["about"], at)
+        at += chunk["about"]["packed"]
+    if group["packed"] != at - start or any(chunk["file_offset"] for chunk in group["chunks"]):
+        raise DamagedTable("a group that palpate does not write")
+    return [chunk["about"] for chunk in group["chunks"]]
 
 
-def _chunk(column: Column, rows: int, listed: dict[str, Any], at: int) -> _Chunk:
-    """What the footer says of a column in a group, compared with what is written and can be."""
-    about = listed["about"]
-    chunk = _Chunk(about["count"], about["size"], about["packed"], about["start"])
-    expected = layout.about(column, chunk.count, chunk.size, chunk.packed, at)
-    if listed["file_offset"] or about != expected:
+def _check_chunk(column: Column, rows: int, chunk: _Chunk, at: int) -> None:
+    count, size, packed = chunk["count"], chunk["size"], chunk["packed"]
+    if chunk != layout.about(column, count, size, packed, at):
         raise DamagedTable(f"a description of column {column.name!r} that palpate does not write")
-    most = layout.MOST_ENTRIES if column.kind == "texts" else rows
-    if not rows <= chunk.count <= most:
-        raise DamagedTable(f"column {column.name!r} has {chunk.count} values in {rows} rows")
-    if chunk.size > _HEAD + _most_bytes(column, chunk.count) or chunk.packed > most_compressed(chunk.size):
-        raise DamagedTable(f"column {column.name!r} announces {chunk.packed} bytes for {chunk.count} values")
-    return chunk
+    if not rows <= count <= (layout.MOST_ENTRIES if column.kind == "texts" else rows):
+        raise DamagedTable(f"column {column.name!r} has {count} values in {rows} rows")
+    if size > _HEAD + _most_bytes(column, count) or packed > most_compressed(size):
+        raise DamagedTable(f"column {column.name!r} announces {packed} bytes for {count} values")
 
 
 def _most_bytes(column: Column, count: int) -> int:
@@ -299,37 +283,30 @@ def _most_bytes(column: Column, count: int) -> int:
 
 def _groups_of(footer: Footer, first: int, stop: int) -> tuple[Footer, slice]:
     """The groups that hold some rows, as a footer of their own, and where in them the rows are."""
-    ends = np.cumsum([group.rows for group in footer._groups]).tolist()
-    spans = [(end - group.rows, end, group) for end, group in zip(ends, footer._groups)]
+    ends = np.cumsum([rows for rows, _ in footer._groups]).tolist()
+    spans = [(end - group[0], end, group) for end, group in zip(ends, footer._groups)]
     kept = [(begin, group) for begin, end, group in spans if end > first and begin < stop]
-    before = kept[0][0] if kept else 0
-    groups = tuple(group for _, group in kept)
-    return replace(footer, rows=sum(g.rows for g in groups), _groups=groups), slice(first - before, stop - before)
+    before, groups = kept[0][0] if kept else 0, tuple(group for _, group in kept)
+    return replace(footer, rows=sum(rows for rows, _ in groups), _groups=groups), slice(first - before, stop - before)
 
 
 def _needed(footer: Footer, names: Sequence[str]) -> int:
     """Bytes that columns take while they are read."""
     places = [footer.columns.index(name) for name in names]
-    chunks = [group.chunks[place] for group in footer._groups for place in places]
-    return sum(_COPIES * chunk.size + _PER_VALUE * chunk.count for chunk in chunks)
+    listed = [chunks[place] for _, chunks in footer._groups for place in places]
+    return sum(_COPIES * chunk["size"] + _PER_VALUE * chunk["count"] for chunk in listed)
 
 
 # ---------------------------------------------------------------------------------------------- one column
 
 
-@dataclass(frozen=True)
-class _Page:
-    """Levels, and the values that are there."""
-
-    repeated: np.ndarray | None
-    defined: np.ndarray | None
-    values: np.ndarray | list[Any]
+_Page = tuple[np.ndarray, np.ndarray, Any]  # levels of repetition and definition, and the values that are there
 
 
 def _column(section: _Section, footer: Footer, name: str) -> Values:
     column, place = footer._columns[name], footer.columns.index(name)
     try:
-        pages = [_page(section, column, group.chunks[place]) for group in footer._groups]
+        pages = [_page(section, column, chunks[place]) for _, chunks in footer._groups]
         values = _joined(column, pages)
     except (UnicodeDecodeError, LookupError) as error:
         raise DamagedTable(f"column {name!r} is damaged") from error
@@ -339,34 +316,29 @@ def _column(section: _Section, footer: Footer, name: str) -> Values:
 
 
 def _page(section: _Section, column: Column, chunk: _Chunk) -> _Page:
-    content = section.read(chunk.start, chunk.packed)
+    content, count = section.read(chunk["start"], chunk["packed"]), chunk["count"]
     reader = Decoder(content)
     head = reader.struct(layout.PAGE)
     packed = reader.take(len(content) - reader.at)
-    size = chunk.size - (chunk.packed - len(packed))
+    size = chunk["size"] - (len(content) - len(packed))
     if head["crc"] & 0xFFFFFFFF != zlib.crc32(packed):
         raise DamagedTable("a page's checksum does not fit")
-    if head != layout.page_head(chunk.count, size, len(packed), head["crc"]):
+    if head != layout.page_head(count, size, len(packed), head["crc"]):
         raise DamagedTable(f"a page of column {column.name!r} that palpate does not write")
     body = Decoder(uncompressed(packed, size))
-    repeated, defined = (from_runs(body, most, chunk.count) if most else None for most in column.levels)
-    present = chunk.count if defined is None else int(np.count_nonzero(defined == column.levels[1]))
-    return _Page(repeated, defined, from_plain(body, column.type, present))
+    no_levels = np.zeros(0, np.uint8)
+    repeated, defined = (from_runs(body, most, count) if most else no_levels for most in column.levels)
+    present = int(np.count_nonzero(defined == column.levels[1])) if column.levels[1] else count
+    return repeated, defined, from_plain(body, column.type, present)
 
 
 def _joined(column: Column, pages: list[_Page]) -> Values:
-    values: Any
-    if column.type == layout.BYTES:
-        values = [value for page in pages for value in page.values]
-    else:
-        values = np.concatenate([from_plain(Decoder(b""), column.type, 0), *(page.values for page in pages)])
-    if not any(column.levels):
-        return Values(values)
-    defined = np.concatenate([np.zeros(0, np.uint8), *(p.defined for p in pages if p.defined is not None)])
-    if column.kind != "texts":
-        return Values(values, defined == column.levels[1])
-    repeated = np.concatenate([np.zeros(0, np.uint8), *(p.repeated for p in pages if p.repeated is not None)])
-    return Values(_lists(iter(values), defined.tolist(), repeated.tolist()))
+    none = (np.zeros(0, np.uint8), np.zeros(0, np.uint8), from_plain(Decoder(b""), column.type, 0))
+    repeated, defined, values = zip(none, *pages)
+    content: Any = list(chain(*values)) if column.type == layout.BYTES else np.concatenate(values)
+    if column.kind == "texts":
+        return Values(_lists(iter(content), np.concatenate(defined).tolist(), np.concatenate(repeated).tolist()))
+    return Values(content, np.concatenate(defined) == 1 if column.optional else None)
 
 
 def _lists(entries: Iterator[str], defined: list[int], repeated: list[int]) -> list[list[str] | None]:

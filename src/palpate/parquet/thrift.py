@@ -107,8 +107,10 @@ class Decoder:
             name, kind, code = struct.by_number.get(number, ("", 0, -1))
             if code != head & 15 or name in values:
                 raise DamagedTable("a description that palpate does not write")
-            kept = name in lists and isinstance(kind, Many)
-            values[name] = lists[name](self._items(kind), values) if kept else self.value(kind)
+            if isinstance(kind, Many) and name in lists:
+                values[name] = lists[name](self._items(kind), values)
+            else:
+                values[name] = self.value(kind)
         if not struct.required <= values.keys():
             raise DamagedTable("an incomplete description")
         return values

@@ -1,4 +1,4 @@
-"""Generalised coordinates and velocities of a machine with a free base (document 003).
+"""Generalised coordinates and velocities of a machine with a free base.
 
 q = [r_IB; quaternion wxyz; joints], u = [_I v_B; _B ω_IB; joint rates], u = E(q) q̇.
 """
@@ -48,7 +48,7 @@ def body_rate_map(quat_wxyz: Array) -> Array:
 
 
 def euler_velocity_map(rate_matrix_body: Array, joints: int) -> Array:
-    """E_fb = diag(1, E_χR, 1) of document 003 for Euler angles, E_χR mapping their rates to body-frame ω."""
+    """E_fb = diag(1, E_χR, 1) for Euler angles, E_χR mapping their rates to body-frame ω."""
     E = np.eye(6 + joints)
     E[3:6, 3:6] = rate_matrix_body
     return E

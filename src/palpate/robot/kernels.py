@@ -206,7 +206,7 @@ class CoriolisWork(Record):
 
 @kernel
 def _add_body_coriolis(p: Physics, body: int, work: CoriolisWork, C: Matrix) -> None:
-    """C += m Jpᵀ J̇p + Jrᵀ (Θ J̇r + [ω]× Θ Jr) for one body: document 003's projected Newton–Euler."""
+    """C += m Jpᵀ J̇p + Jrᵀ (Θ J̇r + [ω]× Θ Jr) for one body: projected Newton–Euler."""
     nv, mass, inertia, axes = C.shape[0], p.body_mass[body], p.body_inertia[body], fold(p.ximat[body], 0, 3, 3)
     J, J_rate, omega = work.J, work.J_rate, work.omega
     for j in range(nv):

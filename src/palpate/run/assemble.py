@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mujoco
 import numpy as np
@@ -17,7 +17,6 @@ from palpate.errors import InvalidInput, UnknownName
 from palpate.robot.coupled import coupled_model
 from palpate.robot.robot import Robot
 from palpate.run.buffers import RECORDS
-from palpate.run.exact import ExactPlant
 from palpate.run.kinematic import refuse_what_needs_masses
 from palpate.run.memory import refuse_too_large
 from palpate.run.rescue import Rescues
@@ -30,6 +29,9 @@ from palpate.world.contact import contact_pairs, surface_state
 from palpate.world.plant import Plant, build_plant
 from palpate.world.pushes import Pushed, push_state
 from palpate.world.sensors import bodies_beyond, delayed, joint_sensors, pole_camera, sensor_body, wrist_sensor
+
+if TYPE_CHECKING:
+    from palpate.run.exact import ExactPlant
 
 BATCH = 4000  # physics steps between two looks at the clock, the progress bar and Ctrl-C
 _WIDEST_READING = 10  # found, force, moment, place
@@ -57,6 +59,12 @@ class Assembly:
     views: dict[str, Array] | None = None
 
 
+def _exact_plant(run: Run, plant: Plant, felt: set[int]) -> ExactPlant:
+    from palpate.run.exact import ExactPlant  # other runs go without exact contact's modules
+
+    return ExactPlant(run, plant, felt)
+
+
 def assemble(run: Run, *, share: bool = True) -> Assembly:
     """Build the plant, bind the law and lay everything out for the loop.
 
@@ -75,7 +83,7 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
     set_state(plant, data, q, v)
     loads = _loads(run, plant)
     felt = felt_bodies(run, plant)
-    exact = ExactPlant(run, plant, felt) if run.world.is_exact else None
+    exact = _exact_plant(run, plant, felt) if run.world.is_exact else None
     rows = layout(robot, plant, law, () if exact is None else exact.touches)
     law = writing_to(law, rows)
     chosen = run.record.choose(rows.channels)

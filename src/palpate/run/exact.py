@@ -1,6 +1,6 @@
 """The exact loop: the same sensors, laws, guards and records as the compiled loop, over an exact hybrid plant.
 
-Between two physics steps the torque is held, and a `Passage` integrates robot and contacts from event to
+Between two physics steps the torque is held, and a `Simulation` integrates robot and contacts from event to
 event; a control tick is an event too. What the law measures at a tick are the multipliers under the torque held until
 then (nothing before the first); what is recorded are those under the torque that the tick has just set.
 """
@@ -8,18 +8,21 @@ then (nothing before the first); what is recorded are those under the torque tha
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from palpate.contact.events import Event
-from palpate.contact.hybrid import HybridSystem
 from palpate.contact.integrator import Step
-from palpate.contact.passage import Passage
-from palpate.contact.records import PIN, Machine
-from palpate.engine.kernels import clear, kernel, put
+from palpate.contact.modes.accelerations import OK, follow_creep
+from palpate.contact.motion.events import Event
+from palpate.contact.motion.hybrid import HybridSystem
+from palpate.contact.motion.simulation import Simulation
+from palpate.contact.motion.steps import LOOK_CLOSER, TURNED, coasts, is_wedged, stand, step_until_event
+from palpate.contact.touch.records import PIN, Machine, StepControl
+from palpate.engine.kernels import address_of_record, call_law, clear, kernel, put
 from palpate.engine.library import mj_differentiatePos
-from palpate.engine.records import Vector
+from palpate.engine.records import Record, Vector
 from palpate.engine.views import address_of
 from palpate.errors import InvalidInput, PalpateError
 from palpate.run import loop
@@ -36,7 +39,22 @@ if TYPE_CHECKING:
     from palpate.run.run import Run
 
 
-EXACT_SLICE = 50  # physics steps between two looks at the progress bar and Ctrl-C
+EXACT_SLICE = 200  # physics steps between two looks at the progress bar and Ctrl-C
+# Where compiled steps leave off: a torque changes modes, a creeping slip turns with it, something happens on the way.
+_SETTLE, _TURN, _ADVANCE = 101, 102, 103
+
+
+class ExactLoop(Record):
+    """What the compiled loop needs of the hybrid system."""
+
+    machine: Machine
+    step: Step
+    control: StepControl
+    tau: Vector  # drives and pushes, as the last tick has set them
+    begun: bool = False  # whether a torque has ever acted
+    slice: int = 0  # physics steps to take
+    steady_until: float = 0.0  # s: where something is due that is not found by looking at margins
+    status: int = 0  # of the steps on the way, where the loop has left off there
 
 
 class ExactPlant:
@@ -46,7 +64,7 @@ class ExactPlant:
         system: the robot as the plant has it, with its contacts.
         touches: names of the surface contacts and pins, which come first among the system's contacts.
         readings: what each of them does to the robot, as the loop reads it.
-        passage: the way through modes and events, up to the last step.
+        simulation: the way through modes and events, up to the last step.
         trouble: what ended the run, where the equations had no answer.
     """
 
@@ -56,44 +74,65 @@ class ExactPlant:
         self.system: HybridSystem = exact_system(plant, run.robot, run.world)
         self.touches = self.system.names[: len(bodies)]
         self.readings = [TouchReading(felt=body in felt) for body in bodies]
-        self.passage: Passage = self.system.passage(self.system.start(*run.start()))
+        self.simulation: Simulation = self.system.simulation(self.system.start(*run.start()))
         self.tau = np.zeros(run.robot.nv)
+        parts = {"machine": self.system.model.machine, "step": self.system.stepper.step}
+        self.compiled = ExactLoop(**parts, control=self.system.stepper.control, tau=self.tau)
         self.trouble: PalpateError | None = None
         self._machine, self._step = self.system.model.machine.address, self.system.stepper.step.address
 
     @property
     def time(self) -> float:
         """When the state is that has been reached, s."""
-        return self.passage.t
+        return self.simulation.t
 
     @property
     def events(self) -> list[Event]:
         """What has happened so far, in order."""
-        return self.passage.events
+        return self.simulation.events
 
     def settle(self, L: Loop) -> int:
         """Take the torque that a tick has set: the modes and forces it leads to at once."""
-        status = RUNNING
-        if take_torque(L.address, self.tau) or not self.passage.begun:
-            self.passage.push(self.tau.copy())
-            status = self._go(self.time)
-            show(L.address, self._machine)
+        if take_torque(L.address, self.tau) or not self.simulation.begun:
+            return self.push(L)
+        renew_contacts(L.address)
+        return RUNNING
+
+    def push(self, L: Loop) -> int:
+        """Let the torque act: the modes and forces it leads to at once."""
+        self.simulation.push(self.tau.copy())
+        status = self._tried(lambda: self.simulation.go(self.time))
+        show(L.address, self._machine)
+        renew_contacts(L.address)
+        return status
+
+    def turn(self, L: Loop) -> int:
+        """Let a torque act that turns a creeping slip and changes no mode."""
+        status = self._tried(lambda: self.simulation.take_over(TURNED, self.simulation.stepper.step.t))
+        show(L.address, self._machine)
         renew_contacts(L.address)
         return status
 
     def advance(self, L: Loop) -> int:
         """One physics step, event by event, and the work done in it."""
-        seen = len(self.events)
         depart(L.address, self._step)
-        status = self._go((L.step + 1) * L.dt)
+        return self._arrive(L, self.simulation.go)
+
+    def go_on(self, L: Loop) -> int:
+        """The rest of a physics step in which compiled steps have left off."""
+        return self._arrive(L, lambda until: self.simulation.take_over(self.compiled.status, until))
+
+    def _arrive(self, L: Loop, go: Callable[[float], str]) -> int:
+        seen, until = len(self.events), (L.step + 1) * L.dt
+        status = self._tried(lambda: go(until))
         if len(self.events) > seen:
             L.energy.dissipated += self._lost(self.events[seen:])
         arrive(L.address, self._machine, self._step)
         return status
 
-    def _go(self, until: float) -> int:
+    def _tried(self, go: Callable[[], str]) -> int:
         try:
-            outcome = self.passage.go(until)
+            outcome = go()
         except PalpateError as error:
             self.trouble = error
             return NO_ANSWER
@@ -181,6 +220,8 @@ def run_exact(assembly: Assembly, steps: int, ending: Ending) -> int:
     """Up to `steps` physics steps over an exact plant; how the last one went."""
     L, law, exact, call = assembly.loop, assembly.law, assembly.exact, assembly.rescues.call
     assert exact is not None
+    if assembly.law.compiled:
+        return _run_compiled(assembly, exact, steps)
     for _ in range(steps):
         due = call(loop.first_half)
         if due == FATAL:
@@ -193,6 +234,70 @@ def run_exact(assembly: Assembly, steps: int, ending: Ending) -> int:
         status = _step(L, exact, due == 1)
         if status != RUNNING:
             return status
+    return RUNNING
+
+
+def _run_compiled(assembly: Assembly, exact: ExactPlant, steps: int) -> int:
+    """The same with a compiled law: in machine code from event to event."""
+    L, X, end = assembly.loop, exact.compiled, assembly.loop.step + steps
+    status = RUNNING
+    while L.step < end and status == RUNNING:
+        X.slice, X.steady_until = end - L.step, exact.simulation.steady_until
+        X.begun = exact.simulation.begun
+        status = assembly.rescues.call(steps_to_event, X.address)
+        if X.begun:
+            exact.simulation.catch_up()
+        if status in (_SETTLE, _TURN):
+            status = exact.push(L) if status == _SETTLE else exact.turn(L)
+            status = loop.write_down(L.address) if status == RUNNING else status
+            status = exact.advance(L) if status == RUNNING else status
+            status = loop.end_step(L.address) if status == RUNNING else status
+        elif status == _ADVANCE:
+            status = exact.go_on(L)
+            status = loop.end_step(L.address) if status == RUNNING else status
+    return status
+
+
+@kernel
+def steps_to_event(L: Loop, X: ExactLoop) -> int:
+    """Physics steps with a compiled law while nothing happens; how the last one went, or where it left off."""
+    for _ in range(X.slice):
+        due = loop.before_law(L)
+        if due and not L.blind:
+            tick = address_of_record(L.tick)  # pyright: ignore[reportCallIssue]
+            call_law(L.law, tick, L.gains, L.memory, L.terms)  # pyright: ignore[reportCallIssue]
+        status = loop.decide(L, due)
+        if status == RUNNING and (take_torque(L, X.tau) or not X.begun):
+            status = _take(L, X)
+        if status != RUNNING:
+            return status
+        renew_contacts(L)
+        status = loop.write_down(L)
+        if status != RUNNING:
+            return status
+        depart(L, X.step)
+        X.control.until, X.control.steps = (L.step + 1) * L.dt, 0
+        X.status = LOOK_CLOSER if X.control.until >= X.steady_until else step_until_event(X.machine, X.step, X.control)
+        if X.status != OK:
+            return _ADVANCE
+        arrive(L, X.machine, X.step)
+        status = loop.end_step(L)
+        if status != RUNNING:
+            return status
+    return RUNNING
+
+
+@kernel
+def _take(L: Loop, X: ExactLoop) -> int:
+    """Let a new torque act, where it changes no mode and no singular or wedged contact has to answer it."""
+    if not X.begun or X.step.t >= X.steady_until or is_wedged(X.machine) or coasts(X.machine):
+        return _SETTLE
+    put(X.machine.tau, 0, X.tau)
+    if stand(X.machine, X.step, X.control) != OK:
+        return _SETTLE
+    if follow_creep(X.machine):
+        return _TURN
+    show(L, X.machine)
     return RUNNING
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from palpate.contact import events as contact
-from palpate.contact.contacts import JointStop
-from palpate.run.exact import ExactPlant
 from palpate.trace import Event, Outcome
 from palpate.world.config import World
+
+if TYPE_CHECKING:
+    from palpate.contact.motion import events as contact
+    from palpate.run.exact import ExactPlant
 
 _MEANING = {
     "touchdown": "touches",
@@ -82,6 +83,8 @@ def stop_warnings(exact: ExactPlant | None) -> list[str]:
     """Joints that met their stops, and when first."""
     if exact is None:
         return []
+    from palpate.contact.touch.contacts import JointStop
+
     stops = {name: t.joint for name, t in zip(exact.system.names, exact.system.contacts) if isinstance(t, JointStop)}
     first: dict[str, float] = {}
     for event in exact.events:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array
-from palpate.contact.contacts import Contact, Pin
-from palpate.contact.dynamics import constrained_dynamics
-from palpate.contact.linearise import Linearised, linearise_state
+from palpate.contact.analysis.linearise import Linearised, linearise_state
+from palpate.contact.modes.dynamics import constrained_dynamics
+from palpate.contact.touch.contacts import Contact, Pin
 from palpate.control.law import Law, Target, sizes_of
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot

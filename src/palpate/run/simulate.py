@@ -18,7 +18,6 @@ from palpate.run.assemble import BATCH, Assembly, assemble
 from palpate.run.build import build
 from palpate.run.checks import check_start
 from palpate.run.ending import RAISED, Ending
-from palpate.run.exact import EXACT_SLICE, run_exact
 from palpate.run.finish import bare_trace, trace_of, unfinished
 from palpate.run.keep import Keeper, Partial, Reader
 from palpate.run.rescue import FATAL
@@ -148,6 +147,8 @@ def _run(
 def _stepper(assembly: Assembly, ending: Ending) -> Callable[[int], int]:
     """What steps the run: the exact loop, the compiled one, or the one around a law in Python."""
     if assembly.exact is not None:
+        from palpate.run.exact import EXACT_SLICE, run_exact
+
         return lambda steps: run_exact(assembly, min(steps, EXACT_SLICE), ending)
     if assembly.law.compiled:
         return _Slices(assembly).run

@@ -1,12 +1,16 @@
 """A run as data: the TOML file, typed, checked, overridden and extended."""
 
+from typing import TYPE_CHECKING
+
 from palpate.lazy import lazy_names
 
-_NAMES = {
-    "Scenario": "palpate.scenario.model",
-    "load_scenario": "palpate.scenario.load",
-    "scenario_from_data": "palpate.scenario.load",
-    "shipped": "palpate.scenario.load",
-}
+if TYPE_CHECKING:
+    from palpate.scenario.load import load_scenario, read_data, scenario_from_data, shipped
+    from palpate.scenario.model import Scenario
 
-__getattr__, __dir__ = lazy_names(__name__, _NAMES)
+__all__ = ["Scenario", "load_scenario", "read_data", "scenario_from_data", "shipped"]
+
+_LOAD = ("load_scenario", "read_data", "scenario_from_data", "shipped")
+__getattr__, __dir__ = lazy_names(
+    __name__, {"Scenario": "palpate.scenario.model", **dict.fromkeys(_LOAD, "palpate.scenario.load")}
+)

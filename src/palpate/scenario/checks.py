@@ -136,7 +136,9 @@ def _metrics(sections: dict[str, Any]) -> Iterator[Problem]:
 
 def remarks(scenario: Scenario) -> list[str]:
     """What is allowed, but probably not meant."""
-    end, notes = scenario.run.duration, []
+    from palpate.scenario.unused import unused_settings
+
+    end, notes = scenario.run.duration, unused_settings(scenario)
     if scenario.reference.end > end * (1 + 1e-9):
         notes.append(f"the reference ends at {scenario.reference.end:g} s, after the run ({end:g} s)")
     late: Sequence[tuple[str, Any, float]] = [

@@ -157,6 +157,8 @@ def describe(annotation: Any) -> str:
 def _list_words(args: tuple[Any, ...]) -> str:
     if _table(args[0]) is not None:
         return "a list of tables"
+    if _origin(args[0]) is tuple and len(args) == len(get_args(_bare(args[0]))):
+        return f"{len(args)}×{len(args)} numbers"
     inner = describe(args[0]).split(" ", 1)[1]
     if len(args) == 2 and args[1] is Ellipsis:
         return f"a list of {inner}s"

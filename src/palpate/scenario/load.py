@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from palpate.scenario.model import Scenario
 from palpate.scenario.overrides import apply_overrides, merged, parse_override
 from palpate.scenario.places import MODEL_FILES
 from palpate.scenario.problems import Problem, problems_from
+from palpate.scenario.shipped import shipped, shipped_text
 from palpate.toml import toml_data, toml_value
 
 MOST_BYTES, MOST_PARENTS, MOST_PROBLEMS = 1_000_000, 16, 10
@@ -35,12 +35,6 @@ class Source:
 
     name: str
     lines: dict[tuple[str | int, ...], int] = field(default_factory=dict)
-
-
-def shipped() -> list[str]:
-    """Names of the scenarios that palpate brings along."""
-    folder = resources.files("palpate.scenario") / "library"
-    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
 
 
 def load_scenario(source: str | os.PathLike[str], overrides: Iterable[str] = ()) -> Scenario:
@@ -64,8 +58,9 @@ def load_scenario(source: str | os.PathLike[str], overrides: Iterable[str] = ())
 
 
 def replaced(scenario: Scenario, changes: Mapping[str, Any]) -> Scenario:
-    """A scenario with other values; keys have `__` where a file has dots."""
-    texts = [f"{key.replace('__', '.')}={toml_value(_plain(value))}" for key, value in changes.items()]
+    """A scenario with other values; keys have `__` where a file has dots, None takes away what was given."""
+    values = {key: "" if value is None else toml_value(_plain(value)) for key, value in changes.items()}
+    texts = [f"{key.replace('__', '.')}={value}" for key, value in values.items()]
     data = apply_overrides(scenario.as_data(), texts)
     return scenario_from_data(data, [Source(f"{scenario.name} with other values")])
 
@@ -166,8 +161,7 @@ def read_data(source: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Sour
 def _text(source: str | os.PathLike[str], folder: Path | None) -> tuple[str, str, Path | None]:
     """How to call a scenario, its text and its folder; paths are relative to the folder of the file that names it."""
     shown = os.fspath(a_path(source, "a scenario"))
-    if shown in shipped():
-        text = (resources.files("palpate.scenario") / "library" / f"{shown}.toml").read_text(encoding="utf-8")
+    if "." not in shown and (text := shipped_text(shown)) is not None:
         return shown, text, None
     path = Path(shown) if folder is None else folder / shown
     if path.suffix != ".toml" and len(path.parts) == 1 and not is_there(path):

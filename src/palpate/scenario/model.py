@@ -160,7 +160,7 @@ class Scenario(Config):
 
     name: str = required("1", "name of the scenario", pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=80)
     description: str = setting("", "1", "what it shows, in a sentence or two")
-    document: str | None = setting(None, "1", "number of the document it shows a part of, such as 002", max_length=20)
+    document: str | None = setting(None, "1", "name of the document, exam or book it shows a part of", max_length=20)
     extends: str | None = setting(None, "1", "a shipped scenario or a .toml file whose settings this one changes")
     robot: RobotSettings = required("1", "the robot")
     control: SerializeAsAny[Law] = required("1", "the law by its name, and its gains")
@@ -206,8 +206,8 @@ class Scenario(Config):
         """This scenario with other values, checked like a file: `scenario.replace(control__stiffness=[300] * 6)`.
 
         Args:
-            changes: keys with `__` for the dots of a file, such as `world__surfaces__wall__stiffness=2e4`; another
-                `control__law` takes over no gains of the one before.
+            changes: keys with `__` for the dots of a file, such as `world__surfaces__wall__stiffness=2e4`; None takes
+                away what was given; another `control__law` takes over no gains of the one before.
 
         Raises:
             ScenarioError: everything that is wrong with the result, in one message.

@@ -6,22 +6,26 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from palpate.errors import InvalidInput, ScenarioError, shortened
+from palpate.errors import InvalidInput, ScenarioError, UnknownName, shortened
 from palpate.toml import toml_data
 
 LONGEST_WORD = 1000
 _BARE = re.compile(r"[^\s\"'\[\]{}=#,][^\"'\[\]{}=#,]*")
 # A table whose other keys depend on one: another value of that one takes nothing over from before.
 TAGS = {"control": "law", "reference": "kind"}
+UNSET = object()  # the value of `key=`: what was given for the key is taken away
 
 
 def parse_override(text: str) -> tuple[tuple[str, ...], Any]:
-    """`a.b.0.c=value`, the value as in TOML; a bare word is a text."""
+    """`a.b.0.c=value`, the value as in TOML; a bare word is a text, nothing takes the key away (UNSET)."""
     key, equals, value = text.partition("=")
     path = tuple(part.strip() for part in key.split("."))
     if not equals or not all(path):
-        raise ScenarioError(f"--set takes KEY=VALUE, got {text!r}", hint="for example --set control.stiffness=400")
-    return path, _value(value.strip(), text)
+        raise ScenarioError(
+            f"--set takes KEY=VALUE, got {text!r}",
+            hint="for example --set run.duration=2; KEY= takes away what was given",
+        )
+    return path, _value(value.strip(), text) if value.strip() else UNSET
 
 
 def _value(value: str, text: str) -> Any:
@@ -61,7 +65,22 @@ def _put(data: dict[str, Any], path: tuple[str, ...], value: Any, text: str) -> 
             raise ScenarioError(f"--set {text}: {'.'.join(path[: place + 1])} is {below!r}, not a table")
         here[key] = below.copy()
         here = here[key]
+    if value is UNSET:
+        _take_away(here, path, text, data)
+        return
     here[_index(here, path[-1], path[:-1], text) if isinstance(here, list) else path[-1]] = value
+
+
+def _take_away(here: Any, path: tuple[str, ...], text: str, data: dict[str, Any]) -> None:
+    """Let a key be as if it had not been given; of a list, leave out one entry."""
+    if isinstance(here, list):
+        del here[_index(here, path[-1], path[:-1], text)]
+    elif here.pop(path[-1], UNSET) is UNSET:
+        from palpate.scenario.fields import keys_at
+
+        known = keys_at(path[:-1], data)
+        if known and path[-1] not in known:
+            raise UnknownName("setting", ".".join(path), [".".join((*path[:-1], key)) for key in known])
 
 
 def _index(items: list[Any], part: str, where: tuple[str, ...], text: str) -> int:

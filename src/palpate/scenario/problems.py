@@ -167,7 +167,17 @@ def _wrong_value(path: Path, governed: Setting | None, item: Any) -> Problem:
     if isinstance(path[-1], int) and governed.table is None and "a list of" in allowed:
         allowed = f"numbers, in {governed.unit}" if governed.unit != "1" else f"an item of {allowed}"
     rule = f"; {item['msg'][:1].lower()}{item['msg'][1:]}" if item["type"] == "string_pattern_mismatch" else ""
-    return Problem(path, f"found {shown(found)}; allowed: {allowed}{rule}", _unit_hint(found, governed.unit))
+    hint = _six_hint(path, found, governed) or _unit_hint(found, governed.unit)
+    return Problem(path, f"found {shown(found)}; allowed: {allowed}{rule}", hint)
+
+
+def _six_hint(path: Path, found: Any, governed: Setting) -> str | None:
+    """For one number where six are asked for: the line to type, the number for all translations."""
+    if not isinstance(found, int | float) or isinstance(found, bool) or "six numbers" not in governed.allowed:
+        return None
+    default = governed.default if isinstance(governed.default, list | tuple) else [found] * 6
+    six = ", ".join(f"{value:g}" for value in [found] * 3 + list(default)[3:])
+    return f"for all translations write {'.'.join(map(str, path))}=[{six}]"
 
 
 def _unit_hint(found: Any, unit: str) -> str | None:

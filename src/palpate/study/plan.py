@@ -24,6 +24,7 @@ MOST_KEPT = 5  # traces of best or worst runs
 NUMBERS_FROM = ("palpate", "mujoco-core", "numba", "numpy", "scipy")  # packages that decide what a run gives
 # Outcomes beside a trace's own: refused before it began; its process died, or a defect showed; never run, by theory.
 IMPOSSIBLE, CRASHED, REFUSED = "impossible", "crashed", "refused"
+ENDED = ("completed", "stopped")  # outcomes of a trace that ended as it should
 
 
 @dataclass(frozen=True)

@@ -1,30 +1,41 @@
 """Running chunks on this machine: in this process, or in several of their own.
 
-A process that dies is replaced and its chunk made again; a run that kills two in a row is left as a row of its own.
+A process that dies or hangs is replaced and its chunk made again; a run that ends two in a row is left as a row of its
+own. `concurrent.futures` hands the chunks to threads, one for each process of `multiprocessing`: its own pool of
+processes gives up all of them when one dies, and does not say which run was at fault.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gc
+import multiprocessing
 import os
-import queue
-import subprocess
+import signal
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Generator, Iterable, Iterator
-from pathlib import Path
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import islice
+from multiprocessing.connection import Connection
+from types import ModuleType
 from typing import Any, Protocol
 
-import palpate
 from palpate.errors import PalpateError, StudyError
 from palpate.study.plan import CRASHED
-from palpate.study.serve import receive, send
 from palpate.study.worker import Job, Result, Task, empty_row, run_chunk
 
 Chunk = list[Task]
+_SPAWN = multiprocessing.get_context("spawn")
 _ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
-ATTEMPTS = 2  # how often a chunk may kill its process before its runs are made one by one
+_STARTING = threading.Lock()
+ATTEMPTS = 2  # how often a chunk may end its process before its runs are made one by one
+HUNG, TIMES = (
+    600.0,
+    100.0,
+)  # a process hangs if it takes longer than that many s and that often the slowest chunk so far
 
 
 class Executor(Protocol):
@@ -52,54 +63,91 @@ class Here:
 
 
 class _Dead(StudyError):
-    """The process ended without an answer."""
+    """The process ended without an answer, or hangs."""
 
 
 class _Process:
-    """A worker process and its two pipes."""
+    """A worker process and its pipe."""
 
     def __init__(self) -> None:
-        self.log = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
-        root = str(Path(palpate.__file__).parents[1])
-        paths = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "palpate.study.serve"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log,
-            env={**os.environ, **_ONE_THREAD, "PYTHONPATH": paths, "PALPATE_SWEEP": str(os.getpid())},
-        )  # fmt: skip
+        self.log = tempfile.NamedTemporaryFile()  # noqa: SIM115 - it lives as long as the process
+        self.pipe, theirs = _SPAWN.Pipe()
+        self.process = _SPAWN.Process(target=serve, args=(theirs, self.log.name), daemon=True)
+        with _bare_environment():
+            self.process.start()
+        theirs.close()
         try:
-            self._read()
-        except _Dead:
-            raise StudyError(f"a worker process did not start: {self.last_words()}") from None
+            self.answer()
+        except _Dead as error:
+            raise StudyError(f"a worker process did not start: {error.args[0]}") from None
 
-    def ask(self, job: Job, chunk: Chunk) -> list[Result]:
-        try:
-            send(self.process.stdin, (job, chunk))  # pyright: ignore[reportArgumentType]
-        except OSError as error:
-            raise _Dead("no answer") from error
-        return self._read()
+    def ask(self, job: Job, chunk: Chunk, limit: float | None) -> list[Result]:
+        """What came of a chunk, within so many seconds."""
+        with contextlib.suppress(OSError):  # it is dead, as its answer shows
+            self.pipe.send((job, chunk))
+        return self.answer(limit)
 
-    def _read(self) -> Any:
+    def answer(self, limit: float | None = None) -> Any:
+        """The next message."""
         try:
-            answer = receive(self.process.stdout)  # pyright: ignore[reportArgumentType]
-        except (EOFError, OSError, ValueError) as error:
-            raise _Dead("no answer") from error
+            if not self.pipe.poll(limit):
+                raise _Dead(f"no answer within {limit:.0f} s")
+            answer = self.pipe.recv()
+        except (EOFError, OSError) as error:
+            raise _Dead(self._last_words()) from error
         if isinstance(answer, PalpateError):
-            raise ours(answer)
+            raise answer
         return answer
 
-    def last_words(self) -> str:
-        self.process.wait()
+    def _last_words(self) -> str:
+        self.process.join()
         self.log.seek(0)
         lines = self.log.read()[-2000:].decode(errors="replace").strip().splitlines()
-        return f"exit code {self.process.returncode}" + (f", {lines[-1]}" if lines else "")
+        return f"exit code {self.process.exitcode}" + (f", {lines[-1]}" if lines else "")
 
     def end(self) -> None:
         self.process.kill()
-        self.process.wait()
-        for stream in (self.process.stdin, self.process.stdout, self.log):
-            with contextlib.suppress(OSError):  # what was still to be written has no reader any more
-                stream.close()  # pyright: ignore[reportOptionalMemberAccess]
+        self.process.join()
+        self.pipe.close()
+        self.log.close()
+
+
+@contextlib.contextmanager
+def _bare_environment() -> Iterator[None]:
+    """Let a process start with one thread for linear algebra, without running the caller's script,
+    and without modules from the folder it runs in.
+    """
+    changed = {**_ONE_THREAD, "PALPATE_SWEEP": str(os.getpid()), "PYTHONSAFEPATH": "1"}
+    with _STARTING:
+        before, main = {name: os.environ.get(name) for name in changed}, sys.modules["__main__"]
+        os.environ.update(changed)
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            yield
+        finally:
+            sys.modules["__main__"] = main
+            for name in changed:
+                os.environ.pop(name)
+            os.environ.update({name: value for name, value in before.items() if value is not None})
+
+
+def serve(pipe: Connection, log: str) -> None:
+    """The work of a process: answer chunks until there are none, or nobody is left to ask."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the sweep's to handle
+    with open(log, "ab") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    pipe.send("ready")
+    with contextlib.suppress(EOFError, BrokenPipeError):
+        while True:
+            job, chunk = pipe.recv()
+            try:
+                pipe.send(run_chunk(job, chunk))
+            except PalpateError as error:
+                pipe.send(error)
+            if gc.get_freeze_count() == 0:  # what the first chunk has made stays: it need not be looked through again
+                gc.collect()
+                gc.freeze()
 
 
 class LocalPool:
@@ -107,88 +155,72 @@ class LocalPool:
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
-        self.processes: list[_Process | None] = [None] * workers
+        self.free: list[_Process] = []
+        self.busy: set[_Process] = set()
+        self._longest, self._stopped = 0.0, False
 
     def results(self, job: Job, chunks: Iterable[Chunk]) -> Generator[tuple[Chunk, list[Result]], None, None]:
         """Each chunk with what came of it, as they are done."""
-        work, lock = iter(chunks), threading.Lock()
-        done: queue.Queue[Any] = queue.Queue(maxsize=2 * self.workers)
-        hands = [_Hand(self, place, job, done) for place in range(self.workers)]
-        threads = [threading.Thread(target=hand.work_off, args=(work, lock), daemon=True) for hand in hands]
-        for thread in threads:
-            thread.start()
+        work, self._stopped = iter(chunks), False
+        threads, waiting = ThreadPoolExecutor(self.workers), dict[Future[list[Result]], Chunk]()
         try:
-            busy = len(hands)
-            while busy:
-                answer = done.get()
-                if isinstance(answer, BaseException):
-                    raise ours(answer) from answer
-                busy -= answer is None
-                if answer is not None:
-                    yield answer
+            while True:
+                for chunk in islice(work, 2 * self.workers - len(waiting)):
+                    waiting[threads.submit(self._made, job, chunk)] = chunk
+                if not waiting:
+                    return
+                for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                    yield waiting.pop(future), future.result()
+        except Exception as error:
+            raise ours(error) from error
         finally:  # an error, an interruption, or a reader that left early: what is under way is given up
-            for hand in hands:
-                hand.stop()
-            while any(thread.is_alive() for thread in threads):
-                try:
-                    done.get(timeout=0.05)
-                except queue.Empty:
-                    continue
+            self._stopped = bool(waiting)
+            for process in list(self.busy):
+                process.process.kill()
+            threads.shutdown(cancel_futures=True)
 
     def close(self) -> None:
         """End the processes."""
-        for process in self.processes:
-            if process is not None:
-                process.end()
-        self.processes = [None] * self.workers
+        while self.free:
+            self.free.pop().end()
 
-
-class _Hand:
-    """A thread's work: fetch a chunk, let its process make it, hand the rows in."""
-
-    def __init__(self, pool: LocalPool, place: int, job: Job, done: queue.Queue[Any]) -> None:
-        self.pool, self.place, self.job, self.done = pool, place, job, done
-        self.stopped, self.finished = False, False
-
-    def work_off(self, work: Iterator[Chunk], lock: threading.Lock) -> None:
-        try:
-            while not self.stopped:
-                with lock:
-                    chunk = next(work, None)
-                if chunk is None:
-                    break
-                rows = self._made(chunk)
-                if not self.stopped:
-                    self.done.put((chunk, rows))
-            self.finished = True
-            self.done.put(None)
-        except BaseException as error:  # it belongs to whoever waits for the rows
-            self.done.put(error)
-
-    def _made(self, chunk: Chunk) -> list[Result]:
+    def _made(self, job: Job, chunk: Chunk) -> list[Result]:
         words = ""
         for _ in range(ATTEMPTS):
-            process = self.pool.processes[self.place] or _Process()
-            self.pool.processes[self.place] = process
+            if self._stopped:
+                return []
             try:
-                return process.ask(self.job, chunk)
-            except _Dead:
-                words = process.last_words()
-                process.end()
-                self.pool.processes[self.place] = None
-                if self.stopped:
-                    return []
+                return self._asked(job, chunk)
+            except _Dead as error:
+                words = error.args[0]
         if len(chunk) > 1:
-            return [result for task in chunk for result in self._made([task])]
+            return [result for task in chunk for result in self._made(job, [task])]
         reason = f"the process ended during this run ({words})"
-        return [Result(chunk[0].run, empty_row(CRASHED, reason, self.job.metrics))]
+        return [Result(chunk[0].run, empty_row(CRASHED, reason, job.metrics))]
 
-    def stop(self) -> None:
-        """Let the process go, whatever it is at."""
-        self.stopped = True
-        process = self.pool.processes[self.place]
-        if process is not None and not self.finished:
+    def _asked(self, job: Job, chunk: Chunk) -> list[Result]:
+        """A chunk made by a process that is free, or a new one."""
+        process, start = self.free.pop() if self.free else _Process(), time.monotonic()
+        self.busy.add(process)
+        if self._stopped:  # while it started
             process.process.kill()
+        try:
+            limit = max(HUNG, TIMES * self._longest) if self._longest else None
+            results = process.ask(job, chunk, limit)
+        except _Dead:
+            self.busy.discard(process)
+            process.end()
+            raise
+        except PalpateError:
+            self._release(process)
+            raise
+        self._longest = max(self._longest, time.monotonic() - start)
+        self._release(process)
+        return results
+
+    def _release(self, process: _Process) -> None:
+        self.busy.discard(process)
+        self.free.append(process)
 
 
 def ours(error: BaseException) -> PalpateError:

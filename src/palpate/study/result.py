@@ -21,11 +21,12 @@ from palpate.scenario.overrides import apply_overrides, parse_override
 from palpate.study.axis import Axis, Value
 from palpate.study.design import Point
 from palpate.study.maps import BoundaryMap
-from palpate.study.plan import MOST_KEPT, Plan
+from palpate.study.plan import ENDED, MOST_KEPT, Plan
 from palpate.study.rare import RareEstimate
 from palpate.study.sobol import Sensitivity, indices
 from palpate.study.statistics import pareto_front
 from palpate.study.store import SCENARIO, Store
+from palpate.study.summary import summarise
 
 if TYPE_CHECKING:
     import pandas
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from palpate.trace import Trace
 
 SUMMARY = "summary.json"
+RAN = (*ENDED, "diverged")
 
 
 class Sweep:
@@ -214,8 +216,6 @@ class Sweep:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """Everything there is to say, as plain data."""
-        from palpate.study.summary import summarise
-
         return summarise(self)
 
     @property
@@ -237,10 +237,6 @@ class Sweep:
                 make_folder(self.store.trace_path(run).parent)
                 self.trace(run).save(self.store.trace_path(run))
         return sorted(self.store.trace_path(0).parent.glob("*.parquet"))
-
-
-ENDED = ("completed", "stopped")
-RAN = (*ENDED, "diverged")
 
 
 def open_sweep(folder: str | Path) -> Sweep:

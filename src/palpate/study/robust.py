@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from palpate.errors import FileError, InvalidInput, UnknownName
-from palpate.files import make_folder, write_file
+from palpate.files import make_folder, read_text, write_file
 from palpate.run.simulate import simulate
 from palpate.scenario.load import load_scenario, scenario_from_data, shipped
 from palpate.scenario.model import Scenario
@@ -35,7 +35,6 @@ RUNS = 300
 STUDY, DRAWS, MAP = "study.json", "draws", "map"  # what was asked for; folders of the two sweeps
 FRICTION, VISCOUS = 0.02, 0.01  # of the smallest torque limit: N·m, and N·m·s/rad
 UNKNOWN_LIMIT = 5.0  # N·m or N, where a robot states no torque limit
-MAP_CELLS = 16
 # Which two parameters a map is made of, the first two that the scenario has, and how far it goes.
 MAP_SPANS = {
     "control.stiffness*": "0.1:10:17:log",
@@ -149,7 +148,7 @@ def check_study_place(folder: Path) -> None:
 def study_folder(folder: str | os.PathLike[str]) -> tuple[Path, dict[str, Any]]:
     """The folder of a study that was begun, and what was asked for."""
     try:
-        asked = dict(json.loads((Path(folder) / STUDY).read_text("utf-8")))
+        asked = dict(json.loads(read_text(Path(folder) / STUDY)))
         name = asked["scenario"]
         return Path(folder), {**asked, "scenario": name if name in shipped() else absolute_path(name, folder)}
     except (OSError, ValueError, TypeError, KeyError) as error:

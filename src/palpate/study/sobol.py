@@ -21,7 +21,7 @@ from palpate.checks import Array
 from palpate.errors import InvalidInput
 from palpate.study.statistics import Interval
 
-RESAMPLES = 1000
+RESAMPLES, BATCH = 1000, 20
 
 
 @dataclass(frozen=True)
@@ -55,30 +55,27 @@ def indices(
         raise InvalidInput(f"sensitivity needs at least two whole rows, got {len(A)}", hint="more runs")
     if np.ptp(np.concatenate([A, B])) == 0.0:
         raise InvalidInput("the value is the same in every run, so that no parameter explains it")
-    first, total = _estimates(A[None], AB[None], B[None])
-    drawn = np.random.default_rng(seed).integers(len(A), size=(RESAMPLES, len(A)))
-    spread = [_estimates(A[rows], AB[rows], B[rows]) for rows in np.array_split(drawn, 50)]
-    ends = 50 * (1 + confidence) - 100 * confidence, 50 * (1 + confidence)
-    firsts, totals = (np.percentile(np.concatenate([s[k] for s in spread]), ends, axis=0) for k in (0, 1))
-    return [
-        Sensitivity(
-            key, float(first[0, i]), _between(firsts[:, i], confidence),
-            float(total[0, i]), _between(totals[:, i], confidence),
-        )
-        for i, key in enumerate(keys)
-    ]  # fmt: skip
+
+    def estimates(rows: Array, axis: int) -> Array:
+        return _estimates(A[rows], AB[rows], B[rows])
+
+    from scipy.stats import bootstrap
+
+    first, total = _estimates(A, AB, B)
+    spread = bootstrap(
+        (np.arange(len(A)),), estimates, n_resamples=RESAMPLES, batch=BATCH, vectorized=True, axis=-1,
+        confidence_level=confidence, method="percentile", rng=np.random.default_rng(seed),
+    ).confidence_interval  # fmt: skip
+    ends = [[Interval(float(low), float(high), confidence) for low, high in zip(*both)] for both in zip(*spread)]
+    return [Sensitivity(*one) for one in zip(keys, first.tolist(), ends[0], total.tolist(), ends[1])]
 
 
-def _between(ends: Array, confidence: float) -> Interval:
-    return Interval(float(ends[0]), float(ends[1]), confidence)
-
-
-def _estimates(A: Array, AB: Array, B: Array) -> tuple[Array, Array]:
-    """S and T of stacks of samples: A, B (stack, n), AB (stack, n, d)."""
-    both = np.concatenate([A, B], axis=1)
-    mean, variance = both.mean(axis=1), both.var(axis=1)
-    variance = np.where(variance > 0, variance, np.nan)[:, None]
-    a, ab, b = A - mean[:, None], AB - mean[:, None, None], B - mean[:, None]
-    first = (b[:, :, None] * (ab - a[:, :, None])).mean(axis=1) / variance
-    total = ((a[:, :, None] - ab) ** 2).mean(axis=1) / (2 * variance)
-    return np.nan_to_num(first), np.nan_to_num(total)
+def _estimates(A: Array, AB: Array, B: Array) -> Array:
+    """S and T (2, d, …) of stacks of samples: A, B (…, n), AB (…, n, d)."""
+    both = np.concatenate([A, B], axis=-1)
+    mean, variance = both.mean(axis=-1)[..., None], both.var(axis=-1)[..., None]
+    variance = np.where(variance > 0, variance, np.nan)
+    a, ab, b = (A - mean)[..., None], AB - mean[..., None], (B - mean)[..., None]
+    first = (b * (ab - a)).mean(axis=-2) / variance
+    total = ((a - ab) ** 2).mean(axis=-2) / (2 * variance)
+    return np.nan_to_num(np.moveaxis(np.stack([first, total]), -1, 1))

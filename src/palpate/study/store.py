@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from palpate.errors import FileError, InvalidInput
-from palpate.files import atomic_write, make_folder, remove_litter, write_file
+from palpate.files import atomic_write, make_folder, read_text, remove_litter, write_file
 from palpate.parquet import ParquetWriter, read_columns, read_footer
 from palpate.study import rows as R
 from palpate.study.design import Point, Stage
@@ -76,7 +76,7 @@ class Store:
         """The folder of a sweep that was begun."""
         path = Path(folder) / PLAN
         try:
-            return cls(Path(folder), plan_from_text(path.read_text("utf-8"), str(path)).read_in(folder))
+            return cls(Path(folder), plan_from_text(read_text(path), str(path)).read_in(folder))
         except (OSError, UnicodeDecodeError) as error:
             raise FileError(f"{folder} holds no sweep ({error})", hint="give the folder of a sweep") from error
 

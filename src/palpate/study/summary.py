@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import asdict
 from math import ceil, floor, isfinite, log10
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,10 +13,12 @@ from palpate.errors import InvalidInput
 from palpate.metrics import METRICS
 from palpate.study.design import INDEPENDENT
 from palpate.study.maps import BoundaryMap
-from palpate.study.plan import CRASHED, IMPOSSIBLE, REFUSED
+from palpate.study.plan import CRASHED, ENDED, IMPOSSIBLE, REFUSED
 from palpate.study.rare import RareEstimate
-from palpate.study.result import ENDED, Sweep
 from palpate.study.statistics import Interval, clopper_pearson, scenario_level
+
+if TYPE_CHECKING:
+    from palpate.study.result import Sweep
 
 NAMED = 5  # runs of a kind that are named
 MOST_LINES = 3000  # points of a line that are written down

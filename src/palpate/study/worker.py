@@ -100,27 +100,6 @@ def run_row(
         return empty_row(CRASHED, f"{type(error).__name__}: {error}", names)
 
 
-def run_one(
-    scenario: Mapping[str, Any],
-    overrides: Sequence[str],
-    seed: int | None = None,
-    metrics: Sequence[str] | None = None,
-    own: Mapping[str, Callable[[Trace], float]] | None = None,
-) -> tuple[Row, Trace | None]:
-    """A run's row and, made by running it once more, its whole trace; none where the parameters were refused.
-
-    Args:
-        scenario: plain data.
-        overrides: `key=value` texts, as `--set` takes them.
-        seed: of sensor noise; what scenario and overrides say if not given.
-        metrics: names to compute; all if not given.
-        own: further metrics, by name, from a trace to a number.
-    """
-    texts = [*overrides, *([] if seed is None else [f"run.seed={seed}"])]
-    row = run_row(scenario, texts, metrics, own)
-    return row, None if row["outcome"] in (IMPOSSIBLE, CRASHED) else whole_trace(scenario, texts)
-
-
 def whole_trace(scenario: Mapping[str, Any], overrides: Sequence[str]) -> Trace:
     """The trace of a run with everything that is known about it."""
     return simulate(scenario_from_data(apply_overrides(dict(scenario), overrides)))

@@ -18,7 +18,7 @@ class RunFacts:
         scenario: the file behind it, as data; None for a run put together in Python.
         robot, law: their names.
         terms: names of the law's terms.
-        follows: whose target the law follows, "tool", "joints" or "nothing"; None if it is not known.
+        follows: whose target the law follows, "tool", "joints" or "nothing"; None for both, or if it is not known.
         figure: what the law says is to be seen first, "tool-speed", where nothing is touched; None for the errors.
         seed: of the noise.
         duration, timestep, period: s.

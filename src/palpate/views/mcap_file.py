@@ -5,21 +5,29 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from palpate.errors import TraceError
 from palpate.files import write_file
+from palpate.lazy import check_extra
 from palpate.trace import Channel, Trace
-from palpate.views import protobuf
 from palpate.views.kinematics import body_paths
 from palpate.views.player import frame_rows
-from palpate.views.protobuf import INT32, INT64, MESSAGE, STRING, Field
 
 _SECOND = 1_000_000_000  # ns
-_TRANSFORMS = "foxglove.FrameTransforms"
+_TYPES = {"double": 1, "string": 9}  # of fields, as descriptors number them
+# Foxglove's FrameTransforms: the names, numbers and types by which it and Rerun find them.
+_TRANSFORMS = {
+    "Vector3": dict.fromkeys("xyz", "double"),
+    "Quaternion": dict.fromkeys("xyzw", "double"),
+    "FrameTransform": {
+        "timestamp": ".google.protobuf.Timestamp", "parent_frame_id": "string", "child_frame_id": "string",
+        "translation": ".foxglove.Vector3", "rotation": ".foxglove.Quaternion",
+    },
+    "FrameTransforms": {"transforms": ".foxglove.FrameTransform[]"},
+}  # fmt: skip
 
 
 def save_mcap(trace: Trace, path: str | os.PathLike[str]) -> Path:
@@ -30,13 +38,12 @@ def save_mcap(trace: Trace, path: str | os.PathLike[str]) -> Path:
     the outcome, robot, law and scenario. Times are ns since the start of the run.
 
     Raises:
-        TraceError: the package mcap is not installed.
+        MissingExtra: the packages of the extra `mcap` are not installed.
         FileError: the file cannot be written.
     """
-    try:
-        from mcap.writer import Writer
-    except ImportError as error:
-        raise TraceError("an MCAP file needs the package mcap", hint="pip install 'palpate[mcap]'") from error
+    check_extra("mcap_protobuf", "mcap", "an MCAP file")
+    from mcap.writer import Writer
+
     buffer = io.BytesIO()
     writer = Writer(buffer)
     writer.start(profile="", library="palpate")
@@ -57,66 +64,83 @@ def _told(trace: Trace) -> dict[str, str]:
 
 def _write_channel(writer: Any, trace: Trace, channel: Channel) -> None:
     keys = channel.labels or tuple(str(k) for k in range(channel.size))
-    names = protobuf.identifiers(keys if channel.shape else ("value",))
-    (kind,) = protobuf.identifiers([channel.name])
-    file = protobuf.descriptor(f"palpate/{kind}.proto", "palpate", {kind: [Field(name) for name in names]})
-    schema = writer.register_schema(f"palpate.{kind}", "protobuf", protobuf.descriptor_set(file))
-    told = {"help": channel.help, **{f"unit.{name}": unit for name, unit in zip(names, channel.column_units)}}
-    topic = writer.register_channel(f"/{channel.name.replace('.', '/')}", "protobuf", schema, told)
-    rows = protobuf.rows(trace[channel.name].reshape(len(trace), channel.size).astype(float))
+    names = identifiers(keys if channel.shape else ("value",))
+    (kind,) = identifiers([channel.name])
+    make = message_classes(f"palpate/{kind}.proto", "palpate", {kind: dict.fromkeys(names, "double")})[kind]
+    about = {"help": channel.help, **{f"unit.{name}": unit for name, unit in zip(names, channel.column_units)}}
+    topic = _topic(writer, f"/{channel.name.replace('.', '/')}", make, about)
+    rows = trace[channel.name].reshape(len(trace), channel.size).astype(float).tolist()
     for sequence, (time, row) in enumerate(zip(trace.time, rows)):
-        _add(writer, topic, sequence, time, row)
+        _add(writer, topic, sequence, time, make(**dict(zip(names, row))))
 
 
 def _write_poses(writer: Any, trace: Trace) -> None:
     """The poses of all bodies in the world, thirty times a second."""
+    make = message_classes("foxglove/FrameTransforms.proto", "foxglove", _TRANSFORMS)["FrameTransforms"]
+    topic = _topic(writer, "/tf", make, {"help": "poses of all bodies in the world, in m"})
     shown = frame_rows(trace.time)
     paths, names = body_paths(trace, shown), [body["name"] for body in trace.facts.scene]
-    schema = writer.register_schema(_TRANSFORMS, "protobuf", _schema_of_transforms())
-    topic = writer.register_channel("/tf", "protobuf", schema, {"help": "poses of all bodies in the world, in m"})
-    for sequence, row in enumerate(shown):
-        time = float(trace.time[row])
-        poses = [(name, *(part[sequence] for part in path)) for name, path in zip(names[1:], paths[1:])]
-        _add(writer, topic, sequence, time, b"".join(protobuf.message(1, _transform(time, *pose)) for pose in poses))
+    for sequence, time in enumerate(trace.time[shown].tolist()):
+        message = make()
+        for name, (positions, quats) in zip(names[1:], paths[1:]):
+            pose = message.transforms.add(parent_frame_id="world", child_frame_id=name)
+            pose.timestamp.FromNanoseconds(_nanoseconds(time))
+            pose.translation.x, pose.translation.y, pose.translation.z = positions[sequence].tolist()
+            rotation = pose.rotation
+            rotation.w, rotation.x, rotation.y, rotation.z = quats[sequence].tolist()
+        _add(writer, topic, sequence, time, message)
 
 
-def _schema_of_transforms() -> bytes:
-    """Foxglove's FrameTransforms: names, numbers and types of its fields."""
-    stamp = {"Timestamp": [Field("seconds", INT64), Field("nanos", INT32)]}
-    kinds = {
-        "Vector3": [Field(name) for name in "xyz"],
-        "Quaternion": [Field(name) for name in "xyzw"],
-        "FrameTransform": [
-            Field("timestamp", MESSAGE, ".google.protobuf.Timestamp"),
-            Field("parent_frame_id", STRING),
-            Field("child_frame_id", STRING),
-            Field("translation", MESSAGE, ".foxglove.Vector3"),
-            Field("rotation", MESSAGE, ".foxglove.Quaternion"),
-        ],
-        "FrameTransforms": [Field("transforms", MESSAGE, ".foxglove.FrameTransform", repeated=True)],
-    }
-    time = "google/protobuf/timestamp.proto"
-    return protobuf.descriptor_set(
-        protobuf.descriptor(time, "google.protobuf", stamp),
-        protobuf.descriptor("foxglove/FrameTransforms.proto", "foxglove", kinds, [time]),
-    )
+def message_classes(file: str, package: str, types: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    """Classes of messages, by name: each field's name and type, numbered from 1; a type with [] is repeated."""
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, timestamp_pb2
+
+    pool, content = descriptor_pool.DescriptorPool(), descriptor_pb2.FileDescriptorProto()
+    pool.AddSerializedFile(timestamp_pb2.DESCRIPTOR.serialized_pb)
+    content.name, content.package, content.syntax = file, package, "proto3"
+    content.dependency.append(timestamp_pb2.DESCRIPTOR.name)
+    for name, fields in types.items():
+        described = content.message_type.add(name=name)
+        for number, (label, kind) in enumerate(fields.items(), 1):
+            field = described.field.add(name=label, number=number, label=3 if kind.endswith("[]") else 1)
+            field.type = _TYPES.get(kind, field.TYPE_MESSAGE)  # pyright: ignore[reportAttributeAccessIssue]
+            if kind not in _TYPES:
+                field.type_name = kind.removesuffix("[]")
+    pool.Add(content)
+    found = {name: pool.FindMessageTypeByName(f"{package}.{name}") for name in types}
+    return {name: message_factory.GetMessageClass(described) for name, described in found.items()}
 
 
-def _transform(time: float, name: str, position: np.ndarray, quat_wxyz: np.ndarray) -> bytes:
-    seconds, nanos = divmod(_nanoseconds(time), _SECOND)
-    return (
-        protobuf.message(1, protobuf.integer(1, seconds) + protobuf.integer(2, nanos))
-        + protobuf.text(2, "world")
-        + protobuf.text(3, name)
-        + protobuf.message(4, protobuf.rows(position[None])[0])
-        + protobuf.message(5, protobuf.rows(np.roll(quat_wxyz, -1)[None])[0])
-    )
+def identifiers(labels: Iterable[str]) -> list[str]:
+    """Labels as names that fields may have: letters, digits and underscores, a letter first.
+
+    Decoders refuse a message with two fields whose names differ by underscores and capitals alone; the later of such
+    labels gets its index as an ending.
+    """
+    names: dict[str, str] = {}
+    for index, label in enumerate(labels):
+        name = re.sub(r"\W", "_", label, flags=re.ASCII)
+        name = name if name[:1].isalpha() else f"column_{name}"
+        while _alike(name) in names:
+            name = f"{name}_at_{index}"
+        names[_alike(name)] = name
+    return list(names.values())
+
+
+def _alike(name: str) -> str:
+    return name.replace("_", "").lower()
 
 
 def _nanoseconds(time: float) -> int:
     return round(float(time) * _SECOND)
 
 
-def _add(writer: Any, topic: int, sequence: int, time: float, data: bytes) -> None:
-    stamp = _nanoseconds(time)
+def _topic(writer: Any, name: str, make: Any, about: dict[str, str]) -> int:
+    from mcap_protobuf.schema import register_schema
+
+    return writer.register_channel(name, "protobuf", register_schema(writer, make), about)
+
+
+def _add(writer: Any, topic: int, sequence: int, time: float, message: Any) -> None:
+    stamp, data = _nanoseconds(time), message.SerializeToString()
     writer.add_message(topic, log_time=stamp, data=data, publish_time=stamp, sequence=sequence)

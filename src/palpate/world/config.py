@@ -125,7 +125,7 @@ class Surface(Config):
 
 
 class Pin(Config):
-    """What locks a point of the robot where it starts (document 002's "anchored"), as exact contact does."""
+    """What locks a point of the robot where it starts, as exact contact does."""
 
     name: str = setting("pin", "1", "name of the pin", pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")
     frame: str | None = setting(None, "1", "the frame whose origin is locked; the tool frame if not given")
@@ -165,7 +165,7 @@ class FreeObject(Config):
 
 
 class Pole(Config):
-    """A pole with a sphere at its end, hinged at the tool; massless and without friction in document 000."""
+    """A pole with a sphere at its end, hinged at the tool; massless and without friction by default."""
 
     length: float = setting(1.0, "m", "l", gt=0)
     mass: float = setting(0.1, "kg", "m_s, of the sphere", gt=0)

@@ -2,12 +2,12 @@
 
 Each function states its assumption and returns its gains with a readable `account`, or its prediction with `sentences`.
 
-    stiffness_from_force      k = f / x, b = 2 ζ √(k m)                       (document 004)
-    coincident_poles          K = M λ², D = 2 M λ                             (document 001)
+    stiffness_from_force      k = f / x, b = 2 ζ √(k m)
+    coincident_poles          K = M λ², D = 2 M λ
     damping_from_inertia      D for a full stiffness and the arm's inertia    (double diagonalisation)
     damping_by_ratio          the same for an arm that may be singular, D alone
     damping_over_workspace    one D for many postures
-    force_gain_from_settling  k = ln(1/band) / t_s                            (document 002)
+    force_gain_from_settling  k = ln(1/band) / t_s
     force_defaults            gains of direct and parallel force control for an arm and a period
     lqr                       optimal state feedback, continuous or sampled
     predict_contact           one axis on a wall: poles, largest wall stiffness, delay and gains, passivity

@@ -82,8 +82,6 @@ def damping_over_workspace(
     postures: Sequence[ArrayLike],
     *,
     ratio: float = 1.0,
-    frame: str | None = None,
-    directions: ArrayLike | None = None,
 ) -> WorkspaceDamping:
     """One D whose least damping ratio over the postures is ζ: the mean of the postures' own D, scaled.
 
@@ -92,15 +90,13 @@ def damping_over_workspace(
 
     Args:
         robot: whose inertia counts.
-        stiffness: K over the task's directions, or its diagonal.
+        stiffness: K at the tool, 6×6, or its diagonal.
         postures: coordinates q.
         ratio: ζ wanted at the worst posture.
-        frame: where; the tool frame by default.
-        directions: rows of the task, k×6; all six by default.
     """
     if len(postures) == 0:
         raise InvalidInput("postures must hold at least one posture")
-    inertias = [robot.task_inertia(q, frame, directions=directions) for q in postures]
+    inertias = [robot.task_inertia(q) for q in postures]
     K, _ = _pair(stiffness, inertias[0])
     if finite_number(ratio, "ratio", least=0.0) == 0:
         raise InvalidInput("ratio must be greater than 0 to be held over a workspace")

@@ -32,7 +32,7 @@ class SpringDamper:
 def stiffness_from_force(
     force: ArrayLike, displacement: ArrayLike, mass: ArrayLike, *, ratio: float = 1.0
 ) -> SpringDamper:
-    """k = f / x and b = 2 ζ √(k m), axis by axis (document 004, section on the choice of gains).
+    """k = f / x and b = 2 ζ √(k m), axis by axis.
 
     Assumes: decoupled axes, each of the given mass, and a static force.
 
@@ -60,7 +60,7 @@ def stiffness_from_force(
 
 
 def coincident_poles(mass: ArrayLike, rate: float) -> SpringDamper:
-    """K = M λ², D = 2 M λ: both poles of every axis at −λ (document 001, exercise 3).
+    """K = M λ², D = 2 M λ: both poles of every axis at −λ.
 
     Closed loop: M ë + D ė + K e = F, with characteristic polynomial (s + λ)² on every axis.
     Assumes: the law cancels everything but M, which may be a number, one per axis, or a symmetric matrix.
@@ -91,7 +91,7 @@ class ForceGain:
 
 
 def force_gain_from_settling(time: float, *, band: float = 0.02) -> ForceGain:
-    """k = ln(1 / band) / t_s: the force error falls as exp(−k t) (document 002).
+    """k = ln(1 / band) / t_s: the force error falls as exp(−k t).
 
     Assumes: the force follows the command at once (a stiff contact, τ = Jᵀ f), so that the loop is 1 / (1 + s/k).
     `check_contact` and `largest_stable` say what period, delay and wall allow.

@@ -16,7 +16,7 @@ from palpate.checks import Array
 from palpate.control.design.arm_terms import damped_inertia, gravity_slope, inverse_of
 from palpate.control.design.loop_model import Command, LinearLaw, Timing
 from palpate.control.steps.reach import DIRECTIONS, AxesAt, lost_mass, reachable
-from palpate.control.steps.task_space import PostureLaw, TaskLaw
+from palpate.control.steps.task_space import TaskLaw
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 
@@ -137,10 +137,11 @@ class LinearModel:
         """The model of a law at the tool: K, D and M are 6×6 in its axes, `numbers` the other fields of `TaskGains`."""
         if law.about_rest is None:
             raise InvalidInput(f"law {law.name!r} names no equation about rest", hint="give the class its `about_rest`")
-        holds = isinstance(law, PostureLaw)
-        if holds:
-            numbers = {**numbers, "posture_stiffness": law.posture_stiffness, "posture_damping": law.posture_damping}
-        task = task_model(robot, q, law.chosen(), law.axes_at, heaviest=law.heaviest, null_space=holds)
+        posture = law.posture_gains()
+        if posture is not None:
+            numbers = {**numbers, "posture_stiffness": posture[0], "posture_damping": posture[1]}
+        beneath = posture is not None
+        task = task_model(robot, q, law.chosen(), law.axes_at, heaviest=law.heaviest, null_space=beneath)
         gains = task_gains(law.chosen(), force, stiffness, damping, mass, **numbers)
         return cls(law.about_rest, task, gains, timing.period)
 

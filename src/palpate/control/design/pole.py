@@ -1,9 +1,9 @@
-"""A pole balanced on the tool (document 000): its equations, its linear models, and its feedback gains.
+"""A pole balanced on the tool: its equations, its linear models, and its feedback gains.
 
-Point A is the foot of the pole on the end-effector (mass m_e), B the sphere (mass m_s) at distance l. The document's
+Point A is the foot of the pole on the end-effector (mass m_e), B the sphere (mass m_s) at distance l. The
 pole has no mass; a rod of mass m_r moves the centre of mass to c = (m_s + m_r/2) l / m, m = m_s + m_r, and gives the
 moment I = (m_s + m_r/3) l² about A. The hinge has no friction. r = AB, f is the force on the end-effector from the arm,
-g e_z points up. With n = r/l, G = a_A + g e_z and β = m c²/I (1 for the document's pole):
+g e_z points up. With n = r/l, G = a_A + g e_z and β = m c²/I (1 for a massless pole):
 
     n̈ = −|ṅ|² n − (m c/I) (1 − n nᵀ) G,   f_B = m ((1 − β) G + β (n·G) n − c |ṅ|² n),   m_e G = f − f_B
 """
@@ -61,7 +61,7 @@ class PoleModel:
         sphere_mass: m_s, kg.
         end_effector_mass: m_e, kg.
         gravity: g, m/s².
-        rod_mass: m_r, kg; the document's pole has none.
+        rod_mass: m_r, kg; none by default.
     """
 
     length: float = 1.0
@@ -125,14 +125,10 @@ class PoleModel:
             gravity=self.gravity,
         )
 
-    def mass_and_bias(self, xy: ArrayLike, xy_rate: ArrayLike, *, as_printed: bool = False) -> tuple[Array, Array]:
-        """M and C of M [a_A; ẍ_AB; ÿ_AB] + C = [f; 0; 0], the document's (10)–(12) corrected; upper hemisphere only.
-
-        Corrections: entry (3, 4) of M is −m_s x/z, and the mixed term of C's third row has the sign +. `as_printed`
-        gives the document's own, for study. Of a massless pole, as there.
-        """
+    def mass_and_bias(self, xy: ArrayLike, xy_rate: ArrayLike) -> tuple[Array, Array]:
+        """M and C of M [a_A; ẍ_AB; ÿ_AB] + C = [f; 0; 0] for a massless pole; upper hemisphere only."""
         if self.rod_mass > 0:
-            raise InvalidInput("the document's matrices are of a massless pole", hint="use accelerations")
+            raise InvalidInput("these matrices are of a massless pole", hint="use accelerations")
         x, y = finite_array(xy, "xy", (2,))
         u, v = finite_array(xy_rate, "xy_rate", (2,))
         m_e, m_s, l, g = self.end_effector_mass, self.sphere_mass, self.length, self.gravity
@@ -144,10 +140,7 @@ class PoleModel:
         M[2, 3] = M[3, 2] = -m_s * x / z
         M[2, 4] = M[4, 2] = -m_s * y / z
         M[3, 4] = M[4, 3] = m_s * x * y / z**2
-        if as_printed:
-            M[2, 3] = -m_s * x / z**2
-        mixed = -2 * x * y * u * v if as_printed else 2 * x * y * u * v
-        swing = (u * u * (l * l - y * y) + v * v * (l * l - x * x) + mixed) / z**3
+        swing = (u * u * (l * l - y * y) + v * v * (l * l - x * x) + 2 * x * y * u * v) / z**3
         common = (u * u + v * v) / z**2 + (x * u + y * v) ** 2 / z**4
         C = np.array([0, 0, (m_e + m_s) * g - m_s * swing, 0, 0])
         C[3:] = m_s * np.array([x, y]) * (common - g / z)

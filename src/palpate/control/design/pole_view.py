@@ -19,6 +19,7 @@ from palpate.control.design.pole import PoleModel
 from palpate.control.law import PoleView
 from palpate.engine.kernels import kernel, put
 from palpate.engine.records import Matrix, Record, Vector, sized
+from palpate.errors import InvalidInput
 
 _LEAST_NOISE = 1e-4  # rad; a picture is never taken for perfect
 _FALLEN = 15.0  # ω × interval: between two pictures an error grows e^15-fold, and nothing of the estimate is left
@@ -71,7 +72,15 @@ def _kalman_gain(omega: float, interval: float, disturbance: float, noise: float
     c, s = math.cosh(omega * interval), math.sinh(omega * interval)
     F = np.array([[c, s / omega], [omega * s, c]])
     push = disturbance * np.array([interval**2 / 2, interval])
-    P = solve_discrete_are(F.T, np.array([[1.0], [0.0]]), np.outer(push, push), np.array([[noise**2]]))
+    try:
+        with np.errstate(all="ignore"):
+            P = solve_discrete_are(F.T, np.array([[1.0], [0.0]]), np.outer(push, push), np.array([[noise**2]]))
+    except (np.linalg.LinAlgError, ValueError) as error:
+        raise InvalidInput(
+            f"no estimator weighs a disturbance of {disturbance:g} m/s² against {noise:g} m of noise, with a picture"
+            f" every {interval:g} s",
+            hint="a disturbance near 1 m/s²; more frequent pictures",
+        ) from error
     return P[:, 0] / (P[0, 0] + noise**2)
 
 

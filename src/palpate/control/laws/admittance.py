@@ -1,4 +1,4 @@
-"""Admittance control (document 004): a measured wrench moves a compliant pose, and a joint servo follows it."""
+"""Admittance control: a measured wrench moves a compliant pose, and a joint servo follows it."""
 
 from __future__ import annotations
 
@@ -247,6 +247,7 @@ class Admittance(Law):
     shown: ClassVar[tuple[Shown, ...]] = (
         Shown("compliant_position", "c.position", "m", ("x", "y", "z"), "world", "position of the compliant frame"),
         Shown("compliant_quat_wxyz", "c.quat_wxyz", "1", ("w", "x", "y", "z"), "world", "its orientation"),
+        Shown("compliant_euler", "c.euler_xyz", "rad", ("phi", "theta", "psi"), "world", "its XYZ Euler angles"),
     )
     kernel = _kernel
     about_rest = ADMITTANCE
@@ -260,7 +261,7 @@ class Admittance(Law):
         "document",
         "1",
         "whose axes directions and gains are along: the world's for translation and the desired frame's for rotation"
-        " (document 004), or the world's, tool's (the compliant frame's) or target's for both",
+        ", or the world's, tool's (the compliant frame's) or target's for both",
     )
     axes_quat_wxyz: Quaternion = setting((1.0, 0.0, 0.0, 0.0), "1", "turns those axes into a frame of your own")
     rotation: Literal["quaternion", "euler"] = setting("quaternion", "1", "how the rotational part is written")
@@ -429,7 +430,9 @@ def _rotation_vectors(quats: Array) -> Array:
 
 
 def _refuse_restless(M: Array, D: Array, K: Array, chosen: np.ndarray) -> None:
-    """Refuse a compliant frame that nothing damps along a direction."""
+    """Refuse a compliant frame that yields along no direction, or that nothing damps along one."""
+    if not chosen.any():
+        raise InvalidInput("directions is empty: the law would yield nowhere", hint='such as directions = ["z"]')
     for axis in np.flatnonzero(chosen):
         m, d, k = M[axis, axis], D[axis, axis], K[axis, axis]
         if d == 0.0:

@@ -1,4 +1,4 @@
-"""Cartesian impedance control without a force sensor (document 001, exercise 3, in its general form)."""
+"""Cartesian impedance control without a force sensor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inverse dynamics (computed torque) control in joint space (document 003)."""
+"""Inverse dynamics (computed torque) control in joint space."""
 
 from __future__ import annotations
 

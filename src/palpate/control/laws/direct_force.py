@@ -1,4 +1,4 @@
-"""Direct PI force control against a compliant wall (document 002)."""
+"""Direct PI force control against a compliant wall."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from palpate.control.design.loop_model import Timing
 from palpate.control.law import Rig, Tick, law_kernel
 from palpate.control.steps.force_loop import (
     ForceGains,
-    ForceLaw,
     ForceMemory,
+    PressingLaw,
     check_split,
     integrate_error,
     is_beyond,
@@ -29,10 +29,8 @@ from palpate.control.steps.force_loop import (
 from palpate.control.steps.linear_algebra import times
 from palpate.control.steps.task_space import (
     DIRECTIONS,
-    Direction,
     Gain6,
     Posture,
-    PostureLaw,
     hold_posture,
     open_task,
     symmetric6,
@@ -84,7 +82,7 @@ def _kernel(x: Tick, k: Gains, m: ForceMemory, out: Terms) -> None:
         torque_of(-1.0, m.integral, k, m, out.integral)
 
 
-class DirectForce(ForceLaw, PostureLaw):
+class DirectForce(PressingLaw):
     """PI force control along chosen directions, a spring and damper along the others.
 
     τ = J_tᵀ (K e + D (V_d − V) − [F_d + k_p (F_d − F) + k_i ∫(F_d − F) dt]_f) + N τ₀ + b̂(q, v), K = 0 along the force
@@ -101,8 +99,6 @@ class DirectForce(ForceLaw, PostureLaw):
     about_rest = DIRECT_FORCE
     literature = ("10.1007/978-1-4615-4431-9",)
 
-    force: tuple[Direction, ...] = setting(("z",), "1", "force- or moment-controlled directions")
-    motion: tuple[Direction, ...] = setting(("x", "y", "rx", "ry", "rz"), "1", "motion-controlled directions")
     stiffness: Vector6 | None = setting(
         None,
         "N/m, N·m/rad",
@@ -116,10 +112,6 @@ class DirectForce(ForceLaw, PostureLaw):
     def springs(self) -> Array:
         """K, without the force-controlled directions."""
         return np.array([0.0 if d in self.force else k for d, k in zip(DIRECTIONS, self.stiffness or (0.0,) * 6)])
-
-    def chosen(self) -> tuple[Direction, ...]:
-        """The motion-controlled directions, then the force-controlled ones."""
-        return self.motion + self.force
 
     def gains(self, robot: Robot) -> Gains:
         """K, D and the posture beside the loop's."""
@@ -156,8 +148,8 @@ class DirectForce(ForceLaw, PostureLaw):
         )  # fmt: skip
         own = {**vars(found), "damping": tuple(map(tuple, found.damping.tolist()))}
         names = [*open_ones, "posture_stiffness", "posture_damping"]
-        chosen = self.model_copy(update={name: own[name] for name in names if getattr(self, name) is None})
-        chosen = super(DirectForce, chosen).suited(robot, rig)
+        update = {name: own[name] for name in names if getattr(self, name) is None}
+        chosen = super().suited(robot, rig).model_copy(update=update)
         chosen._account = f"{self.name}: {', '.join(open_ones)} chosen {found.account}"
         return chosen
 

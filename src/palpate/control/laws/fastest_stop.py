@@ -1,4 +1,4 @@
-"""The fastest stop as a law: brake the tool along its direction, then stop what still moves (document 001)."""
+"""The fastest stop as a law: brake the tool along its direction, then stop what still moves."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 
 WAITING, BRAKING, RESTING = range(3)
-_METHODS = ("optimal", "pseudoinverse", "as-printed")
-_OPTIMAL, _PRINTED = (_METHODS.index(name) for name in ("optimal", "as-printed"))
+_METHODS = ("optimal", "pseudoinverse")
+_OPTIMAL = _METHODS.index("optimal")
 _REMEMBERED = 16  # changes between a line that is kept and one that is lost
 _STANDS, _ASIDE = 1e-4, 1e-2  # of the first speed: along the line it stands; across it, it goes on another way
 _STILL = 1e-9  # of |J| |v|: a tool that does not move
@@ -152,30 +152,18 @@ def _shortest(mem: Memory, w: Vector, out: Vector) -> None:
 
 
 @kernel
-def _printed_limit(a: float, b: float, U: float) -> float:
-    """λ_i of equation (5)."""
-    if b < -U:
-        return (U - b) / a if a > 0.0 else -np.inf
-    if b > U:
-        return -(U + b) / a if a < 0.0 else -np.inf
-    return max(-(U + b) / a, (U - b) / a) if a != 0.0 else np.inf
-
-
-@kernel
 def _largest_rate(k: Gains, m: Memory, most: float) -> float:
-    """The largest λ ≤ most for which u = a λ + b keeps its bounds, as the method sees them; −∞ if there is none."""
+    """The largest λ ≤ most for which u = a λ + b keeps its bounds; −∞ if there is none."""
     s, n, size, low, high = m.problem, m.a.size, 0.0, -np.inf, most
     for j in range(n):
         size = max(size, abs(m.a[j]))
-    for i in range(n if k.method == _PRINTED else s.lower.size):
+    for i in range(s.lower.size):
         slope, start, scale = 0.0, 0.0, 0.0
         for j in range(n):
             slope, start, scale = slope + s.C[i, j] * m.a[j], start + s.C[i, j] * m.b[j], scale + abs(s.C[i, j])
         if abs(slope) <= 1e-12 * size * scale:
             slope = 0.0
-        if k.method == _PRINTED:
-            high = min(high, _printed_limit(slope, start, s.upper[i]))
-        elif slope == 0.0:
+        if slope == 0.0:
             high = high if s.lower[i] <= start <= s.upper[i] else -np.inf
         else:
             ends = (s.lower[i] - start) / slope, (s.upper[i] - start) / slope
@@ -369,7 +357,7 @@ class FastestStop(Law):
     kernel = _kernel
     figure = "tool-speed"
 
-    method: Literal["optimal", "pseudoinverse", "as-printed"] = setting("optimal", "1", "which version of the stop")
+    method: Literal["optimal", "pseudoinverse"] = setting("optimal", "1", "which version of the stop")
     axes: str = setting("xyz", "1", "which axes of the tool's position count", pattern=r"^x?y?z?$", min_length=1)
     acceleration: PerJoint | None = setting(
         None, "rad/s² or m/s²", "bound on |u|, one for all joints or one each; the robot's limits if not given"

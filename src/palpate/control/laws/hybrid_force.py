@@ -1,4 +1,4 @@
-"""Hybrid position/force control (document 002): some directions follow a motion, the others hold a force."""
+"""Hybrid position/force control: some directions follow a motion, the others hold a force."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from palpate.control.law import Rig, Tick, law_kernel
 from palpate.control.steps.force_loop import (
     INTEGRAL,
     ForceGains,
-    ForceLaw,
     ForceMemory,
+    PressingLaw,
     check_split,
     integrate_error,
     is_beyond,
@@ -28,9 +28,7 @@ from palpate.control.steps.force_loop import (
 from palpate.control.steps.linear_algebra import cholesky, cholesky_solve
 from palpate.control.steps.task_space import (
     DIRECTIONS,
-    Direction,
     Posture,
-    PostureLaw,
     choose,
     find_acceleration,
     hold_posture,
@@ -253,7 +251,7 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
         _answer(k, m, out)
 
 
-class HybridForce(ForceLaw, PostureLaw):
+class HybridForce(PressingLaw):
     """Motion along some directions of a task frame, force or moment along the others, decoupled by the task inertia.
 
     τ = J_tᵀ (Λ u − [c F_m; F_f]) + N τ₀ + b̂(q, v), with m the motion and f the force directions:
@@ -273,8 +271,6 @@ class HybridForce(ForceLaw, PostureLaw):
     about_rest = HYBRID_FORCE
     literature = ("10.1115/1.3139652", "10.1109/JRA.1987.1087068")
 
-    force: tuple[Direction, ...] = setting(("z",), "1", "force- or moment-controlled directions")
-    motion: tuple[Direction, ...] = setting(("x", "y", "rx", "ry", "rz"), "1", "motion-controlled directions")
     proportional: float | None = setting(  # pyright: ignore[reportIncompatibleVariableOverride]
         None, "1", "k_p of the force error; 0, or 2 on an arm with dry friction in its joints, if not given", ge=0
     )
@@ -309,10 +305,6 @@ class HybridForce(ForceLaw, PostureLaw):
     friction_feedback: float = setting(
         1.0, "1", "c, share of the measured wrench undone along motion directions", ge=0, le=1
     )
-
-    def chosen(self) -> tuple[Direction, ...]:
-        """The motion-controlled directions, then the force-controlled ones."""
-        return self.motion + self.force
 
     def gains(self, robot: Robot) -> Gains:
         """K_p, K_d, d and the posture, and what counts as contact, beside the loop's."""
@@ -360,8 +352,8 @@ class HybridForce(ForceLaw, PostureLaw):
             "contact_moment": max(_CONTACT_MOMENT, _SIGMAS * rig.noise_moment),
             "contact_ticks": 3 if noisy else 1,
         }
-        law = self.model_copy(update={name: value for name, value in chosen.items() if getattr(self, name) is None})
-        return super(HybridForce, law).suited(robot, rig)
+        update = {name: value for name, value in chosen.items() if getattr(self, name) is None}
+        return super().suited(robot, rig).model_copy(update=update)
 
     def memory(self, robot: Robot) -> Memory:
         """The state of the contact, the force integral, what the remarks tell, and scratch."""

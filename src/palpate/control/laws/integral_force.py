@@ -1,4 +1,4 @@
-"""Integral control of the tip force (document 002)."""
+"""Integral control of the tip force."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class IntegralForce(ForceLaw):
     F_d (target) and F (measured) are what the environment does to the robot; the robot presses with −F_d.
     Closed loop with an immovable tip, φ = 0: F = k/(s + k) F_d on every axis by itself, whatever the posture: 2 % after
     ln 50 / k. φ = 1 (feed-forward) reaches F_d at once where the model is true, and k removes the rest. The map is
-    τ = Jᵀ F, not its inverse as document 002 prints. Sampled at a period T it needs k T < 2.
+    τ = Jᵀ F, not its inverse. Sampled at a period T it needs k T < 2.
     N τ_e keeps the joints clear of their stops and rated speeds where that moves no chosen direction.
     Anti-windup: the integral stays within its bounds, and stops while a joint torque is beyond its limit.
     Assumes: contact all the time (a free arm is driven until something stops it), slow motion.
@@ -94,8 +94,7 @@ class IntegralForce(ForceLaw):
         """d = min(30, 0.2/T_e) and k = min(10, d/3), where not given: half of what an undamped wall bears, k < d."""
         d = min(_DAMPING, 0.2 / rig.lag) if self.joint_damping is None else self.joint_damping
         k = min(INTEGRAL, d / 3) if self.integral is None else self.integral
-        law = self.model_copy(update={"joint_damping": d, "integral": k})
-        return super(IntegralForce, law).suited(robot, rig)
+        return super().suited(robot, rig).model_copy(update={"joint_damping": d, "integral": k})
 
     def linear(self, robot: Robot, q: Array, timing: Timing) -> LinearModel:
         """−J_tᵀ k ∫(F_d − F) dt − d M̂ v."""

@@ -1,4 +1,4 @@
-"""Joint impedance control (document 003)."""
+"""Joint impedance control."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operational-space control (document 003)."""
+"""Operational-space control."""
 
 from __future__ import annotations
 

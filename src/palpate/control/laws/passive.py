@@ -29,7 +29,7 @@ def _kernel(x: Tick, k: Gains, m: NoMemory, out: Terms) -> None:
 
 
 class Passive(Law):
-    """The joints turn freely, or against dampers: τ = −D v (document 004, section 1.8).
+    """The joints turn freely, or against dampers: τ = −D v.
 
     Closed loop: M v̇ + (C + D) v + g = Jᵀ F: the energy falls by vᵀ D v, and with D = 0 it stays.
     Assumes nothing: it knows no model.

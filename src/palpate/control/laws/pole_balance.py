@@ -1,4 +1,4 @@
-"""A pole balanced on the tool of an arm (document 000)."""
+"""A pole balanced on the tool of an arm."""
 
 from __future__ import annotations
 
@@ -413,18 +413,18 @@ class PoleBalance(ClearingLaw):
     2. a_A and f_B from f by the closed form of the pole (see `palpate.control.PoleModel`).
     3. Torques under M v̇ + b = τ − Jₚᵀ f_B and J v̇ + J̇ v = [a_A; α]. One direction is left free, the self-motion:
        `nearest = "acceleration"` takes the v̇ nearest to v̇₀ = k (q_d − q) − d v, `"torque"` the τ nearest to M v̇₀ + b.
-       `self_motion = "free"` puts 0 in their place: with `nearest = "torque"` that is the document's min τᵀτ, under
+       `self_motion = "free"` puts 0 in their place: with `nearest = "torque"` that is min τᵀτ, under
        which the elbow falls and swings until it is held back from its stops and rated speeds (`avoid_stops`).
     4. Torque limits: the free direction gives way first; where that is not enough the horizontal force shrinks, as
        little as possible. Both are exact for one free direction, hence at most seven joints.
 
     α = k_p log(R_d Rᵀ) − k_d ω with `orientation = "pd"` keeps the end-effector level: R_d is the target's attitude
     with its z turned into the vertical; `"hold"` keeps the target's attitude as it is; `"zero"` asks for α = 0, which
-    lets a turn go on. `hold_position = false` feeds the document's seven states back: the tool rests, but anywhere.
+    lets a turn go on. `hold_position = false` leaves out the position: the tool rests, but anywhere.
     Pictures of a camera that is late, noisy or slow become r and ṙ by an estimator (`design.pole_view`). Past
     `fall_angle` the pole counts as fallen, past `fall_speed` the arm as lost: it brakes, and once it stands the run
     ends.
-    A robot of three slides is the document's section 1 alone: τ = f, no orientation.
+    A robot of three slides is pole and end-effector alone: τ = f, no orientation.
 
     Closed loop, upright: the eigenvalues of the LQR design, per axis; the arm's own dynamics are cancelled.
     Assumes: a frictionless hinge, a true arm model that includes the end-effector's mass, a posture away from
@@ -447,7 +447,7 @@ class PoleBalance(ClearingLaw):
     rod_mass: float = setting(0.0, "kg", "m_r, of the rod between", ge=0)
     end_effector_mass: float = setting(1.0, "kg", "m_e, welded to the wrist and part of the arm's model", gt=0)
     gravity: float = setting(9.81, "m/s²", "g", gt=0)
-    hold_position: bool = setting(True, "1", "feed the tool's position back; the document's seven states do not")
+    hold_position: bool = setting(True, "1", "feed the tool's position back")
     # Each weight is 1 / (deviation that matters as much as the others')²: 0.22 m, 0.32 m/s, 0.1 m, 1 m/s, 3.2 N.
     position_weight: float = setting(20.0, "1/m²", "LQR weight of the tool's position", ge=0)
     velocity_weight: float = setting(10.0, "s²/m²", "LQR weight of the tool's velocity", ge=0)

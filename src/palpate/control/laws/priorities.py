@@ -1,28 +1,25 @@
-"""Inverse dynamics with strict priorities as a law: a stack of tasks within torque limits (document 003)."""
+"""Inverse dynamics with strict priorities as a law: a stack of tasks within torque limits."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from dataclasses import replace
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import model_validator
 
 from palpate.checks import Array
 from palpate.config import Config, PerJoint, Vector3, required, setting
-from palpate.control.law import BoundLaw, Follows, Law, Tick, law_kernel, per_joint, refuse_free_base
+from palpate.control.law import BoundLaw, Follows, Law, Tick, law_kernel, per_joint, refuse_free_base, sizes_of
 from palpate.control.solve.hierarchy import make_stack
-from palpate.control.solve.priorities import Answer, inverse_dynamics
-from palpate.control.solve.task_stack import Entry, FrameNow, TaskStack, missed, solve_tasks
-from palpate.control.solve.tasks import Rows, State, Task
+from palpate.control.solve.task_stack import Entry, FrameNow, TaskStack, look, missed, solve_levels
 from palpate.control.steps.frames import motion_of, tree_of
 from palpate.control.steps.task_space import DIRECTIONS, Direction
-from palpate.engine.kernels import kernel
-from palpate.engine.records import Integers, Record, Vector, sized
-from palpate.errors import InvalidInput, PalpateError, UnknownName
+from palpate.engine.kernels import clear, kernel, put
+from palpate.engine.records import Integers, Matrix, Record, Vector, sized
+from palpate.engine.views import flat
+from palpate.errors import InvalidInput, UnknownName
 from palpate.robot.robot import Robot
-from palpate.spatial import matrix_from_quat
-from palpate.spatial.kernels import rotation_vector_from_matrix
 
 _INSIDE = 1.0 - 1e-12  # torques stop this far inside their limits, so that rounding never leaves them
 _OF = {"position": DIRECTIONS[:3], "orientation": DIRECTIONS[3:], "pose": DIRECTIONS}
@@ -106,6 +103,13 @@ class Terms(Record):
     priorities: Vector = sized("nv")
 
 
+class Shares(Record):
+    """The same, level by level."""
+
+    bias: Vector = sized("nv")
+    levels: Matrix = sized("levels", "nv")
+
+
 @kernel
 def _count(m: Memory, relaxed: float) -> None:
     """Which limits were met, and which entries were not."""
@@ -121,101 +125,43 @@ def _count(m: Memory, relaxed: float) -> None:
             m.worst[k] = max(m.worst[k], miss)
 
 
-@law_kernel
-def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
-    m.ticks += 1
-    torque = out.priorities
-    relaxed, solved = solve_tasks(x, m.tasks, torque)
-    if solved:
-        _count(m, relaxed)
-        return
+@kernel
+def _fall_back(x: Tick, k: Gains, m: Memory, torque: Vector) -> None:
+    """τ = g − D v within the limits; counted."""
     m.fallback += 1
     for j in range(torque.size):
         torque[j] = min(max(x.gravity[j] - k.fallback_damping[j] * x.v[j], -k.most[j]), k.most[j])
 
 
-class _Goal:
-    """What is wanted at one tick, worked out once per frame."""
-
-    def __init__(self, robot: Robot) -> None:
-        self.robot = robot
-
-    def set(self, target: Any) -> None:
-        """Begin a tick with its target."""
-        self.target = target
-        self.q, self.v, self.a = target.q, target.v, target.a
-        self._frames: dict[str, tuple[Array, Array, Array, Array]] = {}
-
-    def frame(self, name: str) -> tuple[Array, Array, Array, Array]:
-        """Position, rotation, twist and acceleration: the tool's are given, others follow from the wanted posture."""
-        if name not in self._frames:
-            self._frames[name] = self._given() if name == self.robot.tool_frame else self._followed(name)
-        return self._frames[name]
-
-    def _given(self) -> tuple[Array, Array, Array, Array]:
-        x = self.target
-        return x.position, matrix_from_quat(x.quat_wxyz), x.twist, x.acceleration
-
-    def _followed(self, name: str) -> tuple[Array, Array, Array, Array]:
-        at = self.robot.terms(self.q, self.v, name)
-        return at.position, at.rotation, at.J @ self.v, at.J @ self.a + at.drift
+@law_kernel
+def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
+    m.ticks += 1
+    relaxed, solved = 0.0, look(x, m.tasks)
+    if solved:
+        relaxed, solved = solve_levels(x, m.tasks, m.tasks.starts.size - 1, out.priorities)
+    if solved:
+        _count(m, relaxed)
+    else:
+        _fall_back(x, k, m, out.priorities)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _FrameTask(Task):
-    """Rows S of a frame's pose, towards the tick's goal; made once, so that a tick has nothing to check again."""
-
-    goal: _Goal
-    frame: str
-    S: Array
-
-    def rows(self, state: State) -> Rows:
-        position, rotation, _, _ = self.goal.frame(self.frame)
-        t, error = state.terms(self.frame), np.empty(6)
-        error[:3] = position - t.position
-        rotation_vector_from_matrix(rotation @ t.rotation.T, error[3:])
-        return Rows(self.S @ t.J, self.S @ t.drift, self.S @ error)
-
-    def acceleration(self, rows: Rows, v: Array) -> Array:
-        _, _, twist, a = self.goal.frame(self.frame)
-        return self.kp * rows.error + self.kd * (self.S @ twist - rows.J @ v) + self.S @ a
-
-
-@dataclass(frozen=True, kw_only=True)
-class _PostureTask(Task):
-    """Rows S of the joints, towards the tick's goal."""
-
-    goal: _Goal
-    S: Array
-
-    def rows(self, state: State) -> Rows:
-        return Rows(self.S, np.zeros(len(self.S)), self.S @ (self.goal.q - state.q))
-
-    def acceleration(self, rows: Rows, v: Array) -> Array:
-        return self.kp * rows.error + self.S @ (self.kd * (self.goal.v - v) + self.goal.a)
-
-
-def _stacked(robot: Robot, entries: tuple[Level, ...], goal: _Goal) -> list[list[Task]]:
-    """Levels, highest first, each a group of equal priority; a task's name is its place among the entries."""
-    levels: list[list[Task]] = []
-    for i, entry in enumerate(entries):
-        task = _task(robot, entry, goal, str(i))
-        if entry.shared:
-            levels[-1].append(task)
-        else:
-            levels.append([task])
-    return levels
-
-
-def _task(robot: Robot, entry: Level, goal: _Goal, name: str) -> Task:
-    w = entry.frequency
-    gains: dict[str, Any] = {"name": name, "kp": w * w, "kd": 2 * entry.damping_ratio * w, "weight": entry.weight}
-    if entry.kind == "posture":
-        joints = [_place("joint", joint, robot.dof_names) for joint in entry.joints or robot.dof_names]
-        return _PostureTask(goal=goal, S=np.eye(robot.nv)[joints], **gains)
-    frame = entry.frame or robot.tool_frame
-    _place("frame", frame, robot.frame_names)
-    return _FrameTask(goal=goal, frame=frame, S=entry.rows(), **gains)
+@law_kernel
+def _shares_kernel(x: Tick, k: Gains, m: Memory, out: Shares) -> None:
+    """Level k is what it adds to the torque of the levels above it."""
+    m.ticks += 1
+    levels, relaxed, solved = out.levels.shape[0], 0.0, look(x, m.tasks)
+    for i in range(levels):
+        if solved:
+            relaxed, solved = solve_levels(x, m.tasks, i + 1, out.levels[i])
+    put(out.bias, 0, x.bias)
+    if not solved:
+        clear(flat(out.levels))
+        _fall_back(x, k, m, out.bias)
+        return
+    _count(m, relaxed)
+    for i in range(levels - 1, -1, -1):
+        for j in range(x.v.size):
+            out.levels[i, j] -= x.bias[j] if i == 0 else out.levels[i - 1, j]
 
 
 def _place(what: str, name: str, known: tuple[str, ...]) -> int:
@@ -234,7 +180,8 @@ class Priorities(Law):
     Closed loop: ë + 2 ζ ω ė + ω² e = −J_k M⁻¹ Jᵀ F of every level that can be met, F from outside; lower levels never
     disturb it. A level that is not met strays; the run's remarks say at how many ticks and by how much at worst.
     Without an answer the arm is held by τ = g − D v within the torque limits, and that is counted and said.
-    Assumes: true model, fixed base, torques that follow at once. With `shares`, or coupled joints, it is plain Python.
+    Assumes: true model, fixed base, torques that follow at once. With coupled joints, frames other than the tool's are
+    refused.
     """
 
     name: ClassVar[str] = "priorities"
@@ -261,9 +208,10 @@ class Priorities(Law):
         return self.levels or _DEFAULT
 
     @property
-    def follows(self) -> Follows:
-        """The tool, unless the stack holds postures alone."""
-        return "joints" if all(level.kind == "posture" for level in self.stack) else "tool"
+    def follows(self) -> Follows | None:
+        """The joints where the stack holds postures alone, the tool where it holds none, else both."""
+        postures = [level.kind == "posture" for level in self.stack]
+        return None if any(postures) and not all(postures) else "joints" if all(postures) else "tool"
 
     def gains(self, robot: Robot) -> Gains:
         """D of the fallback, and the bound on |τ|."""
@@ -297,61 +245,56 @@ class Priorities(Law):
         return [f"entry {i + 1}, {entry.kind}: relaxed {amount}"] if count else []
 
     def bind(self, robot: Robot) -> BoundLaw:
-        """Make the law ready for a robot."""
-        compiled = not self.shares and not robot.coordinates.coupled
-        return super().bind(robot) if compiled else self.bind_python(robot)
+        """Make the law ready for a robot; with `shares` every level is a term of its own."""
+        bound = super().bind(robot)
+        if not self.shares:
+            return bound
+        count = sum(not level.shared for level in self.stack)
+        rows = np.zeros((1 + count, robot.nv))
+        answer = Shares.over(rows.reshape(-1), {**sizes_of(robot), "levels": count})
+        names = ("bias", *(f"level{k + 1}" for k in range(count)))
+        return replace(bound, function=_shares_kernel, terms=names, rows=rows, answer=answer)
 
-    def bind_python(self, robot: Robot) -> BoundLaw:
-        """The law in plain Python; it asks the robot for the terms of every frame of its stack."""
-        goal = _Goal(robot)
-        levels = _stacked(robot, self.stack, goal)
-        count = len(levels) if self.shares else 1
-        names = ("bias", *(f"level{k + 1}" for k in range(len(levels)))) if self.shares else ("priorities",)
 
-        def law(tick: Any, gains: Gains, memory: Counts) -> dict[str, Array]:
-            memory.ticks += 1
-            goal.set(tick.target)
-            try:
-                answers = _answers(robot, tick.q, tick.v, levels, gains.most, count)
-            except PalpateError:  # the stack itself was checked: what is wrong is the state, or the solver
-                answers = []
-            if not answers:
-                memory.fallback += 1
-                held = np.clip(tick.gravity - gains.fallback_damping * tick.v, -gains.most, gains.most)
-                return {name: held if name == names[0] else np.zeros(robot.nv) for name in names}
-            _note(memory, answers[-1][0])
-            torques = [np.clip(torque, -gains.most, gains.most) for _, torque in answers]
-            if not self.shares:
-                return {names[0]: torques[-1]}
-            return dict(zip(names, [tick.bias, *np.diff([tick.bias, *torques], axis=0)]))
+def _selection(robot: Robot, entry: Level) -> Array:
+    """S of an entry, over the joints or over the six directions of its frame."""
+    if entry.kind != "posture":
+        return entry.rows()
+    return np.eye(robot.nv)[[_place("joint", joint, robot.dof_names) for joint in entry.joints or robot.dof_names]]
 
-        rows = np.zeros((len(names), robot.nv))
-        return BoundLaw(
-            self.name, law, names, self.command, self.gains(robot), Counts({"entries": len(self.stack)}), rows,
-            needs=self.needed(), remarks=self.remarks, alarms=self.alarms,
-        )  # fmt: skip
+
+def _frames(robot: Robot, entries: tuple[Level, ...]) -> list[str]:
+    """The frames that a stack is about, each once; of a robot with coupled joints the tool's alone."""
+    named = [entry.frame or robot.tool_frame for entry in entries if entry.kind != "posture"]
+    for name in named:
+        _place("frame", name, robot.frame_names)
+        if robot.coordinates.coupled and name != robot.tool_frame:
+            raise InvalidInput(
+                f"{robot.name} has coupled joints, for which a stack knows the tool's frame alone, not {name!r}",
+                hint=f"leave `frame` out, or load the robot with {name!r} as its tool",
+            )
+    return list(dict.fromkeys(named))
 
 
 def _room(robot: Robot, entries: tuple[Level, ...], most: Array) -> TaskStack:
     """Everything a tick of the stack writes, for a robot."""
-    tasks, starts = [task for level in _stacked(robot, entries, _Goal(robot)) for task in level], [0]
-    names = list(dict.fromkeys(task.frame for task in tasks if isinstance(task, _FrameTask)))
-    made: list[Entry] = []
-    for task, entry in zip(tasks, entries):
-        rows = task.S  # pyright: ignore[reportAttributeAccessIssue]
-        place = names.index(task.frame) if isinstance(task, _FrameTask) else -1
-        gains = {"kp": task.kp, "kd": task.kd, "root_weight": task.weight**0.5}
-        made.append(Entry(frame=place, first=starts[-1], S=rows, **gains))
+    names, starts, made = _frames(robot, entries), [0], list[Entry]()
+    for entry in entries:
+        S, w = _selection(robot, entry), entry.frequency
+        frame = -1 if entry.kind == "posture" else names.index(entry.frame or robot.tool_frame)
+        gains = {"kp": w * w, "kd": 2 * entry.damping_ratio * w, "root_weight": entry.weight**0.5}
+        made.append(Entry(frame=frame, first=starts[-1], S=S, **gains))
         if entry.shared:
             starts.pop()
-        starts.append(made[-1].first + len(rows))
+        starts.append(made[-1].first + len(S))
     n, rows = robot.nv, starts[-1]
     stack = make_stack(n, rows, len(starts) - 1, n)
-    stack.starts[:], stack.units[:] = starts, np.where(np.isfinite(most), most, 1.0)
+    stack.units[:] = np.where(np.isfinite(most), most, 1.0)
     frames = [FrameNow({"nv": n}, place=robot.frame(name).place, tool=name == robot.tool_frame) for name in names]
     return TaskStack(
         {"rows": rows, "nv": n},
         entries=made,
+        starts=starts,
         frames=frames,
         tree=tree_of(robot, [robot.frame(name).body for name in names if name != robot.tool_frame]),
         now=motion_of(robot),
@@ -359,25 +302,3 @@ def _room(robot: Robot, entries: tuple[Level, ...], most: Array) -> TaskStack:
         stack=stack,
         most=most,
     )
-
-
-def _answers(
-    robot: Robot, q: Array, v: Array, levels: list[list[Task]], most: Array, count: int
-) -> list[tuple[Answer, Array]]:
-    """Solutions of the stack and their torques, the last one whole, those before without its lowest levels; or none."""
-    answers = []
-    for last in range(len(levels) - count + 1, len(levels) + 1):
-        found = inverse_dynamics(robot, q, v, levels[:last], torque=most)
-        if found.solver == "fallback" or found.torque is None or not np.isfinite(found.torque).all():
-            return []
-        answers.append((found, found.torque))
-    return answers
-
-
-def _note(memory: Counts, answer: Answer) -> None:
-    memory.limited += bool(answer.limits)
-    for name, met in answer.met.items():
-        if not met:
-            entry = int(name)
-            memory.relaxed[entry] += 1
-            memory.worst[entry] = max(memory.worst[entry], float(np.linalg.norm(answer.residuals[name])))

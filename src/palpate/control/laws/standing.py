@@ -1,4 +1,4 @@
-"""A machine with a free base stands on its feet: inverse dynamics with contact constraints (document 003)."""
+"""A machine with a free base stands on its feet: inverse dynamics with contact constraints."""
 
 from __future__ import annotations
 

@@ -54,6 +54,11 @@ class SurfacePath(ReferenceSettings):
                 f"speeding up for {self.ease:g} s is longer than the {self.length / self.speed:g} s of the way",
                 hint="shorten ease, or lengthen the path",
             )
+        if not self.ease > 1e-12 * self.end:
+            raise InvalidInput(
+                f"speeding up for {self.ease:g} s is nothing on a clock that ends at {self.end:g} s",
+                hint="an earlier start, a shorter or faster path, a longer ease",
+            )
         return self
 
     @property

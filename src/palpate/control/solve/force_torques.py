@@ -1,4 +1,4 @@
-"""Document 000, section 2 as one call: joint torques that let an arm apply a force to its end-effector under a pole."""
+"""Joint torques that let an arm apply a force to its end-effector under a pole."""
 
 from __future__ import annotations
 
@@ -51,11 +51,10 @@ def torques_for_force(
     pole: PoleModel | None = None,
     angular_acceleration: ArrayLike = (0.0, 0.0, 0.0),
     limits: ArrayLike | tuple[ArrayLike, ArrayLike] | Literal["robot"] | None = None,
-    frame: str | None = None,
 ) -> ForceTorques:
-    """Joint torques of least size under which the arm applies a force to its end-effector, a pole on it.
+    """Joint torques of least size under which the arm applies a force to its end-effector, a pole on its tool frame.
 
-    1. a_A and f_B from f by the closed form of end-effector and pole (document 000, (10)–(13) without their slips).
+    1. a_A and f_B from f by the closed form of end-effector and pole.
     2. M v̇ + b = τ − Jₚᵀ f_B (14) and J v̇ + J̇ v = [a_A; α] (15), b with gravity on the left.
     3. min τᵀτ, in closed form; within `limits` by an active set: the acceleration first, as near as it can be had, then
        the least τ.
@@ -68,17 +67,16 @@ def torques_for_force(
         q, v: its state.
         force: f of the arm on the end-effector, N, world axes.
         r, r_rate: from the pole's foot to its sphere, and its rate, world axes.
-        pole: lengths and masses; document-like defaults (1 m, 0.1 kg, 1 kg) if not given.
+        pole: lengths and masses; the defaults (1 m, 0.1 kg, 1 kg) if not given.
         angular_acceleration: α of the end-effector, rad/s².
         limits: |τ_i| ≤ limits_i, a pair (lower, upper), "robot" for the arm's own, none by default.
-        frame: where the pole stands; the tool by default.
 
     Raises:
         InvalidInput: if no joint acceleration gives the end-effector what is asked, limits apart.
     """
     pole = PoleModel() if pole is None else pole
     a_A, a_B, f_B = pole.accelerations(r, r_rate, force)
-    x = robot.terms(q, v, frame)
+    x = robot.terms(q, v)
     alpha = finite_array(angular_acceleration, "angular_acceleration", (3,))
     wanted = np.concatenate([a_A, alpha]) - x.drift
     push = x.bias + x.J[:3].T @ f_B

@@ -1,4 +1,4 @@
-"""Choosing among many motions: differential inverse kinematics and inverse dynamics with priorities (document 003).
+"""Choosing among many motions: differential inverse kinematics and inverse dynamics with priorities.
 
 Closed forms, for study and for arms without limits: `pseudo_inverse`, `damped_least_squares`, `with_null_space`,
 `weighted`, `prioritised`. With limits, exactly: `differential_ik`, `acceleration_ik`, `inverse_dynamics`, each a stack
@@ -66,7 +66,7 @@ def with_null_space(J: ArrayLike, w: ArrayLike, v0: ArrayLike) -> Array:
 def weighted(tasks: Sequence[tuple[ArrayLike, ArrayLike]], weights: ArrayLike) -> Array:
     """Equal priority: least Σ weight_i |J_i v − w_i|², then least |v|, by (W^½ J̄)⁺ W^½ w̄.
 
-    The document's (J̄ᵀ W J̄)⁻¹ J̄ᵀ W is the same only where J̄ has full column rank.
+    (J̄ᵀ W J̄)⁻¹ J̄ᵀ W is the same only where J̄ has full column rank.
     """
     pairs = [_task(J, w) for J, w in tasks]
     scale = finite_array(weights, "weights", (len(pairs),))
@@ -80,7 +80,7 @@ def weighted(tasks: Sequence[tuple[ArrayLike, ArrayLike]], weights: ArrayLike) -
 def prioritised(tasks: Sequence[tuple[ArrayLike, ArrayLike]]) -> Array:
     """Strict priority, highest first: v ← v + (J_i N)⁺ (w_i − J_i v), N the projector on what is left free.
 
-    Document 003 with its slip corrected: N̄_i = 1 − J̄⁺J̄ of the tasks *above* i.
+    N̄_i = 1 − J̄⁺J̄ of the tasks *above* i.
     """
     pairs = [_task(J, w) for J, w in tasks]
     n = pairs[0][0].shape[1]

@@ -1,9 +1,9 @@
-"""The fastest stop of a moving tool within bounds, keeping its direction (document 001, exercise 1).
+"""The fastest stop of a moving tool within bounds, keeping its direction.
 
     J u + h = −λ ṗ,   lower ≤ u ≤ upper,   λ as large as possible, then |u| as small as possible
 
-Three versions: the true optimum over every feasible u; the pseudo-inverse law with its lower bounds, which looks at
-u = a λ + b with a = −J⁺ṗ, b = −J⁺h only; and equations (5)–(6) as the document prints them, for study.
+Two versions: the true optimum over every feasible u; and the pseudo-inverse law, which looks at u = a λ + b with
+a = −J⁺ṗ, b = −J⁺h only.
 Where no command keeps the direction without speeding up, deviation and braking are traded by a stated weight, and the
 tool is never sped up if any command within the bounds avoids it.
 """
@@ -23,8 +23,8 @@ from palpate.control.solve import stop_kernels as kernels
 from palpate.control.solve.hierarchy import Rooms, solve_hierarchy
 from palpate.errors import BadShape, InvalidInput, NoSolution, NotFinite
 
-Method = Literal["optimal", "pseudoinverse", "as-printed"]
-METHODS: tuple[Method, ...] = ("optimal", "pseudoinverse", "as-printed")
+Method = Literal["optimal", "pseudoinverse"]
+METHODS: tuple[Method, ...] = ("optimal", "pseudoinverse")
 WEIGHT = kernels.WEIGHT
 _NONE = 1e-12  # a component of J⁺ṗ below this fraction of the largest is zero
 _STILL = 1e-9  # a tool slower than this fraction of |J| |q̇| does not move
@@ -98,7 +98,7 @@ class Stop:
         braking: how fast the tool's speed falls under u, m/s²; negative only where every command speeds it up.
         deviation: |J u + h| across the direction under u, m/s²; 0 where the direction is kept.
         most_braking: what the bounds allow if the direction did not count, m/s²; None where the direction is kept.
-        violation: largest excess of u (or τ) over its bounds; only "as-printed" has any, or bounds in conflict.
+        violation: largest excess of u (or τ) over its bounds; only bounds in conflict have any.
         conflict: by which fraction of their half widths torque and acceleration bounds were widened because they
             exclude each other; 0 if they do not.
         torque: M u + bias where torques are bounded, else None.
@@ -218,8 +218,7 @@ def fastest_stop(
         velocity: the tool's velocity ṗ (m), or joint velocities q̇ (n) where n ≠ m, from which ṗ = J q̇.
         limits: |u_i| ≤ limits_i; or a pair (lower, upper); or `TorqueBounds`. A bound may be infinite if its
             opposite is.
-        method: "optimal"; "pseudoinverse", which ignores the redundancy; "as-printed", equations (5)–(6) of the
-            document, which forget the lower bounds on λ and take symmetric bounds only.
+        method: "optimal"; "pseudoinverse", which ignores the redundancy.
         most: a bound on λ, 1/s: 1/dt brings the tool to rest within one period dt instead of turning it round.
         weight: how many m/s² across the direction are worth one m/s² of braking, where not both can be had.
 
@@ -263,7 +262,7 @@ def _stop(
     feasible, torque, violation = found[2] is None and rate >= 0.0, None, 0.0
     if motion.bias is not None and motion.torque is not None:
         torque = motion.C[: len(u)] @ u + motion.bias
-    if conflict > 0.0 or method == "as-printed":
+    if conflict > 0.0:
         at = motion.C @ u
         violation = max(float((at - motion.upper).max()), float((motion.lower - at).max()), 0.0)
     elif torque is not None and motion.torque is not None:  # within its bounds up to rounding: without it, too
@@ -274,13 +273,8 @@ def _stop(
 def _by_pseudoinverse(motion: Motion, method: Method) -> Stop:
     """u = a λ + b with the largest λ that keeps the bounds; where there is none, what the optimum does."""
     _refuse(motion)
-    if method == "as-printed" and not np.array_equal(motion.lower, -motion.upper):
-        raise InvalidInput("equations (5)–(6) as printed take symmetric bounds only", hint='use "pseudoinverse"')
     idea = _stop(motion, np.zeros(motion.J.shape[1]), -np.inf, (0.0, 0.0, None), 0.0, method)
-    if method == "as-printed":
-        rate = min(float(idea.rates.min()), motion.most) if idea._reaches_drift else -np.inf
-    else:
-        rate = -np.inf if idea.interval is None else max(min(idea.interval[1], motion.most), idea.interval[0])
+    rate = -np.inf if idea.interval is None else max(min(idea.interval[1], motion.most), idea.interval[0])
     if rate == np.inf:
         raise NoSolution("nothing bounds the stop: λ grows without end", hint="give finite limits, or `most`")
     if rate >= 0.0:
@@ -367,7 +361,7 @@ def _tool_velocity(J: Array, v: Array) -> Array:
     if np.linalg.norm(p) <= _STILL * np.linalg.norm(J) * np.linalg.norm(v):
         raise InvalidInput(
             "the joint velocities lie in the null space of J: the tool does not move, there is no direction to keep",
-            hint="document 001 asks for q̇ outside of N(J); to stop the joints themselves, brake them one by one",
+            hint="q̇ must lie outside of N(J); to stop the joints themselves, brake them one by one",
         )
     return p
 

@@ -13,7 +13,7 @@ from palpate.control.law import Tick
 from palpate.control.solve.hierarchy import Stack, solve_stack
 from palpate.control.steps.frames import Motion, Tree, frame_pose, move_tree, point_drift, point_jacobian
 from palpate.engine.kernels import kernel, put
-from palpate.engine.records import Matrix, Record, Vector, sized
+from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 from palpate.engine.views import part
 from palpate.robot.kernels import Place
 from palpate.spatial.kernels import matrix_from_quat, rotation_vector_from_matrix
@@ -54,6 +54,7 @@ class TaskStack(Record):
     """Everything a tick writes: the frames, the rows of the stack, and what the answer misses."""
 
     entries: list[Entry]
+    starts: Integers  # the first row of each level, and how many rows there are
     frames: list[FrameNow]
     tree: Tree  # of the frames that are not the tool
     now: Motion  # at the measured state,
@@ -188,12 +189,18 @@ def _limit(x: Tick, t: TaskStack) -> None:
 
 
 @kernel
-def solve_tasks(x: Tick, t: TaskStack, torque: Vector) -> tuple[float, bool]:
-    """τ = M v̇ + b of the whole stack within |τ| ≤ most: (by how many widths limits were relaxed, whether solved)."""
+def look(x: Tick, t: TaskStack) -> bool:
+    """Every frame and the rows of every entry at a tick; False where one is no number."""
     _look(x, t)
-    if not _fill(x, t):
-        return 0.0, False
+    return _fill(x, t)
+
+
+@kernel
+def solve_levels(x: Tick, t: TaskStack, count: int, torque: Vector) -> tuple[float, bool]:
+    """τ = M v̇ + b of the first levels within |τ| ≤ most: (by how many widths limits were relaxed, whether solved)."""
     _limit(x, t)
+    for k in range(t.starts.size):  # levels below have no rows
+        t.stack.starts[k] = min(t.starts[k], t.starts[count])
     relaxed, failed = solve_stack(t.stack)
     v_dot = t.stack.search.x
     for i in range(torque.size):

@@ -48,7 +48,8 @@ class Compliant(Record):
     angles: Vector = sized(3)  # Δφ
     angle_rates: Vector = sized(3)  # and Δφ̇
     position: Vector = sized(3)  # p_c
-    quat_wxyz: Vector = sized(4)  # q_c
+    quat_wxyz: Vector = sized(4)  # q_c,
+    euler_xyz: Vector = sized(3)  # and its XYZ angles φ_c
     moment: Vector = sized(3)
     vector: Vector = sized(3)
     matrix: Matrix = sized(3, 3)
@@ -203,8 +204,11 @@ def set_compliant_pose(p_d: Vector, R_d: Matrix, k: EquationGains, c: Compliant)
         euler_xyz_from_matrix(R_d, phi)
         for i in range(3):
             phi[i] += c.angles[i]
+        put(c.euler_xyz, 0, phi)
         matrix_from_euler_xyz(phi, R_c)
         quat_from_matrix(R_c, c.quat_wxyz)
     else:
         quat_from_matrix(R_d, c.quat_wxyz)
         quat_multiply(c.quat_wxyz, c.turn_wxyz, c.quat_wxyz)
+        matrix_from_quat(c.quat_wxyz, R_c)
+        euler_xyz_from_matrix(R_c, c.euler_xyz)

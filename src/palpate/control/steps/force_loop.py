@@ -6,14 +6,15 @@ answers with W = −(…) on the environment, τ = J_tᵀ W, so that a wall that
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from palpate.checks import finite_number
-from palpate.config import setting
-from palpate.control.law import Tick
+from palpate.config import PerJoint, setting
+from palpate.control.law import Rig, Tick
+from palpate.control.steps.reach import POSTURE
 from palpate.control.steps.task_space import (
     DIRECTIONS,
     Direction,
@@ -22,6 +23,8 @@ from palpate.control.steps.task_space import (
     TaskMemory,
     into_axes,
     lever_of,
+    posture_setting,
+    with_posture,
 )
 from palpate.engine.kernels import clear, kernel, put
 from palpate.engine.records import Integers, Vector, sized
@@ -152,6 +155,27 @@ class ForceLaw(TaskLaw):
             most = f"{memory.wanted:.3g} N or N·m"
             return [f"{self.name}: up to {most} was wanted and none was felt: there was no contact"]
         return []
+
+
+class PressingLaw(ForceLaw):
+    """The same beside motion-controlled directions, with a posture held beneath them all; abstract."""
+
+    posture_stiffness: PerJoint | None = posture_setting("k", "N·m/rad", POSTURE[0])
+    posture_damping: PerJoint | None = posture_setting("d", "N·m·s/rad", POSTURE[1])
+    force: tuple[Direction, ...] = setting(("z",), "1", "force- or moment-controlled directions")
+    motion: tuple[Direction, ...] = setting(("x", "y", "rx", "ry", "rz"), "1", "motion-controlled directions")
+
+    def chosen(self) -> tuple[Direction, ...]:
+        """The motion-controlled directions, then the force-controlled ones."""
+        return self.motion + self.force
+
+    def suited(self, robot: Robot, rig: Rig) -> Self:
+        """With a posture that the loop's period bears, where none is given."""
+        return with_posture(super().suited(robot, rig), robot, rig)
+
+    def posture_gains(self) -> tuple[PerJoint, PerJoint]:
+        """k and d, once suited."""
+        return self.posture_stiffness or 0.0, self.posture_damping or 0.0
 
 
 def force_remarks(law: str, memory: ForceMemory) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 
@@ -12,7 +12,8 @@ from palpate.checks import Array
 from palpate.robot.robot import Robot
 
 LEVER = 0.1  # m: an angular direction counts as the motion of a point this far out
-DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
+Direction = Literal["x", "y", "z", "rx", "ry", "rz"]
+DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 MASS_FACTOR = 20.0  # a direction is lost when it feels this many times the robot's mass,
 POSTURE_FACTOR = 8.0  # and this many times what the heaviest direction feels in the best posture looked at
 _POSTURES, _SPREAD = 8, 0.8  # looked at beside home, and how far from it, rad or m

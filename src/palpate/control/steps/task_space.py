@@ -21,7 +21,7 @@ A law's gains are a `TaskGains` and its memory a `TaskMemory` with fields of its
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 
@@ -39,8 +39,11 @@ from palpate.control.steps.clearance import (
 from palpate.control.steps.linear_algebra import cholesky, cholesky_inverse, cholesky_solve_rows, symmetric_eigen
 from palpate.control.steps.orientation import KINDS, OrientationError, OrientationWork, write_orientation_error
 from palpate.control.steps.reach import (
+    DIRECTIONS,
     LEVER,
+    POSTURE,
     AxesAt,
+    Direction,
     immovable,
     lost_mass,
     posture_defaults,
@@ -54,8 +57,6 @@ from palpate.errors import BadRotation, InvalidInput
 from palpate.robot.robot import Robot
 from palpate.spatial.kernels import matrix_from_quat, quat_from_matrix
 
-Direction = Literal["x", "y", "z", "rx", "ry", "rz"]
-DIRECTIONS: tuple[Direction, ...] = ("x", "y", "z", "rx", "ry", "rz")
 Axes = Literal["world", "tool", "target"]
 Matrix6 = tuple[Vector6, Vector6, Vector6, Vector6, Vector6, Vector6]
 Gain6 = Vector6 | Matrix6
@@ -469,6 +470,14 @@ class TaskLaw(ClearingLaw):
         refuse_free_base(robot, self.name)
         checked_directions(robot, self.chosen(), self.name, self.axes_at, more=more)
 
+    def posture_gains(self) -> tuple[PerJoint, PerJoint] | None:
+        """k and d of the posture held beneath the task; None if it holds none."""
+        return None
+
+    def posture(self, robot: Robot) -> Posture:
+        """The same as the kernels read them."""
+        return posture_of(robot, *(self.posture_gains() or (0.0, 0.0)))
+
     def task_sizes(self, robot: Robot) -> dict[str, int]:
         """The sizes that a `TaskMemory` is made with."""
         return {**sizes_of(robot), "k": len(self.chosen())}
@@ -509,30 +518,39 @@ class TaskLaw(ClearingLaw):
         return [*found, *self.clearance_remarks(memory.clear)]
 
 
+def posture_setting(letter: str, unit: str, usual: float) -> Any:
+    """A gain of the posture that a law at the tool holds beneath it by joint springs; left open by default."""
+    return setting(
+        None, unit, f"{letter} of the null-space posture; {usual:g}, less on joints too light for the period"
+    )
+
+
 class PostureLaw(TaskLaw):
     """Settings of the laws at the tool that hold a posture beneath it by joint springs; abstract."""
 
-    posture_stiffness: PerJoint | None = setting(
-        None, "N·m/rad", "k of the null-space posture; 5, less on joints too light for the loop's period"
-    )
-    posture_damping: PerJoint | None = setting(
-        None, "N·m·s/rad", "d of the null-space posture; 2, less on joints too light for the loop's period"
-    )
+    posture_stiffness: PerJoint | None = posture_setting("k", "N·m/rad", POSTURE[0])
+    posture_damping: PerJoint | None = posture_setting("d", "N·m·s/rad", POSTURE[1])
 
     def suited(self, robot: Robot, rig: Rig) -> Self:
         """With a posture that the loop's period bears, where none is given."""
-        law = super().suited(robot, rig)
-        if self.posture_stiffness is not None and self.posture_damping is not None:
-            return law
-        if robot.nq != robot.nv or not self.chosen():
-            return law  # refused later, by name
-        k, d = posture_defaults(robot, robot.home if rig.q is None else rig.q, self.chosen(), self.axes_at, rig.lag)
-        own = {"posture_stiffness": k, "posture_damping": d}
-        return law.model_copy(update={name: value for name, value in own.items() if getattr(self, name) is None})
+        return with_posture(super().suited(robot, rig), robot, rig)
 
-    def posture(self, robot: Robot) -> Posture:
-        """The posture's gains, once suited."""
-        return posture_of(robot, self.posture_stiffness or 0.0, self.posture_damping or 0.0)
+    def posture_gains(self) -> tuple[PerJoint, PerJoint]:
+        """k and d, once suited."""
+        return self.posture_stiffness or 0.0, self.posture_damping or 0.0
+
+
+L = TypeVar("L", bound=TaskLaw)
+
+
+def with_posture(law: L, robot: Robot, rig: Rig) -> L:
+    """A law with `posture_stiffness` and `posture_damping` that the loop's period bears, where they are left open."""
+    left = [name for name in ("posture_stiffness", "posture_damping") if getattr(law, name) is None]
+    if not left or robot.nq != robot.nv or not law.chosen():  # the latter two are refused later, by name
+        return law
+    k, d = posture_defaults(robot, robot.home if rig.q is None else rig.q, law.chosen(), law.axes_at, rig.lag)
+    own = {"posture_stiffness": k, "posture_damping": d}
+    return law.model_copy(update={name: own[name] for name in left})
 
 
 def checked_directions(

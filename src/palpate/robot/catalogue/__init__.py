@@ -45,7 +45,7 @@ def describe(name: str) -> Entry:
     return Entry(name, texts["summary"], _parameters(name), texts["provenance"], texts["licence"])
 
 
-def model_xml(name: str, **parameters: Value) -> str:
+def model_xml(name: str, /, **parameters: Value) -> str:
     """MJCF text of a catalogue robot.
 
     Args:

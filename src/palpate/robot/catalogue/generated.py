@@ -11,7 +11,7 @@ from palpate.robot.catalogue.entry import Parameter
 
 Axis = tuple[float, float, float]
 
-_LICENCE = "Apache-2.0; the figures are the document's or the caller's, the shapes are our own."
+_LICENCE = "Apache-2.0; the figures are the source's or the caller's, the shapes are our own."
 _POINT_NOTE = (
     "A point mass has no rotational inertia, but the engine wants some: it gets 1e-12 m l^2 about each axis, "
     "which changes the mass matrix in its twelfth digit."
@@ -48,8 +48,8 @@ def planar2(length: list[float], mass: list[float], gravity: list[float]) -> str
     card = _Card(
         "planar2",
         "planar 2R arm, point masses at the link ends, gravity along -y",
-        "Document 002 (lecture notes on robots in contact with the environment): unit lengths, unit masses.",
-        (_POINT_NOTE, "The angles are counted from the x axis, as in the document's section on the wall."),
+        "Lecture notes on robots in contact with the environment: unit lengths, unit masses.",
+        (_POINT_NOTE, "The angles are counted from the x axis, as in the notes' section on the wall."),
     )
     robot, base = _start(card, (0.0, -gravity[0], 0.0))
     _serial(base, length, mass, along=(1.0, 0.0, 0.0), axis=(0.0, 0.0, 1.0), point=True)
@@ -59,14 +59,14 @@ def planar2(length: list[float], mass: list[float], gravity: list[float]) -> str
 def planar3(length: list[float], mass: list[float], gravity: list[float]) -> str:
     """Three revolute joints, thin uniform rods; angles from x, gravity (if any) along −y.
 
-    With equal links: x = L (c1 + c12 + c123), y = L (s1 + s12 + s123); M is eq. (12) of document 001.
+    With equal links: x = L (c1 + c12 + c123), y = L (s1 + s12 + s123).
     """
     card = _Card(
         "planar3",
         "planar 3R arm of thin uniform rods; horizontal plane unless gravity is given",
-        "Document 001 (Robotics 2 exam of 10 September 2021, exercises 1 and 2): L = 1 m for the stop, "
+        "Robotics 2 exam of 10 September 2021 (Sapienza), exercises 1 and 2: L = 1 m for the stop, "
         "L = 0.5 m and m = 5 kg for the inertia.",
-        (_ROD_NOTE, "The document's figure shows no gravity, so there is none by default."),
+        (_ROD_NOTE, "The exam's figure shows no gravity, so there is none by default."),
     )
     robot, base = _start(card, (0.0, -gravity[0], 0.0))
     _serial(base, length, mass, along=(1.0, 0.0, 0.0), axis=(0.0, 0.0, 1.0), point=False)
@@ -81,7 +81,7 @@ def planar3_vertical(length: list[float], mass: list[float], base_height: list[f
     card = _Card(
         "planar3-vertical",
         "planar 3R arm in the vertical x-z plane, angles from the vertical, base at height l0",
-        "Document 003 (Robot Dynamics, lecture by M. Hutter, notes by Y. Song), planar arm of the kinematics "
+        "Robot Dynamics (lecture by M. Hutter, notes by Y. Song), planar arm of the kinematics "
         "section. It prints no figures: unit lengths, unit masses and l0 = 1 m are ours.",
         (_ROD_NOTE,),
     )
@@ -98,7 +98,7 @@ def pendulum(length: list[float], mass: list[float], gravity: list[float]) -> st
     card = _Card(
         "pendulum",
         "point mass on a massless rod in the x-z plane, hanging down at zero",
-        "Document 003 (Robot Dynamics, lecture by M. Hutter, notes by Y. Song), Lagrangian example.",
+        "Robot Dynamics (lecture by M. Hutter, notes by Y. Song), Lagrangian example.",
         (_POINT_NOTE, "The pivot is the origin; positive angles swing towards +x."),
     )
     robot, base = _start(card, (0.0, 0.0, -gravity[0]))
@@ -111,7 +111,7 @@ def cartesian2(mass: list[float], gravity: list[float]) -> str:
     card = _Card(
         "cartesian2",
         "prismatic x axis carrying a prismatic y axis in a vertical plane",
-        "Document 001 (Robotics 2 exam of 10 September 2021, exercise 3); the masses are left open there.",
+        "Robotics 2 exam of 10 September 2021 (Sapienza), exercise 3; the masses are left open there.",
         ("The links never turn, so their rotational inertia (that of 0.1 m cubes) does not matter.",),
     )
     robot, base = _start(card, (0.0, -gravity[0], 0.0))
@@ -128,8 +128,8 @@ def point3(mass: list[float], gravity: list[float]) -> str:
     """A mass that moves in x, y and z without turning: M = m 1, g = (0, 0, m g), p = q."""
     card = _Card(
         "point3",
-        "point mass on three slides: the end-effector of document 000 without its arm",
-        "Document 000 (pole on the end-effector of an arm), section 1: the end-effector A of mass m_e.",
+        "point mass on three slides: an end-effector without its arm",
+        "A pole on the end-effector of an arm: the end-effector A of mass m_e.",
         ("It never turns, so its rotational inertia (that of a 0.1 m cube) does not matter.",),
     )
     robot, base = _start(card, (0.0, 0.0, -gravity[0]))
@@ -149,7 +149,7 @@ def scara(length: list[float], mass: list[float], base_height: list[float], grav
     card = _Card(
         "scara",
         "SCARA, 4 joints: three vertical turns and a vertical stroke",
-        "Document 003 (Robot Dynamics, lecture by M. Hutter, notes by Y. Song), the example of operational-space "
+        "Robot Dynamics (lecture by M. Hutter, notes by Y. Song), the example of operational-space "
         "coordinates, q = (alpha, beta, gamma, zeta). It prints no figures: these are ours.",
         (_ROD_NOTE, "Wrist and quill: solid cylinders of radius 0.03 m, 0.1 m and 0.3 m long, the quill hanging."),
     )

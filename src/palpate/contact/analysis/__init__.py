@@ -1,0 +1,1 @@
+"""Statics, ellipsoids, reduced and linear models of robots in contact."""

@@ -1,0 +1,1 @@
+"""Velocities after a collision."""

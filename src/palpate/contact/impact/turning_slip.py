@@ -1,0 +1,335 @@
+"""A piece of an impact in which a slip turns: du/dP is a smooth flow, integrated to rounding by compiled steps.
+
+Near the end of a slip its direction settles within an ever shorter impulse, so the steps shrink with the slip; the
+last part, 1e-8 of the velocities at play, is a straight line.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from palpate.contact.integrator import OK, Step, accept, evaluate, make_step, next_length, stride
+from palpate.contact.modes.linear_algebra import eliminate, least_norm
+from palpate.contact.touch.contacts import FREE, LOCKED, SLIDING, STICKING
+from palpate.engine.kernels import kernel
+from palpate.engine.records import Integers, Matrix, Record, Vector, sized
+from palpate.errors import NoSolution
+
+if TYPE_CHECKING:
+    from palpate.contact.impact.impulse_path import Goal, ImpulsePath, Piece
+    from palpate.contact.modes.complementarity import Candidate, Option
+
+REACHED, STUCK = -1, -2  # how a piece ended, where no margin fell
+_SHORTEST = 1e-16  # of the impulse that would stop the slip: no step is shorter
+_CLEAR = 1e-12  # of the largest impulse rate: a margin below it at the start is watched once it has risen
+
+
+class Leg(Record):
+    """One contact of the piece."""
+
+    mode: int
+    normal: int  # row, −1 for a pin
+    count: int
+    tangents: Integers = sized(3)
+    friction: float
+    hold: float
+    side: float
+    drive: float  # nan if none
+    one_sided: int
+    turns: int  # whether its slip's direction follows the velocities
+    slip: Vector = sized(2)
+
+
+class TurningSlip(Record):
+    """A piece for compiled code: contacts, mobility, wanted rates, watched rows with their signs, the goal; scratch."""
+
+    legs: list[Leg]
+    G: Matrix
+    b: Vector
+    rows: Integers
+    signs: Vector
+    goal_row: int
+    work_rows: Integers
+    work: float
+    slow: float
+    scale: float
+    held: Integers = sized("rows")
+    forcing: Matrix = sized("rows", "size")  # what each multiplier does to the rows
+    S: Matrix = sized("rows", "rows")
+    LU: Matrix = sized("rows", "rows")
+    V: Matrix = sized("rows", "rows")
+    wanted: Vector = sized("rows")
+    values: Vector = sized("rows")
+    z: Vector = sized("size")
+    rates: Vector = sized("size")
+    armed: Integers = sized("margins")  # which margins end the piece when they fall
+
+
+@kernel
+def _stack(flow: TurningSlip, u: Vector) -> int:
+    """Held rows and their multipliers' columns with the slips' directions as u has them; prescribed z."""
+    m, size = 0, flow.z.size
+    for r in range(size):
+        flow.z[r] = 0.0
+    for i in range(len(flow.legs)):
+        leg = flow.legs[i]
+        if leg.mode == FREE:
+            continue
+        d0, d1 = leg.slip[0], leg.slip[1]
+        if leg.turns:
+            a, c = u[leg.tangents[0]], u[leg.tangents[1]]
+            speed = math.hypot(a, c)
+            if speed > 0.0:
+                d0, d1 = a / speed, c / speed
+        if leg.normal >= 0:
+            driven = math.isfinite(leg.drive)
+            for r in range(size):
+                flow.forcing[m, r] = 0.0
+            flow.forcing[m, leg.normal] = 1.0
+            if leg.mode == SLIDING and leg.count > 0:
+                flow.forcing[m, leg.tangents[0]] = -leg.friction * leg.side * d0
+                if leg.count > 1:
+                    flow.forcing[m, leg.tangents[1]] = -leg.friction * leg.side * d1
+            if driven:
+                for r in range(size):
+                    flow.z[r] += leg.drive * flow.forcing[m, r]
+            else:
+                flow.held[m] = leg.normal
+                m += 1
+        if leg.mode == STICKING or leg.mode == LOCKED:
+            for k in range(leg.count):
+                for r in range(size):
+                    flow.forcing[m, r] = 0.0
+                flow.forcing[m, leg.tangents[k]] = 1.0
+                flow.held[m] = leg.tangents[k]
+                m += 1
+    return m
+
+
+@kernel
+def _solve(flow: TurningSlip, u: Vector) -> None:
+    """z and rates of the piece at row velocities u."""
+    size, m = flow.z.size, _stack(flow, u)
+    for a in range(m):
+        row = flow.held[a]
+        wanted = -flow.b[row]
+        for r in range(size):
+            wanted -= flow.G[row, r] * flow.z[r]
+        flow.wanted[a] = flow.values[a] = wanted
+        for c in range(m):
+            total = 0.0
+            for r in range(size):
+                total += flow.G[row, r] * flow.forcing[c, r]
+            flow.S[a, c] = flow.LU[a, c] = total
+    _, regular = eliminate(flow.LU, flow.values, m, flow.scale)
+    if not regular:
+        least_norm(flow.S, flow.V, flow.wanted, flow.values, m, flow.scale)
+    for a in range(m):
+        for r in range(size):
+            flow.z[r] += flow.forcing[a, r] * flow.values[a]
+    for r in range(size):
+        flow.rates[r] = flow.b[r]
+        for k in range(size):
+            flow.rates[r] += flow.G[r, k] * flow.z[k]
+
+
+@kernel
+def rate(flow: TurningSlip, clock: float, y: Vector, dy: Vector, margins: Vector) -> int:
+    """d[u; Z; work]/dP, and every margin: a piece ends where one falls to 0."""
+    size, count = flow.z.size, len(flow.legs)
+    _solve(flow, y)
+    for r in range(size):
+        dy[r] = flow.rates[r] - flow.b[r]
+        dy[size + r] = flow.z[r]
+        dy[2 * size + r] = flow.z[r] * y[r]
+    for i in range(count):
+        leg = flow.legs[i]
+        margins[2 * i] = _slack(flow, leg)
+        margins[2 * i + 1] = math.inf
+        if leg.turns:
+            margins[2 * i + 1] = math.hypot(y[leg.tangents[0]], y[leg.tangents[1]]) - flow.slow
+    for k in range(flow.rows.size):
+        margins[2 * count + k] = flow.signs[k] * y[flow.rows[k]]
+    last = 2 * count + flow.rows.size
+    margins[last] = -y[flow.goal_row] if flow.goal_row >= 0 else math.inf
+    margins[last + 1] = math.inf
+    if flow.work_rows.size:
+        done = 0.0
+        for k in range(flow.work_rows.size):
+            done += y[2 * size + flow.work_rows[k]]
+        margins[last + 1] = flow.work - done
+    return OK
+
+
+@kernel
+def _slack(flow: TurningSlip, leg: Leg) -> float:
+    """How far one contact is from leaving its mode."""
+    if leg.normal < 0:
+        return math.inf
+    if leg.mode == FREE:
+        return flow.rates[leg.normal]
+    slack = math.inf
+    if leg.one_sided and not math.isfinite(leg.drive):
+        slack = flow.z[leg.normal]
+    if leg.mode == STICKING:
+        grip = 0.0
+        for k in range(leg.count):
+            grip += flow.z[leg.tangents[k]] ** 2
+        slack = min(slack, leg.hold * flow.z[leg.normal] - math.sqrt(grip))
+    return slack
+
+
+@kernel
+def _fallen(flow: TurningSlip, step: Step) -> int:
+    """The first watched margin that has fallen, or −1."""
+    for k in range(step.margins.size):
+        if flow.armed[k] and step.margins[k] <= 0.0:
+            return k
+    return REACHED
+
+
+@kernel
+def _margin_after(step: Step, h: float, k: int) -> float:
+    """Margin k at the end of a step of another length."""
+    step.h = h
+    stride(step, step.lowest)
+    return step.margins[k]
+
+
+@kernel
+def _find(step: Step, k: int) -> None:
+    """Shorten the step to where margin k is 0 at its end, by halving and secants."""
+    h, low, high = step.h, 0.0, step.h
+    b = step.margins[k]
+    evaluate(step, 0.0, step.origin, step.K[0])
+    a = step.margins[k]
+    for n in range(200):
+        middle = 0.5 * (low + high) if n % 3 == 2 else high - b * (high - low) / (b - a)
+        if not low < middle < high:
+            middle = 0.5 * (low + high)
+        value = _margin_after(step, middle, k)
+        if value > 0.0:
+            low, a = middle, value
+        else:
+            high, b = middle, value
+        if high - low <= 1e-15 * h or value == 0.0:
+            break
+    _margin_after(step, high, k)
+
+
+@kernel
+def _natural(flow: TurningSlip, step: Step) -> float:
+    """The impulse over which the velocities change by their own size."""
+    swift, fast = 1e-300, 0.0
+    for r in range(flow.z.size):
+        swift, fast = max(swift, abs(step.K[0, r])), max(fast, abs(step.origin[r]))
+    return (fast + flow.slow) / swift
+
+
+@kernel
+def _run(flow: TurningSlip, step: Step, far: float) -> int:
+    """Steps to the first fallen margin or as far as asked; which margin, REACHED, or STUCK."""
+    evaluate(step, 0.0, step.origin, step.K[0])
+    natural = _natural(flow, step)
+    h = 0.01 * natural
+    for _ in range(100000):
+        if far - step.t <= 1e-15 * far:
+            return REACHED
+        step.h = min(h, far - step.t)
+        stride(step, step.lowest)
+        h = next_length(step)
+        if not step.error <= 1.0:
+            if h < _SHORTEST * natural:
+                return STUCK
+            continue
+        fallen = _fallen(flow, step)
+        while fallen >= 0:
+            _find(step, fallen)
+            other = _fallen(flow, step)
+            if other == fallen or other < 0:
+                break
+            fallen = other
+        accept(step)
+        for k in range(flow.armed.size):
+            if step.margins[k] > 0.0:
+                flow.armed[k] = 1
+        if fallen >= 0:
+            return fallen
+    return STUCK
+
+
+def follow(path: ImpulsePath, piece: Piece, goal: Goal) -> float:
+    """Integrate a piece to its goal or to where a mode changes; the path is left there. How far it went."""
+    size = 1e-3 + float(np.abs(path.u).max())
+    flow, step = _make(path, piece, goal, size)
+    step.origin[:] = np.concatenate([path.u, path.Z, path.work])
+    _arm(flow, step)
+    fallen = _run(flow.address, step.address, min(goal.length, 1e30))
+    if fallen == STUCK or (fallen == REACHED and not math.isfinite(goal.length)):
+        raise NoSolution("an impact's sliding could not be followed to its end")
+    path.u, path.Z, path.work = (part.copy() for part in np.split(step.origin, 3))
+    return step.t + _finish(path, flow, step, goal, fallen)
+
+
+def _arm(flow: TurningSlip, step: Step) -> None:
+    """Watch the margins that are clear of 0 at the start; the others once they are."""
+    evaluate(step.address, 0.0, step.origin, step.K[0])
+    contacts = 2 * len(flow.legs)
+    flow.armed[:] = 1
+    flow.armed[:contacts] = step.margins[:contacts] > _CLEAR * np.abs(flow.z).max(initial=1e-300)
+    flow.armed[-2] = step.margins[-2] > 0.0  # a contact that does not close yet is watched once it does
+
+
+def _finish(path: ImpulsePath, flow: TurningSlip, step: Step, goal: Goal, fallen: int) -> float:
+    """Set to 0 what has come to 0; a slip that was about to stop goes on to where it does."""
+    count = len(flow.legs)
+    if fallen < 0:
+        return 0.0
+    if fallen >= 2 * count:
+        place = fallen - 2 * count
+        if place < len(flow.rows):
+            path.u[flow.rows[place]] = 0.0
+        elif place == len(flow.rows):
+            path.u[goal.row] = 0.0
+        return 0.0
+    leg = flow.legs[fallen // 2]
+    if fallen % 2 == 0:
+        return 0.0
+    rows = leg.tangents[:2]
+    evaluate(step.address, 0.0, step.origin, step.K[0])
+    rates, slip = flow.rates - flow.b, path.u[rows]
+    speed = float(np.linalg.norm(slip))
+    braking = -float(slip @ rates[rows]) / speed
+    left = min(speed / braking if braking > 0.0 else 0.0, goal.length)
+    path.work += flow.z * (path.u * left + 0.5 * rates * left**2)
+    path.u = path.u + rates * left
+    path.Z = path.Z + flow.z * left
+    path.u[rows] = 0.0
+    return left
+
+
+def _make(path: ImpulsePath, piece: Piece, goal: Goal, size: float) -> tuple[TurningSlip, Step]:
+    m, rows = len(path.u), np.array(path.watched_rows(piece), dtype=np.int64)
+    legs = [_leg(candidate, option) for candidate, option in zip(piece.problem.candidates, piece.options)]
+    margins = 2 * len(legs) + len(rows) + 2
+    flow = TurningSlip(
+        {"rows": m + 1, "size": m, "margins": margins}, legs=legs, G=np.ascontiguousarray(piece.problem.G),
+        b=piece.problem.b, rows=rows, signs=np.sign(path.u[rows]), goal_row=-1 if goal.row is None else goal.row,
+        work_rows=np.array(list(goal.work_rows), dtype=np.int64), work=goal.work, slow=path.slow, scale=path.scale,
+    )  # fmt: skip
+    return flow, make_step(rate, flow, (3 * m, 0, margins), 1e-13, 1e-14 * size)
+
+
+def _leg(candidate: Candidate, option: Option) -> Leg:
+    leg = Leg(
+        mode=option.mode, normal=-1 if candidate.normal is None else candidate.normal, count=len(candidate.tangents),
+        friction=candidate.friction if option.slip is not None else 0.0, hold=candidate.hold, side=option.side,
+        drive=math.nan if candidate.drive is None else candidate.drive, one_sided=int(candidate.one_sided),
+        turns=int(option.slip is not None and len(option.slip) == 2 and candidate.slip is not None),
+    )  # fmt: skip
+    leg.tangents[: len(candidate.tangents)] = candidate.tangents
+    leg.slip[: len(option.slip or ())] = option.slip or ()
+    return leg

@@ -1,0 +1,1 @@
+"""Which contacts separate, slide or stick, and the accelerations that follow."""

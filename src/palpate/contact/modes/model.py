@@ -1,0 +1,292 @@
+"""A robot and its contacts, ready to be evaluated: checked input on one side, records for a kernel on the other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import mujoco
+import numpy as np
+from numpy.typing import ArrayLike
+
+from palpate.checks import Array, finite_array
+from palpate.contact.modes import accelerations as kernels
+from palpate.contact.touch.contacts import FREE, LOCKED, SLIDING, Contact, JointStop, Pin, Touch, names_of
+from palpate.contact.touch.records import (
+    CONTACT,
+    FOUND,
+    MARGINS,
+    PIN,
+    STOP,
+    SURFACE,
+    Found,
+    Machine,
+    Touching,
+    make_work,
+    rows_over,
+)
+from palpate.contact.touch.shapes import Ride
+from palpate.engine.physics import Physics
+from palpate.errors import InvalidInput, ModelError, NotFinite, UnknownName
+from palpate.robot.robot import Robot
+
+_STILL = Ride()
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A state and everything the contacts need to know of it.
+
+    Attributes:
+        t, q, v: the state.
+        M: mass matrix; rest: C v + g + losses.
+        found: one record per contact (see `records.FOUND`).
+        Jc: contact × 3 × nv, the touching points' velocities over v, world axes.
+    """
+
+    t: float
+    q: Array
+    v: Array
+    M: Array
+    rest: Array
+    found: Array
+    Jc: Array
+
+    @cached_property
+    def normals(self) -> Array:
+        """One row per contact: ġ = row·v − n·v_surface."""
+        return np.einsum("ki,kij->kj", self.found["normal"], self.Jc)
+
+    def tangents(self, number: int) -> Array:
+        """Two rows of a contact, some of them zero: slip = rows v − …"""
+        return self.found[number]["tangents"] @ self.Jc[number]
+
+    def energy(self, v: Array) -> float:
+        """½ vᵀ M v."""
+        return float(0.5 * v @ self.M @ v)
+
+
+class ContactModel:
+    """A robot and its contacts.
+
+    Args:
+        robot: any robot.
+        contacts: what may hold it.
+        losses: whether joint damping and springs of the model act.
+
+    Raises:
+        InvalidInput: a contact that can never act, more held directions than freedoms, dry friction in joints.
+    """
+
+    def __init__(self, robot: Robot, contacts: Sequence[Touch], *, losses: bool = True) -> None:
+        self.robot, self.contacts = robot, tuple(contacts)
+        self.names = names_of(self.contacts)
+        _refuse_what_is_not_exact(robot, losses)
+        self._data = mujoco.MjData(robot.model)
+        self.work = make_work(robot.nq, robot.nv, robot.model.nq, robot.model.nv, len(self.contacts))
+        self.found = np.zeros(len(self.contacts), FOUND)
+        self.records = np.zeros(len(self.contacts), CONTACT)
+        self.machine = self._machine(losses)
+        for number in range(len(self.contacts)):
+            self._describe(number)
+        self._refuse_too_many()
+
+    @property
+    def count(self) -> int:
+        """How many contacts."""
+        return len(self.contacts)
+
+    def stack(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """y = [q; v], checked."""
+        return np.concatenate([self.robot._checked_q(q), self.robot._plain(v, "v", self.robot.nv, finite=True)])
+
+    def survey(self, t: float, q: Array, v: Array) -> Snapshot:
+        """Everything about every contact at a state."""
+        work = self.work
+        status = kernels.look(self.machine.address, t, np.concatenate([q, v]), True)
+        if status != kernels.OK:
+            self.refuse(status, t)
+        return Snapshot(t, q, v, work.M.copy(), work.rest.copy(), self.found.copy(), work.Jc[: self.count].copy())
+
+    def rate(self, t: float, y: Array, tau: Array) -> Array:
+        """dy/dt in the present modes."""
+        self.machine.tau[:] = tau
+        slope, margins = np.empty(len(y) + 2), np.empty(MARGINS * self.count + 1)
+        status = kernels.slope(self.machine.address, t, y, slope, margins)
+        if status != kernels.OK:
+            self.refuse(status, t)
+        return slope[:-2]
+
+    def refuse(self, status: int, t: float) -> None:
+        """Turn a kernel's bad status into an error."""
+        if status == kernels.NOT_DEFINITE:
+            raise ModelError(f"the mass matrix of {self.robot.name} is not positive definite at t = {t:g} s")
+        raise NotFinite(f"the state of {self.robot.name} is not finite at t = {t:g} s")
+
+    def advance_posture(self, q: Array, v: Array, dt: float) -> Array:
+        """q ⊕ v dt."""
+        return self.robot.integrate(q, v, dt)
+
+    def pin_here(self, q: Array, t: float = 0.0) -> None:
+        """Make every pin hold its point where it is at q."""
+        zero = np.zeros(self.robot.nv)
+        found = self.survey(t, q, zero).found
+        for number, touch in enumerate(self.contacts):
+            if isinstance(touch, Pin):
+                # `normal` of a pin is how far its point is from where it is held
+                self.records[number]["home"] += found[number]["normal"]
+
+    # ------------------------------------------------------------------ building
+
+    def _machine(self, losses: bool) -> Machine:
+        robot, model = self.robot, self.robot.model
+        handle = Physics.of(model, self._data)
+        c = robot.coordinates
+        if not c.coupled:
+            joints = np.column_stack([model.jnt_type, model.jnt_qposadr, model.jnt_dofadr]).astype(np.int64)
+            ties, offset = np.eye(robot.nv), np.zeros(robot.nv)
+        else:
+            joints = np.column_stack([np.full(robot.nq, 3), np.arange(robot.nq), np.arange(robot.nq)]).astype(np.int64)
+            ties, offset = np.ascontiguousarray(c.map), np.ascontiguousarray(c.position_offset)
+        lossy = losses and _has_losses(robot)
+        return Machine(
+            handle=handle, coupled=int(c.coupled), lossy=int(lossy), nq=robot.nq,
+            map=ties, offset=offset, joints=joints, tau=np.zeros(robot.nv), work=self.work,
+            contacts=rows_over(Touching, self.records), found=rows_over(Found, self.found),
+        )  # fmt: skip
+
+    def _describe(self, number: int) -> None:
+        touch, record = self.contacts[number], self.records[number]
+        record["side"], record["sign"], record["feature"] = 1.0, 1.0, -1
+        if isinstance(touch, JointStop):
+            self._describe_stop(touch, record)
+            return
+        frame = self.robot.frame(touch.frame)
+        offset = frame.offset + frame.turn @ finite_array(touch.offset, "offset", (3,))
+        record["body"], record["offset"] = frame.body, offset
+        _describe_ride(touch.ride or _STILL, record)
+        if isinstance(touch, Pin):
+            record["kind"], record["mode"] = PIN, LOCKED
+        else:
+            _describe_surface(touch, record)
+        self._describe_motion(number, touch, record)
+
+    def _describe_stop(self, touch: JointStop, record: np.void) -> None:
+        robot = self.robot
+        if touch.joint not in robot.joint_names:
+            raise UnknownName("joint", touch.joint, robot.joint_names)
+        if robot._joint_type(touch.joint) < 2:
+            raise InvalidInput(f"joint {touch.joint!r} has no single coordinate to stop")
+        record["kind"], record["mode"] = STOP, FREE
+        record["joint"] = robot.coordinate_names.index(touch.joint)
+        record["dof"] = robot.dof_names.index(touch.joint)
+        record["at"], record["way"] = touch.at, 1.0 if touch.side == "lower" else -1.0
+        inverse = np.linalg.inv(robot.mass_matrix(robot.home))
+        record["mobility"] = inverse[record["dof"], record["dof"]]
+
+    def _describe_motion(self, number: int, touch: Contact | Pin, record: np.void) -> None:
+        """Along which directions the point can move at all, and how easily."""
+        columns, mobility = self._reach(touch, float(record["radius"]))
+        U, sizes, _ = np.linalg.svd(columns)
+        dimension = int((sizes > 1e-9 * max(sizes[0], 1e-300)).sum()) if sizes[0] > 1e-12 else 0
+        if dimension == 0:
+            name = touch.frame or self.robot.tool_frame
+            raise InvalidInput(
+                f"contact {self.names[number]!r}: frame {name!r} of {self.robot.name} cannot move,"
+                " so no contact can hold it"
+            )
+        record["mobility"] = mobility
+        if isinstance(touch, Pin):
+            record["freedoms"], record["directions"][:dimension] = dimension, _tidy(U[:, :dimension])
+            return
+        record["freedoms"] = dimension - 1
+        if dimension == 2:
+            record["plane"] = U[:, 2]
+        self._refuse_normal_out_of_reach(number, touch, U[:, :dimension])
+
+    def _reach(self, touch: Contact | Pin, radius: float) -> tuple[Array, float]:
+        """Velocities the touching point can have at some postures, as columns; a typical J M⁻¹ Jᵀ."""
+        robot, random = self.robot, np.random.default_rng(0)
+        columns, sizes = [], []
+        for _ in range(4):
+            q = _random_posture(robot, random)
+            J = robot.jacobian(q, touch.frame)
+            arm = robot.pose(q, touch.frame).rotation @ np.asarray(touch.offset, dtype=float)
+            Jp = J[:3] + np.cross(J[3:].T, arm).T
+            columns += [Jp] + [radius * np.cross(np.eye(3)[k], J[3:].T).T for k in range(3) if radius > 0]
+            sizes.append(np.linalg.eigvalsh(Jp @ np.linalg.solve(robot.mass_matrix(q), Jp.T))[-1])
+        return np.hstack(columns), float(np.median(sizes))
+
+    def _refuse_normal_out_of_reach(self, number: int, touch: Contact, reach: Array) -> None:
+        form = touch.surface.form
+        normal = form.turn[:, 2]
+        if type(touch.surface).__name__ == "Plane" and np.linalg.norm(reach.T @ normal) < 1e-9:
+            raise InvalidInput(
+                f"contact {self.names[number]!r}: the point never moves along the plane's normal {normal.round(6)}",
+                hint="a planar arm can only touch planes that stand across its own plane",
+            )
+
+    def _refuse_too_many(self) -> None:
+        held = sum(int(r["freedoms"]) if r["kind"] == PIN else int(r["two_sided"]) for r in self.records)
+        if held > self.robot.nv:
+            raise InvalidInput(
+                f"{held} directions are held by pins and two-sided surfaces, but {self.robot.name} has"
+                f" {self.robot.nv} freedoms",
+                hint="leave some out: the rest follow, or contradict them",
+            )
+
+
+def _tidy(U: Array) -> Array:
+    """An orthonormal basis of U's columns, as rows, that follows the world's axes where it can."""
+    rows: list[Array] = []
+    for shadow in (U @ U.T).T:
+        left = shadow - sum((row * (row @ shadow) for row in rows), start=np.zeros(3))
+        if len(rows) < U.shape[1] and np.linalg.norm(left) > 1e-6:
+            rows.append(left / np.linalg.norm(left))
+    return np.array(rows)
+
+
+def _describe_ride(ride: Ride, record: np.void) -> None:
+    record["velocity"], record["amplitude"], record["frequency"] = ride.velocity, ride.amplitude, ride.frequency
+    record["start"], record["stop"] = ride.start, ride.stop
+    record["moving"] = float(ride.start <= 0.0 < ride.stop)
+
+
+def _describe_surface(touch: Contact, record: np.void) -> None:
+    form = touch.surface.form
+    record["kind"], record["mode"] = SURFACE, SLIDING if touch.two_sided else FREE
+    record["form"], record["lengths"], record["turn"] = form.code, form.size, form.turn
+    record["home"], record["outward"], record["radius"] = form.place, form.outward, touch.radius
+    record["friction"], record["two_sided"] = touch.friction, int(touch.two_sided)
+    record["hold"] = touch.friction if touch.static_friction is None else touch.static_friction
+
+
+def _random_posture(robot: Robot, random: np.random.Generator) -> Array:
+    q = np.concatenate([robot.home, np.zeros(robot.nv)])[: robot.nq]
+    low, high = robot.limits.lower, robot.limits.upper
+    low, high = np.where(np.isfinite(low), low, -math.pi), np.where(np.isfinite(high), high, math.pi)
+    centre, half = 0.5 * (low + high), 0.5 * np.minimum(high - low, 2 * math.pi)
+    if robot.nq == robot.nv:
+        return centre + half * random.uniform(-1, 1, robot.nv)
+    return robot.integrate(q, random.uniform(-1, 1, robot.nv), 1.0)
+
+
+def _has_losses(robot: Robot) -> bool:
+    """Whether the model's joints have damping, springs or the like: what inverse dynamics takes beyond C v + g."""
+    random = np.random.default_rng(1)
+    q, v = _random_posture(robot, random), random.uniform(0.5, 1.0, robot.nv)
+    full, bare = robot.inverse_dynamics(q, v, np.zeros(robot.nv)), robot.bias(q, v)
+    return bool(np.abs(full - bare).max() > 1e-12 * (1 + np.abs(bare).max()))
+
+
+def _refuse_what_is_not_exact(robot: Robot, losses: bool) -> None:
+    model = robot.model
+    if losses and (model.dof_frictionloss.any() or model.tendon_frictionloss.any()):
+        raise InvalidInput(
+            f"{robot.name} has dry friction in its joints, which the exact equations do not hold",
+            hint="pass losses=False to leave joint losses out, or model the friction as contacts",
+        )
+    if (model.eq_type != mujoco.mjtEq.mjEQ_JOINT).any():
+        raise InvalidInput(f"{robot.name} has closed loops or welds, which the exact equations do not hold")

@@ -1,0 +1,1 @@
+"""Motion from event to event."""

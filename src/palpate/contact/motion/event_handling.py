@@ -1,0 +1,436 @@
+"""At an event: impacts first, then the modes of every closed contact from the accelerations, and what to call it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.contact.impact.impacts import Impact, row_velocities, strike
+from palpate.contact.modes.dynamics import GAP, contact_force
+from palpate.contact.modes.model import ContactModel, Snapshot
+from palpate.contact.modes.settling import Rows, Settled, apply_option, painleve, rows_of, settle
+from palpate.contact.motion.bounces import UNRESOLVED, Bounces
+from palpate.contact.motion.events import Event
+from palpate.contact.motion.stepper import Stepper
+from palpate.contact.touch.contacts import FREE, LOCKED, MODES, SLIDING, STICKING
+from palpate.contact.touch.records import EDGE_MARGIN, NORMAL_MARGIN, PIN, SLIP_MARGIN
+from palpate.errors import NoSolution, Painleve
+
+SLOW = 2e-9  # m/s: what events within 1e-10 s leave of a velocity that is 0
+TOUCHING = 1e-8  # m
+_AHEAD = 1e-8  # m: how far beyond an edge the next feature is looked for
+# Events of one instant are listed in this order.
+_ORDER = ("touchdown", "impact", "edge", "stick", "slip", "reversal", "side", "graze", "lift-off")
+
+
+@dataclass(frozen=True)
+class _Moment:
+    """An instant at which something happens: when, where, the velocities before and after."""
+
+    t: float
+    q: Array
+    v_before: Array
+    v_after: Array
+
+
+@dataclass(frozen=True)
+class _Happening:
+    """What led to the new modes of an instant: the old ones, the margins that fell, a collision, edges left."""
+
+    before: Array
+    triggers: Mapping[int, int]
+    blow: Impact | None
+    gone: set[int]
+
+
+class EventHandler:
+    """Turns a state at which something happens into one with new modes and velocities, and writes the events."""
+
+    def __init__(
+        self, model: ContactModel, stepper: Stepper, events: list[Event], rule: Literal["impact", "stop"]
+    ) -> None:
+        self.model, self.stepper, self.events, self.rule = model, stepper, events, rule
+        self.stopped, self.sinking = False, set[int]()  # sinking: free contacts whose gap has closed
+        self.limit: tuple[float, tuple[int, ...]] | None = None
+        self.tail: Mapping[str, object] = {}
+
+    def resolve(
+        self,
+        t: float,
+        y: Array,
+        triggers: Mapping[int, int],
+        bounces: dict[int, Bounces],
+        shortest_flight: float,
+        paradox: bool = False,
+    ) -> tuple[float, Array, float]:
+        """The state after everything that happens at t; and how long the shortest flight that begins here lasts."""
+        t, y = self._stop_slow_slips(t, y, triggers)
+        self.sinking = {
+            i
+            for i, margin in triggers.items()
+            if i >= 0 and margin == NORMAL_MARGIN and self.model.records[i]["mode"] == 0
+        }
+        before, sides = self.model.records["mode"].copy(), self.model.records["side"].copy()
+        gone = self._edges(t, y, triggers)
+        snap = self._survey(t, y)
+        v_before, blow = snap.v, None
+        for _ in range(20):
+            snap, hit = self._collide(snap, gone)
+            blow = hit or blow
+            try:
+                settled = self._settle(snap, triggers, gone, paradox)
+            except Painleve as error:
+                snap, blow = self._paradox(snap, error, gone)
+                if self.stopped:
+                    return t, y, np.inf
+                paradox = False
+                continue
+            break
+        else:
+            raise NoSolution(f"impacts at t = {t:.12g} s do not come to an end")
+        self._apply(snap, settled, gone)
+        self._change_sides(triggers, before, sides)
+        flight = np.inf
+        if blow is not None:
+            flight, snap, settled = self._bounce(snap, settled, bounces, shortest_flight, gone)
+        q, v = self._projected(snap, settled)
+        self._describe(_Moment(t, q, v_before, v), _Happening(before, triggers, blow, gone), snap)
+        return t, np.concatenate([q, v]), flight
+
+    # ------------------------------------------------------------------ the steps of it
+
+    def _survey(self, t: float, y: Array) -> Snapshot:
+        nq = self.model.robot.nq
+        return self.model.survey(t, y[:nq].copy(), y[nq:].copy())
+
+    def _stop_slow_slips(self, t: float, y: Array, triggers: Mapping[int, int]) -> tuple[float, Array]:
+        """A slip in two directions was caught just before it stops: go on to where it does."""
+        for i, margin in triggers.items():
+            record = self.model.records[i] if i >= 0 else None
+            if record is None or margin != SLIP_MARGIN or record["mode"] != SLIDING or record["freedoms"] != 2:
+                continue
+            slope = self.stepper.slope(t, y)
+            snap = self._survey(t, y)
+            slide, a = snap.found[i]["slide"], slope[self.model.robot.nq :]
+            speed = float(np.linalg.norm(slide))
+            braking = -float(slide @ (snap.Jc[i] @ a + snap.found[i]["drift"])) / max(speed, 1e-300)
+            if braking > 0.0:
+                wait = speed / braking
+                q = self.model.advance_posture(snap.q, snap.v + 0.5 * wait * a, wait)
+                return t + wait, np.concatenate([q, snap.v + wait * a])
+        return t, y
+
+    def _edges(self, t: float, y: Array, triggers: Mapping[int, int]) -> set[int]:
+        """Points that leave a face at its edge; balls roll on over it."""
+        gone = set()
+        for i, margin in triggers.items():
+            if i < 0 or margin != EDGE_MARGIN:
+                continue
+            self.model.records[i]["feature"] = -1
+            if self.model.records[i]["radius"] == 0.0:
+                self.model.records[i]["mode"] = FREE
+                gone.add(i)
+            else:
+                self.model.records[i]["feature"] = self._feature_ahead(t, y, i)
+        return gone
+
+    def _feature_ahead(self, t: float, y: Array, i: int) -> int:
+        """The face or edge that a ball rolls onto: on the border itself rounding would decide."""
+        snap = self._survey(t, y)
+        speed = float(np.linalg.norm(snap.found[i]["slide"])) + float(np.abs(snap.found[i]["rate"]))
+        ahead = self.model.advance_posture(snap.q, snap.v, _AHEAD / max(speed, 1e-12))
+        return int(self.model.survey(t, ahead, snap.v).found[i]["feature"])
+
+    def _closed(self, snap: Snapshot, gone: set[int]) -> tuple[list[int], list[int]]:
+        """Contacts that collide, and those that touch at rest."""
+        colliding, resting = [], []
+        for i, (record, found) in enumerate(zip(self.model.records, snap.found)):
+            if record["kind"] == PIN or record["two_sided"]:
+                if record["mode"] != FREE:
+                    resting.append(i)
+            elif i not in gone and abs(found["gap"]) <= (TOUCHING if record["mode"] != FREE else GAP):
+                if found["rate"] < -SLOW:
+                    colliding.append(i)
+                elif found["rate"] <= SLOW or i in self.sinking:
+                    resting.append(i)
+        return colliding, resting
+
+    def _collide(self, snap: Snapshot, gone: set[int]) -> tuple[Snapshot, Impact | None]:
+        colliding, resting = self._closed(snap, gone)
+        if not colliding:
+            return snap, None
+        blow = strike(self.model, snap, colliding, resting)
+        self.sinking -= set(colliding)  # a rebound is no sinking
+        return self.model.survey(snap.t, snap.q, blow.velocity), blow
+
+    def _settle(self, snap: Snapshot, triggers: Mapping[int, int], gone: set[int], paradox: bool = False) -> Settled:
+        colliding, resting = self._closed(snap, gone)
+        force = self.stepper.force_at(snap.t, np.concatenate([snap.q, snap.v]))
+        prefer = self._wishes(triggers)
+        if paradox:
+            rows = rows_of(self.model, snap, resting, SLOW)
+            raise painleve(self.model, snap, rows.problem(np.zeros(len(snap.v))), "inconsistent")
+        settled = settle(self.model, snap, force, [*colliding, *resting], SLOW, prefer)
+        if settled.answers > 1:
+            error = painleve(self.model, snap, settled.problem, "indeterminate")
+            self._say_paradox(snap, error)
+        return settled
+
+    def _wishes(self, triggers: Mapping[int, int]) -> dict[int, int]:
+        """The mode a trigger leads to where others would be as good."""
+        wishes = {}
+        for i, margin in triggers.items():
+            if i < 0:
+                continue
+            mode = self.model.records[i]["mode"]
+            if margin == NORMAL_MARGIN and mode != FREE:
+                wishes[i] = FREE
+            elif margin == SLIP_MARGIN:
+                wishes[i] = SLIDING if mode == STICKING else STICKING
+        return wishes
+
+    def _paradox(self, snap: Snapshot, error: Painleve, gone: set[int]) -> tuple[Snapshot, Impact | None]:
+        """No answer: name it, then go on by an impact without collision, or stop."""
+        self._say_paradox(snap, error)
+        if self.rule == "stop":
+            self.stopped = True
+            return snap, None
+        _, resting = self._closed(snap, gone)
+        i = self.model.names.index(error.contact)
+        blow = strike(self.model, snap, [i], [k for k in resting if k != i], paradox=True)
+        return self.model.survey(snap.t, snap.q, blow.velocity), blow
+
+    def _apply(self, snap: Snapshot, settled: Settled, gone: set[int]) -> None:
+        closed = {c.index: o for c, o in zip(settled.rows.candidates, settled.solution.options)}
+        for i, record in enumerate(self.model.records):
+            if i in closed:
+                apply_option(self.model, snap, i, closed[i])
+                record["wedged"] = settled.solution.wedged
+            elif record["kind"] != PIN:
+                record["mode"], record["feature"], record["creep"] = FREE, -1, 0
+                record["wedged"] = 0
+
+        for c in settled.rows.candidates if settled.solution.wedged else ():
+            z = settled.solution.z
+            values, directions = contact_force(self.model, snap, c.index, c.normal, c.tangents, z)
+            self.model.records[c.index]["carried"] = values @ directions
+
+    def _change_sides(self, triggers: Mapping[int, int], before: Array, sides: Array) -> None:
+        """A slot's force that falls through 0 comes out on the other side; at 0 itself rounding would decide."""
+        for i, margin in triggers.items():
+            record = self.model.records[i] if i >= 0 else None
+            if (
+                record is not None
+                and margin == NORMAL_MARGIN
+                and record["two_sided"]
+                and record["mode"] == before[i] == SLIDING
+            ):
+                record["side"] = -sides[i]
+
+    def _bounce(
+        self, snap: Snapshot, settled: Settled, bounces: dict[int, Bounces], shortest: float, gone: set[int]
+    ) -> tuple[float, Snapshot, Settled]:
+        """After an impact: the flights that begin, and the end of their series where they are short enough."""
+        flights = self._flights(snap, settled)
+        limits = {}
+        for i, flight in flights.items():
+            history = bounces.setdefault(i, Bounces())
+            history.add(snap.t, flight)
+            limit = history.limit() if flight < shortest else None
+            if limit is None and flight < UNRESOLVED:
+                limit = (snap.t + flight, flight)
+            if limit is not None:
+                limits[i] = limit
+        landed = self._land(snap, tuple(limits), gone) if limits else None
+        if landed is None:
+            return min(flights.values(), default=np.inf), snap, settled
+        for i in limits:
+            del bounces[i]
+        last = max(limits.values())
+        self.limit, self.tail = (last[0], tuple(limits)), {"uncertainty": last[1]}
+        left = self._flights(*landed)
+        return min(left.values(), default=np.inf), *landed
+
+    def _flights(self, snap: Snapshot, settled: Settled) -> dict[int, float]:
+        """How long each contact that has just left stays off: 2 u/|g̈|."""
+        flights = {}
+        for i, (record, found) in enumerate(zip(self.model.records, snap.found)):
+            if record["mode"] == FREE and record["kind"] != PIN and abs(found["gap"]) <= GAP and found["rate"] > SLOW:
+                fall = -(snap.normals[i] @ settled.acceleration + found["bend"])
+                if fall > 0.0:
+                    flights[i] = 2.0 * float(found["rate"]) / fall
+        return flights
+
+    def _land(self, snap: Snapshot, bouncing: Sequence[int], gone: set[int]) -> tuple[Snapshot, Settled] | None:
+        """Close the bouncing contacts for good: what all further impulses take off their velocities, in one."""
+        _, resting = self._closed(snap, gone)
+        closed = [*bouncing, *(i for i in resting if i not in bouncing)]
+        force = self.stepper.force_at(snap.t, np.concatenate([snap.q, snap.v]))
+        try:
+            settled = settle(self.model, snap, force, closed, SLOW)
+        except Painleve:
+            return None
+        options = {c.index: o for c, o in zip(settled.rows.candidates, settled.solution.options)}
+        if any(options[i].mode == FREE for i in bouncing):
+            return None
+        self._apply(snap, settled, gone)
+        v = self._without(snap, settled, frictional=True)
+        return self.model.survey(snap.t, snap.q, v), settled
+
+    # ------------------------------------------------------------------ projection
+
+    def project(self, t: float, y: Array) -> Array:
+        """The state brought back onto the constraints it has drifted from."""
+        snap = self._survey(t, y)
+        closed = [i for i, record in enumerate(self.model.records) if record["mode"] != FREE]
+        rows = rows_of(self.model, snap, closed, SLOW)
+        q = close_gaps(self.model, snap.t, snap.q, snap.v, closed)
+        snap = self.model.survey(t, q, snap.v)
+        held = self._held(rows, {i: int(self.model.records[i]["mode"]) for i in closed})
+        return np.concatenate([q, self._remove(snap, closed, np.vstack([held, self._creep_rows(snap, rows)]))])
+
+    def _creep_rows(self, snap: Snapshot, rows: Rows) -> Array:
+        """What creeping slips hold across their directions, over the rows."""
+        creeping = [c for c in rows.candidates if self.model.records[c.index]["creep"]]
+        held = np.zeros((len(creeping), len(rows.R)))
+        for row, c in zip(held, creeping):
+            row[c.tangents] = snap.found[c.index]["tangents"] @ snap.found[c.index]["across"]
+        return held
+
+    def _projected(self, snap: Snapshot, settled: Settled) -> tuple[Array, Array]:
+        closed = [c.index for c, o in zip(settled.rows.candidates, settled.solution.options) if o.mode != FREE]
+        q = close_gaps(self.model, snap.t, snap.q, snap.v, closed)
+        v = self._without(self.model.survey(snap.t, q, snap.v), settled)
+        return q, v
+
+    def _without(self, snap: Snapshot, settled: Settled, frictional: bool = False) -> Array:
+        """v without what the settled modes do not allow."""
+        pairs = list(zip(settled.rows.candidates, settled.solution.options))
+        closed = [c.index for c, _ in pairs]
+        modes = {c.index: o.mode for c, o in pairs}
+        fresh = {c.index for c, o in pairs if o.mode == SLIDING and c.slip is None and o.slip is not None}
+        held = self._held(settled.rows, modes, fresh)
+        columns = None
+        if frictional:
+            columns = np.eye(len(settled.rows.R))
+            for c, o in pairs:
+                if o.mode == SLIDING and o.slip is not None and c.normal is not None:
+                    columns[c.tangents, c.normal] = -c.friction * o.side * np.array(o.slip)
+        return self._remove(snap, closed, held, columns)
+
+    def _held(self, rows: Rows, modes: Mapping[int, int], fresh: set[int] | None = None) -> Array:
+        """Which rows' velocities must be 0: normals, and the tangents of what sticks or begins to slip."""
+        held: list[int] = []
+        for c in rows.candidates:
+            mode = modes.get(c.index, FREE)
+            if mode == FREE:
+                continue
+            held += [] if c.normal is None else [c.normal]
+            sticks = mode in (STICKING, LOCKED) or c.index in (fresh or ())
+            held += c.tangents if sticks else []
+        return np.eye(len(rows.R))[held]
+
+    def _remove(self, snap: Snapshot, closed: Sequence[int], held: Array, columns: Array | None = None) -> Array:
+        if not len(held):
+            return snap.v
+        rows = rows_of(self.model, snap, closed, SLOW)
+        u = row_velocities(self.model, snap, closed, exact=True)
+        push = held.T if columns is None else columns @ held.T
+        share = np.linalg.lstsq(held @ rows.G @ push, held @ u, rcond=1e-12)[0]
+        return snap.v - rows.inverse @ (push @ share)
+
+    # ------------------------------------------------------------------ words
+
+    def _describe(self, moment: _Moment, why: _Happening, snap: Snapshot) -> None:
+        words, blow = [], why.blow
+        for i, record in enumerate(self.model.records):
+            old, new = int(why.before[i]), int(record["mode"])
+            what = self._word(i, (old, new), why)
+            if what is None:
+                continue
+            detail: dict[str, object] = {}
+            if blow is not None and np.any(blow.impulses[i]):
+                detail = {"impulse": blow.impulses[i], "dissipated": blow.dissipated, "phases": blow.phases}
+            words.append((_ORDER.index(what), i, what, old, new, detail))
+        for _, i, what, old, new, detail in sorted(words, key=lambda w: w[:2]):
+            self._add(moment, what, i, (old, new), snap.found[i]["point"], detail)
+
+    def _word(self, i: int, modes: tuple[int, int], why: _Happening) -> str | None:
+        record, (old, new), triggers = self.model.records[i], modes, why.triggers
+        if why.blow is not None and self.model.names[i] in why.blow.law:
+            return "touchdown" if old == FREE else "impact"
+        if i in why.gone:
+            return "edge"
+        if old != new:
+            if new == FREE:
+                return "lift-off"
+            if old == FREE:
+                return "touchdown"
+            return "stick" if new == STICKING else "slip"
+        if i in triggers and triggers[i] == NORMAL_MARGIN and old == FREE:
+            return "graze"
+        if i in triggers and triggers[i] == EDGE_MARGIN:
+            return "edge"
+        if i in triggers and old == SLIDING and record["two_sided"] and triggers[i] == NORMAL_MARGIN:
+            return "side"
+        if i in triggers and triggers[i] == SLIP_MARGIN and old == new == SLIDING:
+            return "reversal"
+        return None
+
+    def _say_paradox(self, snap: Snapshot, error: Painleve) -> None:
+        i = self.model.names.index(error.contact)
+        detail = {"kind": error.kind, "coefficient": error.coefficient}
+        mode = int(self.model.records[i]["mode"])
+        moment = _Moment(snap.t, snap.q, snap.v, snap.v)
+        self._add(moment, "painleve", i, (mode, mode), snap.found[i]["point"], detail)
+
+    def say(self, t: float, y: Array, what: str, i: int, detail: Mapping[str, object], before: int = -1) -> None:
+        """An event that changes no mode, or whose old mode is given."""
+        nq, mode = self.model.robot.nq, int(self.model.records[i]["mode"])
+        old = before if before >= 0 else mode
+        q, v = y[:nq].copy(), y[nq:].copy()
+        self._add(_Moment(t, q, v, v), what, i, (old, mode), self.model.found[i]["point"], detail)
+
+    def say_joint(self, t: float, y: Array, joint: str, value: float) -> None:
+        """A joint that has left its range."""
+        nq = self.model.robot.nq
+        q, v = y[:nq].copy(), y[nq:].copy()
+        self.events.append(Event(t, "limit", joint, np.zeros(3), "free", "free", q, v, v, {"position": value}))
+
+    def _add(
+        self, at: _Moment, what: str, i: int, modes: tuple[int, int], where: Array, detail: Mapping[str, object]
+    ) -> None:
+        before, after = MODES[modes[0]], MODES[modes[1]]
+        states = (at.q.copy(), at.v_before.copy(), at.v_after.copy())
+        self.events.append(Event(at.t, what, self.model.names[i], where.copy(), before, after, *states, detail))
+
+
+def close_gaps(model: ContactModel, t: float, q: Array, v: Array, closed: Sequence[int], rounds: int = 3) -> Array:
+    """q moved by the least amount (in the metric M) that closes the gaps of contacts: a few Newton steps."""
+    for _ in range(rounds):
+        here = model.survey(t, q, v)
+        rows, gaps = _gaps(model, here, closed)
+        if not len(gaps) or np.abs(gaps).max() < 1e-15:
+            break
+        inverse = np.linalg.solve(here.M, rows.T)
+        step = -inverse @ np.linalg.lstsq(rows @ inverse, gaps, rcond=1e-12)[0]
+        q = model.advance_posture(q, step, 1.0)
+    return q
+
+
+def _gaps(model: ContactModel, snap: Snapshot, closed: Sequence[int]) -> tuple[Array, Array]:
+    rows, gaps = [np.zeros((0, model.robot.nv))], [np.zeros(0)]
+    for i in closed:
+        record, found = model.records[i], snap.found[i]
+        if record["kind"] == PIN:
+            D = record["directions"][: record["freedoms"]]
+            rows.append(D @ snap.Jc[i])
+            gaps.append(D @ found["normal"])
+        else:
+            rows.append(snap.normals[i][None, :])
+            gaps.append(np.array([found["gap"]]))
+    return np.vstack(rows), np.concatenate(gaps)

@@ -1,0 +1,410 @@
+"""A way through modes and events: steps while nothing happens, and what to do where something does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.contact.integrator import next_length
+from palpate.contact.modes.accelerations import LONGEST_CREEP, follow_creep
+from palpate.contact.modes.model import ContactModel
+from palpate.contact.motion.bounces import Bounces
+from palpate.contact.motion.event_handling import EventHandler
+from palpate.contact.motion.events import GRAZE, Event, dips, first_fall, locate
+from palpate.contact.motion.singular import SingularConstraints
+from palpate.contact.motion.stepper import Force, Stepper
+from palpate.contact.motion.steps import (
+    LOOK_CLOSER,
+    MEND,
+    SHORTEST,
+    TURNED,
+    creeps,
+    has_drifted,
+    is_suspicious,
+    is_wedged,
+)
+from palpate.contact.touch.contacts import FREE, MODES, Mode
+from palpate.contact.touch.records import LEVERAGE_MARGIN, MARGINS, NORMAL_MARGIN
+from palpate.errors import NoSolution, NotFinite
+
+NOWHERE = np.zeros(0)
+_STATE_FIELDS = [
+    "mode",
+    "sign",
+    "side",
+    "slip",
+    "feature",
+    "moving",
+    "home",
+    "coast",
+    "since",
+    "creep",
+    "wedged",
+    "carried",
+]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What to do at Painlevé's paradox; the flight, s, below which a series of bounces ends by its tail."""
+
+    painleve: Literal["impact", "stop"]
+    shortest_flight: float
+
+
+def modes_of(model: ContactModel) -> tuple[Mode, ...]:
+    """The mode of every contact now."""
+    return tuple(MODES[int(m)] for m in model.records["mode"])
+
+
+@dataclass(frozen=True)
+class HybridState:
+    """A robot with its contacts at an instant.
+
+    Attributes:
+        time: s.
+        q, v: coordinates and velocities.
+        modes: of each contact.
+        forces: contact × 3, of the surfaces on the robot, world axes, N, under the force held until now.
+        memory: what the integrator keeps between calls.
+    """
+
+    time: float
+    q: Array
+    v: Array
+    modes: tuple[Mode, ...]
+    forces: Array
+    memory: Memory = field(repr=False, compare=False)
+
+
+@dataclass
+class Memory:
+    """The contacts' records, whether the modes still have to be found, the bounces, the step to try next."""
+
+    records: Array
+    fresh: bool
+    bounces: dict[int, Bounces]
+    pending: tuple[float, tuple[int, ...]] | None = None
+    stride: float = 1e-3
+    dependent: bool = False
+    pull: Array | None = None  # of coasting contacts
+    force: Array | None = None  # held until now, where it was numbers
+    beyond: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class Samples:
+    """States inside an advance: time (m), q, v, modes (codes, see `MODES`), forces (m × contact × 3)."""
+
+    time: Array
+    q: Array
+    v: Array
+    modes: Array
+    forces: Array
+
+
+class Simulation:
+    """From a state on, under one force after another: `push` a force, then `go` as far as it is held.
+
+    Attributes:
+        t, y: the state reached, y = [q; v].
+        events: so far, in order.
+    """
+
+    def __init__(self, model: ContactModel, stepper: Stepper, state: HybridState, rules: Rules, notes: Array) -> None:
+        memory = state.memory
+        self.model, self.stepper, self.rules, self.watch = model, stepper, rules, stepper.control
+        model.records[_STATE_FIELDS] = memory.records[_STATE_FIELDS]
+        self.fresh, self.pending = memory.fresh, memory.pending
+        self.bounces = {i: history.copy() for i, history in memory.bounces.items()}
+        self.watch.stride, self.watch.dependent = memory.stride, memory.dependent
+        self.beyond = set(memory.beyond)
+        if memory.pull is not None:
+            model.work.pull[:] = memory.pull
+        self.singular = SingularConstraints(model, stepper)
+        self.held_before, self.begun = memory.force, False
+        self.t, self.y = state.time, np.concatenate([state.q, state.v])
+        self.notes, self.next_note = notes, 0
+        self.noted: list[tuple[float, Array, Array, Array]] = []
+        self.events: list[Event] = []
+        self.handler = EventHandler(model, stepper, self.events, rules.painleve)
+        self.flight = np.inf
+        self.riding = [record for record in model.records if np.any(record["velocity"])]
+        self.turns = [float(record[end]) for record in self.riding for end in ("start", "stop")]
+
+    # ------------------------------------------------------------------ the loop
+
+    def push(self, force: Array | Force) -> None:
+        """The generalised force from here on: numbers, held, or a function of (t, q, v)."""
+        if self.begun:
+            self.held_before = self._held()
+        self.stepper.push(force)
+        self.begun = False
+
+    def go(self, until: float) -> Literal["done", "painleve"]:
+        """Reach a time, event by event; a force just pushed acts at once, even if that time is now."""
+        same = self.watch.steps = 0
+        if not self.begun:
+            self._begin_at_state()
+            self.begun = True
+        while self.t < until and not self.handler.stopped:
+            before, end = self.t, min(until, self._next_appointment())
+            if not self._compiled_steps(end):
+                self._segment(end)
+            same = same + 1 if self.t - before < SHORTEST else 0
+            if same > 100:
+                raise NoSolution(f"modes keep changing at t = {self.t:.12g} s", hint=str(self.events[-1]))
+        return "painleve" if self.handler.stopped else "done"
+
+    def catch_up(self) -> None:
+        """Stand where compiled steps outside this object have come to."""
+        self.t, self.y = self.stepper.step.t, self.stepper.y
+
+    def take_over(self, status: int, until: float) -> Literal["done", "painleve"]:
+        """Go on after `catch_up` from where compiled steps have stopped with a status of `step_until_event`."""
+        if status == MEND:
+            self._look_after()
+        elif status == TURNED:
+            self._stand_again()
+        else:
+            self.stepper.checked(status)
+        return self.go(until)
+
+    @property
+    def steady_until(self) -> float:
+        """Up to where compiled steps alone may go: the next appointment; now, where a flight is being watched."""
+        return self._next_appointment() if self.begun and self.flight == np.inf else self.t
+
+    def _begin_at_state(self) -> None:
+        if self.fresh:
+            self._resolve({})  # before its first step a contact's mode is found, not changed
+            self.events[:] = [e for e in self.events if e.detail or e.what == "painleve"]
+            self.fresh = False
+            return
+        self.singular.jump(self.t, self.y, self.held_before)
+        if is_wedged(self.model.machine.address):
+            self._resolve({})
+            return
+        if not self.stepper.stand(self.t, self.y):  # the force has jumped: a tick is an event
+            wrong = np.flatnonzero(self.watch.margins < -self.watch.noise)
+            self._resolve(self._triggers([int(j) for j in wrong]))
+        elif follow_creep(self.model.machine.address):
+            self._stand_again()
+
+    def _compiled_steps(self, end: float) -> bool:
+        """Compiled steps while nothing happens; False where the next step has to be looked at closely."""
+        if self.flight < np.inf or self.next_note < len(self.notes):
+            return False
+        status = self.stepper.step_to(self.t, self.y, end)
+        self.t, self.y = self.stepper.step.t, self.stepper.y
+        if status == MEND:
+            self._look_after()
+        elif status == TURNED:
+            self._stand_again()
+        if self.t >= end:
+            self._appointment()
+        return status != LOOK_CLOSER
+
+    def _next_appointment(self) -> float:
+        """The next time at which a ride turns or a series of bounces ends."""
+        times = self.turns if self.pending is None else [*self.turns, self.pending[0]]
+        return min((t for t in times if t > self.t), default=np.inf)
+
+    def _segment(self, end: float) -> None:
+        """One step, up to an event or the end."""
+        self.stepper.count()
+        h = min(self.watch.stride, self.watch.longest, end - self.t, 1.5 * self.flight)
+        h = min(h, LONGEST_CREEP) if creeps(self.model.machine.address) else h
+        h = end - self.t if end - self.t - h < 1e-3 * h else h
+        while not self.stepper.stride(h, self.watch.margins) <= 1.0:
+            h = next_length(self.stepper.step.address)
+            if h < SHORTEST:
+                self._underflow()
+                return
+        self.watch.stride = next_length(self.stepper.step.address)
+        if self._event_in_step():
+            return
+        self._take(h)
+        if self.t >= end - 1e-15 * max(1.0, abs(end)):
+            self.t = float(end)
+            self._appointment()
+
+    def _underflow(self) -> None:
+        if self.stepper.margins()[-1] < 1e-3:  # the friction problem is turning singular: Painlevé
+            self._resolve({}, paradox=True)
+            return
+        raise NoSolution(f"the step shrank below {SHORTEST:g} s at t = {self.t:.12g} s")
+
+    def _event_in_step(self) -> bool:
+        step = self.stepper.step
+        if not is_suspicious(step.address, self.watch.address):
+            self.watch.armed[self.stepper.margins() > self.watch.noise] = 1
+            return False
+        end = self.stepper.margins()
+        self.stepper.extend()
+        x, margins = self.stepper.sampled_margins()
+        margins[-1] = end
+        bracket = first_fall(self.watch, x, margins)
+        if bracket is None:
+            bracket = self._look_at_dips(x, margins)
+        if bracket is None:
+            self.stepper.slope(step.t + step.h, step.y)
+            return False
+        length, fallen = locate(self.stepper, self.watch.margins, bracket)
+        if length > 0.0:
+            self._take(length, settle=False)
+        self._resolve(self._triggers(fallen))
+        return True
+
+    def _look_at_dips(self, x: Array, margins: Array) -> tuple[float, float, list[int]] | None:
+        """A margin that falls and rises between two samples has fallen; a gap that only touches 0 has grazed."""
+        t, h = self.stepper.step.t, self.stepper.step.h
+        for at, j, least in dips(self.stepper, x, margins, self.watch.margins):
+            if least < -self.watch.noise[j]:
+                before = x[x < at]
+                return float(before[-1]) if len(before) else 0.0, at, [j]
+            i, kind = divmod(j, MARGINS)
+            if kind == NORMAL_MARGIN and self.model.records[i]["mode"] == FREE and least < GRAZE:
+                self.handler.say(t + at * h, self.stepper.inside(at), "graze", i, {"gap": least})
+        return None
+
+    def _take(self, h: float, settle: bool = True) -> None:
+        """Accept the step just tried, noting samples inside it."""
+        self._note_inside(h)
+        self.stepper.accept()
+        self.t, self.y = self.stepper.step.t, self.stepper.y
+        self.watch.margins[:] = self.stepper.margins()
+        self._look_after(settle)
+
+    def _look_after(self, settle: bool = True) -> None:
+        """What the state just reached needs: a word where its health has changed, a way back to its constraints."""
+        self.flight = np.inf if self.t > 0 and self.flight < np.inf and self._off() else self.flight
+        self._watch_health()
+        if settle and has_drifted(self.model.machine.address):
+            self.y = self.handler.project(self.t, self.y)
+            self.watch.margins[:] = self.stepper.begin(self.t, self.y)
+        if settle and self.stepper.force is not None and is_wedged(self.model.machine.address):
+            self._resolve({})
+        if settle and follow_creep(self.model.machine.address):
+            self._stand_again()
+
+    def _stand_again(self) -> None:
+        """Stand at the state with other rows or directions, and bring it back onto what they hold."""
+        self.watch.margins[:] = self.stepper.begin(self.t, self.y)
+        if has_drifted(self.model.machine.address):
+            self.y = self.handler.project(self.t, self.y)
+            self.watch.margins[:] = self.stepper.begin(self.t, self.y)
+
+    def _off(self) -> bool:
+        return not bool((self.model.records["mode"] == 0).any())
+
+    def _watch_health(self) -> None:
+        """Say when constraints become dependent, and when a joint leaves its range."""
+        verdict = self.model.work.verdict
+        deficient = verdict.rank < verdict.rows
+        if deficient and not self.watch.dependent:
+            detail = {"dependent": verdict.rows - verdict.rank, "residual": verdict.residual}
+            self.handler.say(self.t, self.y, "dependent", 0, detail)
+        self.watch.dependent = deficient
+        if not np.isfinite(self.y).all():
+            raise NotFinite(f"the state of {self.model.robot.name} is not finite at t = {self.t:g} s")
+        self._watch_limits()
+
+    def _watch_limits(self) -> None:
+        robot = self.model.robot
+        if robot.nq != robot.nv:
+            return
+        limits, q = robot._limits, self.y[: robot.nq]
+        out = set(np.flatnonzero((q < limits.lower - 1e-9) | (q > limits.upper + 1e-9)).tolist())
+        for j in out - self.beyond:
+            self.handler.say_joint(self.t, self.y, robot.dof_names[j], float(q[j]))
+        self.beyond = out
+
+    # ------------------------------------------------------------------ events
+
+    def _triggers(self, fallen: Sequence[int]) -> dict[int, int]:
+        """Contact → which of its margins fell; −1 → the friction problem's determinant."""
+        last = MARGINS * self.model.count
+        return {(-1 if j == last else j // MARGINS): j % MARGINS for j in sorted(fallen, reverse=True)}
+
+    def _resolve(self, triggers: dict[int, int], paradox: bool = False) -> None:
+        turned = {i for i, margin in triggers.items() if i >= 0 and margin == LEVERAGE_MARGIN}
+        if turned:
+            self._coast(turned)
+            triggers = {i: margin for i, margin in triggers.items() if i not in turned}
+            if not triggers:
+                self.stepper.stand(self.t, self.y)
+                return
+        self.t, self.y, self.flight = self.handler.resolve(
+            self.t, self.y, triggers, self.bounces, self.rules.shortest_flight, paradox
+        )
+        if self.handler.limit is not None:
+            self.pending, self.handler.limit = self.handler.limit, None
+        self.stepper.stand(self.t, self.y)
+        self.watch.stride = min(self.watch.stride, 1e-2)
+
+    def _coast(self, turned: set[int]) -> None:
+        """Carry singular constraints through by their own smooth force, or hold them again."""
+        for i in sorted(turned):
+            if self.model.records[i]["coast"]:
+                self.model.records[i]["coast"] = 0
+                self.y = self.handler.project(self.t, self.y)
+            else:
+                self.handler.say(self.t, self.y, "dependent", i, {"dependent": 1})
+                self.singular.begin(self.t, self.y, i)
+
+    def _appointment(self) -> None:
+        """What was due at this time: the end of a series of bounces, a ride that turns."""
+        if self.pending is not None and self.t >= self.pending[0]:
+            for i in self.pending[1]:
+                self.handler.say(self.t, self.y, "zeno", i, self.handler.tail, before=0)
+            self.pending = None
+        turning = False
+        for record in self.riding:
+            moving = float(record["start"] <= self.t < record["stop"])
+            if moving != record["moving"]:
+                record["moving"], turning = moving, True
+        if turning:
+            self._resolve({})
+
+    # ------------------------------------------------------------------ results
+
+    def _note_inside(self, h: float) -> None:
+        """Samples inside the step just tried: true steps to them, which are more exact than dense output."""
+        end, inside = self.t + h, False
+        while self.next_note < len(self.notes) and self.notes[self.next_note] <= end + 1e-15:
+            time = float(self.notes[self.next_note])
+            self.next_note += 1
+            at_end = end - time <= 1e-14
+            if inside or not at_end:
+                self.stepper.stride(h if at_end else time - self.t, self.watch.margins)
+                inside = not at_end
+            y, forces = self.stepper.step.y.copy(), self.model.found["force"].copy()
+            self.noted.append((time, y, self.model.records["mode"].copy(), forces))
+        if inside:
+            self.stepper.stride(h, self.watch.margins)
+
+    def _held(self) -> Array | None:
+        return None if self.stepper.force is not None else self.stepper.tau.copy()
+
+    def state(self) -> HybridState:
+        """The state reached."""
+        model, nq = self.model, self.model.robot.nq
+        memory = Memory(
+            model.records.copy(), self.fresh, self.bounces, self.pending, self.watch.stride, self.watch.dependent,
+            model.work.pull.copy() if model.records["coast"].any() else None, self._held(), frozenset(self.beyond),
+        )  # fmt: skip
+        forces = model.found["force"].copy()
+        return HybridState(self.t, self.y[:nq].copy(), self.y[nq:].copy(), modes_of(model), forces, memory)
+
+    def samples(self) -> Samples:
+        """What was asked to be noted."""
+        nq, k, many = self.model.robot.nq, self.model.count, len(self.noted)
+        y = np.array([n[1] for n in self.noted]).reshape(many, len(self.y))
+        times, modes = np.array([n[0] for n in self.noted]), np.array([n[2] for n in self.noted], dtype=int)
+        forces = np.array([n[3] for n in self.noted]).reshape(many, k, 3)
+        return Samples(times, y[:, :nq], y[:, nq:], modes.reshape(many, k), forces)

@@ -1,0 +1,1 @@
+"""Shapes, contacts, and the kinematics of a point that touches."""

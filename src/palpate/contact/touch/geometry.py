@@ -1,0 +1,332 @@
+"""Compiled: distance, normal and curvature of each shape, and the kinematics of a point touching it."""
+
+from __future__ import annotations
+
+import math
+
+from numba.extending import register_jitable
+
+from palpate.checks import Array
+from palpate.contact.touch.records import PIN, STOP, Row, Triple, Work
+from palpate.contact.touch.shapes import BOX, CYLINDER, SPHERE
+
+_DIRECTED = 1e-12  # m/s: below this a slip has the direction it began with
+
+
+@register_jitable
+def nearest_feature(c: Row, y: Array):
+    """The face, edge or corner nearest to y (surface axes): base-3 digits, 1 beyond +, 2 beyond −, 0 within."""
+    if c.form == BOX:
+        code, deepest, axis, weight = 0, -math.inf, 0, 1
+        for i in range(3):
+            beyond = abs(y[i]) - c.lengths[i]
+            if beyond > deepest:
+                deepest, axis = beyond, i
+            if beyond > 0.0:
+                code += weight * (1 if y[i] > 0.0 else 2)
+            weight *= 3
+        if code == 0:
+            code = 3**axis * (1 if y[axis] > 0.0 else 2)
+        return code
+    if c.form == CYLINDER:
+        radial, axial = math.hypot(y[0], y[1]) - c.lengths[0], abs(y[2]) - c.lengths[1]
+        side, end = 1, 3 * (1 if y[2] > 0.0 else 2)
+        if radial > 0.0 and axial > 0.0:
+            return side + end
+        return side if radial > axial or c.outward < 0.0 else end
+    return 0
+
+
+@register_jitable
+def feature_margin(c: Row, y: Array, feature: int):
+    """How far y is from where another feature becomes the nearest, m; negative beyond; infinite if there is one."""
+    margin = math.inf
+    if c.form == BOX:
+        corners = (feature % 3 > 0) + (feature // 3 % 3 > 0) + (feature // 9 > 0)
+        for i in range(3):
+            digit = feature // 3**i % 3
+            beyond = abs(y[i]) - c.lengths[i]
+            if digit == 0:
+                margin = min(margin, -beyond)
+            elif corners > 1:
+                margin = min(margin, beyond)
+    elif c.form == CYLINDER and c.outward > 0.0:
+        radial, axial = math.hypot(y[0], y[1]) - c.lengths[0], abs(y[2]) - c.lengths[1]
+        if feature == 1:
+            margin = -axial
+        elif feature % 3 == 0:
+            margin = -radial
+        else:
+            margin = min(radial, axial)
+    return margin
+
+
+@register_jitable
+def _clear(n: Array, H: Array):
+    for i in range(3):
+        n[i] = 0.0
+        for j in range(3):
+            H[i, j] = 0.0
+
+
+@register_jitable
+def _from_core(c: Row, y: Triple, n: Array, H: Array, weights: Triple, size: float):
+    """φ = |w∘y| − size, the distance to a point, line or plane through the origin; n and H of it."""
+    r = math.sqrt(weights[0] * y[0] ** 2 + weights[1] * y[1] ** 2 + weights[2] * y[2] ** 2)
+    if r == 0.0:
+        n[0], n[1], n[2] = weights[0], 0.0 if weights[0] else weights[1], 0.0
+        return -size
+    for i in range(3):
+        n[i] = weights[i] * y[i] / r
+    for i in range(3):
+        for j in range(3):
+            H[i, j] = ((weights[i] if i == j else 0.0) - n[i] * n[j]) / r
+    return r - size
+
+
+@register_jitable
+def _box(c: Row, y: Array, n: Array, H: Array, feature: int):
+    active, axis = 0, 0
+    for i in range(3):
+        if feature // 3**i % 3 > 0:
+            active, axis = active + 1, i
+    if active == 1:
+        n[axis] = 1.0 if feature // 3**axis % 3 == 1 else -1.0
+        return n[axis] * y[axis] - c.lengths[axis]
+    x0, x1, x2 = 0.0, 0.0, 0.0
+    w0, w1, w2 = 0.0, 0.0, 0.0
+    if feature % 3 > 0:
+        w0, x0 = 1.0, y[0] - math.copysign(c.lengths[0], y[0])
+    if feature // 3 % 3 > 0:
+        w1, x1 = 1.0, y[1] - math.copysign(c.lengths[1], y[1])
+    if feature // 9 > 0:
+        w2, x2 = 1.0, y[2] - math.copysign(c.lengths[2], y[2])
+    return _from_core(c, (x0, x1, x2), n, H, (w0, w1, w2), 0.0)
+
+
+@register_jitable
+def _rim(c: Row, y: Array, n: Array, H: Array):
+    """Distance to the circle where side and end meet."""
+    r, up = math.hypot(y[0], y[1]), math.copysign(1.0, y[2])
+    a, b = r - c.lengths[0], up * y[2] - c.lengths[1]
+    phi = math.hypot(a, b)
+    x0, x1 = y[0] / r, y[1] / r
+    n[0], n[1], n[2] = x0 * a / phi, x1 * a / phi, up * b / phi
+    # In the meridian plane a point's distance; across it the circle's own bend a/(φ r).
+    around = a / (phi * r)
+    H[0, 0] = (x0 * x0 - n[0] * n[0]) / phi + around * x1 * x1
+    H[1, 1] = (x1 * x1 - n[1] * n[1]) / phi + around * x0 * x0
+    H[0, 1] = H[1, 0] = (x0 * x1 - n[0] * n[1]) / phi - around * x0 * x1
+    H[0, 2] = H[2, 0] = -n[0] * n[2] / phi
+    H[1, 2] = H[2, 1] = -n[1] * n[2] / phi
+    H[2, 2] = (1.0 - n[2] * n[2]) / phi
+    return phi
+
+
+@register_jitable
+def distance(c: Row, y: Array, feature: int, n: Array, H: Array):
+    """φ(y) of a feature in surface axes; n becomes its gradient, H its second derivative."""
+    _clear(n, H)
+    if c.form == SPHERE:
+        phi = _from_core(c, y, n, H, (1.0, 1.0, 1.0), c.lengths[0])
+    elif c.form == CYLINDER:
+        if feature == 1:
+            phi = _from_core(c, y, n, H, (1.0, 1.0, 0.0), c.lengths[0])
+        elif feature % 3 == 0:
+            n[2] = math.copysign(1.0, y[2])
+            phi = n[2] * y[2] - c.lengths[1]
+        else:
+            phi = _rim(c, y, n, H)
+    elif c.form == BOX:
+        phi = _box(c, y, n, H, feature)
+    else:
+        n[2] = 1.0
+        phi = y[2]
+    if c.outward < 0.0:
+        phi = -phi
+        for i in range(3):
+            n[i] = -n[i]
+            for j in range(3):
+                H[i, j] = -H[i, j]
+    return phi
+
+
+@register_jitable
+def _ride(c: Row, t: float, x: Array, carry: Array, push: Array):
+    """Place, velocity and acceleration of a surface at t."""
+    turn = 2.0 * math.pi * c.frequency
+    begun = c.start if math.isfinite(c.start) else 0.0
+    if t < c.start:
+        steady = 0.0
+    else:
+        steady = min(t, c.stop) - begun
+    for i in range(3):
+        x[i] = c.home[i] + c.velocity[i] * steady + c.amplitude[i] * math.sin(turn * t)
+        carry[i] = c.velocity[i] * c.moving + c.amplitude[i] * turn * math.cos(turn * t)
+        push[i] = -c.amplitude[i] * turn * turn * math.sin(turn * t)
+
+
+@register_jitable
+def _tangents(c: Row, n: Array, T: Array):
+    """Unit tangents the point can move along: none, the one in its plane of motion, or two."""
+    for i in range(2):
+        for j in range(3):
+            T[i, j] = 0.0
+    if c.freedoms == 0:
+        return
+    if c.freedoms == 1:
+        a0, a1, a2 = c.plane[0], c.plane[1], c.plane[2]
+    else:
+        least = 0
+        for i in range(1, 3):
+            if abs(n[i]) < abs(n[least]):
+                least = i
+        a0 = 1.0 if least == 0 else 0.0
+        a1 = 1.0 if least == 1 else 0.0
+        a2 = 1.0 if least == 2 else 0.0
+    x, y, z = a1 * n[2] - a2 * n[1], a2 * n[0] - a0 * n[2], a0 * n[1] - a1 * n[0]
+    length = math.sqrt(x * x + y * y + z * z)
+    if length == 0.0:
+        return
+    T[0, 0], T[0, 1], T[0, 2] = x / length, y / length, z / length
+    if c.freedoms == 2:
+        T[1, 0] = n[1] * T[0, 2] - n[2] * T[0, 1]
+        T[1, 1] = n[2] * T[0, 0] - n[0] * T[0, 2]
+        T[1, 2] = n[0] * T[0, 1] - n[1] * T[0, 0]
+
+
+@register_jitable
+def _heading(c: Row, f: Row):
+    """The direction of slip: along the held sign, or of the slip itself (of its beginning while there is none)."""
+    if c.freedoms == 1:
+        for i in range(3):
+            f.heading[i] = c.sign * f.tangents[0, i]
+        return
+    length, off = 0.0, 0.0
+    for i in range(3):
+        off += f.normal[i] * c.slip[i]
+    for i in range(3):
+        f.heading[i] = c.slip[i] - off * f.normal[i] if c.creep else f.slide[i] + _DIRECTED * c.slip[i]
+        length += f.heading[i] ** 2
+    length = math.sqrt(length)
+    for i in range(3):
+        f.heading[i] = f.heading[i] / length if length > 0.0 else 0.0
+    for i in range(3):
+        a, b = (i + 1) % 3, (i + 2) % 3
+        f.across[i] = f.normal[a] * f.heading[b] - f.normal[b] * f.heading[a]
+
+
+@register_jitable
+def locate(c: Row, f: Row, work: Work, t: float):
+    """Gap, normal and (in work.bend, world) curvature of a surface contact whose point is at work.place."""
+    x, push = work.local, work.six  # borrowed
+    _ride(c, t, x, f.carry, push)
+    for i in range(3):
+        f.point[i] = work.place[i]
+    y0, y1, y2 = work.place[0] - x[0], work.place[1] - x[1], work.place[2] - x[2]
+    for i in range(3):
+        work.local[i] = c.turn[0, i] * y0 + c.turn[1, i] * y1 + c.turn[2, i] * y2
+    f.feature = c.feature if c.feature >= 0 else nearest_feature(c, work.local)
+    f.gap = distance(c, work.local, f.feature, work.normal, work.bend) - c.radius
+    for i in range(3):
+        f.normal[i] = 0.0
+        for j in range(3):
+            f.normal[i] += c.turn[i, j] * work.normal[j]
+    f.margin[2] = feature_margin(c, work.local, f.feature)
+
+
+@register_jitable
+def _curved(c: Row, H: Array, w: Array, out: Array):
+    """out = R H Rᵀ w."""
+    for i in range(3):
+        out[i] = 0.0
+    for k in range(3):
+        wk = 0.0
+        for i in range(3):
+            for j in range(3):
+                wk += H[k, i] * c.turn[j, i] * w[j]
+        for i in range(3):
+            out[i] += c.turn[i, k] * wk
+
+
+@register_jitable
+def touch(c: Row, f: Row, work: Work, t: float, number: int):
+    """Jc, rates and drifts of a contact from the point's J (work.J_own) and drift (work.six), after `locate`.
+
+    The touching point of a ball moves with u = ṗ + r n × ω over the surface; ġ = n·(ṗ − v_s),
+    g̈ = n·p̈ − n·a_s + wᵀ H w, and u̇ follows with ṅ = H w, w = ṗ − v_s.
+    """
+    Jc, J, v, r = work.Jc, work.J_own, work.v, c.radius
+    nv = v.size
+    n = f.normal
+    push = work.local
+    _ride(c, t, work.normal, f.carry, push)  # work.normal is free again
+    w, spin = work.place, work.normal
+    for i in range(3):
+        w[i], spin[i] = -f.carry[i], 0.0
+        for k in range(nv):
+            w[i] += J[i, k] * v[k]
+            spin[i] += J[3 + i, k] * v[k]
+    turning = work.axes[0]
+    _curved(c, work.bend, w, turning)
+    f.rate, f.bend = 0.0, 0.0
+    for i in range(3):
+        f.rate += n[i] * w[i]
+        f.bend += n[i] * (work.six[i] - push[i]) + turning[i] * w[i]
+    for i in range(3):
+        a, b = (i + 1) % 3, (i + 2) % 3
+        f.slide[i] = w[i] + r * (n[a] * spin[b] - n[b] * spin[a]) - f.rate * n[i]
+        f.drift[i] = work.six[i] - push[i] + r * (n[a] * work.six[3 + b] - n[b] * work.six[3 + a])
+        f.drift[i] += r * (turning[a] * spin[b] - turning[b] * spin[a])
+        for k in range(nv):
+            Jc[number, i, k] = J[i, k] + r * (n[a] * J[3 + b, k] - n[b] * J[3 + a, k])
+    _tangents(c, n, f.tangents)
+    if c.freedoms == 1:  # what lies off the plane of motion is rounding
+        along = f.slide[0] * f.tangents[0, 0] + f.slide[1] * f.tangents[0, 1] + f.slide[2] * f.tangents[0, 2]
+        for i in range(3):
+            f.slide[i] = along * f.tangents[0, i]
+    _heading(c, f)
+
+
+@register_jitable
+def hold(c: Row, f: Row, work: Work, t: float, number: int):
+    """Jc, velocity and drift of a pinned point; its gap is how far it has left its place."""
+    Jc, J, v = work.Jc, work.J_own, work.v
+    x, push = work.normal, work.local
+    _ride(c, t, x, f.carry, push)
+    f.gap, f.rate = 0.0, 0.0
+    for i in range(3):
+        f.point[i] = work.place[i]
+        f.normal[i] = work.place[i] - x[i]
+        f.slide[i] = -f.carry[i]
+        f.drift[i] = work.six[i] - push[i]
+        for k in range(v.size):
+            f.slide[i] += J[i, k] * v[k]
+            Jc[number, i, k] = J[i, k]
+
+
+@register_jitable
+def stop(c: Row, f: Row, work: Work, number: int):
+    """A joint's end as a contact: g = ±(q − at)."""
+    f.gap = c.way * (work.q[c.joint] - c.at)
+    f.rate = c.way * work.v[c.dof]
+    f.bend, f.feature = 0.0, 0
+    for i in range(3):
+        f.slide[i] = f.drift[i] = f.normal[i] = f.point[i] = f.carry[i] = 0.0
+        for k in range(work.v.size):
+            work.Jc[number, i, k] = 0.0
+    f.normal[0] = 1.0
+    work.Jc[number, 0, c.dof] = c.way
+    f.margin[2] = math.inf
+
+
+@register_jitable
+def is_pin(c: Row):
+    """Whether a contact is a pin."""
+    return c.kind == PIN
+
+
+@register_jitable
+def is_stop(c: Row):
+    """Whether a contact is a joint's end."""
+    return c.kind == STOP

@@ -1,8 +1,0 @@
-"""Document 002: a planar arm at a wall, tip forces and Jacobians, integral force control."""
-
-from palpate.documents.claim import in_order
-from palpate.documents.d002.about import DOCUMENT
-
-in_order(__name__, "wall", "forces", "force")
-
-__all__ = ["DOCUMENT"]

@@ -1,0 +1,56 @@
+"""Settings that were given and that nothing will read, each with what makes it so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from palpate.config import Config
+from palpate.scenario.model import Scenario
+
+Unused = tuple[tuple[str, ...], Callable[[Any], bool], str]
+_COMPLIANT = ("stiffness", "damping", "model", "dissipation", "exponent", "tangential_stiffness", "tangential_damping")
+# Keys, when they are not read, and why.
+_OF_LAW: tuple[Unused, ...] = (
+    (
+        ("damping_ratio",),
+        lambda law: getattr(law, "damping", None) is not None,
+        "damping is given (control.damping= takes it away)",
+    ),
+)
+_OF_SURFACE: tuple[Unused, ...] = (
+    (_COMPLIANT, lambda s: s.contact != "compliant", "the contact is not compliant"),
+    (("dissipation", "exponent"), lambda s: s.model == "kelvin-voigt", 'model is "kelvin-voigt"'),
+    (("damping",), lambda s: s.model == "hunt-crossley", 'model is "hunt-crossley"; dissipation is its damping'),
+    (("tangential_stiffness", "tangential_damping"), lambda s: s.friction == 0, "friction is 0"),
+)
+_OF_PUSH: tuple[Unused, ...] = (
+    (("frequency",), lambda push: push.kind != "sine", 'kind is not "sine"'),
+    (("duration",), lambda push: push.kind == "impulse", "an impulse lasts one physics step"),
+)
+_OF_WRENCH: tuple[Unused, ...] = ((("fault_start",), lambda wrench: wrench.fault == "none", 'fault is "none"'),)
+
+
+def unused_settings(scenario: Scenario) -> list[str]:
+    """A sentence for each setting that differs from its default and is not read in this scenario."""
+    world = scenario.world
+    said = [*_told("control", scenario.control, _OF_LAW)]
+    for surface in world.surfaces:
+        said += _told(f"world.surfaces.{surface.name}", surface, _OF_SURFACE)
+    for push in world.pushes:
+        said += _told(f"world.pushes.{push.name}", push, _OF_PUSH)
+    said += _told("world.sensors.wrench", world.sensors.wrench, _OF_WRENCH)
+    if world.pole is None and not world.sensors.camera.ideal:
+        said.append("world.sensors.camera is not used: it watches a pole, and there is none")
+    return list(dict.fromkeys(said))
+
+
+def _told(path: str, part: Config, rules: tuple[Unused, ...]) -> Iterator[str]:
+    done: set[str] = set()
+    for keys, is_unused, why in rules:
+        for key in keys:
+            field = type(part).model_fields.get(key)
+            if field is None or key in done or getattr(part, key) == field.default or not is_unused(part):
+                continue
+            done.add(key)
+            yield f"{path}.{key} is not used: {why}"

@@ -1,0 +1,72 @@
+"""What document 000 is, and its systems."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+import palpate as pp
+from palpate.checks import Array
+from palpate_documents.claim import Document
+from palpate_documents.compare import remembered
+
+DOCUMENT = Document("000")
+POLE = ["x_A", "y_A", "z_A", "x_AB", "y_AB"]
+HEIGHT = {"z_{AB}": r"\sqrt{l^2 - x_{AB}^2 - y_{AB}^2}"}
+PARAMETERS = ["m_e", "m_s", "l", "g", "f_x", "f_y", "f_z"]
+XY, RATES, FORCE = np.array([0.3, -0.4]), np.array([1.5, 2.0]), np.array([1.0, -2.0, 12.0])  # the test state
+
+
+@remembered
+def equations() -> pp.Derivation:
+    """Pole and end-effector from their energies: the sphere's velocity is that of its position."""
+    speed = "(dx_A + dx_AB)**2 + (dy_A + dy_AB)**2 + (dz_A - (x_AB*dx_AB + y_AB*dy_AB)/z_AB)**2"
+    return pp.derive_from_energy(
+        f"m_e*(dx_A**2 + dy_A**2 + dz_A**2)/2 + m_s*({speed})/2",
+        "m_e*g*z_A + m_s*g*(z_A + z_AB)",
+        " ".join(POLE),
+        ["f_x", "f_y", "f_z", 0, 0],
+        where={"z_AB": "sqrt(l**2 - x_AB**2 - y_AB**2)"},
+        values={"m_e": 1.0, "m_s": 0.1, "l": 1.0, "g": 9.81},
+    )
+
+
+def written_out(expression: Any) -> Any:
+    """With z_AB as its root."""
+    root = sp.sqrt(sp.Symbol("l") ** 2 - sp.Symbol("x_AB") ** 2 - sp.Symbol("y_AB") ** 2)
+    return expression.subs(sp.Symbol("z_AB"), root)
+
+
+@remembered
+def motion() -> Any:
+    """Left minus right sides of the five equations of motion."""
+    forces = sp.Matrix([*sp.symbols("f_x f_y f_z"), 0, 0])
+    return written_out(sp.Matrix(equations()["tau"])) - forces
+
+
+def model(**changes: float) -> pp.control.PoleModel:
+    """The library's pole: l = 1 m, m_s = 0.1 kg, m_e = 1 kg."""
+    return pp.control.PoleModel(**changes)
+
+
+def raised(xy: Array, rates: Array, length: float = 1.0) -> tuple[Array, Array]:
+    """r_AB and its rate from their horizontal parts, upper hemisphere."""
+    z = np.sqrt(length**2 - xy @ xy)
+    return np.array([*xy, z]), np.array([*rates, -(xy @ rates) / z])
+
+
+def as_printed(xy: Array, rates: Array) -> tuple[Array, Array]:
+    """M of (11) and C of (12) with the document's two slips put back in."""
+    M, C = model().mass_and_bias(xy, rates)
+    z = np.sqrt(1 - xy @ xy)
+    M[2, 3] = -0.1 * xy[0] / z**2
+    C[2] += 4 * 0.1 * xy[0] * xy[1] * rates[0] * rates[1] / z**3
+    return M, C
+
+
+@remembered
+def arm() -> pp.Robot:
+    """An iiwa 14 with the end-effector's 1 kg."""
+    return pp.load_robot("iiwa14").with_payload(1.0)

@@ -1,0 +1,111 @@
+"""Document 002: tip forces and joint torques."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+import palpate as pp
+from palpate_documents.claim import Claim, Comparison
+from palpate_documents.compare import arithmetic, corrected, formula, printed, reading, to
+from palpate_documents.d002.about import DOCUMENT, XY, arm, equations, jacobian, unit
+
+Evidence = Iterator[Comparison]
+Q = np.array([0.5, 0.6])
+FROM_Y = np.add(Q, (np.pi / 2, 0))  # the same posture with the angle counted from x, as the robot does
+PRINTED_J = [[-1.3312, -0.4536], [-1.3706, -0.8912]]
+
+
+def symbols() -> dict[str, object]:
+    """J of the arm, and names of forces and torques."""
+    J = unit(equations().J[:2, :])
+    return {"J": J, "F_x": None, "F_y": None, "T_1": None, "T_2": None, "dF_y": None}
+
+
+def mapped(vector: str) -> sp.Matrix:
+    """J^T times a column of symbols."""
+    J = unit(equations().J[:2, :])
+    return J.T * sp.Matrix(sp.symbols(vector))
+
+
+_TORQUES = r"\begin{bmatrix} T_1 \\ T_2 \end{bmatrix}"
+_FORCES = r"\begin{bmatrix} F_x \\ F_y \end{bmatrix}"
+
+
+@DOCUMENT.check("torque-of-force")
+def _torque_of_force(c: Claim) -> Evidence:
+    how: dict[str, Any] = {"symbols": symbols(), "coordinates": ["theta_1", "theta_2"]}
+    for role, text in (("printed", c.printed), ("corrected", c.corrected)):
+        yield formula(role, text.split("= ", 1)[1], mapped("F_x F_y"), "tau", **how)  # type: ignore[arg-type]
+    F, v = np.array([0.0, 2.0]), np.array([0.7, -1.1])
+    found = pp.contact.torque_from_tip_force(arm(), Q, F, directions=XY)
+    yield corrected("power at the joints and at the tip [W]", F @ jacobian(Q) @ v, found @ v)
+
+
+@DOCUMENT.check("torque-increment")
+def _increments(c: Claim) -> Evidence:
+    reference = mapped("zero dF_y").subs(sp.Symbol("zero"), 0)
+    how: dict[str, Any] = {"symbols": symbols(), "coordinates": ["theta_1", "theta_2"]}
+    for role, text in (("printed", c.printed), ("corrected", c.corrected)):
+        yield formula(role, text.split("= ", 1)[1], reference, "tau", **how)  # type: ignore[arg-type]
+
+
+@DOCUMENT.check("power")
+def _power(c: Claim) -> Evidence:
+    T, v = np.array([1.0, 2.0]), np.array([0.7, -1.1])
+    F = pp.contact.tip_force_from_torque(arm(), Q, T, directions=XY).force
+    yield printed("power [W]", T @ v, F @ jacobian(Q) @ v)
+
+
+@DOCUMENT.check("replacing")
+def _replaced(c: Claim) -> Evidence:
+    T, v = np.array([1.0, 2.0]), np.array([0.3, -1.175])
+    x = jacobian(Q) @ v
+    yield printed("power [W]", T @ jacobian(Q) @ x, T @ v)
+    yield corrected("power [W]", T @ np.linalg.solve(jacobian(Q), x), T @ v)
+
+
+@DOCUMENT.check("force-row")
+def _force_row(c: Claim) -> Evidence:
+    T = np.array([1.0, 2.0])
+    found = pp.contact.tip_force_from_torque(arm(), Q, T, directions=XY).force
+    yield printed("F [N]", T @ jacobian(Q), found)
+    yield corrected("F [N]", T @ np.linalg.inv(jacobian(Q)), found)
+
+
+@DOCUMENT.check("force-of-torque")
+def _force_of_torque(c: Claim) -> Evidence:
+    T = np.array([1.0, 2.0])
+    found = pp.contact.tip_force_from_torque(arm(), Q, T, directions=XY).force
+    yield printed("F [N]", jacobian(Q).T @ T, found)
+    yield corrected("F [N]", np.linalg.solve(jacobian(Q).T, T), found)
+    yield corrected("J^T F, with which the arm rests [N·m]", T, pp.contact.torque_from_tip_force(
+        arm(), Q, found, directions=XY))  # fmt: skip
+
+
+@DOCUMENT.check("matlab-J")
+def _matlab_jacobian(c: Claim) -> Evidence:
+    yield reading("θ1 from the y axis [m]", PRINTED_J, jacobian(Q, from_y=True), to(4))
+    yield reading("θ1 from the x axis [m]", PRINTED_J, jacobian(Q), to(4))
+
+
+@DOCUMENT.check("example-F")
+def _example_force(c: Claim) -> Evidence:
+    found = pp.contact.tip_force_from_torque(arm(), FROM_Y, [1.0, 2.0], directions=XY).force
+    yield arithmetic("J^T T [N]", [-4.0724, -2.2360], jacobian(Q, True).T @ [1.0, 2.0], 2e-4)
+    yield printed("F [N]", [-4.0724, -2.2360], found, to(4))
+    yield corrected("F [N]", [3.2765130582, -3.9117872801], found)
+
+
+@DOCUMENT.check("example-T")
+def _example_torque(c: Claim) -> Evidence:
+    found = pp.contact.torque_from_tip_force(arm(), FROM_Y, [0, 2.0], directions=XY)
+    yield arithmetic("(J^T)⁻¹ F [N·m]", [4.8549, -4.7151], np.linalg.solve(jacobian(Q, True).T, [0, 2.0]), 2e-4)
+    yield printed("T [N·m]", [4.8549, -4.7151], found, to(4))
+    yield corrected("T [N·m]", [-2.7412657973, -1.7824147201], found)
+    tip, elbow = arm().pose(FROM_Y).position, arm().pose(FROM_Y, "link2").position
+    moments = [np.cross(tip, [0, 2.0, 0])[2], np.cross(tip - elbow, [0, 2.0, 0])[2]]
+    yield corrected("moments of F about the two joints [N·m]", moments, found)

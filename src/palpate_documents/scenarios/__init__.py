@@ -1,0 +1,1 @@
+"""Scenarios that show parts of the documents, found by their names."""

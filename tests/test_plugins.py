@@ -1,0 +1,114 @@
+"""Tables of laws, metrics and the rest: what is shipped, and what installed packages add by entry points."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from palpate.cli.main import COMMANDS, main
+from palpate.control import LAWS
+from palpate.control.references import REFERENCES
+from palpate.metrics import METRICS
+from palpate.plugins import Table
+
+CODE = """
+from palpate.control.references import Hold
+from palpate.metrics import Metric
+samples = Metric("samples", "1", "how many samples there are", lambda trace: float(len(trace.time)))
+class Wait(Hold):
+    "Waits."
+def add_parser(subparsers):
+    subparsers.add_parser("greet", help="says hello")
+def run(args):
+    print("hello")
+    return 0
+"""
+ENTRIES = """
+[palpate.metrics]
+samples = added_things:samples
+other = added_things:samples
+bounces = added_things:samples
+[palpate.references]
+wait = added_things:Wait
+[palpate.commands]
+greet = added_things
+broken = added_things_that_are_not_there
+[palpate.laws]
+broken-law = added_things:NoSuchLaw
+"""
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package with entry points, and tables that have read nothing yet."""
+    (tmp_path / "added_things.py").write_text(CODE)
+    info = tmp_path / "added_things-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: added-things\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(ENTRIES)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for table in (LAWS, METRICS, REFERENCES, COMMANDS):
+        monkeypatch.setattr(table, "_entries", None)
+        monkeypatch.setattr(table, "_loaded", {})
+    return tmp_path
+
+
+def test_a_metric_of_another_package_is_found_by_its_name(installed: Path) -> None:
+    with pytest.warns(UserWarning, match="bounces = added_things:samples is left out: the name is taken by palpate"):
+        assert METRICS["samples"].unit == "1"
+    assert METRICS["bounces"].name == "bounces"
+
+
+def test_one_that_will_not_do_is_left_out_with_a_warning_that_names_it(installed: Path) -> None:
+    with pytest.warns(UserWarning, match="is left out") as seen:
+        names = list(METRICS)
+    assert "samples" in names
+    assert "other" not in names
+    assert any("other = added_things:samples is left out: InvalidInput: it calls itself 'samples'" in str(w.message)
+               for w in seen)  # fmt: skip
+    with pytest.warns(UserWarning, match="broken-law = added_things:NoSuchLaw is left out: AttributeError"):
+        assert "broken-law" not in LAWS
+    assert "broken-law" not in LAWS
+    assert "as-printed" in LAWS
+
+
+def test_a_reference_and_a_command_of_another_package_are_used(
+    installed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert REFERENCES["wait"].__doc__ == "Waits."
+    assert main(["greet"]) == 0
+    assert capsys.readouterr().out == "hello\n"
+
+
+def test_help_names_added_commands_and_loads_none(installed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sys.modules.pop("added_things", None)
+    assert main(["--help"]) == 0
+    out = capsys.readouterr().out
+    assert "greet       added by added_things" in out
+    assert "broken      added by added_things_that_are_not_there" in out
+    assert "added_things" not in sys.modules
+
+
+def test_a_broken_command_is_refused_with_a_warning(installed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.warns(UserWarning, match="broken = added_things_that_are_not_there is left out: ModuleNotFoundError"):
+        assert main(["broken"]) == 2
+    assert "unknown command 'broken'" in capsys.readouterr().err
+
+
+def test_a_shipped_name_reads_no_entry_points(installed: Path) -> None:
+    assert METRICS["bounces"].unit == "1"
+    assert "panda" not in LAWS.shipped
+    assert "passive" in LAWS
+    assert LAWS._entries is None
+    assert METRICS._entries is None
+
+
+def test_a_table_is_a_mapping_of_what_is_shipped_first() -> None:
+    table: Table[int] = Table("palpate.nothing", {"b": 2, "a": 1})
+    assert dict(table) == {"b": 2, "a": 1}
+    assert len(table) == 2
+    assert table.get("c") is None
+    with pytest.raises(KeyError):
+        table["c"]
