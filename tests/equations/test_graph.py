@@ -120,3 +120,15 @@ def test_a_whole_power_takes_few_products(g: Graph) -> None:
     assert len(needed([g.power(x, 8)])) == 4
     assert evaluate([g.power(x, -3)], {"x": 2.0}) == [0.125]
     assert math.isclose(evaluate([g.power(x, 7)], {"x": 1.1})[0], 1.1**7)
+
+
+def test_sine_and_cosine_of_an_angle_lie_on_the_circle(g: Graph) -> None:
+    for angle in (g.symbol("x"), g.node(0.3)):
+        assert values_at_random([g.cos(angle) * g.cos(angle) + g.sin(angle) * g.sin(angle)], seed=5) == [1]
+
+
+def test_constants_that_are_no_numbers_are_multiplied_in_any_order(g: Graph) -> None:
+    a, b, c = g.sin(g.node(0.3)), g.cos(g.node(0.3)), g.sin(g.node(0.7))
+    for product in (a * (b * c), (c * a) * b, 2 * (a * (3 * b)), (a * b) * (a * b)):
+        assert math.isfinite(evaluate([product], {})[0])
+    assert 2 * (3 * a) is 6 * a

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import unicodedata
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from palpate.equations.spelling.names import DOTS, GREEK, Name, greek
 
@@ -21,58 +21,6 @@ def _decimal(value: Any) -> str:
     if isinstance(value, int):
         return str(value)
     return f"{float(value):.10g}"
-
-
-class Style(Protocol):
-    """Spells the pieces of an expression in one language."""
-
-    def number(self, value: Any) -> str:
-        """A number, not negative."""
-        ...
-
-    def name(self, name: Name) -> str:
-        """A symbol."""
-        ...
-
-    def product(self, factors: Sequence[str]) -> str:
-        """Factors side by side."""
-        ...
-
-    def sum(self, terms: Sequence[tuple[bool, str]]) -> str:
-        """(negative?, term) after each other."""
-        ...
-
-    def quotient(self, top: str, bottom: str, simple: bool) -> str:
-        """A fraction; `simple` if both are plain numbers."""
-        ...
-
-    def power(self, base: str, exponent: str) -> str:
-        """base^exponent; the base is in brackets already where it needs them."""
-        ...
-
-    def root(self, inside: str) -> str:
-        """A square root."""
-        ...
-
-    def absolute(self, inside: str) -> str:
-        """The absolute value."""
-        ...
-
-    def brackets(self, inside: str) -> str:
-        """Round brackets."""
-        ...
-
-    def function(self, name: str, inside: str, single: bool) -> str:
-        """sin or cos of an argument; `single` if it is one symbol."""
-        ...
-
-    def matrix(self, rows: Sequence[Sequence[str]]) -> str:
-        """A matrix of spelt entries."""
-        ...
-
-    def partial(self, symbol: str) -> str:
-        """The sign of a partial derivative before a symbol."""
-        ...
 
 
 class Text:
@@ -276,3 +224,6 @@ class MathML:
     def partial(self, symbol: str) -> str:
         """∂x."""
         return f"<mrow><mo>∂</mo>{symbol}</mrow>"
+
+
+Style = Text | Latex | MathML

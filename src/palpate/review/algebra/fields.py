@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from fractions import Fraction
 from random import Random
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from palpate.equations.algebra.residues import LARGEST, P, Residues
 from palpate.errors import UnluckyPoint
@@ -13,78 +13,18 @@ from palpate.errors import UnluckyPoint
 Item = TypeVar("Item")
 
 
-class Table(Protocol[Item]):
-    """Values to look up, each with items."""
-
-    def put(self, value: Any, item: Item) -> None:
-        """Keep an item under a value."""
-        ...
-
-    def get(self, value: Any) -> list[Item]:
-        """The items kept under this value."""
-        ...
-
-
-class Field(Protocol):
-    """What the search needs of an arithmetic."""
-
-    exact: bool
-
-    def mul(self, a: Any, b: Any) -> Any:
-        """a · b."""
-        ...
-
-    def add(self, a: Any, b: Any) -> Any:
-        """a + b."""
-        ...
-
-    def sub(self, a: Any, b: Any) -> Any:
-        """a − b."""
-        ...
-
-    def inverse(self, a: Any) -> Any:
-        """1/a; UnluckyPoint if a is zero."""
-        ...
-
-    def number(self, value: Fraction) -> Any:
-        """A rational number."""
-        ...
-
-    def power(self, a: Any, exponent: Fraction) -> Any:
-        """a to a rational exponent, the root that counts as positive."""
-        ...
-
-    def is_zero(self, a: Any) -> bool:
-        """Whether a is zero."""
-        ...
-
-    def equal(self, a: Any, b: Any) -> bool:
-        """Whether a is b."""
-        ...
-
-    def rational(self, a: Any) -> Fraction | None:
-        """The small rational number that a is, or None."""
-        ...
-
-    def sample(self, random: Random, positive: bool) -> Any:
-        """A random value; one that counts as positive if asked."""
-        ...
-
-    def table(self) -> Table[Any]:
-        """An empty table."""
-        ...
-
-
-class _Residues(Generic[Item]):
+class ResidueTable(Generic[Item]):
     """A table of exact values."""
 
     def __init__(self) -> None:
         self._items: dict[int, list[Item]] = {}
 
     def put(self, value: int, item: Item) -> None:
+        """Keep an item under a value."""
         self._items.setdefault(value, []).append(item)
 
     def get(self, value: int) -> list[Item]:
+        """The items kept under this value."""
         return self._items.get(value, [])
 
 
@@ -98,12 +38,12 @@ class Modular(Residues):
         found = random.randrange(2, P)
         return found * found % P if positive else found
 
-    def table(self) -> Table[Any]:
+    def table(self) -> ResidueTable[Any]:
         """A table of exact values."""
-        return _Residues()
+        return ResidueTable()
 
 
-class _Sorted(Generic[Item]):
+class SortedTable(Generic[Item]):
     """A table of floats: a value finds what lies within the tolerance."""
 
     def __init__(self, tolerance: float) -> None:
@@ -112,10 +52,12 @@ class _Sorted(Generic[Item]):
         self._sorted = True
 
     def put(self, value: Any, item: Item) -> None:
+        """Keep an item under a value."""
         self._pairs.append((value, len(self._pairs), item))
         self._sorted = False
 
     def get(self, value: Any) -> list[Item]:
+        """The items kept under this value."""
         if not self._sorted:
             self._pairs.sort(key=lambda pair: pair[:2])
             self._sorted = True
@@ -198,6 +140,10 @@ class Real:
         found = self.type(random.randrange(4 * 10**17, 19 * 10**17)) / 10**18
         return found if positive or random.random() < 0.5 else -found
 
-    def table(self) -> Table[Any]:
+    def table(self) -> SortedTable[Any]:
         """A table within the tolerance."""
-        return _Sorted(self.tolerance)
+        return SortedTable(self.tolerance)
+
+
+Field = Modular | Real
+Table = ResidueTable[Item] | SortedTable[Item]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from palpate.errors import BadShape
 from palpate.review.algebra.grid import Grid, grid, shown
@@ -14,31 +14,6 @@ from palpate.review.algebra.tree import Node
 from palpate.review.compare.quantities import quantity
 
 Selection: TypeAlias = tuple[str, tuple[int, ...], tuple[int, ...]]  # (in words, rows, columns)
-
-
-class Wanted(Protocol):
-    """What the entries should be."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(rows, columns)."""
-        ...
-
-    def at(self, place: tuple[int, int], point: Point) -> Any:
-        """The value of an entry at a point."""
-        ...
-
-    def tree(self, place: tuple[int, int]) -> Node | None:
-        """The expression of an entry, if there is one."""
-        ...
-
-    def chosen(self, rows: tuple[int, ...], columns: tuple[int, ...]) -> Wanted:
-        """Some of the rows and columns."""
-        ...
-
-    def transposed(self) -> Wanted:
-        """The transpose."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -104,6 +79,9 @@ class Numeric:
     def transposed(self) -> Wanted:
         """The transpose."""
         return Numeric(lambda point: self._array(point).T, (self._shape[1], self._shape[0]))
+
+
+Wanted: TypeAlias = Symbolic | Numeric
 
 
 def fitting(given: tuple[int, int], wanted: Wanted, what: str) -> list[tuple[str, Wanted]]:

@@ -13,21 +13,8 @@ ACCENTS = {"bar", "hat", "tilde", "overline"}
 DOTS = {"dot": 1, "ddot": 2, "dddot": 3}
 TRIGONOMETRIC = {"sin", "cos", "tan", "cot", "sec", "csc"}
 FUNCTIONS = {
-    "exp",
-    "log",
-    "ln",
-    "asin",
-    "acos",
-    "atan",
-    "arcsin",
-    "arccos",
-    "arctan",
-    "sinh",
-    "cosh",
-    "tanh",
-    "abs",
-    "Abs",
-}
+    "exp", "log", "ln", "asin", "acos", "atan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "abs", "Abs",
+}  # fmt: skip
 FRACTIONS = {"frac", "tfrac", "dfrac", "cfrac"}
 TIMES = {"cdot", "times", "ast", "star"}
 WRAPPERS = {"underbrace", "overbrace", "boxed", "fbox", "mathop", "cancel", "mathord", "underset", "overset"}
