@@ -18,6 +18,7 @@ from palpate import __version__
 from palpate.checks import Array
 from palpate.control.guards import GUARD_NAMES
 from palpate.control.law import Law
+from palpate.control.unread import unread_of_reference
 from palpate.engine.library import WARNINGS
 from palpate.robot.readers.findings import CONTACT
 from palpate.run import state as S
@@ -286,7 +287,7 @@ def _facts(
 ) -> RunFacts:
     run, clock = assembly.run, assembly.run.clock
     named = {channel.name: array for channel, array in data.items()}
-    q = named.get("q")
+    q, unread = named.get("q"), unread_of_reference(run.law, run.reference)
     return RunFacts(
         scenario=run.scenario,
         robot=run.robot.name,
@@ -303,7 +304,7 @@ def _facts(
         versions=versions(),
         warnings=tuple(warnings),
         expected=(*expected, *(_happened(named) if expected else ())),
-        remarks=(*contact_remarks(assembly, named), *assembly.law.remarks(assembly.law.memory)),
+        remarks=(*unread, *contact_remarks(assembly, named), *assembly.law.remarks(assembly.law.memory)),
         assumptions=tuple(_assumptions(assembly)),
         guard_ticks={name: int(assembly.loop.guard_steps[bit.bit_length() - 1]) for bit, name in _GUARDS.items()},
         torque_limit=_torque_limit(assembly),

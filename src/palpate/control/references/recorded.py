@@ -13,6 +13,7 @@ import numpy as np
 
 from palpate.checks import Array, finite_array
 from palpate.config import required, setting
+from palpate.control.law import Follows
 from palpate.control.references.kinematics import check_joint_motion, follow_joints
 from palpate.control.references.reference import ReferenceSettings, Targets
 from palpate.errors import FileError, InvalidInput, UnknownName
@@ -37,6 +38,11 @@ class Recorded(ReferenceSettings):
     file: str = required("1", "a .parquet, .csv or .npz file: a trace or such a table; relative to the scenario")
     follow: Literal["joints", "tool"] = setting("joints", "1", "which columns to follow")
     start: float = setting(0.0, "s", "when the first row is due", ge=0)
+
+    @property
+    def moves(self) -> Follows:
+        """As set by `follow`."""
+        return self.follow
 
     @property
     def end(self) -> float:
