@@ -97,11 +97,17 @@ def sweep_html(runs: _Runs, summary: Mapping[str, Any], replays: Mapping[str, st
 
 
 def _sentence(summary: Mapping[str, Any]) -> str:
-    counts = summary["counts"]
-    good = counts["passed"] == summary["runs"] or summary["method"] in ("map", "tune", "rare", "grid")
     lines = [summary["sentence"], *summary["said"]]
     text = "".join(f"<p><b>{escape(_capital(line))}.</b></p>" for line in lines if line)
-    return f'<div class="outcome {"good" if good else "bad"}">{text}</div>' if text else ""
+    return f'<div class="outcome {"good" if _is_good(summary) else "bad"}">{text}</div>' if text else ""
+
+
+def _is_good(summary: Mapping[str, Any]) -> bool:
+    """Whether the box is green: all runs passed, or what was looked for was found among some that did."""
+    method, passed = summary["method"], summary["counts"]["passed"]
+    if method == "map" and summary.get("map"):
+        return any(summary["map"]["good"])
+    return passed == summary["runs"] or method == "rare" or (method in ("tune", "grid") and passed > 0)
 
 
 def _capital(text: str) -> str:
