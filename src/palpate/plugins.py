@@ -5,6 +5,8 @@ A table holds what palpate ships; what other packages declare as entry points of
     [project.entry-points."palpate.laws"]
     tip-spring = "my_package.tip_spring:TipSpring"
 
+A name `my_module:Mine` is that of an object in a module, a file beside the scenario for one (`palpate.user_code`).
+
 Entry points are read when a name is not among the shipped ones, or when all names are asked for: reading them costs
 some ten milliseconds, which a start with a shipped name does not pay. One that cannot be loaded is left out with a
 warning that names it.
@@ -17,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from palpate.errors import InvalidInput
+from palpate.user_code import is_address, load
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -65,6 +68,10 @@ class Table(Mapping[str, T], Generic[T]):
     def __getitem__(self, name: str) -> T:
         if name in self.shipped:
             return self.shipped[name]
+        if is_address(name):
+            from importlib.metadata import EntryPoint
+
+            return self._make(EntryPoint(name, name, self.group), load(name))
         if name not in self._loaded:
             entry = self.added()[name]
             try:
