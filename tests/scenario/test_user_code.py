@@ -45,6 +45,42 @@ class Mine(PlainLaw):
         }
 '''
 
+METRIC = """
+import numpy as np
+from palpate.metrics import Metric
+
+def peak_torque(trace):
+    "largest torque of any joint"
+    return abs(trace["tau"]).max()
+
+final_error = Metric("final_error", "m", "distance from the target at the end",
+    lambda trace: np.linalg.norm(trace["tool_position"][-1] - trace["target_position"][-1]))
+
+def wrong(trace):
+    return trace["tau"] / nothing
+"""
+REFERENCE = """
+from palpate.config import setting
+from palpate.control.references.reference import ReferenceSettings
+from palpate.control.references.timing import TimedPath
+from palpate.control.references.kinematics import follow_joints
+
+class Motion(TimedPath):
+    "All joints by an offset."
+    offset: tuple[float, ...] = setting((0.1,) * 7, "rad", "of each joint")
+
+    def fill(self, targets, times, robot, q_start):
+        s, rate, acceleration = self.progress(times)
+        way = robot.home * 0 + self.offset
+        targets.q[:], targets.v[:], targets.a[:] = q_start + s * way, rate * way, acceleration * way
+        follow_joints(targets, robot)
+
+class Wrong(ReferenceSettings):
+    "Fails."
+    def fill(self, targets, times, robot, q_start):
+        targets.q[:] = nothing
+"""
+
 
 def compiled_twin() -> str:
     """The text of the shipped joint impedance as somebody's own law."""
@@ -178,3 +214,46 @@ def test_two_different_files_of_one_name_are_refused(folder: Folder) -> None:
     other.write_text(PLAIN + "\n# another\n")
     with pytest.raises(InvalidInput, match="two different files hold a module"):
         pp.load_scenario(folder.write(PLAIN, f'[modules]\nMODULE = "other/{other.name}"\n'))
+
+
+def test_own_metrics_are_those_of_the_shipped_that_they_copy(folder: Folder) -> None:
+    bounds = '[metrics."MODULE:peak_torque"]\nmost = 1000\n[metrics."MODULE:final_error"]\nmost = 1e-9\n'
+    scenario = pp.load_scenario(folder.write(METRIC, bounds, law=""), SHORT)
+    trace = pp.simulate(scenario)
+    results = {result.name: result for result in pp.metrics.evaluate(trace, scenario.metrics)}
+    own = results[f"{folder.module}:peak_torque"]
+    assert own.value == abs(trace["tau"]).max()
+    assert own.passed
+    assert own.help == "largest torque of any joint"
+    error = results[f"{folder.module}:final_error"]
+    assert error.value == pytest.approx(results["position_final_error"].value, rel=1e-12)
+    assert error.unit == "m"
+    assert error.passed is False
+
+
+def test_an_unknown_or_failing_metric_is_told_with_file_and_line(
+    folder: Folder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", folder.write(METRIC, '[metrics."MODULE:peak_torqe"]\nmost = 1\n', law="")]) == 2
+    assert f"{folder.file.name} has no 'peak_torqe'" in capsys.readouterr().err
+    bounded = folder.write(METRIC, '[metrics."MODULE:wrong"]\nmost = 1\n', law="")
+    assert main(["run", bounded, "--no-report", "--out", "out", "--set", "run.duration=0.01"]) == 2
+    line = 1 + METRIC[: METRIC.index("nothing")].count("\n")
+    assert f"{folder.file.name}, line {line}: NameError" in capsys.readouterr().err
+
+
+def test_an_own_reference_gives_the_numbers_of_the_shipped_one_that_it_copies(folder: Folder) -> None:
+    text = '[reference]\nkind = "MODULE:Motion"\noffset = [0.3, 0.2, -0.2, 0.2, 0.3, 0.2, 0.3]\n'
+    mine = pp.simulate(pp.load_scenario(folder.write(REFERENCE, text, law=""), SHORT))
+    shipped = pp.simulate(pp.load_scenario("panda-joint-impedance", SHORT))
+    assert np.array_equal(mine["q"], shipped["q"])
+    assert np.array_equal(mine["target_position"], shipped["target_position"])
+    with pytest.raises(ScenarioError, match=r"reference.ofset: unknown key; did you mean 'offset'\?"):
+        pp.load_scenario(str(folder.scenario), ["reference.ofset=1"])
+
+
+def test_a_mistake_in_an_own_reference_is_told_with_file_and_line(folder: Folder) -> None:
+    scenario = folder.write(REFERENCE, '[reference]\nkind = "MODULE:Wrong"\n', law="")
+    line = 1 + REFERENCE[: REFERENCE.index("nothing")].count("\n")
+    with pytest.raises(InvalidInput, match=f"{folder.file.name}, line {line}: NameError"):
+        pp.load_scenario(scenario)

@@ -52,7 +52,7 @@ def load_scenario(source: str | os.PathLike[str], overrides: Iterable[str] = ())
     overrides = list(overrides)
     data, sources = read_data(source)
     if overrides:
-        data = with_modules(apply_overrides(data, overrides), _folder_of(source))
+        data = with_modules(apply_overrides(data, overrides), folder_of(source))
         lines = {tuple(int(p) if p.isdecimal() else p for p in parse_override(text)[0]): 0 for text in overrides}
         sources = [Source("--set", lines), *sources]
     return scenario_from_data(data, sources)
@@ -215,19 +215,19 @@ def _resolved(data: dict[str, Any], folder: Path | None) -> dict[str, Any]:
     return data
 
 
-def _folder_of(source: str | os.PathLike[str]) -> Path:
+def folder_of(source: str | os.PathLike[str]) -> Path:
     """The folder of a scenario's file; the working folder for a shipped one."""
     path = Path(os.fspath(source))
     return path.resolve().parent if path.suffix == ".toml" else Path.cwd()
 
 
-def with_modules(data: dict[str, Any], folder: Path | None) -> dict[str, Any]:
+def with_modules(data: dict[str, Any], folder: Path | None, more: Iterable[str] = ()) -> dict[str, Any]:
     """Data with the files of those modules that it names (`law = "my_module:Mine"`) and that lie in a folder."""
     if folder is None:
         return data
     named = [table.get(tag) for section, tag in TAGS.items() if isinstance(table := data.get(section), dict)]
     metrics = data.get("metrics")
-    named += list(metrics) if isinstance(metrics, dict) else []
+    named += [*(metrics if isinstance(metrics, dict) else ()), *more]
     known = data.get("modules", {})
     modules = {name.partition(":")[0] for name in map(str, named) if is_address(name)}
     files = {name: folder.joinpath(*name.split(".")).with_suffix(".py") for name in sorted(modules)}

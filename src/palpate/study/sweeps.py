@@ -6,12 +6,13 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from palpate.errors import FileError, InvalidInput, PalpateError, UnknownName
 from palpate.metrics import METRICS
 from palpate.run.simulate import simulate
-from palpate.scenario.load import load_scenario, scenario_from_data
+from palpate.scenario.load import folder_of, load_scenario, scenario_from_data, with_modules
 from palpate.scenario.model import Scenario
 from palpate.scenario.overrides import apply_overrides
 from palpate.scenario.places import read_from
@@ -24,6 +25,7 @@ from palpate.study.pool import Executor, Here, LocalPool, cores
 from palpate.study.result import Sweep
 from palpate.study.store import Store
 from palpate.study.worker import Job, Result, Task, check_files, empty_row, run_row
+from palpate.user_code import is_address, texts_of, use_files
 
 if TYPE_CHECKING:
     from palpate.trace import Trace
@@ -157,7 +159,7 @@ def _made(store: Store, stage: Stage, executor: Executor, own: Mapping[str, Call
     if there:
         yield there, 0
     kept = plan.traces if plan.traces in ("all", "failing") else "none"
-    job = Job(plan.scenario, plan.metrics, kept, plan.files, own)
+    job = Job(plan.scenario, plan.metrics, kept, plan.files, own, texts_of(plan.scenario.get("modules", {})))
     refused = [chunk for chunk in missing if plan.chunk == 1 and stage.points(*chunk)[0].refusal]
     for first, stop in refused:
         point = stage.points(first, stop)[0]
@@ -218,6 +220,9 @@ def make_plan(
     said = {**given, **{key: value for key, value in wanted.items() if value is not None}}
     varied = {**given.get("vary", {}), **(vary or {})}
     data = read_from({key: value for key, value in typed.as_data().items() if key != "sweep"}, os.getcwd())
+    folder = Path.cwd() if isinstance(scenario, Scenario) else folder_of(scenario)
+    data = with_modules(data, folder, said.get("metrics", ()))
+    use_files(data.get("modules", {}))
     axes = axes_of(varied)
     method, runs, repeat, options = _method(axes, said, int(data["run"]["seed"]))
     traces = said.get("traces", "none")
@@ -273,7 +278,8 @@ def _metrics(wanted: Sequence[str] | None, data: Mapping[str, Any]) -> tuple[str
         if name not in METRICS:
             raise UnknownName("metric", name, METRICS)
     bounded = data.get("metrics", {})
-    return tuple(name for name in METRICS if wanted is None or name in wanted or name in bounded)
+    own = dict.fromkeys(filter(is_address, (*bounded, *(wanted or ()))))
+    return (*(name for name in METRICS if wanted is None or name in wanted or name in bounded), *own)
 
 
 def _checked(plan: Plan) -> Plan:
