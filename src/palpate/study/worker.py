@@ -88,7 +88,7 @@ def run_row(
     """
     names = tuple(METRICS) if metrics is None else metrics
     try:
-        singular = bool(own) or _SINGULAR in {*names, *scenario.get("metrics", {})}
+        singular = bool(own) or any(map(is_address, names)) or _SINGULAR in {*names, *scenario.get("metrics", {})}
         bounds, trace = prepared_for(scenario).run(overrides, singular=singular, lasting=bool(own))
         if trace.outcome.kind == "interrupted":
             signal.default_int_handler(signal.SIGINT, None)  # the run took Ctrl-C for itself; it is meant for the sweep
