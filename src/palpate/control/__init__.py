@@ -1,5 +1,7 @@
 """What decides: control laws with their gains beside them, references, guards and gain design."""
 
+from __future__ import annotations
+
 import importlib
 import pkgutil
 from typing import TYPE_CHECKING, Any
@@ -44,15 +46,16 @@ def _shipped() -> dict[str, tuple[str, str]]:
     }
 
 
-def _entered(entry: Any, law: Any) -> tuple[str, str]:
+def _entered(entry: Any, law: Any) -> tuple[str, str] | type[Law]:
     from palpate.control.law import Law
 
     if isinstance(law, type) and law.__module__.partition(".")[0] != "palpate" and is_address(entry.name):
         law.name = entry.name  # pyright: ignore[reportAttributeAccessIssue] - however it calls itself
-    return of_kind(Law, entry, law).__module__, law.__name__
+    return of_kind(Law, entry, law)
 
 
-LAWS = Table("palpate.laws", _shipped(), _entered)
+LAWS: Table[tuple[str, str] | type[Law]] = Table("palpate.laws", _shipped(), _entered)
+register = LAWS.register
 
 __all__ = [
     "LAWS",
@@ -85,6 +88,7 @@ __all__ = [
     "fastest_stop",
     "force_loop_poles",
     "references",
+    "register",
     "solve",
     "stand",
 ]
@@ -92,7 +96,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        **{class_name: module for module, class_name in LAWS.shipped.values()},
+        **{class_name: module for module, class_name in _shipped().values()},
         "Guards": "palpate.control.guards",
         "Law": "palpate.control.law",
         "admittance_response": "palpate.control.laws.admittance",

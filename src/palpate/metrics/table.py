@@ -69,10 +69,9 @@ _ALL = [
 
 def _entered(entry: Any, thing: Any) -> Metric:
     """The metric of an entry point, or of `my_module:my_metric`: a Metric, or there also a function of the trace."""
-    if not is_address(entry.name):
-        return of_kind(Metric, entry, thing)
     if isinstance(thing, Metric):
-        return replace(thing, name=entry.name, compute=_blamed(thing.compute))
+        named = replace(thing, name=entry.name) if is_address(entry.name) else of_kind(Metric, entry, thing)
+        return replace(named, compute=_blamed(thing.compute))
     if not callable(thing) or isinstance(thing, type):
         raise InvalidInput(f"a function of the trace, or a Metric, is needed, got {thing!r}")
     return Metric(entry.name, "1", (thing.__doc__ or "").strip().split("\n")[0], _blamed(thing))  # pyright: ignore[reportArgumentType]

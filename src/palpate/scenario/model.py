@@ -247,15 +247,15 @@ def law_class(name: str) -> type[Law]:
     """A law's settings by its registered name; only that law is imported."""
     if name not in LAWS:
         raise UnknownName("law", name, LAWS)
-    module, class_name = LAWS[name]
-    return getattr(importlib.import_module(module), class_name)
+    law = LAWS[name]
+    return law if isinstance(law, type) else getattr(importlib.import_module(law[0]), law[1])
 
 
 def _registered(law: Law) -> Law:
     if law.name not in LAWS or type(law) is not law_class(law.name):
         raise InvalidInput(
             f"the law {law.name!r} is not registered, so that a file cannot name it",
-            hint="hand a law of your own to palpate.Run, or add it to palpate.control.LAWS",
+            hint="palpate.control.register(YourLaw), or name it module:YourLaw",
         )
     return law
 

@@ -9,7 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from palpate.errors import FileError, InvalidInput, PalpateError, UnknownName
+from palpate.control import LAWS
+from palpate.control.references import REFERENCES
+from palpate.errors import FileError, InvalidInput, PalpateError, StudyError, UnknownName
 from palpate.metrics import METRICS
 from palpate.run.simulate import simulate
 from palpate.scenario.load import folder_of, load_scenario, scenario_from_data, with_modules
@@ -177,6 +179,13 @@ def _task(plan: Plan, stage: Stage, run: int) -> Task:
 
 def executor_for(plan: Plan, workers: int | None, cluster: str | None) -> Executor:
     """Where the runs are made: a cluster, processes, or here where that is sooner done."""
+    if known_here := _known_here(plan):
+        if workers or cluster is not None:
+            raise StudyError(
+                f"{known_here!r} is registered in this process and unknown to others",
+                hint="put it into a file and name it module:name, or make the runs in this process: workers=0",
+            )
+        return Here()
     if cluster is not None:
         from palpate.study.cluster import DaskCluster
 
@@ -187,6 +196,14 @@ def executor_for(plan: Plan, workers: int | None, cluster: str | None) -> Execut
     if wanted == 0 or (workers is None and time_per_run(plan, SHORT) * plan.runs < SHORT):
         return Here()
     return LocalPool(wanted)
+
+
+def _known_here(plan: Plan) -> str | None:
+    """A law, reference or metric of a plan that only this process knows."""
+    law, kind = plan.scenario["control"].get("law"), plan.scenario.get("reference", {}).get("kind")
+    if law in LAWS.registered or kind in REFERENCES.registered:
+        return law if law in LAWS.registered else kind
+    return next((name for name in plan.metrics if name in METRICS.registered), None)
 
 
 def time_per_run(plan: Plan, enough: float = 2.0) -> float:
@@ -279,7 +296,11 @@ def _metrics(wanted: Sequence[str] | None, data: Mapping[str, Any]) -> tuple[str
             raise UnknownName("metric", name, METRICS)
     bounded = data.get("metrics", {})
     own = dict.fromkeys(filter(is_address, (*bounded, *(wanted or ()))))
-    return (*(name for name in METRICS if wanted is None or name in wanted or name in bounded), *own)
+    asked = {
+        *bounded,
+        *(wanted if wanted is not None else (name for name in METRICS if name not in METRICS.registered)),
+    }
+    return (*(name for name in METRICS if name in asked), *own)
 
 
 def _checked(plan: Plan) -> Plan:
