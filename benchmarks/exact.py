@@ -83,11 +83,10 @@ def _parts() -> list[Measurement]:
     state = system.advance(system.start(q), 1e-3, tau).state
     stepper, y = system.stepper, np.concatenate([state.q, state.v])
     margins = stepper.begin(state.time, y)
-    slope = np.empty(len(y))
     robot, table = system.robot, pp.Contact(Plane(system.robot.pose(q).position))
     down = -np.linalg.pinv(robot.jacobian(q)[:3]) @ [0.1, 0.2, 0.5]
     calls: dict[str, tuple[Callable[[], object], int]] = {
-        "one evaluation of the constrained dynamics": (lambda: stepper.slope(0.0, y, slope), 200),
+        "one evaluation of the constrained dynamics": (lambda: stepper.slope(0.0, y), 200),
         "one step (12 evaluations)": (lambda: stepper.stride(1e-3, margins), 200),
         "constrained_dynamics": (lambda: pp.constrained_dynamics(robot, q, np.zeros(7), tau, [table]), 20),
         "impact with friction": (lambda: pp.impact(robot, q, down, [table], 0.5, 0.3), 20),

@@ -74,7 +74,7 @@ def test_commands_are_found_in_texts() -> None:
 def test_every_command_that_a_hint_names_exists() -> None:
     named = [(path.name, name) for path in SOURCES for text in hints(path.read_text("utf-8"))
              for name, _ in _COMMAND.findall(text)]  # fmt: skip
-    assert len(named) > 10
+    assert len(named) >= 10
     assert [one for one in named if one[1] not in COMMANDS] == []
 
 

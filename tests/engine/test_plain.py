@@ -124,6 +124,19 @@ def test_a_function_that_the_physics_engine_has_no_longer_is_named() -> None:
     assert "has no function mj_vanished" in done.stderr
 
 
+def test_a_run_needs_no_handler_of_fatal_errors() -> None:
+    code = """
+import llvmlite.binding as binding
+known = binding.address_of_symbol
+binding.address_of_symbol = lambda name: None if name == "_mjPRIVATE_setTlsLogHandler" else known(name)
+import palpate as pp
+from palpate.engine import fatal
+print(fatal.POSSIBLE, pp.simulate("cartesian2-press").outcome.kind)
+"""
+    done = run(code)
+    assert done.stdout.split() == ["False", "completed"], done.stderr
+
+
 def test_numbas_inner_parts_are_imported_in_one_place() -> None:
     allowed = {"engine/accelerated.py", "engine/numba_parts.py"}
     for file in PACKAGE.rglob("*.py"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -31,11 +32,12 @@ def test_what_cannot_be_read_refuses_nothing(monkeypatch: pytest.MonkeyPatch, tm
     check_processor(machine="x86_64")
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["robot.robot", "world.plant", "control.laws.standing", "contact.model", "run.names", "derive.mechanism",
-     "engine.library"],
-)  # fmt: skip
+SOURCES = Path(processor.__file__).parents[1]
+IMPORTERS = [file for file in SOURCES.rglob("*.py") if "\nimport mujoco\n" in file.read_text(encoding="utf-8")]
+FIRST_OF_PACKAGE = {file.relative_to(SOURCES).parts[0]: file.relative_to(SOURCES) for file in sorted(IMPORTERS)}
+
+
+@pytest.mark.parametrize("name", [".".join(path.with_suffix("").parts) for path in FIRST_OF_PACKAGE.values()])
 def test_no_door_leads_to_mujoco_before_the_processor_is_looked_at(name: str):
     code = f"""
 import builtins, sys, palpate.errors

@@ -56,8 +56,7 @@ def test_exact_contact_under_a_force_beyond_its_numbers_ends_by_an_outcome():
     trace = simulate(load_scenario("planar2-slot", ["world.pushes=[{force=[1e12,0,0]}]"]))
     assert time.process_time() - before < 60.0  # 40 s of every millisecond before
     assert trace.outcome.kind == "diverged"
-    assert "the exact contact came" in trace.outcome.reason
-    assert "1e+12 N" in trace.outcome.reason
+    assert "forces or speeds are too large to follow" in trace.outcome.reason
 
 
 def test_a_contact_point_without_a_name_is_unknown():

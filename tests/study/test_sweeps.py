@@ -19,7 +19,8 @@ from palpate.study.store import Store, read_plan
 from palpate.study.sweeps import finish, make_plan
 from palpate.trace import load_trace
 
-FEW = ["energy_residual", "joint_error_rms"]
+FEW = ["energy_residual", "effort"]
+EFFORT = 1.5e-6  # (N·m)²·s, of a pendulum let go at about 50°
 DRAWN = {"robot.parameters.mass": "uniform(0.5, 2)", "control.damping": "loguniform(0.01, 1)"}
 
 
@@ -54,7 +55,7 @@ def test_every_row_is_the_run_that_its_command_makes(pendulum: Scenario) -> None
 
 
 def test_the_sentence_is_the_exact_interval(pendulum: Scenario) -> None:
-    bounded = pendulum.model_copy(update={"metrics": {"joint_error_rms": pp.metrics.Bound(most=5e-4)}})
+    bounded = pendulum.model_copy(update={"metrics": {"effort": pp.metrics.Bound(most=EFFORT)}})
     found = pp.sweep(bounded, {"robot.start.q.0": "uniform(0.2, 1.5)"}, runs=40, metrics=FEW)
     failed = found["passed"].count(False)
     assert 0 < failed < 40
@@ -65,12 +66,12 @@ def test_the_sentence_is_the_exact_interval(pendulum: Scenario) -> None:
     assert shown[0] <= interval.low
     assert shown[1] >= interval.high
     assert shown == pytest.approx([interval.low, interval.high], rel=0.1)
-    assert found["failed"][found["passed"].index(False)] == ["joint_error_rms"]
-    worst = max(found["joint_error_rms"])
-    assert f"the largest joint_error_rms seen, {worst:.6g} rad, is exceeded with probability < 7.3 %" in str(
+    assert found["failed"][found["passed"].index(False)] == ["effort"]
+    worst = max(found["effort"])
+    assert f"the largest effort seen, {worst:.6g} (N·m)²·s, is exceeded with probability < 7.3 %" in str(
         found.summary["said"]
     )
-    assert found.worst(1) == [found["joint_error_rms"].index(worst)]
+    assert found.worst(1) == [found["effort"].index(worst)]
     assert found.failing()[0] == found["passed"].index(False)
 
 
@@ -114,14 +115,14 @@ def test_a_hostile_sweep_finishes_counts_and_names(pendulum: Scenario) -> None:
 
 def test_sensitivity_finds_the_parameter_that_matters(pendulum: Scenario) -> None:
     vary = {"robot.start.q.0": "uniform(0.5, 1.5)", "run.max_speed": "uniform(50, 100)"}
-    found = pp.sweep(pendulum, vary, method="saltelli", runs=80, metrics=FEW, metric="joint_error_rms")
+    found = pp.sweep(pendulum, vary, method="saltelli", runs=80, metrics=FEW, metric="effort")
     first, second = found.summary["sensitivity"]
     assert first["first"] == pytest.approx(1.0, abs=0.35)  # 20 rows
     assert first["total"] == pytest.approx(1.0, abs=0.35)
     assert second["total"] == 0.0
     assert "(0 of 40 independent runs failed" in found.sentence  # rows A and B alone
     with pytest.raises(InvalidInput, match="saltelli"):
-        pp.sweep(pendulum, vary, runs=4, metrics=FEW).sensitivity("joint_error_rms")
+        pp.sweep(pendulum, vary, runs=4, metrics=FEW).sensitivity("effort")
 
 
 def test_a_sweep_may_stop_by_itself_by_a_confidence_sequence(pendulum: Scenario) -> None:
@@ -135,11 +136,11 @@ def test_a_sweep_may_stop_by_itself_by_a_confidence_sequence(pendulum: Scenario)
 
 
 def test_a_rare_failure_is_found_by_importance_sampling(pendulum: Scenario) -> None:
-    """The pendulum swings from q₀: joint_error_rms grows with |q₀| (weight on the joint), q₀ ~ N(0.5, 0.1)."""
+    """The pendulum swings from q₀: effort grows with |q₀| (weight on the joint), q₀ ~ N(0.5, 0.1)."""
     vary = {"robot.start.q.0": "normal(0.5, 0.1)"}
     probe = pp.sweep(pendulum, {"robot.start.q.0": [0.85]}, metrics=FEW)
-    level = probe["joint_error_rms"][0]  # q₀ = 0.85 is 3.5 standard deviations out
-    found = pp.sweep(pendulum, vary, runs=400, metrics=FEW, rare=f"joint_error_rms>{level!r}", workers=0)
+    level = probe["effort"][0]  # q₀ = 0.85 is 3.5 standard deviations out
+    found = pp.sweep(pendulum, vary, runs=400, metrics=FEW, rare=f"effort>{level!r}", workers=0)
     truth = 2.326e-4  # 1 − Φ(3.5)
     assert found.rare.interval.low < truth < found.rare.interval.high
     assert found.rare.probability == pytest.approx(truth, rel=0.6)
@@ -222,9 +223,9 @@ def test_traces_are_kept_as_chosen(pendulum: Scenario, tmp_path: Path, kept: str
 
 
 def test_traces_of_the_worst_are_made_when_the_worst_are_known(pendulum: Scenario) -> None:
-    found = pp.sweep(pendulum, {"robot.start.q.0": "0.1:1.5:8"}, traces="worst", metrics=FEW, metric="joint_error_rms")
+    found = pp.sweep(pendulum, {"robot.start.q.0": "0.1:1.5:8"}, traces="worst", metrics=FEW, metric="effort")
     paths = found.keep_traces()
-    order = np.argsort(found.numbers("joint_error_rms"))[::-1][:5]
+    order = np.argsort(found.numbers("effort"))[::-1][:5]
     assert [int(path.stem) for path in paths] == sorted(order.tolist())
 
 
@@ -336,11 +337,11 @@ def test_mistakes_are_told_before_anything_runs(
 
 def test_the_scenarios_own_table_is_used_and_overruled(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(
-        'name = "mine"\nextends = "pendulum"\n[run]\nduration = 0.02\n[sweep]\nruns = 7\nmetric = "joint_error_rms"\n'
+        'name = "mine"\nextends = "pendulum"\n[run]\nduration = 0.02\n[sweep]\nruns = 7\nmetric = "effort"\n'
         '[sweep.vary]\n"robot.parameters.mass" = "uniform(0.5, 2)"\n"control.damping" = [0.0, 0.1]\n'
     )
     plan = make_plan(tmp_path / "mine.toml")
-    assert (plan.runs, plan.method, plan.options["metric"]) == (7, "random", "joint_error_rms")
+    assert (plan.runs, plan.method, plan.options["metric"]) == (7, "random", "effort")
     assert list(plan.vary) == ["robot.parameters.mass", "control.damping"]
     other = make_plan(tmp_path / "mine.toml", {"control.damping": "0:1:3"}, runs=9)
     assert (other.runs, other.vary["control.damping"]) == (9, "0:1:3")

@@ -30,22 +30,22 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the script; it asks the program itself for words, so that it never goes out of date."""
-    import argcomplete
+    from argcomplete.shell_integration import shellcode
 
-    print(argcomplete.shellcode(["palpate"], shell=args.shell))
+    print(shellcode(["palpate"], shell=args.shell))
     return 0
 
 
 def complete(parser: argparse.ArgumentParser, commands: Iterable[argparse.ArgumentParser]) -> None:
     """Answer the shell, and end the process; each argument is completed by what its metavar asks for."""
     import argcomplete
-    from argcomplete.completers import DirectoriesCompleter
+    from argcomplete.completers import DirectoriesCompleter, FilesCompleter
 
     known = {**_COMPLETERS, "DIR": DirectoriesCompleter()}
     for action in (action for command in commands for action in command._actions):
         if isinstance(action.metavar, str) and action.metavar in known:
             action.completer = known[action.metavar]  # pyright: ignore[reportAttributeAccessIssue]
-    argcomplete.autocomplete(parser, always_complete_options=False, default_completer=_files)
+    argcomplete.autocomplete(parser, always_complete_options=False, default_completer=FilesCompleter())
 
 
 def _files(prefix: str, **_: Any) -> list[str]:

@@ -36,9 +36,9 @@ _WORD = ir.IntType(64)
 _key = ctypes.c_uint32(0)
 if POSSIBLE and WARNINGS:
     ctypes.CDLL(None).pthread_key_create(ctypes.byref(_key), None)
-    llvmlite.binding.add_symbol("palpate_jump_key", ctypes.addressof(_key))
-elif llvmlite.binding.address_of_symbol(_SET_HANDLER) is None:
-    llvmlite.binding.add_symbol(_SET_HANDLER, ctypes.addressof(_key))  # named by the code below, never called
+llvmlite.binding.add_symbol("palpate_jump_key", ctypes.addressof(_key))
+if llvmlite.binding.address_of_symbol(_SET_HANDLER) is None:  # named by the code below, then never called
+    llvmlite.binding.add_symbol(_SET_HANDLER, ctypes.addressof(_key))
 
 _P = types.int64
 _set_handler: Any = ExternalFunction(_SET_HANDLER, _P(_P))

@@ -5,3 +5,5 @@
 `trees.program_of_tree` goes the whole way: a list of operations over q, v, a and the parameters, in which equal parts
 are computed once. `code` spells it; an emitter of its own walks through `Program.operations()`.
 """
+
+import palpate.engine  # looks at the processor before MuJoCo is loaded  # noqa: F401
