@@ -360,7 +360,7 @@ def test_warnings_are_for_contacts_that_are_unstable_or_nearly_so() -> None:
     assert near.startswith("close to unstable")
     (over,) = predict_contact(case.with_gain("integral", 1.1 * found.largest_gain)).warnings
     assert "UNSTABLE" in over
-    assert "integral × 0.909" in over
+    assert "largest stable integral: 0.909 × the current one" in over
 
 
 def test_the_sentences_carry_the_numbers() -> None:
