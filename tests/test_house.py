@@ -27,7 +27,7 @@ SOURCES = [*CORE, *BESIDE]
 
 # Who may import whom (docs/index.md draws it). What a room may import, its importers may import too.
 # Small modules that every room may use.
-FREE = {"errors", "checks", "files", "lazy", "memory", "config", "parquet", "plugins", "toml"}
+FREE = {"errors", "checks", "files", "lazy", "memory", "config", "parquet", "plugins", "toml", "user_code"}
 MODULES = FREE
 ARROWS: dict[str, set[str]] = {
     "errors": set(),
@@ -35,8 +35,9 @@ ARROWS: dict[str, set[str]] = {
     "config": {"errors", "checks"},
     "files": {"errors"},
     "lazy": {"errors"},
-    "plugins": {"errors"},
+    "plugins": {"errors", "user_code"},
     "toml": {"errors"},
+    "user_code": {"errors", "files"},
     "memory": set(),
     "parquet": {"errors", "files", "lazy", "memory"},
     "engine": {"errors", "checks"},

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import palpate as pp
 from palpate.cli.main import COMMANDS, main
-from palpate.control import LAWS
+from palpate.control import LAWS, JointImpedance
 from palpate.control.references import REFERENCES
-from palpate.metrics import METRICS
+from palpate.control.references.reference import ReferenceSettings
+from palpate.errors import InvalidInput, StudyError
+from palpate.metrics import METRICS, evaluate
 from palpate.plugins import Table
+from palpate.scenario.model import law_class
 
 CODE = """
 from palpate.control.references import Hold
@@ -112,3 +117,59 @@ def test_a_table_is_a_mapping_of_what_is_shipped_first() -> None:
     assert table.get("c") is None
     with pytest.raises(KeyError):
         table["c"]
+
+
+@pytest.fixture
+def notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables in which nothing is registered, now and afterwards."""
+    for table in (LAWS, METRICS, REFERENCES):
+        monkeypatch.setattr(table, "registered", {})
+
+
+def test_what_a_notebook_registers_is_used_like_what_is_shipped(notebook: None) -> None:
+    @pp.control.register
+    class SoftJoints(JointImpedance):
+        """Softer."""
+
+    @METRICS.register
+    def peak_torque(trace: pp.Trace) -> float:
+        """Largest torque."""
+        return abs(trace["tau"]).max()
+
+    @REFERENCES.register
+    class Stay(ReferenceSettings):
+        """Stays."""
+
+        def fill(self, targets: Any, times: Any, robot: Any, q_start: Any) -> None:
+            """Nothing moves."""
+
+    assert JointImpedance.name == "joint-impedance"
+    assert law_class("soft-joints") is SoftJoints
+    assert list(LAWS)[len(LAWS.shipped)] == "soft-joints"
+    changes = ["control.law=soft-joints", "reference.kind=stay", "run.duration=0.02", "metrics.peak_torque.most=500"]
+    scenario = pp.load_scenario("panda-joint-impedance", changes)
+    trace = pp.simulate(scenario)
+    unset = [f"control.{key}=" for key in ("stiffness", "damping_ratio", "feed_forward")]
+    twin = pp.load_scenario("panda-joint-impedance", [*unset, "reference.kind=hold", "run.duration=0.02"])
+    assert (trace["tau"] == pp.simulate(twin)["tau"]).all()
+    results = {result.name: result for result in evaluate(trace, scenario.metrics)}
+    assert results["peak_torque"].value == abs(trace["tau"]).max()
+    assert results["peak_torque"].passed
+    found = pp.sweep(scenario, {"world.plant.mass_scale": [1, 1.1]})
+    assert found["peak_torque"][0] == results["peak_torque"].value
+    with pytest.raises(StudyError, match="'soft-joints' is registered in this process and unknown to others"):
+        pp.sweep(scenario, {"world.plant.mass_scale": [1, 1.1]}, workers=2)
+
+
+def test_a_registered_name_can_be_replaced_and_a_shipped_one_cannot(notebook: None) -> None:
+    class Mine(JointImpedance):
+        """One."""
+
+    first = LAWS.register(Mine)
+    again = LAWS.register(type("Mine", (JointImpedance,), {"__module__": __name__}))
+    assert law_class("mine") is again
+    assert again is not first
+    with pytest.raises(InvalidInput, match="the name 'joint-impedance' is one of palpate's own"):
+        LAWS.register(JointImpedance)
+    with pytest.raises(InvalidInput, match="a Law is needed"):
+        LAWS.register(type("Other", (), {}))

@@ -5,6 +5,8 @@ A table holds what palpate ships; what other packages declare as entry points of
     [project.entry-points."palpate.laws"]
     tip-spring = "my_package.tip_spring:TipSpring"
 
+A name `my_module:Mine` is that of an object in a module, a file beside the scenario for one (`palpate.user_code`).
+
 Entry points are read when a name is not among the shipped ones, or when all names are asked for: reading them costs
 some ten milliseconds, which a start with a shipped name does not pay. One that cannot be loaded is left out with a
 warning that names it.
@@ -12,16 +14,19 @@ warning that names it.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from palpate.errors import InvalidInput
+from palpate.user_code import is_address, load
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
+Thing = TypeVar("Thing")
 
 
 class Table(Mapping[str, T], Generic[T]):
@@ -30,6 +35,7 @@ class Table(Mapping[str, T], Generic[T]):
     Attributes:
         group: group of the entry points, such as "palpate.laws".
         shipped: what palpate brings along, by name.
+        registered: what this process added by `register`; other processes do not know it.
     """
 
     def __init__(
@@ -47,6 +53,31 @@ class Table(Mapping[str, T], Generic[T]):
         self._make = make or (lambda entry, thing: thing)
         self._entries: dict[str, EntryPoint] | None = None
         self._loaded: dict[str, T] = {}
+        self.registered: dict[str, T] = {}
+
+    def register(self, thing: Thing) -> Thing:
+        """Add something in this process, a class of a notebook for one; also as a decorator.
+
+        It goes by its `name`, else by its Python name in the table's spelling (TipSpring is "tip-spring"); what was
+        registered by that name before is replaced.
+
+        Raises:
+            InvalidInput: it is not what the table holds, or its name is a shipped one.
+        """
+        from importlib.metadata import EntryPoint
+
+        python_name = getattr(thing, "__name__", "")
+        spelled = (
+            re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", python_name).lower() if isinstance(thing, type) else python_name
+        )
+        name = vars(thing).get("name") if hasattr(thing, "__dict__") else None
+        name = name if isinstance(name, str) else spelled
+        if not name or name in self.shipped:
+            raise InvalidInput(f"the name {name!r} is one of palpate's own", hint="give it another `name`")
+        if isinstance(thing, type):
+            thing.name = name  # pyright: ignore[reportAttributeAccessIssue] - not the one of what it derives from
+        self.registered[name] = self._make(EntryPoint(name, name, self.group), thing)
+        return thing
 
     def added(self) -> Mapping[str, EntryPoint]:
         """The entry points by name, not loaded; a shipped name, or one that was declared before, is kept."""
@@ -65,6 +96,12 @@ class Table(Mapping[str, T], Generic[T]):
     def __getitem__(self, name: str) -> T:
         if name in self.shipped:
             return self.shipped[name]
+        if name in self.registered:
+            return self.registered[name]
+        if is_address(name):
+            from importlib.metadata import EntryPoint
+
+            return self._make(EntryPoint(name, name, self.group), load(name))
         if name not in self._loaded:
             entry = self.added()[name]
             try:
@@ -79,7 +116,8 @@ class Table(Mapping[str, T], Generic[T]):
 
     def __iter__(self) -> Iterator[str]:
         yield from self.shipped
-        yield from [name for name in list(self.added()) if name in self]
+        yield from self.registered
+        yield from [name for name in list(self.added()) if name in self and name not in self.registered]
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

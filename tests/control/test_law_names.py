@@ -11,6 +11,7 @@ import palpate
 from palpate.control import LAWS
 
 PACKAGE = Path(palpate.__file__).parent
+NAMES = frozenset(LAWS)
 # What may import what inside control, beside the modules of control itself.
 ARROWS: dict[str, set[str]] = {
     "references": set(),
@@ -40,7 +41,7 @@ def misplaced(file: str, source: str) -> list[str]:
     return [
         f"{file}:{line} names the law {text!r}; ask the law instead (Law.follows, about_rest, holds, figure …)"
         for line, text in literals(source)
-        if text in LAWS and file != f"control/laws/{text.replace('-', '_')}.py" and (file, text) not in OTHER_MEANINGS
+        if text in NAMES and file != f"control/laws/{text.replace('-', '_')}.py" and (file, text) not in OTHER_MEANINGS
     ]
 
 

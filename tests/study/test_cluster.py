@@ -14,10 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.scenario.test_user_code import Folder
+from tests.study.test_user_code import job_without_the_file
 
 import palpate as pp
 from palpate.errors import StudyError
 from palpate.scenario.model import Scenario
+from palpate.study.cluster import DaskCluster
+from palpate.study.worker import Task, run_chunk
 
 pytest.importorskip("distributed", reason="Dask is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore")  # Dask's own
@@ -80,6 +84,18 @@ def test_the_table_is_the_local_one_and_a_killed_worker_loses_and_doubles_nothin
     assert cluster.workers[0].wait(10) == -signal.SIGKILL
     assert seen == list(range(1, 65))  # every chunk, of one run each, once
     assert found.path.read_bytes() == local
+
+
+def test_workers_get_the_text_of_own_code_that_their_machine_has_not_got(cluster: Cluster, tmp_path: Path) -> None:
+    here, there = job_without_the_file(Folder(tmp_path))
+    wait_for_workers(cluster, 1)
+    tasks, workers = [Task(0, ())], DaskCluster(cluster.address)
+    try:
+        [(_, results)] = workers.results(there, [tasks])
+    finally:
+        workers.close()
+    assert [one.row for one in results] == [one.row for one in run_chunk(here, tasks)]
+    assert results[0].row["outcome"] == "completed"
 
 
 def test_no_scheduler_is_a_clear_error(pendulum: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from palpate.metrics import MetricResult
     from palpate.trace import Trace
 
 _EXAMPLES = """\
@@ -34,7 +36,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load, evaluate, print, write."""
-    from palpate.cli.folder import find_trace
+    from palpate.cli.folder import find_trace, use_modules_beside
     from palpate.cli.tables import number, print_table
     from palpate.errors import InvalidInput
     from palpate.metrics import evaluate
@@ -47,7 +49,9 @@ def run(args: argparse.Namespace) -> int:
     paths = [find_trace(place) for place in args.traces]
     names = short_names(paths)
     traces = [load_trace(path) for path in paths]
-    table = [evaluate(trace) for trace in traces]
+    for path in paths:
+        use_modules_beside(path)
+    table = aligned([evaluate(trace) for trace in traces])
     settings, page = differences(traces), compare(traces, names, args.out)
     if args.json:
         _print_json(names, traces, settings, table, page)
@@ -77,6 +81,12 @@ def _print_json(
     outcomes = [trace.outcome.kind for trace in traces]
     answer = {"runs": list(names), "outcomes": outcomes, "settings": settings, "metrics": metrics, "page": str(page)}
     print(json.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def aligned(table: Sequence[Sequence[MetricResult]]) -> list[list[MetricResult]]:
+    """The same metrics for every run; own ones of another run's scenario have no value."""
+    every = {result.name: replace(result, value=None) for row in table for result in row}
+    return [list({**every, **{result.name: result for result in row}}.values()) for row in table]
 
 
 def short_names(paths: Sequence[Path]) -> list[str]:

@@ -262,6 +262,19 @@ def _checksum(file: Path) -> str:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
+def use_modules_beside(trace: Path) -> None:
+    """Find the modules of own metrics again: as the scenario in the folder of a run names their files."""
+    from palpate.files import is_there, read_text
+    from palpate.scenario.places import read_from
+    from palpate.toml import toml_data
+    from palpate.user_code import use_files
+
+    file = trace.parent / SCENARIO
+    if is_there(file):
+        modules = read_from(toml_data(read_text(file)), trace.parent).get("modules", {})
+        use_files({name: path for name, path in modules.items() if is_there(Path(path))})
+
+
 def find_trace(place: str) -> Path:
     """The trace meant by a file, or by the folder of a run: what a killed run left if there is nothing better.
 

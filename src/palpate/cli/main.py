@@ -25,6 +25,7 @@ from palpate import __version__
 from palpate.cli.signals import Listening, ignore_further, leave
 from palpate.errors import PalpateError, UnknownName, harmless, shortened
 from palpate.plugins import Table
+from palpate.user_code import allow
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -148,6 +149,7 @@ def _run(words: list[str]) -> int:
         return MISUSE
     if unknown:
         _refuse(unknown, commands[args.command])
+    allow("--no-code" not in words)
     return modules[args.command].run(args)
 
 
@@ -172,7 +174,7 @@ def _parsers(
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"palpate {__version__}")
-    _add_debug(parser)
+    _add_shared(parser)
     subparsers = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND")
     for module in modules.values():
         module.add_parser(subparsers)
@@ -180,7 +182,7 @@ def _parsers(
         subparsers.add_parser(name, help=f"added by {entry.module.partition('.')[0]}")
     for command in subparsers.choices.values():
         command.allow_abbrev = False
-        _add_debug(command)
+        _add_shared(command)
     return parser, dict(subparsers.choices)
 
 
@@ -191,8 +193,9 @@ def _formatter(prog: str) -> argparse.RawDescriptionHelpFormatter:
     return formatter
 
 
-def _add_debug(parser: argparse.ArgumentParser) -> None:
+def _add_shared(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    parser.add_argument("--no-code", action="store_true", help="refuse scenarios that run Python code of their own")
 
 
 def _refuse(unknown: list[str], command: argparse.ArgumentParser) -> None:

@@ -21,12 +21,13 @@ def run(args: argparse.Namespace) -> int:
     """Load, judge by the bounds the trace carries, write."""
     from pathlib import Path
 
-    from palpate.cli.folder import REPORT, find_trace
+    from palpate.cli.folder import REPORT, find_trace, use_modules_beside
     from palpate.metrics import Bound, evaluate
     from palpate.trace import load_trace
     from palpate.views import report
 
     path = find_trace(args.trace)
+    use_modules_beside(path)
     trace = load_trace(path)
     scenario = trace.facts.scenario or {}
     bounds = {name: Bound.model_validate(bound) for name, bound in scenario.get("metrics", {}).items()}

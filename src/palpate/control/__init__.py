@@ -1,5 +1,7 @@
 """What decides: control laws with their gains beside them, references, guards and gain design."""
 
+from __future__ import annotations
+
 import importlib
 import pkgutil
 from typing import TYPE_CHECKING, Any
@@ -7,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import palpate.engine  # looks at the processor before MuJoCo is loaded  # noqa: F401
 from palpate.lazy import lazy_names
 from palpate.plugins import Table, of_kind
+from palpate.user_code import is_address
 
 if TYPE_CHECKING:
     from palpate.control import design, references, solve
     from palpate.control.design.pole import PoleModel
     from palpate.control.guards import Guards
-    from palpate.control.law import Law, PythonLaw
+    from palpate.control.law import Law, PlainLaw, PythonLaw
     from palpate.control.laws.admittance import Admittance, admittance_response
     from palpate.control.laws.cartesian_impedance import CartesianImpedance
     from palpate.control.laws.computed_torque import ComputedTorque
@@ -43,13 +46,16 @@ def _shipped() -> dict[str, tuple[str, str]]:
     }
 
 
-def _entered(entry: Any, law: Any) -> tuple[str, str]:
+def _entered(entry: Any, law: Any) -> tuple[str, str] | type[Law]:
     from palpate.control.law import Law
 
-    return of_kind(Law, entry, law).__module__, law.__name__
+    if isinstance(law, type) and law.__module__.partition(".")[0] != "palpate" and is_address(entry.name):
+        law.name = entry.name  # pyright: ignore[reportAttributeAccessIssue] - however it calls itself
+    return of_kind(Law, entry, law)
 
 
-LAWS = Table("palpate.laws", _shipped(), _entered)
+LAWS: Table[tuple[str, str] | type[Law]] = Table("palpate.laws", _shipped(), _entered)
+register = LAWS.register
 
 __all__ = [
     "LAWS",
@@ -67,6 +73,7 @@ __all__ = [
     "OperationalSpace",
     "ParallelForce",
     "Passive",
+    "PlainLaw",
     "PoleBalance",
     "PoleModel",
     "Priorities",
@@ -81,6 +88,7 @@ __all__ = [
     "fastest_stop",
     "force_loop_poles",
     "references",
+    "register",
     "solve",
     "stand",
 ]
@@ -88,13 +96,13 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        **{class_name: module for module, class_name in LAWS.shipped.values()},
+        **{class_name: module for module, class_name in _shipped().values()},
         "Guards": "palpate.control.guards",
         "Law": "palpate.control.law",
         "admittance_response": "palpate.control.laws.admittance",
         "force_loop_poles": "palpate.control.steps.force_loop",
         "PoleModel": "palpate.control.design.pole",
-        "PythonLaw": "palpate.control.law",
+        **dict.fromkeys(("PlainLaw", "PythonLaw"), "palpate.control.law"),
         **{name: f"{__name__}.{name}" for name in ("design", "references", "solve")},
         **dict.fromkeys(("Stance", "stand"), "palpate.control.laws.standing"),
         **dict.fromkeys(("Stop", "TorqueBounds", "fastest_stop"), "palpate.control.solve.stop"),

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from types import MappingProxyType
+from typing import Any
 
-from palpate.errors import UnknownName
+from palpate.errors import InvalidInput, UnknownName
 from palpate.lazy import offered
 from palpate.metrics import contact, motion, pole, step, stop
 from palpate.metrics.metric import Bound, Metric, MetricResult, judge
 from palpate.metrics.step import of
 from palpate.plugins import Table, of_kind
 from palpate.trace import Trace
+from palpate.user_code import blamed, is_address
 
 
 def _steps(name: str, what: str, response: Callable[[Trace], step.Response]) -> list[Metric]:
@@ -64,7 +66,26 @@ _ALL = [
     Metric("smallest_singular_value", "1", "of the tool's Jacobian, smallest met", motion.smallest_singular_value),
 ]  # fmt: skip
 
-METRICS = Table("palpate.metrics", {metric.name: metric for metric in _ALL}, partial(of_kind, Metric))
+
+def _entered(entry: Any, thing: Any) -> Metric:
+    """The metric of an entry point, or of `my_module:my_metric`: a Metric, or there also a function of the trace."""
+    if isinstance(thing, Metric):
+        named = replace(thing, name=entry.name) if is_address(entry.name) else of_kind(Metric, entry, thing)
+        return replace(named, compute=_blamed(thing.compute))
+    if not callable(thing) or isinstance(thing, type):
+        raise InvalidInput(f"a function of the trace, or a Metric, is needed, got {thing!r}")
+    return Metric(entry.name, "1", (thing.__doc__ or "").strip().split("\n")[0], _blamed(thing))  # pyright: ignore[reportArgumentType]
+
+
+def _blamed(compute: Callable[[Trace], float]) -> Callable[[Trace], float]:
+    def computed(trace: Trace) -> float:
+        with blamed(getattr(getattr(compute, "__code__", None), "co_filename", "")):
+            return float(compute(trace))
+
+    return computed
+
+
+METRICS = Table("palpate.metrics", {metric.name: metric for metric in _ALL}, _entered)
 
 
 class Results(list[MetricResult]):
@@ -75,7 +96,7 @@ class Results(list[MetricResult]):
 
 
 def evaluate(trace: Trace, bounds: Mapping[str, Bound] = MappingProxyType({})) -> Results:
-    """Every metric of a trace, in the table's order.
+    """Every metric of a trace, in the table's order, then the own ones (`my_module:my_metric`) of its scenario.
 
     Args:
         trace: what happened.
@@ -85,6 +106,21 @@ def evaluate(trace: Trace, bounds: Mapping[str, Bound] = MappingProxyType({})) -
         UnknownName: a bound on a metric that does not exist.
     """
     for name in bounds:
-        if name not in METRICS:
+        if not is_address(name) and name not in METRICS:
             raise UnknownName("metric", name, METRICS)
-    return Results(judge(metric, trace, bounds.get(metric.name)) for metric in METRICS.values())
+    known = [judge(metric, trace, bounds.get(metric.name)) for metric in METRICS.values()]
+    return Results([*known, *_own_results(trace, bounds)])
+
+
+def _own_results(trace: Trace, bounds: Mapping[str, Bound]) -> Iterator[MetricResult]:
+    """Metrics that the scenario brings along; with the reason instead of a number where their code is not at hand."""
+    named = (trace.facts.scenario or {}).get("metrics", {})
+    for name in filter(is_address, {**named, **bounds}):
+        bound = bounds.get(name)
+        try:
+            metric = METRICS[name]
+        except InvalidInput as error:
+            least, most = (None, None) if bound is None else (bound.least, bound.most)
+            yield MetricResult(name, None, "1", "", str(error.args[0]), least, most)
+        else:
+            yield judge(metric, trace, bound)

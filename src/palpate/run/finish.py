@@ -121,7 +121,7 @@ def _outcome(assembly: Assembly, ending: Ending) -> Outcome:
     if status == INTERRUPTED:
         return Outcome("interrupted", "stopped by the user", t, tick)
     if status == S.COMPLETED:
-        return Outcome("completed", f"ran its {run.clock.duration:g} s", t, tick)
+        return Outcome("completed", f"finished after {run.clock.duration:g} s", t, tick)
     if status == S.STOPPED and L.stopped_by >= len(run.stop):
         return Outcome("stopped", assembly.law.ended(assembly.law.memory), t, tick, f"law.{assembly.law.ending}")
     if status == S.STOPPED:

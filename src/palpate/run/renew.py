@@ -56,7 +56,8 @@ class Renewable:
         self._law, self._plant = self.assembly.law, self.assembly.plant
         self._chosen = self.assembly.run.law  # with its open settings chosen,
         self._rig = rig_of(run.world, run.clock)  # for this rig
-        self._numbers = _Numbers(self.assembly.loop, self._law.gains, self._law.memory)
+        records = (self._law.gains, self._law.memory) if self._law.compiled else ()
+        self._numbers = _Numbers(self.assembly.loop, *records)
         self._change, self._surfaces = run.world.plant, run.world.surfaces
         self._places = places_of(run.robot, self._plant.model)
         self._structure = _structure(run.world)

@@ -113,7 +113,10 @@ def _scenario(name: str) -> Explanation:
 
 def summary_of_law(name: str) -> str:
     """The first line of a law's docstring, read without importing the law (which would compile it)."""
-    module, class_name = LAWS[name]
+    law = LAWS[name]
+    if isinstance(law, type):
+        return _first_line(law)
+    module, class_name = law
     spec = importlib.util.find_spec(module)
     if spec is None or spec.origin is None:
         return ""

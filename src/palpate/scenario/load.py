@@ -19,10 +19,11 @@ from palpate.scenario.checks import contradictions
 from palpate.scenario.folders import shipped, shipped_text
 from palpate.scenario.lines import key_lines
 from palpate.scenario.model import Scenario
-from palpate.scenario.overrides import apply_overrides, merged, parse_override
+from palpate.scenario.overrides import TAGS, apply_overrides, merged, parse_override
 from palpate.scenario.places import MODEL_FILES
 from palpate.scenario.problems import Problem, problems_from
 from palpate.toml import toml_data, toml_value
+from palpate.user_code import is_address
 
 MOST_BYTES, MOST_PARENTS, MOST_PROBLEMS = 1_000_000, 16, 10
 # The least scenario, while one section is read without the others.
@@ -51,7 +52,7 @@ def load_scenario(source: str | os.PathLike[str], overrides: Iterable[str] = ())
     overrides = list(overrides)
     data, sources = read_data(source)
     if overrides:
-        data = apply_overrides(data, overrides)
+        data = with_modules(apply_overrides(data, overrides), folder_of(source))
         lines = {tuple(int(p) if p.isdecimal() else p for p in parse_override(text)[0]): 0 for text in overrides}
         sources = [Source("--set", lines), *sources]
     return scenario_from_data(data, sources)
@@ -103,8 +104,9 @@ def _sections(scenario: Scenario | None, data: dict[str, Any], problems: list[Pr
     bad = {problem.path[0] for problem in problems if problem.path}
     good = [name for name in data if name in Scenario.model_fields and name not in bad]
     typed: dict[str, Any] = {}
+    kept = {"modules": data["modules"]} if "modules" in good else {}
     for name in good:
-        text = _json({**STAND_IN, name: data[name]})
+        text = _json({**STAND_IN, **kept, name: data[name]})
         typed[name] = getattr(Scenario.__pydantic_validator__.validate_json(text, strict=True), name)
     return typed
 
@@ -147,7 +149,7 @@ def read_data(source: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Sour
         if len(seen) > MOST_PARENTS:
             raise ScenarioError(f"{seen[0]} extends more than {MOST_PARENTS} others")
         seen.append(name)
-        found = _resolved(_parsed(text, name), place)
+        found = with_modules(_resolved(_parsed(text, name), place), place)
         parent = found.pop("extends", None)
         data = found if data is None else merged(found, data)
         sources.append(Source(name, key_lines(text)))
@@ -201,11 +203,36 @@ def _resolved(data: dict[str, Any], folder: Path | None) -> dict[str, Any]:
     world = data.get("world")
     if isinstance(world, dict) and isinstance(world.get("surfaces"), list):
         data["world"] = {**world, "surfaces": [_surface_resolved(surface, folder) for surface in world["surfaces"]]}
+    modules = data.get("modules")
+    if isinstance(modules, dict):
+        data["modules"] = {
+            name: str(folder / file) if isinstance(file, str) else file for name, file in modules.items()
+        }
     robot = data.get("robot")
     if isinstance(robot, dict) and isinstance(robot.get("packages"), list):
         folders = [str(folder / name) if isinstance(name, str) else name for name in robot["packages"]]
         data["robot"] = {**robot, "packages": folders}
     return data
+
+
+def folder_of(source: str | os.PathLike[str]) -> Path:
+    """The folder of a scenario's file; the working folder for a shipped one."""
+    path = Path(os.fspath(source))
+    return path.resolve().parent if path.suffix == ".toml" else Path.cwd()
+
+
+def with_modules(data: dict[str, Any], folder: Path | None, more: Iterable[str] = ()) -> dict[str, Any]:
+    """Data with the files of those modules that it names (`law = "my_module:Mine"`) and that lie in a folder."""
+    if folder is None:
+        return data
+    named = [table.get(tag) for section, tag in TAGS.items() if isinstance(table := data.get(section), dict)]
+    metrics = data.get("metrics")
+    named += [*(metrics if isinstance(metrics, dict) else ()), *more]
+    known = data.get("modules", {})
+    modules = {name.partition(":")[0] for name in map(str, named) if is_address(name)}
+    files = {name: folder.joinpath(*name.split(".")).with_suffix(".py") for name in sorted(modules)}
+    found = {name: str(file) for name, file in files.items() if name not in known and file.is_file()}
+    return {**data, "modules": {**known, **found}} if found else data
 
 
 def _surface_resolved(surface: Any, folder: Path) -> Any:

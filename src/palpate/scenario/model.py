@@ -22,6 +22,7 @@ from palpate.metrics.metric import Bound
 from palpate.robot.readers.dh import DHLink, Tensor
 from palpate.scenario.sweep import SweepSettings
 from palpate.trace import Recording, StopWhen
+from palpate.user_code import use_files
 from palpate.world.clock import Clock
 from palpate.world.config import ORIGIN, UPRIGHT, World
 
@@ -162,6 +163,9 @@ class Scenario(Config):
     description: str = setting("", "1", "what it shows, in a sentence or two")
     document: str | None = setting(None, "1", "name of the document, exam or book it shows a part of", max_length=20)
     extends: str | None = setting(None, "1", "a shipped scenario or a .toml file whose settings this one changes")
+    modules: dict[str, str] = setting(
+        {}, "1", "files of modules that own laws, references and metrics are in, by name; those beside it are found"
+    )
     robot: RobotSettings = required("1", "the robot")
     control: SerializeAsAny[Law] = required("1", "the law by its name, and its gains")
     reference: SerializeAsAny[ReferenceSettings] = setting(Hold(), "1", "what the law is asked to do")
@@ -172,6 +176,12 @@ class Scenario(Config):
     stop: tuple[StopEvent, ...] = setting((), "1", "events that end the run")
     metrics: dict[str, Bound] = setting({}, "1", "bounds on metrics, by name (palpate list metrics)")
     sweep: SweepSettings | None = setting(None, "1", "what `palpate sweep` varies")
+
+    @field_validator("modules")
+    @classmethod
+    def _in_use(cls, value: dict[str, str]) -> dict[str, str]:
+        use_files(value)
+        return value
 
     @field_validator("control", mode="plain")
     @classmethod
@@ -237,15 +247,15 @@ def law_class(name: str) -> type[Law]:
     """A law's settings by its registered name; only that law is imported."""
     if name not in LAWS:
         raise UnknownName("law", name, LAWS)
-    module, class_name = LAWS[name]
-    return getattr(importlib.import_module(module), class_name)
+    law = LAWS[name]
+    return law if isinstance(law, type) else getattr(importlib.import_module(law[0]), law[1])
 
 
 def _registered(law: Law) -> Law:
     if law.name not in LAWS or type(law) is not law_class(law.name):
         raise InvalidInput(
             f"the law {law.name!r} is not registered, so that a file cannot name it",
-            hint="hand a law of your own to palpate.Run, or add it to palpate.control.LAWS",
+            hint="palpate.control.register(YourLaw), or name it module:YourLaw",
         )
     return law
 

@@ -45,6 +45,9 @@ def _changed(data: dict[str, Any], change: Callable[[str], str]) -> dict[str, An
         table = result.get(section)
         if isinstance(table, dict) and isinstance(table.get(key), str) and _is_file(section, table[key]):
             table[key] = change(table[key])
+    modules = result.get("modules")
+    if isinstance(modules, dict):
+        modules.update({name: change(file) for name, file in modules.items() if isinstance(file, str)})
     robot = result.get("robot")
     if isinstance(robot, dict) and robot.get("packages"):
         robot["packages"] = [change(path) if isinstance(path, str) else path for path in robot["packages"]]

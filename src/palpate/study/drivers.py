@@ -21,10 +21,11 @@ from palpate.study.plan import Plan
 from palpate.study.rare import RareEstimate, rare_failure
 from palpate.study.statistics import Interval, confidence_sequence
 from palpate.study.store import Store
+from palpate.user_code import is_address
 
 Driver = Generator[Stage, None, Any]
 LOOK_EVERY = 8  # chunks between two looks of a sweep that may stop by itself
-_RULE = re.compile(r"\s*([a-z_]+)\s*(?:(<=?|>=?)\s*([+-]?[\d.]+(?:[eE][+-]?\d+)?)\s*)?")
+_RULE = re.compile(r"\s*([a-z_]+|[\w.]+:\w+)\s*(?:(<=?|>=?)\s*([+-]?[\d.]+(?:[eE][+-]?\d+)?)\s*)?")
 
 
 def drive(store: Store) -> Driver:
@@ -90,9 +91,13 @@ def _until(store: Store) -> Driver:
 # ---------------------------------------------------------------------------------------------- rare failures
 
 
+def _metric_names(plan: Plan) -> tuple[str, ...]:
+    return (*METRICS, *filter(is_address, plan.metrics))
+
+
 def score_of(plan: Plan) -> tuple[str, Callable[[Any], float]]:
     """The metric of a rare failure, and how badly a value of it did: 0 and above is a failure."""
-    name, sign, level = parse_rule(plan.options["rare"], "--rare", tuple(METRICS))
+    name, sign, level = parse_rule(plan.options["rare"], "--rare", _metric_names(plan))
     if level is None:
         bound = plan.scenario.get("metrics", {}).get(name, {})
         sign, level = (">", bound.get("most")) if bound.get("most") is not None else ("<", bound.get("least"))
@@ -139,7 +144,7 @@ def verdicts(store: Store, first: int, count: int) -> Array:
         column = "passed" if rule == "passed" else "outcome"
         found = store.columns([column], first, count)[column]
         return np.array([value in (True, "completed", "stopped") for value in found])
-    name, sign, level = parse_rule(rule, "--by", tuple(METRICS))
+    name, sign, level = parse_rule(rule, "--by", _metric_names(store.plan))
     found = store.columns([name], first, count)[name]
     return np.array([value is not None and (value < level if sign == "<" else value > level) for value in found])
 

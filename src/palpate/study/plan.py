@@ -16,6 +16,7 @@ from palpate.errors import FileError, InvalidInput
 from palpate.scenario.places import absolute_path, read_from, relative_path, seen_from
 from palpate.study.axis import Axis, axes_of, override
 from palpate.study.design import Point
+from palpate.user_code import texts_of, use_files
 
 FORMAT = 1
 MOST_CHUNK, CHUNKS = 100, 64  # runs that are made, written and redone together; how many chunks a sweep has at least
@@ -93,7 +94,9 @@ class Plan:
     def read_in(self, folder: str | os.PathLike[str]) -> Plan:
         """The plan that was written down in a folder, with the files it names where they are now."""
         files = {absolute_path(name, folder): digest for name, digest in self.files.items()}
-        return replace(self, scenario=read_from(self.scenario, folder), files=files)
+        scenario = read_from(self.scenario, folder)
+        use_files({name: file for name, file in scenario.get("modules", {}).items() if os.path.isfile(file)})
+        return replace(self, scenario=scenario, files=files)
 
     def text(self) -> str:
         """As JSON, the same for the same plan; keys keep their order, by which parameters get their draws."""
@@ -148,7 +151,8 @@ def file_digest(path: str) -> str | None:
 
 
 def file_digests(scenario: Mapping[str, Any]) -> dict[str, str]:
-    """SHA-256 of the model and reference files that a scenario names."""
+    """SHA-256 of the files that a scenario names: model, reference, and the code of its modules."""
     named = [scenario.get("robot", {}).get("model"), scenario.get("reference", {}).get("file")]
+    named += texts_of(scenario.get("modules", {}))
     found = {name: file_digest(name) for name in named if isinstance(name, str)}
     return {name: digest for name, digest in found.items() if digest is not None}

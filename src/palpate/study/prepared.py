@@ -84,7 +84,7 @@ class Prepared:
         alone = {name for name in changed if name in _ALONE and name in data}
         typed: dict[str, Any] = {name: _from_json(_ALONE[name], data[name]) for name in alone}
         if others := changed - alone:
-            given = {name: data[name] for name in others if name in data}
+            given = {name: data[name] for name in (*others, "modules") if name in data}
             scenario = _from_json(Scenario, {**STAND_IN, **given})
             typed |= {name: getattr(scenario, name) for name in others}
         if contradictions(typed):

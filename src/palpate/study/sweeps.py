@@ -6,13 +6,16 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from palpate.errors import FileError, InvalidInput, PalpateError, UnknownName
+from palpate.control import LAWS
+from palpate.control.references import REFERENCES
+from palpate.errors import FileError, InvalidInput, PalpateError, StudyError, UnknownName
 from palpate.metrics import METRICS
 from palpate.run.simulate import simulate
-from palpate.scenario.load import load_scenario, scenario_from_data
+from palpate.scenario.load import folder_of, load_scenario, scenario_from_data, with_modules
 from palpate.scenario.model import Scenario
 from palpate.scenario.overrides import apply_overrides
 from palpate.scenario.places import read_from
@@ -25,6 +28,7 @@ from palpate.study.pool import Executor, Here, LocalPool, cores
 from palpate.study.result import Sweep
 from palpate.study.store import Store
 from palpate.study.worker import Job, Result, Task, check_files, empty_row, run_row
+from palpate.user_code import is_address, texts_of, use_files
 
 if TYPE_CHECKING:
     from palpate.trace import Trace
@@ -158,7 +162,7 @@ def _made(store: Store, stage: Stage, executor: Executor, own: Mapping[str, Call
     if there:
         yield there, 0
     kept = plan.traces if plan.traces in ("all", "failing") else "none"
-    job = Job(plan.scenario, plan.metrics, kept, plan.files, own)
+    job = Job(plan.scenario, plan.metrics, kept, plan.files, own, texts_of(plan.scenario.get("modules", {})))
     refused = [chunk for chunk in missing if plan.chunk == 1 and stage.points(*chunk)[0].refusal]
     for first, stop in refused:
         point = stage.points(first, stop)[0]
@@ -176,6 +180,13 @@ def _task(plan: Plan, stage: Stage, run: int) -> Task:
 
 def executor_for(plan: Plan, workers: int | None, cluster: str | None) -> Executor:
     """Where the runs are made: a cluster, processes, or here where that is sooner done."""
+    if known_here := _known_here(plan):
+        if workers or cluster is not None:
+            raise StudyError(
+                f"{known_here!r} is registered in this process and unknown to others",
+                hint="put it into a file and name it module:name, or make the runs in this process: workers=0",
+            )
+        return Here()
     if cluster is not None:
         from palpate.study.cluster import DaskCluster
 
@@ -186,6 +197,14 @@ def executor_for(plan: Plan, workers: int | None, cluster: str | None) -> Execut
     if wanted == 0 or (workers is None and time_per_run(plan, SHORT) * plan.runs < SHORT):
         return Here()
     return LocalPool(wanted)
+
+
+def _known_here(plan: Plan) -> str | None:
+    """A law, reference or metric of a plan that only this process knows."""
+    law, kind = plan.scenario["control"].get("law"), plan.scenario.get("reference", {}).get("kind")
+    if law in LAWS.registered or kind in REFERENCES.registered:
+        return law if law in LAWS.registered else kind
+    return next((name for name in plan.metrics if name in METRICS.registered), None)
 
 
 def time_per_run(plan: Plan, enough: float = 2.0, samples: Iterable[Sequence[str]] = ((), ())) -> float:
@@ -235,6 +254,9 @@ def make_plan(
     said = {**given, **{key: value for key, value in wanted.items() if value is not None}}
     varied = {**given.get("vary", {}), **(vary or {})}
     data = read_from({key: value for key, value in typed.as_data().items() if key != "sweep"}, os.getcwd())
+    folder = Path.cwd() if isinstance(scenario, Scenario) else folder_of(scenario)
+    data = with_modules(data, folder, said.get("metrics", ()))
+    use_files(data.get("modules", {}))
     axes = axes_of(varied)
     method, runs, repeat, options = _method(axes, said, int(data["run"]["seed"]))
     traces = said.get("traces", "none")
@@ -290,7 +312,12 @@ def _metrics(wanted: Sequence[str] | None, data: Mapping[str, Any]) -> tuple[str
         if name not in METRICS:
             raise UnknownName("metric", name, METRICS)
     bounded = data.get("metrics", {})
-    return tuple(name for name in METRICS if wanted is None or name in wanted or name in bounded)
+    own = dict.fromkeys(filter(is_address, (*bounded, *(wanted or ()))))
+    asked = {
+        *bounded,
+        *(wanted if wanted is not None else (name for name in METRICS if name not in METRICS.registered)),
+    }
+    return (*(name for name in METRICS if name in asked), *own)
 
 
 def _checked(plan: Plan) -> Plan:

@@ -32,6 +32,7 @@ from palpate.study.sweeps import Progress, check_points, finish, make_plan
 
 if TYPE_CHECKING:
     from palpate.trace import Trace
+from palpate.user_code import is_address
 
 BATCH = 4  # points asked for at once, whatever the number of workers, so that the search is the same on every machine
 EXPLORE = 0.6  # share of the runs that looks everywhere
@@ -145,14 +146,15 @@ def tune(
         raise InvalidInput(f"--runs must be at least 1, got {runs}")
     own = {} if isinstance(minimise, str) else {OWN: minimise}
     name = minimise if isinstance(minimise, str) else OWN
-    if name not in (*METRICS, *own):
+    if name not in own and not is_address(name) and name not in METRICS:
         raise UnknownName("metric", name, METRICS)
-    rules = [parse_rule(text, "--keep", tuple(METRICS)) for text in keep]
+    wanted = (*METRICS, name) if is_address(name) else None
+    base = make_plan(scenario, over, overrides, method="random", runs=runs, seed=seed, metrics=wanted)
+    rules = [parse_rule(text, "--keep", base.metrics) for text in keep]
     if any(level is None for _, _, level in rules):
         raise InvalidInput(f"--keep needs a level, got {', '.join(keep)}", hint="--keep 'force_peak<25'")
     for axis in axes_of(over):
         _choices(axis)
-    base = make_plan(scenario, over, overrides, method="random", runs=runs, seed=seed)
     options = {"confidence": 0.95, "minimise": name, "metric": name, "keep": list(keep)}
     plan = changed(base, method="tune", chunk=1, runs=runs, options=options, metrics=(*base.metrics, *own))
     check_points(plan)
@@ -227,7 +229,7 @@ def _bounds(store: Store) -> dict[str, tuple[float | None, float | None]]:
     own = store.plan.scenario.get("metrics", {})
     bounds = {name: (bound.get("least"), bound.get("most")) for name, bound in own.items()}
     for text in store.plan.options["keep"]:
-        name, sign, level = parse_rule(text, "--keep", tuple(METRICS))
+        name, sign, level = parse_rule(text, "--keep", store.plan.metrics)
         least, most = bounds.get(name, (None, None))
         if sign == "<":
             most = level if most is None or level is None else min(most, level)

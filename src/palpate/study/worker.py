@@ -22,6 +22,7 @@ from palpate.scenario.overrides import apply_overrides
 from palpate.study.plan import CRASHED, IMPOSSIBLE, file_digest
 from palpate.study.prepared import forget, prepared_for
 from palpate.trace import Trace
+from palpate.user_code import is_address, provide
 
 Row = dict[str, Any]
 _SINGULAR = "smallest_singular_value"
@@ -37,6 +38,7 @@ class Job:
         traces: "all" or "failing" to hand traces back with the rows.
         files: SHA-256 of files the scenario names, to be found alike wherever the run is made.
         own: metrics written in Python, by name; they only work in this process.
+        code: texts of the files that the scenario runs code from, by path, for machines that have not got them.
     """
 
     scenario: Mapping[str, Any]
@@ -44,6 +46,7 @@ class Job:
     traces: str = "none"
     files: Mapping[str, str] = field(default_factory=dict)
     own: Mapping[str, Callable[[Trace], float]] = field(default_factory=dict)
+    code: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -85,13 +88,13 @@ def run_row(
     """
     names = tuple(METRICS) if metrics is None else metrics
     try:
-        singular = bool(own) or _SINGULAR in {*names, *scenario.get("metrics", {})}
+        singular = bool(own) or any(map(is_address, names)) or _SINGULAR in {*names, *scenario.get("metrics", {})}
         bounds, trace = prepared_for(scenario).run(overrides, singular=singular, lasting=bool(own))
         if trace.outcome.kind == "interrupted":
             signal.default_int_handler(signal.SIGINT, None)  # the run took Ctrl-C for itself; it is meant for the sweep
         bounded = {name: judge(METRICS[name], trace, bound) for name, bound in bounds.items()}
         row = _row(trace, bounded)
-        row |= {name: _value(name, bounded, trace) for name in names if name in METRICS}
+        row |= {name: _value(name, bounded, trace) for name in names if is_address(name) or name in METRICS}
         return row | {name: float(compute(trace)) for name, compute in (own or {}).items()}
     except PalpateError as error:
         return empty_row(IMPOSSIBLE, str(error), names)
@@ -135,7 +138,8 @@ def empty_row(outcome: str, reason: str, metrics: Sequence[str]) -> Row:
 
 def run_chunk(job: Job, tasks: Sequence[Task]) -> list[Result]:
     """Make several runs, in order."""
-    check_files(job.files)
+    provide(job.code)
+    check_files({file: digest for file, digest in job.files.items() if file not in job.code})
     return [run_task(job, task) for task in tasks]
 
 

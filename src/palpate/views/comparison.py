@@ -13,7 +13,7 @@ import numpy as np
 from palpate.checks import Array
 from palpate.errors import InvalidInput, NotApplicable
 from palpate.files import write_file
-from palpate.metrics import METRICS, evaluate
+from palpate.metrics import evaluate
 from palpate.metrics.signals import orientation_error, position_error
 from palpate.toml import toml_value
 from palpate.trace import Trace
@@ -95,8 +95,8 @@ def _table(runs: dict[str, Trace]) -> str:
     heads = "".join(f"<th class=number>{escape(name)}" for name in runs)
     outcomes = "".join(f"<td class=number>{escape(trace.outcome.kind)}" for trace in runs.values())
     rows = [f"<tr><td>outcome{outcomes}</tr>"]
-    for name, metric in METRICS.items():
-        values = [result[name].value for result in results]
+    for name, metric in {name: result for one in results for name, result in one.items()}.items():
+        values = [result[name].value if name in result else None for result in results]
         if any(value is not None for value in values):
             cells = ["<td class=number>" + ("—" if v is None else number(v, metric.unit)) for v in values]
             rows.append(f"<tr><td>{escape(name)}<small>{escape(metric.help)}</small>{''.join(cells)}</tr>")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
+from contextlib import nullcontext
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -13,6 +14,7 @@ from palpate.checks import Array
 from palpate.config import Config, Quaternion, Vector3, Vector6, setting
 from palpate.control.law import Follows, Target, sizes_of
 from palpate.robot.robot import Robot
+from palpate.user_code import blamed, is_address
 
 ZERO6: Vector6 = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 WrenchAxes = Literal["world", "tool", "target", "surface"]
@@ -97,7 +99,8 @@ class ReferenceSettings(Config):
         targets = Targets(len(times), robot)
         pose = robot.pose(q_start)
         targets.q[:], targets.position[:], targets.quat_wxyz[:] = q_start, pose.position, pose.quat_wxyz
-        self.fill(targets, np.asarray(times, dtype=float), robot, np.asarray(q_start, dtype=float))
+        with blamed(self.fill.__code__.co_filename) if is_address(self.kind) else nullcontext():
+            self.fill(targets, np.asarray(times, dtype=float), robot, np.asarray(q_start, dtype=float))
         targets.wrench[:] += self.wrench.sample(times)
         return targets.array
 
