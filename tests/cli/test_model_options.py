@@ -48,7 +48,7 @@ def test_a_run_takes_the_model_options_and_keeps_the_robots_warnings(capsys: Cap
     trace = load_trace("runs/x-1/trace.parquet")
     assert trace["q"].shape[1] == 1
     assert any("estimated" in warning for warning in trace.warnings)
-    assert any("a.stl" in warning and "warning" not in warning for warning in trace.warnings)
+    assert any("a.stl" in remark and "warning" not in remark for remark in trace.facts.remarks)
     assert all(f"warning: {warning}" in said for warning in trace.warnings)
     robot = (trace.facts.scenario or {})["robot"]
     assert (robot["estimate_inertia"], robot["lock"], robot["tool_frame"]) == (8.0, {"k": 0.3}, "a")

@@ -89,11 +89,14 @@ def without_meshes(findings: Iterable[Finding]) -> tuple[list[Finding], list[str
     meshes = [finding for finding in findings if finding.rule.endswith(UNDRAWN)]
     if not meshes:
         return findings, []
+    others = [finding for finding in findings if finding not in meshes]
+    if len(meshes) == 1:
+        return others, [meshes[0].sentence]
     names = list(dict.fromkeys(finding.found.partition("=")[2] for finding in meshes))
     shown = ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
     count = "1 mesh is" if len(names) == 1 else f"{len(names)} meshes are"
     said = f"{meshes[0].file}: {count} missing or cannot be read ({shown}); they are not drawn, see palpate check"
-    return [finding for finding in findings if finding not in meshes], [printable(said)]
+    return others, [printable(said)]
 
 
 def refuse(file: str, findings: Iterable[Finding], *, hint: str | None = None) -> ModelError:
