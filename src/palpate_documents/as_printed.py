@@ -164,7 +164,7 @@ def balanced(printed: bool, duration: float = 6.0, dt: float = 1e-2) -> Trace:
         Channel("f_B", "N", (3,), labels=("x", "y", "z"), help="of the end-effector on the pole"): table[:, 13:16],
     }
     facts = RunFacts(robot="pole and end-effector", law="LQR, 10 states", duration=duration, timestep=dt)
-    return Trace(times, data, Outcome("completed", f"ran its {duration:g} s", duration, len(times)), (), facts)
+    return Trace(times, data, Outcome("completed", f"finished after {duration:g} s", duration, len(times)), (), facts)
 
 
 def _upward(state: Array) -> tuple[Array, Array]:

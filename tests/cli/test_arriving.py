@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,6 +20,8 @@ from rich.console import Console
 from palpate.cli import compiling, tables
 from palpate.cli.compiling import CompileProgress, needed
 from palpate.cli.main import COMMANDS, all_parsers, main
+from palpate.control import LAWS
+from palpate.control.references import REFERENCES
 from palpate.run.loop import run_steps
 
 Capture = pytest.CaptureFixture[str]
@@ -199,6 +202,30 @@ def test_no_word_is_broken_at_80_columns(section: str, monkeypatch: pytest.Monke
     shown = set(screen.getvalue().split())
     words = {word for row in found.rows for cell in row for word in cell.split() if len(word) < 25}
     assert words <= shown
+
+
+@pytest.mark.parametrize(
+    "key", ["", *(f"control.{law}" for law in LAWS), *(f"reference.{kind}" for kind in REFERENCES)]
+)
+def test_explain_loses_no_text_at_80_columns(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = []
+
+    def at_80(heads: Sequence[str], rows: Sequence[Sequence[str]], align: str) -> None:
+        screen = io.StringIO()
+        made = Console(file=screen, width=80, force_terminal=True, color_system=None)
+        monkeypatch.setattr("rich.console.Console", lambda **_: made)
+        print_whole(heads, rows, align)
+        shown.append((screen.getvalue(), [*heads, *(cell for row in rows for cell in row)]))
+
+    print_whole = tables.print_table
+    monkeypatch.setattr(tables, "print_table", at_80)
+    assert main(["explain", key]) == 0
+    for text, cells in shown:
+        assert max(map(cell_len, text.splitlines())) <= 80
+        assert sorted("".join(text.split())) == sorted("".join("".join(cells).split()))  # every letter is there
+        broken = {word for cell in cells for word in cell.split()} - set(text.split())
+        assert all("/" in word or len(word) > 15 for word in broken)  # paths, and what no arrangement has room for
+    assert shown
 
 
 def test_verdicts_are_coloured_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,6 +35,13 @@ def test_a_run_is_whole_but_for_figures(folder: Path) -> None:
     assert not (folder / "r" / "figures").exists()
 
 
+def test_that_figures_are_missing_is_said_at_the_first_run_alone(folder: Path) -> None:
+    done = palpate(folder, "run", "panda-wall", "--set", "run.duration=0.05", "--out", "r2")
+    assert (folder / "r2" / "report.html").is_file()
+    assert not (folder / "r2" / "figures").exists()
+    assert "matplotlib" not in done.stderr
+
+
 def test_the_report_is_made_again_and_runs_are_compared(folder: Path) -> None:
     assert palpate(folder, "compare", "r", "r", "--out", "c.html").returncode == 0
     assert (folder / "c.html").stat().st_size > 100_000

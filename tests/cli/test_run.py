@@ -36,7 +36,7 @@ def test_a_run_writes_one_folder_and_says_where_to_look(capsys: Capture) -> None
     }  # fmt: skip
     assert list((folder / "figures").glob("*.png"))
     last = capsys.readouterr().out.splitlines()[-1]
-    assert last == "completed at 0.2 s (ran its 0.2 s); 1 of 1 bounds kept; see runs/pendulum-1/report.html"
+    assert last == "completed at 0.2 s (finished after 0.2 s); 1 of 1 bounds kept; see runs/pendulum-1/report.html"
     assert json.loads((folder / "metrics.json").read_text())["energy_residual"]["passed"] is True
     assert "<html" in (folder / "report.html").read_text("utf-8").lower()
 

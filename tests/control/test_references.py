@@ -341,3 +341,19 @@ def test_an_unknown_column_lists_those_that_exist(panda: Robot, tmp_path: Path) 
     path.write_text("\n".join([header, *(f"{k},0,0,0,0,0,0" for k in range(4))]))
     with pytest.raises(UnknownName, match=r"'q\[joint7\]'; known: q\[joint1\], "):
         Recorded(file=str(path)).sample(np.zeros(1), panda, panda.home)
+
+
+def test_positions_alone_are_followed_with_the_orientation_of_the_start(panda: Robot, tmp_path: Path) -> None:
+    """p(t) = p₀ + (0.1 t³, 0, 0): a cubic spline through five of its points is the cubic itself."""
+    times, pose = np.linspace(0, 1, 5), panda.pose(panda.home)
+    rows = np.column_stack([times, pose.position + np.outer(0.1 * times**3, [1, 0, 0])])
+    path = tmp_path / "line.csv"
+    np.savetxt(path, rows, delimiter=",", header="time,tool_position[x],tool_position[y],tool_position[z]", comments="")
+    found = views(Recorded(file=str(path), follow="tool").sample(np.array([0.3, 0.6]), panda, panda.home), panda)
+    np.testing.assert_allclose(found.position[:, 0] - pose.position[0], 0.1 * np.array([0.3, 0.6]) ** 3, atol=1e-12)
+    np.testing.assert_allclose(found.twist[:, 0], 0.3 * np.array([0.3, 0.6]) ** 2, atol=1e-12)
+    np.testing.assert_array_equal(found.quat_wxyz, np.tile(pose.quat_wxyz, (2, 1)))
+    assert not found.twist[:, 3:].any()
+    with pytest.raises(UnknownName, match="unknown column") as refused:
+        Recorded(file=str(path)).sample(np.zeros(1), panda, panda.home)
+    assert 'follow = "tool"' in (refused.value.hint or "")

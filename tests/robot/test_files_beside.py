@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import palpate as pp
+from palpate.cli.main import main
 from palpate.errors import ModelError
 from palpate.robot.readers.assets import find_asset
 from palpate.robot.readers.check import check_model
@@ -67,6 +68,21 @@ def test_a_mesh_that_cannot_be_had_is_always_a_warning(tmp_path, mesh) -> None:
     assert robot.mass_matrix([0.3])[0, 0] == pytest.approx(1.0)
     (warning,) = robot.warnings
     assert "drawn without" in warning.rule
+
+
+def test_missing_meshes_are_one_line_of_a_run_and_no_warning(tmp_path, capsys, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    looks = "".join(f'<visual><geometry><mesh filename="{k}.dae"/></geometry></visual>' for k in range(5))
+    Path("r.urdf").write_text(URDF.format(INERTIAL + looks, "gone.stl", ""))
+    Path("s.toml").write_text(
+        'name="s"\n[robot]\nmodel="r.urdf"\ntool_frame="b"\n[control]\nlaw="passive"\n[run]\nduration=0.01'
+    )
+    assert main(["run", "s.toml", "--no-report", "--strict", "--out", "o"]) == 0
+    shown = capsys.readouterr().out
+    assert "remark: r.urdf: 6 meshes are missing or cannot be read ('0.dae', '1.dae' and 4 more)" in shown
+    assert shown.count(".urdf") == 1
+    assert pp.load_trace("o/trace.parquet").warnings == ()
+    assert len(check_model("r.urdf").warnings) >= 6  # each with its line
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from palpate.cli.main import main
-from palpate.run.simulate import simulate
+from palpate.run.checks import Foretold
+from palpate.run.finish import unfinished
+from palpate.run.simulate import as_run, assemble, simulate
 from palpate.scenario.load import load_scenario
 
 
@@ -42,3 +44,11 @@ def test_a_divergence_begins_with_its_cause(tmp_path, capsys):
     words = ["run", "planar2-slot", "--set", "world.pushes=[{force=[1e15,0,0]}]", "--no-report"]
     assert main([*words, "--out", str(tmp_path / "a")]) == 1
     assert capsys.readouterr().out.splitlines()[1].startswith("diverged at 0 s: the state of planar2 is not finite")
+
+
+def test_nothing_is_said_of_contact_before_the_first_sample():
+    """What a run of more than two seconds writes beside itself, in case that it is killed."""
+    assembly = assemble(as_run(load_scenario("panda-wall")))
+    begun = unfinished(assembly, Foretold([], []))
+    assert len(begun) == 0
+    assert not any("touched" in text for text in begun.facts.remarks)

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
+from palpate.cli.main import main
 from palpate.control import LAWS
 from palpate.control.references import REFERENCES
 from palpate.errors import UnknownName
 from palpate.metrics import METRICS
 from palpate.scenario.explain import default_text, explain, summary_of_law
 from palpate.scenario.fields import Setting, law_settings, reference_settings, settings_of
+from palpate.scenario.load import load_scenario, shipped
 from palpate.scenario.model import Scenario, law_class
 
 
@@ -86,3 +88,34 @@ def test_an_unknown_key_names_the_nearest(key: str, nearest: str | None) -> None
     with pytest.raises(UnknownName) as caught:
         explain(key)
     assert nearest is None or f"did you mean {nearest!r}" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", [*METRICS, *REFERENCES])
+def test_a_metric_and_a_kind_of_reference_are_explained_by_their_names_alone(name: str) -> None:
+    assert explain(name) == explain(f"{'metrics' if name in METRICS else 'reference'}.{name}")
+
+
+def test_a_setting_is_explained_by_the_last_part_of_its_key() -> None:
+    found = explain("stiffness").choices
+    assert {"world.surfaces.stiffness", "control.cartesian-impedance.stiffness"} <= set(found)
+    assert set(found) == {key for key in KEYS if key.endswith(".stiffness")}
+    assert explain("timestep") == explain("run.timestep")
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_a_shipped_scenario_is_explained_by_its_parts(name: str) -> None:
+    found, scenario = explain(name), load_scenario(name)
+    assert found.text.startswith(scenario.description)
+    assert (found.choices["law"], found.choices["reference"]) == (scenario.control.name, scenario.reference.kind)
+
+
+def test_an_unknown_word_is_answered_with_the_nearest_of_all_kinds() -> None:
+    for word, meant in {"force_peek": "force_peak", "panda-wal": "panda-wall", "stifness": "stiffness"}.items():
+        with pytest.raises(UnknownName, match=f"did you mean '{meant}'"):
+            explain(word)
+
+
+@pytest.mark.parametrize("name", ["contact_force", "q", "tool_position"])
+def test_a_channel_is_explained_on_the_command_line(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", name]) == 0
+    assert f"{name}: a recorded channel" in capsys.readouterr().out

@@ -21,6 +21,7 @@ from palpate.run.simulate import execute_bare, simulate
 from palpate.scenario.load import load_scenario, scenario_from_data
 from palpate.scenario.overrides import apply_overrides
 from palpate.study.prepared import Prepared
+from palpate.study.sweeps import drawn, make_plan, time_per_run
 from palpate.study.worker import run_row
 
 SHORT = ["run.duration=0.08", "reference.start=0", "reference.duration=0.05", "world.surfaces.0.position=[0.321, 0, 0]"]
@@ -203,3 +204,18 @@ def test_overrides_leave_the_data_they_are_put_on_alone() -> None:
     changed = apply_overrides(data, ["world.surfaces.wall.stiffness=1", "control.stiffness.0=2", "run.duration=3"])
     assert json.dumps(data) == before
     assert changed["world"]["surfaces"][0]["stiffness"] == 1
+
+
+@pytest.mark.parametrize(
+    ("key", "spec", "rebuilt"),
+    [("robot.parameters.mass", "0.5:2", True), ("world.plant.mass_scale", "0.8:1.2", False)],
+)
+def test_points_drawn_to_estimate_a_sweep_are_rebuilt_as_its_runs_are(key: str, spec: str, rebuilt: bool):
+    plan = make_plan("pendulum", {key: spec}, ["run.duration=0.02"], runs=10)
+    prepared, kept = Prepared(plan.scenario), []
+    for texts in drawn(plan, 4):
+        prepared.run(texts)
+        kept.append(prepared._kept)
+    assert len({id(one) for one in kept}) == (4 if rebuilt else 1)
+    assert len({tuple(texts) for texts in drawn(plan, 4)}) == 4
+    assert time_per_run(plan, samples=drawn(plan, 3)) > 0

@@ -117,6 +117,19 @@ def test_runs_find_the_least_square_error(step: Scenario) -> None:
     assert f"--set control.damping.2={found.values['control.damping.2']!r}" in found.command
 
 
+def test_a_best_value_at_the_end_of_its_range_is_named(step: Scenario) -> None:
+    """The least square error lies at d = 1: below the range, above it, inside it."""
+    for span, said in {
+        "1.4:2.5": "lower end of its range, 1.4 to 2.5",
+        "0.3:0.7": "upper end of its range, 0.3 to 0.7",
+    }.items():
+        found = pp.tune(step, {"control.damping.2": span}, "position_error_rms", runs=30, workers=0)
+        assert f"is at the {said}: a wider range may hold a better value" in found.sentence
+    inside = pp.tune(step, {"control.damping.2": "0.4:2.5"}, "position_error_rms", runs=12, workers=0)
+    assert inside.at_edges == []
+    assert "end of its range" not in inside.sentence
+
+
 def test_a_function_of_python_is_minimised_here(step: Scenario) -> None:
     found = pp.tune(step, {"control.damping.2": "0.8:2.4"}, itae, runs=40)
     assert found.values["control.damping.2"] / 2 == pytest.approx(0.75245, abs=0.015)

@@ -12,8 +12,9 @@ import pytest
 from palpate.errors import TraceError, UnknownName
 from palpate.metrics import Bound, evaluate
 from palpate.robot import load_robot
+from palpate.run.simulate import simulate
 from palpate.scenario.load import load_scenario
-from palpate.trace import Trace
+from palpate.trace import Channel, Outcome, Trace
 
 matplotlib.use("Agg")
 
@@ -63,10 +64,30 @@ def test_a_table_of_pandas_has_time_and_units(trace: Trace) -> None:
 def test_a_dataset_of_xarray_has_labels_and_units(trace: Trace) -> None:
     pytest.importorskip("xarray")
     data = trace.to_xarray()
-    np.testing.assert_array_equal(data["q"].sel({"q.0": "joint3"}), trace["q"][:, 3])
+    np.testing.assert_array_equal(data["q"].sel(joint="joint3"), trace["q"][:, 3])
+    np.testing.assert_array_equal(data["tool_position"].sel(axis="z"), trace["tool_position"][:, 2])
+    power = (data["tau"] * data["v"]).sum("joint")
+    np.testing.assert_allclose(power, np.sum(trace["tau"] * trace["v"], axis=1))
     assert data["contact_wrench"].attrs["units"] == ["N"] * 3 + ["N·m"] * 3
     assert data["time"].attrs["units"] == "s"
     assert "completed" in data.attrs["outcome"]
+
+
+def test_channels_of_a_run_share_their_dimensions() -> None:
+    pytest.importorskip("xarray")
+    data = simulate(load_scenario("panda-wall", ["run.duration=0.01"])).to_xarray()
+    assert set(data.dims) == {"time", "joint", "axis", "quaternion", "twist", "wrench"}
+
+
+def test_coordinates_of_a_free_base_are_a_dimension_of_their_own() -> None:
+    pytest.importorskip("xarray")
+    time, wide, narrow = np.arange(2.0), tuple("abcd"), tuple("abc")
+    channels = {
+        Channel("q", "1", (4,), labels=wide): np.zeros((2, 4)),
+        Channel("v", "1", (3,), labels=narrow): np.ones((2, 3)),
+    }
+    data = Trace(time, channels, Outcome("completed", "done", 1.0, 1)).to_xarray()
+    assert (data["q"].dims, data["v"].dims) == (("time", "coordinate"), ("time", "joint"))
 
 
 def test_a_missing_library_is_said(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:

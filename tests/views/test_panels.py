@@ -160,3 +160,21 @@ def test_what_a_law_shows_gets_panels_of_its_own() -> None:
         ("tank", "J", ["tank"]),
         ("foot", "N", ["left", "right"]),
     ]
+
+
+def test_friction_across_the_wanted_force_is_no_error_on_the_first_figure() -> None:
+    """10 N wanted along z, met exactly, with friction 0.3 along x: √(1 + 0.3²) · 10 = 10.44 N is the size alone."""
+    time = np.arange(6.0)
+    wrench = np.tile([3.0, 0, 10, 0, 0, 0], (6, 1))
+    target = np.tile([0.0, 0, 10, 0, 0, 0], (6, 1))
+    target[:2], wrench[0] = 0.0, 0.0  # before it is wanted the direction is known already
+    size = np.linalg.norm(wrench[:, :3], axis=1)
+    found = leading(bare(time, contact_force=size, contact_wrench=wrench, target_wrench=target))
+    assert found is not None
+    lines = {line.label: line.values for line in found.panels[0].lines}
+    np.testing.assert_allclose(lines["contact force along the wanted one"], [0, 10, 10, 10, 10, 10])
+    np.testing.assert_allclose(lines["wanted"], [0, 0, 10, 10, 10, 10])
+    np.testing.assert_allclose(lines["its size, with friction"][1:], 10.4403, atol=1e-4)
+    plain = leading(bare(time, contact_force=size, contact_wrench=wrench))
+    assert plain is not None
+    assert [line.label for line in plain.panels[0].lines] == ["contact force"]

@@ -72,6 +72,21 @@ def test_the_page_holds_the_sentence_the_commands_and_the_runs(tmp_path: Path) -
     assert kinds == ["scatter", "bar", "scatter", "bar", "bar", "parcoords"]
 
 
+@pytest.mark.parametrize(
+    ("method", "passed", "good", "colour"),
+    [("map", 0, [False] * 3, "bad"), ("map", 20, [True, False, True], "good"), ("grid", 0, [], "bad"),
+     ("tune", 0, [], "bad"), ("tune", 4, [], "good"), ("random", 59, [], "bad"), ("random", 60, [], "good")],
+)  # fmt: skip
+def test_a_page_of_nothing_good_is_not_green(
+    method: str, passed: int, good: list[bool], colour: str, tmp_path: Path
+) -> None:
+    table, summary = made_up(tmp_path)
+    summary |= {"method": method, "counts": {"passed": passed}}
+    summary["map"] = {**summary["map"], "good": good} if good else None
+    text = sweep_report(table, summary, tmp_path / "report.html", {}).read_text("utf-8")
+    assert f'<div class="outcome {colour}">' in text
+
+
 def test_a_histogram_counts_every_finite_value_once() -> None:
     values = np.array([1.0, 2.0, 2.0, np.nan, 5.0])
     chart = histogram("force_peak", "N", values, np.array([True, True, False, True, False]))

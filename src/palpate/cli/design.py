@@ -44,6 +44,7 @@ def run(args: argparse.Namespace) -> int:
 
     with patience(starting):
         from palpate.control.design.arm import why_unpredicted
+        from palpate.robot.readers.findings import without_meshes
         from palpate.run.build import build
         from palpate.run.foresee import foresee, loop_size
         from palpate.scenario.load import load_scenario
@@ -59,9 +60,12 @@ def run(args: argparse.Namespace) -> int:
         print(f"not predicted: {why}")
     for expectation in found:
         _print(expectation)
-    for warning in made.robot.warnings:
+    doubts, meshes = without_meshes(made.robot.warnings)
+    for warning in doubts:
         print(f"warning: {warning.sentence}")
-    return WARNED if made.robot.warnings or any(expectation.warnings for expectation in found) else 0
+    for text in meshes:
+        print(f"note: {text}")
+    return WARNED if doubts or any(expectation.warnings for expectation in found) else 0
 
 
 def _print(expectation: Expectation) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from palpate.errors import UnknownName
+
 if TYPE_CHECKING:
     from palpate.scenario.explain import Explanation
     from palpate.scenario.fields import Setting
@@ -16,6 +18,7 @@ examples:
   palpate explain control.cartesian-impedance     a law: its equation and its gains
   palpate explain world.surfaces.stiffness        one setting
   palpate explain metrics                         what can be bounded
+  palpate explain contact_force                   a channel, a metric, a scenario, or settings by their last name
 """
 
 
@@ -28,7 +31,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("key", nargs="?", default="", metavar="KEY", help="such as world.surfaces (the sections)")
+    parser.add_argument("key", nargs="?", default="", metavar="KEY", help="world.surfaces, force_peak … (the sections)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -38,9 +41,32 @@ def run(args: argparse.Namespace) -> int:
     with patience("loading …"):
         from palpate.scenario.explain import explain
 
-        found = explain(args.key)
-    _print(found)
+        channel = _channel(args.key)
+        try:
+            found = explain(args.key)
+        except UnknownName:
+            if channel is None:
+                raise
+            found = None
+    for place, one in enumerate(one for one in (channel, found) if one is not None):
+        if place:
+            print()
+        _print(one)
     return 0
+
+
+def _channel(name: str) -> Explanation | None:
+    """What a run records under this name; None if it is no channel."""
+    from palpate.cli.list import SECTIONS
+    from palpate.scenario.explain import Explanation
+
+    if not name or "." in name:
+        return None
+    known = {shown: (unit, text) for shown, unit, text in SECTIONS["channels"]().rows}
+    if name not in known:
+        return None
+    unit, text = known[name]
+    return Explanation(name, f"a recorded channel, trace[{name!r}]: {text} [{unit}]")
 
 
 def _allowed(one: Setting) -> str:

@@ -69,15 +69,15 @@ def run(args: argparse.Namespace) -> int:
         from palpate.scenario.load import load_scenario
 
         scenario = load_scenario(args.scenario, [*model_overrides(args), *args.overrides])
-    if not args.quiet:
-        for note in remarks(scenario):
-            print(f"note: {note}", file=sys.stderr)
+    notes = [] if args.quiet else remarks(scenario)
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
     with ExitStack() as stack:
         with undivided():
             folder = stack.enter_context(claim_folder(args.out, scenario.name, args.scenario))
         trace, results, look = _simulated_and_written(scenario, folder, args)
     if not args.quiet:
-        _print_story(scenario, trace, results)
+        _print_story(scenario, trace, results, notes)
     if args.json:
         _print_json(scenario, trace, results, look)
     else:
@@ -173,7 +173,8 @@ def _print_json(scenario: Scenario, trace: Trace, results: Sequence[MetricResult
     print(json.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def _print_story(scenario: Scenario, trace: Trace, results: Sequence[MetricResult]) -> None:
+def _print_story(scenario: Scenario, trace: Trace, results: Sequence[MetricResult], noted: Sequence[str]) -> None:
+    """The run in lines; what was noted before it is not said twice."""
     from palpate.cli.tables import number, print_table
 
     print(harmless(f"{scenario.name}: {scenario.description}" if scenario.description else scenario.name))
@@ -182,7 +183,7 @@ def _print_story(scenario: Scenario, trace: Trace, results: Sequence[MetricResul
     _print_contact(results)
     for warning in trace.facts.warnings:
         print(harmless(f"warning: {warning}"))
-    for remark in trace.facts.remarks:
+    for remark in (text for text in trace.facts.remarks if text not in noted):
         print(harmless(f"remark: {remark}"))
     # That of the torque limit is among the warnings already.
     cut = {name: ticks for name, ticks in trace.facts.guard_ticks.items() if ticks and name != "torque limit"}

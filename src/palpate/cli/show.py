@@ -94,13 +94,16 @@ def run(args: argparse.Namespace) -> int:
 
 def gather(robot: Robot, q: Array | Sequence[float], v: Sequence[float], frame: str | None) -> dict[str, Any]:
     """Everything the command shows, as plain data in SI units; None for what needs masses that nobody gave."""
+    from palpate.robot.readers.findings import without_meshes
+
     pose, known = robot.pose(q, frame), not robot.unresisted
     terms = robot.terms(q, v, frame) if known else None
+    doubts, meshes = without_meshes(robot.warnings)
     return {
         "robot": robot.name,
         "summary": robot.text("summary"),
         "estimate": robot.text("estimate"),
-        "warnings": [str(warning) for warning in robot.warnings],
+        "warnings": [*map(str, doubts), *meshes],
         "degrees_of_freedom": robot.nv,
         "mass": robot.mass if known else None,
         "unresisted": list(robot.unresisted),

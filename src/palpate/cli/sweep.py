@@ -154,12 +154,12 @@ def _exit_code(found: Sweep) -> int:
 
 
 def _foretell(plan: Plan, args: argparse.Namespace) -> None:
-    """Runs, time and disk beforehand; the scenario itself is run once or twice for that."""
+    """Runs, time and disk beforehand; a few points are run for that."""
     from palpate.study.pool import cores
     from palpate.study.rows import row_bytes
-    from palpate.study.sweeps import time_per_run
+    from palpate.study.sweeps import drawn, time_per_run
 
-    seconds = time_per_run(plan)
+    seconds = time_per_run(plan, samples=drawn(plan, 6))
     hands = cores() if args.workers is None else max(args.workers, 1)
     about = "about " if plan.method == "map" else "at most " if plan.options.get("until") else ""
     print(f"{plan.scenario['name']}: {about}{plan.runs} runs ({plan.method}), in chunks of {plan.chunk}")

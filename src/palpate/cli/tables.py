@@ -9,6 +9,7 @@ from palpate.errors import harmless
 WIDTH = 100
 _LONGEST_NAME = 24
 _WIDEST_WORD = 28
+_GAP = 2  # blanks between columns
 _STYLES = {"ok": "green", "FAILED": "bold red", "completed": "green", "diverged": "bold red"}
 
 
@@ -25,23 +26,44 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], align: str
     from rich.text import Text
 
     rows = [list(row) for row in rows]
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
     header, rows = list(map(harmless, header)), [list(map(harmless, row)) for row in rows]
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 10 * WIDTH  # a pipe has no edge to fold at
+    widths = _widths([header, *rows], console.width)
     for place, (title, side) in enumerate(zip(header, align)):  # Text: the brackets of a unit or a name are no markup
-        words = [word for row in [header, *rows] for word in row[place].split()]
-        least = min(max(map(len, words), default=1), _WIDEST_WORD)  # a word is broken only where it must be
         side = "right" if side == "r" else "left"
-        table.add_column(Text(title), justify=side, overflow="fold", min_width=least, no_wrap=place == 0)
+        table.add_column(Text(title), justify=side, overflow="fold", width=widths[place], no_wrap=place == 0)
     for row in rows:
         table.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
-    console = Console(highlight=False)
     if console.is_terminal:
         console.print(table)
         return
-    console.width = 10 * WIDTH  # a pipe has no edge to fold at
     with console.capture() as capture:
         console.print(table)
     print("\n".join(line.rstrip() for line in capture.get().splitlines()))
+
+
+def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    """Column widths that fit: names in the first whole, others at least their longest word, more where text is long.
+
+    Where that is too wide, columns are narrowed so that the fewest words break.
+    """
+    from rich.cells import cell_len
+
+    words = [[cell_len(word) for cell in cells for word in cell.split()] for cells in zip(*rows)]
+    whole = [max(map(cell_len, cells)) for cells in zip(*rows)]
+    widths = [min(max(column, default=1), _WIDEST_WORD) for column in words]
+    widths[0], others = whole[0], range(1, len(whole))
+    free = width - sum(widths) - _GAP * len(others)
+    while free < 0 and (wide := [place for place in others if widths[place] > 1]):
+        widths[min(wide, key=lambda place: (words[place].count(widths[place]), -widths[place]))] -= 1
+        free += 1
+    while free > 0 and (folded := [place for place in others if widths[place] < whole[place]]):
+        widths[max(folded, key=lambda place: whole[place] / widths[place])] += 1
+        free -= 1
+    return widths
 
 
 def matrix_lines(matrix: Sequence[Sequence[float]], rows: Sequence[str], columns: Sequence[str]) -> list[str]:

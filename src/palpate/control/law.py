@@ -368,6 +368,11 @@ class Law(Config):
         """The fields of the target that its kernel reads; it ignores the others."""
         return reads_of(type(self).kernel).target
 
+    @property
+    def force_directions(self) -> tuple[str, ...] | None:
+        """The directions along which it controls a force, among x … rz; None where it does not choose them."""
+        return None
+
     def linear(self, robot: Robot, q: Array, timing: Timing) -> LinearModel | None:
         """The law to first order about rest at a posture, with everything chosen that its settings leave open.
 

@@ -18,8 +18,9 @@ from palpate import __version__
 from palpate.checks import Array
 from palpate.control.guards import GUARD_NAMES
 from palpate.control.law import Law
+from palpate.control.unread import unread_of_reference
 from palpate.engine.library import WARNINGS
-from palpate.robot.readers.findings import CONTACT
+from palpate.robot.readers.findings import CONTACT, Finding, without_meshes
 from palpate.run import state as S
 from palpate.run.assemble import Assembly
 from palpate.run.balance import energy_warnings
@@ -82,8 +83,22 @@ def _of_the_file(run: Run) -> list[str]:
     world = run.world
     named = world.contact_points or world.contact_shapes or world.contact_links
     matters = not named and (world.surfaces or world.objects)
-    found = [finding for finding in run.robot.warnings if matters or finding.element != CONTACT]
-    return [replace(finding, file=os.path.basename(finding.file)).sentence for finding in found]
+    found, meshes = _meshes_apart(run)
+    found = [finding for finding in found if matters or finding.element != CONTACT]
+    return [*(finding.sentence for finding in found), *(meshes if world.contact_links else ())]
+
+
+def _meshes_apart(run: Run) -> tuple[list[Finding], list[str]]:
+    """The robot's warnings without the folder of its file, and a sentence on meshes that could not be had."""
+    return without_meshes(replace(finding, file=os.path.basename(finding.file)) for finding in run.robot.warnings)
+
+
+def _remarks(assembly: Assembly, named: Mapping[str, Array]) -> tuple[str, ...]:
+    """What the reader should know; a missing mesh belongs here unless links touch by their geometry."""
+    run, law = assembly.run, assembly.law
+    meshes = [] if run.world.contact_links else _meshes_apart(run)[1]
+    unread = unread_of_reference(run.law, run.reference)
+    return (*unread, *contact_remarks(assembly, named), *law.remarks(law.memory), *meshes)
 
 
 def _warnings(assembly: Assembly, named: Mapping[str, Array], foretold: Foretold) -> list[str]:
@@ -106,7 +121,7 @@ def _outcome(assembly: Assembly, ending: Ending) -> Outcome:
     if status == INTERRUPTED:
         return Outcome("interrupted", "stopped by the user", t, tick)
     if status == S.COMPLETED:
-        return Outcome("completed", f"ran its {run.clock.duration:g} s", t, tick)
+        return Outcome("completed", f"finished after {run.clock.duration:g} s", t, tick)
     if status == S.STOPPED and L.stopped_by >= len(run.stop):
         return Outcome("stopped", assembly.law.ended(assembly.law.memory), t, tick, f"law.{assembly.law.ending}")
     if status == S.STOPPED:
@@ -303,7 +318,7 @@ def _facts(
         versions=versions(),
         warnings=tuple(warnings),
         expected=(*expected, *(_happened(named) if expected else ())),
-        remarks=(*contact_remarks(assembly, named), *assembly.law.remarks(assembly.law.memory)),
+        remarks=_remarks(assembly, named),
         assumptions=tuple(_assumptions(assembly)),
         guard_ticks={name: int(assembly.loop.guard_steps[bit.bit_length() - 1]) for bit, name in _GUARDS.items()},
         torque_limit=_torque_limit(assembly),

@@ -24,7 +24,7 @@ def contact_remarks(assembly: Assembly, named: Mapping[str, Array]) -> list[str]
     world, plant = assembly.run.world, assembly.plant
     if not world.surfaces or assembly.exact is not None or not {"contact_force", "q"} <= set(named):
         return []
-    if np.any(named["contact_force"] > 0):
+    if not len(named["q"]) or np.any(named["contact_force"] > 0):  # a run that has not begun says nothing
         return []
     still = [surface for surface in plant.surfaces if surface.motion is None]
     points = [point for point in plant.points if point.on_robot]

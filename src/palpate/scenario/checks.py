@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from palpate.control.law import Law
+from palpate.control.unread import unread_of_reference
 from palpate.errors import PalpateError, UnknownName, nearest
 from palpate.metrics import METRICS
 from palpate.robot.robot import Robot
@@ -138,7 +139,8 @@ def remarks(scenario: Scenario) -> list[str]:
     """What is allowed, but probably not meant."""
     from palpate.scenario.unused import unused_settings
 
-    end, notes = scenario.run.duration, unused_settings(scenario)
+    end = scenario.run.duration
+    notes = [*unused_settings(scenario), *unread_of_reference(scenario.control, scenario.reference)]
     if scenario.reference.end > end * (1 + 1e-9):
         notes.append(f"the reference ends at {scenario.reference.end:g} s, after the run ({end:g} s)")
     late: Sequence[tuple[str, Any, float]] = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,19 +40,75 @@ class Explanation:
 def explain(key: str = "") -> Explanation:
     """Look a key up: `control.cartesian-impedance`, `world.surfaces.stiffness`, `reference.line`, `metrics.bounces`.
 
+    A law, a kind of reference, a metric and a shipped scenario are found by their names alone, and settings by the
+    last part of their keys: `force_peak`, `panda-wall`, `stiffness`.
+
     Raises:
         UnknownName: no such key; names the nearest.
     """
     parts = [part for part in key.split(".") if part and not part.isdecimal()]
     if not parts:
         return Explanation("", inspect.getdoc(Scenario) or "", settings_of(Scenario))
-    if len(parts) == 1 and parts[0] in LAWS:
-        parts = ["control", *parts]
+    if len(parts) == 1 and parts[0] not in settings_of(Scenario):
+        return _word(parts[0])
     if parts[0] in ("control", "reference"):
         return _tagged(parts)
     if parts[0] == "metrics" and len(parts) > 1:
         return _metric(parts)
     return _plain(parts, [], settings_of(Scenario))
+
+
+def _word(word: str) -> Explanation:
+    """A name alone: of a law, a kind of reference, a metric, a shipped scenario or settings."""
+    from palpate.scenario.load import shipped
+
+    for section, names in {"control": LAWS, "reference": REFERENCES}.items():
+        if word in names:
+            return _tagged([section, word])
+    if word in METRICS:
+        return _metric(["metrics", word])
+    if word in shipped():
+        return _scenario(word)
+    found = {key: one for key, one in _every_key() if key.endswith(f".{word}")}
+    if len(found) == 1:
+        return explain(next(iter(found)))
+    if not found:
+        last = {key.rsplit(".", 1)[-1] for key, _ in _every_key()}
+        raise UnknownName("key", word, {*settings_of(Scenario), *LAWS, *REFERENCES, *METRICS, *shipped(), *last})
+    lines = {key: one.help if one.unit == "1" else f"{one.help} [{one.unit}]" for key, one in found.items()}
+    return Explanation(word, "the last part of these keys", {}, lines)
+
+
+def _every_key() -> Iterator[tuple[str, Setting]]:
+    """Every key of a scenario; those of laws and references behind their names."""
+    tagged = {f"control.{law}": law_settings(law) for law in LAWS}
+    tagged |= {f"reference.{kind}": reference_settings(kind) for kind in REFERENCES}
+    plain = {key: one for key, one in settings_of(Scenario).items() if key not in ("control", "reference")}
+    yield from _below("", plain)
+    for prefix, settings in tagged.items():
+        yield from _below(f"{prefix}.", settings)
+
+
+def _below(prefix: str, settings: dict[str, Setting]) -> Iterator[tuple[str, Setting]]:
+    for key, one in settings.items():
+        yield f"{prefix}{key}", one
+        if one.table is not None and not one.named:
+            yield from _below(f"{prefix}{key}.", settings_of(one.table))
+
+
+def _scenario(name: str) -> Explanation:
+    from palpate.scenario.load import load_scenario
+
+    scenario = load_scenario(name)
+    parts = {
+        "robot": scenario.robot.model or "a Denavit–Hartenberg table",
+        "law": scenario.control.name,
+        "reference": scenario.reference.kind,
+        "surfaces": ", ".join(surface.name for surface in scenario.world.surfaces) or "none",
+        "bounds": ", ".join(scenario.metrics) or "none",
+    }
+    text = f"{scenario.description}\n\nA scenario: palpate show {name} tells its settings, palpate run {name} runs it."
+    return Explanation(name, text, {}, parts)
 
 
 def summary_of_law(name: str) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from palpate.control import LAWS
@@ -206,16 +207,32 @@ def _known_here(plan: Plan) -> str | None:
     return next((name for name in plan.metrics if name in METRICS.registered), None)
 
 
-def time_per_run(plan: Plan, enough: float = 2.0) -> float:
-    """How long the scenario itself runs, s; the first run compiles and loads, so a short one is measured again."""
-    seconds = enough
-    for _ in range(2):
+def time_per_run(plan: Plan, enough: float = 2.0, samples: Iterable[Sequence[str]] = ((), ())) -> float:
+    """How long a run takes, s: the median of some; the first compiles and loads and counts only where it is alone.
+
+    Args:
+        plan: of the sweep.
+        enough: s after which no further run is measured; 20 times that, if it is the first.
+        samples: `key=value` texts of the runs to measure; the scenario itself, twice, if not given.
+    """
+    spent: list[float] = []
+    for texts in samples:
         start = time.perf_counter()
-        run_row(plan.scenario, (), plan.metrics)
-        seconds = time.perf_counter() - start
-        if seconds > 20 * enough:
+        run_row(plan.scenario, texts, plan.metrics)
+        spent.append(time.perf_counter() - start)
+        if spent[0] > 20 * enough or sum(spent[1:]) > enough:
             break
-    return seconds
+    return float(median(spent[1:] or spent))
+
+
+def drawn(plan: Plan, count: int) -> Iterator[list[str]]:
+    """The `key=value` texts of so many points of a sweep, drawn over its ranges.
+
+    Runs of them in turn cost what the sweep's do: a robot is built again wherever what varies asks for it.
+    """
+    for point in range(count):
+        values = [axis.at(u) for axis, u in zip(plan.axes, chances(plan.seed, point, len(plan.axes)))]
+        yield [override(axis, value, plan.scenario) for axis, value in zip(plan.axes, values)]
 
 
 # ---------------------------------------------------------------------------------------------- the plan
@@ -327,9 +344,7 @@ def _checked(plan: Plan) -> Plan:
 def check_points(plan: Plan) -> None:
     """Refuse a sweep none of whose points gives a scenario: a misspelt key, a value of the wrong kind."""
     problem: PalpateError | None = None
-    for point in range(TRIES):
-        values = [axis.at(u) for axis, u in zip(plan.axes, chances(plan.seed, point, len(plan.axes)))]
-        texts = [override(axis, value, plan.scenario) for axis, value in zip(plan.axes, values)]
+    for texts in drawn(plan, TRIES):
         try:
             scenario_from_data(apply_overrides(plan.scenario, texts))
             return

@@ -37,6 +37,7 @@ from palpate.user_code import is_address
 BATCH = 4  # points asked for at once, whatever the number of workers, so that the search is the same on every machine
 EXPLORE = 0.6  # share of the runs that looks everywhere
 FINEST = 1e-5  # step of the pattern search, share of a stretch, at which it ends
+EDGE = 0.005  # share of a range that counts as its end
 OWN = "objective"  # column of a metric written in Python
 Ask = Generator[list[tuple[Value, ...]], list["Told"], None]
 
@@ -88,7 +89,24 @@ class Tuned:
         spent = f"{len(self.sweep)} points, {self.refused} of them refused by theory and never simulated"
         if self.value is None or not self.kept:
             return f"no point keeps every bound ({spent}); the nearest is {found}"
-        return f"{found} makes {name} smallest: {self.value:.6g}{'' if unit == '1' else ' ' + unit} ({spent})"
+        least = f"{self.value:.6g}{'' if unit == '1' else ' ' + unit}"
+        return "; ".join([f"{found} makes {name} smallest: {least} ({spent})", *self.at_edges])
+
+    @property
+    def at_edges(self) -> list[str]:
+        """A sentence for each parameter whose best value lies at an end of its range, where a wider one may help."""
+        said = []
+        for axis in self.sweep.plan.axes:
+            if axis.span is None or axis.span.low == axis.span.high:
+                continue
+            value, place = self.values[axis.key], axis.span.place(float(self.values[axis.key]))
+            if min(place, 1.0 - place) <= EDGE:
+                end = "lower" if place < 0.5 else "upper"
+                said.append(
+                    f"{axis.key} = {_shown(value)} is at the {end} end of its range, {_shown(axis.span.low)} to"
+                    f" {_shown(axis.span.high)}: a wider range may hold a better value"
+                )
+        return said
 
 
 def tune(

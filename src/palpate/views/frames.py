@@ -23,16 +23,39 @@ def to_pandas(trace: Trace) -> pandas.DataFrame:
     return frame
 
 
+_COMPONENTS = {
+    ("x", "y", "z"): "axis",
+    ("w", "x", "y", "z"): "quaternion",
+    ("vx", "vy", "vz", "wx", "wy", "wz"): "twist",
+    ("fx", "fy", "fz", "nx", "ny", "nz"): "wrench",
+}
+_OF_JOINTS = ("v", "tau", "command", "target_v", "v_measured", "q", "target_q", "q_measured")
+
+
+def _dimensions(trace: Trace) -> dict[tuple[str, ...], str]:
+    """The name of the dimension for each set of labels, so that channels with the same labels align.
+
+    On a robot with a free base or a ball joint the coordinates are more than the velocities: they are "coordinate".
+    """
+    named = dict(_COMPONENTS)
+    joints = [trace.channels[name].labels for name in _OF_JOINTS if name in trace.channels]
+    for labels, dimension in zip(dict.fromkeys(joints), ("joint", "coordinate")):
+        named[labels] = dimension
+    return named
+
+
 def to_xarray(trace: Trace) -> Any:
-    """An xarray Dataset: one variable per channel, over time and its labels; units and help stand in `attrs`."""
+    """An xarray Dataset: one variable per channel, over time and "joint", "axis" …; units and help stand in `attrs`."""
     xarray = _needed("xarray")
     variables: dict[str, Any] = {}
+    shared = _dimensions(trace)
     coordinates: dict[str, Any] = {"time": ("time", trace.time, {"units": "s"})}
     for name, channel in trace.channels.items():
         if name == "time":
             continue
         dims = tuple(f"{name}.{k}" for k in range(len(channel.shape)))
         if len(dims) == 1 and channel.labels:
+            dims = (shared.get(channel.labels, dims[0]),)
             coordinates[dims[0]] = list(channel.labels)
         known = {"units": channel.unit, "frame": channel.frame, "long_name": channel.help}
         attrs = {key: list(value) if isinstance(value, tuple) else value for key, value in known.items() if value}

@@ -165,15 +165,39 @@ def leading(trace: Trace) -> Figure | None:
 
 
 def _force_sizes(trace: Trace) -> tuple[Line, ...]:
-    """Sizes of the contact force, of the measured one where it differs, and of the wanted one."""
-    force = trace["contact_force"]
-    lines = [Line("contact force", trace.time, force, COLOURS[0], width=2.0)]
-    others = {"measured_wrench": ("measured", COLOURS[1], "dot"), "target_wrench": ("wanted", COLOURS[3], "dash")}
-    for name, (label, colour, dash) in others.items():
-        size = np.linalg.norm(trace[name][:, :3], axis=1) if name in trace else np.zeros(1)
-        if size.any() and (name == "target_wrench" or np.abs(size - force).max() > 0.01 * force.max()):
-            lines.append(Line(label, trace.time, size, colour, dash, 1.3))
+    """The contact force, the measured one where it differs, and the wanted one.
+
+    Where a force is wanted the others are shown along it, so that friction across it is no error; their size is shown
+    beside them where it differs.
+    """
+    size = trace["contact_force"]
+    wanted = trace["target_wrench"][:, :3] if "target_wrench" in trace else np.zeros((len(size), 3))
+    along = _held_directions(wanted) if wanted.any() and "contact_wrench" in trace else None
+    force = size if along is None else np.sum(trace["contact_wrench"][:, :3] * along, axis=1)
+    label = "contact force" if along is None else "contact force along the wanted one"
+    lines = [Line(label, trace.time, force, COLOURS[0], width=2.0)]
+    if _differs(size, force):
+        lines.append(Line("its size, with friction", trace.time, size, COLOURS[5], "dot", 1.2))
+    if "measured_wrench" in trace:
+        felt = trace["measured_wrench"][:, :3]
+        felt = np.linalg.norm(felt, axis=1) if along is None else np.sum(felt * along, axis=1)
+        lines += [Line("measured", trace.time, felt, COLOURS[1], "dot", 1.3)] if _differs(felt, force) else []
+    if wanted.any():
+        lines.append(Line("wanted", trace.time, np.linalg.norm(wanted, axis=1), COLOURS[3], "dash", 1.3))
     return tuple(lines)
+
+
+def _differs(one: Array, force: Array) -> bool:
+    """Whether a force can be told apart from another, and is there at all."""
+    return bool(one.any()) and float(np.abs(one - force).max()) > 0.01 * float(np.abs(force).max())
+
+
+def _held_directions(wanted: Array) -> Array:
+    """Unit vectors along the wanted force; while none is wanted, along the last one before, or else the first."""
+    size = np.linalg.norm(wanted, axis=1)
+    known = np.flatnonzero(size)
+    latest = known[np.maximum(np.searchsorted(known, np.arange(len(size)), side="right") - 1, 0)]
+    return wanted[latest] / size[latest, None]
 
 
 # Below these a whole panel is what rounding left of a zero.

@@ -1,4 +1,4 @@
-"""The page of a sweep: what it proves, its runs, and the commands that make the telling ones again."""
+"""The page of a sweep: what it proves, its runs, and the commands that make the notable ones again."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def sweep_html(runs: _Runs, summary: Mapping[str, Any], replays: Mapping[str, st
         _sentence(summary),
         facts(_facts(summary)),
         section("What varies", _varies(summary)),
-        section("Telling runs", *_telling(summary, replays)),
+        section("Notable runs", *_notable(summary, replays)),
         section("Map", _placed(plots, [charts.boundary(summary["map"])] if summary.get("map") else [])),
         section("Sensitivity", *_sensitivity(plots, summary)),
         section("Pareto front", _placed(plots, _front(runs, summary))),
@@ -97,11 +97,17 @@ def sweep_html(runs: _Runs, summary: Mapping[str, Any], replays: Mapping[str, st
 
 
 def _sentence(summary: Mapping[str, Any]) -> str:
-    counts = summary["counts"]
-    good = counts["passed"] == summary["runs"] or summary["method"] in ("map", "tune", "rare", "grid")
     lines = [summary["sentence"], *summary["said"]]
     text = "".join(f"<p><b>{escape(_capital(line))}.</b></p>" for line in lines if line)
-    return f'<div class="outcome {"good" if good else "bad"}">{text}</div>' if text else ""
+    return f'<div class="outcome {"good" if _is_good(summary) else "bad"}">{text}</div>' if text else ""
+
+
+def _is_good(summary: Mapping[str, Any]) -> bool:
+    """Whether the box is green: all runs passed, or what was looked for was found among some that did."""
+    method, passed = summary["method"], summary["counts"]["passed"]
+    if method == "map" and summary.get("map"):
+        return any(summary["map"]["good"])
+    return passed == summary["runs"] or method == "rare" or (method in ("tune", "grid") and passed > 0)
 
 
 def _capital(text: str) -> str:
@@ -129,7 +135,7 @@ def _spec(spec: Any) -> str:
     return spec if isinstance(spec, str) else ", ".join(map(str, spec))
 
 
-def _telling(summary: Mapping[str, Any], replays: Mapping[str, str]) -> list[str]:
+def _notable(summary: Mapping[str, Any], replays: Mapping[str, str]) -> list[str]:
     """Best, worst and a failing run, each with the command that makes it again."""
     blocks = []
     for name, title in (("best", "Best"), ("worst", "Worst"), ("failing", "One that failed")):
@@ -215,7 +221,7 @@ def _table(runs: _Runs, worst: Sequence[int]) -> str:
     cells = {name: runs.column(name, chosen) for name in names}
     rows = "".join(_row({name: cells[name][k] for name in names}, runs.passed[run]) for k, run in enumerate(chosen))
     some = len(runs.passed) > len(chosen)
-    note = f"<p class=soft>Of {len(runs.passed)} runs the {len(chosen)} most telling are listed.</p>" if some else ""
+    note = f"<p class=soft>Of {len(runs.passed)} runs the {len(chosen)} most notable are listed.</p>" if some else ""
     return f"{note}<div class=wide><table><thead><tr>{heads}</thead><tbody>{rows}</tbody></table></div>"
 
 

@@ -215,13 +215,15 @@ def _verdict(found: ContactPrediction) -> str:
 def _limits_in_words(found: ContactPrediction) -> str:
     wall, delay = found.largest_wall_stiffness, found.largest_delay
     if math.isinf(wall):
-        text = "No wall is too stiff"
+        text = "Stable on a wall of any stiffness"
     else:
-        text = f"The stiffest stable wall has {wall:.4g} N/m" if wall else "It is unstable on every softer wall too"
+        text = f"Largest stable wall stiffness: {wall:.4g} N/m" if wall else "It is unstable on every softer wall too"
     if found.stable:
-        text += "; no delay is too long" if math.isinf(delay) else f"; it bears {1e3 * delay:.3g} ms more delay"
+        text += "; stable with any delay" if math.isinf(delay) else f"; largest further delay: {1e3 * delay:.3g} ms"
     for name, factor in found.largest_gains.items():
-        text += "" if math.isinf(factor) else f"; {name} × {factor:.3g} is the most" if factor else f"; no {name} helps"
+        if not math.isinf(factor):
+            most = f"largest stable {name}: {factor:.3g} × the current one" if factor else f"no {name} makes it stable"
+            text += f"; {most}"
     return text + "."
 
 

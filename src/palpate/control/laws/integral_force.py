@@ -105,6 +105,11 @@ class IntegralForce(ForceLaw):
         """The force- or moment-controlled directions."""
         return self.directions
 
+    @property
+    def force_directions(self) -> tuple[Direction, ...]:
+        """As set by `directions`."""
+        return self.directions
+
     def gains(self, robot: Robot) -> Gains:
         """The joint damping beside the loop's."""
         self.check_directions(robot)

@@ -10,6 +10,7 @@ from pydantic import model_validator
 
 from palpate.checks import Array, finite_array
 from palpate.config import Quaternion, Vector3, setting
+from palpate.control.law import Follows
 from palpate.control.references.kinematics import check_joint_motion, follow_joints, turned
 from palpate.control.references.reference import Targets
 from palpate.control.references.timing import TimedPath
@@ -30,6 +31,11 @@ class JointMotion(TimedPath):
         if (self.q is None) == (self.offset is None):
             raise InvalidInput("a joint motion needs exactly one of q and offset")
         return self
+
+    @property
+    def moves(self) -> Follows:
+        """The joints'."""
+        return "joints"
 
     def fill(self, targets: Targets, times: Array, robot: Robot, q_start: Array) -> None:
         """q = q₀ + s Δ; the Cartesian part follows by forward kinematics."""

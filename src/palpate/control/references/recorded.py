@@ -13,6 +13,7 @@ import numpy as np
 
 from palpate.checks import Array, finite_array
 from palpate.config import required, setting
+from palpate.control.law import Follows
 from palpate.control.references.kinematics import check_joint_motion, follow_joints
 from palpate.control.references.reference import ReferenceSettings, Targets
 from palpate.errors import FileError, InvalidInput, UnknownName
@@ -30,13 +31,19 @@ class Recorded(ReferenceSettings):
     """Postures or poses of the tool from a file, joined by cubic splines (orientations by a spline of rotations).
 
     A table has the columns of a trace: `time` and `q[<joint>]` for each joint, or `tool_position[x…z]` and
-    `tool_quat_wxyz[w…z]`; SI units. Before the first and after the last row the motion stands still.
+    `tool_quat_wxyz[w…z]`; SI units. Without columns of the orientation the tool keeps that of the start. Before the
+    first and after the last row the motion stands still.
     """
 
     kind: Literal["recorded"] = setting("recorded", "1", "from a file")  # pyright: ignore[reportIncompatibleVariableOverride]
     file: str = required("1", "a .parquet, .csv or .npz file: a trace or such a table; relative to the scenario")
     follow: Literal["joints", "tool"] = setting("joints", "1", "which columns to follow")
     start: float = setting(0.0, "s", "when the first row is due", ge=0)
+
+    @property
+    def moves(self) -> Follows:
+        """As set by `follow`."""
+        return self.follow
 
     @property
     def end(self) -> float:
@@ -58,8 +65,11 @@ class Recorded(ReferenceSettings):
             follow_joints(targets, robot)
         else:
             positions = _channel(self.file, table, "tool_position", ("x", "y", "z"))
-            quats = _channel(self.file, table, "tool_quat_wxyz", ("w", "x", "y", "z"))
-            _follow_tool(targets, instants, positions, quats, inside, moving)
+            moved = _spline(instants, positions, inside, moving)
+            targets.position[:], targets.twist[:, :3], targets.acceleration[:, :3] = moved
+            if any(name.split("[")[0] == "tool_quat_wxyz" for name in table):
+                quats = _channel(self.file, table, "tool_quat_wxyz", ("w", "x", "y", "z"))
+                _follow_orientation(targets, instants, quats, inside, moving)
 
 
 def _spline(instants: Array, values: Array, times: Array, moving: Array) -> list[Array]:
@@ -69,13 +79,9 @@ def _spline(instants: Array, values: Array, times: Array, moving: Array) -> list
     return [spline(times), np.where(moving, spline(times, 1), 0.0), np.where(moving, spline(times, 2), 0.0)]
 
 
-def _follow_tool(
-    targets: Targets, instants: Array, positions: Array, quats: Array, times: Array, moving: Array
-) -> None:
+def _follow_orientation(targets: Targets, instants: Array, quats: Array, times: Array, moving: Array) -> None:
     from scipy.spatial.transform import Rotation, RotationSpline
 
-    moved = _spline(instants, positions, times, moving)
-    targets.position[:], targets.twist[:, :3], targets.acceleration[:, :3] = moved
     spline = RotationSpline(instants, Rotation.from_quat(quats, scalar_first=True))
     rotation = spline(times)
     targets.quat_wxyz[:] = rotation.as_quat(scalar_first=True)
@@ -91,7 +97,9 @@ def _channel(file: str, table: dict[str, Array], name: str, labels: tuple[str, .
     columns = [f"{name}[{label}]" for label in labels]
     for column in columns:
         if column not in table:
-            raise UnknownName(f"column (needed from {Path(file).name})", column, table)
+            tool = name == "q" and any(known.startswith("tool_position") for known in table)
+            hint = 'the file has positions of the tool: follow = "tool"' if tool else None
+            raise UnknownName(f"column (needed from {Path(file).name})", column, table, hint=hint)
     return np.column_stack([table[column] for column in columns])
 
 

@@ -12,7 +12,7 @@ from pydantic import field_validator
 
 from palpate.checks import Array
 from palpate.config import Config, Quaternion, Vector3, Vector6, setting
-from palpate.control.law import Target, sizes_of
+from palpate.control.law import Follows, Target, sizes_of
 from palpate.robot.robot import Robot
 from palpate.user_code import blamed, is_address
 
@@ -85,6 +85,11 @@ class ReferenceSettings(Config):
         return WantedWrench.__pydantic_validator__.validate_json(json.dumps(value), strict=True)
 
     @property
+    def moves(self) -> Follows:
+        """Whose target it moves; one of the joints moves the tool's too."""
+        return "tool"
+
+    @property
     def end(self) -> float:
         """When the motion has ended, s."""
         return 0.0
@@ -114,6 +119,12 @@ class Hold(ReferenceSettings):
     position: Vector3 | None = setting(None, "m", "where the tool should be, world axes; where it starts if not given")
     quat_wxyz: Quaternion | None = setting(None, "1", "its orientation; as at the start if not given")
     offset: Vector3 = setting((0.0, 0.0, 0.0), "m", "displacement from there, world axes")
+
+    @property
+    def moves(self) -> Follows:
+        """The tool's, where it is to be elsewhere than at its start."""
+        stays = self.position is None and self.quat_wxyz is None and not any(self.offset)
+        return "nothing" if stays else "tool"
 
     def fill(self, targets: Targets, times: Array, robot: Robot, q_start: Array) -> None:
         """The same target at every time."""

@@ -10,6 +10,7 @@ from pydantic import model_validator
 
 from palpate.checks import Array, finite_array
 from palpate.config import Config, Quaternion, Vector3, required, setting
+from palpate.control.law import Follows
 from palpate.control.references.kinematics import check_joint_motion, follow_joints, turned
 from palpate.control.references.reference import ReferenceSettings, Targets
 from palpate.control.references.timing import quintic
@@ -50,6 +51,11 @@ class Waypoints(ReferenceSettings):
         if not (all(joints) and not any(tools)) and not (all(tools) and not any(joints)):
             raise InvalidInput("waypoints are all postures (q) or all of the tool (position, quat_wxyz)")
         return self
+
+    @property
+    def moves(self) -> Follows:
+        """The joints' where the points are postures, else the tool's."""
+        return "tool" if self.points[0].q is None else "joints"
 
     @property
     def end(self) -> float:

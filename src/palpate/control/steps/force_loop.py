@@ -164,6 +164,11 @@ class PressingLaw(ForceLaw):
     force: tuple[Direction, ...] = setting(("z",), "1", "force- or moment-controlled directions")
     motion: tuple[Direction, ...] = setting(("x", "y", "rx", "ry", "rz"), "1", "motion-controlled directions")
 
+    @property
+    def force_directions(self) -> tuple[Direction, ...]:
+        """As set by `force`."""
+        return self.force
+
     def chosen(self) -> tuple[Direction, ...]:
         """The motion-controlled directions, then the force-controlled ones."""
         return self.motion + self.force

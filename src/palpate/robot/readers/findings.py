@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 Level = Literal["error", "warning"]
 TOOL_FRAME = "tool frame"
 CONTACT = "contact geometry"
+UNDRAWN = "drawn without this mesh"  # how the rule of a finding ends that matters to the picture only
 _LONGEST_QUOTE = 160
 
 
@@ -80,6 +81,19 @@ def quoted(text: str) -> str:
 def errors_of(findings: Iterable[Finding]) -> list[Finding]:
     """Those findings that make a model unusable."""
     return [finding for finding in findings if finding.level == "error"]
+
+
+def without_meshes(findings: Iterable[Finding]) -> tuple[list[Finding], list[str]]:
+    """The findings without those of meshes that could not be had, and one sentence for all of these, if any."""
+    findings = list(findings)
+    meshes = [finding for finding in findings if finding.rule.endswith(UNDRAWN)]
+    if not meshes:
+        return findings, []
+    names = list(dict.fromkeys(finding.found.partition("=")[2] for finding in meshes))
+    shown = ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
+    count = "1 mesh is" if len(names) == 1 else f"{len(names)} meshes are"
+    said = f"{meshes[0].file}: {count} missing or cannot be read ({shown}); they are not drawn, see palpate check"
+    return [finding for finding in findings if finding not in meshes], [printable(said)]
 
 
 def refuse(file: str, findings: Iterable[Finding], *, hint: str | None = None) -> ModelError:

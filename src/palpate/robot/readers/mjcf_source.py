@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from palpate.robot.readers.assets import Asset, find_asset, mesh_problem
-from palpate.robot.readers.findings import quoted
+from palpate.robot.readers.findings import UNDRAWN, quoted
 from palpate.robot.readers.xmlfile import Element, Report, Source, parse, read_bytes
 
 _MAX_INCLUDES = 100
@@ -131,7 +131,7 @@ class _Loader:
         self.missing[called] = element
         rule = "the path escapes the model's folder" if escapes else "file not found"
         hint = "declare its folder as a package root" if escapes else ""
-        self.report.warning(element, f"file={quoted(name)}", f"{rule}; drawn without this mesh", hint)
+        self.report.warning(element, f"file={quoted(name)}", f"{rule}; {UNDRAWN}", hint)
 
     def _shown(self, path: Path) -> str:
         home = self.folder.resolve()

@@ -16,7 +16,7 @@ from palpate.checks import Array
 from palpate.errors import nearest
 from palpate.robot.readers import inertials
 from palpate.robot.readers.assets import find_asset, mesh_problem, undrawable
-from palpate.robot.readers.findings import Finding, quoted, refuse
+from palpate.robot.readers.findings import UNDRAWN, Finding, quoted, refuse
 from palpate.robot.readers.inertials import LARGEST
 from palpate.robot.readers.structure import Numbered, check_structure
 from palpate.robot.readers.urdf_transmission import rotor_inertias
@@ -359,18 +359,18 @@ class _Reader:
             self.report.warning(
                 element,
                 f"filename={quoted(name)}",
-                "the path escapes the model's folder and the package roots; drawn without this mesh",
+                f"the path escapes the model's folder and the package roots; {UNDRAWN}",
                 "declare its folder as a package root",
             )
             return None
         if asset.path is None:
-            self.report.warning(element, f"filename={quoted(name)}", "file not found; drawn without this mesh")
+            self.report.warning(element, f"filename={quoted(name)}", f"file not found; {UNDRAWN}")
             return None
         if problem := mesh_problem(asset.path):
             self.report.error(element, f"filename={quoted(name)}", f"the mesh {problem}")
             return None
         if problem := undrawable(asset.path):
-            self.report.warning(element, f"filename={quoted(name)}", f"the mesh {problem}; drawn without it")
+            self.report.warning(element, f"filename={quoted(name)}", f"the mesh {problem}; {UNDRAWN}")
             return None
         return scale, str(asset.path)
 

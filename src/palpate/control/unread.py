@@ -1,0 +1,65 @@
+"""What a reference asks for and a law does not read, known before a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from palpate.control.law import Law
+from palpate.control.references.reference import Hold, ReferenceSettings
+
+_DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
+
+
+def unread_of_reference(law: Any, reference: Any) -> list[str]:
+    """What of the reference the law ignores, in words, and what it does instead.
+
+    Nothing is said of a law in plain Python or of a reference of one's own: what they read and move is not known.
+    An impedance reads no wrench either; its spring presses towards a goal behind the surface, which is its use.
+    """
+    if not isinstance(law, Law) or not isinstance(reference, ReferenceSettings):
+        return []
+    wanted = _wanted_directions(reference)
+    moved = f"the motion of the reference ({reference.kind})"
+    wrench = "the wanted wrench (reference.wrench)"
+    if law.follows == "nothing":
+        # A position held is what such a run is measured against.
+        ignored = [*([] if isinstance(reference, Hold) else [moved]), *([wrench] if wanted else [])]
+        return _sentence(law, "follows no target", ignored, "")
+    if law.follows == "joints":
+        ignored = [*([moved] if reference.moves == "tool" else []), *([wrench] if wanted else [])]
+        instead = "; the joints stay at the start posture" if reference.moves != "joints" else ""
+        return _sentence(law, "reads the targets of the joints alone", ignored, instead)
+    if not {"position", "q"} & set(law.takes):
+        ignored = [moved] if reference.moves != "nothing" else []
+        return _sentence(law, "reads the wanted wrench alone", ignored, "") + _uncontrolled(law, reference, wanted)
+    if wanted and "wrench" not in law.takes and law.about_rest is None:
+        return _sentence(law, "controls motion alone", [wrench], "; the contact force is what the motion makes of it")
+    return _uncontrolled(law, reference, wanted)
+
+
+def _sentence(law: Law, reads: str, ignored: list[str], instead: str) -> list[str]:
+    if not ignored:
+        return []
+    verb = "is" if len(ignored) == 1 else "are"
+    return [f"{law.name} {reads}: {' and '.join(ignored)} {verb} ignored{instead}"]
+
+
+def _wanted_directions(reference: ReferenceSettings) -> list[str]:
+    """The directions along which a wrench is wanted at some time."""
+    wrench = reference.wrench
+    return [d for d, one, two in zip(_DIRECTIONS, wrench.value, wrench.then or wrench.value) if one or two]
+
+
+def _uncontrolled(law: Law, reference: ReferenceSettings, wanted: list[str]) -> list[str]:
+    """Wanted along a direction in which the law controls no force, where both are along the same axes."""
+    forced = law.force_directions
+    turned = getattr(law, "axes_quat_wxyz", (1.0, 0.0, 0.0, 0.0)) != (1.0, 0.0, 0.0, 0.0)
+    if forced is None or turned or getattr(law, "axes", "world") != reference.wrench_axes:
+        return []
+    ignored = [d for d in wanted if d not in forced]
+    if not ignored:
+        return []
+    return [
+        f"{law.name} controls force along {', '.join(forced)} alone: what reference.wrench wants along"
+        f" {', '.join(ignored)} is ignored; there the contact force is what the motion makes of it"
+    ]
