@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from itertools import count
 from pathlib import Path
 
@@ -257,3 +259,14 @@ def test_a_mistake_in_an_own_reference_is_told_with_file_and_line(folder: Folder
     line = 1 + REFERENCE[: REFERENCE.index("nothing")].count("\n")
     with pytest.raises(InvalidInput, match=f"{folder.file.name}, line {line}: NameError"):
         pp.load_scenario(scenario)
+
+
+def test_completion_by_the_shell_runs_no_code(folder: Folder) -> None:
+    pytest.importorskip("argcomplete")
+    line = f"palpate run {Path(folder.write('open(chr(120), chr(119))' + PLAIN)).name} --set control.sti"
+    asked = {"_ARGCOMPLETE": "1", "COMP_LINE": line, "COMP_POINT": str(len(line)), "COMP_TYPE": "9",
+             "_ARGCOMPLETE_IFS": "\n", "_ARGCOMPLETE_STDOUT_FILENAME": "words"}  # fmt: skip
+    subprocess.run([sys.executable, "-m", "palpate"], env={**os.environ, **asked}, timeout=120, check=False)
+    assert not Path("x").exists()
+    pp.load_scenario(folder.scenario)
+    assert Path("x").exists()
