@@ -144,7 +144,7 @@ def test_contradictions_are_refused(extra: str, key: str, words: str, write: Wri
     ("text", "key", "words"),
     [
         (GOOD.replace('law = "passive"', "damping = 1"), "control", "the key 'law' is missing"),
-        (GOOD.replace('"passive"', '"pasive"'), "control.law", "did you mean 'passive'?"),
+        (GOOD.replace('"passive"', '"pasive"'), "control.law", "did you mean 'passive'"),
         (GOOD.replace('"passive"', "3"), "control.law", "unknown law '3'"),
         (GOOD.replace('[control]\nlaw = "passive"', ""), "control", "missing"),
         (GOOD.replace('"pendulum"', '"pendulm"'), "robot", "did you mean 'pendulum'"),
