@@ -506,7 +506,7 @@ def test_bad_cases_are_refused_by_name() -> None:
         ContactCase(ADMITTANCE, 1.0, servo="torque")
     with pytest.raises(InvalidInput, match="no trim"):
         ContactCase(ADMITTANCE, 1.0, servo="velocity-loop", trim=1.0)
-    with pytest.raises(UnknownName, match="unknown gain of .* 'stiffness'"):
+    with pytest.raises(UnknownName, match=r"unknown gain of .* 'stiffness'"):
         ContactCase(ADMITTANCE, 1.0).with_gain("stiffness", 2.0)
 
 
