@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
 from typing import Any
@@ -15,6 +16,10 @@ from hypothesis import settings
 settings.register_profile("house", derandomize=True, deadline=None)
 settings.register_profile("fresh", deadline=None, max_examples=500)  # of make fuzz, which prints its seed
 settings.load_profile(os.environ.get("PALPATE_HYPOTHESIS", "house"))
+
+# A shell that runs the tests in the background has them ignore Ctrl-C, and so would the commands that are interrupted.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 # Software rendering: no graphics card is needed.
