@@ -106,7 +106,7 @@ def make_folder(path: str | os.PathLike[str], *, exist_ok: bool = True) -> Path:
     folder = Path(path)
     if exist_ok and folder.is_symlink():
         raise FileError(
-            f"{shortened(str(folder))} is a symbolic link, and palpate writes through none",
+            f"{shortened(str(folder), 300)} is a symbolic link, and palpate writes through none",
             hint=f"give the folder itself: {os.path.realpath(folder)}",
         )
     try:
@@ -116,7 +116,7 @@ def make_folder(path: str | os.PathLike[str], *, exist_ok: bool = True) -> Path:
             raise
         reason = "it is a file" if isinstance(error, FileExistsError) else error.strerror or str(error)
         raise FileError(
-            f"cannot make the folder {shortened(str(folder))}: {reason}", hint="give another folder"
+            f"cannot make the folder {shortened(str(folder), 300)}: {reason}", hint="give another folder"
         ) from error
     return folder
 

@@ -83,7 +83,7 @@ def test_metrics_that_mean_nothing_are_absent_with_their_reason():
     assert "no step" in reason or "does not change" in reason
     assert found["joint_error_rms"].reason == "pole-balance follows the tool's target; its joints have none"
     stop = {r.name: r for r in evaluate(pp.simulate("planar3-stop"))}
-    assert stop["position_error_max"].reason == "a stop has no target"
+    assert stop["position_error_max"].reason == "fastest-stop follows no target"
     assert stop["stop_time"].value is not None
 
 
