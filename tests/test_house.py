@@ -7,7 +7,6 @@ the rule sees an offence.
 from __future__ import annotations
 
 import ast
-import gc
 import re
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import palpate.errors
+from palpate import syntax
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "palpate"
@@ -27,7 +27,7 @@ SOURCES = [*CORE, *BESIDE]
 
 # Who may import whom (docs/index.md draws it). What a room may import, its importers may import too.
 # Small modules that every room may use.
-FREE = {"errors", "checks", "files", "lazy", "memory", "config", "parquet", "plugins", "toml", "user_code"}
+FREE = {"errors", "checks", "files", "lazy", "memory", "config", "parquet", "plugins", "syntax", "toml", "user_code"}
 MODULES = FREE
 ARROWS: dict[str, set[str]] = {
     "errors": set(),
@@ -36,6 +36,7 @@ ARROWS: dict[str, set[str]] = {
     "files": {"errors"},
     "lazy": {"errors"},
     "plugins": {"errors", "user_code"},
+    "syntax": set(),
     "toml": {"errors"},
     "user_code": {"errors", "files"},
     "memory": set(),
@@ -70,16 +71,7 @@ LONGEST_FUNCTION, LONGEST_FILE = 60, 600
 LONG_FUNCTIONS: dict[str, str] = {}
 
 
-@cache
-def parsed(source: str) -> ast.Module:
-    """A source as a tree; without the collector, whose finalisers can spoil CPython 3.11's count of nested nodes."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        return ast.parse(source)
-    finally:
-        if was_on:
-            gc.enable()
+parsed = cache(syntax.parsed)
 
 
 def complain(complaints: Iterable[str]) -> None:

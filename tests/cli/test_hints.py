@@ -12,6 +12,7 @@ import pytest
 
 import palpate
 from palpate.cli.main import COMMANDS, all_parsers, main
+from palpate.syntax import parsed
 
 PACKAGE = Path(palpate.__file__).parent
 SOURCES = sorted(PACKAGE.rglob("*.py"))
@@ -31,14 +32,14 @@ def text_of(node: ast.AST) -> str | None:
 
 def hints(source: str) -> Iterator[str]:
     """Every text that is given as a hint."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if isinstance(node, ast.keyword) and node.arg == "hint" and (text := text_of(node.value)):
             yield text
 
 
 def texts(source: str) -> Iterator[str]:
     """Every text of a source: messages, helps, docstrings."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if (text := text_of(node)) is not None:
             yield text
 

@@ -9,6 +9,7 @@ import pytest
 
 import palpate
 from palpate.control import LAWS
+from palpate.syntax import parsed
 
 PACKAGE = Path(palpate.__file__).parent
 NAMES = frozenset(LAWS)
@@ -31,7 +32,7 @@ def literals(source: str) -> list[tuple[int, str]]:
     """Every string in a source that is no docstring, with its line."""
     return [
         (node.lineno, node.value)
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(parsed(source))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     ]
 
@@ -70,7 +71,7 @@ def against(part: str, source: str) -> list[str]:
     """Imports of a package of control that it may not have, at any depth of the source."""
     named = [
         name
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(parsed(source))
         if isinstance(node, ast.Import | ast.ImportFrom)
         for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names])
     ]

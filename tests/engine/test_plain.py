@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import palpate
+from palpate.syntax import parsed
 
 PACKAGE = Path(palpate.__file__).parent
 PUBLIC = {"numba", "numba.extending", "numba.types"}
@@ -140,7 +141,7 @@ print(fatal.POSSIBLE, pp.simulate("cartesian2-press").outcome.kind)
 def test_numbas_inner_parts_are_imported_in_one_place() -> None:
     allowed = {"engine/accelerated.py", "engine/numba_parts.py"}
     for file in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text())):
+        for node in ast.walk(parsed(file.read_text())):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             inner = [name for name in names if name.split(".")[0] == "numba" and name not in PUBLIC]

@@ -14,6 +14,8 @@ from functools import lru_cache
 from types import FunctionType, ModuleType
 from typing import Any, Literal, get_args
 
+from palpate.syntax import parsed
+
 # What a law can read of the model besides the pose; the loop computes nothing that is not read.
 Need = Literal["M", "bias", "gravity", "J", "drift"]
 NEEDS: tuple[Need, ...] = get_args(Need)
@@ -49,7 +51,7 @@ def _read(function: Any, handed: tuple[tuple[str, int], ...]) -> frozenset[str] 
     """Paths such as "M" and "target.q" that a function reads, given which argument is which part of the tick."""
     inner = getattr(function, "py_func", function)  # a kernel's function, or a plain one
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(inner)))
+        tree = parsed(textwrap.dedent(inspect.getsource(inner)))
     except (OSError, TypeError, SyntaxError):
         return None
     definition = tree.body[0]

@@ -22,6 +22,7 @@ import numpy as np
 from numba import types
 
 from palpate.errors import NotApplicable
+from palpate.syntax import parsed
 
 _PACKAGE = Path(__file__).parents[1]
 _COMPILER = Path(__file__).with_name("accelerated.py")  # chosen at run time, so no import statement leads to it
@@ -86,7 +87,7 @@ def _installed_package(file: Path) -> str | None:
 def _imported_files(file: Path) -> tuple[Path, ...]:
     """Files of the modules that the import statements of a file name, as far as they are loaded."""
     try:
-        tree = ast.parse(text_of(file))
+        tree = parsed(text_of(file))
     except (OSError, SyntaxError, ValueError):  # typed in, made by a program, or not Python
         return ()
     names = {name for node in ast.walk(tree) for name in _names_imported(node, _package_of(file))}

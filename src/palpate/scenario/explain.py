@@ -17,6 +17,7 @@ from palpate.errors import UnknownName
 from palpate.metrics import METRICS
 from palpate.scenario.fields import Setting, law_settings, reference_settings, settings_of
 from palpate.scenario.model import Scenario, law_class
+from palpate.syntax import parsed
 from palpate.toml import toml_value
 
 
@@ -120,7 +121,7 @@ def summary_of_law(name: str) -> str:
     spec = importlib.util.find_spec(module)
     if spec is None or spec.origin is None:
         return ""
-    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+    tree = parsed(Path(spec.origin).read_text(encoding="utf-8"))
     found = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == class_name)
     doc = next((ast.get_docstring(node) for node in found), None)
     return (doc or "").split("\n")[0]
