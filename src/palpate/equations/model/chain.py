@@ -11,13 +11,14 @@ Three rewritings, none of which changes a joint torque:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from palpate.equations.algebra.graph import PARAMETER, Graph, Node
 from palpate.equations.model.coordinates import Coordinates, coordinates_of
-from palpate.equations.model.mechanism import Kind
-from palpate.equations.model.naming import NamedModel, NamedPlace, Term, Turn
+from palpate.equations.model.mechanism import Kind, Mechanism
+from palpate.equations.model.naming import NamedLink, NamedPlace, Term, Turn
 
 Vector = list[Node]
 Matrix = list[list[Node]]
@@ -64,10 +65,19 @@ class ChainLink:
     parent_axes: tuple[tuple[int, ...], ...] = field(default=_TO_Z[2])
 
 
+class Model(Protocol):
+    """A mechanism whose numbers are terms."""
+
+    mechanism: Mechanism
+    renamed: Mapping[str, str]
+    links: list[NamedLink]
+    gravity: tuple[Term, ...]
+
+
 class Chain:
     """The rewritten robot in a graph: parameters and state as nodes."""
 
-    def __init__(self, model: NamedModel) -> None:
+    def __init__(self, model: Model) -> None:
         self.model, self.graph = model, Graph()
         self.names: Coordinates = coordinates_of(model.mechanism, model.renamed)
         graph = self.graph
@@ -108,8 +118,10 @@ class Chain:
         coupling = self.model.mechanism.coupling
         if coupling is None:
             return self.q[7:] if self.model.mechanism.floating else self.q
-        full = self.full(self.q)
-        return [x + _coefficient(float(b)) for x, b in zip(full, coupling.position_offset)]
+        base = (6, 7) if self.model.mechanism.floating else (0, 0)
+        q, rows = self.q[base[1] :], coupling.map[base[0] :, base[0] :]
+        full = [self.graph.sum(_coefficient(x) * r for x, r in zip(row, q) if x) for row in rows]
+        return [x + _coefficient(float(b)) for x, b in zip(full, coupling.position_offset[base[1] :])]
 
     # ------------------------------------------------------------------ links
 
