@@ -135,19 +135,17 @@ def mechanism_from_model(
         model: hinges, slides and free bases.
         name: of the robot.
         frames: every named frame as (body, position, rotation) in the body's frame.
-        tool: the frame whose pose and Jacobian are derived, if one is.
+        tool: the frame whose pose and Jacobian a derivation gives.
         coupling: joints that mimic others.
 
     Raises:
-        InvalidInput: the model has something else than hinges, slides and one free base, or `tool` stands still.
+        InvalidInput: the model has something else than hinges, slides and one free base.
     """
     reason = obstacle(model)
     if reason:
         raise InvalidInput(f"{name}: {reason}", hint=_ADVICE)
     reader = _Reader(model)
     placed = {key: reader.placed(*frame) for key, frame in frames.items()}
-    if tool and placed[tool].link < 0:
-        raise InvalidInput(f"frame {tool!r} of {name} stands still; name one that a joint moves")
     links = tuple(reader.finished())
     bodies = tuple(reader.places[body] for body in range(model.nbody))
     weightless = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
