@@ -15,7 +15,7 @@ import pytest
 from llvmlite import binding, ir
 
 from palpate.engine import maths
-from palpate.engine.maths import LIMIT, SERIES, near_sin_cos
+from palpate.engine.lanes import LIMIT, SERIES, near_sin_cos
 
 LIBM = ctypes.CDLL(ctypes.util.find_library("m"))
 COUNT = 1500
@@ -44,7 +44,10 @@ def far() -> list[float]:
 
 
 def pairs() -> list[tuple[float, float]]:
-    free = [*zip(uniform(-2.0, 2.0), uniform(-2.0, 2.0), strict=True), *zip(powers(-1074, 1023), powers(-1074, 1023))]  # noqa: B905
+    free = [
+        *zip(uniform(-2.0, 2.0), uniform(-2.0, 2.0), strict=True),
+        *zip(powers(-1074, 1023), powers(-1074, 1023), strict=True),
+    ]
     return free + [(x, x * CHANCE.uniform(-2.0, 2.0)) for x in powers(-1070, 1000)]
 
 
