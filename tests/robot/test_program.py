@@ -23,7 +23,7 @@ from palpate.equations.code.tree_program import (
 from palpate.equations.model.mechanism import Place, mechanism_from_model
 from palpate.robot import catalogue
 
-from .conftest import twin_of
+from tests.robot.conftest import twin_of
 
 TOLERANCE = 1e-10  # of the largest entry
 
