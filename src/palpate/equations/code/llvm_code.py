@@ -13,7 +13,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from palpate.engine.maths import near_sin_cos
+from palpate.engine.lanes import near_sin_cos
 from palpate.equations.algebra.graph import Node
 
 _DOUBLE, _INTEGER, _COUNT = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
