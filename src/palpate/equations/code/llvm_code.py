@@ -7,14 +7,14 @@ NaN. No function outside is called.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
 
 from palpate.engine.lanes import near_sin_cos
-from palpate.equations.algebra.graph import Node
+from palpate.equations.algebra.graph import Node, needed
 
 _DOUBLE, _INTEGER, _COUNT = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
 
@@ -53,10 +53,13 @@ class Emitter:
         for argument in function.args:
             argument.add_attribute("noalias")
         body = _Body(self, ir.IRBuilder(function.append_basic_block()))
+        wanted = [node for output in outputs for node in output]
+        known = {node.number for array in inputs for node in array.nodes}
+        used = {node.number for node in needed(wanted, known)} | {node.number for node in unit}
         for array, pointer in zip(inputs, function.args):
-            body.read(array, pointer)
+            body.read(array, pointer, used)
         body.normalise(unit)
-        body.compute([node for output in outputs for node in output])
+        body.compute(wanted)
         for output, pointer in zip(outputs, function.args[len(inputs) :]):
             body.write(output, pointer)
         body.builder.ret_void()
@@ -87,11 +90,12 @@ class _Body:
         b = builder
         self._binary: Mapping[str, Callable[..., Any]] = {"add": b.fadd, "sub": b.fsub, "mul": b.fmul, "div": b.fdiv}
 
-    def read(self, array: Input, pointer: Any) -> None:
-        """Load an array; what is not used is dropped by the compiler."""
+    def read(self, array: Input, pointer: Any, used: Collection[int]) -> None:
+        """Load what is used of an array."""
         for i, node in enumerate(array.nodes):
-            value = self.builder.load(self._at(pointer, i), align=8)
-            self.values[node.number] = self._spread(value) if array.shared else value
+            if node.number in used:
+                value = self.builder.load(self._at(pointer, i), align=8)
+                self.values[node.number] = self._spread(value) if array.shared else value
 
     def write(self, nodes: Sequence[Node], pointer: Any) -> None:
         """Store an array."""
@@ -112,7 +116,9 @@ class _Body:
 
     def compute(self, outputs: Sequence[Node]) -> None:
         """Everything the outputs need that is not known yet, arguments first."""
-        for node in needed_of(outputs, self.values):
+        for node in needed(outputs, self.values):
+            if node.number in self.values:
+                continue
             self.values[node.number] = self._value(node, [self.values[a.number] for a in node.args])
 
     def _value(self, node: Node, args: list[Any]) -> Any:
@@ -139,15 +145,3 @@ class _Body:
         first = self.builder.insert_element(ir.Constant(self.emitter.number, ir.Undefined), value, _COUNT(0))
         order = ir.Constant(ir.VectorType(_COUNT, lanes), [0] * lanes)
         return self.builder.shuffle_vector(first, ir.Constant(self.emitter.number, ir.Undefined), order)
-
-
-def needed_of(outputs: Sequence[Node], known: Mapping[int, Any]) -> list[Node]:
-    """Every node that outputs need beyond those that are known, arguments first."""
-    seen: dict[int, Node] = {}
-    waiting = list(outputs)
-    while waiting:
-        node = waiting.pop()
-        if node.number not in seen and node.number not in known:
-            seen[node.number] = node
-            waiting += node.args
-    return [seen[number] for number in sorted(seen)]
