@@ -180,7 +180,8 @@ def test_every_lane_has_the_bits_of_the_state_alone(name: str, count: int) -> No
     assert np.array_equal(robot.mass_matrix_batch(Q), many.M)
     assert np.array_equal(robot.jacobian_batch(Q), many.J)
     position, rotation = robot.pose_batch(Q)
-    assert np.array_equal(position, many.position) and np.array_equal(rotation, many.rotation)
+    assert np.array_equal(position, many.position)
+    assert np.array_equal(rotation, many.rotation)
 
 
 @pytest.mark.parametrize("name", ["ur5e", "quadruped", "panda"])
@@ -213,7 +214,8 @@ def test_states_are_shared_between_threads_without_a_difference(monkeypatch: Any
 def test_a_frame_on_the_ground_stands_still() -> None:
     robot = pp.load_robot("panda")
     terms = robot.terms(robot.home, np.ones(7), "world")
-    assert not terms.J.any() and not terms.drift.any()
+    assert not terms.J.any()
+    assert not terms.drift.any()
     assert np.array_equal(terms.rotation, np.eye(3))
 
 
