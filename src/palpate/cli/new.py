@@ -37,7 +37,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     source.add_argument("--from", metavar="SCENARIO", dest="source",
                         help="start from this one, a shipped name or a .toml file (a Panda on a wall)")  # fmt: skip
     source.add_argument("--robot", metavar="MODEL",
-                        help="let this robot press on a wall: a catalogue name, or a .urdf or MJCF .xml file")  # fmt: skip
+                        help="let this robot press on a wall: a catalogue name, a .urdf or an MJCF .xml")  # fmt: skip
     add_model_options(parser)
 
 
@@ -68,14 +68,16 @@ def _pressing(args: argparse.Namespace, path: Path) -> dict[str, Any]:
     """A scenario in which the robot presses on a wall: the first of some postures that does when it is tried."""
     import sys
     from itertools import islice
+    from pathlib import Path
 
     from palpate.cli.compiling import CompileProgress
     from palpate.errors import InvalidInput
     from palpate.scenario.file.overrides import apply_overrides
-    from palpate.scenario.file.places import seen_from
+    from palpate.scenario.file.places import read_from, seen_from
     from palpate.scenario.file.press import pressing_scenarios, told
 
-    settings = apply_overrides({"robot": {"model": args.robot}}, model_overrides(args))["robot"]
+    asked = apply_overrides({"robot": {"model": args.robot}}, model_overrides(args))
+    settings = read_from(asked, Path.cwd())["robot"]
     failed = ""
     with CompileProgress(quiet=False):
         for data in islice(pressing_scenarios(settings), _TRIES):

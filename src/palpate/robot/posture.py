@@ -112,7 +112,9 @@ class _Arm:
             force = self._force(q, J[row], friction, mass)
             for axis in (np.eye(3)[row], -np.eye(3)[row]) if force else ():
                 suits = (0.6 + 0.4 * float(axis @ self._outward(q))) * (0.5 + 0.5 * min(force / _USUAL, 1.0))
-                score = quality * suits * (1.0 - sideways) + (_HOME if q is self.home else 0.0)
+                score = quality * suits * (1.0 - sideways) * (1.0 - friction / force) + (
+                    _HOME if q is self.home else 0.0
+                )
                 yield Press(q, tuple(DIRECTIONS[k] for k in chosen), axis, force, friction, mass, score)
 
     def goes(self, press: Press, way: float) -> bool:

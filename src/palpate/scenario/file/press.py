@@ -75,7 +75,9 @@ def _scenario(settings: dict[str, Any], robot: Robot, press: Press) -> dict[str,
             "duration": duration,
             "wrench": [*_rounded(-press.force * press.axis), 0, 0, 0],
         },
-        "world": {"surfaces": [_wall(_rounded(robot.pose(press.q).position + ahead * press.axis), press, wall, lightest)]},
+        "world": {
+            "surfaces": [_wall(_rounded(robot.pose(press.q).position + ahead * press.axis), press, wall, lightest)]
+        },
         "run": {"duration": round(duration + 2.5, 2), "timestep": 0.001, "rate": 1000, "seed": 0},
         "metrics": _bounds(robot, press),
     }
@@ -102,7 +104,7 @@ def _wall(position: list[float], press: Press, stiffness: float, mass: float) ->
 
 
 def _bounds(robot: Robot, press: Press) -> dict[str, Any]:
-    """On the force, which friction in the joints may hold back; on the motors too, unless one of another limb does not even bear the weight it has to hold."""
+    """On the force, which friction in the joints holds back; on the motors too, if all can hold the robot up."""
     force, error = press.force, _digits(max(0.2 * press.force, 2.0 * press.friction))
     hold = bool(np.all(np.abs(robot.gravity(press.q)) < robot.limits.torque))
     return {
@@ -113,7 +115,7 @@ def _bounds(robot: Robot, press: Press) -> dict[str, Any]:
 
 
 def _masses(robot: Robot, press: Press) -> Array:
-    """kg and kg·m²: what the arm weighs along each direction at the posture, the others free; 0 where it cannot move."""
+    """kg and kg·m²: what the arm weighs along each direction, the others free; 0 where it cannot move."""
     x = robot.terms(press.q, np.zeros(robot.nv))
     chosen = [DIRECTIONS.index(direction) for direction in press.directions]
     mass = np.zeros(6)
