@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import model_validator
+from pydantic import SerializeAsAny, ValidationInfo, field_validator, model_validator
 
 from palpate.config import Config, PerJoint, Quaternion, Vector3, Vector6, required, setting
 from palpate.errors import InvalidInput, shortened
 from palpate.spatial.height_field import FEWEST, MOST
 from palpate.spatial.shapes import SHAPES
+from palpate.world.sensor import Late, Sensor, sensor_of
 
 if TYPE_CHECKING:
     ShapeName = str
@@ -209,39 +210,6 @@ class Attachment(Config):
     release: float | None = setting(None, "s", "when it is released; never if not given", gt=0)
 
 
-class Late(Config):
-    """Something that arrives late: by samples or by seconds, not both."""
-
-    delay: int = setting(0, "samples", "control periods until it arrives", ge=0, le=1000)
-    delay_time: float | None = setting(None, "s", "or how long, a whole number of control periods", ge=0)
-
-    @model_validator(mode="after")
-    def _one_delay(self) -> Self:
-        if self.delay_time is not None and self.delay != 0:
-            raise InvalidInput("a delay is given by delay (samples) or by delay_time (s), not both")
-        return self
-
-    def in_samples(self, period: float) -> Self:
-        """The same with its delay in control periods, s.
-
-        Raises:
-            InvalidInput: the delay is no whole number of them, or of more than 1000.
-        """
-        if self.delay_time is None:
-            return self
-        count = round(self.delay_time / period)
-        if abs(count * period - self.delay_time) > 1e-9 * max(self.delay_time, period):
-            raise InvalidInput(
-                f"a delay_time of {self.delay_time:g} s is no whole number of control periods of {period:g} s",
-                hint=f"the nearest is {count * period:g} s; or shorten the control period",
-            )
-        if count > 1000:
-            raise InvalidInput(
-                f"a delay_time of {self.delay_time:g} s is {count} control periods, at most 1000 are kept"
-            )
-        return self.model_copy(update={"delay": count, "delay_time": None})
-
-
 class WrenchSensor(Late):
     """A wrist force/torque sensor; it reports the wrench of the environment on the robot after tool compensation."""
 
@@ -281,6 +249,16 @@ class Sensors(Late):
     torque_noise: float = setting(0.0, "N·m or N", "standard deviation of joint torque sensors", ge=0)
     wrench: WrenchSensor = setting(WrenchSensor(), "1", "the wrist sensor")
     camera: Camera = setting(Camera(), "1", "what watches the pole")
+    custom: dict[str, SerializeAsAny[Sensor]] = setting(
+        {}, "1", "sensors of your own by name, each with its kind, module:Class; the law reads tick.seen.values"
+    )
+
+    @field_validator("custom", mode="plain")
+    @classmethod
+    def _of_its_kind(cls, value: Any, info: ValidationInfo) -> dict[str, Sensor]:
+        if not isinstance(value, dict):
+            raise InvalidInput(f"tables of sensors by name are needed, got {shortened(repr(value))}")
+        return {name: sensor_of(name, item, info) for name, item in value.items()}
 
     @model_validator(mode="after")
     def _differentiated_velocity_has_no_noise_of_its_own(self) -> Sensors:
@@ -422,9 +400,10 @@ class World(Config):
 
     def in_samples(self, period: float) -> World:
         """The same with every delay in control periods of so many seconds."""
-        late = (self.sensors, self.sensors.wrench, self.actuators)
+        late = (self.sensors, self.sensors.wrench, self.actuators, *self.sensors.custom.values())
         if all(part.delay_time is None for part in late):
             return self
         sensors, actuators = self.sensors.in_samples(period), self.actuators.in_samples(period)
-        sensors = sensors.model_copy(update={"wrench": sensors.wrench.in_samples(period)})
+        custom = {name: sensor.in_samples(period) for name, sensor in sensors.custom.items()}
+        sensors = sensors.model_copy(update={"wrench": sensors.wrench.in_samples(period), "custom": custom})
         return self.model_copy(update={"sensors": sensors, "actuators": actuators})

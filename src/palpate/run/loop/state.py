@@ -10,6 +10,7 @@ from palpate.robot.joints.coupled import CoupledModel
 from palpate.robot.mechanics.kernels import Place
 from palpate.run.loop.row import Row
 from palpate.world.contact import Contact, SurfaceState
+from palpate.world.custom import CustomSensor, Truth
 from palpate.world.pushes import Pushed, PushState
 from palpate.world.sensors import Delayed, JointSensors, PoleCamera, Wrist
 from palpate.world.ties import Ties
@@ -166,6 +167,8 @@ class Loop(Record):
     # sensors and drives
     joints: JointSensors
     wrist: Wrist
+    custom: list[CustomSensor]
+    truth: Truth  # what those read
     drives: Drives
     guard: GuardSettings
     guard_memory: GuardMemory
