@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+import re
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import SerializeAsAny, ValidationInfo, field_validator, model_validator
+from pydantic import PlainValidator, SerializeAsAny, model_validator
 
 from palpate.config import Config, PerJoint, Quaternion, Vector3, Vector6, required, setting
 from palpate.errors import InvalidInput, shortened
@@ -249,16 +250,16 @@ class Sensors(Late):
     torque_noise: float = setting(0.0, "N·m or N", "standard deviation of joint torque sensors", ge=0)
     wrench: WrenchSensor = setting(WrenchSensor(), "1", "the wrist sensor")
     camera: Camera = setting(Camera(), "1", "what watches the pole")
-    custom: dict[str, SerializeAsAny[Sensor]] = setting(
+    custom: dict[str, Annotated[SerializeAsAny[Sensor], PlainValidator(sensor_of)]] = setting(
         {}, "1", "sensors of your own by name, each with its kind, module:Class; the law reads tick.seen.values"
     )
 
-    @field_validator("custom", mode="plain")
-    @classmethod
-    def _of_its_kind(cls, value: Any, info: ValidationInfo) -> dict[str, Sensor]:
-        if not isinstance(value, dict):
-            raise InvalidInput(f"tables of sensors by name are needed, got {shortened(repr(value))}")
-        return {name: sensor_of(name, item, info) for name, item in value.items()}
+    @model_validator(mode="after")
+    def _names_of_channels(self) -> Sensors:
+        for name in self.custom:
+            if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name):
+                raise InvalidInput(f"a sensor's name is letters, digits, '-' and '_', got {shortened(name)!r}")
+        return self
 
     @model_validator(mode="after")
     def _differentiated_velocity_has_no_noise_of_its_own(self) -> Sensors:

@@ -12,7 +12,6 @@ Compiled, a `kernel` in the form of a law takes the place of `read` (`palpate.wo
 
 from __future__ import annotations
 
-import re
 from typing import Any, ClassVar, Self
 
 from pydantic import ValidationInfo, model_validator
@@ -99,10 +98,8 @@ def _entered(entry: Any, sensor: Any) -> type[Sensor]:
 SENSORS: Table[type[Sensor]] = Table("palpate.sensors", {}, _entered)
 
 
-def sensor_of(name: str, value: Any, info: ValidationInfo) -> Sensor:
+def sensor_of(value: Any, info: ValidationInfo) -> Sensor:
     """A sensor from its table in a scenario."""
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name):
-        raise InvalidInput(f"a sensor's name is letters, digits, '-' and '_', got {name!r}")
     if isinstance(value, Sensor):
         return value
     kind, _ = tagged(value, "kind", SENSORS)

@@ -52,6 +52,7 @@ class RigidReading(Record):
     reading: Vector
     distance: bool
     felt: bool  # a wrench beyond the wrist sensor, not on all of the robot
+    looks: int = 0  # that found a contact
 
 
 class TouchReading(Record):
