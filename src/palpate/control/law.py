@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
-from palpate.config import Config
+from palpate.config import MOST_SENSOR_VALUES, Config
 from palpate.control.reads import NEEDS, TARGET, Need, reads_of
 from palpate.engine.kernels import Kernel, kernel
 from palpate.engine.records import ReadOnly, Record, Vector, sized
@@ -83,9 +83,13 @@ class PoleView(Record):
 
 
 class Seen(Record):
-    """What sensors beyond joints and wrist see; all 0 where there is no such sensor."""
+    """What sensors beyond joints and wrist see; all 0 where there is no such sensor.
+
+    `values` are the numbers of the world's own sensors, `world.sensors.custom`, one after the other.
+    """
 
     pole: PoleView
+    values: Vector = sized(MOST_SENSOR_VALUES)
 
 
 class Tick(ModelTerms):
@@ -369,6 +373,11 @@ class Law(Config):
         return reads_of(type(self).kernel).target
 
     @property
+    def reads_sensors(self) -> bool:
+        """Whether its kernel reads the sensors of one's own, `seen.values`."""
+        return reads_of(type(self).kernel).sensors
+
+    @property
     def force_directions(self) -> tuple[str, ...] | None:
         """The directions along which it controls a force, among x … rz; None where it does not choose them."""
         return None
@@ -480,6 +489,7 @@ class PythonLaw:
     about_rest: ClassVar[None] = None
     holds: ClassVar[bool] = True
     figure: ClassVar[None] = None
+    reads_sensors: ClassVar[bool] = True  # it may
 
     def suited(self, robot: Robot, rig: Rig) -> Self:
         """Itself: what it leaves open is not known."""
@@ -527,6 +537,11 @@ class PlainLaw(Law):
     def takes(self) -> tuple[str, ...]:
         """All fields of the target: what its code reads is not known."""
         return TARGET
+
+    @property
+    def reads_sensors(self) -> bool:
+        """It may: what its code reads is not known."""
+        return True
 
     def gains(self, robot: Robot) -> Any:
         """The law itself: its settings are its gains."""

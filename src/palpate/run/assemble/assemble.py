@@ -27,6 +27,7 @@ from palpate.run.run import Run
 from palpate.scenario.rig import rig_of
 from palpate.trace import Channel
 from palpate.world.contact import contact_pairs, surface_state
+from palpate.world.custom import BoundSensor, Truth, bound_sensors
 from palpate.world.plant import Plant, build_plant
 from palpate.world.pushes import Pushed, push_state
 from palpate.world.sensors import bodies_beyond, joint_sensors, pole_camera, sensor_body, wrist_sensor
@@ -55,9 +56,15 @@ class Assembly:
     chosen: tuple[Channel, ...]
     loop: Loop
     rescues: Rescues
+    sensors: tuple[BoundSensor, ...] = ()  # of one's own
     exact: ExactPlant | None = None  # in the place of the engine's physics
     sampled: Reference | None = None
     views: dict[str, Array] | None = None
+
+    @property
+    def compiled(self) -> bool:
+        """Whether no part of a step is plain Python."""
+        return self.law.compiled and all(sensor.compiled for sensor in self.sensors)
 
 
 def _exact_plant(run: Run, plant: Plant, felt: set[int]) -> ExactPlant:
@@ -86,7 +93,9 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
     loads = _loads(run, plant)
     felt = felt_bodies(run, plant)
     exact = _exact_plant(run, plant, felt) if run.world.is_exact else None
-    rows = layout(robot, plant, law, () if exact is None else exact.touches)
+    custom = run.world.sensors.custom
+    rows = layout(robot, plant, law, custom, () if exact is None else exact.touches)
+    sensors = bound_sensors(custom, robot)
     law = writing_to(law, rows)
     chosen = run.record.choose(rows.channels)
     refuse_too_large(run, chosen)
@@ -94,6 +103,7 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
     physics = Physics.of(plant.model, data)
     model = physics if shared else Physics.of(robot.model, nominal)
     coordinate, dof = plant.places()
+    tool_rotation = np.zeros((3, 3))
     loop = Loop(
         {"N": plant.model.nv, "NQ": plant.model.nq},
         plant=physics,
@@ -106,6 +116,9 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         coupled=coupled_model(robot),
         nominal_tool=(plant.tool if shared else robot.frame()).place,
         tool=plant.tool.place,
+        tool_rotation=tool_rotation,
+        custom=[sensor.record for sensor in sensors],
+        truth=_truth(robot, rows, tool_rotation, physics),
         camera=pole_camera(plant, run.world, run.clock.control_period),
         loads=loads,
         **_clock(run),
@@ -115,7 +128,14 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         touches=[] if exact is None else exact.readings,
         **_record(run, law, rows, chosen),
     )
-    return Assembly(run, plant, law, data, nominal, rows, chosen, loop, Rescues(loop.address), exact)
+    return Assembly(run, plant, law, data, nominal, rows, chosen, loop, Rescues(loop.address), sensors, exact)
+
+
+def _truth(robot: Robot, rows: Layout, rotation: Array, physics: Physics) -> Truth:
+    """What sensors of one's own read, where the loop has it."""
+    row = rows.row
+    parts = {"q": row.q, "v": row.v, "tau": row.tau, "position": row.tool_position, "twist": row.tool_twist}
+    return Truth(sizes_of(robot), **parts, rotation=rotation, wrench=row.contact_wrench, plant=physics)
 
 
 def beginning(run: Run, q: Array, v: Array) -> Beginning:

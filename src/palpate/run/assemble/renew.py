@@ -33,6 +33,7 @@ from palpate.run.run import Run
 from palpate.scenario.rig import rig_of
 from palpate.world.config import PlantChange, Surface, World
 from palpate.world.contact import surface_numbers
+from palpate.world.custom import bound_sensors
 from palpate.world.plant import change_in_place, place_surface, places_of
 
 # What `renew` can change, and with it everything that it cannot.
@@ -91,7 +92,7 @@ class Renewable:
         world = run.world is first.world or _structure(run.world) == self._structure
         plain = not run.robot.coordinates.coupled and not run.robot.unresisted and not run.world.attachments
         plain = plain and not run.world.is_exact
-        still = plain and self._law.compiled and type(run.law) is type(first.law)
+        still = plain and self.assembly.compiled and type(run.law) is type(first.law)
         return same and start and clock and world and still
 
     def _change_scene(self, run: Run) -> None:
@@ -118,6 +119,9 @@ class Renewable:
         other = {name for name in ("sensors", "driver", "pushes") if self._differs(run, name)}
         if other & {"sensors", "driver"}:
             places |= sensor_places(run, plant, law, loop.shared)
+        if custom := run.world.sensors.custom:  # with a memory that has not run
+            self.assembly.sensors = bound_sensors(custom, run.robot)
+            places["custom"] = [sensor.record for sensor in self.assembly.sensors]
         if anew := other & {"pushes", "sensors"}:
             places |= outside_places(run, plant, loop.plant, rows, felt_bodies(run, plant))
         if run.reference is not self.first.reference:
@@ -143,6 +147,7 @@ def _structure(world: World) -> tuple[Any, ...]:
         tuple(_shape(surface) for surface in world.surfaces),
         [getattr(world, name) for name in _REST_OF_WORLD],
         (world.sensors.wrench.frame, world.sensors.camera, _of_driver(world)),
+        [(name, type(sensor)) for name, sensor in world.sensors.custom.items()],
         (any(world.plant.com_offset), [getattr(world.plant, name) for name in _REST_OF_PLANT]),
     )
 

@@ -106,7 +106,7 @@ def foresee(run: Run, *, limits: bool = True, most_work: float = WORK_OF_DESIGN)
 def _walls(run: Run) -> list[tuple[str | None, Wall]]:
     """The walls to predict for by their surfaces' names, None for free motion; empty where nothing can be predicted."""
     unpredictable = run.world.is_exact or run.robot.nq != run.robot.nv or run.robot.unresisted
-    if unpredictable or not predictable(run.law):
+    if unpredictable or not predictable(run.law) or reads_custom(run):
         return []
     surfaces = [s for s in run.world.surfaces if s.contact == "compliant" and s.motion is None]
     if surfaces:
@@ -114,6 +114,12 @@ def _walls(run: Run) -> list[tuple[str | None, Wall]]:
         return [(surface.name, wall_of(surface, tool)) for surface in surfaces]
     normal = push_direction(run.law, run.robot, run.start()[0], timing_of(run))
     return [] if normal is None else [(None, Wall(0.0, normal=normal))]
+
+
+def reads_custom(run: Run) -> str | None:
+    """The sensors of one's own that the law reads, or may read, in words: no prediction knows what they see."""
+    names = run.world.sensors.custom if run.law.reads_sensors else ()
+    return f"the law reads sensors of its own ({', '.join(names)}), which no linear model knows" if names else None
 
 
 def foretell(run: Run, most_work: float = WORK_BEFORE_RUN) -> tuple[list[str], list[str]]:

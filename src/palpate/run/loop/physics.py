@@ -116,6 +116,7 @@ def add_rigid_contacts(L: Loop) -> None:
         found = sensor.reading
         if found[0] == 0.0:
             continue
+        sensor.looks += 1
         if sensor.distance:
             L.row.penetration[0] = max(L.row.penetration[0], -found[1])
             continue

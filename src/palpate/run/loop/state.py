@@ -10,6 +10,7 @@ from palpate.robot.joints.coupled import CoupledModel
 from palpate.robot.mechanics.kernels import Place
 from palpate.run.loop.row import Row
 from palpate.world.contact import Contact, SurfaceState
+from palpate.world.custom import CustomSensor, Truth
 from palpate.world.pushes import Pushed, PushState
 from palpate.world.sensors import Delayed, JointSensors, PoleCamera, Wrist
 from palpate.world.ties import Ties
@@ -51,6 +52,7 @@ class RigidReading(Record):
     reading: Vector
     distance: bool
     felt: bool  # a wrench beyond the wrist sensor, not on all of the robot
+    looks: int = 0  # that found a contact
 
 
 class TouchReading(Record):
@@ -182,6 +184,8 @@ class Loop(Record):
     # sensors and drives
     joints: JointSensors
     wrist: Wrist
+    custom: list[CustomSensor]
+    truth: Truth  # what those read
     drives: Drives
     guard: GuardSettings
     guard_memory: GuardMemory
