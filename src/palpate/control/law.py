@@ -32,7 +32,9 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.config import Config
+from palpate.control.promise import Promise
 from palpate.control.reads import NEEDS, TARGET, Need, reads_of
+from palpate.control.steps.reach import DIRECTIONS, reachable
 from palpate.engine.kernels import Kernel, kernel
 from palpate.engine.records import ReadOnly, Record, Vector, sized
 from palpate.errors import BadShape, InvalidInput
@@ -141,7 +143,7 @@ class Beginning:
         q, v: the robot's state.
         period: of control, s.
         gravity: of the world, m/s².
-        pole: length of the pole on the tool, m; None without one.
+        pole: length of the pole on the tool, m, mass of its sphere and of its rod, kg; None without one.
         camera: what watches the pole: s between pictures, s until one arrives, rad of noise; None if it is ideal.
     """
 
@@ -149,7 +151,7 @@ class Beginning:
     v: Array
     period: float
     gravity: Array
-    pole: float | None = None
+    pole: tuple[float, float, float] | None = None
     camera: tuple[float, float, float] | None = None
 
 
@@ -369,9 +371,20 @@ class Law(Config):
         return reads_of(type(self).kernel).target
 
     @property
+    def feels(self) -> bool:
+        """Whether its kernel reads the measured wrench."""
+        return reads_of(type(self).kernel).wrench
+
+    @property
     def force_directions(self) -> tuple[str, ...] | None:
         """The directions along which it controls a force, among x … rz; None where it does not choose them."""
         return None
+
+    def promises(self, robot: Robot) -> tuple[Promise, ...]:
+        """What is compared with the end of every run; see `Promise`."""
+        if self.follows == "joints":
+            return (Promise(joints=True),)
+        return (Promise(motion=reachable(robot, DIRECTIONS)),) if self.follows == "tool" else ()
 
     def linear(self, robot: Robot, q: Array, timing: Timing) -> LinearModel | None:
         """The law to first order about rest at a posture, with everything chosen that its settings leave open.
@@ -527,6 +540,11 @@ class PlainLaw(Law):
     def takes(self) -> tuple[str, ...]:
         """All fields of the target: what its code reads is not known."""
         return TARGET
+
+    @property
+    def feels(self) -> bool:
+        """It may read the measured wrench: that is not known."""
+        return True
 
     def gains(self, robot: Robot) -> Any:
         """The law itself: its settings are its gains."""

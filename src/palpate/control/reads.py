@@ -20,7 +20,7 @@ from palpate.syntax import parsed
 Need = Literal["M", "bias", "gravity", "J", "drift"]
 NEEDS: tuple[Need, ...] = get_args(Need)
 TARGET = ("q", "v", "a", "position", "quat_wxyz", "twist", "acceleration", "wrench")
-_RECORDS = {"": (*NEEDS, *(f"target.{name}" for name in TARGET)), "target": tuple(f"target.{name}" for name in TARGET)}
+_RECORDS = {"": (*NEEDS, "wrench", *(f"target.{name}" for name in TARGET)), "target": tuple(f"target.{name}" for name in TARGET)}
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,12 @@ class Reads:
     Attributes:
         needs: terms of the model.
         target: fields of the target.
+        wrench: whether the measured wrench.
     """
 
     needs: tuple[Need, ...] = NEEDS
     target: tuple[str, ...] = TARGET
+    wrench: bool = True
 
 
 @lru_cache(maxsize=256)
@@ -43,7 +45,8 @@ def reads_of(kernel: Any) -> Reads:
     if paths is None:
         return Reads()
     target = {path.partition(".")[2] for path in paths if path.startswith("target.")}
-    return Reads(tuple(n for n in NEEDS if n in paths), tuple(name for name in TARGET if name in target))
+    needs, fields = tuple(n for n in NEEDS if n in paths), tuple(name for name in TARGET if name in target)
+    return Reads(needs, fields, "wrench" in paths)
 
 
 @lru_cache(maxsize=4096)

@@ -14,6 +14,7 @@ from palpate.control.design.damping import damping_by_ratio
 from palpate.control.design.law_models import ADMITTANCE, LinearModel, task_gains, task_model
 from palpate.control.design.loop_model import Timing
 from palpate.control.law import BoundLaw, Law, Shown, Tick, law_kernel, sizes_of
+from palpate.control.promise import Promise
 from palpate.control.steps.chain import Chain, ChainPose, LeastSquares, chain_of, chain_pose, damped_step
 from palpate.control.steps.compliance import (
     AXES,
@@ -328,6 +329,10 @@ class Admittance(Law):
         checked_directions(robot, self.directions, self.name, self.axes_at)
         rest = tuple(d for d in DIRECTIONS if d not in self.directions)
         return tuple(d for d in reachable(robot, self.directions + rest, self.axes_at))  # pyright: ignore
+
+    def promises(self, robot: Robot) -> tuple[Promise, ...]:
+        """The tool where the compliance has it: at the target, moved by what a wrench makes of the chosen directions."""
+        return (Promise(motion=self.followed(robot), axes=self.axes_at),)
 
     def linear(self, robot: Robot, q: Array, timing: Timing) -> LinearModel:
         """M Δẍ + D Δẋ + K Δx = F along the directions that yield, which alone have a mass; the servo follows Δx."""

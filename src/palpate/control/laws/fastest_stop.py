@@ -10,6 +10,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.config import PerJoint, setting
+from palpate.control.promise import Promise
 from palpate.control.law import (
     Beginning,
     BoundLaw,
@@ -378,6 +379,10 @@ class FastestStop(Law):
     def suited(self, robot: Robot, rig: Rig) -> Self:
         """With rates that the loop's delays bear."""
         return self if self.lag is not None else self.model_copy(update={"lag": rig.period * rig.delay})
+
+    def promises(self, robot: Robot) -> tuple[Promise, ...]:
+        """Every joint at rest: what is left after the stop dies out at `rest_rate`."""
+        return (Promise(rest=True, rate=self.rest_rate),)
 
     def gains(self, robot: Robot) -> Gains:
         """Bounds, axes, method."""

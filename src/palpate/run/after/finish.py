@@ -16,17 +16,18 @@ import numpy as np
 
 from palpate import __version__
 from palpate.checks import Array
-from palpate.control.guards import GUARD_NAMES
 from palpate.control.law import Law
 from palpate.control.unread import unread_of_reference
 from palpate.engine.library import WARNINGS
 from palpate.robot.readers.findings import CONTACT, Finding, without_meshes
 from palpate.run.after.balance import energy_warnings
+from palpate.run.after.causes import LIMITS, promise_warnings
 from palpate.run.after.ending import INTERRUPTED, Ending
 from palpate.run.after.exact_story import event_table, exact_assumptions, exact_outcome, stop_warnings, trace_events
 from palpate.run.after.keep import Keeper, Reader
 from palpate.run.after.nearest import contact_remarks
 from palpate.run.after.scene import scene_of, singularity
+from palpate.run.after.wrench_watch import wrench_warnings
 from palpate.run.assemble.assemble import Assembly
 from palpate.run.before.checks import Foretold
 from palpate.run.loop import state as S
@@ -36,8 +37,7 @@ from palpate.run.run import Run
 from palpate.scenario.file.places import without_places
 from palpate.trace import Channel, Event, Outcome, RunFacts, Trace
 
-_STUCK, _MOVED = 0.1, 1e-4  # s, and rad or m: a wrench that does not change for so long while joints move
-_GUARDS = {S.TORQUE_LIMITED: "torque limit", S.RATE_LIMITED: "torque-rate limit", **GUARD_NAMES}
+_GUARDS = LIMITS
 
 
 def trace_of(assembly: Assembly, ending: Ending, keeper: Keeper, foretold: Foretold) -> Trace:
@@ -45,6 +45,8 @@ def trace_of(assembly: Assembly, ending: Ending, keeper: Keeper, foretold: Foret
     keeper.take()
     times, data = keeper.times, keeper.data
     warnings = _warnings(assembly, keeper.named, foretold)
+    if ending.status == S.COMPLETED:
+        warnings += promise_warnings(assembly, keeper.named)
     events = _events(assembly, times, data, warnings)
     facts = _facts(assembly, foretold.expected, warnings, times, data)
     return Trace(times, data, _outcome(assembly, ending), events, facts, own=True)
@@ -105,7 +107,7 @@ def _warnings(assembly: Assembly, named: Mapping[str, Array], foretold: Foretold
     alarms = assembly.law.alarms(assembly.law.memory)
     told = [*_of_the_file(assembly.run), *foretold.warnings]
     found = [*_joint_warnings(assembly), *stop_warnings(assembly.exact), *energy_warnings(named)]
-    return [*told, *alarms, *found, *_limit_warnings(assembly), *_stuck_wrench(named)]
+    return [*told, *alarms, *found, *_limit_warnings(assembly), *wrench_warnings(assembly, named)]
 
 
 def _torque_limit(assembly: Assembly) -> tuple[float | None, ...]:
@@ -201,25 +203,6 @@ def _limit_warnings(assembly: Assembly) -> list[str]:
     L = assembly.loop
     steps = int(L.guard_steps[S.TORQUE_LIMITED.bit_length() - 1])
     return [f"the torque limit cut the law's command for {steps * L.dt:.3g} s in all"] if steps else []
-
-
-def _stuck_wrench(named: Mapping[str, Array]) -> list[str]:
-    """A measured wrench that changed, and then did not for long although the joints moved."""
-    if "measured_wrench" not in named or "q" not in named or len(named["time"]) < 3:
-        return []
-    wrench, q, times = named["measured_wrench"], named["q"], named["time"]
-    if not np.any(wrench[-1]) or np.any(wrench[-2] != wrench[-1]):
-        return []
-    same = np.all(wrench == wrench[-1], axis=1)
-    if same.all():  # nothing changed it ever: a steady push
-        return []
-    since = len(same) - int(np.argmin(same[::-1]))
-    moved = float(np.abs(q[since:] - q[since]).max())
-    if times[-1] - times[since] < _STUCK or moved < _MOVED:
-        return []
-    return [
-        f"the measured wrench is stuck from {times[since]:.4g} s on, although the joints moved by {moved:.3g} since"
-    ]
 
 
 def _joint_watch(assembly: Assembly) -> dict[str, float]:

@@ -13,6 +13,7 @@ from palpate.control.law import Target, sizes_of
 from palpate.control.references.reference import ReferenceSettings
 from palpate.errors import InvalidInput, shortened
 from palpate.run.assemble.assemble import Assembly
+from palpate.run.before.differences import declared
 from palpate.run.before.foresee import WORK_BEFORE_RUN, foretell, loop_size
 from palpate.run.loop import loop
 from palpate.run.rescue import FATAL
@@ -55,8 +56,10 @@ def check_start(assembly: Assembly, *, predict: bool = True) -> Foretold:
         return Foretold(said, [])
     try:
         said += slides_too_fast(assembly)
+        listed, contradictions = declared(assembly)
         expected, unstable = foretell(assembly.run)
-        return Foretold(said + (unstable or _gains_suit_period(assembly)), expected)
+        said += contradictions + (unstable or _gains_suit_period(assembly))
+        return Foretold(said, [*listed, *expected])
     except Exception as error:  # a help before the run, which must not stop it: singular masses, huge gains
         reason = shortened(" ".join(str(error).split()), 200)
         return Foretold([*said, f"the stability of the gains could not be judged: {reason}"], [])

@@ -9,6 +9,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.control.design.arm import (
+    ArmContact,
     Wall,
     arm_contact,
     axis_of,
@@ -128,14 +129,23 @@ def foretell(run: Run, most_work: float = WORK_BEFORE_RUN) -> tuple[list[str], l
     return said, [warning for expectation in found for warning in expectation.warnings]
 
 
-def _expect(run: Run, surface: str | None, wall: Wall, limits: bool, most_work: float) -> Expectation:
-    q, _ = run.start()
-    contact = {
-        "wall": wall,
+def _plant_of(run: Run) -> dict[str, Any]:
+    """What `arm_contact` is told of a run beside robot, posture, law and wall."""
+    return {
         "timing": timing_of(run),
         "rotor_inertia": run.world.actuators.rotor_inertia,
         "joint_damping": run.world.plant.joint_damping,
     }
+
+
+def contact_of(run: Run, q: Array, wall: Wall) -> ArmContact:
+    """The linear loop of a run's arm at a posture."""
+    return arm_contact(run.robot, q, run.law, wall=wall, **_plant_of(run))
+
+
+def _expect(run: Run, surface: str | None, wall: Wall, limits: bool, most_work: float) -> Expectation:
+    q, _ = run.start()
+    contact = {"wall": wall, **_plant_of(run)}
     size = loop_size(run)
     if size.exceeds(most_work):
         axis = predict_contact(axis_of(arm_contact(run.robot, q, run.law, **contact)), limits=limits)
