@@ -217,7 +217,7 @@ def _at_tool(promise: Promise, end: End) -> list[Miss]:
         S = _axes(promise, end, directions)
         if first == 0:
             e, goal, tool = named[promise.position] - named["tool_position"], named["target_position"], named["tool_position"]
-            moved = [np.linalg.norm((x - x[0]) @ S[:, :3].T, axis=1).max() for x in (goal, tool)]
+            moved = [np.linalg.norm((x - tool[0]) @ S[:, :3].T, axis=1).max() for x in (goal, tool)]
         else:
             e = _turned(named[promise.quat_wxyz], named["tool_quat_wxyz"])
             start = named["tool_quat_wxyz"][:1]
@@ -246,7 +246,7 @@ def _at_joints(promise: Promise, end: End) -> list[Miss]:
     speeds = np.gradient(named["target_q"], end.times, axis=0)[end.window] if len(end.times) > 2 else 0 * error
     found = []
     for j, (name, unit) in enumerate(zip(robot.dof_names, robot.dof_units)):
-        moved = max(float(np.ptp(named[c][:, j])) for c in ("target_q", "q"))
+        moved = max(float(np.abs(named[c][:, j] - named["q"][0, j]).max()) for c in ("target_q", "q"))
         row = np.eye(robot.nv)[j : j + 1]
         found.append(_miss(promise, end, name, unit, error[:, j : j + 1], row, moved, speeds[:, j : j + 1]))
     return found
