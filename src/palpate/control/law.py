@@ -355,6 +355,7 @@ class Law(Config):
     kernel: ClassVar[Kernel]
     about_rest: ClassVar[LawModel | None] = None  # its equation about rest, for predictions; see `linear`
     holds: ClassVar[bool] = True  # whether an arm that nothing touches can stand still under it
+    drops_motion: ClassVar[bool] = False  # whether the target's position does not count along its force directions
     figure: ClassVar[Figure | None] = None  # what to see first of a run in which nothing is touched
     literature: ClassVar[tuple[str, ...]] = ()  # DOIs
 
@@ -392,6 +393,10 @@ class Law(Config):
         None where nothing is given: a law without memory is then measured by differences of its ticks, and the loop
         of one with a memory is not predicted.
         """
+        return None
+
+    def acceleration_bound(self, robot: Robot) -> Array | None:
+        """Bounds on joint accelerations that the law keeps at its ticks, one each; None if it keeps none."""
         return None
 
     def spring_damper(self, gains: Any) -> tuple[Array, Array] | None:

@@ -387,7 +387,7 @@ class FastestStop(Law):
     def gains(self, robot: Robot) -> Gains:
         """Bounds, axes, method."""
         refuse_free_base(robot, self.name)
-        most = self.bound(robot)
+        most = self.acceleration_bound(robot)
         return Gains(
             method=_METHODS.index(self.method),
             axes=["xyz".index(axis) for axis in self.axes],
@@ -400,7 +400,7 @@ class FastestStop(Law):
             torque=self.torque_bound(robot),
         )
 
-    def bound(self, robot: Robot) -> Array:
+    def acceleration_bound(self, robot: Robot) -> Array:
         """The acceleration bounds that count."""
         most = robot.limits.acceleration if self.acceleration is None else per_joint(robot, self.acceleration, "bound")
         if not (np.isfinite(most).all() and (most > 0).all()):

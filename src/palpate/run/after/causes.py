@@ -46,7 +46,8 @@ def likeliest(miss: Miss, end: End) -> str:
         evidence = look(miss, end)
         if evidence:
             return f"{cause} ({evidence})"
-    return "none that is declared; see the remarks"
+    alarms = end.assembly.law.alarms(end.assembly.law.memory)
+    return f"what the law says itself ({alarms[0]})" if alarms else "none that is declared; see the remarks"
 
 
 def _saturation(miss: Miss, end: End) -> str:

@@ -137,8 +137,8 @@ def _load(run: Run, load: Attachment, felt: bool, q: Array) -> Difference:
 
 def _friction(assembly: Assembly) -> Difference | None:
     """Dry friction of the joints, which no law's model has."""
-    robot, model = assembly.run.robot, assembly.plant.model
-    friction = np.array(model.dof_frictionloss[assembly.loop.dof], dtype=float)
+    robot, added = assembly.run.robot, assembly.run.world.plant.joint_friction
+    friction = np.array(robot.model.dof_frictionloss, dtype=float) + np.asarray(added, dtype=float)
     if not friction.any():
         return None
     most = int(np.argmax(friction))
