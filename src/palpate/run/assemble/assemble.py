@@ -142,7 +142,7 @@ def beginning(run: Run, q: Array, v: Array) -> Beginning:
     """What a law is told before the run."""
     world = run.world
     gravity = run.robot.model.opt.gravity.copy() if world.gravity is None else np.array(world.gravity)
-    pole = None if world.pole is None else world.pole.length
+    pole = None if world.pole is None else (world.pole.length, world.pole.mass, world.pole.rod_mass)
     seen, period = world.sensors.camera, run.clock.control_period
     interval = period if seen.rate is None else max(1.0 / seen.rate, period)
     camera = None if seen.ideal else (interval, seen.delay, seen.noise)
