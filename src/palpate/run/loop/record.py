@@ -12,6 +12,7 @@ from palpate.run.loop.measure import true_state
 from palpate.run.loop.state import Loop
 from palpate.spatial.kernels import quat_from_matrix
 from palpate.world.sensors import look_at_pole
+from palpate.world.tree_plant import kinetic_energy, potential_energy
 
 
 @kernel
@@ -60,17 +61,27 @@ def _keep_sign(before: Vector, quat_wxyz: Vector) -> None:
 
 @kernel
 def _fill_energies(L: Loop) -> None:
-    r, e, momentum, v = L.row, L.energy, L.mean_v, L.plant.qvel
-    mj_energyPos(L.plant.model, L.plant.data)
-    mj_mulM(L.plant.model, L.plant.data, address_of(momentum), address_of(v))
-    r.kinetic[0] = 0.0
-    for k in range(v.size):
-        r.kinetic[0] += 0.5 * v[k] * momentum[k]
-    r.potential[0] = L.plant.energy[0]
+    r, e = L.row, L.energy
+    if L.tree.now:
+        r.kinetic[0], r.potential[0] = kinetic_energy(L.tree, L.plant.qvel), potential_energy(L.tree, L.plant)
+    else:
+        _read_energies(L)
     r.stored[0] = e.stored
     r.injected[0] = e.injected
     r.pushed[0] = e.pushed
     r.dissipated[0] = e.dissipated
+
+
+@kernel
+def _read_energies(L: Loop) -> None:
+    """Kinetic and potential energy as the engine has them."""
+    momentum, v = L.mean_v, L.plant.qvel
+    mj_energyPos(L.plant.model, L.plant.data)
+    mj_mulM(L.plant.model, L.plant.data, address_of(momentum), address_of(v))
+    L.row.kinetic[0] = 0.0
+    for k in range(v.size):
+        L.row.kinetic[0] += 0.5 * v[k] * momentum[k]
+    L.row.potential[0] = L.plant.energy[0]
 
 
 @kernel

@@ -1,0 +1,79 @@
+"""Who moves the plant of a run: its own equations, or the engine, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import mujoco
+import numpy as np
+
+from palpate.errors import InvalidInput
+from palpate.run.run import Run
+from palpate.world.plant import Plant
+
+EQUATIONS, ENGINE = "equations", "engine"
+_MOST_JOINTS = 32  # beyond, the engine's sparse factors win
+_OFF = ("mjDSBL_SPRING", "mjDSBL_DAMPER", "mjDSBL_EULERDAMP", "mjDSBL_FRICTIONLOSS", "mjDSBL_EQUALITY")
+_ON = ("mjENBL_OVERRIDE", "mjENBL_SLEEP")
+
+
+def carrier_of(run: Run, plant: Plant) -> tuple[str, str]:
+    """Who moves the plant, "equations" or "engine", and why it is the engine (empty where somebody asked for it).
+
+    Raises:
+        InvalidInput: equations were asked for, and cannot.
+    """
+    asked = run.clock.physics
+    if asked == ENGINE:
+        return ENGINE, ""
+    reason = next(_obstacles(run, plant), "")
+    if reason and asked == EQUATIONS:
+        raise InvalidInput(
+            f'physics = "equations" cannot carry this run: {reason}', hint='physics = "auto" takes the engine for it'
+        )
+    return (ENGINE, reason) if reason else (EQUATIONS, "")
+
+
+def _obstacles(run: Run, plant: Plant) -> Iterator[str]:
+    """What of a run needs the engine, in plain words."""
+    world, robot = run.world, run.robot
+    if robot.unresisted:
+        yield "the robot's masses are unknown, and its joints go where they are told"
+    if world.is_exact:
+        yield "exact contact has an integrator of its own"
+    if run.clock.integrator == "implicit":
+        yield 'integrator = "implicit" is the engine\'s'
+    for surface in world.surfaces:
+        if surface.contact == "rigid":
+            yield f"surface {surface.name!r} is rigid, which is the engine's contact"
+    for thing in world.objects:
+        yield f"object {thing.name!r} moves freely beside the robot"
+    if robot.coordinates.coupled:
+        yield f"joints of {robot.name} follow others"
+    yield from _of_model(plant.model)
+
+
+def _of_model(model: mujoco.MjModel) -> Iterator[str]:
+    from palpate.equations.model.mechanism import obstacle
+
+    if reason := obstacle(model):
+        yield reason
+    if model.nv > _MOST_JOINTS:
+        yield f"{model.nv} degrees of freedom are more than {_MOST_JOINTS}, where the engine is faster"
+    if model.npair or model.nflex or model.nplugin:
+        yield "its file has contact pairs, flexible bodies or plugins of its own"
+    for array, what in ((model.dof_dampingpoly, "dampers"), (model.jnt_stiffnesspoly, "springs")):
+        if np.any(array):
+            yield f"it has {what} that are not linear"
+    frictional = np.flatnonzero(model.dof_frictionloss)
+    if len(frictional):
+        yield f"joint {model.joint(int(model.dof_jntid[frictional[0]])).name!r} has dry friction"
+    if np.any(model.body_gravcomp) or model.opt.density or model.opt.viscosity:
+        yield "it floats: gravity compensation of bodies, or a fluid around it"
+    if np.any(model.jnt_stiffness[model.jnt_type < 2]):
+        yield "its free base hangs on a spring"
+    flags = mujoco.mjtDisableBit, mujoco.mjtEnableBit
+    if any(model.opt.disableflags & getattr(flags[0], bit, 0) for bit in _OFF):
+        yield "options of its file switch forces off"
+    if any(model.opt.enableflags & getattr(flags[1], bit, 0) for bit in _ON):
+        yield "options of its file change how the engine steps"
