@@ -6,6 +6,7 @@ those that palpate asks for anyway (AVX on x86), nothing is contracted, and no f
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import platform
 import threading
@@ -51,6 +52,11 @@ def load(origin: Origin, write: Callable[[str], str]) -> str:
 def address(name: str) -> int:
     """Address of a function that was made ready; valid to the end of the process."""
     return _engine().get_function_address(name)
+
+
+def whole_number(name: str) -> int:
+    """A 64-bit constant of a program that was made ready."""
+    return ctypes.c_int64.from_address(_engine().get_global_value_address(name)).value
 
 
 @cache

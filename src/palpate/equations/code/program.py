@@ -41,25 +41,6 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Operation:
-    """One step of a program: register `index` becomes op(registers `arguments`), a number, or an input.
-
-    Attributes:
-        op: "number", "symbol", "neg", "add", "sub", "mul", "div", "sin", "cos" or "sqrt".
-        value: of a number.
-        name: of an input or parameter.
-        once: whether it depends on numbers and parameters alone, so that it need not be repeated for every state.
-    """
-
-    index: int
-    op: str
-    arguments: tuple[int, ...]
-    value: float
-    name: str
-    once: bool
-
-
-@dataclass(frozen=True)
 class Program:
     """Outputs as functions of (q, v, a) and of parameters.
 
@@ -77,27 +58,6 @@ class Program:
     def nodes(self) -> list[Node]:
         """Every output's entries, one after the other."""
         return [node for output in self.outputs for node in output.nodes]
-
-    def operations(self) -> list[Operation]:
-        """Every step in order, arguments before what uses them: what an emitter of code walks through."""
-        order = needed(self.nodes)
-        register = {node.number: index for index, node in enumerate(order)}
-        return [
-            Operation(
-                index,
-                node.op,
-                tuple(register[a.number] for a in node.args),
-                float(node.value),
-                node.name,
-                node.level < STATE,
-            )
-            for index, node in enumerate(order)
-        ]
-
-    def registers(self) -> dict[str, list[int]]:
-        """For each output the registers that hold its entries, in row order, once all operations are done."""
-        register = {node.number: index for index, node in enumerate(needed(self.nodes))}
-        return {output.name: [register[node.number] for node in output.nodes] for output in self.outputs}
 
     def counts(self) -> Counts:
         """How much there is to compute."""

@@ -17,7 +17,7 @@ from typing import Protocol
 
 from palpate.equations.algebra.graph import PARAMETER, Graph, Node
 from palpate.equations.model.coordinates import Coordinates, coordinates_of
-from palpate.equations.model.mechanism import Kind, Mechanism
+from palpate.equations.model.mechanism import Kind, Link, Mechanism
 from palpate.equations.model.naming import NamedLink, NamedPlace, Term, Turn
 
 Vector = list[Node]
@@ -128,8 +128,7 @@ class Chain:
     def _link(self, index: int) -> ChainLink:
         named = self.model.links[index]
         link = named.link
-        axes = _signed(_TO_Z[link.axis], link.sign)
-        parent_axes = self._axes(link.parent)
+        axes, parent_axes = axes_of(link), self._axes(link.parent)
         cos, sin, slide = self._joint(index)
         position = _into(parent_axes, [self.term(x) for x in named.position])
         return ChainLink(
@@ -138,10 +137,7 @@ class Chain:
         )  # fmt: skip
 
     def _axes(self, index: int) -> tuple[tuple[int, ...], ...]:
-        if index < 0:
-            return _TO_Z[2]
-        link = self.model.links[index].link
-        return _signed(_TO_Z[link.axis], link.sign)
+        return _TO_Z[2] if index < 0 else axes_of(self.model.links[index].link)
 
     def _joint(self, index: int) -> tuple[Node, Node, Node]:
         graph = self.graph
@@ -275,11 +271,11 @@ def _coefficient(value: float) -> float | int:
     return int(value) if float(value).is_integer() else float(value)
 
 
-def _signed(axes: tuple[tuple[int, ...], ...], sign: int) -> tuple[tuple[int, ...], ...]:
-    """Axes whose z points the other way where the joint's sense is negative; rows are new axes in old components."""
-    if sign > 0:
-        return axes
-    x, y, z = axes
+def axes_of(link: Link) -> tuple[tuple[int, ...], ...]:
+    """Axes in which a link's joint acts along +z; rows are new axes in components of the link's frame."""
+    x, y, z = _TO_Z[link.axis]
+    if link.sign > 0:
+        return x, y, z
     return y, x, tuple(-k for k in z)
 
 
