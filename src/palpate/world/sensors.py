@@ -304,9 +304,7 @@ def read_wrench(w: Wrist, seed: int, count: int) -> None:
 
 
 @kernel
-def sense_wrench(
-    w: Wrist, plant: Physics, nominal: Physics, tree: TreePlant, felt: Vector, tool_place: Vector
-) -> None:
+def sense_wrench(w: Wrist, plant: Physics, nominal: Physics, tree: TreePlant, felt: Vector, tool_place: Vector) -> None:
     """True wrench at the tool's origin: what acts from outside, and the load of the tool moved there."""
     clear(w.true)
     if w.beyond.size > 0:

@@ -17,7 +17,7 @@ import numpy as np
 
 from palpate.engine.kernels import clear, kernel
 from palpate.engine.physics import Physics
-from palpate.engine.records import Integers, Matrix, Record, Vector, sized
+from palpate.engine.records import Cube, Integers, Matrix, Record, Vector, sized
 from palpate.equations.code.tree_program import (
     FrameTerms,
     TreeCode,
@@ -27,6 +27,7 @@ from palpate.equations.code.tree_program import (
     compute_terms,
     update_constants,
 )
+from palpate.equations.model.chain import axes_of
 from palpate.equations.model.mechanism import Place, mechanism_from_model
 from palpate.equations.model.symbols import INERTIAL
 from palpate.robot.frames import Frame
@@ -37,6 +38,7 @@ from palpate.world.plant import Plant
 FARTHEST, FASTEST = 1e6, 1e9  # rad or m, and rad/s or m/s: beyond it is the engine's to say what is wrong
 _SMALLEST_PIVOT = 1e-13  # of the mass matrix: below it the engine's to warn of
 _HINGE, _SLIDE, _FREE = range(3)
+_SLIDING = 2  # mjJNT_SLIDE; hinges follow
 _KINDS = {"revolute": _HINGE, "prismatic": _SLIDE, "free": _FREE}
 
 
@@ -67,20 +69,23 @@ class TreePlant(Record):
     dof: Integers = sized("links")  # first velocity of each link's joint
     mass: Vector = sized("links")
     moment: Matrix = sized("links", 3)  # mass times centre of mass, in the frame of the terms
-    standing: float  # J, potential energy of what does not move
+    axes: Cube = sized("links", 3, 3)  # of the terms' frame of each link in the frame of its parameters
+    at: Matrix = sized("bodies", 3)  # where every body stands in the latter,
+    rotated: Cube = sized("bodies", 3, 3)  # and its axes there
+    standing: float = 0.0  # J, potential energy of what does not move
     gravity: Vector = sized(3)
-    extra: int  # coordinates more than velocities: 1 for a free base
-    first: int  # first velocity of a hinge or slide
-    limited: bool
+    extra: int = 0  # coordinates more than velocities: 1 for a free base
+    first: int = 0  # first velocity of a hinge or slide
+    limited: bool = False
     lower: Vector = sized("N")
     upper: Vector = sized("N")
     margin: Vector = sized("N")
-    damped: bool
+    damped: bool = False
     damping: Vector = sized("N")
-    sprung: bool
+    sprung: bool = False
     stiffness: Vector = sized("N")
     rest: Vector = sized("N")
-    acceleration_is_read: bool  # the continuous one, by a sensor that carries a mass
+    acceleration_is_read: bool = False  # the continuous one, by a sensor that carries a mass
     factor: Matrix = sized("N", "N")
     force: Vector = sized("N")
 
@@ -148,8 +153,7 @@ def is_ordinary(q: Vector, v: Vector) -> bool:
 def no_tree() -> TreePlant:
     """Where the engine carries the plant."""
     sizes = {"N": 0, "nv": 0, "links": 0, "bodies": 0}
-    off = dict.fromkeys(("limited", "damped", "sprung", "acceleration_is_read", "on"), False)
-    return TreePlant(sizes, code=TreeCode(sizes, **_NO_CODE), standing=0.0, extra=0, first=0, **off)
+    return TreePlant(sizes, on=False, code=TreeCode(sizes, **_NO_CODE))
 
 
 def tree_plant(plant: Plant, bodies: Iterable[int], *, acceleration_is_read: bool) -> TreePlant:
@@ -160,73 +164,73 @@ def tree_plant(plant: Plant, bodies: Iterable[int], *, acceleration_is_read: boo
         bodies: those whose pose and motion somebody reads.
         acceleration_is_read: whether somebody reads q̈.
     """
-    model = plant.model
-    program = tree_of(model)
-    sizes = {"N": model.nv, "bodies": model.nbody, **program.record_sizes}
+    model, program = plant.model, tree_of(plant.model)
+    links, everywhere = program.mechanism.links, program.mechanism.bodies
     tree = TreePlant(
-        sizes,
+        {"N": model.nv, "bodies": model.nbody, **program.record_sizes},
         on=True,
         code=program.code,
-        bodies=[_tree_body(program, plant, body) for body in sorted(set(bodies))],
-        standing=0.0,
+        bodies=[TreeBody(body=b, link=everywhere[b].link, root=int(model.body_rootid[b])) for b in sorted(set(bodies))],
+        link_of=np.array([place.link for place in everywhere]),
+        at=np.array([place.position for place in everywhere]),
+        rotated=np.array([place.rotation for place in everywhere]),
+        kind=np.array([_KINDS[link.kind] for link in links]),
+        dof=np.cumsum([0, *(6 if link.kind == "free" else 1 for link in links)])[:-1],
+        axes=np.array([axes_of(link) for link in links], dtype=float),
         extra=model.nq - model.nv,
         first=6 if model.nq > model.nv else 0,
-        limited=False,
-        damped=False,
-        sprung=False,
         acceleration_is_read=acceleration_is_read,
     )
-    links = program.mechanism.links
-    tree.link_of[:] = [place.link for place in program.mechanism.bodies]
-    tree.kind[:] = [_KINDS[link.kind] for link in links]
-    tree.dof[:] = np.cumsum([0, *(6 if link.kind == "free" else 1 for link in links)])[: len(links)]
-    read_numbers(tree, plant, program)
+    read_numbers(tree, model)
     return tree
 
 
-def read_numbers(tree: TreePlant, plant: Plant, program: TreeProgram) -> None:
-    """Masses, dampers, springs and stops as the compiled scene has them now."""
-    model = plant.model
-    for i, link in enumerate(program.mechanism.links):
-        tree.mass[i] = link.mass
-        tree.moment[i] = link.mass * program.place(Place(i, link.com, np.eye(3))).pose[:3]
-    gravity = program.mechanism.gravity
-    tree.gravity[:] = gravity
-    still = [b for b in range(model.nbody) if program.mechanism.bodies[b].link < 0]
-    tree.standing = -float(sum(model.body_mass[b] * gravity @ _place_of(program, plant, b)[2] for b in still))
-    tree.lower[:], tree.upper[:] = -np.inf, np.inf
-    for joint in range(model.njnt):
-        k, limited = int(model.jnt_dofadr[joint]), bool(model.jnt_limited[joint])
-        if k >= tree.first:
-            tree.lower[k], tree.upper[k] = model.jnt_range[joint] if limited else (-np.inf, np.inf)
-            tree.margin[k], tree.stiffness[k] = model.jnt_margin[joint], model.jnt_stiffness[joint]
-            tree.rest[k] = model.qpos_spring[model.jnt_qposadr[joint]]
+def read_numbers(tree: TreePlant, model: mujoco.MjModel) -> None:
+    """Masses, gravity, dampers, springs and stops as the compiled scene has them now."""
+    weightless = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
+    tree.gravity[:] = 0.0 if weightless else model.opt.gravity
+    joints = model.jnt_type >= _SLIDING
+    k, limited = model.jnt_dofadr[joints], model.jnt_limited[joints].astype(bool)
+    tree.lower[k] = np.where(limited, model.jnt_range[joints, 0], -np.inf)
+    tree.upper[k] = np.where(limited, model.jnt_range[joints, 1], np.inf)
+    tree.margin[k], tree.stiffness[k] = model.jnt_margin[joints], model.jnt_stiffness[joints]
+    tree.rest[k] = model.qpos_spring[model.jnt_qposadr[joints]]
     tree.damping[:] = model.dof_damping
-    tree.limited = bool(np.isfinite(tree.lower).any())
+    tree.limited = bool(limited.any())
     tree.damped, tree.sprung = bool(tree.damping.any()), bool(tree.stiffness.any())
+    _read_masses(tree, model)
+    update_constants(tree.code.address)
 
 
-def _place_of(program: TreeProgram, plant: Plant, body: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """A body's frame and its inertia's on its link as the mechanism has it: position, rotation, centre, axes."""
-    model, here = plant.model, program.mechanism.bodies[body]
-    centre = here.position + here.rotation @ model.body_ipos[body]
-    return here.position, here.rotation, centre, here.rotation @ matrix_from_quat(model.body_iquat[body])
-
-
-def _tree_body(program: TreeProgram, plant: Plant, body: int) -> TreeBody:
-    position, rotation, centre, axes = _place_of(program, plant, body)
-    link = program.mechanism.bodies[body].link
-    frame, inertia = (program.place(Place(link, *pose)).pose for pose in ((position, rotation), (centre, axes)))
-    return TreeBody(
-        body=body,
-        link=link,
-        root=int(plant.model.body_rootid[body]),
-        position=frame[:3].copy(),
-        rotation=frame[3:].reshape(3, 3).copy(),
-        centre=inertia[:3].copy(),
-        axes=inertia[3:].reshape(3, 3).copy(),
-        com=centre,
+def _read_masses(tree: TreePlant, model: mujoco.MjModel) -> None:
+    """Mass, centre and tensor of every link with all that is fixed on it, and where named bodies stand on theirs."""
+    links, masses, on = len(tree.kind), model.body_mass, np.eye(len(tree.kind) + 1)[tree.link_of]
+    centres = tree.at + np.einsum("bij,bj->bi", tree.rotated, model.body_ipos)
+    principal = tree.rotated @ np.array([matrix_from_quat(quat) for quat in model.body_iquat])
+    mass = masses @ on
+    com = on.T @ (masses[:, None] * centres) / np.where(mass > 0.0, mass, 1.0)[:, None]
+    d = centres - com[tree.link_of]
+    tensors = np.einsum("bik,bk,bjk->bij", principal, model.body_inertia, principal)
+    tensors += masses[:, None, None] * (
+        np.einsum("bk,bk->b", d, d)[:, None, None] * np.eye(3) - d[:, :, None] * d[:, None, :]
     )
+    tensor = np.einsum("bl,bij->lij", on, tensors)[:links]
+    numbers = tree.code.p[: INERTIAL * links].reshape(links, INERTIAL)
+    numbers[:, 0], numbers[:, 1:4], numbers[:, 4:7] = mass[:links], com[:links], np.einsum("lii->li", tensor)
+    numbers[:, 7:10] = tensor[:, (0, 0, 1), (1, 2, 2)]
+    hinged = tree.kind != _FREE
+    numbers[hinged, 10] = model.dof_armature[tree.dof[hinged]]
+    tree.code.p[INERTIAL * links : INERTIAL * links + 3] = tree.gravity
+    tree.mass[:] = mass[:links]
+    shift = np.zeros((links, 3))
+    shift[:, 2] = tree.code.k[:links]
+    tree.moment[:] = mass[:links, None] * (np.einsum("lij,lj->li", tree.axes, com[:links]) - shift)
+    tree.standing = -float(mass[links] * tree.gravity @ com[links])
+    for b in tree.bodies:
+        frame, moved = (tree.axes[b.link], shift[b.link]) if b.link >= 0 else (np.eye(3), np.zeros(3))
+        b.com[:] = centres[b.body]
+        b.position[:], b.rotation[:] = frame @ tree.at[b.body] - moved, frame @ tree.rotated[b.body]
+        b.centre[:], b.axes[:] = frame @ centres[b.body] - moved, frame @ principal[b.body]
 
 
 # ---------------------------------------------------------------------------------------------- the state

@@ -28,6 +28,7 @@ from palpate.run.after.keep import Keeper, Reader
 from palpate.run.after.nearest import contact_remarks
 from palpate.run.after.scene import scene_of, singularity
 from palpate.run.assemble.assemble import Assembly
+from palpate.run.assemble.carrier import ENGINE, EQUATIONS
 from palpate.run.before.checks import Foretold
 from palpate.run.loop import state as S
 from palpate.run.loop.kinematic import ASSUMED
@@ -314,6 +315,8 @@ def _facts(
         timestep=clock.timestep,
         period=clock.control_period,
         integrator=clock.integrator if assembly.exact is None else "exact",
+        physics=assembly.carrier.name,
+        handed=assembly.loop.tree.handed,
         stride=run.record.stride,
         versions=versions(),
         warnings=tuple(warnings),
@@ -362,6 +365,7 @@ def _assumptions(assembly: Assembly) -> list[str]:
     wrist = world.sensors.wrench
     if not (wrist.noise_force or wrist.noise_torque or any(wrist.bias) or wrist.cutoff or wrist.delay):
         notes.append("the wrench sensor has no noise, bias, filter or delay")
+    notes += _who_moved(assembly)
     if any(s.contact == "rigid" for s in world.surfaces):
         notes.append("rigid contact is the physics engine's; its forces are reported one physics step late")
     if any(s.contact == "rigid" and s.motion is not None for s in world.surfaces):
@@ -375,6 +379,16 @@ def _assumptions(assembly: Assembly) -> list[str]:
     elif assembly.run.clock.integrator != "rk4" and not assembly.run.robot.unresisted:
         notes.append(f"integrated by the {assembly.run.clock.integrator} method: first order in the physics step")
     return notes
+
+
+def _who_moved(assembly: Assembly) -> list[str]:
+    """Who moved the plant, and why it was not the equations."""
+    carrier, steps = assembly.carrier, assembly.loop.tree.handed
+    if carrier.name == EQUATIONS:
+        handed = f"; the engine took {steps} of {assembly.loop.step} steps, at joint stops" if steps else ""
+        return [f"moved by the plant's own equations of motion{handed}"]
+    asked = ", as asked" if not carrier.reason else f": {carrier.reason}"
+    return [f"moved by the physics engine{asked}"] if carrier.name == ENGINE else []
 
 
 def versions() -> dict[str, str]:

@@ -17,7 +17,7 @@ from palpate.errors import InvalidInput, UnknownName
 from palpate.robot.joints.coupled import coupled_model
 from palpate.robot.robot import Robot
 from palpate.run.assemble.buffers import RECORDS
-from palpate.run.assemble.carrier import ENGINE, EQUATIONS, carrier_of
+from palpate.run.assemble.carrier import EQUATIONS, Carrier, carrier_of
 from palpate.run.assemble.memory import refuse_too_large
 from palpate.run.loop.kinematic import refuse_what_needs_masses
 from palpate.run.loop.row import Layout, layout
@@ -56,7 +56,7 @@ class Assembly:
     chosen: tuple[Channel, ...]
     loop: Loop
     rescues: Rescues
-    carrier: tuple[str, str]  # who moves the plant, and why it is the engine
+    carrier: Carrier
     exact: ExactPlant | None = None  # in the place of the engine's physics
     sampled: Reference | None = None
     views: dict[str, Array] | None = None
@@ -93,15 +93,15 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
     refuse_too_large(run, chosen)
     carrier = carrier_of(run, plant)
     # Equations give J̇ v; a law that reads J̇ itself has its model evaluated by the engine.
-    derived = carrier[0] == EQUATIONS and "J_rate" not in law.needs
-    shared = share and can_share(run, plant) and (derived or carrier[0] == ENGINE)
+    derived = carrier.name == EQUATIONS and "J_rate" not in law.needs
+    shared = share and can_share(run, plant) and (derived or carrier.name != EQUATIONS)
     physics = Physics.of(plant.model, data)
     model = physics if shared else Physics.of(robot.model, nominal)
     tool = plant.tool if shared else robot.frame()
     coordinate, dof = plant.places()
     of_law, outside = _law(run, law, rows), outside_places(run, plant, physics, rows, felt)
     sensors = sensor_places(run, plant, law, shared)
-    tree = _tree(run, plant, outside, sensors) if carrier[0] == EQUATIONS else no_tree()
+    tree = _tree(run, plant, outside, sensors) if carrier.name == EQUATIONS else no_tree()
     of_model = plant.model if shared else robot.model
     loop = Loop(
         {"N": plant.model.nv, "NQ": plant.model.nq},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import mujoco
 import numpy as np
@@ -17,21 +18,32 @@ _OFF = ("mjDSBL_SPRING", "mjDSBL_DAMPER", "mjDSBL_EULERDAMP", "mjDSBL_FRICTIONLO
 _ON = ("mjENBL_OVERRIDE", "mjENBL_SLEEP")
 
 
-def carrier_of(run: Run, plant: Plant) -> tuple[str, str]:
-    """Who moves the plant, "equations" or "engine", and why it is the engine (empty where somebody asked for it).
+@dataclass(frozen=True)
+class Carrier:
+    """Who moves a plant: "equations", "engine", "exact" or "servos", and why it is not the equations.
+
+    `reason` is empty where the engine was asked for.
+    """
+
+    name: str
+    reason: str = ""
+
+
+def carrier_of(run: Run, plant: Plant) -> Carrier:
+    """Who moves the plant of a run.
 
     Raises:
         InvalidInput: equations were asked for, and cannot.
     """
-    asked = run.clock.physics
-    if asked == ENGINE:
-        return ENGINE, ""
+    name = "servos" if run.robot.unresisted else "exact" if run.world.is_exact else ENGINE
+    if run.clock.physics == ENGINE:
+        return Carrier(name)
     reason = next(_obstacles(run, plant), "")
-    if reason and asked == EQUATIONS:
+    if reason and run.clock.physics == EQUATIONS:
         raise InvalidInput(
-            f'physics = "equations" cannot carry this run: {reason}', hint='physics = "auto" takes the engine for it'
+            f'physics = "equations" cannot move this plant: {reason}', hint='physics = "auto" takes what can'
         )
-    return (ENGINE, reason) if reason else (EQUATIONS, "")
+    return Carrier(name, reason) if reason else Carrier(EQUATIONS)
 
 
 def _obstacles(run: Run, plant: Plant) -> Iterator[str]:

@@ -15,6 +15,8 @@ from palpate.spatial.kernels import quat_from_matrix
 from palpate.world.sensors import look_at_pole
 from palpate.world.tree_plant import kinetic_energy, potential_energy
 
+_HALF_TURN = 1e-9  # |w| of a half turn
+
 
 @kernel
 def fill_row(L: Loop) -> None:
@@ -23,6 +25,7 @@ def fill_row(L: Loop) -> None:
     true_state(L)
     put(L.quat_wxyz, 0, r.tool_quat_wxyz)
     quat_from_matrix(L.tool_rotation, r.tool_quat_wxyz)
+    _first_sign(L.quat_wxyz, r.tool_quat_wxyz)
     _keep_sign(L.quat_wxyz, r.tool_quat_wxyz)
     put(r.target_q, 0, target.q)
     put(r.target_v, 0, target.v)
@@ -48,6 +51,17 @@ def fill_row(L: Loop) -> None:
         r.pole_tilt[0] = atan2(hypot(r.pole_AB[0], r.pole_AB[1]), r.pole_AB[2])
     put(r.rest_q, 0, part(q, q.size - r.rest_q.size, r.rest_q.size))
     put(r.rest_v, 0, part(v, v.size - r.rest_v.size, r.rest_v.size))
+
+
+@kernel
+def _first_sign(before: Vector, quat_wxyz: Vector) -> None:
+    """Of a half turn's first quaternion, whose w is 0 but for rounding, take the one whose largest part is positive."""
+    most = 0
+    for i in range(4):
+        if before[i] != 0.0 or abs(quat_wxyz[0]) > _HALF_TURN:
+            return
+        most = i if abs(quat_wxyz[i]) > abs(quat_wxyz[most]) + _HALF_TURN else most
+    before[most] = 1.0
 
 
 @kernel
