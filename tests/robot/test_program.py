@@ -7,6 +7,7 @@ from typing import Any
 import mujoco
 import numpy as np
 import pytest
+from tests.robot.conftest import twin_of
 
 import palpate as pp
 from palpate.checks import Array
@@ -22,8 +23,6 @@ from palpate.equations.code.tree_program import (
 )
 from palpate.equations.model.mechanism import Place, mechanism_from_model
 from palpate.robot import catalogue
-
-from tests.robot.conftest import twin_of
 
 TOLERANCE = 1e-10  # of the largest entry
 

@@ -1,18 +1,20 @@
 """Nodes of a graph as LLVM code: straight-line functions of plain arrays of doubles, for one state or W at once.
 
 Each operation is IEEE arithmetic in the graph's order: nothing is contracted or reordered, so that each of W lanes
-gives the bits of the function for one state. No function of a mathematics library is called.
+gives the bits of the function for one state. Sine and cosine are `engine.maths`'s; beyond its range (2²⁰ rad) they are
+NaN. No function outside is called.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
 
-from palpate.equations.algebra.graph import Node
+from palpate.engine.lanes import near_sin_cos
+from palpate.equations.algebra.graph import Node, needed
 
 _DOUBLE, _INTEGER, _COUNT = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
 
@@ -39,7 +41,6 @@ class Emitter:
     def __init__(self, module: ir.Module, lanes: int = 1) -> None:
         self.module, self.lanes = module, lanes
         self.number: ir.Type = ir.VectorType(_DOUBLE, lanes) if lanes > 1 else _DOUBLE
-        self.bits: ir.Type = ir.VectorType(_INTEGER, lanes) if lanes > 1 else _INTEGER
         self._roots: Any = None
 
     def function(
@@ -52,10 +53,13 @@ class Emitter:
         for argument in function.args:
             argument.add_attribute("noalias")
         body = _Body(self, ir.IRBuilder(function.append_basic_block()))
+        wanted = [node for output in outputs for node in output]
+        known = {node.number for array in inputs for node in array.nodes}
+        used = {node.number for node in needed(wanted, known)} | {node.number for node in unit}
         for array, pointer in zip(inputs, function.args):
-            body.read(array, pointer)
+            body.read(array, pointer, used)
         body.normalise(unit)
-        body.compute([node for output in outputs for node in output])
+        body.compute(wanted)
         for output, pointer in zip(outputs, function.args[len(inputs) :]):
             body.write(output, pointer)
         body.builder.ret_void()
@@ -75,10 +79,6 @@ class Emitter:
         """A number in every lane."""
         return ir.Constant(self.number, [value] * self.lanes if self.lanes > 1 else value)
 
-    def integer(self, value: int) -> Any:
-        """A 64-bit integer in every lane."""
-        return ir.Constant(self.bits, [value] * self.lanes if self.lanes > 1 else value)
-
 
 class _Body:
     """The one block of a function: values of nodes as they are computed."""
@@ -90,11 +90,12 @@ class _Body:
         b = builder
         self._binary: Mapping[str, Callable[..., Any]] = {"add": b.fadd, "sub": b.fsub, "mul": b.fmul, "div": b.fdiv}
 
-    def read(self, array: Input, pointer: Any) -> None:
-        """Load an array; what is not used is dropped by the compiler."""
+    def read(self, array: Input, pointer: Any, used: Collection[int]) -> None:
+        """Load what is used of an array."""
         for i, node in enumerate(array.nodes):
-            value = self.builder.load(self._at(pointer, i), align=8)
-            self.values[node.number] = self._spread(value) if array.shared else value
+            if node.number in used:
+                value = self.builder.load(self._at(pointer, i), align=8)
+                self.values[node.number] = self._spread(value) if array.shared else value
 
     def write(self, nodes: Sequence[Node], pointer: Any) -> None:
         """Store an array."""
@@ -115,7 +116,9 @@ class _Body:
 
     def compute(self, outputs: Sequence[Node]) -> None:
         """Everything the outputs need that is not known yet, arguments first."""
-        for node in needed_of(outputs, self.values):
+        for node in needed(outputs, self.values):
+            if node.number in self.values:
+                continue
             self.values[node.number] = self._value(node, [self.values[a.number] for a in node.args])
 
     def _value(self, node: Node, args: list[Any]) -> Any:
@@ -129,7 +132,7 @@ class _Body:
             return self.builder.call(self.emitter.root(), args)
         angle = node.args[0].number
         if angle not in self._angles:
-            self._angles[angle] = sine_and_cosine(self.emitter, self.builder, args[0])
+            self._angles[angle] = near_sin_cos(self.builder, args[0])
         return self._angles[angle][node.op == "cos"]
 
     def _at(self, pointer: Any, index: int) -> Any:
@@ -142,70 +145,3 @@ class _Body:
         first = self.builder.insert_element(ir.Constant(self.emitter.number, ir.Undefined), value, _COUNT(0))
         order = ir.Constant(ir.VectorType(_COUNT, lanes), [0] * lanes)
         return self.builder.shuffle_vector(first, ir.Constant(self.emitter.number, ir.Undefined), order)
-
-
-def needed_of(outputs: Sequence[Node], known: Mapping[int, Any]) -> list[Node]:
-    """Every node that outputs need beyond those that are known, arguments first."""
-    seen: dict[int, Node] = {}
-    waiting = list(outputs)
-    while waiting:
-        node = waiting.pop()
-        if node.number not in seen and node.number not in known:
-            seen[node.number] = node
-            waiting += node.args
-    return [seen[number] for number in sorted(seen)]
-
-
-# ---------------------------------------------------------------------- sine and cosine
-
-_PER_QUARTER = 6.36619772367581382433e-01  # 2/π
-_QUARTER = (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)  # π/2 in 33 bits each
-_TO_WHOLE = 6755399441055744.0  # 1.5 · 2⁵²: adding it leaves the nearest whole number in the last bits
-_SIN = (-1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
-        2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10)  # fmt: skip
-_COS = (4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05,
-        -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11)  # fmt: skip
-
-
-def sine_and_cosine(emitter: Emitter, b: Any, x: Any) -> tuple[Any, Any]:
-    """sin x and cos x without branches: x less whole quarter turns, then two polynomials and a choice."""
-    c = emitter.constant
-    shifted = b.fadd(b.fmul(x, c(_PER_QUARTER)), c(_TO_WHOLE))
-    turns = b.fsub(shifted, c(_TO_WHOLE))
-    first, second = b.fsub(x, b.fmul(turns, c(_QUARTER[0]))), b.fmul(turns, c(_QUARTER[1]))
-    r = b.fsub(first, second)
-    small = b.fsub(b.fmul(turns, c(_QUARTER[2])), b.fsub(b.fsub(first, r), second))
-    y = b.fsub(r, small)
-    tail = b.fsub(b.fsub(r, y), small)
-    sine, cosine = _near_zero(emitter, b, y, tail)
-    quarter = b.bitcast(shifted, emitter.bits)
-    odd = b.icmp_unsigned("!=", b.and_(quarter, emitter.integer(1)), emitter.integer(0))
-    s, k = b.select(odd, cosine, sine), b.select(odd, sine, cosine)
-    sign = b.shl(b.and_(quarter, emitter.integer(2)), emitter.integer(62))
-    other = b.shl(b.and_(b.add(quarter, emitter.integer(1)), emitter.integer(2)), emitter.integer(62))
-    return _flipped(emitter, b, s, sign), _flipped(emitter, b, k, other)
-
-
-def _flipped(emitter: Emitter, b: Any, value: Any, sign: Any) -> Any:
-    return b.bitcast(b.xor(b.bitcast(value, emitter.bits), sign), emitter.number)
-
-
-def _polynomial(emitter: Emitter, b: Any, z: Any, coefficients: Sequence[float]) -> Any:
-    value = emitter.constant(coefficients[-1])
-    for coefficient in reversed(coefficients[:-1]):
-        value = b.fadd(emitter.constant(coefficient), b.fmul(z, value))
-    return value
-
-
-def _near_zero(emitter: Emitter, b: Any, y: Any, tail: Any) -> tuple[Any, Any]:
-    """sin and cos of y + tail, |y| ≤ π/4."""
-    c = emitter.constant
-    z = b.fmul(y, y)
-    v = b.fmul(z, y)
-    inner = b.fsub(b.fmul(z, b.fsub(b.fmul(c(0.5), tail), b.fmul(v, _polynomial(emitter, b, z, _SIN[1:])))), tail)
-    sine = b.fsub(y, b.fsub(inner, b.fmul(v, c(_SIN[0]))))
-    half = b.fmul(c(0.5), z)
-    w = b.fsub(c(1.0), half)
-    rest = b.fsub(b.fmul(b.fmul(z, z), _polynomial(emitter, b, z, _COS)), b.fmul(y, tail))
-    cosine = b.fadd(w, b.fadd(b.fsub(b.fsub(c(1.0), w), half), rest))
-    return sine, cosine

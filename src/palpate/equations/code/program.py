@@ -187,7 +187,7 @@ class Writer:
 
     def write(self, nodes: Sequence[Node], keep: Sequence[Node] = ()) -> None:
         """Lines for everything the nodes need; `keep` get a temporary whatever their use."""
-        order = [n for n in self._missing(nodes)]
+        order = [node for node in needed(nodes, self._text) if node.number not in self._text]
         uses: dict[int, int] = {}
         for node in order:
             for argument in node.args:
@@ -196,8 +196,6 @@ class Writer:
             uses[node.number] = uses.get(node.number, 0) + 1
         kept = {node.number for node in keep}
         for node in order:
-            if node.number in self._text:
-                continue
             text, rank = self._spelt(node)
             once = uses.get(node.number, 0) <= 1 and len(text) <= INLINE and node.op not in ("sin", "cos", "sqrt")
             if node.op in ("number", "symbol", "neg") or (once and node.number not in kept):
@@ -210,17 +208,6 @@ class Writer:
     def text(self, node: Node) -> str:
         """A written node."""
         return self._text[node.number][0]
-
-    def _missing(self, nodes: Sequence[Node]) -> list[Node]:
-        """Nodes needed that have no spelling yet, arguments first."""
-        seen: dict[int, Node] = {}
-        waiting = list(nodes)
-        while waiting:
-            node = waiting.pop()
-            if node.number not in seen and node.number not in self._text:
-                seen[node.number] = node
-                waiting += node.args
-        return [seen[number] for number in sorted(seen)]
 
     def _spelt(self, node: Node) -> tuple[str, int]:
         """Text and binding strength: 1 sums, 2 products, 3 signs, 9 atoms."""

@@ -88,23 +88,22 @@ class TreeGraph:
         return head + [node for node in self.program.constants() if node.number not in known]
 
     def emit(self, prefix: str, lanes: int) -> str:
-        """LLVM code of the functions, for one state and for W lanes, and `count`, the number of constants."""
+        """LLVM code of the functions for W lanes; for one, with `constants` and `count`, the number of constants."""
         module = ir.Module(prefix)
-        count = ir.GlobalVariable(module, ir.IntType(64), f"{prefix}_count")
-        count.initializer = ir.Constant(ir.IntType(64), len(self.constants))  # pyright: ignore[reportAttributeAccessIssue]
-        count.global_constant = True
-        scalar, graph = Emitter(module), self.graph
-        symbol = graph.symbol
-        parameters = [symbol(name, PARAMETER) for name in self.symbols.values]
-        scalar.function(f"{prefix}_constants", [Input(parameters)], [self.constants])
+        emitter, symbol = Emitter(module, lanes), self.graph.symbol
+        if lanes == 1:
+            count = ir.GlobalVariable(module, ir.IntType(64), f"{prefix}_count")
+            count.initializer = ir.Constant(ir.IntType(64), len(self.constants))  # pyright: ignore[reportAttributeAccessIssue]
+            count.global_constant = True
+            parameters = [symbol(name, PARAMETER) for name in self.symbols.values]
+            emitter.function(f"{prefix}_constants", [Input(parameters)], [self.constants])
         q, v = ([symbol(name) for name in names] for names in self.program.inputs.values())
         unit = [symbol(name) for name in self.chain.names.quaternion]
         results, frame = [output.nodes for output in self.program.outputs[1:]], _Frame(self.chain)
-        for emitter in (scalar, Emitter(module, lanes)):
-            inputs = [Input(self.constants, shared=True), Input(q), Input(v)]
-            emitter.function(f"{prefix}_terms_{emitter.lanes}", inputs, results, unit)
-            for link in range(len(self.chain.links)):
-                frame.emit(emitter, link, f"{prefix}_frame_{link}_{emitter.lanes}")
+        inputs = [Input(self.constants, shared=True), Input(q), Input(v)]
+        emitter.function(f"{prefix}_terms", inputs, results, unit)
+        for link in range(len(self.chain.links)):
+            frame.emit(emitter, link, f"{prefix}_frame_{link}")
         return str(module)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
+from palpate.checks import Array
 from palpate.engine.compiling import programs
 from palpate.engine.compiling.cache import Origin
 from palpate.engine.compiling.programs import call_program
@@ -170,19 +172,21 @@ class TreeProgram:
     def __init__(self, mechanism: Mechanism) -> None:
         symbols = TreeSymbols(mechanism)
         self.mechanism, self.sizes = mechanism, sizes_of(mechanism)
-        self._prefix = _ready(symbols)
-        self.code = TreeCode(
-            constants=self.address("constants"),
-            terms=self.address("terms_1"),
-            frames=np.array([self.address(f"frame_{i}_1") for i in range(self.sizes.links)], dtype=np.int64),
-            p=symbols.vector,
-            k=np.zeros(programs.whole_number(f"{self._prefix}_count")),
-        )
+        prefix = _ready(symbols, 1)
+        constants = np.zeros(programs.whole_number(f"{prefix}_count"))
+        self.code = self._code(prefix, symbols.vector, constants)
+        self.code.constants = programs.address(f"{prefix}_constants")
         update_constants(self.code.address)
 
-    def address(self, name: str) -> int:
-        """Address of one of the functions: constants, terms_1, terms_4, frame_0_1, frame_0_4 …"""
-        return programs.address(f"{self._prefix}_{name}")
+    def _code(self, prefix: str, p: Array, k: Array) -> TreeCode:
+        frames = [programs.address(f"{prefix}_frame_{i}") for i in range(self.sizes.links)]
+        return TreeCode(constants=0, terms=programs.address(f"{prefix}_terms"), frames=np.array(frames), p=p, k=k)
+
+    @cached_property
+    def lanes(self) -> TreeCode:
+        """The same for LANES states at once, compiled when first asked for."""
+        prefix = _ready(TreeSymbols(self.mechanism), LANES)
+        return self._code(prefix, self.code.p, self.code.k)
 
     @property
     def record_sizes(self) -> dict[str, int]:
@@ -199,7 +203,7 @@ class TreeProgram:
         return TreePlace(link=place.link, pose=np.concatenate([position, rotation.ravel()]))
 
 
-def _ready(symbols: TreeSymbols) -> str:
+def _ready(symbols: TreeSymbols, lanes: int) -> str:
     digest = hashlib.sha256(symbols.build.encode()).hexdigest()
-    origin = Origin(Path(__file__), 1, "tree", digest)
-    return programs.load(origin, lambda prefix: TreeGraph(symbols).emit(prefix, LANES))
+    origin = Origin(Path(__file__), lanes, f"tree{lanes}", digest)
+    return programs.load(origin, lambda prefix: TreeGraph(symbols).emit(prefix, lanes))
