@@ -18,8 +18,8 @@ from palpate.world.clock import Clock
 from palpate.world.config import Attachment, FreeObject, Motion, PlantChange, Pole, Push, Sensors, Surface, World
 
 # Scenarios that need something else than equations, and why: a change here is a change for users.
-NOT_BY_EQUATIONS = dict.fromkeys(
-    ("planar2-drop", "planar2-hybrid", "planar2-pinned", "planar2-slide", "planar2-slot"), "exact contact"
+NOT_BY_EQUATIONS: dict[str, str] = dict.fromkeys(
+    (f"planar2-{name}" for name in ("drop", "hybrid", "pinned", "slide", "slot")), "exact contact"
 )
 # Of a tip held in a vice every speed is what is left of an equilibrium: 1e-13 of 1e-4 m/s.
 AT_REST = {"planar2-tip-force": 1e-8}
