@@ -217,7 +217,7 @@ from palpate.control.laws.gravity_compensation import GravityCompensation
 from palpate.run.assemble.assemble import assemble
 from palpate.run.assemble.memory import record_bytes
 from palpate.run.after import keep
-keep.EVERY = 0.3  # the file on the way is written too
+keep.EVERY = 0.03  # the file on the way is written too
 robot = load_robot("panda")
 simulate(Run(robot, GravityCompensation(), clock=Clock(duration=1.0))).save(sys.argv[1] + "/warm.parquet")
 run = Run(robot, GravityCompensation(), clock=Clock(duration=80.0))

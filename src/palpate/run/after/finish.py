@@ -383,12 +383,9 @@ def _assumptions(assembly: Assembly) -> list[str]:
 
 def _who_moved(assembly: Assembly) -> list[str]:
     """Who moved the plant, and why it was not the equations."""
-    carrier, steps = assembly.carrier, assembly.loop.tree.handed
-    if carrier.name == EQUATIONS:
-        handed = f"; the engine took {steps} of {assembly.loop.step} steps, at joint stops" if steps else ""
-        return [f"moved by the plant's own equations of motion{handed}"]
-    asked = ", as asked" if not carrier.reason else f": {carrier.reason}"
-    return [f"moved by the physics engine{asked}"] if carrier.name == ENGINE else []
+    steps = assembly.loop.tree.handed
+    handed = f"; the engine took {steps} of {assembly.loop.step} steps, at joint stops" if steps else ""
+    return [f"{assembly.carrier}{handed}"] if assembly.carrier.name in (EQUATIONS, ENGINE) else []
 
 
 def versions() -> dict[str, str]:

@@ -10,10 +10,16 @@ import numpy as np
 
 from palpate.errors import InvalidInput
 from palpate.run.run import Run
-from palpate.world.plant import Plant
+from palpate.world.plant import Plant, build_plant
 
 EQUATIONS, ENGINE = "equations", "engine"
-_MOST_JOINTS = 32  # beyond, the engine's sparse factors win
+_TOLD = {
+    EQUATIONS: "the plant's own equations of motion",
+    ENGINE: "the physics engine",
+    "exact": "exact contact",
+    "servos": "its servos alone",
+}
+_MOST_ENTRIES = 120  # of M, below its diagonal too: a chain of 15 joints; beyond, the engine is as fast
 _OFF = ("mjDSBL_SPRING", "mjDSBL_DAMPER", "mjDSBL_EULERDAMP", "mjDSBL_FRICTIONLOSS", "mjDSBL_EQUALITY")
 _ON = ("mjENBL_OVERRIDE", "mjENBL_SLEEP")
 
@@ -27,6 +33,15 @@ class Carrier:
 
     name: str
     reason: str = ""
+
+    def __str__(self) -> str:
+        asked = ", as asked" if self.name == ENGINE else ""
+        return f"moved by {_TOLD[self.name]}{f': {self.reason}' if self.reason else asked}"
+
+
+def carrier_before(run: Run) -> Carrier:
+    """Who will move the plant of a run that nobody has assembled."""
+    return carrier_of(run, build_plant(run.robot, run.world, run.clock.timestep, run.clock.integrator, run.start()[0]))
 
 
 def carrier_of(run: Run, plant: Plant) -> Carrier:
@@ -43,7 +58,17 @@ def carrier_of(run: Run, plant: Plant) -> Carrier:
         raise InvalidInput(
             f'physics = "equations" cannot move this plant: {reason}', hint='physics = "auto" takes what can'
         )
+    if not reason and run.clock.physics != EQUATIONS and _entries(plant.model) > _MOST_ENTRIES:
+        reason = f"{plant.model.nv} degrees of freedom, for which it is as fast"
     return Carrier(name, reason) if reason else Carrier(EQUATIONS)
+
+
+def _entries(model: mujoco.MjModel) -> int:
+    """Entries of the mass matrix that are not zero, on and below its diagonal: each joint with those that carry it."""
+    depth: list[int] = []
+    for parent in model.dof_parentid:
+        depth.append(1 + (depth[parent] if parent >= 0 else 0))
+    return sum(depth)
 
 
 def _obstacles(run: Run, plant: Plant) -> Iterator[str]:
@@ -52,7 +77,7 @@ def _obstacles(run: Run, plant: Plant) -> Iterator[str]:
     if robot.unresisted:
         yield "the robot's masses are unknown, and its joints go where they are told"
     if world.is_exact:
-        yield "exact contact has an integrator of its own"
+        yield "exact contact integrates by itself, from event to event"
     if run.clock.integrator == "implicit":
         yield 'integrator = "implicit" is the engine\'s'
     for surface in world.surfaces:
@@ -70,8 +95,6 @@ def _of_model(model: mujoco.MjModel) -> Iterator[str]:
 
     if reason := obstacle(model):
         yield reason
-    if model.nv > _MOST_JOINTS:
-        yield f"{model.nv} degrees of freedom are more than {_MOST_JOINTS}, where the engine is faster"
     if model.npair or model.nflex or model.nplugin:
         yield "its file has contact pairs, flexible bodies or plugins of its own"
     for array, what in ((model.dof_dampingpoly, "dampers"), (model.jnt_stiffnesspoly, "springs")):

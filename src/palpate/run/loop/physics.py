@@ -315,7 +315,7 @@ def _semi_implicit(L: Loop) -> None:
     else:
         for k in range(p.nv):
             p.qpos[k] += L.dt * p.qvel[k]
-    p.time = L.step * L.dt + L.dt
+    p.time += L.dt
 
 
 @kernel
