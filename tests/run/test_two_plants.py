@@ -173,7 +173,7 @@ def test_a_law_that_reads_the_rate_of_its_jacobian_gets_it():
 @pytest.mark.parametrize("torque", [1e3, 1e9, 1e16, 1e300, np.nan])
 def test_a_run_that_diverges_ends_in_the_same_words_on_both(torque):
     law = PythonLaw(lambda tick, gains, memory: {"torque": torque * (tick.t > 0.01) + 0.0 * tick.v})
-    world = World.model_validate({"actuators": {"torque_limit": False}})
+    world = World.model_validate({"driver": {"torque_limit": False}})
     run = Run(load_robot("planar2"), law, world, clock=Clock(duration=0.1, max_speed=1e250))
     engine, equations = both(run)
     assert equations.outcome == engine.outcome

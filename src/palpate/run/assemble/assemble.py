@@ -17,11 +17,8 @@ from palpate.errors import InvalidInput, UnknownName
 from palpate.robot.joints.coupled import coupled_model
 from palpate.robot.robot import Robot
 from palpate.run.assemble.buffers import RECORDS
-<<<<<<< HEAD
 from palpate.run.assemble.carrier import EQUATIONS, Carrier, carrier_of
-=======
 from palpate.run.assemble.drives import drives_of
->>>>>>> main
 from palpate.run.assemble.memory import refuse_too_large
 from palpate.run.loop.kinematic import refuse_what_needs_masses
 from palpate.run.loop.row import Layout, layout
@@ -33,12 +30,8 @@ from palpate.trace import Channel
 from palpate.world.contact import contact_pairs, surface_state
 from palpate.world.plant import Plant, build_plant
 from palpate.world.pushes import Pushed, push_state
-<<<<<<< HEAD
-from palpate.world.sensors import bodies_beyond, delayed, joint_sensors, pole_camera, sensor_body, wrist_sensor
-from palpate.world.tree_plant import TreePlant, no_model, no_tree, tree_model, tree_plant
-=======
 from palpate.world.sensors import bodies_beyond, joint_sensors, pole_camera, sensor_body, wrist_sensor
->>>>>>> main
+from palpate.world.tree_plant import TreePlant, no_model, no_tree, tree_model, tree_plant
 
 if TYPE_CHECKING:
     from palpate.run.exact import ExactPlant

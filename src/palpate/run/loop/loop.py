@@ -15,12 +15,7 @@ from __future__ import annotations
 
 from palpate.control.guards import watch_measurement
 from palpate.engine.kernels import address_of_record, call_law, kernel
-<<<<<<< HEAD
-from palpate.run.loop.command import actuate, apply_guards, servo, take_command
-=======
-from palpate.engine.library import mj_step1
 from palpate.run.loop.command import act_on_command, actuate, servo, take_command
->>>>>>> main
 from palpate.run.loop.measure import evaluate_model, measure, turn_wanted_wrench
 from palpate.run.loop.physics import (
     account,
