@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 from palpate.syntax import parsed
 
 # What a law can read of the model besides the pose; the loop computes nothing that is not read.
-Need = Literal["M", "bias", "gravity", "J", "drift"]
+Need = Literal["M", "bias", "gravity", "J", "drift", "J_rate"]
 NEEDS: tuple[Need, ...] = get_args(Need)
 TARGET = ("q", "v", "a", "position", "quat_wxyz", "twist", "acceleration", "wrench")
 _VALUES = "seen.values"  # of the sensors of one's own

@@ -31,6 +31,7 @@ from palpate.run.after.nearest import contact_remarks
 from palpate.run.after.scene import scene_of, singularity
 from palpate.run.after.wrench_watch import wrench_warnings
 from palpate.run.assemble.assemble import Assembly
+from palpate.run.assemble.carrier import ENGINE, EQUATIONS
 from palpate.run.before.checks import Foretold
 from palpate.run.loop import state as S
 from palpate.run.loop.kinematic import ASSUMED
@@ -305,6 +306,8 @@ def _facts(
         timestep=clock.timestep,
         period=clock.control_period,
         integrator=clock.integrator if assembly.exact is None else "exact",
+        physics=assembly.carrier.name,
+        handed=assembly.loop.tree.handed,
         stride=run.record.stride,
         versions=versions(),
         warnings=tuple(warnings),
@@ -353,6 +356,7 @@ def _assumptions(assembly: Assembly) -> list[str]:
     wrist = world.sensors.wrench
     if not (wrist.noise_force or wrist.noise_torque or any(wrist.bias) or wrist.cutoff or wrist.delay):
         notes.append("the wrench sensor has no noise, bias, filter or delay")
+    notes += _who_moved(assembly)
     if any(s.contact == "rigid" for s in world.surfaces):
         notes.append("rigid contact is the physics engine's; its forces are reported one physics step late")
     if any(s.contact == "rigid" and s.motion is not None for s in world.surfaces):
@@ -366,6 +370,13 @@ def _assumptions(assembly: Assembly) -> list[str]:
     elif assembly.run.clock.integrator != "rk4" and not assembly.run.robot.unresisted:
         notes.append(f"integrated by the {assembly.run.clock.integrator} method: first order in the physics step")
     return notes
+
+
+def _who_moved(assembly: Assembly) -> list[str]:
+    """Who moved the plant, and why it was not the equations."""
+    steps = assembly.loop.tree.handed
+    handed = f"; the engine took {steps} of {assembly.loop.step} steps, at joint stops" if steps else ""
+    return [f"{assembly.carrier}{handed}"] if assembly.carrier.name in (EQUATIONS, ENGINE) else []
 
 
 def versions() -> dict[str, str]:

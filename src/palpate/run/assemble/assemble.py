@@ -17,6 +17,7 @@ from palpate.errors import InvalidInput, UnknownName
 from palpate.robot.joints.coupled import coupled_model
 from palpate.robot.robot import Robot
 from palpate.run.assemble.buffers import RECORDS
+from palpate.run.assemble.carrier import EQUATIONS, Carrier, carrier_of
 from palpate.run.assemble.drives import drives_of
 from palpate.run.assemble.memory import refuse_too_large
 from palpate.run.loop.kinematic import refuse_what_needs_masses
@@ -31,6 +32,7 @@ from palpate.world.custom import BoundSensor, Truth, bound_sensors
 from palpate.world.plant import Plant, build_plant
 from palpate.world.pushes import Pushed, push_state
 from palpate.world.sensors import bodies_beyond, joint_sensors, pole_camera, sensor_body, wrist_sensor
+from palpate.world.tree_plant import TreePlant, no_model, no_tree, tree_model, tree_plant
 
 if TYPE_CHECKING:
     from palpate.run.exact import ExactPlant
@@ -56,6 +58,7 @@ class Assembly:
     chosen: tuple[Channel, ...]
     loop: Loop
     rescues: Rescues
+    carrier: Carrier
     sensors: tuple[BoundSensor, ...] = ()  # of one's own
     exact: ExactPlant | None = None  # in the place of the engine's physics
     sampled: Reference | None = None
@@ -99,11 +102,19 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
     law = writing_to(law, rows)
     chosen = run.record.choose(rows.channels)
     refuse_too_large(run, chosen)
-    shared = share and can_share(run, plant)
+    carrier = carrier_of(run, plant)
+    # Equations give J̇ v; a law that reads J̇ itself has its model evaluated by the engine.
+    derived = carrier.name == EQUATIONS and "J_rate" not in law.needs
+    shared = share and can_share(run, plant) and (derived or carrier.name != EQUATIONS)
     physics = Physics.of(plant.model, data)
     model = physics if shared else Physics.of(robot.model, nominal)
+    tool = plant.tool if shared else robot.frame()
     coordinate, dof = plant.places()
     tool_rotation = np.zeros((3, 3))
+    of_law, outside = _law(run, law, rows), outside_places(run, plant, physics, rows, felt)
+    measuring = sensor_places(run, plant, law, shared)
+    tree = _tree(run, plant, outside, measuring) if carrier.name == EQUATIONS else no_tree()
+    of_model = plant.model if shared else robot.model
     loop = Loop(
         {"N": plant.model.nv, "NQ": plant.model.nq},
         plant=physics,
@@ -114,21 +125,23 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         dof=dof,
         ties=plant.ties,
         coupled=coupled_model(robot),
-        nominal_tool=(plant.tool if shared else robot.frame()).place,
+        nominal_tool=tool.place,
         tool=plant.tool.place,
         tool_rotation=tool_rotation,
         custom=[sensor.record for sensor in sensors],
         truth=_truth(robot, rows, tool_rotation, physics),
         camera=pole_camera(plant, run.world, run.clock.control_period),
         loads=loads,
+        tree=tree,
+        model=tree_model(of_model, tool, of_law["tick"], tree if shared else None) if derived else no_model(),
         **_clock(run),
-        **_law(run, law, rows),
-        **sensor_places(run, plant, law, shared),
-        **outside_places(run, plant, physics, rows, felt),
+        **of_law,
+        **measuring,
+        **outside,
         touches=[] if exact is None else exact.readings,
         **_record(run, law, rows, chosen),
     )
-    return Assembly(run, plant, law, data, nominal, rows, chosen, loop, Rescues(loop.address), sensors, exact)
+    return Assembly(run, plant, law, data, nominal, rows, chosen, loop, Rescues(loop.address), carrier, sensors, exact)
 
 
 def _truth(robot: Robot, rows: Layout, rotation: Array, physics: Physics) -> Truth:
@@ -136,6 +149,15 @@ def _truth(robot: Robot, rows: Layout, rotation: Array, physics: Physics) -> Tru
     row = rows.row
     parts = {"q": row.q, "v": row.v, "tau": row.tau, "position": row.tool_position, "twist": row.tool_twist}
     return Truth(sizes_of(robot), **parts, rotation=rotation, wrench=row.contact_wrench, plant=physics)
+
+
+def _tree(run: Run, plant: Plant, outside: dict[str, Any], sensors: dict[str, Any]) -> TreePlant:
+    """The plant on its equations, with the motion of all bodies that somebody reads."""
+    wrist = sensors["wrist"]
+    bodies = {plant.tool.body, wrist.body, *plant.attachment_bodies, *map(int, wrist.beyond)}
+    bodies |= {point.body for point in plant.points} | {push.body for push in outside["pushes"]}
+    bodies |= {plant.pole} - {-1}
+    return tree_plant(plant, bodies, acceleration_is_read=len(wrist.beyond) > 0)
 
 
 def beginning(run: Run, q: Array, v: Array) -> Beginning:
@@ -225,7 +247,7 @@ def _clock(run: Run) -> dict[str, object]:
     }
 
 
-def _law(run: Run, law: BoundLaw, rows: Layout) -> dict[str, object]:
+def _law(run: Run, law: BoundLaw, rows: Layout) -> dict[str, Any]:
     """The law's code and records; what it measures is recorded where it lies."""
     robot, row = run.robot, rows.row
     sizes = sizes_of(robot)
@@ -248,7 +270,7 @@ def _law(run: Run, law: BoundLaw, rows: Layout) -> dict[str, object]:
 
 def law_places(run: Run, law: BoundLaw) -> dict[str, Any]:
     """Where the loop finds the law: its code, its records, and what it reads of the model."""
-    needs = set(NEEDS) if run.guards is not None else set(law.needs)
+    needs = set(law.needs) | (set(NEEDS) - {"J_rate"} if run.guards is not None else set())
     if law.command != "torque":
         needs |= {"M", "bias"}
     if run.world.driver.facts.adds_gravity and law.command in ("torque", "acceleration"):

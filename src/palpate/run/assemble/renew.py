@@ -35,6 +35,7 @@ from palpate.world.config import PlantChange, Surface, World
 from palpate.world.contact import surface_numbers
 from palpate.world.custom import bound_sensors
 from palpate.world.plant import change_in_place, place_surface, places_of
+from palpate.world.tree_plant import read_numbers
 
 # What `renew` can change, and with it everything that it cannot.
 _IN_RUN = {"law", "world", "reference", "clock", "q_start", "v_start", "scenario", "changed"}
@@ -101,6 +102,8 @@ class Renewable:
         if run.world.plant != self._change:
             change_in_place(model, run.robot, run.world, data, self._places)
             self._change = run.world.plant
+        if self.assembly.loop.tree.on and run.world.plant != self.first.world.plant:
+            read_numbers(self.assembly.loop.tree, model)
         for surface, last in zip(run.world.surfaces, self._surfaces):
             if any(getattr(surface, name) != getattr(last, name) for name in _PLACED):
                 place_surface(model, surface)

@@ -51,6 +51,7 @@ def check_start(assembly: Assembly, *, predict: bool = True) -> Foretold:
             f"the physics engine gives up at the start: {assembly.rescues.said}",
             hint="fewer bodies and surfaces, or more <size memory=…> in the model",
         )
+    mujoco.mj_fwdPosition(assembly.plant.model, assembly.data)  # equations stage no more than the run asks for
     _not_deep_inside(assembly)
     if assembly.run.robot.unresisted:
         return Foretold([], [])

@@ -14,6 +14,7 @@ from palpate.world.custom import CustomSensor, Truth
 from palpate.world.pushes import Pushed, PushState
 from palpate.world.sensors import Delayed, JointSensors, PoleCamera, Wrist
 from palpate.world.ties import Ties
+from palpate.world.tree_plant import TreeModel, TreePlant
 
 # How a batch of steps ended.
 (
@@ -34,6 +35,7 @@ class Needs(Record):
     gravity: bool
     J: bool
     drift: bool
+    J_rate: bool
 
 
 class Load(Record):
@@ -155,6 +157,8 @@ class Loop(Record):
     plant: Physics
     nominal: Physics  # the law's model; the plant itself where they are shared
     shared: bool
+    tree: TreePlant  # the plant on its equations
+    model: TreeModel  # the law's model likewise
     kinematic: bool  # joints go where they are told; masses are unknown
     coordinate: Integers = sized("nq")  # where the robot's coordinates stand among the plant's
     dof: Integers = sized("nv")  # and its velocities
