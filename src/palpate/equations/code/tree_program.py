@@ -34,7 +34,7 @@ class TreeCode(Record):
 
     constants: int
     terms: int
-    frames: Integers
+    frames: Integers = sized("links")
     p: Vector
     k: Vector
 
