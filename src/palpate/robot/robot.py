@@ -64,8 +64,8 @@ class Robot(Shown):
     The equation of motion is M(q) v̇ + C(q, v) v + g(q) = τ + Jᵀ F + losses, where F is the wrench of the
     environment on the robot.
 
-    A Robot never changes (`with_payload`, `with_tool`, `with_base`, `with_free_base`, `with_gravity`, `with_locked`,
-    `with_tool_frame` return a new one), and may be used from many threads at once.
+    A Robot never changes (`with_payload`, `with_tool`, `with_base`, `with_free_base`, `with_gravity`,
+    `with_ideal_joints`, `with_locked`, `with_tool_frame` return a new one), and may be used from many threads at once.
 
     Attributes:
         model: the engine's compiled model of all joints.
@@ -212,6 +212,12 @@ class Robot(Shown):
         spec = self._spec.copy()
         spec.option.gravity = finite_array(acceleration, "gravity", (3,))
         spec.option.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
+        return self._again(spec)
+
+    def with_ideal_joints(self) -> Self:
+        """The textbook's robot: joints without rotor inertia, viscous and Coulomb friction."""
+        spec = self._spec.copy()
+        changes.ideal_joints(spec)
         return self._again(spec)
 
     def with_locked(self, joints: Mapping[str, float]) -> Self:

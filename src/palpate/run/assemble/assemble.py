@@ -26,6 +26,7 @@ from palpate.run.run import Run
 from palpate.scenario.rig import rig_of
 from palpate.trace import Channel
 from palpate.world.contact import contact_pairs, surface_state
+from palpate.world.joint_friction import joint_friction
 from palpate.world.plant import Plant, build_plant
 from palpate.world.pushes import Pushed, push_state
 from palpate.world.sensors import bodies_beyond, delayed, joint_sensors, pole_camera, sensor_body, wrist_sensor
@@ -101,6 +102,7 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         coordinate=coordinate,
         dof=dof,
         ties=plant.ties,
+        friction=joint_friction(plant.model, plant.friction, bool(plant.ties.each)),
         coupled=coupled_model(robot),
         nominal_tool=(plant.tool if shared else robot.frame()).place,
         tool=plant.tool.place,

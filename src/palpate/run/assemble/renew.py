@@ -33,6 +33,7 @@ from palpate.run.run import Run
 from palpate.scenario.rig import rig_of
 from palpate.world.config import PlantChange, Surface, World
 from palpate.world.contact import surface_numbers
+from palpate.world.joint_friction import joint_friction
 from palpate.world.plant import change_in_place, place_surface, places_of
 
 # What `renew` can change, and with it everything that it cannot.
@@ -98,7 +99,7 @@ class Renewable:
         """The compiled scene and its data as if they were built for this run."""
         model, data = self._plant.model, self.assembly.data
         if run.world.plant != self._change:
-            change_in_place(model, run.robot, run.world, data, self._places)
+            change_in_place(self._plant, run.world, data, self._places)
             self._change = run.world.plant
         for surface, last in zip(run.world.surfaces, self._surfaces):
             if any(getattr(surface, name) != getattr(last, name) for name in _PLACED):
@@ -111,7 +112,7 @@ class Renewable:
     def _change_loop(self, run: Run, law: BoundLaw) -> None:
         loop, plant, rows = self.assembly.loop, self.assembly.plant, self.assembly.layout
         loop.seed = run.clock.seed
-        places: dict[str, Any] = {}
+        places: dict[str, Any] = {"friction": joint_friction(plant.model, plant.friction, False)}
         if law is not self._law:
             found = law_places(run, law)
             places |= {name: found[name] for name in _LAW_PLACES}

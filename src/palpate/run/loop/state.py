@@ -10,6 +10,7 @@ from palpate.robot.joints.coupled import CoupledModel
 from palpate.robot.mechanics.kernels import Place
 from palpate.run.loop.row import Row
 from palpate.world.contact import Contact, SurfaceState
+from palpate.world.joint_friction import JointFriction
 from palpate.world.pushes import Pushed, PushState
 from palpate.world.sensors import Delayed, JointSensors, PoleCamera, Wrist
 from palpate.world.ties import Ties
@@ -141,6 +142,7 @@ class Loop(Record):
     coordinate: Integers = sized("nq")  # where the robot's coordinates stand among the plant's
     dof: Integers = sized("nv")  # and its velocities
     ties: Ties  # joints that follow others in the plant
+    friction: JointFriction  # and their Coulomb friction
     coupled: CoupledModel  # and in the law's model
     # clock
     dt: float
