@@ -22,8 +22,8 @@ from palpate.run.loop.kinematic import move_as_told
 from palpate.run.loop.state import BAD_POSITION, BAD_SPEED, CLOCK, RUNNING, TOO_FAST, WARNED, Load, Loop
 from palpate.world.bodies import add_force, add_wrench, velocity_at
 from palpate.world.contact import Contact, find_contact, move_surface
-from palpate.world.pushes import apply_push, push_share
 from palpate.world.joint_friction import SETTLED, correct_velocities, end_velocities
+from palpate.world.pushes import apply_push, push_share
 from palpate.world.ties import MOST_TURNS, add_tie_forces, follow, take_over
 
 _MOST_FRICTION_TURNS = 20
