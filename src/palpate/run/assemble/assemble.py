@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 
 from palpate.checks import Array
+from palpate.control.friction import compensation_of, with_friction_term
 from palpate.control.guards import GuardMemory, guard_settings
 from palpate.control.law import COMMANDS, NEEDS, Beginning, BoundLaw, Target, Tick, sizes_of
 from palpate.control.references.reference import WRENCH_AXES, Reference
@@ -76,7 +77,7 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
     run = suited(run)
     robot = run.robot
     q, v = run.start()
-    law = run.law.begin(robot, beginning(run, q, v))
+    law = begun(run)
     _refuse_what_a_run_cannot_do(run, law)
     refuse_what_needs_masses(run, law)
     plant = build_plant(robot, run.world, run.clock.timestep, run.clock.integrator, q)
@@ -116,6 +117,16 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         **_record(run, law, rows, chosen),
     )
     return Assembly(run, plant, law, data, nominal, rows, chosen, loop, Rescues(loop.address), exact)
+
+
+def begun(run: Run) -> BoundLaw:
+    """The law made ready for the run, with a term for its friction compensation."""
+    law = run.law.begin(run.robot, beginning(run, *run.start()))
+    return with_friction_term(law, run.robot, _compensated_share(run))
+
+
+def _compensated_share(run: Run) -> float:
+    return getattr(run.law, "friction_compensation", 0.0)  # a law in plain Python has no settings
 
 
 def beginning(run: Run, q: Array, v: Array) -> Beginning:
@@ -190,7 +201,8 @@ def writing_to(law: BoundLaw, rows: Layout) -> BoundLaw:
     terms = rows.row.terms
     if law.answer is None:
         return replace(law, rows=terms)
-    return replace(law, rows=terms, answer=type(law.answer).over(terms.reshape(-1), {"nv": terms.shape[1]}))
+    own = terms[:-1] if law.compensates else terms
+    return replace(law, rows=terms, answer=type(law.answer).over(own.reshape(-1), {"nv": terms.shape[1]}))
 
 
 def _clock(run: Run) -> dict[str, object]:
@@ -243,6 +255,7 @@ def law_places(run: Run, law: BoundLaw) -> dict[str, Any]:
         "gains": gains,
         "memory": memory,
         "terms": terms,
+        "compensation": compensation_of(run.robot, _compensated_share(run)),
         "shows": [Shows(source=item.source(law.memory)) for item in law.shown],
     }
 

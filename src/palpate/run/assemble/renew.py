@@ -18,7 +18,7 @@ from palpate.engine.physics import Physics
 from palpate.engine.records import Record
 from palpate.run.assemble.assemble import (
     assemble,
-    beginning,
+    begun,
     can_share,
     felt_bodies,
     law_places,
@@ -45,7 +45,7 @@ _REST_OF_WORLD = [name for name in World.model_fields if name not in _IN_WORLD]
 _REST_OF_PLANT = [name for name in PlantChange.model_fields if name not in _IN_PLANT]
 _BUFFERS = ("record", "times", "targets")  # written anew by every run, or kept on purpose
 _PLACED = ("position", "quat_wxyz", "normal", "friction")  # of a surface, in the compiled scene
-_LAW_PLACES = ("needs", "gains", "memory", "terms", "shows")
+_LAW_PLACES = ("needs", "gains", "memory", "terms", "compensation", "shows")
 
 
 class Renewable:
@@ -69,8 +69,10 @@ class Renewable:
             return False
         run, law = self._suited(run), self._law
         if run.law != self._chosen:
-            begun = run.law.begin(run.robot, beginning(run, *run.start()))
-            law = writing_to(begun, self.assembly.layout)
+            law = begun(run)
+            if law.terms != self._law.terms:
+                return False
+            law = writing_to(law, self.assembly.layout)
         if _face(law) != _face(self._law) or can_share(run, self._plant) != self.assembly.loop.shared:
             return False
         self._numbers.restore()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 
+from palpate.control.friction import friction_torque
 from palpate.control.guards import guard_set_points, guard_torque
 from palpate.engine.kernels import kernel, put
+from palpate.engine.library import mju_cholFactor, mju_cholSolve
 from palpate.engine.records import Vector
+from palpate.engine.views import address_of
 from palpate.run.loop.state import ACCELERATION, POSITION, RATE_LIMITED, TORQUE, TORQUE_LIMITED, VELOCITY, Loop
 from palpate.world.sensors import arrive
 
@@ -15,6 +18,8 @@ from palpate.world.sensors import arrive
 def take_command(L: Loop) -> bool:
     """Sum the law's terms into a command, and turn it into a torque or a servo's set point; False if it is none."""
     terms, command, drives = L.row.terms, L.row.command, L.drives
+    if L.compensation.viscous.size > 0:
+        _compensate(L)
     for j in range(command.size):
         command[j] = 0.0
         for k in range(terms.shape[0]):
@@ -32,6 +37,18 @@ def take_command(L: Loop) -> bool:
     else:
         _set_servo(L, wanted)
     return True
+
+
+@kernel
+def _compensate(L: Loop) -> None:
+    """The friction term, the last one: a torque, or the acceleration M̂⁻¹ τ_f that asks for it."""
+    c, term, M = L.compensation, L.row.terms[L.row.terms.shape[0] - 1], L.compensation.factor
+    friction_torque(c, L.tick.v, term)
+    if L.drives.kind == ACCELERATION:
+        for i in range(term.size):
+            put(M[i], 0, L.tick.M[i])
+        mju_cholFactor(address_of(M), term.size, 1e-15)
+        mju_cholSolve(address_of(term), address_of(M), address_of(term), term.size)
 
 
 @kernel

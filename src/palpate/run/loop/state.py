@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from palpate.control.friction import Compensation
 from palpate.control.guards import GuardMemory, GuardSettings
 from palpate.control.law import COMMANDS, Tick
 from palpate.engine.physics import Physics
@@ -161,6 +162,7 @@ class Loop(Record):
     gains: int
     memory: int
     terms: int
+    compensation: Compensation  # of joint friction, a last term beside the law's own
     targets: Matrix = sized("ticks", "target")  # of this batch
     first_target: int = 0
     target: Vector = sized("target")  # the numbers of tick.target
