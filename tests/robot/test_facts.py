@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import mujoco
 import numpy as np
 import pytest
@@ -114,3 +116,17 @@ def test_joints_of_a_model_file_that_cannot_be_are_refused_by_name(tmp_path, att
 def test_an_unknown_kind_of_joints_is_refused() -> None:
     with pytest.raises(UnknownName, match="unknown kind of joints 'rusty'; known: as_built, ideal"):
         pp.load_robot("panda", joints="rusty")  # pyright: ignore[reportArgumentType]
+
+
+def _row(name: str, fact: catalogue.Fact) -> str:
+    """A line of the table in docs/catalogue.md."""
+    joints = pp.load_robot(name).joint_names
+    values = ", ".join(f"{fact.values[joint]:.4g}" if joint in fact.values else "–" for joint in joints)
+    grade = fact.grade if fact.used else f"{fact.grade}, not used"
+    return f"| `{name}` | {fact.quantity.replace('_', ' ')}, {fact.unit} | {values} | {grade} | {fact.source} |"
+
+
+def test_the_page_of_the_catalogue_shows_every_fact() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "catalogue.md").read_text(encoding="utf-8")
+    rows = [_row(name, fact) for name in GRADED if name != "two-arm" for fact in GRADED[name]]
+    assert [row for row in rows if row not in page.splitlines()] == []
