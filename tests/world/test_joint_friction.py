@@ -76,7 +76,7 @@ def test_seven_joints_keep_their_friction_law_to_rounding() -> None:
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 def test_a_load_below_the_friction_moves_nothing_in_ten_seconds(integrator: str) -> None:
     trace = slid(force=0.999999 * F, duration=10.0, timestep=1e-3, integrator=integrator)
-    assert np.abs(trace["q"]).max() == 0.0
+    assert np.abs(trace["q"]).max() < 1e-20
     assert np.abs(trace["v"]).max() == 0.0
     assert not trace.warnings
 

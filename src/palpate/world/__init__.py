@@ -1,4 +1,4 @@
-"""What pushes back: the plant, surfaces, objects, a pole, pushes, sensors and actuators."""
+"""What pushes back: the plant, surfaces, objects, a pole, pushes, sensors and the driver."""
 
 from typing import TYPE_CHECKING
 
@@ -7,8 +7,8 @@ from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
     from palpate.world.config import (
-        Actuators,
         Attachment,
+        Driver,
         FreeObject,
         Motion,
         PlantChange,
@@ -19,19 +19,22 @@ if TYPE_CHECKING:
         World,
         WrenchSensor,
     )
+    from palpate.world.sensor import Sensor
 
 __all__ = [
-    "Actuators",
     "Attachment",
+    "Driver",
     "FreeObject",
     "Motion",
     "PlantChange",
     "Pole",
     "Push",
+    "Sensor",
     "Sensors",
     "Surface",
     "World",
     "WrenchSensor",
 ]
 
-__getattr__, __dir__ = lazy_names(__name__, dict.fromkeys(__all__, "palpate.world.config"))
+_PLACES = {**dict.fromkeys(__all__, "palpate.world.config"), "Sensor": "palpate.world.sensor"}
+__getattr__, __dir__ = lazy_names(__name__, _PLACES)

@@ -17,7 +17,7 @@ import mujoco
 
 from palpate.checks import Array
 from palpate.engine.kernels import kernel
-from palpate.engine.library import mj_fullM, mju_cholFactor, mju_cholSolve
+from palpate.engine.library import mju_cholFactor, mju_cholSolve
 from palpate.engine.physics import Physics
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.engine.views import address_of
@@ -135,11 +135,10 @@ def _most_loaded(M: Matrix, b: Vector, bound: Vector, v: Vector, w: FrictionWork
 def end_velocities(f: JointFriction, ties: Ties, p: Physics, dt: float) -> float:
     """f.v: velocities at the end of a semi-implicit step with the accelerations p.qacc, friction in them found anew.
 
-    Damping acts at the step's end, joints that follow others are left to their leaders. Returns by how much the
-    friction torques differ from those that p.qacc was found with, as a share of the friction.
+    f.M holds the mass matrix. Damping acts at the step's end, joints that follow others are left to their leaders.
+    Returns by how much the friction torques differ from those that p.qacc was found with, as a share of the friction.
     """
     n, M, b = p.nv, f.M, f.momentum
-    mj_fullM(p.model, p.data, address_of(M))
     for i in range(n):
         b[i] = -dt * f.force[i] + dt * f.damping[i] * p.qvel[i]
         for j in range(n):
@@ -178,7 +177,6 @@ def _found_anew(f: JointFriction, ties: Ties, dt: float) -> float:
 def correct_velocities(f: JointFriction, ties: Ties, p: Physics, dt: float) -> float:
     """The same at the end of a Runge–Kutta step that f.force was held in: f.v, and how much f.force changes."""
     n, M, b = p.nv, f.M, f.momentum
-    mj_fullM(p.model, p.data, address_of(M))
     for i in range(n):
         f.v[i], b[i] = p.qvel[i], -dt * f.force[i]
         for j in range(n):

@@ -42,6 +42,9 @@ def unused_settings(scenario: Scenario) -> list[str]:
     said += _told("world.sensors.wrench", world.sensors.wrench, _OF_WRENCH)
     if world.pole is None and not world.sensors.camera.ideal:
         said.append("world.sensors.camera is not used: it watches a pole, and there is none")
+    if world.sensors.custom and not scenario.control.reads_sensors:
+        names = ", ".join(world.sensors.custom)
+        said.append(f"world.sensors.custom ({names}) is recorded only: {scenario.control.name} reads no seen.values")
     return list(dict.fromkeys(said))
 
 
