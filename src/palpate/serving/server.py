@@ -1,0 +1,183 @@
+"""A scenario's robot behind its network protocol: one run for each client."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import ipaddress
+import os
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from palpate.control.law import PythonLaw, per_joint
+from palpate.errors import InvalidInput
+from palpate.run.assemble import assemble
+from palpate.run.build import build
+from palpate.run.run import Run
+from palpate.run.simulate import execute, simulate
+from palpate.scenario.model import Scenario
+from palpate.serving.fci import PORT
+from palpate.serving.link import Link, Refused, close_at_once
+from palpate.serving.model import franka_model
+from palpate.serving.session import TERMS, Pace, Session, client_law
+from palpate.trace import Trace
+from palpate.world.clock import Clock
+
+PERIOD = 1e-3  # s, of the protocol
+_QUEUE = 4  # connections that may wait
+
+Say = Callable[[str], None]
+
+
+class Server:
+    """Listens on an address, and runs the scenario anew for each client.
+
+    Args:
+        scenario: the robot, the world and the start; its law and the duration of its run are not used.
+        host, port: where to listen.
+        pace: simulated over real time; None waits for the client's commands.
+        duration: s that a client may stay, at most.
+        network: whether an address other than loopback may be listened on.
+        say: given one sentence at a time for the person at the server.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        *,
+        host: str = "127.0.0.1",
+        port: int = PORT,
+        pace: float | None = 1.0,
+        duration: float = 300.0,
+        network: bool = False,
+        say: Say = lambda text: None,
+    ) -> None:
+        check_address(host, network)
+        self._run, self._pace, self._say = _served_run(scenario, duration), pace, say
+        self.model = franka_model(self._run.robot)
+        self._rotor = per_joint(self._run.robot, self._run.world.actuators.rotor_inertia, "rotor_inertia", least=0.0)
+        _warm_up(self._run)
+        self._socket = _listening(host, port)
+        self.address: tuple[str, int] = self._socket.getsockname()
+
+    def serve(self, partial: os.PathLike[str] | str | None = None) -> Trace:
+        """Wait for a client, be its robot until it leaves, and return what happened.
+
+        Args:
+            partial: a file that a long connection is kept in on its way; see `simulate`.
+        """
+        link = self._client()
+        period = self._run.clock.control_period
+        pace = Pace(period) if self._pace is None else Pace(period, self._pace)
+        pace.waits = self._pace is None
+        session = Session(link, self._run.robot, self.model, self._rotor, pace)
+        session.between = self._send_others_away
+        try:
+            with _no_collector():
+                return execute(assemble(replace(self._run, law=client_law(session))), None, partial)
+        finally:
+            link.close()
+
+    def _client(self) -> Link:
+        """The next connection that asks for the robot; others are named and sent away."""
+        while True:
+            connection, peer = self._socket.accept()
+            try:
+                return Link(connection, peer)
+            except Refused as error:
+                self._say(f"a connection from {peer[0]}:{peer[1]} was sent away: {error}")
+                connection.close()
+            except OSError as error:
+                self._say(f"a connection from {peer[0]}:{peer[1]} broke: {error}")
+                connection.close()
+
+    def _send_others_away(self) -> None:
+        """Refuse whoever connects while a client is there."""
+        self._socket.setblocking(False)
+        try:
+            with contextlib.suppress(BlockingIOError):
+                connection, peer = self._socket.accept()
+                self._say(f"a second client from {peer[0]}:{peer[1]} was sent away: the robot has one already")
+                close_at_once(connection)
+        finally:
+            self._socket.setblocking(True)
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._socket.close()
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def check_address(host: str, network: bool) -> None:
+    """Refuse what is no IPv4 address, and what others can reach unless that is meant.
+
+    Raises:
+        InvalidInput: why, and what to do.
+    """
+    try:
+        address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
+    except ValueError:
+        raise InvalidInput(f"{host!r} is no address", hint="give an IPv4 address such as 127.0.0.1") from None
+    if address.version != 4:
+        raise InvalidInput(
+            f"{host} is an IPv6 address, and the FCI protocol is spoken over IPv4 alone", hint="127.0.0.1"
+        )
+    if not address.is_loopback and not network:
+        raise InvalidInput(
+            f"{host} can be reached from other machines, and the protocol has no password",
+            hint="listen on 127.0.0.1, or say --allow-network where everybody on it may command this robot",
+        )
+
+
+def _served_run(scenario: Scenario, duration: float) -> Run:
+    run = build(scenario)
+    if abs(run.clock.control_period - PERIOD) > 1e-9:
+        raise InvalidInput(
+            f"the control period is {run.clock.control_period:g} s, and the FCI protocol has one of {PERIOD:g} s",
+            hint="set run.rate = 1000",
+        )
+    clock = Clock(**{**run.clock.model_dump(), "duration": duration})
+    return replace(run, clock=clock, guards=None, scenario=run.scenario)
+
+
+def _warm_up(run: Run) -> None:
+    """Compile what a run needs before the first client waits for it."""
+    law = PythonLaw(lambda tick, gains, memory: {name: np.zeros(tick.v.size) for name in TERMS}, TERMS)
+    clock = Clock(**{**run.clock.model_dump(), "duration": 2 * run.clock.control_period})
+    simulate(replace(run, law=law, clock=clock, stop=()))
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(_QUEUE)
+    except OSError as error:
+        listener.close()
+        raise InvalidInput(
+            f"cannot listen on {host}:{port}: {error.strerror or error}",
+            hint="another server has it? libfranka always asks for port 1337; 127.0.0.2 is loopback too",
+        ) from None
+    return listener
+
+
+@contextlib.contextmanager
+def _no_collector() -> Iterator[None]:
+    """No garbage collection inside: it would stop the robot for milliseconds."""
+    was = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
