@@ -111,7 +111,7 @@ corpus: $(VENV)/.installed-dev
 	PALPATE_CORPUS=full $(BIN)/python -m pytest tests/robot/test_corpus.py
 
 clean-cache:
-	$(BIN)/python -c 'from palpate.engine.cache import clear_kernels; print(clear_kernels(), "files deleted")'
+	$(BIN)/python -c 'from palpate.engine.compiling.cache import clear_kernels; print(clear_kernels(), "files deleted")'
 
 clean: clean-cache
 	rm -rf $(VENV) build dist src/*.egg-info

@@ -18,7 +18,7 @@ FIRST = "computed-torque"
 _CODE = """
 import sys, time
 from palpate.scenario.model import law_class
-import palpate.run.loop as loop
+import palpate.run.loop.loop as loop
 import palpate.run.simulate
 law = law_class(sys.argv[1]).kernel if hasattr(law_class(sys.argv[1]), "kernel") else None
 start = time.process_time()

@@ -15,9 +15,9 @@ from benchmarks.loop import fill_targets
 from palpate.control.laws.computed_torque import ComputedTorque
 from palpate.engine.physics import Physics
 from palpate.robot import Robot
-from palpate.robot.readers.dh import DHLink
-from palpate.run import loop
-from palpate.run.assemble import assemble
+from palpate.robot.readers.dh.table import DHLink
+from palpate.run.assemble.assemble import assemble
+from palpate.run.loop import loop
 from palpate.run.run import Run
 from palpate.world.clock import Clock
 from palpate.world.config import FreeObject, Surface, World

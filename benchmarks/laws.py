@@ -26,8 +26,8 @@ from palpate.control.references.reference import joint_target
 from palpate.engine.physics import Physics
 from palpate.errors import PalpateError
 from palpate.robot import Robot
-from palpate.run import loop
-from palpate.run.assemble import assemble
+from palpate.run.assemble.assemble import assemble
+from palpate.run.loop import loop
 from palpate.run.run import Run
 from palpate.spatial import matrix_from_quat, rotation_error
 from palpate.trace import Recording

@@ -30,10 +30,10 @@ from palpate.engine.kernels import kernel
 from palpate.engine.library import mj_step
 from palpate.engine.physics import Physics
 from palpate.errors import PalpateError
-from palpate.run import loop
-from palpate.run import state as S
-from palpate.run.assemble import Assembly, assemble
-from palpate.run.ending import Ending
+from palpate.run.after.ending import Ending
+from palpate.run.assemble.assemble import Assembly, assemble
+from palpate.run.loop import loop
+from palpate.run.loop import state as S
 from palpate.run.run import Run
 from palpate.run.simulate import _fill_targets as sample_targets
 from palpate.run.simulate import simulate, simulate_many

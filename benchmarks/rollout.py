@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks import Measurement
 from benchmarks.loop import TICKS, _steps, another_nominal_model, fill_targets, pressing
-from palpate.run.assemble import assemble
+from palpate.run.assemble.assemble import assemble
 from palpate.run.simulate import simulate_many
 
 ROUNDS = 11

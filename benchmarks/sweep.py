@@ -23,14 +23,14 @@ import numpy as np
 from benchmarks import Measurement
 from benchmarks.loop import fill_targets
 from palpate.metrics import METRICS
-from palpate.run import loop
+from palpate.run.assemble.renew import Renewable
 from palpate.run.build import build
-from palpate.run.renew import Renewable
-from palpate.scenario.load import load_scenario
+from palpate.run.loop import loop
+from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
-from palpate.study.pool import LocalPool
+from palpate.study.running.pool import LocalPool
+from palpate.study.running.worker import Job, Task, run_row, whole_trace
 from palpate.study.sweeps import sweep
-from palpate.study.worker import Job, Task, run_row, whole_trace
 
 RUNS = int(os.environ.get("PALPATE_BENCH_RUNS", "200"))
 VARY = {

@@ -12,7 +12,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "src")]
 
 import reference  # noqa: E402, I001
 from palpate import __version__  # noqa: E402
-from palpate.views.equation import mathml  # noqa: E402
+from palpate.views.pages.equation import mathml  # noqa: E402
 
 project, release, html_title = "palpate", __version__, f"palpate {__version__}"
 extensions = ["myst_parser"]

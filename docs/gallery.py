@@ -13,7 +13,7 @@ from pathlib import Path
 
 import palpate as pp
 from palpate.metrics import evaluate
-from palpate.scenario.load import shipped
+from palpate.scenario.file.load import shipped
 from palpate.views.figures import draw
 from palpate.views.panels import leading, marks_of
 

@@ -17,7 +17,7 @@ import sysconfig
 import zipfile
 from pathlib import Path
 
-from palpate.engine.shipped import write_list
+from palpate.engine.compiling.shipped import write_list
 
 ROOT = Path(__file__).parent.parent
 BUILD = ROOT / "build" / "wheel"
@@ -25,7 +25,7 @@ INSIDE = "palpate/engine/shipped"
 COMPILE = """
 import sys
 import palpate as pp
-from palpate.scenario.load import shipped
+from palpate.scenario.file.load import shipped
 for name in sys.argv[1:] or shipped():
     print(name, flush=True)
     pp.report(pp.simulate(name), "report.html")

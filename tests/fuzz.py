@@ -39,7 +39,7 @@ from palpate.cli.main import main as command
 from palpate.control.laws.gravity_compensation import GravityCompensation
 from palpate.errors import PalpateError
 from palpate.parquet import read_columns, read_footer
-from palpate.scenario.load import read_data, scenario_from_data, shipped
+from palpate.scenario.file.load import read_data, scenario_from_data, shipped
 from palpate.spatial import Pose
 
 LONGEST = 10.0  # s of one try
@@ -403,7 +403,7 @@ LONG_TRIES = {"kernels": 120.0}  # s that one of them may take: another process,
 
 def prepare(folder: Path) -> None:
     """Whole traces of every format, a folder of a run and one of a sweep."""
-    from palpate.run import keep
+    from palpate.run.after import keep
 
     keep.EVERY = 0.0
     (folder / "whole").mkdir()

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from palpate.derive.start import derive, derive_from_energy
     from palpate.review import check_derivation
     from palpate.robot.load import load_robot
-    from palpate.robot.readers.dh import DHLink
+    from palpate.robot.readers.dh.table import DHLink
     from palpate.robot.robot import Robot
     from palpate.run.linearise import linearise
     from palpate.run.run import Run
     from palpate.run.simulate import simulate, simulate_many
-    from palpate.scenario.load import load_scenario
+    from palpate.scenario.file.load import load_scenario
     from palpate.scenario.model import Scenario
     from palpate.spatial.pose import Pose
     from palpate.study.robust import robustness
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from palpate.trace.load import load_trace
     from palpate.trace.recording import Recording, StopWhen
     from palpate.trace.trace import Trace
-    from palpate.views.page import report
+    from palpate.views.pages.page import report
     from palpate.world.clock import Clock
     from palpate.world.config import Push, Surface, World
 
@@ -87,7 +87,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "Clock": "palpate.world.clock",
-        "DHLink": "palpate.robot.readers.dh",
+        "DHLink": "palpate.robot.readers.dh.table",
         "Derivation": "palpate.derive.derivation",
         "Contact": "palpate.contact.touch.contacts",
         "HybridSystem": "palpate.contact.motion.hybrid",
@@ -114,11 +114,11 @@ __getattr__, __dir__ = lazy_names(
         "linearise": "palpate.run.linearise",
         "linearise_state": "palpate.contact.analysis.linearise",
         "load_robot": "palpate.robot.load",
-        "load_scenario": "palpate.scenario.load",
+        "load_scenario": "palpate.scenario.file.load",
         "load_trace": "palpate.trace.load",
         "metrics": "palpate.metrics",
         "reduced_dynamics": "palpate.contact.analysis.reduce",
-        "report": "palpate.views.page",
+        "report": "palpate.views.pages.page",
         "robustness": "palpate.study.robust",
         "simulate": "palpate.run.simulate",
         "simulate_many": "palpate.run.simulate",

@@ -22,7 +22,7 @@ from palpate.cli.compiling import CompileProgress, needed
 from palpate.cli.main import COMMANDS, all_parsers, main
 from palpate.control import LAWS
 from palpate.control.references import REFERENCES
-from palpate.run.loop import run_steps
+from palpate.run.loop.loop import run_steps
 
 Capture = pytest.CaptureFixture[str]
 SHORT = ["--set", "run.duration=0.05"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from palpate.cli.main import main
-from palpate.engine import cache
+from palpate.engine.compiling import cache
 
 
 @pytest.fixture

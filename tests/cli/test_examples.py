@@ -13,7 +13,7 @@ import palpate as pp
 from palpate.cli import main as main_module
 from palpate.cli import run as run_module
 from palpate.metrics import evaluate
-from palpate.scenario.load import load_scenario, shipped
+from palpate.scenario.file.load import load_scenario, shipped
 
 README = Path(__file__).parents[2] / "README.md"
 TEXTS = main_module._EXAMPLES + run_module._EXAMPLES + README.read_text(encoding="utf-8")

@@ -128,7 +128,7 @@ def test_a_file_of_the_users_in_the_folder_of_a_killed_run_is_refused_by_name(na
 
 
 def test_a_file_that_appears_while_the_run_is_at_work_is_not_replaced(capsys: Capture) -> None:
-    from palpate.scenario.load import load_scenario
+    from palpate.scenario.file.load import load_scenario
 
     scenario = load_scenario("pendulum", ["run.duration=0.05"])
     trace = simulate(scenario)

@@ -15,7 +15,7 @@ import pytest
 
 from palpate.cli import console
 from palpate.cli.main import main
-from palpate.scenario.load import load_scenario
+from palpate.scenario.file.load import load_scenario
 from palpate.trace import load_trace
 
 COMMAND = [sys.executable, "-m", "palpate.cli.main"]

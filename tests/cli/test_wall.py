@@ -12,7 +12,7 @@ import pytest
 
 from palpate.cli.main import UNEXPECTED, main
 from palpate.errors import InvalidInput, ScenarioError
-from palpate.scenario.load import load_scenario
+from palpate.scenario.file.load import load_scenario
 from palpate.world.clock import Clock
 
 COMMAND = [sys.executable, "-m", "palpate.cli.main"]

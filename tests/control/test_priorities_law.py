@@ -19,7 +19,7 @@ from palpate.metrics import evaluate
 from palpate.robot import Robot, load_robot
 from palpate.run.run import Run
 from palpate.run.simulate import simulate
-from palpate.scenario.load import load_scenario
+from palpate.scenario.file.load import load_scenario
 from palpate.spatial import matrix_from_quat, rotation_error
 from palpate.trace import Trace
 from palpate.world.clock import Clock

@@ -22,7 +22,7 @@ from palpate.errors import InvalidInput
 from palpate.robot import Robot, catalogue, load_robot
 from palpate.run.run import Run
 from palpate.run.simulate import simulate
-from palpate.scenario.load import load_scenario
+from palpate.scenario.file.load import load_scenario
 from palpate.world.clock import Clock
 
 FEW = ["cartesian2", "pendulum", "planar2", "planar3", "planar3-vertical", "ur5e-3link", "scara"]

@@ -11,7 +11,7 @@ from palpate.errors import InvalidInput, ScenarioError, UnknownName
 from palpate.metrics import evaluate
 from palpate.robot import load_robot
 from palpate.run.simulate import simulate
-from palpate.scenario.load import load_scenario
+from palpate.scenario.file.load import load_scenario
 from palpate.scenario.reference import placed
 from palpate.spatial import matrix_from_quat
 from palpate.world.config import Motion, Surface, World

@@ -14,7 +14,7 @@ import sympy as sp
 
 import palpate as pp
 from palpate.derive.derivation import Derivation
-from palpate.robot.readers.dh import DHLink
+from palpate.robot.readers.dh.table import DHLink
 from palpate.robot.robot import Robot
 
 # Oblique gravity; a body with two joints (one with a reference angle and an anchor), a slide with a rotor, a branch,

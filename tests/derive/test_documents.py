@@ -12,7 +12,7 @@ import pytest
 import sympy as sp
 
 import palpate as pp
-from palpate.robot.readers.dh import DHLink
+from palpate.robot.readers.dh.table import DHLink
 from palpate.robot.robot import Robot
 
 SAME = {"atol": 5e-11, "rtol": 0}  # the reference numbers have twelve digits

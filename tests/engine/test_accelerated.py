@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from palpate.control.laws import cartesian_impedance
-from palpate.engine import accelerated
-from palpate.engine.accelerated import bind, called_places, kernel_at
-from palpate.engine.kernel_files import Callee
+from palpate.engine.compiling import accelerated
+from palpate.engine.compiling.accelerated import bind, called_places, kernel_at
+from palpate.engine.compiling.kernel_files import Callee
 from palpate.engine.kernels import kernel
-from palpate.run import loop
+from palpate.run.loop import loop
 
 
 def test_a_loop_holds_no_copy_of_the_steps_it_calls() -> None:
@@ -69,7 +69,7 @@ def _calling(x: float) -> float:
 """
 ASK = """
 import sys
-import palpate.engine.accelerated as accelerated
+import palpate.engine.compiling.accelerated as accelerated
 accelerated._SMALL = 5
 sys.path.insert(0, sys.argv[1])
 import palpate

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from palpate.engine.kernel_files import Callee, Folder, KeptKernel, is_intact, pack, unpack
+from palpate.engine.compiling.kernel_files import Callee, Folder, KeptKernel, is_intact, pack, unpack
 from palpate.errors import FileError
 
 SOURCE = "from palpate.engine.kernels import kernel\n@kernel\ndef triple(x: float) -> float:\n    return 3.0 * x\n"
@@ -296,7 +296,7 @@ def test_a_users_package_with_relative_imports_is_followed(tmp_path: Path) -> No
         "from .gains import SCALE\nfrom palpate.engine.kernels import kernel\n"
         "@kernel\ndef law(x: float) -> float:\n    return SCALE * x\n"
     )
-    call = "from mypackage import mylaw; import palpate.engine.sources as s; from pathlib import Path\n"
+    call = "from mypackage import mylaw; import palpate.engine.compiling.sources as s; from pathlib import Path\n"
     call += "print(*sorted(p.name for p in s.sources_of(Path(mylaw.__file__)) if 'mypackage' in p.parts))"
     assert run(package.parent, tmp_path / "cache", call).stdout.split() == [
         "__init__.py",

@@ -77,7 +77,7 @@ try:
     _third("x")
 except InvalidInput as error:
     print("_third takes (float64)" in str(error))
-import palpate.engine.numba_parts as parts, sys
+import palpate.engine.compiling.numba_parts as parts, sys
 print(parts.choice().module, file=sys.stderr)
 """
 
@@ -95,9 +95,9 @@ def test_kernels_give_the_same_without_numbas_inner_parts(tmp_path: Path) -> Non
     load = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import kernels_of_test"
     fast, plain, guarded = run(load), run(load, PALPATE_NUMBA="plain"), run(GUARD + load)
     assert fast.stdout == plain.stdout == guarded.stdout != "", guarded.stderr
-    assert "palpate.engine.accelerated" in fast.stderr
+    assert "palpate.engine.compiling.accelerated" in fast.stderr
     for slow in (plain, guarded):
-        assert "palpate.engine.plain" in slow.stderr
+        assert "palpate.engine.compiling.plain" in slow.stderr
         assert slow.stderr.count("note:") == 1
     assert "PALPATE_NUMBA=plain is set" in plain.stderr
     assert "lacks something (ImportError" in guarded.stderr
@@ -139,7 +139,7 @@ print(fatal.POSSIBLE, pp.simulate("cartesian2-press").outcome.kind)
 
 
 def test_numbas_inner_parts_are_imported_in_one_place() -> None:
-    allowed = {"engine/accelerated.py", "engine/numba_parts.py"}
+    allowed = {"engine/compiling/accelerated.py", "engine/compiling/numba_parts.py"}
     for file in PACKAGE.rglob("*.py"):
         for node in ast.walk(parsed(file.read_text())):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from palpate.engine.shipped import LIST, write_list
+from palpate.engine.compiling.shipped import LIST, write_list
 
 CALL = """
 import numpy as np
-from palpate.engine import shipped
+from palpate.engine.compiling import shipped
 {change}
 from palpate.engine.kernels import clear
 values = np.ones(3)

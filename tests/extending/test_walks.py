@@ -168,26 +168,26 @@ def add_sensor(package):
         text='    altimeter: AltimeterSettings = setting(AltimeterSettings(), "1", "height of the tool")\n',
     )
     package.add("world/sensors.py", before="@kernel\ndef read_joints(", text=ALTIMETER.lstrip() + "\n\n")
-    package.add("run/state.py", after="    wrist: Wrist\n", text="    altimeter: Altimeter\n")
-    package.add("run/state.py", after="import Delayed", text=", Altimeter")
-    package.add("run/measure.py", after="from palpate.world.sensors import (\n", text="    read_height,\n")
+    package.add("run/loop/state.py", after="    wrist: Wrist\n", text="    altimeter: Altimeter\n")
+    package.add("run/loop/state.py", after="import Delayed", text=", Altimeter")
+    package.add("run/loop/measure.py", after="from palpate.world.sensors import (\n", text="    read_height,\n")
     package.add(
-        "run/measure.py",
+        "run/loop/measure.py",
         before="    put(x.wrench, 0, L.wrist.signal.seen)\n",
         text="    read_height(L.altimeter, L.row.tool_position[1], L.seed, count)\n"
         "    x.seen.altimeter.height = L.altimeter.signal.seen[0]\n"
         "    L.row.height[0] = L.row.tool_position[1]\n",
     )
-    package.add("run/assemble.py", after="import bodies_beyond", text=", Altimeter")
+    package.add("run/assemble/assemble.py", after="import bodies_beyond", text=", Altimeter")
     package.add(
-        "run/assemble.py",
+        "run/assemble/assemble.py",
         before='        "wrist": wrist_sensor(',
         text='        "altimeter": Altimeter(\n'
         "            noise=sensors.altimeter.noise, signal=delayed(sensors.altimeter.delay, 1)\n"
         "        ),\n",
     )
     package.add(
-        "run/row.py",
+        "run/loop/row.py",
         before="    push_wrench: Vector",
         text='    height: Vector = recorded(1, unit="m", help="height")\n',
     )

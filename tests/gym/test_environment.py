@@ -9,7 +9,7 @@ import pytest
 
 from palpate.errors import InvalidInput, UnknownName
 from palpate.run.simulate import simulate
-from palpate.scenario.load import load_scenario
+from palpate.scenario.file.load import load_scenario
 
 gymnasium = pytest.importorskip("gymnasium")
 checker = pytest.importorskip("gymnasium.utils.env_checker")

@@ -10,8 +10,8 @@ import pytest
 
 from palpate.errors import MassesMissing, ModelError
 from palpate.robot.build import POINT_INERTIA, set_inertia, spec_from_tree
+from palpate.robot.mechanics.tree import Joint, Link, Shape, Tree
 from palpate.robot.robot import Robot
-from palpate.robot.tree import Joint, Link, Shape, Tree
 
 ARM = Link("arm", 2.0, np.array([0.1, 0.0, 0.0]), np.diag([0.01, 0.02, 0.03]))
 TREE = Tree("one", (Link("base"), ARM), (Joint("turn", "revolute", "base", "arm"),))

@@ -12,7 +12,7 @@ import pytest
 import palpate as pp
 from palpate.checks import Array
 from palpate.errors import ModelError
-from palpate.robot.readers.inertials import nearest_physical
+from palpate.robot.readers.urdf.inertials import nearest_physical
 
 RANDOM = np.random.default_rng(560)
 

@@ -13,7 +13,7 @@ import pytest
 from palpate.errors import ModelError
 from palpate.robot.readers.check import ModelReport, check_model
 from palpate.robot.readers.findings import Finding, printable, refuse
-from palpate.robot.readers.urdf import read_urdf
+from palpate.robot.readers.urdf.reader import read_urdf
 
 URDF = """<?xml version="1.0"?>
 <robot name="good">

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from palpate.errors import BadShape, InvalidInput, ModelError, NotFinite
+from palpate.robot.mechanics.tree import FixedFrame, Joint, Link, Mimic, Tree
 from palpate.robot.robot import Robot
-from palpate.robot.tree import FixedFrame, Joint, Link, Mimic, Tree
 
 RANDOM = np.random.default_rng(31)
 G = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, -0.8]])

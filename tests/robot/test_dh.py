@@ -11,8 +11,8 @@ import pytest
 import palpate as pp
 from palpate.checks import Array
 from palpate.errors import InvalidInput
-from palpate.robot.readers.dh import capsule_between, tree_from_dh
-from palpate.robot.tensor import checked_inertia
+from palpate.robot.mechanics.tensor import checked_inertia
+from palpate.robot.readers.dh.table import capsule_between, tree_from_dh
 
 ROW = pp.DHLink(a=0.4, alpha=0.7, d=0.2, theta=0.3, mass=2.0, com=(0.1, 0.0, 0.0), inertia=(0.01, 0.02, 0.02))
 

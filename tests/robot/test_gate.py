@@ -14,7 +14,7 @@ from palpate import Clock, DHLink, Robot, Run, Surface, World, load_robot, simul
 from palpate.control.laws.gravity_compensation import GravityCompensation
 from palpate.errors import InvalidInput, ModelError
 from palpate.robot.gate import MOST_BODIES, spec_from_text
-from palpate.scenario.load import scenario_from_data
+from palpate.scenario.file.load import scenario_from_data
 from palpate.scenario.robot import build_robot
 from palpate.world import Attachment, FreeObject
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from palpate.engine.physics import Physics
-from palpate.robot.kernels import add_generalized_force
+from palpate.robot.mechanics.kernels import add_generalized_force
 
 MODEL = """
 <mujoco>

@@ -12,9 +12,9 @@ import pytest
 from palpate.robot.catalogue import model_xml, names
 from palpate.robot.readers.compile_child import _stiffest
 from palpate.robot.readers.guarded import CompileLimits, compile_guarded
-from palpate.robot.readers.mjcf import check_mjcf
-from palpate.robot.readers.mjcf_rules import Defaults, check_rules
-from palpate.robot.readers.mjcf_source import load_mjcf
+from palpate.robot.readers.mjcf.reader import check_mjcf
+from palpate.robot.readers.mjcf.rules import Defaults, check_rules
+from palpate.robot.readers.mjcf.source import load_mjcf
 from palpate.robot.readers.xmlfile import Report
 
 BODY = '<body name="b"><joint name="j" axis="0 1 0"/><geom size="0.1"/></body>'

@@ -8,9 +8,9 @@ from scipy.optimize import minimize
 
 import palpate as pp
 from palpate.errors import FileError, ModelError
-from palpate.robot.readers import inertials
 from palpate.robot.readers.check import check_model
 from palpate.robot.readers.repair import Change, repair_model
+from palpate.robot.readers.urdf import inertials
 
 URDF = """<robot name="r">\r
   <!-- a comment  with   spaces -->

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from palpate.errors import ModelError
-from palpate.robot.axis_inertia import axis_inertias
-from palpate.robot.readers.urdf import inspect_urdf, read_urdf, rotation_from_rpy
-from palpate.robot.tree import Link, Tree
+from palpate.robot.mechanics.axis_inertia import axis_inertias
+from palpate.robot.mechanics.tree import Link, Tree
+from palpate.robot.readers.urdf.reader import inspect_urdf, read_urdf, rotation_from_rpy
 
 TILTED = """<robot name="tilted">
   <material name="steel"><color rgba="0.5 0.6 0.7 1"/></material>

@@ -6,9 +6,9 @@ import threading
 
 import numpy as np
 
-from palpate.run.buffers import MOST_KEPT, Buffers
+from palpate.run.assemble.buffers import MOST_KEPT, Buffers
 from palpate.run.simulate import simulate
-from palpate.scenario.load import load_scenario
+from palpate.scenario.file.load import load_scenario
 
 
 def test_memory_comes_back_when_its_array_is_gone() -> None:

@@ -10,7 +10,7 @@ from palpate.control import CartesianImpedance, GravityCompensation, JointImpeda
 from palpate.control.references.motions import Line
 from palpate.control.references.reference import Hold
 from palpate.robot import Robot, load_robot
-from palpate.run.assemble import assemble
+from palpate.run.assemble.assemble import assemble
 from palpate.run.run import Run
 from palpate.run.simulate import execute, simulate
 from palpate.views.kinematics import body_paths

@@ -11,10 +11,10 @@ from palpate.control.design.arm import Wall, arm_contact
 from palpate.control.law import Shown
 from palpate.engine.records import Record, Vector, sized
 from palpate.robot import Robot, load_robot
-from palpate.run.foresee import foresee, foretell, loop_size, timing_of, wall_of
+from palpate.run.before.foresee import foresee, foretell, loop_size, timing_of, wall_of
 from palpate.run.run import Run
 from palpate.run.simulate import as_run, simulate
-from palpate.scenario.load import load_scenario
+from palpate.scenario.file.load import load_scenario
 from palpate.world.clock import Clock
 from palpate.world.config import Sensors, Surface, World
 
@@ -171,7 +171,7 @@ def test_a_loop_too_large_to_judge_before_a_run_is_judged_along_one_axis_and_a_n
 
 
 def test_a_machine_of_many_joints_is_not_judged_and_that_is_said(monkeypatch):
-    monkeypatch.setattr("palpate.run.foresee._MOST_JOINTS", 5)
+    monkeypatch.setattr("palpate.run.before.foresee._MOST_JOINTS", 5)
     said, warnings = foretell(chain_run(6))
     assert said == ["stability was not judged: 6 joints, and at most 5 are before a run"]
     assert warnings == []

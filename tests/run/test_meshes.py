@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from palpate.robot import load_robot
-from palpate.run.scene import MOST_TRIANGLES, decimated, scene_of
+from palpate.run.after.scene import MOST_TRIANGLES, decimated, scene_of
 from palpate.world.config import World
 from palpate.world.plant import build_plant
 

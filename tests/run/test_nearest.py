@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from palpate.cli.main import main
-from palpate.run.checks import Foretold
-from palpate.run.finish import unfinished
+from palpate.run.after.finish import unfinished
+from palpate.run.before.checks import Foretold
 from palpate.run.simulate import as_run, assemble, simulate
-from palpate.scenario.load import load_scenario
+from palpate.scenario.file.load import load_scenario
 
 
 @pytest.mark.parametrize("reach", [0.0, 0.01, 0.02])

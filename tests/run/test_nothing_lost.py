@@ -16,8 +16,8 @@ from palpate import Clock, Recording, Run, Surface, World, load_robot, load_trac
 from palpate.control import PythonLaw
 from palpate.control.laws.gravity_compensation import GravityCompensation
 from palpate.errors import InvalidInput, TooLarge, TraceError
-from palpate.run import memory
-from palpate.run.assemble import assemble
+from palpate.run.assemble import memory
+from palpate.run.assemble.assemble import assemble
 from palpate.run.simulate import execute
 from palpate.world import FreeObject
 
@@ -157,7 +157,7 @@ def test_a_killed_process_loses_only_its_last_seconds(tmp_path: Path, kind: sign
 
 
 def test_a_partial_trace_cut_anywhere_is_read_up_to_its_last_whole_batch(tmp_path: Path, monkeypatch):
-    from palpate.run import keep
+    from palpate.run.after import keep
 
     monkeypatch.setattr(keep, "EVERY", 0.0)
     file = tmp_path / "run.parts"
@@ -177,7 +177,7 @@ def test_a_partial_trace_cut_anywhere_is_read_up_to_its_last_whole_batch(tmp_pat
 
 
 def test_a_disk_that_fills_up_on_the_way_costs_the_partial_file_not_the_run(tmp_path: Path, monkeypatch):
-    from palpate.run import keep
+    from palpate.run.after import keep
 
     monkeypatch.setattr(keep, "EVERY", 0.0)
     run = Run(load_robot("pendulum"), GravityCompensation(), clock=Clock(duration=0.5))
@@ -214,9 +214,9 @@ MEASURE = """
 import resource, sys
 from palpate import Clock, Run, load_robot, simulate
 from palpate.control.laws.gravity_compensation import GravityCompensation
-from palpate.run.assemble import assemble
-from palpate.run.memory import record_bytes
-from palpate.run import keep
+from palpate.run.assemble.assemble import assemble
+from palpate.run.assemble.memory import record_bytes
+from palpate.run.after import keep
 keep.EVERY = 0.3  # the file on the way is written too
 robot = load_robot("panda")
 simulate(Run(robot, GravityCompensation(), clock=Clock(duration=1.0))).save(sys.argv[1] + "/warm.parquet")

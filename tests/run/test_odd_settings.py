@@ -13,7 +13,7 @@ from palpate.cli.main import main
 from palpate.control.design.pole_view import _kalman_gain
 from palpate.errors import PalpateError, UnknownName
 from palpate.run.simulate import simulate
-from palpate.scenario.load import load_scenario
+from palpate.scenario.file.load import load_scenario
 
 
 @pytest.mark.parametrize(

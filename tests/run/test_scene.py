@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from palpate.robot import load_robot
-from palpate.run.scene import most_singular, scene_of, singularity
+from palpate.run.after.scene import most_singular, scene_of, singularity
 from palpate.world.config import FreeObject, Surface, World
 from palpate.world.plant import build_plant
 

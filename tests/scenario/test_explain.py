@@ -13,7 +13,7 @@ from palpate.errors import UnknownName
 from palpate.metrics import METRICS
 from palpate.scenario.explain import default_text, explain, summary_of_law
 from palpate.scenario.fields import Setting, law_settings, reference_settings, settings_of
-from palpate.scenario.load import load_scenario, shipped
+from palpate.scenario.file.load import load_scenario, shipped
 from palpate.scenario.model import Scenario, law_class
 
 

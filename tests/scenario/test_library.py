@@ -10,8 +10,8 @@ import pytest
 
 from palpate.metrics import evaluate
 from palpate.run.simulate import simulate
-from palpate.scenario.checks import remarks
-from palpate.scenario.load import load_scenario, shipped
+from palpate.scenario.checking.checks import remarks
+from palpate.scenario.file.load import load_scenario, shipped
 from palpate.scenario.model import Scenario
 from palpate.trace import Trace
 

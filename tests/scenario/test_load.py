@@ -11,9 +11,9 @@ import pytest
 
 from palpate.control.references import JointMotion
 from palpate.errors import ScenarioError, UnknownName
-from palpate.scenario.load import MOST_BYTES, MOST_PARENTS, load_scenario, scenario_from_data
+from palpate.scenario.checking.problems import Problem
+from palpate.scenario.file.load import MOST_BYTES, MOST_PARENTS, load_scenario, scenario_from_data
 from palpate.scenario.model import Scenario
-from palpate.scenario.problems import Problem
 
 Write = Callable[[str, str], Path]
 GOOD = """\

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from palpate.errors import ScenarioError
-from palpate.scenario.load import read_data, scenario_from_data, shipped
-from palpate.scenario.overrides import merged
-from palpate.scenario.problems import Problem
+from palpate.scenario.checking.problems import Problem
+from palpate.scenario.file.load import read_data, scenario_from_data, shipped
+from palpate.scenario.file.overrides import merged
 
 Path = tuple[str | int, ...]
 # Names that the file gives are no keys of ours; parameters are checked by the robot they belong to.

@@ -13,8 +13,8 @@ from palpate.control.law import Law
 from palpate.control.laws.passive import Passive
 from palpate.control.references import REFERENCES
 from palpate.errors import InvalidInput, UnknownName
-from palpate.scenario.checks import remarks
-from palpate.scenario.load import load_scenario
+from palpate.scenario.checking.checks import remarks
+from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import RobotSettings, Scenario, law_class
 from palpate.world.clock import Clock
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from palpate.errors import ScenarioError
-from palpate.scenario.load import load_scenario
-from palpate.scenario.overrides import apply_overrides, merged, parse_override
+from palpate.scenario.file.load import load_scenario
+from palpate.scenario.file.overrides import apply_overrides, merged, parse_override
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from palpate.cli.main import main
-from palpate.scenario.load import load_scenario
+from palpate.scenario.file.load import load_scenario
 from palpate.trace import load_trace
 
 ARM = """<mujoco><worldbody><body name="a"><joint name="i" axis="0 1 0"/><geom size=".1" mass="1"/>

@@ -9,7 +9,7 @@ import pytest
 
 from palpate.errors import ScenarioError
 from palpate.robot.robot import Robot
-from palpate.scenario.load import load_scenario
+from palpate.scenario.file.load import load_scenario
 from palpate.scenario.robot import build_robot
 
 BARE = """<robot name="bare"><link name="base"/>

@@ -13,7 +13,7 @@ from palpate.robot import load_robot
 from palpate.run.build import build
 from palpate.run.run import Run
 from palpate.run.simulate import simulate
-from palpate.scenario.load import load_scenario
+from palpate.scenario.file.load import load_scenario
 from palpate.world.clock import Clock
 from palpate.world.config import Actuators, Sensors, World, WrenchSensor
 

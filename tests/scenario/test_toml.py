@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palpate.errors import InvalidInput
-from palpate.scenario.load import load_scenario, scenario_from_data, shipped
+from palpate.scenario.file.load import load_scenario, scenario_from_data, shipped
 from palpate.toml import toml_data, toml_text
 
 scalars = st.one_of(

@@ -8,8 +8,8 @@ import pytest
 import palpate as pp
 from palpate.cli.main import main
 from palpate.errors import PalpateError, UnknownName
-from palpate.scenario.load import load_scenario, shipped
-from palpate.scenario.unused import unused_settings
+from palpate.scenario.checking.unused import unused_settings
+from palpate.scenario.file.load import load_scenario, shipped
 
 
 @pytest.mark.parametrize("name", shipped())

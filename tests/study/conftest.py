@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from palpate.scenario.load import load_scenario
+from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
 
 SHORT = ["run.duration=0.02", "record.stride=5"]

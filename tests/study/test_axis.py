@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from palpate.errors import InvalidInput, UnknownName
-from palpate.study.axis import Span, axes_of, lookup, override, parse_axis, parse_vary
+from palpate.study.plans.axis import Span, axes_of, lookup, override, parse_axis, parse_vary
 
 
 @pytest.mark.parametrize(

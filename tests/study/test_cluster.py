@@ -20,8 +20,8 @@ from tests.study.test_user_code import job_without_the_file
 import palpate as pp
 from palpate.errors import StudyError
 from palpate.scenario.model import Scenario
-from palpate.study.cluster import DaskCluster
-from palpate.study.worker import Task, run_chunk
+from palpate.study.running.cluster import DaskCluster
+from palpate.study.running.worker import Task, run_chunk
 
 pytest.importorskip("distributed", reason="Dask is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore")  # Dask's own
@@ -99,6 +99,6 @@ def test_workers_get_the_text_of_own_code_that_their_machine_has_not_got(cluster
 
 
 def test_no_scheduler_is_a_clear_error(pendulum: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("palpate.study.cluster.PATIENCE", 1.0)
+    monkeypatch.setattr("palpate.study.running.cluster.PATIENCE", 1.0)
     with pytest.raises(StudyError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
         pp.sweep(pendulum, VARY, runs=2, cluster="tcp://127.0.0.1:9")

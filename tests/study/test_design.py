@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from palpate.errors import InvalidInput
-from palpate.study.axis import axes_of
-from palpate.study.design import Design, design
+from palpate.study.plans.axis import axes_of
+from palpate.study.plans.design import Design, design
 
 TWO = axes_of({"a.x": "1:3:3", "a.y": "p,q"})
 DRAWN = axes_of({"a.x": "uniform(0, 1)", "a.y": "uniform(0, 1)", "a.z": "uniform(0, 1)"})

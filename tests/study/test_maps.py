@@ -10,8 +10,8 @@ from scipy.optimize import brentq
 
 from palpate.control import design
 from palpate.errors import InvalidInput
-from palpate.study.axis import Span
-from palpate.study.maps import BoundaryMap, boundary_map
+from palpate.study.analysis.maps import BoundaryMap, boundary_map
+from palpate.study.plans.axis import Span
 
 UNIT = Span(0.0, 2.0)
 

@@ -11,7 +11,7 @@ import pytest
 from palpate.cli.main import main
 from palpate.parquet import read_footer
 from palpate.study import open_sweep
-from palpate.study.store import Store, read_plan
+from palpate.study.running.store import Store, read_plan
 
 ARM = """<robot name="arm"><link name="base"/><link name="link"><inertial><origin xyz="0 0 0.2"/><mass value="1"/>
 <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>

@@ -17,9 +17,9 @@ import pytest
 import palpate as pp
 from palpate.errors import FileError, StudyError
 from palpate.scenario.model import Scenario
-from palpate.study import pool as pools
-from palpate.study.pool import Here, LocalPool
-from palpate.study.worker import Job, Result, Task, run_chunk
+from palpate.study.running import pool as pools
+from palpate.study.running.pool import Here, LocalPool
+from palpate.study.running.worker import Job, Result, Task, run_chunk
 
 FEW = ("energy_residual",)
 
@@ -140,7 +140,7 @@ def test_a_defect_in_a_run_is_a_row(job: Job, monkeypatch: pytest.MonkeyPatch) -
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr("palpate.study.prepared.execute_bare", broken)
+    monkeypatch.setattr("palpate.study.running.prepared.execute_bare", broken)
     row = run_chunk(job, chunks(1, 1)[0])[0].row
     assert (row["outcome"], row["reason"], row["passed"]) == ("crashed", "ZeroDivisionError: oops", False)
 

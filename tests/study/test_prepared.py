@@ -14,15 +14,15 @@ from palpate.errors import PalpateError
 from palpate.metrics import METRICS
 from palpate.metrics.metric import judge
 from palpate.robot.robot import Robot
+from palpate.run.assemble.renew import Renewable
 from palpate.run.build import build
-from palpate.run.renew import Renewable
 from palpate.run.run import Run
 from palpate.run.simulate import execute_bare, simulate
-from palpate.scenario.load import load_scenario, scenario_from_data
-from palpate.scenario.overrides import apply_overrides
-from palpate.study.prepared import Prepared
+from palpate.scenario.file.load import load_scenario, scenario_from_data
+from palpate.scenario.file.overrides import apply_overrides
+from palpate.study.running.prepared import Prepared
+from palpate.study.running.worker import run_row
 from palpate.study.sweeps import drawn, make_plan, time_per_run
-from palpate.study.worker import run_row
 
 SHORT = ["run.duration=0.08", "reference.start=0", "reference.duration=0.05", "world.surfaces.0.position=[0.321, 0, 0]"]
 

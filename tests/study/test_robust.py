@@ -10,12 +10,12 @@ import pytest
 import palpate as pp
 from palpate.control import design
 from palpate.errors import FileError, InvalidInput, UnknownName
-from palpate.scenario.load import load_scenario
+from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
-from palpate.study.design import Point
+from palpate.study.analysis.theory import predicted_boundary
+from palpate.study.plans.design import Point
 from palpate.study.robust import map_axes, spreads, study_folder, uses_wrench
 from palpate.study.sweeps import make_plan
-from palpate.study.theory import predicted_boundary
 
 # A mass of 5 kg on a slide, pressed against a wall by a sampled spring with one sample of delay. Started at rest on the
 # surface, the stable loop swings between 0 and twice its depth and never leaves; the unstable one does.

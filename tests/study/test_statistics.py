@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import beta, binom, binomtest
 
 from palpate.errors import InvalidInput
-from palpate.study.statistics import (
+from palpate.study.analysis.statistics import (
     clopper_pearson,
     confidence_sequence,
     log_interval,

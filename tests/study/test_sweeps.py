@@ -14,8 +14,8 @@ from palpate.errors import FileError, InvalidInput, UnknownName
 from palpate.metrics import METRICS
 from palpate.scenario.model import Scenario
 from palpate.study import open_sweep
-from palpate.study.rows import schema
-from palpate.study.store import Store, read_plan
+from palpate.study.running.rows import schema
+from palpate.study.running.store import Store, read_plan
 from palpate.study.sweeps import finish, make_plan
 from palpate.trace import load_trace
 

@@ -10,12 +10,12 @@ import pytest
 
 import palpate as pp
 from palpate.errors import InvalidInput, UnknownName
-from palpate.run.assemble import Assembly
+from palpate.run.assemble.assemble import Assembly
 from palpate.scenario.model import Scenario
-from palpate.study.axis import axes_of
-from palpate.study.store import Store
+from palpate.study.analysis.theory import predicted_boundary, refuse
+from palpate.study.plans.axis import axes_of
+from palpate.study.running.store import Store
 from palpate.study.sweeps import make_plan
-from palpate.study.theory import predicted_boundary, refuse
 from palpate.study.tuning import Told, resume, search_for
 from palpate.trace import Trace
 
@@ -159,7 +159,7 @@ def test_bounds_are_kept_though_the_metric_would_be_smaller_beyond_them(step: Sc
 
 
 def test_what_theory_refuses_is_never_simulated(step: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
-    from palpate.study import prepared
+    from palpate.study.running import prepared
 
     seen: list[float] = []
     real = prepared.execute_bare

@@ -15,9 +15,9 @@ import palpate as pp
 from palpate import user_code
 from palpate.cli.main import main
 from palpate.errors import FileError
-from palpate.study.pool import LocalPool
+from palpate.study.running.pool import LocalPool
+from palpate.study.running.worker import Job, Task, run_chunk
 from palpate.study.sweeps import make_plan
-from palpate.study.worker import Job, Task, run_chunk
 
 SHORT = ["run.duration=0.05", "reference.start=0", "reference.duration=0.05", "record.stride=5"]
 VARY = {"world.plant.mass_scale": "uniform(0.9, 1.1)"}

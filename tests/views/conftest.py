@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from palpate.robot import load_robot
-from palpate.run.scene import scene_of
+from palpate.run.after.scene import scene_of
 from palpate.trace import Channel, Event, Outcome, RunFacts, Trace
 from palpate.world.config import Surface, World
 from palpate.world.plant import build_plant

@@ -8,7 +8,7 @@ import pytest
 
 from palpate.errors import TraceError
 from palpate.robot import load_robot
-from palpate.run.scene import scene_of
+from palpate.run.after.scene import scene_of
 from palpate.spatial.rows import rotate
 from palpate.trace import Channel, Outcome, RunFacts, Trace
 from palpate.views.kinematics import body_paths

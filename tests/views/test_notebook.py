@@ -13,7 +13,7 @@ from palpate.errors import TraceError, UnknownName
 from palpate.metrics import Bound, evaluate
 from palpate.robot import load_robot
 from palpate.run.simulate import simulate
-from palpate.scenario.load import load_scenario
+from palpate.scenario.file.load import load_scenario
 from palpate.trace import Channel, Outcome, Trace
 
 matplotlib.use("Agg")

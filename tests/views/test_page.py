@@ -11,11 +11,11 @@ from palpate.errors import FileError, InvalidInput
 from palpate.metrics import Bound, evaluate
 from palpate.trace import Channel, Outcome, RunFacts, Trace
 from palpate.views import compare, report
-from palpate.views.comparison import differences
-from palpate.views.equation import equation_of, mathml
-from palpate.views.interactive import as_script
-from palpate.views.markup import count, facts, metrics_table, verdicts
-from palpate.views.page import report_html
+from palpate.views.pages.comparison import differences
+from palpate.views.pages.equation import equation_of, mathml
+from palpate.views.pages.interactive import as_script
+from palpate.views.pages.markup import count, facts, metrics_table, verdicts
+from palpate.views.pages.page import report_html
 
 SCRIPT = "<script>window.hacked"
 

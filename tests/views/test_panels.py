@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from palpate.trace import Channel, Outcome, RunFacts, Trace
+from palpate.views.pages.thin import thin
 from palpate.views.panels import COLOURS, Figure, Line, Panel, figures_of, leading, marks_of, styled, telling
-from palpate.views.thin import thin
 
 NAMES = [
     "joints", "velocities", "torques", "torque_terms", "tool_position", "tool_errors", "forces", "contact", "energy",

@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 
 from palpate.control import LAWS
-from palpate.scenario.load import shipped
+from palpate.scenario.file.load import shipped
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

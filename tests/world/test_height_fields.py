@@ -12,7 +12,7 @@ import pytest
 import palpate as pp
 from palpate.control import GravityCompensation, PythonLaw
 from palpate.errors import FileError, InvalidInput, ScenarioError
-from palpate.scenario.load import load_scenario
+from palpate.scenario.file.load import load_scenario
 from palpate.spatial.height_field import heights_on, packed_heights, tightest_hollow
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import FreeObject
@@ -297,7 +297,7 @@ def test_bad_heights_are_refused_from_python_too(tmp_path):
 
 
 def test_an_assembly_is_not_reused_for_other_heights():
-    from palpate.run.renew import Renewable
+    from palpate.run.assemble.renew import Renewable
 
     def run(kind: str) -> pp.Run:
         world = pp.World(surfaces=(field(kind, 8, position=(5, 0, 0)),))

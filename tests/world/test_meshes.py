@@ -12,7 +12,7 @@ from scipy.spatial import ConvexHull
 import palpate as pp
 from palpate.control import PythonLaw
 from palpate.errors import InvalidInput, ScenarioError
-from palpate.scenario.load import load_scenario
+from palpate.scenario.file.load import load_scenario
 from palpate.spatial.mesh import MOST_TRIANGLES, packed_mesh
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import ContactShape, FreeObject

@@ -9,8 +9,8 @@ import palpate as pp
 from palpate.control.law import PythonLaw
 from palpate.control.laws.hybrid_force import HybridForce
 from palpate.control.references.motions import Line
-from palpate.run.assemble import assemble
-from palpate.run.checks import check_start
+from palpate.run.assemble.assemble import assemble
+from palpate.run.before.checks import check_start
 from palpate.run.run import Run
 from palpate.trace import Trace
 from palpate.world.clock import Clock

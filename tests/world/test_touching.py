@@ -8,8 +8,8 @@ import pytest
 from palpate.control import PythonLaw
 from palpate.errors import InvalidInput, UnknownName
 from palpate.robot import Robot
-from palpate.run import loop
-from palpate.run.assemble import assemble
+from palpate.run.assemble.assemble import assemble
+from palpate.run.loop import loop
 from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.world.clock import Clock

@@ -19,7 +19,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show or clear."""
-    from palpate.engine.cache import clear_kernels, kept_kernels, versions
+    from palpate.engine.compiling.cache import clear_kernels, kept_kernels, versions
 
     if args.action == "clear":
         print(f"{clear_kernels()} files deleted")

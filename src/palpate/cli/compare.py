@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     from palpate.metrics import evaluate
     from palpate.trace import load_trace
     from palpate.views import compare
-    from palpate.views.comparison import differences
+    from palpate.views.pages.comparison import differences
 
     if len(args.traces) < 2:
         raise InvalidInput("compare takes two or more runs, got one", hint="palpate compare A B")

@@ -27,7 +27,7 @@ class CompileProgress:
 
     def __enter__(self) -> CompileProgress:
         if not self.quiet:
-            from palpate.engine.numba_parts import choice, observers
+            from palpate.engine.compiling.numba_parts import choice, observers
 
             self.title = "compiling" if choice().reason else "compiling, once"
             observers.append(self)
@@ -35,7 +35,7 @@ class CompileProgress:
 
     def __exit__(self, *problem: object) -> None:
         if not self.quiet:
-            from palpate.engine.numba_parts import observers
+            from palpate.engine.compiling.numba_parts import observers
 
             observers.remove(self)
             if self.bar is not None:

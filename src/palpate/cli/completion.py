@@ -58,7 +58,7 @@ def _files(prefix: str, **_: Any) -> list[str]:
 
 
 def _scenarios(prefix: str, **_: Any) -> list[str]:
-    from palpate.scenario.folders import shipped
+    from palpate.scenario.file.folders import shipped
 
     return [*shipped(), *_files(prefix)]
 
@@ -93,7 +93,7 @@ def _explained(prefix: str, **_: Any) -> list[str]:
 
 def _keys(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
     """Keys of the scenario on the command line, one level below what is written already; a value follows behind `=`."""
-    from palpate.scenario.load import load_scenario
+    from palpate.scenario.file.load import load_scenario
 
     data: Any = load_scenario(parsed_args.scenario).as_data()
     above = prefix.rpartition(".")[0]

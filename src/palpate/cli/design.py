@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from palpate.cli.check import add_model_options, model_overrides
 
 if TYPE_CHECKING:
-    from palpate.run.foresee import Expectation
+    from palpate.run.before.foresee import Expectation
 
 WARNED = 3
 _EXAMPLES = """\
@@ -45,9 +45,9 @@ def run(args: argparse.Namespace) -> int:
     with patience(starting):
         from palpate.control.design.arm import why_unpredicted
         from palpate.robot.readers.findings import without_meshes
+        from palpate.run.before.foresee import foresee, loop_size
         from palpate.run.build import build
-        from palpate.run.foresee import foresee, loop_size
-        from palpate.scenario.load import load_scenario
+        from palpate.scenario.file.load import load_scenario
 
         scenario = load_scenario(args.scenario, [*model_overrides(args), *args.overrides])
         made = build(scenario)

@@ -85,7 +85,7 @@ class RunFolder:
         """Write what must not be lost: the scenario as run, the trace, the metrics; return the trace's file."""
         from palpate import __version__
         from palpate.metrics import as_json
-        from palpate.scenario.places import seen_from
+        from palpate.scenario.file.places import seen_from
         from palpate.toml import toml_text
 
         said = f"# As run by palpate {__version__}: every setting, defaults included.\n\n"
@@ -265,7 +265,7 @@ def _checksum(file: Path) -> str:
 def use_modules_beside(trace: Path) -> None:
     """Find the modules of own metrics again: as the scenario in the folder of a run names their files."""
     from palpate.files import is_there, read_text
-    from palpate.scenario.places import read_from
+    from palpate.scenario.file.places import read_from
     from palpate.toml import toml_data
     from palpate.user_code import use_files
 

@@ -90,7 +90,7 @@ def _robots() -> Section:
 
 
 def _scenarios() -> Section:
-    from palpate.scenario.load import read_data, shipped
+    from palpate.scenario.file.load import read_data, shipped
 
     library = [read_data(name)[0] for name in shipped()]
     rows = [[one["name"], one.get("document", ""), one.get("description", "")] for one in library]
@@ -120,7 +120,7 @@ def _metrics() -> Section:
 
 def _channels() -> Section:
     """Everything a run can record; units that depend on the joint are told for both kinds."""
-    from palpate.run.row import Row
+    from palpate.run.loop.row import Row
 
     rows = []
     for name, declared in Row.fields.items():

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidInput(f"a scenario's name is letters, digits, '-', '_' and '.', got {path.stem!r}")
     if path.exists():
         raise FileError(f"{path} exists already", hint="choose another name, or delete it first")
-    from palpate.scenario.starter import starter_text
+    from palpate.scenario.file.starter import starter_text
 
     text = starter_text(path.stem, args.source)
     write_file(path, text)

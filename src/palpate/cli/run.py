@@ -65,8 +65,8 @@ def run(args: argparse.Namespace) -> int:
 
     args.quiet |= args.json
     with patience("loading …", args.quiet):
-        from palpate.scenario.checks import remarks
-        from palpate.scenario.load import load_scenario
+        from palpate.scenario.checking.checks import remarks
+        from palpate.scenario.file.load import load_scenario
 
         scenario = load_scenario(args.scenario, [*model_overrides(args), *args.overrides])
     notes = [] if args.quiet else remarks(scenario)
@@ -237,7 +237,7 @@ def _print_absent(results: Sequence[MetricResult]) -> None:
 def _print_events(trace: Trace, most: int = 14) -> None:
     """The events of exact contact; of a long list the first and the last."""
     from palpate.cli.tables import print_table
-    from palpate.views.markup import mode_change, place_text
+    from palpate.views.pages.markup import mode_change, place_text
 
     events = trace.facts.contact_events
     if not events:

@@ -16,7 +16,7 @@ def is_scenario(name: str) -> bool:
     from pathlib import Path
 
     from palpate.robot import catalogue
-    from palpate.scenario.load import shipped
+    from palpate.scenario.file.load import shipped
 
     if name in shipped() and name not in catalogue.names():
         return True
@@ -28,7 +28,7 @@ def show_scenario(name: str, as_json: bool) -> int:
     """Print a scenario."""
     import json
 
-    from palpate.scenario.load import load_scenario
+    from palpate.scenario.file.load import load_scenario
 
     scenario = load_scenario(name)
     if as_json:
@@ -43,7 +43,7 @@ def _print(scenario: Scenario) -> None:
     import inspect
 
     from palpate.toml import toml_text
-    from palpate.views.equation import equation_of
+    from palpate.views.pages.equation import equation_of
 
     told = f"{scenario.name}: {scenario.description}" if scenario.description else scenario.name
     print(textwrap.fill(told, WIDTH, subsequent_indent="  "))

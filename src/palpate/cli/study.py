@@ -96,7 +96,7 @@ def _folder(asked: dict[str, Any]) -> Path:
 
 def _show(asked: dict[str, Any]) -> int:
     from palpate.cli.tables import print_table
-    from palpate.scenario.load import load_scenario
+    from palpate.scenario.file.load import load_scenario
     from palpate.study.robust import map_axes, spreads
 
     scenario = load_scenario(asked["scenario"], asked["overrides"])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from palpate.study import Sweep
-    from palpate.study.plan import Plan
+    from palpate.study.plans.plan import Plan
 
 DONE, REFUTED = 0, 1
 _EXAMPLES = """\
@@ -94,7 +94,7 @@ def _begun(args: argparse.Namespace) -> tuple[Any, Plan]:
     """The store of a sweep that goes on, or None, and its plan."""
     from palpate.cli.sweeping import varied
     from palpate.errors import InvalidInput
-    from palpate.study.store import Store
+    from palpate.study.running.store import Store
     from palpate.study.sweeps import make_plan
 
     if args.resume is not None:
@@ -117,15 +117,15 @@ _WANTED = ("method", "runs", "repeat", "seed", "metric", "traces", "until", "rar
 def _new(plan: Plan, out: str | None) -> Any:
     """The folder asked for, or the next free runs/<name>-sweep-<n>."""
     from palpate.cli.folder import next_folder
-    from palpate.study.store import Store
+    from palpate.study.running.store import Store
 
     return Store.begin(next_folder(f"{plan.scenario['name']}-sweep") if out is None else Path(out), plan)
 
 
 def _summary(found: Sweep, args: argparse.Namespace) -> dict[str, Any]:
     from palpate.errors import InvalidInput, UnknownName
+    from palpate.study.analysis.theory import predicted_boundary
     from palpate.study.summary import summarise
-    from palpate.study.theory import predicted_boundary
 
     pair = None
     if args.pareto is not None:
@@ -143,8 +143,8 @@ def _summary(found: Sweep, args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _exit_code(found: Sweep) -> int:
-    from palpate.study.drivers import check_until
-    from palpate.study.statistics import Interval
+    from palpate.study.analysis.drivers import check_until
+    from palpate.study.analysis.statistics import Interval
 
     rule = found.plan.options.get("until")
     if rule is None or not isinstance(found.finding, Interval):
@@ -155,8 +155,8 @@ def _exit_code(found: Sweep) -> int:
 
 def _foretell(plan: Plan, args: argparse.Namespace) -> None:
     """Runs, time and disk beforehand; a few points are run for that."""
-    from palpate.study.pool import cores
-    from palpate.study.rows import row_bytes
+    from palpate.study.running.pool import cores
+    from palpate.study.running.rows import row_bytes
     from palpate.study.sweeps import drawn, time_per_run
 
     seconds = time_per_run(plan, samples=drawn(plan, 6))
@@ -176,7 +176,7 @@ def _foretell(plan: Plan, args: argparse.Namespace) -> None:
 def _trace_disk(plan: Plan, kept: int) -> str:
     if not kept:
         return ""
-    from palpate.study.worker import Job, Task, run_task
+    from palpate.study.running.worker import Job, Task, run_task
 
     one = run_task(Job(plan.scenario, plan.metrics, "all"), Task(0, ()))
     return f", {_large(kept * len(one.trace or b''))} for traces"

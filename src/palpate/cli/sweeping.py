@@ -33,7 +33,7 @@ def add_common(parser: argparse.ArgumentParser) -> None:
 def varied(texts: Sequence[str]) -> dict[str, Any]:
     """`--vary` texts as keys and what they may be; a key named twice is refused."""
     from palpate.errors import InvalidInput
-    from palpate.study.axis import parse_vary
+    from palpate.study.plans.axis import parse_vary
 
     found: dict[str, Any] = {}
     for key, spec in map(parse_vary, texts):

@@ -65,8 +65,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _searched(args: argparse.Namespace, folder: Path, progress: object) -> Tuned:
     from palpate.cli.sweeping import varied
-    from palpate.study.store import Store
-    from palpate.study.theory import refuse
+    from palpate.study.analysis.theory import refuse
+    from palpate.study.running.store import Store
     from palpate.study.tuning import resume, tune
 
     theory = None if args.no_theory else refuse

@@ -36,7 +36,7 @@ from palpate.control.reads import NEEDS, TARGET, Need, reads_of
 from palpate.engine.kernels import Kernel, kernel
 from palpate.engine.records import ReadOnly, Record, Vector, sized
 from palpate.errors import BadShape, InvalidInput
-from palpate.robot.kernels import ModelTerms
+from palpate.robot.mechanics.kernels import ModelTerms
 from palpate.robot.robot import Robot, Terms
 from palpate.spatial.kernels import quat_from_matrix
 from palpate.user_code import blamed

@@ -20,9 +20,9 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from palpate.engine.compiling.numba_parts import ExternalFunction
 from palpate.engine.kernels import Kernel, call_at, kernel
 from palpate.engine.library import WARNINGS  # loads the engine's symbols
-from palpate.engine.numba_parts import ExternalFunction
 from palpate.engine.records import Record, Vector, sized
 from palpate.engine.views import address_of
 

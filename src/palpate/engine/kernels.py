@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, overload
 from numba import types
 from numba.extending import intrinsic
 
-from palpate.engine import numba_parts
+from palpate.engine.compiling import numba_parts
 from palpate.engine.records import Record, Vector
 from palpate.engine.signatures import Function, signature_of
 
 if TYPE_CHECKING:
-    from palpate.engine.accelerated import Kernel, call_at, follows_types
+    from palpate.engine.compiling.accelerated import Kernel, call_at, follows_types
 else:
     _compiler = numba_parts.compiler()
     Kernel, call_at, follows_types = _compiler.Kernel, _compiler.call_at, _compiler.follows_types

@@ -9,7 +9,7 @@ import llvmlite.binding
 import mujoco
 from numba import types
 
-from palpate.engine.numba_parts import ExternalFunction
+from palpate.engine.compiling.numba_parts import ExternalFunction
 from palpate.errors import UnsupportedVersion
 
 

@@ -44,7 +44,7 @@ from numba.extending import (
 )
 from numpy.typing import NDArray
 
-from palpate.engine.numba_parts import AttributeTemplate, Conversion, default_type_manager
+from palpate.engine.compiling.numba_parts import AttributeTemplate, Conversion, default_type_manager
 from palpate.engine.views import make_view
 from palpate.errors import InvalidInput
 

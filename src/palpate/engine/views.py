@@ -14,7 +14,7 @@ from numba import types
 from numba.extending import lower_builtin, type_callable
 from numpy.typing import NDArray
 
-from palpate.engine.numba_parts import populate_array
+from palpate.engine.compiling.numba_parts import populate_array
 
 Floats = NDArray[np.float64]
 

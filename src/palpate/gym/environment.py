@@ -14,7 +14,7 @@ from palpate.errors import InvalidInput, UnknownName
 from palpate.metrics import evaluate
 from palpate.run.build import build
 from palpate.run.steps import Steps
-from palpate.scenario.load import load_scenario
+from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
 from palpate.spatial import Pose
 

@@ -9,20 +9,20 @@ if TYPE_CHECKING:
     from palpate.robot.frames import Frame
     from palpate.robot.limits import JointLimits
     from palpate.robot.load import load_robot
-    from palpate.robot.readers.dh import DHLink
+    from palpate.robot.mechanics.terms import Terms
+    from palpate.robot.readers.dh.table import DHLink
     from palpate.robot.robot import Robot
-    from palpate.robot.terms import Terms
 
 __all__ = ["DHLink", "Frame", "JointLimits", "Robot", "Terms", "load_robot"]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "DHLink": "palpate.robot.readers.dh",
+        "DHLink": "palpate.robot.readers.dh.table",
         "Frame": "palpate.robot.frames",
         "JointLimits": "palpate.robot.limits",
         "Robot": "palpate.robot.robot",
-        "Terms": "palpate.robot.terms",
+        "Terms": "palpate.robot.mechanics.terms",
         "load_robot": "palpate.robot.load",
     },
 )

@@ -13,8 +13,8 @@ import numpy as np
 from palpate.checks import Array
 from palpate.errors import InvalidInput
 from palpate.robot.build import PLACEHOLDER, set_inertia
-from palpate.robot.compiled import unused
 from palpate.robot.frames import Frame
+from palpate.robot.mechanics.compiled import unused
 from palpate.spatial import Pose, quat_from_matrix
 
 _FREE = mujoco.mjtJoint.mjJNT_FREE

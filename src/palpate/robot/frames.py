@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 from palpate.checks import Array
-from palpate.robot.kernels import Place
+from palpate.robot.mechanics.kernels import Place
 
 # What files call the frame that does the work, the most telling name first. A robot's own prefix or a number may
 # stand around it: panda_hand_tcp, left/gripper_tcp, tool0.

@@ -13,8 +13,8 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import ModelError, shortened
-from palpate.robot.compiled import SINGULAR, weakest_motion
-from palpate.robot.coupling import refuse_loops
+from palpate.robot.joints.coupling import refuse_loops
+from palpate.robot.mechanics.compiled import SINGULAR, weakest_motion
 
 MOST_BODIES = 600  # compiling takes time by their cube: a second
 LONGEST_TEXT = 20_000_000  # characters of an MJCF document

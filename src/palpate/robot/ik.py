@@ -17,7 +17,7 @@ from palpate.engine.physics import Physics
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 from palpate.engine.views import address_of, part
 from palpate.errors import InvalidInput, Unreachable
-from palpate.robot import kernels
+from palpate.robot.mechanics import kernels
 from palpate.spatial import Pose
 from palpate.spatial.kernels import rotation_vector_from_matrix
 

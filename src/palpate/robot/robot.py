@@ -21,10 +21,17 @@ from palpate.errors import (
     UnknownName,
     shortened,
 )
-from palpate.robot import changes, kernels
-from palpate.robot.axis_inertia import massless_movers
+from palpate.robot import changes
 from palpate.robot.build import far_spring_energy, spec_from_tree
-from palpate.robot.compiled import (
+from palpate.robot.frames import Frame, ToolChoice, chosen_tool, frames_of
+from palpate.robot.gate import refuse_impossible_robot, refuse_too_many, spec_from_text
+from palpate.robot.joints.coupling import coordinates_of, friction_slopes
+from palpate.robot.joints.kinds import coordinate_labels, rate_labels
+from palpate.robot.joints.locking import lock_joints
+from palpate.robot.limits import JointLimits, clipped_zero, limits_from_model
+from palpate.robot.mechanics import kernels
+from palpate.robot.mechanics.axis_inertia import massless_movers
+from palpate.robot.mechanics.compiled import (
     SINGULAR,
     UNRESISTED,
     compiled,
@@ -36,20 +43,14 @@ from palpate.robot.compiled import (
     weakest_motion,
     without_gravcomp,
 )
-from palpate.robot.coupling import coordinates_of, friction_slopes
-from palpate.robot.floating import quaternion_places, velocity_map
-from palpate.robot.frames import Frame, ToolChoice, chosen_tool, frames_of
-from palpate.robot.gate import refuse_impossible_robot, refuse_too_many, spec_from_text
-from palpate.robot.joint_kinds import coordinate_labels, rate_labels
-from palpate.robot.limits import JointLimits, clipped_zero, limits_from_model
-from palpate.robot.locking import lock_joints
+from palpate.robot.mechanics.floating import quaternion_places, velocity_map
+from palpate.robot.mechanics.tensor import checked_inertia
+from palpate.robot.mechanics.terms import Terms, Workspace
+from palpate.robot.mechanics.tree import Tree
 from palpate.robot.pickling import exact_xml, robot_again
-from palpate.robot.readers.dh import Convention, DHLink, repaired_rows, tree_from_dh
+from palpate.robot.readers.dh.table import Convention, DHLink, repaired_rows, tree_from_dh
 from palpate.robot.readers.findings import TOOL_FRAME, Finding, guessed_tool, held_up
 from palpate.robot.shown import Shown
-from palpate.robot.tensor import checked_inertia
-from palpate.robot.terms import Terms, Workspace
-from palpate.robot.tree import Tree
 from palpate.spatial import Pose
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from palpate.run.run import Run
+from palpate.scenario.file.places import without_places
 from palpate.scenario.model import Scenario
-from palpate.scenario.places import without_places
 from palpate.scenario.reference import placed
 from palpate.scenario.robot import build_robot, start_state
 

@@ -25,17 +25,17 @@ from palpate.engine.library import mj_differentiatePos
 from palpate.engine.records import Record, Vector
 from palpate.engine.views import address_of
 from palpate.errors import InvalidInput, PalpateError
-from palpate.run import loop
-from palpate.run.ending import RAISED, Ending
-from palpate.run.physics import add_exact_contacts
+from palpate.run.after.ending import RAISED, Ending
+from palpate.run.loop import loop
+from palpate.run.loop.physics import add_exact_contacts
+from palpate.run.loop.state import NO_ANSWER, PAINLEVE, RUNNING, Loop, TouchReading
 from palpate.run.rescue import FATAL
-from palpate.run.state import NO_ANSWER, PAINLEVE, RUNNING, Loop, TouchReading
 from palpate.world.config import World
 from palpate.world.exact import exact_system
 from palpate.world.plant import Plant
 
 if TYPE_CHECKING:
-    from palpate.run.assemble import Assembly
+    from palpate.run.assemble.assemble import Assembly
     from palpate.run.run import Run
 
 

@@ -12,17 +12,17 @@ import numpy as np
 from palpate.checks import Array
 from palpate.engine.records import ReadOnly
 from palpate.errors import BadShape, InvalidInput
-from palpate.run import loop
-from palpate.run import state as S
-from palpate.run.assemble import BATCH, Assembly, assemble
+from palpate.run.after.ending import RAISED, Ending
+from palpate.run.after.finish import bare_trace, trace_of, unfinished
+from palpate.run.after.keep import Keeper, Partial, Reader
+from palpate.run.assemble.assemble import BATCH, Assembly, assemble
+from palpate.run.before.checks import check_start
 from palpate.run.build import build
-from palpate.run.checks import check_start
-from palpate.run.ending import RAISED, Ending
-from palpate.run.finish import bare_trace, trace_of, unfinished
-from palpate.run.keep import Keeper, Partial, Reader
+from palpate.run.loop import loop
+from palpate.run.loop import state as S
 from palpate.run.rescue import FATAL
 from palpate.run.run import Run
-from palpate.scenario.load import load_scenario
+from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
 from palpate.trace import Trace
 

@@ -61,7 +61,7 @@ def explain(key: str = "") -> Explanation:
 
 def _word(word: str) -> Explanation:
     """A name alone: of a law, a kind of reference, a metric, a shipped scenario or settings."""
-    from palpate.scenario.load import shipped
+    from palpate.scenario.file.load import shipped
 
     for section, names in {"control": LAWS, "reference": REFERENCES}.items():
         if word in names:
@@ -98,7 +98,7 @@ def _below(prefix: str, settings: dict[str, Setting]) -> Iterator[tuple[str, Set
 
 
 def _scenario(name: str) -> Explanation:
-    from palpate.scenario.load import load_scenario
+    from palpate.scenario.file.load import load_scenario
 
     scenario = load_scenario(name)
     parts = {

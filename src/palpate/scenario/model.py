@@ -19,7 +19,7 @@ from palpate.control.references.reference import Hold, ReferenceSettings
 from palpate.errors import InvalidInput, UnknownName
 from palpate.lazy import offered
 from palpate.metrics.metric import Bound
-from palpate.robot.readers.dh import DHLink, Tensor
+from palpate.robot.readers.dh.table import DHLink, Tensor
 from palpate.scenario.sweep import SweepSettings
 from palpate.trace import Recording, StopWhen
 from palpate.user_code import use_files
@@ -222,7 +222,7 @@ class Scenario(Config):
         Raises:
             ScenarioError: everything that is wrong with the result, in one message.
         """
-        from palpate.scenario.load import replaced
+        from palpate.scenario.file.load import replaced
 
         return replaced(self, changes)
 

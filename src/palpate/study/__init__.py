@@ -5,12 +5,9 @@ from typing import TYPE_CHECKING
 from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from palpate.study.axis import Span
-    from palpate.study.maps import BoundaryMap, boundary_map
-    from palpate.study.rare import RareEstimate, rare_failure
-    from palpate.study.result import Sweep, open_sweep
-    from palpate.study.robust import Robustness, robustness
-    from palpate.study.statistics import (
+    from palpate.study.analysis.maps import BoundaryMap, boundary_map
+    from palpate.study.analysis.rare import RareEstimate, rare_failure
+    from palpate.study.analysis.statistics import (
         Interval,
         clopper_pearson,
         confidence_sequence,
@@ -18,8 +15,11 @@ if TYPE_CHECKING:
         scenario_count,
         scenario_level,
     )
+    from palpate.study.analysis.theory import predicted_boundary, refuse
+    from palpate.study.plans.axis import Span
+    from palpate.study.result import Sweep, open_sweep
+    from palpate.study.robust import Robustness, robustness
     from palpate.study.sweeps import sweep
-    from palpate.study.theory import predicted_boundary, refuse
     from palpate.study.tuning import Tuned, tune
 
 __all__ = [
@@ -48,24 +48,24 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "BoundaryMap": "palpate.study.maps",
-        "Interval": "palpate.study.statistics",
-        "RareEstimate": "palpate.study.rare",
+        "BoundaryMap": "palpate.study.analysis.maps",
+        "Interval": "palpate.study.analysis.statistics",
+        "RareEstimate": "palpate.study.analysis.rare",
         "Robustness": "palpate.study.robust",
-        "Span": "palpate.study.axis",
+        "Span": "palpate.study.plans.axis",
         "Sweep": "palpate.study.result",
         "Tuned": "palpate.study.tuning",
-        "boundary_map": "palpate.study.maps",
-        "clopper_pearson": "palpate.study.statistics",
-        "confidence_sequence": "palpate.study.statistics",
+        "boundary_map": "palpate.study.analysis.maps",
+        "clopper_pearson": "palpate.study.analysis.statistics",
+        "confidence_sequence": "palpate.study.analysis.statistics",
         "open_sweep": "palpate.study.result",
-        "pareto_front": "palpate.study.statistics",
-        "predicted_boundary": "palpate.study.theory",
-        "rare_failure": "palpate.study.rare",
-        "refuse": "palpate.study.theory",
+        "pareto_front": "palpate.study.analysis.statistics",
+        "predicted_boundary": "palpate.study.analysis.theory",
+        "rare_failure": "palpate.study.analysis.rare",
+        "refuse": "palpate.study.analysis.theory",
         "robustness": "palpate.study.robust",
-        "scenario_count": "palpate.study.statistics",
-        "scenario_level": "palpate.study.statistics",
+        "scenario_count": "palpate.study.analysis.statistics",
+        "scenario_level": "palpate.study.analysis.statistics",
         "sweep": "palpate.study.sweeps",
         "tune": "palpate.study.tuning",
     },

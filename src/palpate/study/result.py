@@ -16,16 +16,16 @@ from palpate.errors import InvalidInput, UnknownName
 from palpate.files import make_folder, write_file
 from palpate.parquet import Footer, Values, read_columns, read_footer
 from palpate.run.simulate import simulate
-from palpate.scenario.load import scenario_from_data
-from palpate.scenario.overrides import apply_overrides, parse_override
-from palpate.study.axis import Axis, Value
-from palpate.study.design import Point
-from palpate.study.maps import BoundaryMap
-from palpate.study.plan import ENDED, MOST_KEPT, Plan
-from palpate.study.rare import RareEstimate
-from palpate.study.sobol import Sensitivity, indices
-from palpate.study.statistics import pareto_front
-from palpate.study.store import SCENARIO, Store
+from palpate.scenario.file.load import scenario_from_data
+from palpate.scenario.file.overrides import apply_overrides, parse_override
+from palpate.study.analysis.maps import BoundaryMap
+from palpate.study.analysis.rare import RareEstimate
+from palpate.study.analysis.sobol import Sensitivity, indices
+from palpate.study.analysis.statistics import pareto_front
+from palpate.study.plans.axis import Axis, Value
+from palpate.study.plans.design import Point
+from palpate.study.plans.plan import ENDED, MOST_KEPT, Plan
+from palpate.study.running.store import SCENARIO, Store
 from palpate.study.summary import summarise
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ class Sweep:
 
 def open_sweep(folder: str | Path) -> Sweep:
     """The result of a finished sweep, from its folder."""
-    from palpate.study.drivers import drive
+    from palpate.study.analysis.drivers import drive
 
     store = Store.open(folder)
     if not store.complete:

@@ -19,17 +19,17 @@ import numpy as np
 from palpate.errors import FileError, InvalidInput, UnknownName
 from palpate.files import make_folder, read_text, write_file
 from palpate.run.simulate import simulate
-from palpate.scenario.load import load_scenario, scenario_from_data, shipped
+from palpate.scenario.file.load import load_scenario, scenario_from_data, shipped
+from palpate.scenario.file.overrides import apply_overrides
+from palpate.scenario.file.places import absolute_path, relative_path
 from palpate.scenario.model import Scenario
-from palpate.scenario.overrides import apply_overrides
-from palpate.scenario.places import absolute_path, relative_path
 from palpate.scenario.robot import build_robot
-from palpate.study.axis import Spec, override, parse_axis
-from palpate.study.plan import IMPOSSIBLE, Plan
+from palpate.study.plans.axis import Spec, override, parse_axis
+from palpate.study.plans.plan import IMPOSSIBLE, Plan
 from palpate.study.result import Sweep
-from palpate.study.store import Store
+from palpate.study.running.store import Store
+from palpate.study.running.worker import run_row
 from palpate.study.sweeps import Progress, check_points, finish, make_plan
-from palpate.study.worker import run_row
 
 RUNS = 300
 STUDY, DRAWS, MAP = "study.json", "draws", "map"  # what was asked for; folders of the two sweeps

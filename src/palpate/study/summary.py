@@ -11,11 +11,11 @@ import numpy as np
 
 from palpate.errors import InvalidInput
 from palpate.metrics import METRICS
-from palpate.study.design import INDEPENDENT
-from palpate.study.maps import BoundaryMap
-from palpate.study.plan import CRASHED, ENDED, IMPOSSIBLE, REFUSED
-from palpate.study.rare import RareEstimate
-from palpate.study.statistics import Interval, clopper_pearson, scenario_level
+from palpate.study.analysis.maps import BoundaryMap
+from palpate.study.analysis.rare import RareEstimate
+from palpate.study.analysis.statistics import Interval, clopper_pearson, scenario_level
+from palpate.study.plans.design import INDEPENDENT
+from palpate.study.plans.plan import CRASHED, ENDED, IMPOSSIBLE, REFUSED
 
 if TYPE_CHECKING:
     from palpate.study.result import Sweep

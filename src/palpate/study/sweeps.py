@@ -15,19 +15,19 @@ from palpate.control.references import REFERENCES
 from palpate.errors import FileError, InvalidInput, PalpateError, StudyError, UnknownName
 from palpate.metrics import METRICS
 from palpate.run.simulate import simulate
-from palpate.scenario.load import folder_of, load_scenario, scenario_from_data, with_modules
+from palpate.scenario.file.load import folder_of, load_scenario, scenario_from_data, with_modules
+from palpate.scenario.file.overrides import apply_overrides
+from palpate.scenario.file.places import read_from
 from palpate.scenario.model import Scenario
-from palpate.scenario.overrides import apply_overrides
-from palpate.scenario.places import read_from
-from palpate.study import drivers
-from palpate.study.axis import Axis, Spec, axes_of, override
-from palpate.study.design import DEFAULT_RUNS, METHODS, MOST_RUNS, Stage, chances, design
-from palpate.study.maps import CELLS
-from palpate.study.plan import KEPT_TRACES, REFUSED, Plan, chunk_size, file_digests, versions
-from palpate.study.pool import Executor, Here, LocalPool, cores
+from palpate.study.analysis import drivers
+from palpate.study.analysis.maps import CELLS
+from palpate.study.plans.axis import Axis, Spec, axes_of, override
+from palpate.study.plans.design import DEFAULT_RUNS, METHODS, MOST_RUNS, Stage, chances, design
+from palpate.study.plans.plan import KEPT_TRACES, REFUSED, Plan, chunk_size, file_digests, versions
 from palpate.study.result import Sweep
-from palpate.study.store import Store
-from palpate.study.worker import Job, Result, Task, check_files, empty_row, run_row
+from palpate.study.running.pool import Executor, Here, LocalPool, cores
+from palpate.study.running.store import Store
+from palpate.study.running.worker import Job, Result, Task, check_files, empty_row, run_row
 from palpate.user_code import is_address, texts_of, use_files
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def sweep(
 
     Args:
         scenario: a scenario, its shipped name, or its file; its [sweep] table holds where nothing else is said.
-        vary: keys and what they may be: "100:2000:20", "normal(1, 0.05)", a list…; see palpate.study.axis.
+        vary: keys and what they may be: "100:2000:20", "normal(1, 0.05)", a list…; see palpate.study.plans.axis.
         method: grid, random, latin, sobol, saltelli (for sensitivity), map (a boundary over two parameters).
         runs, repeat, seed: how many, how often each with different noise, and the seed of the draws.
         metrics, metric: columns to compute, all by default; which ranks the runs, the first with a bound by default.
@@ -188,7 +188,7 @@ def executor_for(plan: Plan, workers: int | None, cluster: str | None) -> Execut
             )
         return Here()
     if cluster is not None:
-        from palpate.study.cluster import DaskCluster
+        from palpate.study.running.cluster import DaskCluster
 
         return DaskCluster(cluster)
     wanted = cores() if workers is None else workers

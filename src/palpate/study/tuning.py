@@ -21,13 +21,13 @@ from palpate.checks import Array
 from palpate.errors import InvalidInput, StudyError, UnknownName
 from palpate.metrics import METRICS
 from palpate.scenario.model import Scenario
-from palpate.study import theory
-from palpate.study.axis import Axis, Spec, Value, axes_of
-from palpate.study.design import Point, Stage
-from palpate.study.drivers import parse_rule
-from palpate.study.plan import REFUSED
+from palpate.study.analysis import theory
+from palpate.study.analysis.drivers import parse_rule
+from palpate.study.plans.axis import Axis, Spec, Value, axes_of
+from palpate.study.plans.design import Point, Stage
+from palpate.study.plans.plan import REFUSED
 from palpate.study.result import Sweep
-from palpate.study.store import Store
+from palpate.study.running.store import Store
 from palpate.study.sweeps import Progress, check_points, finish, make_plan
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from palpate.files import write_file
 from palpate.lazy import check_extra
 from palpate.trace import Channel, Trace
 from palpate.views.kinematics import body_paths
-from palpate.views.player import frame_rows
+from palpate.views.pages.player import frame_rows
 
 _SECOND = 1_000_000_000  # ns
 _TYPES = {"double": 1, "string": 9}  # of fields, as descriptors number them

@@ -160,6 +160,6 @@ class ShownReplay:
 
 def shown_replay(trace: Trace) -> ShownReplay:
     """The replay of a trace; see `Trace.replay`."""
-    from palpate.views.player import replay_html
+    from palpate.views.pages.player import replay_html
 
     return ShownReplay(replay_html(trace))

@@ -9,7 +9,7 @@ from palpate.engine.kernels import kernel
 from palpate.engine.physics import Physics
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.engine.views import fold
-from palpate.robot.kernels import add_generalized_force
+from palpate.robot.mechanics.kernels import add_generalized_force
 from palpate.world.bodies import add_wrench, point_on_body, velocity_at
 from palpate.world.config import Push
 from palpate.world.plant import Plant

@@ -10,7 +10,7 @@ from palpate.engine.kernels import clear, kernel
 from palpate.engine.physics import Physics
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 from palpate.engine.views import fold, part
-from palpate.robot.kernels import read_drift, read_jacobian
+from palpate.robot.mechanics.kernels import read_drift, read_jacobian
 from palpate.robot.robot import Robot
 from palpate.world.bodies import add_force, add_wrench, point_on_body, velocity_at
 from palpate.world.config import Sensors, World

@@ -18,7 +18,7 @@ from palpate.engine.physics import Physics
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.engine.views import address_of
 from palpate.errors import ModelError
-from palpate.robot.coupling import Coordinates, ties_of
+from palpate.robot.joints.coupling import Coordinates, ties_of
 from palpate.robot.robot import Robot
 
 MOST_TURNS = 12

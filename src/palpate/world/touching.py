@@ -10,8 +10,8 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import InvalidInput, UnknownName
-from palpate.robot.compiled import unused
 from palpate.robot.frames import Frame
+from palpate.robot.mechanics.compiled import unused
 from palpate.robot.robot import Robot
 from palpate.spatial import matrix_from_quat, quat_from_matrix
 from palpate.world.config import ContactShape, World

@@ -21,7 +21,7 @@ from palpate.contact.touch.geometry import hold, is_pin, is_stop, locate, stop, 
 from palpate.contact.touch.records import MARGINS, Found, Machine, Touching, Triple, Work
 from palpate.engine.kernels import kernel
 from palpate.engine.records import Matrix, Vector
-from palpate.robot.kernels import (
+from palpate.robot.mechanics.kernels import (
     OK,
     inverse_dynamics,
     read_bias,

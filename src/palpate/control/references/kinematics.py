@@ -8,7 +8,7 @@ from palpate.engine.kernels import kernel
 from palpate.engine.physics import Physics
 from palpate.engine.records import Matrix, Record, sized
 from palpate.errors import InvalidInput
-from palpate.robot.kernels import OK, ModelTerms, Place, read_drift, read_jacobian, read_pose, stage_state
+from palpate.robot.mechanics.kernels import OK, ModelTerms, Place, read_drift, read_jacobian, read_pose, stage_state
 from palpate.robot.robot import Robot
 from palpate.spatial.kernels import quat_from_matrix
 from palpate.spatial.rows import product, quats_from_rotation_vectors

@@ -26,7 +26,7 @@ from palpate.control.steps.linear_algebra import times
 from palpate.engine.kernels import kernel, put
 from palpate.engine.records import Integers, Matrix, ReadVector, Record, Vector, sized
 from palpate.engine.views import part
-from palpate.robot.kernels import Place
+from palpate.robot.mechanics.kernels import Place
 from palpate.robot.robot import Robot
 
 BASE = 6  # velocities of the free base, which no motor drives

@@ -15,7 +15,7 @@ from palpate.control.steps.frames import Motion, Tree, frame_pose, move_tree, po
 from palpate.engine.kernels import kernel, put
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 from palpate.engine.views import part
-from palpate.robot.kernels import Place
+from palpate.robot.mechanics.kernels import Place
 from palpate.spatial.kernels import matrix_from_quat, rotation_vector_from_matrix
 
 _MET = 1e-9  # of a task's scale

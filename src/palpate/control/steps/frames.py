@@ -14,7 +14,7 @@ import numpy as np
 from palpate.engine.kernels import kernel, put
 from palpate.engine.records import Integers, Matrix, ReadVector, Record, Vector, sized
 from palpate.engine.views import fold, part
-from palpate.robot.kernels import Place, pose_on
+from palpate.robot.mechanics.kernels import Place, pose_on
 from palpate.robot.robot import Robot
 from palpate.spatial.kernels import matrix_from_quat, matrix_from_rotation_vector
 

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from palpate.errors import ModelError
+from palpate.robot.mechanics.tree import FREEDOMS, Shape, Tree
 from palpate.robot.readers.findings import Finding, errors_of, untouched
 from palpate.robot.readers.guarded import CompileLimits
-from palpate.robot.readers.mjcf import MjcfInspection, inspect_mjcf
-from palpate.robot.readers.urdf import inspect_urdf
+from palpate.robot.readers.mjcf.reader import MjcfInspection, inspect_mjcf
+from palpate.robot.readers.urdf.reader import inspect_urdf
 from palpate.robot.readers.xmlfile import Report, Source, parse, read_bytes
-from palpate.robot.tree import FREEDOMS, Shape, Tree
 
 if TYPE_CHECKING:
     from palpate.robot.robot import Robot
@@ -121,7 +121,7 @@ def _expanded(path: Path, report: Report, options: ModelOptions) -> bytes | None
     """The text of a xacro file, if it is to be expanded."""
     if options.xacro is False:
         return None
-    from palpate.robot.readers.xacro import expand_xacro
+    from palpate.robot.readers.urdf.xacro import expand_xacro
 
     arguments = options.xacro if isinstance(options.xacro, Mapping) else {}
     return expand_xacro(path, report, arguments, options.package_roots, options.limits)
@@ -134,7 +134,7 @@ def _check_urdf(path: Path, report: Report, options: ModelOptions, text: bytes |
         return ModelReport(str(path), "urdf", tuple(findings))
     findings += untouched(str(path), sum(bool(link.collisions) for link in tree.links), "links with <collision>")
     if options.estimate_inertia is not None:
-        from palpate.robot.readers.estimate import estimate_inertias
+        from palpate.robot.readers.dh.estimate import estimate_inertias
 
         tree, warning = estimate_inertias(tree, options.estimate_inertia, str(path))
         findings = [finding for finding in findings if "--estimate-inertia" not in finding.hint] + [warning]
@@ -148,8 +148,8 @@ def _check_urdf(path: Path, report: Report, options: ModelOptions, text: bytes |
 
 def _check_table(path: Path, options: ModelOptions) -> ModelReport:
     """A DH table in a TOML file."""
-    from palpate.robot.readers.dh import tree_from_dh
-    from palpate.robot.readers.dh_file import read_table
+    from palpate.robot.readers.dh.file import read_table
+    from palpate.robot.readers.dh.table import tree_from_dh
 
     table = read_table(path)
     if errors_of(table.findings):
@@ -196,7 +196,7 @@ def _check_mjcf(path: Path, report: Report, options: ModelOptions) -> ModelRepor
 
 def _build_mjcf(path: Path, seen: MjcfInspection, options: ModelOptions, findings: list[Finding]) -> Robot | None:
     """The robot of a file that compiles; what stands against it is added to the findings."""
-    from palpate.robot.readers.mjcf_build import build_mjcf
+    from palpate.robot.readers.mjcf.build import build_mjcf
 
     warnings = [finding for finding in findings if finding.level == "warning"]
     try:

@@ -17,10 +17,10 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.files import write_file
-from palpate.robot.readers import inertials
 from palpate.robot.readers.check import model_format
 from palpate.robot.readers.findings import refuse
-from palpate.robot.readers.mjcf_rules import RANGES
+from palpate.robot.readers.mjcf.rules import RANGES
+from palpate.robot.readers.urdf import inertials
 from palpate.robot.readers.xmlfile import (
     Element,
     Report,
@@ -33,7 +33,7 @@ from palpate.robot.readers.xmlfile import (
 )
 
 if TYPE_CHECKING:
-    from palpate.robot.readers.dh_file import RowChange
+    from palpate.robot.readers.dh.file import RowChange
 
 _SIX = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 _DECIMAL_COMMA = re.compile(r"(?<!\S)([+-]?\d+),(\d+(?:[eE][+-]?\d+)?)(?!\S)")
@@ -88,7 +88,7 @@ def repair_model(path: str | Path, out: str | Path) -> list[Change | Mend | RowC
         FileError: the copy cannot be written.
     """
     if Path(path).suffix.lower() == ".toml":
-        from palpate.robot.readers.dh_file import repaired_table
+        from palpate.robot.readers.dh.file import repaired_table
 
         data, changes = repaired_table(Path(path))
         write_file(out, data)

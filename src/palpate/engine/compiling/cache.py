@@ -1,0 +1,233 @@
+"""Where compiled kernels are kept between runs, and when a kept one may be used.
+
+A kernel is machine code made from its own file and from every file that this one takes something from, by given
+versions of Python, numba, llvmlite and MuJoCo. Its key says all of these: a kernel whose key differs is compiled anew,
+whatever the dates of files say. Kernels lie in one folder per set of versions below the user's cache folder
+(`PALPATE_CACHE_DIR` names another). A folder that somebody else could write to is not used; there, and where nothing
+can be written, kernels lie in a folder that ends with the process. A digest of the sources is part of a kernel's file
+name, so that processes of two states of the sources never write into each other's files.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import importlib.metadata
+import os
+import platform
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from palpate.engine.compiling.kernel_files import SUFFIX, Folder, KeptKernel, pack, unpack
+from palpate.engine.compiling.sources import digest_of_files, function_digest, sources_of
+from palpate.engine.notes import note
+from palpate.errors import FileError
+
+SHAPING = ("BOUNDSCHECK", "OPT", "DEBUGINFO", "CPU_NAME", "CPU_FEATURES", "LOOP_VECTORIZE", "SLP_VECTORIZE")
+_DAY = 86400.0  # s
+
+Function = Callable[..., Any]
+
+
+def user_cache_folder() -> Path:
+    """The folder that `PALPATE_CACHE_DIR` names, or the one this system keeps caches in."""
+    named = os.environ.get("PALPATE_CACHE_DIR")
+    if named:
+        return Path(named)
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "palpate" / "Cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "palpate"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "palpate"
+
+
+@cache
+def versions() -> str:
+    """What else than sources shapes machine code."""
+    settings = (f"{name}={os.environ[f'NUMBA_{name}']}" for name in SHAPING if os.environ.get(f"NUMBA_{name}"))
+    return ", ".join([f"Python {platform.python_version()} {platform.machine()}", *packages(), *settings])
+
+
+@cache
+def packages() -> tuple[str, ...]:
+    """The packages whose versions shape machine code."""
+    return tuple(f"{name} {importlib.metadata.version(name)}" for name in ("numba", "llvmlite", "mujoco-core"))
+
+
+class FolderInUse(NamedTuple):
+    """The folder in use, and why it is a temporary one; nothing if it is not."""
+
+    folder: Folder
+    problem: str = ""
+
+
+@cache
+def folder_in_use() -> FolderInUse:
+    """Where kernels are kept: the user's folder, or a temporary one where that is unsafe or cannot be written."""
+    below = "kernels", hashlib.sha256(versions().encode()).hexdigest()[:16]
+    try:
+        return FolderInUse(Folder.private(user_cache_folder(), *below))
+    except FileError as error:
+        problem = str(error)
+        _note(problem)
+    except (OSError, RuntimeError) as error:  # RuntimeError: no home folder
+        problem = f"{error}"
+    passing = tempfile.mkdtemp(prefix="palpate-kernels-")
+    atexit.register(_remove, passing, os.getpid())
+    os.environ["PALPATE_CACHE_DIR"] = passing  # processes started from here on share it
+    return FolderInUse(Folder.private(Path(passing), *below), problem)
+
+
+def _remove(folder: str, process: int) -> None:
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _note(problem: str) -> None:
+    """Say why nothing is kept."""
+    note(
+        f"compiled kernels are not kept between runs: {problem};"
+        " PALPATE_CACHE_DIR names a folder of your own that nobody else can write to (chmod 700)"
+    )
+
+
+def kernel_folder() -> Path:
+    """Where kernels are kept."""
+    return folder_in_use().folder.path
+
+
+@cache
+def stamp(file: Path) -> str:
+    """A digest of every file that a kernel in `file` is made of, and of the versions."""
+    return digest_of_files(sources_of(file), versions())
+
+
+def file_name(function: Function) -> str:
+    """A kernel's module and name, as its file's name begins."""
+    name = f"{Path(function.__code__.co_filename).stem}.{function.__qualname__}"
+    return name.replace("<", "").replace(">", "")
+
+
+class KernelCache:
+    """The kept kernels of one function: a help that may fail. What cannot be used is compiled anew.
+
+    Args:
+        function: its file must be there.
+    """
+
+    def __init__(self, function: Function) -> None:
+        self.file, self.line = Path(function.__code__.co_filename), function.__code__.co_firstlineno
+        self.name, self.digest = file_name(function), function_digest(function)
+        self.of_all_stamps = f"{self.name}-{self.mark()}"
+
+    def folder(self) -> Folder:
+        """Where its files lie."""
+        return folder_in_use().folder
+
+    def stamp(self) -> str:
+        """Digest of its sources."""
+        return stamp(self.file)
+
+    def mark(self) -> str:
+        """What tells functions of the same name apart: checkouts and lines."""
+        return hashlib.sha256(f"{self.file}:{self.line}".encode()).hexdigest()[:12]
+
+    def key(self, signature: str, processor: str) -> str | None:
+        """Everything that the machine code depends on; None for a function that cannot be described."""
+        return None if self.digest is None else "\n".join([self.stamp(), self.digest, signature, processor])
+
+    def path(self, key: str) -> str:
+        """Name of the file of a key."""
+        return f"{self.of_all_stamps}-{self.stamp()[:12]}-{hashlib.sha256(key.encode()).hexdigest()[:12]}{SUFFIX}"
+
+    def data(self, name: str) -> bytes | None:
+        """Content of one of its files."""
+        return self.folder().read(name)
+
+    def read(self, signature: str, processor: str) -> KeptKernel | None:
+        """The kept kernel; None if there is none, or its file is damaged."""
+        key = self.key(signature, processor)
+        data = None if key is None else self.data(self.path(key))
+        kept = None if data is None else unpack(data)
+        return kept if kept is not None and kept.key == key else None
+
+    def write(self, signature: str, processor: str, kernel: KeptKernel) -> None:
+        """Keep a kernel where that is possible, in place of those of older sources."""
+        key = self.key(signature, processor)
+        if key is None:
+            return
+        try:
+            self.folder().write(self.path(key), pack(kernel._replace(key=key)))
+            self._forget_older()
+        except OSError:  # a full disk, a folder that went away
+            return
+        if folder_in_use().problem:
+            _note(folder_in_use().problem)
+
+    def _forget_older(self) -> None:
+        """Drop what this kernel was before its sources changed, unless somebody may still be at work with it."""
+        mine, folder, now = f"{self.of_all_stamps}-{self.stamp()[:12]}", self.folder(), time.time()
+        for name in folder.names():
+            if name.startswith(f"{self.of_all_stamps}-") and not name.startswith(mine) and folder.age(name, now) > _DAY:
+                folder.remove(name)
+
+
+def is_kept(file: Path, function: str) -> bool:
+    """Whether a kernel of these very sources is kept already."""
+    return is_among(folder_in_use().folder.names(), file, function, stamp(file))
+
+
+def is_among(names: list[str], file: Path, function: str, digest: str) -> bool:
+    """Whether a kernel made from sources with a given digest is among files of given names."""
+    return any(name.startswith(f"{file.stem}.{function}-") and f"-{digest[:12]}-" in name for name in names)
+
+
+class KeptKernels(NamedTuple):
+    """What the kernel cache holds: where, files and bytes of these versions, and of all.
+
+    `problem` says why the folder is a temporary one; nothing if it is not.
+    """
+
+    folder: Path
+    files: int
+    size: int
+    all_files: int
+    all_size: int
+    problem: str
+
+
+def kept_kernels() -> KeptKernels:
+    """What is kept now."""
+    here, problem = kernel_folder(), folder_in_use().problem
+    mine, all_of_them = _sizes(here), _sizes(_all_kernels())
+    return KeptKernels(here, len(mine), sum(mine), len(all_of_them), sum(all_of_them), problem)
+
+
+def _all_kernels() -> Path | None:
+    try:
+        return user_cache_folder() / "kernels"
+    except RuntimeError:  # no home folder
+        return None
+
+
+def _sizes(folder: Path | None) -> list[int]:
+    try:
+        return [file.stat().st_size for file in folder.rglob("*") if file.is_file()] if folder is not None else []
+    except OSError:
+        return []
+
+
+def clear_kernels() -> int:
+    """Delete every kept kernel of every version; how many files that were."""
+    folder = _all_kernels()
+    count = len(_sizes(folder))
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+    folder_in_use.cache_clear()
+    return count

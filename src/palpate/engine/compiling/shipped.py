@@ -1,0 +1,123 @@
+"""Kernels that come with a wheel: compiled where the wheel was built, for any processor of its kind.
+
+`make wheel` puts them into the folder `shipped/` beside this file, with a list of their checksums. A shipped kernel
+serves where the versions of Python (major and minor), numba, llvmlite and MuJoCo and the text of every source that it
+is made of are those of the build; anything else is compiled as if nothing had been shipped. What this machine has
+compiled itself is taken first. Files that more people can write to than to palpate's own modules are not used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from palpate.engine.compiling import cache as own
+from palpate.engine.compiling.kernel_files import SUFFIX, WRITE_BY_OTHERS, Folder, KeptKernel, checksum
+from palpate.engine.compiling.sources import digest_of_files, is_ours, sources_of
+
+_ABOVE = Path(__file__).parents[3]
+_HERE = Path(__file__).parents[1] / "shipped"
+LIST = "checksums.txt"
+
+
+def shipping_folder() -> Path | None:
+    """Where kernels are put to be shipped, while a wheel is built: `PALPATE_SHIP_KERNELS`."""
+    named = os.environ.get("PALPATE_SHIP_KERNELS")
+    return Path(named) if named else None
+
+
+@cache
+def _folder() -> Folder | None:
+    """The folder of shipped kernels, or the one to fill; None if there is none, or it is less guarded than the code."""
+    try:
+        folder = Folder.opened(shipping_folder() or _HERE)
+    except OSError:
+        return None
+    mine, code = folder.status(), os.stat(Path(__file__).parent)
+    open_to_others = mine.st_mode & ~code.st_mode & WRITE_BY_OTHERS
+    return None if open_to_others or mine.st_uid not in (0, code.st_uid) else folder
+
+
+@cache
+def stamp(file: Path) -> str:
+    """A digest of everything that a shipped kernel in `file` is made of; no folder of this machine is in it."""
+    python = ".".join(platform.python_version_tuple()[:2])
+    return digest_of_files(sources_of(file), ", ".join([python, sys.platform, platform.machine(), *own.packages()]))
+
+
+@cache
+def listed() -> dict[str, str]:
+    """The checksum of every shipped kernel, by the name of its file."""
+    folder = _folder()
+    text = (folder.read(LIST) if folder is not None else None) or b""
+    lines = (line.split() for line in text.decode("ascii", "replace").splitlines())
+    return {words[1]: words[0] for words in lines if len(words) == 2}
+
+
+def write_list(folder: Path) -> None:
+    """Write the list of checksums of all kernels in a folder."""
+    names = sorted(path.name for path in folder.iterdir() if path.suffix == SUFFIX)
+    lines = [f"{checksum((folder / name).read_bytes())}  {name}\n" for name in names]
+    (folder / LIST).write_text("".join(lines))
+
+
+def is_shipped(file: Path, function: str) -> bool:
+    """Whether a kernel of these very sources came with the wheel."""
+    return own.is_among(list(listed()), file, function, stamp(file))
+
+
+class _ShippedKernels(own.KernelCache):
+    """The shipped kernels of one function; whichever processor asks, since they are made for all."""
+
+    def folder(self) -> Folder:
+        folder = _folder()
+        assert folder is not None
+        return folder
+
+    def stamp(self) -> str:
+        return stamp(self.file)
+
+    def mark(self) -> str:
+        return hashlib.sha256(f"{self.file.relative_to(_ABOVE).as_posix()}:{self.line}".encode()).hexdigest()[:12]
+
+    def key(self, signature: str, processor: str) -> str | None:
+        return super().key(signature, f"{sys.platform} {platform.machine()}")
+
+    def data(self, name: str) -> bytes | None:
+        """Content of a file whose checksum is on the list."""
+        data = super().data(name) if name in listed() else None
+        return data if data is not None and checksum(data) == listed()[name] else None
+
+
+class KernelCache:
+    """The kept kernels of one function, with what was shipped behind them."""
+
+    def __init__(self, function: own.Function) -> None:
+        self.kept = own.KernelCache(function)
+        usable = is_ours(self.kept.file) and _plain() and _folder() is not None
+        self.shipped = _ShippedKernels(function) if usable else None
+
+    def read(self, signature: str, processor: str) -> Iterator[KeptKernel]:
+        """This machine's kernel, then the shipped one."""
+        for place in (self.kept, self.shipped):
+            kernel = place.read(signature, processor) if place is not None else None
+            if kernel is not None:
+                yield kernel
+
+    def write(self, signature: str, processor: str, kernel: KeptKernel) -> None:
+        """Keep a kernel; to be shipped as well while a wheel is built."""
+        self.kept.write(signature, processor, kernel)
+        if self.shipped is not None and shipping_folder() is not None:
+            self.shipped.write(signature, processor, kernel)
+
+
+@cache
+def _plain() -> bool:
+    """Whether nothing shapes machine code otherwise than when the wheel was built; there the processor is named."""
+    named = [name for name in own.SHAPING if os.environ.get(f"NUMBA_{name}")]
+    return not named or (shipping_folder() is not None and named == ["CPU_NAME"])

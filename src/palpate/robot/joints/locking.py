@@ -1,0 +1,259 @@
+"""Joints welded at a value: the same machine with fewer freedoms, exactly.
+
+A joint with anchor c and axis a (body axes) moves its body by X_J(q): a turn about a through c, or a shift along a,
+counted from the joint's reference position. A locked joint leaves the tree; X_J(q) becomes part of the body's pose, and
+the joints before it on the same body are seen from the moved body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import mujoco
+import numpy as np
+
+from palpate.checks import Array, finite_number
+from palpate.errors import InvalidInput, ModelError, UnknownName
+from palpate.robot.build import drop_stand_ins
+from palpate.robot.joints.coupling import ties_of
+from palpate.robot.mechanics.compiled import STAND_INS, UNRESISTED, listed, set_note
+from palpate.robot.readers.findings import Finding
+from palpate.spatial import Pose, matrix_from_quat
+
+_HINGE, _SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
+_ROUNDING = 1e-9  # rad or m by which two locked joints of one tie may disagree
+_PER_JOINT = ("velocity_limit", "acceleration_limit", "torque_rate_limit")
+
+
+def lock_joints(spec: mujoco.MjSpec, model: mujoco.MjModel, values: Mapping[str, float]) -> list[Finding]:
+    """Weld joints of `spec`, whose compilation is `model`, at `values` [rad or m].
+
+    Joints tied to a locked one (mimic) are locked with it. Closed loops all of whose bodies have become one vanish.
+
+    Returns:
+        One warning for each joint that is locked outside its range.
+
+    Raises:
+        UnknownName: no such joint.
+        InvalidInput: a joint of several freedoms, a value that is no number, or two values a tie contradicts.
+    """
+    if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
+        raise InvalidInput(f"joints to lock are given as {{name: value}}, got {type(values).__name__}")
+    held = _with_followers(model, {_joint(model, name): _value(name, value) for name, value in values.items()})
+    keys, numerics = _shortened_keys(model, held), _shortened_numerics(model, held)
+    for b in sorted({int(model.jnt_bodyid[j]) for j in held}):
+        _lock_body(spec, model, b, held)
+    _release(spec, model, held)
+    for j in held:
+        spec.delete(spec.joint(model.joint(j).name))
+    for key, (qpos, qvel) in zip(spec.keys, keys):
+        key.qpos, key.qvel = qpos, qvel
+    for name, data in numerics.items():
+        if len(data):
+            spec.numeric(name).data, spec.numeric(name).size = data, len(data)
+        else:
+            spec.delete(spec.numeric(name))
+    _forget_unresisted(spec, model, held)
+    return [_out_of_range(model, spec.modelname, j, q) for j, q in held.items() if _is_out_of_range(model, j, q)]
+
+
+def _is_out_of_range(model: mujoco.MjModel, j: int, q: float) -> bool:
+    low, high = model.jnt_range[j]
+    return bool(model.jnt_limited[j]) and not low - _ROUNDING <= q <= high + _ROUNDING
+
+
+def _out_of_range(model: mujoco.MjModel, file: str, j: int, q: float) -> Finding:
+    low, high = model.jnt_range[j]
+    unit, name = "m" if model.jnt_type[j] == _SLIDE else "rad", model.joint(j).name
+    found, rule = f"locked at {q:g} {unit}", f"its range is {low:g} to {high:g} {unit}"
+    return Finding("warning", file, 0, f"joint {name!r}", found, rule, "lock it inside its range")
+
+
+def _joint(model: mujoco.MjModel, name: str) -> int:
+    found = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, name)
+    if found < 0:
+        raise UnknownName("joint", name, [model.joint(j).name for j in range(model.njnt)])
+    if model.jnt_type[found] not in (_HINGE, _SLIDE):
+        raise InvalidInput(f"joint {name!r} cannot be locked at a number: it has several degrees of freedom")
+    return found
+
+
+def _value(name: str, value: float) -> float:
+    return finite_number(value, f"lock of joint {name!r}")
+
+
+def _with_followers(model: mujoco.MjModel, held: dict[int, float]) -> dict[int, float]:
+    """The locked joints and all that are tied to them: q_follower = slope q_leader + constant, read both ways."""
+    changed = True
+    while changed:
+        changed = False
+        for follower, (leader, slope, constant) in ties_of(model).items():
+            if leader in held and follower not in held:
+                held[follower] = slope * held[leader] + constant
+                changed = True
+            elif follower in held and leader >= 0 and leader not in held and slope != 0:
+                held[leader] = (held[follower] - constant) / slope
+                changed = True
+            elif follower in held and leader in held:
+                _agree(model, follower, leader, held[follower] - slope * held[leader] - constant)
+    return held
+
+
+def _agree(model: mujoco.MjModel, follower: int, leader: int, gap: float) -> None:
+    if abs(gap) > _ROUNDING:
+        names = f"{model.joint(follower).name!r} and {model.joint(leader).name!r}"
+        raise InvalidInput(
+            f"joints {names} are tied, and the values they are locked at disagree by {gap:.3g}",
+            hint="lock one of them; the other follows",
+        )
+
+
+def _lock_body(spec: mujoco.MjSpec, model: mujoco.MjModel, b: int, held: dict[int, float]) -> None:
+    """Put the motion of a body's locked joints into its pose: X J₁ X₂ = (X X₂)(X₂⁻¹ J₁ X₂)."""
+    first, count = int(model.body_jntadr[b]), int(model.body_jntnum[b])
+    pose = _pose_in_frame(spec, model, b)
+    axes = {j: model.jnt_axis[j].copy() for j in range(first, first + count)}
+    anchors = {j: model.jnt_pos[j].copy() for j in range(first, first + count)}
+    for j in (j for j in range(first, first + count) if j in held):
+        X_J = _motion(int(model.jnt_type[j]), axes[j], anchors[j], held[j] - model.qpos0[model.jnt_qposadr[j]])
+        pose = pose @ X_J
+        for before in range(first, j):  # seen from the moved body
+            axes[before] = X_J.rotation.T @ axes[before]
+            anchors[before] = X_J.inverse().apply(anchors[before])
+    body = spec.body(model.body(b).name)
+    body.pos, body.quat = pose.position, pose.quat_wxyz
+    body.alt.type = mujoco.mjtOrientation.mjORIENTATION_QUAT
+    for j in axes:
+        if j not in held:
+            joint = spec.joint(model.joint(j).name)
+            joint.axis, joint.pos = axes[j], anchors[j]
+
+
+def _motion(kind: int, axis: Array, anchor: Array, amount: float) -> Pose:
+    if kind == _SLIDE:
+        return Pose(amount * axis, np.eye(3))
+    quat = np.concatenate([[np.cos(amount / 2)], np.sin(amount / 2) * axis])
+    turn = matrix_from_quat(quat)
+    return Pose(anchor - turn @ anchor, turn)
+
+
+def _pose_in_frame(spec: mujoco.MjSpec, model: mujoco.MjModel, b: int) -> Pose:
+    """The body's pose as its element gives it: in its parent, or in the `<frame>` it stands in.
+
+    The compiled pose has the frames in it, so they are taken off again.
+    """
+    whole = Pose.from_quat(model.body_pos[b], model.body_quat[b])
+    frame, outside = spec.body(model.body(b).name).frame, Pose.identity()
+    while frame is not None:
+        outside = _resolved(frame, spec) @ outside
+        frame = frame.frame
+    return outside.inverse() @ whole
+
+
+def _resolved(frame: mujoco.MjsFrame, spec: mujoco.MjSpec) -> Pose:
+    """A frame's own pose; the engine itself turns Euler angles and the like into a quaternion."""
+    probe = mujoco.MjSpec()
+    probe.compiler.degree, probe.compiler.eulerseq = spec.compiler.degree, spec.compiler.eulerseq
+    body = probe.worldbody.add_body(name="probe", pos=frame.pos, quat=frame.quat)
+    body.alt.type = frame.alt.type
+    for way in ("axisangle", "xyaxes", "zaxis", "euler"):
+        setattr(body.alt, way, getattr(frame.alt, way))
+    made = probe.compile().body("probe")
+    return Pose.from_quat(made.pos, made.quat)
+
+
+def _release(spec: mujoco.MjSpec, model: mujoco.MjModel, held: dict[int, float]) -> None:
+    """Delete ties of locked joints, loops that have become rigid, and tendons that no longer move anything."""
+    names = {model.joint(j).name for j in held}
+    group = _rigid_groups(model, held)
+    for e in range(model.neq):
+        if _is_settled(model, e, held, group):
+            spec.delete(spec.equalities[_place_of(spec, model, e)])
+    for tendon in list(spec.tendons):
+        _release_tendon(spec, model, tendon, names)
+    for sensor in list(spec.sensors):
+        if sensor.objtype == mujoco.mjtObj.mjOBJ_JOINT and sensor.objname in names:
+            spec.delete(sensor)
+
+
+def _is_settled(model: mujoco.MjModel, e: int, held: dict[int, float], group: list[int]) -> bool:
+    kind = mujoco.mjtEq(int(model.eq_type[e]))
+    if kind == mujoco.mjtEq.mjEQ_JOINT:
+        return int(model.eq_obj1id[e]) in held
+    if kind not in (mujoco.mjtEq.mjEQ_CONNECT, mujoco.mjtEq.mjEQ_WELD):
+        return False
+    ends = [int(model.eq_obj1id[e]), int(model.eq_obj2id[e])]
+    if model.eq_objtype[e] == mujoco.mjtObj.mjOBJ_SITE:
+        ends = [int(model.site_bodyid[s]) for s in ends]
+    return group[ends[0]] == group[ends[1]]
+
+
+def _rigid_groups(model: mujoco.MjModel, held: dict[int, float]) -> list[int]:
+    """For each body, the topmost body it is rigidly joined to once the joints are locked."""
+    group = [0] * model.nbody
+    for b in range(1, model.nbody):
+        own = range(model.body_jntadr[b], model.body_jntadr[b] + model.body_jntnum[b])
+        group[b] = group[model.body_parentid[b]] if all(j in held for j in own) else b
+    return group
+
+
+def _place_of(spec: mujoco.MjSpec, model: mujoco.MjModel, e: int) -> int:
+    """Which of the spec's equalities is the model's e-th: they keep their order, and earlier ones may be gone."""
+    return e - (model.neq - len(spec.equalities))
+
+
+def _release_tendon(spec: mujoco.MjSpec, model: mujoco.MjModel, tendon: mujoco.MjsTendon, names: set[str]) -> None:
+    t = model.tendon(tendon.name).id if tendon.name else -1
+    if t < 0:
+        return
+    first, count = int(model.tendon_adr[t]), int(model.tendon_num[t])
+    wraps = [w for w in range(first, first + count) if model.wrap_type[w] == mujoco.mjtWrap.mjWRAP_JOINT]
+    joints = [model.joint(int(model.wrap_objid[w])).name for w in wraps]
+    touched = names.intersection(joints)
+    if not touched:
+        return
+    if touched != set(joints) and _tendon_acts(model, t):
+        raise ModelError(
+            f"tendon {tendon.name!r} ties the locked joint {sorted(touched)[0]!r} to joints that still move",
+            hint=f"lock all of {', '.join(joints)}, or none",
+        )
+    spec.delete(tendon)
+
+
+def _tendon_acts(model: mujoco.MjModel, t: int) -> bool:
+    """Whether a tendon does anything without its actuator."""
+    values = (
+        model.tendon_stiffness[t],
+        model.tendon_damping[t],
+        model.tendon_frictionloss[t],
+        model.tendon_armature[t],
+    )
+    tied = np.isin(model.eq_type, int(mujoco.mjtEq.mjEQ_TENDON)) & (model.eq_obj1id == t)
+    return bool(any(np.any(value) for value in values) or tied.any())
+
+
+def _shortened_keys(model: mujoco.MjModel, held: dict[int, float]) -> list[tuple[Array, Array]]:
+    places = [int(model.jnt_qposadr[j]) for j in held]
+    dofs = [int(model.jnt_dofadr[j]) for j in held]
+    return [(np.delete(model.key_qpos[k], places), np.delete(model.key_qvel[k], dofs)) for k in range(model.nkey)]
+
+
+def _shortened_numerics(model: mujoco.MjModel, held: dict[int, float]) -> dict[str, Array]:
+    scalar = [j for j in range(model.njnt) if model.jnt_type[j] in (_HINGE, _SLIDE)]
+    kept = [place for place, j in enumerate(scalar) if j not in held]
+    shortened = {}
+    for name in _PER_JOINT:
+        found = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_NUMERIC, name)
+        if found >= 0 and model.numeric_size[found] == len(scalar):
+            start = model.numeric_adr[found]
+            shortened[name] = model.numeric_data[start : start + len(scalar)][kept]
+    return shortened
+
+
+def _forget_unresisted(spec: mujoco.MjSpec, model: mujoco.MjModel, held: dict[int, float]) -> None:
+    """A joint that moved no mass does no harm once it is locked."""
+    locked = {model.joint(j).name for j in held}
+    left = [name for name in listed(model, UNRESISTED) if name not in locked]
+    set_note(spec, UNRESISTED, "\n".join(left))
+    if not left:
+        drop_stand_ins(spec, list(listed(model, STAND_INS)))

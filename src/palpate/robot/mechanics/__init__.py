@@ -1,0 +1,1 @@
+"""Links, inertias and the terms of the equations of motion."""

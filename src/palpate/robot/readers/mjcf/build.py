@@ -1,0 +1,76 @@
+"""The robot of an MJCF file that has been found fit: the passive machine, some joints locked, its loops named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import mujoco
+
+from palpate.errors import ModelError
+from palpate.robot.joints.coupling import Loop, closed_loops
+from palpate.robot.joints.locking import lock_joints
+from palpate.robot.mechanics.compiled import SINGULAR, compiled, engine_warnings, named, weakest_motion
+from palpate.robot.readers.findings import Finding, untouched
+from palpate.robot.readers.mjcf.reader import MjcfInspection
+from palpate.robot.readers.passive import make_passive, read_spec
+from palpate.robot.readers.xmlfile import Element
+
+if TYPE_CHECKING:
+    from palpate.robot.robot import Robot
+
+
+def build_mjcf(
+    path: Path,
+    seen: MjcfInspection,
+    lock: Mapping[str, float] | None,
+    tool_frame: str | None,
+    warnings: Sequence[Finding],
+) -> Robot:
+    """The robot of an inspected file.
+
+    Raises:
+        ModelError: constraints make more than a tree of it (`findings` names each), the engine refuses it, or its mass
+            matrix is singular.
+    """
+    from palpate.robot.robot import Robot
+
+    spec = _passive_spec(path, seen.missing)
+    doubts = lock_joints(spec, compiled(spec), lock) if lock else []
+    if loops := closed_loops(compiled(spec)):
+        raise ModelError(f"{path.name} is no tree", _loop_findings(path, seen.root, loops))
+    touching = [geom for geom in spec.geoms if geom.contype or geom.conaffinity]
+    spheres = sum(geom.name == "tip" or geom.name.startswith("foot_") for geom in touching)  # taken unasked
+    told = untouched(str(path), len(touching) - spheres, "geoms that collide")
+    robot = Robot(spec, name=path.stem, tool_frame=tool_frame, warnings=[*warnings, *told, *doubts])
+    value, motion = weakest_motion(robot.mass_matrix(robot.home))
+    if value < SINGULAR:
+        joints = [name for name, share in zip(robot.dof_names, motion) if abs(share) > 1e-3]
+        raise ModelError(f"nothing resists {', '.join(joints[:6])} moving together: the mass matrix is singular")
+    return robot
+
+
+def _passive_spec(path: Path, missing: Sequence[str]) -> mujoco.MjSpec:
+    try:
+        with engine_warnings():
+            spec = read_spec(str(path), missing)
+            make_passive(spec)
+    except (ValueError, mujoco.FatalError) as error:
+        raise ModelError(f"MuJoCo refuses it: {error}") from error
+    return named(spec)
+
+
+def _loop_findings(path: Path, root: Element | None, loops: Sequence[Loop]) -> list[Finding]:
+    """One error for each closed loop, at the line of its element where that can be told."""
+    blocks = root.all("equality") if root is not None else []
+    elements = [e for block in blocks for e in block.children if e.attributes.get("active") != "false"]
+    ties = [e for e in elements if e.tag != "joint"]
+    at = ties if len(ties) == len(loops) else [None] * len(loops)
+    return [_loop_finding(path, element, loop) for element, loop in zip(at, loops)]
+
+
+def _loop_finding(path: Path, at: Element | None, loop: Loop) -> Finding:
+    rule = "a closed loop: palpate computes with trees of joints"
+    place = (at.source.file, at.line, at.label) if at is not None else (str(path), 0, "equality")
+    return Finding("error", *place, f"equality {loop.name} {loop.what}", rule, loop.hint)

@@ -1,0 +1,273 @@
+"""What MuJoCo accepts in an MJCF file and should not: values that stop, reverse or poison a simulation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+from palpate.errors import nearest
+from palpate.robot.readers.findings import quoted
+from palpate.robot.readers.urdf import inertials
+from palpate.robot.readers.xmlfile import Element, Report, numbers, parse_number
+
+RANGES = ("range", "ctrlrange", "forcerange", "actrange", "actuatorfrcrange", "lengthrange", "frcrange")
+_NOT_NEGATIVE = ("damping", "armature", "frictionloss", "kv", "kp", "mass", "density")
+# Elements that make names and joints of their own: what they make is known to MuJoCo alone.
+_GENERATORS = {"replicate", "attach", "composite", "flexcomp", "plugin", "model"}
+_TEXT = {"name", "class", "childclass", "model", "value", "data", "key", "user_name", "prefix", "content_type"}
+_SMALL_DEGREES = 2 * math.pi + 1e-3  # a range in degrees that would be a whole turn in rad
+_FEW_TURNS = 4 * math.pi + 1e-3
+_UNLIMITED = 1e3
+_CONTACT_FREQUENCY = 50.0  # rad/s, 1/0.02 s: MuJoCo's default contact
+_LARGE_STEP, _HUGE_STEP = 0.01, 0.1  # s
+_KINDS = {
+    "joint": "joint", "joint1": "joint", "joint2": "joint", "jointinparent": "joint",
+    "body": "body", "body1": "body", "body2": "body",
+    "site": "site", "site1": "site", "site2": "site", "refsite": "site",
+    "tendon": "tendon", "actuator": "actuator",
+}  # fmt: skip
+
+
+class Defaults:
+    """The attributes an element has after MJCF's default classes are applied."""
+
+    def __init__(self, root: Element) -> None:
+        self._classes: dict[str, dict[str, dict[str, str]]] = {"main": {}}
+        for element in root.all("default"):
+            self._collect(element, "main" if element.parent is root else "", {})
+
+    def _collect(self, top: Element, name: str, inherited: dict[str, dict[str, str]]) -> None:
+        stack = [(top, name, inherited)]
+        while stack:
+            element, name, inherited = stack.pop()
+            name = element.attributes.get("class", name)
+            merged = {tag: dict(values) for tag, values in inherited.items()}
+            for child in element.children:
+                if child.tag != "default":
+                    merged.setdefault(child.tag, {}).update(child.attributes)
+            self._classes.setdefault(name, {}).update(merged)
+            stack.extend((child, name, merged) for child in element.all("default"))
+
+    def value(self, element: Element, attribute: str) -> str | None:
+        """The attribute as the element has it itself, from its class, or from a body's childclass."""
+        if attribute in element.attributes:
+            return element.attributes[attribute]
+        name = element.attributes.get("class") or _childclass(element)
+        return self._classes.get(name, {}).get(element.tag, {}).get(attribute)
+
+
+def _childclass(element: Element) -> str:
+    above = element.parent
+    while above is not None:
+        if "childclass" in above.attributes:
+            return above.attributes["childclass"]
+        above = above.parent
+    return "main"
+
+
+def check_rules(root: Element, defaults: Defaults, report: Report) -> None:
+    """Reports every value that breaks a rule."""
+    degrees = _angle_unit(root)
+    checks: list[Callable[[Element], None]] = [
+        lambda e: _check_finite(e, report),
+        lambda e: _check_ranges(e, report),
+        lambda e: _check_signs(e, report),
+        lambda e: _check_directions(e, report),
+        lambda e: _check_inertial(e, root, report),
+        lambda e: _check_angles(e, degrees, defaults, report),
+        lambda e: _check_timestep(e, report),
+    ]
+    for element in root.walk():
+        for check in checks:
+            check(element)
+    _check_names(root, report)
+    if not any(element.tag in _GENERATORS for element in root.walk()):
+        _check_references(root, report)
+        _check_keyframes(root, defaults, report)
+
+
+def _quiet(element: Element, attribute: str) -> list[float] | None:
+    """The numbers of an attribute if all are finite; what is wrong is told by _check_finite or MuJoCo."""
+    values = [parse_number(word) for word in element.attributes.get(attribute, "").split()]
+    finite = [value for value in values if value is not None and math.isfinite(value)]
+    return finite if finite and len(finite) == len(values) else None
+
+
+def _check_finite(element: Element, report: Report) -> None:
+    for attribute, text in element.attributes.items():
+        if attribute in _TEXT or attribute in _KINDS or attribute.startswith("file"):
+            continue
+        values = [parse_number(word) for word in text.split()]
+        bad = any(value is not None and not math.isfinite(value) for value in values)
+        comma = any(value is None and "," in word for word, value in zip(text.split(), values))
+        if bad or (comma and any(character.isdigit() for character in text)):
+            numbers(element, attribute, report)
+
+
+def _check_ranges(element: Element, report: Report) -> None:
+    for attribute in RANGES:
+        values = _quiet(element, attribute)
+        if values is None or len(values) != 2:
+            continue
+        lower, upper = values
+        found = f"{attribute} {lower:g} to {upper:g}"
+        if lower > upper:
+            report.error(element, found, "the lower end lies above the upper; MuJoCo would drop the limit", "swap them")
+        elif lower == upper and element.tag != "numeric" and not _is_motor(element):
+            report.warning(element, found, "an empty range; MuJoCo takes 0 0 as no limit")
+
+
+def _is_motor(element: Element) -> bool:
+    """Actuators are taken off, so doubts about them are nobody's."""
+    return element.parent is not None and element.parent.tag == "actuator"
+
+
+def _check_signs(element: Element, report: Report) -> None:
+    for attribute in _NOT_NEGATIVE:
+        values = _quiet(element, attribute) if element.tag not in ("option", "flag") else None
+        if values and values[0] < 0:
+            report.error(element, f"{attribute} {values[0]:g}", f"{attribute} is not negative")
+    sizes = _quiet(element, "size")
+    if sizes and min(sizes) < 0 and element.tag in ("geom", "site"):
+        report.error(element, f"size {_text(sizes)}", f"the sizes of a {element.tag} are positive")
+    gain = _quiet(element, "gainprm")
+    if gain and gain[0] < 0:
+        report.error(element, f"gain {gain[0]:g}", "an actuator gain is not negative", "turn the gear's sign instead")
+    scale = _quiet(element, "scale")
+    if scale and element.tag == "mesh" and 0 in scale:
+        report.error(element, f"scale {_text(scale)}", "a scale of 0 flattens the mesh")
+
+
+def _check_directions(element: Element, report: Report) -> None:
+    for attribute, name in (("quat", "a quaternion (w x y z)"), ("axis", "an axis")):
+        values = _quiet(element, attribute)
+        if values and math.hypot(*values) < 1e-9:
+            report.error(element, f"{attribute} {_text(values)} has norm 0", f"{name} needs a direction")
+
+
+def _check_inertial(element: Element, root: Element, report: Report) -> None:
+    if element.tag != "inertial":
+        return
+    diagonal, full = _quiet(element, "diaginertia"), _quiet(element, "fullinertia")
+    six = full if full and len(full) == 6 else [*(diagonal or []), 0.0, 0.0, 0.0]
+    if len(six) != 6 or max(map(abs, six)) > inertials.LARGEST:
+        return
+    told = Report(report.file, dynamics=not _balanced(root))
+    mass = _quiet(element, "mass")
+    inertials.check_inertia(element, mass[0] if mass else None, inertials.inertia_from_six(*six), told)
+    report.findings += told.findings
+
+
+def _balanced(root: Element) -> bool:
+    """Whether MuJoCo is told to replace explicit inertias, so that theirs does no harm."""
+    compilers = [compiler.attributes for compiler in root.all("compiler")]
+    return any(c.get("balanceinertia") == "true" or c.get("inertiafromgeom") == "true" for c in compilers)
+
+
+def _angle_unit(root: Element) -> str:
+    """ "radian", "degree", or "default" where the file says nothing and MuJoCo takes degrees."""
+    said = [c.attributes["angle"] for c in root.all("compiler") if "angle" in c.attributes]
+    return said[-1] if said else "default"
+
+
+def _check_angles(element: Element, unit: str, defaults: Defaults, report: Report) -> None:
+    values = _quiet(element, "range")
+    if element.tag == "joint" and values and (defaults.value(element, "type") or "hinge") in ("hinge", "ball"):
+        largest = max(map(abs, values))
+        found = f"range {_text(values)}"
+        if unit == "default" and 0 < largest <= _SMALL_DEGREES:
+            rule = f"read as ±{largest:g}°: without angle= the MJCF default is degrees"
+            report.warning(element, found, rule, '<compiler angle="radian"/>?')
+        elif unit == "radian" and _FEW_TURNS < largest < _UNLIMITED:
+            turns = f"{largest:g} rad = {largest / (2 * math.pi):.0f} turns"
+            report.warning(element, found, f"implausible: {turns}", "degrees?")
+    euler = _quiet(element, "euler")
+    if euler and unit == "default" and any(abs(abs(a) - b) < 2e-3 for a in euler for b in (1.5708, 3.1416)):
+        rule = "read as degrees: without angle= the MJCF default is degrees"
+        report.warning(element, f"euler {_text(euler)}", rule, '<compiler angle="radian"/>?')
+
+
+def _check_timestep(element: Element, report: Report) -> None:
+    step = _quiet(element, "timestep")
+    if element.tag != "option" or step is None:
+        return
+    found = f"timestep {step[0]:g} s"
+    if step[0] <= 0:
+        report.error(element, found, "a timestep is greater than 0: time would stand still or run backward")
+    elif step[0] > _LARGE_STEP:
+        angle = f"dt·ω_max = {step[0] * _CONTACT_FREQUENCY:.3g} > 0.5 at the default contact's 50 rad/s"
+        tell = report.error if step[0] >= _HUGE_STEP else report.warning
+        tell(element, found, f"too large: {angle}", "1 to 2 ms is usual")
+
+
+# Names
+
+
+def _named(root: Element) -> Iterator[tuple[str, Element]]:
+    """Every element that makes something which can be named, with its kind."""
+    for element in root.walk():
+        parent = element.parent.tag if element.parent else ""
+        if parent in ("actuator", "sensor", "tendon"):
+            yield parent, element
+        elif element.tag in ("joint", "freejoint") and parent in ("body", "frame"):
+            yield "joint", element
+        elif element.tag in ("body", "geom", "site") and parent in ("worldbody", "body", "frame"):
+            yield element.tag, element
+
+
+def _check_names(root: Element, report: Report) -> None:
+    first: dict[tuple[str, str], Element] = {}
+    for kind, element in _named(root):
+        name = element.attributes.get("name")
+        if name is None:
+            continue
+        if kind == "body" and name == "world":
+            report.error(element, "the name 'world'", "reserved: MuJoCo gives it to the ground")
+        before = first.setdefault((kind, name), element)
+        if before is not element:
+            lines = f"lines {before.line} and {element.line}"
+            found = f"two {kind}s are called {quoted(name)}, {lines}"
+            report.error(element, found, f"names are unique among the {kind}s")
+
+
+def _check_references(root: Element, report: Report) -> None:
+    names: dict[str, set[str]] = {kind: set() for kind in _KINDS.values()}
+    names["body"].add("world")
+    for kind, element in _named(root):
+        names.setdefault(kind, set()).add(element.attributes.get("name", ""))
+    for section in ("actuator", "sensor", "equality"):
+        for block in root.all(section):
+            for element in (e for e in block.walk() if e is not block):
+                _check_reference(element, names, report)
+
+
+def _check_reference(element: Element, names: dict[str, set[str]], report: Report) -> None:
+    for attribute, name in element.attributes.items():
+        kind = _KINDS.get(attribute)
+        if kind is not None and name not in names[kind]:
+            near = nearest(name, names[kind] - {""})
+            hint = f"did you mean {' or '.join(map(quoted, near))}?" if near else ""
+            report.error(element, f"{attribute}={quoted(name)} does not exist", f"it names a {kind} of the model", hint)
+
+
+def _check_keyframes(root: Element, defaults: Defaults, report: Report) -> None:
+    sizes = {"qpos": 0, "qvel": 0, "ctrl": 0}
+    for kind, element in _named(root):
+        if kind == "joint":
+            free = element.tag == "freejoint"
+            joint = "free" if free else defaults.value(element, "type") or "hinge"
+            sizes["qpos"] += {"free": 7, "ball": 4}.get(joint, 1)
+            sizes["qvel"] += {"free": 6, "ball": 3}.get(joint, 1)
+        elif kind == "actuator":
+            sizes["ctrl"] += 1
+    for block in root.all("keyframe"):
+        for key in block.all("key"):
+            for attribute, size in sizes.items():
+                text = key.attributes.get(attribute)
+                if text is not None and len(text.split()) != size:
+                    found = f"{attribute} holds {len(text.split())} numbers"
+                    report.error(key, found, f"the model has {size} of them")
+
+
+def _text(values: list[float]) -> str:
+    return "(" + " ".join(f"{value:g}" for value in values) + ")"

@@ -1,0 +1,1 @@
+"""From the loop's samples to a trace and its warnings."""

@@ -1,0 +1,389 @@
+"""From a loop that has ended to its trace: how it ended, what happened on the way, and what was assumed."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import platform
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from palpate import __version__
+from palpate.checks import Array
+from palpate.control.guards import GUARD_NAMES
+from palpate.control.law import Law
+from palpate.control.unread import unread_of_reference
+from palpate.engine.library import WARNINGS
+from palpate.robot.readers.findings import CONTACT, Finding, without_meshes
+from palpate.run.after.balance import energy_warnings
+from palpate.run.after.ending import INTERRUPTED, Ending
+from palpate.run.after.exact_story import event_table, exact_assumptions, exact_outcome, stop_warnings, trace_events
+from palpate.run.after.keep import Keeper, Reader
+from palpate.run.after.nearest import contact_remarks
+from palpate.run.after.scene import scene_of, singularity
+from palpate.run.assemble.assemble import Assembly
+from palpate.run.before.checks import Foretold
+from palpate.run.loop import state as S
+from palpate.run.loop.kinematic import ASSUMED
+from palpate.run.rescue import FATAL
+from palpate.run.run import Run
+from palpate.scenario.file.places import without_places
+from palpate.trace import Channel, Event, Outcome, RunFacts, Trace
+
+_STUCK, _MOVED = 0.1, 1e-4  # s, and rad or m: a wrench that does not change for so long while joints move
+_GUARDS = {S.TORQUE_LIMITED: "torque limit", S.RATE_LIMITED: "torque-rate limit", **GUARD_NAMES}
+
+
+def trace_of(assembly: Assembly, ending: Ending, keeper: Keeper, foretold: Foretold) -> Trace:
+    """The trace of a run that has ended, up to its last finite sample."""
+    keeper.take()
+    times, data = keeper.times, keeper.data
+    warnings = _warnings(assembly, keeper.named, foretold)
+    events = _events(assembly, times, data, warnings)
+    facts = _facts(assembly, foretold.expected, warnings, times, data)
+    return Trace(times, data, _outcome(assembly, ending), events, facts, own=True)
+
+
+def unfinished(assembly: Assembly, foretold: Foretold) -> Trace:
+    """What is known of a run before it ends: a trace without samples, with the outcome of one that never did."""
+    data = {channel: np.zeros((0, *channel.shape)) for channel in assembly.chosen}
+    outcome = Outcome("interrupted", "the process ended before the run did", 0.0, 0)
+    facts = _facts(assembly, foretold.expected, foretold.warnings, np.zeros(0), data)
+    return Trace(np.zeros(0), data, outcome, (), facts)
+
+
+def bare_trace(
+    assembly: Assembly, ending: Ending, keeper: Keeper | Reader, foretold: Foretold, *, singular: bool
+) -> Trace:
+    """The same numbers, outcome and warnings with no events and the facts that metrics ask for."""
+    keeper.take()
+    named = keeper.named
+    q = named["q"] if singular and "q" in named else None
+    facts = RunFacts(
+        warnings=tuple(_warnings(assembly, named, foretold)),
+        law=assembly.law.name,
+        follows=assembly.run.law.follows,
+        torque_limit=_torque_limit(assembly),
+        contact_events=event_table(assembly.exact),
+        joint_watch=_joint_watch(assembly),
+        world={"pole": None if assembly.run.world.pole is None else {}},
+        singularity=None if q is None else singularity(assembly.run.robot, named["time"], q),
+    )
+    return Trace.over(named, assembly.chosen, _outcome(assembly, ending), facts)
+
+
+def _of_the_file(run: Run) -> list[str]:
+    """The robot's warnings without the folder of its file; unused contact geometry where something could be touched."""
+    world = run.world
+    named = world.contact_points or world.contact_shapes or world.contact_links
+    matters = not named and (world.surfaces or world.objects)
+    found, meshes = _meshes_apart(run)
+    found = [finding for finding in found if matters or finding.element != CONTACT]
+    return [*(finding.sentence for finding in found), *(meshes if world.contact_links else ())]
+
+
+def _meshes_apart(run: Run) -> tuple[list[Finding], list[str]]:
+    """The robot's warnings without the folder of its file, and a sentence on meshes that could not be had."""
+    return without_meshes(replace(finding, file=os.path.basename(finding.file)) for finding in run.robot.warnings)
+
+
+def _remarks(assembly: Assembly, named: Mapping[str, Array]) -> tuple[str, ...]:
+    """What the reader should know; a missing mesh belongs here unless links touch by their geometry."""
+    run, law = assembly.run, assembly.law
+    meshes = [] if run.world.contact_links else _meshes_apart(run)[1]
+    unread = unread_of_reference(run.law, run.reference)
+    return (*unread, *contact_remarks(assembly, named), *law.remarks(law.memory), *meshes)
+
+
+def _warnings(assembly: Assembly, named: Mapping[str, Array], foretold: Foretold) -> list[str]:
+    alarms = assembly.law.alarms(assembly.law.memory)
+    told = [*_of_the_file(assembly.run), *foretold.warnings]
+    found = [*_joint_warnings(assembly), *stop_warnings(assembly.exact), *energy_warnings(named)]
+    return [*told, *alarms, *found, *_limit_warnings(assembly), *_stuck_wrench(named)]
+
+
+def _torque_limit(assembly: Assembly) -> tuple[float | None, ...]:
+    return tuple(float(t) if np.isfinite(t) else None for t in assembly.run.robot.limits.torque)
+
+
+# ---------------------------------------------------------------------------------------------- how it ended
+
+
+def _outcome(assembly: Assembly, ending: Ending) -> Outcome:
+    L, run, status = assembly.loop, assembly.run, ending.status
+    t, tick = L.step * L.dt, L.step // L.ratio
+    if status == INTERRUPTED:
+        return Outcome("interrupted", "stopped by the user", t, tick)
+    if status == S.COMPLETED:
+        return Outcome("completed", f"finished after {run.clock.duration:g} s", t, tick)
+    if status == S.STOPPED and L.stopped_by >= len(run.stop):
+        return Outcome("stopped", assembly.law.ended(assembly.law.memory), t, tick, f"law.{assembly.law.ending}")
+    if status == S.STOPPED:
+        event = run.stop[L.stopped_by]
+        bound = f"{'above' if event.above is not None else 'below'} {event.bound:g}"
+        return Outcome("stopped", f"{event.column} went {bound}", t, tick, event.column)
+    if assembly.exact is not None and status in (S.PAINLEVE, S.NO_ANSWER):
+        return exact_outcome(assembly.exact, run.clock.control_period)
+    if ending.raised is not None:
+        return Outcome("diverged", ending.raised, t, tick, ending.by)
+    if status == FATAL:
+        return Outcome("diverged", f"the physics engine gave up: {assembly.rescues.said}", t, tick, "physics engine")
+    where, reason = _what_went_wrong(assembly, status, L.where)
+    return Outcome("diverged", reason, t, tick, where)
+
+
+def _what_went_wrong(assembly: Assembly, status: int, place: int) -> tuple[str, str]:
+    """The culprit and one sentence."""
+    L, robot, model = assembly.loop, assembly.run.robot, assembly.plant.model
+    if status == S.BAD_COMMAND:
+        term, joint = assembly.law.terms[L.bad_term], robot.dof_names[place]
+        value = L.row.terms[L.bad_term, place]
+        return f"tau.{term}[{joint}]", f"the law's term {term!r} is not a finite number at {joint}: {value}"
+    if status == S.BAD_SPEED:
+        joint = _joint_of_dof(model, place)
+        return joint, f"the velocity of {joint} is not a finite number: {assembly.data.qvel[place]}"
+    if status == S.TOO_FAST:
+        joint, speed = robot.dof_names[place], assembly.data.qvel[L.dof[place]]
+        unit = f"{robot.dof_units[place]}/s"
+        return joint, f"{joint} moves at {speed:.4g} {unit}, faster than {L.max_speed:g} {unit}"
+    if status == S.BAD_POSITION:
+        joint = _joint_of_coordinate(model, place)
+        return joint, f"the position of {joint} is not a finite number: {assembly.data.qpos[place]}"
+    if status == S.WARNED:
+        return "physics engine", f"the physics engine warned of {WARNINGS[place]!r}"
+    if status == S.CLOCK:
+        return "physics engine", f"the engine's clock did not rise by one step, it stands at {assembly.data.time:g} s"
+    if status == S.BAD_REFERENCE:
+        return f"target[{place}]", f"the reference is not a finite number: {L.targets[0, place]} at place {place}"
+    if not np.isfinite(L.tick.wrench).all():
+        return "measured_wrench", f"the measured wrench is not a finite number ({L.tick.wrench})"
+    return "measurement", f"what the joint sensors say is no state: q = {L.tick.q}, v = {L.tick.v}"
+
+
+def _joint_of_dof(model: mujoco.MjModel, dof: int) -> str:
+    return model.joint(int(model.dof_jntid[dof])).name
+
+
+def _joint_of_coordinate(model: mujoco.MjModel, place: int) -> str:
+    return model.joint(int(np.searchsorted(model.jnt_qposadr, place, side="right")) - 1).name
+
+
+# ---------------------------------------------------------------------------------------------- what happened
+
+
+def _joint_warnings(assembly: Assembly) -> list[str]:
+    """Joints that met their stops or went faster than they are rated."""
+    robot, w, dt, said = assembly.run.robot, assembly.loop.watch, assembly.loop.dt, []
+    if not w.on or not (w.beyond_steps.any() or w.fast_steps.any()):
+        return []
+    for j, (name, unit) in enumerate(zip(robot.dof_names, robot.dof_units)):
+        if w.beyond_steps[j]:
+            said.append(
+                f"{name} met its stop: up to {w.beyond[j]:.3g} {unit} past it, for {w.beyond_steps[j] * dt:.3g} s"
+                f" from {w.beyond_since[j]:.4g} s on"
+            )
+        if w.fast_steps[j]:
+            said.append(
+                f"{name} moved at up to {w.share[j]:.3g} times its rated speed of {w.rated[j]:.4g} {unit}/s,"
+                f" for {w.fast_steps[j] * dt:.3g} s from {w.fast_since[j]:.4g} s on"
+            )
+    return said
+
+
+def _limit_warnings(assembly: Assembly) -> list[str]:
+    """Torques that the actuators could not give."""
+    L = assembly.loop
+    steps = int(L.guard_steps[S.TORQUE_LIMITED.bit_length() - 1])
+    return [f"the torque limit cut the law's command for {steps * L.dt:.3g} s in all"] if steps else []
+
+
+def _stuck_wrench(named: Mapping[str, Array]) -> list[str]:
+    """A measured wrench that changed, and then did not for long although the joints moved."""
+    if "measured_wrench" not in named or "q" not in named or len(named["time"]) < 3:
+        return []
+    wrench, q, times = named["measured_wrench"], named["q"], named["time"]
+    if not np.any(wrench[-1]) or np.any(wrench[-2] != wrench[-1]):
+        return []
+    same = np.all(wrench == wrench[-1], axis=1)
+    if same.all():  # nothing changed it ever: a steady push
+        return []
+    since = len(same) - int(np.argmin(same[::-1]))
+    moved = float(np.abs(q[since:] - q[since]).max())
+    if times[-1] - times[since] < _STUCK or moved < _MOVED:
+        return []
+    return [
+        f"the measured wrench is stuck from {times[since]:.4g} s on, although the joints moved by {moved:.3g} since"
+    ]
+
+
+def _joint_watch(assembly: Assembly) -> dict[str, float]:
+    w, dt = assembly.loop.watch, assembly.loop.dt
+    if not w.on:
+        return {}
+    return {
+        "stop_time": float(w.beyond_steps.max(initial=0) * dt),
+        "stop_excess": float(w.beyond.max(initial=0.0)),
+        "speed_time": float(w.fast_steps.max(initial=0) * dt),
+        "speed_share": float(w.share.max(initial=0.0)),
+    }
+
+
+def _events(assembly: Assembly, times: Array, data: dict[Channel, Array], warnings: Iterable[str]) -> list[Event]:
+    events = [Event(0.0, 0, "checks", "warning", text) for text in warnings]
+    by_name = {channel.name: array for channel, array in data.items()}
+    ticks = np.arange(len(times)) * assembly.run.record.stride // assembly.loop.ratio
+    if "guard" in by_name:
+        events += _guard_events(times, by_name["guard"].astype(int), ticks)
+    if assembly.exact is not None:
+        events += trace_events(assembly.exact, assembly.run.clock.control_period)
+    elif "contact_force" in by_name:
+        events += _contact_events(times, by_name["contact_force"], ticks)
+    return events
+
+
+def _guard_events(times: Array, flags: np.ndarray, ticks: np.ndarray) -> list[Event]:
+    events = []
+    for bit, name in _GUARDS.items():
+        on = (flags & bit) != 0
+        for k in np.flatnonzero(on & ~np.r_[False, on[:-1]]):
+            length = int(np.argmin(np.r_[on[k:], False]))
+            last = min(k + length, len(times) - 1)
+            events.append(
+                Event(
+                    float(times[k]),
+                    int(ticks[k]),
+                    "guard",
+                    "intervention",
+                    f"{name} cut the command for {times[last] - times[k]:.4g} s",
+                    float(times[last] - times[k]),
+                )
+            )  # fmt: skip
+    return events
+
+
+def _contact_events(times: Array, force: Array, ticks: np.ndarray) -> list[Event]:
+    touching = force > 0
+    change = np.flatnonzero(touching[1:] != touching[:-1]) + 1
+    starts = np.r_[[0] if len(touching) and touching[0] else [], change].astype(int)
+    return [
+        Event(
+            float(times[k]), int(ticks[k]), "contact", "start" if touching[k] else "end",
+            "contact began" if touching[k] else "contact ended",
+        )
+        for k in starts
+    ]  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------------------- what it was
+
+
+def _happened(data: dict[str, Array]) -> list[str]:
+    """How the contact went, to stand beside what was expected."""
+    force = data.get("contact_force")
+    touched = np.flatnonzero(force > 0) if force is not None else np.zeros(0, dtype=int)
+    if force is None or not len(touched):
+        return []
+    since = force[touched[0] :] > 0
+    breaks = int(np.count_nonzero(since[:-1] & ~since[1:]))
+    return [
+        f"what happened: in contact {100 * since.mean():.3g} % of the time since the first touch, lost {breaks} times"
+    ]
+
+
+def _facts(
+    assembly: Assembly, expected: list[str], warnings: list[str], times: Array, data: dict[Channel, Array]
+) -> RunFacts:
+    run, clock = assembly.run, assembly.run.clock
+    named = {channel.name: array for channel, array in data.items()}
+    q = named.get("q")
+    return RunFacts(
+        scenario=run.scenario,
+        robot=run.robot.name,
+        law=assembly.law.name,
+        terms=assembly.law.terms,
+        follows=assembly.run.law.follows,
+        figure=assembly.run.law.figure,
+        seed=clock.seed,
+        duration=clock.duration,
+        timestep=clock.timestep,
+        period=clock.control_period,
+        integrator=clock.integrator if assembly.exact is None else "exact",
+        stride=run.record.stride,
+        versions=versions(),
+        warnings=tuple(warnings),
+        expected=(*expected, *(_happened(named) if expected else ())),
+        remarks=_remarks(assembly, named),
+        assumptions=tuple(_assumptions(assembly)),
+        guard_ticks={name: int(assembly.loop.guard_steps[bit.bit_length() - 1]) for bit, name in _GUARDS.items()},
+        torque_limit=_torque_limit(assembly),
+        contact_events=event_table(assembly.exact),
+        joint_watch=_joint_watch(assembly),
+        world=without_places({"world": run.world.model_dump(mode="json")})["world"],
+        scene=scene_of(assembly.plant),
+        singularity=None if q is None else singularity(run.robot, times, q),
+        law_text=inspect.getdoc(type(run.law)) or "" if isinstance(run.law, Law) else "",
+        gains=_gains(run.law) if isinstance(run.law, Law) else [],
+        changed=run.changed,
+    )
+
+
+def _gains(law: Law) -> list[dict[str, Any]]:
+    """The settings of a law with their units, its own before those it shares; what is not given is left out."""
+    values = law.model_dump(mode="json", exclude_none=True)
+    fields = type(law).model_fields
+    order = dict.fromkeys(key for kind in type(law).__mro__ for key in inspect.get_annotations(kind) if key in fields)
+    return [
+        {
+            "name": key,
+            "value": values[key],
+            "unit": info.json_schema_extra["unit"] if isinstance(info.json_schema_extra, dict) else "1",
+            "help": info.description or "",
+            "default": getattr(law, key) == info.default,
+        }
+        for key, info in ((key, fields[key]) for key in order if key in values)
+    ]
+
+
+def _assumptions(assembly: Assembly) -> list[str]:
+    """What this run took for granted, in plain words."""
+    world, notes = assembly.run.world, []
+    if assembly.run.robot.unresisted:
+        notes.append(ASSUMED)
+    elif world.plant.none and not world.attachments:
+        notes.append("the law's model has the plant's true masses, inertias and geometry")
+    if world.sensors.ideal:
+        notes.append("joint positions and velocities are measured without noise, quantisation or delay")
+    wrist = world.sensors.wrench
+    if not (wrist.noise_force or wrist.noise_torque or any(wrist.bias) or wrist.cutoff or wrist.delay):
+        notes.append("the wrench sensor has no noise, bias, filter or delay")
+    if any(s.contact == "rigid" for s in world.surfaces):
+        notes.append("rigid contact is the physics engine's; its forces are reported one physics step late")
+    if any(s.contact == "rigid" and s.motion is not None for s in world.surfaces):
+        notes.append("a rigid surface that moves pushes by its place alone: the engine gives it no velocity")
+    if any(s.contact == "compliant" for s in world.surfaces):
+        notes.append("compliant surfaces touch points and spheres on the robot and objects, not what lies between them")
+    if any(s.shape == "height-field" for s in world.surfaces):
+        notes.append("a height field is the cubic spline through its heights, with upright walls at its edges")
+    if assembly.exact is not None:
+        notes += exact_assumptions(world)
+    elif assembly.run.clock.integrator != "rk4" and not assembly.run.robot.unresisted:
+        notes.append(f"integrated by the {assembly.run.clock.integrator} method: first order in the physics step")
+    return notes
+
+
+def versions() -> dict[str, str]:
+    """Versions of everything that shapes a trace."""
+    names = ("mujoco-core", "numba", "numpy")
+    return {"palpate": __version__, "python": platform.python_version(), **{name: _version(name) for name in names}}
+
+
+@cache
+def _version(package: str) -> str:
+    """Kept, since looking it up reads files: a third of the cost of a short run."""
+    return version(package)

@@ -1,0 +1,145 @@
+"""Samples on their way out of the loop: into the arrays of the trace, and into a file that outlives the process."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.errors import FileError
+from palpate.run.assemble.assemble import Assembly
+from palpate.trace import Channel, Trace
+from palpate.trace.channel import TIME
+from palpate.trace.partial import PartialFile
+from palpate.trace.trace import Gathered
+
+EVERY = 2.0  # s between two writings; a run that is over sooner writes nothing on the way
+
+
+class Keeper:
+    """Takes the samples of each batch out of the loop, up to the first that is not finite.
+
+    Attributes:
+        count: samples kept.
+    """
+
+    def __init__(self, assembly: Assembly) -> None:
+        self.assembly, self.count, self._broken = assembly, 0, False
+        samples = assembly.run.clock.steps // assembly.run.record.stride + 1
+        self._times = np.empty(samples)  # pages that are never written take no memory
+        self._arrays = {channel: np.empty((samples, *channel.shape)) for channel in assembly.chosen}
+
+    def take(self) -> None:
+        """Move what the loop has recorded since the last time."""
+        L = self.assembly.loop
+        fresh, rows, L.recorded = L.recorded, L.record, 0
+        good = _finite(rows[:fresh])
+        if self._broken or not good:
+            self._broken = self._broken or fresh > 0
+            return
+        self._broken = good < fresh
+        span, place = slice(self.count, self.count + good), 0
+        self._times[span] = L.times[:good]
+        for channel, array in self._arrays.items():
+            array[span] = rows[:good, place : place + channel.size].reshape(good, *channel.shape)
+            place += channel.size
+        self.count += good
+
+    @property
+    def times(self) -> Array:
+        """Instants kept, s."""
+        return self._times[: self.count]
+
+    @property
+    def data(self) -> dict[Channel, Array]:
+        """Every channel's samples kept."""
+        return {channel: array[: self.count] for channel, array in self._arrays.items()}
+
+    @property
+    def named(self) -> dict[str, Array]:
+        """The same by name, time among them."""
+        return {TIME.name: self.times, **{channel.name: array for channel, array in self.data.items()}}
+
+
+class Reader:
+    """A keeper's stand-in that copies nothing: samples stay where the loop has written them, until its next run.
+
+    For a run whose samples all fit there (`fits`), and a trace that nobody looks at after the next.
+    """
+
+    def __init__(self, assembly: Assembly) -> None:
+        self.assembly = assembly
+
+    @staticmethod
+    def fits(assembly: Assembly) -> bool:
+        """Whether the loop's own record has room for the whole run."""
+        whole = assembly.run.clock.steps // assembly.run.record.stride < len(assembly.loop.times)
+        return whole and assembly.exact is None and assembly.law.compiled
+
+    def take(self) -> None:
+        """Leave everything where it is."""
+
+    @cached_property
+    def count(self) -> int:
+        """Samples up to the first that is not finite."""
+        L = self.assembly.loop
+        return _finite(L.record[: L.recorded])
+
+    @cached_property
+    def named(self) -> dict[str, Array]:
+        """Every channel's samples by name, time among them; each is gathered from the record when it is asked for."""
+        views = self.assembly.views = self.assembly.views or _views(self.assembly)
+        whole = self.count == len(views[TIME.name])
+        return Gathered(views if whole else {name: view[: self.count] for name, view in views.items()})
+
+
+def _views(assembly: Assembly) -> dict[str, Array]:
+    """Each channel in the loop's record."""
+    rows, place = assembly.loop.record, 0
+    views = {TIME.name: assembly.loop.times}
+    for channel in assembly.chosen:
+        views[channel.name] = rows[:, place : place + channel.size].reshape(len(rows), *channel.shape)
+        place += channel.size
+    return views
+
+
+def _finite(rows: Array) -> int:
+    """How many rows there are before the first that is not finite."""
+    finite = np.isfinite(rows)
+    return len(rows) if finite.all() else int(np.argmin(finite.all(axis=1)))
+
+
+class Partial:
+    """Writes what a keeper holds to a file, now and then, for the case that the process ends before the run does."""
+
+    def __init__(self, keeper: Keeper, path: str | os.PathLike[str] | None, empty: Callable[[], Trace]) -> None:
+        self._keeper, self._path, self._empty = keeper, path, empty
+        self._file: PartialFile | None = None
+        self._written, self._last = 0, time.monotonic()
+        self.trouble: str | None = None
+
+    def update(self) -> None:
+        """Write what is new if it is time to; a disk that is full costs this file, not the run."""
+        if self._path is None or self.trouble is not None or time.monotonic() - self._last < EVERY:
+            return
+        try:
+            self._write(Path(self._path))
+        except FileError as error:
+            self.trouble = f"the partial trace could not be kept up to date: {error.args[0]}"
+
+    def _write(self, path: Path) -> None:
+        if self._file is None:
+            self._file = PartialFile(path, self._empty())
+        new = slice(self._written, self._keeper.count)
+        self._file.append(self._keeper.times[new], {c: array[new] for c, array in self._keeper.data.items()})
+        self._written, self._last = self._keeper.count, time.monotonic()
+
+    def close(self) -> None:
+        """Close the file; it stays until somebody has a better one."""
+        if self._file is not None:
+            self._file.close()

@@ -1,0 +1,180 @@
+"""What a run's scene looks like, as plain data kept in its trace, so that a replay needs no model file."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from palpate.checks import Array
+from palpate.control.steps.linear_algebra import cholesky
+from palpate.engine.kernels import kernel
+from palpate.engine.physics import Physics
+from palpate.engine.records import Matrix, ReadMatrix, Vector
+from palpate.engine.views import fold
+from palpate.robot.joints.kinds import KINDS
+from palpate.robot.mechanics.kernels import OK, Place, read_jacobian, stage_position
+from palpate.robot.robot import Robot
+from palpate.world.bodies import point_on_body
+from palpate.world.plant import Plant
+
+_GEOMS = {0: "plane", 2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box", 7: "mesh"}
+SINGULARITY_SAMPLES = 200
+_LEAP = 16
+MOST_TRIANGLES = 1200  # per mesh of the replay
+
+
+def scene_of(plant: Plant) -> list[dict[str, Any]]:
+    """Every body of the scene, parents first: where it sits on its parent, how it moves, what is drawn of it.
+
+    A joint's `coordinate` is its first place in [q, rest_q]; `reference` is the coordinate at which the body sits at
+    its own place. A joint that follows another stands at `slope` times that coordinate plus `constant`. A body with
+    `surface` is where the channel `surface.<name>` says. Lengths in m, sizes are MuJoCo's: radius, half lengths.
+    """
+    model, surfaces = plant.model, {surface.name for surface in plant.surfaces}
+    bodies = []
+    for b in range(model.nbody):
+        name = model.body(b).name
+        bodies.append(
+            {
+                "name": name,
+                "parent": int(model.body_parentid[b]),
+                "position": model.body_pos[b].tolist(),
+                "quat_wxyz": model.body_quat[b].tolist(),
+                "surface": name if name in surfaces else None,
+                "joints": [_joint(plant, j) for j in range(model.njnt) if model.jnt_bodyid[j] == b],
+                "geoms": [_geom(model, g) for g in range(model.ngeom) if model.geom_bodyid[g] == b],
+            }
+        )
+    return bodies
+
+
+def _joint(plant: Plant, j: int) -> dict[str, Any]:
+    model = plant.model
+    place = int(model.jnt_qposadr[j])
+    return {
+        "kind": KINDS[int(model.jnt_type[j])],
+        "axis": model.jnt_axis[j].tolist(),
+        "position": model.jnt_pos[j].tolist(),
+        "reference": float(model.qpos0[place]),
+        **_follows(plant, place),
+    }
+
+
+def _follows(plant: Plant, place: int) -> dict[str, Any]:
+    """Where a joint's coordinate stands in [q, rest_q], or which one it follows, and how."""
+    robot, kept = plant.robot, plant.places()[0]
+    if place >= robot.model.nq:
+        return {"coordinate": robot.nq + place - robot.model.nq}
+    found = np.flatnonzero(kept == place)
+    if len(found):
+        return {"coordinate": int(found[0])}
+    tie = next(tie for tie in plant.ties.each if tie.follower_place == place)
+    leader = np.flatnonzero(kept == tie.leader_place)
+    return {"coordinate": int(leader[0]) if len(leader) else 0, "slope": tie.slope, "constant": tie.constant}
+
+
+def _geom(model: mujoco.MjModel, g: int) -> dict[str, Any]:
+    """A primitive as it is, a mesh with few enough triangles for a page, anything else as the box around it."""
+    shape = _GEOMS.get(int(model.geom_type[g]), "box")
+    found = {
+        "shape": shape,
+        "size": model.geom_size[g].tolist(),
+        "position": model.geom_pos[g].tolist(),
+        "quat_wxyz": model.geom_quat[g].tolist(),
+        "rgba": [round(float(c), 4) for c in model.geom_rgba[g]],
+    }
+    return found | _mesh(model, int(model.geom_dataid[g])) if shape == "mesh" else found
+
+
+def _mesh(model: mujoco.MjModel, m: int) -> dict[str, Any]:
+    first, last = model.mesh_vertadr[m], model.mesh_vertadr[m] + model.mesh_vertnum[m]
+    start, stop = model.mesh_faceadr[m], model.mesh_faceadr[m] + model.mesh_facenum[m]
+    vertices, faces = decimated(model.mesh_vert[first:last], model.mesh_face[start:stop], MOST_TRIANGLES)
+    packed = base64.b64encode(vertices.astype("<f4").tobytes()).decode()
+    return {"vertices": {"dtype": "f4", "bdata": packed}, "faces": faces.reshape(-1).tolist()}
+
+
+def decimated(vertices: Array, faces: np.ndarray, most: int) -> tuple[Array, np.ndarray]:
+    """A mesh of at most `most` triangles: vertices that share a cell of a grid become one, ever larger cells.
+
+    A surface moves by less than the diagonal of a cell; the grid begins at 64 cells along the longest side.
+    """
+    vertices, faces = np.asarray(vertices, dtype=float), np.asarray(faces, dtype=int)
+    low, cells = vertices.min(axis=0), 64.0
+    side = max(float(np.ptp(vertices, axis=0).max()), 1e-9)
+    while len(faces) > most and cells >= 2:
+        _, cluster = np.unique(np.floor((vertices - low) / side * cells).astype(int), axis=0, return_inverse=True)
+        cluster = cluster.reshape(-1)
+        count = np.bincount(cluster)
+        merged = np.column_stack([np.bincount(cluster, vertices[:, i]) / count for i in range(3)])
+        joined = cluster[faces]
+        flat = (joined[:, 0] == joined[:, 1]) | (joined[:, 1] == joined[:, 2]) | (joined[:, 0] == joined[:, 2])
+        _, kept = np.unique(np.sort(joined[~flat], axis=1), axis=0, return_index=True)
+        vertices, faces, cells = merged, joined[~flat][kept], cells / 1.4
+    return vertices, faces
+
+
+def singularity(robot: Robot, times: Array, q: Array) -> dict[str, float] | None:
+    """Smallest singular value of the tool's Jacobian over samples spread evenly along the run, and when.
+
+    Of the min(6, n) values that a Jacobian of n joints has; None without samples.
+    """
+    if not len(times):
+        return None
+    asked = np.unique(np.linspace(0, len(times) - 1, SINGULARITY_SAMPLES).astype(int))
+    k, value = most_singular(_jacobians(robot, q[asked]))
+    return {"smallest_singular_value": value, "time": float(times[asked[k]])}
+
+
+def most_singular(J: Array) -> tuple[int, float]:
+    """Which of the matrices has the smallest singular value, and that value.
+
+    Every sixteenth is decomposed, and then those that may be below the smallest of these: σ > s where A Aᵀ − s² 1 is
+    positive definite, which costs a hundredth of a decomposition.
+    """
+    values = np.full(len(J), np.inf)
+    values[::_LEAP] = np.linalg.svd(J[::_LEAP], compute_uv=False)[:, -1]
+    wide = np.ascontiguousarray(J if J.shape[1] <= J.shape[2] else J.swapaxes(1, 2))
+    flat, size, below = wide.reshape(len(J), -1), wide.shape[1], np.zeros(len(J))
+    rounding = 1e-12 * float(np.square(flat).max(initial=0.0))
+    _mark_below(flat, size, values.min() ** 2 + rounding, np.zeros((size, size)), below)
+    left = np.flatnonzero((below > 0) & np.isinf(values))
+    values[left] = np.linalg.svd(J[left], compute_uv=False)[:, -1]
+    k = int(np.argmin(values))
+    return k, float(values[k])
+
+
+@kernel
+def _mark_below(J: ReadMatrix, size: int, square: float, A: Matrix, below: Vector) -> None:
+    """1 where a matrix of `size` rows, one in each row of J, may have a singular value up to √square; A is scratch."""
+    length = J.shape[1] // size
+    for k in range(J.shape[0]):
+        for a in range(size):
+            for b in range(a + 1):
+                A[a, b] = 0.0
+                for i in range(length):
+                    A[a, b] += J[k, a * length + i] * J[k, b * length + i]
+            A[a, a] -= square
+        below[k] = 0.0 if cholesky(A, size) else 1.0
+
+
+def _jacobians(robot: Robot, q: Array) -> Array:
+    """The tool's Jacobian at every row of q."""
+    if robot.coordinates.coupled:
+        return np.array([robot.jacobian(row) for row in q])
+    J = np.zeros((len(q), 6, robot.nv))
+    _jacobians_along(robot._work.physics.address, q, robot.frame().place.address, np.zeros(3), J.reshape(-1))
+    return J
+
+
+@kernel
+def _jacobians_along(p: Physics, q: ReadMatrix, place: Place, position: Vector, J: Vector) -> None:
+    """J at every row of q, one after another; zero where a row is no position."""
+    size = 6 * p.nv
+    for k in range(q.shape[0]):
+        if stage_position(p, q[k]) == OK:
+            point_on_body(p, place.body, place.offset, position)
+            read_jacobian(p, place.body, position, fold(J, k * size, 6, p.nv))

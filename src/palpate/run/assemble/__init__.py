@@ -1,0 +1,1 @@
+"""From a run to the record its loop works on."""

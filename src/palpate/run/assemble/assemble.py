@@ -1,0 +1,359 @@
+"""From a run to the record its loop works on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import mujoco
+import numpy as np
+
+from palpate.checks import Array
+from palpate.control.guards import GuardMemory, guard_settings
+from palpate.control.law import COMMANDS, NEEDS, Beginning, BoundLaw, Target, Tick, sizes_of
+from palpate.control.references.reference import WRENCH_AXES, Reference
+from palpate.engine.physics import Physics
+from palpate.errors import InvalidInput, UnknownName
+from palpate.robot.joints.coupled import coupled_model
+from palpate.robot.robot import Robot
+from palpate.run.assemble.buffers import RECORDS
+from palpate.run.assemble.memory import refuse_too_large
+from palpate.run.loop.kinematic import refuse_what_needs_masses
+from palpate.run.loop.row import Layout, layout
+from palpate.run.loop.state import Drives, JointWatch, Load, Loop, Needs, RigidReading, Shows, StopRule, WantedAxes
+from palpate.run.rescue import Rescues
+from palpate.run.run import Run
+from palpate.scenario.rig import rig_of
+from palpate.trace import Channel
+from palpate.world.contact import contact_pairs, surface_state
+from palpate.world.plant import Plant, build_plant
+from palpate.world.pushes import Pushed, push_state
+from palpate.world.sensors import bodies_beyond, delayed, joint_sensors, pole_camera, sensor_body, wrist_sensor
+
+if TYPE_CHECKING:
+    from palpate.run.exact import ExactPlant
+
+BATCH = 4000  # physics steps between two looks at the clock, the progress bar and Ctrl-C
+_WIDEST_READING = 10  # found, force, moment, place
+
+
+@dataclass
+class Assembly:
+    """A run ready to start: its loop, and everything that must stay alive while the loop holds addresses.
+
+    `sampled` is the reference whose targets the loop holds, all of them; none at first. `views` are the channels in the
+    loop's record, once somebody has asked.
+    """
+
+    run: Run
+    plant: Plant
+    law: BoundLaw
+    data: mujoco.MjData
+    nominal: mujoco.MjData
+    layout: Layout
+    chosen: tuple[Channel, ...]
+    loop: Loop
+    rescues: Rescues
+    exact: ExactPlant | None = None  # in the place of the engine's physics
+    sampled: Reference | None = None
+    views: dict[str, Array] | None = None
+
+
+def _exact_plant(run: Run, plant: Plant, felt: set[int]) -> ExactPlant:
+    from palpate.run.exact import ExactPlant  # other runs go without exact contact's modules
+
+    return ExactPlant(run, plant, felt)
+
+
+def assemble(run: Run, *, share: bool = True) -> Assembly:
+    """Build the plant, bind the law and lay everything out for the loop.
+
+    Args:
+        run: what to run.
+        share: let the law read its model off the plant where both are one; False evaluates it apart.
+    """
+    run = suited(run)
+    robot = run.robot
+    q, v = run.start()
+    law = run.law.begin(robot, beginning(run, q, v))
+    _refuse_what_a_run_cannot_do(run, law)
+    refuse_what_needs_masses(run, law)
+    plant = build_plant(robot, run.world, run.clock.timestep, run.clock.integrator, q)
+    data, nominal = mujoco.MjData(plant.model), mujoco.MjData(robot.model)
+    set_state(plant, data, q, v)
+    loads = _loads(run, plant)
+    felt = felt_bodies(run, plant)
+    exact = _exact_plant(run, plant, felt) if run.world.is_exact else None
+    rows = layout(robot, plant, law, () if exact is None else exact.touches)
+    law = writing_to(law, rows)
+    chosen = run.record.choose(rows.channels)
+    refuse_too_large(run, chosen)
+    shared = share and can_share(run, plant)
+    physics = Physics.of(plant.model, data)
+    model = physics if shared else Physics.of(robot.model, nominal)
+    coordinate, dof = plant.places()
+    loop = Loop(
+        {"N": plant.model.nv, "NQ": plant.model.nq},
+        plant=physics,
+        nominal=model,
+        shared=shared,
+        kinematic=bool(robot.unresisted),
+        coordinate=coordinate,
+        dof=dof,
+        ties=plant.ties,
+        coupled=coupled_model(robot),
+        nominal_tool=(plant.tool if shared else robot.frame()).place,
+        tool=plant.tool.place,
+        camera=pole_camera(plant, run.world, run.clock.control_period),
+        loads=loads,
+        **_clock(run),
+        **_law(run, law, rows),
+        **sensor_places(run, plant, law, shared),
+        **outside_places(run, plant, physics, rows, felt),
+        touches=[] if exact is None else exact.readings,
+        **_record(run, law, rows, chosen),
+    )
+    return Assembly(run, plant, law, data, nominal, rows, chosen, loop, Rescues(loop.address), exact)
+
+
+def beginning(run: Run, q: Array, v: Array) -> Beginning:
+    """What a law is told before the run."""
+    world = run.world
+    gravity = run.robot.model.opt.gravity.copy() if world.gravity is None else np.array(world.gravity)
+    pole = None if world.pole is None else world.pole.length
+    seen, period = world.sensors.camera, run.clock.control_period
+    interval = period if seen.rate is None else max(1.0 / seen.rate, period)
+    camera = None if seen.ideal else (interval, seen.delay, seen.noise)
+    return Beginning(q.copy(), v.copy(), period, gravity, pole, camera)
+
+
+def suited(run: Run) -> Run:
+    """The run with a law whose open settings are chosen for its robot, clock and sensors."""
+    law = run.law.suited(run.robot, rig_of(run.world, run.clock, run.start()[0]))
+    return run if law is run.law else replace(run, law=law)
+
+
+def _refuse_what_a_run_cannot_do(run: Run, law: BoundLaw) -> None:
+    robot, sensors = run.robot, run.world.sensors
+    if robot.nq == robot.nv:
+        return
+    if law.command in ("velocity", "position"):
+        raise InvalidInput(f"{robot.name} has a free base, which no servo can move by a {law.command} command")
+    if not sensors.model_copy(update={"delay": 0}).ideal:
+        raise InvalidInput(f"{robot.name} has a free base; noise and resolution are for joint sensors only")
+
+
+def set_state(plant: Plant, data: mujoco.MjData, q: Array, v: Array) -> None:
+    """Put everything where it starts."""
+    data.qpos[:], data.qvel[:] = plant.q0, plant.v0
+    q, v = plant.robot.coordinates.expand_position(q), plant.robot.coordinates.expand_velocity(v)
+    data.qpos[: len(q)], data.qvel[: len(v)] = q, v
+
+
+def can_share(run: Run, plant: Plant) -> bool:
+    """Whether the law may read its model off the plant: same masses, same coordinates, true measurement."""
+    world = run.world
+    same_gravity = bool(np.array_equal(plant.model.opt.gravity, run.robot.model.opt.gravity))
+    return (
+        world.plant.none
+        and world.sensors.ideal
+        and not world.attachments
+        and not plant.rotor.any()
+        and not run.robot.coordinates.coupled
+        and not run.robot.unresisted
+        and plant.model.nv == run.robot.nv
+        and same_gravity
+    )
+
+
+def _loads(run: Run, plant: Plant) -> list[Load]:
+    """Mass changes on the clock; a load attached later starts without mass."""
+    changes, slack = [], 0.5 * run.clock.timestep  # a time on the clock's grid must not be lost to rounding
+    for load, body in zip(run.world.attachments, plant.attachment_bodies):
+        inertia = float(plant.model.body_inertia[body, 0])
+        if load.release is not None and load.release <= load.attach:
+            raise InvalidInput(f"load {load.name!r}: release at {load.release:g} s must come after {load.attach:g} s")
+        if load.attach > 0:
+            plant.model.body_mass[body], plant.model.body_inertia[body] = 0.0, 0.0
+            changes.append(Load(time=load.attach - slack, body=body, mass=load.mass, inertia=inertia))
+        if load.release is not None:
+            changes.append(Load(time=load.release - slack, body=body, mass=-load.mass, inertia=-inertia))
+    if changes:
+        mujoco.mj_setConst(plant.model, mujoco.MjData(plant.model))
+    return sorted(changes, key=lambda change: (change.time, change.body))
+
+
+def writing_to(law: BoundLaw, rows: Layout) -> BoundLaw:
+    """The law with its terms in the row, where they are recorded."""
+    terms = rows.row.terms
+    if law.answer is None:
+        return replace(law, rows=terms)
+    return replace(law, rows=terms, answer=type(law.answer).over(terms.reshape(-1), {"nv": terms.shape[1]}))
+
+
+def _clock(run: Run) -> dict[str, object]:
+    clock = run.clock
+    return {
+        "dt": clock.timestep,
+        "period": clock.control_period,
+        "steps": clock.steps,
+        "ratio": clock.ratio,
+        "rk4": clock.integrator == "rk4",
+        "seed": clock.seed,
+        "max_speed": clock.max_speed,
+    }
+
+
+def _law(run: Run, law: BoundLaw, rows: Layout) -> dict[str, object]:
+    """The law's code and records; what it measures is recorded where it lies."""
+    robot, row = run.robot, rows.row
+    sizes = sizes_of(robot)
+    target = np.zeros(Target.width(sizes))
+    seen = {"q": row.q_measured, "v": row.v_measured, "wrench": row.measured_wrench}
+    tick = Tick(sizes, target=Target.over(target, sizes), **seen)
+    if robot.unresisted:  # not a number, so that nobody takes them for one
+        tick.M[:], tick.bias[:], tick.gravity[:] = np.nan, np.nan, np.nan
+    return {
+        **law_places(run, law),
+        "tick": tick,
+        "target": target,
+        "wanted": wanted_axes(run),
+        "targets": np.zeros((BATCH // run.clock.ratio + 2, len(target))),
+        "watch": _watch(robot),
+        "guard": guard_settings(run.guards, robot),
+        "guard_memory": GuardMemory(sizes),
+    }
+
+
+def law_places(run: Run, law: BoundLaw) -> dict[str, Any]:
+    """Where the loop finds the law: its code, its records, and what it reads of the model."""
+    needs = set(NEEDS) if run.guards is not None else set(law.needs)
+    if law.command != "torque":
+        needs |= {"M", "bias"}
+    if run.robot.unresisted:
+        needs &= {"J", "drift"}
+    pointer = law.function.pointer if law.answer is not None else 0
+    records = (law.gains, law.memory, law.answer) if law.answer is not None else ()
+    gains, memory, terms = (record.address for record in records) if records else (0, 0, 0)
+    return {
+        "needs": Needs(**{name: name in needs for name in NEEDS}),
+        "law": pointer,
+        "gains": gains,
+        "memory": memory,
+        "terms": terms,
+        "shows": [Shows(source=item.source(law.memory)) for item in law.shown],
+    }
+
+
+def wanted_axes(run: Run) -> WantedAxes:
+    """In whose axes the reference gives its wrench."""
+    axes = getattr(run.reference, "wrench_axes", "world")
+    if axes == "surface" and not run.world.surfaces:
+        raise InvalidInput(
+            'reference.wrench_axes = "surface" needs a surface, and the world has none', hint="give world.surfaces"
+        )
+    if axes != "world" and getattr(run.reference, "press", 0.0):
+        raise InvalidInput(f'`press` is along the normal in world axes; wrench_axes = "{axes}" would turn it once more')
+    return WantedAxes(kind=WRENCH_AXES.index(axes))
+
+
+def _watch(robot: Robot) -> JointWatch:
+    limits = robot.limits
+    bounds = {"lower": limits.lower.copy(), "upper": limits.upper.copy(), "rated": limits.velocity.copy()}
+    return JointWatch(sizes_of(robot), on=robot.nq == robot.nv, **bounds)
+
+
+def sensor_places(run: Run, plant: Plant, law: BoundLaw, shared: bool) -> dict[str, Any]:
+    """Sensors and drives."""
+    robot, sensors, actuators, limits = run.robot, run.world.sensors, run.world.actuators, run.robot.limits
+    period = run.clock.control_period
+    return {
+        "joints": joint_sensors(sensors, robot, period),
+        "wrist": wrist_sensor(plant, robot, sensors, period, shared=shared),
+        "drives": Drives(
+            sizes_of(robot),
+            kind=COMMANDS.index(law.command),
+            signal=delayed(actuators.delay, robot.nv),
+            bandwidth=actuators.servo_bandwidth,
+            rotor=plant.rotor.copy(),
+            limit_torque=actuators.torque_limit,
+            torque_limit=_torque_limits(robot),
+            limit_rate=actuators.torque_rate_limit and bool(np.isfinite(limits.torque_rate).any()),
+            rate_limit=limits.torque_rate.copy(),
+        ),
+    }
+
+
+def felt_bodies(run: Run, plant: Plant) -> set[int]:
+    """The bodies beyond the wrist sensor, which feels what acts on them."""
+    beyond, _ = bodies_beyond(plant, run.robot, run.world.sensors)
+    return {sensor_body(plant, run.world.sensors), *map(int, beyond)}
+
+
+def outside_places(run: Run, plant: Plant, physics: Physics, rows: Layout, felt: set[int]) -> dict[str, Any]:
+    """What acts on the plant from outside."""
+    robot, world, dt = run.robot, run.world, run.clock.timestep
+    bodies = {plant.model.body(robot.model.body(b).name).id for b in range(1, robot.model.nbody)}
+    surfaces = [surface_state(s, int(m), place) for s, m, place in zip(plant.surfaces, plant.mocap, rows.row.surfaces)]
+    return {
+        "surfaces": surfaces,
+        "contacts": contact_pairs(plant, surfaces, felt),
+        "rigid": [_reading(physics, sensor.address, sensor.whose) for sensor in plant.rigid_sensors],
+        "pushes": [push_state(plant, push, dt, bodies, felt) for push in world.pushes],
+        "pushed": Pushed({"N": plant.model.nv}),
+    }
+
+
+def _reading(physics: Physics, address: int, whose: str) -> RigidReading:
+    reading = physics.sensordata[address : address + _WIDEST_READING]
+    return RigidReading(reading=reading, distance=whose == "distance", felt=whose == "wrist")
+
+
+def _record(run: Run, law: BoundLaw, rows: Layout, chosen: tuple[Channel, ...]) -> dict[str, object]:
+    samples = min(run.clock.steps, BATCH) // run.record.stride + 1
+    names = [channel.name for channel in chosen] + [rule.column for rule in run.stop]
+    return {
+        "row": rows.row,
+        "row_numbers": rows.array,
+        "energies": any(name.startswith("energy.") for name in names),
+        "stride": run.record.stride,
+        "kept": _kept(rows, chosen),
+        "record": RECORDS.lend(samples, sum(channel.size for channel in chosen)),
+        "times": np.zeros(samples),
+        "stop": _stop_rules(run, law, rows),
+    }
+
+
+def _stop_rules(run: Run, law: BoundLaw, rows: Layout) -> list[StopRule]:
+    """The run's own events, then the law's."""
+    rules = []
+    for rule in run.stop:
+        column = rows.column(rule.column)
+        if column is None:
+            raise UnknownName("column", rule.column, rows.columns())
+        rules.append(StopRule(column=column, below=rule.below is not None, magnitude=rule.magnitude, bound=rule.bound))
+    if law.ending is not None:
+        rules.append(StopRule(column=rows.starts[f"law.{law.ending}"], below=False, magnitude=False, bound=0.5))
+    return rules
+
+
+def _kept(rows: Layout, chosen: tuple[Channel, ...]) -> np.ndarray:
+    """The chosen columns of the row as runs (first, how many); neighbours are one run."""
+    runs: list[list[int]] = []
+    for channel in chosen:
+        start = rows.starts[channel.name]
+        if runs and sum(runs[-1]) == start:
+            runs[-1][1] += channel.size
+        else:
+            runs.append([start, channel.size])
+    return np.array(runs, dtype=np.int64).ravel()
+
+
+def _torque_limits(robot: Robot) -> Array:
+    """|τ| per degree of freedom; −1 where no motor is: the free base."""
+    limits, kept = robot.limits.torque.copy(), robot.coordinates.kept
+    for j in range(robot.model.njnt):
+        if robot.model.jnt_type[j] == mujoco.mjtJoint.mjJNT_FREE:
+            start = int(np.searchsorted(kept, robot.model.jnt_dofadr[j]))
+            limits[start : start + 6] = -1.0
+    return limits

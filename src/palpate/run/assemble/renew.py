@@ -1,0 +1,187 @@
+"""An assembled run that is run again with other numbers: robot and scene are built once and changed in place.
+
+What may change: the law's gains, the numbers of still compliant surfaces, pushes, sensors, actuators, masses and
+joint friction of the plant, the reference, the seed. Everything else is another structure and another assembly. The
+numbers that go into the loop are made by the functions that assemble it, so that both ways give the same bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from palpate.control.law import BoundLaw
+from palpate.engine.physics import Physics
+from palpate.engine.records import Record
+from palpate.run.assemble.assemble import (
+    assemble,
+    beginning,
+    can_share,
+    felt_bodies,
+    law_places,
+    outside_places,
+    sensor_places,
+    set_state,
+    suited,
+    wanted_axes,
+    writing_to,
+)
+from palpate.run.run import Run
+from palpate.scenario.rig import rig_of
+from palpate.world.config import PlantChange, Surface, World
+from palpate.world.contact import surface_numbers
+from palpate.world.plant import change_in_place, place_surface, places_of
+
+# What `renew` can change, and with it everything that it cannot.
+_IN_RUN = {"law", "world", "reference", "clock", "q_start", "v_start", "scenario", "changed"}
+_IN_WORLD = {"surfaces", "pushes", "sensors", "actuators", "plant"}
+_IN_PLANT = {"mass_scale", "link_mass_scale", "com_offset", "joint_damping", "joint_friction"}
+_REST_OF_RUN = [field.name for field in fields(Run) if field.name not in _IN_RUN]
+_REST_OF_WORLD = [name for name in World.model_fields if name not in _IN_WORLD]
+_REST_OF_PLANT = [name for name in PlantChange.model_fields if name not in _IN_PLANT]
+_BUFFERS = ("record", "times", "targets")  # written anew by every run, or kept on purpose
+_PLACED = ("position", "quat_wxyz", "normal", "friction")  # of a surface, in the compiled scene
+_LAW_PLACES = ("needs", "gains", "memory", "terms", "shows")
+
+
+class Renewable:
+    """A run, assembled; `renew` makes it ready for another one of the same structure."""
+
+    def __init__(self, run: Run) -> None:
+        """Assemble a run, which is then ready to start."""
+        self.first, self.assembly = run, assemble(run)
+        self._law, self._plant = self.assembly.law, self.assembly.plant
+        self._chosen = self.assembly.run.law  # with its open settings chosen,
+        self._rig = rig_of(run.world, run.clock)  # for this rig
+        records = (self._law.gains, self._law.memory) if self._law.compiled else ()
+        self._numbers = _Numbers(self.assembly.loop, *records)
+        self._change, self._surfaces = run.world.plant, run.world.surfaces
+        self._places = places_of(run.robot, self._plant.model)
+        self._structure = _structure(run.world)
+
+    def renew(self, run: Run) -> bool:
+        """Make the assembly ready for a run; False, and nothing promised, where that needs another assembly."""
+        if not self._fits(run):
+            return False
+        run, law = self._suited(run), self._law
+        if run.law != self._chosen:
+            begun = run.law.begin(run.robot, beginning(run, *run.start()))
+            law = writing_to(begun, self.assembly.layout)
+        if _face(law) != _face(self._law) or can_share(run, self._plant) != self.assembly.loop.shared:
+            return False
+        self._numbers.restore()
+        self._change_scene(run)
+        self.assembly.run, self.assembly.law = run, law
+        self._change_loop(run, law)
+        return True
+
+    def _suited(self, run: Run) -> Run:
+        """The run with the open settings of its law chosen: as they were, where law and rig are."""
+        same = run.law == self.first.law and rig_of(run.world, run.clock) == self._rig
+        return replace(run, law=self._chosen) if same else suited(run)
+
+    def _fits(self, run: Run) -> bool:
+        first = self.first
+        same = all(getattr(run, name) is getattr(first, name) for name in _REST_OF_RUN)
+        start = np.array_equal(run.start(), first.start())
+        clock = run.clock is first.clock or run.clock.model_copy(update={"seed": first.clock.seed}) == first.clock
+        world = run.world is first.world or _structure(run.world) == self._structure
+        plain = not run.robot.coordinates.coupled and not run.robot.unresisted and not run.world.attachments
+        plain = plain and not run.world.is_exact
+        still = plain and self._law.compiled and type(run.law) is type(first.law)
+        return same and start and clock and world and still
+
+    def _change_scene(self, run: Run) -> None:
+        """The compiled scene and its data as if they were built for this run."""
+        model, data = self._plant.model, self.assembly.data
+        if run.world.plant != self._change:
+            change_in_place(model, run.robot, run.world, data, self._places)
+            self._change = run.world.plant
+        for surface, last in zip(run.world.surfaces, self._surfaces):
+            if any(getattr(surface, name) != getattr(last, name) for name in _PLACED):
+                place_surface(model, surface)
+        self._surfaces = run.world.surfaces
+        self.assembly.plant = replace(self._plant, surfaces=run.world.surfaces)
+        mujoco.mj_resetData(model, data)
+        set_state(self.assembly.plant, data, *run.start())
+
+    def _change_loop(self, run: Run, law: BoundLaw) -> None:
+        loop, plant, rows = self.assembly.loop, self.assembly.plant, self.assembly.layout
+        loop.seed = run.clock.seed
+        places: dict[str, Any] = {}
+        if law is not self._law:
+            found = law_places(run, law)
+            places |= {name: found[name] for name in _LAW_PLACES}
+        other = {name for name in ("sensors", "actuators", "pushes") if self._differs(run, name)}
+        if other & {"sensors", "actuators"}:
+            places |= sensor_places(run, plant, law, loop.shared)
+        if anew := other & {"pushes", "sensors"}:
+            places |= outside_places(run, plant, loop.plant, rows, felt_bodies(run, plant))
+        if run.reference is not self.first.reference:
+            places["wanted"] = wanted_axes(run)
+        loop.replace_all(places)
+        for state, surface, first in zip(loop.surfaces, run.world.surfaces, self.first.world.surfaces):
+            if surface is not first and not anew:
+                state.replace_all(surface_numbers(surface))
+
+    def _differs(self, run: Run, part: str) -> bool:
+        """Whether a part of the world is another than in the run that was assembled."""
+        return getattr(run.world, part) != getattr(self.first.world, part)
+
+
+def _face(law: BoundLaw) -> tuple[Any, ...]:
+    """What the loop and the row know of a law besides its records."""
+    return law.terms, law.command, law.shown, law.compiled, law.needs, law.ending
+
+
+def _structure(world: World) -> tuple[Any, ...]:
+    """A world without the numbers that can be changed in place; centres of mass can where they are shifted at all."""
+    return (
+        tuple(_shape(surface) for surface in world.surfaces),
+        [getattr(world, name) for name in _REST_OF_WORLD],
+        (world.sensors.wrench.frame, world.sensors.camera, world.actuators.rotor_inertia),
+        (any(world.plant.com_offset), [getattr(world.plant, name) for name in _REST_OF_PLANT]),
+    )
+
+
+def _shape(surface: Surface) -> Any:
+    """What of a surface is built into the scene."""
+    if surface.contact == "rigid" or surface.motion is not None:
+        return surface
+    return surface.name, surface.shape, surface.size, surface.heights, surface.file, surface.scale
+
+
+class _Numbers:
+    """Every number of some records, down to the last array, as they are now."""
+
+    def __init__(self, *records: Record) -> None:
+        self._tables: list[tuple[np.ndarray, np.ndarray]] = []
+        self._held: list[tuple[Record, dict[str, Any]]] = []
+        self._seen: set[int] = set()
+        for record in records:
+            self._note(record)
+
+    def _note(self, record: Record) -> None:
+        if id(record) in self._seen or isinstance(record, Physics):
+            return
+        self._seen.add(id(record))
+        self._held.append((record, dict(record._held)))
+        self._tables.append((record._table, record._table.copy()))
+        for name, value in record._held.items():
+            if isinstance(value, Record):
+                self._note(value)
+            elif isinstance(value, tuple):
+                for item in value[0]:
+                    self._note(item)
+            elif name not in _BUFFERS:
+                self._tables.append((value, value.copy()))
+
+    def restore(self) -> None:
+        """Write them back."""
+        for record, held in self._held:
+            record._held.update(held)
+        for numbers, start in self._tables:
+            numbers[...] = start

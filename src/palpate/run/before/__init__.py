@@ -1,0 +1,1 @@
+"""What is checked and foretold before the first step."""

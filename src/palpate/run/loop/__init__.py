@@ -1,0 +1,1 @@
+"""The loop's kernels, its record and the row that is recorded."""

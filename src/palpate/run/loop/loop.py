@@ -1,0 +1,136 @@
+"""The loop: measurement → law → command → guards → plant → record, in one place.
+
+Everything a run needs is in one `Loop` record, so the whole loop is compiled once for every robot, world and law. A
+physics step has two halves with the law between them:
+
+    before_law    stage the plant at t, find contacts, read sensors, evaluate the nominal model
+    law           terms from measurement, model and target (control ticks only)
+    after_law     command, guards, actuators (`decide`); record; events (`write_down`); advance the physics
+
+`run_steps` strings them together in compiled code; a law in plain Python is called between the same two halves. Exact
+contact puts its own integrator in the place of the physics (see `exact`).
+"""
+
+from __future__ import annotations
+
+from palpate.control.guards import watch_measurement
+from palpate.engine.kernels import address_of_record, call_law, kernel
+from palpate.engine.library import mj_step1
+from palpate.run.loop.command import actuate, apply_guards, servo, take_command
+from palpate.run.loop.measure import evaluate_model, measure, turn_wanted_wrench
+from palpate.run.loop.physics import (
+    account,
+    add_exact_contacts,
+    add_rigid_contacts,
+    advance,
+    change_loads,
+    move_surfaces,
+    outside_forces,
+    read_tool,
+    trouble,
+    watch_joints,
+)
+from palpate.run.loop.record import event_happened, fill_row, record
+from palpate.run.loop.state import BAD_COMMAND, BAD_MEASUREMENT, COMPLETED, RUNNING, STOPPED, VELOCITY, Loop
+
+
+@kernel
+def before_law(L: Loop) -> bool:
+    """Stage the plant; on a control tick also measure and evaluate the model. Returns whether it is one."""
+    t = L.step * L.dt
+    move_surfaces(L, t)
+    mj_step1(L.plant.model, L.plant.data)
+    if change_loads(L, t):
+        mj_step1(L.plant.model, L.plant.data)
+    read_tool(L)
+    # The semi-implicit step takes the friction springs at their stretch after the step.
+    outside_forces(L, t, 0.0 if L.rk4 else L.dt)
+    add_rigid_contacts(L)
+    add_exact_contacts(L)
+    account(L)
+    if L.step % L.ratio != 0:
+        return False
+    measure(L)
+    seen = watch_measurement(L.guard, L.guard_memory, L.tick, L.tick_count)
+    L.blind = not (seen and evaluate_model(L))
+    turn_wanted_wrench(L)
+    return True
+
+
+@kernel
+def decide(L: Loop, due: bool) -> int:
+    """Carry the command out: guards, servo, actuators."""
+    if L.blind:
+        return BAD_MEASUREMENT
+    if due:
+        if not take_command(L):
+            return BAD_COMMAND
+        apply_guards(L)
+        L.tick_count += 1
+    if not L.kinematic:
+        if L.drives.kind >= VELOCITY:
+            servo(L)
+        actuate(L)
+    return RUNNING
+
+
+@kernel
+def write_down(L: Loop) -> int:
+    """Record the step and watch for events; how the run stands."""
+    recording, watching = L.step % L.stride == 0, len(L.stop) > 0
+    if recording or watching:
+        fill_row(L)
+    if recording:
+        record(L)
+    if watching and event_happened(L):
+        return STOPPED
+    return COMPLETED if L.step >= L.steps else RUNNING
+
+
+@kernel
+def end_step(L: Loop) -> int:
+    """Look at the state after a step; how the run stands."""
+    status = trouble(L)
+    L.step += 1
+    if L.watch.on:
+        watch_joints(L)
+    return status
+
+
+@kernel
+def after_law(L: Loop, due: bool) -> int:
+    """Carry the command out, record, watch for events, and advance. Returns how it went."""
+    status = decide(L, due)
+    if status == RUNNING:
+        status = write_down(L)
+    if status != RUNNING:
+        return status
+    advance(L)
+    return end_step(L)
+
+
+@kernel
+def first_half(L: Loop, unused: int) -> int:
+    """`before_law` in the form that can be guarded: 1 on a control tick, else 0."""
+    return 1 if before_law(L) else 0
+
+
+@kernel
+def second_half(L: Loop, due: int) -> int:
+    """`after_law` in the form that can be guarded."""
+    return after_law(L, due == 1)
+
+
+@kernel
+def run_steps(L: Loop, steps: int) -> int:
+    """Up to `steps` physics steps with a compiled law. Returns how the last one went."""
+    status = RUNNING
+    for _ in range(steps):
+        due = before_law(L)
+        if due:
+            tick = address_of_record(L.tick)  # pyright: ignore[reportCallIssue]
+            call_law(L.law, tick, L.gains, L.memory, L.terms)  # pyright: ignore[reportCallIssue]
+        status = after_law(L, due)
+        if status != RUNNING:
+            break
+    return status

@@ -1,0 +1,182 @@
+"""The law's view in the loop: sensors, then the nominal model at what they say."""
+
+from __future__ import annotations
+
+import math
+
+from palpate.engine.kernels import kernel, put
+from palpate.engine.library import mj_fullM
+from palpate.engine.views import address_of, part
+from palpate.robot.joints.coupled import expand_state, reduce_columns, reduce_force, reduce_matrix
+from palpate.robot.mechanics.kernels import (
+    OK,
+    read_bias,
+    read_drift,
+    read_gravity,
+    read_jacobian,
+    read_mass_matrix,
+    read_pose,
+    stage_state,
+)
+from palpate.run.loop.state import Loop
+from palpate.spatial.kernels import matrix_from_quat
+from palpate.spatial.shapes import call_distance
+from palpate.world.sensors import (
+    arrive,
+    look_at_pole,
+    read_joints,
+    read_torques,
+    read_wrench,
+    sense_wrench,
+    take_picture,
+)
+
+
+@kernel
+def true_state(L: Loop) -> None:
+    """The robot's coordinates and velocities, out of the plant's."""
+    for k in range(L.coordinate.size):
+        L.row.q[k] = L.plant.qpos[L.coordinate[k]]
+    for k in range(L.dof.size):
+        L.row.v[k] = L.plant.qvel[L.dof[k]]
+
+
+@kernel
+def measure(L: Loop) -> None:
+    """What the law is told: joints, torques, wrench, pole, target."""
+    x, joints, count = L.tick, L.joints, L.tick_count
+    nq, n = x.q.size, x.v.size
+    x.t, x.dt = L.step * L.dt, L.period
+    true_state(L)
+    if nq == n:
+        read_joints(joints, L.row.q, L.row.v, L.seed, count, L.period)
+    else:
+        put(joints.signal.fresh, 0, L.row.q)
+        put(joints.signal.fresh, nq, L.row.v)
+    arrive(joints.signal, count)
+    put(x.q, 0, part(joints.signal.seen, 0, nq))
+    put(x.v, 0, part(joints.signal.seen, nq, n))
+    read_torques(joints, L.row.tau, L.seed, count, x.tau)
+    sense_wrench(L.wrist, L.plant, L.nominal, L.felt, L.row.tool_position)
+    read_wrench(L.wrist, L.seed, count)
+    arrive(L.wrist.signal, count)
+    put(x.wrench, 0, L.wrist.signal.seen)
+    put(L.target, 0, L.targets[count - L.first_target])
+    _see_pole(L)
+
+
+@kernel
+def _see_pole(L: Loop) -> None:
+    """Foot to sphere of a pole on the tool, and its rate, or a camera's last picture of it."""
+    c, view = L.camera, L.tick.seen.pole
+    if c.body < 0:
+        return
+    look_at_pole(c, L.plant, L.row.tool_position, L.row.tool_twist)
+    if c.ideal:
+        put(view.AB, 0, c.AB)
+        put(view.AB_rate, 0, c.AB_rate)
+        return
+    view.rated, view.fresh = False, take_picture(c, L.step * L.dt, L.seed)
+    shown = max(c.arrived - 1, 0) % c.times.size
+    put(view.AB, 0, c.pictures[shown])
+    view.age = L.step * L.dt - c.times[shown]
+
+
+@kernel
+def turn_wanted_wrench(L: Loop) -> None:
+    """The wanted wrench in world axes, whatever axes it was given along."""
+    a, x = L.wanted, L.tick
+    if a.kind == 0:
+        return
+    if a.kind == 1:
+        for i in range(3):
+            put(a.R[i], 0, x.rotation[i])
+    elif a.kind == 2:
+        matrix_from_quat(x.target.quat_wxyz, a.R)
+    else:
+        _surface_axes(L)
+    put(a.wrench, 0, x.target.wrench)
+    for half in range(0, 6, 3):
+        for i in range(3):
+            x.target.wrench[half + i] = 0.0
+            for j in range(3):
+                x.target.wrench[half + i] += a.R[i, j] * a.wrench[half + j]
+
+
+@kernel
+def _surface_axes(L: Loop) -> None:
+    """Axes with z the outward normal of the surface nearest to the tool, x near the world's x (or y)."""
+    a, nearest = L.wanted, math.inf
+    for k in range(len(L.surfaces)):
+        s = L.surfaces[k]
+        for i in range(3):
+            a.local[i] = 0.0
+            for j in range(3):
+                a.local[i] += s.axes[j, i] * (L.tick.position[j] - s.place[j])
+        gap = call_distance(s.distance, s.form, a.local, a.near)  # pyright: ignore[reportCallIssue]
+        if gap < nearest:
+            nearest = gap
+            for i in range(3):
+                a.normal[i] = s.axes[i, 0] * a.near[0] + s.axes[i, 1] * a.near[1] + s.axes[i, 2] * a.near[2]
+    n, along = a.normal, 0 if abs(a.normal[0]) < 0.9 else 1
+    size = math.sqrt(1.0 - n[along] ** 2)
+    for i in range(3):
+        a.R[i, 0] = ((1.0 if i == along else 0.0) - n[along] * n[i]) / size
+        a.R[i, 2] = n[i]
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        a.R[i, 1] = n[j] * a.R[k, 0] - n[k] * a.R[j, 0]
+
+
+@kernel
+def evaluate_model(L: Loop) -> bool:
+    """The nominal model's terms at the measured state; read off the plant where both are one. False for no state."""
+    x, p, needs, place = L.tick, L.nominal, L.needs, L.nominal_tool
+    if L.coupled.on:
+        return _evaluate_coupled(L)
+    if not L.shared:
+        if stage_state(p, x.q, x.v) != OK:
+            return False
+        if needs.M:
+            read_mass_matrix(p, x.M)
+        if needs.bias:
+            read_bias(p, x.bias)
+    else:
+        if needs.M:
+            mj_fullM(p.model, p.data, address_of(x.M))
+        put(x.bias, 0, part(p.qfrc_bias, 0, x.bias.size))
+    if needs.gravity:
+        read_gravity(p, x.gravity)
+    read_pose(p, place, x.position, x.rotation)
+    if needs.J:
+        read_jacobian(p, place.body, x.position, x.J)
+    if needs.drift:
+        read_drift(p, place.body, x.position, x.v, x.J_rate, x.drift)
+    return True
+
+
+@kernel
+def _evaluate_coupled(L: Loop) -> bool:
+    """The nominal model's terms where joints follow others: of all joints, reduced to the independent ones."""
+    x, p, m, needs, place = L.tick, L.nominal, L.coupled, L.needs, L.nominal_tool
+    full = m.terms
+    expand_state(m, x.q, x.v)
+    if stage_state(p, m.q, m.v) != OK:
+        return False
+    if needs.M:
+        read_mass_matrix(p, full.M)
+        reduce_matrix(m, full.M, x.M)
+    if needs.bias:
+        read_bias(p, full.bias)
+        reduce_force(m, full.bias, x.bias)
+    if needs.gravity:
+        read_gravity(p, full.gravity)
+        reduce_force(m, full.gravity, x.gravity)
+    read_pose(p, place, x.position, x.rotation)
+    if needs.J:
+        read_jacobian(p, place.body, x.position, full.J)
+        reduce_columns(m, full.J, x.J)
+    if needs.drift:
+        read_drift(p, place.body, x.position, m.v, full.J_rate, x.drift)
+        reduce_columns(m, full.J_rate, x.J_rate)
+    return True

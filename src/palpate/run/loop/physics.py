@@ -1,0 +1,334 @@
+"""The plant in the loop: what acts on it, how it advances, the work done in a step, and what can go wrong."""
+
+from __future__ import annotations
+
+import math
+
+from palpate.engine.kernels import clear, kernel, put
+from palpate.engine.library import (
+    mj_fwdAcceleration,
+    mj_fwdActuation,
+    mj_fwdConstraint,
+    mj_fwdPosition,
+    mj_fwdVelocity,
+    mj_integratePos,
+    mj_sensorAcc,
+    mj_step2,
+)
+from palpate.engine.physics import Physics
+from palpate.engine.views import address_of, part
+from palpate.robot.mechanics.kernels import add_generalized_force, read_pose
+from palpate.run.loop.kinematic import move_as_told
+from palpate.run.loop.state import BAD_POSITION, BAD_SPEED, CLOCK, RUNNING, TOO_FAST, WARNED, Load, Loop
+from palpate.world.bodies import add_force, add_wrench, velocity_at
+from palpate.world.contact import Contact, find_contact, move_surface
+from palpate.world.pushes import apply_push, push_share
+from palpate.world.ties import MOST_TURNS, add_tie_forces, damp_implicitly, follow, take_over
+
+
+@kernel
+def move_surfaces(L: Loop, t: float) -> None:
+    """Put moving surfaces where they are at t."""
+    for k in range(len(L.surfaces)):
+        surface = L.surfaces[k]
+        move_surface(surface, t)
+        if surface.mocap >= 0:
+            put(L.plant.mocap_pos[surface.mocap], 0, surface.place)
+
+
+@kernel
+def change_loads(L: Loop, t: float) -> bool:
+    """Attach and release the loads that are due at the staged state; whether any was."""
+    any_due = False
+    for k in range(len(L.loads)):
+        load = L.loads[k]
+        if not load.done and t >= load.time:
+            load.done = any_due = True
+            # A load arrives with the speed of the place it is fixed to, and takes its energy away when released.
+            L.energy.pushed += _energy_of_load(L, load)
+            _change_mass(L.plant, load)
+    return any_due
+
+
+@kernel
+def _energy_of_load(L: Loop, load: Load) -> float:
+    place, g, v = L.plant.xipos[load.body], L.plant.gravity, L.speed
+    velocity_at(L.plant, load.body, place, v)
+    energy = 0.0
+    for i in range(3):
+        energy += load.mass * (0.5 * v[i] * v[i] - g[i] * place[i])
+    return energy
+
+
+@kernel
+def _change_mass(p: Physics, load: Load) -> None:
+    body = load.body
+    p.body_mass[body] += load.mass
+    for i in range(3):
+        p.body_inertia[body, i] += load.inertia
+    while body > 0:
+        p.body_subtreemass[body] += load.mass
+        body = p.body_parentid[body]
+    p.body_subtreemass[0] += load.mass
+
+
+@kernel
+def outside_forces(L: Loop, t: float, elapsed: float) -> None:
+    """Generalised forces of pushes and compliant contacts at the staged state; wrenches about the tool's origin."""
+    e, pushed = L.energy, L.pushed
+    clear(L.row.contact_wrench)
+    clear(pushed.force)
+    clear(pushed.wrench)
+    clear(pushed.felt)
+    pushed.power = L.row.penetration[0] = 0.0
+    e.stored = e.contact_loss = e.power_drive = 0.0
+    for k in range(len(L.pushes)):
+        share = push_share(L.pushes[k], L.step * L.dt, L.dt, t)
+        if share != 0.0:
+            apply_push(L.plant, L.pushes[k], share, L.row.tool_position, pushed)
+    put(L.outside, 0, pushed.force)
+    put(L.felt, 0, pushed.felt)
+    for k in range(len(L.contacts)):
+        contact = L.contacts[k]
+        if contact.surface.compliant and find_contact(L.plant, contact, elapsed):
+            _add_contact(L, contact)
+
+
+@kernel
+def _add_contact(L: Loop, c: Contact) -> None:
+    """Add the force of one surface on one contact point."""
+    add_generalized_force(L.plant, c.point.body, c.force, L.no_moment, c.place, L.outside)
+    L.energy.stored += c.stored
+    L.energy.contact_loss += c.lost
+    L.energy.power_drive += c.drive
+    if c.point.on_robot:
+        L.row.penetration[0] = max(L.row.penetration[0], c.depth)
+        add_force(L.row.contact_wrench, c.force, c.place, L.row.tool_position)
+    if c.point.felt:
+        add_force(L.felt, c.force, c.place, L.row.tool_position)
+
+
+@kernel
+def add_rigid_contacts(L: Loop) -> None:
+    """Net wrenches of rigid surfaces and objects, as the engine's contact sensors had them at the last physics step."""
+    for k in range(len(L.rigid)):
+        sensor = L.rigid[k]
+        found = sensor.reading
+        if found[0] == 0.0:
+            continue
+        if sensor.distance:
+            L.row.penetration[0] = max(L.row.penetration[0], -found[1])
+            continue
+        total = L.felt if sensor.felt else L.row.contact_wrench
+        add_wrench(total, part(found, 1, 3), part(found, 4, 3), part(found, 7, 3), L.row.tool_position)
+
+
+@kernel
+def add_exact_contacts(L: Loop) -> None:
+    """Forces of exact contacts, as the constraints' multipliers had them under the torque held until now."""
+    for k in range(len(L.touches)):
+        touch = L.touches[k]
+        add_force(L.row.contact_wrench, touch.force, touch.place, L.row.tool_position)
+        if touch.felt:
+            add_force(L.felt, touch.force, touch.place, L.row.tool_position)
+
+
+@kernel
+def read_tool(L: Loop) -> None:
+    """Pose and twist of the true tool."""
+    read_pose(L.plant, L.tool, L.row.tool_position, L.tool_rotation)
+    velocity_at(L.plant, L.tool.body, L.row.tool_position, L.row.tool_twist)
+    put(L.row.tool_twist, 3, part(L.plant.cvel[L.tool.body], 0, 3))
+
+
+@kernel
+def _apply(L: Loop) -> None:
+    applied, tau = L.plant.qfrc_applied, L.row.tau
+    put(applied, 0, L.outside)
+    for k in range(tau.size):
+        applied[L.dof[k]] += tau[k]
+    add_tie_forces(L.ties, applied)
+
+
+@kernel
+def _accelerate(L: Loop) -> None:
+    """The plant's accelerations under all that acts; again, while joints that follow others are not held exactly."""
+    p = L.plant
+    mj_fwdActuation(p.model, p.data)
+    for _ in range(MOST_TURNS):
+        _apply(L)
+        mj_fwdAcceleration(p.model, p.data)
+        mj_fwdConstraint(p.model, p.data)
+        if take_over(L.ties, p):
+            break
+
+
+@kernel
+def _stage(L: Loop, ahead: float) -> None:
+    """The next Runge–Kutta stage, `ahead` of the step's start: along the last stage's velocity and acceleration."""
+    p, t = L.plant, L.step * L.dt + ahead
+    put(p.qpos, 0, L.q_old)
+    mj_integratePos(p.model, address_of(p.qpos), address_of(p.qvel), ahead)
+    for k in range(p.nv):
+        p.qvel[k] = L.v_old[k] + ahead * p.qacc[k]
+    move_surfaces(L, t)
+    mj_fwdPosition(p.model, p.data)
+    mj_fwdVelocity(p.model, p.data)
+    read_tool(L)
+    outside_forces(L, t, ahead)
+
+
+@kernel
+def _runge_kutta(L: Loop) -> None:
+    """Classical fourth order; contact and push forces, and every power, are evaluated anew at each stage."""
+    p, dt = L.plant, L.dt
+    clear(L.mean_v)
+    clear(L.mean_a)
+    for stage in range(4):
+        weight = 1.0 / 6.0 if stage == 0 or stage == 3 else 1.0 / 3.0
+        if stage > 0:
+            _stage(L, dt if stage == 3 else 0.5 * dt)
+        _accelerate(L)
+        for k in range(p.nv):
+            L.mean_v[k] += weight * p.qvel[k]
+            L.mean_a[k] += weight * p.qacc[k]
+        _add_work(L, weight * dt)
+    put(p.qpos, 0, L.q_old)
+    mj_integratePos(p.model, address_of(p.qpos), address_of(L.mean_v), dt)
+    for k in range(p.nv):
+        p.qvel[k] = L.v_old[k] + dt * L.mean_a[k]
+    for k in range(L.row.tau.size):
+        L.energy.injected += dt * L.row.tau[k] * L.mean_v[L.dof[k]]
+    mj_sensorAcc(p.model, p.data)
+    p.time = L.step * L.dt + dt
+
+
+@kernel
+def _add_work(L: Loop, dt: float) -> None:
+    """Work of everything but the joint torques at a Runge–Kutta stage of weight dt."""
+    e, p = L.energy, L.plant
+    lost = lost_power(L)
+    for k in range(p.nv):
+        lost -= p.qfrc_constraint[k] * p.qvel[k]
+    e.dissipated += dt * (lost + e.contact_loss)
+    e.pushed += dt * (L.pushed.power + e.power_drive)
+
+
+@kernel
+def _add_work_of_held_forces(L: Loop) -> None:
+    """Work in a semi-implicit step: its forces are those of its start, along the mean of both velocities."""
+    e, p, dt, tau, pushed = L.energy, L.plant, L.dt, L.row.tau, L.pushed.force
+    for k in range(p.nv):
+        way = 0.5 * dt * (p.qvel[k] + L.v_old[k])
+        e.dissipated -= p.qfrc_constraint[k] * way
+        e.pushed += pushed[k] * way
+    for k in range(tau.size):
+        e.injected += 0.5 * dt * tau[k] * (p.qvel[L.dof[k]] + L.v_old[L.dof[k]])
+    e.pushed += dt * e.power_drive
+    e.dissipated += dt * e.contact_loss
+
+
+@kernel
+def _semi_implicit_tied(L: Loop) -> None:
+    """The engine's semi-implicit step where joints follow others: in the independent ones."""
+    p = L.plant
+    _accelerate(L)
+    mj_sensorAcc(p.model, p.data)
+    damp_implicitly(L.ties, p, L.dt)
+    for k in range(p.nv):
+        p.qvel[k] += L.dt * p.qacc[k]
+    mj_integratePos(p.model, address_of(p.qpos), address_of(p.qvel), L.dt)
+    p.time = L.step * L.dt + L.dt
+
+
+@kernel
+def advance(L: Loop) -> None:
+    """One physics step and the work done in it."""
+    put(L.q_old, 0, L.plant.qpos)
+    put(L.v_old, 0, L.plant.qvel)
+    if L.kinematic:
+        move_as_told(L)
+    elif L.rk4:
+        _runge_kutta(L)
+    elif len(L.ties.each) > 0:
+        _semi_implicit_tied(L)
+    else:
+        _apply(L)
+        mj_step2(L.plant.model, L.plant.data)
+    follow(L.ties, L.plant)
+    if not (L.rk4 or L.kinematic):
+        _add_work_of_held_forces(L)
+    for k in range(len(L.contacts)):
+        _stretch(L, L.contacts[k])
+
+
+@kernel
+def _stretch(L: Loop, c: Contact) -> None:
+    """The friction spring stretches by the slip of this step; one that leaves the surface gives up what it held."""
+    held = 0.0
+    for i in range(3):
+        held += 0.5 * c.point.share * c.surface.tangential_stiffness * (c.slip[i] ** 2 - c.slip_next[i] ** 2)
+    if c.depth == 0.0 and held > 0.0:
+        L.energy.dissipated += held
+    put(c.slip, 0, c.slip_next)
+
+
+@kernel
+def lost_power(L: Loop) -> float:
+    """Power lost in joint dampers now."""
+    lost = 0.0
+    for k in range(L.plant.nv):
+        lost -= L.plant.qfrc_damper[k] * L.plant.qvel[k]
+    return lost
+
+
+@kernel
+def account(L: Loop) -> None:
+    """What joint dampers took in the step that has just ended (Runge–Kutta steps add it stage by stage)."""
+    e, lost = L.energy, lost_power(L)
+    if L.step > 0 and not L.rk4:
+        e.dissipated += 0.5 * L.dt * (lost + e.joint_loss)
+    e.joint_loss = lost
+
+
+@kernel
+def watch_joints(L: Loop) -> None:
+    """Note joints that are past their stops or faster than they are rated."""
+    w, p = L.watch, L.plant
+    for k in range(w.rated.size):
+        q, v = p.qpos[L.coordinate[k]], p.qvel[L.dof[k]]
+        beyond, share = max(q - w.upper[k], w.lower[k] - q), abs(v) / w.rated[k]
+        if beyond > 1e-6:
+            w.beyond_since[k] = L.step * L.dt if w.beyond_steps[k] == 0 else w.beyond_since[k]
+            w.beyond_steps[k] += 1
+            w.beyond[k] = max(w.beyond[k], beyond)
+        if share > 1.0:
+            w.fast_since[k] = L.step * L.dt if w.fast_steps[k] == 0 else w.fast_since[k]
+            w.fast_steps[k] += 1
+        w.share[k] = max(w.share[k], share)
+
+
+@kernel
+def trouble(L: Loop) -> int:
+    """What is wrong with the state after a step, if anything; the speed limit is for the robot's joints."""
+    p = L.plant
+    for k in range(p.nv):
+        L.where = k
+        if not math.isfinite(p.qvel[k]):
+            return BAD_SPEED
+    for k in range(L.dof.size):
+        L.where = k
+        if abs(p.qvel[L.dof[k]]) > L.max_speed:
+            return TOO_FAST
+    for k in range(p.nq):
+        L.where = k
+        if not math.isfinite(p.qpos[k]):
+            return BAD_POSITION
+    for k in range(p.warning.shape[0]):
+        L.where = k
+        if p.warning[k, 1] != 0:
+            return WARNED
+    began = L.step * L.dt
+    if abs(p.time - began - L.dt) > 1e-6 * L.dt + 1e-9 * abs(p.time):
+        return CLOCK
+    return RUNNING

@@ -1,0 +1,218 @@
+"""Everything that can be recorded, declared once: the row that the loop fills, and the channels it holds.
+
+A channel is a field of `Row`. Its place follows from the order of the fields; the loop's own arrays are parts of the
+row where they can be, so that recording them costs nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.control.guards import GUARD_NAMES
+from palpate.control.law import BoundLaw, Shown
+from palpate.engine.records import Matrix, Record, Sized, Vector
+from palpate.robot.joints.kinds import coordinate_labels, rate_labels
+from palpate.robot.robot import Robot
+from palpate.trace import Channel
+from palpate.world.plant import Plant
+
+_XYZ, _WXYZ = ("x", "y", "z"), ("w", "x", "y", "z")
+_TWIST = ("vx", "vy", "vz", "wx", "wy", "wz")
+_WRENCH = ("fx", "fy", "fz", "nx", "ny", "nz")
+_TWIST_UNITS, _WRENCH_UNITS = ("m/s",) * 3 + ("rad/s",) * 3, ("N",) * 3 + ("N·m",) * 3
+_ABOUT_TOOL = "world, about the tool's origin"
+_GUARD_HELP = "guards at work, summed: 1 torque limit, 2 torque-rate limit" + "".join(
+    f", {bit} {name}" for bit, name in GUARD_NAMES.items()
+)
+# Of a robot without masses these would be numbers about nothing.
+_OF_MASSES = ("tau", "kinetic", "potential", "stored", "injected", "pushed", "dissipated")
+
+
+@dataclass(frozen=True)
+class Recorded(Sized):
+    """A recorded quantity: its size, and what its channel says.
+
+    Attributes:
+        name: of the channel; that of the field if not given. One with {} stands for several, one per row.
+        unit: a unit, one per column, or the key of a robot's own units ("position", "speed", "effort", "command").
+        labels: of the columns, or the key of a robot's own ("coordinates", "joints", "rest", "rest rates").
+    """
+
+    name: str | None = None
+    unit: str | tuple[str, ...] = "1"
+    labels: str | tuple[str, ...] | None = None
+    frame: str | None = None
+    help: str = ""
+
+
+def recorded(*shape: int | str, **meaning: Any) -> Any:
+    """Declare a recorded quantity: its size, and what its channel says."""
+    return Recorded(shape, **meaning)
+
+
+class Row(Record):
+    """What is known at a physics step; the order of these fields is that of the trace's channels."""
+
+    q: Vector = recorded("nq", unit="position", labels="coordinates", help="true joint positions")
+    v: Vector = recorded("nv", unit="speed", labels="joints", help="true joint velocities")
+    q_measured: Vector = recorded("nq", unit="position", labels="coordinates", help="joint positions the law saw")
+    v_measured: Vector = recorded("nv", unit="speed", labels="joints", help="joint velocities the law saw")
+    tau: Vector = recorded("nv", unit="effort", labels="joints", help="torques at the joints")
+    command: Vector = recorded(
+        "nv", unit="command", labels="joints", help="the law's command, sum of its terms, before guards"
+    )
+    terms: Matrix = recorded("terms", "nv", name="tau.{}", unit="command", labels="joints", help="the law's term '{}'")
+    tool_position: Vector = recorded(3, unit="m", labels=_XYZ, frame="world", help="position of the tool")
+    tool_quat_wxyz: Vector = recorded(4, labels=_WXYZ, frame="world", help="orientation of the tool")
+    tool_twist: Vector = recorded(6, unit=_TWIST_UNITS, labels=_TWIST, frame="world", help="twist of the tool")
+    target_q: Vector = recorded("nq", unit="position", labels="coordinates", help="wanted joint positions")
+    target_v: Vector = recorded("nv", unit="speed", labels="joints", help="wanted joint velocities")
+    target_position: Vector = recorded(3, unit="m", labels=_XYZ, frame="world", help="position of the target")
+    target_quat_wxyz: Vector = recorded(4, labels=_WXYZ, frame="world", help="orientation of the target")
+    target_twist: Vector = recorded(6, unit=_TWIST_UNITS, labels=_TWIST, frame="world", help="twist of the target")
+    target_wrench: Vector = recorded(
+        6, unit=_WRENCH_UNITS, labels=_WRENCH, frame=_ABOUT_TOOL, help="wanted wrench of the environment on the robot"
+    )
+    contact_wrench: Vector = recorded(
+        6,
+        unit=_WRENCH_UNITS,
+        labels=_WRENCH,
+        frame=_ABOUT_TOOL,
+        help="true wrench of surfaces and objects on the robot",
+    )
+    measured_wrench: Vector = recorded(
+        6, unit=_WRENCH_UNITS, labels=_WRENCH, frame=_ABOUT_TOOL,
+        help="wrench of the environment on the robot, as the wrist sensor has it",
+    )  # fmt: skip
+    push_wrench: Vector = recorded(
+        6, unit=_WRENCH_UNITS, labels=_WRENCH, frame=_ABOUT_TOOL, help="wrench of pushes on the robot"
+    )
+    penetration: Vector = recorded(1, unit="m", help="how deep the robot is in a surface or object, at most")
+    contact_force: Vector = recorded(1, unit="N", help="size of the contact force on the robot")
+    kinetic: Vector = recorded(1, name="energy.kinetic", unit="J", help="kinetic energy of everything that moves")
+    potential: Vector = recorded(
+        1, name="energy.potential", unit="J", help="energy of gravity and of springs in the model"
+    )
+    stored: Vector = recorded(1, name="energy.stored", unit="J", help="energy stored in compliant contacts")
+    injected: Vector = recorded(1, name="energy.injected", unit="J", help="work of the joint torques since the start")
+    pushed: Vector = recorded(
+        1, name="energy.pushed", unit="J",
+        help="work of pushes and moving surfaces, and energy of attached loads, since the start",
+    )  # fmt: skip
+    dissipated: Vector = recorded(
+        1, name="energy.dissipated", unit="J",
+        help="energy lost in joints and contacts since the start; rigid surfaces that move count as contacts",
+    )  # fmt: skip
+    guard: Vector = recorded(1, help=_GUARD_HELP)
+    rest_q: Vector = recorded("rest_q", unit="rest", labels="rest", help="coordinates of pole and objects")
+    rest_v: Vector = recorded("rest_v", unit="rest speed", labels="rest rates", help="velocities of pole and objects")
+    pole_AB: Vector = recorded(
+        "pole axes", name="pole.AB", unit="m", labels=_XYZ, frame="world", help="from the pole's foot to its sphere"
+    )
+    pole_tilt: Vector = recorded("pole", name="pole.tilt", unit="rad", help="angle of the pole from the vertical")
+    law: Vector = recorded("law", name="law.{}", help="{}")
+    surfaces: Matrix = recorded(
+        "surfaces", 3, name="surface.{}", unit="m", labels=_XYZ, frame="world", help="where the surface is"
+    )
+    contact_mode: Vector = recorded(
+        "touches", labels="touches", help="mode of each exact contact: 0 free, 1 sliding, 2 sticking, 3 locked"
+    )
+    contact_gap: Vector = recorded("touches", unit="m", labels="touches", help="gap of each exact contact")
+    contact_multiplier: Vector = recorded(
+        "touches", unit="N", labels="touches", help="normal force of each exact contact (of a pin, the size of it all)"
+    )
+    touch_forces: Matrix = recorded(
+        "touches", 3, name="contact.{}", unit="N", labels=_XYZ, frame="world", help="force of exact contact '{}'"
+    )
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The row of one run: its numbers, the record over them, and the channels they are."""
+
+    array: Array
+    row: Row
+    channels: tuple[Channel, ...]
+    starts: dict[str, int]
+
+    def column(self, name: str) -> int | None:
+        """Place of a flat column in the row."""
+        for channel in self.channels:
+            if name in channel.columns:
+                return self.starts[channel.name] + channel.columns.index(name)
+        return None
+
+    def columns(self) -> list[str]:
+        """Every flat column name."""
+        return [column for channel in self.channels for column in channel.columns]
+
+
+def layout(robot: Robot, plant: Plant, law: BoundLaw, touches: tuple[str, ...] = ()) -> Layout:
+    """Lay the row of a run out; `touches` are the names of its exact contacts."""
+    rest = {"rest_q": plant.model.nq - robot.model.nq, "rest_v": plant.model.nv - robot.model.nv}
+    shown = sum(item.source(law.memory).size for item in law.shown)
+    sizes = {"nq": robot.nq, "nv": robot.nv, "terms": len(law.terms), "surfaces": len(plant.surfaces), "law": shown}
+    poles = int(plant.pole >= 0)
+    sizes |= rest | {"pole": poles, "pole axes": 3 * poles, "touches": len(touches)}
+    words = _Words(robot, plant, law, touches)
+    channels, starts, place = [], {}, 0
+    for field, shape in Row.shapes(sizes).items():
+        meaning = Row.fields[field].default
+        if field == "law":
+            for item in law.shown:
+                channel = _shown_channel(item, item.source(law.memory).size)
+                channels.append(channel)
+                starts[channel.name] = place
+                place += channel.size
+            continue
+        rows = words.rows(field)
+        for name in [meaning.name or field] if rows is None else [str(meaning.name).format(row) for row in rows]:
+            size = int(np.prod(shape)) if rows is None else shape[1]
+            if size and not (robot.unresisted and field in _OF_MASSES):
+                channels.append(words.channel(name, meaning, size, name.partition(".")[2]))
+                starts[name] = place
+            place += size
+    array = np.zeros(place)
+    return Layout(array, Row.over(array, sizes), tuple(channels), starts)
+
+
+def _shown_channel(item: Shown, size: int) -> Channel:
+    shape = (size,) if item.labels or size > 1 else ()
+    return Channel(f"law.{item.name}", item.unit, shape, item.frame, item.labels, item.help)
+
+
+class _Words:
+    """A robot's own labels and units."""
+
+    def __init__(self, robot: Robot, plant: Plant, law: BoundLaw, touches: tuple[str, ...]) -> None:
+        model, own = plant.model, [robot.model.joint(name).id for name in robot.joint_names]
+        others = range(robot.model.njnt, model.njnt)
+        coordinates, positions = coordinate_labels(robot.model, own)
+        rest, rest_units = coordinate_labels(model, others)
+        rates, rate_units = rate_labels(model, others)
+        units = robot.dof_units
+        effort = tuple("N" if u == "m" else "N·m" for u in units)
+        speed = tuple(f"{u}/s" for u in units)
+        acceleration = tuple(f"{u}/s²" for u in units)
+        command = {"torque": effort, "velocity": speed, "position": units, "acceleration": acceleration}
+        self.labels = {"coordinates": coordinates, "joints": robot.dof_names, "rest": rest, "rest rates": rates}
+        self.units = {"position": positions, "speed": speed, "effort": effort, "rest": rest_units}
+        self.units |= {"rest speed": rate_units, "command": command[law.command]}
+        self.labels["touches"] = touches
+        self._rows = {"terms": law.terms, "surfaces": tuple(surface.name for surface in plant.surfaces)}
+        self._rows["touch_forces"] = touches
+
+    def rows(self, field: str) -> tuple[str, ...] | None:
+        """The channels' own names where a field stands for several."""
+        return self._rows.get(field)
+
+    def channel(self, name: str, meaning: Recorded, size: int, row: str) -> Channel:
+        """The channel of a recorded quantity."""
+        labels = self.labels[meaning.labels] if isinstance(meaning.labels, str) else meaning.labels
+        unit = self.units.get(meaning.unit, meaning.unit) if isinstance(meaning.unit, str) else meaning.unit
+        shape = () if labels is None else (size,)
+        return Channel(name, unit, shape, meaning.frame, labels or (), meaning.help.format(row))

@@ -1,0 +1,214 @@
+"""A run in compiled code: one record that holds everything the loop reads and writes."""
+
+from __future__ import annotations
+
+from palpate.control.guards import GuardMemory, GuardSettings
+from palpate.control.law import COMMANDS, Tick
+from palpate.engine.physics import Physics
+from palpate.engine.records import Integers, Matrix, Record, Vector, sized
+from palpate.robot.joints.coupled import CoupledModel
+from palpate.robot.mechanics.kernels import Place
+from palpate.run.loop.row import Row
+from palpate.world.contact import Contact, SurfaceState
+from palpate.world.pushes import Pushed, PushState
+from palpate.world.sensors import Delayed, JointSensors, PoleCamera, Wrist
+from palpate.world.ties import Ties
+
+# How a batch of steps ended.
+(
+    RUNNING, COMPLETED, STOPPED, BAD_COMMAND, BAD_SPEED, TOO_FAST, WARNED, CLOCK, BAD_MEASUREMENT, BAD_POSITION,
+    BAD_REFERENCE, PAINLEVE, NO_ANSWER,
+) = range(13)  # fmt: skip
+# Kinds of command, by their place in COMMANDS.
+TORQUE, ACCELERATION, VELOCITY, POSITION = (COMMANDS.index(kind) for kind in COMMANDS)
+# Bits of the guard channel that the actuators set; the guards' own follow.
+TORQUE_LIMITED, RATE_LIMITED = 1, 2
+
+
+class Needs(Record):
+    """What the law reads of the model."""
+
+    M: bool
+    bias: bool
+    gravity: bool
+    J: bool
+    drift: bool
+
+
+class Load(Record):
+    """A mass that joins or leaves a body at a time."""
+
+    time: float
+    body: int
+    mass: float
+    inertia: float
+    done: bool = False
+
+
+class RigidReading(Record):
+    """What the engine's contact sensor reports: found, then force, moment and place of a net wrench; or a distance."""
+
+    reading: Vector
+    distance: bool
+    felt: bool  # a wrench beyond the wrist sensor, not on all of the robot
+
+
+class TouchReading(Record):
+    """What an exact contact does to the robot: its force, world axes, and where."""
+
+    force: Vector = sized(3)
+    place: Vector = sized(3)
+    felt: bool  # beyond the wrist sensor
+
+
+class WantedAxes(Record):
+    """Whose axes the wanted wrench is along: 0 the world's, 1 the tool's, 2 the target's, 3 the nearest surface's."""
+
+    kind: int
+    R: Matrix = sized(3, 3)
+    normal: Vector = sized(3)
+    near: Vector = sized(3)
+    local: Vector = sized(3)
+    wrench: Vector = sized(6)
+
+
+class StopRule(Record):
+    """An event that ends the run: a column of the row leaves a bound."""
+
+    column: int
+    below: bool
+    magnitude: bool
+    bound: float
+
+
+class JointWatch(Record):
+    """Joints at their stops and beyond their rated speeds: how far at worst, when first, for how many steps."""
+
+    on: bool
+    lower: Vector = sized("nv")
+    upper: Vector = sized("nv")
+    rated: Vector = sized("nv")
+    beyond: Vector = sized("nv")  # rad or m past a stop
+    beyond_since: Vector = sized("nv")
+    beyond_steps: Integers = sized("nv")
+    share: Vector = sized("nv")  # of the rated speed
+    fast_since: Vector = sized("nv")
+    fast_steps: Integers = sized("nv")
+
+
+class Shows(Record):
+    """Numbers of the law's memory that are recorded."""
+
+    source: Vector
+
+
+class Energies(Record):
+    """Work since the start, and the powers of the step under way."""
+
+    injected: float = 0.0
+    pushed: float = 0.0
+    dissipated: float = 0.0
+    stored: float = 0.0
+    power_drive: float = 0.0  # of moving surfaces
+    contact_loss: float = 0.0  # W, of all compliant contacts
+    joint_loss: float = 0.0  # W, of joint dampers
+
+
+class Drives(Record):
+    """From the law's command to joint torques: delay, servo, limits."""
+
+    kind: int  # of command
+    signal: Delayed
+    torque: Vector = sized("nv")  # the law's command as a torque
+    set_q: Vector = sized("nv")  # set points of the servo
+    set_v: Vector = sized("nv")
+    a: Vector = sized("nv")
+    bandwidth: float
+    rotor: Vector = sized("nv")  # reflected rotor inertia that the servo knows
+    limit_torque: bool
+    torque_limit: Vector = sized("nv")  # negative where no motor drives a coordinate
+    limit_rate: bool
+    rate_limit: Vector = sized("nv")
+
+
+class Loop(Record):
+    """A run. Sizes: nv joints (nq coordinates), N velocities (NQ coordinates) of the whole scene."""
+
+    plant: Physics
+    nominal: Physics  # the law's model; the plant itself where they are shared
+    shared: bool
+    kinematic: bool  # joints go where they are told; masses are unknown
+    coordinate: Integers = sized("nq")  # where the robot's coordinates stand among the plant's
+    dof: Integers = sized("nv")  # and its velocities
+    ties: Ties  # joints that follow others in the plant
+    coupled: CoupledModel  # and in the law's model
+    # clock
+    dt: float
+    period: float
+    steps: int
+    ratio: int
+    step: int = 0
+    tick_count: int = 0
+    rk4: bool
+    seed: int
+    max_speed: float
+    # law
+    tick: Tick
+    needs: Needs
+    law: int  # address of its code, then of its records
+    gains: int
+    memory: int
+    terms: int
+    targets: Matrix = sized("ticks", "target")  # of this batch
+    first_target: int = 0
+    target: Vector = sized("target")  # the numbers of tick.target
+    wanted: WantedAxes
+    # sensors and drives
+    joints: JointSensors
+    wrist: Wrist
+    drives: Drives
+    guard: GuardSettings
+    guard_memory: GuardMemory
+    guard_bits: int = 0
+    guard_steps: Integers = sized(9)  # physics steps counted per bit of the guard channel
+    # tool
+    nominal_tool: Place
+    tool: Place
+    tool_rotation: Matrix = sized(3, 3)
+    camera: PoleCamera
+    # what acts on the plant
+    surfaces: list[SurfaceState]
+    contacts: list[Contact]
+    rigid: list[RigidReading]
+    touches: list[TouchReading]  # exact contacts
+    pushes: list[PushState]
+    pushed: Pushed
+    loads: list[Load]
+    outside: Vector = sized("N")  # generalised force of pushes and compliant contacts
+    felt: Vector = sized(6)  # wrench of contacts and pushes beyond the wrist sensor
+    no_moment: Vector = sized(3)
+    energy: Energies
+    # integration
+    q_old: Vector = sized("NQ")
+    v_old: Vector = sized("N")
+    mean_v: Vector = sized("N")
+    mean_a: Vector = sized("N")
+    speed: Vector = sized(3)
+    quat_wxyz: Vector = sized(4)
+    # record
+    row: Row
+    row_numbers: Vector
+    shows: list[Shows]
+    watch: JointWatch
+    energies: bool  # whether anybody asks for them
+    stride: int
+    kept: Integers  # which columns of the row are kept: first, how many, first, …
+    record: Matrix  # samples of this batch; whoever runs the loop takes them away
+    times: Vector
+    recorded: int = 0
+    stop: list[StopRule]
+    stopped_by: int = 0
+    # how it ended
+    blind: bool = False
+    where: int = 0
+    bad_term: int = 0

@@ -1,0 +1,1 @@
+"""What is wrong or without effect in a scenario, said with its line."""

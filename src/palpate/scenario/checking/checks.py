@@ -1,0 +1,153 @@
+"""What the sections of a scenario must keep towards each other: lengths, frames, names and times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from palpate.control.law import Law
+from palpate.control.unread import unread_of_reference
+from palpate.errors import PalpateError, UnknownName, nearest
+from palpate.metrics import METRICS
+from palpate.robot.robot import Robot
+from palpate.scenario.checking.problems import Problem, problem_from
+from palpate.scenario.model import Scenario
+from palpate.scenario.reference import placed
+from palpate.scenario.rig import rig_of
+from palpate.scenario.robot import build_robot, start_state
+from palpate.world.config import World
+from palpate.world.forms import form_of
+
+
+def contradictions(sections: dict[str, Any]) -> list[Problem]:
+    """Problems between sections; `sections` holds those that are well-formed, by name."""
+    found = [*_times(sections), *_names(sections), *_metrics(sections), *_surfaces(sections)]
+    if "robot" in sections:
+        found += _of_robot(sections)
+    return found
+
+
+def _of_robot(sections: dict[str, Any]) -> list[Problem]:
+    settings = sections["robot"]
+    try:
+        robot = build_robot(settings)
+    except PalpateError as error:
+        return [problem_from(error, ("robot",))]
+    found, world = list(_frames(sections, robot)), sections.get("world") or World()
+    q = robot.home
+    try:
+        q, _ = start_state(settings.start, robot)
+    except PalpateError as error:
+        found.append(problem_from(error, ("robot", "start")))
+    for section, attempt in (
+        ("control", lambda law: _suited(law, sections, robot, q).bind(robot)),
+        ("reference", lambda reference: placed(reference, world).sample(np.zeros(1), robot, q)),
+    ):
+        try:
+            _ = section in sections and attempt(sections[section])
+        except PalpateError as error:
+            found.append(problem_from(error, (section,)))
+    return found
+
+
+def _suited(law: Law, sections: dict[str, Any], robot: Robot, q: Any) -> Law:
+    """The law as the run will have it, where world and clock are well-formed."""
+    if "world" not in sections or "run" not in sections:
+        return law
+    return law.suited(robot, rig_of(sections["world"], sections["run"], q))
+
+
+def _frames(sections: dict[str, Any], robot: Robot) -> Iterator[Problem]:
+    world = sections.get("world")
+    if world is None:
+        return
+    named: list[tuple[tuple[str | int, ...], str | None]] = [
+        (("world", "sensors", "wrench", "frame"), world.sensors.wrench.frame)
+    ]
+    for kind in ("pushes", "attachments", "pins", "contact_shapes"):
+        named += [(("world", kind, k, "frame"), item.frame) for k, item in enumerate(getattr(world, kind))]
+    known = (*robot.frame_names, *(item.name for item in world.objects))
+    known += ("pole", "pole_tip") if world.pole is not None else ()
+    for path, frame in named:
+        if frame is not None and frame not in known:
+            yield problem_from(UnknownName("frame", frame, known), path)
+
+
+def _surfaces(sections: dict[str, Any]) -> Iterator[Problem]:
+    """Height fields and meshes whose files cannot be read, or are none."""
+    world = sections.get("world")
+    for k, surface in enumerate(() if world is None else world.surfaces):
+        try:
+            form_of(surface)
+        except PalpateError as error:
+            yield problem_from(error, ("world", "surfaces", k))
+
+
+def _times(sections: dict[str, Any]) -> Iterator[Problem]:
+    world, clock, record = (sections.get(name) for name in ("world", "run", "record"))
+    if clock is not None:
+        late = () if world is None else (("sensors",), ("sensors", "wrench"), ("actuators",))
+        for path in late:
+            part: Any = reduce(getattr, path, world)
+            yield from _tried(lambda part=part: part.in_samples(clock.control_period), ("world", *path, "delay_time"))
+        if record is not None:
+            key = "stride" if record.period is None else "period"
+            yield from _tried(lambda: record.recording(clock.timestep), ("record", key))
+    if world is None:
+        return
+    for k, load in enumerate(world.attachments):
+        if load.release is not None and load.release <= load.attach:
+            text = f"release at {load.release:g} s must come after attach at {load.attach:g} s"
+            yield Problem(("world", "attachments", k, "release"), text)
+    for k, surface in enumerate(world.surfaces):
+        if surface.motion is not None and surface.motion.stop < surface.motion.start:
+            text = f"stop at {surface.motion.stop:g} s must not come before start at {surface.motion.start:g} s"
+            yield Problem(("world", "surfaces", k, "motion", "stop"), text)
+
+
+def _tried(attempt: Callable[[], object], path: tuple[str, ...]) -> Iterator[Problem]:
+    try:
+        attempt()
+    except PalpateError as error:
+        yield problem_from(error, path)
+
+
+def _names(sections: dict[str, Any]) -> Iterator[Problem]:
+    world = sections.get("world")
+    if world is None:
+        return
+    seen: set[str] = set()
+    for kind in ("surfaces", "pins", "objects"):
+        for k, item in enumerate(getattr(world, kind)):
+            if item.name in seen:
+                yield Problem(("world", kind, k, "name"), f"{item.name!r} is the name of another one already")
+            seen.add(item.name)
+
+
+def _metrics(sections: dict[str, Any]) -> Iterator[Problem]:
+    for name in sections.get("metrics", {}):
+        if name not in METRICS:
+            near = nearest(name, METRICS)
+            text = f"unknown key; did you mean {near[0]!r}?" if near else "unknown key"
+            yield Problem(("metrics", name), text, f"allowed: {', '.join(sorted(METRICS))}", tuple(near))
+
+
+def remarks(scenario: Scenario) -> list[str]:
+    """What is allowed, but probably not meant."""
+    from palpate.scenario.checking.unused import unused_settings
+
+    end = scenario.run.duration
+    notes = [*unused_settings(scenario), *unread_of_reference(scenario.control, scenario.reference)]
+    if scenario.reference.end > end * (1 + 1e-9):
+        notes.append(f"the reference ends at {scenario.reference.end:g} s, after the run ({end:g} s)")
+    late: Sequence[tuple[str, Any, float]] = [
+        *(("push", item, item.start) for item in scenario.world.pushes),
+        *(("attachment", item, item.attach) for item in scenario.world.attachments),
+    ]
+    notes += [
+        f"{kind} {item.name!r} begins at {t:g} s, after the run ({end:g} s)" for kind, item, t in late if t >= end
+    ]
+    return notes

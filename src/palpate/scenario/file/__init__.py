@@ -1,0 +1,1 @@
+"""Scenario files: reading, line numbers, overrides, a first file to start from."""

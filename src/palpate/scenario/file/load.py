@@ -1,0 +1,253 @@
+"""Reading a scenario: a shipped name or a file, what it extends, overrides, and every problem in one message."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from palpate.control import LAWS
+from palpate.errors import FileError, InvalidInput, ScenarioError, TooLarge, UnknownName, shortened
+from palpate.files import a_path, is_there, open_regular
+from palpate.robot.readers.assets import folders_above
+from palpate.scenario.checking.checks import contradictions
+from palpate.scenario.checking.problems import Problem, problems_from
+from palpate.scenario.file.folders import shipped, shipped_text
+from palpate.scenario.file.lines import key_lines
+from palpate.scenario.file.overrides import TAGS, apply_overrides, merged, parse_override
+from palpate.scenario.file.places import MODEL_FILES
+from palpate.scenario.model import Scenario
+from palpate.toml import toml_data, toml_value
+from palpate.user_code import is_address
+
+MOST_BYTES, MOST_PARENTS, MOST_PROBLEMS = 1_000_000, 16, 10
+# The least scenario, while one section is read without the others.
+STAND_IN = {"name": "x", "robot": {"model": "x"}, "control": {"law": next(iter(LAWS))}}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A text that gave some of the keys: how to call it, and the line of each key."""
+
+    name: str
+    lines: dict[tuple[str | int, ...], int] = field(default_factory=dict)
+
+
+def load_scenario(source: str | os.PathLike[str], overrides: Iterable[str] = ()) -> Scenario:
+    """Read a scenario and check it.
+
+    Args:
+        source: a shipped name (`palpate list scenarios`), or the path of a .toml file.
+        overrides: `key=value` texts, applied in turn, such as "control.stiffness=[300, 300, 300, 20, 20, 20]".
+
+    Raises:
+        ScenarioError: everything that is wrong with it, in one message; `.problems` lists it.
+        UnknownName: no such shipped scenario, and no such file.
+    """
+    overrides = list(overrides)
+    data, sources = read_data(source)
+    if overrides:
+        data = with_modules(apply_overrides(data, overrides), folder_of(source))
+        lines = {tuple(int(p) if p.isdecimal() else p for p in parse_override(text)[0]): 0 for text in overrides}
+        sources = [Source("--set", lines), *sources]
+    return scenario_from_data(data, sources)
+
+
+def replaced(scenario: Scenario, changes: Mapping[str, Any]) -> Scenario:
+    """A scenario with other values; keys have `__` where a file has dots, None takes away what was given."""
+    values = {key: "" if value is None else toml_value(_plain(value)) for key, value in changes.items()}
+    texts = [f"{key.replace('__', '.')}={value}" for key, value in values.items()]
+    data = apply_overrides(scenario.as_data(), texts)
+    return scenario_from_data(data, [Source(f"{scenario.name} with other values")])
+
+
+def _plain(value: Any) -> Any:
+    """Arrays and their numbers as Python's own."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def scenario_from_data(data: dict[str, Any], sources: Iterable[Source] = ()) -> Scenario:
+    """Type plain data and check it, collecting every problem."""
+    sources = list(sources) or [Source("scenario")]
+    problems: list[Problem] = []
+    scenario = None
+    try:
+        scenario = Scenario.__pydantic_validator__.validate_json(_json(data), strict=True)
+    except ValidationError as error:
+        problems = problems_from(error, data)
+    problems += contradictions(_sections(scenario, data, problems))
+    if problems or scenario is None:
+        raise ScenarioError(_message(problems, sources), problems)
+    return scenario
+
+
+def _json(data: dict[str, Any]) -> str:
+    try:
+        return json.dumps(data, default=str)
+    except RecursionError as error:
+        raise ScenarioError("the scenario is nested too deeply") from error
+    except ValueError as error:  # a number of more digits than Python prints
+        raise ScenarioError(f"the scenario holds a number nobody can read: {error}") from error
+
+
+def _sections(scenario: Scenario | None, data: dict[str, Any], problems: list[Problem]) -> dict[str, Any]:
+    """The sections that are well-formed, typed; with some wrong, the others are typed on their own."""
+    if scenario is not None:
+        return {name: getattr(scenario, name) for name in Scenario.model_fields}
+    bad = {problem.path[0] for problem in problems if problem.path}
+    good = [name for name in data if name in Scenario.model_fields and name not in bad]
+    typed: dict[str, Any] = {}
+    kept = {"modules": data["modules"]} if "modules" in good else {}
+    for name in good:
+        text = _json({**STAND_IN, **kept, name: data[name]})
+        typed[name] = getattr(Scenario.__pydantic_validator__.validate_json(text, strict=True), name)
+    return typed
+
+
+def _message(problems: list[Problem], sources: list[Source]) -> str:
+    file = next(source.name for source in sources if source.name != "--set")
+    count = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
+    many = len(problems) > 2 * MOST_PROBLEMS
+    told = [f"  {_located(problem, sources)}" for problem in (problems[:MOST_PROBLEMS] if many else problems)]
+    more = [f"  … and {len(problems) - MOST_PROBLEMS} more"] if many else []
+    return "\n".join([f"{file} has {count}:", *told, *more])
+
+
+def _located(problem: Problem, sources: list[Source]) -> str:
+    """The problem with the line of its key, or of the nearest table above it."""
+    for length in range(len(problem.path), 0, -1):
+        for place, source in enumerate(sources):
+            line = source.lines.get(problem.path[:length])
+            if line == 0:
+                return f"--set {problem}"
+            if line is not None:
+                own = place == 0 or sources[0].name == "--set"
+                return f"line {line}: {problem}" if own and place <= 1 else f"{source.name}, line {line}: {problem}"
+    return str(problem)
+
+
+# ---------------------------------------------------------------------------------------------- files
+
+
+def read_data(source: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Source]]:
+    """A scenario's data with what it extends merged in, and the texts it came from, its own first."""
+    data: dict[str, Any] | None = None
+    sources: list[Source] = []
+    seen: list[str] = []
+    place: Path | None = None
+    while True:
+        name, text, place = _text(source, place)
+        if name in seen:
+            raise ScenarioError(f"{name} extends itself: {' → '.join([*seen, name])}")
+        if len(seen) > MOST_PARENTS:
+            raise ScenarioError(f"{seen[0]} extends more than {MOST_PARENTS} others")
+        seen.append(name)
+        found = with_modules(_resolved(_parsed(text, name), place), place)
+        parent = found.pop("extends", None)
+        data = found if data is None else merged(found, data)
+        sources.append(Source(name, key_lines(text)))
+        if parent is None:
+            return data, sources
+        if not isinstance(parent, str):
+            raise ScenarioError(f"{name}: extends must be a name or a path, got {parent!r}")
+        source = parent
+
+
+def _text(source: str | os.PathLike[str], folder: Path | None) -> tuple[str, str, Path | None]:
+    """How to call a scenario, its text and its folder; paths are relative to the folder of the file that names it."""
+    shown = os.fspath(a_path(source, "a scenario"))
+    if "." not in shown and (text := shipped_text(shown)) is not None:
+        return shown, text, None
+    path = Path(shown) if folder is None else folder / shown
+    if path.suffix != ".toml" and len(path.parts) == 1 and not is_there(path):
+        meant = path.with_suffix(".toml")
+        hint = f"did you mean the file {meant}?" if is_there(meant) else None
+        raise UnknownName("scenario (neither shipped nor a file)", shown, shipped(), hint=hint)
+    try:
+        with open_regular(path, most_bytes=MOST_BYTES) as file:
+            return str(path), file.read(MOST_BYTES + 1).decode("utf-8"), path.resolve().parent
+    except (FileError, TooLarge) as error:
+        raise ScenarioError(f"cannot read the scenario: {error.args[0]}", hint=error.hint) from error
+    except UnicodeDecodeError as error:
+        raise ScenarioError(f"{path} is no text in UTF-8 ({error.reason} at byte {error.start})") from error
+    except (OSError, ValueError) as error:  # ValueError: a null character in the name
+        raise ScenarioError(
+            f"cannot read the scenario {shortened(str(path))}: {getattr(error, 'strerror', None) or error}",
+            hint="palpate list scenarios shows the shipped ones",
+        ) from error
+
+
+def _parsed(text: str, name: str) -> dict[str, Any]:
+    try:
+        return toml_data(text)
+    except InvalidInput as error:
+        raise ScenarioError(f"{name} {error.args[0]}") from error
+
+
+def _resolved(data: dict[str, Any], folder: Path | None) -> dict[str, Any]:
+    """Paths inside a file made independent of where the program runs."""
+    if folder is None:
+        return data
+    for section, key, suffixes in (("robot", "model", MODEL_FILES), ("reference", "file", None)):
+        table = data.get(section)
+        value = table.get(key) if isinstance(table, dict) else None
+        if isinstance(value, str) and (suffixes is None or value.lower().endswith(suffixes)):
+            data[section] = {**data[section], key: str(folder / value)}
+    world = data.get("world")
+    if isinstance(world, dict) and isinstance(world.get("surfaces"), list):
+        data["world"] = {**world, "surfaces": [_surface_resolved(surface, folder) for surface in world["surfaces"]]}
+    modules = data.get("modules")
+    if isinstance(modules, dict):
+        data["modules"] = {
+            name: str(folder / file) if isinstance(file, str) else file for name, file in modules.items()
+        }
+    robot = data.get("robot")
+    if isinstance(robot, dict) and isinstance(robot.get("packages"), list):
+        folders = [str(folder / name) if isinstance(name, str) else name for name in robot["packages"]]
+        data["robot"] = {**robot, "packages": folders}
+    return data
+
+
+def folder_of(source: str | os.PathLike[str]) -> Path:
+    """The folder of a scenario's file; the working folder for a shipped one."""
+    path = Path(os.fspath(source))
+    return path.resolve().parent if path.suffix == ".toml" else Path.cwd()
+
+
+def with_modules(data: dict[str, Any], folder: Path | None, more: Iterable[str] = ()) -> dict[str, Any]:
+    """Data with the files of those modules that it names (`law = "my_module:Mine"`) and that lie in a folder."""
+    if folder is None:
+        return data
+    named = [table.get(tag) for section, tag in TAGS.items() if isinstance(table := data.get(section), dict)]
+    metrics = data.get("metrics")
+    named += [*(metrics if isinstance(metrics, dict) else ()), *more]
+    known = data.get("modules", {})
+    modules = {name.partition(":")[0] for name in map(str, named) if is_address(name)}
+    files = {name: folder.joinpath(*name.split(".")).with_suffix(".py") for name in sorted(modules)}
+    found = {name: str(file) for name, file in files.items() if name not in known and file.is_file()}
+    return {**data, "modules": {**known, **found}} if found else data
+
+
+def _surface_resolved(surface: Any, folder: Path) -> Any:
+    """A surface with its file's whole path, which must lie in the scenario's folder or one that this lies in."""
+    file = surface.get("file") if isinstance(surface, dict) else None
+    if not isinstance(file, str):
+        return surface
+    try:
+        whole = (folder / file).resolve()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise ScenarioError(f"the file {shortened(file)!r} of a surface cannot be: {error}") from error
+    if not any(whole.is_relative_to(above) for above in folders_above(folder)):
+        raise ScenarioError(
+            f"the file {shortened(file)!r} of surface {surface.get('name', 'wall')!r} lies outside of the folders"
+            " around the scenario",
+            hint="put it beside the scenario, and name it relative to it",
+        )
+    return {**surface, "file": str(whole)}

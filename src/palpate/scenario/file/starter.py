@@ -1,0 +1,62 @@
+"""A commented scenario to start from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from palpate.scenario.fields import find
+from palpate.scenario.file.load import load_scenario
+from palpate.toml import toml_text
+
+_HEAD = """\
+# A palpate scenario. SI units throughout.
+#   palpate run {file:<19}  runs it
+#   palpate explain world.surfaces   tells what may stand in a section
+#   palpate list                     shows robots, laws and metrics
+"""
+
+
+def starter_text(name: str, source: str | None = None) -> str:
+    """A scenario that runs as it is; each key with its unit and help, taken from the types.
+
+    Args:
+        name: of the scenario.
+        source: a shipped name or a file to start from; a Panda on a wall if not given.
+    """
+    data = _starter() if source is None else load_scenario(source).changed()
+    data = {"name": name, **{key: value for key, value in data.items() if key not in ("name", "extends")}}
+
+    def comment(path: tuple[str | int, ...]) -> str:
+        found = find(path, data)
+        if found is None:
+            return ""
+        unit = f" [{found.unit}]" if found.unit != "1" else ""
+        return f"{found.help}{unit}"
+
+    return _HEAD.format(file=f"{name}.toml") + "\n" + toml_text(data, comment)
+
+
+def _starter() -> dict[str, Any]:
+    from palpate.control import CartesianImpedance
+
+    return {
+        "description": "A Panda presses on a wall.",
+        "robot": {"model": "panda"},
+        "control": {"law": CartesianImpedance.name, "stiffness": [400, 400, 400, 20, 20, 20], "damping_ratio": 1.0},
+        "reference": {"kind": "line", "offset": [0.085, 0, 0], "start": 0.2, "duration": 1.5},
+        "world": {
+            "surfaces": [
+                {
+                    "name": "wall",
+                    "shape": "plane",
+                    "position": [0.35, 0, 0],
+                    "normal": [-1, 0, 0],
+                    "stiffness": 10000,
+                    "damping": 100,
+                    "friction": 0.3,
+                }
+            ]
+        },
+        "run": {"duration": 4.0, "timestep": 0.001, "rate": 1000, "seed": 0},
+        "metrics": {"force_peak": {"most": 25}},
+    }

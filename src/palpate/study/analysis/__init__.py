@@ -1,0 +1,1 @@
+"""Statistics of runs: failure rates, rare failures, sensitivities, maps."""

@@ -1,0 +1,184 @@
+"""How each method goes about its runs: a generator that asks for stages and, when their rows are there, for more.
+
+A driver depends on the plan and on rows alone, so that it finds the same answer when it is driven again over rows that
+are already there: that is how a sweep resumes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Sequence
+from typing import Any
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.errors import InvalidInput, UnknownName
+from palpate.metrics import METRICS
+from palpate.study.analysis.maps import COARSE, TOLERANCE, BoundaryMap, refine
+from palpate.study.analysis.rare import RareEstimate, rare_failure
+from palpate.study.analysis.statistics import Interval, confidence_sequence
+from palpate.study.plans.design import Design, Point, Stage, run_seed
+from palpate.study.plans.plan import Plan
+from palpate.study.running.store import Store
+from palpate.user_code import is_address
+
+Driver = Generator[Stage, None, Any]
+LOOK_EVERY = 8  # chunks between two looks of a sweep that may stop by itself
+_RULE = re.compile(r"\s*([a-z_]+|[\w.]+:\w+)\s*(?:(<=?|>=?)\s*([+-]?[\d.]+(?:[eE][+-]?\d+)?)\s*)?")
+
+
+def drive(store: Store) -> Driver:
+    """The driver of a sweep."""
+    plan = store.plan
+    if plan.method in _ADAPTIVE:
+        return _ADAPTIVE[plan.method](store)
+    return _until(store) if plan.options.get("until") else _all(store)
+
+
+def design_of(plan: Plan) -> Design:
+    """The runs of a plan that are known beforehand."""
+    return Design(plan.method, plan.axes, plan.runs // plan.repeat, plan.repeat, plan.seed, plan.own_seed)
+
+
+def _all(store: Store) -> Driver:
+    yield design_of(store.plan).stage()
+    return None
+
+
+# ---------------------------------------------------------------------------------------------- stopping by itself
+
+
+def parse_rule(text: str, what: str, names: Sequence[str]) -> tuple[str, str | None, float | None]:
+    """`name<number`: the name, the sign without its =, and the number; sign and number may be missing."""
+    found = _RULE.fullmatch(text)
+    if found is None:
+        raise InvalidInput(f"{what} {text!r} is not understood", hint="write NAME<NUMBER or NAME>NUMBER")
+    if found[1] not in names:
+        raise UnknownName(f"name in {what}", found[1], names)
+    return found[1], found[2] and found[2][0], None if found[3] is None else float(found[3])
+
+
+def check_until(text: str) -> tuple[str, float]:
+    """`failure<0.01` or `width<0.02`: what must be known before a sweep stops by itself."""
+    name, sign, level = parse_rule(text, "--until", ("failure", "width"))
+    if sign != "<" or level is None or not 0 < level < 1:
+        raise InvalidInput(f"--until {text!r} is not understood", hint="write failure<0.01 or width<0.02")
+    return name, level
+
+
+def decided(rule: tuple[str, float], interval: Interval) -> bool:
+    """Whether enough is known: P(failure) on one side of the level, or an interval narrow enough."""
+    name, level = rule
+    return interval.width < level if name == "width" else interval.high < level or interval.low > level
+
+
+def _until(store: Store) -> Driver:
+    """Batches until the confidence sequence decides, or the runs are spent; returns the interval of failure."""
+    plan, design = store.plan, design_of(store.plan)
+    rule, confidence = check_until(plan.options["until"]), float(plan.options["confidence"])
+    first = failures = 0
+    interval = confidence_sequence(0, 0, confidence)
+    while first < design.runs and not decided(rule, interval):
+        count = min(LOOK_EVERY * plan.chunk, design.runs - first)
+        yield Stage(first, count, design.between)
+        failures += store.columns(["passed"], first, count)["passed"].count(False)
+        first += count
+        interval = confidence_sequence(failures, first, confidence)
+    return interval
+
+
+# ---------------------------------------------------------------------------------------------- rare failures
+
+
+def _metric_names(plan: Plan) -> tuple[str, ...]:
+    return (*METRICS, *filter(is_address, plan.metrics))
+
+
+def score_of(plan: Plan) -> tuple[str, Callable[[Any], float]]:
+    """The metric of a rare failure, and how badly a value of it did: 0 and above is a failure."""
+    name, sign, level = parse_rule(plan.options["rare"], "--rare", _metric_names(plan))
+    if level is None:
+        bound = plan.scenario.get("metrics", {}).get(name, {})
+        sign, level = (">", bound.get("most")) if bound.get("most") is not None else ("<", bound.get("least"))
+        if level is None:
+            raise InvalidInput(
+                f"--rare {name}: the scenario has no bound on it", hint=f"give a level, such as --rare '{name}>40'"
+            )
+    side, edge = (1.0 if sign == ">" else -1.0), float(level)
+    return name, lambda value: np.inf if value is None else side * (float(value) - edge)
+
+
+def _rare(store: Store) -> Generator[Stage, None, RareEstimate]:
+    from scipy.special import ndtr
+
+    plan = store.plan
+    name, score = score_of(plan)
+    climb = rare_failure(len(plan.axes), plan.runs, plan.seed, float(plan.options["confidence"]))
+    batch, first, level = next(climb), 0, 0
+    try:
+        while True:
+            chances = ndtr(batch.u)
+            points = [
+                Point(
+                    tuple(axis.at(u) for axis, u in zip(plan.axes, chances[k])),
+                    run_seed(plan.seed, first + k, 0), first + k, 0, level, float(batch.weight[k]),
+                )
+                for k in range(len(batch.u))
+            ]  # fmt: skip
+            yield _listed(first, points)
+            values = store.columns([name], first, len(points))[name]
+            first, level = first + len(points), level + 1
+            batch = climb.send(np.array([score(value) for value in values]))
+    except StopIteration as end:
+        return end.value
+
+
+# ---------------------------------------------------------------------------------------------- maps
+
+
+def verdicts(store: Store, first: int, count: int) -> Array:
+    """Whether each run was good: it passed, or by the rule of the plan."""
+    rule = store.plan.options.get("by") or "passed"
+    if rule in ("passed", "ended"):
+        column = "passed" if rule == "passed" else "outcome"
+        found = store.columns([column], first, count)[column]
+        return np.array([value in (True, "completed", "stopped") for value in found])
+    name, sign, level = parse_rule(rule, "--by", _metric_names(store.plan))
+    found = store.columns([name], first, count)[name]
+    return np.array([value is not None and (value < level if sign == "<" else value > level) for value in found])
+
+
+def _map(store: Store) -> Generator[Stage, None, BoundaryMap]:
+    plan = store.plan
+    (x, y), options = map_spans(plan), plan.options
+    cells = int(options["cells"])
+    steps = refine(cells, min(COARSE, cells), float(options.get("tolerance", TOLERANCE)))
+    places, first, level = next(steps), 0, 0
+    try:
+        while True:
+            points = [Point((x.at(u), y.at(v)), plan.own_seed, first + k, 0, level) for k, (u, v) in enumerate(places)]
+            yield _listed(first, points)
+            good = verdicts(store, first, len(points))
+            first, level = first + len(points), level + 1
+            places = steps.send(good)
+    except StopIteration as end:
+        return end.value.over(x, y)
+
+
+def map_spans(plan: Plan) -> tuple[Any, Any]:
+    """The stretches of the two parameters of a map."""
+    spans = [axis.span for axis in plan.axes]
+    if len(spans) != 2 or any(span is None for span in spans):
+        raise InvalidInput(
+            "a map needs exactly two parameters, each on a stretch of numbers",
+            hint="--vary control.stiffness.0=100:2000 --vary world.surfaces.wall.stiffness=1e3:1e5:33:log --method map",
+        )
+    return spans[0], spans[1]
+
+
+def _listed(first: int, points: list[Point]) -> Stage:
+    return Stage(first, len(points), lambda a, b: points[a - first : b - first])
+
+
+_ADAPTIVE: dict[str, Callable[[Store], Driver]] = {"rare": _rare, "map": _map}

@@ -1,0 +1,1 @@
+"""What is varied, over which values, and in which runs."""

@@ -1,0 +1,1 @@
+"""Runs of a plan: in this process, in several, on a cluster; their rows and files."""

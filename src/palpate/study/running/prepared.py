@@ -1,0 +1,123 @@
+"""Many runs of one scenario, with robot and scene built once and changed in place where only numbers change."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from palpate.errors import PalpateError
+from palpate.metrics.metric import Bound
+from palpate.run.assemble.renew import Renewable
+from palpate.run.build import build
+from palpate.run.run import Run
+from palpate.run.simulate import execute_bare
+from palpate.scenario.checking.checks import contradictions
+from palpate.scenario.file.load import STAND_IN, scenario_from_data
+from palpate.scenario.file.overrides import apply_overrides
+from palpate.scenario.model import Scenario
+from palpate.trace import Trace
+from palpate.world.clock import Clock
+from palpate.world.config import World
+
+# Sections whose numbers an assembled run can take over, and what stands for the others while they are typed.
+_SECTIONS = {"control": "law", "reference": "reference", "world": "world", "run": "clock"}
+_ALONE: dict[str, type[BaseModel]] = {"world": World, "run": Clock}  # typed without the others
+
+
+class Prepared:
+    """A scenario's runs, one after the other; each uses the assembly of the last one it can.
+
+    What is refused, and every number of every run, is the same as if each were built from nothing.
+    """
+
+    def __init__(self, scenario: Mapping[str, Any]) -> None:
+        """Take a scenario's data, before what varies."""
+        self._data = dict(scenario)
+        self._kept: Renewable | None = None
+        self._built: dict[str, Any] = {}  # the data that the kept assembly was built from, and their bounds
+        self._bounds: Mapping[str, Bound] = {}
+
+    def run(
+        self, overrides: Sequence[str], *, singular: bool = True, lasting: bool = True
+    ) -> tuple[Mapping[str, Bound], Trace]:
+        """Make one run with `key=value` texts on top: the bounds it must keep, and a trace for its metrics.
+
+        Args:
+            overrides: as `--set` takes them.
+            singular: whether the trace notes the smallest singular value on the way.
+            lasting: whether the trace is looked at after the next run.
+
+        Raises:
+            PalpateError: the parameters are refused.
+        """
+        data = apply_overrides(self._data, overrides)
+        kept, bounds = self._renewed(data) or self._anew(data)
+        trace = execute_bare(kept.assembly, singular=singular, lasting=lasting)
+        if kept.assembly.rescues.said is not None:  # the engine gave up: nothing of it may be used again
+            self._kept = None
+        return bounds, trace
+
+    def _anew(self, data: dict[str, Any]) -> tuple[Renewable, Mapping[str, Bound]]:
+        self._kept = None  # also where building fails half-way
+        scenario = scenario_from_data(data)
+        self._kept, self._built, self._bounds = Renewable(build(scenario)), data, scenario.metrics
+        return self._kept, self._bounds
+
+    def _renewed(self, data: Mapping[str, Any]) -> tuple[Renewable, Mapping[str, Bound]] | None:
+        """The kept assembly made ready for a run, and its bounds; what is refused is left to the long way."""
+        changed = {name for name in {**data, **self._built} if data.get(name) != self._built.get(name)}
+        if self._kept is None or not changed <= {*_SECTIONS, "metrics"}:
+            return None
+        try:
+            typed = self._typed(data, changed)
+            fits = self._kept.renew(_changed(self._kept.first, typed))
+            return (self._kept, typed.get("metrics", self._bounds)) if fits else None
+        except (PalpateError, ValidationError):
+            return None
+
+    def _typed(self, data: Mapping[str, Any], changed: set[str]) -> dict[str, Any]:
+        alone = {name for name in changed if name in _ALONE and name in data}
+        typed: dict[str, Any] = {name: _from_json(_ALONE[name], data[name]) for name in alone}
+        if others := changed - alone:
+            given = {name: data[name] for name in (*others, "modules") if name in data}
+            scenario = _from_json(Scenario, {**STAND_IN, **given})
+            typed |= {name: getattr(scenario, name) for name in others}
+        if contradictions(typed):
+            raise PalpateError("sections contradict each other")
+        return typed
+
+
+def _from_json(kind: type[BaseModel], data: Any) -> Any:
+    return kind.__pydantic_validator__.validate_json(json.dumps(data, default=str), strict=True)
+
+
+def _changed(first: Run, typed: Mapping[str, Any]) -> Run:
+    return replace(first, **{_SECTIONS[name]: section for name, section in typed.items() if name in _SECTIONS})
+
+
+class _Last(threading.local):
+    """The scenario that a thread's last run belonged to."""
+
+    scenario: Mapping[str, Any] | None = None
+    prepared: Prepared | None = None
+
+
+_last = _Last()
+
+
+def prepared_for(scenario: Mapping[str, Any]) -> Prepared:
+    """The runs of a scenario in this thread; those of the scenario before are let go."""
+    if _last.prepared is None or (_last.scenario is not scenario and _last.scenario != scenario):
+        _last.prepared = Prepared(scenario)
+    _last.scenario = scenario
+    return _last.prepared
+
+
+def forget() -> None:
+    """Let this thread's last scenario go, after something went wrong in it."""
+    _last.prepared = None

@@ -1,0 +1,210 @@
+"""The folder of a sweep: its plan, the chunks that are done, and at last one table.
+
+sweep.json         the plan
+scenario.toml      the scenario before anything varies
+chunks/<run>.parquet   rows from that run on, each file whole or absent; gone once the table is there
+table.parquet      every row, in the order of the runs
+traces/<run>.parquet   the traces that are kept
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from palpate.errors import FileError, InvalidInput
+from palpate.files import atomic_write, make_folder, read_text, remove_litter, write_file
+from palpate.parquet import ParquetWriter, read_columns, read_footer
+from palpate.study.plans.design import Point, Stage
+from palpate.study.plans.plan import Plan, differences, plan_from_text
+from palpate.study.running import rows as R
+from palpate.study.running.worker import Result
+from palpate.toml import toml_text
+
+PLAN, SCENARIO, CHUNKS, TABLE, TRACES = "sweep.json", "scenario.toml", "chunks", "table.parquet", "traces"
+KEY, UNITS = "palpate.sweep", "palpate.units"  # the plan and the units of metrics, in the table's own metadata
+ROWS_PER_GROUP = 20_000
+
+
+class Store:
+    """What is known of a sweep so far, on disk."""
+
+    def __init__(self, folder: Path, plan: Plan) -> None:
+        self.folder, self.plan = folder, plan
+        self._lock: Any = None
+
+    @property
+    def path(self) -> Path:
+        """The table."""
+        return self.folder / TABLE
+
+    @property
+    def complete(self) -> bool:
+        """Whether the table is there."""
+        return self.path.is_file()
+
+    # ------------------------------------------------------------------ opening
+
+    @classmethod
+    def begin(cls, folder: str | os.PathLike[str], plan: Plan) -> Store:
+        """A new folder for a sweep, or that of the same sweep, to go on with.
+
+        Raises:
+            FileError: the folder holds something else, or another sweep.
+        """
+        place = make_folder(folder)
+        if (place / PLAN).is_file():
+            store = cls.open(place)
+            if changed := differences(plan, store.plan):
+                raise FileError(
+                    f"{place} holds another sweep: {'; '.join(changed)}",
+                    hint="name another folder with --out, or go on with that one: palpate sweep --resume " + str(place),
+                )
+            return store
+        check_place(place)
+        kept = plan.seen_from(place)
+        write_file(place / SCENARIO, f"# What a sweep varies around.\n\n{toml_text(kept.scenario)}")
+        write_file(place / PLAN, kept.text())
+        return cls(place, plan)
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str]) -> Store:
+        """The folder of a sweep that was begun."""
+        path = Path(folder) / PLAN
+        try:
+            return cls(Path(folder), plan_from_text(read_text(path), str(path)).read_in(folder))
+        except (OSError, UnicodeDecodeError) as error:
+            raise FileError(f"{folder} holds no sweep ({error})", hint="give the folder of a sweep") from error
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep a second process from working on the same folder, in which no link leads elsewhere."""
+        for name in (PLAN, TABLE, CHUNKS, TRACES):
+            if (self.folder / name).is_symlink():
+                raise FileError(f"{self.folder / name} is a symbolic link", hint="put the file itself there")
+        try:
+            import fcntl
+        except ImportError:  # not every system has it
+            yield
+            return
+        with open(self.folder / PLAN, "rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise FileError(f"another process is working on the sweep in {self.folder}") from error
+            yield
+
+    # ------------------------------------------------------------------ chunks
+
+    def missing(self, stage: Stage) -> list[tuple[int, int]]:
+        """The chunks of a stage that are not done: first run and the one after the last."""
+        if self.complete:
+            return []
+        return [chunk for chunk in self._chunks(stage) if not self._done(*chunk)]
+
+    def _chunks(self, stage: Stage) -> Iterator[tuple[int, int]]:
+        end = stage.first + stage.count
+        for first in range(stage.first, end, self.plan.chunk):
+            yield first, min(first + self.plan.chunk, end)
+
+    def _file(self, first: int) -> Path:
+        return self.folder / CHUNKS / f"{first:010d}.parquet"
+
+    def _done(self, first: int, stop: int) -> bool:
+        if not self._file(first).is_file():
+            return False
+        try:
+            return all(len(values) == stop - first for values in read_columns(self._file(first)).values())
+        except (OSError, ValueError):  # damaged: made again
+            return False
+
+    def write(self, points: Sequence[Point], results: Sequence[Result]) -> None:
+        """Keep a chunk: its traces first, so that rows never promise what is not there."""
+        for result in results:
+            if result.trace is not None:
+                self.write_trace(result.run, result.trace)
+        content = R.columns(self.plan, [R.record(self.plan, p, r) for p, r in zip(points, results)])
+        make_folder(self.folder / CHUNKS)
+        atomic_write(self._file(results[0].run), lambda file: self._write(file, [content], {}))
+
+    def trace_path(self, run: int) -> Path:
+        """Where the trace of a run is kept."""
+        return self.folder / TRACES / f"{run:010d}.parquet"
+
+    def write_trace(self, run: int, content: bytes) -> None:
+        """Keep a trace."""
+        make_folder(self.folder / TRACES)
+        write_file(self.trace_path(run), content)
+
+    # ------------------------------------------------------------------ reading
+
+    def columns(self, names: Sequence[str], first: int = 0, count: int | None = None) -> dict[str, list[Any]]:
+        """Columns of the runs first … first + count − 1, all of them by default, in the order of the runs."""
+        names, stop = list(dict.fromkeys(names)), None if count is None else first + count
+        if self.complete:
+            return {name: values.to_list()[first:stop] for name, values in read_columns(self.path, names).items()}
+        files = [f for f in self._files() if first <= int(f.stem) and (stop is None or int(f.stem) < stop)]
+        parts = [read_columns(file, names) for file in files]
+        return {name: [value for part in parts for value in part[name].to_list()] for name in names}
+
+    def _files(self) -> list[Path]:
+        return sorted((self.folder / CHUNKS).glob("*.parquet"))
+
+    # ------------------------------------------------------------------ the end
+
+    def merge(self, runs: int) -> None:
+        """Make one table of the first `runs` rows; then drop the chunks."""
+        if not self.complete:
+            files = [file for file in self._files() if int(file.stem) < runs]
+            names = [column.name for column in R.schema(self.plan)]
+            read = (read_columns(file, names) for file in files)
+            parts = ([values.to_list() for values in part.values()] for part in read)
+            meta = {
+                KEY: self.plan.seen_from(self.folder).text(),
+                UNITS: json.dumps(R.units(self.plan), ensure_ascii=False),
+            }
+            atomic_write(self.path, lambda file: self._write(file, parts, meta))
+            found = read_footer(self.path).rows
+            if found != runs:
+                self.path.unlink()
+                raise FileError(f"the chunks in {self.folder} hold {found} runs, {runs} were made")
+        for file in self._files():
+            file.unlink()
+        remove_litter(self.folder / CHUNKS)
+        with contextlib.suppress(OSError):
+            (self.folder / CHUNKS).rmdir()
+
+    def _write(self, file: BinaryIO, parts: Iterable[list[list[Any]]], meta: dict[str, str]) -> None:
+        """Rows one part after the other, in groups of one size."""
+        writer = ParquetWriter(file, R.schema(self.plan))
+        waiting: list[list[Any]] = []
+        for part in parts:
+            waiting = [one + more for one, more in zip(waiting, part)] if waiting else part
+            while len(waiting[0]) >= ROWS_PER_GROUP:
+                writer.write([column[:ROWS_PER_GROUP] for column in waiting])
+                waiting = [column[ROWS_PER_GROUP:] for column in waiting]
+        writer.write(waiting)
+        writer.close(meta)
+
+
+def check_place(folder: Path) -> None:
+    """Refuse a place where no sweep may be written."""
+    if folder.exists() and not folder.is_dir():
+        raise FileError(f"{folder} is a file", hint="give a folder")
+    found = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
+    if set(found) - {CHUNKS, SCENARIO}:
+        raise FileError(
+            f"{folder} holds other things than a sweep: {', '.join(found[:5])}", hint="give a new or empty folder"
+        )
+
+
+def read_plan(table: str | os.PathLike[str]) -> Plan:
+    """The plan in a table's own metadata."""
+    meta = read_footer(table).metadata
+    if KEY not in meta:
+        raise InvalidInput(f"{table} is no table of a sweep")
+    return plan_from_text(meta[KEY], str(table)).read_in(Path(table).parent)

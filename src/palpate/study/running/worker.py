@@ -1,0 +1,166 @@
+"""One run of a sweep: the seam between studies and simulation.
+
+Everything that a sweep knows about running is here, so that a faster way to run (a scene built once and changed in
+place, metrics without a whole trace) has one place to go to.
+"""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from palpate.errors import FileError, NotApplicable, PalpateError
+from palpate.metrics import METRICS
+from palpate.metrics.metric import MetricResult, judge
+from palpate.run.simulate import simulate
+from palpate.scenario.file.load import scenario_from_data
+from palpate.scenario.file.overrides import apply_overrides
+from palpate.study.plans.plan import CRASHED, IMPOSSIBLE, file_digest
+from palpate.study.running.prepared import forget, prepared_for
+from palpate.trace import Trace
+from palpate.user_code import is_address, provide
+
+Row = dict[str, Any]
+_SINGULAR = "smallest_singular_value"
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the runs of a sweep share.
+
+    Attributes:
+        scenario: data, before what varies.
+        metrics: to compute.
+        traces: "all" or "failing" to hand traces back with the rows.
+        files: SHA-256 of files the scenario names, to be found alike wherever the run is made.
+        own: metrics written in Python, by name; they only work in this process.
+        code: texts of the files that the scenario runs code from, by path, for machines that have not got them.
+    """
+
+    scenario: Mapping[str, Any]
+    metrics: tuple[str, ...]
+    traces: str = "none"
+    files: Mapping[str, str] = field(default_factory=dict)
+    own: Mapping[str, Callable[[Trace], float]] = field(default_factory=dict)
+    code: Mapping[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One run: its number and the `key=value` texts that make it."""
+
+    run: int
+    overrides: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Result:
+    """A run's row, and its trace as the bytes of a Parquet file where it is kept."""
+
+    run: int
+    row: Row
+    trace: bytes | None = None
+
+
+def run_row(
+    scenario: Mapping[str, Any],
+    overrides: Sequence[str],
+    metrics: Sequence[str] | None = None,
+    own: Mapping[str, Callable[[Trace], float]] | None = None,
+) -> Row:
+    """Make one run; whatever happens to it is a row.
+
+    Robot and scene are those of the last run of the same scenario in this thread wherever only numbers differ; nothing
+    is predicted, and no whole trace is made.
+
+    Args:
+        scenario: plain data.
+        overrides: `key=value` texts, as `--set` takes them.
+        metrics: names to compute; all if not given.
+        own: further metrics, by name, from a trace to a number.
+
+    Returns:
+        outcome, reason, end_time, passed, failed, warnings, and a number or None for each metric.
+    """
+    names = tuple(METRICS) if metrics is None else metrics
+    try:
+        singular = bool(own) or any(map(is_address, names)) or _SINGULAR in {*names, *scenario.get("metrics", {})}
+        bounds, trace = prepared_for(scenario).run(overrides, singular=singular, lasting=bool(own))
+        if trace.outcome.kind == "interrupted":
+            signal.default_int_handler(signal.SIGINT, None)  # the run took Ctrl-C for itself; it is meant for the sweep
+        bounded = {name: judge(METRICS[name], trace, bound) for name, bound in bounds.items()}
+        row = _row(trace, bounded)
+        row |= {name: _value(name, bounded, trace) for name in names if is_address(name) or name in METRICS}
+        return row | {name: float(compute(trace)) for name, compute in (own or {}).items()}
+    except PalpateError as error:
+        return empty_row(IMPOSSIBLE, str(error), names)
+    except Exception as error:  # a defect, or an engine's own error: it costs this run, not the sweep
+        forget()
+        return empty_row(CRASHED, f"{type(error).__name__}: {error}", names)
+
+
+def whole_trace(scenario: Mapping[str, Any], overrides: Sequence[str]) -> Trace:
+    """The trace of a run with everything that is known about it."""
+    return simulate(scenario_from_data(apply_overrides(dict(scenario), overrides)))
+
+
+def _value(name: str, bounded: Mapping[str, MetricResult], trace: Trace) -> float | None:
+    if name in bounded:
+        return bounded[name].value
+    try:
+        return float(METRICS[name].compute(trace))
+    except NotApplicable:
+        return None
+
+
+def _row(trace: Trace, bounded: Mapping[str, MetricResult]) -> Row:
+    broken = [name for name, result in bounded.items() if not result.passed]
+    outcome = trace.outcome
+    return {
+        "outcome": outcome.kind,
+        "reason": outcome.reason,
+        "end_time": float(outcome.time),
+        "passed": outcome.ok and not broken,
+        "failed": broken,
+        "warnings": list(trace.warnings),
+    }
+
+
+def empty_row(outcome: str, reason: str, metrics: Sequence[str]) -> Row:
+    """The row of a run that gave nothing."""
+    row: Row = {"outcome": outcome, "reason": reason, "end_time": None, "passed": False, "failed": [], "warnings": []}
+    return row | dict.fromkeys(metrics)
+
+
+def run_chunk(job: Job, tasks: Sequence[Task]) -> list[Result]:
+    """Make several runs, in order."""
+    provide(job.code)
+    check_files({file: digest for file, digest in job.files.items() if file not in job.code})
+    return [run_task(job, task) for task in tasks]
+
+
+def run_task(job: Job, task: Task) -> Result:
+    """Make one run of a sweep."""
+    row = run_row(job.scenario, task.overrides, job.metrics, job.own)
+    kept = job.traces == "all" or (job.traces == "failing" and not row["passed"])
+    kept = kept and row["outcome"] not in (IMPOSSIBLE, CRASHED)
+    return Result(task.run, row, _as_bytes(whole_trace(job.scenario, task.overrides)) if kept else None)
+
+
+def check_files(files: Mapping[str, str]) -> None:
+    """Refuse to run where a file of the scenario is missing or another than where the sweep was planned."""
+    wrong = [path for path, digest in files.items() if file_digest(path) != digest]
+    if wrong:
+        raise FileError(
+            f"{', '.join(wrong)} is missing here, or was changed since the sweep began",
+            hint="put the files of the scenario at the same place on every machine, and leave them as they were",
+        )
+
+
+def _as_bytes(trace: Trace) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        return trace.save(Path(folder) / "trace.parquet").read_bytes()

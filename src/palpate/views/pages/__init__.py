@@ -1,0 +1,1 @@
+"""Pages: report, comparison, sweep, replay."""

@@ -1,0 +1,146 @@
+"""Runs side by side: their metrics in one table, their motions on one axis."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.errors import InvalidInput, NotApplicable
+from palpate.files import write_file
+from palpate.metrics import evaluate
+from palpate.metrics.signals import orientation_error, position_error
+from palpate.toml import toml_value
+from palpate.trace import Trace
+from palpate.views.pages.markup import Plots, contents, folded_section, number, page, section
+from palpate.views.panels import Figure, Marks, Panel, styled, telling
+
+
+def compare(traces: Sequence[Trace], names: Sequence[str], path: str | os.PathLike[str]) -> Path:
+    """Write a page that overlays two or more runs.
+
+    Args:
+        traces: the runs.
+        names: what to call each; all different.
+        path: the file to write.
+
+    Raises:
+        InvalidInput: fewer than two runs, or names that do not fit them.
+        FileError: the file cannot be written.
+    """
+    if len(traces) < 2 or len(names) != len(traces) or len(set(names)) != len(names):
+        raise InvalidInput(
+            f"to compare takes two or more runs with a name each, all different; got {len(traces)} runs and the "
+            f"names {', '.join(map(repr, names)) or 'none'}"
+        )
+    runs, plots = dict(zip(names, traces)), Plots()
+    figures = [telling(figure) for figure in _figures(runs)]
+    first = [figure for figure, _ in figures if figure.name not in _DETAIL]
+    sections = [
+        section("What differs", _settings(runs)),
+        section("Plots", *(plots.figure(figure, Marks()) for figure in first)),
+        section("Metrics", _table(runs)),
+        folded_section("Joints", *(plots.figure(f, Marks(), note) for f, note in figures if f.name in _DETAIL)),
+    ]
+    title = " · ".join(names)
+    body = [contents(sections), f"<main><h1>{escape(title)}</h1>", *sections, "</main>"]
+    text = page(title, body, plots.data).encode()
+    return write_file(path, text)
+
+
+_DETAIL = ("joints", "torques")
+
+
+def differences(traces: Sequence[Trace]) -> dict[str, list[str]]:
+    """Settings that are not the same in all runs: each key with its value in every run, as a file would give it."""
+    flat = [_flat(trace.facts.scenario or {}) for trace in traces]
+    keys = dict.fromkeys(key for one in flat for key in one)
+    rows = {key: [one.get(key, "–") for one in flat] for key in keys}
+    return {key: values for key, values in rows.items() if len(set(values)) > 1 and key != "description"}
+
+
+def _flat(data: Any, above: str = "") -> dict[str, str]:
+    """Dotted keys; lists of tables by the names of their entries where they have one."""
+    if isinstance(data, dict) and data:
+        items = data.items()
+    elif isinstance(data, list) and data and all(isinstance(item, dict) for item in data):
+        items = [(item.get("name", str(k)), item) for k, item in enumerate(data)]
+    else:
+        return {above: toml_value(data)}
+    return {
+        key: value for name, item in items for key, value in _flat(item, f"{above}.{name}" if above else name).items()
+    }
+
+
+def _settings(runs: dict[str, Trace]) -> str:
+    found = differences(list(runs.values()))
+    if not found:
+        said = "the same settings" if all(trace.facts.scenario for trace in runs.values()) else "no scenario to compare"
+        return f"<p class=soft>These runs have {said}.</p>"
+    heads = "".join(f"<th>{escape(name)}" for name in runs)
+    rows = "".join(
+        f"<tr><td>{escape(key)}{''.join(f'<td class=differs>{escape(value)}' for value in values)}</tr>"
+        for key, values in found.items()
+    )
+    return f"<div class=wide><table><thead><tr><th>Setting{heads}</thead><tbody>{rows}</tbody></table></div>"
+
+
+def _table(runs: dict[str, Trace]) -> str:
+    results = [{result.name: result for result in evaluate(trace)} for trace in runs.values()]
+    heads = "".join(f"<th class=number>{escape(name)}" for name in runs)
+    outcomes = "".join(f"<td class=number>{escape(trace.outcome.kind)}" for trace in runs.values())
+    rows = [f"<tr><td>outcome{outcomes}</tr>"]
+    for name, metric in {name: result for one in results for name, result in one.items()}.items():
+        values = [result[name].value if name in result else None for result in results]
+        if any(value is not None for value in values):
+            cells = ["<td class=number>" + ("—" if v is None else number(v, metric.unit)) for v in values]
+            rows.append(f"<tr><td>{escape(name)}<small>{escape(metric.help)}</small>{''.join(cells)}</tr>")
+    return f"<div class=wide><table><thead><tr><th>Metric{heads}</thead><tbody>{''.join(rows)}</tbody></table></div>"
+
+
+def _figures(runs: dict[str, Trace]) -> list[Figure]:
+    made = [
+        Figure("contact", "Contact", _panels(runs, "contact_force") + _panels(runs, "penetration")),
+        Figure("tool_position", "Tool position, world axes", _panels(runs, "tool_position", "xyz")),
+        Figure("tool_errors", "Distance and angle from the target", _errors(runs)),
+        Figure("joints", "Joint positions", _panels(runs, "q"), columns=2),
+        Figure("torques", "Joint torques", _panels(runs, "tau"), columns=2),
+    ]
+    return [figure for figure in made if figure.panels]
+
+
+def _panels(runs: dict[str, Trace], channel: str, labels: str = "") -> tuple[Panel, ...]:
+    """One panel per column that every run has."""
+    tables = {name: trace.table() for name, trace in runs.items()}
+    first = next(iter(runs.values()))
+    if channel not in first:
+        return ()
+    panels = []
+    for i, (column, unit) in enumerate(zip(first.channels[channel].columns, first.channels[channel].column_units)):
+        if all(column in table for table in tables.values()):
+            lines = tuple(
+                styled(k, name, runs[name].time, table[column]) for k, (name, table) in enumerate(tables.items())
+            )
+            panels.append(Panel(labels[i] if labels else column, unit, lines))
+    return tuple(panels)
+
+
+def _errors(runs: dict[str, Trace]) -> tuple[Panel, ...]:
+    wanted: list[tuple[str, str, Callable[[Trace], Array]]] = [
+        ("position error", "m", position_error),
+        ("orientation error", "rad", orientation_error),
+    ]
+    panels = []
+    for title, unit, error in wanted:
+        try:
+            sizes = [np.linalg.norm(error(trace), axis=1) for trace in runs.values()]
+        except NotApplicable:
+            continue
+        lines = [styled(k, n, t.time, s) for k, ((n, t), s) in enumerate(zip(runs.items(), sizes))]
+        panels.append(Panel(title, unit, tuple(lines)))
+    return tuple(panels)

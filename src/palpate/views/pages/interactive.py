@@ -1,0 +1,63 @@
+"""Charts of a page, as the plain data that its own script (assets/charts.js) draws."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+from palpate.checks import Array
+from palpate.views.pages.thin import thin
+from palpate.views.panels import SHADES, Figure, Line, Marks, Panel
+
+MOST_POINTS = 1500
+_TALL, _STACKED, _SMALL = 240, 150, 120  # px, of the axes alone
+
+
+def charts(figure: Figure, marks: Marks) -> list[dict[str, Any]]:
+    """One chart per panel; in a column only the lowest labels its time axis."""
+    count, last = len(figure.panels), len(figure.panels) - 1
+    height = _SMALL if figure.columns > 1 else _TALL if count == 1 else _STACKED
+    return [
+        _chart(figure, panel, marks, height, first=place == 0, last=place == last or figure.columns > 1)
+        for place, panel in enumerate(figure.panels)
+    ]
+
+
+def _chart(figure: Figure, panel: Panel, marks: Marks, height: int, first: bool, last: bool) -> dict[str, Any]:
+    return {
+        "name": f"{figure.title}: {panel.title} in {panel.unit} over time in s",
+        "title": "" if figure.columns > 1 else panel.title,
+        "unit": panel.unit,
+        "height": height,
+        "time": True,
+        "last": last,
+        "x": {"title": "time (s)"},
+        "series": [_series(line) for line in panel.lines],
+        "marks": [[span.start, span.stop, span.kind] for span in marks.spans],
+        "meanings": {kind: SHADES[kind][0] for kind in marks.kinds} if first else {},
+    }
+
+
+def _series(line: Line) -> dict[str, Any]:
+    time, values = thin(line.time, line.values, MOST_POINTS)
+    return {
+        "kind": "line", "label": line.label, "listed": line.listed, "colour": line.colour, "dash": line.dash,
+        "width": line.width, "x": packed(time), "y": packed(values),
+    }  # fmt: skip
+
+
+def packed(values: Array) -> dict[str, str]:
+    """Numbers in base 64; seven digits are plenty on a screen."""
+    return {"dtype": "f4", "bdata": base64.b64encode(values.astype("<f4").tobytes()).decode()}
+
+
+def as_script(data: object) -> str:
+    """JSON that is safe inside a page's script element."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def thinned(figures: list[Figure]) -> bool:
+    """Whether some line has more samples than are drawn."""
+    return any(len(line.time) > MOST_POINTS for f in figures for panel in f.panels for line in panel.lines)

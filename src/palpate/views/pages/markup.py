@@ -1,0 +1,186 @@
+"""Pieces of a page. Whatever comes from a model, a scenario or a trace passes through `escape`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from palpate.metrics import MetricResult
+from palpate.views.pages.asset import script, style
+from palpate.views.pages.interactive import as_script, charts
+from palpate.views.pages.player import POLICY
+from palpate.views.panels import Figure, Marks
+
+
+def page(title: str, body: Iterable[str], plots: Sequence[dict[str, Any]], scripts: Sequence[str] = ()) -> str:
+    """A whole page; `body` is markup, `title` is text, `scripts` run once the charts are drawn."""
+    sweep = ["sweeps.js"] if any("data" in plot for plot in plots) else []
+    return "\n".join(
+        [
+            '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
+            '<meta name="viewport" content="width=device-width,initial-scale=1">',
+            f'<title>{escape(title)}</title><link rel="icon" href="data:,">{style("page.css")}</head><body>',
+            *body,
+            f'<script id="charts" type="application/json">{as_script(list(plots))}</script>',
+            f"{script('charts.js', *sweep, 'page.js', *scripts)}</body></html>",
+        ]
+    )
+
+
+def contents(sections: Iterable[str]) -> str:
+    """Links to the sections of a page that there are, from their markup."""
+    found = [match for part in sections for match in _SECTION.findall(part)]
+    links = "".join(f'<a href="#{name}">{title}</a>' for name, title in found)
+    return f'<nav class="contents" aria-label="Contents">{links}</nav>' if len(found) > 1 else ""
+
+
+_SECTION = re.compile(r'<section id="([\w-]+)">(?:<details[^>]*><summary>)?<h2>(.*?)</h2>')
+
+
+def facts(pairs: Mapping[str, object]) -> str:
+    """Names with their values; what is None is left out."""
+    items = [f"<div><dt>{escape(k)}</dt><dd>{escape(str(v))}</dd></div>" for k, v in pairs.items() if v is not None]
+    return f"<dl>{''.join(items)}</dl>"
+
+
+def section(title: str, *content: str) -> str:
+    """A headed part of the page; nothing without content."""
+    inside = "\n".join(part for part in content if part)
+    return f'<section id="{_slug(title)}"><h2>{escape(title)}</h2>{inside}</section>' if inside else ""
+
+
+def folded_section(title: str, *content: str) -> str:
+    """A headed part of the page behind a click; printed all the same."""
+    inside = "\n".join(part for part in content if part)
+    head = f"<details class=print><summary><h2>{escape(title)}</h2></summary>"
+    return f'<section id="{_slug(title)}">{head}{inside}</details></section>' if inside else ""
+
+
+def _slug(title: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+
+
+def bullets(items: Sequence[str], most: int = 100) -> str:
+    """Texts as a list."""
+    more = f"<li class=soft>and {len(items) - most} more</li>" if len(items) > most else ""
+    return f"<ul>{''.join(f'<li>{escape(item)}</li>' for item in items[:most])}{more}</ul>" if items else ""
+
+
+def folded(summary: str, content: str) -> str:
+    """Content behind a click."""
+    return f"<details><summary>{escape(summary)}</summary>{content}</details>" if content else ""
+
+
+def listing(value: object) -> str:
+    """A text as it is, anything else as JSON."""
+    text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+    return f"<pre>{escape(text)}</pre>"
+
+
+def verdicts(results: Sequence[MetricResult]) -> str:
+    """The metrics that were judged, in a table."""
+    judged = [result for result in results if result.passed is not None]
+    if not judged:
+        return ""
+    heads = "<th>Metric<th class=number>Value<th>Bound<th><span class=verdict><span class=word>Verdict</span></span>"
+    rows = "".join(_judged_row(result) for result in judged)
+    return f"<div class=wide><table><thead><tr>{heads}</thead><tbody>{rows}</tbody></table></div>"
+
+
+def metrics_table(results: Sequence[MetricResult]) -> str:
+    """The metrics that were not judged, and those that do not apply folded away."""
+    others = [result for result in results if result.passed is None and result.value is not None]
+    silent = [f"{r.name}: {r.reason}" for r in results if r.value is None and r.passed is None]
+    cells = "".join(f"<div class=cell><div>{_named(r)}</div><b>{_value(r)}</b></div>" for r in others)
+    left = folded(f"{count(len(silent), 'metric')} without a value", bullets(silent)) if silent else ""
+    return f'<div class="cells">{cells}</div>{left}' if cells or left else ""
+
+
+def events_table(events: Sequence[Mapping[str, Any]], most: int = 200) -> str:
+    """Events of exact contact: what, when, where, the mode before and after; a long list behind a click."""
+    if not events:
+        return ""
+    heads = "<th class=number>Time<th>Event<th>Contact<th>Mode<th>Where"
+    rows = "".join(
+        f"<tr><td class=number>{e['time']:.10f} s<td>{escape(e['what'])}<td>{escape(e['contact'])}"
+        f"<td>{escape(mode_change(e))}<td>{escape(place_text(e))}</tr>"
+        for e in events[:most]
+    )
+    table = f"<div class=wide><table><thead><tr>{heads}</thead><tbody>{rows}</tbody></table></div>"
+    more = f"<p class=soft>and {len(events) - most} more in the trace</p>" if len(events) > most else ""
+    return table + more if len(events) <= 20 else folded(count(len(events), "event"), table + more)
+
+
+def mode_change(event: Mapping[str, Any]) -> str:
+    """Mode before and after, as "free → sliding"; one word where it stays."""
+    before, after = str(event["before"]), str(event["after"])
+    return before if before == after else f"{before} → {after}"
+
+
+def place_text(event: Mapping[str, Any]) -> str:
+    """Where an event was, m, world axes."""
+    return "(" + ", ".join(f"{x:.4g}" if abs(x) > 1e-12 else "0" for x in event["where"]) + ")"
+
+
+def _judged_row(result: MetricResult) -> str:
+    good, mark, word = ("good", "✓", "pass") if result.passed else ("bad", "✗", "fail")
+    badge = f'<b class="verdict {good}">{mark}<span class="word"> {word}</span></b>'
+    ends = {"≥": result.least, "≤": result.most}
+    bound = ", ".join(f"{sign} {_signed(end)}" for sign, end in ends.items() if end is not None)
+    return (
+        f"<tr><td>{_named(result)}<td class=number>{_value(result)}<td class=bound>{bound}<td class=bound>{badge}</tr>"
+    )
+
+
+def _signed(value: float) -> str:
+    return f"{value:.6g}".replace("-", "−")
+
+
+def _named(result: MetricResult) -> str:
+    reason = f" — {result.reason}" if result.reason else ""
+    return f"{escape(result.name)}<small>{escape(result.help + reason)}</small>"
+
+
+def _value(result: MetricResult) -> str:
+    return "—" if result.value is None else number(result.value, result.unit)
+
+
+def count(how_many: int, what: str) -> str:
+    """ "1 event", "2 events"."""
+    return f"{how_many} {what}{'' if how_many == 1 else 's'}"
+
+
+def number(value: float, unit: str) -> str:
+    """A number with its unit, as markup."""
+    return escape(f"{value:.4g}".replace("-", "−") + ("" if unit == "1" else f" {unit}"))
+
+
+class Plots:
+    """The charts of a page: places for them in its markup, and their data for its script."""
+
+    def __init__(self) -> None:
+        self.data: list[dict[str, Any]] = []
+
+    def figure(self, figure: Figure, marks: Marks, note: str = "", titled: bool = True) -> str:
+        """Places for the panels of a figure; nothing for one without panels."""
+        if not figure.panels:
+            return ""
+        head = f"<h3>{escape(figure.title)}</h3>" if titled else ""
+        said = f"<p class=soft>{escape(note)}</p>" if note else ""
+        places = [
+            self.place(chart, panel.title if figure.columns > 1 else "")
+            for chart, panel in zip(charts(figure, marks), figure.panels)
+        ]
+        inside = "".join(places)
+        return head + (f'<div class="grid">{inside}</div>' if figure.columns > 1 else inside) + said
+
+    def place(self, chart: dict[str, Any], title: str = "", look: str = "") -> str:
+        """A place for one chart."""
+        name = f"plot-{len(self.data)}"
+        self.data.append({"id": name, **chart})
+        head = f"<p class=title>{escape(title)}</p>" if title else ""
+        return f'<div class="plot"{look}>{head}<div id="{name}"></div></div>'

@@ -1,0 +1,291 @@
+"""The report: one page with everything there is to know about a run, which needs no network.
+
+First what was run, how it ended and the contact force; then the replay, the motion, the forces; what only some readers
+want (every joint, every metric, every setting) is folded away.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from palpate.errors import TraceError
+from palpate.files import write_file
+from palpate.metrics import MetricResult, evaluate
+from palpate.toml import toml_text
+from palpate.trace import Trace
+from palpate.views.pages.equation import equation_of, mathml
+from palpate.views.pages.interactive import MOST_POINTS, thinned
+from palpate.views.pages.markup import (
+    Plots,
+    bullets,
+    contents,
+    count,
+    events_table,
+    facts,
+    folded,
+    folded_section,
+    listing,
+    metrics_table,
+    page,
+    section,
+    verdicts,
+)
+from palpate.views.pages.player import replay_element
+from palpate.views.panels import Figure, Marks, figures_of, leading, marks_of, telling
+
+
+def report(trace: Trace, path: str | os.PathLike[str], results: Sequence[MetricResult] | None = None) -> Path:
+    """Write a trace's report as one HTML file that needs no network.
+
+    Args:
+        trace: what happened.
+        path: the file to write.
+        results: its metrics with their verdicts; computed without bounds if not given.
+
+    Raises:
+        FileError: the file cannot be written.
+    """
+    text = report_html(trace, evaluate(trace) if results is None else results).encode()
+    return write_file(path, text)
+
+
+def report_html(trace: Trace, results: Sequence[MetricResult]) -> str:
+    """The report as a page."""
+    plots, marks, lead, figures = Plots(), marks_of(trace), leading(trace), figures_of(trace)
+    replay, moving = _replay(trace)
+    drawn = {group: _group(plots, figures, lead, marks, group) for group in ("law", "motion", "forces", "joints")}
+    sections = [
+        section("Replay", replay),
+        section("Contact events", events_table(trace.facts.contact_events)),
+        section("Motion", drawn["motion"]),
+        section("What the law remembers", drawn["law"]),
+        section("Forces and energy", drawn["forces"]),
+        folded_section("Joints", drawn["joints"]),
+        folded_section("All metrics", metrics_table(results)),
+        section("Guards", *_guards(trace)),
+        section("Assumptions", bullets(trace.facts.assumptions)),
+        section("Scenario", *_scenario(trace)),
+        section("Run", *_run(trace, thinned(figures))),
+    ]
+    title = _title(trace)
+    first = [contents(sections), f"<main><h1>{escape(title)}</h1>", _description(trace)]
+    body = [*first, f'<div class="first">{_result(trace, results)}{_lead(plots, lead, marks)}</div>', _law(trace)]
+    scripts = ("shapes3d.js", "replay.js") if moving else ()
+    return page(title, [*body, *sections, "</main>"], plots.data, scripts)
+
+
+# ---------------------------------------------------------------------------------------------- the first screen
+
+
+def _title(trace: Trace) -> str:
+    run = trace.facts
+    name = (run.scenario or {}).get("name")
+    robot, law = run.robot or "robot", run.law
+    pair = f"{robot} under {law}" if law else str(robot)
+    return f"{name}: {pair}" if name else pair
+
+
+def _description(trace: Trace) -> str:
+    text = (trace.facts.scenario or {}).get("description")
+    return f"<p class=lead>{escape(str(text))}</p>" if text else ""
+
+
+def _result(trace: Trace, results: Sequence[MetricResult]) -> str:
+    """How it ended, what to look at before believing it, and the verdicts."""
+    warned = "".join(f"<li><b>Warning:</b> {escape(text)}</li>" for text in trace.facts.warnings)
+    said = "".join(f"<li>{escape(text)}</li>" for text in trace.facts.remarks)
+    notes = f'<ul class="notes">{warned}{said}</ul>' if warned or said else ""
+    expected = folded("What was expected", bullets(trace.facts.expected))
+    return f"<div>{_ending(trace, results)}{notes}{verdicts(results)}{expected}</div>"
+
+
+def _ending(trace: Trace, results: Sequence[MetricResult]) -> str:
+    judged = [result.passed for result in results if result.passed is not None]
+    verdict = f" {sum(judged)} of {len(judged)} bounds kept." if judged else ""
+    good = trace.outcome.ok and all(judged)
+    text = f"{str(trace.outcome).rstrip('.')}.{verdict}"
+    return f'<p class="outcome {"good" if good else "bad"}"><b>{escape(text)}</b></p>'
+
+
+def _lead(plots: Plots, lead: Figure | None, marks: Marks) -> str:
+    if lead is None:
+        return "<div></div>"
+    zoom = '<button type="button" id="whole-time" hidden>whole run</button>'
+    return f"<div><h2>{escape(lead.title)}</h2>{plots.figure(lead, marks, titled=False)}{zoom}</div>"
+
+
+def _law(trace: Trace) -> str:
+    """The law with its equation, and its gains with their units; other settings left at their defaults are folded."""
+    run = trace.facts
+    if run.law is None:
+        return ""
+    equation = equation_of(run.law_text)
+    typeset = f'<div class="equation">{mathml(equation)}</div>' if equation else ""
+    chosen = [gain for gain in run.gains if not gain["default"] or gain["unit"] != "1"]
+    others = [gain for gain in run.gains if gain not in chosen]
+    story = "".join(f"<p>{escape(part)}</p>" for part in run.law_text.split("\n\n"))
+    more = folded("The law in words, and its other settings", story + _gains(others)) if story else ""
+    return f'<div class="law"><h2>Law: {escape(run.law)}</h2>{typeset}{_gains(chosen)}{more}</div>'
+
+
+def _gains(gains: Sequence[dict[str, Any]]) -> str:
+    items = "".join(
+        f'<span title="{escape(gain["help"])}"><b>{escape(gain["name"])}</b> {_gain(gain)}</span>' for gain in gains
+    )
+    return f'<div class="gains">{items}</div>' if items else ""
+
+
+def _gain(gain: dict[str, Any]) -> str:
+    unit = "" if gain["unit"] == "1" else f" {gain['unit']}"
+    text = f"{_plain(gain['value'])}{unit}"
+    return escape(text) if len(text) < 70 else f"<span class=long>{escape(text)}</span>"
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if (
+        isinstance(value, list)
+        and len(value) == 6
+        and len(set(map(str, value[:3]))) == len(set(map(str, value[3:]))) == 1
+    ):
+        return f"{_plain(value[0])} (x, y, z), {_plain(value[3])} (about x, y, z)"
+    return f"[{', '.join(map(_plain, value))}]" if isinstance(value, list) else str(value)
+
+
+# ---------------------------------------------------------------------------------------------- below it
+
+
+def _replay(trace: Trace) -> tuple[str, bool]:
+    """The replay and whether there is one, or why there is none."""
+    try:
+        inside = replay_element(trace)
+    except TraceError as error:
+        return f"<p class=soft>{escape(str(error))}</p>", False
+    except Exception as error:  # an impossible drawing costs the picture, not the page
+        said = f"{type(error).__name__}: {error}"
+        return f"<p class=soft>This scene cannot be drawn ({escape(said)}).</p>", False
+    return f'{inside}<div class="stills"></div><p class=soft>{_KEYS}</p>', True
+
+
+_KEYS = (
+    "Arrows: contact force (red) and push (purple) on the robot, to the scale below left. Axes: target. Blue line: path"
+    " of the tool. Drag to turn, Ctrl and wheel or two fingers to zoom, Shift and drag to move, space to play. The"
+    " plots follow the same time; drag across one to zoom in, double-click for the whole run."
+)
+
+
+def _group(plots: Plots, figures: Sequence[Figure], lead: Figure | None, marks: Marks, group: str) -> str:
+    """The figures of a part of the page, without what stands on the first screen already and what does not move."""
+    chosen = [figure for figure in figures if figure.group == group]
+    return "".join(plots.figure(*_placed(_without(figure, lead), marks)) for figure in chosen)
+
+
+def _placed(figure: Figure, marks: Marks) -> tuple[Figure, Marks, str]:
+    shown, note = telling(figure)
+    return shown, marks, note
+
+
+def _without(figure: Figure, lead: Figure | None) -> Figure:
+    if lead is None:
+        return figure
+    if lead.name == "contact_force" and figure.name == "contact":
+        panels = tuple(panel for panel in figure.panels if panel.unit != "N")
+        return Figure(figure.name, "Deepest penetration", panels, figure.columns, figure.group)
+    seen = {panel.title for panel in lead.panels} if figure.name == lead.name else set()
+    panels = tuple(panel for panel in figure.panels if panel.title not in seen)
+    return Figure(figure.name, figure.title, panels, figure.columns, figure.group)
+
+
+def _guards(trace: Trace) -> list[str]:
+    ticks = trace.facts.guard_ticks
+    counts = [f"{name}: {count(number, 'control tick')}" for name, number in ticks.items() if number]
+    events = [str(event) for event in trace.events if event.kind == "intervention"]
+    quiet = "<p class=soft>No guard had to intervene.</p>" if ticks and not any(ticks.values()) else bullets(counts)
+    return [quiet, folded(count(len(events), "intervention"), bullets(events)) if events else ""]
+
+
+def _scenario(trace: Trace) -> list[str]:
+    """The scenario as a file, with what is not a default marked; of a run made in Python its world."""
+    run = trace.facts
+    if not run.scenario:
+        return [folded("World", listing(run.world)) if run.world else ""]
+    scenario = _ordered(run.scenario)
+    if run.changed is None:
+        return [listing(toml_text(scenario))]
+    lines = [_marked(line) for line in toml_text(scenario, _changed_note(run.changed)).splitlines()]
+    note = "Marked: what differs from the defaults. Save it as a .toml file to run it again."
+    return [f"<p class=soft>{note}</p><pre>{chr(10).join(lines)}</pre>"]
+
+
+_FIRST = ("name", "description", "law", "kind", "model", "robot", "control", "reference", "world", "guards", "run")
+
+
+def _ordered(data: Any) -> Any:
+    """Tables in the order in which a person writes them; a trace's file has their keys sorted."""
+    if isinstance(data, list):
+        return [_ordered(item) for item in data]
+    if not isinstance(data, dict):
+        return data
+    keys = sorted(data, key=lambda key: _FIRST.index(key) if key in _FIRST else len(_FIRST))
+    return {key: _ordered(data[key]) for key in keys}
+
+
+_NOTE = "\x00"
+
+
+def _changed_note(changed: dict[str, Any]) -> Any:
+    """A comment that marks the lines whose key stands in `changed`."""
+
+    def comment(path: tuple[str | int, ...]) -> str:
+        here: Any = changed
+        for part in path:
+            if isinstance(here, list):
+                here = dict(enumerate(here))
+            if not isinstance(here, dict) or part not in here:
+                return ""
+            here = here[part]
+        return _NOTE
+
+    return comment
+
+
+def _marked(line: str) -> str:
+    if line.endswith(_NOTE):
+        return f"<mark>{escape(line.removesuffix(f'  # {_NOTE}'))}</mark>"
+    return f'<span class="default">{escape(line)}</span>' if line else ""
+
+
+def _run(trace: Trace, thin: bool) -> list[str]:
+    run, events = trace.facts, [str(event) for event in trace.events]
+    drawn = f"Of {len(trace)} samples at most {MOST_POINTS} per line are drawn, peaks kept." if thin else ""
+    known = {
+        "Robot": run.robot,
+        "Duration": _seconds(run.duration),
+        "Physics step": _seconds(run.timestep),
+        "Control period": _seconds(run.period),
+        "Integrator": run.integrator,
+        "Seed": run.seed,
+        "Samples": len(trace),
+        "Versions": ", ".join(f"{name} {version}" for name, version in run.versions.items()) or None,
+    }
+    return [
+        facts(known),
+        f"<p class=soft>{drawn}</p>" if drawn else "",
+        folded(count(len(events), "event"), bullets(events)) if events else "",
+        folded("Channels", bullets([_channel(trace, name) for name in trace], 500)),
+    ]
+
+
+def _seconds(value: float | None) -> str | None:
+    return None if value is None else f"{value:g} s"
+
+
+def _channel(trace: Trace, name: str) -> str:
+    channel = trace.channels[name]
+    units = ", ".join(dict.fromkeys(channel.column_units))
+    return f"{name} [{units}]" + (f": {channel.help}" if channel.help else "")

@@ -1,0 +1,199 @@
+"""The 3D replay: where everything was, as plain data that a page's own script (assets/replay.js) draws."""
+
+from __future__ import annotations
+
+import os
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.files import write_file
+from palpate.spatial.rows import rotate
+from palpate.trace import Trace
+from palpate.views.kinematics import Path as BodyPath
+from palpate.views.kinematics import body_paths, scene_of
+from palpate.views.pages.asset import script, style
+from palpate.views.pages.interactive import as_script, packed
+from palpate.views.shapes import drawn_as, rods
+
+if TYPE_CHECKING:
+    from palpate.views.pages.serve import ReplayServer
+
+FRAMES_PER_SECOND, MOST_FRAMES = 30.0, 3000
+_ARROWS = {"contact": ("contact", [213, 60, 0]), "push": ("push", [190, 60, 140])}  # channel: label, colour
+_SMALLEST_FORCE = 1e-6  # N; below, no arrow
+_STILL = 1e-7  # m or 1; what moves less stands still
+# Nothing leaves the page: only what stands in it may run or be shown.
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:"
+)
+
+
+def replay(trace: Trace, path: str | os.PathLike[str]) -> Path:
+    """Write the 3D replay of a trace as one HTML file that needs no network.
+
+    Raises:
+        TraceError: the trace holds no scene or no joint positions.
+        FileError: the file cannot be written.
+    """
+    page = replay_html(trace).encode()
+    return write_file(path, page)
+
+
+def serve_replay(trace: Trace, port: int = 0) -> ReplayServer:
+    """Serve the replay on the loopback address; `.url` says where, `.wait()` blocks, `.close()` ends it.
+
+    Args:
+        trace: what to show.
+        port: 0 picks a free one.
+    """
+    from palpate.views.pages.serve import ReplayServer
+
+    return ReplayServer(replay_html(trace).encode(), port)
+
+
+def replay_html(trace: Trace) -> str:
+    """The replay as a page of its own."""
+    title = escape(f"{(trace.facts.scenario or {}).get('name', trace.facts.robot or 'run')}: replay")
+    return "\n".join(
+        [
+            '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
+            '<meta name="viewport" content="width=device-width,initial-scale=1">',
+            f'<title>{title}</title><link rel="icon" href="data:,">{style("page.css", "replay.css")}</head>',
+            f'<body class="alone"><h1>{title}</h1>{replay_element(trace)}{script(*SCRIPTS)}</body></html>',
+        ]
+    )
+
+
+SCRIPTS = ("charts.js", "shapes3d.js", "replay.js")
+
+
+def replay_element(trace: Trace) -> str:
+    """The replay as a part of a page that brings the scripts."""
+    return f'<div class="replay"><script type="application/json">{as_script(replay_data(trace))}</script></div>'
+
+
+def replay_data(trace: Trace) -> dict[str, Any]:
+    """Everything the replay draws, as plain data.
+
+    Raises:
+        TraceError: the trace holds no scene or no joint positions.
+    """
+    bodies, rows = scene_of(trace), frame_rows(trace.time)
+    paths = body_paths(trace, rows)
+    centre, reach = _extent(bodies, paths)
+    focus = trace["tool_position"][-1] if "tool_position" in trace else centre
+    return {
+        "times": packed(trace.time[rows]),
+        "bodies": [{"p": _moving(positions), "q": _moving(quats)} for positions, quats in paths],
+        "geoms": [geom for b in range(len(bodies)) for geom in _drawn(b, bodies, paths, focus, reach)],
+        "target": _target(trace, rows),
+        "trail": _trail(trace, rows),
+        "arrows": _arrows(trace, rows, reach),
+        "camera": _camera(bodies, paths, centre, reach),
+        "floor": _floor(centre, reach, bodies, paths),
+    }
+
+
+def frame_rows(time: Array) -> np.ndarray:
+    """Samples to show: 30 a second, fewer in a run so long that this would be more than 3000."""
+    length = float(time[-1] - time[0])
+    count = int(min(length * FRAMES_PER_SECOND, MOST_FRAMES - 1)) + 1
+    wanted = time[0] + np.linspace(0.0, length, max(count, 2))
+    return np.unique(np.searchsorted(time, wanted + 1e-9, side="right") - 1)
+
+
+def _moving(values: Array) -> Any:
+    """A path; one point where it does not move."""
+    return values[0].tolist() if np.ptp(values, axis=0).max() < _STILL else packed(values)
+
+
+def _drawn(
+    b: int, bodies: list[dict[str, Any]], paths: list[BodyPath], focus: Array, reach: float
+) -> list[dict[str, Any]]:
+    """A body's shapes; rods to its children where the robot has none."""
+    body = bodies[b]
+    if not body["surface"] and not any(other["geoms"] for other in bodies if not other["surface"]):
+        children = [np.array(other["position"]) for other in bodies[1:] if other["parent"] == b]
+        found = rods(children, 0.015 * reach) if b else []
+    else:
+        anchor = paths[b][0][0], paths[b][1][0]
+        found = [drawn_as(geom, anchor, focus, reach) for geom in body["geoms"]]
+    return [{**geom, "body": b} for geom in found if geom["rgba"][3] > 0]
+
+
+def _target(trace: Trace, rows: np.ndarray) -> dict[str, Any] | None:
+    if "target_position" not in trace or "target_quat_wxyz" not in trace:
+        return None
+    return {"p": _moving(trace["target_position"][rows]), "q": _moving(trace["target_quat_wxyz"][rows])}
+
+
+def _trail(trace: Trace, rows: np.ndarray) -> Any:
+    """The path of the tool in pairs of points."""
+    if "tool_position" not in trace or len(rows) < 2:
+        return None
+    points = trace["tool_position"][rows]
+    return packed(np.stack([points[:-1], points[1:]], axis=1).reshape(-1))
+
+
+def _arrows(trace: Trace, rows: np.ndarray, reach: float) -> list[dict[str, Any]]:
+    """Forces at the tool on one scale: the largest is as long as a third of the arm's reach."""
+    names = [name for name in _ARROWS if f"{name}_wrench" in trace and "tool_position" in trace]
+    sizes = {name: float(np.linalg.norm(trace[f"{name}_wrench"][:, :3], axis=1).max(initial=0.0)) for name in names}
+    names = [name for name in names if sizes[name] > _SMALLEST_FORCE]
+    scale = reach / 3 / max([sizes[name] for name in names], default=1.0)
+    return [
+        {
+            "name": name,
+            "label": _ARROWS[name][0],
+            "colour": _ARROWS[name][1],
+            "scale": scale,
+            "force": packed(trace[f"{name}_wrench"][rows, :3]),
+            "start": packed(trace["tool_position"][rows]),
+        }
+        for name in names
+    ]
+
+
+def _camera(bodies: list[dict[str, Any]], paths: list[BodyPath], centre: Array, reach: float) -> dict[str, Any]:
+    direction = _view(bodies, paths)
+    return {"centre": centre.tolist(), "reach": reach, "distance": 1.45 * reach, "direction": direction.tolist()}
+
+
+def _floor(centre: Array, reach: float, bodies: list[dict[str, Any]], paths: list[BodyPath]) -> dict[str, Any]:
+    """A grid as large as what moves on it, at the height of a level surface or of the base."""
+    cell = 10.0 ** np.floor(np.log10(reach / 3))
+    level = [
+        float(path[0][0, 2]) for body, path in zip(bodies, paths) if body["surface"] and abs(path[0][0, 2]) < reach
+    ]
+    z = min([*level, 0.0]) - 1e-3 * reach
+    middle = np.round(centre[:2] / cell) * cell
+    return {"centre": middle.tolist(), "half": int(np.ceil(1.2 * reach / cell)), "cell": float(cell), "z": z}
+
+
+def _extent(bodies: list[dict[str, Any]], paths: list[BodyPath]) -> tuple[Array, float]:
+    """Middle of everything that is no surface, over the whole run, and its size, m."""
+    points = [_corners(geom, path) for body, path in _solid(bodies, paths) for geom in body["geoms"]]
+    points += [path[0] for _, path in _solid(bodies, paths)]
+    cloud = np.vstack(points)
+    low, high = cloud.min(axis=0), cloud.max(axis=0)
+    return (low + high) / 2, max(float(np.linalg.norm(high - low)), 0.1)
+
+
+def _solid(bodies: list[dict[str, Any]], paths: list[BodyPath]) -> list[tuple[dict[str, Any], BodyPath]]:
+    return [(body, path) for body, path in zip(bodies, paths) if not body["surface"]]
+
+
+def _corners(geom: dict[str, Any], path: BodyPath) -> Array:
+    return path[0] + rotate(path[1], np.array(geom["position"]))
+
+
+def _view(bodies: list[dict[str, Any]], paths: list[BodyPath]) -> Array:
+    """Where the camera stands, seen from the middle: beside the arm, or above one that lies flat."""
+    points = np.vstack([path[0][[0, -1]] for _, path in _solid(bodies, paths)])
+    flat = np.ptp(points[:, 2]) < 0.15 * max(np.ptp(points[:, 0]), np.ptp(points[:, 1]), 1e-9)
+    return np.array([0.0, -0.35, 1.0]) if flat else np.array([0.4, -0.95, 0.28])

@@ -1,0 +1,252 @@
+"""The page of a sweep: what it proves, its runs, and the commands that make the notable ones again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.files import write_file
+from palpate.metrics import METRICS
+from palpate.parquet import read_columns, read_footer
+from palpate.views.pages import sweep_charts as charts
+from palpate.views.pages.markup import bullets, facts, folded, page, section
+
+MOST_ROWS, MOST_LINES, MOST_HISTOGRAMS, MOST_AXES = 100, 1500, 6, 9
+COUNTS = ("diverged", "impossible", "crashed")
+
+
+def sweep_report(
+    table: str | os.PathLike[str],
+    summary: Mapping[str, Any],
+    path: str | os.PathLike[str],
+    replays: Mapping[str, str] | None = None,
+) -> Path:
+    """Write the page of a sweep as one HTML file that needs no network.
+
+    Args:
+        table: the sweep's table, a Parquet file.
+        summary: what the sweep says, as plain data (summary.json).
+        path: the file to write.
+        replays: pages to link, by "best", "worst" or "failing", relative to `path`.
+
+    Raises:
+        FileError: the file cannot be written.
+    """
+    text = sweep_html(_Runs(table, summary), summary, replays or {}).encode()
+    return write_file(path, text)
+
+
+class _Runs:
+    """The columns of a table that the page shows."""
+
+    def __init__(self, table: str | os.PathLike[str], summary: Mapping[str, Any]) -> None:
+        self.table, self.keys = table, list(summary["vary"])
+        names = read_footer(table).columns
+        self.metrics = [name for name in names if name in METRICS or name == summary.get("metric")]
+        self.passed = np.array(self.column("passed"), dtype=bool)
+        self.ranked = summary.get("metric")
+
+    def column(self, name: str, runs: Sequence[int] | None = None) -> list[Any]:
+        """A column, or the chosen runs of it."""
+        found = read_columns(self.table, [name])[name].to_list()
+        return found if runs is None else [found[run] for run in runs]
+
+    def numbers(self, name: str) -> Array:
+        return read_columns(self.table, [name])[name].to_numpy().astype(float)
+
+    def order(self, worst: Sequence[int]) -> list[int]:
+        """Runs by what they tell: the worst, those that did not pass, then the others."""
+        others = np.concatenate([np.flatnonzero(~self.passed)[:MOST_LINES], np.flatnonzero(self.passed)[:MOST_LINES]])
+        return list(dict.fromkeys([*worst, *others.tolist()]))
+
+    @cached_property
+    def told(self) -> list[str]:
+        """Metrics worth a histogram: the ranking one, then those that vary."""
+        spread = [
+            n for n in self.metrics if np.isfinite(v := self.numbers(n)).sum() > 1 and np.nanmax(v) > np.nanmin(v)
+        ]
+        return list(dict.fromkeys([n for n in [self.ranked, *spread] if n in spread]))[:MOST_HISTOGRAMS]
+
+
+def sweep_html(runs: _Runs, summary: Mapping[str, Any], replays: Mapping[str, str]) -> str:
+    """The page."""
+    title = f"{summary['scenario']}: {summary['counted']}"
+    plots: list[dict[str, Any]] = []
+    body = [
+        f"<h1>{escape(title)}</h1>",
+        _sentence(summary),
+        facts(_facts(summary)),
+        section("What varies", _varies(summary)),
+        section("Notable runs", *_notable(summary, replays)),
+        section("Map", _placed(plots, [charts.boundary(summary["map"])] if summary.get("map") else [])),
+        section("Sensitivity", *_sensitivity(plots, summary)),
+        section("Pareto front", _placed(plots, _front(runs, summary))),
+        section("Histograms", _placed(plots, _histograms(runs), grid=True)),
+        section("Parallel coordinates", *_parallel(plots, runs, summary)),
+        section("What went wrong", *_wrong(summary)),
+        section("Runs", _table(runs, [one["run"] for one in summary["worst"]])),
+    ]
+    return page(title, body, plots)
+
+
+def _sentence(summary: Mapping[str, Any]) -> str:
+    lines = [summary["sentence"], *summary["said"]]
+    text = "".join(f"<p><b>{escape(_capital(line))}.</b></p>" for line in lines if line)
+    return f'<div class="outcome {"good" if _is_good(summary) else "bad"}">{text}</div>' if text else ""
+
+
+def _is_good(summary: Mapping[str, Any]) -> bool:
+    """Whether the box is green: all runs passed, or what was looked for was found among some that did."""
+    method, passed = summary["method"], summary["counts"]["passed"]
+    if method == "map" and summary.get("map"):
+        return any(summary["map"]["good"])
+    return passed == summary["runs"] or method == "rare" or (method in ("tune", "grid") and passed > 0)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _facts(summary: Mapping[str, Any]) -> dict[str, object]:
+    counts = {kind.capitalize(): count for kind, count in summary["counts"].items() if count}
+    return {"Method": summary["method"], "Runs": summary["runs"], **counts, "Seed of the draws": summary["seed"]}
+
+
+def _varies(summary: Mapping[str, Any]) -> str:
+    why = summary.get("spreads", {})
+    rows = "".join(
+        f"<tr><td>{escape(key)}<td>{escape(_spec(spec))}<td class=soft>{escape(why.get(key, ''))}</tr>"
+        for key, spec in summary["vary"].items()
+    )
+    heads = "<th>Key<th>What it may be<th>" + ("Why" if why else "")
+    left = [f"{key} was left out: {reason}" for key, reason in summary.get("left_out", {}).items()]
+    table = f"<div class=wide><table><thead><tr>{heads}</thead><tbody>{rows}</tbody></table></div>"
+    return table + bullets(left)
+
+
+def _spec(spec: Any) -> str:
+    return spec if isinstance(spec, str) else ", ".join(map(str, spec))
+
+
+def _notable(summary: Mapping[str, Any], replays: Mapping[str, str]) -> list[str]:
+    """Best, worst and a failing run, each with the command that makes it again."""
+    blocks = []
+    for name, title in (("best", "Best"), ("worst", "Worst"), ("failing", "One that failed")):
+        for one in summary[name][:1]:
+            value = "" if one["value"] is None else f", {summary['metric']} {_number(one['value'], summary['unit'])}"
+            broken = f", broke {', '.join(one['failed'])}" if one["failed"] else ""
+            link = f' · <a href="{escape(replays[name])}">replay</a>' if name in replays else ""
+            told = escape(f"run {one['run']}: {one['outcome']}{value}{broken}")
+            blocks.append(f"<h3>{title}</h3><p>{told}{link}</p>{_command(one['command'])}")
+    others = [f"run {one['run']}: {one['command']}" for one in summary["worst"][1:]]
+    return [*blocks, folded("Further bad runs", bullets(others))]
+
+
+def _command(text: str) -> str:
+    return f'<pre style="white-space:pre-wrap;overflow-wrap:anywhere">{escape(text)}</pre>'
+
+
+def _placed(plots: list[dict[str, Any]], made: Sequence[charts.Chart], grid: bool = False, least: int = 0) -> str:
+    """Places for charts, which are added to the page's."""
+    divs = []
+    for chart in made:
+        name = f"plot-{len(plots)}"
+        plots.append({"id": name, **chart})
+        size = f' style="min-width:{least}px"' if least else ""
+        divs.append(f'<div class="plot"{size}><div id="{name}"></div></div>')
+    inside = "".join(divs)
+    return f'<div class="grid">{inside}</div>' if grid and inside else inside
+
+
+def _sensitivity(plots: list[dict[str, Any]], summary: Mapping[str, Any]) -> list[str]:
+    if summary.get("sensitivity_note"):
+        return [f"<p class=soft>{escape(summary['sensitivity_note'])}</p>"]
+    if not summary.get("sensitivity"):
+        return []
+    said = f"How much of the variance of {summary['metric']} each parameter explains."
+    return [f"<p class=soft>{escape(said)}</p>", _placed(plots, [charts.sensitivities(summary["sensitivity"])])]
+
+
+def _front(runs: _Runs, summary: Mapping[str, Any]) -> list[charts.Chart]:
+    found = summary.get("pareto")
+    if not found:
+        return []
+    names = found["metrics"]
+    points = np.column_stack([runs.numbers(name) for name in names])
+    finite = np.isfinite(points).all(axis=1)
+    best = np.array(found["points"], dtype=float).reshape(-1, 2)
+    return [charts.front(names, [METRICS[n].unit for n in names], points[finite], runs.passed[finite], best)]
+
+
+def _histograms(runs: _Runs) -> list[charts.Chart]:
+    return [charts.histogram(name, _unit(name), runs.numbers(name), runs.passed) for name in runs.told]
+
+
+def _parallel(plots: list[dict[str, Any]], runs: _Runs, summary: Mapping[str, Any]) -> list[str]:
+    if len(runs.passed) < 2:
+        return []
+    chosen = runs.order([one["run"] for one in summary["worst"]])[:MOST_LINES]
+    names = [*runs.keys[: MOST_AXES - 2], *runs.told[:2]]
+    columns = {name: runs.column(name, chosen) for name in names}
+    logs = [key for key, spec in summary["vary"].items() if isinstance(spec, str) and "log" in spec]
+    chart = charts.parallel(columns, runs.passed[chosen], logs)
+    some = "" if len(chosen) == len(runs.passed) else f" Of {len(runs.passed)} runs {len(chosen)} are drawn."
+    said = f"A line per run; blue passed, orange did not. Drag along an axis to choose runs.{some}"
+    place = _placed(plots, [chart], least=95 * len(names))
+    return [f"<p class=soft>{escape(said)}</p>", f"<div class=wide>{place}</div>"]
+
+
+def _wrong(summary: Mapping[str, Any]) -> list[str]:
+    parts = []
+    for kind in COUNTS:
+        named = summary["named"].get(kind, [])
+        more = summary["counts"].get(kind, 0) - len(named)
+        lines = [f"run {one['run']}: {one['reason']}" for one in named] + ([f"and {more} more"] if more > 0 else [])
+        parts.append(f"<h3>{kind.capitalize()}</h3>{bullets(lines)}" if named else "")
+    warned = bullets(summary["warnings"])
+    return [*parts, f"<h3>Warnings</h3>{warned}" if warned else ""]
+
+
+def _table(runs: _Runs, worst: Sequence[int]) -> str:
+    chosen, metrics = runs.order(worst)[:MOST_ROWS], runs.told[:4]
+    names = ["run", *runs.keys, "outcome", *metrics]
+    heads = "".join(f"<th{'' if n == 'outcome' else ' class=number'}>{escape(_head(n))}" for n in names)
+    cells = {name: runs.column(name, chosen) for name in names}
+    rows = "".join(_row({name: cells[name][k] for name in names}, runs.passed[run]) for k, run in enumerate(chosen))
+    some = len(runs.passed) > len(chosen)
+    note = f"<p class=soft>Of {len(runs.passed)} runs the {len(chosen)} most notable are listed.</p>" if some else ""
+    return f"{note}<div class=wide><table><thead><tr>{heads}</thead><tbody>{rows}</tbody></table></div>"
+
+
+def _head(name: str) -> str:
+    return name if name not in METRICS or METRICS[name].unit == "1" else f"{name} ({METRICS[name].unit})"
+
+
+def _row(values: Mapping[str, Any], passed: bool) -> str:
+    cells = []
+    for name, value in values.items():
+        if name == "outcome":
+            mark = '<b class="good">✓</b>' if passed else '<b class="bad">✗</b>'
+            cells.append(f"<td class=bound>{mark} {escape(str(value))}")
+        else:
+            cells.append(f"<td class=number>{escape(_cell(value))}")
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _cell(value: Any) -> str:
+    return "–" if value is None else f"{value:.5g}" if isinstance(value, float) else str(value)
+
+
+def _unit(name: str) -> str:
+    return METRICS[name].unit if name in METRICS else "1"
+
+
+def _number(value: float, unit: str) -> str:
+    return f"{value:.5g}" + ("" if unit == "1" else f" {unit}")
