@@ -14,7 +14,7 @@ import numpy as np
 
 from palpate.control.law import PythonLaw, per_joint
 from palpate.errors import InvalidInput
-from palpate.run.assemble import assemble
+from palpate.run.assemble.assemble import assemble
 from palpate.run.build import build
 from palpate.run.run import Run
 from palpate.run.simulate import execute, simulate
@@ -25,6 +25,7 @@ from palpate.serving.model import franka_model
 from palpate.serving.session import TERMS, Pace, Session, client_law
 from palpate.trace import Trace
 from palpate.world.clock import Clock
+from palpate.world.faults import lost_commands
 
 PERIOD = 1e-3  # s, of the protocol
 _QUEUE = 4  # connections that may wait
@@ -59,51 +60,60 @@ class Server:
         self._run, self._pace, self._say = _served_run(scenario, duration), pace, say
         self.model = franka_model(self._run.robot)
         self._rotor = per_joint(self._run.robot, self._run.world.actuators.rotor_inertia, "rotor_inertia", least=0.0)
+        # The session loses commands by itself, and stops where too many are lost; the loop is left the other faults.
+        faults, clock = self._run.world.faults, self._run.clock
+        self._lost = lost_commands(faults, clock.seed, clock.control_period, clock.steps // clock.ratio + 1)
+        kept = tuple(fault for fault in faults if fault.what != "commands-lost")
+        self._run = replace(self._run, world=self._run.world.model_copy(update={"faults": kept}))
         _warm_up(self._run)
         self._socket = _listening(host, port)
         self.address: tuple[str, int] = self._socket.getsockname()
 
-    def serve(self, partial: os.PathLike[str] | str | None = None) -> Trace:
-        """Wait for a client, be its robot until it leaves, and return what happened.
+    def wait(self, seconds: float | None = None) -> Link:
+        """The next client; connections that are none are named and sent away.
 
-        Args:
-            partial: a file that a long connection is kept in on its way; see `simulate`.
+        Raises:
+            TimeoutError: none came in so many seconds.
         """
-        link = self._client()
-        period = self._run.clock.control_period
-        pace = Pace(period) if self._pace is None else Pace(period, self._pace)
-        pace.waits = self._pace is None
-        session = Session(link, self._run.robot, self.model, self._rotor, pace)
-        session.between = self._send_others_away
-        try:
-            with _no_collector():
-                return execute(assemble(replace(self._run, law=client_law(session))), None, partial)
-        finally:
-            link.close()
-
-    def _client(self) -> Link:
-        """The next connection that asks for the robot; others are named and sent away."""
         while True:
+            self._socket.settimeout(seconds)
             connection, peer = self._socket.accept()
             try:
                 return Link(connection, peer)
-            except Refused as error:
+            except (Refused, OSError) as error:
                 self._say(f"a connection from {peer[0]}:{peer[1]} was sent away: {error}")
                 connection.close()
-            except OSError as error:
-                self._say(f"a connection from {peer[0]}:{peer[1]} broke: {error}")
-                connection.close()
+
+    def serve(
+        self,
+        link: Link,
+        partial: os.PathLike[str] | str | None = None,
+        ended: Callable[[], None] = lambda: None,
+    ) -> Trace:
+        """Be the robot of a client until it leaves, and return what happened.
+
+        Args:
+            link: the client; see `wait`.
+            partial: a file that a long connection is kept in on its way; see `simulate`.
+            ended: called when the client has left, before the trace is made.
+        """
+        run, clock = self._run, self._run.clock
+        pace = Pace(clock.control_period, self._pace or 1.0, waits=self._pace is None)
+        session = Session(link, run.robot, self.model, self._rotor, pace)
+        session.between, session.lost = self._send_others_away, self._lost
+        try:
+            with _no_collector():
+                return execute(assemble(replace(run, law=client_law(session))), None, partial, ended)
+        finally:
+            link.close()
 
     def _send_others_away(self) -> None:
         """Refuse whoever connects while a client is there."""
         self._socket.setblocking(False)
-        try:
-            with contextlib.suppress(BlockingIOError):
-                connection, peer = self._socket.accept()
-                self._say(f"a second client from {peer[0]}:{peer[1]} was sent away: the robot has one already")
-                close_at_once(connection)
-        finally:
-            self._socket.setblocking(True)
+        with contextlib.suppress(BlockingIOError):
+            connection, peer = self._socket.accept()
+            self._say(f"a second client from {peer[0]}:{peer[1]} was sent away: the robot has one already")
+            close_at_once(connection)
 
     def close(self) -> None:
         """Stop listening."""
@@ -144,15 +154,17 @@ def _served_run(scenario: Scenario, duration: float) -> Run:
             f"the control period is {run.clock.control_period:g} s, and the FCI protocol has one of {PERIOD:g} s",
             hint="set run.rate = 1000",
         )
-    clock = Clock(**{**run.clock.model_dump(), "duration": duration})
-    return replace(run, clock=clock, guards=None, scenario=run.scenario)
+    return replace(run, clock=_lasting(run.clock, duration), guards=None)
+
+
+def _lasting(clock: Clock, duration: float) -> Clock:
+    return Clock(**{**clock.model_dump(), "duration": duration})
 
 
 def _warm_up(run: Run) -> None:
     """Compile what a run needs before the first client waits for it."""
     law = PythonLaw(lambda tick, gains, memory: {name: np.zeros(tick.v.size) for name in TERMS}, TERMS)
-    clock = Clock(**{**run.clock.model_dump(), "duration": 2 * run.clock.control_period})
-    simulate(replace(run, law=law, clock=clock, stop=()))
+    simulate(replace(run, law=law, clock=_lasting(run.clock, 2 * run.clock.control_period), stop=()))
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -107,7 +107,7 @@ class Session:
         self.errors, self.reason = np.zeros(len(fci.ERRORS), bool), np.zeros(len(fci.ERRORS), bool)
         self.motion: Motion | None = None
         self.stops: list[str] = []
-        self.drops: Callable[[float], bool] = lambda t: False
+        self.lost = np.zeros(0, bool)
         self.between: Callable[[], None] = lambda: None
         self._answers: list[bytes] = []
         self._arrived: deque[bool] = deque(maxlen=_WINDOW)
@@ -237,7 +237,7 @@ class Session:
             if self.motion is not motion or not self.link.alive:
                 return
         motion.ticks += 1
-        if command is not None and self.drops(self._t):
+        if self._number <= len(self.lost) and self.lost[self._number - 1]:
             command = None
         error = self._missed(motion) if command is None else self._heard(motion, command)
         if error is not None:

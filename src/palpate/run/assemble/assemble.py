@@ -26,6 +26,7 @@ from palpate.run.run import Run
 from palpate.scenario.rig import rig_of
 from palpate.trace import Channel
 from palpate.world.contact import contact_pairs, surface_state
+from palpate.world.faults import fault_state
 from palpate.world.plant import Plant, build_plant
 from palpate.world.pushes import Pushed, push_state
 from palpate.world.sensors import bodies_beyond, delayed, joint_sensors, pole_camera, sensor_body, wrist_sensor
@@ -157,6 +158,7 @@ def can_share(run: Run, plant: Plant) -> bool:
     return (
         world.plant.none
         and world.sensors.ideal
+        and not any(fault.what == "joints-frozen" for fault in world.faults)
         and not world.attachments
         and not plant.rotor.any()
         and not run.robot.coordinates.coupled
@@ -270,6 +272,7 @@ def sensor_places(run: Run, plant: Plant, law: BoundLaw, shared: bool) -> dict[s
     return {
         "joints": joint_sensors(sensors, robot, period),
         "wrist": wrist_sensor(plant, robot, sensors, period, shared=shared),
+        "faults": [fault_state(fault, period) for fault in run.world.faults],
         "drives": Drives(
             sizes_of(robot),
             kind=COMMANDS.index(law.command),

@@ -8,6 +8,7 @@ from palpate.control.guards import guard_set_points, guard_torque
 from palpate.engine.kernels import kernel, put
 from palpate.engine.records import Vector
 from palpate.run.loop.state import ACCELERATION, POSITION, RATE_LIMITED, TORQUE, TORQUE_LIMITED, VELOCITY, Loop
+from palpate.world.faults import LOST, fault_now
 from palpate.world.sensors import arrive
 
 
@@ -22,7 +23,8 @@ def take_command(L: Loop) -> bool:
                 L.bad_term, L.where = k, j
                 return False
             command[j] += terms[k, j]
-    put(drives.signal.fresh, 0, command)
+    if L.tick_count == 0 or fault_now(L.faults, LOST, LOST, L.seed, L.tick_count) == 0:
+        put(drives.signal.fresh, 0, command)  # else the last one is held
     arrive(drives.signal, L.tick_count)
     wanted = drives.signal.seen
     if drives.kind == TORQUE:

@@ -10,6 +10,7 @@ from palpate.robot.joints.coupled import CoupledModel
 from palpate.robot.mechanics.kernels import Place
 from palpate.run.loop.row import Row
 from palpate.world.contact import Contact, SurfaceState
+from palpate.world.faults import FaultState
 from palpate.world.pushes import Pushed, PushState
 from palpate.world.sensors import Delayed, JointSensors, PoleCamera, Wrist
 from palpate.world.ties import Ties
@@ -167,6 +168,7 @@ class Loop(Record):
     joints: JointSensors
     wrist: Wrist
     drives: Drives
+    faults: list[FaultState]
     guard: GuardSettings
     guard_memory: GuardMemory
     guard_bits: int = 0
