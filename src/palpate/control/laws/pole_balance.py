@@ -23,6 +23,7 @@ from palpate.control.steps.clearance import (
 )
 from palpate.control.steps.linear_algebra import cholesky, cholesky_solve, times
 from palpate.engine.kernels import kernel, put
+from palpate.engine.maths import atan2, exp, hypot
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
@@ -120,7 +121,7 @@ def _wanted_force(x: Tick, k: Gains, m: Memory) -> None:
         f[i] = mass * wanted - k.axis[0] * away - k.axis[1] * speed
         f[i] -= k.axis[2] * (pole.r[i] - lean * wanted) + k.axis[3] * (pole.r_rate[i] - lean * jerk)
     m.ticks += 1
-    size = math.hypot(f[0], f[1])
+    size = hypot(f[0], f[1])
     if size > k.force_limit:
         f[0], f[1] = f[0] * k.force_limit / size, f[1] * k.force_limit / size
         m.force_cut += 1
@@ -132,7 +133,7 @@ def _differentiate(m: Memory, dt: float, wanted: float, axis: int) -> float:
     if m.ticks == 0:
         m.smooth[axis] = wanted
     rate = (wanted - m.smooth[axis]) / JERK_TIME
-    m.smooth[axis] += (1.0 - math.exp(-dt / JERK_TIME)) * (wanted - m.smooth[axis])
+    m.smooth[axis] += (1.0 - exp(-dt / JERK_TIME)) * (wanted - m.smooth[axis])
     return rate
 
 
@@ -336,7 +337,7 @@ def _within_limits(x: Tick, k: Gains, m: Memory, full: Vector, change: Vector) -
 def _watch_fall(x: Tick, k: Gains, m: Memory) -> None:
     """Note a pole past the angle at which it counts as fallen, and an arm that has come to rest after that."""
     r, speed = m.estimate.r, 0.0
-    m.tilt = math.atan2(math.hypot(r[0], r[1]), r[2])
+    m.tilt = atan2(hypot(r[0], r[1]), r[2])
     if m.fell < 0.0 and m.tilt > k.fall_angle:
         m.fell = x.t
     for j in range(x.v.size):

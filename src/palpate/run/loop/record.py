@@ -6,6 +6,7 @@ import math
 
 from palpate.engine.kernels import kernel, put
 from palpate.engine.library import mj_energyPos, mj_mulM
+from palpate.engine.maths import atan2, hypot
 from palpate.engine.records import Vector
 from palpate.engine.views import address_of, part
 from palpate.run.loop.measure import true_state
@@ -43,7 +44,7 @@ def fill_row(L: Loop) -> None:
     if r.pole_tilt.size > 0:
         look_at_pole(L.camera, L.plant, r.tool_position, r.tool_twist)
         put(r.pole_AB, 0, L.camera.AB)
-        r.pole_tilt[0] = math.atan2(math.hypot(r.pole_AB[0], r.pole_AB[1]), r.pole_AB[2])
+        r.pole_tilt[0] = atan2(hypot(r.pole_AB[0], r.pole_AB[1]), r.pole_AB[2])
     put(r.rest_q, 0, part(q, q.size - r.rest_q.size, r.rest_q.size))
     put(r.rest_v, 0, part(v, v.size - r.rest_v.size, r.rest_v.size))
 
