@@ -9,6 +9,7 @@ import json
 import math
 import os
 import sys
+import time
 
 import numpy as np
 import pylibfranka as franka
@@ -17,18 +18,31 @@ STIFFNESS = np.array([600.0, 600.0, 600.0, 600.0, 250.0, 150.0, 50.0])  # libfra
 DAMPING = np.array([50.0, 50.0, 50.0, 50.0, 30.0, 25.0, 15.0])
 
 
+def reached(address, seconds=30.0):
+    """The robot, as soon as something listens."""
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            return franka.Robot(address, franka.RealtimeConfig.kIgnore)
+        except franka.NetworkException as error:
+            if "refused" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.1)
+
+
 def connected(address, force=200.0):
-    robot = franka.Robot(address, franka.RealtimeConfig.kIgnore)
+    robot = reached(address)
     robot.set_collision_behavior([200.0] * 7, [200.0] * 7, [force] * 6, [force] * 6)
     return robot
 
 
-def torques(robot, law, ticks):
-    """Run a law tau(state, time) for some ticks; the last state."""
-    control = robot.start_torque_control()
+def torques(robot, law, ticks, rate=math.inf):
+    """Run a law tau(state, time) for some ticks, its torques changed by at most `rate` a tick; the last state."""
+    control, last = robot.start_torque_control(), np.zeros(7)
     for k in range(ticks):
         state, _ = control.readOnce()
-        command = franka.Torques([float(x) for x in law(state, 1e-3 * k)])
+        last = last + np.clip(np.array(law(state, 1e-3 * k), dtype=float) - last, -rate, rate)
+        command = franka.Torques(last.tolist())
         command.motion_finished = k == ticks - 1
         control.writeOnce(command)
     return state
@@ -47,6 +61,11 @@ def log(R):
 def smooth(t, start, duration):
     s = min(max((t - start) / duration, 0.0), 1.0)
     return s**3 * (10.0 - 15.0 * s + 6.0 * s * s)
+
+
+def speed(t, start, duration):
+    s = min(max((t - start) / duration, 0.0), 1.0)
+    return 30.0 * s * s * (1.0 - s) ** 2 / duration
 
 
 def about(state):
@@ -73,16 +92,17 @@ def model(address):
     }
 
 
-def hold(address, ticks=1000, offset=0.02):
+def hold(address, ticks=1000, offset=0.02, wrist=15.0):
+    """libfranka's joint impedance example around a posture a little away; `wrist` is the damping of joint 7."""
     robot = connected(address)
-    terms, q = robot.load_model(), np.array(robot.read_once().q)
+    q, damping = np.array(robot.read_once().q), np.append(DAMPING[:6], wrist)
 
     def law(state, t):
-        wanted = q + offset * smooth(t, 0.0, 0.3)
-        return STIFFNESS * (wanted - state.q) - DAMPING * state.dq + terms.coriolis(state)
+        wanted, rate = q + offset * smooth(t, 0.1, 0.5), offset * speed(t, 0.1, 0.5)
+        return STIFFNESS * (wanted - state.q) + damping * (rate - np.array(state.dq))
 
     state = torques(robot, law, int(ticks))
-    return {**about(state), "error": float(np.abs(np.array(state.q) - q - offset).max())}
+    return {**about(state), "off": float(np.abs(np.array(state.q) - q - offset).max())}
 
 
 def press(address, ticks=5000, stiffness=400.0, damping=80.0, threshold=200.0, offset=0.0851):
@@ -95,9 +115,10 @@ def press(address, ticks=5000, stiffness=400.0, damping=80.0, threshold=200.0, o
         X, J = matrix(state.O_T_EE), np.array(terms.zero_jacobian(state)).reshape(7, 6).T
         goal = start[:3, 3] + [offset * smooth(t, 0.2, 2.5), 0.0, 0.0]
         error = np.concatenate([goal - X[:3, 3], log(start[:3, :3] @ X[:3, :3].T)])
-        return J.T @ (K * error - D * (J @ state.dq)) + terms.coriolis(state)
+        twist = np.array([offset * speed(t, 0.2, 2.5), 0.0, 0.0, 0.0, 0.0, 0.0])
+        return J.T @ (K * error + D * (twist - J @ state.dq)) + terms.coriolis(state)
 
-    return about(torques(robot, law, int(ticks)))
+    return about(torques(robot, law, int(ticks), rate=0.999))
 
 
 def jump(address, size=5.0):
@@ -117,9 +138,9 @@ def step(address, size=0.01):
     """Joint positions that jump."""
     robot = connected(address)
     control = robot.start_joint_position_control(franka.ControllerMode.JointImpedance)
+    start = robot.read_once().q_d
     for k in range(200):
         state, _ = control.readOnce()
-        start = state.q_d if k == 0 else start
         command = franka.JointPositions([q + (size if k > 50 else 0.0) for q in start])
         command.motion_finished = k == 199
         control.writeOnce(command)

@@ -57,7 +57,8 @@ class Server:
         say: Say = lambda text: None,
     ) -> None:
         check_address(host, network)
-        self._run, self._pace, self._say = _served_run(scenario, duration), pace, say
+        run = build(scenario)
+        self._run, self._pace, self._say = _served_run(run, duration), pace, say
         self.model = franka_model(self._run.robot)
         self._rotor = per_joint(self._run.robot, self._run.world.actuators.rotor_inertia, "rotor_inertia", least=0.0)
         # The session loses commands by itself, and stops where too many are lost; the loop is left the other faults.
@@ -65,7 +66,7 @@ class Server:
         self._lost = lost_commands(faults, clock.seed, clock.control_period, clock.steps // clock.ratio + 1)
         kept = tuple(fault for fault in faults if fault.what != "commands-lost")
         self._run = replace(self._run, world=self._run.world.model_copy(update={"faults": kept}))
-        _warm_up(self._run)
+        _warm_up(run)
         self._socket = _listening(host, port)
         self.address: tuple[str, int] = self._socket.getsockname()
 
@@ -147,8 +148,7 @@ def check_address(host: str, network: bool) -> None:
         )
 
 
-def _served_run(scenario: Scenario, duration: float) -> Run:
-    run = build(scenario)
+def _served_run(run: Run, duration: float) -> Run:
     if abs(run.clock.control_period - PERIOD) > 1e-9:
         raise InvalidInput(
             f"the control period is {run.clock.control_period:g} s, and the FCI protocol has one of {PERIOD:g} s",
@@ -162,7 +162,9 @@ def _lasting(clock: Clock, duration: float) -> Clock:
 
 
 def _warm_up(run: Run) -> None:
-    """Compile what a run needs before the first client waits for it."""
+    """Compile what a run needs before the first client waits for it; contacts that are exact, by touching them."""
+    if run.world.is_exact:
+        simulate(run)
     law = PythonLaw(lambda tick, gains, memory: {name: np.zeros(tick.v.size) for name in TERMS}, TERMS)
     simulate(replace(run, law=law, clock=_lasting(run.clock, 2 * run.clock.control_period), stop=()))
 
