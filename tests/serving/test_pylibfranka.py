@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -186,6 +188,20 @@ def test_the_command_serves_and_leaves_a_folder_as_a_run_does(served, tmp_path, 
     assert trace.facts.law == "fci-client"
     assert main(["compare", str(folder), str(folder)]) == 0
     assert main(["report", str(folder)]) == 0
+
+
+def test_the_tutorials_program_is_stopped_and_then_presses(served, tmp_path):
+    page = Path(__file__).parents[2] / "docs" / "tutorials" / "6-my-program-meets-a-wall.md"
+    program, line = re.findall(r"not run -->\n```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+    assert len([text for text in program.splitlines() if text]) == 15
+    head, body = program.split("model, start", 1)
+    for text, error in ((program, '"cartesian_reflex"'), (head + line + "model, start" + body, "")):
+        with serving(WALL) as server:
+            code = text.replace("127.0.0.1", server.address[0])
+            with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) as client:
+                trace = server.serve(server.wait(20.0))
+                assert error in client.communicate(timeout=20)[1]
+    assert trace.slice(4.8, 4.95)["contact_force"].mean() == pytest.approx(20.0, rel=0.01)
 
 
 FRANKY = """
