@@ -261,6 +261,7 @@ def _bound_text(result: MetricResult) -> str:
 
 
 def last_line(trace: Trace, results: Sequence[MetricResult], look: Path) -> str:
+    """How it ended, which bounds it kept, and where to look."""
     outcome = trace.outcome
     judged = [result.passed for result in results if result.passed is not None]
     kept = f"; {sum(judged)} of {len(judged)} bounds kept" if judged and outcome.kind != "interrupted" else ""

@@ -50,16 +50,20 @@ class Arm:
         self.robot, self.model, self.period = robot, model, period
         self._rotor = np.diag(rotor)
         self._share = 1.0 - math.exp(-2.0 * math.pi * EXTERNAL_CUTOFF * period)
-        self._R_OW = model.X_WO.rotation.T
-        self.gravity_vector = self._R_OW @ robot.model.opt.gravity
+        self._to_base = model.X_WO.rotation.T
+        self.gravity_vector = self._to_base @ robot.model.opt.gravity
         self.NE_T_EE, self.EE_T_K = np.eye(4), np.eye(4)
-        self.F_T_NE = model.X_FE.matrix
         self.load = (0.0, np.zeros(3), np.zeros((3, 3)))
         self.joint_stiffness, self.cartesian_stiffness = np.array(JOINT_STIFFNESS), np.array(CARTESIAN_STIFFNESS)
         self.external, self.wrench, self.softened = np.zeros(7), np.zeros(6), 0.0
         self._before: tuple[Array, Array, Array] | None = None
         self._joint: tuple[int, Array, Array] = (-_RENEWED, np.zeros(0), np.zeros(0))
         self._count = 0
+
+    @property
+    def F_T_NE(self) -> Array:
+        """From the flange to the scenario's tool frame."""
+        return self.model.X_FE.matrix
 
     @property
     def F_T_EE(self) -> Array:
@@ -70,11 +74,11 @@ class Arm:
         """Take a tick's measurement in."""
         self.q, self.v, self.M, self.gravity = tick.q, tick.v, tick.M, tick.gravity
         self.coriolis = tick.bias - tick.gravity
-        R = self._R_OW @ tick.rotation
+        R = self._to_base @ tick.rotation
         X_ON = np.eye(4)
-        X_ON[:3, :3], X_ON[:3, 3] = R, self._R_OW @ (tick.position - self.model.X_WO.position)
+        X_ON[:3, :3], X_ON[:3, 3] = R, self._to_base @ (tick.position - self.model.X_WO.position)
         self.O_T_EE = X_ON @ self.NE_T_EE
-        J = np.vstack([self._R_OW @ tick.J[:3], self._R_OW @ tick.J[3:]])
+        J = np.vstack([self._to_base @ tick.J[:3], self._to_base @ tick.J[3:]])
         self.J = _shifted(J, self.O_T_EE[:3, 3] - X_ON[:3, 3])
         self._add_load(X_ON, J)
         self._estimate(tick)
@@ -125,7 +129,7 @@ class Arm:
         """Pose and Jacobian of the end effector at a posture, base axes."""
         terms = self.robot.terms(q, np.zeros(7))
         X_ON = (self.model.X_WO.inverse() @ Pose(terms.position, terms.rotation)).matrix
-        J = np.vstack([self._R_OW @ terms.J[:3], self._R_OW @ terms.J[3:]])
+        J = np.vstack([self._to_base @ terms.J[:3], self._to_base @ terms.J[3:]])
         X = X_ON @ self.NE_T_EE
         return X, _shifted(J, X[:3, 3] - X_ON[:3, 3])
 

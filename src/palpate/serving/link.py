@@ -11,15 +11,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from palpate.errors import InvalidInput
 from palpate.serving import fci
+from palpate.serving.fci import Refused
 
 HANDSHAKE = 2.0  # s that a connection may take to say what it wants
 _MOST = 65536  # bytes of requests that wait
-
-
-class Refused(InvalidInput):
-    """A connection that is no client of this protocol, or of another version."""
 
 
 def close_at_once(connection: socket.socket) -> None:
@@ -83,8 +79,8 @@ class Link:
     def _next(self) -> fci.Request | None:
         try:
             return fci.read_request(self._buffer)
-        except ValueError as error:
-            raise Refused(f"it does not speak the FCI protocol: {error}") from None
+        except Refused as error:
+            raise Refused(f"it does not speak the FCI protocol: {error.args[0]}") from None
 
     def accept(self) -> None:
         """Tell the client that the robot is ready: its states begin now."""

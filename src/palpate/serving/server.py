@@ -12,19 +12,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from palpate.control.law import PythonLaw, per_joint
+from palpate.control.law import PythonLaw
 from palpate.errors import InvalidInput
 from palpate.run.assemble.assemble import assemble
 from palpate.run.build import build
 from palpate.run.run import Run
 from palpate.run.simulate import execute, simulate
 from palpate.scenario.model import Scenario
-from palpate.serving.fci import PORT
-from palpate.serving.link import Link, Refused, close_at_once
+from palpate.serving.fci import PORT, Refused
+from palpate.serving.link import Link, close_at_once
 from palpate.serving.model import franka_model
 from palpate.serving.session import TERMS, Pace, Session, client_law
 from palpate.trace import Trace
 from palpate.world.clock import Clock
+from palpate.world.config import World
+from palpate.world.driver import per_joint
 from palpate.world.faults import lost_commands
 
 PERIOD = 1e-3  # s, of the protocol
@@ -60,12 +62,8 @@ class Server:
         run = build(scenario)
         self._run, self._pace, self._say = _served_run(run, duration), pace, say
         self.model = franka_model(self._run.robot)
-        self._rotor = per_joint(self._run.robot, self._run.world.actuators.rotor_inertia, "rotor_inertia", least=0.0)
-        # The session loses commands by itself, and stops where too many are lost; the loop is left the other faults.
-        faults, clock = self._run.world.faults, self._run.clock
-        self._lost = lost_commands(faults, clock.seed, clock.control_period, clock.steps // clock.ratio + 1)
-        kept = tuple(fault for fault in faults if fault.what != "commands-lost")
-        self._run = replace(self._run, world=self._run.world.model_copy(update={"faults": kept}))
+        self._rotor = per_joint(self._run.robot, self._run.world.plant.rotor_inertia, "rotor_inertia")
+        self._lost = _lost(run, self._run.clock)
         _warm_up(run)
         self._socket = _listening(host, port)
         self.address: tuple[str, int] = self._socket.getsockname()
@@ -154,7 +152,23 @@ def _served_run(run: Run, duration: float) -> Run:
             f"the control period is {run.clock.control_period:g} s, and the FCI protocol has one of {PERIOD:g} s",
             hint="set run.rate = 1000",
         )
-    return replace(run, clock=_lasting(run.clock, duration), guards=None)
+    return replace(run, clock=_lasting(run.clock, duration), world=_without_client(run.world), guards=None)
+
+
+def _without_client(world: World) -> World:
+    """The world without what the session does in its place: it loses commands, and adds gravity where it is known.
+
+    The low-pass of a preset is libfranka's, and runs in the client; one that the scenario gives itself is the robot's.
+    """
+    given = {"loss": 0.0, "stop_after": 0, "adds_gravity": False, "cutoff": world.driver.cutoff or 0.0}
+    faults = tuple(fault for fault in world.faults if fault.what != "commands-lost")
+    return world.model_copy(update={"faults": faults, "driver": world.driver.model_copy(update=given)})
+
+
+def _lost(run: Run, clock: Clock) -> np.ndarray:
+    """At which ticks of a connection the client's command is lost."""
+    loss, ticks = run.world.driver.facts.loss, clock.steps // clock.ratio + 1
+    return lost_commands(run.world.faults, clock.seed, clock.control_period, ticks, loss=loss)
 
 
 def _lasting(clock: Clock, duration: float) -> Clock:

@@ -39,7 +39,7 @@ class Told(Record):
     success: float = 0.0
     late: float = 0.0
     error: float = 0.0
-    over: float = 0.0
+    gone: float = 0.0
 
 
 SHOWN = (
@@ -48,7 +48,7 @@ SHOWN = (
     Shown("success_rate", "success", help="share of the last 100 commands that arrived"),
     Shown("ticks_late", "late", help="ticks that began later than real time asks, so far"),
     Shown("error", "error", help="0, or 1 + the number of the maker's error that stopped the motion"),
-    Shown("over", "over", help="1 once the client is gone"),
+    Shown("gone", "gone", help="1 once the client is gone"),
 )
 
 
@@ -359,7 +359,7 @@ class Session:
     def _tell(self) -> None:
         told = self.told
         told.mode, told.lost, told.late = float(self.mode), float(self.counts.lost), float(self.pace.late)
-        told.success, told.over = self._success(), 0.0 if self.link.alive else 1.0
+        told.success, told.gone = self._success(), 0.0 if self.link.alive else 1.0
 
     def remarks(self, memory: Any) -> list[str]:
         """What happened, for the report."""
@@ -377,7 +377,7 @@ class Session:
             said.append(
                 f"the robot's own controllers were softened: their stiffness would make a mode of"
                 f" {self.arm.softened / self.pace.period:.0f} rad/s, and {FASTEST / self.pace.period:.0f} rad/s is what"
-                " this sampled loop bears; give the drives their rotor inertia (world.actuators.rotor_inertia)"
+                " this sampled loop bears; give the drives their rotor inertia (world.plant.rotor_inertia)"
             )
         return said
 
@@ -402,7 +402,7 @@ class ClientLaw(PythonLaw):
             shown=SHOWN,
             remarks=session.remarks,
             alarms=lambda memory: session.stops,
-            ending="over",
+            ending="gone",
             ended=lambda memory: session.link.gone,
         )
 

@@ -18,7 +18,7 @@ from palpate.world.noise import uniform
 FaultKind = Literal["commands-lost", "wrench-nan", "wrench-frozen", "wrench-dropout", "joints-frozen"]
 FAULTS: tuple[str, ...] = get_args(FaultKind)
 LOST, NAN, FROZEN, DROPOUT, STUCK = range(1, len(FAULTS) + 1)
-_STREAM = 5000  # of random numbers; sensors have those below
+LOSS, _STREAM = 5000, 6000  # streams of random numbers: of the driver's own losses, and of the first fault
 _NEVER = 2**62  # ticks
 
 
@@ -64,9 +64,10 @@ def fault_now(faults: list[FaultState], lowest: int, highest: int, seed: int, co
     return 0
 
 
-def lost_commands(faults: Iterable[Fault], seed: int, period: float, ticks: int) -> np.ndarray:
-    """At which of the first control ticks the command is lost, as a run has it."""
-    lost = np.zeros(ticks, bool)
+def lost_commands(faults: Iterable[Fault], seed: int, period: float, ticks: int, *, loss: float = 0.0) -> np.ndarray:
+    """At which of the first control ticks the command is lost, as a run has it; `loss` is the driver's own."""
+    lost = np.array([loss > 0.0 and uniform(seed, LOSS, count) < loss for count in range(ticks if loss else 0)], bool)
+    lost = np.resize(lost, ticks) if loss else np.zeros(ticks, bool)
     for k, fault in enumerate(faults):
         state = fault_state(fault, period)
         for count in range(state.first, min(state.last, ticks) if state.kind == LOST else 0):

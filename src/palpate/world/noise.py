@@ -27,20 +27,16 @@ def _uniform(number: int) -> float:
 
 
 @kernel
-def _base(seed: int, stream: int, count: int) -> int:
-    base = _scramble(np.int64(np.uint64(seed) + _GOLDEN * (np.uint64(stream) + np.uint64(1))))
-    return _scramble(np.int64(np.uint64(base) + _GOLDEN * (np.uint64(count) + np.uint64(1))))
-
-
-@kernel
 def uniform(seed: int, stream: int, count: int) -> float:
     """A number between 0 and 1: SplitMix64 of the three integers."""
-    return _uniform(_base(seed, stream, count))
+    base = _scramble(np.int64(np.uint64(seed) + _GOLDEN * (np.uint64(stream) + np.uint64(1))))
+    return _uniform(_scramble(np.int64(np.uint64(base) + _GOLDEN * (np.uint64(count) + np.uint64(1)))))
 
 
 @kernel
 def normal(seed: int, stream: int, count: int) -> float:
     """A standard normal number: SplitMix64 of the three integers, then Box–Muller."""
-    base = _base(seed, stream, count)
+    base = _scramble(np.int64(np.uint64(seed) + _GOLDEN * (np.uint64(stream) + np.uint64(1))))
+    base = _scramble(np.int64(np.uint64(base) + _GOLDEN * (np.uint64(count) + np.uint64(1))))
     second = _scramble(np.int64(np.uint64(base) + _GOLDEN))
     return math.sqrt(-2.0 * log(_uniform(base))) * cos(2.0 * math.pi * _uniform(second))
