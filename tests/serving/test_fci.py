@@ -7,6 +7,7 @@ import struct
 import numpy as np
 import pytest
 
+from palpate.errors import NotAClient
 from palpate.serving import fci
 from palpate.serving.checks import Limits, Thresholds, cartesian_motion
 from palpate.serving.session import Pace
@@ -49,7 +50,7 @@ def test_requests_are_read_off_a_stream_however_it_is_cut():
     [((77, 1, 12), "command 77 is not among"), ((1, 1, 4_000_000_000), "announces 4000000000 bytes"), ((2, 1, 0), "0")],
 )
 def test_what_is_no_request_is_named(head: tuple[int, int, int], words: str):
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(NotAClient, match=words):
         fci.read_request(bytearray(struct.pack("<III", *head)))
 
 

@@ -61,14 +61,14 @@ class Arm:
         self._count = 0
 
     @property
-    def F_T_NE(self) -> Array:
+    def flange_to_tool(self) -> Array:
         """From the flange to the scenario's tool frame."""
         return self.model.X_FE.matrix
 
     @property
     def F_T_EE(self) -> Array:
         """From the flange to the end effector."""
-        return self.F_T_NE @ self.NE_T_EE
+        return self.flange_to_tool @ self.NE_T_EE
 
     def observe(self, tick: Any) -> None:
         """Take a tick's measurement in."""
@@ -98,7 +98,7 @@ class Arm:
         """Gravity of a load that the client has announced."""
         mass, com, _ = self.load
         if mass:
-            X_NF = np.linalg.inv(self.F_T_NE)
+            X_NF = np.linalg.inv(self.flange_to_tool)
             place = X_ON[:3, :3] @ (X_NF[:3, :3] @ com + X_NF[:3, 3])
             self.gravity = self.gravity - mass * _shifted(J, place)[:3].T @ self.gravity_vector
 

@@ -13,16 +13,12 @@ from enum import IntEnum
 
 import numpy as np
 
-from palpate.errors import InvalidInput
+from palpate.errors import NotAClient
 
 VERSION = 10
 PORT = 1337
 HEADER = struct.Struct("<III")
 JOINTS = 7
-
-
-class Refused(InvalidInput):
-    """A connection that is no client of this protocol, or of another version."""
 
 
 class Command(IntEnum):
@@ -210,18 +206,18 @@ def read_request(buffer: bytearray) -> Request | None:
     """Take the next whole request off the front of what has arrived; None if it is not all there.
 
     Raises:
-        Refused: no request of this protocol, in words for the person at the server.
+        NotAClient: no request of this protocol, in words for the person at the server.
     """
     if len(buffer) < HEADER.size:
         return None
     code, number, size = HEADER.unpack_from(buffer)
     if code not in Command.__members__.values():
-        raise Refused(f"command {code} is not among the {len(Command)} of this protocol")
+        raise NotAClient(f"command {code} is not among the {len(Command)} of this protocol")
     command = Command(code)
     layout = REQUESTS[command]
     length = HEADER.size + layout.size
     if size != length:
-        raise Refused(f"{command.name} announces {size} bytes, and has {length}")
+        raise NotAClient(f"{command.name} announces {size} bytes, and has {length}")
     if len(buffer) < length:
         return None
     request = Request(command, number, layout.unpack_from(buffer, HEADER.size))

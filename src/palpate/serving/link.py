@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from palpate.errors import NotAClient
 from palpate.serving import fci
-from palpate.serving.fci import Refused
 
 HANDSHAKE = 2.0  # s that a connection may take to say what it wants
 _MOST = 65536  # bytes of requests that wait
@@ -52,7 +52,7 @@ class Link:
         """The number of the Connect request and the port that wants the states.
 
         Raises:
-            Refused: it says nothing, something else, or speaks another version.
+            NotAClient: it says nothing, something else, or speaks another version.
         """
         until = time.monotonic() + HANDSHAKE
         while (request := self._next()) is None:
@@ -60,17 +60,17 @@ class Link:
             try:
                 data = self._tcp.recv(_MOST)
             except OSError as error:
-                raise Refused(f"it did not ask to connect within {HANDSHAKE:g} s ({error})") from None
+                raise NotAClient(f"it did not ask to connect within {HANDSHAKE:g} s ({error})") from None
             if not data:
-                raise Refused("it closed the connection before it asked for anything")
+                raise NotAClient("it closed the connection before it asked for anything")
             self._buffer += data
         if request.command != fci.Command.CONNECT:
-            raise Refused(f"its first request is {request.command.name}, not CONNECT")
+            raise NotAClient(f"its first request is {request.command.name}, not CONNECT")
         version, port = (int(x) for x in request.fields)
         if version != fci.VERSION:
             self._tcp.sendall(fci.connected(request.number, fci.INCOMPATIBLE_VERSION))
             self._tcp.shutdown(socket.SHUT_WR)
-            raise Refused(
+            raise NotAClient(
                 f"it speaks version {version} of the protocol, and this is version {fci.VERSION}",
                 hint="libfranka 0.18 to 0.21 speak version 10",
             )
@@ -79,8 +79,8 @@ class Link:
     def _next(self) -> fci.Request | None:
         try:
             return fci.read_request(self._buffer)
-        except Refused as error:
-            raise Refused(f"it does not speak the FCI protocol: {error.args[0]}") from None
+        except NotAClient as error:
+            raise NotAClient(f"it does not speak the FCI protocol: {error.args[0]}") from None
 
     def accept(self) -> None:
         """Tell the client that the robot is ready: its states begin now."""
@@ -110,7 +110,7 @@ class Link:
         try:
             while (request := self._next()) is not None:
                 yield request
-        except Refused as error:
+        except NotAClient as error:
             self._lost(f"the client was sent away: {error.args[0]}")
 
     def _lost(self, why: str) -> None:

@@ -13,13 +13,13 @@ from dataclasses import replace
 import numpy as np
 
 from palpate.control.law import PythonLaw
-from palpate.errors import InvalidInput
+from palpate.errors import InvalidInput, NotAClient
 from palpate.run.assemble.assemble import assemble
 from palpate.run.build import build
 from palpate.run.run import Run
 from palpate.run.simulate import execute, simulate
 from palpate.scenario.model import Scenario
-from palpate.serving.fci import PORT, Refused
+from palpate.serving.fci import PORT
 from palpate.serving.link import Link, close_at_once
 from palpate.serving.model import franka_model
 from palpate.serving.session import TERMS, Pace, Session, client_law
@@ -79,7 +79,7 @@ class Server:
             connection, peer = self._socket.accept()
             try:
                 return Link(connection, peer)
-            except (Refused, OSError) as error:
+            except (NotAClient, OSError) as error:
                 self._say(f"a connection from {peer[0]}:{peer[1]} was sent away: {error}")
                 connection.close()
 

@@ -347,8 +347,9 @@ class Session:
         p["O_ddP_O"][:] = arm.gravity_vector
         if self._number > 1 and motion is not None:
             return  # the rest changes between motions only
-        for name in ("F_T_EE", "EE_T_K", "F_T_NE", "NE_T_EE"):
+        for name in ("F_T_EE", "EE_T_K", "NE_T_EE"):
             p[name][:] = getattr(arm, name).T.ravel()
+        p["F_T_NE"][:] = arm.flange_to_tool.T.ravel()
         end, (mass, com, tensor) = arm.model.end_effector, arm.load
         self._state["m_ee"], p["F_x_Cee"][:], p["I_ee"][:] = end.mass, end.com, end.tensor.ravel()
         self._state["m_load"], p["F_x_Cload"][:], p["I_load"][:] = mass, com, tensor.ravel()

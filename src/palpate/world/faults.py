@@ -81,15 +81,12 @@ def read_fault(text: str) -> Fault:
     Raises:
         InvalidInput: it is not written so.
     """
-    match = re.fullmatch(r"([a-z-]+)@([0-9.eE-]+)(?:\+([0-9.eE-]+))?", text)
-    try:
-        if match is None or match[1] not in FAULTS:
-            raise ValueError
-        return Fault(
-            name=text, what=match[1], at=float(match[2]), duration=float(match[3]) if match[3] is not None else None
-        )
-    except ValueError:
+    number = r"((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+    match = re.fullmatch(rf"([a-z-]+)@{number}(?:\+{number})?", text)
+    if match is None or match[1] not in FAULTS or (match[3] is not None and float(match[3]) == 0.0):
         raise InvalidInput(
             f"{text!r} is no fault; it is written WHAT@T or WHAT@T+S, with WHAT one of {', '.join(FAULTS)}",
             hint="commands-lost@2.5+0.02 loses the commands of 20 ms from 2.5 s on",
-        ) from None
+        )
+    lasting = {} if match[3] is None else {"duration": float(match[3])}
+    return Fault.model_validate({"name": text, "what": match[1], "at": float(match[2]), **lasting})
