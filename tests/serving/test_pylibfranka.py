@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -188,6 +190,26 @@ def test_the_command_serves_and_leaves_a_folder_as_a_run_does(served, tmp_path, 
     assert trace.facts.law == "fci-client"
     assert main(["compare", str(folder), str(folder)]) == 0
     assert main(["report", str(folder)]) == 0
+
+
+@pytest.mark.parametrize("connected", [False, True])
+def test_the_server_ends_with_an_interruption_and_keeps_what_a_client_did(served, tmp_path, connected: bool):
+    host = loopback()
+    command = [sys.executable, "-m", "palpate", "serve", "fr3-wall", "--host", host, "--pace", "client", "--no-report"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        assert server.stdout.readline().startswith("serving fr3-wall")
+        if connected:
+            client = subprocess.Popen([sys.executable, str(CLIENT), "lean", host, "0"], stderr=subprocess.DEVNULL)
+            time.sleep(2.5)
+        server.send_signal(signal.SIGINT)
+        said, complaint = server.communicate(timeout=30)
+    assert server.returncode == (130 if connected else 0), complaint
+    if connected:
+        client.wait(20)
+        assert load_trace(tmp_path / "runs" / "fr3-wall-1" / "trace.parquet").outcome.kind == "interrupted"
+    else:
+        assert said.endswith("served 0 clients\n")
 
 
 def test_the_tutorials_program_is_stopped_and_then_presses(served, tmp_path):

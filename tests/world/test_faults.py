@@ -26,6 +26,15 @@ def test_a_lost_command_is_the_last_one_again_and_the_run_before_is_the_same():
     assert (event.time, event.kind, event.message) == (0.1, "commands-lost", "commands-lost for 0.02 s")
 
 
+def test_a_driver_stops_the_arm_after_as_many_losses_as_it_bears():
+    scenario = load_scenario("fr3-wall", ["run.duration=0.4"])
+    for duration, kind in ((0.019, "completed"), (0.02, "stopped")):
+        lost = [{"what": "commands-lost", "at": 0.1, "duration": duration}]
+        trace = simulate(scenario.replace(world__faults=lost))
+        assert trace.outcome.kind == kind
+    assert trace.outcome.time == pytest.approx(0.119, abs=1.5e-3)
+
+
 def test_commands_are_lost_with_their_probability_and_by_the_seed_alone():
     fault = Fault(what="commands-lost", share=0.3)
     lost = lost_commands([fault], 7, 1e-3, 20_000)
