@@ -33,10 +33,12 @@ def test_a_mode_that_is_too_fast_is_softened_and_the_others_are_left():
     assert fastest == pytest.approx(1000.0)
 
 
-@pytest.mark.parametrize("name", ["fr3", "panda"])
-def test_the_urdf_is_the_arm(name: str):
+@pytest.mark.parametrize(("name", "load"), [("fr3", 0.0), ("panda", 0.0), ("panda", 1.3)])
+def test_the_urdf_is_the_arm(name: str, load: float):
     pin = pytest.importorskip("pinocchio")
     robot = load_robot(name).with_base(Pose([0.2, 0.1, 0.5], np.eye(3)))
+    if load:
+        robot = robot.with_payload(load, (0.02, 0.05, 0.1), (3e-3, 2e-3, 1e-3), frame="hand")
     model = franka_model(robot)
     arm = pin.buildModelFromXML(model.urdf)
     data, q = arm.createData(), robot.home + 0.1

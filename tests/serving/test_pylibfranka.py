@@ -175,7 +175,8 @@ def test_exact_contact_is_touched_too(served):
     assert trace.slice(3.3, 3.45)["contact_force"].mean() == pytest.approx(400 * (start + 0.0851 - 0.34), rel=0.02)
 
 
-def test_the_command_serves_and_leaves_a_folder_as_a_run_does(served, tmp_path, capsys):
+def test_the_command_serves_and_leaves_a_folder_as_a_run_does(served, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     host, folder = loopback(), tmp_path / "served"
     with subprocess.Popen([sys.executable, str(CLIENT), "caught", "jump", host], stdout=subprocess.PIPE) as client:
         options = ["--host", host, "--pace", "client", "--clients", "1", "--no-report", "--out", str(folder)]
