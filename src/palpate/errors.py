@@ -105,8 +105,8 @@ class MassesMissing(PalpateError):
         named = ", ".join(self.joints[:8]) + (" …" if len(self.joints) > 8 else "")
         super().__init__(
             f"{what} of {robot} needs masses, and its model gives none for what moves with: {named}",
-            hint="load_robot(…, estimate_inertia=TOTAL_MASS) estimates them from the shapes; poses, Jacobians and"
-            " inverse kinematics need none",
+            hint="--estimate-inertia KG (in Python load_robot(…, estimate_inertia=KG)) estimates them from shapes and"
+            " total mass; poses, Jacobians and inverse kinematics need none",
         )
 
 

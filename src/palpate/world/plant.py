@@ -447,7 +447,12 @@ def _contact_geoms(robot: Robot, world: World) -> tuple[str, ...]:
             if name not in geoms and name not in points:
                 raise UnknownName("contact point", name, [*geoms, *points])
         return tuple(name for name in world.contact_points if name in geoms)
-    return tuple(name for name in geoms if name == "tip" or name.startswith("foot_"))
+    return tuple(name for name in geoms if touches_unasked(name))
+
+
+def touches_unasked(geom: str) -> bool:
+    """Whether a geom of this name touches surfaces without being named among the contact points."""
+    return geom == "tip" or geom.startswith("foot_")
 
 
 def _add_object(spec: mujoco.MjSpec, thing: FreeObject) -> None:

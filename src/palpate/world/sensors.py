@@ -17,6 +17,7 @@ from palpate.world.config import Sensors, World
 from palpate.world.faults import FROZEN, NAN
 from palpate.world.noise import normal
 from palpate.world.plant import Plant
+from palpate.world.tree_plant import TreePlant, body_acceleration
 
 # Every sensor draws its noise from a stream of its own, so many apart that joints do not meet.
 _ENCODERS, _VELOCITIES, _TORQUES, _WRENCH, _CAMERA = 0, 1000, 2000, 3000, 4000
@@ -215,7 +216,7 @@ def read_torques(s: JointSensors, tau: Vector, seed: int, count: int, out: Vecto
 
 
 @kernel
-def feel_load(w: Wrist, plant: Physics, nominal: Physics) -> None:
+def feel_load(w: Wrist, plant: Physics, nominal: Physics, tree: TreePlant) -> None:
     """load = −(inertial and gravity wrench of the tool) plus its nominal weight's compensation, about the sensor.
 
     A wrist sensor feels R = Σ m (a − g) − F_env; it reports −R minus the nominal weight, which is F_env for a tool
@@ -226,20 +227,30 @@ def feel_load(w: Wrist, plant: Physics, nominal: Physics) -> None:
     for k in range(w.beyond.size):
         body = w.beyond[k]
         com = plant.xipos[body]
-        read_jacobian(plant, body, com, w.J)
-        read_drift(plant, body, com, plant.qvel, w.J_rate, w.drift)
+        if tree.now:
+            body_acceleration(tree, plant, body, w.force, w.alpha, w.omega)
+        else:
+            _read_acceleration(w, plant, body, com)
         for i in range(3):
-            w.force[i] = w.drift[i] - plant.gravity[i]
-            w.alpha[i], w.omega[i] = w.drift[3 + i], 0.0
-            for j in range(plant.nv):
-                w.force[i] += w.J[i, j] * plant.qacc[j]
-                w.alpha[i] += w.J[3 + i, j] * plant.qacc[j]
-                w.omega[i] += w.J[3 + i, j] * plant.qvel[j]
             w.force[i] *= -plant.body_mass[body]
         _minus_euler(w, plant, body)
         add_wrench(w.load, w.force, w.moment, com, w.place)
         if w.compensate and w.known[k] >= 0:
             _subtract_weight(w, plant, nominal, body, w.known[k])
+
+
+@kernel
+def _read_acceleration(w: Wrist, plant: Physics, body: int, com: Vector) -> None:
+    """force = a − g of the centre of mass, alpha and omega, as the engine has them."""
+    read_jacobian(plant, body, com, w.J)
+    read_drift(plant, body, com, plant.qvel, w.J_rate, w.drift)
+    for i in range(3):
+        w.force[i] = w.drift[i] - plant.gravity[i]
+        w.alpha[i], w.omega[i] = w.drift[3 + i], 0.0
+        for j in range(plant.nv):
+            w.force[i] += w.J[i, j] * plant.qacc[j]
+            w.alpha[i] += w.J[3 + i, j] * plant.qacc[j]
+            w.omega[i] += w.J[3 + i, j] * plant.qvel[j]
 
 
 @kernel
@@ -287,11 +298,11 @@ def read_wrench(w: Wrist, seed: int, count: int) -> None:
 
 
 @kernel
-def sense_wrench(w: Wrist, plant: Physics, nominal: Physics, felt: Vector, tool_place: Vector) -> None:
+def sense_wrench(w: Wrist, plant: Physics, nominal: Physics, tree: TreePlant, felt: Vector, tool_place: Vector) -> None:
     """True wrench at the tool's origin: what acts from outside, and the load of the tool moved there."""
     clear(w.true)
     if w.beyond.size > 0:
-        feel_load(w, plant, nominal)
+        feel_load(w, plant, nominal, tree)
         add_wrench(w.true, part(w.load, 0, 3), part(w.load, 3, 3), w.place, tool_place)
     for i in range(6):
         w.true[i] += felt[i]

@@ -33,7 +33,9 @@ from palpate.run.run import Run
 from palpate.scenario.rig import rig_of
 from palpate.world.config import PlantChange, Surface, World
 from palpate.world.contact import surface_numbers
+from palpate.world.custom import bound_sensors
 from palpate.world.plant import change_in_place, place_surface, places_of
+from palpate.world.tree_plant import read_numbers
 
 # What `renew` can change, and with it everything that it cannot.
 _IN_RUN = {"law", "world", "reference", "clock", "q_start", "v_start", "scenario", "changed"}
@@ -91,7 +93,7 @@ class Renewable:
         world = run.world is first.world or _structure(run.world) == self._structure
         plain = not run.robot.coordinates.coupled and not run.robot.unresisted and not run.world.attachments
         plain = plain and not run.world.is_exact
-        still = plain and self._law.compiled and type(run.law) is type(first.law)
+        still = plain and self.assembly.compiled and type(run.law) is type(first.law)
         return same and start and clock and world and still
 
     def _change_scene(self, run: Run) -> None:
@@ -100,6 +102,8 @@ class Renewable:
         if run.world.plant != self._change:
             change_in_place(model, run.robot, run.world, data, self._places)
             self._change = run.world.plant
+        if self.assembly.loop.tree.on and run.world.plant != self.first.world.plant:
+            read_numbers(self.assembly.loop.tree, model)
         for surface, last in zip(run.world.surfaces, self._surfaces):
             if any(getattr(surface, name) != getattr(last, name) for name in _PLACED):
                 place_surface(model, surface)
@@ -118,6 +122,9 @@ class Renewable:
         other = {name for name in ("sensors", "driver", "pushes") if self._differs(run, name)}
         if other & {"sensors", "driver"}:
             places |= sensor_places(run, plant, law, loop.shared)
+        if custom := run.world.sensors.custom:  # with a memory that has not run
+            self.assembly.sensors = bound_sensors(custom, run.robot)
+            places["custom"] = [sensor.record for sensor in self.assembly.sensors]
         if anew := other & {"pushes", "sensors"}:
             places |= outside_places(run, plant, loop.plant, rows, felt_bodies(run, plant))
         if run.reference is not self.first.reference:
@@ -143,6 +150,7 @@ def _structure(world: World) -> tuple[Any, ...]:
         tuple(_shape(surface) for surface in world.surfaces),
         [getattr(world, name) for name in _REST_OF_WORLD],
         (world.sensors.wrench.frame, world.sensors.camera, _of_driver(world)),
+        [(name, type(sensor)) for name, sensor in world.sensors.custom.items()],
         (any(world.plant.com_offset), [getattr(world.plant, name) for name in _REST_OF_PLANT]),
     )
 

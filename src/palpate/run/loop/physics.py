@@ -13,6 +13,7 @@ from palpate.engine.library import (
     mj_fwdVelocity,
     mj_integratePos,
     mj_sensorAcc,
+    mj_step1,
     mj_step2,
 )
 from palpate.engine.physics import Physics
@@ -24,6 +25,7 @@ from palpate.world.bodies import add_force, add_wrench, velocity_at
 from palpate.world.contact import Contact, find_contact, move_surface
 from palpate.world.pushes import apply_push, push_share
 from palpate.world.ties import MOST_TURNS, add_tie_forces, damp_implicitly, follow, take_over
+from palpate.world.tree_plant import accelerate, add_load, can_carry, stage_tree
 
 
 @kernel
@@ -37,6 +39,19 @@ def move_surfaces(L: Loop, t: float) -> None:
 
 
 @kernel
+def stage_plant(L: Loop) -> None:
+    """Bring the plant up to its state: by its equations where they can carry this step, else by the engine."""
+    tree, p = L.tree, L.plant
+    was, tree.now = tree.now, tree.on and can_carry(tree, p)
+    if not tree.now:
+        mj_step1(p.model, p.data)
+        return
+    if not was:
+        clear(p.qfrc_constraint)  # a stop's, from the engine's last step
+    stage_tree(tree, p)
+
+
+@kernel
 def change_loads(L: Loop, t: float) -> bool:
     """Attach and release the loads that are due at the staged state; whether any was."""
     any_due = False
@@ -47,6 +62,8 @@ def change_loads(L: Loop, t: float) -> bool:
             # A load arrives with the speed of the place it is fixed to, and takes its energy away when released.
             L.energy.pushed += _energy_of_load(L, load)
             _change_mass(L.plant, load)
+            if L.tree.on:
+                add_load(L.tree, load.body, load.mass, load.inertia)
     return any_due
 
 
@@ -116,6 +133,7 @@ def add_rigid_contacts(L: Loop) -> None:
         found = sensor.reading
         if found[0] == 0.0:
             continue
+        sensor.looks += 1
         if sensor.distance:
             L.row.penetration[0] = max(L.row.penetration[0], -found[1])
             continue
@@ -151,9 +169,15 @@ def _apply(L: Loop) -> None:
 
 
 @kernel
-def _accelerate(L: Loop) -> None:
-    """The plant's accelerations under all that acts; again, while joints that follow others are not held exactly."""
+def _accelerate(L: Loop) -> bool:
+    """The plant's accelerations under all that acts; again, while joints that follow others are not held exactly.
+
+    False where equations cannot carry this step to its end.
+    """
     p = L.plant
+    if L.tree.now:
+        _apply(L)
+        return accelerate(L.tree, p, 0.0, p.qacc)
     mj_fwdActuation(p.model, p.data)
     for _ in range(MOST_TURNS):
         _apply(L)
@@ -161,34 +185,62 @@ def _accelerate(L: Loop) -> None:
         mj_fwdConstraint(p.model, p.data)
         if take_over(L.ties, p):
             break
+    return True
 
 
 @kernel
-def _stage(L: Loop, ahead: float) -> None:
-    """The next Runge–Kutta stage, `ahead` of the step's start: along the last stage's velocity and acceleration."""
+def _stage(L: Loop, ahead: float) -> bool:
+    """The next Runge–Kutta stage, `ahead` of the step's start: along the last stage's velocity and acceleration.
+
+    False where equations cannot carry it.
+    """
     p, t = L.plant, L.step * L.dt + ahead
     put(p.qpos, 0, L.q_old)
     mj_integratePos(p.model, address_of(p.qpos), address_of(p.qvel), ahead)
     for k in range(p.nv):
         p.qvel[k] = L.v_old[k] + ahead * p.qacc[k]
     move_surfaces(L, t)
-    mj_fwdPosition(p.model, p.data)
-    mj_fwdVelocity(p.model, p.data)
+    if not L.tree.now:
+        mj_fwdPosition(p.model, p.data)
+        mj_fwdVelocity(p.model, p.data)
+    elif can_carry(L.tree, p):
+        stage_tree(L.tree, p)
+    else:
+        return False
     read_tool(L)
     outside_forces(L, t, ahead)
+    return True
 
 
 @kernel
 def _runge_kutta(L: Loop) -> None:
+    """A Runge–Kutta step; one that equations cannot carry to its end is the engine's from its start."""
+    e, p = L.energy, L.plant
+    pushed, dissipated = e.pushed, e.dissipated
+    if _four_stages(L):
+        return
+    e.pushed, e.dissipated, L.tree.now = pushed, dissipated, False
+    put(p.qpos, 0, L.q_old)
+    put(p.qvel, 0, L.v_old)
+    move_surfaces(L, L.step * L.dt)
+    mj_step1(p.model, p.data)
+    read_tool(L)
+    outside_forces(L, L.step * L.dt, 0.0)
+    _four_stages(L)
+
+
+@kernel
+def _four_stages(L: Loop) -> bool:
     """Classical fourth order; contact and push forces, and every power, are evaluated anew at each stage."""
     p, dt = L.plant, L.dt
     clear(L.mean_v)
     clear(L.mean_a)
     for stage in range(4):
         weight = 1.0 / 6.0 if stage == 0 or stage == 3 else 1.0 / 3.0
-        if stage > 0:
-            _stage(L, dt if stage == 3 else 0.5 * dt)
-        _accelerate(L)
+        if stage > 0 and not _stage(L, dt if stage == 3 else 0.5 * dt):
+            return False
+        if not _accelerate(L):
+            return False
         for k in range(p.nv):
             L.mean_v[k] += weight * p.qvel[k]
             L.mean_a[k] += weight * p.qacc[k]
@@ -199,8 +251,10 @@ def _runge_kutta(L: Loop) -> None:
         p.qvel[k] = L.v_old[k] + dt * L.mean_a[k]
     for k in range(L.row.tau.size):
         L.energy.injected += dt * L.row.tau[k] * L.mean_v[L.dof[k]]
-    mj_sensorAcc(p.model, p.data)
+    if not L.tree.now:
+        mj_sensorAcc(p.model, p.data)
     p.time = L.step * L.dt + dt
+    return True
 
 
 @kernel
@@ -242,6 +296,30 @@ def _semi_implicit_tied(L: Loop) -> None:
 
 
 @kernel
+def _semi_implicit(L: Loop) -> None:
+    """The engine's semi-implicit step on equations: damping at its end, positions along the new velocities."""
+    p, tree, a = L.plant, L.tree, L.mean_a
+    _apply(L)
+    if not accelerate(tree, p, L.dt, a):
+        tree.now = False
+        mj_step1(p.model, p.data)
+        mj_step2(p.model, p.data)
+        return
+    if not tree.damped:
+        put(p.qacc, 0, a)
+    elif tree.acceleration_is_read:
+        accelerate(tree, p, 0.0, p.qacc)
+    for k in range(p.nv):
+        p.qvel[k] += L.dt * a[k]
+    if tree.extra > 0:
+        mj_integratePos(p.model, address_of(p.qpos), address_of(p.qvel), L.dt)
+    else:
+        for k in range(p.nv):
+            p.qpos[k] += L.dt * p.qvel[k]
+    p.time += L.dt
+
+
+@kernel
 def advance(L: Loop) -> None:
     """One physics step and the work done in it."""
     put(L.q_old, 0, L.plant.qpos)
@@ -252,9 +330,13 @@ def advance(L: Loop) -> None:
         _runge_kutta(L)
     elif len(L.ties.each) > 0:
         _semi_implicit_tied(L)
+    elif L.tree.now:
+        _semi_implicit(L)
     else:
         _apply(L)
         mj_step2(L.plant.model, L.plant.data)
+    if L.tree.on and not L.tree.now:
+        L.tree.handed += 1
     follow(L.ties, L.plant)
     if not (L.rk4 or L.kinematic):
         _add_work_of_held_forces(L)

@@ -10,10 +10,12 @@ from palpate.robot.joints.coupled import CoupledModel
 from palpate.robot.mechanics.kernels import Place
 from palpate.run.loop.row import Row
 from palpate.world.contact import Contact, SurfaceState
+from palpate.world.custom import CustomSensor, Truth
 from palpate.world.faults import FaultState
 from palpate.world.pushes import Pushed, PushState
 from palpate.world.sensors import Delayed, JointSensors, PoleCamera, Wrist
 from palpate.world.ties import Ties
+from palpate.world.tree_plant import TreeModel, TreePlant
 
 # How a batch of steps ended.
 (
@@ -34,6 +36,7 @@ class Needs(Record):
     gravity: bool
     J: bool
     drift: bool
+    J_rate: bool
 
 
 class Load(Record):
@@ -52,6 +55,7 @@ class RigidReading(Record):
     reading: Vector
     distance: bool
     felt: bool  # a wrench beyond the wrist sensor, not on all of the robot
+    looks: int = 0  # that found a contact
 
 
 class TouchReading(Record):
@@ -154,6 +158,8 @@ class Loop(Record):
     plant: Physics
     nominal: Physics  # the law's model; the plant itself where they are shared
     shared: bool
+    tree: TreePlant  # the plant on its equations
+    model: TreeModel  # the law's model likewise
     kinematic: bool  # joints go where they are told; masses are unknown
     coordinate: Integers = sized("nq")  # where the robot's coordinates stand among the plant's
     dof: Integers = sized("nv")  # and its velocities
@@ -183,6 +189,8 @@ class Loop(Record):
     # sensors and drives
     joints: JointSensors
     wrist: Wrist
+    custom: list[CustomSensor]
+    truth: Truth  # what those read
     drives: Drives
     faults: list[FaultState]
     guard: GuardSettings

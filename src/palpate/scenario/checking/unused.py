@@ -43,6 +43,9 @@ def unused_settings(scenario: Scenario) -> list[str]:
         said += _told(f"world.faults.{fault.name}", fault, _OF_FAULT)
     if world.pole is None and not world.sensors.camera.ideal:
         said.append("world.sensors.camera is not used: it watches a pole, and there is none")
+    if world.sensors.custom and not scenario.control.reads_sensors:
+        names = ", ".join(world.sensors.custom)
+        said.append(f"world.sensors.custom ({names}) is recorded only: {scenario.control.name} reads no seen.values")
     return list(dict.fromkeys(said))
 
 
