@@ -36,6 +36,11 @@ class Fault(Config):
     duration: float | None = setting(None, "s", "how long it lasts; for ever if not given", gt=0)
     share: float = setting(1.0, "1", "of commands-lost: with which probability each command is lost", gt=0, le=1)
 
+    @property
+    def end(self) -> float:
+        """When it is over, s; infinite if never."""
+        return math.inf if self.duration is None else self.at + self.duration
+
 
 class FaultState(Record):
     """A fault in compiled code: its kind, and its control ticks [first, last)."""
@@ -48,8 +53,7 @@ class FaultState(Record):
 
 def fault_state(fault: Fault, period: float) -> FaultState:
     """A fault on the grid of control ticks, s apart."""
-    end = math.inf if fault.duration is None else fault.at + fault.duration
-    first, last = (math.ceil(min(time / period, _NEVER) - 1e-9) for time in (fault.at, end))
+    first, last = (math.ceil(min(time / period, _NEVER) - 1e-9) for time in (fault.at, fault.end))
     return FaultState(kind=FAULTS.index(fault.what) + 1, first=first, last=last, share=fault.share)
 
 
