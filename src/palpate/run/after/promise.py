@@ -136,9 +136,9 @@ class End:
         world, end = self.run.world, float(self.times[-1])
         if any(surface.motion is not None for surface in world.surfaces):
             return end
-        clock = [t for load in world.attachments for t in (load.attach, load.release) if t is not None and t < end]
-        if world.sensors.wrench.fault != "none" and world.sensors.wrench.fault_start < end:
-            clock.append(world.sensors.wrench.fault_start)
+        instants = [t for load in world.attachments for t in (load.attach, load.release)]
+        instants += [t for fault in world.faults for t in (fault.at, fault.end)]
+        clock = [t for t in instants if t is not None and t < end]
         signals = [self._changed(name) for name in ("target_position", "target_quat_wxyz", "target_q", "target_wrench")]
         return max(0.0, *clock, *signals, self._changed("push_wrench"), self._touched_or_left())
 

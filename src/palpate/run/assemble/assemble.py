@@ -30,6 +30,7 @@ from palpate.scenario.rig import rig_of
 from palpate.trace import Channel
 from palpate.world.contact import contact_pairs, surface_state
 from palpate.world.custom import BoundSensor, Truth, bound_sensors
+from palpate.world.faults import fault_state
 from palpate.world.joint_friction import joint_friction
 from palpate.world.plant import Plant, build_plant
 from palpate.world.pushes import Pushed, push_state
@@ -214,6 +215,7 @@ def can_share(run: Run, plant: Plant) -> bool:
     return (
         world.plant.none
         and world.sensors.ideal
+        and not any(fault.what == "joints-frozen" for fault in world.faults)
         and not world.attachments
         and not run.robot.coordinates.coupled
         and not run.robot.unresisted
@@ -329,6 +331,7 @@ def sensor_places(run: Run, plant: Plant, law: BoundLaw, shared: bool) -> dict[s
     return {
         "joints": joint_sensors(sensors, robot, period),
         "wrist": wrist_sensor(plant, robot, sensors, period, shared=shared),
+        "faults": [fault_state(fault, period) for fault in run.world.faults],
         "drives": drives_of(run, plant, law),
     }
 

@@ -22,10 +22,11 @@ from palpate.run.loop.state import (
     Drives,
     Loop,
 )
+from palpate.world.faults import LOSS, LOST, fault_now
 from palpate.world.noise import uniform
 from palpate.world.sensors import arrive
 
-_LOSS, _JITTER = 5000, 5001  # streams of random numbers, beside those of the sensors
+_JITTER = 5001  # stream of random numbers
 
 
 @kernel
@@ -70,7 +71,8 @@ def _compensate(L: Loop) -> None:
 def _receive(L: Loop) -> int:
     """Hold the last command where this one is lost; too many in a row end the run."""
     d = L.drives
-    if d.loss > 0.0 and uniform(L.seed, _LOSS, L.tick_count) < d.loss:
+    lost = d.loss > 0.0 and uniform(L.seed, LOSS, L.tick_count) < d.loss
+    if lost or fault_now(L.faults, LOST, LOST, L.seed, L.tick_count) > 0:
         d.lost += 1
         d.lost_in_row += 1
         return PACKETS_LOST if d.lost_in_row == d.stop_after else RUNNING

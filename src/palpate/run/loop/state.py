@@ -12,6 +12,7 @@ from palpate.robot.mechanics.kernels import Place
 from palpate.run.loop.row import Row
 from palpate.world.contact import Contact, SurfaceState
 from palpate.world.custom import CustomSensor, Truth
+from palpate.world.faults import FaultState
 from palpate.world.joint_friction import JointFriction
 from palpate.world.pushes import Pushed, PushState
 from palpate.world.sensors import Delayed, JointSensors, PoleCamera, Wrist
@@ -195,6 +196,7 @@ class Loop(Record):
     custom: list[CustomSensor]
     truth: Truth  # what those read
     drives: Drives
+    faults: list[FaultState]
     guard: GuardSettings
     guard_memory: GuardMemory
     guard_bits: int = 0
