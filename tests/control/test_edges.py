@@ -103,7 +103,7 @@ def start_of(name: str, place: Place) -> tuple[Robot, np.ndarray, np.ndarray]:
     """Robot, posture and speeds: a pole stands on an iiwa, and what is to be stopped moves."""
     if name in POLE and place.robot == "panda":
         return load_robot("iiwa14").with_payload(1.0, (0, 0, 0)), np.array(place.q or BALANCING), np.zeros(7)
-    robot = load_robot(place.servo if name in YIELDING else place.robot)
+    robot = load_robot(place.servo if name in YIELDING else place.robot, joints="ideal")
     q = robot.home if place.q is None else np.array(place.q)
     return robot, q, np.full(robot.nv, 0.3 if name in STOP else 0.0)
 

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
-from palpate.config import MOST_SENSOR_VALUES, Config
+from palpate.config import MOST_SENSOR_VALUES, Config, setting
 from palpate.control.promise import Promise
 from palpate.control.reads import NEEDS, TARGET, Need, reads_of
 from palpate.control.steps.reach import DIRECTIONS, reachable
@@ -238,6 +238,7 @@ class BoundLaw:
         alarms: from the memory after a run, where the law did not keep what it promises.
         ending: the shown number that ends the run once it is above 0.5; none by default.
         ended: from the memory, why the run was ended by it.
+        compensates: whether the loop adds a last term, `FRICTION`, to the law's own.
     """
 
     name: str
@@ -256,6 +257,7 @@ class BoundLaw:
     alarms: Callable[[Any], list[str]] = _no_remarks
     ending: str | None = None
     ended: Callable[[Any], str] = _ended_by_law
+    compensates: bool = False
     _ticks: dict[tuple[int, int], tuple[Tick, Target, Seen]] = field(
         init=False, default_factory=dict, repr=False, compare=False
     )
@@ -279,13 +281,14 @@ class BoundLaw:
                 f"law {self.name!r} returned {type(terms).__name__}, not its terms",
                 hint=f"return a dictionary with {', '.join(map(repr, self.terms))}",
             )
-        if set(terms) != set(self.terms):
-            odd = sorted(set(terms) ^ set(self.terms))
+        own = self.terms[:-1] if self.compensates else self.terms
+        if set(terms) != set(own):
+            odd = sorted(set(terms) ^ set(own))
             raise InvalidInput(
                 f"law {self.name!r} returned the terms {', '.join(map(repr, terms)) or 'none'}, declared are"
-                f" {', '.join(map(repr, self.terms))}: see {', '.join(map(repr, odd))}"
+                f" {', '.join(map(repr, own))}: see {', '.join(map(repr, odd))}"
             )
-        for row, name in zip(self.rows, self.terms):
+        for row, name in zip(self.rows, own):
             value = np.asarray(terms[name])
             if value.shape != row.shape or value.dtype.kind not in "fiu":
                 raise InvalidInput(
@@ -362,6 +365,10 @@ class Law(Config):
     drops_motion: ClassVar[bool] = False  # whether the target's position does not count along its force directions
     figure: ClassVar[Figure | None] = None  # what to see first of a run in which nothing is touched
     literature: ClassVar[tuple[str, ...]] = ()  # DOIs
+
+    friction_compensation: float = setting(
+        0.0, "1", "share of the model's joint friction that the loop adds to the command as a term", ge=0, le=1
+    )
 
     @property
     def follows(self) -> Follows | None:

@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 
 from palpate.checks import Array
+from palpate.control.friction import compensation_of, with_friction_term
 from palpate.control.guards import GuardMemory, guard_settings
 from palpate.control.law import NEEDS, Beginning, BoundLaw, Target, Tick, sizes_of
 from palpate.control.references.reference import WRENCH_AXES, Reference
@@ -30,6 +31,7 @@ from palpate.trace import Channel
 from palpate.world.contact import contact_pairs, surface_state
 from palpate.world.custom import BoundSensor, Truth, bound_sensors
 from palpate.world.faults import fault_state
+from palpate.world.joint_friction import joint_friction
 from palpate.world.plant import Plant, build_plant
 from palpate.world.pushes import Pushed, push_state
 from palpate.world.sensors import bodies_beyond, joint_sensors, pole_camera, sensor_body, wrist_sensor
@@ -87,7 +89,7 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
     run = suited(run)
     robot = run.robot
     q, v = run.start()
-    law = run.law.begin(robot, beginning(run, q, v))
+    law = begun(run)
     _refuse_what_a_run_cannot_do(run, law)
     run.world.driver.refuse_misfit(robot, run.clock.control_period, run.clock.timestep)
     refuse_what_needs_masses(run, law)
@@ -125,6 +127,7 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         coordinate=coordinate,
         dof=dof,
         ties=plant.ties,
+        friction=joint_friction(plant.model, plant.friction, bool(plant.ties.each)),
         coupled=coupled_model(robot),
         nominal_tool=tool.place,
         tool=plant.tool.place,
@@ -159,6 +162,16 @@ def _tree(run: Run, plant: Plant, outside: dict[str, Any], sensors: dict[str, An
     bodies |= {point.body for point in plant.points} | {push.body for push in outside["pushes"]}
     bodies |= {plant.pole} - {-1}
     return tree_plant(plant, bodies, acceleration_is_read=len(wrist.beyond) > 0)
+
+
+def begun(run: Run) -> BoundLaw:
+    """The law made ready for the run, with a term for its friction compensation."""
+    law = run.law.begin(run.robot, beginning(run, *run.start()))
+    return with_friction_term(law, run.robot, _compensated_share(run))
+
+
+def _compensated_share(run: Run) -> float:
+    return getattr(run.law, "friction_compensation", 0.0)  # a law in plain Python has no settings
 
 
 def beginning(run: Run, q: Array, v: Array) -> Beginning:
@@ -233,7 +246,8 @@ def writing_to(law: BoundLaw, rows: Layout) -> BoundLaw:
     terms = rows.row.terms
     if law.answer is None:
         return replace(law, rows=terms)
-    return replace(law, rows=terms, answer=type(law.answer).over(terms.reshape(-1), {"nv": terms.shape[1]}))
+    own = terms[:-1] if law.compensates else terms
+    return replace(law, rows=terms, answer=type(law.answer).over(own.reshape(-1), {"nv": terms.shape[1]}))
 
 
 def _clock(run: Run) -> dict[str, object]:
@@ -288,6 +302,7 @@ def law_places(run: Run, law: BoundLaw) -> dict[str, Any]:
         "gains": gains,
         "memory": memory,
         "terms": terms,
+        "compensation": compensation_of(run.robot, _compensated_share(run)),
         "shows": [Shows(source=item.source(law.memory)) for item in law.shown],
     }
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 
+from palpate.control.friction import friction_torque
 from palpate.control.guards import guard_set_points, guard_torque
 from palpate.engine.kernels import kernel, put
+from palpate.engine.library import mju_cholFactor, mju_cholSolve
 from palpate.engine.records import Vector
+from palpate.engine.views import address_of
 from palpate.run.loop.state import (
     ACCELERATION,
     BAD_COMMAND,
@@ -30,6 +33,8 @@ _JITTER = 5001  # stream of random numbers
 def take_command(L: Loop) -> int:
     """Sum the law's terms into a command and send it through the driver's channel; how the run stands."""
     terms, command, d = L.row.terms, L.row.command, L.drives
+    if L.compensation.viscous.size > 0:
+        _compensate(L)
     for j in range(command.size):
         command[j] = 0.0
         for k in range(terms.shape[0]):
@@ -48,6 +53,18 @@ def take_command(L: Loop) -> int:
     if d.jitter > 0.0:
         d.acts_from += math.ceil(d.jitter * uniform(L.seed, _JITTER, L.tick_count))
     return _receive(L)
+
+
+@kernel
+def _compensate(L: Loop) -> None:
+    """The friction term, the last one: a torque, or the acceleration M̂⁻¹ τ_f that asks for it."""
+    c, term, M = L.compensation, L.row.terms[L.row.terms.shape[0] - 1], L.compensation.factor
+    friction_torque(c, L.tick.v, term)
+    if L.drives.kind == ACCELERATION:
+        for i in range(term.size):
+            put(M[i], 0, L.tick.M[i])
+        mju_cholFactor(address_of(M), term.size, 1e-15)
+        mju_cholSolve(address_of(term), address_of(M), address_of(term), term.size)
 
 
 @kernel
