@@ -2,8 +2,8 @@
 
     M = L D Lᵀ,   W = L⁻¹ J_tᵀ,   Y = (L⁻ᵀ D⁻¹ W)ᵀ = J_t M⁻¹,   J_t M⁻¹ J_tᵀ = Wᵀ D⁻¹ W = G E Gᵀ,   Λ = G⁻ᵀ E⁻¹ G⁻¹
 
-with ones on the diagonals of L and G: no square root stands between one pivot and the next. Every number is loaded once,
-stays in registers, and results are stored at the end. Rows of the task stand side by side in vectors.
+with ones on the diagonals of L and G: no square root stands between one pivot and the next. Every number is loaded
+once, stays in registers, and results are stored at the end. Rows of the task stand side by side in vectors.
 """
 
 from __future__ import annotations
