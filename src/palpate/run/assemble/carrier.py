@@ -85,6 +85,8 @@ def _obstacles(run: Run, plant: Plant) -> Iterator[str]:
             yield f"surface {surface.name!r} is rigid, which is the engine's contact"
     for thing in world.objects:
         yield f"object {thing.name!r} moves freely beside the robot"
+    for name in world.sensors.custom:
+        yield f"sensor {name!r} may read any body of the engine"
     if robot.coordinates.coupled:
         yield f"joints of {robot.name} follow others"
     yield from _of_model(plant.model)
@@ -100,9 +102,6 @@ def _of_model(model: mujoco.MjModel) -> Iterator[str]:
     for array, what in ((model.dof_dampingpoly, "dampers"), (model.jnt_stiffnesspoly, "springs")):
         if np.any(array):
             yield f"it has {what} that are not linear"
-    frictional = np.flatnonzero(model.dof_frictionloss)
-    if len(frictional):
-        yield f"joint {model.joint(int(model.dof_jntid[frictional[0]])).name!r} has dry friction"
     if np.any(model.body_gravcomp) or model.opt.density or model.opt.viscosity:
         yield "it floats: gravity compensation of bodies, or a fluid around it"
     if np.any(model.jnt_stiffness[model.jnt_type < 2]):
