@@ -218,7 +218,7 @@ from palpate.run.assemble.assemble import assemble
 from palpate.run.assemble.memory import record_bytes
 from palpate.run.after import keep
 keep.EVERY = 0.03  # the file on the way is written too
-robot = load_robot("panda")
+robot = load_robot("panda", joints="ideal")  # one that sticks leaves a small file
 simulate(Run(robot, GravityCompensation(), clock=Clock(duration=1.0))).save(sys.argv[1] + "/warm.parquet")
 run = Run(robot, GravityCompensation(), clock=Clock(duration=80.0))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -12,6 +12,7 @@ from palpate.errors import InvalidInput, shortened
 from palpate.spatial.height_field import FEWEST, MOST
 from palpate.spatial.shapes import SHAPES
 from palpate.world.driver import Driver
+from palpate.world.faults import Fault
 from palpate.world.late import Late
 from palpate.world.sensor import Sensor, sensor_of
 
@@ -222,10 +223,6 @@ class WrenchSensor(Late):
     bias: Vector6 = setting((0.0,) * 6, "N, N·m", "constant error")
     cutoff: float | None = setting(None, "Hz", "first-order low-pass; none if not given", gt=0)
     compensate: bool = setting(True, "1", "subtract the nominal weight of the tool")
-    fault: Literal["none", "nan", "frozen", "dropout"] = setting(
-        "none", "1", "from `fault_start` on it reads NaN, its last value for ever, or exactly 0"
-    )
-    fault_start: float = setting(0.0, "s", "when the fault begins", ge=0)
 
 
 class Camera(Config):
@@ -341,6 +338,7 @@ class World(Config):
     attachments: tuple[Attachment, ...] = setting((), "1", "masses attached or released during the run")
     sensors: Sensors = setting(Sensors(), "1", "what the law sees")
     driver: Driver = setting(Driver(), "1", "what carries the law's command out")
+    faults: tuple[Fault, ...] = setting((), "1", "what fails, and when")
     plant: PlantChange = setting(PlantChange(), "1", "how the plant differs from the nominal model")
     gravity: Vector3 | None = setting(None, "m/s²", "gravity; the robot's own if not given")
     contact_points: tuple[str, ...] = setting(

@@ -14,13 +14,11 @@ from palpate.robot.mechanics.kernels import read_drift, read_jacobian
 from palpate.robot.robot import Robot
 from palpate.world.bodies import add_force, add_wrench, point_on_body, velocity_at
 from palpate.world.config import Sensors, World
+from palpate.world.faults import FROZEN, NAN
 from palpate.world.noise import normal
 from palpate.world.plant import Plant
 from palpate.world.tree_plant import TreePlant, body_acceleration
 
-_FAULTS = ("none", "nan", "frozen", "dropout")
-_NEVER = 2.0**62  # a tick that no run reaches
-_NAN, _FROZEN = _FAULTS.index("nan"), _FAULTS.index("frozen")
 # Every sensor draws its noise from a stream of its own, so many apart that joints do not meet.
 _ENCODERS, _VELOCITIES, _TORQUES, _WRENCH, _CAMERA = 0, 1000, 2000, 3000, 4000
 
@@ -60,8 +58,7 @@ class Wrist(Record):
     noise_force: float
     noise_torque: float
     share: float  # of the low-pass, per period
-    fault: int
-    fault_tick: int
+    fault: int = 0  # of this tick
     filtered: Vector = sized(6)
     signal: Delayed
     load: Vector = sized(6)  # of the tool it carries, about itself
@@ -149,8 +146,6 @@ def wrist_sensor(plant: Plant, robot: Robot, sensors: Sensors, period: float, *,
         noise_force=wrench.noise_force,
         noise_torque=wrench.noise_torque,
         share=low_pass_share(wrench.cutoff, period),
-        fault=_FAULTS.index(wrench.fault),
-        fault_tick=math.ceil(min(wrench.fault_start / period, _NEVER) - 1e-9),
         signal=delayed(wrench.delay, 6),
     )
 
@@ -289,11 +284,10 @@ def _subtract_weight(w: Wrist, plant: Physics, nominal: Physics, body: int, know
 @kernel
 def read_wrench(w: Wrist, seed: int, count: int) -> None:
     """Bias, noise and low-pass of the wrist sensor, and its faults."""
-    fault = w.fault if count >= w.fault_tick else 0
-    fresh, filtered = w.signal.fresh, w.filtered
+    fault, fresh, filtered = w.fault, w.signal.fresh, w.filtered
     for i in range(6):
-        if fault > 0 and (fault != _FROZEN or count > 0):
-            fresh[i] = math.nan if fault == _NAN else filtered[i] if fault == _FROZEN else 0.0
+        if fault > 0 and (fault != FROZEN or count > 0):
+            fresh[i] = math.nan if fault == NAN else filtered[i] if fault == FROZEN else 0.0
             continue
         reading = w.true[i] + w.bias[i]
         sigma = w.noise_force if i < 3 else w.noise_torque

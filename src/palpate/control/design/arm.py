@@ -358,7 +358,9 @@ def axis_of(contact: ArmContact) -> ContactCase:
     )  # fmt: skip
 
 
-def period_warnings(law: BoundLaw, robot: Robot, *, period: float, q: ArrayLike, delay: int = 0) -> list[str]:
+def period_warnings(
+    law: BoundLaw, robot: Robot, *, period: float, q: ArrayLike, delay: int = 0, rotor_inertia: ArrayLike = 0.0
+) -> list[str]:
     """A sentence with the numbers if a law is unstable at this period in free motion; nothing if it has a memory.
 
     Where nothing can be told (a singular mass matrix, gains beyond all numbers) the sentence says so: it never raises
@@ -370,13 +372,15 @@ def period_warnings(law: BoundLaw, robot: Robot, *, period: float, q: ArrayLike,
         period: s.
         q: posture at rest.
         delay: periods between measurement and torque.
+        rotor_inertia: of the drives, kg·m², which the law does not know.
     """
     if not law.memoryless or robot.nq != robot.nv:
         return []
     timing = Timing(finite_number(period, "period", above=0.0), command_delay=delay)
     try:
         with np.errstate(over="ignore", invalid="ignore"):
-            loop = arm_contact(robot, q, law, wall=Wall(0.0), timing=timing).loop()
+            contact = arm_contact(robot, q, law, wall=Wall(0.0), timing=timing, rotor_inertia=rotor_inertia)
+            loop = contact.loop()
     except (NoSolution, np.linalg.LinAlgError, FloatingPointError) as error:
         return [f"{law.name}: whether its gains suit a control period of {1e3 * period:g} ms is not known: {error}"]
     if loop.stable or loop.radius <= 1.0 + _STANDING:

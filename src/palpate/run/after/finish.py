@@ -245,6 +245,7 @@ def _events(assembly: Assembly, times: Array, data: dict[Channel, Array], warnin
     ticks = np.arange(len(times)) * assembly.run.record.stride // assembly.loop.ratio
     if "guard" in by_name:
         events += _guard_events(times, by_name["guard"].astype(int), ticks)
+    events += _fault_events(assembly, times)
     if assembly.exact is not None:
         events += trace_events(assembly.exact, assembly.run.clock.control_period)
     elif "contact_force" in by_name:
@@ -270,6 +271,20 @@ def _guard_events(times: Array, flags: np.ndarray, ticks: np.ndarray) -> list[Ev
                 )
             )  # fmt: skip
     return events
+
+
+def _fault_events(assembly: Assembly, times: Array) -> list[Event]:
+    """The faults that came within the run."""
+    end, period = float(times[-1]) if len(times) else 0.0, assembly.run.clock.control_period
+    return [
+        Event(fault.at, round(fault.at / period), "fault", fault.what, _lasting(fault.what, fault.duration))
+        for fault in assembly.run.world.faults
+        if fault.at <= end
+    ]
+
+
+def _lasting(what: str, duration: float | None) -> str:
+    return f"{what} {'from here on' if duration is None else f'for {duration:g} s'}"
 
 
 def _contact_events(times: Array, force: Array, ticks: np.ndarray) -> list[Event]:

@@ -6,7 +6,8 @@ The promise is kept where the error in the last part of the run is within what t
     yielding      where the wrench on the tool has moved it: not an error, if the law yields
     lag           target speed × delay, and target acceleration against stiffness, while the target moves
     statics       dry friction and declared differences against the law's stiffness, up to a tenth of the motion asked
-                  for: a law that stays away by more does not follow
+                  for: a law that stays away by more does not follow. Friction of the arm as built is borne up to half
+                  of it, and wholly where no motion was asked for
     noise         the scatter that noisy sensors cause
 """
 
@@ -35,6 +36,7 @@ _NEEDED = ("time", "q", "v", "target_q", "tool_position", "tool_quat_wxyz", "tar
            "target_twist", "target_wrench", "contact_wrench", "push_wrench", "contact_force", "guard")  # fmt: skip
 WINDOW = 0.05  # of the run, at its end, over which is averaged
 _STATIC = 0.1  # of the motion asked for, up to which friction and declared differences are borne
+_AS_BUILT = 0.5  # the same of friction that the arm as built has
 _RESOLUTION = 0.01  # of the same, below which nothing is judged: the steps of integrators and references
 _SAFETY = 2.0  # on what the linear loop leaves: arms are not linear
 _CHANGED = 1e-3  # of a signal's size: less is no change
@@ -134,9 +136,9 @@ class End:
         world, end = self.run.world, float(self.times[-1])
         if any(surface.motion is not None for surface in world.surfaces):
             return end
-        clock = [t for load in world.attachments for t in (load.attach, load.release) if t is not None and t < end]
-        if world.sensors.wrench.fault != "none" and world.sensors.wrench.fault_start < end:
-            clock.append(world.sensors.wrench.fault_start)
+        instants = [t for load in world.attachments for t in (load.attach, load.release)]
+        instants += [t for fault in world.faults for t in (fault.at, fault.end)]
+        clock = [t for t in instants if t is not None and t < end]
         signals = [self._changed(name) for name in ("target_position", "target_quat_wxyz", "target_q", "target_wrench")]
         return max(0.0, *clock, *signals, self._changed("push_wrench"), self._touched_or_left())
 
@@ -235,8 +237,8 @@ def _at_tool(promise: Promise, end: End) -> list[Miss]:
             error = error + rows @ end.give.under(end.wrench, end.jacobian)
         speed = end.named["target_twist"][end.window] @ S.T
         # An arm that moves its tool turns it a little too, and the other way round.
-        reached, moved = float(max(moved)), float(max(moved)) + reached
-        found.append(_miss(promise, end, promise.what, unit, error, rows, moved, speed))
+        asked, reached, far = float(moved[0]), float(max(moved)), float(max(moved)) + reached
+        found.append(_miss(promise, end, promise.what, unit, error, rows, (asked, far), speed))
     return found
 
 
@@ -250,9 +252,11 @@ def _at_joints(promise: Promise, end: End) -> list[Miss]:
     speeds = np.gradient(named["target_q"], end.times, axis=0)[end.window] if len(end.times) > 2 else 0 * error
     found = []
     for j, (name, unit) in enumerate(zip(robot.dof_names, robot.dof_units)):
-        moved = max(float(np.abs(named[c][:, j] - named["q"][0, j]).max()) for c in ("target_q", "q"))
+        asked, moved = (float(np.abs(named[c][:, j] - named["q"][0, j]).max()) for c in ("target_q", "q"))
         row = np.eye(robot.nv)[j : j + 1]
-        found.append(_miss(promise, end, name, unit, error[:, j : j + 1], row, moved, speeds[:, j : j + 1]))
+        found.append(
+            _miss(promise, end, name, unit, error[:, j : j + 1], row, (asked, max(asked, moved)), speeds[:, j : j + 1])
+        )
     return found
 
 
@@ -288,8 +292,9 @@ def _at_rest(promise: Promise, end: End) -> Miss:
 
 
 def _miss(
-    promise: Promise, end: End, what: str, unit: str, error: Array, rows: Array, moved: float, speed: Array
+    promise: Promise, end: End, what: str, unit: str, error: Array, rows: Array, ways: tuple[float, float], speed: Array
 ) -> Miss:
+    """`ways`: how far it was asked to go, and how far it went or was asked to."""
     largest = np.abs(error[end.since :]).max(axis=0, initial=0.0)
     if end.contact is not None and promise.rate is None:
         settling = float(np.linalg.norm(_left_of(end, rows) @ largest))
@@ -297,7 +302,7 @@ def _miss(
         rt = (promise.rate or 0.0) * end.quiet
         settling = float((1.0 + rt) * np.exp(-min(rt, 700.0)) * np.linalg.norm(largest))
     tolerance = _SAFETY * settling + _still_moving(error, end) + _scatter(error, end) + _lag(end, rows, speed)
-    tolerance += min(_statics(end, rows), _STATIC * moved) + _RESOLUTION * moved
+    tolerance += _borne(end, rows, *ways) + _RESOLUTION * ways[1]
     return Miss(what, unit, error[end.window].mean(axis=0), tolerance, rows)
 
 
@@ -343,6 +348,15 @@ def _command_delay(end: End) -> int:
     from palpate.run.before.foresee import timing_of
 
     return timing_of(end.run).command_delay
+
+
+def _borne(end: End, rows: Array, asked: float, moved: float) -> float:
+    """How much of what friction and declared differences can do is borne."""
+    most, friction = _STATIC * moved, [each for each in end.differences if each.cause == "friction"]
+    if end.give is None or not friction or np.any(end.run.world.plant.joint_friction):
+        return min(_statics(end, rows), most)
+    held = float(sum(np.linalg.norm(each.moves(end.give, rows)) for each in friction))
+    return min(held, _AS_BUILT * moved if asked > 0.0 else np.inf) + min(_statics(end, rows) - held, most)
 
 
 def _force_statics(end: End, S: Array) -> float:

@@ -102,9 +102,6 @@ def _of_model(model: mujoco.MjModel) -> Iterator[str]:
     for array, what in ((model.dof_dampingpoly, "dampers"), (model.jnt_stiffnesspoly, "springs")):
         if np.any(array):
             yield f"it has {what} that are not linear"
-    frictional = np.flatnonzero(model.dof_frictionloss)
-    if len(frictional):
-        yield f"joint {model.joint(int(model.dof_jntid[frictional[0]])).name!r} has dry friction"
     if np.any(model.body_gravcomp) or model.opt.density or model.opt.viscosity:
         yield "it floats: gravity compensation of bodies, or a fluid around it"
     if np.any(model.jnt_stiffness[model.jnt_type < 2]):

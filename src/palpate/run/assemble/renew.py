@@ -18,7 +18,7 @@ from palpate.engine.physics import Physics
 from palpate.engine.records import Record
 from palpate.run.assemble.assemble import (
     assemble,
-    beginning,
+    begun,
     can_share,
     felt_bodies,
     law_places,
@@ -34,6 +34,7 @@ from palpate.scenario.rig import rig_of
 from palpate.world.config import PlantChange, Surface, World
 from palpate.world.contact import surface_numbers
 from palpate.world.custom import bound_sensors
+from palpate.world.joint_friction import joint_friction
 from palpate.world.plant import change_in_place, place_surface, places_of
 from palpate.world.tree_plant import read_numbers
 
@@ -46,7 +47,7 @@ _REST_OF_WORLD = [name for name in World.model_fields if name not in _IN_WORLD]
 _REST_OF_PLANT = [name for name in PlantChange.model_fields if name not in _IN_PLANT]
 _BUFFERS = ("record", "times", "targets")  # written anew by every run, or kept on purpose
 _PLACED = ("position", "quat_wxyz", "normal", "friction")  # of a surface, in the compiled scene
-_LAW_PLACES = ("needs", "gains", "memory", "terms", "shows")
+_LAW_PLACES = ("needs", "gains", "memory", "terms", "compensation", "shows")
 
 
 class Renewable:
@@ -70,8 +71,10 @@ class Renewable:
             return False
         run, law = self._suited(run), self._law
         if run.law != self._chosen:
-            begun = run.law.begin(run.robot, beginning(run, *run.start()))
-            law = writing_to(begun, self.assembly.layout)
+            law = begun(run)
+            if law.terms != self._law.terms:
+                return False
+            law = writing_to(law, self.assembly.layout)
         if _face(law) != _face(self._law) or can_share(run, self._plant) != self.assembly.loop.shared:
             return False
         self._numbers.restore()
@@ -100,7 +103,7 @@ class Renewable:
         """The compiled scene and its data as if they were built for this run."""
         model, data = self._plant.model, self.assembly.data
         if run.world.plant != self._change:
-            change_in_place(model, run.robot, run.world, data, self._places)
+            change_in_place(self._plant, run.world, data, self._places)
             self._change = run.world.plant
         if self.assembly.loop.tree.on and run.world.plant != self.first.world.plant:
             read_numbers(self.assembly.loop.tree, model)
@@ -115,7 +118,7 @@ class Renewable:
     def _change_loop(self, run: Run, law: BoundLaw) -> None:
         loop, plant, rows = self.assembly.loop, self.assembly.plant, self.assembly.layout
         loop.seed = run.clock.seed
-        places: dict[str, Any] = {}
+        places: dict[str, Any] = {"friction": joint_friction(plant.model, plant.friction, False)}
         if law is not self._law:
             found = law_places(run, law)
             places |= {name: found[name] for name in _LAW_PLACES}

@@ -80,7 +80,8 @@ def _gains_suit_period(assembly: Assembly) -> list[str]:
         return []
     delay = world.sensors.delay + world.driver.delay
     period = run.clock.control_period
-    return period_warnings(assembly.law, run.robot, period=period, q=run.start()[0], delay=delay)
+    rotors = world.plant.rotor_inertia
+    return period_warnings(assembly.law, run.robot, period=period, q=run.start()[0], delay=delay, rotor_inertia=rotors)
 
 
 def _inside_limits(assembly: Assembly) -> None:

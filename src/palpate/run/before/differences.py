@@ -144,8 +144,8 @@ def _friction(assembly: Assembly) -> Difference | None:
     most = int(np.argmax(friction))
     unit = "N" if robot.dof_units[most] == "m" else "N·m"
     return Difference(
-        f"dry friction of up to {friction[most]:.3g} {unit} ({robot.dof_names[most]}) is in the joints, and no law"
-        " compensates it",
+        f"dry friction of up to {friction[most]:.3g} {unit} ({robot.dof_names[most]}) is in the joints, and what"
+        " sticks is not compensated",
         "friction",
         friction,
     )

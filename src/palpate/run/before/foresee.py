@@ -23,6 +23,7 @@ from palpate.control.design.arm import (
 )
 from palpate.control.design.case import ContactCase
 from palpate.control.design.closed_loop import eigenvalue_work, encirclement_work
+from palpate.control.design.friction import friction_sentences, joint_friction_of
 from palpate.control.design.law_models import IMPEDANCE
 from palpate.control.design.loop_model import Timing
 from palpate.control.design.prediction import ContactPrediction, HoldError, predict_contact, unknown
@@ -31,7 +32,7 @@ from palpate.run.run import Run
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import Surface
 from palpate.world.forms import form_of
-from palpate.world.plant import surface_rotation
+from palpate.world.plant import surface_rotation, true_robot
 
 _FORCE = 10.0  # N, at which the slope of a contact that stiffens is taken
 WORK_BEFORE_RUN = 1e10  # floating-point operations per loop, about a second; several loops are closed per forecast
@@ -169,7 +170,18 @@ def _expect(run: Run, surface: str | None, wall: Wall, limits: bool, most_work: 
         return Expectation(surface, axis, None, _left_out(size))
     prediction = predict_for_arm(run.robot, q, run.law, limits=limits, **contact)
     hold = None if prediction.stable is None else _hold(run, q, contact)
-    return Expectation(surface, prediction, hold)
+    return Expectation(surface, prediction, hold, _friction(run, q, contact) if limits else "")
+
+
+def _friction(run: Run, q: Array, contact: dict[str, Any]) -> str:
+    """What the plant's Coulomb friction does to an arm at rest."""
+    true = true_robot(run.robot, run.world)
+    friction = joint_friction_of(true.model.dof_frictionloss, true.coordinates.map)
+    try:
+        found = friction_sentences(arm_contact(run.robot, q, run.law, **contact), friction) if friction.any() else []
+    except (PalpateError, np.linalg.LinAlgError):  # gains or masses beyond all numbers
+        return ""
+    return " ".join(found)
 
 
 def _left_out(size: LoopSize) -> str:

@@ -24,6 +24,7 @@ from palpate.run.loop.state import Loop
 from palpate.spatial.kernels import matrix_from_quat
 from palpate.spatial.shapes import call_distance
 from palpate.world.custom import pass_on, read_sensor
+from palpate.world.faults import DROPOUT, NAN, STUCK, fault_now
 from palpate.world.sensors import (
     arrive,
     look_at_pole,
@@ -52,7 +53,9 @@ def measure(L: Loop) -> None:
     nq, n = x.q.size, x.v.size
     x.t, x.dt = L.step * L.dt, L.period
     true_state(L)
-    if nq == n:
+    if count > 0 and fault_now(L.faults, STUCK, STUCK, L.seed, count) > 0:
+        pass  # the joint sensors say again what they said
+    elif nq == n:
         read_joints(joints, L.row.q, L.row.v, L.seed, count, L.period)
     else:
         put(joints.signal.fresh, 0, L.row.q)
@@ -62,6 +65,7 @@ def measure(L: Loop) -> None:
     put(x.v, 0, part(joints.signal.seen, nq, n))
     read_torques(joints, L.row.tau, L.seed, count, x.tau)
     sense_wrench(L.wrist, L.plant, L.nominal, L.tree, L.felt, L.row.tool_position)
+    L.wrist.fault = fault_now(L.faults, NAN, DROPOUT, L.seed, count)
     read_wrench(L.wrist, L.seed, count)
     arrive(L.wrist.signal, count)
     put(x.wrench, 0, L.wrist.signal.seen)

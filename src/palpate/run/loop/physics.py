@@ -6,6 +6,7 @@ import math
 
 from palpate.engine.kernels import clear, kernel, put
 from palpate.engine.library import (
+    mj_fullM,
     mj_fwdAcceleration,
     mj_fwdActuation,
     mj_fwdConstraint,
@@ -23,9 +24,12 @@ from palpate.run.loop.kinematic import move_as_told
 from palpate.run.loop.state import BAD_POSITION, BAD_SPEED, CLOCK, RUNNING, TOO_FAST, WARNED, Load, Loop
 from palpate.world.bodies import add_force, add_wrench, velocity_at
 from palpate.world.contact import Contact, find_contact, move_surface
+from palpate.world.joint_friction import SETTLED, correct_velocities, end_velocities
 from palpate.world.pushes import apply_push, push_share
-from palpate.world.ties import MOST_TURNS, add_tie_forces, damp_implicitly, follow, take_over
+from palpate.world.ties import MOST_TURNS, add_tie_forces, follow, take_over
 from palpate.world.tree_plant import accelerate, add_load, can_carry, stage_tree
+
+_MOST_FRICTION_TURNS = 20
 
 
 @kernel
@@ -166,6 +170,8 @@ def _apply(L: Loop) -> None:
     for k in range(tau.size):
         applied[L.dof[k]] += tau[k]
     add_tie_forces(L.ties, applied)
+    for k in range(L.friction.force.size):
+        applied[k] += L.friction.force[k]
 
 
 @kernel
@@ -276,6 +282,8 @@ def _add_work_of_held_forces(L: Loop) -> None:
         way = 0.5 * dt * (p.qvel[k] + L.v_old[k])
         e.dissipated -= p.qfrc_constraint[k] * way
         e.pushed += pushed[k] * way
+    for k in range(L.friction.force.size):
+        e.dissipated -= 0.5 * dt * L.friction.force[k] * (p.qvel[k] + L.v_old[k])
     for k in range(tau.size):
         e.injected += 0.5 * dt * tau[k] * (p.qvel[L.dof[k]] + L.v_old[L.dof[k]])
     e.pushed += dt * e.power_drive
@@ -283,16 +291,66 @@ def _add_work_of_held_forces(L: Loop) -> None:
 
 
 @kernel
-def _semi_implicit_tied(L: Loop) -> None:
-    """The engine's semi-implicit step where joints follow others: in the independent ones."""
-    p = L.plant
-    _accelerate(L)
-    mj_sensorAcc(p.model, p.data)
-    damp_implicitly(L.ties, p, L.dt)
-    for k in range(p.nv):
-        p.qvel[k] += L.dt * p.qacc[k]
+def _semi_implicit_with_friction(L: Loop) -> None:
+    """The semi-implicit step with Coulomb friction, and where joints follow others: in the independent ones.
+
+    The engine's contacts and stops answer the friction and the friction them, in turns.
+    """
+    p, f = L.plant, L.friction
+    for _ in range(_MOST_FRICTION_TURNS):
+        if not _accelerate(L):
+            L.tree.now = False
+            mj_step1(p.model, p.data)
+            continue
+        _read_masses(L)
+        if end_velocities(f, L.ties, p, L.dt) <= SETTLED or not _constrained(L):
+            break
+    if len(L.ties.each) == 0:
+        for k in range(p.nv):
+            p.qacc[k] = (f.v[k] - p.qvel[k]) / L.dt
+    if not L.tree.now:
+        mj_sensorAcc(p.model, p.data)
+    put(p.qvel, 0, f.v)
+    follow(L.ties, p)
     mj_integratePos(p.model, address_of(p.qpos), address_of(p.qvel), L.dt)
     p.time = L.step * L.dt + L.dt
+
+
+@kernel
+def _constrained(L: Loop) -> bool:
+    """Whether the engine's constraints give any force."""
+    for k in range(L.plant.nv):
+        if L.plant.qfrc_constraint[k] != 0.0:
+            return True
+    return False
+
+
+@kernel
+def _read_masses(L: Loop) -> None:
+    """The plant's mass matrix, where its friction looks for it."""
+    if not L.tree.now:
+        mj_fullM(L.plant.model, L.plant.data, address_of(L.friction.M))
+        return
+    for k in range(L.plant.nv):
+        put(L.friction.M[k], 0, L.tree.terms.M[k])
+
+
+@kernel
+def _runge_kutta_with_friction(L: Loop) -> None:
+    """A Runge–Kutta step in which friction torques are held: those with which joints stick or slide at its end."""
+    e, p, f = L.energy, L.plant, L.friction
+    pushed, dissipated, injected = e.pushed, e.dissipated, e.injected
+    for turn in range(_MOST_FRICTION_TURNS):
+        if turn > 0:
+            e.pushed, e.dissipated, e.injected = pushed, dissipated, injected
+            _stage(L, 0.0)
+        _runge_kutta(L)
+        for k in range(p.nv):
+            e.dissipated -= L.dt * f.force[k] * L.mean_v[k]
+        _read_masses(L)
+        if correct_velocities(f, L.ties, p, L.dt) <= SETTLED:
+            break
+    put(p.qvel, 0, f.v)
 
 
 @kernel
@@ -326,10 +384,12 @@ def advance(L: Loop) -> None:
     put(L.v_old, 0, L.plant.qvel)
     if L.kinematic:
         move_as_told(L)
+    elif L.rk4 and L.friction.on:
+        _runge_kutta_with_friction(L)
     elif L.rk4:
         _runge_kutta(L)
-    elif len(L.ties.each) > 0:
-        _semi_implicit_tied(L)
+    elif len(L.ties.each) > 0 or L.friction.on:
+        _semi_implicit_with_friction(L)
     elif L.tree.now:
         _semi_implicit(L)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from palpate.control.friction import Compensation
 from palpate.control.guards import GuardMemory, GuardSettings
 from palpate.control.law import COMMANDS, Tick
 from palpate.engine.physics import Physics
@@ -11,6 +12,8 @@ from palpate.robot.mechanics.kernels import Place
 from palpate.run.loop.row import Row
 from palpate.world.contact import Contact, SurfaceState
 from palpate.world.custom import CustomSensor, Truth
+from palpate.world.faults import FaultState
+from palpate.world.joint_friction import JointFriction
 from palpate.world.pushes import Pushed, PushState
 from palpate.world.sensors import Delayed, JointSensors, PoleCamera, Wrist
 from palpate.world.ties import Ties
@@ -163,6 +166,7 @@ class Loop(Record):
     coordinate: Integers = sized("nq")  # where the robot's coordinates stand among the plant's
     dof: Integers = sized("nv")  # and its velocities
     ties: Ties  # joints that follow others in the plant
+    friction: JointFriction  # and their Coulomb friction
     coupled: CoupledModel  # and in the law's model
     # clock
     dt: float
@@ -181,6 +185,7 @@ class Loop(Record):
     gains: int
     memory: int
     terms: int
+    compensation: Compensation  # of joint friction, a last term beside the law's own
     targets: Matrix = sized("ticks", "target")  # of this batch
     first_target: int = 0
     target: Vector = sized("target")  # the numbers of tick.target
@@ -191,6 +196,7 @@ class Loop(Record):
     custom: list[CustomSensor]
     truth: Truth  # what those read
     drives: Drives
+    faults: list[FaultState]
     guard: GuardSettings
     guard_memory: GuardMemory
     guard_bits: int = 0
