@@ -20,7 +20,10 @@ from palpate.syntax import parsed
 Need = Literal["M", "bias", "gravity", "J", "drift"]
 NEEDS: tuple[Need, ...] = get_args(Need)
 TARGET = ("q", "v", "a", "position", "quat_wxyz", "twist", "acceleration", "wrench")
-_RECORDS = {"": (*NEEDS, "wrench", *(f"target.{name}" for name in TARGET)), "target": tuple(f"target.{name}" for name in TARGET)}
+_RECORDS = {
+    "": (*NEEDS, "wrench", *(f"target.{name}" for name in TARGET)),
+    "target": tuple(f"target.{name}" for name in TARGET),
+}
 
 
 @dataclass(frozen=True)

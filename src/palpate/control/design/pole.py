@@ -202,7 +202,11 @@ def pole_differences(model: PoleModel, gravity: Array, pole: tuple[float, float,
     if np.linalg.norm(gravity - known) > 1e-6 * model.gravity:
         its = ", ".join(f"{g:.6g}" for g in gravity)
         said.append(f"pole-balance takes gravity for {model.gravity:.6g} m/s² along −z; the world's is ({its}) m/s²")
-    named = (("length", "m", model.length), ("sphere's mass", "kg", model.sphere_mass), ("rod's mass", "kg", model.rod_mass))
+    named = (
+        ("length", "m", model.length),
+        ("sphere's mass", "kg", model.sphere_mass),
+        ("rod's mass", "kg", model.rod_mass),
+    )
     other = [
         f"its {what} for {own:.6g} {unit} (it is {true:.6g} {unit})"
         for (what, unit, own), true in zip(named, pole)

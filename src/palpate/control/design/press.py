@@ -209,7 +209,9 @@ def simulated_press(
 def substeps(case: ContactCase) -> int:
     """Physics steps per period that follow the fastest motion of axis, wall and servo."""
     mobility = 0.0 if math.isinf(case.mass) else 1.0 / case.mass
-    fastest = math.sqrt(mobility * case.wall_stiffness) + mobility * (case.wall_damping + case.own_damping + case.damping)
+    fastest = math.sqrt(mobility * case.wall_stiffness) + mobility * (
+        case.wall_damping + case.own_damping + case.damping
+    )
     servo = 2.0 * min(case.timing.servo_bandwidth, 1e4) if case.model.servo else 0.0
     return max(math.ceil(STEPS_PER_RADIAN * case.timing.period * max(fastest, servo)), 4)
 

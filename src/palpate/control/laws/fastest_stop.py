@@ -10,7 +10,6 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.config import PerJoint, setting
-from palpate.control.promise import Promise
 from palpate.control.law import (
     Beginning,
     BoundLaw,
@@ -23,6 +22,7 @@ from palpate.control.law import (
     refuse_free_base,
     sizes_of,
 )
+from palpate.control.promise import Promise
 from palpate.control.solve.factors import lq_factor, trapezoid_solve
 from palpate.control.solve.hierarchy import Stack, make_stack, solve_stack
 from palpate.control.solve.stop_kernels import FOUND, WEIGHT, StopProblem, find_stop, judge, make_stop, size_of

@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from palpate.config import PerJoint, setting
-from palpate.control.promise import Promise
 from palpate.control.law import Law, NoMemory, Tick, law_kernel, per_joint
+from palpate.control.promise import Promise
 from palpate.engine.records import Record, Vector, sized
 from palpate.robot.robot import Robot
 

@@ -12,8 +12,8 @@ from palpate.checks import Array
 from palpate.config import setting
 from palpate.control.design.pole import PoleDynamics, PoleModel, pole_accelerations, pole_differences
 from palpate.control.design.pole_view import PoleEstimate, estimate_pole, pole_estimate
-from palpate.control.promise import Promise
 from palpate.control.law import Beginning, BoundLaw, Shown, Tick, law_kernel, refuse_free_base, sizes_of
+from palpate.control.promise import Promise
 from palpate.control.steps.clearance import (
     Clearance,
     ClearanceMemory,
@@ -537,7 +537,9 @@ class PoleBalance(ClearingLaw):
             )
         bound = replace(self.bind(robot), memory=self._memory(robot, start.period, start.camera))
         J, M = robot.jacobian(start.q)[2], robot.mass_matrix(start.q)
-        moved = float(J @ np.linalg.solve(M, J)) * (self.end_effector_mass + self.model().mass)  # ÿ of a force, and back
+        moved = float(J @ np.linalg.solve(M, J)) * (
+            self.end_effector_mass + self.model().mass
+        )  # ÿ of a force, and back
         stiffness = float(self.force_gains()[4]) / max(moved, 1e-12)
         said = pole_differences(self.model(), start.gravity, start.pole, stiffness)
         return replace(bound, warnings=tuple(said))

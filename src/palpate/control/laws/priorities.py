@@ -10,8 +10,8 @@ from pydantic import model_validator
 
 from palpate.checks import Array
 from palpate.config import Config, PerJoint, Vector3, required, setting
-from palpate.control.promise import Promise
 from palpate.control.law import BoundLaw, Follows, Law, Tick, law_kernel, per_joint, refuse_free_base, sizes_of
+from palpate.control.promise import Promise
 from palpate.control.solve.hierarchy import make_stack
 from palpate.control.solve.task_stack import Entry, FrameNow, TaskStack, look, missed, solve_levels
 from palpate.control.steps.frames import motion_of, tree_of

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.config import setting
-from palpate.control.promise import Promise
 from palpate.control.law import BoundLaw, Law, Shown, Tick, law_kernel
+from palpate.control.promise import Promise
 from palpate.control.solve.hierarchy import solve_hierarchy
 from palpate.control.solve.stance import BASE, PER_FOOT, Footing, make_footing, solve_stance
 from palpate.engine.kernels import kernel, put

@@ -119,7 +119,9 @@ def _reach(miss: Miss, end: End) -> str:
     robot, q = end.robot, end.named["q"][end.window]
     if robot.nq != robot.nv or miss.rows is None:
         return ""
-    near = 1e-3 * np.where(np.isfinite(robot.limits.upper - robot.limits.lower), robot.limits.upper - robot.limits.lower, 0.0)
+    near = 1e-3 * np.where(
+        np.isfinite(robot.limits.upper - robot.limits.lower), robot.limits.upper - robot.limits.lower, 0.0
+    )
     at_stop = ((q <= robot.limits.lower + near) | (q >= robot.limits.upper - near)).any(axis=0)
     if at_stop.any():
         return f"{', '.join(n for n, at in zip(robot.dof_names, at_stop) if at)} at the end of its range"

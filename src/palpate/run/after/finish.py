@@ -105,7 +105,13 @@ def _remarks(assembly: Assembly, named: Mapping[str, Array]) -> tuple[str, ...]:
     meshes = [] if run.world.contact_links else _meshes_apart(run)[1]
     unread = unread_of_reference(run.law, run.reference)
     unread += dropped_motion(assembly, named)
-    return (*unread, *contact_remarks(assembly, named), *law.remarks(law.memory), *beyond_bounds(assembly, named)[0], *meshes)
+    return (
+        *unread,
+        *contact_remarks(assembly, named),
+        *law.remarks(law.memory),
+        *beyond_bounds(assembly, named)[0],
+        *meshes,
+    )
 
 
 def _warnings(assembly: Assembly, named: Mapping[str, Array], foretold: Foretold) -> list[str]:

@@ -216,7 +216,11 @@ def _at_tool(promise: Promise, end: End) -> list[Miss]:
             continue
         S = _axes(promise, end, directions)
         if first == 0:
-            e, goal, tool = named[promise.position] - named["tool_position"], named["target_position"], named["tool_position"]
+            e, goal, tool = (
+                named[promise.position] - named["tool_position"],
+                named["target_position"],
+                named["tool_position"],
+            )
             moved = [np.linalg.norm((x - tool[0]) @ S[:, :3].T, axis=1).max() for x in (goal, tool)]
         else:
             e = _turned(named[promise.quat_wxyz], named["tool_quat_wxyz"])
@@ -237,7 +241,7 @@ def _at_tool(promise: Promise, end: End) -> list[Miss]:
         miss = _miss(promise, end, promise.what, unit, error, rows, moved, speed)
         # Angles add up to first order only.
         curved = 0.5 * float(yields @ yields) if unit == "rad" else 0.0
-        found.append(replace(miss, tolerance=miss.tolerance + curved))
+        found.append(replace(miss, tolerance=miss.tolerance + curved + _still_pushed(end, rows)))
     return found
 
 
@@ -295,7 +299,8 @@ def _miss(
     if end.contact is not None and promise.rate is None:
         settling = float(np.linalg.norm(_left_of(end, rows) @ largest))
     else:
-        settling = double_pole(promise.rate or 0.0, end.quiet) * float(np.linalg.norm(largest))
+        # A push grows into an error first: half the time is left to die out.
+        settling = double_pole(promise.rate or 0.0, 0.5 * end.quiet) * float(np.linalg.norm(largest))
     tolerance = _SAFETY * settling + _still_moving(error, end) + _scatter(error, end) + _lag(end, rows, speed)
     tolerance += min(_statics(end, rows), _STATIC * moved) + _RESOLUTION * moved
     return Miss(what, unit, error[end.window].mean(axis=0), tolerance, rows)
@@ -325,6 +330,15 @@ def _still_moving(error: Array, end: End) -> float:
     start = int(np.searchsorted(end.times, float(end.times[-1]) - 0.1 * max(end.quiet, 0.0)))
     before, now = (float(np.linalg.norm(error[min(k, len(error) - 1)])) for k in (start, -1))
     return 10.0 * max(before - now, 0.0)
+
+
+def _still_pushed(end: End, rows: Array) -> float:
+    """How far the change of the wrench on the tool in the last tenth of the quiet time would move it at rest."""
+    if end.give is None:
+        return 0.0
+    start = min(int(np.searchsorted(end.times, float(end.times[-1]) - 0.1 * end.quiet)), len(end.times) - 1)
+    wrench = end.named["contact_wrench"][start:] + end.named["push_wrench"][start:]
+    return float(np.linalg.norm(np.abs(rows @ end.give.under(np.eye(6), end.jacobian)) @ np.ptp(wrench, axis=0)))
 
 
 def _scatter(error: Array, end: End) -> float:

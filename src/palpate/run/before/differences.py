@@ -223,7 +223,9 @@ def told(each: Difference, give: Compliance | None, robot: Robot, q: Array, forc
         robot, q: as the law knows it, and the posture.
         force: m×6, the directions along which the law controls a wrench; no rows if it controls none.
     """
-    said = [effect for effect in (_on_joints(each, robot), _on_tool(each, give, robot, q), _on_force(each, force)) if effect]
+    said = [
+        effect for effect in (_on_joints(each, robot), _on_tool(each, give, robot, q), _on_force(each, force)) if effect
+    ]
     return f"{each.what}: {'; '.join(said) or 'no effect at rest'}"
 
 
