@@ -1,0 +1,192 @@
+"""From a scenario to everything that an export writes down: the station, its image, its plan and its structs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from palpate.control.guards import GuardMemory, guard_settings
+from palpate.control.law import COMMANDS, BoundLaw, Law, PlainLaw, sizes_of
+from palpate.engine.kernels import Kernel
+from palpate.engine.records import Record
+from palpate.errors import NotApplicable
+from palpate.exporting.gains import Bounds, adjustable
+from palpate.exporting.image import Image, Part, parts_of
+from palpate.exporting.interface import Item, input_items, output_items, places, tick_over
+from palpate.exporting.records import INPUT_HEAD, OUTPUT_HEAD, PART, STATE_HEAD, Plan, Station
+from palpate.run.assemble.assemble import beginning, suited
+from palpate.run.build import build
+from palpate.run.run import Run
+from palpate.scenario.model import Scenario
+
+LATEST = 10.0  # periods after which a tick comes too late
+
+
+@dataclass(frozen=True)
+class Draft:
+    """An export before it is written.
+
+    Attributes:
+        name: prefix of every C name.
+        run: with the law's open settings chosen.
+        bound: the law as it begins.
+        inputs, outputs: numbers of a tick and of its answer.
+        gains, memory: fields of the law's records.
+        bounds: of the gains that may be changed in C, by their path.
+        plan: constant words beside the code.
+        station: word of the station's table in the state.
+        model: "own" or "given".
+    """
+
+    name: str
+    scenario: Scenario
+    run: Run
+    bound: BoundLaw
+    inputs: list[Item]
+    outputs: list[Item]
+    gains: list[Part]
+    memory: list[Part]
+    bounds: dict[tuple[str, ...], Bounds]
+    plan: list[int]
+    station: int
+    model: str
+
+    @property
+    def law(self) -> Law:
+        """The law's settings."""
+        assert isinstance(self.run.law, Law)
+        return self.run.law
+
+    @property
+    def version(self) -> int:
+        """A number that changes with the layout."""
+        return self.plan[Plan.VERSION]
+
+    @property
+    def input_bytes(self) -> int:
+        """Size of an input."""
+        return self.plan[Plan.INPUT_BYTES]
+
+    @property
+    def output_bytes(self) -> int:
+        """Size of an answer."""
+        return self.plan[Plan.OUTPUT_BYTES]
+
+    def word(self, field: str) -> int:
+        """Where a field of the station stands in the state."""
+        return self.station + Station.fields[field].place
+
+
+def draft(scenario: Scenario, model: str) -> Draft:
+    """Bind a scenario's law and lay it out; refuse what cannot leave."""
+    run = build(scenario)
+    _refuse(run)
+    run = suited(run)
+    assert isinstance(run.law, Law)
+    q, v = run.start()
+    bound = run.law.begin(run.robot, beginning(run, q, v))
+    if not bound.compiled:
+        raise NotApplicable(
+            f"law {bound.name!r} is written in Python, and only compiled laws can be exported",
+            hint="write it as a kernel (docs: laws of your own)",
+        )
+    given = model == "given"
+    inputs = input_items(run, run.law, bound, given)
+    gravity = not given or any(each.name == "gravity" for each in inputs)
+    outputs = output_items(run.robot, bound, gravity)
+    station, pointers = _station(run, bound, inputs, gravity)
+    return _laid_out(Draft(_prefix(scenario.name), scenario, run, bound, inputs, outputs, [], [], {}, [], 0, model), station, pointers)
+
+
+def _refuse(run: Run) -> None:
+    if not isinstance(run.law, Law) or isinstance(run.law, PlainLaw):
+        raise NotApplicable(
+            f"law {run.law.name!r} is written in Python, and only compiled laws can be exported",
+            hint="write it as a kernel (docs: laws of your own)",
+        )
+    if run.world.is_exact:
+        raise NotApplicable(
+            "exact contact cannot be exported: it is found by events between ticks, which no robot has",
+            hint="export a scenario of the same law with compliant or rigid surfaces",
+        )
+    if run.robot.nq != run.robot.nv and run.guards is not None:
+        raise NotApplicable("guards of a machine with a free base cannot be exported", hint="--set guards=")
+
+
+def _prefix(name: str) -> str:
+    cleaned = re.sub(r"\W", "_", name).lower()
+    return cleaned if cleaned[:1].isalpha() else f"law_{cleaned}"
+
+
+def _station(run: Run, bound: BoundLaw, inputs: list[Item], gravity: bool) -> tuple[Station, dict[str, Record]]:
+    robot, sizes, at = run.robot, sizes_of(run.robot), places(inputs)
+    tick, numbers = tick_over(robot, inputs)
+    assert bound.answer is not None
+    station = Station(
+        sizes,
+        period=run.clock.control_period,
+        dt=run.clock.timestep,
+        ratio=run.clock.ratio,
+        kind=COMMANDS.index(bound.command),
+        latest=LATEST,
+        tick=tick,
+        input=numbers,
+        law=0, gains=0, memory=0, terms=0, model=0, own=0,
+        rows=bound.rows,
+        quaternion=at.get("target_quat_wxyz", (-1, 0))[0],
+        pole=at.get("pole_rated", (-1, 0))[0],
+        shows_gravity=gravity,
+        guard=guard_settings(run.guards, robot),
+        guard_memory=GuardMemory(sizes),
+    )  # fmt: skip
+    return station, {"gains": bound.gains, "memory": bound.memory, "terms": bound.answer}
+
+
+def _laid_out(made: Draft, station: Station, pointers: dict[str, Record]) -> Draft:
+    """The draft with its plan: the image of a state, and where its parts are."""
+    image = Image([0] * STATE_HEAD)
+    gains = list(parts_of(pointers["gains"], image))
+    kept = len(image.words)
+    memory = list(parts_of(pointers["memory"], image))
+    at = image.add(station, pointers)
+    bounds = adjustable(made.law, made.run.robot, gains)
+    plan = [0] * Plan.HEAD
+    plan[Plan.STATE_BYTES], plan[Plan.STATION] = 8 * len(image.words), at
+    plan[Plan.KEPT_FIRST], plan[Plan.KEPT_LAST] = STATE_HEAD, kept
+    plan[Plan.INPUT_BYTES] = 8 * (INPUT_HEAD + sum(each.size for each in made.inputs))
+    plan[Plan.OUTPUT_BYTES] = 8 * (OUTPUT_HEAD + sum(each.size for each in made.outputs))
+    _section(plan, Plan.IMAGE, image.words)
+    _section(plan, Plan.ADDRESSES, image.addresses)
+    for start, parts in ((Plan.GAINS, gains), (Plan.MEMORY, memory)):
+        _section(plan, start, [word for part in parts for word in _part_words(part, bounds)], PART)
+        plan[start + 2] = 8 * sum(part.count for part in parts)
+    plan[Plan.VERSION] = _version(made, gains, memory)
+    return replace(made, gains=gains, memory=memory, bounds=bounds, plan=plan, station=at)
+
+
+def _section(plan: list[int], start: int, words: list[int], row: int = 1) -> None:
+    plan[start], plan[start + 1] = len(plan), len(words) // row
+    plan += words
+
+
+def _part_words(part: Part, bounds: dict[tuple[str, ...], Bounds]) -> list[int]:
+    low, high = bounds.get(part.path, (0.0, 0.0))
+    return [part.word, part.count, int(part.path in bounds), *np.array([low, high]).view(np.int64).tolist()]
+
+
+def _version(made: Draft, gains: list[Part], memory: list[Part]) -> int:
+    """31 bits of a digest of every name and shape in the header."""
+    shapes: list[Any] = [[(e.name, e.shape) for e in items] for items in (made.inputs, made.outputs)]
+    shapes += [[(part.path, part.shape) for part in parts] for parts in (gains, memory)]
+    digest = hashlib.sha256(json.dumps([made.name, *shapes]).encode()).digest()
+    return int.from_bytes(digest[:4], "big") >> 1
+
+
+def law_kernel_of(made: Draft) -> Kernel:
+    """The kernel of the law."""
+    return made.bound.function
