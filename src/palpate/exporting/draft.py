@@ -63,6 +63,11 @@ class Draft:
         return self.run.law
 
     @property
+    def kernel(self) -> Kernel:
+        """The law's code."""
+        return self.bound.function
+
+    @property
     def version(self) -> int:
         """A number that changes with the layout."""
         return self.plan[Plan.VERSION]
@@ -100,7 +105,8 @@ def draft(scenario: Scenario, model: str) -> Draft:
     gravity = not given or any(each.name == "gravity" for each in inputs)
     outputs = output_items(run.robot, bound, gravity)
     station, pointers = _station(run, bound, inputs, gravity)
-    return _laid_out(Draft(_prefix(scenario.name), scenario, run, bound, inputs, outputs, [], [], {}, [], 0, model), station, pointers)
+    made = Draft(_prefix(scenario.name), scenario, run, bound, inputs, outputs, [], [], {}, [], 0, model)
+    return _laid_out(made, station, pointers)
 
 
 def _refuse(run: Run) -> None:
@@ -164,7 +170,7 @@ def _laid_out(made: Draft, station: Station, pointers: dict[str, Record]) -> Dra
     _section(plan, Plan.ADDRESSES, image.addresses)
     for start, parts in ((Plan.GAINS, gains), (Plan.MEMORY, memory)):
         _section(plan, start, [word for part in parts for word in _part_words(part, bounds)], PART)
-        plan[start + 2] = 8 * sum(part.count for part in parts)
+        plan[start + 2] = 8 * max(sum(part.count for part in parts), 1)  # C knows no struct without fields
     plan[Plan.VERSION] = _version(made, gains, memory)
     return replace(made, gains=gains, memory=memory, bounds=bounds, plan=plan, station=at)
 
@@ -185,8 +191,3 @@ def _version(made: Draft, gains: list[Part], memory: list[Part]) -> int:
     shapes += [[(part.path, part.shape) for part in parts] for parts in (gains, memory)]
     digest = hashlib.sha256(json.dumps([made.name, *shapes]).encode()).digest()
     return int.from_bytes(digest[:4], "big") >> 1
-
-
-def law_kernel_of(made: Draft) -> Kernel:
-    """The kernel of the law."""
-    return made.bound.function

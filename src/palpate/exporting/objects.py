@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -108,10 +108,14 @@ class Glue:
         made.linkage, made.align = "internal", 8
 
     def law(self, name: str, kernel: Kernel) -> None:
-        """int64_t name(tick, gains, memory, terms): the status of the law's own code."""
+        """int64_t name(tick, gains, memory, terms): the status of the law's own code; name_code, as kernels call it."""
         function = self._c_function(name, _WORD, [_WORD] * 4)
         builder = ir.IRBuilder(function.append_basic_block())
         builder.ret(builder.zext(self._call(builder, kernel, function.args)[0], _WORD))
+        pointer = ir.PointerType()
+        same = self._c_function(f"{name}_code", _CODE, [pointer, pointer, *[_WORD] * 4])
+        builder = ir.IRBuilder(same.append_basic_block())
+        builder.ret(builder.call(self.module.get_global(kernel.symbol), same.args))
 
     def entry(self, entry: Entry) -> None:
         """int32_t name(void *state, …)."""
@@ -210,16 +214,51 @@ done:
 @llvm.used = appending global [3 x ptr] [ptr @memset, ptr @memcpy, ptr @memmove], section "llvm.metadata"
 attributes #0 = { noinline nounwind "no-builtins" }
 """  # what compilers call without being asked; volatile, so that no loop here becomes a call of itself
+_PRODUCT = """
+define internal void @__multi3(ptr %out, i64 %a, i64 %ah, i64 %b, i64 %bh) #0 {
+  %a0 = and i64 %a, 4294967295
+  %a1 = lshr i64 %a, 32
+  %b0 = and i64 %b, 4294967295
+  %b1 = lshr i64 %b, 32
+  %low = mul i64 %a0, %b0
+  %one = mul i64 %a1, %b0
+  %other = mul i64 %a0, %b1
+  %top = mul i64 %a1, %b1
+  %carry = lshr i64 %low, 32
+  %one0 = and i64 %one, 4294967295
+  %other0 = and i64 %other, 4294967295
+  %m = add i64 %carry, %one0
+  %middle = add i64 %m, %other0
+  %one1 = lshr i64 %one, 32
+  %other1 = lshr i64 %other, 32
+  %over = lshr i64 %middle, 32
+  %h1 = add i64 %top, %one1
+  %h2 = add i64 %h1, %other1
+  %h3 = add i64 %h2, %over
+  %cross = mul i64 %a, %bh
+  %cross2 = mul i64 %ah, %b
+  %h4 = add i64 %h3, %cross
+  %high = add i64 %h4, %cross2
+  %whole = mul i64 %a, %b
+  store i64 %whole, ptr %out
+  %at = getelementptr i64, ptr %out, i32 1
+  store i64 %high, ptr %at
+  ret void
+}
+@llvm.used = appending global [1 x ptr] [ptr @__multi3], section "llvm.metadata"
+attributes #0 = { noinline optnone nounwind "no-builtins" }
+"""  # 128 bits of a product, which machines of 32 bits call; not optimised, so that it is not taken for one itself
 
 
-def optimised(texts: Sequence[str], glue: Glue, public: set[str], target: Target) -> bytes:
+def optimised(texts: Sequence[str], glue: Glue, public: Set[str], target: Target) -> bytes:
     """All texts as one optimised module (LLVM's bitcode); every symbol but the public ones is its own.
 
     Pointers of the target count, no other property of it: the passes reorder no arithmetic and contract nothing.
     """
     maker = machine(target)
     module = binding.parse_assembly(str(glue.module).replace('target triple = "unknown-unknown-unknown"', ""))
-    for text in [*texts, _MEMORY.replace("SIZE", "i64" if target.wide else "i32")]:
+    helpers = [_MEMORY.replace("SIZE", "i64")] if target.wide else [_MEMORY.replace("SIZE", "i32"), _PRODUCT]
+    for text in [*texts, *helpers]:
         module.link_in(binding.parse_assembly(text))
     module.triple, module.data_layout = target.triple, str(maker.target_data)
     for function in module.functions:
