@@ -18,12 +18,12 @@ from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.spatial import rotation_error
 from palpate.world.clock import Clock
-from palpate.world.config import Actuators, Push, Surface, World
+from palpate.world.config import Driver, Push, Surface, World
 
 SIX = (400.0, 300.0, 500.0, 20.0, 15.0, 25.0)
 SIX_D = (60.0, 50.0, 70.0, 4.0, 3.0, 5.0)
 F = np.array([10.0, -5.0, 3.0, 0.1, 0.2, -0.3])
-STRONG = Actuators(torque_limit=False, torque_rate_limit=False)
+STRONG = Driver(torque_limit=False, torque_rate_limit=False)
 
 
 def full(diagonal, seed: int) -> np.ndarray:
@@ -139,7 +139,7 @@ def softer(
 def pressed(law: CartesianImpedance, duration: float = 1.5):
     """A force of 20 N along x holds the tool 0.05 m off its target while the stiffness changes."""
     robot = load_robot("panda")
-    world = World(pushes=(Push(force=(20.0, 0.0, 0.0), duration=10.0),), actuators=STRONG)
+    world = World(pushes=(Push(force=(20.0, 0.0, 0.0), duration=10.0),), driver=STRONG)
     return robot, simulate(Run(robot, law, world, clock=Clock(duration=duration)))
 
 
@@ -176,7 +176,7 @@ def test_after_holding_the_force_the_new_stiffness_answers_a_new_force() -> None
     law = CartesianImpedance(schedule=(change,), hold_force=True, damping_ratio=1.0)
     robot = load_robot("panda")
     pushes = (Push(force=(20.0, 0, 0), duration=20.0), Push(force=(2.0, 0, 0), start=3.0, duration=20.0))
-    trace = simulate(Run(robot, law, World(pushes=pushes, actuators=STRONG), clock=Clock(duration=9.0)))
+    trace = simulate(Run(robot, law, World(pushes=pushes, driver=STRONG), clock=Clock(duration=9.0)))
     more = trace["tool_position"][-1, 0] - trace["tool_position"][2990, 0]
     assert more == pytest.approx(2.0 / 100.0, rel=0.02)
 

@@ -11,9 +11,9 @@ from palpate.errors import BadShape, InvalidInput
 from palpate.robot import load_robot
 from palpate.run.run import Run
 from palpate.world.clock import Clock
-from palpate.world.config import Actuators, Push, World
+from palpate.world.config import Driver, Push, World
 
-FREE = World(actuators=Actuators(torque_limit=False, torque_rate_limit=False))
+FREE = World(driver=Driver(torque_limit=False, torque_rate_limit=False))
 
 
 class Swing:

@@ -32,7 +32,7 @@ from palpate.run.simulate import simulate
 from palpate.scenario.rig import rig_of
 from palpate.trace import Trace
 from palpate.world.clock import Clock
-from palpate.world.config import Actuators, PlantChange, Pole, Push, Sensors, Surface, World, WrenchSensor
+from palpate.world.config import Driver, PlantChange, Pole, Push, Sensors, Surface, World, WrenchSensor
 
 FORCE = 10.0  # N, wanted by the laws of force
 REST = ("passive", "gravity-compensation")
@@ -113,10 +113,11 @@ def run_of(name: str, place: Place) -> Run:
     pressing = name in PRESSING
     surfaces = (wall_at(robot, q, normal, place.wall),) if pressing and place.wall else ()
     pushes = (Push(force=(0.6, -0.3, -0.5), duration=9.0),) if name in YIELDING else ()
-    rotors = Actuators(rotor_inertia=0.1, servo_bandwidth=120.0) if name in YIELDING else Actuators()
+    driver, rotors = (Driver(servo_bandwidth=120.0), 0.1) if name in YIELDING else (Driver(), 0.0)
     world = World(
-        surfaces=surfaces, pushes=place.settings.get("pushes", pushes), actuators=rotors,
-        plant=place.settings.get("plant", PlantChange()), sensors=Sensors(**place.sensors),
+        surfaces=surfaces, pushes=place.settings.get("pushes", pushes), driver=driver,
+        plant=place.settings.get("plant", PlantChange()).model_copy(update={"rotor_inertia": rotors}),
+        sensors=Sensors(**place.sensors),
         pole=Pole(tilt=(0.03, 0.02)) if name in POLE else None,
     )  # fmt: skip
     wrench = (*(FORCE * normal), 0.0, 0.0, 0.0) if pressing else (0.0,) * 6

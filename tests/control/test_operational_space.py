@@ -15,9 +15,9 @@ from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.spatial import quat_from_rotation_vector, quat_multiply, rotation_error
 from palpate.world.clock import Clock
-from palpate.world.config import Actuators, World
+from palpate.world.config import Driver, World
 
-FREE = World(actuators=Actuators(torque_limit=False, torque_rate_limit=False))
+FREE = World(driver=Driver(torque_limit=False, torque_rate_limit=False))
 ARMS = ["panda", "iiwa14"]
 
 

@@ -44,7 +44,7 @@ def test_poles_are_those_of_the_sampled_mass_spring_damper() -> None:
 def test_the_predicted_boundary_is_where_the_simulation_turns(delay: int) -> None:
     from palpate.run.run import Run
     from palpate.run.simulate import simulate
-    from palpate.world.config import Actuators, World
+    from palpate.world.config import Driver, World
 
     robot, period = load_robot("pendulum"), 0.005
     inertia = robot.mass_matrix(robot.home)[0, 0]
@@ -59,7 +59,7 @@ def test_the_predicted_boundary_is_where_the_simulation_turns(delay: int) -> Non
     for _ in range(60):
         middle = np.sqrt(low * high)
         low, high = (middle, high) if radius(middle) < 1 else (low, middle)
-    world = World(actuators=Actuators(delay=delay, torque_limit=False))
+    world = World(driver=Driver(delay=delay, torque_limit=False))
     sizes = []
     for stiffness in (0.9 * low, 1.1 * low):
         clock = Clock(duration=3.0, timestep=period / 20, period=period, integrator="rk4")

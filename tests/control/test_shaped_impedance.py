@@ -13,10 +13,10 @@ from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.spatial import rotation_error
 from palpate.world.clock import Clock
-from palpate.world.config import Actuators, Push, Surface, World
+from palpate.world.config import Driver, Push, Surface, World
 
 F = np.array([10.0, -5.0, 3.0, 0.1, 0.2, -0.3])
-STRONG = Actuators(torque_limit=False, torque_rate_limit=False)
+STRONG = Driver(torque_limit=False, torque_rate_limit=False)
 
 
 @pytest.mark.parametrize("name", ["panda", "iiwa14", "ur5e"])
@@ -58,7 +58,7 @@ def test_a_push_is_answered_by_the_wanted_second_order_system(name: str, extrapo
         (20.0, 30.0, 25.0, 3.0, 3.0, 3.0),
     )
     force = np.array([5.0, -8.0, 4.0])
-    world = World(pushes=(Push(force=tuple(force), duration=10.0),), actuators=STRONG)
+    world = World(pushes=(Push(force=tuple(force), duration=10.0),), driver=STRONG)
     law = ShapedImpedance(mass=mass, stiffness=K, damping=D)
     run = extrapolate(Run(robot, law, world, clock=Clock(duration=0.8)), "tool_position", step=4e-4)
     moved = run["tool_position"] - robot.pose(robot.home).position
@@ -69,7 +69,7 @@ def test_a_push_is_answered_by_the_wanted_second_order_system(name: str, extrapo
 
 def test_at_one_kilohertz_the_response_is_still_the_wanted_one_to_a_percent() -> None:
     robot = load_robot("panda")
-    world = World(pushes=(Push(force=(5.0, 0.0, 0.0), duration=10.0),), actuators=STRONG)
+    world = World(pushes=(Push(force=(5.0, 0.0, 0.0), duration=10.0),), driver=STRONG)
     trace = simulate(Run(robot, ShapedImpedance(), world, clock=Clock(duration=0.8)))
     moved = trace["tool_position"][:, 0] - robot.pose(robot.home).position[0]
     d = 2 * 0.7 * np.sqrt(400.0 * 5.0)

@@ -15,10 +15,10 @@ from palpate.metrics import METRICS
 from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.world.clock import Clock
-from palpate.world.config import Actuators, World
+from palpate.world.config import Driver, World
 
 PI = math.pi
-UNLIMITED = World(actuators=Actuators(torque_limit=False, torque_rate_limit=False))
+UNLIMITED = World(driver=Driver(torque_limit=False, torque_rate_limit=False))
 PLANAR, U = pp.load_robot("planar3", length=1.0), (15 * PI, 10 * PI, 10 * PI)
 
 

@@ -12,7 +12,7 @@ from palpate.metrics import METRICS, evaluate
 from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.world.clock import Clock
-from palpate.world.config import Actuators, World
+from palpate.world.config import Driver, World
 
 
 def value(trace, name):
@@ -50,7 +50,7 @@ def spun(guards):
     """A Panda whose law asks for far too much of joint 1."""
     robot = pp.load_robot("panda")
     law = PythonLaw(lambda tick, gains, memory: {"torque": tick.bias + tick.M @ np.array([8.0, 0, 0, 0, 0, 0, 0])})
-    world = World(actuators=Actuators(torque_rate_limit=False))
+    world = World(driver=Driver(torque_rate_limit=False))
     return robot, simulate(Run(robot, law, world, clock=Clock(duration=0.6, timestep=2e-4), guards=guards))
 
 

@@ -170,7 +170,7 @@ class Scenario(Config):
     control: SerializeAsAny[Law] = required("1", "the law by its name, and its gains")
     reference: SerializeAsAny[ReferenceSettings] = setting(Hold(), "1", "what the law is asked to do")
     world: World = setting(World(), "1", "what pushes back, what is measured, and how the plant differs")
-    guards: Guards | None = setting(None, "1", "limits around the law; none beyond the actuators' own if not given")
+    guards: Guards | None = setting(None, "1", "limits around the law; none beyond the driver's own if not given")
     run: Clock = setting(Clock(), "1", "the clock")
     record: RecordSettings = setting(RecordSettings(), "1", "what to keep")
     stop: tuple[StopEvent, ...] = setting((), "1", "events that end the run")

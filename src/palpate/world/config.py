@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import model_validator
 
@@ -10,6 +10,7 @@ from palpate.config import Config, PerJoint, Quaternion, Vector3, Vector6, requi
 from palpate.errors import InvalidInput, shortened
 from palpate.spatial.height_field import FEWEST, MOST
 from palpate.spatial.shapes import SHAPES
+from palpate.world.driver import Driver, Late
 
 if TYPE_CHECKING:
     ShapeName = str
@@ -209,39 +210,6 @@ class Attachment(Config):
     release: float | None = setting(None, "s", "when it is released; never if not given", gt=0)
 
 
-class Late(Config):
-    """Something that arrives late: by samples or by seconds, not both."""
-
-    delay: int = setting(0, "samples", "control periods until it arrives", ge=0, le=1000)
-    delay_time: float | None = setting(None, "s", "or how long, a whole number of control periods", ge=0)
-
-    @model_validator(mode="after")
-    def _one_delay(self) -> Self:
-        if self.delay_time is not None and self.delay != 0:
-            raise InvalidInput("a delay is given by delay (samples) or by delay_time (s), not both")
-        return self
-
-    def in_samples(self, period: float) -> Self:
-        """The same with its delay in control periods, s.
-
-        Raises:
-            InvalidInput: the delay is no whole number of them, or of more than 1000.
-        """
-        if self.delay_time is None:
-            return self
-        count = round(self.delay_time / period)
-        if abs(count * period - self.delay_time) > 1e-9 * max(self.delay_time, period):
-            raise InvalidInput(
-                f"a delay_time of {self.delay_time:g} s is no whole number of control periods of {period:g} s",
-                hint=f"the nearest is {count * period:g} s; or shorten the control period",
-            )
-        if count > 1000:
-            raise InvalidInput(
-                f"a delay_time of {self.delay_time:g} s is {count} control periods, at most 1000 are kept"
-            )
-        return self.model_copy(update={"delay": count, "delay_time": None})
-
-
 class WrenchSensor(Late):
     """A wrist force/torque sensor; it reports the wrench of the environment on the robot after tool compensation."""
 
@@ -299,19 +267,6 @@ class Sensors(Late):
         )
 
 
-class Actuators(Late):
-    """What stands between a command and a joint torque."""
-
-    torque_limit: bool = setting(True, "1", "respect the robot's torque limits")
-    torque_rate_limit: bool = setting(True, "1", "respect the robot's torque-rate limits where known")
-    rotor_inertia: PerJoint = setting(
-        0.0,
-        "kg·m² or kg",
-        "reflected inertia of the drives: in the plant, and known to the servo alone",
-    )
-    servo_bandwidth: float = setting(60.0, "rad/s", "of the joint servo behind position and velocity commands", gt=0)
-
-
 class PlantChange(Config):
     """How the true plant differs from the model the law knows."""
 
@@ -320,6 +275,9 @@ class PlantChange(Config):
     com_offset: Vector3 = setting(ORIGIN, "m", "shift of every link's centre of mass, link axes")
     joint_damping: PerJoint = setting(0.0, "N·m·s/rad or N·s/m", "viscous friction added, at least 0")
     joint_friction: PerJoint = setting(0.0, "N·m or N", "Coulomb friction added, at least 0")
+    rotor_inertia: PerJoint = setting(
+        0.0, "kg·m² or kg", "reflected inertia of the drives added, at least 0; known to the joint servo alone"
+    )
     base_position: Vector3 = setting(ORIGIN, "m", "error of the base's position")
     tool_offset: Vector3 = setting(ORIGIN, "m", "error of the tool frame's place on its link")
 
@@ -369,7 +327,7 @@ class World(Config):
     pushes: tuple[Push, ...] = setting((), "1", "wrenches on the clock")
     attachments: tuple[Attachment, ...] = setting((), "1", "masses attached or released during the run")
     sensors: Sensors = setting(Sensors(), "1", "what the law sees")
-    actuators: Actuators = setting(Actuators(), "1", "what carries the law's command out")
+    driver: Driver = setting(Driver(), "1", "what carries the law's command out")
     plant: PlantChange = setting(PlantChange(), "1", "how the plant differs from the nominal model")
     gravity: Vector3 | None = setting(None, "m/s²", "gravity; the robot's own if not given")
     contact_points: tuple[str, ...] = setting(
@@ -422,9 +380,9 @@ class World(Config):
 
     def in_samples(self, period: float) -> World:
         """The same with every delay in control periods of so many seconds."""
-        late = (self.sensors, self.sensors.wrench, self.actuators)
+        late = (self.sensors, self.sensors.wrench, self.driver)
         if all(part.delay_time is None for part in late):
             return self
-        sensors, actuators = self.sensors.in_samples(period), self.actuators.in_samples(period)
+        sensors, driver = self.sensors.in_samples(period), self.driver.in_samples(period)
         sensors = sensors.model_copy(update={"wrench": sensors.wrench.in_samples(period)})
-        return self.model_copy(update={"sensors": sensors, "actuators": actuators})
+        return self.model_copy(update={"sensors": sensors, "driver": driver})

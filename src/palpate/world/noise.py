@@ -27,6 +27,13 @@ def _uniform(number: int) -> float:
 
 
 @kernel
+def uniform(seed: int, stream: int, count: int) -> float:
+    """A number between 0 and 1: SplitMix64 of the three integers."""
+    base = _scramble(np.int64(np.uint64(seed) + _GOLDEN * (np.uint64(stream) + np.uint64(1))))
+    return _uniform(_scramble(np.int64(np.uint64(base) + _GOLDEN * (np.uint64(count) + np.uint64(1)))))
+
+
+@kernel
 def normal(seed: int, stream: int, count: int) -> float:
     """A standard normal number: SplitMix64 of the three integers, then Box–Muller."""
     base = _scramble(np.int64(np.uint64(seed) + _GOLDEN * (np.uint64(stream) + np.uint64(1))))

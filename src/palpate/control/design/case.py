@@ -11,7 +11,7 @@ import numpy as np
 from palpate.checks import Array, finite_number
 from palpate.control.design.closed_loop import ClosedLoop
 from palpate.control.design.law_models import ADMITTANCE, LawModel, TaskGains, TaskModel
-from palpate.control.design.loop_model import COMMANDS, Command, LinearLaw, Plant, Timing, close
+from palpate.control.design.loop_model import COMMANDS, Command, LinearLaw, Plant, Timing, close, command_filter
 from palpate.control.law import Law
 from palpate.errors import InvalidInput, UnknownName
 
@@ -211,6 +211,7 @@ def port_admittance(case: ContactCase, frequencies: Array) -> Array:
     on_F = z**-timing.wrench_delay * (law.wrench[0] + back @ law.update_wrench[:, 0])
     on_F = on_F * _low_pass(timing.wrench_cutoff, s, T)
     acts = z**-timing.command_delay * np.exp(-s * timing.lag) * ((1 - 1 / z) / (s * T) if T else 1.0)
+    acts = acts * command_filter(timing, z)
     own = 0.0 if math.isinf(case.mass) else 1.0 / case.mass
     drive, stays = _servo_port(law.command, timing.servo_bandwidth, s, (1 - 1 / z) / T if T else s, own)
     # s² x = (F − b s x)/m + drive · acts · (on_x x + on_F F) − stays · x

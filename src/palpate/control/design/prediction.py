@@ -170,7 +170,8 @@ def passivity_margin(case: ContactCase) -> float | None:
     """b − K (T/2 + delay) − |D|, N·s/m: the condition for a sampled virtual wall (an impedance only)."""
     if case.model is not IMPEDANCE:
         return None
-    return case.own_damping - case.stiffness * (case.timing.period / 2 + case.timing.delay) - abs(case.damping)
+    late = case.timing.period / 2 + case.timing.delay + case.timing.command_lag
+    return case.own_damping - case.stiffness * late - abs(case.damping)
 
 
 def passive_below(case: ContactCase) -> float:

@@ -36,6 +36,7 @@ from palpate.run.run import Run
 from palpate.scenario.file.places import without_places
 from palpate.trace import Channel, Event, Outcome, RunFacts, Trace
 
+_SHORT = 0.05  # s in all, up to which a rate limit that bends a command is not worth a warning
 _STUCK, _MOVED = 0.1, 1e-4  # s, and rad or m: a wrench that does not change for so long while joints move
 _GUARDS = {S.TORQUE_LIMITED: "torque limit", S.RATE_LIMITED: "torque-rate limit", **GUARD_NAMES}
 
@@ -128,6 +129,9 @@ def _outcome(assembly: Assembly, ending: Ending) -> Outcome:
         event = run.stop[L.stopped_by]
         bound = f"{'above' if event.above is not None else 'below'} {event.bound:g}"
         return Outcome("stopped", f"{event.column} went {bound}", t, tick, event.column)
+    if status == S.PACKETS_LOST:
+        count = f"{L.drives.lost_in_row} command{'s' if L.drives.lost_in_row > 1 else ''} in a row"
+        return Outcome("stopped", f"the driver stopped the arm: {count} lost", t, tick, "world.driver")
     if assembly.exact is not None and status in (S.PAINLEVE, S.NO_ANSWER):
         return exact_outcome(assembly.exact, run.clock.control_period)
     if ending.raised is not None:
@@ -197,10 +201,15 @@ def _joint_warnings(assembly: Assembly) -> list[str]:
 
 
 def _limit_warnings(assembly: Assembly) -> list[str]:
-    """Torques that the actuators could not give."""
-    L = assembly.loop
-    steps = int(L.guard_steps[S.TORQUE_LIMITED.bit_length() - 1])
-    return [f"the torque limit cut the law's command for {steps * L.dt:.3g} s in all"] if steps else []
+    """What the driver could not give: torques, rates, commands that were lost."""
+    L, said = assembly.loop, []
+    for bit, what, least in ((S.TORQUE_LIMITED, "torque limit", 0.0), (S.RATE_LIMITED, "rate limit", _SHORT)):
+        time = int(L.guard_steps[bit.bit_length() - 1]) * L.dt
+        if time > least:
+            said.append(f"the {what} cut the law's command for {time:.3g} s in all")
+    if L.drives.lost:
+        said.append(f"{L.drives.lost} of {L.tick_count} commands were lost; the last one was held")
+    return said
 
 
 def _stuck_wrench(named: Mapping[str, Array]) -> list[str]:

@@ -10,17 +10,18 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.control.guards import GuardMemory, guard_settings
-from palpate.control.law import COMMANDS, NEEDS, Beginning, BoundLaw, Target, Tick, sizes_of
+from palpate.control.law import NEEDS, Beginning, BoundLaw, Target, Tick, sizes_of
 from palpate.control.references.reference import WRENCH_AXES, Reference
 from palpate.engine.physics import Physics
 from palpate.errors import InvalidInput, UnknownName
 from palpate.robot.joints.coupled import coupled_model
 from palpate.robot.robot import Robot
 from palpate.run.assemble.buffers import RECORDS
+from palpate.run.assemble.drives import drives_of
 from palpate.run.assemble.memory import refuse_too_large
 from palpate.run.loop.kinematic import refuse_what_needs_masses
 from palpate.run.loop.row import Layout, layout
-from palpate.run.loop.state import Drives, JointWatch, Load, Loop, Needs, RigidReading, Shows, StopRule, WantedAxes
+from palpate.run.loop.state import JointWatch, Load, Loop, Needs, RigidReading, Shows, StopRule, WantedAxes
 from palpate.run.rescue import Rescues
 from palpate.run.run import Run
 from palpate.scenario.rig import rig_of
@@ -28,7 +29,7 @@ from palpate.trace import Channel
 from palpate.world.contact import contact_pairs, surface_state
 from palpate.world.plant import Plant, build_plant
 from palpate.world.pushes import Pushed, push_state
-from palpate.world.sensors import bodies_beyond, delayed, joint_sensors, pole_camera, sensor_body, wrist_sensor
+from palpate.world.sensors import bodies_beyond, joint_sensors, pole_camera, sensor_body, wrist_sensor
 
 if TYPE_CHECKING:
     from palpate.run.exact import ExactPlant
@@ -77,6 +78,7 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
     q, v = run.start()
     law = run.law.begin(robot, beginning(run, q, v))
     _refuse_what_a_run_cannot_do(run, law)
+    run.world.driver.refuse_misfit(robot, run.clock.control_period, run.clock.timestep)
     refuse_what_needs_masses(run, law)
     plant = build_plant(robot, run.world, run.clock.timestep, run.clock.integrator, q)
     data, nominal = mujoco.MjData(plant.model), mujoco.MjData(robot.model)
@@ -158,7 +160,6 @@ def can_share(run: Run, plant: Plant) -> bool:
         world.plant.none
         and world.sensors.ideal
         and not world.attachments
-        and not plant.rotor.any()
         and not run.robot.coordinates.coupled
         and not run.robot.unresisted
         and plant.model.nv == run.robot.nv
@@ -230,6 +231,8 @@ def law_places(run: Run, law: BoundLaw) -> dict[str, Any]:
     needs = set(NEEDS) if run.guards is not None else set(law.needs)
     if law.command != "torque":
         needs |= {"M", "bias"}
+    if run.world.driver.facts.adds_gravity and law.command in ("torque", "acceleration"):
+        needs |= {"gravity"}
     if run.robot.unresisted:
         needs &= {"J", "drift"}
     pointer = law.function.pointer if law.answer is not None else 0
@@ -265,22 +268,11 @@ def _watch(robot: Robot) -> JointWatch:
 
 def sensor_places(run: Run, plant: Plant, law: BoundLaw, shared: bool) -> dict[str, Any]:
     """Sensors and drives."""
-    robot, sensors, actuators, limits = run.robot, run.world.sensors, run.world.actuators, run.robot.limits
-    period = run.clock.control_period
+    robot, sensors, period = run.robot, run.world.sensors, run.clock.control_period
     return {
         "joints": joint_sensors(sensors, robot, period),
         "wrist": wrist_sensor(plant, robot, sensors, period, shared=shared),
-        "drives": Drives(
-            sizes_of(robot),
-            kind=COMMANDS.index(law.command),
-            signal=delayed(actuators.delay, robot.nv),
-            bandwidth=actuators.servo_bandwidth,
-            rotor=plant.rotor.copy(),
-            limit_torque=actuators.torque_limit,
-            torque_limit=_torque_limits(robot),
-            limit_rate=actuators.torque_rate_limit and bool(np.isfinite(limits.torque_rate).any()),
-            rate_limit=limits.torque_rate.copy(),
-        ),
+        "drives": drives_of(run, plant, law),
     }
 
 
@@ -347,13 +339,3 @@ def _kept(rows: Layout, chosen: tuple[Channel, ...]) -> np.ndarray:
         else:
             runs.append([start, channel.size])
     return np.array(runs, dtype=np.int64).ravel()
-
-
-def _torque_limits(robot: Robot) -> Array:
-    """|τ| per degree of freedom; −1 where no motor is: the free base."""
-    limits, kept = robot.limits.torque.copy(), robot.coordinates.kept
-    for j in range(robot.model.njnt):
-        if robot.model.jnt_type[j] == mujoco.mjtJoint.mjJNT_FREE:
-            start = int(np.searchsorted(kept, robot.model.jnt_dofadr[j]))
-            limits[start : start + 6] = -1.0
-    return limits

@@ -1,6 +1,6 @@
 """An assembled run that is run again with other numbers: robot and scene are built once and changed in place.
 
-What may change: the law's gains, the numbers of still compliant surfaces, pushes, sensors, actuators, masses and
+What may change: the law's gains, the numbers of still compliant surfaces, pushes, sensors, the driver, masses and
 joint friction of the plant, the reference, the seed. Everything else is another structure and another assembly. The
 numbers that go into the loop are made by the functions that assemble it, so that both ways give the same bits.
 """
@@ -37,7 +37,7 @@ from palpate.world.plant import change_in_place, place_surface, places_of
 
 # What `renew` can change, and with it everything that it cannot.
 _IN_RUN = {"law", "world", "reference", "clock", "q_start", "v_start", "scenario", "changed"}
-_IN_WORLD = {"surfaces", "pushes", "sensors", "actuators", "plant"}
+_IN_WORLD = {"surfaces", "pushes", "sensors", "driver", "plant"}
 _IN_PLANT = {"mass_scale", "link_mass_scale", "com_offset", "joint_damping", "joint_friction"}
 _REST_OF_RUN = [field.name for field in fields(Run) if field.name not in _IN_RUN]
 _REST_OF_WORLD = [name for name in World.model_fields if name not in _IN_WORLD]
@@ -115,8 +115,8 @@ class Renewable:
         if law is not self._law:
             found = law_places(run, law)
             places |= {name: found[name] for name in _LAW_PLACES}
-        other = {name for name in ("sensors", "actuators", "pushes") if self._differs(run, name)}
-        if other & {"sensors", "actuators"}:
+        other = {name for name in ("sensors", "driver", "pushes") if self._differs(run, name)}
+        if other & {"sensors", "driver"}:
             places |= sensor_places(run, plant, law, loop.shared)
         if anew := other & {"pushes", "sensors"}:
             places |= outside_places(run, plant, loop.plant, rows, felt_bodies(run, plant))
@@ -142,9 +142,15 @@ def _structure(world: World) -> tuple[Any, ...]:
     return (
         tuple(_shape(surface) for surface in world.surfaces),
         [getattr(world, name) for name in _REST_OF_WORLD],
-        (world.sensors.wrench.frame, world.sensors.camera, world.actuators.rotor_inertia),
+        (world.sensors.wrench.frame, world.sensors.camera, _of_driver(world)),
         (any(world.plant.com_offset), [getattr(world.plant, name) for name in _REST_OF_PLANT]),
     )
+
+
+def _of_driver(world: World) -> Any:
+    """What of the driver is built into the scene, or into what the law's model is asked for."""
+    facts = world.driver.facts
+    return facts.adds_gravity, facts.viscous_compensation, facts.coulomb_compensation
 
 
 def _shape(surface: Surface) -> Any:

@@ -69,7 +69,7 @@ def _gains_suit_period(assembly: Assembly) -> list[str]:
         return []
     if loop_size(run).exceeds(WORK_BEFORE_RUN):
         return []
-    delay = world.sensors.delay + world.actuators.delay
+    delay = world.sensors.delay + world.driver.delay
     period = run.clock.control_period
     return period_warnings(assembly.law, run.robot, period=period, q=run.start()[0], delay=delay)
 

@@ -86,6 +86,7 @@ def loop_size(run: Run) -> LoopSize:
     n, timing = run.robot.nv, timing_of(run)
     longest = max(timing.joint_delay, timing.wrench_delay) + timing.command_delay
     size = 2 * n + (n if timing.velocity_cutoff else 0) + (6 if timing.wrench_cutoff else 0)
+    size += n if timing.command_cutoff else 0
     states = size + n * longest
     return LoopSize(n, states, min(eigenvalue_work(states), encirclement_work(size, longest)))
 
@@ -133,7 +134,7 @@ def _expect(run: Run, surface: str | None, wall: Wall, limits: bool, most_work: 
     contact = {
         "wall": wall,
         "timing": timing_of(run),
-        "rotor_inertia": run.world.actuators.rotor_inertia,
+        "rotor_inertia": run.world.plant.rotor_inertia,
         "joint_damping": run.world.plant.joint_damping,
     }
     size = loop_size(run)
@@ -161,16 +162,20 @@ def _hold(run: Run, q: Array, contact: dict[str, Any]) -> HoldError | None:
 
 def timing_of(run: Run) -> Timing:
     """The run's clock, delays and sensors."""
-    sensors, actuators = run.world.sensors, run.world.actuators
+    sensors, driver = run.world.sensors, run.world.driver
+    facts = driver.facts
     return Timing(
         period=run.clock.control_period,
         joint_delay=sensors.delay,
         wrench_delay=sensors.wrench.delay,
-        command_delay=actuators.delay,
+        command_delay=driver.delay,
+        lag=facts.jitter,
+        command_cutoff=facts.cutoff or None,
+        adds_gravity=facts.adds_gravity,
         velocity=sensors.velocity,
         velocity_cutoff=sensors.velocity_cutoff,
         wrench_cutoff=sensors.wrench.cutoff,
-        servo_bandwidth=actuators.servo_bandwidth,
+        servo_bandwidth=facts.servo_bandwidth,
         integrator=run.clock.integrator,
     )
 

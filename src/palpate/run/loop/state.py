@@ -17,11 +17,11 @@ from palpate.world.ties import Ties
 # How a batch of steps ended.
 (
     RUNNING, COMPLETED, STOPPED, BAD_COMMAND, BAD_SPEED, TOO_FAST, WARNED, CLOCK, BAD_MEASUREMENT, BAD_POSITION,
-    BAD_REFERENCE, PAINLEVE, NO_ANSWER,
-) = range(13)  # fmt: skip
+    BAD_REFERENCE, PAINLEVE, NO_ANSWER, PACKETS_LOST,
+) = range(14)  # fmt: skip
 # Kinds of command, by their place in COMMANDS.
 TORQUE, ACCELERATION, VELOCITY, POSITION = (COMMANDS.index(kind) for kind in COMMANDS)
-# Bits of the guard channel that the actuators set; the guards' own follow.
+# Bits of the guard channel that the driver sets; the guards' own follow.
 TORQUE_LIMITED, RATE_LIMITED = 1, 2
 
 
@@ -115,11 +115,29 @@ class Energies(Record):
 
 
 class Drives(Record):
-    """From the law's command to joint torques: delay, servo, limits."""
+    """From the law's command to joint torques: delay, lost packets, filter, rate limits, servo, torque limits."""
 
     kind: int  # of command
     signal: Delayed
-    torque: Vector = sized("nv")  # the law's command as a torque
+    received: Vector = sized("nv")  # the last command that was not lost
+    loss: float  # its probability
+    stop_after: int
+    lost: int = 0
+    lost_in_row: int = 0
+    jitter: float  # physics steps
+    acts_from: int = 0  # the physics step from which on the last command acts
+    share: float  # of the low-pass, per tick
+    shaping: bool  # whether filter or rate limits are at work
+    bits: int = 0  # of the guard channel, from tick to tick
+    sent: Vector = sized("nv")  # the torque command that left the filter and the limits last
+    rate_limit: Vector = sized("nv")  # N·m per tick
+    speed_limit: Vector = sized("nv")  # of set points
+    acceleration_limit: Vector = sized("nv")
+    jerk_limit: Vector = sized("nv")
+    set_a: Vector = sized("nv")  # acceleration of the set points
+    law_adds_gravity: bool  # which is then not sent,
+    adds_gravity: bool  # as the interface adds it
+    torque: Vector = sized("nv")  # the command as a torque
     set_q: Vector = sized("nv")  # set points of the servo
     set_v: Vector = sized("nv")
     a: Vector = sized("nv")
@@ -127,8 +145,6 @@ class Drives(Record):
     rotor: Vector = sized("nv")  # reflected rotor inertia that the servo knows
     limit_torque: bool
     torque_limit: Vector = sized("nv")  # negative where no motor drives a coordinate
-    limit_rate: bool
-    rate_limit: Vector = sized("nv")
 
 
 class Loop(Record):
