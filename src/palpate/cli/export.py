@@ -51,6 +51,7 @@ def run(args: argparse.Namespace) -> int:
         scenario = load_scenario(args.scenario, [*model_overrides(args), *args.overrides])
         done = export(scenario, args.out, targets=args.targets, model=args.model, ticks=args.ticks)
     print(f"wrote {done.folder}: {done.name} for {', '.join(done.targets)}")
-    print(f"{done.ticks} ticks of the run replayed here: 0 bits differ; largest stack frame {done.frame} bytes")
+    same = "every bit as in the loop" if done.difference == 0.0 else f"within {done.difference:.1g} of the loop's terms"
+    print(f"{done.ticks} ticks of the run replayed here: {same}; largest stack frame {done.frame} bytes")
     print(f"next: make -C {done.folder} check")
     return 0

@@ -14,10 +14,12 @@ from palpate.control.guards import GuardMemory, guard_settings
 from palpate.control.law import COMMANDS, BoundLaw, Law, PlainLaw, sizes_of
 from palpate.engine.kernels import Kernel
 from palpate.engine.records import Record
+from palpate.equations.code.tree_program import TreeCode
 from palpate.errors import NotApplicable
 from palpate.exporting.gains import Bounds, adjustable
 from palpate.exporting.image import Image, Part, parts_of
 from palpate.exporting.interface import Item, input_items, output_items, places, tick_over
+from palpate.exporting.own_model import OwnModel, own_model
 from palpate.exporting.records import INPUT_HEAD, OUTPUT_HEAD, PART, STATE_HEAD, Plan, Station
 from palpate.run.assemble.assemble import beginning, suited
 from palpate.run.build import build
@@ -41,6 +43,7 @@ class Draft:
         plan: constant words beside the code.
         station: word of the station's table in the state.
         model: "own" or "given".
+        program: where the addresses of the model's terms and of its frame stand in the state, and the tool's link.
     """
 
     name: str
@@ -55,6 +58,7 @@ class Draft:
     plan: list[int]
     station: int
     model: str
+    program: tuple[int, int, int] | None = None
 
     @property
     def law(self) -> Law:
@@ -105,6 +109,8 @@ def draft(scenario: Scenario, model: str) -> Draft:
     gravity = not given or any(each.name == "gravity" for each in inputs)
     outputs = output_items(run.robot, bound, gravity)
     station, pointers = _station(run, bound, inputs, gravity)
+    if not given:
+        pointers["own"] = own_model(run.robot, station.tick)
     made = Draft(_prefix(scenario.name), scenario, run, bound, inputs, outputs, [], [], {}, [], 0, model)
     return _laid_out(made, station, pointers)
 
@@ -172,7 +178,16 @@ def _laid_out(made: Draft, station: Station, pointers: dict[str, Record]) -> Dra
         _section(plan, start, [word for part in parts for word in _part_words(part, bounds)], PART)
         plan[start + 2] = 8 * max(sum(part.count for part in parts), 1)  # C knows no struct without fields
     plan[Plan.VERSION] = _version(made, gains, memory)
-    return replace(made, gains=gains, memory=memory, bounds=bounds, plan=plan, station=at)
+    program = _program(pointers.get("own"), image)
+    return replace(made, gains=gains, memory=memory, bounds=bounds, plan=plan, station=at, program=program)
+
+
+def _program(own: Record | None, image: Image) -> tuple[int, int, int] | None:
+    if not isinstance(own, OwnModel):
+        return None
+    link = own.place.link
+    terms = image.add(own.code) + TreeCode.fields["terms"].place
+    return terms, image.word_of(own.code.frames) + max(link, 0), link
 
 
 def _section(plan: list[int], start: int, words: list[int], row: int = 1) -> None:

@@ -15,6 +15,7 @@ from palpate.exporting import station
 from palpate.exporting.archive import Symbols, symbols, wasm_symbols
 from palpate.exporting.draft import Draft
 from palpate.exporting.objects import TARGETS, Entry, Glue, Target, assembly, emit, llvm_texts, optimised
+from palpate.exporting.own_model import FRAME, PREFIX, TERMS, fill_terms, program_text
 from palpate.files import write_file
 
 _LINKERS = ("wasm-ld", *(f"wasm-ld-{n}" for n in range(22, 11, -1)))
@@ -57,24 +58,43 @@ class Library:
         ]
         self.public = frozenset({f"{name}_law", f"{name}_law_code", *(entry.name for entry in self.entries)})
         self.kernels: list[Kernel] = [made.kernel, *(entry.kernel for entry in self.entries)]
+        self.kernels += [] if made.program is None else [fill_terms]
         self._texts: list[str] | None = None
         self._bitcode: dict[bool, bytes] = {}
 
     def _functions(self) -> tuple[tuple[int, str], ...]:
-        return ((self.made.word("law"), f"{self.made.name}_law"),)
+        """Which functions' addresses a state holds, and where."""
+        made, stored = self.made, [(self.made.word("law"), f"{self.made.name}_law")]
+        if made.program is not None:
+            terms, frame, link = made.program
+            stored += [(made.word("model"), "model"), (terms, "model_terms")]
+            stored += [(frame, "model_frame")] if link >= 0 else []
+        return tuple(stored)
+
+    def _add_model(self, glue: Glue) -> None:
+        if self.made.program is None:
+            return
+        glue.law("model", fill_terms)
+        glue.passing("model_terms", f"{PREFIX}_terms", TERMS)
+        if self.made.program[2] >= 0:
+            glue.passing("model_frame", f"{PREFIX}_frame_{self.made.program[2]}", FRAME)
 
     def bitcode(self, target: Target) -> bytes:
         """The optimised module, one for each width of pointers."""
         if target.wide not in self._bitcode:
             if self._texts is None:
-                self._texts = llvm_texts(self.kernels)
+                self._texts = llvm_texts(self.kernels) + self._model_texts()
             glue = Glue(target.wide)
             glue.words("plan", self.made.plan)
             glue.law(f"{self.made.name}_law", self.made.kernel)
+            self._add_model(glue)
             for entry in self.entries:
                 glue.entry(entry)
             self._bitcode[target.wide] = optimised(self._texts, glue, self.public, target)
         return self._bitcode[target.wide]
+
+    def _model_texts(self) -> list[str]:
+        return [] if self.made.program is None else [program_text(self.made.run.robot)]
 
     def object_for(self, target: Target) -> bytes:
         """An object file that defines every function of the header and misses nothing."""

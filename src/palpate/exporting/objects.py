@@ -117,6 +117,15 @@ class Glue:
         builder = ir.IRBuilder(same.append_basic_block())
         builder.ret(builder.call(self.module.get_global(kernel.symbol), same.args))
 
+    def passing(self, name: str, called: str, count: int) -> None:
+        """void name(int64_t address, …), which calls a function of as many pointers."""
+        pointer = ir.PointerType()
+        inner: Any = ir.Function(self.module, ir.FunctionType(ir.VoidType(), [pointer] * count), called)
+        function = self._c_function(name, ir.VoidType(), [_WORD] * count)
+        builder = ir.IRBuilder(function.append_basic_block())
+        builder.call(inner, [builder.inttoptr(a, pointer) for a in function.args])
+        builder.ret_void()
+
     def entry(self, entry: Entry) -> None:
         """int32_t name(void *state, …)."""
         pointer = ir.PointerType()
