@@ -25,18 +25,15 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("scenario", metavar="SCENARIO", help="a shipped name, or a .toml file")
-    parser.add_argument(
-        "--out", metavar="DIR", required=True, help="folder to write; an older export there is replaced"
-    )
+    parser.add_argument("--out", metavar="DIR", required=True, help="folder to write; an older export is replaced")
     parser.add_argument("--target", metavar="MACHINE", action="append", dest="targets",
                         help="x86-64, aarch64, riscv64 or wasm32 (repeatable; this machine)")  # fmt: skip
     parser.add_argument("--model", metavar="WHOSE", default="own",
-                        help="own: the library computes M, J, … from q and v; given: the caller passes them (own)")  # fmt: skip
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides",
+                        help="own: M, J, … are computed inside from q and v; given: the caller passes them (own)")  # fmt: skip
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="overrides",
                         help="change a setting, such as control.stiffness=300; KEY= takes it away (repeatable)")  # fmt: skip
-    parser.add_argument(
-        "--ticks", type=int, default=4000, metavar="N", help="ticks of the run to keep for the replay (4000)"
-    )
+    parser.add_argument("--ticks", type=int, default=4000, metavar="N",
+                        help="ticks of the run to keep for the replay (4000)")  # fmt: skip
     add_model_options(parser)
 
 

@@ -30,7 +30,7 @@ def safe_command(kind: str) -> str:
 
 def header(made: Draft) -> str:
     """The C header."""
-    name, upper = made.name, made.name.upper()
+    upper = made.name.upper()
     lines = [
         f"/* {made.scenario.name}: law {made.bound.name} for {made.run.robot.name}, written by palpate.",
         " *",
