@@ -8,8 +8,6 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from palpate.control.guards import GuardMemory, guard_settings
 from palpate.control.law import COMMANDS, BoundLaw, Law, PlainLaw, sizes_of
 from palpate.engine.kernels import Kernel
@@ -20,7 +18,7 @@ from palpate.exporting.gains import Bounds, adjustable
 from palpate.exporting.image import Image, Part, parts_of
 from palpate.exporting.interface import Item, input_items, output_items, places, tick_over
 from palpate.exporting.own_model import OwnModel, own_model
-from palpate.exporting.records import INPUT_HEAD, OUTPUT_HEAD, PART, STATE_HEAD, Plan, Station
+from palpate.exporting.records import INPUT_HEAD, OUTPUT_HEAD, STATE_HEAD, PartPlan, Plan, Station
 from palpate.run.assemble.assemble import beginning, suited
 from palpate.run.build import build
 from palpate.run.run import Run
@@ -40,8 +38,8 @@ class Draft:
         inputs, outputs: numbers of a tick and of its answer.
         gains, memory: fields of the law's records.
         bounds: of the gains that may be changed in C, by their path.
-        plan: constant words beside the code.
-        station: word of the station's table in the state.
+        plan: head of the constant data beside the code.
+        data: all of it, in words.
         model: "own" or "given".
         program: where the addresses of the model's terms and of its frame stand in the state, and the tool's link.
     """
@@ -55,8 +53,8 @@ class Draft:
     gains: list[Part]
     memory: list[Part]
     bounds: dict[tuple[str, ...], Bounds]
-    plan: list[int]
-    station: int
+    plan: Plan
+    data: list[int]
     model: str
     program: tuple[int, int, int] | None = None
 
@@ -71,24 +69,9 @@ class Draft:
         """The law's code."""
         return self.bound.function
 
-    @property
-    def version(self) -> int:
-        """A number that changes with the layout."""
-        return self.plan[Plan.VERSION]
-
-    @property
-    def input_bytes(self) -> int:
-        """Size of an input."""
-        return self.plan[Plan.INPUT_BYTES]
-
-    @property
-    def output_bytes(self) -> int:
-        """Size of an answer."""
-        return self.plan[Plan.OUTPUT_BYTES]
-
     def word(self, field: str) -> int:
         """Where a field of the station stands in the state."""
-        return self.station + Station.fields[field].place
+        return self.plan.station + Station.fields[field].place
 
 
 def draft(scenario: Scenario, model: str) -> Draft:
@@ -111,7 +94,20 @@ def draft(scenario: Scenario, model: str) -> Draft:
     station, pointers = _station(run, bound, inputs, gravity)
     if not given:
         pointers["own"] = own_model(run.robot, station.tick)
-    made = Draft(_prefix(scenario.name), scenario, run, bound, inputs, outputs, [], [], {}, [], 0, model)
+    made = Draft(
+        _prefix(scenario.name),
+        scenario,
+        run,
+        bound,
+        inputs,
+        outputs,
+        [],
+        [],
+        {},
+        Plan(**dict.fromkeys(Plan.fields, 0)),
+        [],
+        model,
+    )
     return _laid_out(made, station, pointers)
 
 
@@ -167,19 +163,24 @@ def _laid_out(made: Draft, station: Station, pointers: dict[str, Record]) -> Dra
     memory = list(parts_of(pointers["memory"], image))
     at = image.add(station, pointers)
     bounds = adjustable(made.law, made.run.robot, gains)
-    plan = [0] * Plan.HEAD
-    plan[Plan.STATE_BYTES], plan[Plan.STATION] = 8 * len(image.words), at
-    plan[Plan.KEPT_FIRST], plan[Plan.KEPT_LAST] = STATE_HEAD, kept
-    plan[Plan.INPUT_BYTES] = 8 * (INPUT_HEAD + sum(each.size for each in made.inputs))
-    plan[Plan.OUTPUT_BYTES] = 8 * (OUTPUT_HEAD + sum(each.size for each in made.outputs))
-    _section(plan, Plan.IMAGE, image.words)
-    _section(plan, Plan.ADDRESSES, image.addresses)
-    for start, parts in ((Plan.GAINS, gains), (Plan.MEMORY, memory)):
-        _section(plan, start, [word for part in parts for word in _part_words(part, bounds)], PART)
-        plan[start + 2] = 8 * max(sum(part.count for part in parts), 1)  # C knows no struct without fields
-    plan[Plan.VERSION] = _version(made, gains, memory)
+    plan = Plan(**dict.fromkeys(Plan.fields, 0))
+    plan.version, plan.state_bytes, plan.station = _version(made, gains, memory), 8 * len(image.words), at
+    plan.kept_first, plan.kept_last = STATE_HEAD, kept
+    plan.input_bytes = 8 * (INPUT_HEAD + sum(each.size for each in made.inputs))
+    plan.output_bytes = 8 * (OUTPUT_HEAD + sum(each.size for each in made.outputs))
+    plan.gains_bytes, plan.memory_bytes = _bytes(gains), _bytes(memory)
+    data = [0] * Plan.words
+    plan.image, plan.image_words = len(data), len(image.words)
+    data += image.words
+    plan.addresses, plan.address_count = len(data), len(image.addresses)
+    data += image.addresses
+    plan.gains, plan.gains_count = len(data), len(gains)
+    data += [word for part in gains for word in _part_words(part, bounds)]
+    plan.memory, plan.memory_count = len(data), len(memory)
+    data += [word for part in memory for word in _part_words(part, {})]
+    data[: Plan.words] = plan._table.tolist()
     program = _program(pointers.get("own"), image)
-    return replace(made, gains=gains, memory=memory, bounds=bounds, plan=plan, station=at, program=program)
+    return replace(made, gains=gains, memory=memory, bounds=bounds, plan=plan, data=data, program=program)
 
 
 def _program(own: Record | None, image: Image) -> tuple[int, int, int] | None:
@@ -190,14 +191,14 @@ def _program(own: Record | None, image: Image) -> tuple[int, int, int] | None:
     return terms, image.word_of(own.code.frames) + max(link, 0), link
 
 
-def _section(plan: list[int], start: int, words: list[int], row: int = 1) -> None:
-    plan[start], plan[start + 1] = len(plan), len(words) // row
-    plan += words
+def _bytes(parts: list[Part]) -> int:
+    return 8 * max(sum(part.count for part in parts), 1)  # C knows no struct without fields
 
 
 def _part_words(part: Part, bounds: dict[tuple[str, ...], Bounds]) -> list[int]:
     low, high = bounds.get(part.path, (0.0, 0.0))
-    return [part.word, part.count, int(part.path in bounds), *np.array([low, high]).view(np.int64).tolist()]
+    free = int(part.path in bounds)
+    return PartPlan(word=part.word, count=part.count, free=free, low=low, high=high)._table.tolist()
 
 
 def _version(made: Draft, gains: list[Part], memory: list[Part]) -> int:

@@ -18,7 +18,7 @@ from palpate.exporting.library import Library, chosen_targets
 from palpate.exporting.manifest import NAME, is_export, manifest, sealed
 from palpate.exporting.native import Native, Session, host
 from palpate.exporting.objects import Target
-from palpate.exporting.records import OUTPUT_HEAD, Plan
+from palpate.exporting.records import OUTPUT_HEAD
 from palpate.exporting.texts import header, safe_command, template
 from palpate.exporting.vectors import Played, answered, packed, play, vector_file
 from palpate.files import a_path, is_there, make_folder, write_file
@@ -110,8 +110,8 @@ def _verified(made: Draft, native: bytes, played: Played, rows: Array) -> tuple[
 
     With given terms the two have the same bits; a model of its own may round otherwise than the loop's.
     """
-    session = Session(Native(native), made.name, made.plan[Plan.STATE_BYTES], made.version)
-    answers = answered(session.step, rows, made.output_bytes)
+    session = Session(Native(native), made.name, made.plan.state_bytes, made.plan.version)
+    answers = answered(session.step, rows, made.plan.output_bytes)
     good = answers[:, 0].view(np.int64) == 0
     if not good.any():
         raise NotApplicable(f"the exported law refused every tick of the run: code {int(answers[0, 0].view(np.int64))}")
@@ -162,8 +162,8 @@ def _values(made: Draft, targets: list[Target], ticks: int) -> dict[str, Any]:
         "TICKS": ticks,
         "TARGETS": ", ".join(target.name for target in targets),
         "WASM": "    node replay.mjs                            # the same in WebAssembly\n" if wasm else "",
-        "STATE_BYTES": made.plan[Plan.STATE_BYTES],
-        "VERSION": made.version,
+        "STATE_BYTES": made.plan.state_bytes,
+        "VERSION": made.plan.version,
         "LATEST": "10",
         "SAFE": safe_command(bound.command),
         "SCENARIO": made.scenario.name,

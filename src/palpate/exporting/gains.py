@@ -24,9 +24,9 @@ def adjustable(law: Law, robot: Robot, parts: list[Part]) -> dict[tuple[str, ...
     for name in type(law).model_fields:
         if name in names and (value := getattr(law, name)) is not None and _is_number(value):
             path = names[name]
-            after = _changed(law, robot, name, value)
+            after = _scaled(law, robot, name, _CHANGE)
             if after is not None and before is not None and _only(before, after, path):
-                found[path] = _bounds(law, name)
+                found[path] = _bounds(law, robot, name)
     return found
 
 
@@ -35,8 +35,10 @@ def _is_number(value: Any) -> bool:
     return all(isinstance(x, float) and x != 0.0 for x in numbers)
 
 
-def _changed(law: Law, robot: Robot, name: str, value: Any) -> dict[tuple[str, ...], Any] | None:
-    new = tuple(_CHANGE * x for x in value) if isinstance(value, tuple) else _CHANGE * value
+def _scaled(law: Law, robot: Robot, name: str, factor: float) -> dict[tuple[str, ...], Any] | None:
+    """The gains where a setting is multiplied; None where that is refused."""
+    value = getattr(law, name)
+    new = tuple(factor * x for x in value) if isinstance(value, tuple) else factor * value
     try:
         return _values(law.model_copy(update={name: new}), robot)
     except PalpateError:
@@ -61,8 +63,8 @@ def _only(before: dict[tuple[str, ...], Any], after: dict[tuple[str, ...], Any],
     return same and bool(np.all(new == _CHANGE * old))
 
 
-def _bounds(law: Law, name: str) -> Bounds:
-    """The setting's own bounds; a bound that is not reached becomes its neighbour."""
+def _bounds(law: Law, robot: Robot, name: str) -> Bounds:
+    """The setting's own bounds, 0 where the law refuses other signs; one that is not reached is its neighbour."""
     low, high = -math.inf, math.inf
     for bound in type(law).model_fields[name].metadata:
         if hasattr(bound, "ge"):
@@ -73,4 +75,6 @@ def _bounds(law: Law, name: str) -> Bounds:
             high = min(high, bound.le)
         if hasattr(bound, "lt"):
             high = min(high, math.nextafter(bound.lt, -math.inf))
+    if low < 0.0 and _scaled(law, robot, name, -1.0) is None:
+        low = math.nextafter(0.0, math.inf) if _scaled(law, robot, name, 0.0) is None else 0.0
     return max(low, -1.7976931348623157e308), min(high, 1.7976931348623157e308)

@@ -85,7 +85,7 @@ class Library:
             if self._texts is None:
                 self._texts = llvm_texts(self.kernels) + self._model_texts()
             glue = Glue(target.wide)
-            glue.words("plan", self.made.plan)
+            glue.words("plan", self.made.data)
             glue.law(f"{self.made.name}_law", self.made.kernel)
             self._add_model(glue)
             for entry in self.entries:

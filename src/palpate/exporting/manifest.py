@@ -13,7 +13,7 @@ import numpy as np
 from palpate.errors import FileError
 from palpate.exporting.draft import LATEST, Draft
 from palpate.exporting.interface import Item
-from palpate.exporting.records import MEANINGS, Plan
+from palpate.exporting.records import MEANINGS
 from palpate.exporting.texts import safe_command
 from palpate.files import read_text
 
@@ -63,8 +63,8 @@ def manifest(made: Draft, targets: list[str], files: dict[str, bytes], facts: di
             "safe command": safe_command(law.command),
         },
         "codes": {code.name: [code.value, text] for code, text in MEANINGS.items()},
-        "version": made.version,
-        "state_bytes": made.plan[Plan.STATE_BYTES],
+        "version": made.plan.version,
+        "state_bytes": made.plan.state_bytes,
         "input": _fields(made.inputs),
         "output": _fields(made.outputs),
         "gains": {"_".join(path): list(bounds) for path, bounds in made.bounds.items()},

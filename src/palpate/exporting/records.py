@@ -48,30 +48,38 @@ MEANINGS = {
 }
 
 
-class Plan(IntEnum):
-    """Words at the head of the plan, constant data beside the code; offsets count words of 8 bytes."""
+class Plan(Record):
+    """The head of the plan, constant data beside the code; where something stands is counted in words of 8 bytes."""
 
-    VERSION = 0
-    STATE_BYTES = 1
-    STATION = 2  # in the state
-    IMAGE = 3  # in the plan
-    IMAGE_WORDS = 4
-    ADDRESSES = 5  # list of the image's words that hold offsets of its own
-    ADDRESS_COUNT = 6
-    GAINS = 7  # list of parts (see PART)
-    GAINS_COUNT = 8
-    GAINS_BYTES = 9
-    MEMORY = 10
-    MEMORY_COUNT = 11
-    MEMORY_BYTES = 12
-    KEPT_FIRST = 13  # words of the state that reset leaves: the gains
-    KEPT_LAST = 14
-    INPUT_BYTES = 15
-    OUTPUT_BYTES = 16
-    HEAD = 17
+    version: int
+    state_bytes: int
+    station: int  # in the state
+    image: int  # in the plan
+    image_words: int
+    addresses: int  # in the plan: the image's words that hold offsets of its own
+    address_count: int
+    gains: int  # in the plan: parts
+    gains_count: int
+    gains_bytes: int
+    memory: int
+    memory_count: int
+    memory_bytes: int
+    kept_first: int  # words of the state that reset leaves: the gains
+    kept_last: int
+    input_bytes: int
+    output_bytes: int
 
 
-PART = 5  # words of a part: where in the state, how many, whether it may be changed, bits of its bounds
+class PartPlan(Record):
+    """A number or an array of a record of the state: where, how many, whether C may change it, within which bounds."""
+
+    word: int
+    count: int
+    free: int
+    low: float
+    high: float
+
+
 STATE_HEAD, INPUT_HEAD, OUTPUT_HEAD = 2, 2, 3  # words before the numbers
 
 

@@ -9,76 +9,68 @@ from palpate.control.law import COMMANDS
 from palpate.engine.kernels import address_of_record, kernel, put
 from palpate.engine.maths import from_bits
 from palpate.engine.records import Vector
-from palpate.exporting.memory import call_c, numbers_at, station_at, words_at
-from palpate.exporting.records import INPUT_HEAD, MAGIC, OUTPUT_HEAD, PART, STATE_HEAD, Code, Plan, Station
+from palpate.exporting.memory import address_after, call_c, numbers_at, part_at, plan_at, station_at, words_at
+from palpate.exporting.records import INPUT_HEAD, MAGIC, OUTPUT_HEAD, STATE_HEAD, Code, PartPlan, Station
 
 OK, NULL, SIZE, VERSION, NOT_READY = (int(c) for c in (Code.OK, Code.NULL, Code.SIZE, Code.VERSION, Code.NOT_READY))
 NOT_FINITE, TIME, LATE, QUATERNION = (int(c) for c in (Code.NOT_FINITE, Code.TIME, Code.LATE, Code.QUATERNION))
 NO_ANSWER, READ_ONLY, BOUND = (int(c) for c in (Code.NO_ANSWER, Code.READ_ONLY, Code.BOUND))
 LAW, BLIND = int(Code.LAW), int(Code.BLIND)
-P_VERSION, P_STATE, P_STATION = int(Plan.VERSION), int(Plan.STATE_BYTES), int(Plan.STATION)
-P_IMAGE, P_WORDS, P_ADDRESSES, P_COUNT = (
-    int(p) for p in (Plan.IMAGE, Plan.IMAGE_WORDS, Plan.ADDRESSES, Plan.ADDRESS_COUNT)
-)
-P_GAINS, P_MEMORY = int(Plan.GAINS), int(Plan.MEMORY)
-P_FIRST, P_LAST, P_INPUT, P_OUTPUT = (
-    int(p) for p in (Plan.KEPT_FIRST, Plan.KEPT_LAST, Plan.INPUT_BYTES, Plan.OUTPUT_BYTES)
-)
-P_HEAD = int(Plan.HEAD)
 ACCELERATION, VELOCITY, POSITION = (COMMANDS.index(kind) for kind in ("acceleration", "velocity", "position"))
+PART = PartPlan.words
 
 
 @kernel
 def _is_ready(state: int, plan: int) -> bool:
-    head, P = words_at(state, STATE_HEAD), words_at(plan, P_HEAD)
-    return head[0] == MAGIC + P[P_VERSION] and head[1] == P[P_STATE]
+    head, P = words_at(state, 0, STATE_HEAD), plan_at(plan, 0)
+    return head[0] == MAGIC + P.version and head[1] == P.state_bytes
 
 
 @kernel
 def _lay_out(state: int, plan: int, first: int, last: int) -> None:
     """Copy the image into a state, but for the words from `first` to before `last`; offsets become addresses."""
-    P = words_at(plan, P_HEAD)
-    words, image = words_at(state, P[P_WORDS]), words_at(plan + 8 * P[P_IMAGE], P[P_WORDS])
-    for k in range(STATE_HEAD, P[P_WORDS]):
+    P = plan_at(plan, 0)
+    words, image = words_at(state, 0, P.image_words), words_at(plan, P.image, P.image_words)
+    for k in range(STATE_HEAD, P.image_words):
         if k < first or k >= last:
             words[k] = image[k]
-    addresses = words_at(plan + 8 * P[P_ADDRESSES], P[P_COUNT])
+    addresses = words_at(plan, P.addresses, P.address_count)
     for k in range(addresses.size):
         at = addresses[k]
         if at < first or at >= last:
-            words[at] = state + 8 * image[at]
+            words[at] = address_after(state, image[at])
 
 
 @kernel
 def initialise(state: int, plan: int, size: int, version: int) -> int:
     """Make a state out of memory."""
-    P = words_at(plan, P_HEAD)
+    P = plan_at(plan, 0)
     if state == 0:
         return NULL
-    if size != P[P_STATE] or state % 8 != 0:
+    if size != P.state_bytes or state % 8 != 0:
         return SIZE
-    if version != P[P_VERSION]:
+    if version != P.version:
         return VERSION
     _lay_out(state, plan, 0, 0)
-    head = words_at(state, STATE_HEAD)
-    head[0], head[1] = MAGIC + P[P_VERSION], P[P_STATE]
+    head = words_at(state, 0, STATE_HEAD)
+    head[0], head[1] = MAGIC + P.version, P.state_bytes
     return OK
 
 
 @kernel
-def reset(state: int, plan: int, law: int, model: int) -> int:
+def reset(state: int, plan: int, a: int, b: int) -> int:
     """Memory, guards and clock as at the start; gains stay."""
     if state == 0:
         return NULL
     if not _is_ready(state, plan):
         return NOT_READY
-    P = words_at(plan, P_HEAD)
-    _lay_out(state, plan, P[P_FIRST], P[P_LAST])
+    P = plan_at(plan, 0)
+    _lay_out(state, plan, P.kept_first, P.kept_last)
     return OK
 
 
 @kernel
-def blend(state: int, plan: int, bits: int, unused: int) -> int:
+def blend(state: int, plan: int, bits: int, b: int) -> int:
     """From the next tick on, go over from the measured torques to the law's within some seconds; 0 ends it."""
     if state == 0:
         return NULL
@@ -87,7 +79,7 @@ def blend(state: int, plan: int, bits: int, unused: int) -> int:
     seconds = from_bits(bits)
     if not (math.isfinite(seconds) and seconds >= 0.0):
         return NOT_FINITE
-    S = station_at(state + 8 * words_at(plan, P_HEAD)[P_STATION])
+    S = station_at(state, plan_at(plan, 0).station)
     S.blend, S.blend_start = seconds, -1.0
     return OK
 
@@ -96,68 +88,71 @@ def blend(state: int, plan: int, bits: int, unused: int) -> int:
 
 
 @kernel
-def _copy_parts(state: int, plan: int, section: int, target: int) -> None:
+def _copy_parts(state: int, plan: int, first: int, count: int, target: int) -> None:
     """Write the parts of a record one after another."""
-    P, out = words_at(plan, P_HEAD), 0
-    parts = words_at(plan + 8 * P[section], PART * P[section + 1])
-    words, copied = words_at(state, P[P_WORDS]), words_at(target, P[section + 2] // 8)
-    for k in range(P[section + 1]):
-        for i in range(parts[PART * k + 1]):
-            copied[out] = words[parts[PART * k] + i]
-            out += 1
+    out = 0
+    for k in range(count):
+        part = part_at(plan, first + PART * k)
+        words, copied = words_at(state, part.word, part.count), words_at(target, out, part.count)
+        for i in range(part.count):
+            copied[i] = words[i]
+        out += part.count
 
 
 @kernel
-def _check_record(state: int, plan: int, section: int, address: int, size: int) -> int:
+def _check_record(state: int, plan: int, expected: int, address: int, size: int) -> int:
     if state == 0 or address == 0:
         return NULL
     if not _is_ready(state, plan):
         return NOT_READY
-    return OK if size == words_at(plan, P_HEAD)[section + 2] else SIZE
+    return OK if size == expected else SIZE
 
 
 @kernel
 def get_gains(state: int, plan: int, target: int, size: int) -> int:
     """Hand out the gains."""
-    code = _check_record(state, plan, P_GAINS, target, size)
+    P = plan_at(plan, 0)
+    code = _check_record(state, plan, P.gains_bytes, target, size)
     if code == OK:
-        _copy_parts(state, plan, P_GAINS, target)
+        _copy_parts(state, plan, P.gains, P.gains_count, target)
     return code
 
 
 @kernel
 def get_memory(state: int, plan: int, target: int, size: int) -> int:
     """Hand out what the law remembers."""
-    code = _check_record(state, plan, P_MEMORY, target, size)
+    P = plan_at(plan, 0)
+    code = _check_record(state, plan, P.memory_bytes, target, size)
     if code == OK:
-        _copy_parts(state, plan, P_MEMORY, target)
+        _copy_parts(state, plan, P.memory, P.memory_count, target)
     return code
 
 
 @kernel
 def set_gains(state: int, plan: int, source: int, size: int) -> int:
     """Take gains over if each is one that may be changed, and within its bounds; else none of them."""
-    code = _check_record(state, plan, P_GAINS, source, size)
+    P = plan_at(plan, 0)
+    code, at = _check_record(state, plan, P.gains_bytes, source, size), 0
     if code != OK:
         return code
-    P = words_at(plan, P_HEAD)
-    parts = words_at(plan + 8 * P[P_GAINS], PART * P[P_GAINS + 1])
-    words, given, numbers = words_at(state, P[P_WORDS]), words_at(source, size // 8), numbers_at(source, size // 8)
-    at = 0
-    for k in range(P[P_GAINS + 1]):
-        low, high = from_bits(parts[PART * k + 3]), from_bits(parts[PART * k + 4])
-        for i in range(parts[PART * k + 1]):
-            if given[at] != words[parts[PART * k] + i]:
-                if parts[PART * k + 2] == 0:
+    for k in range(P.gains_count):
+        part = part_at(plan, P.gains + PART * k)
+        words, given = words_at(state, part.word, part.count), words_at(source, at, part.count)
+        numbers = numbers_at(source, at, part.count)
+        for i in range(part.count):
+            if given[i] != words[i]:
+                if part.free == 0:
                     return READ_ONLY
-                if not low <= numbers[at] <= high:
+                if not part.low <= numbers[i] <= part.high:
                     return BOUND
-            at += 1
+        at += part.count
     at = 0
-    for k in range(P[P_GAINS + 1]):
-        for i in range(parts[PART * k + 1]):
-            words[parts[PART * k] + i] = given[at]
-            at += 1
+    for k in range(P.gains_count):
+        part = part_at(plan, P.gains + PART * k)
+        words, given = words_at(state, part.word, part.count), words_at(source, at, part.count)
+        for i in range(part.count):
+            words[i] = given[i]
+        at += part.count
     return OK
 
 
@@ -167,19 +162,19 @@ def set_gains(state: int, plan: int, source: int, size: int) -> int:
 @kernel
 def step(state: int, plan: int, source: int, target: int) -> int:
     """One control tick; whatever is wrong gives a code, and the safe command in place of the law's."""
-    P = words_at(plan, P_HEAD)
+    P = plan_at(plan, 0)
     if target == 0:
         return NULL
     ready = state != 0 and _is_ready(state, plan)
     code = _stepped(state, plan, source) if ready else (NOT_READY if state != 0 else NULL)
-    answer = words_at(target, OUTPUT_HEAD)
-    numbers = numbers_at(target + 8 * OUTPUT_HEAD, P[P_OUTPUT] // 8 - OUTPUT_HEAD)
+    answer = words_at(target, 0, OUTPUT_HEAD)
+    numbers = numbers_at(target, OUTPUT_HEAD, P.output_bytes // 8 - OUTPUT_HEAD)
     answer[0], answer[1], answer[2] = code, 0, 0
     if not ready:
         for k in range(numbers.size):
             numbers[k] = 0.0
         return code
-    S = station_at(state + 8 * P[P_STATION])
+    S = station_at(state, P.station)
     answer[1], answer[2] = S.guard_memory.bits, S.missed
     if code == OK:
         _answer(S, numbers)
@@ -217,15 +212,15 @@ def _be_safe(S: Station, out: Vector) -> None:
 
 @kernel
 def _stepped(state: int, plan: int, source: int) -> int:
-    P = words_at(plan, P_HEAD)
+    P = plan_at(plan, 0)
     if source == 0:
         return NULL
-    head = words_at(source, INPUT_HEAD)
-    if head[0] & 0xFFFFFFFF != P[P_INPUT]:
+    head = words_at(source, 0, INPUT_HEAD)
+    if head[0] & 0xFFFFFFFF != P.input_bytes:
         return SIZE
-    if (head[0] >> 32) & 0xFFFFFFFF != P[P_VERSION]:
+    if (head[0] >> 32) & 0xFFFFFFFF != P.version:
         return VERSION
-    S, given = station_at(state + 8 * P[P_STATION]), numbers_at(source, P[P_INPUT] // 8)
+    S, given = station_at(state, P.station), numbers_at(source, 0, P.input_bytes // 8)
     code = _take(S, given)
     if code == OK:
         code = _decide(S)

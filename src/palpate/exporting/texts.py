@@ -10,7 +10,7 @@ import numpy as np
 from palpate.exporting.draft import LATEST, Draft
 from palpate.exporting.image import Part
 from palpate.exporting.interface import Item
-from palpate.exporting.records import MEANINGS, Code, Plan
+from palpate.exporting.records import MEANINGS, Code
 
 
 def template(name: str, values: dict[str, object]) -> str:
@@ -48,7 +48,7 @@ def header(made: Draft) -> str:
         'extern "C" {',
         "#endif",
         "",
-        f"#define {upper}_VERSION {made.version}u /* of this layout: init and every input carry it */",
+        f"#define {upper}_VERSION {made.plan.version}u /* of this layout: init and every input carry it */",
         f"#define {upper}_JOINTS {made.run.robot.nv}",
         f"#define {upper}_PERIOD {made.run.clock.control_period!r} /* s */",
         f"#define {upper}_LATEST {LATEST:g} /* periods after which a tick is refused */",
@@ -69,7 +69,7 @@ def header(made: Draft) -> str:
 
 def _structs(made: Draft) -> list[str]:
     name = made.name
-    words = made.plan[Plan.STATE_BYTES] // 8
+    words = made.plan.state_bytes // 8
     return [
         "/* Everything the law keeps; yours to place, init fills it. */",
         f"typedef struct {{ uint64_t words[{words}]; }} {name}_state;",

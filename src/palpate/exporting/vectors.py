@@ -54,8 +54,8 @@ def play(made: Draft, most: int) -> Played:
 
 def packed(made: Draft, played: Played) -> Array:
     """The inputs as C's structs: rows of 8-byte words."""
-    rows = np.zeros((len(played.times), made.input_bytes // 8))
-    rows[:, 0].view(np.int64)[:] = made.input_bytes + (made.version << 32)
+    rows = np.zeros((len(played.times), made.plan.input_bytes // 8))
+    rows[:, 0].view(np.int64)[:] = made.plan.input_bytes + (made.plan.version << 32)
     rows[:, 1], rows[:, 2:] = played.times, played.inputs
     return rows
 
