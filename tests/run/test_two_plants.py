@@ -48,7 +48,7 @@ def bare(run):
 
 
 def physical(warnings):
-    """Warnings without the judgement of promises, which for traces equal to 1e-15 may fall on either side of a bound."""
+    """Warnings without the judgement of promises: of traces equal to 1e-15 it may fall on either side of a bound."""
     return [text for text in warnings if "did not keep its promise" not in text]
 
 
