@@ -88,12 +88,12 @@ def test_a_press_on_a_wall_is_the_exact_bounce_of_a_free_mass() -> None:
 
 
 def test_a_dead_wrench_sensor_is_told() -> None:
-    fault = "world.sensors.wrench.fault='dropout'"
-    told(
-        run_of("ur5e-admittance", fault, "world.sensors.wrench.fault_start=6", "run.duration=12"), "exactly 0 from 6 s"
-    )
-    told(run_of("panda-shaped-mass", fault), "exactly 0", "8 N or N·m act")
-    trace = run_of("panda-slide", fault, "world.sensors.wrench.fault_start=3")
+    def fault(at: float) -> str:
+        return f'world.faults=[{{what="wrench-dropout", at={at}}}]'
+
+    told(run_of("ur5e-admittance", fault(6), "run.duration=12"), "exactly 0 from 6 s")
+    told(run_of("panda-shaped-mass", fault(0)), "exactly 0", "8 N or N·m act")
+    trace = run_of("panda-slide", fault(3), "robot.joints='ideal'")
     told(trace, "exactly 0 from 3 s")
     assert "sensor (the wrench sensor reads 21 N" in told(trace, "did not keep its promise", "the force is 10.1 N off")
 
