@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from palpate.control.guards import GuardMemory, guard_settings
-from palpate.control.law import COMMANDS, BoundLaw, Law, PlainLaw, sizes_of
+from palpate.control.law import COMMANDS, BoundLaw, Law, sizes_of
+from palpate.control.plain_law import PlainLaw
 from palpate.engine.kernels import Kernel
 from palpate.engine.records import Record
 from palpate.equations.code.tree_program import TreeCode
@@ -116,6 +117,11 @@ def _refuse(run: Run) -> None:
         raise NotApplicable(
             f"law {run.law.name!r} is written in Python, and only compiled laws can be exported",
             hint="write it as a kernel (docs: laws of your own)",
+        )
+    if run.law.friction_compensation > 0.0:
+        raise NotApplicable(
+            "friction_compensation is a term that palpate's loop adds, and an exported law has none",
+            hint="--set control.friction_compensation=0, and compensate in the robot's driver",
         )
     if run.world.is_exact:
         raise NotApplicable(
