@@ -10,59 +10,14 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
-from functools import cache
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import palpate.errors
-from palpate import syntax
+from house_rules import BESIDE, DOCUMENTS, PACKAGE, ROOT, SOURCES, complain, parsed, position
 
-ROOT = Path(__file__).parent.parent
-PACKAGE = ROOT / "src" / "palpate"
-DOCUMENTS = ROOT / "src" / "palpate_documents"
-CORE, BESIDE = sorted(PACKAGE.rglob("*.py")), sorted(DOCUMENTS.rglob("*.py"))
-SOURCES = [*CORE, *BESIDE]
-
-# Who may import whom (docs/index.md draws it). What a room may import, its importers may import too.
-# Small modules that every room may use.
-FREE = {"errors", "checks", "files", "lazy", "memory", "config", "parquet", "plugins", "syntax", "toml", "user_code"}
-MODULES = FREE
-ARROWS: dict[str, set[str]] = {
-    "errors": set(),
-    "checks": {"errors"},
-    "config": {"errors", "checks"},
-    "files": {"errors"},
-    "lazy": {"errors"},
-    "plugins": {"errors", "user_code"},
-    "syntax": set(),
-    "toml": {"errors"},
-    "user_code": {"errors", "files"},
-    "memory": set(),
-    "parquet": {"errors", "files", "lazy", "memory"},
-    "engine": {"errors", "checks"},
-    "spatial": {"engine"},
-    "equations": {"spatial", "engine"},
-    "robot": {"equations", "spatial", "engine"},
-    "derive": {"robot", "equations", "spatial"},
-    "review": {"derive", "equations"},
-    "control": {"robot", "spatial", "engine"},
-    "contact": {"robot", "spatial", "engine"},
-    "world": {"robot", "spatial", "engine", "contact"},
-    "trace": set(),
-    "scenario": {"robot", "control", "world", "trace", "metrics"},
-    "run": {"scenario", "robot", "control", "world", "contact", "trace", "engine"},
-    "metrics": {"trace", "spatial"},
-    "views": {"trace", "metrics", "robot", "spatial"},
-    "study": {"run", "metrics", "trace", "scenario"},
-    "gym": {"run", "metrics", "scenario"},
-}
-ARROWS["cli"] = set(ARROWS)
-ARROWS["__main__"] = {"cli"}
-ARROWS["__init__"] = set(ARROWS)
-
-WITNESSES = {"pinocchio", "pin", "pydrake", "example_robot_data", "roboticstoolbox"}
 HEAVY = {"numpy", "numba", "llvmlite", "mujoco", "scipy", "sympy", "matplotlib", "plotly", "rich", "pydantic"}
 HEAVY |= {"pyarrow", "viser", "xml"}
 
@@ -71,111 +26,7 @@ LONGEST_FUNCTION, LONGEST_FILE = 60, 600
 LONG_FUNCTIONS: dict[str, str] = {}
 
 
-parsed = cache(syntax.parsed)
-
-
-def complain(complaints: Iterable[str]) -> None:
-    found = list(complaints)
-    assert not found, f"{len(found)} complaint(s):\n  " + "\n  ".join(found)
-
-
-def place(path: Path, node: ast.AST) -> str:
-    return f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}"
-
-
-# ------------------------------------------------------------------ imports point one way
-
-
-def room_of(module: str) -> str:
-    """The room of a dotted module inside palpate: "palpate.robot.ik" is in robot, "palpate" itself in __init__."""
-    parts = module.split(".")
-    return parts[1] if len(parts) > 1 else "__init__"
-
-
-def module_of(path: Path) -> str:
-    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def imported(tree: ast.Module, package: str) -> Iterator[tuple[str, ast.AST]]:
-    """Every module the source names: imports at any depth, relative ones resolved, and dotted names in strings."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from ((alias.name, node) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
-            base = ".".join([*above, *([node.module] if node.module else [])])
-            # `from palpate import x` names the room x, or a name of the package itself.
-            names = [f"palpate.{a.name}" if a.name in ARROWS else base for a in node.names]
-            yield from ((name, node) for name in (names if base == "palpate" else [base]))
-        elif isinstance(node, ast.Constant) and re.fullmatch(r"palpate(\.\w+)+", str(node.value)):
-            yield from ((name, node) for name in [str(node.value)] if room_of(name) in ARROWS)
-
-
-def allowed(room: str) -> set[str]:
-    """What a room may import: itself, the free modules, its arrows, and theirs in turn."""
-    reached: set[str] = set()
-    waiting = [room, *(() if room in MODULES else FREE)]
-    while waiting:
-        other = waiting.pop()
-        if other not in reached:
-            reached.add(other)
-            waiting += ARROWS[other]
-    return reached
-
-
-def wrong_imports(path: Path, source: str) -> Iterator[str]:
-    module = module_of(path)
-    room = room_of(module)
-    if room not in ARROWS:
-        yield f"{path.relative_to(ROOT)}: room {room!r} has no line in ARROWS"
-        return
-    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    for name, node in imported(parsed(source), package):
-        top = name.split(".")[0]
-        if top in WITNESSES:
-            yield f"{place(path, node)}: imports {top}, a witness; only tests and benchmarks may"
-        elif top == "palpate" and name != "palpate" and room_of(name) not in allowed(room):
-            can = ", ".join(sorted(allowed(room) - {room})) or "nothing"
-            yield f"{place(path, node)}: {room} imports {name}; it may import {can}"
-
-
-def test_imports_point_one_way() -> None:
-    complain(c for path in CORE for c in wrong_imports(path, path.read_text(encoding="utf-8")))
-
-
-@pytest.mark.parametrize(
-    ("file", "source"),
-    [
-        ("spatial/x.py", "import palpate.robot.mechanics.tree"),
-        ("control/x.py", "def f():\n    from palpate.world.plant import Plant"),
-        ("robot/x.py", "if TYPE_CHECKING:\n    from palpate import control"),
-        ("world/x.py", "from ..control import laws"),
-        ("trace/x.py", "from palpate import engine"),
-        ("metrics/x.py", "table = {'Robot': 'palpate.robot.robot'}"),
-        ("views/x.py", "from palpate.run import loop"),
-        ("errors.py", "from palpate.checks import finite_array"),
-        ("engine/records.py", "from palpate.robot.robot import Robot"),
-        ("robot/x.py", "import pinocchio"),
-        ("attic/x.py", ""),
-    ],
-)
-def test_an_import_against_the_arrows_is_seen(file: str, source: str) -> None:
-    assert len(list(wrong_imports(PACKAGE / file, source))) == 1
-
-
-@pytest.mark.parametrize(
-    ("file", "source"),
-    [
-        ("robot/ik.py", "from palpate.spatial import Pose\nfrom . import tree\nfrom palpate import engine, lazy"),
-        ("run/loop/loop.py", "from palpate.metrics import force\nfrom ..control import laws"),
-        ("cli/x.py", "from palpate import __version__\nimport palpate.views.report"),
-        ("views/x.py", "from palpate.spatial import Pose"),
-    ],
-)
-def test_imports_along_the_arrows_are_allowed(file: str, source: str) -> None:
-    complain(wrong_imports(PACKAGE / file, source))
-
+# ------------------------------------------------------------------ the documents' package
 
 # What somebody who writes a law or a command of their own imports besides (docs/extending.md).
 FOR_EXTENDING = {"palpate.control.law", "palpate.engine.kernels", "palpate.engine.records", "palpate.cli.tables"}
@@ -191,7 +42,7 @@ def inner_imports(path: Path, source: str) -> Iterator[str]:
         for name in modules:
             deep = name.startswith("palpate.") and name.count(".") > 1 and name not in FOR_EXTENDING
             if deep or (private and name.split(".")[0] == "palpate"):
-                yield f"{place(path, node)}: imports {name}, an inner part of palpate; use what a package exports"
+                yield f"{position(path, node)}: imports {name}, an inner part of palpate; use what a package exports"
 
 
 def test_the_documents_stand_on_the_public_interface_and_palpate_knows_nothing_of_them() -> None:
@@ -210,15 +61,6 @@ def test_an_inner_import_is_seen() -> None:
     for source in ("from palpate.control.laws.passive import Passive", "from palpate.files import _hidden"):
         assert len(list(inner_imports(DOCUMENTS / "x.py", source))) == 1
     complain(inner_imports(DOCUMENTS / "x.py", "import palpate as pp\nfrom palpate.control.law import Law"))
-
-
-def test_the_arrows_form_no_ring() -> None:
-    complain(
-        f"{room} and {other} may import each other"
-        for room in ARROWS
-        for other in ARROWS[room]
-        if room in allowed(other)
-    )
 
 
 # ------------------------------------------------------------------ one tree of exceptions
@@ -254,7 +96,7 @@ def wrong_raises(path: Path, source: str, makers: set[str]) -> Iterator[str]:
         reraised = isinstance(node.exc, ast.Name) and name in caught
         leaves = name == "SystemExit" and path == PACKAGE / "cli" / "main.py"
         if not (name in good or reraised or leaves):
-            yield f"{place(path, node)}: raises {name}; raise a class of palpate/errors.py, or add one there"
+            yield f"{position(path, node)}: raises {name}; raise a class of palpate/errors.py, or add one there"
 
 
 def _raised(node: ast.AST) -> str:
@@ -319,7 +161,7 @@ def undocumented(path: Path, source: str) -> Iterator[str]:
         if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) or node.name.startswith("_"):
             continue
         if not ast.get_docstring(node) and not _repeats_another(node):
-            yield f"{place(path, node)}: {owner}{node.name} has no docstring"
+            yield f"{position(path, node)}: {owner}{node.name} has no docstring"
         if isinstance(node, ast.ClassDef):
             waiting += [(f"{node.name}.", child) for child in node.body]
 
@@ -336,7 +178,7 @@ def long_functions(path: Path, source: str, most: int = LONGEST_FUNCTION) -> Ite
             lines = (node.end_lineno or node.lineno) - node.lineno + 1
             if lines > most:
                 name = f"{path.relative_to(PACKAGE.parent).as_posix().removeprefix('palpate/')}:{node.name}"
-                yield name, f"{place(path, node)}: {node.name} has {lines} lines, at most {most}; split it"
+                yield name, f"{position(path, node)}: {node.name} has {lines} lines, at most {most}; split it"
 
 
 def test_every_public_name_has_a_docstring() -> None:
@@ -438,7 +280,7 @@ def place_constants(path: Path, source: str) -> Iterator[str]:
         name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
         frame = re.fullmatch(r"[XRVFJ]_[A-Z]{2}", name)  # X_WE: a pose, not a place; O_…: the operating system's
         if re.fullmatch(r"_?[A-NP-Z]_[A-Z][A-Z_0-9]+", name) and not frame:
-            yield f"{place(path, node)}: {name} is a place in an array; give it a name in a record"
+            yield f"{position(path, node)}: {name} is a place in an array; give it a name in a record"
 
 
 def byte_offsets(path: Path, source: str) -> Iterator[str]:
@@ -454,7 +296,7 @@ def wide_functions(path: Path, source: str) -> Iterator[str]:
     """Functions of more than eight positional parameters."""
     for node in ast.walk(parsed(source)):
         if isinstance(node, ast.FunctionDef) and len(node.args.posonlyargs) + len(node.args.args) > 8:
-            yield f"{place(path, node)}: {node.name} takes {len(node.args.args)} parameters; put them in a record"
+            yield f"{position(path, node)}: {node.name} takes {len(node.args.args)} parameters; put them in a record"
 
 
 def untyped(source: str) -> tuple[int, int]:
@@ -521,7 +363,7 @@ def writes(path: Path, source: str) -> Iterator[str]:
         known = called if called in WRITING else called.split(".")[-1] if "." in called else ""
         bad = known in WRITING and f"{name}:{known}" not in MAY_WRITE and not (known == "savefig" and _to_memory(node))
         if bad or (called.split(".")[-1] in ("open", "fdopen") and _for_writing(node)):
-            yield f"{place(path, node)}: {called} writes by itself; use what files.py offers"
+            yield f"{position(path, node)}: {called} writes by itself; use what files.py offers"
 
 
 def _to_memory(call: ast.Call) -> bool:

@@ -17,6 +17,11 @@ PerJoint = float | tuple[float, ...]
 MOST_SENSOR_VALUES = 32  # numbers of all sensors of one's own that a law can see
 
 
+# Keys that went elsewhere, and where.
+MOVED = {
+    "actuators": "world.actuators is now world.driver, with the same keys (rotor_inertia is world.plant.rotor_inertia)",
+    "rotor_inertia": "the inertia of the rotors is world.plant.rotor_inertia",
+}
 _MOST = 10  # problems told one by one
 _ModelMeta: Any = type(BaseModel)
 
@@ -42,6 +47,8 @@ def _complaint(cls: Any, error: ValidationError) -> str:
         path = ".".join(shortened(str(part)) for part in problem["loc"])
         near = nearest(path, cls.model_fields) if problem["type"] == "extra_forbidden" else []
         guess = f" (did you mean {near[0]!r}?)" if near else ""
+        if problem["type"] == "extra_forbidden" and path in MOVED:
+            guess = f" ({MOVED[path]})"
         told = problem["type"] in ("missing", "extra_forbidden", "value_error")
         found = "" if told else f", got {_shown(problem['input'])}"
         text = problem["msg"].removeprefix("Value error, ")

@@ -175,6 +175,10 @@ class InUse(FileError):
     """A folder that another run is writing at this moment."""
 
 
+class NotAClient(InvalidInput):
+    """A connection to a served robot that does not speak its protocol, or another version of it."""
+
+
 class TooLarge(InvalidInput):
     """A file, model or run beyond what can be handled here; refused before it is tried."""
 

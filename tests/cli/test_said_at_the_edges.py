@@ -147,7 +147,7 @@ def test_10_the_compliant_pose_is_a_channel_and_meaningless_metrics_are_absent(c
 
 def test_11_a_large_rotor_is_no_singular_posture(command) -> None:
     found = command(
-        "panda-operational-space", "robot.model=sawyer", "world.actuators.rotor_inertia=0.5", "run.duration=0.5",
+        "panda-operational-space", "robot.model=sawyer", "world.plant.rotor_inertia=0.5", "run.duration=0.5",
         "reference.duration=3.0", "metrics={}",
     )  # fmt: skip
     assert "near a singular posture" not in found.printed

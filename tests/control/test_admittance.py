@@ -15,7 +15,7 @@ from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.spatial import Pose, matrix_from_rotation_vector
 from palpate.world.clock import Clock
-from palpate.world.config import Actuators, Push, Surface, World
+from palpate.world.config import Driver, PlantChange, Push, Surface, World
 
 GAINS: dict[str, Any] = {"mass": (5.0,) * 6, "stiffness": (10.0,) * 6, "damping": (14.142,) * 6}
 FORCE, TORQUE = (1.0, 2.0, 3.0), (1.0, 0.5, 1.0)
@@ -255,7 +255,7 @@ def test_a_wanted_wrench_is_what_the_environment_should_do():
 
 def test_the_documents_three_joint_arm_yields_as_the_document_says():
     robot = load_robot("ur5e-3link")
-    world = World(pushes=PUSHES[:1], actuators=ROTORS)
+    world = World(pushes=PUSHES[:1], **ROTORS)
     law, q = Admittance(**GAINS, directions=("x", "y", "z")), np.array([0.3, -0.9, 1.6])
     trace = simulate(Run(robot, law, world, Hold(), clock=Clock(duration=10.0), q_start=q))
     moved = trace["tool_position"][-1] - trace["tool_position"][0]
@@ -276,7 +276,7 @@ def test_what_does_not_yield_is_held():
     robot, q = arm_and_start()
     push = Push(force=FORCE, torque=(0.2, 0.1, 0.2), duration=3.0)
     law = Admittance(**GAINS, directions=("z",))
-    trace = simulate(Run(robot, law, World(pushes=(push,), actuators=ROTORS), clock=Clock(duration=3.0), q_start=q))
+    trace = simulate(Run(robot, law, World(pushes=(push,), **ROTORS), clock=Clock(duration=3.0), q_start=q))
     moved = trace["tool_position"][-1] - trace["tool_position"][0]
     assert moved[2] > 0.25
     assert np.abs(moved[:2]).max() < 1e-3
@@ -288,7 +288,7 @@ def test_a_force_is_held_through_the_wanted_wrench():
     robot, q = arm_and_start()
     p = robot.pose(q).position
     wall = Surface(position=(p[0], p[1], p[2] - 0.01), stiffness=2000.0, damping=50.0)
-    world = World(surfaces=(wall,), actuators=ROTORS)
+    world = World(surfaces=(wall,), **ROTORS)
     law = Admittance(mass=(5.0,) * 6, damping=(200.0, 200.0, 200.0, 5, 5, 5), stiffness=(10, 10, 0, 10, 10, 10))
     reference = Hold(wrench=(0, 0, 8.0, 0, 0, 0))
     trace = simulate(Run(robot, law, world, reference, clock=Clock(duration=3.0), q_start=q))
@@ -340,7 +340,7 @@ def test_a_velocity_servo_is_trimmed_in_proportion_to_its_error():
 
 # ------------------------------------------------------------------------------------------------- on the arm
 
-ROTORS = Actuators(servo_bandwidth=120.0, rotor_inertia=0.1)
+ROTORS = {"driver": Driver(servo_bandwidth=120.0), "plant": PlantChange(rotor_inertia=0.1)}
 PUSHES = (
     Push(name="force", force=FORCE, start=5.0, duration=5.0),
     Push(name="torque", torque=TORQUE, start=15.0, duration=5.0),
@@ -356,9 +356,7 @@ def arm_and_start():
 def test_the_arm_follows_the_compliant_pose_within_a_millimetre_and_a_tenth_of_a_degree(law):
     robot, q = arm_and_start()
     law = Admittance(**GAINS, **law)
-    trace = simulate(
-        Run(robot, law, World(pushes=PUSHES, actuators=ROTORS), Hold(), clock=Clock(duration=25.0), q_start=q)
-    )
+    trace = simulate(Run(robot, law, World(pushes=PUSHES, **ROTORS), Hold(), clock=Clock(duration=25.0), q_start=q))
     assert trace.outcome.kind == "completed"
     wrench = trace["measured_wrench"][:-1].copy()
     if law.moment_about == "base":
@@ -376,7 +374,7 @@ def test_joint_speed_limits_hold_when_the_target_jumps():
         Run(
             robot,
             Admittance(),
-            World(actuators=ROTORS),
+            World(**ROTORS),
             Hold(offset=(0.2, 0.2, 0.1)),
             clock=Clock(duration=1.5),
             q_start=q,
@@ -390,7 +388,7 @@ def test_joint_speed_limits_hold_when_the_target_jumps():
 
 def test_a_push_beyond_the_arms_reach_stays_finite():
     robot = load_robot("ur5e")
-    world = World(pushes=(Push(force=(0, 0, 40.0), duration=4.0),), actuators=ROTORS)
+    world = World(pushes=(Push(force=(0, 0, 40.0), duration=4.0),), **ROTORS)
     trace = simulate(Run(robot, Admittance(), world, Hold(), clock=Clock(duration=5.0)))
     assert trace.outcome.kind == "completed"
     assert np.isfinite(trace["q"]).all()

@@ -16,7 +16,7 @@ from palpate.errors import BadShape, InvalidInput, NoSolution, NotFinite
 from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.world.clock import Clock
-from palpate.world.config import Actuators, Surface, World
+from palpate.world.config import Driver, Surface, World
 
 
 def second_order_poles(M, D, K):
@@ -312,7 +312,7 @@ def growth(law, duration=2.0):
     """How the deflection's swing in the last fifth of a run compares with that of its second fifth."""
     robot = pp.load_robot("cartesian2", mass=(3.0, 2.0), gravity=0.0)
     wall = Surface(normal=(-1.0, 0.0, 0.0), position=(0.0, 0.0, 0.0), stiffness=WALL, damping=0.0)
-    world = World(surfaces=(wall,), actuators=Actuators(delay=DELAY, torque_limit=False))
+    world = World(surfaces=(wall,), driver=Driver(delay=DELAY, torque_limit=False))
     start = np.array([0.003 - TIP, 0.0])
     trace = simulate(
         Run(

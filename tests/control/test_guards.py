@@ -24,7 +24,8 @@ from palpate.robot import load_robot
 from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.world.clock import Clock
-from palpate.world.config import Actuators, Push, Sensors, Surface, World, WrenchSensor
+from palpate.world.config import Driver, PlantChange, Push, Sensors, Surface, World, WrenchSensor
+from palpate.world.faults import Fault
 
 PANDA = load_robot("panda")
 PRESS = Hold(wrench=WantedWrench(value=(0, 0, 10, 0, 0, 0)))
@@ -71,7 +72,7 @@ def test_a_joint_is_stopped_before_its_limit():
 
 def test_the_tool_keeps_its_speed_limit():
     """A stiff spring to a target 10 cm away: without the guard the tool would fly."""
-    world = World(actuators=Actuators(torque_rate_limit=False))
+    world = World(driver=Driver(torque_rate_limit=False))
     fast = CartesianImpedance(stiffness=(2000, 2000, 2000, 50, 50, 50), damping=(20, 20, 20, 5, 5, 5))
     jump = Hold(offset=(0, 0.1, 0))
     speeds = {}
@@ -86,7 +87,7 @@ def test_the_tool_keeps_its_speed_limit():
 
 def test_set_points_of_a_servo_keep_the_speed_limit_too():
     robot = load_robot("ur5e")
-    world = World(actuators=Actuators(servo_bandwidth=120.0, rotor_inertia=0.1))
+    world = World(driver=Driver(servo_bandwidth=120.0), plant=PlantChange(rotor_inertia=0.1))
     trace = simulate(
         Run(
             robot,
@@ -127,7 +128,8 @@ def test_a_servo_stops_at_the_contact_force_limit():
     robot = load_robot("ur5e")
     world = World(
         pushes=(Push(force=(0, 30.0, 0), start=0.5, duration=1.0),),
-        actuators=Actuators(servo_bandwidth=120.0, rotor_inertia=0.1),
+        driver=Driver(servo_bandwidth=120.0),
+        plant=PlantChange(rotor_inertia=0.1),
     )
     trace = simulate(
         Run(robot, Admittance(), world, Hold(), clock=Clock(duration=2.0), guards=Guards(contact_force=20.0))
@@ -141,7 +143,8 @@ def test_a_servo_stops_at_the_contact_force_limit():
 def faulty(fault, **more):
     return World(
         surfaces=(table(friction=0.2),),
-        sensors=Sensors(wrench=WrenchSensor(fault=fault, fault_start=1.2, noise_force=0.01, **more)),
+        sensors=Sensors(wrench=WrenchSensor(noise_force=0.01, **more)),
+        faults=(Fault(what=f"wrench-{fault}", at=1.2),),
     )
 
 

@@ -12,7 +12,7 @@ from palpate.robot import load_robot
 from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.world.clock import Clock
-from palpate.world.config import Actuators, Push, World
+from palpate.world.config import Driver, Push, World
 
 
 class Swing:
@@ -26,7 +26,7 @@ class Swing:
         return targets.array
 
 
-FREE = Actuators(torque_limit=False, torque_rate_limit=False)
+FREE = Driver(torque_limit=False, torque_rate_limit=False)
 
 
 def test_torque_is_the_sum_in_the_docstring() -> None:
@@ -45,9 +45,9 @@ def test_torque_is_the_sum_in_the_docstring() -> None:
 
 @pytest.mark.parametrize("name", ["planar2", "panda"])
 def test_a_wrench_deflects_the_joints_by_the_inverse_stiffness(name: str) -> None:
-    robot = load_robot(name)
+    robot = load_robot(name, joints="ideal")
     K = np.linspace(150.0, 250.0, robot.nv)
-    world = World(pushes=(Push(force=(5.0, 3.0, 0.0), torque=(0.0, 0.0, 1.0), duration=100.0),), actuators=FREE)
+    world = World(pushes=(Push(force=(5.0, 3.0, 0.0), torque=(0.0, 0.0, 1.0), duration=100.0),), driver=FREE)
     trace = simulate(Run(robot, JointImpedance(stiffness=tuple(K)), world, clock=Clock(duration=4.0)))
     q = trace["q"][-1]
     torque = robot.jacobian(q).T @ [5, 3, 0, 0, 0, 1]
@@ -55,8 +55,8 @@ def test_a_wrench_deflects_the_joints_by_the_inverse_stiffness(name: str) -> Non
 
 
 def test_feed_forward_follows_a_moving_target_without_lag(extrapolate) -> None:
-    robot = load_robot("panda")
-    world = World(actuators=FREE)
+    robot = load_robot("panda", joints="ideal")
+    world = World(driver=FREE)
     with_it, without = (
         extrapolate(Run(robot, JointImpedance(feed_forward=f), world, Swing(), clock=Clock(duration=0.5)), "q")
         for f in (True, False)

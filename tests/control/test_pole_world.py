@@ -18,7 +18,7 @@ from palpate.run.simulate import simulate
 from palpate.trace import Recording
 from palpate.views.panels import figures_of
 from palpate.world.clock import Clock
-from palpate.world.config import Actuators, Camera, Pole, Push, Sensors, World
+from palpate.world.config import Camera, Driver, Pole, Push, Sensors, World
 
 POSTURE = np.array([0, -0.8, 0, -1.9, 0, -1.1, 0])
 
@@ -46,7 +46,7 @@ def balance(law=None, world=None, *, q=POSTURE, duration=3.0, stride=1, **clock)
 def pushed(force, pole, v_start=(0.0, 0.0, 0.0), duration=1e-3):
     """The end-effector alone under a constant force."""
     law = PythonLaw(lambda tick, gains, memory: {"torque": np.array(force)})
-    world = World(pole=pole, actuators=Actuators(torque_limit=False))
+    world = World(pole=pole, driver=Driver(torque_limit=False))
     robot = pp.load_robot("point3")
     clock = Clock(duration=duration, timestep=1e-6, period=1e-6, integrator="rk4")
     return simulate(Run(robot, law, world, clock=clock, v_start=v_start, record=Recording(stride=1)))
@@ -99,7 +99,7 @@ def test_the_linear_axis_of_a_heavy_rod_is_the_derivative_of_its_closed_form():
 
 
 def test_friction_of_the_hinge_takes_energy_out():
-    world = {"pole": Pole(tilt=(3.0, 0.0), pivot_damping=0.02), "actuators": Actuators(torque_limit=False)}
+    world = {"pole": Pole(tilt=(3.0, 0.0), pivot_damping=0.02), "driver": Driver(torque_limit=False)}
     law = PythonLaw(lambda tick, gains, memory: {"torque": tick.gravity - 300 * tick.v})
     clock = Clock(duration=2.0, timestep=1e-3)
     trace = simulate(Run(pp.load_robot("point3"), law, World(**world), clock=clock))
@@ -170,7 +170,7 @@ def test_pictures_come_when_they_should_and_are_as_noisy_as_said():
         seen.append((tick.t, view.fresh, view.age, view.AB.copy()))
         return {"torque": tick.gravity}
 
-    world = World(pole=Pole(), sensors=Sensors(camera=camera), actuators=Actuators(torque_limit=False))
+    world = World(pole=Pole(), sensors=Sensors(camera=camera), driver=Driver(torque_limit=False))
     trace = simulate(Run(pp.load_robot("point3", gravity=0.0), PythonLaw(watch), world, clock=Clock(duration=4.0)))
     times = np.array([t for t, fresh, *_ in seen if fresh])
     assert times[:4] == pytest.approx([0.0, 0.035, 0.055, 0.075], abs=1e-9)

@@ -13,15 +13,15 @@ from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.spatial import rotation_error
 from palpate.world.clock import Clock
-from palpate.world.config import Actuators, Push, Surface, World
+from palpate.world.config import Driver, Push, Surface, World
 
 F = np.array([10.0, -5.0, 3.0, 0.1, 0.2, -0.3])
-STRONG = Actuators(torque_limit=False, torque_rate_limit=False)
+STRONG = Driver(torque_limit=False, torque_rate_limit=False)
 
 
 @pytest.mark.parametrize("name", ["panda", "iiwa14", "ur5e"])
 def test_closed_loop_is_the_wanted_mass_spring_and_damper(name: str, answer) -> None:
-    robot = load_robot(name)
+    robot = load_robot(name, joints="ideal")
     q, v = robot.home + 0.1, np.linspace(-0.4, 0.4, robot.nv)
     rng = np.random.default_rng(0)
     mass, K, D = (m @ m.T + np.eye(6) for m in rng.normal(size=(3, 6, 6)))
@@ -35,7 +35,7 @@ def test_closed_loop_is_the_wanted_mass_spring_and_damper(name: str, answer) -> 
 
 
 def test_only_chosen_directions_are_shaped(answer) -> None:
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     q, still = robot.home + 0.1, np.zeros(7)
     law = ShapedImpedance(mass=(2.0, 3.0, 4.0, 1.0, 1.0, 1.0), directions=("x", "z"))
     A = answer(law, robot, q, still, wrench=F)
@@ -51,14 +51,14 @@ def second_order(force: float, m: float, d: float, k: float, t: np.ndarray) -> n
 
 @pytest.mark.parametrize("name", ["panda", "iiwa14"])
 def test_a_push_is_answered_by_the_wanted_second_order_system(name: str, extrapolate) -> None:
-    robot = load_robot(name)
+    robot = load_robot(name, joints="ideal")
     mass, K, D = (
         (4.0, 8.0, 6.0, 0.3, 0.3, 0.3),
         (200.0, 400.0, 300.0, 20.0, 20.0, 20.0),
         (20.0, 30.0, 25.0, 3.0, 3.0, 3.0),
     )
     force = np.array([5.0, -8.0, 4.0])
-    world = World(pushes=(Push(force=tuple(force), duration=10.0),), actuators=STRONG)
+    world = World(pushes=(Push(force=tuple(force), duration=10.0),), driver=STRONG)
     law = ShapedImpedance(mass=mass, stiffness=K, damping=D)
     run = extrapolate(Run(robot, law, world, clock=Clock(duration=0.8)), "tool_position", step=4e-4)
     moved = run["tool_position"] - robot.pose(robot.home).position
@@ -68,8 +68,8 @@ def test_a_push_is_answered_by_the_wanted_second_order_system(name: str, extrapo
 
 
 def test_at_one_kilohertz_the_response_is_still_the_wanted_one_to_a_percent() -> None:
-    robot = load_robot("panda")
-    world = World(pushes=(Push(force=(5.0, 0.0, 0.0), duration=10.0),), actuators=STRONG)
+    robot = load_robot("panda", joints="ideal")
+    world = World(pushes=(Push(force=(5.0, 0.0, 0.0), duration=10.0),), driver=STRONG)
     trace = simulate(Run(robot, ShapedImpedance(), world, clock=Clock(duration=0.8)))
     moved = trace["tool_position"][:, 0] - robot.pose(robot.home).position[0]
     d = 2 * 0.7 * np.sqrt(400.0 * 5.0)
@@ -77,7 +77,7 @@ def test_at_one_kilohertz_the_response_is_still_the_wanted_one_to_a_percent() ->
 
 
 def test_steady_force_on_a_wall_is_the_closed_form() -> None:
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     p = robot.pose(robot.home).position
     surface = Surface(position=(p[0] + 0.012, 0.0, 0.0), normal=(-1.0, 0.0, 0.0), stiffness=5e3, damping=100.0)
     law = ShapedImpedance(damping_ratio=1.5)
@@ -98,4 +98,4 @@ def test_steady_force_on_a_wall_is_the_closed_form() -> None:
 )
 def test_bad_gains_are_refused_with_their_numbers(gains, says) -> None:
     with pytest.raises(InvalidInput, match=says):
-        ShapedImpedance(**gains).bind(load_robot("panda"))
+        ShapedImpedance(**gains).bind(load_robot("panda", joints="ideal"))

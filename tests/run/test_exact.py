@@ -15,7 +15,7 @@ from palpate.metrics import evaluate
 from palpate.run.run import Run
 from palpate.trace import load_trace
 from palpate.world.clock import Clock
-from palpate.world.config import Actuators, Attachment, ExactRules, Motion, Pin, PlantChange, Push, Surface, World
+from palpate.world.config import Attachment, ExactRules, Motion, Pin, PlantChange, Push, Surface, World
 
 WALL = Surface(name="wall", normal=(0, 1, 0), contact="exact")
 
@@ -91,9 +91,8 @@ def test_the_plant_in_an_exact_run_is_the_true_one(planar2) -> None:
     """Heavier links, a load, rotors, dampers and another gravity: the multiplier is that of the changed robot."""
     changed = world(
         WALL,
-        plant=PlantChange(mass_scale=1.3, joint_damping=0.4),
+        plant=PlantChange(mass_scale=1.3, joint_damping=0.4, rotor_inertia=0.2),
         attachments=(Attachment(mass=0.5),),
-        actuators=Actuators(rotor_inertia=0.2),
         gravity=(0.0, -5.0, 0.0),
     )
     trace = pp.simulate(free_run(planar2, changed, [0.9, -1.8], [0.3, -0.6]))

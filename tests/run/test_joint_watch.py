@@ -12,7 +12,7 @@ from palpate.metrics import METRICS, evaluate
 from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.world.clock import Clock
-from palpate.world.config import Actuators, World
+from palpate.world.config import Driver, World
 
 
 def value(trace, name):
@@ -50,7 +50,7 @@ def spun(guards):
     """A Panda whose law asks for far too much of joint 1."""
     robot = pp.load_robot("panda")
     law = PythonLaw(lambda tick, gains, memory: {"torque": tick.bias + tick.M @ np.array([8.0, 0, 0, 0, 0, 0, 0])})
-    world = World(actuators=Actuators(torque_rate_limit=False))
+    world = World(driver=Driver(torque_rate_limit=False))
     return robot, simulate(Run(robot, law, world, clock=Clock(duration=0.6, timestep=2e-4), guards=guards))
 
 
@@ -67,7 +67,7 @@ def test_a_guard_keeps_rated_joint_speeds():
 
 
 def test_a_guard_keeps_rated_speeds_behind_a_servo_too():
-    robot = pp.load_robot("ur5e")
+    robot = pp.load_robot("ur5e", joints="ideal")
     law = PythonLaw(lambda tick, gains, memory: {"speed": np.full(6, 10.0)}, terms=("speed",), command="velocity")
     trace = simulate(Run(robot, law, clock=Clock(duration=0.2), guards=Guards()))
     assert (np.abs(trace["v"][-20:]) <= 1.01 * robot.limits.velocity).all()  # the servo's own overshoot has died out

@@ -14,7 +14,7 @@ from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.trace import Recording
 from palpate.world.clock import Clock
-from palpate.world.config import Actuators, Attachment, FreeObject, PlantChange, Pole, Push, Surface, World
+from palpate.world.config import Attachment, FreeObject, PlantChange, Pole, Push, Surface, World
 
 AXES = ("0 0 1", "0 1 0", "0 1 0", "1 0 0", "0 1 0", "1 0 0")
 PLACES = ("0 0 0.3", "0.05 0 0.1", "0 0 0.4", "0.1 0 0.05", "0.3 0 0", "0.08 0 0")
@@ -111,7 +111,7 @@ def test_what_masses_would_say_is_not_recorded_and_not_a_number(arm) -> None:
         (World(attachments=(Attachment(mass=1.0),)), "a load attached"),
         (World(plant=PlantChange(mass_scale=1.1)), "a plant of other masses"),
         (World(plant=PlantChange(joint_damping=1.0)), "a plant of other masses or losses"),
-        (World(actuators=Actuators(rotor_inertia=0.1)), "a rotor inertia"),
+        (World(plant=PlantChange(rotor_inertia=0.1)), "a plant of other masses"),
     ],
 )
 def test_worlds_that_need_masses_are_refused_by_name(arm, world, words) -> None:

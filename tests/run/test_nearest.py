@@ -27,8 +27,8 @@ def test_a_run_that_touches_has_no_such_remark_and_says_when(tmp_path, capsys):
     main(words)
     out = capsys.readouterr().out
     assert "no surface was touched" not in out
-    assert "contact: first at 0.86" in out
-    assert "at most 20.3" in out
+    assert "contact: first at 0.89" in out
+    assert "at most 20.2" in out
 
 
 def test_a_run_without_bounds_prints_six_metrics(tmp_path, capsys):

@@ -15,7 +15,7 @@ from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.scenario.file.load import load_scenario
 from palpate.world.clock import Clock
-from palpate.world.config import Actuators, Sensors, World, WrenchSensor
+from palpate.world.config import Driver, Sensors, World, WrenchSensor
 
 TEXT = """name = "x"
 [robot]
@@ -40,7 +40,7 @@ def written(folder: Path, part: str = "sensors", delay: str = "", record: str = 
     return folder / "s.toml"
 
 
-@pytest.mark.parametrize("part", ["sensors", "sensors.wrench", "actuators"])
+@pytest.mark.parametrize("part", ["sensors", "sensors.wrench", "driver"])
 def test_seconds_are_as_many_control_periods(tmp_path, part) -> None:
     seconds = build(load_scenario(written(tmp_path, part, "delay_time = 0.006")))
     samples = build(load_scenario(written(tmp_path, part, "delay = 3")))
@@ -50,10 +50,8 @@ def test_seconds_are_as_many_control_periods(tmp_path, part) -> None:
 def test_a_run_late_by_seconds_is_the_run_late_by_samples() -> None:
     law, clock = JointImpedance(stiffness=50.0, damping=5.0), Clock(duration=0.2, rate=500)
     worlds = [
-        World(sensors=Sensors(delay=2, wrench=WrenchSensor(delay=1)), actuators=Actuators(delay=3)),
-        World(
-            sensors=Sensors(delay_time=4e-3, wrench=WrenchSensor(delay_time=2e-3)), actuators=Actuators(delay_time=6e-3)
-        ),
+        World(sensors=Sensors(delay=2, wrench=WrenchSensor(delay=1)), driver=Driver(delay=3)),
+        World(sensors=Sensors(delay_time=4e-3, wrench=WrenchSensor(delay_time=2e-3)), driver=Driver(delay_time=6e-3)),
     ]
     traces = [simulate(Run(load_robot("planar2"), law, world=w, clock=clock, v_start=[1.0, -1.0])) for w in worlds]
     assert np.array_equal(traces[0]["q"], traces[1]["q"])
@@ -62,7 +60,7 @@ def test_a_run_late_by_seconds_is_the_run_late_by_samples() -> None:
     )
 
 
-@pytest.mark.parametrize("part", ["sensors", "sensors.wrench", "actuators"])
+@pytest.mark.parametrize("part", ["sensors", "sensors.wrench", "driver"])
 def test_both_at_once_are_refused_at_their_line(tmp_path, part) -> None:
     with pytest.raises(ScenarioError, match=r"line 8: .*by delay \(samples\) or by delay_time \(s\), not both"):
         load_scenario(written(tmp_path, part, "delay = 1\ndelay_time = 0.002"))
@@ -74,7 +72,7 @@ def test_a_delay_between_two_ticks_is_refused_with_the_nearest(tmp_path) -> None
     ):
         load_scenario(written(tmp_path, delay="delay_time = 0.005"))
     with pytest.raises(InvalidInput, match="no whole number of control periods"):
-        Run(load_robot("planar2"), JointImpedance(), world=World(actuators=Actuators(delay_time=0.5e-3)))
+        Run(load_robot("planar2"), JointImpedance(), world=World(driver=Driver(delay_time=0.5e-3)))
     with pytest.raises(ScenarioError, match="2000 control periods, at most 1000"):
         load_scenario(written(tmp_path, delay="delay_time = 4.0"))
 

@@ -48,7 +48,7 @@ def draws(rng: np.random.Generator) -> list[str]:
         f"world.sensors.delay={delay}",
         f"world.sensors.encoder_noise={rng.uniform(0, 1e-5)!r}",
         f"world.sensors.wrench.bias={[*rng.normal(0, 1, 6)]!r}",
-        f"world.actuators.delay={delay}",
+        f"world.driver.delay={delay}",
         f"world.pushes=[{{force = {[*rng.normal(0, 5, 3)]!r}, start = 0.01, duration = 0.02}}]",
         f"control.stiffness={[*rng.uniform(100, 900, 3), 20.0, 20.0, 20.0]!r}",
         f"control.form={rng.choice(['classic', 'exact'])}",

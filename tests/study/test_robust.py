@@ -26,7 +26,7 @@ PRESS = {
     "reference": {"kind": "joint", "q": [-0.005, 0.0], "duration": 0.001},
     "world": {
         "surfaces": [{"name": "wall", "normal": [-1.0, 0.0, 0.0], "stiffness": 2e4, "damping": 0.0}],
-        "actuators": {"delay": 1, "torque_limit": False},
+        "driver": {"delay": 1, "torque_limit": False},
     },
     "run": {"duration": 0.8, "timestep": 0.0005, "period": 0.004, "integrator": "rk4"},
     "record": {"channels": ["contact_force"]},
@@ -60,7 +60,7 @@ def test_the_map_of_runs_lies_on_the_boundary_that_gain_design_predicts() -> Non
 def test_what_a_scenario_has_is_drawn_and_nothing_else(pendulum: Scenario) -> None:
     keys = [one.key for one in spreads(pendulum)[0]]
     assert "world.plant.mass_scale" in keys
-    assert "world.actuators.delay" in keys
+    assert "world.driver.delay" in keys
     assert not [key for key in keys if "surfaces" in key or "wrench" in key]  # no wall, and nobody minds the wrist
     pressing = [one.key for one in spreads(Scenario.model_validate(PRESS))[0]]
     assert "world.surfaces.wall.stiffness*" in pressing
@@ -76,11 +76,11 @@ def test_force_laws_mind_the_wrist_sensor_and_springs_do_not() -> None:
 
 def test_spreads_can_be_left_out_and_what_cannot_be_is_told() -> None:
     scenario = Scenario.model_validate(PRESS)
-    kept, left_out = spreads(scenario, {"world.plant.mass_scale": "uniform(0.9, 1.1)"}, ["world.actuators.delay"])
-    assert not {"world.plant.mass_scale", "world.actuators.delay"} & {one.key for one in kept}
+    kept, left_out = spreads(scenario, {"world.plant.mass_scale": "uniform(0.9, 1.1)"}, ["world.driver.delay"])
+    assert not {"world.plant.mass_scale", "world.driver.delay"} & {one.key for one in kept}
     assert not left_out
     with pytest.raises(UnknownName, match="did you mean"):
-        spreads(scenario, {}, ["world.actuators.dalay"])
+        spreads(scenario, {}, ["world.driver.dalay"])
     floating = load_scenario("floating-stand")
     kept, left_out = spreads(floating)
     assert "free base" in left_out["world.sensors.encoder_noise"]

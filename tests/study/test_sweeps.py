@@ -171,7 +171,7 @@ def table(pendulum: Scenario, tmp_path_factory: pytest.TempPathFactory) -> Path:
         **DRAWN,
         "run.integrator": ["rk4", "implicit"],
         "robot.start.q": [[1.0], [1.2]],
-        "world.actuators.delay": [0, 1],
+        "world.driver.delay": [0, 1],
     }
     found = pp.sweep(pendulum, vary, runs=12, method="latin", out=tmp_path_factory.mktemp("t") / "s", workers=0)
     return found.path
@@ -198,7 +198,7 @@ def test_the_table_tells_units_and_how_it_was_made(table: Path) -> None:
     assert plan.method == "latin"
     assert [column.name for column in schema(plan)] == pq.read_schema(table).names
     assert json.loads((pq.read_metadata(table).metadata or {})[b"palpate.units"])["force_peak"] == "N"
-    assert str(pq.read_schema(table).field("world.actuators.delay").type) == "int64"
+    assert str(pq.read_schema(table).field("world.driver.delay").type) == "int64"
     assert str(pq.read_schema(table).field("robot.start.q").type) == "string"
 
 
@@ -310,7 +310,7 @@ def test_two_processes_do_not_work_on_one_folder(pendulum: Scenario, tmp_path: P
     ("vary", "options", "complaint"),
     [
         ({"robot.parameters.mas": "1:2:3"}, {}, "did you mean 'mass'"),
-        ({"world.actuators.delay": "uniform(0.1, 0.9)"}, {}, "whole number"),
+        ({"world.driver.delay": "uniform(0.1, 0.9)"}, {}, "whole number"),
         ({}, {}, "nothing varies"),
         (DRAWN, {"method": "montecarlo"}, "unknown method"),
         (DRAWN, {"traces": "some"}, "unknown choice of traces"),

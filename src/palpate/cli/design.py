@@ -44,7 +44,9 @@ def run(args: argparse.Namespace) -> int:
 
     with patience(starting):
         from palpate.control.design.arm import why_unpredicted
+        from palpate.robot.joints.remarks import joint_remarks
         from palpate.robot.readers.findings import without_meshes
+        from palpate.run.assemble.carrier import carrier_before
         from palpate.run.before.foresee import foresee, loop_size, reads_custom
         from palpate.run.build import build
         from palpate.scenario.file.load import load_scenario
@@ -64,10 +66,11 @@ def run(args: argparse.Namespace) -> int:
         print(f"not predicted: {why}")
     for expectation in found:
         _print(expectation)
+    print(f"\nphysics: {carrier_before(made)}")
     doubts, meshes = without_meshes(made.robot.warnings)
     for warning in doubts:
         print(f"warning: {warning.sentence}")
-    for text in meshes:
+    for text in [*meshes, *joint_remarks(made.robot)]:
         print(f"note: {text}")
     return WARNED if doubts or any(expectation.warnings for expectation in found) else 0
 

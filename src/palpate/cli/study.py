@@ -13,7 +13,7 @@ DONE = 0
 _EXAMPLES = """\
 examples:
   palpate study panda-wall
-  palpate study panda-wall --runs 2000 --without world.actuators.delay
+  palpate study panda-wall --runs 2000 --without world.driver.delay
   palpate study panda-wall --vary 'world.plant.mass_scale=normal(1, 0.1)'
   palpate study panda-wall --map 'control.damping*=0.1:10:log' --map 'world.plant.mass_scale=0.5:2'
 

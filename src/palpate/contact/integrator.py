@@ -16,6 +16,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from palpate.engine.kernels import kernel
+from palpate.engine.maths import power
 from palpate.engine.records import Matrix, Record, Vector, sized
 
 OK = 0
@@ -151,7 +152,7 @@ def next_length(step: Step) -> float:
         return step.h * _SLOWEST
     if step.error == 0.0:
         return step.h * _FASTEST
-    change = _SAFETY * step.error ** (-1.0 / _ORDER)
+    change = _SAFETY * power(step.error, -1.0 / _ORDER)
     return step.h * min(max(change, _SLOWEST), _FASTEST)
 
 

@@ -18,7 +18,7 @@ from palpate.engine.kernels import clear, kernel, put
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.robot.robot import Robot
 
-# Bits of the trace's `guard` channel; 1 and 2 are the actuators' torque and torque-rate limits.
+# Bits of the trace's `guard` channel; 1 and 2 are the driver's torque and torque-rate limits.
 GUARD_JOINT, GUARD_SPEED, GUARD_FORCE, GUARD_STALE, GUARD_NOT_FINITE, GUARD_SINGULAR = 4, 8, 16, 32, 64, 128
 GUARD_JOINT_SPEED = 256
 GUARD_NAMES = {

@@ -32,7 +32,7 @@ def kernel(
     Args:
         function: every parameter annotated; it writes into its arguments.
         allocates: let it make arrays and slices; others count no references, which is faster, and depend on nothing
-            but the mathematics library.
+            at all (`engine.maths` has sine and the like).
         inline: put its code into every caller.
         from_c: give it an address that C code can call.
     """

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from palpate.errors import BadShape, UnknownName
+from palpate.review.algebra.wanted import Wanted
 from palpate.review.compare.case import Case, Symbols, case
 from palpate.review.compare.compare import Comparison, compared
-from palpate.review.compare.wanted import Wanted
 from palpate.review.describe import Describer
 from palpate.review.verdict import Verdict
 

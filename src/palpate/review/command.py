@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from palpate.errors import FileError, InvalidInput, PalpateError, UnreadableExpression
+from palpate.review.algebra.quantities import QUANTITIES
 from palpate.review.check import check_derivation
 from palpate.review.compare.case import is_robot
 from palpate.review.compare.derivations import is_derivation
-from palpate.review.compare.quantities import QUANTITIES
 from palpate.review.read.statements import Formula, formulas
 from palpate.review.verdict import Verdict
 

@@ -26,13 +26,13 @@ class Run:
     Attributes:
         robot: the nominal robot, which the law knows.
         law: what decides.
-        world: what pushes back, how the plant differs from the robot, sensors and actuators.
+        world: what pushes back, how the plant differs from the robot, sensors and driver.
         reference: what the law is asked to do.
         clock: duration, physics step, control period, integrator, seed.
         record: which channels, and every how many physics steps.
         stop: events that end the run.
         q_start, v_start: the robot's state at t = 0; home and rest by default.
-        guards: limits around the law; none beyond the actuators' own if not given.
+        guards: limits around the law; none beyond the driver's own if not given.
         scenario: the file behind this run, kept in the trace.
         changed: what of it differs from the defaults, likewise.
     """

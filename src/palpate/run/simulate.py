@@ -25,6 +25,8 @@ from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
 from palpate.trace import Trace
 
+_PYTHON_SLICE = 64  # physics steps between two looks: what is kept of them is moved in half a millisecond
+
 Progress = Callable[[float, float], None]
 Source = Run | Scenario | str | os.PathLike[str]
 
@@ -151,7 +153,7 @@ def _stepper(assembly: Assembly, ending: Ending) -> Callable[[int], int]:
         return lambda steps: run_exact(assembly, min(steps, EXACT_SLICE), ending)
     if assembly.compiled:
         return _Slices(assembly).run
-    return lambda steps: run_python(assembly, steps, ending)
+    return lambda steps: run_python(assembly, min(steps, _PYTHON_SLICE), ending)
 
 
 class _Slices:

@@ -18,6 +18,7 @@ from palpate.control.references.reference import Hold, ReferenceSettings
 from palpate.errors import InvalidInput, UnknownName
 from palpate.lazy import offered
 from palpate.metrics.metric import Bound
+from palpate.robot.load import Joints
 from palpate.robot.readers.dh.table import DHLink, Tensor
 from palpate.scenario.sweep import SweepSettings
 from palpate.trace import Recording, StopWhen
@@ -97,6 +98,9 @@ class RobotSettings(Config):
     packages: tuple[str, ...] = setting((), "1", "folders that package:// files of the model may lie in")
     xacro: bool | dict[str, str] = setting(False, "1", "the model file is xacro, a program: run it; or its arguments")
     estimate_inertia: float | None = setting(None, "kg", "total mass to estimate a URDF's missing masses from", gt=0)
+    joints: Joints = setting(
+        "as_built", "1", "with the rotor inertia and friction that model and catalogue know, or ideal: without"
+    )
     lock: dict[str, float] = setting({}, "rad or m", "joints welded at a value, by name")
     base: Base = setting(Base(), "1", "where it stands")
     tool: Tool | None = setting(None, "1", "a tool fixed at its flange")
@@ -169,7 +173,7 @@ class Scenario(Config):
     control: SerializeAsAny[Law] = required("1", "the law by its name, and its gains")
     reference: SerializeAsAny[ReferenceSettings] = setting(Hold(), "1", "what the law is asked to do")
     world: World = setting(World(), "1", "what pushes back, what is measured, and how the plant differs")
-    guards: Guards | None = setting(None, "1", "limits around the law; none beyond the actuators' own if not given")
+    guards: Guards | None = setting(None, "1", "limits around the law; none beyond the driver's own if not given")
     run: Clock = setting(Clock(), "1", "the clock")
     record: RecordSettings = setting(RecordSettings(), "1", "what to keep")
     stop: tuple[StopEvent, ...] = setting((), "1", "events that end the run")

@@ -14,5 +14,5 @@ def rig_of(world: World, clock: Clock, q: Array | None = None) -> Rig:
     wrench, period = world.sensors.wrench, clock.control_period
     share = low_pass_share(wrench.cutoff, period)
     left = (share / (2.0 - share)) ** 0.5
-    delay = world.sensors.delay + world.actuators.delay
+    delay = world.sensors.delay + world.driver.delay
     return Rig(period, delay, left * wrench.noise_force, left * wrench.noise_torque, q)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 
 from palpate.engine.kernels import kernel
+from palpate.engine.maths import atan2, hypot, sin, sin_cos
 from palpate.engine.records import Matrix, ReadMatrix, ReadVector, Vector
 
 # Below this cosine of the middle angle (or sine, for sequences like zyz) Euler angles count as locked. It is
@@ -85,7 +86,7 @@ def _log(w: float, x: float, y: float, z: float) -> tuple[float, float, float]:
     if n < 1e-4 * w:
         scale = 2.0 / w * (1.0 - n * n / (3.0 * w * w))
     else:
-        scale = 2.0 * math.atan2(n, w) / n
+        scale = 2.0 * atan2(n, w) / n
     return scale * x, scale * y, scale * z
 
 
@@ -93,8 +94,9 @@ def _log(w: float, x: float, y: float, z: float) -> tuple[float, float, float]:
 def _exp(x: float, y: float, z: float) -> tuple[float, float, float, float]:
     """(cos ½θ, sin ½θ · r/θ), θ = |r|."""
     angle = math.sqrt(x * x + y * y + z * z)
-    scale = 0.5 - angle * angle / 48.0 if angle < 1e-4 else math.sin(0.5 * angle) / angle
-    return math.cos(0.5 * angle), scale * x, scale * y, scale * z
+    sine, cosine = sin_cos(0.5 * angle)
+    scale = 0.5 - angle * angle / 48.0 if angle < 1e-4 else sine / angle
+    return cosine, scale * x, scale * y, scale * z
 
 
 @kernel
@@ -262,7 +264,7 @@ def _exp_coefficients(r: ReadVector) -> tuple[float, float, float]:
         c = (1.0 - t / 20.0 * (1.0 - t / 42.0 * (1.0 - t / 72.0 * (1.0 - t / 110.0)))) / 6.0
         return a, b, c
     angle = math.sqrt(t)
-    sine, half = math.sin(angle), math.sin(0.5 * angle)
+    sine, half = sin(angle), sin(0.5 * angle)
     return sine / angle, 2.0 * half * half / t, (angle - sine) / (angle * t)
 
 
@@ -288,7 +290,8 @@ def left_jacobian_inverse(r: ReadVector, out: Matrix) -> None:
         d = (1.0 + t / 60.0 * (1.0 + t / 42.0 * (1.0 + t / 40.0 * (1.0 + 5.0 * t / 198.0)))) / 12.0
     else:
         half = 0.5 * math.sqrt(t)
-        d = (1.0 - half * math.cos(half) / math.sin(half)) / t
+        sine, cosine = sin_cos(half)
+        d = (1.0 - half * cosine / sine) / t
     _one_skew_square(r, -0.5, d, out)
 
 
@@ -306,20 +309,21 @@ def euler_from_matrix(R: ReadMatrix, i: int, j: int, last: int, first_is_zero: b
         y, x = R[j, i], -s * R[k, i]
     else:
         y, x = -s * R[j, k], R[k, k]
-    lever = math.hypot(x, y)
+    lever = hypot(x, y)
     if lever < LOCK:
-        alpha = 0.0 if first_is_zero else math.atan2(s * R[k, j], R[j, j])
+        alpha = 0.0 if first_is_zero else atan2(s * R[k, j], R[j, j])
     else:
-        alpha = math.atan2(y, x)
+        alpha = atan2(y, x)
     # With α undone, row j is left to γ alone.
-    ca, sa = math.cos(alpha), s * math.sin(alpha)
+    sa, ca = sin_cos(alpha)
+    sa *= s
     if proper:
-        beta = math.atan2(lever, R[i, i])
+        beta = atan2(lever, R[i, i])
         sine = -s * (ca * R[j, k] + sa * R[k, k])
     else:
-        beta = math.atan2(s * R[i, k], lever)
+        beta = atan2(s * R[i, k], lever)
         sine = s * (ca * R[j, i] + sa * R[k, i])
-    gamma = math.atan2(sine, ca * R[j, j] + sa * R[k, j])
+    gamma = atan2(sine, ca * R[j, j] + sa * R[k, j])
     out[0], out[1], out[2] = alpha, beta, gamma
 
 
@@ -332,9 +336,9 @@ def euler_xyz_from_matrix(R: ReadMatrix, out: Vector) -> None:
 @kernel
 def matrix_from_euler_xyz(phi: ReadVector, out: Matrix) -> None:
     """out = R_x(φ) R_y(ϑ) R_z(ψ), intrinsic XYZ."""
-    ca, sa = math.cos(phi[0]), math.sin(phi[0])
-    cb, sb = math.cos(phi[1]), math.sin(phi[1])
-    cc, sc = math.cos(phi[2]), math.sin(phi[2])
+    sa, ca = sin_cos(phi[0])
+    sb, cb = sin_cos(phi[1])
+    sc, cc = sin_cos(phi[2])
     out[0, 0], out[0, 1], out[0, 2] = cb * cc, -cb * sc, sb
     out[1, 0], out[1, 1], out[1, 2] = ca * sc + sa * sb * cc, ca * cc - sa * sb * sc, -sa * cb
     out[2, 0], out[2, 1], out[2, 2] = sa * sc - ca * sb * cc, sa * cc + ca * sb * sc, ca * cb
@@ -343,8 +347,8 @@ def matrix_from_euler_xyz(phi: ReadVector, out: Matrix) -> None:
 @kernel
 def euler_xyz_rate_matrix(phi: ReadVector, out: Matrix) -> None:
     """out = T(φ), world ω = T φ̇ for intrinsic XYZ: columns e_x, R_x e_y, R_x R_y e_z; det T = cos ϑ."""
-    ca, sa = math.cos(phi[0]), math.sin(phi[0])
-    cb, sb = math.cos(phi[1]), math.sin(phi[1])
+    sa, ca = sin_cos(phi[0])
+    sb, cb = sin_cos(phi[1])
     out[0, 0], out[0, 1], out[0, 2] = 1.0, 0.0, sb
     out[1, 0], out[1, 1], out[1, 2] = 0.0, ca, -cb * sa
     out[2, 0], out[2, 1], out[2, 2] = 0.0, sa, ca * cb

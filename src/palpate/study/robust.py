@@ -249,8 +249,8 @@ def uses_wrench(data: Mapping[str, Any]) -> bool:
 
 
 def _of_delay(scenario: Scenario) -> Iterator[Spread]:
-    own = scenario.world.actuators.delay
-    yield Spread("world.actuators.delay", f"integers({own}, {own + 2})", "control periods until a command acts")
+    own = scenario.world.driver.delay
+    yield Spread("world.driver.delay", f"integers({own}, {own + 2})", "control periods until a command acts")
 
 
 def map_axes(scenario: Scenario) -> dict[str, Spec]:

@@ -1,4 +1,4 @@
-"""What pushes back: the plant, surfaces, objects, a pole, pushes, sensors and actuators."""
+"""What pushes back: the plant, surfaces, objects, a pole, pushes, sensors and the driver."""
 
 from typing import TYPE_CHECKING
 
@@ -7,8 +7,8 @@ from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
     from palpate.world.config import (
-        Actuators,
         Attachment,
+        Driver,
         FreeObject,
         Motion,
         PlantChange,
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from palpate.world.sensor import Sensor
 
 __all__ = [
-    "Actuators",
     "Attachment",
+    "Driver",
     "FreeObject",
     "Motion",
     "PlantChange",

@@ -11,7 +11,10 @@ from palpate.config import Config, PerJoint, Quaternion, Vector3, Vector6, requi
 from palpate.errors import InvalidInput, shortened
 from palpate.spatial.height_field import FEWEST, MOST
 from palpate.spatial.shapes import SHAPES
-from palpate.world.sensor import Late, Sensor, sensor_of
+from palpate.world.driver import Driver
+from palpate.world.faults import Fault
+from palpate.world.late import Late
+from palpate.world.sensor import Sensor, sensor_of
 
 if TYPE_CHECKING:
     ShapeName = str
@@ -220,10 +223,6 @@ class WrenchSensor(Late):
     bias: Vector6 = setting((0.0,) * 6, "N, N·m", "constant error")
     cutoff: float | None = setting(None, "Hz", "first-order low-pass; none if not given", gt=0)
     compensate: bool = setting(True, "1", "subtract the nominal weight of the tool")
-    fault: Literal["none", "nan", "frozen", "dropout"] = setting(
-        "none", "1", "from `fault_start` on it reads NaN, its last value for ever, or exactly 0"
-    )
-    fault_start: float = setting(0.0, "s", "when the fault begins", ge=0)
 
 
 class Camera(Config):
@@ -278,19 +277,6 @@ class Sensors(Late):
         )
 
 
-class Actuators(Late):
-    """What stands between a command and a joint torque."""
-
-    torque_limit: bool = setting(True, "1", "respect the robot's torque limits")
-    torque_rate_limit: bool = setting(True, "1", "respect the robot's torque-rate limits where known")
-    rotor_inertia: PerJoint = setting(
-        0.0,
-        "kg·m² or kg",
-        "reflected inertia of the drives: in the plant, and known to the servo alone",
-    )
-    servo_bandwidth: float = setting(60.0, "rad/s", "of the joint servo behind position and velocity commands", gt=0)
-
-
 class PlantChange(Config):
     """How the true plant differs from the model the law knows."""
 
@@ -299,6 +285,9 @@ class PlantChange(Config):
     com_offset: Vector3 = setting(ORIGIN, "m", "shift of every link's centre of mass, link axes")
     joint_damping: PerJoint = setting(0.0, "N·m·s/rad or N·s/m", "viscous friction added, at least 0")
     joint_friction: PerJoint = setting(0.0, "N·m or N", "Coulomb friction added, at least 0")
+    rotor_inertia: PerJoint = setting(
+        0.0, "kg·m² or kg", "reflected inertia of the drives added, at least 0; known to the joint servo alone"
+    )
     base_position: Vector3 = setting(ORIGIN, "m", "error of the base's position")
     tool_offset: Vector3 = setting(ORIGIN, "m", "error of the tool frame's place on its link")
 
@@ -348,7 +337,8 @@ class World(Config):
     pushes: tuple[Push, ...] = setting((), "1", "wrenches on the clock")
     attachments: tuple[Attachment, ...] = setting((), "1", "masses attached or released during the run")
     sensors: Sensors = setting(Sensors(), "1", "what the law sees")
-    actuators: Actuators = setting(Actuators(), "1", "what carries the law's command out")
+    driver: Driver = setting(Driver(), "1", "what carries the law's command out")
+    faults: tuple[Fault, ...] = setting((), "1", "what fails, and when")
     plant: PlantChange = setting(PlantChange(), "1", "how the plant differs from the nominal model")
     gravity: Vector3 | None = setting(None, "m/s²", "gravity; the robot's own if not given")
     contact_points: tuple[str, ...] = setting(
@@ -401,10 +391,10 @@ class World(Config):
 
     def in_samples(self, period: float) -> World:
         """The same with every delay in control periods of so many seconds."""
-        late = (self.sensors, self.sensors.wrench, self.actuators, *self.sensors.custom.values())
+        late = (self.sensors, self.sensors.wrench, self.driver, *self.sensors.custom.values())
         if all(part.delay_time is None for part in late):
             return self
-        sensors, actuators = self.sensors.in_samples(period), self.actuators.in_samples(period)
+        sensors, driver = self.sensors.in_samples(period), self.driver.in_samples(period)
         custom = {name: sensor.in_samples(period) for name, sensor in sensors.custom.items()}
         sensors = sensors.model_copy(update={"wrench": sensors.wrench.in_samples(period), "custom": custom})
-        return self.model_copy(update={"sensors": sensors, "actuators": actuators})
+        return self.model_copy(update={"sensors": sensors, "driver": driver})

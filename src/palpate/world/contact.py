@@ -12,6 +12,7 @@ from collections.abc import Collection
 from typing import Any
 
 from palpate.engine.kernels import clear, kernel
+from palpate.engine.maths import power, sin_cos
 from palpate.engine.physics import Physics
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.spatial.shapes import SHAPES, call_distance
@@ -136,15 +137,16 @@ def move_surface(s: SurfaceState, t: float) -> None:
     held = min(max(t - s.start, 0.0), max(s.stop - s.start, 0.0))
     moving = 1.0 if s.start <= t < s.stop else 0.0
     rate = 2.0 * math.pi * s.frequency
+    sine, cosine = sin_cos(rate * t)
     for i in range(3):
-        s.place[i] = s.home[i] + s.velocity[i] * held + s.amplitude[i] * math.sin(rate * t)
-        s.speed[i] = s.velocity[i] * moving + s.amplitude[i] * rate * math.cos(rate * t)
+        s.place[i] = s.home[i] + s.velocity[i] * held + s.amplitude[i] * sine
+        s.speed[i] = s.velocity[i] * moving + s.amplitude[i] * rate * cosine
 
 
 @kernel
 def elastic_force(s: SurfaceState, depth: float) -> float:
     """k δ, or k δᵉ of Hunt–Crossley."""
-    return s.stiffness * depth**s.exponent if s.hunt_crossley else s.stiffness * depth
+    return s.stiffness * power(depth, s.exponent) if s.hunt_crossley else s.stiffness * depth
 
 
 @kernel
@@ -159,7 +161,7 @@ def stored_energy(s: SurfaceState, depth: float) -> float:
     """∫ of the elastic part of the normal force, J."""
     if not s.hunt_crossley:
         return 0.5 * s.stiffness * depth * depth
-    return s.stiffness * depth ** (s.exponent + 1.0) / (s.exponent + 1.0)
+    return s.stiffness * power(depth, s.exponent + 1.0) / (s.exponent + 1.0)
 
 
 @kernel

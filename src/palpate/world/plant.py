@@ -17,7 +17,9 @@ from palpate.robot.robot import Robot
 from palpate.spatial import matrix_from_quat, quat_from_matrix, rows
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import FreeObject, PlantChange, Surface, World
+from palpate.world.driver import per_joint, uncompensated
 from palpate.world.forms import drawn_mesh
+from palpate.world.joint_friction import take_over_friction
 from palpate.world.pole import add_pole
 from palpate.world.ties import Ties, hold_ties, plant_ties
 from palpate.world.touching import ContactPoint, draw_shapes, points_of_links, points_of_shapes
@@ -59,6 +61,7 @@ class Plant:
         q0, v0: coordinates and velocities of everything beyond the robot at the start.
         attachment_bodies: body of each attachment.
         rotor: reflected rotor inertia per degree of freedom.
+        friction: Coulomb friction of every joint of the scene, which the engine is relieved of.
         robot: the nominal robot, whose joints come first in the scene.
         ties: joints that follow others.
         pole: its body, −1 where there is none.
@@ -74,6 +77,7 @@ class Plant:
     v0: Array
     attachment_bodies: tuple[int, ...]
     rotor: Array
+    friction: Array
     robot: Robot
     ties: Ties
     pole: int = -1
@@ -135,7 +139,8 @@ def build_plant(
         q0,
         v0,
         tuple(model.body(f"attachment {a.name}").id for a in world.attachments),
-        _per_joint(robot, world.actuators.rotor_inertia, "rotor_inertia"),
+        per_joint(robot, world.plant.rotor_inertia, "rotor_inertia"),
+        take_over_friction(model),
         robot,
         plant_ties(model, robot),
         -1 if world.pole is None else model.body("pole").id,
@@ -144,7 +149,8 @@ def build_plant(
 
 def true_robot(robot: Robot, world: World) -> Robot:
     """The robot as the plant has it: its changed masses, joints and base, loads carried all along, and gravity."""
-    if world.plant.none and not world.attachments and world.gravity is None and not world.actuators.rotor_inertia:
+    whole = all((left == 1.0).all() for left in uncompensated(robot, world.driver))
+    if world.plant.none and not world.attachments and world.gravity is None and whole:
         return robot
     spec = robot.spec()
     _set_options(spec, world, 1e-3, "euler")
@@ -207,14 +213,15 @@ def _check_links(change: PlantChange, names: Collection[str]) -> None:
 def _change_robot(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
     change = world.plant
     _check_links(change, {body.name for body in spec.bodies})
-    damping = _per_joint(robot, change.joint_damping, "joint_damping")
-    friction = _per_joint(robot, change.joint_friction, "joint_friction")
-    rotor = _per_joint(robot, world.actuators.rotor_inertia, "rotor_inertia")
+    damping = per_joint(robot, change.joint_damping, "joint_damping")
+    friction = per_joint(robot, change.joint_friction, "joint_friction")
+    rotor = per_joint(robot, change.rotor_inertia, "rotor_inertia")
+    viscous, coulomb = uncompensated(robot, world.driver)
     for place, name in enumerate(robot.dof_names):
         joint = spec.joint(name)
         if joint is not None:
-            joint.damping = np.array(joint.damping) + np.array([damping[place], 0.0, 0.0])
-            joint.frictionloss = joint.frictionloss + friction[place]
+            joint.damping = viscous[place] * np.array(joint.damping) + np.array([damping[place], 0.0, 0.0])
+            joint.frictionloss = coulomb[place] * joint.frictionloss + friction[place]
             joint.armature = joint.armature + rotor[place]
     site = spec.site(robot.tool_frame)
     if any(change.tool_offset):
@@ -243,14 +250,12 @@ def _change_masses(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
 _IN_PLACE = ("body_mass", "body_inertia", "body_ipos", "dof_damping", "dof_frictionloss")
 
 
-def change_in_place(
-    model: mujoco.MjModel, robot: Robot, world: World, scratch: mujoco.MjData, where: RobotPlaces
-) -> None:
-    """Masses, centres, damping and friction of a compiled scene as `build_plant` would have them.
+def change_in_place(plant: Plant, world: World, scratch: mujoco.MjData, where: RobotPlaces) -> None:
+    """Masses, centres, damping and friction of a plant as `build_plant` would have them.
 
     Centres of mass can only be shifted where the compiled ones were: the engine notes which frames coincide.
     """
-    change, nominal = world.plant, robot.model
+    model, robot, change, nominal = plant.model, plant.robot, world.plant, plant.robot.model
     _check_links(change, where.names)
     scale = np.array([change.mass_scale * change.link_mass_scale.get(name, 1.0) for name in where.names])
     here, there = where.bodies, where.nominal
@@ -258,10 +263,12 @@ def change_in_place(
     model.body_inertia[here] = scale[:, None] * nominal.body_inertia[there]
     model.body_ipos[here] = nominal.body_ipos[there] + change.com_offset
     joints = where.joints
-    model.dof_damping[joints] = (nominal.dof_damping + _per_joint(robot, change.joint_damping, "joint_damping"))[joints]
-    friction = nominal.dof_frictionloss + _per_joint(robot, change.joint_friction, "joint_friction")
-    model.dof_frictionloss[joints] = friction[joints]
+    viscous, coulomb = uncompensated(robot, world.driver)
+    damping = viscous * nominal.dof_damping + per_joint(robot, change.joint_damping, "joint_damping")
+    friction = coulomb * nominal.dof_frictionloss + per_joint(robot, change.joint_friction, "joint_friction")
+    model.dof_damping[joints], model.dof_frictionloss[joints] = damping[joints], friction[joints]
     refuse_impossible(model, "this world", only=_IN_PLACE)
+    plant.friction[joints] = take_over_friction(model)[joints]
     mujoco.mj_setConst(model, scratch)
 
 
@@ -303,16 +310,6 @@ def _shift_base(model: mujoco.MjModel, robot: Robot, world: World) -> None:
                 raise InvalidInput(f"base_position: the base of {robot.name} is free, its place is part of the start")
             model.body_pos[body] += world.plant.base_position
     mujoco.mj_setConst(model, mujoco.MjData(model))
-
-
-def _per_joint(robot: Robot, value: float | tuple[float, ...], name: str) -> Array:
-    """One number per degree of freedom, none negative, from one for all or one each."""
-    numbers = np.full(robot.nv, float(value)) if isinstance(value, float | int) else np.array(value, dtype=float)
-    if len(numbers) != robot.nv:
-        raise InvalidInput(f"{name}: {robot.name} has {robot.nv} joints, got {len(numbers)} values")
-    if numbers.min() < 0:
-        raise InvalidInput(f"{name} of {robot.name} must not be negative, got {value}")
-    return numbers
 
 
 def _rigid(world: World) -> list[Surface]:

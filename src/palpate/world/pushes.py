@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection
 
 from palpate.engine.kernels import kernel
+from palpate.engine.maths import sin
 from palpate.engine.physics import Physics
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.engine.views import fold
@@ -90,7 +91,7 @@ def push_share(u: PushState, step_start: float, dt: float, t: float) -> float:
     if u.kind == _RAMP:
         return (t - u.start) / u.duration
     if u.kind == _SINE:
-        return math.sin(2.0 * math.pi * u.frequency * (t - u.start))
+        return sin(2.0 * math.pi * u.frequency * (t - u.start))
     return 1.0
 
 

@@ -15,6 +15,7 @@ from palpate.contact.integrator import OK, Step, accept, evaluate, make_step, ne
 from palpate.contact.modes.linear_algebra import eliminate, least_norm
 from palpate.contact.touch.contacts import FREE, LOCKED, SLIDING, STICKING
 from palpate.engine.kernels import kernel
+from palpate.engine.maths import hypot
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 from palpate.errors import NoSolution
 
@@ -81,7 +82,7 @@ def _stack(flow: TurningSlip, u: Vector) -> int:
         d0, d1 = leg.slip[0], leg.slip[1]
         if leg.turns:
             a, c = u[leg.tangents[0]], u[leg.tangents[1]]
-            speed = math.hypot(a, c)
+            speed = hypot(a, c)
             if speed > 0.0:
                 d0, d1 = a / speed, c / speed
         if leg.normal >= 0:
@@ -150,7 +151,7 @@ def rate(flow: TurningSlip, clock: float, y: Vector, dy: Vector, margins: Vector
         margins[2 * i] = _slack(flow, leg)
         margins[2 * i + 1] = math.inf
         if leg.turns:
-            margins[2 * i + 1] = math.hypot(y[leg.tangents[0]], y[leg.tangents[1]]) - flow.slow
+            margins[2 * i + 1] = hypot(y[leg.tangents[0]], y[leg.tangents[1]]) - flow.slow
     for k in range(flow.rows.size):
         margins[2 * count + k] = flow.signs[k] * y[flow.rows[k]]
     last = 2 * count + flow.rows.size

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from palpate.engine.kernels import kernel
+from palpate.engine.maths import hypot
 from palpate.engine.records import Matrix, Vector
 
 RANK_CUT = 1e-12  # of the contacts' typical mobility: below it a constraint counts as dependent
@@ -86,8 +87,8 @@ def _rotate_columns(U: Matrix, V: Matrix, m: int, i: int, j: int) -> float:
     if abs(c) <= 1e-16 * math.sqrt(a * b) or c == 0.0:
         return 0.0
     tilt = (b - a) / (2.0 * c)
-    tangent = math.copysign(1.0, tilt) / (abs(tilt) + math.hypot(1.0, tilt))
-    cosine = 1.0 / math.hypot(1.0, tangent)
+    tangent = math.copysign(1.0, tilt) / (abs(tilt) + hypot(1.0, tilt))
+    cosine = 1.0 / hypot(1.0, tangent)
     sine = cosine * tangent
     for k in range(m):
         U[k, i], U[k, j] = cosine * U[k, i] - sine * U[k, j], sine * U[k, i] + cosine * U[k, j]

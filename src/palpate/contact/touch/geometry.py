@@ -7,6 +7,7 @@ import math
 from palpate.contact.touch.records import PIN, STOP, Found, Touching, Triple, Work
 from palpate.contact.touch.shapes import BOX, CYLINDER, SPHERE
 from palpate.engine.kernels import kernel
+from palpate.engine.maths import hypot, sin_cos
 from palpate.engine.records import Matrix, Vector
 
 _DIRECTED = 1e-12  # m/s: below this a slip has the direction it began with
@@ -28,7 +29,7 @@ def nearest_feature(c: Touching, y: Vector) -> int:
             code = 3**axis * (1 if y[axis] > 0.0 else 2)
         return code
     if c.form == CYLINDER:
-        radial, axial = math.hypot(y[0], y[1]) - c.lengths[0], abs(y[2]) - c.lengths[1]
+        radial, axial = hypot(y[0], y[1]) - c.lengths[0], abs(y[2]) - c.lengths[1]
         side, end = 1, 3 * (1 if y[2] > 0.0 else 2)
         if radial > 0.0 and axial > 0.0:
             return side + end
@@ -50,7 +51,7 @@ def feature_margin(c: Touching, y: Vector, feature: int) -> float:
             elif corners > 1:
                 margin = min(margin, beyond)
     elif c.form == CYLINDER and c.outward > 0.0:
-        radial, axial = math.hypot(y[0], y[1]) - c.lengths[0], abs(y[2]) - c.lengths[1]
+        radial, axial = hypot(y[0], y[1]) - c.lengths[0], abs(y[2]) - c.lengths[1]
         if feature == 1:
             margin = -axial
         elif feature % 3 == 0:
@@ -106,9 +107,9 @@ def _box(c: Touching, y: Vector, n: Vector, H: Matrix, feature: int) -> float:
 @kernel
 def _rim(c: Touching, y: Vector, n: Vector, H: Matrix) -> float:
     """Distance to the circle where side and end meet."""
-    r, up = math.hypot(y[0], y[1]), math.copysign(1.0, y[2])
+    r, up = hypot(y[0], y[1]), math.copysign(1.0, y[2])
     a, b = r - c.lengths[0], up * y[2] - c.lengths[1]
-    phi = math.hypot(a, b)
+    phi = hypot(a, b)
     x0, x1 = y[0] / r, y[1] / r
     n[0], n[1], n[2] = x0 * a / phi, x1 * a / phi, up * b / phi
     # In the meridian plane a point's distance; across it the circle's own bend a/(φ r).
@@ -159,10 +160,11 @@ def _ride(c: Touching, t: float, x: Vector, carry: Vector, push: Vector) -> None
         steady = 0.0
     else:
         steady = min(t, c.stop) - begun
+    sine, cosine = sin_cos(turn * t)
     for i in range(3):
-        x[i] = c.home[i] + c.velocity[i] * steady + c.amplitude[i] * math.sin(turn * t)
-        carry[i] = c.velocity[i] * c.moving + c.amplitude[i] * turn * math.cos(turn * t)
-        push[i] = -c.amplitude[i] * turn * turn * math.sin(turn * t)
+        x[i] = c.home[i] + c.velocity[i] * steady + c.amplitude[i] * sine
+        carry[i] = c.velocity[i] * c.moving + c.amplitude[i] * turn * cosine
+        push[i] = -c.amplitude[i] * turn * turn * sine
 
 
 @kernel

@@ -11,7 +11,7 @@ import numpy as np
 from palpate.checks import Array, finite_number
 from palpate.control.design.closed_loop import ClosedLoop
 from palpate.control.design.law_models import ADMITTANCE, LawModel, TaskGains, TaskModel
-from palpate.control.design.loop_model import COMMANDS, Command, LinearLaw, Plant, Timing, close
+from palpate.control.design.loop_model import COMMANDS, Command, LinearLaw, Plant, Timing, close, command_filter
 from palpate.control.law import Law
 from palpate.errors import InvalidInput, UnknownName
 
@@ -190,6 +190,29 @@ def stable_up_to(
     return low
 
 
+def stiffest_stable(stable: Callable[[float], bool], most: float, search: Search | None = None) -> float:
+    """The stiffness, N/m, up to which walls are stable: the end of the softest range of stable ones.
+
+    Looked at are stiffnesses from 1 N/m on, each a tenth (or as `search` says) above the last: the same ones whatever
+    the wall that is asked about. Infinite if `most` is reached, 0 if nothing is stable.
+    """
+    search = search or Search()
+    low, step = 1.0, search.step[0]
+    while not stable(low):
+        low *= step
+        if low > most:
+            return 0.0
+    high = low * step
+    while stable(high):
+        if high >= most:
+            return math.inf
+        low, high = high, min(high * step, most)
+    while high - low > search.tolerance * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if stable(middle) else (low, middle)
+    return low
+
+
 def port_admittance(case: ContactCase, frequencies: Array) -> Array:
     """Y(jω) = velocity over force at the tool of the free axis; a passive port has Re Y ≥ 0.
 
@@ -211,6 +234,7 @@ def port_admittance(case: ContactCase, frequencies: Array) -> Array:
     on_F = z**-timing.wrench_delay * (law.wrench[0] + back @ law.update_wrench[:, 0])
     on_F = on_F * _low_pass(timing.wrench_cutoff, s, T)
     acts = z**-timing.command_delay * np.exp(-s * timing.lag) * ((1 - 1 / z) / (s * T) if T else 1.0)
+    acts = acts * command_filter(timing, z)
     own = 0.0 if math.isinf(case.mass) else 1.0 / case.mass
     drive, stays = _servo_port(law.command, timing.servo_bandwidth, s, (1 - 1 / z) / T if T else s, own)
     # s² x = (F − b s x)/m + drive · acts · (on_x x + on_F F) − stays · x

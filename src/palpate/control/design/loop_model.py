@@ -32,6 +32,8 @@ class Timing:
         period: T of the controller, s; 0 for a controller without a clock (then delays are given by `lag` alone).
         joint_delay, wrench_delay: samples until a joint or wrench reading arrives.
         command_delay: samples until a command takes effect.
+        command_cutoff: of the driver's first-order low-pass on commands, Hz; none if not given.
+        adds_gravity: whether the driver adds gravity by itself, neither filtered nor late.
         lag: a further delay of the command, s, of any length.
         velocity: joint velocities as measured, or as backward differences of the positions.
         velocity_cutoff, wrench_cutoff: of first-order low-passes, Hz; none if not given.
@@ -44,6 +46,8 @@ class Timing:
     joint_delay: int = 0
     wrench_delay: int = 0
     command_delay: int = 0
+    command_cutoff: float | None = None
+    adds_gravity: bool = False
     lag: float = 0.0
     velocity: Literal["measured", "differentiated"] = "measured"
     velocity_cutoff: float | None = None
@@ -63,11 +67,16 @@ class Timing:
                 raise InvalidInput(f"{name} needs a period; without one give the delay as lag, s")
         if self.velocity not in ("measured", "differentiated"):
             raise InvalidInput(f"velocity must be 'measured' or 'differentiated', got {self.velocity!r}")
-        for name in ("velocity_cutoff", "wrench_cutoff"):
+        for name in ("velocity_cutoff", "wrench_cutoff", "command_cutoff"):
             if getattr(self, name) is not None:
                 finite_number(getattr(self, name), name, above=0.0)
         if not self.servo_bandwidth > 0:
             raise InvalidInput(f"servo_bandwidth must be greater than 0, got {self.servo_bandwidth!r}")
+        if self.command_cutoff is not None and not 0 < self.command_cutoff * self.period <= 0.5:
+            raise InvalidInput(
+                f"command_cutoff of {self.command_cutoff:g} Hz must be at most half the control rate",
+                hint="give a period, and a cut-off of at most 1/(2 period)",
+            )
         self._check_physics_step()
 
     def _check_physics_step(self) -> None:
@@ -81,6 +90,16 @@ class Timing:
     def delay(self) -> float:
         """Longest way from a joint reading to its effect, hold not counted, s."""
         return self.period * (self.joint_delay + self.command_delay) + self.lag
+
+    @property
+    def command_lag(self) -> float:
+        """How late the driver's low-pass makes a slow command, 1/(2π f), s."""
+        return 1.0 / (2.0 * np.pi * self.command_cutoff) if self.command_cutoff else 0.0
+
+    @property
+    def command_share(self) -> float:
+        """g = T / (T + 1/(2π f)) of that low-pass; 1 without one."""
+        return self.period / (self.period + self.command_lag) if self.command_cutoff else 1.0
 
     def later(self, lag: float) -> Timing:
         """The same with a further delay, s."""
@@ -175,20 +194,26 @@ def close(plant: Plant, law: LinearLaw, timing: Timing, *, standing: float = 0.0
 
 
 def _sampled(plant: Plant, law: LinearLaw, timing: Timing, standing: float) -> ClosedLoop:
-    """State [plant; ξ_{k−1}; filtered v_{k−1}; filtered F_{k−1}]."""
+    """State [plant; ξ_{k−1}; filtered v_{k−1}; filtered F_{k−1}; filtered u_{k−1}]."""
     low_v = plant.freedoms if timing.velocity_cutoff else 0
     low_F = len(plant.felt_q) if timing.wrench_cutoff else 0
-    pick = _picker([_states(plant, law), len(law.update), low_v, low_F])
+    low_u = plant.freedoms if timing.command_cutoff else 0
+    pick = _picker([_states(plant, law), len(law.update), low_v, low_F, low_u])
     q, v, F = _fresh(plant, timing, pick)
     q_seen, v_seen, F_seen = q.later(timing.joint_delay), v.later(timing.joint_delay), F.later(timing.wrench_delay)
     xi = Late({0: law.update @ pick[1]})
     xi += (law.update_q @ q_seen) + (law.update_v @ v_seen) + (law.update_wrench @ F_seen)
     u = (law.state @ xi) + (law.q @ q_seen) + (law.v @ v_seen) + (law.wrench @ F_seen)
-    total = pick[0].T @ _moved(plant, law, timing, u.later(timing.command_delay), pick[0]) + pick[1].T @ xi
+    added = Late({0: plant.gravity @ pick[0][: plant.freedoms]}) if _gravity_apart(law, timing) else Late()
+    u = u + (-plant.gravity @ q_seen if added else Late())
+    u = _filtered(u.later(timing.command_delay), timing, pick[4])
+    total = pick[0].T @ _moved(plant, law, timing, u + added, pick[0]) + pick[1].T @ xi
     if low_v:
         total += pick[2].T @ v
     if low_F:
         total += pick[3].T @ F
+    if low_u:
+        total += pick[4].T @ u
     return ClosedLoop(total, timing.period, standing)
 
 
@@ -214,6 +239,25 @@ def _low_passed(fresh: Late, cutoff: float | None, period: float, last: Array) -
         return fresh
     share = -np.expm1(-2 * np.pi * cutoff * period)
     return fresh.scaled(share) + Late({0: (1 - share) * last})
+
+
+def command_filter(timing: Timing, z: Array) -> Array:
+    """The driver's low-pass at points z: g / (1 − (1 − g)/z)."""
+    share = timing.command_share
+    return share / (1 - (1 - share) / z)
+
+
+def _gravity_apart(law: LinearLaw, timing: Timing) -> bool:
+    """Whether gravity reaches the joints beside the command, not through it."""
+    return timing.adds_gravity and law.command == "torque"
+
+
+def _filtered(u: Late, timing: Timing, last: Array) -> Late:
+    """y_k = y_{k−1} + g (u_k − y_{k−1}), g = T / (T + 1/(2π f)), as the driver's low-pass on commands does."""
+    if timing.command_cutoff is None:
+        return u
+    share = timing.command_share
+    return u.scaled(share) + Late({0: (1 - share) * last})
 
 
 def _states(plant: Plant, law: LinearLaw) -> int:

@@ -18,6 +18,7 @@ from palpate.checks import Array
 from palpate.control.design.pole import PoleModel
 from palpate.control.law import PoleView
 from palpate.engine.kernels import kernel, put
+from palpate.engine.maths import cosh, sinh
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.errors import InvalidInput
 
@@ -87,7 +88,7 @@ def _kalman_gain(omega: float, interval: float, disturbance: float, noise: float
 @kernel
 def _lead(e: PoleEstimate, x: Matrix, start: int, stop: int, dt: float) -> None:
     """Lead x from one tick to another, the foot's velocity between two of them taken for their mean."""
-    rows, c, s = e.speeds.shape[0], math.cosh(e.omega * dt), math.sinh(e.omega * dt) / e.omega
+    rows, c, s = e.speeds.shape[0], cosh(e.omega * dt), sinh(e.omega * dt) / e.omega
     for tick in range(max(start, stop - rows + 1), stop):
         for i in range(2):
             v = 0.5 * e.kappa * (e.speeds[tick % rows, i] + e.speeds[(tick + 1) % rows, i])

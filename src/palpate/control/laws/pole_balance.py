@@ -10,9 +10,10 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.config import setting
-from palpate.control.design.pole import PoleDynamics, PoleModel, pole_accelerations
+from palpate.control.design.pole import PoleDynamics, PoleModel, pole_accelerations, pole_differences
 from palpate.control.design.pole_view import PoleEstimate, estimate_pole, pole_estimate
 from palpate.control.law import Beginning, BoundLaw, Shown, Tick, law_kernel, refuse_free_base, sizes_of
+from palpate.control.promise import Promise
 from palpate.control.steps.clearance import (
     Clearance,
     ClearanceMemory,
@@ -23,6 +24,7 @@ from palpate.control.steps.clearance import (
 )
 from palpate.control.steps.linear_algebra import cholesky, cholesky_solve, times
 from palpate.engine.kernels import kernel, put
+from palpate.engine.maths import atan2, exp, hypot
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
@@ -120,7 +122,7 @@ def _wanted_force(x: Tick, k: Gains, m: Memory) -> None:
         f[i] = mass * wanted - k.axis[0] * away - k.axis[1] * speed
         f[i] -= k.axis[2] * (pole.r[i] - lean * wanted) + k.axis[3] * (pole.r_rate[i] - lean * jerk)
     m.ticks += 1
-    size = math.hypot(f[0], f[1])
+    size = hypot(f[0], f[1])
     if size > k.force_limit:
         f[0], f[1] = f[0] * k.force_limit / size, f[1] * k.force_limit / size
         m.force_cut += 1
@@ -132,7 +134,7 @@ def _differentiate(m: Memory, dt: float, wanted: float, axis: int) -> float:
     if m.ticks == 0:
         m.smooth[axis] = wanted
     rate = (wanted - m.smooth[axis]) / JERK_TIME
-    m.smooth[axis] += (1.0 - math.exp(-dt / JERK_TIME)) * (wanted - m.smooth[axis])
+    m.smooth[axis] += (1.0 - exp(-dt / JERK_TIME)) * (wanted - m.smooth[axis])
     return rate
 
 
@@ -336,7 +338,7 @@ def _within_limits(x: Tick, k: Gains, m: Memory, full: Vector, change: Vector) -
 def _watch_fall(x: Tick, k: Gains, m: Memory) -> None:
     """Note a pole past the angle at which it counts as fallen, and an arm that has come to rest after that."""
     r, speed = m.estimate.r, 0.0
-    m.tilt = math.atan2(math.hypot(r[0], r[1]), r[2])
+    m.tilt = atan2(hypot(r[0], r[1]), r[2])
     if m.fell < 0.0 and m.tilt > k.fall_angle:
         m.fell = x.t
     for j in range(x.v.size):
@@ -482,6 +484,13 @@ class PoleBalance(ClearingLaw):
         """The pole and end-effector the gains are designed for."""
         return PoleModel(self.length, self.sphere_mass, self.end_effector_mass, self.gravity, self.rod_mass)
 
+    def promises(self, robot: Robot) -> tuple[Promise, ...]:
+        """The tool at its target, where it is held: what is left dies out at the slowest rate of the LQR design."""
+        if not self.hold_position:
+            return ()
+        rate = self.model().slowest_rate(self.force_gains())
+        return (Promise(motion=("x", "y", "z"), rate=rate, yields=False),)
+
     def gains(self, robot: Robot) -> Gains:
         """The LQR gains and every other number of the law."""
         refuse_free_base(robot, self.name)
@@ -522,18 +531,19 @@ class PoleBalance(ClearingLaw):
         return Memory({**sizes_of(robot), "d": _directions(robot)}, pole=self.model().dynamics(), estimate=estimate)
 
     def begin(self, robot: Robot, start: Beginning) -> BoundLaw:
-        """Refuse a world without a pole, fit the estimator to its camera, and compare gravity."""
+        """Refuse a world without a pole, fit the estimator to its camera, and compare gravity and pole."""
         if start.pole is None:
             raise InvalidInput(
                 "pole-balance balances a pole, and there is none in this world", hint="give world.pole, or another law"
             )
         bound = replace(self.bind(robot), memory=self._memory(robot, start.period, start.camera))
-        known = np.array([0.0, 0.0, -self.gravity])
-        if np.linalg.norm(start.gravity - known) <= 1e-6 * self.gravity:
-            return bound
-        found = ", ".join(f"{g:.6g}" for g in start.gravity)
-        said = f"pole-balance takes gravity for {self.gravity:.6g} m/s² along −z; the world's is ({found}) m/s²"
-        return replace(bound, warnings=(said,))
+        J, M = robot.jacobian(start.q)[2], robot.mass_matrix(start.q)
+        moved = float(J @ np.linalg.solve(M, J)) * (
+            self.end_effector_mass + self.model().mass
+        )  # ÿ of a force, and back
+        stiffness = float(self.force_gains()[4]) / max(moved, 1e-12)
+        said = pole_differences(self.model(), start.gravity, start.pole, stiffness)
+        return replace(bound, warnings=tuple(said))
 
     def alarms(self, memory: Memory) -> list[str]:
         """A pole that fell, a posture without a way to move."""

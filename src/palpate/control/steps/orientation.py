@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array
 from palpate.engine.kernels import kernel
+from palpate.engine.maths import sin
 from palpate.engine.records import Matrix, ReadVector, Record, Vector, sized
 from palpate.errors import BadRotation, UnknownName
 from palpate.spatial.kernels import (
@@ -55,7 +56,7 @@ def write_orientation_error(
     if kind == _EULER:
         _euler_error(out, work)
         return theta
-    scale = (2.0 * math.sin(0.5 * theta) if kind == _QUATERNION else math.sin(theta)) / theta
+    scale = (2.0 * sin(0.5 * theta) if kind == _QUATERNION else sin(theta)) / theta
     for i in range(3):
         out[i] *= scale
     return theta

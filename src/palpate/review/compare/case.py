@@ -19,10 +19,10 @@ from palpate.review.algebra.fields import Field, Modular, Real
 from palpate.review.algebra.grid import Grid, Value, as_grid
 from palpate.review.algebra.names import SymbolTable, spelled
 from palpate.review.algebra.points import Point, Space
+from palpate.review.algebra.quantities import quantity, torque_names
 from palpate.review.algebra.tree import Name, Node, Num, Ref, Sym, Trig, fresh, rename, walk
+from palpate.review.algebra.wanted import Numeric, Symbolic, Wanted
 from palpate.review.compare.derivations import DerivationReader, is_derivation, spelling
-from palpate.review.compare.quantities import quantity, torque_names
-from palpate.review.compare.wanted import Numeric, Symbolic, Wanted
 from palpate.review.read.lexer import is_latex
 from palpate.review.read.reading import Text
 

@@ -11,11 +11,11 @@ from palpate.errors import DoesNotFit, UnluckyPoint
 from palpate.review.algebra.fields import Field, Modular, Real
 from palpate.review.algebra.grid import Grid, as_grid, grid, times
 from palpate.review.algebra.points import Point, Space
+from palpate.review.algebra.quantities import quantity
 from palpate.review.algebra.tree import Name, Node, Num, Sym, is_number, rewrite, symbols, walk
+from palpate.review.algebra.wanted import Symbolic, Wanted, fitting
 from palpate.review.compare.case import Case
 from palpate.review.compare.conventions import Convention, Rewritten, conventions
-from palpate.review.compare.quantities import quantity
-from palpate.review.compare.wanted import Symbolic, Wanted, fitting
 from palpate.review.mend.atoms import Atoms
 from palpate.review.mend.missing import MissingTerm
 

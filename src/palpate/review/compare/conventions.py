@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 
 from palpate.review.algebra.grid import Grid
 from palpate.review.algebra.points import Point
+from palpate.review.algebra.quantities import Quantity
 from palpate.review.algebra.tree import Name, Sym, Trig, walk
-from palpate.review.compare.quantities import Quantity
-from palpate.review.compare.wanted import Wanted
+from palpate.review.algebra.wanted import Wanted
 
 Matrix: TypeAlias = tuple[tuple[int, ...], ...]
 

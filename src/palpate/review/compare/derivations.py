@@ -14,8 +14,8 @@ from palpate.errors import InvalidInput, PalpateError
 from palpate.review.algebra.convert import from_sympy
 from palpate.review.algebra.grid import Grid, Value, as_grid, grid, plus, times
 from palpate.review.algebra.names import SymbolTable
+from palpate.review.algebra.quantities import quantity, torque_names
 from palpate.review.algebra.tree import ONE, ZERO, Name, Node, Ref, Sym, rename
-from palpate.review.compare.quantities import quantity, torque_names
 
 _STORED = {"h": "drift", "tau": "tau", "Jdot": "Jdot"}  # where a derivation's name is not ours
 _ATTRIBUTES = {"FK": "fk"}

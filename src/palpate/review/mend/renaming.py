@@ -14,7 +14,7 @@ from palpate.errors import UnluckyPoint
 from palpate.review.algebra.grid import Grid
 from palpate.review.algebra.points import PI, Point, Space
 from palpate.review.algebra.tree import Name, symbols, walk
-from palpate.review.compare.wanted import Symbolic, Wanted
+from palpate.review.algebra.wanted import Symbolic, Wanted
 
 _MOST_SYMBOLS, _MOST_TRIED, _CHOICES = 12, 400, 3
 _MOST_WORK = 2_000_000  # nodes that may be evaluated

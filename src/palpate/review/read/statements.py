@@ -17,8 +17,8 @@ from itertools import pairwise
 
 from palpate.errors import UnreadableExpression
 from palpate.review.algebra.names import spelled
+from palpate.review.algebra.quantities import label_quantity
 from palpate.review.algebra.tree import Name
-from palpate.review.compare.quantities import label_quantity
 from palpate.review.read.lexer import is_latex, tokens
 from palpate.review.read.macros import MACRO, Token, macros
 from palpate.review.read.source import prepared

@@ -43,7 +43,6 @@ def _asks_for_masses(run: Run, law: BoundLaw) -> Iterator[str]:
         "a pole on the tool": world.pole is not None,
         "a load attached during the run": bool(world.attachments),
         "a plant of other masses or losses (world.plant)": geometry != PlantChange(),
-        "a rotor inertia (world.actuators)": world.actuators.rotor_inertia not in (0, 0.0),
     }
     yield from (what for what, is_asked in asked.items() if is_asked)
 

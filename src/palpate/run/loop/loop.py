@@ -5,7 +5,7 @@ physics step has two halves with the law between them:
 
     before_law    stage the plant at t, find contacts, read sensors, evaluate the nominal model
     law           terms from measurement, model and target (control ticks only)
-    after_law     command, guards, actuators (`decide`); record; events (`write_down`); advance the physics
+    after_law     command, driver, guards (`decide`); record; events (`write_down`); advance the physics
 
 `run_steps` strings them together in compiled code; a law in plain Python is called between the same two halves. Exact
 contact puts its own integrator in the place of the physics (see `exact`).
@@ -15,8 +15,7 @@ from __future__ import annotations
 
 from palpate.control.guards import watch_measurement
 from palpate.engine.kernels import address_of_record, call_law, kernel
-from palpate.engine.library import mj_step1
-from palpate.run.loop.command import actuate, apply_guards, servo, take_command
+from palpate.run.loop.command import act_on_command, actuate, servo, take_command
 from palpate.run.loop.measure import evaluate_model, measure, turn_wanted_wrench
 from palpate.run.loop.physics import (
     account,
@@ -27,11 +26,12 @@ from palpate.run.loop.physics import (
     move_surfaces,
     outside_forces,
     read_tool,
+    stage_plant,
     trouble,
     watch_joints,
 )
 from palpate.run.loop.record import event_happened, fill_row, record
-from palpate.run.loop.state import BAD_COMMAND, BAD_MEASUREMENT, COMPLETED, RUNNING, STOPPED, VELOCITY, Loop
+from palpate.run.loop.state import BAD_MEASUREMENT, COMPLETED, RUNNING, STOPPED, VELOCITY, Loop
 
 
 @kernel
@@ -39,9 +39,9 @@ def before_law(L: Loop) -> bool:
     """Stage the plant; on a control tick also measure and evaluate the model. Returns whether it is one."""
     t = L.step * L.dt
     move_surfaces(L, t)
-    mj_step1(L.plant.model, L.plant.data)
+    stage_plant(L)
     if change_loads(L, t):
-        mj_step1(L.plant.model, L.plant.data)
+        stage_plant(L)
     read_tool(L)
     # The semi-implicit step takes the friction springs at their stretch after the step.
     outside_forces(L, t, 0.0 if L.rk4 else L.dt)
@@ -59,14 +59,16 @@ def before_law(L: Loop) -> bool:
 
 @kernel
 def decide(L: Loop, due: bool) -> int:
-    """Carry the command out: guards, servo, actuators."""
+    """Carry the command out: driver, guards, servo, torque limits."""
     if L.blind:
         return BAD_MEASUREMENT
     if due:
-        if not take_command(L):
-            return BAD_COMMAND
-        apply_guards(L)
+        status = take_command(L)
+        if status != RUNNING:
+            return status
         L.tick_count += 1
+    if L.step == L.drives.acts_from:
+        act_on_command(L)
     if not L.kinematic:
         if L.drives.kind >= VELOCITY:
             servo(L)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from palpate.control.friction import Compensation
 from palpate.control.guards import GuardMemory, GuardSettings
 from palpate.control.law import COMMANDS, Tick
 from palpate.engine.physics import Physics
@@ -11,18 +12,21 @@ from palpate.robot.mechanics.kernels import Place
 from palpate.run.loop.row import Row
 from palpate.world.contact import Contact, SurfaceState
 from palpate.world.custom import CustomSensor, Truth
+from palpate.world.faults import FaultState
+from palpate.world.joint_friction import JointFriction
 from palpate.world.pushes import Pushed, PushState
 from palpate.world.sensors import Delayed, JointSensors, PoleCamera, Wrist
 from palpate.world.ties import Ties
+from palpate.world.tree_plant import TreeModel, TreePlant
 
 # How a batch of steps ended.
 (
     RUNNING, COMPLETED, STOPPED, BAD_COMMAND, BAD_SPEED, TOO_FAST, WARNED, CLOCK, BAD_MEASUREMENT, BAD_POSITION,
-    BAD_REFERENCE, PAINLEVE, NO_ANSWER,
-) = range(13)  # fmt: skip
+    BAD_REFERENCE, PAINLEVE, NO_ANSWER, PACKETS_LOST,
+) = range(14)  # fmt: skip
 # Kinds of command, by their place in COMMANDS.
 TORQUE, ACCELERATION, VELOCITY, POSITION = (COMMANDS.index(kind) for kind in COMMANDS)
-# Bits of the guard channel that the actuators set; the guards' own follow.
+# Bits of the guard channel that the driver sets; the guards' own follow.
 TORQUE_LIMITED, RATE_LIMITED = 1, 2
 
 
@@ -34,6 +38,7 @@ class Needs(Record):
     gravity: bool
     J: bool
     drift: bool
+    J_rate: bool
 
 
 class Load(Record):
@@ -117,11 +122,29 @@ class Energies(Record):
 
 
 class Drives(Record):
-    """From the law's command to joint torques: delay, servo, limits."""
+    """From the law's command to joint torques: delay, lost packets, filter, rate limits, servo, torque limits."""
 
     kind: int  # of command
     signal: Delayed
-    torque: Vector = sized("nv")  # the law's command as a torque
+    received: Vector = sized("nv")  # the last command that was not lost
+    loss: float  # its probability
+    stop_after: int
+    lost: int = 0
+    lost_in_row: int = 0
+    jitter: float  # physics steps
+    acts_from: int = 0  # the physics step from which on the last command acts
+    share: float  # of the low-pass, per tick
+    shaping: bool  # whether filter or rate limits are at work
+    bits: int = 0  # of the guard channel, from tick to tick
+    sent: Vector = sized("nv")  # the torque command that left the filter and the limits last
+    rate_limit: Vector = sized("nv")  # N·m per tick
+    speed_limit: Vector = sized("nv")  # of set points
+    acceleration_limit: Vector = sized("nv")
+    jerk_limit: Vector = sized("nv")
+    set_a: Vector = sized("nv")  # acceleration of the set points
+    law_adds_gravity: bool  # which is then not sent,
+    adds_gravity: bool  # as the interface adds it
+    torque: Vector = sized("nv")  # the command as a torque
     set_q: Vector = sized("nv")  # set points of the servo
     set_v: Vector = sized("nv")
     a: Vector = sized("nv")
@@ -129,8 +152,6 @@ class Drives(Record):
     rotor: Vector = sized("nv")  # reflected rotor inertia that the servo knows
     limit_torque: bool
     torque_limit: Vector = sized("nv")  # negative where no motor drives a coordinate
-    limit_rate: bool
-    rate_limit: Vector = sized("nv")
 
 
 class Loop(Record):
@@ -139,10 +160,13 @@ class Loop(Record):
     plant: Physics
     nominal: Physics  # the law's model; the plant itself where they are shared
     shared: bool
+    tree: TreePlant  # the plant on its equations
+    model: TreeModel  # the law's model likewise
     kinematic: bool  # joints go where they are told; masses are unknown
     coordinate: Integers = sized("nq")  # where the robot's coordinates stand among the plant's
     dof: Integers = sized("nv")  # and its velocities
     ties: Ties  # joints that follow others in the plant
+    friction: JointFriction  # and their Coulomb friction
     coupled: CoupledModel  # and in the law's model
     # clock
     dt: float
@@ -161,6 +185,7 @@ class Loop(Record):
     gains: int
     memory: int
     terms: int
+    compensation: Compensation  # of joint friction, a last term beside the law's own
     targets: Matrix = sized("ticks", "target")  # of this batch
     first_target: int = 0
     target: Vector = sized("target")  # the numbers of tick.target
@@ -171,6 +196,7 @@ class Loop(Record):
     custom: list[CustomSensor]
     truth: Truth  # what those read
     drives: Drives
+    faults: list[FaultState]
     guard: GuardSettings
     guard_memory: GuardMemory
     guard_bits: int = 0

@@ -89,7 +89,7 @@ def _surfaces(sections: dict[str, Any]) -> Iterator[Problem]:
 def _times(sections: dict[str, Any]) -> Iterator[Problem]:
     world, clock, record = (sections.get(name) for name in ("world", "run", "record"))
     if clock is not None:
-        late = () if world is None else (("sensors",), ("sensors", "wrench"), ("actuators",))
+        late = () if world is None else (("sensors",), ("sensors", "wrench"), ("driver",))
         for path in late:
             part: Any = reduce(getattr, path, world)
             yield from _tried(lambda part=part: part.in_samples(clock.control_period), ("world", *path, "delay_time"))

@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from palpate.config import MOVED
 from palpate.errors import PalpateError, nearest
 from palpate.scenario.fields import Setting, find, keys_at
 
@@ -144,6 +145,8 @@ def _unknown_key(path: Path, data: dict[str, Any]) -> Problem:
     known = list(keys_at(path[:-1], data))
     near = nearest(str(path[-1]), known)
     message = "unknown key"
+    if path[-1] in MOVED:
+        return Problem(path, str(MOVED[str(path[-1])]))
     if near:
         message += f"; did you mean {near[0]!r}?"
     elif (elsewhere := _elsewhere(str(path[-1]))) is not None:

@@ -31,7 +31,7 @@ def pressing_scenarios(settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
         MassesMissing: its masses are unknown.
     """
     robot = build_robot(RobotSettings.model_validate(settings))
-    robot._with_masses("pressing")
+    robot.demand_masses("pressing")
     for press in pressing_postures(robot, 1.3 * GAP):
         yield _scenario(settings, robot, press)
 

@@ -26,7 +26,7 @@ Refuse = Callable[[Scenario], str | None]
 def refuse(scenario: Scenario) -> str | None:
     """Why a scenario would be unstable, or None where theory has nothing against it."""
     parts = suited(build(scenario))
-    late = parts.world.sensors.delay + parts.world.actuators.delay
+    late = parts.world.sensors.delay + parts.world.driver.delay
     found = period_warnings(
         parts.law.bind(parts.robot), parts.robot, period=parts.clock.control_period, q=parts.start()[0], delay=late
     )

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 from palpate.errors import BadShape
 from palpate.review.algebra.grid import Grid, grid, shown
 from palpate.review.algebra.points import Point
+from palpate.review.algebra.quantities import quantity
 from palpate.review.algebra.tree import Node
-from palpate.review.compare.quantities import quantity
 
 Selection: TypeAlias = tuple[str, tuple[int, ...], tuple[int, ...]]  # (in words, rows, columns)
 

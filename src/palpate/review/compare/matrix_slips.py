@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from palpate.errors import PalpateError
 from palpate.review.algebra.grid import Grid, as_grid
 from palpate.review.algebra.points import Space
+from palpate.review.algebra.wanted import Wanted
 from palpate.review.compare.case import Case
 from palpate.review.compare.compare import differing
-from palpate.review.compare.wanted import Wanted
 from palpate.review.read.reading import Text
 
 _POWER = r"\s*\^\s*(?:\{\s*(?:T|\\top|-1|-T)\s*\}|T|\\top|-1)|\s*'"
