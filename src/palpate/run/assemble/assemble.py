@@ -80,12 +80,7 @@ def _exact_plant(run: Run, plant: Plant, felt: set[int]) -> ExactPlant:
 
 
 def assemble(run: Run, *, share: bool = True) -> Assembly:
-    """Build the plant, bind the law and lay everything out for the loop.
-
-    Args:
-        run: what to run.
-        share: let the law read its model off the plant where both are one; False evaluates it apart.
-    """
+    """Build the plant, bind the law and lay everything out for the loop; `share` lets the law read the plant's terms."""
     run = suited(run)
     robot = run.robot
     q, v = run.start()
