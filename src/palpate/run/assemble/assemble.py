@@ -80,7 +80,7 @@ def _exact_plant(run: Run, plant: Plant, felt: set[int]) -> ExactPlant:
 
 
 def assemble(run: Run, *, share: bool = True) -> Assembly:
-    """Build the plant, bind the law and lay everything out for the loop; `share`: the law may read the plant's terms."""
+    """Build the plant, bind the law and lay all out for the loop; `share`: the law may read the plant's terms."""
     run = suited(run)
     robot = run.robot
     q, v = run.start()
