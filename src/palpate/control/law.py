@@ -84,10 +84,7 @@ class PoleView(Record):
 
 
 class Seen(Record):
-    """What sensors beyond joints and wrist see; all 0 where there is no such sensor.
-
-    `values` are the numbers of the world's own sensors, `world.sensors.custom`, one after the other.
-    """
+    """What sensors beyond joints and wrist see, `values` those of one's own; all 0 where there is no such sensor."""
 
     pole: PoleView
     values: Vector = sized(MOST_SENSOR_VALUES)
