@@ -37,6 +37,7 @@ WINDOW = 0.05  # of the run, at its end, over which is averaged
 _STATIC = 0.1  # of the motion asked for, up to which friction and declared differences are borne
 _RESOLUTION = 0.01  # of the same, below which nothing is judged: the steps of integrators and references
 _SAFETY = 2.0  # on what the linear loop leaves: arms are not linear
+_ROUNDING = 1e-9  # m, rad, N: less is arithmetic
 _CHANGED = 1e-3  # of a signal's size: less is no change
 
 
@@ -68,7 +69,7 @@ class Miss:
     @property
     def kept(self) -> bool:
         """Whether it is within its tolerance."""
-        return self.size <= self.tolerance
+        return self.size <= self.tolerance + _ROUNDING
 
 
 class End:
