@@ -18,7 +18,8 @@ examples:
   palpate design ur5e-admittance --set control.damping=[50,50,50,5,5,5]
 
 For the law at the start posture, on every compliant surface (or in free motion): the poles of the sampled and delayed
-loop, whether it is stable, and the stiffest wall, the longest delay and the largest gains that still are.
+loop, whether it is stable, and the stiffest wall, the longest delay and the largest gains that still are; with a driver
+that filters, the stiffest wall without it too. Then what the target asks of the drives: torque, rate, speed, lag.
 Ends with 0, and with 3 where there is a warning.
 """
 
@@ -45,6 +46,7 @@ def run(args: argparse.Namespace) -> int:
     with patience(starting):
         from palpate.control.design.arm import why_unpredicted
         from palpate.robot.readers.findings import without_meshes
+        from palpate.run.before.demands import demands
         from palpate.run.before.foresee import foresee, loop_size
         from palpate.run.build import build
         from palpate.scenario.file.load import load_scenario
@@ -53,19 +55,23 @@ def run(args: argparse.Namespace) -> int:
         made = build(scenario)
         size = loop_size(made)
     with patience(f"looking for the poles of {size.states} states and limits, about {max(size.seconds, 1):.0f} s …"):
-        found = foresee(made)
+        found, asked = foresee(made), demands(made)
     print(f"{scenario.name}: {made.robot.name} under {made.law.name}, control period {made.clock.control_period:g} s")
     if not found:
         why = why_unpredicted(made.law) or f"the law {made.law.name!r} has no prediction on this robot"
         print(f"not predicted: {why}")
     for expectation in found:
         _print(expectation)
+    for text in asked.sentences:
+        print(f"\n{text}")
+    for text in asked.warnings:
+        print(f"warning: {text}")
     doubts, meshes = without_meshes(made.robot.warnings)
     for warning in doubts:
         print(f"warning: {warning.sentence}")
     for text in meshes:
         print(f"note: {text}")
-    return WARNED if doubts or any(expectation.warnings for expectation in found) else 0
+    return WARNED if doubts or asked.warnings or any(expectation.warnings for expectation in found) else 0
 
 
 def _print(expectation: Expectation) -> None:
@@ -73,7 +79,7 @@ def _print(expectation: Expectation) -> None:
 
     found = expectation.prediction
     print(f"\n{expectation.place}:")
-    for sentence in [*found.sentences, *([expectation.note] if expectation.note else [])]:
+    for sentence in filter(None, [*found.sentences, expectation.driver, expectation.note]):
         print(f"  {sentence}")
     rows = [[number(abs(p)), number(float(p.real)), number(float(p.imag))] for p in found.poles[:6]]
     if rows:

@@ -364,6 +364,11 @@ class Law(Config):
         return "joints" if self.takes else "nothing"
 
     @property
+    def commanded(self) -> CommandKind:
+        """What its command is, where a setting decides; else `command`."""
+        return self.command
+
+    @property
     def takes(self) -> tuple[str, ...]:
         """The fields of the target that its kernel reads; it ignores the others."""
         return reads_of(type(self).kernel).target
@@ -429,7 +434,7 @@ class Law(Config):
             self.name,
             type(self).kernel,
             tuple(terms.fields),
-            self.command,
+            self.commanded,
             self.gains(robot),
             self.memory(robot),
             rows,
@@ -480,6 +485,11 @@ class PythonLaw:
     about_rest: ClassVar[None] = None
     holds: ClassVar[bool] = True
     figure: ClassVar[None] = None
+
+    @property
+    def commanded(self) -> CommandKind:
+        """What its command is."""
+        return self.command
 
     def suited(self, robot: Robot, rig: Rig) -> Self:
         """Itself: what it leaves open is not known."""

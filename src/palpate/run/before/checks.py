@@ -13,6 +13,7 @@ from palpate.control.law import Target, sizes_of
 from palpate.control.references.reference import ReferenceSettings
 from palpate.errors import InvalidInput, shortened
 from palpate.run.assemble.assemble import Assembly
+from palpate.run.before.demands import demands
 from palpate.run.before.foresee import WORK_BEFORE_RUN, foretell, loop_size
 from palpate.run.loop import loop
 from palpate.run.rescue import FATAL
@@ -56,7 +57,9 @@ def check_start(assembly: Assembly, *, predict: bool = True) -> Foretold:
     try:
         said += slides_too_fast(assembly)
         expected, unstable = foretell(assembly.run)
-        return Foretold(said + (unstable or _gains_suit_period(assembly)), expected)
+        asked = demands(assembly.run)
+        said += unstable or _gains_suit_period(assembly)
+        return Foretold([*said, *asked.warnings], [*expected, *asked.sentences])
     except Exception as error:  # a help before the run, which must not stop it: singular masses, huge gains
         reason = shortened(" ".join(str(error).split()), 200)
         return Foretold([*said, f"the stability of the gains could not be judged: {reason}"], [])
