@@ -378,6 +378,10 @@ class Law(Config):
         """The directions along which it controls a force, among x … rz; None where it does not choose them."""
         return None
 
+    def task_directions(self, robot: Robot) -> tuple[str, ...] | None:
+        """The directions of the tool that it follows, along its `axes_at`; None for all of them, or none."""
+        return None
+
     def linear(self, robot: Robot, q: Array, timing: Timing) -> LinearModel | None:
         """The law to first order about rest at a posture, with everything chosen that its settings leave open.
 

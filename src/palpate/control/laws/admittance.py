@@ -360,6 +360,10 @@ class Admittance(Law):
         rest = tuple(d for d in DIRECTIONS if d not in self.directions)
         return tuple(d for d in reachable(robot, self.directions + rest, self.axes_at))  # pyright: ignore
 
+    def task_directions(self, robot: Robot) -> tuple[str, ...]:
+        """The directions of the tool that it follows."""
+        return self.followed(robot)
+
     def linear(self, robot: Robot, q: Array, timing: Timing) -> LinearModel:
         """M Δẍ + D Δẋ + K Δx = F along the directions that yield, which alone have a mass; the servo follows Δx."""
         M, D, K = self.matrices()

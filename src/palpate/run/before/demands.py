@@ -18,11 +18,9 @@ import numpy as np
 from palpate.checks import Array
 from palpate.control.design.arm import Wall, arm_contact, axis_of, predictable
 from palpate.control.design.case import ContactCase
-from palpate.control.law import Target, sizes_of
-from palpate.control.laws.admittance import Admittance
+from palpate.control.law import Law, Target, sizes_of
 from palpate.control.references.reference import ReferenceSettings
 from palpate.control.steps.reach import DIRECTIONS
-from palpate.control.steps.task_space import TaskLaw
 from palpate.errors import PalpateError
 from palpate.run.assemble.drives import with_servo_rotors
 from palpate.run.before.foresee import timing_of, wall_of
@@ -107,9 +105,7 @@ class _Way:
     @cached_property
     def _directions(self) -> tuple[str, ...] | None:
         law = self.run.law
-        if isinstance(law, Admittance):
-            return law.followed(self.robot)
-        return law.chosen() if isinstance(law, TaskLaw) else None
+        return law.task_directions(self.robot) if isinstance(law, Law) else None
 
     def _rows(self, rotation: Array) -> Array:
         """The directions that the law follows, as rows over [v; ω] in world axes."""
