@@ -198,10 +198,9 @@ def test_link_jacobians_are_derivatives_of_the_centres_of_mass() -> None:
 
 def test_regrouped_parameters_leave_seven_of_ten() -> None:
     """A hinged link keeps no mass, no first and no second moment along its axis of its own."""
-    from palpate.derive.start import mechanism_from_robot
     from palpate.equations.model.naming import NamedModel
 
-    chain = Chain(NamedModel(mechanism_from_robot(pp.load_robot("panda")), "all", {}))
+    chain = Chain(NamedModel(pp.load_robot("panda").mechanism(), "all", {}))
     for link in chain.links:
         assert not link.mass.m
         assert not link.mass.h[2]

@@ -13,7 +13,6 @@ from palpate.derive.closed.forms import METHODS, ClosedForms, Method
 from palpate.derive.derivation import Derivation
 from palpate.derive.parsing import expression, names_of
 from palpate.equations.dynamics.recursive_forms import RecursiveForms
-from palpate.equations.model.mechanism import Mechanism, mechanism_from_model
 from palpate.equations.model.naming import MODES, Mode, NamedModel
 from palpate.errors import InvalidInput, UnknownName
 from palpate.robot.load import load_robot
@@ -55,7 +54,9 @@ def derive(
     _check(engine, ("auto", "closed", "recursive"), "engine")
     if isinstance(robot, str | Path):
         robot = load_robot(robot)
-    mechanism = mechanism_from_robot(robot, frame)
+    mechanism = robot.mechanism(frame)
+    if mechanism.tool.link < 0:
+        raise InvalidInput(f"frame {mechanism.tool_name!r} of {robot.name} stands still; name one that a joint moves")
     model = NamedModel(mechanism, parameters, dict(names or {}))
     chosen, notes = _engine(model, engine, method)
     if chosen == "closed":
@@ -65,14 +66,6 @@ def derive(
     if mechanism.left_out:
         notes.append(f"not part of M, C and g: the model's {' and '.join(mechanism.left_out)}")
     return Derivation(robot.name, forms, method, model.parameters, notes, model=model)
-
-
-def mechanism_from_robot(robot: Robot, frame: str | None = None) -> Mechanism:
-    """The links, joints and frames of a robot; `frame` is its tool frame unless named."""
-    placed = {name: robot.frame(name) for name in robot.frame_names}
-    frames = {name: (one.body, one.offset, one.turn) for name, one in placed.items()}
-    coupling = robot.coordinates if robot.coordinates.coupled else None
-    return mechanism_from_model(robot.model, robot.name, frames, robot.frame(frame).name, coupling)
 
 
 def _check(value: str, known: Sequence[str], what: str) -> None:

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, as_numbers, finite_array, finite_number
+from palpate.equations.code.tree_program import TreeProgram
+from palpate.equations.model.mechanism import Mechanism, mechanism_from_model
 from palpate.errors import (
     BadRotation,
     BadShape,
@@ -297,6 +299,21 @@ class Robot(Shown):
         if not isinstance(wanted, str) or wanted not in self._frames:
             raise UnknownName("frame", shortened(str(wanted)), self._frames)
         return self._frames[wanted]
+
+    def mechanism(self, frame: str | None = None) -> Mechanism:
+        """The moving links, joints and frames, as equations are derived from them; `frame` is the tool frame.
+
+        Raises:
+            InvalidInput: with what no equations are derived for: ball joints, tendons, closed loops.
+        """
+        frames = {name: (one.body, one.offset, one.turn) for name, one in self._frames.items()}
+        coupling = self.coordinates if self.coordinates.coupled else None
+        return mechanism_from_model(self.model, self.name, frames, self.frame(frame).name, coupling)
+
+    @cached_property
+    def program(self) -> TreeProgram:
+        """The equations of motion as machine code, compiled at first use and kept on disk."""
+        return TreeProgram(self.mechanism())
 
     def text(self, name: str) -> str | None:
         """A note carried by the model: provenance, licence, summary."""

@@ -34,6 +34,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.types import BaseFunction
 from numba.core.typing.templates import Signature
 
+from palpate.engine.compiling.cache import origin_of
 from palpate.engine.compiling.kernel_files import Callee, KeptKernel
 from palpate.engine.compiling.numba_parts import compiling
 from palpate.engine.compiling.shipped import KernelCache
@@ -367,7 +368,7 @@ class NumbaCache:
 
     def __init__(self, function: Any, allocates: bool = True) -> None:
         self._function, self._allocates = function, allocates
-        self._files = KernelCache(function)
+        self._files = KernelCache(origin_of(function))
 
     def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
         """A kept kernel that fits; half a second of imports by numba is spent only where code allocates."""

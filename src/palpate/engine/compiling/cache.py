@@ -114,16 +114,29 @@ def file_name(function: Function) -> str:
     return name.replace("<", "").replace(">", "")
 
 
-class KernelCache:
-    """The kept kernels of one function: a help that may fail. What cannot be used is compiled anew.
+class Origin(NamedTuple):
+    """What machine code is made from: a place in a file, a name, and a digest of what the file does not tell.
 
-    Args:
-        function: its file must be there.
+    `digest` is None for what no digest can describe; such code is not kept.
     """
 
-    def __init__(self, function: Function) -> None:
-        self.file, self.line = Path(function.__code__.co_filename), function.__code__.co_firstlineno
-        self.name, self.digest = file_name(function), function_digest(function)
+    file: Path
+    line: int
+    name: str
+    digest: str | None
+
+
+def origin_of(function: Function) -> Origin:
+    """Where a function's kernel comes from; its file must be there."""
+    code = function.__code__
+    return Origin(Path(code.co_filename), code.co_firstlineno, file_name(function), function_digest(function))
+
+
+class KernelCache:
+    """The kept kernels of one origin: a help that may fail. What cannot be used is compiled anew."""
+
+    def __init__(self, origin: Origin) -> None:
+        self.file, self.line, self.name, self.digest = origin
         self.of_all_stamps = f"{self.name}-{self.mark()}"
 
     def folder(self) -> Folder:

@@ -95,12 +95,12 @@ class _ShippedKernels(own.KernelCache):
 
 
 class KernelCache:
-    """The kept kernels of one function, with what was shipped behind them."""
+    """The kept kernels of one origin, with what was shipped behind them."""
 
-    def __init__(self, function: own.Function) -> None:
-        self.kept = own.KernelCache(function)
+    def __init__(self, origin: own.Origin) -> None:
+        self.kept = own.KernelCache(origin)
         usable = is_ours(self.kept.file) and _plain() and _folder() is not None
-        self.shipped = _ShippedKernels(function) if usable else None
+        self.shipped = _ShippedKernels(origin) if usable else None
 
     def read(self, signature: str, processor: str) -> Iterator[KeptKernel]:
         """This machine's kernel, then the shipped one."""

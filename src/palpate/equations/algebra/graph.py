@@ -8,7 +8,7 @@ depends: 0 numbers only, 1 parameters, 2 the robot's state.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -256,15 +256,16 @@ def _exact(value: Number) -> Number:
 # ---------------------------------------------------------------------- walking
 
 
-def needed(outputs: Iterable[Node]) -> list[Node]:
-    """Every node the outputs depend on, arguments before what uses them."""
+def needed(outputs: Iterable[Node], known: Container[int] = ()) -> list[Node]:
+    """Every node the outputs depend on, arguments before what uses them; not what nodes of `known` numbers need."""
     seen: set[int] = set()
     waiting = list(outputs)
     while waiting:
         node = waiting.pop()
         if node.number not in seen:
             seen.add(node.number)
-            waiting += node.args
+            if node.number not in known:
+                waiting += node.args
     nodes = next(iter(outputs)).graph.nodes if seen else []
     return [nodes[number] for number in sorted(seen)]  # a node is always younger than its arguments
 

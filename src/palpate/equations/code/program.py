@@ -41,25 +41,6 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Operation:
-    """One step of a program: register `index` becomes op(registers `arguments`), a number, or an input.
-
-    Attributes:
-        op: "number", "symbol", "neg", "add", "sub", "mul", "div", "sin", "cos" or "sqrt".
-        value: of a number.
-        name: of an input or parameter.
-        once: whether it depends on numbers and parameters alone, so that it need not be repeated for every state.
-    """
-
-    index: int
-    op: str
-    arguments: tuple[int, ...]
-    value: float
-    name: str
-    once: bool
-
-
-@dataclass(frozen=True)
 class Program:
     """Outputs as functions of (q, v, a) and of parameters.
 
@@ -77,27 +58,6 @@ class Program:
     def nodes(self) -> list[Node]:
         """Every output's entries, one after the other."""
         return [node for output in self.outputs for node in output.nodes]
-
-    def operations(self) -> list[Operation]:
-        """Every step in order, arguments before what uses them: what an emitter of code walks through."""
-        order = needed(self.nodes)
-        register = {node.number: index for index, node in enumerate(order)}
-        return [
-            Operation(
-                index,
-                node.op,
-                tuple(register[a.number] for a in node.args),
-                float(node.value),
-                node.name,
-                node.level < STATE,
-            )
-            for index, node in enumerate(order)
-        ]
-
-    def registers(self) -> dict[str, list[int]]:
-        """For each output the registers that hold its entries, in row order, once all operations are done."""
-        register = {node.number: index for index, node in enumerate(needed(self.nodes))}
-        return {output.name: [register[node.number] for node in output.nodes] for output in self.outputs}
 
     def counts(self) -> Counts:
         """How much there is to compute."""
@@ -227,7 +187,7 @@ class Writer:
 
     def write(self, nodes: Sequence[Node], keep: Sequence[Node] = ()) -> None:
         """Lines for everything the nodes need; `keep` get a temporary whatever their use."""
-        order = [n for n in self._missing(nodes)]
+        order = [node for node in needed(nodes, self._text) if node.number not in self._text]
         uses: dict[int, int] = {}
         for node in order:
             for argument in node.args:
@@ -236,8 +196,6 @@ class Writer:
             uses[node.number] = uses.get(node.number, 0) + 1
         kept = {node.number for node in keep}
         for node in order:
-            if node.number in self._text:
-                continue
             text, rank = self._spelt(node)
             once = uses.get(node.number, 0) <= 1 and len(text) <= INLINE and node.op not in ("sin", "cos", "sqrt")
             if node.op in ("number", "symbol", "neg") or (once and node.number not in kept):
@@ -250,17 +208,6 @@ class Writer:
     def text(self, node: Node) -> str:
         """A written node."""
         return self._text[node.number][0]
-
-    def _missing(self, nodes: Sequence[Node]) -> list[Node]:
-        """Nodes needed that have no spelling yet, arguments first."""
-        seen: dict[int, Node] = {}
-        waiting = list(nodes)
-        while waiting:
-            node = waiting.pop()
-            if node.number not in seen and node.number not in self._text:
-                seen[node.number] = node
-                waiting += node.args
-        return [seen[number] for number in sorted(seen)]
 
     def _spelt(self, node: Node) -> tuple[str, int]:
         """Text and binding strength: 1 sums, 2 products, 3 signs, 9 atoms."""

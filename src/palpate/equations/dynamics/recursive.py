@@ -349,11 +349,11 @@ def jacobian(chain: Chain, frames: list[Placed], link: int, point: Vector) -> Ma
     for index, k in enumerate(chain.links):
         axes, z = frames[index], frames[index].columns[2]
         arm = minus(point, axes.origin)
-        if k.kind == "free":
+        if index not in ancestors:
+            columns += [[zero] * 6] * (6 if k.kind == "free" else 1)
+        elif k.kind == "free":
             columns += [[graph.one if r == c else zero for r in range(6)] for c in range(3)]
             columns += [[*cross(axis, arm), *axis] for axis in axes.columns]
-        elif index not in ancestors:
-            columns.append([zero] * 6)
         else:
             columns.append([*cross(z, arm), *z] if k.kind == "revolute" else [*z, zero, zero, zero])
     return [chain.reduced(row) for row in transposed(columns)]

@@ -11,13 +11,14 @@ Three rewritings, none of which changes a joint torque:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from palpate.equations.algebra.graph import PARAMETER, Graph, Node
 from palpate.equations.model.coordinates import Coordinates, coordinates_of
-from palpate.equations.model.mechanism import Kind
-from palpate.equations.model.naming import NamedModel, NamedPlace, Term, Turn
+from palpate.equations.model.mechanism import Kind, Link, Mechanism
+from palpate.equations.model.naming import NamedLink, NamedPlace, Term, Turn
 
 Vector = list[Node]
 Matrix = list[list[Node]]
@@ -64,10 +65,19 @@ class ChainLink:
     parent_axes: tuple[tuple[int, ...], ...] = field(default=_TO_Z[2])
 
 
+class Model(Protocol):
+    """A mechanism whose numbers are terms."""
+
+    mechanism: Mechanism
+    renamed: Mapping[str, str]
+    links: list[NamedLink]
+    gravity: tuple[Term, ...]
+
+
 class Chain:
     """The rewritten robot in a graph: parameters and state as nodes."""
 
-    def __init__(self, model: NamedModel) -> None:
+    def __init__(self, model: Model) -> None:
         self.model, self.graph = model, Graph()
         self.names: Coordinates = coordinates_of(model.mechanism, model.renamed)
         graph = self.graph
@@ -108,16 +118,17 @@ class Chain:
         coupling = self.model.mechanism.coupling
         if coupling is None:
             return self.q[7:] if self.model.mechanism.floating else self.q
-        full = self.full(self.q)
-        return [x + _coefficient(float(b)) for x, b in zip(full, coupling.position_offset)]
+        base = (6, 7) if self.model.mechanism.floating else (0, 0)
+        q, rows = self.q[base[1] :], coupling.map[base[0] :, base[0] :]
+        full = [self.graph.sum(_coefficient(x) * r for x, r in zip(row, q) if x) for row in rows]
+        return [x + _coefficient(float(b)) for x, b in zip(full, coupling.position_offset[base[1] :])]
 
     # ------------------------------------------------------------------ links
 
     def _link(self, index: int) -> ChainLink:
         named = self.model.links[index]
         link = named.link
-        axes = _signed(_TO_Z[link.axis], link.sign)
-        parent_axes = self._axes(link.parent)
+        axes, parent_axes = axes_of(link), self._axes(link.parent)
         cos, sin, slide = self._joint(index)
         position = _into(parent_axes, [self.term(x) for x in named.position])
         return ChainLink(
@@ -126,10 +137,7 @@ class Chain:
         )  # fmt: skip
 
     def _axes(self, index: int) -> tuple[tuple[int, ...], ...]:
-        if index < 0:
-            return _TO_Z[2]
-        link = self.model.links[index].link
-        return _signed(_TO_Z[link.axis], link.sign)
+        return _TO_Z[2] if index < 0 else axes_of(self.model.links[index].link)
 
     def _joint(self, index: int) -> tuple[Node, Node, Node]:
         graph = self.graph
@@ -263,11 +271,11 @@ def _coefficient(value: float) -> float | int:
     return int(value) if float(value).is_integer() else float(value)
 
 
-def _signed(axes: tuple[tuple[int, ...], ...], sign: int) -> tuple[tuple[int, ...], ...]:
-    """Axes whose z points the other way where the joint's sense is negative; rows are new axes in old components."""
-    if sign > 0:
-        return axes
-    x, y, z = axes
+def axes_of(link: Link) -> tuple[tuple[int, ...], ...]:
+    """Axes in which a link's joint acts along +z; rows are new axes in components of the link's frame."""
+    x, y, z = _TO_Z[link.axis]
+    if link.sign > 0:
+        return x, y, z
     return y, x, tuple(-k for k in z)
 
 

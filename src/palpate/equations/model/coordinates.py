@@ -36,12 +36,15 @@ class Coordinates:
 
 def coordinates_of(mechanism: Mechanism, renamed: Mapping[str, str]) -> Coordinates:
     """q1 … qn for the joints (mimicking ones left out), renamed as asked."""
-    kept = set(range(len(mechanism.links)))
+    kept = set(range(len(mechanism.links) + 5))
     if mechanism.coupling is not None:
         kept = {int(place) for place in mechanism.coupling.kept}
     base = mechanism.floating
+    first = 5 if base else 0  # a free base is one link and six velocities
     joints = [
-        (i if base else i + 1, link) for i, link in enumerate(mechanism.links) if i in kept and link.kind != "free"
+        (i if base else i + 1, link)
+        for i, link in enumerate(mechanism.links)
+        if i + first in kept and link.kind != "free"
     ]
     names = [renamed.get(f"q{n}", f"q{n}") for n, _ in joints]
     angles = tuple(name for name, (_, link) in zip(names, joints) if link.kind == "revolute")

@@ -89,6 +89,7 @@ class Mechanism:
         gravity: acceleration of free fall in the base frame, m/s².
         coupling: joints that mimic others, or None.
         left_out: effects of the model that no equation here holds (damping, friction, springs), by name.
+        bodies: every body of the model as a place on its link.
     """
 
     name: str
@@ -98,6 +99,7 @@ class Mechanism:
     gravity: Array
     coupling: Coupling | None
     left_out: tuple[str, ...]
+    bodies: tuple[Place, ...] = ()
 
     @property
     def tool(self) -> Place:
@@ -124,7 +126,7 @@ def mechanism_from_model(
     model: mujoco.MjModel,
     name: str,
     frames: Mapping[str, tuple[int, Array, Array]],
-    tool: str,
+    tool: str = "",
     coupling: Coupling | None = None,
 ) -> Mechanism:
     """The moving links of a compiled model.
@@ -133,15 +135,41 @@ def mechanism_from_model(
         model: hinges, slides and free bases.
         name: of the robot.
         frames: every named frame as (body, position, rotation) in the body's frame.
-        tool: the frame whose pose and Jacobian are wanted.
+        tool: the frame whose pose and Jacobian a derivation gives.
         coupling: joints that mimic others.
+
+    Raises:
+        InvalidInput: the model has something else than hinges, slides and one free base.
     """
+    reason = obstacle(model)
+    if reason:
+        raise InvalidInput(f"{name}: {reason}", hint=_ADVICE)
     reader = _Reader(model)
     placed = {key: reader.placed(*frame) for key, frame in frames.items()}
-    if placed[tool].link < 0:
-        raise InvalidInput(f"frame {tool!r} of {name} stands still; name one that a joint moves")
     links = tuple(reader.finished())
-    return Mechanism(name, links, placed, tool, model.opt.gravity.copy(), coupling, _left_out(model))
+    bodies = tuple(reader.places[body] for body in range(model.nbody))
+    weightless = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
+    gravity = np.zeros(3) if weightless else model.opt.gravity.copy()
+    return Mechanism(name, links, placed, tool, gravity, coupling, _left_out(model), bodies)
+
+
+_ADVICE = "equations are derived for trees of hinges and slides, on the ground or with one free base"
+
+
+def obstacle(model: mujoco.MjModel) -> str | None:
+    """Why no equations of motion are derived for a model; None if they are."""
+    for joint in range(model.njnt):
+        name, kind = model.joint(joint).name, int(model.jnt_type[joint])
+        if kind == _BALL:
+            return f"joint {name!r} is a ball joint; replace it by three hinges at one point"
+        if kind == 0 and joint > 0:
+            return f"joint {name!r} is a free joint beside others; only the first may be free"
+    if model.ntendon:
+        return f"tendon {model.tendon(0).name!r} ties its joints together"
+    ties = np.flatnonzero(model.eq_type != mujoco.mjtEq.mjEQ_JOINT)
+    if len(ties):
+        return f"equality {model.equality(int(ties[0])).name!r} closes a loop"
+    return None
 
 
 class _Reader:
@@ -183,11 +211,6 @@ class _Reader:
         """A link for the joint; returns where the body stands on it."""
         model, name = self.model, self.model.joint(joint).name
         kind = int(model.jnt_type[joint])
-        if kind == _BALL:
-            raise InvalidInput(
-                f"joint {name!r} is a ball joint; equations are derived for hinges, slides and a free base",
-                hint="replace it by three hinges at one point",
-            )
         if kind == 0:
             self._append(Link(body, name, "free", -1, np.zeros(3), np.eye(3), 2, 1, *_NOTHING, 0.0))
             return Place(len(self.links) - 1, np.zeros(3), np.eye(3))
@@ -215,9 +238,7 @@ _NOTHING = (0.0, np.zeros(3), np.zeros((3, 3)))
 def _with_mass(link: Link, parts: list[tuple[float, Array, Array]]) -> Link:
     """The link with the mass, centre of mass and tensor of all its parts together."""
     mass = sum(part[0] for part in parts)
-    if mass <= 0:
-        return link
-    com = sum((m * c for m, c, _ in parts), np.zeros(3)) / mass
+    com = sum((m * c for m, c, _ in parts), np.zeros(3)) / mass if mass > 0 else np.zeros(3)
     inertia = np.zeros((3, 3))
     for m, c, tensor in parts:
         d = c - com

@@ -284,17 +284,17 @@ class NamedModel:
     def _turn(self, rotation: Array, suffix: str) -> Turn:
         """A fixed rotation: quarter turns exactly, other angles by name, or as numbers."""
         if np.array_equal(rotation, np.round(rotation)):
-            return Turn(_exact(rotation))
+            return Turn(exact_turn(rotation))
         if self.mode == "numbers":
             return Turn(tuple(tuple(Term(x) for x in row) for row in exact_rotation(rotation)))
-        quarter, angles = _fewest_angles(rotation)
+        quarter, angles = fewest_angles(rotation)
         named = []
         for axis, angle in angles:
             name = f"{('alpha', 'beta', 'gamma')[axis]}{suffix}"
             meaning = f"fixed angle about {AXES[axis]} before joint {suffix}".replace("before joint t", "of the frame")
             self.symbol(self._reuse(name, angle), angle, "angle", "rad", meaning)
             named.append((axis, self.renamed.get(self._reuse(name, angle), self._reuse(name, angle))))
-        return Turn(_exact(quarter), tuple(named))
+        return Turn(exact_turn(quarter), tuple(named))
 
     def _reuse(self, name: str, angle: float) -> str:
         """The name itself, or a further one where it already stands for another angle."""
@@ -340,11 +340,12 @@ def _same(a: Array, b: Array) -> bool:
     return bool(np.abs(a - b).max() <= _RECOGNISED * max(float(np.abs(a).max()), 1e-12))
 
 
-def _exact(matrix: Array) -> tuple[tuple[Term, ...], ...]:
+def exact_turn(matrix: Array) -> tuple[tuple[Term, ...], ...]:
+    """A quarter turn as terms."""
     return tuple(tuple(Term(Fraction(round(float(x)))) for x in row) for row in matrix)
 
 
-def _fewest_angles(rotation: Array) -> tuple[Array, list[tuple[int, float]]]:
+def fewest_angles(rotation: Array) -> tuple[Array, list[tuple[int, float]]]:
     """A quarter turn Q and the angles about z, y, x that follow it, as few as there are."""
     best: tuple[Array, list[tuple[int, float]]] | None = None
     for quarter in _quarter_turns():

@@ -1,0 +1,209 @@
+"""A tree's terms as machine code: derived once, kept on disk, called by address from kernels and from Python."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.engine.compiling import programs
+from palpate.engine.compiling.cache import Origin
+from palpate.engine.compiling.programs import call_program
+from palpate.engine.kernels import clear, kernel
+from palpate.engine.records import Integers, Matrix, ReadVector, Record, Vector, sized
+from palpate.engine.views import address_of
+from palpate.equations.code.tree_code import PLACE, TreeGraph, sizes_of
+from palpate.equations.model.chain import axes_of
+from palpate.equations.model.mechanism import Mechanism, Place
+from palpate.equations.model.symbols import TreeSymbols
+
+LANES = 4  # states at once: the doubles of an AVX register
+
+
+class TreeCode(Record):
+    """A tree's machine code and parameters, as kernels call them.
+
+    Attributes:
+        constants, terms, frames: addresses; of the frame functions one for each link.
+        p: parameters (`TreeSymbols.values` says in which order). Whoever changes one calls `update_constants`.
+        k: what is computed from them once.
+    """
+
+    constants: int
+    terms: int
+    frames: Integers = sized("links")
+    p: Vector
+    k: Vector
+
+
+class TreeTerms(Record):
+    """Terms of a tree at a state: M(q), C v + g, g, and the motion of every link.
+
+    Attributes:
+        origin, rotation: pose of each link's frame in the world (rotation row by row). The frame is the program's own:
+            origin on the joint's axis, which is its z; `TreeProgram.place` says where on it something is fixed.
+        twist: velocity of the origin and angular velocity, world axes.
+        acceleration: what is left of the origin's acceleration, less gravity, and of the angular acceleration when
+            v̇ = 0, in the link's own axes.
+    """
+
+    M: Matrix = sized("nv", "nv")
+    bias: Vector = sized("nv")
+    gravity: Vector = sized("nv")
+    origin: Matrix = sized("links", 3)
+    rotation: Matrix = sized("links", 9)
+    twist: Matrix = sized("links", 6)
+    acceleration: Matrix = sized("links", 6)
+
+
+class TreePlace(Record):
+    """A frame fixed on a link (−1: on the ground): position (3) and rotation (9, row by row) in the program's frame."""
+
+    link: int
+    pose: Vector = sized(PLACE)
+
+
+class FrameTerms(Record):
+    """A frame at a state: pose, Jacobian 6×n, J̇ v and twist, [linear; angular] at its origin in world axes."""
+
+    position: Vector = sized(3)
+    rotation: Matrix = sized(3, 3)
+    J: Matrix = sized(6, "nv")
+    drift: Vector = sized(6)
+    twist: Vector = sized(6)
+
+
+@kernel
+def update_constants(code: TreeCode) -> None:
+    """k from p."""
+    call_program(code.constants, (address_of(code.p), address_of(code.k)))  # pyright: ignore[reportCallIssue]
+
+
+@kernel
+def compute_terms(code: TreeCode, q: ReadVector, v: ReadVector, out: TreeTerms) -> None:
+    """All terms at a state; no number is refused, what is not finite gives NaN."""
+    call_program(  # pyright: ignore[reportCallIssue]
+        code.terms,
+        (
+            address_of(code.k), address_of(q), address_of(v), address_of(out.M), address_of(out.bias),
+            address_of(out.gravity), address_of(out.origin), address_of(out.rotation), address_of(out.twist),
+            address_of(out.acceleration),
+        ),
+    )  # fmt: skip
+
+
+@kernel
+def compute_frame(code: TreeCode, terms: TreeTerms, place: TreePlace, out: FrameTerms) -> None:
+    """A frame from the terms of a state."""
+    if place.link < 0:
+        _standing_frame(place, out)
+        return
+    call_program(  # pyright: ignore[reportCallIssue]
+        code.frames[place.link],
+        (
+            address_of(code.k), address_of(terms.origin), address_of(terms.rotation), address_of(terms.twist),
+            address_of(terms.acceleration), address_of(place.pose), address_of(out.position),
+            address_of(out.rotation), address_of(out.J), address_of(out.drift), address_of(out.twist),
+        ),
+    )  # fmt: skip
+
+
+@kernel
+def _standing_frame(place: TreePlace, out: FrameTerms) -> None:
+    place_pose(place, out.position, out.rotation)
+    for i in range(6):
+        out.drift[i] = out.twist[i] = 0.0
+        for j in range(out.J.shape[1]):
+            out.J[i, j] = 0.0
+
+
+@kernel
+def place_pose(place: TreePlace, position: Vector, rotation: Matrix) -> None:
+    """Pose of a place on its link, or on the ground."""
+    for i in range(3):
+        position[i] = place.pose[i]
+        for j in range(3):
+            rotation[i, j] = place.pose[3 + 3 * i + j]
+
+
+@kernel
+def compute_pose(terms: TreeTerms, place: TreePlace, position: Vector, rotation: Matrix) -> None:
+    """Pose of a frame alone."""
+    if place.link < 0:
+        place_pose(place, position, rotation)
+        return
+    origin, R = terms.origin[place.link], terms.rotation[place.link]
+    for i in range(3):
+        x, y, z = R[3 * i], R[3 * i + 1], R[3 * i + 2]
+        position[i] = origin[i] + (x * place.pose[0] + y * place.pose[1] + z * place.pose[2])
+        for j in range(3):
+            rotation[i, j] = x * place.pose[3 + j] + y * place.pose[6 + j] + z * place.pose[9 + j]
+
+
+@kernel
+def point_twist(terms: TreeTerms, link: int, point: Vector, twist: Vector) -> None:
+    """Velocity [linear; angular] of a point of the world that moves with a link, world axes."""
+    if link < 0:
+        clear(twist)
+        return
+    origin, moving = terms.origin[link], terms.twist[link]
+    x, y, z = point[0] - origin[0], point[1] - origin[1], point[2] - origin[2]
+    wx, wy, wz = moving[3], moving[4], moving[5]
+    twist[0], twist[1] = moving[0] + (wy * z - wz * y), moving[1] + (wz * x - wx * z)
+    twist[2] = moving[2] + (wx * y - wy * x)
+    twist[3], twist[4], twist[5] = wx, wy, wz
+
+
+class TreeProgram:
+    """The terms of a tree of hinges and slides, fixed or with a free base, compiled.
+
+    One program serves every tree of the same build: masses, centres of mass, tensors, rotors, gravity, lengths and
+    fixed angles are parameters. `TreeSymbols` says in which order; trees that differ in nothing else compile nothing.
+
+    Attributes:
+        mechanism: the tree.
+        sizes: of the records: `TreeTerms(program.record_sizes)`.
+        code: what kernels take.
+    """
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        symbols = TreeSymbols(mechanism)
+        self.mechanism, self.sizes = mechanism, sizes_of(mechanism)
+        prefix = _ready(symbols, 1)
+        constants = np.zeros(programs.whole_number(f"{prefix}_count"))
+        self.code = self._code(prefix, symbols.vector, constants)
+        self.code.constants = programs.address(f"{prefix}_constants")
+        update_constants(self.code.address)
+
+    def _code(self, prefix: str, p: Array, k: Array) -> TreeCode:
+        frames = [programs.address(f"{prefix}_frame_{i}") for i in range(self.sizes.links)]
+        return TreeCode(constants=0, terms=programs.address(f"{prefix}_terms"), frames=np.array(frames), p=p, k=k)
+
+    @cached_property
+    def lanes(self) -> TreeCode:
+        """The same for LANES states at once, compiled when first asked for."""
+        prefix = _ready(TreeSymbols(self.mechanism), LANES)
+        return self._code(prefix, self.code.p, self.code.k)
+
+    @property
+    def record_sizes(self) -> dict[str, int]:
+        """Sizes that records of terms and frames ask for."""
+        return {"nv": self.sizes.nv, "links": self.sizes.links}
+
+    def place(self, place: Place) -> TreePlace:
+        """A place on a link of the mechanism as kernels take it."""
+        position, rotation = place.position, place.rotation
+        if place.link >= 0:
+            axes = np.array(axes_of(self.mechanism.links[place.link]))
+            position = axes @ position - np.array([0.0, 0.0, self.code.k[place.link]])
+            rotation = axes @ rotation
+        return TreePlace(link=place.link, pose=np.concatenate([position, rotation.ravel()]))
+
+
+def _ready(symbols: TreeSymbols, lanes: int) -> str:
+    digest = hashlib.sha256(symbols.build.encode()).hexdigest()
+    origin = Origin(Path(__file__), lanes, f"tree{lanes}", digest)
+    return programs.load(origin, lambda prefix: TreeGraph(symbols).emit(prefix, lanes))
