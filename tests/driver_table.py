@@ -75,7 +75,7 @@ def page(rows: list[tuple[str, str, str, str, str]]) -> str:
         "# Every law, arm and driver",
         "",
         "Every law with its default settings on every arm of the catalogue, asked to stay where it starts for 0.3 s,",
-        "under every preset of [the driver](driver.md): ✓ right, – refused, ! warned; the numbers are the reasons below.",
+        "under every preset of [the driver](driver.md): ✓ right, – refused, ! warned, with the number of the reason below.",
         "Written by `make driver-table`.",
     ]
     for preset in PRESETS:
@@ -88,7 +88,7 @@ def page(rows: list[tuple[str, str, str, str, str]]) -> str:
 
 
 def _cell(row: tuple[str, str, str, str, str], told: dict[str, int]) -> str:
-    law, arm, preset, kind, why = row
+    _, arm, _, kind, why = row
     mark = {"right": "✓", "refused": "–", "warned": "!", "wrong": "wrong"}[kind]
     why = why.replace(arm, "the arm")
     return mark if kind == "right" else f"{mark} {told.setdefault(why, len(told) + 1)}"
