@@ -32,8 +32,8 @@ _STILL = 0.02  # rad: a law that holds the arm where it starts keeps it so near
 def law_of(name: str) -> Law:
     """A shipped law with its default settings."""
     entry = LAWS[name]
-    assert isinstance(entry, tuple)
-    return getattr(importlib.import_module(entry[0]), entry[1])()
+    kind = getattr(importlib.import_module(entry[0]), entry[1]) if isinstance(entry, tuple) else entry
+    return kind()
 
 
 def verdict(law: str, robot: Robot, preset: str) -> tuple[str, str]:
@@ -75,7 +75,7 @@ def page(rows: list[tuple[str, str, str, str, str]]) -> str:
         "# Every law, arm and driver",
         "",
         "Every law with its default settings on every arm of the catalogue, asked to stay where it starts for 0.3 s,",
-        "under every preset of [the driver](driver.md): ✓ right, – refused, ! warned, with the number of the reason below.",
+        "under every preset of [the driver](driver.md): ✓ right, – refused, ! warned, with the reason's number below.",
         "Written by `make driver-table`.",
     ]
     for preset in PRESETS:

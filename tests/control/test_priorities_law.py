@@ -32,7 +32,7 @@ STACK = (POSITION, ORIENTATION, POSTURE)
 
 @functools.cache
 def panda() -> Robot:
-    return load_robot("panda")
+    return load_robot("panda", joints="ideal")
 
 
 def moment(seed: int, far: float = 0.2) -> tuple[np.ndarray, np.ndarray, Target]:

@@ -45,9 +45,11 @@ def run(args: argparse.Namespace) -> int:
 
     with patience(starting):
         from palpate.control.design.arm import why_unpredicted
+        from palpate.robot.joints.remarks import joint_remarks
         from palpate.robot.readers.findings import without_meshes
+        from palpate.run.assemble.carrier import carrier_before
         from palpate.run.before.demands import demands
-        from palpate.run.before.foresee import foresee, loop_size
+        from palpate.run.before.foresee import foresee, loop_size, reads_custom
         from palpate.run.build import build
         from palpate.scenario.file.load import load_scenario
 
@@ -58,7 +60,11 @@ def run(args: argparse.Namespace) -> int:
         found, asked = foresee(made), demands(made)
     print(f"{scenario.name}: {made.robot.name} under {made.law.name}, control period {made.clock.control_period:g} s")
     if not found:
-        why = why_unpredicted(made.law) or f"the law {made.law.name!r} has no prediction on this robot"
+        why = (
+            why_unpredicted(made.law)
+            or reads_custom(made)
+            or f"the law {made.law.name!r} has no prediction on this robot"
+        )
         print(f"not predicted: {why}")
     for expectation in found:
         _print(expectation)
@@ -66,10 +72,11 @@ def run(args: argparse.Namespace) -> int:
         print(f"\n{text}")
     for text in asked.warnings:
         print(f"warning: {text}")
+    print(f"\nphysics: {carrier_before(made)}")
     doubts, meshes = without_meshes(made.robot.warnings)
     for warning in doubts:
         print(f"warning: {warning.sentence}")
-    for text in meshes:
+    for text in [*meshes, *joint_remarks(made.robot)]:
         print(f"note: {text}")
     return WARNED if doubts or asked.warnings or any(expectation.warnings for expectation in found) else 0
 

@@ -28,6 +28,7 @@ import numpy as np
 from palpate.checks import Array, finite_array
 from palpate.config import PerJoint, Quaternion, Vector6, setting
 from palpate.control.law import Tick, per_joint, refuse_free_base, sizes_of
+from palpate.control.promise import Promise
 from palpate.control.steps.clearance import (
     Clearance,
     ClearanceMemory,
@@ -471,6 +472,12 @@ class TaskLaw(ClearingLaw):
         """Refuse directions that the robot cannot follow; with `more`, only if it can follow none of them."""
         refuse_free_base(robot, self.name)
         checked_directions(robot, self.chosen(), self.name, self.axes_at, more=more)
+
+    def promises(self, robot: Robot) -> tuple[Promise, ...]:
+        """The target along the directions that are controlled in motion, the wanted wrench along those of force."""
+        force = self.force_directions or ()
+        motion = tuple(d for d in reachable(robot, self.chosen(), self.axes_at) if d not in force)
+        return (Promise(motion=motion, force=force, axes=self.axes_at),)
 
     def posture_gains(self) -> tuple[PerJoint, PerJoint] | None:
         """k and d of the posture held beneath the task; None if it holds none."""
