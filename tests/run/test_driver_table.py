@@ -1,6 +1,7 @@
 """The table of laws, arms and drivers: nothing in it goes wrong in silence."""
 
 import pytest
+
 from driver_table import table
 
 
