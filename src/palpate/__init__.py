@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from palpate.control.solve.force_torques import torques_for_force
     from palpate.derive.derivation import Derivation
     from palpate.derive.start import derive, derive_from_energy
+    from palpate.exporting.folder import export
+    from palpate.exporting.load import load_exported
     from palpate.review import check_derivation
     from palpate.robot.load import load_robot
     from palpate.robot.readers.dh.table import DHLink
@@ -61,9 +63,11 @@ __all__ = [
     "derive",
     "derive_from_energy",
     "errors",
+    "export",
     "impact",
     "linearise",
     "linearise_state",
+    "load_exported",
     "load_robot",
     "load_scenario",
     "load_trace",
@@ -110,9 +114,11 @@ __getattr__, __dir__ = lazy_names(
         "derive": "palpate.derive",  # the room can be called: palpate.derive(robot)
         "derive_from_energy": "palpate.derive.start",
         "errors": "palpate.errors",
+        "export": "palpate.exporting.folder",
         "impact": "palpate.contact.impact.impacts",
         "linearise": "palpate.run.linearise",
         "linearise_state": "palpate.contact.analysis.linearise",
+        "load_exported": "palpate.exporting.load",
         "load_robot": "palpate.robot.load",
         "load_scenario": "palpate.scenario.file.load",
         "load_trace": "palpate.trace.load",

@@ -167,6 +167,18 @@ def test_a_client_that_dies_leaves_its_trace_and_the_next_is_served(served):
         assert with_client(server, "model")[0]["mode"] == "RobotMode.Idle"
 
 
+def test_a_second_program_is_told_at_once_and_the_first_goes_on(served):
+    with serving(WALL) as server:
+        run = [sys.executable, str(CLIENT)]
+        with subprocess.Popen([*run, "hold", server.address[0], "1500"], stdout=subprocess.PIPE) as first:
+            link = server.wait(20.0)
+            with subprocess.Popen([*run, "model", server.address[0]], stderr=subprocess.PIPE, text=True) as second:
+                trace = server.serve(link)
+                assert "NetworkException" in second.communicate(timeout=20)[1]
+            assert b'"success": 1.0' in first.communicate(timeout=20)[0]
+    assert trace.outcome.reason == "the client disconnected"
+
+
 def test_exact_contact_is_touched_too(served):
     wall = {"name": "wall", "position": [0.35, 0, 0], "normal": [-1, 0, 0], "contact": "exact", "friction": 0.3}
     scenario = WALL.replace(world__surfaces=[wall])

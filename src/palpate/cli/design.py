@@ -19,7 +19,9 @@ examples:
 
 For the law at the start posture, on every compliant surface (or in free motion): the poles of the sampled and delayed
 loop, whether it is stable, and the stiffest wall, the longest delay and the largest gains that still are; with a driver
-that filters, the stiffest wall without it too. Then what the target asks of the drives: torque, rate, speed, lag.
+that filters, the stiffest wall without it too. Then what the target asks of the drives: torque, rate,
+speed, lag; what the world declares to be other than the law's model has it, with its static effect; and whether a press
+stays in contact.
 Ends with 0, and with 3 where there is a warning.
 """
 
@@ -47,9 +49,12 @@ def run(args: argparse.Namespace) -> int:
         from palpate.control.design.arm import why_unpredicted
         from palpate.robot.joints.remarks import joint_remarks
         from palpate.robot.readers.findings import without_meshes
+        from palpate.run.assemble.assemble import assemble
         from palpate.run.assemble.carrier import carrier_before
         from palpate.run.before.demands import demands
+        from palpate.run.before.differences import declared
         from palpate.run.before.foresee import foresee, loop_size, reads_custom
+        from palpate.run.before.presses import foretold_presses, presses_in_words
         from palpate.run.build import build
         from palpate.scenario.file.load import load_scenario
 
@@ -58,6 +63,9 @@ def run(args: argparse.Namespace) -> int:
         size = loop_size(made)
     with patience(f"looking for the poles of {size.states} states and limits, about {max(size.seconds, 1):.0f} s …"):
         found, asked = foresee(made), demands(made)
+        assembly = assemble(made)
+        listed, contradictions = declared(assembly)
+        pressed, bouncing = presses_in_words(foretold_presses(assembly))
     print(f"{scenario.name}: {made.robot.name} under {made.law.name}, control period {made.clock.control_period:g} s")
     if not found:
         why = (
@@ -73,12 +81,17 @@ def run(args: argparse.Namespace) -> int:
     for text in asked.warnings:
         print(f"warning: {text}")
     print(f"\nphysics: {carrier_before(made)}")
+    for text in (*listed, *pressed):
+        print(text)
+    for text in (*contradictions, *bouncing):
+        print(f"warning: {text}")
     doubts, meshes = without_meshes(made.robot.warnings)
     for warning in doubts:
         print(f"warning: {warning.sentence}")
     for text in [*meshes, *joint_remarks(made.robot)]:
         print(f"note: {text}")
-    return WARNED if doubts or asked.warnings or any(expectation.warnings for expectation in found) else 0
+    doubts = [*doubts, *contradictions, *bouncing, *asked.warnings]
+    return WARNED if doubts or any(expectation.warnings for expectation in found) else 0
 
 
 def _print(expectation: Expectation) -> None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 # An entry point names such a module of another package.
 _SHIPPED = (
     "run", "design", "list", "explain", "new", "show", "derive", "check", "report", "replay", "compare", "sweep",
-    "study", "tune", "serve", "schema", "cache",
+    "study", "tune", "export", "serve", "schema", "cache",
     "completion",
 )  # fmt: skip
 
@@ -50,6 +50,7 @@ examples:
   palpate run panda-wall --set world.surfaces.wall.stiffness=4e4
   palpate design panda-wall            what to expect before the run
   palpate sweep panda-wall --vary 'world.plant.mass_scale=normal(1, 0.05)' --runs 200
+  palpate export panda-wall --out dir  the law as a C library, to the bit, for the robot
   palpate new mine                     a commented scenario file to start from
   palpate explain control              laws, and what each of their gains means
   palpate list                         what there is to work with

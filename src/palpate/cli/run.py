@@ -51,6 +51,11 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
                         help="change a setting, such as run.duration=2; KEY= takes it away (repeatable)")  # fmt: skip
     add_model_options(parser)
     parser.add_argument("--out", metavar="DIR", help="folder to write (runs/<name>-<n>)")
+    parser.add_argument("--connect", metavar="fci://ADDRESS",
+                        help="let the law drive the robot that is served there, instead of simulating")  # fmt: skip
+    parser.add_argument("--collision", type=float, metavar="N", help="with --connect: force at which the robot stops")
+    parser.add_argument("--allow-network", action="store_true",
+                        help="with --connect: allow an address that is not loopback")  # fmt: skip
     parser.add_argument("--no-report", action="store_true", help="write no figures and no report.html")
     parser.add_argument("--quiet", action="store_true", help="print the last line only")
     parser.add_argument("--strict", action="store_true", help="end with exit code 3 if there was a warning")
@@ -64,6 +69,8 @@ def run(args: argparse.Namespace) -> int:
     from palpate.cli.signals import undivided
 
     args.quiet |= args.json
+    if args.connect is not None:
+        _address(args)
     with patience("loading …", args.quiet):
         from palpate.scenario.checking.checks import remarks
         from palpate.scenario.file.load import load_scenario
@@ -75,9 +82,7 @@ def run(args: argparse.Namespace) -> int:
     with ExitStack() as stack:
         with undivided():
             folder = stack.enter_context(claim_folder(args.out, scenario.name, args.scenario))
-        trace, results, look = written(
-            scenario, folder, args, lambda saving: _simulated(scenario, folder, args.quiet, saving)
-        )
+        trace, results, look = written(scenario, folder, args, lambda saving: _ran(scenario, folder, args, saving))
     if not args.quiet:
         print_story(scenario, trace, results, notes)
     if args.json:
@@ -111,6 +116,28 @@ def written(
         print("palpate: the trace is saved; no report was written", file=sys.stderr)
         return trace, results, look
     return trace, results, _with_pages(folder, trace, results, args) or look
+
+
+def _address(args: argparse.Namespace) -> str:
+    """The robot's address in fci://ADDRESS."""
+    from palpate.errors import InvalidInput
+    from palpate.serving.address import check_address
+
+    kind, _, host = args.connect.partition("://")
+    if kind != "fci" or not host:
+        raise InvalidInput(f"--connect takes fci://ADDRESS, got {args.connect}", hint="fci://127.0.0.1")
+    check_address(host, args.allow_network, "is not this machine: palpate has never moved a real arm")
+    return host
+
+
+def _ran(scenario: Scenario, folder: RunFolder, args: argparse.Namespace, saving: Saving) -> Trace:
+    """Simulated, or driven over the network."""
+    if args.connect is None:
+        return _simulated(scenario, folder, args.quiet, saving)
+    from palpate.run.build import build
+    from palpate.serving.client import drive
+
+    return drive(build(scenario), _address(args), collision=args.collision)
 
 
 def _simulated(scenario: Scenario, folder: RunFolder, quiet: bool, saving: Saving) -> Trace:

@@ -67,8 +67,7 @@ class Robot(Shown):
     The equation of motion is M(q) v̇ + C(q, v) v + g(q) = τ + Jᵀ F + losses, where F is the wrench of the
     environment on the robot.
 
-    A Robot never changes (`with_payload`, `with_tool`, `with_base`, `with_free_base`, `with_gravity`,
-    `with_ideal_joints`, `with_locked`, `with_tool_frame` return a new one), and may be used from many threads at once.
+    A Robot never changes (`with_payload` and all the others return a new one), and may be used from many threads.
 
     Attributes:
         model: the engine's compiled model of all joints.
@@ -124,10 +123,8 @@ class Robot(Shown):
     ) -> Self:
         """A robot from a DH table; its links' frames are the DH frames, `tool` is the last.
 
-        With `repair`, inertias that no body has are replaced by the nearest one; `warnings` tells each.
-
-        Raises:
-            ModelError: every fault of the table, in one message.
+        With `repair`, inertias that no body has are replaced by the nearest one; `warnings` tells each. A ModelError
+        tells every fault of the table.
         """
         rows, told = repaired_rows(rows) if repair else (rows, ())
         return cls.from_tree(tree_from_dh(rows, convention, name), warnings=told)
@@ -515,11 +512,11 @@ class Robot(Shown):
 
         A task of more directions than the robot has joints is always singular.
         """
-        return float(self._singular_values(q, frame, directions)[-1])
+        return float(singular_values(task_jacobian(self.jacobian(q, frame), directions))[-1])
 
     def manipulability(self, q: ArrayLike, frame: str | None = None, *, directions: ArrayLike | None = None) -> float:
         """√det(J Jᵀ), the volume of the velocity ellipsoid; 0 for more directions than joints."""
-        return float(np.prod(self._singular_values(q, frame, directions)))
+        return float(np.prod(singular_values(task_jacobian(self.jacobian(q, frame), directions))))
 
     def inverse_kinematics(
         self,
@@ -567,9 +564,6 @@ class Robot(Shown):
         position, rotation, J = np.empty(3), np.empty((3, 3)), np.empty((6, self.model.nv))
         self._run(kernels.pose_and_jacobian, self._q(q), place.place.address, position, rotation, J)
         return position, rotation, self.coordinates.reduce_columns(J)
-
-    def _singular_values(self, q: ArrayLike, frame: str | None, directions: ArrayLike | None) -> Array:
-        return singular_values(task_jacobian(self.jacobian(q, frame), directions))
 
     @cached_property
     def _independent(self) -> list[int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import ipaddress
 import os
 import socket
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ from palpate.run.build import build
 from palpate.run.run import Run
 from palpate.run.simulate import execute, simulate
 from palpate.scenario.model import Scenario
+from palpate.serving.address import check_address
 from palpate.serving.fci import PORT
 from palpate.serving.link import Link, close_at_once
 from palpate.serving.model import franka_model
@@ -123,27 +123,6 @@ class Server:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def check_address(host: str, network: bool) -> None:
-    """Refuse what is no IPv4 address, and what others can reach unless that is meant.
-
-    Raises:
-        InvalidInput: why, and what to do.
-    """
-    try:
-        address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
-    except ValueError:
-        raise InvalidInput(f"{host!r} is no address", hint="give an IPv4 address such as 127.0.0.1") from None
-    if address.version != 4:
-        raise InvalidInput(
-            f"{host} is an IPv6 address, and the FCI protocol is spoken over IPv4 alone", hint="127.0.0.1"
-        )
-    if not address.is_loopback and not network:
-        raise InvalidInput(
-            f"{host} can be reached from other machines, and the protocol has no password",
-            hint="listen on 127.0.0.1, or say --allow-network where everybody on it may command this robot",
-        )
 
 
 def _served_run(run: Run, duration: float) -> Run:

@@ -9,7 +9,6 @@ any single step can be handed to the engine: at a joint's stop, and where a numb
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 import mujoco
@@ -27,6 +26,7 @@ from palpate.equations.code.tree_program import (
     compute_terms,
     update_constants,
 )
+from palpate.equations.code.tree_solver import solve_tree, solver_of
 from palpate.equations.model.chain import axes_of
 from palpate.equations.model.mechanism import Place, mechanism_from_model
 from palpate.equations.model.symbols import INERTIAL
@@ -86,7 +86,9 @@ class TreePlant(Record):
     stiffness: Vector = sized("N")
     rest: Vector = sized("N")
     acceleration_is_read: bool = False  # the continuous one, by a sensor that carries a mass
-    factor: Matrix = sized("N", "N")
+    solver: int = 0  # address
+    added: Vector = sized("N")  # h B
+    pivots: Vector = sized("N")
     force: Vector = sized("N")
 
 
@@ -180,6 +182,7 @@ def tree_plant(plant: Plant, bodies: Iterable[int], *, acceleration_is_read: boo
         extra=model.nq - model.nv,
         first=6 if model.nq > model.nv else 0,
         acceleration_is_read=acceleration_is_read,
+        solver=solver_of([int(parent) for parent in model.dof_parentid]),
     )
     read_numbers(tree, model)
     return tree
@@ -333,49 +336,14 @@ def accelerate(t: TreePlant, p: Physics, step: float, out: Vector) -> bool:
     if t.sprung:
         for k in range(t.first, n):
             f[k] -= t.stiffness[k] * (p.qpos[k + t.extra] - t.rest[k])
-    if not _factored(t, step):
-        return False
-    _solve(t.factor, f, out)
+    if t.damped:
+        for k in range(n):
+            t.added[k] = step * t.damping[k]
+    solve_tree(t.solver, t.terms.M, t.added, f, out, t.pivots)
     for k in range(n):
-        if not abs(out[k]) < FASTEST:
+        if not (abs(out[k]) < FASTEST and t.pivots[k] > _SMALLEST_PIVOT):
             return False
     return True
-
-
-@kernel
-def _factored(t: TreePlant, step: float) -> bool:
-    """M + h B = L Lᵀ, with 1/L on the diagonal."""
-    L, M = t.factor, t.terms.M
-    for j in range(L.shape[0]):
-        for i in range(j, L.shape[0]):
-            x = M[i, j]
-            if i == j and t.damped:
-                x += step * t.damping[j]
-            for k in range(j):
-                x -= L[i, k] * L[j, k]
-            if i > j:
-                L[i, j] = x * L[j, j]
-                continue
-            if not x > _SMALLEST_PIVOT:
-                return False
-            L[j, j] = 1.0 / math.sqrt(x)
-    return True
-
-
-@kernel
-def _solve(L: Matrix, f: Vector, out: Vector) -> None:
-    """out = (L Lᵀ)⁻¹ f, with 1/L on the diagonal."""
-    n = f.size
-    for i in range(n):
-        x = f[i]
-        for k in range(i):
-            x -= L[i, k] * out[k]
-        out[i] = x * L[i, i]
-    for i in range(n - 1, -1, -1):
-        x = out[i]
-        for k in range(i + 1, n):
-            x -= L[k, i] * out[k]
-        out[i] = x * L[i, i]
 
 
 @kernel

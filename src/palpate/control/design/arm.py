@@ -226,7 +226,7 @@ def _with_axis_limits(contact: ArmContact, axis: ContactCase, joint: str) -> Con
 
 def _moving_most(robot: Robot, loop: ClosedLoop) -> str:
     n = robot.nv
-    if not np.isfinite(loop.leading):
+    if not np.isfinite(loop.leading) or loop.leading == 0.0:  # it dies out at once: no joint leads
         return ""
     return robot.dof_names[int(np.argmax(np.abs(loop.mode[n : 2 * n])))]
 
@@ -257,9 +257,12 @@ def arm_contact(
     law = _suited(law, robot, q, timing)
     model = law.linear(robot, q, timing) if isinstance(law, Law) else None
     model = model or _measured(law, robot, q, timing, lever, wall, mobility)
+    # Under a law that does not hold the arm up a posture is no rest, and the pull of gravity there says nothing of it.
+    holds = not isinstance(law, Law) or law.holds
+    weight = gravity_slope(true, q) if holds else np.zeros((robot.nv, robot.nv))
     return ArmContact(
         robot, model, mobility, mobility @ (model.task.mass_matrix + np.diag(rotor)), np.diag(losses),
-        gravity_slope(true, q), lever.T @ true.jacobian(q), lever, wall, timing, law.name,
+        weight, lever.T @ true.jacobian(q), lever, wall, timing, law.name,
     )  # fmt: skip
 
 

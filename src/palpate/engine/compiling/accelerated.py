@@ -90,15 +90,24 @@ class _LeanLibrary(JITCodeLibrary):
         passes.run(self._final_module, builder)
 
 
+class _UnoptimisedLibrary(_LeanLibrary):
+    """Code as numba wrote it: for other machines, which have passes of their own."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+
 class KernelCompiler(Compiler):
     """Numba's compiler, with symbols that are the same in every process, and without what no lean kernel needs."""
+
+    library: type[_LeanLibrary] = _LeanLibrary
 
     def _compile_bytecode(self) -> Any:
         state = self.state
         state.func_id.unique_id = _number(state.func_id.func)
         state.flags.__class__ = _Flags
         if not state.flags.nrt:
-            state.library = _LeanLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+            state.library = self.library(state.targetctx.codegen(), state.func_id.func_qualname)
             state.library.enable_object_caching()
         return super()._compile_bytecode()
 
@@ -110,6 +119,10 @@ class KernelCompiler(Compiler):
             pipeline._finalized = False
             pipeline.finalize()
         return [pipeline]
+
+
+class _TextCompiler(KernelCompiler):
+    library = _UnoptimisedLibrary
 
 
 def _number(function: Any) -> int:
@@ -320,6 +333,14 @@ class Kernel(CPUDispatcher):
         """The machine code, as an object file of this system; that of its callees stands in theirs."""
         library = self.result.library
         return getattr(library, "object_code", None) or library._get_compiled_object()
+
+    def llvm(self) -> str:
+        """Its code in LLVM's language, not optimised, compiled afresh: a kept kernel has machine code alone."""
+        fresh = CPUDispatcher(self.py_func, targetoptions=self.targetoptions, pipeline_class=_TextCompiler)
+        with global_compiler_lock, quickly(), compiling(self):
+            fresh.compile(self.stated)
+        result = fresh.overloads[tuple(self.stated.args)]
+        return result.library.get_llvm_str().replace(result.fndesc.llvm_func_name, self.symbol)
 
     @property
     def pointer(self) -> int:

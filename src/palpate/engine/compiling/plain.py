@@ -58,6 +58,20 @@ class Kernel:
             raise InvalidInput(f"{self.__name__} takes ({taken}): {error}") from error
 
     @property
+    def symbol(self) -> str:
+        """The name of its machine code."""
+        return self.compiled.overloads[tuple(self.stated.args)].fndesc.llvm_func_name
+
+    @property
+    def callees(self) -> list[Kernel]:
+        """None: what it calls is part of its own code."""
+        return []
+
+    def llvm(self) -> str:
+        """Its code in LLVM's language."""
+        return self.compiled.inspect_llvm(tuple(self.stated.args))
+
+    @property
     def pointer(self) -> int:
         """Address of the machine code, for `call_at`; valid as long as the kernel is."""
         if self._from_c is None:

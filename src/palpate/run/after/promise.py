@@ -14,7 +14,7 @@ The promise is kept where the error in the last part of the run is within what t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -233,12 +233,17 @@ def _at_tool(promise: Promise, end: End) -> list[Miss]:
             ]
         rows = S @ end.jacobian
         error = e @ S[:, first : first + 3].T
+        yields = np.zeros(len(rows))
         if promise.yields and end.give is not None and promise.position == "target_position":
-            error = error + rows @ end.give.under(end.wrench, end.jacobian)
+            yields = rows @ end.give.under(end.wrench, end.jacobian)
+        error = error + yields
         speed = end.named["target_twist"][end.window] @ S.T
         # An arm that moves its tool turns it a little too, and the other way round.
         asked, reached, far = float(moved[0]), float(max(moved)), float(max(moved)) + reached
-        found.append(_miss(promise, end, promise.what, unit, error, rows, (asked, far), speed))
+        miss = _miss(promise, end, promise.what, unit, error, rows, (asked, far), speed)
+        # Angles add up to first order only.
+        curved = 0.5 * float(yields @ yields) if unit == "rad" else 0.0
+        found.append(replace(miss, tolerance=miss.tolerance + curved + _still_pushed(end, rows)))
     return found
 
 
@@ -283,7 +288,7 @@ def _at_rest(promise: Promise, end: End) -> Miss:
     rate = promise.rate if promise.rate is not None else 0.0 if end.contact is None else end.contact.loop().rate
     time = 0.5 * end.quiet if promise.rate is not None else end.quiet
     moving = bool(np.abs(end.wrench).max() > 0.0)
-    left = np.exp(-min(max(rate, 0.0) * time, 700.0)) * (1.0 + rate * time) * float(speed.max())
+    left = double_pole(rate, time) * float(speed.max())
     tolerance = np.inf if moving else _SAFETY * left + _RESOLUTION * float(speed.max()) + _scatter(speed[:, None], end)
     return Miss("the joints", "rad/s or m/s", np.array([speed[end.window].mean()]), tolerance)
 
@@ -299,19 +304,30 @@ def _miss(
     if end.contact is not None and promise.rate is None:
         settling = float(np.linalg.norm(_left_of(end, rows) @ largest))
     else:
-        rt = (promise.rate or 0.0) * end.quiet
-        settling = float((1.0 + rt) * np.exp(-min(rt, 700.0)) * np.linalg.norm(largest))
+        # A push grows into an error first: half the time is left to die out.
+        settling = double_pole(promise.rate or 0.0, 0.5 * end.quiet) * float(np.linalg.norm(largest))
     tolerance = _SAFETY * settling + _still_moving(error, end) + _scatter(error, end) + _lag(end, rows, speed)
     tolerance += _borne(end, rows, *ways) + _RESOLUTION * ways[1]
     return Miss(what, unit, error[end.window].mean(axis=0), tolerance, rows)
 
 
 def _left_of(end: End, rows: Array) -> Array:
-    assert end.contact is not None
+    """k×k, what the linear loop leaves of an error: of joints displaced, and of a memory that has to follow."""
+    contact = end.contact
+    assert contact is not None
     try:
-        return remainder(end.contact, rows, end.quiet)
+        left = remainder(contact, rows, end.quiet)
+        if not contact.model.model.presses and len(contact.model.law().update):
+            left = np.maximum(left, np.eye(len(rows)) * double_pole(contact.loop().rate, end.quiet))
+        return left
     except (PalpateError, np.linalg.LinAlgError):
         return np.eye(len(rows))
+
+
+def double_pole(rate: float, time: float) -> float:
+    """(1 + r t) e^(−r t): what is left of an error that dies out at a double pole."""
+    turns = min(max(rate, 0.0) * time, 700.0)
+    return float((1.0 + turns) * np.exp(-turns))
 
 
 def _still_moving(error: Array, end: End) -> float:
@@ -321,8 +337,18 @@ def _still_moving(error: Array, end: End) -> float:
     return 10.0 * max(before - now, 0.0)
 
 
+def _still_pushed(end: End, rows: Array) -> float:
+    """How far the change of the wrench on the tool in the last tenth of the quiet time would move it at rest."""
+    if end.give is None:
+        return 0.0
+    start = min(int(np.searchsorted(end.times, float(end.times[-1]) - 0.1 * end.quiet)), len(end.times) - 1)
+    wrench = end.named["contact_wrench"][start:] + end.named["push_wrench"][start:]
+    return float(np.linalg.norm(np.abs(rows @ end.give.under(np.eye(6), end.jacobian)) @ np.ptp(wrench, axis=0)))
+
+
 def _scatter(error: Array, end: End) -> float:
-    return 3.0 * float(np.linalg.norm(error[end.window].std(axis=0))) if end.noisy else 0.0
+    """Of noisy sensors, in the second half of the run: what they cause may wander slowly."""
+    return 3.0 * float(np.linalg.norm(error[len(error) // 2 :].std(axis=0))) if end.noisy else 0.0
 
 
 def _lag(end: End, rows: Array, speed: Array) -> float:

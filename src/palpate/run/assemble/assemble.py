@@ -15,6 +15,7 @@ from palpate.control.law import NEEDS, Beginning, BoundLaw, Target, Tick, sizes_
 from palpate.control.references.reference import WRENCH_AXES, Reference
 from palpate.engine.physics import Physics
 from palpate.errors import InvalidInput, UnknownName
+from palpate.robot.frames import Frame
 from palpate.robot.joints.coupled import coupled_model
 from palpate.robot.robot import Robot
 from palpate.run.assemble.buffers import RECORDS
@@ -35,7 +36,7 @@ from palpate.world.joint_friction import joint_friction
 from palpate.world.plant import Plant, build_plant
 from palpate.world.pushes import Pushed, push_state
 from palpate.world.sensors import bodies_beyond, joint_sensors, pole_camera, sensor_body, wrist_sensor
-from palpate.world.tree_plant import TreePlant, no_model, no_tree, tree_model, tree_plant
+from palpate.world.tree_plant import TreeModel, TreePlant, no_model, no_tree, tree_model, tree_plant
 
 if TYPE_CHECKING:
     from palpate.run.exact import ExactPlant
@@ -87,19 +88,14 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         share: let the law read its model off the plant where both are one; False evaluates it apart.
     """
     run = suited(run)
-    robot = run.robot
-    q, v = run.start()
+    robot, (q, v) = run.robot, run.start()
     law = begun(run)
     _refuse_what_a_run_cannot_do(run, law)
-    run.world.driver.refuse_misfit(robot, run.clock.control_period, run.clock.timestep)
-    refuse_what_needs_masses(run, law)
     plant = build_plant(robot, run.world, run.clock.timestep, run.clock.integrator, q)
     data, nominal = mujoco.MjData(plant.model), mujoco.MjData(robot.model)
     set_state(plant, data, q, v)
-    loads = _loads(run, plant)
-    felt = felt_bodies(run, plant)
+    loads, felt, custom = _loads(run, plant), felt_bodies(run, plant), run.world.sensors.custom
     exact = _exact_plant(run, plant, felt) if run.world.is_exact else None
-    custom = run.world.sensors.custom
     rows = layout(robot, plant, law, custom, () if exact is None else exact.touches)
     sensors = bound_sensors(custom, robot)
     law = writing_to(law, rows)
@@ -110,18 +106,15 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
     derived = carrier.name == EQUATIONS and "J_rate" not in law.needs
     shared = share and can_share(run, plant) and (derived or carrier.name != EQUATIONS)
     physics = Physics.of(plant.model, data)
-    model = physics if shared else Physics.of(robot.model, nominal)
     tool = plant.tool if shared else robot.frame()
-    coordinate, dof = plant.places()
-    tool_rotation = np.zeros((3, 3))
+    (coordinate, dof), tool_rotation = plant.places(), np.zeros((3, 3))
     of_law, outside = _law(run, law, rows), outside_places(run, plant, physics, rows, felt)
     measuring = sensor_places(run, plant, law, shared)
     tree = _tree(run, plant, outside, measuring) if carrier.name == EQUATIONS else no_tree()
-    of_model = plant.model if shared else robot.model
     loop = Loop(
         {"N": plant.model.nv, "NQ": plant.model.nq},
         plant=physics,
-        nominal=model,
+        nominal=physics if shared else Physics.of(robot.model, nominal),
         shared=shared,
         kinematic=bool(robot.unresisted),
         coordinate=coordinate,
@@ -137,7 +130,7 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         camera=pole_camera(plant, run.world, run.clock.control_period),
         loads=loads,
         tree=tree,
-        model=tree_model(of_model, tool, of_law["tick"], tree if shared else None) if derived else no_model(),
+        model=_model(plant, tool, of_law["tick"], tree if shared else None) if derived else no_model(),
         **_clock(run),
         **of_law,
         **measuring,
@@ -153,6 +146,11 @@ def _truth(robot: Robot, rows: Layout, rotation: Array, physics: Physics) -> Tru
     row = rows.row
     parts = {"q": row.q, "v": row.v, "tau": row.tau, "position": row.tool_position, "twist": row.tool_twist}
     return Truth(sizes_of(robot), **parts, rotation=rotation, wrench=row.contact_wrench, plant=physics)
+
+
+def _model(plant: Plant, tool: Frame, tick: Tick, shared: TreePlant | None) -> TreeModel:
+    """The law's model on its equations: the plant's own, where both are one."""
+    return tree_model(plant.robot.model if shared is None else plant.model, tool, tick, shared)
 
 
 def _tree(run: Run, plant: Plant, outside: dict[str, Any], sensors: dict[str, Any]) -> TreePlant:
@@ -193,6 +191,8 @@ def suited(run: Run) -> Run:
 
 def _refuse_what_a_run_cannot_do(run: Run, law: BoundLaw) -> None:
     robot, sensors = run.robot, run.world.sensors
+    run.world.driver.refuse_misfit(robot, run.clock.control_period, run.clock.timestep)
+    refuse_what_needs_masses(run, law)
     if robot.nq == robot.nv:
         return
     if law.command in ("velocity", "position"):

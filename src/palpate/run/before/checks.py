@@ -76,7 +76,7 @@ def check_start(assembly: Assembly, *, predict: bool = True) -> Foretold:
 def _gains_suit_period(assembly: Assembly) -> list[str]:
     """Warn of gains that are unstable at this period and delay even in free space."""
     run, world = assembly.run, assembly.run.world
-    if world.is_exact and not run.law.holds:  # it does not stand in free space
+    if not run.law.holds:  # it does not stand in free space
         return []
     if loop_size(run).exceeds(WORK_BEFORE_RUN):
         return []

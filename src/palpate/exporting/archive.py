@@ -1,0 +1,91 @@
+"""Object files: which symbols they define and miss, and static libraries of them."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+_SYMBOLS = 2  # ELF: the type of a section that lists symbols
+_WASM = b"\0asm"
+
+
+@dataclass(frozen=True)
+class Symbols:
+    """Names that others can use, and names that are missing."""
+
+    defined: frozenset[str]
+    undefined: frozenset[str]
+
+
+def symbols(data: bytes) -> Symbols:
+    """The global symbols of an ELF object of 64 bits."""
+    (sections,) = struct.unpack_from("<Q", data, 0x28)
+    size, count = struct.unpack_from("<HH", data, 0x3A)
+    headers = [struct.unpack_from("<IIQQQQIIQQ", data, sections + k * size) for k in range(count)]
+    defined, undefined = set(), set()
+    for _, kind, _, _, start, length, link, *_ in headers:
+        if kind != _SYMBOLS:
+            continue
+        for at in range(start, start + length, 24):
+            name, info, _, section = struct.unpack_from("<IBBH", data, at)
+            text = _text(data, headers[link][4] + name)
+            if section == 0:
+                undefined.add(text)
+            elif info >> 4:  # global or weak
+                defined.add(text)
+    return Symbols(frozenset(defined), frozenset(undefined - {"", "_GLOBAL_OFFSET_TABLE_"}))
+
+
+def _text(data: bytes, at: int) -> str:
+    return data[at : data.index(b"\0", at)].decode()
+
+
+def wasm_symbols(data: bytes) -> Symbols:
+    """Imports and exports of a linked WebAssembly module."""
+    defined, undefined, at = set(), set(), 8
+    while at < len(data):
+        kind = data[at]
+        length, start = _number(data, at + 1)
+        if kind in (2, 7):
+            count, place = _number(data, start)
+            for _ in range(count):
+                name, place = _name(data, place)
+                if kind == 2:
+                    inner, place = _name(data, place)
+                    undefined.add(f"{name}.{inner}")
+                    break  # one is too many already
+                defined.add(name)
+                _, place = _number(data, place + 1)
+        at = start + length
+    return Symbols(frozenset(defined), frozenset(undefined))
+
+
+def _number(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 127) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 128:
+            return value, at
+
+
+def _name(data: bytes, at: int) -> tuple[str, int]:
+    length, at = _number(data, at)
+    return data[at : at + length].decode(), at + length
+
+
+def static_library(member: str, data: bytes, names: frozenset[str]) -> bytes:
+    """An archive of one object with the index that linkers look names up in (System V's format)."""
+    listed = sorted(names)
+    texts = b"".join(name.encode() + b"\0" for name in listed)
+    size = 4 + 4 * len(listed) + len(texts)
+    padded = size + size % 2
+    offset = 8 + 60 + padded
+    index = struct.pack(f">I{len(listed)}I", len(listed), *[offset] * len(listed)) + texts + b"\0" * (padded - size)
+    return b"!<arch>\n" + _member("/", index) + _member(f"{member}/", data)
+
+
+def _member(name: str, data: bytes) -> bytes:
+    head = f"{name:<16}{0:<12}{0:<6}{0:<6}{644:<8}{len(data):<10}`\n".encode()
+    return head + data + b"\n" * (len(data) % 2)

@@ -1,0 +1,109 @@
+"""Records as one block of memory that can be laid down anywhere: words, and which of them are addresses inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from palpate.engine.records import Field, Kind, Record
+from palpate.errors import NotApplicable
+
+
+@dataclass
+class Image:
+    """Words of a block; `at` says where each of the original pieces of memory stands, by its address."""
+
+    words: list[int] = field(default_factory=list)
+    at: list[tuple[int, int, int]] = field(default_factory=list)  # first byte, byte after the last, word
+    addresses: list[int] = field(default_factory=list)  # words that hold offsets inside the image
+    _tables: dict[int, int] = field(default_factory=dict)
+
+    def add(self, record: Record, pointers: dict[str, Record] | None = None) -> int:
+        """Put a record, and everything in it, into the image; the word at which its table stands.
+
+        Args:
+            record: what to put.
+            pointers: fields that hold the addresses of records as plain numbers.
+        """
+        if record.address in self._tables:
+            return self._tables[record.address]
+        start = self._place(record._table)
+        self._tables[record.address] = start
+        for each in record.fields.values():
+            self._add_field(record, each, start)
+        for name, other in (pointers or {}).items():
+            self._point(start + record.fields[name].place, self.add(other))
+        return start
+
+    def _add_field(self, record: Record, each: Field, start: int) -> None:
+        place = start + each.place
+        if each.listed:
+            items, tables = record._held[each.name]
+            first = self._place(tables)
+            self._point(place, first)
+            for k, item in enumerate(items):
+                self._point(first + k, self.add(item))
+        elif not isinstance(each.kind, Kind):
+            self._point(place, self.add(record._held[each.name]))
+        elif each.kind.dimensions or each.kind.behind:
+            self._point(place, self.word_of(record._held[each.name]))
+
+    def word_of(self, array: Any) -> int:
+        """Where an array's numbers stand in the image; the memory behind it is put there if it is not yet."""
+        address = array.__array_interface__["data"][0]
+        for first, after, word in self.at:
+            if first <= address and address + array.nbytes <= after and array.nbytes:
+                return word + (address - first) // 8
+        root = array
+        while isinstance(root.base, np.ndarray):
+            root = root.base
+        if not root.flags.c_contiguous or root.dtype.itemsize != 8:
+            raise NotApplicable(f"an array of {root.dtype} in the law's records cannot be exported")
+        return self._place(root) + (address - root.__array_interface__["data"][0]) // 8
+
+    def _place(self, array: Any) -> int:
+        word, address = len(self.words), array.__array_interface__["data"][0]
+        self.words += array.reshape(-1).view(np.int64).tolist() or [0]
+        self.at.append((address, address + array.nbytes, word))
+        return word
+
+    def _point(self, word: int, offset: int) -> None:
+        self.words[word] = offset
+        self.addresses.append(word)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A number or an array of a record: its name with the records it lies in, its place and shape."""
+
+    path: tuple[str, ...]
+    word: int
+    shape: tuple[int, ...]
+    real: bool
+    field: Field
+
+    @property
+    def count(self) -> int:
+        """Words that it takes."""
+        return int(np.prod(self.shape, dtype=int))
+
+
+def parts_of(record: Record, image: Image, path: tuple[str, ...] = ()) -> Iterator[Part]:
+    """Every number and array of a record that is in the image, in the order of its fields."""
+    start = image.add(record)
+    for name, each in record.fields.items():
+        here = (*path, name)
+        if each.listed:
+            for k, item in enumerate(getattr(record, name)):
+                yield from parts_of(item, image, (*path, f"{name}_{k}"))
+        elif not isinstance(each.kind, Kind):
+            yield from parts_of(getattr(record, name), image, here)
+        elif each.kind.dimensions or each.kind.behind:
+            array = record._held[name]
+            if array.size:
+                yield Part(here, image.word_of(array), array.shape, array.dtype == np.float64, each)
+        else:
+            yield Part(here, start + each.place, (), each.real, each)

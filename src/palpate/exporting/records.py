@@ -1,0 +1,117 @@
+"""An exported law at work, as its compiled code sees it, and the plan by which C memory becomes one."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from palpate.control.guards import GuardMemory, GuardSettings
+from palpate.control.law import Tick
+from palpate.engine.records import Matrix, Record, Vector, sized
+
+MAGIC = 0x70616C70  # the first word of a state is this and its version
+
+
+class Code(IntEnum):
+    """What the C functions return."""
+
+    OK = 0
+    NULL = 1
+    SIZE = 2
+    VERSION = 3
+    NOT_READY = 4
+    NOT_FINITE = 5
+    TIME = 6
+    LATE = 7
+    QUATERNION = 8
+    NO_ANSWER = 9
+    READ_ONLY = 10
+    BOUND = 11
+    LAW = 12
+    BLIND = 13
+
+
+MEANINGS = {
+    Code.OK: "done",
+    Code.NULL: "a pointer is null",
+    Code.SIZE: "`bytes` is not the size that this header states",
+    Code.VERSION: "`version` is not this header's",
+    Code.NOT_READY: "the state was not made by init, or by another version's",
+    Code.NOT_FINITE: "a number of the input is NaN or infinite",
+    Code.TIME: "`t` is not later than the last tick's",
+    Code.LATE: "more than LATEST periods since the last tick: call reset",
+    Code.QUATERNION: "a quaternion's norm differs from 1 by more than 1e-6",
+    Code.NO_ANSWER: "the law's terms are not finite",
+    Code.READ_ONLY: "a gain was changed that others are derived from: export anew with --set",
+    Code.BOUND: "a gain is not finite or beyond its bounds",
+    Code.LAW: "the law's code ended with an error",
+    Code.BLIND: "the measured wrench is not usable",
+}
+
+
+class Plan(Record):
+    """The head of the plan, constant data beside the code; where something stands is counted in words of 8 bytes."""
+
+    version: int
+    state_bytes: int
+    station: int  # in the state
+    image: int  # in the plan
+    image_words: int
+    addresses: int  # in the plan: the image's words that hold offsets of its own
+    address_count: int
+    gains: int  # in the plan: parts
+    gains_count: int
+    gains_bytes: int
+    memory: int
+    memory_count: int
+    memory_bytes: int
+    kept_first: int  # words of the state that reset leaves: the gains
+    kept_last: int
+    input_bytes: int
+    output_bytes: int
+
+
+class PartPlan(Record):
+    """A number or an array of a record of the state: where, how many, whether C may change it, within which bounds."""
+
+    word: int
+    count: int
+    free: int
+    low: float
+    high: float
+
+
+STATE_HEAD, INPUT_HEAD, OUTPUT_HEAD = 2, 2, 3  # words before the numbers
+
+
+class Station(Record):
+    """An exported law at work; `input` holds the numbers that C gives, in the header's order: the tick's arrays."""
+
+    period: float
+    dt: float  # of the loop's physics, in which a servo's position is integrated
+    ratio: int
+    kind: int  # of command
+    latest: float  # periods
+    tick: Tick
+    input: Vector
+    law: int  # addresses: its code, then its records
+    gains: int
+    memory: int
+    terms: int
+    model: int  # code that fills the tick's terms of the model; 0 where they are given
+    own: int  # its record
+    rows: Matrix  # the terms
+    quaternion: int  # where target.quat_wxyz stands in the input; −1 if it does not
+    pole: int  # where rated, fresh and age of the pole's view stand in the input; −1 without one
+    shows_gravity: bool
+    command: Vector = sized("nv")
+    torque: Vector = sized("nv")
+    set_q: Vector = sized("nv")
+    set_v: Vector = sized("nv")
+    guard: GuardSettings
+    guard_memory: GuardMemory
+    count: int = 0
+    last: float = 0.0  # s, of the last good tick
+    missed: int = 0
+    blend: float = 0.0  # s
+    blend_start: float = 0.0
+    tau_start: Vector = sized("nv")

@@ -1,0 +1,326 @@
+"""What the exported library does, as kernels: every entry of C is `entry(state, plan, a, b)` and returns a `Code`."""
+
+from __future__ import annotations
+
+import math
+
+from palpate.control.guards import guard_set_points, guard_torque, watch_measurement
+from palpate.control.law import COMMANDS
+from palpate.engine.kernels import address_of_record, kernel, put
+from palpate.engine.maths import from_bits
+from palpate.engine.records import Vector
+from palpate.exporting.memory import address_after, call_c, numbers_at, part_at, plan_at, station_at, words_at
+from palpate.exporting.records import INPUT_HEAD, MAGIC, OUTPUT_HEAD, STATE_HEAD, Code, PartPlan, Station
+
+OK, NULL, SIZE, VERSION, NOT_READY = (int(c) for c in (Code.OK, Code.NULL, Code.SIZE, Code.VERSION, Code.NOT_READY))
+NOT_FINITE, TIME, LATE, QUATERNION = (int(c) for c in (Code.NOT_FINITE, Code.TIME, Code.LATE, Code.QUATERNION))
+NO_ANSWER, READ_ONLY, BOUND = (int(c) for c in (Code.NO_ANSWER, Code.READ_ONLY, Code.BOUND))
+LAW, BLIND = int(Code.LAW), int(Code.BLIND)
+ACCELERATION, VELOCITY, POSITION = (COMMANDS.index(kind) for kind in ("acceleration", "velocity", "position"))
+PART = PartPlan.words
+
+
+@kernel
+def _is_ready(state: int, plan: int) -> bool:
+    head, P = words_at(state, 0, STATE_HEAD), plan_at(plan, 0)
+    return head[0] == MAGIC + P.version and head[1] == P.state_bytes
+
+
+@kernel
+def _lay_out(state: int, plan: int, first: int, last: int) -> None:
+    """Copy the image into a state, but for the words from `first` to before `last`; offsets become addresses."""
+    P = plan_at(plan, 0)
+    words, image = words_at(state, 0, P.image_words), words_at(plan, P.image, P.image_words)
+    for k in range(STATE_HEAD, P.image_words):
+        if k < first or k >= last:
+            words[k] = image[k]
+    addresses = words_at(plan, P.addresses, P.address_count)
+    for k in range(addresses.size):
+        at = addresses[k]
+        if at < first or at >= last:
+            words[at] = address_after(state, image[at])
+
+
+@kernel
+def initialise(state: int, plan: int, size: int, version: int) -> int:
+    """Make a state out of memory."""
+    P = plan_at(plan, 0)
+    if state == 0:
+        return NULL
+    if size != P.state_bytes or state % 8 != 0:
+        return SIZE
+    if version != P.version:
+        return VERSION
+    _lay_out(state, plan, 0, 0)
+    head = words_at(state, 0, STATE_HEAD)
+    head[0], head[1] = MAGIC + P.version, P.state_bytes
+    return OK
+
+
+@kernel
+def reset(state: int, plan: int, a: int, b: int) -> int:
+    """Memory, guards and clock as at the start; gains stay."""
+    if state == 0:
+        return NULL
+    if not _is_ready(state, plan):
+        return NOT_READY
+    P = plan_at(plan, 0)
+    _lay_out(state, plan, P.kept_first, P.kept_last)
+    return OK
+
+
+@kernel
+def blend(state: int, plan: int, bits: int, b: int) -> int:
+    """From the next tick on, go over from the measured torques to the law's within some seconds; 0 ends it."""
+    if state == 0:
+        return NULL
+    if not _is_ready(state, plan):
+        return NOT_READY
+    seconds = from_bits(bits)
+    if not (math.isfinite(seconds) and seconds >= 0.0):
+        return NOT_FINITE
+    S = station_at(state, plan_at(plan, 0).station)
+    S.blend, S.blend_start = seconds, -1.0
+    return OK
+
+
+# ---------------------------------------------------------------------------------------------- gains and memory
+
+
+@kernel
+def _copy_parts(state: int, plan: int, first: int, count: int, target: int) -> None:
+    """Write the parts of a record one after another."""
+    out = 0
+    for k in range(count):
+        part = part_at(plan, first + PART * k)
+        words, copied = words_at(state, part.word, part.count), words_at(target, out, part.count)
+        for i in range(part.count):
+            copied[i] = words[i]
+        out += part.count
+
+
+@kernel
+def _check_record(state: int, plan: int, expected: int, address: int, size: int) -> int:
+    if state == 0 or address == 0:
+        return NULL
+    if not _is_ready(state, plan):
+        return NOT_READY
+    return OK if size == expected else SIZE
+
+
+@kernel
+def get_gains(state: int, plan: int, target: int, size: int) -> int:
+    """Hand out the gains."""
+    P = plan_at(plan, 0)
+    code = _check_record(state, plan, P.gains_bytes, target, size)
+    if code == OK:
+        _copy_parts(state, plan, P.gains, P.gains_count, target)
+    return code
+
+
+@kernel
+def get_memory(state: int, plan: int, target: int, size: int) -> int:
+    """Hand out what the law remembers."""
+    P = plan_at(plan, 0)
+    code = _check_record(state, plan, P.memory_bytes, target, size)
+    if code == OK:
+        _copy_parts(state, plan, P.memory, P.memory_count, target)
+    return code
+
+
+@kernel
+def set_gains(state: int, plan: int, source: int, size: int) -> int:
+    """Take gains over if each is one that may be changed, and within its bounds; else none of them."""
+    P = plan_at(plan, 0)
+    code, at = _check_record(state, plan, P.gains_bytes, source, size), 0
+    if code != OK:
+        return code
+    for k in range(P.gains_count):
+        part = part_at(plan, P.gains + PART * k)
+        words, given = words_at(state, part.word, part.count), words_at(source, at, part.count)
+        numbers = numbers_at(source, at, part.count)
+        for i in range(part.count):
+            if given[i] != words[i]:
+                if part.free == 0:
+                    return READ_ONLY
+                if not part.low <= numbers[i] <= part.high:
+                    return BOUND
+        at += part.count
+    at = 0
+    for k in range(P.gains_count):
+        part = part_at(plan, P.gains + PART * k)
+        words, given = words_at(state, part.word, part.count), words_at(source, at, part.count)
+        for i in range(part.count):
+            words[i] = given[i]
+        at += part.count
+    return OK
+
+
+# ------------------------------------------------------------------------------------------------------- a tick
+
+
+@kernel
+def step(state: int, plan: int, source: int, target: int) -> int:
+    """One control tick; whatever is wrong gives a code, and the safe command in place of the law's."""
+    P = plan_at(plan, 0)
+    if target == 0:
+        return NULL
+    ready = state != 0 and _is_ready(state, plan)
+    code = _stepped(state, plan, source) if ready else (NOT_READY if state != 0 else NULL)
+    answer = words_at(target, 0, OUTPUT_HEAD)
+    numbers = numbers_at(target, OUTPUT_HEAD, P.output_bytes // 8 - OUTPUT_HEAD)
+    answer[0], answer[1], answer[2] = code, 0, 0
+    if not ready:
+        for k in range(numbers.size):
+            numbers[k] = 0.0
+        return code
+    S = station_at(state, P.station)
+    answer[1], answer[2] = S.guard_memory.bits, S.missed
+    if code == OK:
+        _answer(S, numbers)
+    else:
+        _be_safe(S, numbers)
+    return code
+
+
+@kernel
+def _answer(S: Station, out: Vector) -> None:
+    """Command; torque, or set points; gravity; terms."""
+    n = S.command.size
+    put(out, 0, S.command)
+    if S.kind <= ACCELERATION:
+        put(out, n, S.torque)
+    else:
+        put(out, n, S.set_q)
+        put(out, 2 * n, S.set_v)
+    at = out.size - S.rows.size
+    if S.shows_gravity:
+        put(out, at - n, S.tick.gravity)
+    for k in range(S.rows.shape[0]):
+        put(out, at + k * n, S.rows[k])
+
+
+@kernel
+def _be_safe(S: Station, out: Vector) -> None:
+    """No torque, no velocity; a position stays where it was set last, and is NaN before there was one."""
+    for k in range(out.size):
+        out[k] = 0.0
+    if S.kind == POSITION:
+        for j in range(S.set_q.size):
+            out[j] = out[S.set_q.size + j] = S.set_q[j] if S.count > 0 else math.nan
+
+
+@kernel
+def _stepped(state: int, plan: int, source: int) -> int:
+    P = plan_at(plan, 0)
+    if source == 0:
+        return NULL
+    head = words_at(source, 0, INPUT_HEAD)
+    if head[0] & 0xFFFFFFFF != P.input_bytes:
+        return SIZE
+    if (head[0] >> 32) & 0xFFFFFFFF != P.version:
+        return VERSION
+    S, given = station_at(state, P.station), numbers_at(source, 0, P.input_bytes // 8)
+    code = _take(S, given)
+    if code == OK:
+        code = _decide(S)
+    if code != OK:
+        return code
+    S.count += 1
+    return OK
+
+
+@kernel
+def _take(S: Station, given: Vector) -> int:
+    """Look at a tick's numbers, and take them over if they are sound."""
+    for k in range(1, given.size):
+        if not math.isfinite(given[k]):
+            return NOT_FINITE
+    t, gap = given[1], 0.0
+    if S.quaternion >= 0:
+        norm = 0.0
+        for k in range(4):
+            norm += given[INPUT_HEAD + S.quaternion + k] ** 2
+        if abs(norm - 1.0) > 2e-6:
+            return QUATERNION
+    if S.count > 0:
+        gap = (t - S.last) / S.period
+        if gap <= 0.0:
+            return TIME
+        if gap > S.latest:
+            return LATE
+        S.missed += max(int(gap + 0.5) - 1, 0)
+    for k in range(S.input.size):
+        S.input[k] = given[INPUT_HEAD + k]
+    S.tick.t, S.tick.dt, S.last = t, S.period, t
+    if S.pole >= 0:
+        view = S.tick.seen.pole
+        view.rated, view.fresh, view.age = S.input[S.pole] != 0.0, S.input[S.pole + 1] != 0.0, S.input[S.pole + 2]
+    return OK
+
+
+@kernel
+def _decide(S: Station) -> int:
+    """Model, law, sum of its terms, guards."""
+    if S.model != 0 and call_c(S.model, S.own, 0, 0, 0) != 0:
+        return LAW
+    if not watch_measurement(S.guard, S.guard_memory, S.tick, S.count):
+        return BLIND
+    if call_c(S.law, address_of_record(S.tick), S.gains, S.memory, S.terms) != 0:
+        return LAW
+    for j in range(S.command.size):
+        S.command[j] = 0.0
+        for k in range(S.rows.shape[0]):
+            if not math.isfinite(S.rows[k, j]):
+                return NO_ANSWER
+            S.command[j] += S.rows[k, j]
+    if S.kind <= ACCELERATION:
+        _find_torque(S)
+    else:
+        _find_set_points(S)
+    return OK
+
+
+@kernel
+def _find_torque(S: Station) -> None:
+    x, torque = S.tick, S.torque
+    for j in range(torque.size):
+        torque[j] = S.command[j]
+        if S.kind == ACCELERATION:
+            torque[j] = x.bias[j]
+            for k in range(torque.size):
+                torque[j] += x.M[j, k] * S.command[k]
+    S.guard_memory.bits = guard_torque(S.guard, S.guard_memory, x, torque)
+    if S.blend > 0.0:
+        _go_over(S)
+
+
+@kernel
+def _go_over(S: Station) -> None:
+    """τ = τ₀ + s (τ − τ₀), s from 0 to 1 in the time of the blend."""
+    if S.blend_start < 0.0:
+        S.blend_start = S.tick.t
+        put(S.tau_start, 0, S.tick.tau)
+    share = (S.tick.t - S.blend_start) / S.blend
+    if share >= 1.0:
+        S.blend = 0.0
+        return
+    for j in range(S.torque.size):
+        S.torque[j] = S.tau_start[j] + share * (S.torque[j] - S.tau_start[j])
+
+
+@kernel
+def _find_set_points(S: Station) -> None:
+    """Set points of a joint servo: a velocity, or a position and the velocity that leads there in a period."""
+    first = S.count == 0
+    for j in range(S.set_q.size):
+        if S.kind == VELOCITY:
+            if first:
+                S.set_q[j] = S.tick.q[j]
+            for _ in range(0 if first else S.ratio):
+                S.set_q[j] += S.set_v[j] * S.dt
+            S.set_v[j] = S.command[j]
+        else:
+            S.set_v[j] = 0.0 if first else (S.command[j] - S.set_q[j]) / S.period
+            S.set_q[j] = S.command[j]
+    S.guard_memory.bits = guard_set_points(S.guard, S.guard_memory, S.tick, S.set_q, S.set_v, S.kind == POSITION)
