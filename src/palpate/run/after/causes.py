@@ -112,7 +112,7 @@ def _sensor(miss: Miss, end: End) -> str:
         return ""
     if effect < _EXPLAINS * miss.size:
         return ""
-    return f"the wrench sensor reads {np.linalg.norm(off[:3]):.3g} N and {np.linalg.norm(off[3:]):.3g} N·m beside what acts"
+    return f"the sensor reads {np.linalg.norm(off[:3]):.3g} N and {np.linalg.norm(off[3:]):.3g} N·m beside what acts"
 
 
 def _reach(miss: Miss, end: End) -> str:
