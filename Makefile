@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test slow lint bench bench-sweep export-matrix boundscheck fuzz kills docs gallery wheel next impacts corpus clean clean-cache
+.PHONY: demo test slow false-alarms lint bench bench-sweep export-matrix boundscheck fuzz kills docs gallery wheel next impacts corpus clean clean-cache
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' || \
@@ -75,6 +75,10 @@ fuzz: $(VENV)/.installed-dev
 	mkdir -p build
 	$(BIN)/python tests/fuzz.py --seconds $(or $(SECONDS),3600) --seed $(SEED) --log build/fuzz-under-way
 	PALPATE_HYPOTHESIS=fresh $(BIN)/python -m pytest --hypothesis-seed=$(SEED) $$(grep -rl "from hypothesis import" tests)
+
+# Two hundred random legal variations of the shipped scenarios, none of which may be warned of; a minute.
+false-alarms: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -m slow tests/run/test_promise.py
 
 # kill -9 at 50 random moments of each command: nothing lost that was promised, the same bytes afterwards. KILLS=5 is quicker.
 kills: $(VENV)/.installed-dev

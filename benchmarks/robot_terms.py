@@ -1,4 +1,4 @@
-"""One pass of a 7-joint arm's terms from Python, beside Pinocchio and Robotics Toolbox; and loading a robot.
+"""A 7-joint arm's terms from Python, at one state and at many, beside Pinocchio, mujoco.rollout and Robotics Toolbox.
 
 Everyone computes the same for a Panda: M, C v + g, g, pose, Jacobian and drift of its tool. The peers' Pandas have
 their own inertias, which does not change the work.
@@ -12,19 +12,25 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import mujoco
 import numpy as np
 
 import palpate as pp
 from benchmarks import Measurement, interleaved_medians
 from benchmarks.peers.elsewhere import Elsewhere, started, taking_turns
 from palpate.control.laws.passive import Passive
+from palpate.engine.compiling.programs import machine_code
+from palpate.equations.code.tree_code import TreeGraph
+from palpate.equations.model.symbols import TreeSymbols
 from palpate.robot import Robot
 from palpate.run.run import Run
 from palpate.world.clock import Clock
 
 ROUNDS, BATCH = 300, 20
+STATES = 10_000
 SPANS = (0.2, 2.0)  # s
 FRESH_LOAD = """
 import time
@@ -37,8 +43,8 @@ print(imported - start, time.perf_counter() - imported)
 
 
 def measure() -> list[Measurement]:
-    """Ratios to Pinocchio and Robotics Toolbox, and load times."""
-    return [*_terms(), *_toolbox(), *_loading()]
+    """Ratios to Pinocchio, mujoco.rollout and Robotics Toolbox, and load times."""
+    return [*_terms(), *_many(), *_compiling(), *_toolbox(), *_loading()]
 
 
 def _terms() -> list[Measurement]:
@@ -51,8 +57,40 @@ def _terms() -> list[Measurement]:
     rows = [Measurement(f"terms, {name}", taken * 1e6, "µs") for name, taken in seconds.items()]
     pinocchio = [taken for name, taken in seconds.items() if name.startswith("Pinocchio")]
     if pinocchio:
-        rows.append(Measurement("palpate / Pinocchio (its faster way)", seconds["palpate"] / min(pinocchio), "×", 2.5))
+        rows.append(Measurement("palpate / Pinocchio (its faster way)", seconds["palpate"] / min(pinocchio), "×", 1.0))
     return rows
+
+
+def _many() -> list[Measurement]:
+    """All terms of many states: processor time, so that one core is measured whatever the others do."""
+    robot, random = pp.load_robot("panda"), np.random.default_rng(0)
+    Q, V = robot.home + 0.3 * random.normal(size=(STATES, 7)), random.normal(size=(STATES, 7))
+    contenders: dict[str, Callable[[], object]] = {"palpate": lambda: robot.terms_batch(Q, V)}
+    if importlib.util.find_spec("pinocchio"):
+        one = list(_pinocchio(robot.home, robot.home).values())[-1]
+        contenders["Pinocchio from Python, a state at a time"] = lambda: [one() for _ in range(STATES)]
+    if importlib.util.find_spec("mujoco.rollout"):
+        contenders["mujoco.rollout, a step of each state"] = _rollout(robot, Q, V)
+    seconds = {name: min(_cpu(call) for _ in range(10)) / STATES for name, call in contenders.items()}
+    rows = [Measurement(f"terms of {STATES} states (CPU a state), {n}", s * 1e6, "µs") for n, s in seconds.items()]
+    rows[0] = replace(rows[0], goal=0.15)
+    others = {name: taken for name, taken in seconds.items() if name != "palpate"}
+    return rows + [Measurement(f"{n} / palpate", s / seconds["palpate"], "×") for n, s in others.items()]
+
+
+def _rollout(robot: Robot, Q: np.ndarray, V: np.ndarray) -> Callable[[], object]:
+    """One step from each state: MuJoCo's own way to many states, which gives no terms but runs through all of them."""
+    rollout: Any = importlib.import_module("mujoco.rollout")
+    data = mujoco.MjData(robot.model)
+    states = np.concatenate([np.zeros((STATES, 1)), Q, V], axis=1)
+    return lambda: rollout.rollout(robot.model, data, states, nstep=1)
+
+
+def _compiling() -> list[Measurement]:
+    """A user's own arm, met for the first time: derivation and compilation, nothing kept."""
+    symbols = TreeSymbols(pp.load_robot("panda").mechanism())
+    seconds = _cpu(lambda: machine_code(TreeGraph(symbols).emit("benchmark", 1)))
+    return [Measurement("equations of a 7-joint arm derived and compiled (CPU)", seconds, "s", 2.0)]
 
 
 def _pinocchio(q: np.ndarray, v: np.ndarray) -> dict[str, Callable[[], object]]:

@@ -43,6 +43,7 @@ ARROWS: dict[str, set[str]] = {
     "views": {"metrics", "trace", "robot", "spatial"},
     "study": {"run", "scenario", "metrics", "trace", "world", "control"},
     "gym": {"run", "scenario", "metrics", "spatial"},
+    "serving": {"run", "scenario", "trace", "world", "control", "robot", "spatial", "engine"},
     "exporting": {"run", "scenario", "trace", "control", "robot", "equations", "engine"},
 }
 # Inside a package: which folder may import which of its neighbours. Files that lie beside the folders are not held.

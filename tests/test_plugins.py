@@ -17,6 +17,7 @@ from palpate.errors import InvalidInput, StudyError
 from palpate.metrics import METRICS, evaluate
 from palpate.plugins import Table
 from palpate.scenario.model import law_class
+from palpate.world.sensor import SENSORS
 
 CODE = """
 from palpate.control.references import Hold
@@ -24,6 +25,11 @@ from palpate.metrics import Metric
 samples = Metric("samples", "1", "how many samples there are", lambda trace: float(len(trace.time)))
 class Wait(Hold):
     "Waits."
+from palpate.world import Sensor
+class Height(Sensor):
+    "Height of the tool."
+    def read(self, truth, memory):
+        return truth.position[2]
 def add_parser(subparsers):
     subparsers.add_parser("greet", help="says hello")
 def run(args):
@@ -37,6 +43,8 @@ other = added_things:samples
 bounces = added_things:samples
 [palpate.references]
 wait = added_things:Wait
+[palpate.sensors]
+height = added_things:Height
 [palpate.commands]
 greet = added_things
 broken = added_things_that_are_not_there
@@ -54,7 +62,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: added-things\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(ENTRIES)
     monkeypatch.syspath_prepend(str(tmp_path))
-    for table in (LAWS, METRICS, REFERENCES, COMMANDS):
+    for table in (LAWS, METRICS, REFERENCES, SENSORS, COMMANDS):
         monkeypatch.setattr(table, "_entries", None)
         monkeypatch.setattr(table, "_loaded", {})
     return tmp_path
@@ -173,3 +181,9 @@ def test_a_registered_name_can_be_replaced_and_a_shipped_one_cannot(notebook: No
         LAWS.register(JointImpedance)
     with pytest.raises(InvalidInput, match="a Law is needed"):
         LAWS.register(type("Other", (), {}))
+
+
+def test_a_sensor_of_an_installed_package_is_named_in_a_scenario(installed: Path) -> None:
+    assert list(SENSORS) == ["height"]
+    trace = pp.simulate(pp.load_scenario("pendulum", ["world.sensors.custom.up.kind=height", "run.duration=0.1"]))
+    assert (trace["sensor.up"] == trace["tool_position"][:, 2]).all()

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo
 
-from palpate.errors import InvalidInput, nearest, shortened
+from palpate.errors import InvalidInput, UnknownName, nearest, shortened
 
 Vector3 = Annotated[tuple[float, float, float], "three numbers"]
 Vector6 = Annotated[tuple[float, float, float, float, float, float], "six numbers"]
 Quaternion = Annotated[tuple[float, float, float, float], "quaternion wxyz"]
 PerJoint = float | tuple[float, ...]
+MOST_SENSOR_VALUES = 32  # numbers of all sensors of one's own that a law can see
 
 
 # Keys that went elsewhere, and where.
@@ -108,3 +110,23 @@ def setting(default: Any, unit: str, help: str, **bounds: Any) -> Any:
 def required(unit: str, help: str, **bounds: Any) -> Any:
     """As `setting`, without a default."""
     return setting(..., unit, help, **bounds)
+
+
+def tagged(value: Any, key: str, known: Any) -> tuple[str, dict[str, Any]]:
+    """The tag of a table whose fields depend on it, and the rest of the table."""
+    if not isinstance(value, dict):
+        raise InvalidInput(f"a table with the key {key!r} is needed, got {shortened(repr(value))}")
+    if key not in value:
+        listed = ", ".join(known)
+        raise InvalidInput(f"the key {key!r} is missing" + (f"; one of {listed}" if listed else "; module:Class"))
+    if not isinstance(value[key], str) or value[key] not in known:
+        unknown = UnknownName(key, str(value[key]), known)
+        raise InvalidInput(unknown.args[0], hint=unknown.hint)  # pydantic collects errors of values only
+    return value[key], {name: item for name, item in value.items() if name != key}
+
+
+def typed(cls: type[Any], value: dict[str, Any], info: ValidationInfo) -> Any:
+    """A table as settings of a class; from a file 1 is a number and "1" is not."""
+    if info.mode == "json":
+        return cls.__pydantic_validator__.validate_json(json.dumps(value), strict=True)
+    return cls.__pydantic_validator__.validate_python(value)

@@ -105,8 +105,8 @@ class MassesMissing(PalpateError):
         named = ", ".join(self.joints[:8]) + (" …" if len(self.joints) > 8 else "")
         super().__init__(
             f"{what} of {robot} needs masses, and its model gives none for what moves with: {named}",
-            hint="load_robot(…, estimate_inertia=TOTAL_MASS) estimates them from the shapes; poses, Jacobians and"
-            " inverse kinematics need none",
+            hint="--estimate-inertia KG (in Python load_robot(…, estimate_inertia=KG)) estimates them from shapes and"
+            " total mass; poses, Jacobians and inverse kinematics need none",
         )
 
 
@@ -173,6 +173,10 @@ class FileError(PalpateError):
 
 class InUse(FileError):
     """A folder that another run is writing at this moment."""
+
+
+class NotAClient(InvalidInput):
+    """A connection to a served robot that does not speak its protocol, or another version of it."""
 
 
 class TooLarge(InvalidInput):

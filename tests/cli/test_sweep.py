@@ -159,3 +159,14 @@ def test_progress_shows_throughput_and_time_left(monkeypatch: pytest.MonkeyPatch
         "x: 300 of 1000 runs, 70 s left, 10 runs/s, 3 did not pass",
         "x: 400 of 1000 runs, 80 s left, 7.5 runs/s, 4 did not pass",
     ]
+
+
+def test_progress_of_a_second_sweep_begins_anew(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    """A study's map comes after its draws: fewer runs done than before, and no negative time left."""
+    clock = [0.0]
+    monkeypatch.setattr(sweeping.time, "perf_counter", lambda: clock[0])
+    with sweeping.SweepProgress("x") as progress:
+        for done, now in ((100, 0.0), (300, 20.0), (2, 30.0), (102, 50.0)):
+            clock[0] = now
+            progress(done, 302, 0)
+    assert capsys.readouterr().err.splitlines()[-1] == "x: 102 of 302 runs, 40 s left, 5 runs/s"

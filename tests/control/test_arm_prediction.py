@@ -72,7 +72,7 @@ def modelled(law: Any, robot: pp.Robot, inputs: list[tuple[np.ndarray, np.ndarra
 @pytest.mark.parametrize("reading", ["q", "v", "wrench"])
 def test_a_laws_matrices_are_the_law_as_coded(law: Any, reading: str) -> None:
     """Tick by tick, the answer to a small change of the readings at the second tick and after."""
-    robot = pp.load_robot("panda")
+    robot = pp.load_robot("panda", joints="ideal")
     law = law.suited(robot, rig_of(pp.World(), pp.Clock(period=T), robot.home))
     rng, n, zero = np.random.default_rng(5), robot.nv, np.zeros(robot.nv)
     small = {"q": 1e-6, "v": 1e-6, "wrench": 1e-3}[reading]
@@ -111,7 +111,7 @@ def test_a_cartesian_arm_is_its_one_axis() -> None:
 @pytest.mark.parametrize(("delay", "stable"), [(0, True), (2, False), (5, False)])
 def test_a_late_panda_on_a_wall_is_foretold(delay: int, stable: bool) -> None:
     """The gains of `panda-wall`: with delay it is the last joint that rings, in simulation too, on every wall."""
-    robot = pp.load_robot("panda")
+    robot = pp.load_robot("panda", joints="ideal")
     law = CartesianImpedance(stiffness=(400, 400, 400, 20, 20, 20), damping=(80, 80, 80, 5, 5, 5))
     found = predict_for_arm(
         robot, robot.home, law, wall=Wall(1e5, 100.0, (-1, 0, 0)), timing=Timing(T, command_delay=delay)
@@ -126,7 +126,7 @@ def test_a_late_panda_on_a_wall_is_foretold(delay: int, stable: bool) -> None:
 @pytest.mark.parametrize(("stiffness", "delay", "stable"), [(1e5, 0, True), (1e4, 5, True), (1e5, 5, False)])
 def test_a_late_admittance_on_a_stiff_wall_is_foretold(stiffness: float, delay: int, stable: bool) -> None:
     """The gains, rotors and servo of `ur5e-admittance`; in simulation the last of the three bounces."""
-    robot = pp.load_robot("ur5e")
+    robot = pp.load_robot("ur5e", joints="ideal")
     pose = pp.Pose([0.4, -0.1, 0.2], [[0, -1, 0], [-1, 0, 0], [0, 0, -1]])
     q = robot.inverse_kinematics(pose)
     law = Admittance(mass=(5.0,) * 6, stiffness=(10.0,) * 6)
@@ -142,7 +142,7 @@ def test_a_late_admittance_on_a_stiff_wall_is_foretold(stiffness: float, delay: 
 @pytest.mark.parametrize("law", [DirectForce(), ParallelForce()], ids=lambda law: law.name)
 @pytest.mark.parametrize(("name", "joint"), [("iiwa14", "joint7"), ("ur5e", "joint6")])
 def test_gains_too_high_for_the_last_joint_are_foretold(law: Any, name: str, joint: str) -> None:
-    robot = pp.load_robot(name)
+    robot = pp.load_robot(name, joints="ideal")
     heavy = law.model_copy(update={"damping": (80.0, 80.0, 80.0, 4.0, 4.0, 4.0)})
     found = predict_for_arm(robot, robot.home, heavy, wall=Wall(0.0), timing=Timing(T), limits=False)
     assert not found.stable
@@ -180,7 +180,7 @@ def test_rotors_and_joint_damping_count() -> None:
 
 
 def test_a_contact_beside_the_tools_origin_turns_the_tool() -> None:
-    robot = pp.load_robot("panda")
+    robot = pp.load_robot("panda", joints="ideal")
     here = robot.pose(robot.home).position
     beside = Wall(1e4, 0.0, (0, 0, 1), point=here + np.array([0.1, 0.0, 0.0]))
     arm = arm_contact(robot, robot.home, CartesianImpedance(), wall=beside, timing=Timing(T))
@@ -223,7 +223,7 @@ def test_laws_that_nobody_predicts_are_refused_by_name() -> None:
 
 
 def test_huge_gains_and_singular_masses_never_raise() -> None:
-    robot = pp.load_robot("panda")
+    robot = pp.load_robot("panda", joints="ideal")
     heavy = CartesianImpedance(stiffness=(1e300,) * 6, damping=(1e300,) * 6)
     assert predict_for_arm(robot, robot.home, heavy, wall=Wall(1e4), timing=Timing(T), limits=False).stable is False
 
@@ -241,7 +241,7 @@ def test_huge_gains_and_singular_masses_never_raise() -> None:
 
 
 def test_long_delays_of_an_arm_are_told_with_the_limits_of_its_axis() -> None:
-    robot = pp.load_robot("panda")
+    robot = pp.load_robot("panda", joints="ideal")
     found = predict_for_arm(
         robot, robot.home, CartesianImpedance(), wall=Wall(1e4, 50.0), timing=Timing(T, joint_delay=200)
     )

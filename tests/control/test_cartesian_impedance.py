@@ -51,7 +51,7 @@ def state(robot):
 @pytest.mark.parametrize("name", ["panda", "ur5e"])
 @pytest.mark.parametrize("form", ["classic", "exact"])
 def test_closed_loop_has_the_natural_inertia(name: str, form, answer) -> None:
-    robot = load_robot(name)
+    robot = load_robot(name, joints="ideal")
     q, v, target, wanted, e, rate = state(robot)
     K, D = full(SIX, 1), full(SIX_D, 2)
     law = CartesianImpedance(stiffness=rows(K), damping=rows(D), form=form)
@@ -64,7 +64,7 @@ def test_closed_loop_has_the_natural_inertia(name: str, form, answer) -> None:
 
 @pytest.mark.parametrize("axes", ["world", "tool", "target"])
 def test_stiffness_is_along_the_chosen_axes(axes) -> None:
-    robot, turn = load_robot("panda"), Rotation.from_rotvec([0.3, 0.6, -0.4])
+    robot, turn = load_robot("panda", joints="ideal"), Rotation.from_rotvec([0.3, 0.6, -0.4])
     q, v, target, _, e, rate = state(robot)
     quat = tuple(turn.as_quat(scalar_first=True))
     law = CartesianImpedance(stiffness=SIX, damping=SIX_D, axes=axes, axes_quat_wxyz=quat)
@@ -76,7 +76,7 @@ def test_stiffness_is_along_the_chosen_axes(axes) -> None:
 
 
 def test_unchosen_directions_have_no_spring_and_belong_to_the_null_space() -> None:
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     q, v, target, _, e, _ = state(robot)
     law = CartesianImpedance(stiffness=SIX, damping=SIX_D, directions=("x", "z"))
     tick, x = law.tick(robot, q, v, target=target), robot.terms(q, v)
@@ -114,7 +114,7 @@ def test_document_001_eigenvalues_are_measured_in_the_response_to_a_force(extrap
 @pytest.mark.parametrize("name", ["panda", "iiwa14"])
 @pytest.mark.parametrize(("stiffness", "wall"), [(100.0, 1e3), (400.0, 1e4), (2000.0, 1e4), (400.0, 1e5)])
 def test_steady_force_on_a_wall_is_the_closed_form(name: str, stiffness: float, wall: float) -> None:
-    robot = load_robot(name)
+    robot = load_robot(name, joints="ideal")
     p = robot.pose(robot.home).position
     radius, gap = 0.01, 0.012
     depth = min(0.05, 20.0 / stiffness - radius)  # the wrist is strong enough for the step
@@ -138,7 +138,7 @@ def softer(
 
 def pressed(law: CartesianImpedance, duration: float = 1.5):
     """A force of 20 N along x holds the tool 0.05 m off its target while the stiffness changes."""
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     world = World(pushes=(Push(force=(20.0, 0.0, 0.0), duration=10.0),), driver=STRONG)
     return robot, simulate(Run(robot, law, world, clock=Clock(duration=duration)))
 
@@ -151,7 +151,7 @@ def test_a_scheduled_stiffness_is_reached_without_a_jump() -> None:
 
 
 def test_stiffness_is_eased_along_a_minimum_jerk_curve() -> None:
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     law = CartesianImpedance(stiffness=(400.0, 400.0, 400.0, 20.0, 20.0, 20.0), damping=SIX_D, schedule=(softer(),))
     target = joint_target(robot, robot.home)
     target.position[0] += 0.01  # e = 0.01 m along x
@@ -174,7 +174,7 @@ def test_holding_the_force_moves_the_rest_pose_instead(duration: float) -> None:
 def test_after_holding_the_force_the_new_stiffness_answers_a_new_force() -> None:
     change = softer(1.0, 0.2)
     law = CartesianImpedance(schedule=(change,), hold_force=True, damping_ratio=1.0)
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     pushes = (Push(force=(20.0, 0, 0), duration=20.0), Push(force=(2.0, 0, 0), start=3.0, duration=20.0))
     trace = simulate(Run(robot, law, World(pushes=pushes, driver=STRONG), clock=Clock(duration=9.0)))
     more = trace["tool_position"][-1, 0] - trace["tool_position"][2990, 0]
@@ -185,7 +185,7 @@ def test_after_holding_the_force_the_new_stiffness_answers_a_new_force() -> None
 
 
 def test_damping_by_ratio_gives_every_mode_that_ratio() -> None:
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     K, inertia = full(SIX, 3), robot.task_inertia(robot.home)
     D = damping_by_ratio(K, np.linalg.inv(inertia), 0.4)
     A = np.block([[np.zeros((6, 6)), np.eye(6)], [-np.linalg.solve(inertia, K), -np.linalg.solve(inertia, D)]])
@@ -223,7 +223,7 @@ def test_directions_that_cannot_move_get_no_damping() -> None:
 )
 def test_bad_gains_are_refused_with_their_numbers(gains, says) -> None:
     with pytest.raises(InvalidInput, match=says):
-        CartesianImpedance(**gains).bind(load_robot("panda"))
+        CartesianImpedance(**gains).bind(load_robot("panda", joints="ideal"))
 
 
 @pytest.mark.parametrize("bad", [(1.0, 2.0), (1.0, 1.0, float("nan"), 1.0, 1.0, 1.0), "stiff", -4.0])
@@ -233,7 +233,7 @@ def test_a_stiffness_that_is_no_matrix_is_refused(bad) -> None:
 
 
 def test_a_force_held_through_changes_of_stiffness_is_a_memory() -> None:
-    robot, later = load_robot("panda"), (Stage(start=1.0, duration=0.0, stiffness=(800,) * 6),)
+    robot, later = load_robot("panda", joints="ideal"), (Stage(start=1.0, duration=0.0, stiffness=(800,) * 6),)
     assert not CartesianImpedance(hold_force=True, schedule=later).bind(robot).memoryless
     assert CartesianImpedance(hold_force=True).bind(robot).memoryless  # nothing changes
     assert CartesianImpedance().bind(robot).memoryless

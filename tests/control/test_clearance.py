@@ -122,7 +122,7 @@ def test_the_bound_is_what_the_page_says_where_one_joint_meets_it() -> None:
 
 
 def test_a_self_motion_near_its_rating_is_damped() -> None:
-    robot, q = load_robot("panda"), np.array(BENT["panda"])
+    robot, q = load_robot("panda", joints="ideal"), np.array(BENT["panda"])
     n = self_motion(robot, q)
     fastest = int(np.argmax(np.abs(n) / robot.limits.velocity))
     along = n * np.sign(n[fastest]) * robot.limits.velocity[fastest] / abs(n[fastest])
@@ -148,7 +148,7 @@ def least_room(robot: Robot, trace: pp.Trace) -> float:
 @pytest.mark.parametrize("name", ["panda", "iiwa14"])
 @pytest.mark.parametrize("law", ["cartesian-impedance", "operational-space", "hybrid-force"])
 def test_a_drift_into_a_stop_ends_clear_of_it_and_touches_it_without(name: str, law: str) -> None:
-    robot, q = load_robot(name), np.array(BENT[name])
+    robot, q = load_robot(name, joints="ideal"), np.array(BENT[name])
     found = {}
     for on in (True, False):
         run = Run(
@@ -165,7 +165,7 @@ def test_a_drift_into_a_stop_ends_clear_of_it_and_touches_it_without(name: str, 
 
 
 def test_a_posture_wanted_beyond_a_stop_is_approached_and_no_more() -> None:
-    robot, q = load_robot("panda"), np.array(BENT["panda"])
+    robot, q = load_robot("panda", joints="ideal"), np.array(BENT["panda"])
     wanted = q + 30.0 * self_motion(robot, q)
     found = {}
     for on in (True, False):
@@ -202,13 +202,13 @@ def test_the_pole_is_accelerated_the_same_although_its_arm_is_steered() -> None:
 
 
 def test_the_rate_suits_the_loop() -> None:
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     assert CartesianImpedance().suited(robot, Rig(period=1e-3)).avoid_rate == 20.0
     assert CartesianImpedance().suited(robot, Rig(period=1e-2, delay=2)).avoid_rate == pytest.approx(0.2 / 0.025)
     assert CartesianImpedance(avoid_rate=5.0).suited(robot, Rig()).avoid_rate == 5.0
 
 
 def test_an_arm_without_a_null_space_is_left_alone() -> None:
-    robot = load_robot("ur5e")
+    robot = load_robot("ur5e", joints="ideal")
     q = near_a_stop(robot, robot.home, 1, 0.01)
     assert not np.any(added(OperationalSpace(), robot, q, np.full(6, 0.5)))

@@ -33,6 +33,7 @@ from palpate.scenario.rig import rig_of
 from palpate.trace import Trace
 from palpate.world.clock import Clock
 from palpate.world.config import Driver, PlantChange, Pole, Push, Sensors, Surface, World, WrenchSensor
+from palpate.world.faults import Fault
 
 FORCE = 10.0  # N, wanted by the laws of force
 REST = ("passive", "gravity-compensation")
@@ -102,7 +103,7 @@ def start_of(name: str, place: Place) -> tuple[Robot, np.ndarray, np.ndarray]:
     """Robot, posture and speeds: a pole stands on an iiwa, and what is to be stopped moves."""
     if name in POLE and place.robot == "panda":
         return load_robot("iiwa14").with_payload(1.0, (0, 0, 0)), np.array(place.q or BALANCING), np.zeros(7)
-    robot = load_robot(place.servo if name in YIELDING else place.robot)
+    robot = load_robot(place.servo if name in YIELDING else place.robot, joints="ideal")
     q = robot.home if place.q is None else np.array(place.q)
     return robot, q, np.full(robot.nv, 0.3 if name in STOP else 0.0)
 
@@ -118,7 +119,7 @@ def run_of(name: str, place: Place) -> Run:
         surfaces=surfaces, pushes=place.settings.get("pushes", pushes), driver=driver,
         plant=place.settings.get("plant", PlantChange()).model_copy(update={"rotor_inertia": rotors}),
         sensors=Sensors(**place.sensors),
-        pole=Pole(tilt=(0.03, 0.02)) if name in POLE else None,
+        pole=Pole(tilt=(0.03, 0.02)) if name in POLE else None, faults=place.settings.get("faults", ()),
     )  # fmt: skip
     wrench = (*(FORCE * normal), 0.0, 0.0, 0.0) if pressing else (0.0,) * 6
     offset = (0.0, 0.0, 0.0) if pressing or (name in YIELDING and not place.plane) else place.offset
@@ -194,7 +195,8 @@ def of(*laws: str, expected: Expected) -> dict[str, Expected]:
 NOISE = {"encoder_noise": 1e-5, "velocity_noise": 2e-3, "wrench": WrenchSensor(noise_force=0.3, noise_torque=0.01)}
 LATE = {"delay": 25, "wrench": WrenchSensor(delay=25)}
 BIASED = {"wrench": WrenchSensor(bias=(0.0, 0.0, 2.0, 0.0, 0.0, 0.0))}
-STUCK = {"wrench": WrenchSensor(fault="frozen", fault_start=0.05, noise_force=1e-6)}
+QUIET = {"wrench": WrenchSensor(noise_force=1e-6)}
+STUCK = {"faults": (Fault(what="wrench-frozen", at=0.05),)}
 STRONG = {"pushes": (Push(force=(0.0, 0.0, -2000.0), duration=0.2),)}
 HEAVIER = {"plant": PlantChange(mass_scale=1.05)}
 REACH = (0.05, 0.03, -0.04)
@@ -284,7 +286,9 @@ EDGES: dict[str, tuple[Place, dict[str, Expected]]] = {
         },
     ),
     "wrench sensor stuck": (
-        Place(sensors=STUCK, duration=1.0, offset=(0.0, 0.0, 0.02)),
+        Place(
+            sensors={"wrench": WrenchSensor(noise_force=1e-6)}, settings=STUCK, duration=1.0, offset=(0.0, 0.0, 0.02)
+        ),
         {
             **REST_AND_JOINTS,
             **of("operational-space", "cartesian-impedance", expected=Right(5e-3)),

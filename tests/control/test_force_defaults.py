@@ -78,7 +78,7 @@ def test_the_defaults_are_stable_on_every_arm_with_twice_the_gains(name: str, pe
 @pytest.mark.parametrize("name", ["iiwa14", "panda", "ur5e"])
 def test_at_one_kilohertz_the_defaults_are_of_use(name: str) -> None:
     """Errors vanish in a second or so: slow modes of coupled arms are damped."""
-    robot = pp.load_robot(name)
+    robot = pp.load_robot(name, joints="ideal")
     gains = force_defaults(robot, robot.home, 1e-3)
     assert min(gains.stiffness[:3]) > 100.0
     assert gains.integral > 3.0
@@ -178,7 +178,7 @@ def test_chosen_gains_are_told_and_given_ones_are_left_alone() -> None:
 
 
 def test_rates_of_the_hybrid_and_integral_laws_fall_with_the_period() -> None:
-    robot = pp.load_robot("panda")
+    robot = pp.load_robot("panda", joints="ideal")
     fast, slow = (HybridForce().suited(robot, Rig(T, delay=1)) for T in (1e-3, 1e-2))
     assert (fast.kd[0], fast.kp[0], fast.force_damping, fast.integral) == (40.0, 400.0, 60.0, 10.0)
     assert slow.force_damping == slow.kd[0] == pytest.approx(0.3 / 1.5e-2)

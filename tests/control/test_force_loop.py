@@ -32,7 +32,7 @@ def ticked(bound: BoundLaw, robot: Robot, force: float, felt: float = FELT) -> D
 
 @pytest.mark.parametrize("name", FORCE_LAWS)
 def test_the_integral_is_that_of_the_error_up_to_its_bound(name: str) -> None:
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     bound = FORCE_LAWS[name](integral=4.0, feed_forward=0.0, most_force=0.1).bind(robot)
     for count in range(1, 6):
         ticked(bound, robot, 10.0)
@@ -52,7 +52,7 @@ def torque_per_newton(name: str, robot: Robot) -> np.ndarray:
 @pytest.mark.parametrize("name", FORCE_LAWS)
 def test_the_integral_stops_at_the_last_torque_within_the_limits(name: str) -> None:
     """The command is affine in the integral: the tick at which it would leave the limits is known."""
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     bound = FORCE_LAWS[name](integral=1.0, feed_forward=0.0, most_force=1e6).bind(robot)
     step, pull = 1e-3 * (5000.0 - FELT), torque_per_newton(name, robot)
     first = ticked(bound, robot, 5000.0).command - step * pull  # what the law commands beside its integral

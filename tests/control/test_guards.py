@@ -25,6 +25,7 @@ from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.world.clock import Clock
 from palpate.world.config import Driver, PlantChange, Push, Sensors, Surface, World, WrenchSensor
+from palpate.world.faults import Fault
 
 PANDA = load_robot("panda")
 PRESS = Hold(wrench=WantedWrench(value=(0, 0, 10, 0, 0, 0)))
@@ -142,7 +143,8 @@ def test_a_servo_stops_at_the_contact_force_limit():
 def faulty(fault, **more):
     return World(
         surfaces=(table(friction=0.2),),
-        sensors=Sensors(wrench=WrenchSensor(fault=fault, fault_start=1.2, noise_force=0.01, **more)),
+        sensors=Sensors(wrench=WrenchSensor(noise_force=0.01, **more)),
+        faults=(Fault(what=f"wrench-{fault}", at=1.2),),
     )
 
 

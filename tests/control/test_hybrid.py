@@ -61,7 +61,7 @@ def table(robot, gap=0.05, **settings):
 
 @pytest.mark.parametrize("name", ["panda", "iiwa14"])
 def test_it_slides_at_the_wanted_speed_while_holding_ten_newtons_under_friction(name):
-    robot = load_robot(name)
+    robot = load_robot(name, joints="ideal")
     slide = Line(offset=(0, 0.2, 0), start=1.5, duration=4.0, wrench=WantedWrench(value=(0, 0, 10, 0, 0, 0)))
     law = HybridForce(approach_speed=0.1)
     trace = simulate(Run(robot, law, World(surfaces=(table(robot),)), slide, clock=Clock(duration=6.0)))
@@ -73,7 +73,7 @@ def test_it_slides_at_the_wanted_speed_while_holding_ten_newtons_under_friction(
 
 @pytest.mark.parametrize("stiffness", [3e3, 1e4, 5e4])
 def test_contact_at_a_tenth_of_a_metre_per_second_is_lost_at_most_once(stiffness):
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     world = World(surfaces=(table(robot, stiffness=stiffness, damping=50.0),))
     trace = simulate(
         Run(
@@ -92,7 +92,7 @@ def test_contact_at_a_tenth_of_a_metre_per_second_is_lost_at_most_once(stiffness
 
 
 def test_a_wanted_wrench_of_zero_leads_back_to_the_motion():
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     wanted = WantedWrench(value=(0, 0, 10, 0, 0, 0), then=(0, 0, 0, 0, 0, 0), at=2.0)
     trace = simulate(
         Run(
@@ -112,7 +112,7 @@ def test_contact_that_vanishes_is_counted_and_sought_again():
     """The table drops by 2 cm at 1.5 s faster than the tool follows."""
     from palpate.world.config import Motion
 
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     motion = Motion(velocity=(0, 0, -2.0), start=1.5, stop=1.51)
     world = World(surfaces=(table(robot, gap=0.01, motion=motion),))
     trace = simulate(
@@ -162,7 +162,7 @@ def test_a_noisy_sensor_makes_no_contact_where_there_is_none(seed):
 
 
 def test_the_contact_threshold_is_chosen_from_the_noise_that_arrives():
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     law = HybridForce().suited(robot, Rig(noise_force=0.6, noise_moment=0.01))
     assert (law.contact_force, law.contact_moment, law.contact_ticks) == (3.0, 0.1, 3)
     quiet = HybridForce().suited(robot, Rig())
@@ -190,7 +190,7 @@ def test_contact_must_be_felt_so_many_times_in_a_row():
 
 def test_in_force_mode_the_tool_moves_no_faster_than_its_cap():
     """A dropped-out contact: what was felt once is gone, and the integral would drive the tool ever faster."""
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     law = HybridForce(release_time=10.0, approach_speed=0.02, force_speed=0.03)
     bound, q, v = law.bind(robot), robot.home.copy(), np.zeros(7)
     target = joint_target(robot, q)
@@ -216,7 +216,7 @@ def test_a_wanted_force_below_the_threshold_is_named():
 
 
 def test_the_integral_holds_while_a_torque_is_beyond_its_limit():
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     for far, moved in ((0.0, True), (5.0, False)):
         bound, q = HybridForce(integral=2.0).bind(robot), robot.home
         target = joint_target(robot, q)
@@ -233,7 +233,7 @@ class Feeling:
     """A law that is told what it feels along z; ten newtons are wanted."""
 
     def __init__(self, **settings):
-        self.robot = load_robot("panda")
+        self.robot = load_robot("panda", joints="ideal")
         self.bound = HybridForce(**settings).bind(self.robot)
         self.memory = self.bound.memory
 
@@ -313,7 +313,7 @@ def test_the_share_of_friction_that_is_not_undone_acts_through_the_task_inertia(
 
 def test_the_remarks_count_contacts():
     law = HybridForce()
-    memory = law.memory(load_robot("panda"))
+    memory = law.memory(load_robot("panda", joints="ideal"))
     assert "contact made 0 times, lost 0 times" in law.remarks(memory)[0]
 
 
@@ -327,4 +327,4 @@ def test_the_remarks_count_contacts():
 )
 def test_bad_gains_are_refused_with_their_numbers(gains, words):
     with pytest.raises(InvalidInput, match=words):
-        HybridForce(**gains).bind(load_robot("panda"))
+        HybridForce(**gains).bind(load_robot("panda", joints="ideal"))

@@ -88,7 +88,7 @@ def test_torque_is_the_transposed_jacobian_of_the_documents_example():
 
 
 def test_forces_and_moments_of_a_turned_frame_go_through_the_same_map():
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     rng = np.random.default_rng(3)
     quat = rng.normal(size=4)
     quat /= np.linalg.norm(quat)
@@ -105,7 +105,7 @@ def test_forces_and_moments_of_a_turned_frame_go_through_the_same_map():
 
 
 def test_the_integral_stops_while_a_joint_torque_is_beyond_its_limit():
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     law = IntegralForce(directions=("z",), integral=1.0, feed_forward=0.0, most_force=1e6, joint_damping=0.0)
     bound = law.bind(robot)
     target = joint_target(robot, robot.home)

@@ -45,7 +45,7 @@ def test_torque_is_the_sum_in_the_docstring() -> None:
 
 @pytest.mark.parametrize("name", ["planar2", "panda"])
 def test_a_wrench_deflects_the_joints_by_the_inverse_stiffness(name: str) -> None:
-    robot = load_robot(name)
+    robot = load_robot(name, joints="ideal")
     K = np.linspace(150.0, 250.0, robot.nv)
     world = World(pushes=(Push(force=(5.0, 3.0, 0.0), torque=(0.0, 0.0, 1.0), duration=100.0),), driver=FREE)
     trace = simulate(Run(robot, JointImpedance(stiffness=tuple(K)), world, clock=Clock(duration=4.0)))
@@ -55,7 +55,7 @@ def test_a_wrench_deflects_the_joints_by_the_inverse_stiffness(name: str) -> Non
 
 
 def test_feed_forward_follows_a_moving_target_without_lag(extrapolate) -> None:
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     world = World(driver=FREE)
     with_it, without = (
         extrapolate(Run(robot, JointImpedance(feed_forward=f), world, Swing(), clock=Clock(duration=0.5)), "q")

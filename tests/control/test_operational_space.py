@@ -46,7 +46,7 @@ class Slide:
 @pytest.mark.parametrize("name", ARMS)
 @pytest.mark.parametrize("direction", range(6))
 def test_a_commanded_acceleration_moves_one_direction_alone(name: str, direction: int, answer) -> None:
-    robot = load_robot(name)
+    robot = load_robot(name, joints="ideal")
     q, v, wanted = robot.home + 0.1, np.linspace(-0.5, 0.5, 7), np.eye(6)[direction]
     law = OperationalSpace(kp=0.0, kd=0.0)
     assert answer(law, robot, q, v, target=target_with(robot, q, wanted)) == pytest.approx(wanted, abs=1e-10)
@@ -55,7 +55,7 @@ def test_a_commanded_acceleration_moves_one_direction_alone(name: str, direction
 @pytest.mark.parametrize("projector", ["dynamic", "kinematic"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_acceleration_is_the_one_in_the_docstring(kind, projector, answer) -> None:
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     q, v = robot.home + 0.2, np.linspace(-0.5, 0.5, 7)
     kp, kd = np.linspace(50, 100, 6), np.linspace(5, 15, 6)
     law = OperationalSpace(kp=tuple(kp), kd=tuple(kd), orientation_error=kind, projector=projector)
@@ -67,7 +67,7 @@ def test_acceleration_is_the_one_in_the_docstring(kind, projector, answer) -> No
 
 
 def test_torque_is_lambda_mu_and_p_in_task_space() -> None:
-    robot = load_robot("ur5e")  # no null space: τ = Jᵀ F alone
+    robot = load_robot("ur5e", joints="ideal")  # no null space: τ = Jᵀ F alone
     q, v = robot.home + 0.2, np.linspace(-0.5, 0.5, 6)
     x, C = robot.terms(q, v), robot.coriolis_matrix(q, v)
     inertia = robot.task_inertia(q)
@@ -81,7 +81,7 @@ def test_torque_is_lambda_mu_and_p_in_task_space() -> None:
 
 @pytest.mark.parametrize("name", ARMS)
 def test_moving_along_one_direction_disturbs_no_other(name: str, extrapolate) -> None:
-    robot = load_robot(name)
+    robot = load_robot(name, joints="ideal")
     run = extrapolate(
         Run(robot, OperationalSpace(), FREE, Slide(2), clock=Clock(duration=0.6)),
         "tool_position",
@@ -98,7 +98,7 @@ def test_moving_along_one_direction_disturbs_no_other(name: str, extrapolate) ->
 
 @pytest.mark.parametrize("name", ARMS)
 def test_position_error_follows_the_assigned_dynamics(name: str, extrapolate) -> None:
-    robot = load_robot(name)
+    robot = load_robot(name, joints="ideal")
     law = OperationalSpace(frequency=(15.0, 10.0, 12.0, 10.0, 10.0, 10.0), damping_ratio=1.0)
     offset = np.array([0.03, -0.02, 0.04])
     run = extrapolate(Run(robot, law, FREE, Hold(offset=tuple(offset)), clock=Clock(duration=0.5)), "tool_position")
@@ -108,7 +108,7 @@ def test_position_error_follows_the_assigned_dynamics(name: str, extrapolate) ->
 
 
 def test_rotation_about_one_axis_follows_the_assigned_dynamics(extrapolate) -> None:
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     turn = np.array([0.0, 0.0, 0.3])
     quat = quat_multiply(quat_from_rotation_vector(turn), robot.pose(robot.home).quat_wxyz)
     turning = Run(robot, OperationalSpace(), FREE, Hold(quat_wxyz=tuple(quat)), clock=Clock(duration=0.5))
@@ -129,7 +129,7 @@ def test_planar_arms_follow_chosen_directions(extrapolate) -> None:
 
 
 def test_position_only_leaves_the_orientation_to_the_posture() -> None:
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     law = OperationalSpace(directions=("x", "y", "z"))
     q = robot.home + np.linspace(0.2, -0.2, 7)
     reference = Hold(position=tuple(robot.pose(robot.home).position))
@@ -152,7 +152,7 @@ def test_the_posture_is_reached_beneath_the_task(projector) -> None:
 
 @pytest.mark.parametrize("kind", ["rotation-vector", "quaternion"])
 def test_a_half_turn_is_made(kind) -> None:
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     start = robot.pose(robot.home)
     quat = quat_multiply(quat_from_rotation_vector(np.pi * start.rotation[:, 2]), start.quat_wxyz)
     law = OperationalSpace(orientation_error=kind, frequency=6.0)
@@ -164,7 +164,7 @@ def test_a_half_turn_is_made(kind) -> None:
 
 @pytest.mark.parametrize("kind", ["matrix", "euler"])
 def test_a_half_turn_by_errors_that_fade_or_stray_stays_finite_and_is_reported(kind) -> None:
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     start = robot.pose(robot.home)
     quat = quat_multiply(quat_from_rotation_vector(np.pi * start.rotation[:, 2]), start.quat_wxyz)
     law = OperationalSpace(orientation_error=kind)
@@ -176,7 +176,7 @@ def test_a_half_turn_by_errors_that_fade_or_stray_stays_finite_and_is_reported(k
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_flipped_quaternion_changes_nothing(kind) -> None:
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     law, target = OperationalSpace(orientation_error=kind), joint_target(robot, robot.home)
     flipped = target.copy()
     flipped.quat_wxyz[:] *= -1
@@ -201,7 +201,7 @@ def test_reaching_beyond_the_workspace_stretches_the_arm_and_stays_finite() -> N
 
 
 def test_passing_through_a_wrist_singularity_stays_finite_and_arrives() -> None:
-    robot = load_robot("ur5e")
+    robot = load_robot("ur5e", joints="ideal")
     start, end = robot.home.copy(), robot.home.copy()
     start[4], end[4] = -0.25, 0.25  # joint 5 at 0 aligns joints 4 and 6
     goal = robot.pose(end)
@@ -226,7 +226,7 @@ def test_passing_through_a_wrist_singularity_stays_finite_and_arrives() -> None:
 )
 def test_bad_gains_are_refused_with_their_numbers(gains, error, says) -> None:
     with pytest.raises(error, match=says):
-        OperationalSpace(**gains).bind(load_robot("panda"))
+        OperationalSpace(**gains).bind(load_robot("panda", joints="ideal"))
 
 
 def test_more_directions_than_joints_are_refused() -> None:

@@ -32,7 +32,7 @@ STACK = (POSITION, ORIENTATION, POSTURE)
 
 @functools.cache
 def panda() -> Robot:
-    return load_robot("panda")
+    return load_robot("panda", joints="ideal")
 
 
 def moment(seed: int, far: float = 0.2) -> tuple[np.ndarray, np.ndarray, Target]:
@@ -309,7 +309,8 @@ def test_the_tool_comes_as_the_law_says_while_lower_levels_pull_elsewhere() -> N
 
 @functools.cache
 def shipped_run(share: float) -> Trace:
-    return simulate(load_scenario("panda-priorities", [f"control.torque_share={share}"]))
+    changes = [f"control.torque_share={share}", "control.friction_compensation=0", "robot.joints=ideal"]
+    return simulate(load_scenario("panda-priorities", changes))
 
 
 def worst(trace: Trace, name: str) -> float:

@@ -85,7 +85,7 @@ def test_a_held_command_moves_a_mass_on_a_spring_as_the_closed_form_says(stiffne
 def test_long_delays_are_judged_by_structure_as_short_ones_by_their_matrix(delay: int, monkeypatch) -> None:
     from palpate.control.design import closed_loop
 
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     law = CartesianImpedance(damping=(80.0, 80.0, 80.0, 2.0, 2.0, 2.0)).bind(robot)
     matrix = sampled_loop(law, robot, period=1e-3, delay=delay).transition
     largest = np.abs(np.linalg.eigvals(matrix)).max()
@@ -97,7 +97,7 @@ def test_long_delays_are_judged_by_structure_as_short_ones_by_their_matrix(delay
 def test_a_delay_of_a_thousand_samples_takes_no_time_to_judge() -> None:
     import time
 
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     law = CartesianImpedance().bind(robot)
     start = time.process_time()
     (warning,) = period_warnings(law, robot, period=1e-3, q=robot.home, delay=1000)
@@ -146,7 +146,7 @@ def test_warnings_carry_the_numbers() -> None:
 @pytest.mark.parametrize("name", ["panda", "iiwa14", "ur5e"])
 @pytest.mark.parametrize("law", [GravityCompensation(), JointImpedance(), ComputedTorque(), CartesianImpedance()])
 def test_default_gains_suit_one_kilohertz_on_every_arm(name: str, law) -> None:
-    robot = load_robot(name)
+    robot = load_robot(name, joints="ideal")
     assert period_warnings(law.bind(robot), robot, period=1e-3, q=robot.home) == []
 
 

@@ -21,7 +21,7 @@ STRONG = Driver(torque_limit=False, torque_rate_limit=False)
 
 @pytest.mark.parametrize("name", ["panda", "iiwa14", "ur5e"])
 def test_closed_loop_is_the_wanted_mass_spring_and_damper(name: str, answer) -> None:
-    robot = load_robot(name)
+    robot = load_robot(name, joints="ideal")
     q, v = robot.home + 0.1, np.linspace(-0.4, 0.4, robot.nv)
     rng = np.random.default_rng(0)
     mass, K, D = (m @ m.T + np.eye(6) for m in rng.normal(size=(3, 6, 6)))
@@ -35,7 +35,7 @@ def test_closed_loop_is_the_wanted_mass_spring_and_damper(name: str, answer) -> 
 
 
 def test_only_chosen_directions_are_shaped(answer) -> None:
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     q, still = robot.home + 0.1, np.zeros(7)
     law = ShapedImpedance(mass=(2.0, 3.0, 4.0, 1.0, 1.0, 1.0), directions=("x", "z"))
     A = answer(law, robot, q, still, wrench=F)
@@ -51,7 +51,7 @@ def second_order(force: float, m: float, d: float, k: float, t: np.ndarray) -> n
 
 @pytest.mark.parametrize("name", ["panda", "iiwa14"])
 def test_a_push_is_answered_by_the_wanted_second_order_system(name: str, extrapolate) -> None:
-    robot = load_robot(name)
+    robot = load_robot(name, joints="ideal")
     mass, K, D = (
         (4.0, 8.0, 6.0, 0.3, 0.3, 0.3),
         (200.0, 400.0, 300.0, 20.0, 20.0, 20.0),
@@ -68,7 +68,7 @@ def test_a_push_is_answered_by_the_wanted_second_order_system(name: str, extrapo
 
 
 def test_at_one_kilohertz_the_response_is_still_the_wanted_one_to_a_percent() -> None:
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     world = World(pushes=(Push(force=(5.0, 0.0, 0.0), duration=10.0),), driver=STRONG)
     trace = simulate(Run(robot, ShapedImpedance(), world, clock=Clock(duration=0.8)))
     moved = trace["tool_position"][:, 0] - robot.pose(robot.home).position[0]
@@ -77,7 +77,7 @@ def test_at_one_kilohertz_the_response_is_still_the_wanted_one_to_a_percent() ->
 
 
 def test_steady_force_on_a_wall_is_the_closed_form() -> None:
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     p = robot.pose(robot.home).position
     surface = Surface(position=(p[0] + 0.012, 0.0, 0.0), normal=(-1.0, 0.0, 0.0), stiffness=5e3, damping=100.0)
     law = ShapedImpedance(damping_ratio=1.5)
@@ -98,4 +98,4 @@ def test_steady_force_on_a_wall_is_the_closed_form() -> None:
 )
 def test_bad_gains_are_refused_with_their_numbers(gains, says) -> None:
     with pytest.raises(InvalidInput, match=says):
-        ShapedImpedance(**gains).bind(load_robot("panda"))
+        ShapedImpedance(**gains).bind(load_robot("panda", joints="ideal"))

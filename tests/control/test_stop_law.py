@@ -78,7 +78,7 @@ def test_straightening_keeps_the_tool_on_its_line():
 
 @pytest.mark.parametrize(("name", "bound"), [("panda", None), ("iiwa14", 10.0)])
 def test_real_arms_stop_straight_and_sooner_than_by_pseudoinverse(name, bound):
-    robot = pp.load_robot(name)
+    robot = pp.load_robot(name, joints="ideal")
     v = np.array([0.9, 0.5, 0.3, 0.2, -0.2, 0.4, 0.5])
     found = {}
     for method in ("optimal", "pseudoinverse"):
@@ -180,7 +180,7 @@ def test_the_pseudoinverse_says_where_it_has_no_answer():
 
 
 def test_torque_bounds_hold_in_the_law():
-    robot, v = pp.load_robot("panda"), np.array([0.9, 0.5, 0.3, 0.2, -0.2, 0.4, 0.5])
+    robot, v = pp.load_robot("panda", joints="ideal"), np.array([0.9, 0.5, 0.3, 0.2, -0.2, 0.4, 0.5])
     robot_run = dict(clock=Clock(duration=0.2, timestep=2e-4, period=1e-3), q_start=robot.home, v_start=v)
     bound = np.array([20.0, 60, 20, 20, 5, 5, 5])
     free, held = (

@@ -70,21 +70,6 @@ def top_speed(trace: Trace) -> float:
 
 """
 
-ALTIMETER = """
-class Altimeter(Record):
-    \"\"\"How high the tool is, late and noisy.\"\"\"
-
-    noise: float
-    signal: Delayed
-
-
-@kernel
-def read_height(s: Altimeter, height: float, seed: int, count: int) -> None:
-    \"\"\"The height that has arrived.\"\"\"
-    s.signal.fresh[0] = height + s.noise * normal(seed, 9000, count)
-    arrive(s.signal, count)
-"""
-
 USE_THREE = """
 import json, sys
 import numpy as np
@@ -112,25 +97,6 @@ print(json.dumps({
 }))
 """
 
-USE_SENSOR = """
-import json
-import numpy as np
-import palpate as pp
-from palpate.control import PythonLaw
-from palpate.world import World
-
-robot, seen = pp.load_robot("cartesian2"), []
-world = World(sensors={"altimeter": {"noise": 0.0, "delay": 2}})
-
-def watch(tick, gains, memory):
-    seen.append(tick.seen.altimeter.height)
-    return {"none": 0 * tick.v}
-
-late = pp.simulate(pp.Run(robot, PythonLaw(watch, terms=("none",)), world=world, clock=pp.Clock(duration=1.0)))
-lag = abs(np.array(seen)[2:200] - late["tool_position"][:198, 1]).max()
-print(json.dumps({"lag": lag, "channel": abs(late["height"][-1] - late["tool_position"][-1, 1])}))
-"""
-
 
 def add_law(package):
     package.write("control/laws/spring.py", SPRING)
@@ -146,51 +112,6 @@ def add_shape(package):
     package.add("spatial/shapes.py", before="@dataclass(frozen=True)\nclass Shape:", text=CAPSULE.lstrip())
     line = '    "capsule": Shape(("radius", "length"), (1,), "capsule", capsule_distance),\n'
     package.add("spatial/shapes.py", after="SHAPES = {\n", text=line)
-
-
-def add_sensor(package):
-    package.add(
-        "control/law.py",
-        before="class Seen(Record):",
-        text="class AltimeterView(Record):\n    height: float = 0.0\n\n\n",
-    )
-    package.add("control/law.py", after="    pole: PoleView\n", text="    altimeter: AltimeterView\n")
-    package.add(
-        "world/config.py",
-        before="class Sensors(Late):",
-        text="class AltimeterSettings(Config):\n"
-        '    noise: float = setting(0.0, "m", "standard deviation per sample", ge=0)\n'
-        '    delay: int = setting(0, "samples", "control periods until a reading arrives", ge=0, le=1000)\n\n\n',
-    )
-    package.add(
-        "world/config.py",
-        after='    wrench: WrenchSensor = setting(WrenchSensor(), "1", "the wrist sensor")\n',
-        text='    altimeter: AltimeterSettings = setting(AltimeterSettings(), "1", "height of the tool")\n',
-    )
-    package.add("world/sensors.py", before="@kernel\ndef read_joints(", text=ALTIMETER.lstrip() + "\n\n")
-    package.add("run/loop/state.py", after="    wrist: Wrist\n", text="    altimeter: Altimeter\n")
-    package.add("run/loop/state.py", after="import Delayed", text=", Altimeter")
-    package.add("run/loop/measure.py", after="from palpate.world.sensors import (\n", text="    read_height,\n")
-    package.add(
-        "run/loop/measure.py",
-        before="    put(x.wrench, 0, L.wrist.signal.seen)\n",
-        text="    read_height(L.altimeter, L.row.tool_position[1], L.seed, count)\n"
-        "    x.seen.altimeter.height = L.altimeter.signal.seen[0]\n"
-        "    L.row.height[0] = L.row.tool_position[1]\n",
-    )
-    package.add("run/assemble/assemble.py", after="import bodies_beyond", text=", Altimeter")
-    package.add(
-        "run/assemble/assemble.py",
-        before='        "wrist": wrist_sensor(',
-        text='        "altimeter": Altimeter(\n'
-        "            noise=sensors.altimeter.noise, signal=delayed(sensors.altimeter.delay, 1)\n"
-        "        ),\n",
-    )
-    package.add(
-        "run/loop/row.py",
-        before="    push_wrench: Vector",
-        text='    height: Vector = recorded(1, unit="m", help="height")\n',
-    )
 
 
 @pytest.fixture(scope="module")
@@ -226,13 +147,3 @@ def test_a_shape_is_a_function_and_a_line_and_carries_what_lies_on_it(extended):
     assert touched["add_shape"] == scratch.files_named("A surface shape")
     assert found["carried"][1] == pytest.approx(found["weight"], rel=1e-6)  # at rest after 1 s
     assert abs(found["carried"][0]) < 1e-9
-
-
-@pytest.mark.slow  # compiles the whole loop anew
-def test_a_sensor_is_seen_late_by_every_law_and_recorded(tmp_path):
-    package = scratch.Scratch(tmp_path, whole=True)
-    add_sensor(package)
-    assert package.touched == scratch.files_named("A sensor")
-    found = json.loads(package.python(USE_SENSOR, PALPATE_CACHE_DIR=str(tmp_path / "cache")))
-    assert found["lag"] == 0
-    assert found["channel"] < 1e-12

@@ -22,7 +22,9 @@ from palpate.equations.code.tree_program import (
     point_twist,
 )
 from palpate.equations.model.mechanism import Place, mechanism_from_model
+from palpate.errors import BadShape, InvalidInput, NotFinite
 from palpate.robot import catalogue
+from palpate.robot.mechanics.equations import reason_for_engine
 
 TOLERANCE = 1e-10  # of the largest entry
 
@@ -159,3 +161,113 @@ def test_a_random_tree_agrees_with_mujoco_and_pinocchio(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(100, 200))
 def test_any_random_tree_agrees_with_mujoco_and_pinocchio(seed: int) -> None:
     check_tree(seed)
+
+
+# ---------------------------------------------------------------------------------------------- many states at once
+
+
+@pytest.mark.parametrize(("name", "count"), [("panda", 1003), ("quadruped", 6), ("planar2", 1), ("scara", 0)])
+def test_every_lane_has_the_bits_of_the_state_alone(name: str, count: int) -> None:
+    robot, random = pp.load_robot(name), np.random.default_rng(3)
+    Q = np.array([random_state(robot.model, random)[0] for _ in range(count)]).reshape(-1, robot.nq)
+    V = random.normal(size=(count, robot.nv))
+    many = robot.terms_batch(Q, V)
+    assert [part.shape[0] for part in many] == [count] * len(many)
+    for i in {0, 1, 2, 3, count // 2, count - 2, count - 1} & set(range(count)):
+        one = robot.terms(Q[i], V[i])
+        for field in one._fields:
+            np.testing.assert_array_equal(getattr(many, field)[i], getattr(one, field), err_msg=f"{field} of {i}")
+    assert np.array_equal(robot.mass_matrix_batch(Q), many.M)
+    assert np.array_equal(robot.jacobian_batch(Q), many.J)
+    position, rotation = robot.pose_batch(Q)
+    assert np.array_equal(position, many.position)
+    assert np.array_equal(rotation, many.rotation)
+
+
+@pytest.mark.parametrize("name", ["ur5e", "quadruped", "panda"])
+@pytest.mark.parametrize("losses", [True, False])
+def test_dynamics_of_many_states_are_those_of_each(name: str, losses: bool) -> None:
+    robot, random = pp.load_robot(name), np.random.default_rng(4)
+    Q = np.array([random_state(robot.model, random)[0] for _ in range(7)])
+    V, A = random.normal(size=(2, 7, robot.nv))
+    T = robot.inverse_dynamics_batch(Q, V, A, losses=losses)
+    wanted = [robot.inverse_dynamics(*state, losses=losses) for state in zip(Q, V, A)]
+    np.testing.assert_allclose(T, wanted, rtol=1e-10, atol=1e-10)
+    found = robot.forward_dynamics_batch(Q, V, T, losses=losses)
+    np.testing.assert_allclose(
+        found, [robot.forward_dynamics(*state, losses=losses) for state in zip(Q, V, T)], rtol=1e-8, atol=1e-8
+    )
+
+
+def test_states_are_shared_between_threads_without_a_difference(monkeypatch: Any) -> None:
+    from palpate.robot.mechanics import equations
+
+    robot, random = pp.load_robot("ur5e"), np.random.default_rng(5)
+    Q, V = random.normal(size=(2, 2 * equations.FEWEST_A_THREAD + 3, 6))
+    results = []
+    for cores in (1, 2, 5):
+        monkeypatch.setattr(equations, "_cores", lambda cores=cores: cores)
+        results.append(robot.terms_batch(Q, V).M)
+    assert all(np.array_equal(results[0], other) for other in results[1:])
+
+
+def test_a_frame_on_the_ground_stands_still() -> None:
+    robot = pp.load_robot("panda")
+    terms = robot.terms(robot.home, np.ones(7), "world")
+    assert not terms.J.any()
+    assert not terms.drift.any()
+    assert np.array_equal(terms.rotation, np.eye(3))
+
+
+# ---------------------------------------------------------------------------------------------- what is refused
+
+
+def test_states_of_the_wrong_shape_are_refused_by_name() -> None:
+    robot = pp.load_robot("planar2")
+    with pytest.raises(BadShape, match=r"V of planar2 must have shape \(N, 2\), a state in each row, got \(3,\)"):
+        robot.terms_batch(np.zeros((3, 2)), np.zeros(3))
+    with pytest.raises(BadShape, match="3 in Q, 4 in V"):
+        robot.terms_batch(np.zeros((3, 2)), np.zeros((4, 2)))
+    with pytest.raises(BadShape, match=r"q of planar2 must have shape \(2,\)"):
+        robot.terms(np.zeros(3), np.zeros(2))
+
+
+def test_a_state_that_is_no_number_is_refused_by_row_and_joint() -> None:
+    robot = pp.load_robot("planar2")
+    Q, V, A = np.zeros((3, 1500, 2))
+    V[1234, 1] = np.nan
+    with pytest.raises(NotFinite, match=r"v\[1234\] of planar2 must be finite, got nan at joint2"):
+        robot.terms_batch(Q, V)
+    Q[7, 0], V[1234, 1] = np.inf, 0.0
+    with pytest.raises(NotFinite, match=r"q\[7\] of planar2 must be finite, got inf at joint1"):
+        robot.pose_batch(Q)
+    Q[7, 0], A[2, 1] = 0.0, np.nan
+    with pytest.raises(NotFinite, match=r"A\[2\] of planar2 must be finite, got nan at joint2"):
+        robot.inverse_dynamics_batch(Q, V, A, losses=False)
+
+
+def test_an_angle_beyond_the_range_of_sine_is_refused() -> None:
+    robot = pp.load_robot("planar2")
+    with pytest.raises(InvalidInput, match=r"q of planar2 is 2e\+06 at joint2, beyond ±1048576"):
+        robot.terms([0.0, 2e6], [0.0, 0.0])
+
+
+BALL = "<body name='a'><joint name='b' type='ball'/><geom size='.1'/><body name='c' pos='0 0 1'>"
+BALL += "<joint name='h'/><geom size='.1'/></body></body>"
+
+
+def test_a_ball_joint_says_why_it_runs_on_the_engine() -> None:
+    robot = pp.Robot.from_mjcf_text(f"<mujoco model='it'><worldbody>{BALL}</worldbody></mujoco>")
+    assert reason_for_engine(robot.model) == "joint 'b' is a ball joint; replace it by three hinges at one point"
+    q, v = np.array([1.0, 0, 0, 0, 0.3]), np.ones(4)
+    assert robot.terms(q, v).M.shape == (4, 4)
+    with pytest.raises(InvalidInput, match="it: joint 'b' is a ball joint"):
+        robot.terms_batch(q[None], v[None])
+
+
+def test_a_robot_of_many_joints_stays_with_the_engine_for_one_state() -> None:
+    model = mujoco.MjModel.from_xml_string(
+        "<mujoco><worldbody>" + "<body pos='0 0 1'><joint/><geom size='.1'/>" * 17 + "</body>" * 17
+        + "</worldbody></mujoco>"
+    )  # fmt: skip
+    assert reason_for_engine(model) == "it has 17 joints; equations are compiled for up to 16"

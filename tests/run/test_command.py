@@ -70,7 +70,7 @@ def test_commands_take_effect_that_many_samples_late(delay, period):
 
 @pytest.mark.parametrize("name", ["ur5e", "iiwa14"])
 def test_a_position_command_is_tracked_through_the_servo(name):
-    robot = load_robot(name)
+    robot = load_robot(name, joints="ideal")
     amplitude = 0.2
 
     def path(t):
@@ -83,7 +83,7 @@ def test_a_position_command_is_tracked_through_the_servo(name):
 
 
 def test_a_velocity_command_is_tracked_through_the_servo():
-    robot = load_robot("ur5e")
+    robot = load_robot("ur5e", joints="ideal")
     trace = simulate(Run(robot, law_of(lambda t: 0.3 * np.sin(3 * t), "velocity"), clock=Clock(duration=2.0)))
     path = robot.home + 0.1 * (1 - np.cos(3 * trace.time))[:, None]
     assert np.abs(trace["q"] - path).max() < 1e-3

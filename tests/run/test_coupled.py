@@ -191,7 +191,7 @@ def test_a_pole_stands_on_a_tool_moved_by_tied_joints(idle, residue) -> None:
 
 def gripping_panda() -> Robot:
     """The catalogue's Panda with two fingers of 15 g on its flange, one mirrored by the other, 0 to 40 mm."""
-    panda = load_robot("panda")
+    panda = load_robot("panda", joints="ideal")
     spec = panda.spec()
     holder = spec.body(panda.model.body(panda.frame().body).name)
     for name, side in (("finger1", 1.0), ("finger2", -1.0)):

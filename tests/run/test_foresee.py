@@ -18,7 +18,7 @@ from palpate.scenario.file.load import load_scenario
 from palpate.world.clock import Clock
 from palpate.world.config import Sensors, Surface, World
 
-LATE = ["world.surfaces.wall.stiffness=1e5", "world.sensors.delay=5", "run.duration=4.0"]
+LATE = ['robot.joints="ideal"', "world.surfaces.wall.stiffness=1e5", "world.sensors.delay=5", "run.duration=4.0"]
 
 
 def test_a_contact_that_will_ring_is_warned_of_before_it_does():

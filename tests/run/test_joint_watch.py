@@ -67,7 +67,7 @@ def test_a_guard_keeps_rated_joint_speeds():
 
 
 def test_a_guard_keeps_rated_speeds_behind_a_servo_too():
-    robot = pp.load_robot("ur5e")
+    robot = pp.load_robot("ur5e", joints="ideal")
     law = PythonLaw(lambda tick, gains, memory: {"speed": np.full(6, 10.0)}, terms=("speed",), command="velocity")
     trace = simulate(Run(robot, law, clock=Clock(duration=0.2), guards=Guards()))
     assert (np.abs(trace["v"][-20:]) <= 1.01 * robot.limits.velocity).all()  # the servo's own overshoot has died out

@@ -173,7 +173,7 @@ def test_a_spinning_tool_reads_the_rate_of_its_spin():
 
 
 def test_pressing_with_20_newtons_reads_20_newtons_against_the_robot():
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     x = robot.pose(robot.home).position[0]
     wall = Surface(
         name="wall", position=(x + 0.01, 0, 0), normal=(-1, 0, 0), stiffness=1e4, damping=100.0, friction=0.8

@@ -217,8 +217,8 @@ from palpate.control.laws.gravity_compensation import GravityCompensation
 from palpate.run.assemble.assemble import assemble
 from palpate.run.assemble.memory import record_bytes
 from palpate.run.after import keep
-keep.EVERY = 0.3  # the file on the way is written too
-robot = load_robot("panda")
+keep.EVERY = 0.03  # the file on the way is written too
+robot = load_robot("panda", joints="ideal")  # one that sticks leaves a small file
 simulate(Run(robot, GravityCompensation(), clock=Clock(duration=1.0))).save(sys.argv[1] + "/warm.parquet")
 run = Run(robot, GravityCompensation(), clock=Clock(duration=80.0))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -233,7 +233,7 @@ def test_a_run_and_its_file_take_at_most_one_and_a_half_times_the_record(tmp_pat
     out = subprocess.run([sys.executable, "-c", MEASURE, str(tmp_path)], capture_output=True, text=True)
     assert out.returncode == 0, out.stderr
     assert float(out.stdout) < 1.5
-    assert (tmp_path / "run.parts").stat().st_size > 1e6
+    assert (tmp_path / "run.parts").stat().st_size > 1e5
 
 
 def test_how_a_run_is_sliced_changes_nothing_in_it(monkeypatch):

@@ -22,8 +22,8 @@ from palpate.scenario.file.load import load_scenario
         ("pole-alone", ["run.rate=0.001", "run.duration=0.1"]),
         ("pole-alone", ["run.rate=0.01", "run.duration=0.1"]),
         ("iiwa14-pole-camera", ["world.sensors.camera.rate=0.06", "run.duration=0.1"]),
-        ("panda-blind-touch", ["world.sensors.wrench.fault_start=1e30", "run.duration=0.1"]),
-        ("panda-blind-touch", ["world.sensors.wrench.fault_start=1e308", "run.duration=0.1"]),
+        ("panda-blind-touch", ["world.faults.freeze.at=1e30", "run.duration=0.1"]),
+        ("panda-blind-touch", ["world.faults.freeze.at=1e308", "run.duration=0.1"]),
     ],
 )
 def test_an_odd_setting_is_run(scenario: str, changes: list[str], tmp_path):
@@ -33,8 +33,8 @@ def test_an_odd_setting_is_run(scenario: str, changes: list[str], tmp_path):
 
 def test_a_fault_that_never_comes_changes_nothing():
     short = ["run.duration=0.2"]
-    never = simulate(load_scenario("panda-blind-touch", ["world.sensors.wrench.fault_start=1e30", *short]))
-    none = simulate(load_scenario("panda-blind-touch", ["world.sensors.wrench.fault='none'", *short]))
+    never = simulate(load_scenario("panda-blind-touch", ["world.faults.freeze.at=1e30", *short]))
+    none = simulate(load_scenario("panda-blind-touch", ["world.faults=[]", *short]))
     assert all(np.array_equal(never[name], none[name]) for name in never)
 
 

@@ -183,7 +183,7 @@ def test_a_push_at_a_link_is_told_about_the_tools_origin():
 
 
 def test_a_push_accelerates_the_arm_as_its_jacobian_says(idle):
-    robot = load_robot("panda").with_gravity((0, 0, 0))
+    robot = load_robot("panda", joints="ideal").with_gravity((0, 0, 0))
     push = Push(force=(3, -2, 5), torque=(0.3, 0.1, -0.2), frame="link5")
     trace = simulate(Run(robot, idle, World(pushes=(push,)), clock=Clock(duration=0.001)))
     expected = np.linalg.solve(
@@ -211,7 +211,7 @@ def test_document_004s_force_then_torque():
 
 @pytest.mark.parametrize("integrator", ["euler", "rk4"])
 def test_a_load_is_felt_from_the_tick_it_is_attached_until_it_is_released(integrator):
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     load = Attachment(mass=2.0, com=(0.0, 0.02, 0.05), attach=0.1, release=0.3)
     law = GravityCompensation(damping=0.0)
     parts = Run(robot, law, World(attachments=(load,)), clock=Clock(duration=0.4, integrator=integrator, timestep=1e-3))

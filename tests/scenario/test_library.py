@@ -48,8 +48,8 @@ def test_the_panda_presses_as_hard_as_two_springs_in_series() -> None:
     K, k = 400.0, scenario.world.surfaces[0].stiffness
     start = trace["target_position"][0, 0]
     inside = start + 0.0851 + 0.01 - 0.35  # the tip is a sphere of 0.01 m
-    # friction of the wall holds the tool a little aside of its way, hence the tolerance
-    assert -trace["contact_wrench"][-1, 0] == pytest.approx(K * k / (K + k) * inside, rel=1e-3)
+    # friction of wall and joints holds the tool a little aside of its way: 1.3 N at the most, by `palpate design`
+    assert -trace["contact_wrench"][-1, 0] == pytest.approx(K * k / (K + k) * inside, abs=1.3)
 
 
 def test_the_pendulum_keeps_its_energy_and_its_period() -> None:

@@ -51,7 +51,7 @@ def test_a_scenario_can_be_put_together_in_python() -> None:
     scenario = Scenario(
         name="mine", robot=RobotSettings(model="pendulum"), control=Passive(damping=0.5), run=Clock(duration=0.2)
     )
-    assert scenario.as_data()["control"] == {"law": "passive", "damping": 0.5}
+    assert scenario.as_data()["control"] == {"law": "passive", "damping": 0.5, "friction_compensation": 0.0}
 
 
 def test_a_law_that_no_file_can_name_is_refused() -> None:

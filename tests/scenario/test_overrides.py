@@ -77,3 +77,8 @@ def test_overrides_reach_the_scenario() -> None:
         "panda-wall", ["world.surfaces.wall.stiffness=2e4", "run.seed=7", "reference.offset=[0.07, 0, 0]"]
     )
     assert (scenario.world.surfaces[0].stiffness, scenario.run.seed) == (2e4, 7)
+
+
+@pytest.mark.parametrize("key", ['metrics."a.b:c".least', "metrics.'a.b:c'.least"])
+def test_a_key_in_quotes_is_one_as_in_a_file(key: str) -> None:
+    assert parse_override(f"{key}=-1") == (("metrics", "a.b:c", "least"), -1)

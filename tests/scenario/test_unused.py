@@ -24,7 +24,7 @@ CASES = [
         'world.pushes=[{frequency=3.0, force=[1.0, 0, 0]}]',
         'world.pushes.push.frequency is not used: kind is not "sine"',
     ),
-    ("world.sensors.wrench.fault_start=1.0", 'world.sensors.wrench.fault_start is not used: fault is "none"'),
+    ('world.faults=[{what="wrench-nan", at=9, share=0.5}]', "world.faults.fault.share is not used: no command is lost"),
     ("world.sensors.camera.rate=30.0", "world.sensors.camera is not used: it watches a pole"),
 ]  # fmt: skip
 

@@ -19,7 +19,7 @@ def trace(request: pytest.FixtureRequest) -> Trace:
     robot, clock = load_robot("pendulum"), Clock(duration=0.05)
     if request.param == "one":
         return simulate(Run(robot, GravityCompensation(), clock=clock)).slice(0.0, 0.0)
-    broken = World.model_validate({"sensors": {"wrench": {"fault": "nan"}}})
+    broken = World.model_validate({"faults": [{"what": "wrench-nan"}]})
     trace = simulate(Run(robot, GravityCompensation(), world=broken, clock=clock))
     assert (len(trace), trace.outcome.kind, trace.outcome.where) == (0, "diverged", "measured_wrench")
     return trace

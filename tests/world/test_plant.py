@@ -163,7 +163,7 @@ def test_autoreset_is_off_whatever_the_model_says():
 
 @pytest.mark.parametrize("gravity", [(0.0, 0.0, 0.0), (1.0, 2.0, -3.0)])
 def test_the_worlds_gravity_is_not_the_models(gravity):
-    robot = load_robot("panda")
+    robot = load_robot("panda", joints="ideal")
     law = GravityCompensation(damping=0.0)
     trace = simulate(Run(robot, law, World(gravity=gravity), clock=Clock(duration=0.001)))
     expected = np.linalg.solve(

@@ -166,6 +166,16 @@ def _print_text(report: ModelReport, changes: list[str], out: str | None) -> Non
     print(_verdict(report))
     if report.robot is not None:
         print(printable(f"tool frame: {report.robot.tool_choice}"))
+    for remark in _remarks(report):
+        print(printable(f"note: {remark}"))
+
+
+def _remarks(report: ModelReport) -> list[str]:
+    """What is not known of the joints of a machine that exists."""
+    from palpate.robot.catalogue import is_textbook
+    from palpate.robot.joints.remarks import joint_remarks
+
+    return [] if report.robot is None or is_textbook(report.path) else joint_remarks(report.robot)
 
 
 def _verdict(report: ModelReport) -> str:
@@ -197,5 +207,6 @@ def _print_json(report: ModelReport, changes: list[str]) -> None:
         choice = report.robot.tool_choice
         answer["tool_frame"] = {"name": choice.name, "reason": choice.reason, "others": list(choice.others)}
         answer["dynamics"] = "unknown" if report.robot.unresisted else "known"
+        answer["remarks"] = _remarks(report)
         answer["estimated"] = report.robot.text("estimate") is not None
     print(json.dumps({**answer, "summary": summary, "changes": changes, "findings": findings}, indent=2))

@@ -18,7 +18,8 @@ examples:
   palpate design ur5e-admittance --set control.damping=[50,50,50,5,5,5]
 
 For the law at the start posture, on every compliant surface (or in free motion): the poles of the sampled and delayed
-loop, whether it is stable, and the stiffest wall, the longest delay and the largest gains that still are.
+loop, whether it is stable, and the stiffest wall, the longest delay and the largest gains that still are. Then what the
+world declares to be other than the law's model has it, with its static effect, and whether a press stays in contact.
 Ends with 0, and with 3 where there is a warning.
 """
 
@@ -44,8 +45,13 @@ def run(args: argparse.Namespace) -> int:
 
     with patience(starting):
         from palpate.control.design.arm import why_unpredicted
+        from palpate.robot.joints.remarks import joint_remarks
         from palpate.robot.readers.findings import without_meshes
-        from palpate.run.before.foresee import foresee, loop_size
+        from palpate.run.assemble.assemble import assemble
+        from palpate.run.assemble.carrier import carrier_before
+        from palpate.run.before.differences import declared
+        from palpate.run.before.foresee import foresee, loop_size, reads_custom
+        from palpate.run.before.presses import foretold_presses, presses_in_words
         from palpate.run.build import build
         from palpate.scenario.file.load import load_scenario
 
@@ -54,17 +60,30 @@ def run(args: argparse.Namespace) -> int:
         size = loop_size(made)
     with patience(f"looking for the poles of {size.states} states and limits, about {max(size.seconds, 1):.0f} s …"):
         found = foresee(made)
+        assembly = assemble(made)
+        listed, contradictions = declared(assembly)
+        pressed, bouncing = presses_in_words(foretold_presses(assembly))
     print(f"{scenario.name}: {made.robot.name} under {made.law.name}, control period {made.clock.control_period:g} s")
     if not found:
-        why = why_unpredicted(made.law) or f"the law {made.law.name!r} has no prediction on this robot"
+        why = (
+            why_unpredicted(made.law)
+            or reads_custom(made)
+            or f"the law {made.law.name!r} has no prediction on this robot"
+        )
         print(f"not predicted: {why}")
     for expectation in found:
         _print(expectation)
+    print(f"\nphysics: {carrier_before(made)}")
+    for text in (*listed, *pressed):
+        print(text)
+    for text in (*contradictions, *bouncing):
+        print(f"warning: {text}")
     doubts, meshes = without_meshes(made.robot.warnings)
     for warning in doubts:
         print(f"warning: {warning.sentence}")
-    for text in meshes:
+    for text in [*meshes, *joint_remarks(made.robot)]:
         print(f"note: {text}")
+    doubts = [*doubts, *contradictions, *bouncing]
     return WARNED if doubts or any(expectation.warnings for expectation in found) else 0
 
 

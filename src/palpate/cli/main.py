@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 # An entry point names such a module of another package.
 _SHIPPED = (
     "run", "design", "list", "explain", "new", "show", "derive", "check", "report", "replay", "compare", "sweep",
-    "study", "tune", "export", "schema", "cache",
+    "study", "tune", "export", "serve", "schema", "cache",
     "completion",
 )  # fmt: skip
 

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING, Any
+
+from palpate.cli.check import add_model_options, model_overrides
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _EXAMPLES = """\
 examples:
   palpate new mine && palpate run mine.toml
   palpate new circle --from iiwa14-pole-circle
+  palpate new press --robot ur5e && palpate run press.toml
+  palpate new arm --robot arm.urdf --tool tool0
+
+With --robot the model is asked for a posture away from singular ones and from its stops, a wall is put 3 cm before the
+tool, and the tool presses on it, with 20 N where the motors bear that. It is tried before the file is written.
 """
+_TRIES = 8
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -21,8 +33,12 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("name", metavar="NAME", help="name of the scenario; the file is NAME.toml")
-    parser.add_argument("--from", metavar="SCENARIO", dest="source",
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--from", metavar="SCENARIO", dest="source",
                         help="start from this one, a shipped name or a .toml file (a Panda on a wall)")  # fmt: skip
+    source.add_argument("--robot", metavar="MODEL",
+                        help="let this robot press on a wall: a catalogue name, a .urdf or an MJCF .xml")  # fmt: skip
+    add_model_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -38,9 +54,50 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidInput(f"a scenario's name is letters, digits, '-', '_' and '.', got {path.stem!r}")
     if path.exists():
         raise FileError(f"{path} exists already", hint="choose another name, or delete it first")
+    if args.robot is None and (unused := model_overrides(args)):
+        raise InvalidInput(f"{', '.join(unused)}: options of a model need --robot MODEL")
     from palpate.scenario.file.starter import starter_text
 
-    text = starter_text(path.stem, args.source)
+    text = starter_text(path.stem, args.source if args.robot is None else _pressing(args, path))
     write_file(path, text)
     print(f"wrote {path}; run it with: palpate run {path}")
     return 0
+
+
+def _pressing(args: argparse.Namespace, path: Path) -> dict[str, Any]:
+    """A scenario in which the robot presses on a wall: the first of some postures that does when it is tried."""
+    import sys
+    from itertools import islice
+    from pathlib import Path
+
+    from palpate.cli.compiling import CompileProgress
+    from palpate.errors import InvalidInput
+    from palpate.scenario.file.overrides import apply_overrides
+    from palpate.scenario.file.places import read_from, seen_from
+    from palpate.scenario.file.press import pressing_scenarios, told
+
+    asked = apply_overrides({"robot": {"model": args.robot}}, model_overrides(args))
+    settings = read_from(asked, Path.cwd())["robot"]
+    failed = ""
+    with CompileProgress(quiet=False):
+        for data in islice(pressing_scenarios(settings), _TRIES):
+            failed = _failure({"name": path.stem, **data})
+            if not failed:
+                print(told(data), file=sys.stderr)
+                return seen_from(data, path.parent)
+    why = f"the postures tried ended so: {failed}" if failed else "no posture lets the tool go 3 cm straight on"
+    raise InvalidInput(f"{args.robot} does not press on a wall: {why}", hint="name another frame: --tool FRAME")
+
+
+def _failure(data: dict[str, Any]) -> str:
+    """Run a scenario; why it does not do what it should, or nothing."""
+    from palpate.metrics import evaluate
+    from palpate.run.simulate import simulate
+    from palpate.scenario.file.load import scenario_from_data
+
+    scenario = scenario_from_data(data)
+    trace = simulate(scenario)
+    if trace.outcome.kind != "completed":
+        return str(trace.outcome)
+    broken = [result for result in evaluate(trace, scenario.metrics) if result.passed is False]
+    return ", ".join(f"{result.name} {result.value:.3g} {result.unit}" for result in broken)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,6 +51,11 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
                         help="change a setting, such as run.duration=2; KEY= takes it away (repeatable)")  # fmt: skip
     add_model_options(parser)
     parser.add_argument("--out", metavar="DIR", help="folder to write (runs/<name>-<n>)")
+    parser.add_argument("--connect", metavar="fci://ADDRESS",
+                        help="let the law drive the robot that is served there, instead of simulating")  # fmt: skip
+    parser.add_argument("--collision", type=float, metavar="N", help="with --connect: force at which the robot stops")
+    parser.add_argument("--allow-network", action="store_true",
+                        help="with --connect: allow an address that is not loopback")  # fmt: skip
     parser.add_argument("--no-report", action="store_true", help="write no figures and no report.html")
     parser.add_argument("--quiet", action="store_true", help="print the last line only")
     parser.add_argument("--strict", action="store_true", help="end with exit code 3 if there was a warning")
@@ -64,6 +69,8 @@ def run(args: argparse.Namespace) -> int:
     from palpate.cli.signals import undivided
 
     args.quiet |= args.json
+    if args.connect is not None:
+        _address(args)
     with patience("loading …", args.quiet):
         from palpate.scenario.checking.checks import remarks
         from palpate.scenario.file.load import load_scenario
@@ -75,26 +82,28 @@ def run(args: argparse.Namespace) -> int:
     with ExitStack() as stack:
         with undivided():
             folder = stack.enter_context(claim_folder(args.out, scenario.name, args.scenario))
-        trace, results, look = _simulated_and_written(scenario, folder, args)
+        trace, results, look = written(scenario, folder, args, lambda saving: _ran(scenario, folder, args, saving))
     if not args.quiet:
-        _print_story(scenario, trace, results, notes)
+        print_story(scenario, trace, results, notes)
     if args.json:
         _print_json(scenario, trace, results, look)
     else:
-        print(_last_line(trace, results, look))
+        print(last_line(trace, results, look))
     return _exit_code(trace, results, args.strict)
 
 
-def _simulated_and_written(
-    scenario: Scenario, folder: RunFolder, args: argparse.Namespace
+def written(
+    scenario: Scenario, folder: RunFolder, args: argparse.Namespace, simulated: Callable[[Saving], Trace]
 ) -> tuple[Trace, list[MetricResult], Path]:
     """Simulate and write; the trace first, so that whatever goes wrong with the pages costs the pages only."""
     from palpate.cli.console import patience
     from palpate.cli.signals import Saving
+    from palpate.metrics import evaluate
 
     try:
         with Saving() as saving:
-            trace, results = _simulated(scenario, folder, args.quiet, saving)
+            trace = simulated(saving)
+            results = evaluate(trace, scenario.metrics)
             with patience("writing the trace …", args.quiet):
                 look = folder.write_run(scenario, trace, results)
     except KeyboardInterrupt:
@@ -109,19 +118,39 @@ def _simulated_and_written(
     return trace, results, _with_pages(folder, trace, results, args) or look
 
 
-def _simulated(scenario: Scenario, folder: RunFolder, quiet: bool, saving: Saving) -> tuple[Trace, list[MetricResult]]:
+def _address(args: argparse.Namespace) -> str:
+    """The robot's address in fci://ADDRESS."""
+    from palpate.errors import InvalidInput
+    from palpate.serving.address import check_address
+
+    kind, _, host = args.connect.partition("://")
+    if kind != "fci" or not host:
+        raise InvalidInput(f"--connect takes fci://ADDRESS, got {args.connect}", hint="fci://127.0.0.1")
+    check_address(host, args.allow_network, "is not this machine: palpate has never moved a real arm")
+    return host
+
+
+def _ran(scenario: Scenario, folder: RunFolder, args: argparse.Namespace, saving: Saving) -> Trace:
+    """Simulated, or driven over the network."""
+    if args.connect is None:
+        return _simulated(scenario, folder, args.quiet, saving)
+    from palpate.run.build import build
+    from palpate.serving.client import drive
+
+    return drive(build(scenario), _address(args), collision=args.collision)
+
+
+def _simulated(scenario: Scenario, folder: RunFolder, quiet: bool, saving: Saving) -> Trace:
     from palpate.cli.compiling import CompileProgress
     from palpate.cli.console import RunProgress
     from palpate.cli.folder import PARTIAL
-    from palpate.metrics import evaluate
     from palpate.run.simulate import as_run, assemble, execute
 
     with CompileProgress(quiet) as compiling:
         assembly = assemble(as_run(scenario))
         _say_if_large(scenario, 1 + sum(channel.size for channel in assembly.chosen), quiet)
         with RunProgress(scenario.name, quiet, lambda: compiling.spent) as progress:
-            trace = execute(assembly, progress, folder.path / PARTIAL, saving.begin)
-    return trace, evaluate(trace, scenario.metrics)
+            return execute(assembly, progress, folder.path / PARTIAL, saving.begin)
 
 
 def _with_pages(folder: RunFolder, trace: Trace, results: list[MetricResult], args: argparse.Namespace) -> Path | None:
@@ -173,7 +202,7 @@ def _print_json(scenario: Scenario, trace: Trace, results: Sequence[MetricResult
     print(json.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def _print_story(scenario: Scenario, trace: Trace, results: Sequence[MetricResult], noted: Sequence[str]) -> None:
+def print_story(scenario: Scenario, trace: Trace, results: Sequence[MetricResult], noted: Sequence[str]) -> None:
     """The run in lines; what was noted before it is not said twice."""
     from palpate.cli.tables import number, print_table
 
@@ -258,7 +287,8 @@ def _bound_text(result: MetricResult) -> str:
     return f"at least {number(result.least)}" if result.least is not None else f"at most {number(result.most)}"
 
 
-def _last_line(trace: Trace, results: Sequence[MetricResult], look: Path) -> str:
+def last_line(trace: Trace, results: Sequence[MetricResult], look: Path) -> str:
+    """How it ended, which bounds it kept, and where to look."""
     outcome = trace.outcome
     judged = [result.passed for result in results if result.passed is not None]
     kept = f"; {sum(judged)} of {len(judged)} bounds kept" if judged and outcome.kind != "interrupted" else ""

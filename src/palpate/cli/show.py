@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from palpate.cli.check import add_model_options, model_options
 from palpate.cli.derive import parameters_from
+from palpate.cli.show_joints import joint_facts, print_joint_facts
 from palpate.cli.tables import WIDTH, matrix_lines, number, print_table, short
 from palpate.cli.terms import Question, show_pole, show_terms
 from palpate.errors import InvalidInput
@@ -84,6 +85,7 @@ def run(args: argparse.Namespace) -> int:
         show_terms(Question(robot, q, v, args.frame, task, limits, args.method), names, args.json)
         return 0
     facts = gather(robot, q, v, args.frame)
+    facts["joint_facts"] = joint_facts(robot, args.robot)
     if args.json:
         print(json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False))
     else:
@@ -94,6 +96,7 @@ def run(args: argparse.Namespace) -> int:
 
 def gather(robot: Robot, q: Array | Sequence[float], v: Sequence[float], frame: str | None) -> dict[str, Any]:
     """Everything the command shows, as plain data in SI units; None for what needs masses that nobody gave."""
+    from palpate.robot.joints.remarks import joint_remarks
     from palpate.robot.readers.findings import without_meshes
 
     pose, known = robot.pose(q, frame), not robot.unresisted
@@ -109,6 +112,7 @@ def gather(robot: Robot, q: Array | Sequence[float], v: Sequence[float], frame: 
         "unresisted": list(robot.unresisted),
         "tool_frame": str(robot.tool_choice),
         "joints": _joints(robot),
+        "remarks": joint_remarks(robot),
         "frames": list(robot.frame_names),
         "frame": frame or robot.tool_frame,
         "home": robot.home.tolist(),
@@ -167,6 +171,7 @@ def _print_description(facts: dict[str, Any]) -> None:
         print()
     rows = [[short(joint["name"]), *_limit_cells(joint)] for joint in facts["joints"]]
     print_table(["joint", "lower", "upper", "velocity", "torque"], rows, "lrrrr")
+    print_joint_facts(facts.get("joint_facts", ()), [joint["name"] for joint in facts["joints"]], facts["remarks"])
     print("\n" + textwrap.fill("frames: " + ", ".join(map(short, facts["frames"])), WIDTH, subsequent_indent="  "))
     print(textwrap.fill("tool frame: " + _printable(facts["tool_frame"]), WIDTH, subsequent_indent="  "))
 

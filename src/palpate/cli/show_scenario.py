@@ -53,8 +53,21 @@ def _print(scenario: Scenario) -> None:
         print(f"  {equation}")
     print()
     print_table(["gain", "value", "unit", "what it is"], _gains(scenario), "llll")
+    print(f"\nphysics: {_physics(scenario)}")
     data = {key: value for key, value in scenario.changed().items() if key not in ("name", "description", "control")}
     print(f"\nwhat differs from the defaults:\n\n{textwrap.indent(toml_text(data), '  ').rstrip()}")
+
+
+def _physics(scenario: Scenario) -> str:
+    """Who would move the plant, or why that cannot be told."""
+    from palpate.errors import PalpateError
+    from palpate.run.assemble.carrier import carrier_before
+    from palpate.run.build import build
+
+    try:
+        return str(carrier_before(build(scenario)))
+    except PalpateError as error:
+        return f"not known: {error.args[0]}"
 
 
 def _gains(scenario: Scenario) -> list[list[str]]:

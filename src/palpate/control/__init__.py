@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from palpate.control import design, references, solve
     from palpate.control.design.pole import PoleModel
     from palpate.control.guards import Guards
-    from palpate.control.law import Law, PlainLaw, PythonLaw
+    from palpate.control.law import Law, PythonLaw
     from palpate.control.laws.admittance import Admittance, admittance_response
     from palpate.control.laws.cartesian_impedance import CartesianImpedance
     from palpate.control.laws.computed_torque import ComputedTorque
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from palpate.control.laws.priorities import Priorities
     from palpate.control.laws.shaped_impedance import ShapedImpedance
     from palpate.control.laws.standing import Stance, Standing, stand
+    from palpate.control.plain_law import PlainLaw
     from palpate.control.solve.stop import Stop, TorqueBounds, fastest_stop
     from palpate.control.steps.force_loop import force_loop_poles
 
@@ -102,7 +103,8 @@ __getattr__, __dir__ = lazy_names(
         "admittance_response": "palpate.control.laws.admittance",
         "force_loop_poles": "palpate.control.steps.force_loop",
         "PoleModel": "palpate.control.design.pole",
-        **dict.fromkeys(("PlainLaw", "PythonLaw"), "palpate.control.law"),
+        "PlainLaw": "palpate.control.plain_law",
+        "PythonLaw": "palpate.control.law",
         **{name: f"{__name__}.{name}" for name in ("design", "references", "solve")},
         **dict.fromkeys(("Stance", "stand"), "palpate.control.laws.standing"),
         **dict.fromkeys(("Stop", "TorqueBounds", "fastest_stop"), "palpate.control.solve.stop"),

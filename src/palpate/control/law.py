@@ -24,22 +24,23 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
-from palpate.config import Config
-from palpate.control.reads import NEEDS, TARGET, Need, reads_of
+from palpate.config import MOST_SENSOR_VALUES, Config, setting
+from palpate.control.promise import Promise
+from palpate.control.reads import NEEDS, Need, reads_of
+from palpate.control.steps.reach import DIRECTIONS, reachable
 from palpate.engine.kernels import Kernel, kernel
 from palpate.engine.records import ReadOnly, Record, Vector, sized
 from palpate.errors import BadShape, InvalidInput
 from palpate.robot.mechanics.kernels import ModelTerms
 from palpate.robot.robot import Robot, Terms
 from palpate.spatial.kernels import quat_from_matrix
-from palpate.user_code import blamed
 
 if TYPE_CHECKING:
     from palpate.control.design.law_models import LawModel, LinearModel
@@ -83,9 +84,13 @@ class PoleView(Record):
 
 
 class Seen(Record):
-    """What sensors beyond joints and wrist see; all 0 where there is no such sensor."""
+    """What sensors beyond joints and wrist see; all 0 where there is no such sensor.
+
+    `values` are the numbers of the world's own sensors, `world.sensors.custom`, one after the other.
+    """
 
     pole: PoleView
+    values: Vector = sized(MOST_SENSOR_VALUES)
 
 
 class Tick(ModelTerms):
@@ -141,7 +146,7 @@ class Beginning:
         q, v: the robot's state.
         period: of control, s.
         gravity: of the world, m/s².
-        pole: length of the pole on the tool, m; None without one.
+        pole: length of the pole on the tool, m, mass of its sphere and of its rod, kg; None without one.
         camera: what watches the pole: s between pictures, s until one arrives, rad of noise; None if it is ideal.
     """
 
@@ -149,7 +154,7 @@ class Beginning:
     v: Array
     period: float
     gravity: Array
-    pole: float | None = None
+    pole: tuple[float, float, float] | None = None
     camera: tuple[float, float, float] | None = None
 
 
@@ -232,6 +237,7 @@ class BoundLaw:
         alarms: from the memory after a run, where the law did not keep what it promises.
         ending: the shown number that ends the run once it is above 0.5; none by default.
         ended: from the memory, why the run was ended by it.
+        compensates: whether the loop adds a last term, `FRICTION`, to the law's own.
     """
 
     name: str
@@ -250,6 +256,7 @@ class BoundLaw:
     alarms: Callable[[Any], list[str]] = _no_remarks
     ending: str | None = None
     ended: Callable[[Any], str] = _ended_by_law
+    compensates: bool = False
     _ticks: dict[tuple[int, int], tuple[Tick, Target, Seen]] = field(
         init=False, default_factory=dict, repr=False, compare=False
     )
@@ -273,13 +280,14 @@ class BoundLaw:
                 f"law {self.name!r} returned {type(terms).__name__}, not its terms",
                 hint=f"return a dictionary with {', '.join(map(repr, self.terms))}",
             )
-        if set(terms) != set(self.terms):
-            odd = sorted(set(terms) ^ set(self.terms))
+        own = self.terms[:-1] if self.compensates else self.terms
+        if set(terms) != set(own):
+            odd = sorted(set(terms) ^ set(own))
             raise InvalidInput(
                 f"law {self.name!r} returned the terms {', '.join(map(repr, terms)) or 'none'}, declared are"
-                f" {', '.join(map(repr, self.terms))}: see {', '.join(map(repr, odd))}"
+                f" {', '.join(map(repr, own))}: see {', '.join(map(repr, odd))}"
             )
-        for row, name in zip(self.rows, self.terms):
+        for row, name in zip(self.rows, own):
             value = np.asarray(terms[name])
             if value.shape != row.shape or value.dtype.kind not in "fiu":
                 raise InvalidInput(
@@ -353,8 +361,13 @@ class Law(Config):
     kernel: ClassVar[Kernel]
     about_rest: ClassVar[LawModel | None] = None  # its equation about rest, for predictions; see `linear`
     holds: ClassVar[bool] = True  # whether an arm that nothing touches can stand still under it
+    drops_motion: ClassVar[bool] = False  # whether the target's position does not count along its force directions
     figure: ClassVar[Figure | None] = None  # what to see first of a run in which nothing is touched
     literature: ClassVar[tuple[str, ...]] = ()  # DOIs
+
+    friction_compensation: float = setting(
+        0.0, "1", "share of the model's joint friction that the loop adds to the command as a term", ge=0, le=1
+    )
 
     @property
     def follows(self) -> Follows | None:
@@ -369,9 +382,25 @@ class Law(Config):
         return reads_of(type(self).kernel).target
 
     @property
+    def reads_sensors(self) -> bool:
+        """Whether its kernel reads the sensors of one's own, `seen.values`."""
+        return reads_of(type(self).kernel).sensors
+
+    @property
+    def feels(self) -> bool:
+        """Whether its kernel reads the measured wrench."""
+        return reads_of(type(self).kernel).wrench
+
+    @property
     def force_directions(self) -> tuple[str, ...] | None:
         """The directions along which it controls a force, among x … rz; None where it does not choose them."""
         return None
+
+    def promises(self, robot: Robot) -> tuple[Promise, ...]:
+        """What is compared with the end of every run; see `Promise`."""
+        if self.follows == "joints":
+            return (Promise(joints=True),)
+        return (Promise(motion=reachable(robot, DIRECTIONS)),) if self.follows == "tool" else ()
 
     def linear(self, robot: Robot, q: Array, timing: Timing) -> LinearModel | None:
         """The law to first order about rest at a posture, with everything chosen that its settings leave open.
@@ -379,6 +408,10 @@ class Law(Config):
         None where nothing is given: a law without memory is then measured by differences of its ticks, and the loop
         of one with a memory is not predicted.
         """
+        return None
+
+    def acceleration_bound(self, robot: Robot) -> Array | None:
+        """Bounds on joint accelerations that the law keeps at its ticks, one each; None if it keeps none."""
         return None
 
     def spring_damper(self, gains: Any) -> tuple[Array, Array] | None:
@@ -480,6 +513,7 @@ class PythonLaw:
     about_rest: ClassVar[None] = None
     holds: ClassVar[bool] = True
     figure: ClassVar[None] = None
+    reads_sensors: ClassVar[bool] = True  # it may
 
     def suited(self, robot: Robot, rig: Rig) -> Self:
         """Itself: what it leaves open is not known."""
@@ -499,51 +533,6 @@ class PythonLaw:
     def begin(self, robot: Robot, start: Beginning) -> BoundLaw:
         """Make the law ready for a run that begins so."""
         return self.bind(robot)
-
-
-class PlainLaw(Law):
-    """A law in plain Python with settings of its own, which scenario files can name; some 50 µs per tick.
-
-    class Spring(PlainLaw):
-        terms: ClassVar[tuple[str, ...]] = ("spring", "gravity")
-        stiffness: float = setting(50.0, "N·m/rad", "K", ge=0)
-
-        def decide(self, tick, memory):
-            return {"spring": self.stiffness * (tick.target.q - tick.q), "gravity": tick.gravity}
-    """
-
-    terms: ClassVar[tuple[str, ...]] = ("torque",)
-
-    @abstractmethod
-    def decide(self, tick: Any, memory: Any) -> Mapping[str, ArrayLike]:
-        """One array per term, by name; `memory` is what `memory(robot)` returned, to be changed in place."""
-
-    @property
-    def follows(self) -> Follows | None:
-        """Whose target it follows; errors of tool and joints are reported if a subclass does not say."""
-        return None
-
-    @property
-    def takes(self) -> tuple[str, ...]:
-        """All fields of the target: what its code reads is not known."""
-        return TARGET
-
-    def gains(self, robot: Robot) -> Any:
-        """The law itself: its settings are its gains."""
-        return self
-
-    def memory(self, robot: Robot) -> Any:
-        """The memory at the start, anything that can be changed in place."""
-        return {}
-
-    def _bound(self, robot: Robot) -> BoundLaw:
-        law = PythonLaw(_decided, self.terms, self.command, self.gains(robot), self.memory(robot), self.name)
-        return replace(law.bind(robot), memoryless=self.memoryless, remarks=self.remarks, alarms=self.alarms)
-
-
-def _decided(tick: Any, law: PlainLaw, memory: Any) -> Mapping[str, ArrayLike]:
-    with blamed(law.decide.__code__.co_filename):
-        return law.decide(tick, memory)
 
 
 def per_joint(

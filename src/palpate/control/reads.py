@@ -17,10 +17,15 @@ from typing import Any, Literal, get_args
 from palpate.syntax import parsed
 
 # What a law can read of the model besides the pose; the loop computes nothing that is not read.
-Need = Literal["M", "bias", "gravity", "J", "drift"]
+Need = Literal["M", "bias", "gravity", "J", "drift", "J_rate"]
 NEEDS: tuple[Need, ...] = get_args(Need)
 TARGET = ("q", "v", "a", "position", "quat_wxyz", "twist", "acceleration", "wrench")
-_RECORDS = {"": (*NEEDS, *(f"target.{name}" for name in TARGET)), "target": tuple(f"target.{name}" for name in TARGET)}
+_VALUES = "seen.values"  # of the sensors of one's own
+_RECORDS = {
+    "": (*NEEDS, "wrench", *(f"target.{name}" for name in TARGET), _VALUES),
+    "target": tuple(f"target.{name}" for name in TARGET),
+    "seen": (_VALUES,),
+}
 
 
 @dataclass(frozen=True)
@@ -30,10 +35,14 @@ class Reads:
     Attributes:
         needs: terms of the model.
         target: fields of the target.
+        sensors: whether the numbers of sensors of one's own.
+        wrench: whether the measured wrench.
     """
 
     needs: tuple[Need, ...] = NEEDS
     target: tuple[str, ...] = TARGET
+    sensors: bool = True
+    wrench: bool = True
 
 
 @lru_cache(maxsize=256)
@@ -43,7 +52,8 @@ def reads_of(kernel: Any) -> Reads:
     if paths is None:
         return Reads()
     target = {path.partition(".")[2] for path in paths if path.startswith("target.")}
-    return Reads(tuple(n for n in NEEDS if n in paths), tuple(name for name in TARGET if name in target))
+    needs, fields = tuple(n for n in NEEDS if n in paths), tuple(name for name in TARGET if name in target)
+    return Reads(needs, fields, _VALUES in paths, "wrench" in paths)
 
 
 @lru_cache(maxsize=4096)

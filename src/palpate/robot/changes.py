@@ -12,12 +12,31 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import InvalidInput
-from palpate.robot.build import PLACEHOLDER, set_inertia
+from palpate.robot.build import FAR_REST, PLACEHOLDER, set_inertia
 from palpate.robot.frames import Frame
-from palpate.robot.mechanics.compiled import unused
+from palpate.robot.mechanics.compiled import set_note, unused
 from palpate.spatial import Pose, quat_from_matrix
 
+JOINTS = "joints"  # the note that says how the joints are meant
 _FREE = mujoco.mjtJoint.mjJNT_FREE
+
+
+def ideal_joints(spec: mujoco.MjSpec) -> None:
+    """No rotor inertia, no viscous and no Coulomb friction in any joint or tendon: a textbook's arm."""
+    for joint in spec.joints:
+        joint.damping = np.zeros(3)
+        if abs(joint.springref) >= FAR_REST:  # what makes Coulomb friction differ by direction
+            joint.stiffness, joint.springref = np.zeros(3), 0.0
+    for part in (*spec.joints, *spec.tendons):
+        part.armature = part.frictionloss = 0.0
+    for tendon in spec.tendons:
+        tendon.damping = np.zeros(3)
+    mark_ideal(spec)
+
+
+def mark_ideal(spec: mujoco.MjSpec) -> None:
+    """Note that what the joints lack is meant to be absent."""
+    set_note(spec, JOINTS, "ideal")
 
 
 def add_load(

@@ -62,6 +62,12 @@ def limits_from_model(model: mujoco.MjModel) -> JointLimits:
     )
 
 
+def home_position(model: mujoco.MjModel) -> Array:
+    """The keyframe `home` of a model, or else its zero position moved into the joints' ranges."""
+    key = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_KEY, "home")
+    return model.key_qpos[key].copy() if key >= 0 else clipped_zero(model)
+
+
 def clipped_zero(model: mujoco.MjModel) -> Array:
     """The model's zero position, moved into the joints' ranges."""
     q, limits = model.qpos0.copy(), limits_from_model(model)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal, get_args
 
-from palpate.errors import InvalidInput, ModelError, UnknownName
+from palpate.errors import InvalidInput, ModelError, UnknownName, shortened
 from palpate.files import is_there
 from palpate.robot import catalogue
+from palpate.robot.changes import ideal_joints, mark_ideal
+from palpate.robot.gate import spec_from_text
 from palpate.robot.robot import Robot
 
+Joints = Literal["as_built", "ideal"]
 _SUFFIXES = (".urdf", ".xml", ".mjcf", ".xacro", ".toml")
 
 
@@ -21,6 +25,7 @@ def load_robot(
     estimate_inertia: float | None = None,
     lock: Mapping[str, float] | None = None,
     tool_frame: str | None = None,
+    joints: Joints = "as_built",
     **parameters: float | Sequence[float],
 ) -> Robot:
     """Load a robot.
@@ -37,6 +42,7 @@ def load_robot(
             whole robot weighs this much; marked as an estimate everywhere.
         lock: joints to weld, at which values, rad or m.
         tool_frame: the frame that does the work; chosen by its name, or by where it stands, if not given.
+        joints: "as_built", with the rotor inertia and friction that file or catalogue has, or "ideal", without.
         **parameters: a catalogue robot's own parameters, such as `length=0.5, mass=5.0` for `planar3`.
 
     Raises:
@@ -45,9 +51,11 @@ def load_robot(
     """
     if not isinstance(source, str | Path):
         raise InvalidInput(f"a robot is a catalogue name or the path of a model file, got {source!r}")
+    if joints not in get_args(Joints):
+        raise UnknownName("kind of joints", shortened(str(joints)), get_args(Joints))
     path = Path(source)
     if isinstance(source, str) and source in catalogue.names():
-        return _from_catalogue(source, lock, tool_frame, parameters)
+        return _from_catalogue(source, lock, tool_frame, joints, parameters)
     if path.suffix.lower() not in _SUFFIXES and not is_there(path):
         raise UnknownName("robot", str(source), catalogue.names())
     if parameters:
@@ -64,16 +72,22 @@ def load_robot(
     )
     if report.robot is None:
         raise ModelError(_message(path, report.errors), report.findings)
-    return report.robot
+    return report.robot.with_ideal_joints() if joints == "ideal" else report.robot
 
 
 def _from_catalogue(
     name: str,
     lock: Mapping[str, float] | None,
     tool_frame: str | None,
+    joints: Joints,
     parameters: Mapping[str, float | Sequence[float]],
 ) -> Robot:
-    robot = Robot.from_mjcf_text(catalogue.model_xml(name, **parameters), name=name)
+    spec = spec_from_text(catalogue.model_xml(name, **parameters))
+    if joints == "ideal":
+        ideal_joints(spec)
+    elif catalogue.is_textbook(name):
+        mark_ideal(spec)
+    robot = Robot(spec, name=name)
     if lock:
         robot = robot.with_locked(lock)
     return robot.with_tool_frame(tool_frame) if tool_frame else robot

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import mujoco
 import numpy as np
@@ -14,24 +14,22 @@ from palpate.checks import Array, as_numbers, finite_array, finite_number
 from palpate.equations.code.tree_program import TreeProgram
 from palpate.equations.model.mechanism import Mechanism, mechanism_from_model
 from palpate.errors import (
-    BadRotation,
     BadShape,
     InvalidInput,
     MassesMissing,
-    NotFinite,
     SingularTask,
     UnknownName,
     shortened,
 )
-from palpate.robot import changes
+from palpate.robot import batches, changes
 from palpate.robot.build import far_spring_energy, spec_from_tree
 from palpate.robot.frames import Frame, ToolChoice, chosen_tool, frames_of
 from palpate.robot.gate import refuse_impossible_robot, refuse_too_many, spec_from_text
-from palpate.robot.joints.coupling import coordinates_of, friction_slopes
+from palpate.robot.joints.coupling import acceleration, coordinates_of
 from palpate.robot.joints.kinds import coordinate_labels, rate_labels
 from palpate.robot.joints.locking import lock_joints
-from palpate.robot.limits import JointLimits, clipped_zero, limits_from_model
-from palpate.robot.mechanics import kernels
+from palpate.robot.limits import JointLimits, home_position, limits_from_model
+from palpate.robot.mechanics import kernels, task_space, tree_kernels
 from palpate.robot.mechanics.axis_inertia import massless_movers
 from palpate.robot.mechanics.compiled import (
     SINGULAR,
@@ -45,13 +43,16 @@ from palpate.robot.mechanics.compiled import (
     weakest_motion,
     without_gravcomp,
 )
-from palpate.robot.mechanics.floating import quaternion_places, velocity_map
+from palpate.robot.mechanics.equations import Equations, reason_for_engine
+from palpate.robot.mechanics.floating import moved, quaternion_places, velocity_map
+from palpate.robot.mechanics.task_space import singular_values, task_jacobian
 from palpate.robot.mechanics.tensor import checked_inertia
-from palpate.robot.mechanics.terms import Terms, Workspace
+from palpate.robot.mechanics.terms import Terms, Workspace, reduced_terms
 from palpate.robot.mechanics.tree import Tree
 from palpate.robot.pickling import exact_xml, robot_again
 from palpate.robot.readers.dh.table import Convention, DHLink, repaired_rows, tree_from_dh
 from palpate.robot.readers.findings import TOOL_FRAME, Finding, guessed_tool, held_up
+from palpate.robot.refusals import bad_quaternion, not_finite, refusal
 from palpate.robot.shown import Shown
 from palpate.spatial import Pose
 
@@ -66,8 +67,7 @@ class Robot(Shown):
     The equation of motion is M(q) v̇ + C(q, v) v + g(q) = τ + Jᵀ F + losses, where F is the wrench of the
     environment on the robot.
 
-    A Robot never changes (`with_payload`, `with_tool`, `with_base`, `with_free_base`, `with_gravity`, `with_locked`,
-    `with_tool_frame` return a new one), and may be used from many threads at once.
+    A Robot never changes (`with_payload` and all the others return a new one), and may be used from many threads.
 
     Attributes:
         model: the engine's compiled model of all joints.
@@ -123,10 +123,8 @@ class Robot(Shown):
     ) -> Self:
         """A robot from a DH table; its links' frames are the DH frames, `tool` is the last.
 
-        With `repair`, inertias that no body has are replaced by the nearest one; `warnings` tells each.
-
-        Raises:
-            ModelError: every fault of the table, in one message.
+        With `repair`, inertias that no body has are replaced by the nearest one; `warnings` tells each. A ModelError
+        tells every fault of the table.
         """
         rows, told = repaired_rows(rows) if repair else (rows, ())
         return cls.from_tree(tree_from_dh(rows, convention, name), warnings=told)
@@ -139,7 +137,7 @@ class Robot(Shown):
     def spec(self, *, kinematics: bool = False) -> mujoco.MjSpec:
         """A fresh copy of the MuJoCo description, to build a world around; without masses, for `kinematics` only."""
         if not kinematics:
-            self._with_masses("a simulation")
+            self.demand_masses("a simulation")
         return self._spec.copy()
 
     def with_payload(
@@ -216,6 +214,12 @@ class Robot(Shown):
         spec.option.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
         return self._again(spec)
 
+    def with_ideal_joints(self) -> Self:
+        """The textbook's robot: joints without rotor inertia, viscous and Coulomb friction."""
+        spec = self._spec.copy()
+        changes.ideal_joints(spec)
+        return self._again(spec)
+
     def with_locked(self, joints: Mapping[str, float]) -> Self:
         """The robot with joints welded at values, rad or m; joints tied to them (mimic) are welded along.
 
@@ -273,19 +277,17 @@ class Robot(Shown):
         return self._home.copy()
 
     @cached_property
+    def _home(self) -> Array:
+        return home_position(self.model)[self.coordinates.kept_position]
+
+    @cached_property
     def _limits(self) -> JointLimits:
         return self.coordinates.reduce_limits(limits_from_model(self.model))
 
     @cached_property
-    def _home(self) -> Array:
-        key = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_KEY, "home")
-        full = self.model.key_qpos[key] if key >= 0 else clipped_zero(self.model)
-        return full[self.coordinates.kept_position]
-
-    @cached_property
     def mass(self) -> float:
         """Total mass, kg."""
-        self._with_masses("the mass")
+        self.demand_masses("the mass")
         return float(self.model.body_mass.sum())
 
     @property
@@ -301,19 +303,27 @@ class Robot(Shown):
         return self._frames[wanted]
 
     def mechanism(self, frame: str | None = None) -> Mechanism:
-        """The moving links, joints and frames, as equations are derived from them; `frame` is the tool frame.
+        """Moving links, joints and frames, as equations are derived from them; `frame` is the tool frame.
 
         Raises:
-            InvalidInput: with what no equations are derived for: ball joints, tendons, closed loops.
+            InvalidInput: there is something that no equations are derived for: ball joints, tendons, closed loops.
         """
-        frames = {name: (one.body, one.offset, one.turn) for name, one in self._frames.items()}
-        coupling = self.coordinates if self.coordinates.coupled else None
-        return mechanism_from_model(self.model, self.name, frames, self.frame(frame).name, coupling)
+        tool, coupling = self.frame(frame).name, self.coordinates if self.coordinates.coupled else None
+        return mechanism_from_model(self.model, self.name, self._frames, tool, coupling)
 
     @cached_property
     def program(self) -> TreeProgram:
-        """The equations of motion as machine code, compiled at first use and kept on disk."""
+        """The equations of motion as machine code, compiled at first use and kept on disk; refused like `mechanism`."""
         return TreeProgram(self.mechanism())
+
+    @cached_property
+    def equations(self) -> Equations:
+        """The compiled equations with scratch to call them."""
+        return Equations(self.program)
+
+    @cached_property
+    def _by_equations(self) -> bool:
+        return reason_for_engine(self.model) is None
 
     def text(self, name: str) -> str | None:
         """A note carried by the model: provenance, licence, summary."""
@@ -327,39 +337,37 @@ class Robot(Shown):
         weight = "kinematics only" if self.unresisted else f"{self.mass:.4g} kg"
         return f"Robot({self.name!r}, {self.nv} degrees of freedom, {weight}, tool frame {self.tool_frame!r})"
 
-    # ------------------------------------------------------------------ dynamics
-
     def mass_matrix(self, q: ArrayLike) -> Array:
         """M(q): n×n, kg·m² (revolute) and kg (prismatic), rotor inertia included."""
-        self._with_masses("the mass matrix")
+        self.demand_masses("the mass matrix")
         M = np.empty((self.model.nv, self.model.nv))
         self._run(kernels.mass_matrix, self._q(q), M)
         return self.coordinates.reduce_matrix(M)
 
     def bias(self, q: ArrayLike, v: ArrayLike) -> Array:
         """C(q, v) v + g(q), N·m or N."""
-        self._with_masses("the bias force")
+        self.demand_masses("the bias force")
         out = np.empty(self.model.nv)
         self._run(kernels.bias, self._q(q), self._v(v), out)
         return self.coordinates.reduce_force(out)
 
     def gravity(self, q: ArrayLike) -> Array:
         """g(q) = ∂V/∂q, N·m or N: the torque that holds the robot against gravity."""
-        self._with_masses("gravity")
+        self.demand_masses("gravity")
         out = np.empty(self.model.nv)
         self._run(kernels.gravity, self._q(q), out)
         return self.coordinates.reduce_force(out)
 
     def coriolis_matrix(self, q: ArrayLike, v: ArrayLike) -> Array:
         """C(q, v) = Σ m Jpᵀ J̇p + Jrᵀ (Θ J̇r + [ω]× Θ Jr), for which Ṁ − 2C is skew-symmetric."""
-        self._with_masses("the Coriolis matrix")
+        self.demand_masses("the Coriolis matrix")
         C = np.empty((self.model.nv, self.model.nv))
         self._run(kernels.coriolis_matrix, self._q(q), self._v(v), self._work.coriolis.address, C)
         return self.coordinates.reduce_matrix(C)
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, losses: bool = True) -> Array:
         """τ = M a + C v + g, plus what joint damping, springs and friction take unless `losses` is False."""
-        self._with_masses("inverse dynamics")
+        self.demand_masses("inverse dynamics")
         if not losses:
             return self.mass_matrix(q) @ self._plain(a, "a", self.nv, finite=True) + self.bias(q, v)
         out = np.empty(self.model.nv)
@@ -379,20 +387,15 @@ class Robot(Shown):
 
         F is the environment's `wrench` [f; n] at the tool frame's origin, world axes, or one per frame in a dict.
         """
-        self._with_masses("forward dynamics")
+        self.demand_masses("forward dynamics")
         if wrench is not None:
             tau = self._plain(tau, "tau", self.nv, finite=True) + self.generalised_force(q, wrench)
         if losses and not self.coordinates.coupled:
             out = np.empty(self.model.nv)
             self._run(kernels.forward_dynamics, self._q(q), self._v(v), self._v(tau, "tau"), out)
             return out
-        force, M = self._plain(tau, "tau", self.nv, finite=True), self.mass_matrix(q)
-        rest = self.inverse_dynamics(q, v, np.zeros(self.nv), losses=losses)
-        start = np.linalg.solve(M, force - rest)
-        if not losses or not self.model.dof_frictionloss.any():
-            return start
-        return self.coordinates.accelerate(
-            M, start, lambda a: self.inverse_dynamics(q, v, a) - force, lambda: friction_slopes(self._work.data)
+        return acceleration(
+            self, q, v, self._plain(tau, "tau", self.nv, finite=True), self._work.data if losses else None
         )
 
     def generalised_force(self, q: ArrayLike, wrench: ArrayLike | Mapping[str, ArrayLike] | None) -> Array:
@@ -408,12 +411,10 @@ class Robot(Shown):
 
     def potential_energy(self, q: ArrayLike) -> float:
         """Energy of gravity (zero at the world's origin) and of springs in the model, J."""
-        self._with_masses("potential energy")
+        self.demand_masses("potential energy")
         out = np.empty(1)
         self._run(kernels.potential_energy, self._q(q), out)
         return float(out[0]) - far_spring_energy(self.model)
-
-    # ------------------------------------------------------------------ kinematics
 
     def pose(self, q: ArrayLike, frame: str | None = None) -> Pose:
         """X_WE: pose of a frame in the world."""
@@ -428,12 +429,8 @@ class Robot(Shown):
 
     def analytical_jacobian(self, q: ArrayLike, frame: str | None = None, *, euler: str = "XYZ") -> Array:
         """J_A: 6×n with [ṗ; φ̇] = J_A v, φ the Euler angles of sequence `euler`. J = blkdiag(1, E(φ)) J_A."""
-        from palpate.spatial import euler_from_matrix, euler_rate_from_angular_velocity
-
         _, rotation, J = self._pose_and_jacobian(q, frame)
-        angles = euler_from_matrix(rotation, euler)
-        rates = np.column_stack([euler_rate_from_angular_velocity(angles, w, euler) for w in J[3:].T])
-        return np.vstack([J[:3], rates])
+        return task_space.analytical_jacobian(rotation, J, euler)
 
     def jacobian_drift(self, q: ArrayLike, v: ArrayLike, frame: str | None = None) -> Array:
         """J̇ v: the acceleration [linear; angular] a frame has when v̇ = 0."""
@@ -441,17 +438,54 @@ class Robot(Shown):
 
     def terms(self, q: ArrayLike, v: ArrayLike, frame: str | None = None) -> Terms:
         """Mass matrix, bias, gravity, pose, Jacobian and drift in one cheap pass."""
-        self._with_masses("the equation of motion")
+        self.demand_masses("the equation of motion")
         return self._terms(q, v, frame)
 
     def _terms(self, q: ArrayLike, v: ArrayLike, frame: str | None) -> Terms:
-        place, work = self.frame(frame).place, self._work
-        status = kernels.terms(work.physics.address, self._q(q), self._v(v), place.address, work.terms.address)
-        if status:
-            self._refuse(status, (np.asarray(q, dtype=float), np.asarray(v, dtype=float)))
-        x = work.terms
-        out = Terms(*(part.copy() for part in (x.M, x.bias, x.gravity, x.position, x.rotation, x.J, x.drift)))
-        return self.coordinates.reduce_terms(out)
+        """By the compiled equations, where there are any; by the engine for what they do not hold."""
+        name, compute = self.frame(frame).name, self.equations.terms if self._by_equations else self._engine_terms
+        try:
+            found = compute(q, v, name)  # pyright: ignore[reportArgumentType]  # plain arrays go straight in
+        except InvalidInput:
+            found = tree_kernels.BAD_SHAPE
+        if found == tree_kernels.BAD_SHAPE:
+            found = compute(self._plain(q, "q", self.nq), self._plain(v, "v", self.nv), name)
+        if not isinstance(found, Terms):
+            raise refusal(self, found, (np.asarray(q, dtype=float), np.asarray(v, dtype=float)))
+        return found
+
+    def _engine_terms(self, q: ArrayLike, v: ArrayLike, frame: str) -> Terms | int:
+        x, place = self._work.terms, self.frame(frame).place
+        status = kernels.terms(self._work.physics.address, self._q(q), self._v(v), place.address, x.address)
+        return status or reduced_terms(x, self.coordinates)
+
+    def terms_batch(self, Q: ArrayLike, V: ArrayLike, frame: str | None = None) -> Terms:
+        """`terms` of N states, Q (N, n_q) and V (N, n_v): each of the terms has a first axis of length N.
+
+        The compiled equations run on all lanes and cores; every state has the bits that they give for it alone. Refused
+        like `mechanism` where there are none.
+        """
+        return batches.terms(self, Q, V, frame)
+
+    def pose_batch(self, Q: ArrayLike, frame: str | None = None) -> tuple[Array, Array]:
+        """Positions (N, 3) and rotations (N, 3, 3) of a frame in the world, for N states."""
+        return batches.pose(self, Q, frame)
+
+    def jacobian_batch(self, Q: ArrayLike, frame: str | None = None) -> Array:
+        """`jacobian` of N states, (N, 6, n)."""
+        return batches.jacobian(self, Q, frame)
+
+    def mass_matrix_batch(self, Q: ArrayLike) -> Array:
+        """`mass_matrix` of N states, (N, n, n)."""
+        return batches.mass_matrix(self, Q)
+
+    def inverse_dynamics_batch(self, Q: ArrayLike, V: ArrayLike, A: ArrayLike, *, losses: bool = True) -> Array:
+        """`inverse_dynamics` of N states, (N, n); what joints lose is computed by the engine, state by state."""
+        return batches.dynamics(self, {"Q": Q, "V": V, "A": A}, "inverse dynamics", losses)
+
+    def forward_dynamics_batch(self, Q: ArrayLike, V: ArrayLike, T: ArrayLike, *, losses: bool = True) -> Array:
+        """`forward_dynamics` of N states under torques T, (N, n); with losses by the engine, state by state."""
+        return batches.dynamics(self, {"Q": Q, "V": V, "T": T}, "forward dynamics", losses)
 
     def task_inertia(
         self, q: ArrayLike, frame: str | None = None, *, directions: ArrayLike | None = None, damping: float = 0.0
@@ -465,14 +499,11 @@ class Robot(Shown):
                 needs this: `np.eye(6)[:2]` are its x and y.
             damping: regularisation in the units of √(J M⁻¹ Jᵀ); 0 refuses a singular posture instead.
         """
-        S = np.eye(6) if directions is None else finite_array(directions, "directions", (None, 6))
-        J = S @ self.jacobian(q, frame)
-        mobility = J @ np.linalg.solve(self.mass_matrix(q), J.T)
-        eigenvalues = np.linalg.eigvalsh(mobility)
-        damping = finite_number(damping, "damping", least=0.0)
-        if damping == 0.0 and eigenvalues[0] <= 1e-12 * max(eigenvalues[-1], 1e-300):
-            raise SingularTask(frame or self.tool_frame, self.smallest_singular_value(q, frame, directions=S))
-        return np.linalg.inv(mobility + damping**2 * np.eye(len(S)))
+        J = task_jacobian(self.jacobian(q, frame), directions)
+        inertia = task_space.task_inertia(self.mass_matrix(q), J, damping)
+        if inertia is None:
+            raise SingularTask(frame or self.tool_frame, float(singular_values(J)[-1]))
+        return inertia
 
     def smallest_singular_value(
         self, q: ArrayLike, frame: str | None = None, *, directions: ArrayLike | None = None
@@ -481,11 +512,11 @@ class Robot(Shown):
 
         A task of more directions than the robot has joints is always singular.
         """
-        return float(self._singular_values(q, frame, directions)[-1])
+        return float(singular_values(task_jacobian(self.jacobian(q, frame), directions))[-1])
 
     def manipulability(self, q: ArrayLike, frame: str | None = None, *, directions: ArrayLike | None = None) -> float:
         """√det(J Jᵀ), the volume of the velocity ellipsoid; 0 for more directions than joints."""
-        return float(np.prod(self._singular_values(q, frame, directions)))
+        return float(np.prod(singular_values(task_jacobian(self.jacobian(q, frame), directions))))
 
     def inverse_kinematics(
         self,
@@ -511,11 +542,8 @@ class Robot(Shown):
 
     def integrate(self, q: ArrayLike, v: ArrayLike, dt: float) -> Array:
         """q ⊕ v dt: coordinates after moving at v for dt; on the rotation group for a free base."""
-        dt, coordinates = finite_number(dt, "dt"), self.coordinates
         start, speed = self._checked_q(q), self._plain(v, "v", self.nv, finite=True)
-        out = coordinates.expand_position(start).copy()
-        mujoco.mj_integratePos(self.model, out, coordinates.expand_velocity(speed), dt)
-        return out[coordinates.kept_position]
+        return moved(self, start, speed, finite_number(dt, "dt"))
 
     def velocity_map(self, q: ArrayLike) -> Array:
         """E(q), n_v × n_q, with v = E(q) q̇: identity for joints; a free base's quaternion rates become body ω."""
@@ -526,7 +554,8 @@ class Robot(Shown):
         value, motion = weakest_motion(self.mass_matrix(self.home))
         return [name for name, share in zip(self.dof_names, motion) if value < SINGULAR and abs(share) > 1e-3]
 
-    def _with_masses(self, what: str) -> None:
+    def demand_masses(self, what: str) -> None:
+        """Refuse what needs masses, where joints move none."""
         if self.unresisted:
             raise MassesMissing(what, self.name, self.unresisted)
 
@@ -535,13 +564,6 @@ class Robot(Shown):
         position, rotation, J = np.empty(3), np.empty((3, 3)), np.empty((6, self.model.nv))
         self._run(kernels.pose_and_jacobian, self._q(q), place.place.address, position, rotation, J)
         return position, rotation, self.coordinates.reduce_columns(J)
-
-    def _singular_values(self, q: ArrayLike, frame: str | None, directions: ArrayLike | None) -> Array:
-        J = self.jacobian(q, frame)
-        if directions is not None:
-            J = finite_array(directions, "directions", (None, 6)) @ J
-        values = np.linalg.svd(J, compute_uv=False)
-        return np.concatenate([values, np.zeros(len(J) - len(values))])
 
     @cached_property
     def _independent(self) -> list[int]:
@@ -554,7 +576,7 @@ class Robot(Shown):
         if array.shape != (size,):
             raise BadShape(f"{name} of {self.name} must have shape ({size},), got {np.shape(value)}")
         if finite and not np.isfinite(array).all():
-            self._refuse_not_finite(name, array)
+            raise not_finite(self, name, array)
         return array
 
     def _q(self, q: ArrayLike, name: str = "q") -> Array:
@@ -566,7 +588,7 @@ class Robot(Shown):
         full = self.coordinates.expand_position(array)
         for place in quaternion_places(self.model):
             if abs(np.linalg.norm(full[place : place + 4]) - 1.0) > kernels.QUAT_TOLERANCE:
-                raise self._bad_quaternion()
+                raise bad_quaternion(self)
         return array
 
     def _v(self, v: ArrayLike, name: str = "v") -> Array:
@@ -575,19 +597,4 @@ class Robot(Shown):
     def _run(self, function: Callable[..., int], *arguments: Any) -> None:
         status = function(self._work.physics.address, *arguments)
         if status != kernels.OK:
-            self._refuse(status, arguments, "tau" if function is kernels.forward_dynamics else "a")
-
-    def _refuse(self, status: int, arguments: Sequence[Array], third: str = "") -> NoReturn:
-        if status == kernels.BAD_QUATERNION:
-            raise self._bad_quaternion()
-        place = {kernels.BAD_POSITION: 0, kernels.BAD_VELOCITY: 1, kernels.BAD_INPUT: 2}[status]
-        self._refuse_not_finite(("q", "v", third)[place], arguments[place])
-
-    def _bad_quaternion(self) -> BadRotation:
-        what = f"q of {self.name} holds a quaternion whose norm is not 1 (wxyz, after the base position)"
-        return BadRotation(what, hint="normalise it before calling")
-
-    def _refuse_not_finite(self, name: str, values: Array) -> NoReturn:
-        labels = self.coordinate_names if name in ("q", "seed") else self.dof_names
-        index = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise NotFinite(f"{name} of {self.name} must be finite, got {values[index]} at {labels[index]}")
+            raise refusal(self, status, arguments, "tau" if function is kernels.forward_dynamics else "a")

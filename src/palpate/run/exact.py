@@ -29,6 +29,7 @@ from palpate.run.after.ending import RAISED, Ending
 from palpate.run.loop import loop
 from palpate.run.loop.physics import add_exact_contacts
 from palpate.run.loop.state import NO_ANSWER, PAINLEVE, RUNNING, Loop, TouchReading
+from palpate.run.python_steps import thinking
 from palpate.run.rescue import FATAL
 from palpate.world.config import World
 from palpate.world.exact import exact_system
@@ -218,19 +219,17 @@ def renew_contacts(L: Loop) -> None:
 
 def run_exact(assembly: Assembly, steps: int, ending: Ending) -> int:
     """Up to `steps` physics steps over an exact plant; how the last one went."""
-    L, law, exact, call = assembly.loop, assembly.law, assembly.exact, assembly.rescues.call
+    L, exact, call = assembly.loop, assembly.exact, assembly.rescues.call
     assert exact is not None
-    if assembly.law.compiled:
+    if assembly.compiled:
         return _run_compiled(assembly, exact, steps)
+    think = thinking(assembly)
     for _ in range(steps):
         due = call(loop.first_half)
         if due == FATAL:
             return FATAL
-        if due and not L.blind:
-            with ending.noting("law", L.step):
-                law.decide(L.tick)
-            if ending.raised is not None:
-                return RAISED
+        if due and not think(ending):
+            return RAISED
         status = _step(L, exact, due == 1)
         if status != RUNNING:
             return status

@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from palpate.checks import Array
-from palpate.engine.records import ReadOnly
 from palpate.errors import BadShape, InvalidInput
 from palpate.run.after.ending import RAISED, Ending
 from palpate.run.after.finish import bare_trace, trace_of, unfinished
@@ -20,11 +19,13 @@ from palpate.run.before.checks import check_start
 from palpate.run.build import build
 from palpate.run.loop import loop
 from palpate.run.loop import state as S
-from palpate.run.rescue import FATAL
+from palpate.run.python_steps import run_python
 from palpate.run.run import Run
 from palpate.scenario.file.load import load_scenario
 from palpate.scenario.model import Scenario
 from palpate.trace import Trace
+
+_PYTHON_SLICE = 64  # physics steps between two looks: what is kept of them is moved in half a millisecond
 
 Progress = Callable[[float, float], None]
 Source = Run | Scenario | str | os.PathLike[str]
@@ -150,9 +151,9 @@ def _stepper(assembly: Assembly, ending: Ending) -> Callable[[int], int]:
         from palpate.run.exact import EXACT_SLICE, run_exact
 
         return lambda steps: run_exact(assembly, min(steps, EXACT_SLICE), ending)
-    if assembly.law.compiled:
+    if assembly.compiled:
         return _Slices(assembly).run
-    return lambda steps: _run_python(assembly, steps, ending)
+    return lambda steps: run_python(assembly, min(steps, _PYTHON_SLICE), ending)
 
 
 class _Slices:
@@ -196,22 +197,3 @@ def _fill_targets(assembly: Assembly, ticks: int, ending: Ending) -> int:
         return ticks
     L.where = int(bad[0, 1])
     return int(bad[0, 0])
-
-
-def _run_python(assembly: Assembly, steps: int, ending: Ending) -> int:
-    """The same loop with a law in plain Python between its two compiled halves."""
-    L, law, call, status = assembly.loop, assembly.law, assembly.rescues.call, S.RUNNING
-    tick = ReadOnly(L.tick)
-    for _ in range(steps):
-        due = call(loop.first_half)
-        if due == FATAL:
-            return FATAL
-        if due and not L.blind:
-            with ending.noting("law", L.step):
-                law.take(law.function(tick, law.gains, law.memory))
-            if ending.raised is not None:
-                return RAISED
-        status = call(loop.second_half, due)
-        if status != S.RUNNING:
-            break
-    return status

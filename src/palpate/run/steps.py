@@ -14,6 +14,7 @@ from palpate.run.assemble.assemble import Assembly, assemble
 from palpate.run.before.checks import check_start
 from palpate.run.loop import loop
 from palpate.run.loop import state as S
+from palpate.run.python_steps import run_python
 from palpate.run.run import Run
 from palpate.trace import Trace
 
@@ -31,11 +32,9 @@ class Steps:
         """Make the run ready.
 
         Raises:
-            InvalidInput: the law is written in plain Python, or the start is refused.
+            InvalidInput: the start is refused.
         """
         self.assembly: Assembly = assemble(run)
-        if not self.assembly.law.compiled:
-            raise InvalidInput(f"the law {self.assembly.law.name!r} is plain Python; only compiled laws run in steps")
         self._foretold = check_start(self.assembly)
         self._keeper, self._ending = Keeper(self.assembly), Ending(S.RUNNING)
         q, _ = run.start()
@@ -59,9 +58,14 @@ class Steps:
             now = min(left, len(L.targets))
             L.targets[:now] = self._row
             L.first_target = L.tick_count
-            self._ending.status = self.assembly.rescues.call(loop.run_steps, now * L.ratio)
+            self._ending.status = self._step(now * L.ratio)
             self._keeper.take()
             left -= now
+
+    def _step(self, steps: int) -> int:
+        if self.assembly.compiled:
+            return self.assembly.rescues.call(loop.run_steps, steps)
+        return run_python(self.assembly, steps, self._ending)
 
     def column(self, name: str) -> Array:
         """The numbers of a channel at the last step.

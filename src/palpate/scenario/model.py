@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import json
 import math
 from dataclasses import fields
 from typing import Any, Literal
 
 from pydantic import SerializeAsAny, ValidationInfo, create_model, field_serializer, field_validator, model_validator
 
-from palpate.config import Config, Quaternion, Vector3, required, setting
+from palpate.config import Config, Quaternion, Vector3, required, setting, tagged, typed
 from palpate.control import LAWS
 from palpate.control.guards import Guards
 from palpate.control.law import Law
@@ -19,6 +18,7 @@ from palpate.control.references.reference import Hold, ReferenceSettings
 from palpate.errors import InvalidInput, UnknownName
 from palpate.lazy import offered
 from palpate.metrics.metric import Bound
+from palpate.robot.load import Joints
 from palpate.robot.readers.dh.table import DHLink, Tensor
 from palpate.scenario.sweep import SweepSettings
 from palpate.trace import Recording, StopWhen
@@ -98,6 +98,9 @@ class RobotSettings(Config):
     packages: tuple[str, ...] = setting((), "1", "folders that package:// files of the model may lie in")
     xacro: bool | dict[str, str] = setting(False, "1", "the model file is xacro, a program: run it; or its arguments")
     estimate_inertia: float | None = setting(None, "kg", "total mass to estimate a URDF's missing masses from", gt=0)
+    joints: Joints = setting(
+        "as_built", "1", "with the rotor inertia and friction that model and catalogue know, or ideal: without"
+    )
     lock: dict[str, float] = setting({}, "rad or m", "joints welded at a value, by name")
     base: Base = setting(Base(), "1", "where it stands")
     tool: Tool | None = setting(None, "1", "a tool fixed at its flange")
@@ -188,16 +191,16 @@ class Scenario(Config):
     def _law(cls, value: Any, info: ValidationInfo) -> Law:
         if isinstance(value, Law):
             return _registered(value)
-        chosen, gains = _tagged(value, "law", LAWS)
-        return _typed(law_class(chosen), gains, info)
+        chosen, gains = tagged(value, "law", LAWS)
+        return typed(law_class(chosen), gains, info)
 
     @field_validator("reference", mode="plain")
     @classmethod
     def _kind(cls, value: Any, info: ValidationInfo) -> ReferenceSettings:
         if isinstance(value, ReferenceSettings):
             return value
-        chosen, _ = _tagged(value, "kind", REFERENCES)
-        return _typed(REFERENCES[chosen], value, info)
+        chosen, _ = tagged(value, "kind", REFERENCES)
+        return typed(REFERENCES[chosen], value, info)
 
     @field_serializer("control", mode="wrap")
     def _with_name(self, law: Law, handler: Any) -> dict[str, Any]:
@@ -258,21 +261,3 @@ def _registered(law: Law) -> Law:
             hint="palpate.control.register(YourLaw), or name it module:YourLaw",
         )
     return law
-
-
-def _tagged(value: Any, key: str, known: Any) -> tuple[str, dict[str, Any]]:
-    """The tag of a table whose fields depend on it, and the rest of the table."""
-    if not isinstance(value, dict):
-        raise InvalidInput(f"a table with the key {key!r} is needed, got {value!r}")
-    if key not in value:
-        raise InvalidInput(f"the key {key!r} is missing; one of {', '.join(known)}")
-    if not isinstance(value[key], str) or value[key] not in known:
-        unknown = UnknownName(key, str(value[key]), known)
-        raise InvalidInput(unknown.args[0], hint=unknown.hint)  # pydantic collects errors of values only
-    return value[key], {name: item for name, item in value.items() if name != key}
-
-
-def _typed(cls: type[Any], value: dict[str, Any], info: ValidationInfo) -> Any:
-    if info.mode == "json":  # a file: 1 is a number, "1" is not
-        return cls.__pydantic_validator__.validate_json(json.dumps(value), strict=True)
-    return cls.__pydantic_validator__.validate_python(value)

@@ -65,9 +65,11 @@ def _source(settings: RobotSettings) -> Robot:
             xacro=settings.xacro,
             estimate_inertia=settings.estimate_inertia,
             lock=settings.lock or None,
+            joints=settings.joints,
             **parameters,
         )
     robot = Robot.from_dh([row.link() for row in settings.dh], settings.dh_convention, repair=settings.repair)
+    robot = robot.with_ideal_joints() if settings.joints == "ideal" else robot
     return robot.with_locked(settings.lock) if settings.lock else robot
 
 

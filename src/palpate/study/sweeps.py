@@ -29,6 +29,7 @@ from palpate.study.running.pool import Executor, Here, LocalPool, cores
 from palpate.study.running.store import Store
 from palpate.study.running.worker import Job, Result, Task, check_files, empty_row, run_row
 from palpate.user_code import is_address, texts_of, use_files
+from palpate.world.sensor import SENSORS
 
 if TYPE_CHECKING:
     from palpate.trace import Trace
@@ -200,10 +201,14 @@ def executor_for(plan: Plan, workers: int | None, cluster: str | None) -> Execut
 
 
 def _known_here(plan: Plan) -> str | None:
-    """A law, reference or metric of a plan that only this process knows."""
+    """A law, reference, sensor or metric of a plan that only this process knows."""
     law, kind = plan.scenario["control"].get("law"), plan.scenario.get("reference", {}).get("kind")
     if law in LAWS.registered or kind in REFERENCES.registered:
         return law if law in LAWS.registered else kind
+    custom = plan.scenario.get("world", {}).get("sensors", {}).get("custom", {})
+    for sensor in custom.values():
+        if sensor.get("kind") in SENSORS.registered:
+            return sensor["kind"]
     return next((name for name in plan.metrics if name in METRICS.registered), None)
 
 

@@ -23,6 +23,8 @@ class RunFacts:
         seed: of the noise.
         duration, timestep, period: s.
         integrator: of the physics.
+        physics: what moved the plant: "equations", "engine", "exact" or "servos" (a robot whose masses are unknown).
+        handed: physics steps that equations handed to the engine, at joint stops.
         stride: physics steps between samples.
         versions: of everything that shapes a trace.
         warnings: what should be looked at before the numbers are believed.
@@ -54,6 +56,8 @@ class RunFacts:
     timestep: float | None = None
     period: float | None = None
     integrator: str | None = None
+    physics: str | None = None
+    handed: int = 0
     stride: int | None = None
     versions: dict[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()

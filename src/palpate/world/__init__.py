@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         World,
         WrenchSensor,
     )
+    from palpate.world.sensor import Sensor
 
 __all__ = [
     "Attachment",
@@ -28,10 +29,12 @@ __all__ = [
     "PlantChange",
     "Pole",
     "Push",
+    "Sensor",
     "Sensors",
     "Surface",
     "World",
     "WrenchSensor",
 ]
 
-__getattr__, __dir__ = lazy_names(__name__, dict.fromkeys(__all__, "palpate.world.config"))
+_PLACES = {**dict.fromkeys(__all__, "palpate.world.config"), "Sensor": "palpate.world.sensor"}
+__getattr__, __dir__ = lazy_names(__name__, _PLACES)

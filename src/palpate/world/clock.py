@@ -10,6 +10,7 @@ from palpate.config import Config, setting
 from palpate.errors import InvalidInput
 
 Integrator = Literal["euler", "implicit", "rk4"]
+PhysicsChoice = Literal["auto", "engine", "equations"]
 
 
 class Clock(Config):
@@ -22,6 +23,9 @@ class Clock(Config):
         None, "Hz", "or the control rate; one tick per physics step if neither is given", ge=1e-6, le=1e9
     )
     integrator: Integrator = setting("euler", "1", "euler (semi-implicit), implicit, or rk4 for energy work")
+    physics: PhysicsChoice = setting(
+        "auto", "1", "what moves the plant: its own equations, the engine, or auto: equations wherever they can"
+    )
     seed: int = setting(0, "1", "of sensor noise", ge=0, lt=2**63)
     max_speed: float = setting(100.0, "rad/s or m/s", "joint speed beyond which the run counts as diverged", gt=0)
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+import re
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import model_validator
+from pydantic import PlainValidator, SerializeAsAny, model_validator
 
 from palpate.config import Config, PerJoint, Quaternion, Vector3, Vector6, required, setting
 from palpate.errors import InvalidInput, shortened
 from palpate.spatial.height_field import FEWEST, MOST
 from palpate.spatial.shapes import SHAPES
-from palpate.world.driver import Driver, Late
+from palpate.world.driver import Driver
+from palpate.world.faults import Fault
+from palpate.world.late import Late
+from palpate.world.sensor import Sensor, sensor_of
 
 if TYPE_CHECKING:
     ShapeName = str
@@ -219,10 +223,6 @@ class WrenchSensor(Late):
     bias: Vector6 = setting((0.0,) * 6, "N, N·m", "constant error")
     cutoff: float | None = setting(None, "Hz", "first-order low-pass; none if not given", gt=0)
     compensate: bool = setting(True, "1", "subtract the nominal weight of the tool")
-    fault: Literal["none", "nan", "frozen", "dropout"] = setting(
-        "none", "1", "from `fault_start` on it reads NaN, its last value for ever, or exactly 0"
-    )
-    fault_start: float = setting(0.0, "s", "when the fault begins", ge=0)
 
 
 class Camera(Config):
@@ -249,6 +249,16 @@ class Sensors(Late):
     torque_noise: float = setting(0.0, "N·m or N", "standard deviation of joint torque sensors", ge=0)
     wrench: WrenchSensor = setting(WrenchSensor(), "1", "the wrist sensor")
     camera: Camera = setting(Camera(), "1", "what watches the pole")
+    custom: dict[str, Annotated[SerializeAsAny[Sensor], PlainValidator(sensor_of)]] = setting(
+        {}, "1", "sensors of your own by name, each with its kind, module:Class; the law reads tick.seen.values"
+    )
+
+    @model_validator(mode="after")
+    def _names_of_channels(self) -> Sensors:
+        for name in self.custom:
+            if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name):
+                raise InvalidInput(f"a sensor's name is letters, digits, '-' and '_', got {shortened(name)!r}")
+        return self
 
     @model_validator(mode="after")
     def _differentiated_velocity_has_no_noise_of_its_own(self) -> Sensors:
@@ -328,6 +338,7 @@ class World(Config):
     attachments: tuple[Attachment, ...] = setting((), "1", "masses attached or released during the run")
     sensors: Sensors = setting(Sensors(), "1", "what the law sees")
     driver: Driver = setting(Driver(), "1", "what carries the law's command out")
+    faults: tuple[Fault, ...] = setting((), "1", "what fails, and when")
     plant: PlantChange = setting(PlantChange(), "1", "how the plant differs from the nominal model")
     gravity: Vector3 | None = setting(None, "m/s²", "gravity; the robot's own if not given")
     contact_points: tuple[str, ...] = setting(
@@ -380,9 +391,10 @@ class World(Config):
 
     def in_samples(self, period: float) -> World:
         """The same with every delay in control periods of so many seconds."""
-        late = (self.sensors, self.sensors.wrench, self.driver)
+        late = (self.sensors, self.sensors.wrench, self.driver, *self.sensors.custom.values())
         if all(part.delay_time is None for part in late):
             return self
         sensors, driver = self.sensors.in_samples(period), self.driver.in_samples(period)
-        sensors = sensors.model_copy(update={"wrench": sensors.wrench.in_samples(period)})
+        custom = {name: sensor.in_samples(period) for name, sensor in sensors.custom.items()}
+        sensors = sensors.model_copy(update={"wrench": sensors.wrench.in_samples(period), "custom": custom})
         return self.model_copy(update={"sensors": sensors, "driver": driver})

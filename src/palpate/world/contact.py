@@ -70,6 +70,7 @@ class Contact(Record):
     place: Vector = sized(3)
     normal: Vector = sized(3)
     depth: float = 0.0
+    looks: int = 0  # that found it touching, one for each physics step or stage of one
     stored: float = 0.0  # J
     lost: float = 0.0  # W, by its own formula: dampers, and the sliding foot of the friction spring
     drive: float = 0.0  # W, brought in by the surface's own motion
@@ -187,6 +188,7 @@ def find_contact(p: Physics, c: Contact, elapsed: float) -> bool:
         normal[i] = local[i]
         place[i] -= normal[i] * c.point.radius
     c.depth = -gap
+    c.looks += 1
     _push_back(p, c, elapsed)
     return True
 

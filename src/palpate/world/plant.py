@@ -19,6 +19,7 @@ from palpate.spatial.shapes import SHAPES
 from palpate.world.config import FreeObject, PlantChange, Surface, World
 from palpate.world.driver import per_joint, uncompensated
 from palpate.world.forms import drawn_mesh
+from palpate.world.joint_friction import take_over_friction
 from palpate.world.pole import add_pole
 from palpate.world.ties import Ties, hold_ties, plant_ties
 from palpate.world.touching import ContactPoint, draw_shapes, points_of_links, points_of_shapes
@@ -60,6 +61,7 @@ class Plant:
         q0, v0: coordinates and velocities of everything beyond the robot at the start.
         attachment_bodies: body of each attachment.
         rotor: reflected rotor inertia per degree of freedom.
+        friction: Coulomb friction of every joint of the scene, which the engine is relieved of.
         robot: the nominal robot, whose joints come first in the scene.
         ties: joints that follow others.
         pole: its body, −1 where there is none.
@@ -75,6 +77,7 @@ class Plant:
     v0: Array
     attachment_bodies: tuple[int, ...]
     rotor: Array
+    friction: Array
     robot: Robot
     ties: Ties
     pole: int = -1
@@ -137,6 +140,7 @@ def build_plant(
         v0,
         tuple(model.body(f"attachment {a.name}").id for a in world.attachments),
         per_joint(robot, world.plant.rotor_inertia, "rotor_inertia"),
+        take_over_friction(model),
         robot,
         plant_ties(model, robot),
         -1 if world.pole is None else model.body("pole").id,
@@ -246,14 +250,12 @@ def _change_masses(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
 _IN_PLACE = ("body_mass", "body_inertia", "body_ipos", "dof_damping", "dof_frictionloss")
 
 
-def change_in_place(
-    model: mujoco.MjModel, robot: Robot, world: World, scratch: mujoco.MjData, where: RobotPlaces
-) -> None:
-    """Masses, centres, damping and friction of a compiled scene as `build_plant` would have them.
+def change_in_place(plant: Plant, world: World, scratch: mujoco.MjData, where: RobotPlaces) -> None:
+    """Masses, centres, damping and friction of a plant as `build_plant` would have them.
 
     Centres of mass can only be shifted where the compiled ones were: the engine notes which frames coincide.
     """
-    change, nominal = world.plant, robot.model
+    model, robot, change, nominal = plant.model, plant.robot, world.plant, plant.robot.model
     _check_links(change, where.names)
     scale = np.array([change.mass_scale * change.link_mass_scale.get(name, 1.0) for name in where.names])
     here, there = where.bodies, where.nominal
@@ -266,6 +268,7 @@ def change_in_place(
     friction = coulomb * nominal.dof_frictionloss + per_joint(robot, change.joint_friction, "joint_friction")
     model.dof_damping[joints], model.dof_frictionloss[joints] = damping[joints], friction[joints]
     refuse_impossible(model, "this world", only=_IN_PLACE)
+    plant.friction[joints] = take_over_friction(model)[joints]
     mujoco.mj_setConst(model, scratch)
 
 
@@ -447,7 +450,12 @@ def _contact_geoms(robot: Robot, world: World) -> tuple[str, ...]:
             if name not in geoms and name not in points:
                 raise UnknownName("contact point", name, [*geoms, *points])
         return tuple(name for name in world.contact_points if name in geoms)
-    return tuple(name for name in geoms if name == "tip" or name.startswith("foot_"))
+    return tuple(name for name in geoms if touches_unasked(name))
+
+
+def touches_unasked(geom: str) -> bool:
+    """Whether a geom of this name touches surfaces without being named among the contact points."""
+    return geom == "tip" or geom.startswith("foot_")
 
 
 def _add_object(spec: mujoco.MjSpec, thing: FreeObject) -> None:

@@ -14,12 +14,11 @@ from palpate.robot.mechanics.kernels import read_drift, read_jacobian
 from palpate.robot.robot import Robot
 from palpate.world.bodies import add_force, add_wrench, point_on_body, velocity_at
 from palpate.world.config import Sensors, World
+from palpate.world.faults import FROZEN, NAN
 from palpate.world.noise import normal
 from palpate.world.plant import Plant
+from palpate.world.tree_plant import TreePlant, body_acceleration
 
-_FAULTS = ("none", "nan", "frozen", "dropout")
-_NEVER = 2.0**62  # a tick that no run reaches
-_NAN, _FROZEN = _FAULTS.index("nan"), _FAULTS.index("frozen")
 # Every sensor draws its noise from a stream of its own, so many apart that joints do not meet.
 _ENCODERS, _VELOCITIES, _TORQUES, _WRENCH, _CAMERA = 0, 1000, 2000, 3000, 4000
 
@@ -59,8 +58,7 @@ class Wrist(Record):
     noise_force: float
     noise_torque: float
     share: float  # of the low-pass, per period
-    fault: int
-    fault_tick: int
+    fault: int = 0  # of this tick
     filtered: Vector = sized(6)
     signal: Delayed
     load: Vector = sized(6)  # of the tool it carries, about itself
@@ -148,8 +146,6 @@ def wrist_sensor(plant: Plant, robot: Robot, sensors: Sensors, period: float, *,
         noise_force=wrench.noise_force,
         noise_torque=wrench.noise_torque,
         share=low_pass_share(wrench.cutoff, period),
-        fault=_FAULTS.index(wrench.fault),
-        fault_tick=math.ceil(min(wrench.fault_start / period, _NEVER) - 1e-9),
         signal=delayed(wrench.delay, 6),
     )
 
@@ -220,7 +216,7 @@ def read_torques(s: JointSensors, tau: Vector, seed: int, count: int, out: Vecto
 
 
 @kernel
-def feel_load(w: Wrist, plant: Physics, nominal: Physics) -> None:
+def feel_load(w: Wrist, plant: Physics, nominal: Physics, tree: TreePlant) -> None:
     """load = −(inertial and gravity wrench of the tool) plus its nominal weight's compensation, about the sensor.
 
     A wrist sensor feels R = Σ m (a − g) − F_env; it reports −R minus the nominal weight, which is F_env for a tool
@@ -231,20 +227,30 @@ def feel_load(w: Wrist, plant: Physics, nominal: Physics) -> None:
     for k in range(w.beyond.size):
         body = w.beyond[k]
         com = plant.xipos[body]
-        read_jacobian(plant, body, com, w.J)
-        read_drift(plant, body, com, plant.qvel, w.J_rate, w.drift)
+        if tree.now:
+            body_acceleration(tree, plant, body, w.force, w.alpha, w.omega)
+        else:
+            _read_acceleration(w, plant, body, com)
         for i in range(3):
-            w.force[i] = w.drift[i] - plant.gravity[i]
-            w.alpha[i], w.omega[i] = w.drift[3 + i], 0.0
-            for j in range(plant.nv):
-                w.force[i] += w.J[i, j] * plant.qacc[j]
-                w.alpha[i] += w.J[3 + i, j] * plant.qacc[j]
-                w.omega[i] += w.J[3 + i, j] * plant.qvel[j]
             w.force[i] *= -plant.body_mass[body]
         _minus_euler(w, plant, body)
         add_wrench(w.load, w.force, w.moment, com, w.place)
         if w.compensate and w.known[k] >= 0:
             _subtract_weight(w, plant, nominal, body, w.known[k])
+
+
+@kernel
+def _read_acceleration(w: Wrist, plant: Physics, body: int, com: Vector) -> None:
+    """force = a − g of the centre of mass, alpha and omega, as the engine has them."""
+    read_jacobian(plant, body, com, w.J)
+    read_drift(plant, body, com, plant.qvel, w.J_rate, w.drift)
+    for i in range(3):
+        w.force[i] = w.drift[i] - plant.gravity[i]
+        w.alpha[i], w.omega[i] = w.drift[3 + i], 0.0
+        for j in range(plant.nv):
+            w.force[i] += w.J[i, j] * plant.qacc[j]
+            w.alpha[i] += w.J[3 + i, j] * plant.qacc[j]
+            w.omega[i] += w.J[3 + i, j] * plant.qvel[j]
 
 
 @kernel
@@ -278,11 +284,10 @@ def _subtract_weight(w: Wrist, plant: Physics, nominal: Physics, body: int, know
 @kernel
 def read_wrench(w: Wrist, seed: int, count: int) -> None:
     """Bias, noise and low-pass of the wrist sensor, and its faults."""
-    fault = w.fault if count >= w.fault_tick else 0
-    fresh, filtered = w.signal.fresh, w.filtered
+    fault, fresh, filtered = w.fault, w.signal.fresh, w.filtered
     for i in range(6):
-        if fault > 0 and (fault != _FROZEN or count > 0):
-            fresh[i] = math.nan if fault == _NAN else filtered[i] if fault == _FROZEN else 0.0
+        if fault > 0 and (fault != FROZEN or count > 0):
+            fresh[i] = math.nan if fault == NAN else filtered[i] if fault == FROZEN else 0.0
             continue
         reading = w.true[i] + w.bias[i]
         sigma = w.noise_force if i < 3 else w.noise_torque
@@ -293,11 +298,11 @@ def read_wrench(w: Wrist, seed: int, count: int) -> None:
 
 
 @kernel
-def sense_wrench(w: Wrist, plant: Physics, nominal: Physics, felt: Vector, tool_place: Vector) -> None:
+def sense_wrench(w: Wrist, plant: Physics, nominal: Physics, tree: TreePlant, felt: Vector, tool_place: Vector) -> None:
     """True wrench at the tool's origin: what acts from outside, and the load of the tool moved there."""
     clear(w.true)
     if w.beyond.size > 0:
-        feel_load(w, plant, nominal)
+        feel_load(w, plant, nominal, tree)
         add_wrench(w.true, part(w.load, 0, 3), part(w.load, 3, 3), w.place, tool_place)
     for i in range(6):
         w.true[i] += felt[i]

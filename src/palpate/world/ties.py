@@ -13,7 +13,7 @@ import mujoco
 import numpy as np
 
 from palpate.engine.kernels import kernel
-from palpate.engine.library import mj_fullM, mju_cholFactor, mju_cholSolve, mju_copy
+from palpate.engine.library import mju_copy
 from palpate.engine.physics import Physics
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.engine.views import address_of
@@ -40,14 +40,11 @@ class Tie(Record):
 
 
 class Ties(Record):
-    """The plant's ties, the forces that hold them, and scratch of the semi-implicit step."""
+    """The plant's ties and the forces that hold them."""
 
     each: list[Tie]
     force: Vector = sized("ties")  # λ
     given: Vector = sized("ties")  # what the engine's equalities still had to give
-    damping: Vector = sized("N")
-    M: Matrix = sized("N", "N")
-    momentum: Vector = sized("N")
 
 
 def hold_ties(spec: mujoco.MjSpec, robot: Robot) -> None:
@@ -63,11 +60,11 @@ def plant_ties(model: mujoco.MjModel, robot: Robot) -> Ties:
     """The ties of a compiled scene; the robot's joints come first in it."""
     coordinates, found = robot.coordinates, ties_of(robot.model)
     if not coordinates.coupled:
-        return Ties({"ties": 0, "N": 0})
+        return Ties({"ties": 0})
     if ties_of(model) != found or int(model.eq_active0.sum()) != len(found):
         raise ModelError(f"the scene around {robot.name} changes how its joints are tied")
     each = [_tie(robot.model, coordinates, f, near, slope) for f, (near, slope, _) in found.items()]
-    return Ties({"ties": len(each), "N": model.nv}, each=each, damping=model.dof_damping.copy())
+    return Ties({"ties": len(each)}, each=each)
 
 
 def _tie(model: mujoco.MjModel, c: Coordinates, joint: int, near: int, near_slope: float) -> Tie:
@@ -111,26 +108,7 @@ def take_over(ties: Ties, p: Physics) -> bool:
 
 
 @kernel
-def damp_implicitly(ties: Ties, p: Physics, dt: float) -> None:
-    """q̈ ← (GᵀMG + dt GᵀBG)⁻¹ GᵀMG q̈: the engine's semi-implicit step, damping at its end, in independent joints."""
-    n, M, r = p.nv, ties.M, ties.momentum
-    mj_fullM(p.model, p.data, address_of(M))
-    for i in range(n):
-        r[i] = 0.0
-        for j in range(n):
-            r[i] += M[i, j] * p.qacc[j]
-        M[i, i] += dt * ties.damping[i]
-    for k in range(len(ties.each)):
-        _fold(ties.each[k], M, r)
-    mju_cholFactor(address_of(M), n, 1e-15)
-    mju_cholSolve(address_of(p.qacc), address_of(M), address_of(r), n)
-    for k in range(len(ties.each)):
-        tie = ties.each[k]
-        p.qacc[tie.follower] = tie.slope * p.qacc[tie.leader] if tie.leader >= 0 else 0.0
-
-
-@kernel
-def _fold(tie: Tie, M: Matrix, r: Vector) -> None:
+def fold(tie: Tie, M: Matrix, r: Vector) -> None:
     """Give a follower's row and column of M r to its leader and leave 1 and 0 behind."""
     f, to, s = tie.follower, tie.leader, tie.slope
     if to >= 0:

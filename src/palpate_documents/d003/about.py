@@ -29,13 +29,13 @@ def spatial_equations() -> pp.Derivation:
 @remembered
 def seven() -> pp.Robot:
     """A redundant arm."""
-    return pp.load_robot("panda")
+    return pp.load_robot("panda", joints="ideal")
 
 
 @remembered
 def whole() -> pp.Robot:
     """Six joints in space."""
-    return pp.load_robot("ur5e")
+    return pp.load_robot("ur5e", joints="ideal")
 
 
 @remembered

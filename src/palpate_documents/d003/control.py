@@ -130,7 +130,7 @@ def _desired(c: Claim) -> Evidence:
     k_p, k_d = 100.0, 20.0
     yield printed("real part of the slowest pole [1/s]", -k_d / 2, max(np.roots([1 + k_d, 0, k_p]).real))
     yield corrected("real part of the slowest pole [1/s]", -k_d / 2, max(np.roots([1, k_d, k_p]).real), 1e-6)
-    arm = pp.load_robot("panda")
+    arm = pp.load_robot("panda", joints="ideal")
     law = pp.control.OperationalSpace(frequency=10.0, damping_ratio=1.0)
     start = np.array([0.3, 0.2, -0.2, 0.1, 0.3, -0.2, 0.1])
     trace = pp.simulate(pp.Run(arm, law, clock=pp.Clock(duration=0.6, rate=1000), v_start=start))

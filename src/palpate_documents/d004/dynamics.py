@@ -122,7 +122,7 @@ def _coordinates(c: Claim) -> Evidence:
 @DOCUMENT.check("rank")
 def _rank(c: Claim) -> Evidence:
     yield printed("rank of J, needed for (31) with (32) or (33)", 6, np.linalg.matrix_rank(arm().jacobian(Q)))
-    whole = pp.load_robot("ur5e")
+    whole = pp.load_robot("ur5e", joints="ideal")
     yield corrected("rank of J of the 3-link arm", 3, np.linalg.matrix_rank(arm().jacobian(Q)))
     yield corrected("rank of J of the UR5e", 6, np.linalg.matrix_rank(whole.jacobian(whole.home)))
 

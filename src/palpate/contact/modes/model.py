@@ -286,7 +286,7 @@ def _refuse_what_is_not_exact(robot: Robot, losses: bool) -> None:
     if losses and (model.dof_frictionloss.any() or model.tendon_frictionloss.any()):
         raise InvalidInput(
             f"{robot.name} has dry friction in its joints, which the exact equations do not hold",
-            hint="pass losses=False to leave joint losses out, or model the friction as contacts",
+            hint='take ideal joints (robot.joints = "ideal"), or pass losses=False to leave joint losses out',
         )
     if (model.eq_type != mujoco.mjtEq.mjEQ_JOINT).any():
         raise InvalidInput(f"{robot.name} has closed loops or welds, which the exact equations do not hold")

@@ -28,8 +28,12 @@ from palpate.errors import InvalidInput, NoSolution
 from palpate.robot.robot import Robot
 
 FULL_MOST = 60  # states up to which limits are those of the whole arm; beyond, of the axis along the normal
-COARSE = Search((1.25, 1.5), 1e-4)  # of an arm's limits
+COARSE = Search((1.15, 1.5), 1e-4)  # of an arm's limits
 _STANDING = 1e-6  # in z: motion of an arm that nothing holds
+_MOVES = 1e-9  # of the largest mobility: less is no motion
+
+
+NOT_ALONG = "the arm does not move along the wall's normal at this posture"
 
 
 @dataclass(frozen=True)
@@ -207,7 +211,7 @@ def _with_axis_limits(contact: ArmContact, axis: ContactCase, joint: str) -> Con
 
 def _moving_most(robot: Robot, loop: ClosedLoop) -> str:
     n = robot.nv
-    if not np.isfinite(loop.leading):
+    if not np.isfinite(loop.leading) or loop.leading == 0.0:  # it dies out at once: no joint leads
         return ""
     return robot.dof_names[int(np.argmax(np.abs(loop.mode[n : 2 * n])))]
 
@@ -238,9 +242,12 @@ def arm_contact(
     law = _suited(law, robot, q, timing)
     model = law.linear(robot, q, timing) if isinstance(law, Law) else None
     model = model or _measured(law, robot, q, timing, lever, wall, mobility)
+    # Under a law that does not hold the arm up a posture is no rest, and the pull of gravity there says nothing of it.
+    holds = not isinstance(law, Law) or law.holds
+    weight = gravity_slope(true, q) if holds else np.zeros((robot.nv, robot.nv))
     return ArmContact(
         robot, model, mobility, mobility @ (model.task.mass_matrix + np.diag(rotor)), np.diag(losses),
-        gravity_slope(true, q), lever.T @ true.jacobian(q), lever, wall, timing, law.name,
+        weight, lever.T @ true.jacobian(q), lever, wall, timing, law.name,
     )  # fmt: skip
 
 
@@ -263,12 +270,27 @@ def _suited(law: Any, robot: Robot, q: Array, timing: Timing) -> Any:
     return law.suited(robot, Rig(timing.period or 1e-3, timing.joint_delay + timing.command_delay, q=q))
 
 
+def tool_mobility(robot: Robot, q: Array) -> Array:
+    """J M⁻¹ Jᵀ of the tool's position, 3×3, 1/kg."""
+    J = robot.jacobian(q)[:3]
+    return J @ inverse_of(robot.mass_matrix(q), f"mass matrix of {robot.name}") @ J.T
+
+
+def moves_along(mobility: Array, direction: Array) -> bool:
+    """Whether a force along a direction moves a point of this mobility there at all."""
+    return bool(direction @ mobility @ direction > _MOVES * max(float(np.linalg.eigvalsh(mobility)[-1]), 1e-300))
+
+
 def push_direction(law: Any, robot: Robot, q: Array, timing: Timing) -> Array | None:
     """A direction, world axes, along which a push moves what a law controls; None if there is none.
 
-    Up, unless a servo holds the tool there: an admittance yields along its chosen directions alone.
+    Up, or the direction along which the arm moves most easily where it does not move up; unless a servo holds the tool
+    there: an admittance yields along its chosen directions alone.
     """
+    mobility = tool_mobility(robot, q)
     up = np.array([0.0, 0.0, 1.0])
+    if not moves_along(mobility, up):
+        up = np.linalg.eigh(mobility)[1][:, -1]
     model = _suited(law, robot, q, timing).linear(robot, q, timing) if isinstance(law, Law) else None
     if model is None or not model.model.servo:
         return up
@@ -315,7 +337,9 @@ def axis_of(contact: ArmContact) -> ContactCase:
     n, gains, model = contact.wall.direction(), contact.model.gains, contact.model.model
     task = contact.model.task
     J = n @ contact.J_contact
-    mass = 1.0 / max(float(J @ contact.mobility @ J), 1e-12)
+    if not moves_along(contact.J_contact @ contact.mobility @ contact.J_contact.T, n):
+        raise NoSolution(NOT_ALONG)
+    mass = 1.0 / float(J @ contact.mobility @ J)
     moved = contact.mobility @ J * mass  # joint motion per normal motion, the rest left free
     along = task.along[:, :3] @ n
     along = along / max(float(np.linalg.norm(along)), 1e-12)
@@ -337,7 +361,9 @@ def axis_of(contact: ArmContact) -> ContactCase:
     )  # fmt: skip
 
 
-def period_warnings(law: BoundLaw, robot: Robot, *, period: float, q: ArrayLike, delay: int = 0) -> list[str]:
+def period_warnings(
+    law: BoundLaw, robot: Robot, *, period: float, q: ArrayLike, delay: int = 0, rotor_inertia: ArrayLike = 0.0
+) -> list[str]:
     """A sentence with the numbers if a law is unstable at this period in free motion; nothing if it has a memory.
 
     Where nothing can be told (a singular mass matrix, gains beyond all numbers) the sentence says so: it never raises
@@ -349,13 +375,15 @@ def period_warnings(law: BoundLaw, robot: Robot, *, period: float, q: ArrayLike,
         period: s.
         q: posture at rest.
         delay: periods between measurement and torque.
+        rotor_inertia: of the drives, kg·m², which the law does not know.
     """
     if not law.memoryless or robot.nq != robot.nv:
         return []
     timing = Timing(finite_number(period, "period", above=0.0), command_delay=delay)
     try:
         with np.errstate(over="ignore", invalid="ignore"):
-            loop = arm_contact(robot, q, law, wall=Wall(0.0), timing=timing).loop()
+            contact = arm_contact(robot, q, law, wall=Wall(0.0), timing=timing, rotor_inertia=rotor_inertia)
+            loop = contact.loop()
     except (NoSolution, np.linalg.LinAlgError, FloatingPointError) as error:
         return [f"{law.name}: whether its gains suit a control period of {1e3 * period:g} ms is not known: {error}"]
     if loop.stable or loop.radius <= 1.0 + _STANDING:

@@ -190,6 +190,29 @@ def stable_up_to(
     return low
 
 
+def stiffest_stable(stable: Callable[[float], bool], most: float, search: Search | None = None) -> float:
+    """The stiffness, N/m, up to which walls are stable: the end of the softest range of stable ones.
+
+    Looked at are stiffnesses from 1 N/m on, each a tenth (or as `search` says) above the last: the same ones whatever
+    the wall that is asked about. Infinite if `most` is reached, 0 if nothing is stable.
+    """
+    search = search or Search()
+    low, step = 1.0, search.step[0]
+    while not stable(low):
+        low *= step
+        if low > most:
+            return 0.0
+    high = low * step
+    while stable(high):
+        if high >= most:
+            return math.inf
+        low, high = high, min(high * step, most)
+    while high - low > search.tolerance * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if stable(middle) else (low, middle)
+    return low
+
+
 def port_admittance(case: ContactCase, frequencies: Array) -> Array:
     """Y(jω) = velocity over force at the tool of the free axis; a passive port has Re Y ≥ 0.
 

@@ -179,6 +179,44 @@ class PoleModel:
         """LQR gains of the vertical axis, as `gains`."""
         return _lqr(*self.linear_vertical(hold_position), state_weight, effort_weight)
 
+    def slowest_rate(self, gains: Array) -> float:
+        """How fast the slowest motion dies out under six gains, four of a horizontal axis and two of the vertical, 1/s.
+
+        Gains of 0 for a position mean that it is not held.
+        """
+        (A, B), (C, D) = self.linear_axis(), self.linear_vertical()
+        poles = np.r_[np.linalg.eigvals(A - B * gains[:4]), np.linalg.eigvals(C - D * gains[4:])]
+        return float(-poles.real.max())
+
+
+def pole_differences(model: PoleModel, gravity: Array, pole: tuple[float, float, float], stiffness: float) -> list[str]:
+    """Where a world's gravity or pole is another than a law's model, in words, with what that does at rest.
+
+    Args:
+        model: the law's.
+        gravity: of the world, m/s².
+        pole: its length, m, and the masses of sphere and rod, kg.
+        stiffness: of the law against a vertical force, N/m; 0 for none.
+    """
+    said, known = [], np.array([0.0, 0.0, -model.gravity])
+    if np.linalg.norm(gravity - known) > 1e-6 * model.gravity:
+        its = ", ".join(f"{g:.6g}" for g in gravity)
+        said.append(f"pole-balance takes gravity for {model.gravity:.6g} m/s² along −z; the world's is ({its}) m/s²")
+    named = (
+        ("length", "m", model.length),
+        ("sphere's mass", "kg", model.sphere_mass),
+        ("rod's mass", "kg", model.rod_mass),
+    )
+    other = [
+        f"its {what} for {own:.6g} {unit} (it is {true:.6g} {unit})"
+        for (what, unit, own), true in zip(named, pole)
+        if abs(own - true) > 1e-9 * max(own, true)
+    ]
+    weight = model.gravity * (pole[1] + pole[2] - model.mass)
+    held = f", which lowers the tool by {1e3 * weight / stiffness:.3g} mm at rest" if weight and stiffness else ""
+    effect = f"{weight:.3g} N more weight{held}" if weight else "no more weight at rest"
+    return said + ([f"pole-balance takes the pole {' and '.join(other)}: {effect}"] if other else [])
+
 
 def _lqr(A: Array, B: Array, state_weight: ArrayLike, effort_weight: float) -> Array:
     from palpate.control.design.gains import lqr

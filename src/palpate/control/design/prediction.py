@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from palpate.checks import Array, finite_array, finite_number
-from palpate.control.design.case import ContactCase, Search, port_admittance, stable_up_to
+from palpate.control.design.case import ContactCase, Search, port_admittance, stable_up_to, stiffest_stable
 from palpate.control.design.closed_loop import DENSE_MOST, ClosedLoop
 from palpate.control.design.law_models import IMPEDANCE
 from palpate.control.design.loop_model import Timing
@@ -33,7 +33,8 @@ class ContactPrediction:
         rate: how fast the slowest motion dies out, 1/s; negative if it grows.
         frequency: at which that motion swings, Hz.
         stable: whether it dies out; None where nothing could be predicted, and `sentences` say why.
-        largest_wall_stiffness: N/m, of a wall that is stable with this law; infinite if every wall is.
+        largest_wall_stiffness: N/m, up to which walls are stable with this law, whatever the wall that was asked about
+            (see `stiffest_stable`); infinite if every wall is.
         largest_delay: how much later the command may come still, s; 0 if it is unstable already.
         largest_gains: by name, the factor by which that gain alone may be multiplied.
         passive_below: Hz, up to which the free tool takes energy from whatever it meets; infinite if always.
@@ -121,7 +122,7 @@ def predicted(
     delay = math.nan if not limits else longest() if loop.stable else 0.0
     found = ContactPrediction(
         case, loop.poles, loop.radius, loop.rate, loop.frequency, loop.stable, wall, delay, gains,
-        passive_below(case), passivity_margin(case), joint,
+        passive_below(case) if loop.stable else 0.0, passivity_margin(case), joint,
     )  # fmt: skip
     return replace(found, sentences=tuple(_sentences(found)))
 
@@ -141,8 +142,7 @@ def _limits(case: ContactCase, loop_of: LoopOf, search: Search) -> tuple[float, 
     def times(name: str) -> Callable[[float], bool]:
         return lambda factor: loop_of(case, name, factor).stable
 
-    start = case.wall_stiffness
-    wall = stable_up_to(on_wall, start, most=max(RIGID, 2 * start), first=1.0, search=search)
+    wall = stiffest_stable(on_wall, RIGID, search)
     return wall, {name: stable_up_to(times(name), 1.0, most=1e9, first=0.1, search=search) for name in case.gains}
 
 
@@ -218,7 +218,9 @@ def _limits_in_words(found: ContactPrediction) -> str:
     if math.isinf(wall):
         text = "Stable on a wall of any stiffness"
     else:
-        text = f"Largest stable wall stiffness: {wall:.4g} N/m" if wall else "It is unstable on every softer wall too"
+        text = f"Largest stable wall stiffness: {wall:.4g} N/m" if wall else "No wall is stable"
+        if found.stable and 0.0 < wall < found.axis.wall_stiffness:
+            text = f"Walls beyond {wall:.4g} N/m and softer than this one are unstable in part"
     if found.stable:
         text += "; stable with any delay" if math.isinf(delay) else f"; largest further delay: {1e3 * delay:.3g} ms"
     for name, factor in found.largest_gains.items():
@@ -229,6 +231,8 @@ def _limits_in_words(found: ContactPrediction) -> str:
 
 
 def _passivity_in_words(found: ContactPrediction) -> str:
+    if not found.stable:
+        return f"Not passive: it is unstable {'on this wall' if found.axis.wall_stiffness else 'by itself'}."
     if found.passivity_margin is not None and found.passivity_margin > 0:
         return "Passive: no passive environment can make it unstable."
     if math.isinf(found.passive_below):
@@ -260,7 +264,7 @@ def stability_map(case: ContactCase, setting: str, values: Sequence[float] | Arr
     """The largest stable wall stiffness as a function of one setting of a case, ready to plot.
 
     Args:
-        case: everything else, the wall's damping included; its wall stiffness is where the search starts.
+        case: everything else, the wall's damping included; its wall stiffness does not count.
         setting: a number of `ContactCase` or of its `Timing`, such as "stiffness", "integral" or "command_delay".
         values: of the setting.
     """
@@ -281,10 +285,7 @@ def stability_map(case: ContactCase, setting: str, values: Sequence[float] | Arr
 
 def largest_wall(case: ContactCase) -> float:
     """The largest stable wall stiffness, N/m."""
-    start = case.wall_stiffness or 1.0
-    return stable_up_to(
-        lambda k: replace(case, wall_stiffness=k).loop.stable, start, most=max(RIGID, 2 * start), first=1.0
-    )
+    return stiffest_stable(lambda k: replace(case, wall_stiffness=k).loop.stable, RIGID)
 
 
 # ------------------------------------------------------------------ what a simulation's step hides

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -14,6 +15,7 @@ from palpate.control.design.damping import damping_by_ratio
 from palpate.control.design.law_models import ADMITTANCE, LinearModel, task_gains, task_model
 from palpate.control.design.loop_model import Timing
 from palpate.control.law import BoundLaw, Law, Shown, Tick, law_kernel, sizes_of
+from palpate.control.promise import Promise
 from palpate.control.steps.chain import Chain, ChainPose, LeastSquares, chain_of, chain_pose, damped_step
 from palpate.control.steps.compliance import (
     AXES,
@@ -42,6 +44,7 @@ from palpate.spatial import Pose
 from palpate.spatial.kernels import cross, matrix_from_quat, quat_error_world, quat_from_matrix
 
 _BEHIND, _ASKEW = 5e-3, 0.05  # m and rad from the compliant pose that are worth a remark
+_STEEP = 0.5  # sin ϑ, 30°: from there on an Euler admittance turns by less than half of μ/K, or by more than half again
 _NEWTON_STEPS = 1  # per control period; the command of the last one is where it starts
 
 
@@ -67,6 +70,7 @@ class Memory(Record):
     stopped: int = 0  # or its range held the command back
     behind: float = 0.0  # m, the farthest that the commanded posture stayed from the compliant pose,
     askew: float = 0.0  # and rad
+    steepest: float = 0.0  # |sin ϑ| at worst while a moment acted on the Euler form
     c: Compliant
     command: Vector = sized("nv")
     command_before: Vector = sized("nv")
@@ -175,6 +179,8 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
     _set_wrench(x, k, m)
     advance_admittance(m.F, x.target.position, m.R_d, x.dt, k, m.c)
     set_compliant_pose(x.target.position, m.R_d, k, m.c)
+    if k.euler and (m.c.moment[0] != 0.0 or m.c.moment[1] != 0.0 or m.c.moment[2] != 0.0):
+        m.steepest = max(m.steepest, abs(math.sin(m.c.euler_xyz[1])))
     put(m.command_before, 0, m.command)
     for _ in range(_NEWTON_STEPS):
         _step_towards_pose(k, m)
@@ -233,7 +239,8 @@ class Admittance(Law):
     q_cd = q_d* ⊗ q_c = (η, ε), E = η 1 − S(ε); q_cd ← exp(½ dt ω) ⊗ q_cd (46), q_c = q_d ⊗ q_cd (48). The stiffness
     moment fades beyond 90° and is zero at 180°.
     Rotation, `rotation = "euler"` (33): M Δφ̈ + D Δφ̇ + K Δφ = Tᵀ(φ_c) μ, XYZ angles, T's entry (2, 3) = −cos ϑ sin φ.
-    Singular where the desired frame has ϑ = ±90°; prefer the quaternion there.
+    At rest a moment turns by T K⁻¹ Tᵀ μ, 1 ∓ |sin ϑ| times what K says: off by half from |ϑ| = 30° on, which is warned of,
+    and singular at ±90°; prefer the quaternion there.
     Full matrices couple both: the spring is then K [Δp; 2 ε], its moment under Eᵀ, which has a potential.
     Directions that are not chosen do not yield: the arm holds them at X_d, as far as it can beside the chosen ones.
     Semi-implicit Euler (49), (50). Closed loop: the tool shows mass M, damping D and stiffness K to a measured wrench;
@@ -329,6 +336,10 @@ class Admittance(Law):
         rest = tuple(d for d in DIRECTIONS if d not in self.directions)
         return tuple(d for d in reachable(robot, self.directions + rest, self.axes_at))  # pyright: ignore
 
+    def promises(self, robot: Robot) -> tuple[Promise, ...]:
+        """The tool where the compliance has it: at the target, moved by what a wrench makes of the chosen directions."""
+        return (Promise(motion=self.followed(robot), axes=self.axes_at),)
+
     def linear(self, robot: Robot, q: Array, timing: Timing) -> LinearModel:
         """M Δẍ + D Δẋ + K Δx = F along the directions that yield, which alone have a mass; the servo follows Δx."""
         M, D, K = self.matrices()
@@ -372,6 +383,18 @@ class Admittance(Law):
                 " the compliant pose: out of reach, or near a singular posture"
             )
         return said
+
+    def alarms(self, memory: Memory) -> list[str]:
+        """An Euler form so near its singularity that moments turn the tool another way than K says."""
+        s = memory.steepest
+        if s <= _STEEP:
+            return []
+        return [
+            f"{self.name}: its Euler angles came to |ϑ| = {math.degrees(math.asin(min(s, 1.0))):.3g}° while a moment acted:"
+            f" there it turns the tool by {1 - s:.2g} to {1 + s:.2g} times what K says, depending on the moment's axis"
+            f" (1 ∓ |sin ϑ|: off by half from {math.degrees(math.asin(_STEEP)):.3g}° on, singular at 90°); use"
+            ' rotation = "quaternion"'
+        ]
 
     def bind(self, robot: Robot) -> BoundLaw:
         """Make the law ready for a robot; the servo decides what its command means."""

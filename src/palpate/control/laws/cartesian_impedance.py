@@ -14,6 +14,7 @@ from palpate.control.design.damping import damping_by_ratio
 from palpate.control.design.law_models import IMPEDANCE, LinearModel
 from palpate.control.design.loop_model import Timing
 from palpate.control.law import BoundLaw, Need, Tick, law_kernel
+from palpate.control.promise import Promise
 from palpate.control.steps.linear_algebra import times, transpose_times
 from palpate.control.steps.posture import PostureLaw
 from palpate.control.steps.task_space import (
@@ -280,6 +281,10 @@ class CartesianImpedance(PostureLaw):
     def bind(self, robot: Robot) -> BoundLaw:
         """Make the law ready for a robot; a force held through changes of stiffness is a memory."""
         return replace(super().bind(robot), memoryless=not (self.hold_force and self.schedule))
+
+    def promises(self, robot: Robot) -> tuple[Promise, ...]:
+        """The target along every direction; nothing where a schedule changes the stiffness, and the rest pose with it."""
+        return () if self.schedule else super().promises(robot)
 
     def remarks(self, memory: Memory) -> list[str]:
         """Whether the spring pulled out of reach, and what the laws at the tool tell."""

@@ -97,6 +97,7 @@ class DirectForce(PressingLaw):
     name: ClassVar[str] = "direct-force"
     kernel = _kernel
     about_rest = DIRECT_FORCE
+    drops_motion = True
     literature = ("10.1007/978-1-4615-4431-9",)
 
     stiffness: Vector6 | None = setting(

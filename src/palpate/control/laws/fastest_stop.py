@@ -22,6 +22,7 @@ from palpate.control.law import (
     refuse_free_base,
     sizes_of,
 )
+from palpate.control.promise import Promise
 from palpate.control.solve.factors import lq_factor, trapezoid_solve
 from palpate.control.solve.hierarchy import Stack, make_stack, solve_stack
 from palpate.control.solve.stop_kernels import FOUND, WEIGHT, StopProblem, find_stop, judge, make_stop, size_of
@@ -379,10 +380,14 @@ class FastestStop(Law):
         """With rates that the loop's delays bear."""
         return self if self.lag is not None else self.model_copy(update={"lag": rig.period * rig.delay})
 
+    def promises(self, robot: Robot) -> tuple[Promise, ...]:
+        """Every joint at rest: what is left after the stop dies out at `rest_rate`."""
+        return (Promise(rest=True, rate=self.rest_rate),)
+
     def gains(self, robot: Robot) -> Gains:
         """Bounds, axes, method."""
         refuse_free_base(robot, self.name)
-        most = self.bound(robot)
+        most = self.acceleration_bound(robot)
         return Gains(
             method=_METHODS.index(self.method),
             axes=["xyz".index(axis) for axis in self.axes],
@@ -395,7 +400,7 @@ class FastestStop(Law):
             torque=self.torque_bound(robot),
         )
 
-    def bound(self, robot: Robot) -> Array:
+    def acceleration_bound(self, robot: Robot) -> Array:
         """The acceleration bounds that count."""
         most = robot.limits.acceleration if self.acceleration is None else per_joint(robot, self.acceleration, "bound")
         if not (np.isfinite(most).all() and (most > 0).all()):

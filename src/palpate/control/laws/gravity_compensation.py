@@ -8,6 +8,7 @@ import numpy as np
 
 from palpate.config import PerJoint, setting
 from palpate.control.law import Law, NoMemory, Tick, law_kernel, per_joint
+from palpate.control.promise import Promise
 from palpate.engine.records import Record, Vector, sized
 from palpate.robot.robot import Robot
 
@@ -50,6 +51,10 @@ class GravityCompensation(Law):
         "N·m·s/rad or N·s/m",
         "D ≥ 0, one number for all joints or one each; each joint's own inertia at home over 0.2 s if not given",
     )
+
+    def promises(self, robot: Robot) -> tuple[Promise, ...]:
+        """Rest, once nothing pushes."""
+        return (Promise(rest=True),)
 
     def gains(self, robot: Robot) -> Gains:
         """D per joint."""

@@ -269,6 +269,7 @@ class HybridForce(PressingLaw):
     name: ClassVar[str] = "hybrid-force"
     kernel = _kernel
     about_rest = HYBRID_FORCE
+    drops_motion = True
     literature = ("10.1115/1.3139652", "10.1109/JRA.1987.1087068")
 
     proportional: float | None = setting(  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -24,6 +24,7 @@ class ParallelForce(DirectForce):
 
     name: ClassVar[str] = "parallel-force"
     about_rest = PARALLEL_FORCE
+    drops_motion = False
     literature = ("10.1109/3516.789685",)
 
     def springs(self) -> Array:

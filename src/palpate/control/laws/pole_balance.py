@@ -10,9 +10,10 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.config import setting
-from palpate.control.design.pole import PoleDynamics, PoleModel, pole_accelerations
+from palpate.control.design.pole import PoleDynamics, PoleModel, pole_accelerations, pole_differences
 from palpate.control.design.pole_view import PoleEstimate, estimate_pole, pole_estimate
 from palpate.control.law import Beginning, BoundLaw, Shown, Tick, law_kernel, refuse_free_base, sizes_of
+from palpate.control.promise import Promise
 from palpate.control.steps.clearance import (
     Clearance,
     ClearanceMemory,
@@ -483,6 +484,13 @@ class PoleBalance(ClearingLaw):
         """The pole and end-effector the gains are designed for."""
         return PoleModel(self.length, self.sphere_mass, self.end_effector_mass, self.gravity, self.rod_mass)
 
+    def promises(self, robot: Robot) -> tuple[Promise, ...]:
+        """The tool at its target, where it is held: what is left dies out at the slowest rate of the LQR design."""
+        if not self.hold_position:
+            return ()
+        rate = self.model().slowest_rate(self.force_gains())
+        return (Promise(motion=("x", "y", "z"), rate=rate, yields=False),)
+
     def gains(self, robot: Robot) -> Gains:
         """The LQR gains and every other number of the law."""
         refuse_free_base(robot, self.name)
@@ -523,18 +531,19 @@ class PoleBalance(ClearingLaw):
         return Memory({**sizes_of(robot), "d": _directions(robot)}, pole=self.model().dynamics(), estimate=estimate)
 
     def begin(self, robot: Robot, start: Beginning) -> BoundLaw:
-        """Refuse a world without a pole, fit the estimator to its camera, and compare gravity."""
+        """Refuse a world without a pole, fit the estimator to its camera, and compare gravity and pole."""
         if start.pole is None:
             raise InvalidInput(
                 "pole-balance balances a pole, and there is none in this world", hint="give world.pole, or another law"
             )
         bound = replace(self.bind(robot), memory=self._memory(robot, start.period, start.camera))
-        known = np.array([0.0, 0.0, -self.gravity])
-        if np.linalg.norm(start.gravity - known) <= 1e-6 * self.gravity:
-            return bound
-        found = ", ".join(f"{g:.6g}" for g in start.gravity)
-        said = f"pole-balance takes gravity for {self.gravity:.6g} m/s² along −z; the world's is ({found}) m/s²"
-        return replace(bound, warnings=(said,))
+        J, M = robot.jacobian(start.q)[2], robot.mass_matrix(start.q)
+        moved = float(J @ np.linalg.solve(M, J)) * (
+            self.end_effector_mass + self.model().mass
+        )  # ÿ of a force, and back
+        stiffness = float(self.force_gains()[4]) / max(moved, 1e-12)
+        said = pole_differences(self.model(), start.gravity, start.pole, stiffness)
+        return replace(bound, warnings=tuple(said))
 
     def alarms(self, memory: Memory) -> list[str]:
         """A pole that fell, a posture without a way to move."""

@@ -11,9 +11,11 @@ from pydantic import model_validator
 from palpate.checks import Array
 from palpate.config import Config, PerJoint, Vector3, required, setting
 from palpate.control.law import BoundLaw, Follows, Law, Tick, law_kernel, per_joint, refuse_free_base, sizes_of
+from palpate.control.promise import Promise
 from palpate.control.solve.hierarchy import make_stack
 from palpate.control.solve.task_stack import Entry, FrameNow, TaskStack, look, missed, solve_levels
 from palpate.control.steps.frames import motion_of, tree_of
+from palpate.control.steps.reach import reachable
 from palpate.control.steps.task_space import DIRECTIONS, Direction
 from palpate.engine.kernels import clear, kernel, put
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
@@ -185,6 +187,7 @@ class Priorities(Law):
     """
 
     name: ClassVar[str] = "priorities"
+    memoryless: ClassVar[bool] = True  # its memory counts, and starts the search
     kernel = _kernel
     literature = ("10.1177/0278364914521306",)
 
@@ -212,6 +215,16 @@ class Priorities(Law):
         """The joints where the stack holds postures alone, the tool where it holds none, else both."""
         postures = [level.kind == "posture" for level in self.stack]
         return None if any(postures) and not all(postures) else "joints" if all(postures) else "tool"
+
+    def promises(self, robot: Robot) -> tuple[Promise, ...]:
+        """Of the first entry its target, where it is about the tool along the world's axes, or about every joint."""
+        first = self.stack[0]
+        rate = first.frequency * min(first.damping_ratio, 1.0)
+        if first.kind == "posture":
+            return (Promise(joints=True, rate=rate),) if not first.joints else ()
+        if first.along is not None or first.frame not in (None, robot.tool_frame):
+            return ()
+        return (Promise(motion=reachable(robot, first.directions or _OF[first.kind]), rate=rate),)
 
     def gains(self, robot: Robot) -> Gains:
         """D of the fallback, and the bound on |τ|."""

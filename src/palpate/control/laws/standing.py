@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from palpate.checks import Array, finite_array, finite_number
 from palpate.config import setting
 from palpate.control.law import BoundLaw, Law, Shown, Tick, law_kernel
+from palpate.control.promise import Promise
 from palpate.control.solve.hierarchy import solve_hierarchy
 from palpate.control.solve.stance import BASE, PER_FOOT, Footing, make_footing, solve_stance
 from palpate.engine.kernels import kernel, put
@@ -254,6 +255,11 @@ class Standing(Law):
     least_force: float = setting(1.0, "N", "load that each foot keeps", ge=0)
     frequency: float = setting(12.0, "rad/s", "ω of the trunk, K_p = ω²", gt=0)
     damping_ratio: float = setting(1.0, "1", "ζ, K_d = 2 ζ ω", ge=0)
+
+    def promises(self, robot: Robot) -> tuple[Promise, ...]:
+        """The trunk at its target."""
+        rate = self.frequency * min(self.damping_ratio, 1.0)
+        return (Promise(motion=("x", "y", "z", "rx", "ry", "rz"), rate=rate, yields=False, what="the trunk"),)
 
     def gains(self, robot: Robot) -> Gains:
         """K_p, K_d, μ, least force."""

@@ -76,10 +76,10 @@ def times(A: Matrix, x: Vector, out: Vector) -> None:
 def transpose_times(A: Matrix, x: Vector, out: Vector) -> None:
     """out = Aᵀ x."""
     for j in range(A.shape[1]):
-        total = 0.0
-        for i in range(A.shape[0]):
-            total += A[i, j] * x[i]
-        out[j] = total
+        out[j] = 0.0
+    for i in range(A.shape[0]):  # row by row, as they lie
+        for j in range(A.shape[1]):
+            out[j] += A[i, j] * x[i]
 
 
 @kernel(inline=True)

@@ -28,6 +28,7 @@ import numpy as np
 from palpate.checks import Array, finite_array
 from palpate.config import PerJoint, Quaternion, Vector6, setting
 from palpate.control.law import Tick, per_joint, refuse_free_base, sizes_of
+from palpate.control.promise import Promise
 from palpate.control.steps.clearance import (
     Clearance,
     ClearanceMemory,
@@ -48,9 +49,10 @@ from palpate.control.steps.reach import (
     reachable,
     world_axes,
 )
+from palpate.control.steps.straight import invert_6_6, invert_6_7
 from palpate.engine.kernels import kernel
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
-from palpate.engine.views import part
+from palpate.engine.views import address_of, part
 from palpate.errors import BadRotation, InvalidInput
 from palpate.robot.robot import Robot
 from palpate.spatial.kernels import matrix_from_quat, quat_from_matrix
@@ -189,12 +191,11 @@ def set_rows(x: Tick, k: TaskGains, m: TaskMemory) -> None:
     for i in range(k.choice.size):
         direction = k.choice[i]
         half = 0 if direction < 3 else 3
-        scale = lever_of(direction)
+        scale, out, column = lever_of(direction), m.J_t[i], direction - half
+        a, b, c = m.axes[0, column], m.axes[1, column], m.axes[2, column]
+        first, second, third = x.J[half], x.J[half + 1], x.J[half + 2]
         for j in range(x.v.size):
-            total = 0.0
-            for row in range(3):
-                total += m.axes[row, direction - half] * x.J[half + row, j]
-            m.J_t[i, j] = scale * total
+            out[j] = scale * (a * first[j] + b * second[j] + c * third[j])
 
 
 @kernel(inline=True)
@@ -243,11 +244,27 @@ def _weigh(M: Matrix, k: int, n: int, m: TaskMemory) -> None:
     _find_mobility(k, n, m)
 
 
-@kernel(inline=True)
+@kernel
 def _invert(M: Matrix, k: int, n: int, m: TaskMemory) -> float:
     """Y = J_t M⁻¹ and Λ, whose trace is returned; 0 where there is no Λ."""
+    if k == 6 and n == 7:
+        return _invert_6_7(M, m)
+    if k == 6 and n == 6:
+        return _invert_6_6(M, m)
     _weigh(M, k, n, m)
     return cholesky_inverse(m.mobility, k, m.Lambda) if cholesky(m.mobility, k) else 0.0
+
+
+@kernel
+def _invert_6_7(M: Matrix, m: TaskMemory) -> float:
+    to = address_of(m.Y), address_of(m.Lambda), address_of(m.factor)
+    return invert_6_7(address_of(M), address_of(m.J_t), to[0], to[1], to[2])  # pyright: ignore[reportCallIssue]
+
+
+@kernel
+def _invert_6_6(M: Matrix, m: TaskMemory) -> float:
+    to = address_of(m.Y), address_of(m.Lambda), address_of(m.factor)
+    return invert_6_6(address_of(M), address_of(m.J_t), to[0], to[1], to[2])  # pyright: ignore[reportCallIssue]
 
 
 @kernel
@@ -258,10 +275,7 @@ def find_inertia(M: Matrix, heaviest: float, m: TaskMemory) -> float:
     """
     # The trace of Λ bounds its largest eigenvalue: eigenvectors are needed near singular postures only.
     k, n = m.J_t.shape
-    if k == 6 and n == 7:  # most arms: loops of known length compile to straight code
-        mass = _invert(M, 6, 7, m)
-    else:
-        mass = _invert(M, k, n, m)
+    mass = _invert(M, k, n, m)
     if 0.0 < mass <= heaviest:
         return mass
     _find_mobility(k, n, m)
@@ -467,6 +481,12 @@ class TaskLaw(ClearingLaw):
         """Refuse directions that the robot cannot follow; with `more`, only if it can follow none of them."""
         refuse_free_base(robot, self.name)
         checked_directions(robot, self.chosen(), self.name, self.axes_at, more=more)
+
+    def promises(self, robot: Robot) -> tuple[Promise, ...]:
+        """The target along the directions that are controlled in motion, the wanted wrench along those of force."""
+        force = self.force_directions or ()
+        motion = tuple(d for d in reachable(robot, self.chosen(), self.axes_at) if d not in force)
+        return (Promise(motion=motion, force=force, axes=self.axes_at),)
 
     def posture_gains(self) -> tuple[PerJoint, PerJoint] | None:
         """k and d of the posture held beneath the task; None if it holds none."""

@@ -41,12 +41,17 @@ def load(origin: Origin, write: Callable[[str], str]) -> str:
             return prefix
         code = next((kept.object_code for kept in files.read("", "")), None)
         if code is None:
-            code = _machine().emit_object(binding.parse_assembly(write(prefix)))
+            code = machine_code(write(prefix))
             files.write("", "", KeptKernel("", prefix, "", prefix, "", False, "", [], (), code, b""))
         _engine().add_object_file(binding.ObjectFileRef.from_data(code))
         _engine().finalize_object()
         _loaded.add(prefix)
         return prefix
+
+
+def machine_code(text: str) -> bytes:
+    """LLVM code as an object file of this system."""
+    return _machine().emit_object(binding.parse_assembly(text))
 
 
 def address(name: str) -> int:

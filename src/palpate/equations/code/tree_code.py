@@ -2,7 +2,8 @@
 
     constants(p, k)                                                     what depends on the parameters alone
     terms(k, q, v, M, bias, gravity, origin, rotation, twist, acceleration)        M, C v + g, g; motion of the links
-    frame_i(k, origin, rotation, twist, acceleration, place, position, rotation, J, drift, twist)     on link i
+    frame_i(k, origin, rotation, twist, acceleration, place, position, rotation, J, drift, twist)     on link i; the
+                                                                        last on the ground
 
 Every argument is the address of doubles, row by row (`tree_program` has the records). For W lanes each number of q, v
 and of the results is W doubles side by side; k and place are one for all lanes.
@@ -102,8 +103,8 @@ class TreeGraph:
         results, frame = [output.nodes for output in self.program.outputs[1:]], _Frame(self.chain)
         inputs = [Input(self.constants, shared=True), Input(q), Input(v)]
         emitter.function(f"{prefix}_terms", inputs, results, unit)
-        for link in range(len(self.chain.links)):
-            frame.emit(emitter, link, f"{prefix}_frame_{link}")
+        for link in (*range(len(self.chain.links)), -1):
+            frame.emit(emitter, link, f"{prefix}_frame_{link % (len(self.chain.links) + 1)}")
         return str(module)
 
 
@@ -160,6 +161,9 @@ class _Frame:
         emitter.function(name, inputs, self._outputs(link))
 
     def _outputs(self, link: int) -> list[Vector]:
+        if link < 0:
+            J, still = jacobian(self.chain, self.links, link, self.place[:3]), [self.chain.graph.zero] * 6
+            return [self.place[:3], self.place[3:], flat(J), still, still]
         frame = self.links[link]
         v, w = self.twist[6 * link : 6 * link + 3], self.twist[6 * link + 3 : 6 * link + 6]
         acc, spin = (frame.out(self.acceleration[6 * link + k : 6 * link + k + 3]) for k in (0, 3))

@@ -27,7 +27,7 @@ class TreeCode(Record):
     """A tree's machine code and parameters, as kernels call them.
 
     Attributes:
-        constants, terms, frames: addresses; of the frame functions one for each link.
+        constants, terms, frames: addresses; of the frame functions one for each link, and the last for the ground.
         p: parameters (`TreeSymbols.values` says in which order). Whoever changes one calls `update_constants`.
         k: what is computed from them once.
     """
@@ -39,8 +39,8 @@ class TreeCode(Record):
     k: Vector
 
 
-class TreeTerms(Record):
-    """Terms of a tree at a state: M(q), C v + g, g, and the motion of every link.
+class TreeMotion(Record):
+    """Motion of every link of a tree at a state.
 
     Attributes:
         origin, rotation: pose of each link's frame in the world (rotation row by row). The frame is the program's own:
@@ -50,13 +50,18 @@ class TreeTerms(Record):
             v̇ = 0, in the link's own axes.
     """
 
-    M: Matrix = sized("nv", "nv")
-    bias: Vector = sized("nv")
-    gravity: Vector = sized("nv")
     origin: Matrix = sized("links", 3)
     rotation: Matrix = sized("links", 9)
     twist: Matrix = sized("links", 6)
     acceleration: Matrix = sized("links", 6)
+
+
+class TreeTerms(TreeMotion):
+    """Terms of a tree at a state: M(q), C v + g, g, and the motion of every link."""
+
+    M: Matrix = sized("nv", "nv")
+    bias: Vector = sized("nv")
+    gravity: Vector = sized("nv")
 
 
 class TreePlace(Record):
@@ -96,11 +101,8 @@ def compute_terms(code: TreeCode, q: ReadVector, v: ReadVector, out: TreeTerms) 
 
 
 @kernel
-def compute_frame(code: TreeCode, terms: TreeTerms, place: TreePlace, out: FrameTerms) -> None:
+def compute_frame(code: TreeCode, terms: TreeMotion, place: TreePlace, out: FrameTerms) -> None:
     """A frame from the terms of a state."""
-    if place.link < 0:
-        _standing_frame(place, out)
-        return
     call_program(  # pyright: ignore[reportCallIssue]
         code.frames[place.link],
         (
@@ -112,28 +114,13 @@ def compute_frame(code: TreeCode, terms: TreeTerms, place: TreePlace, out: Frame
 
 
 @kernel
-def _standing_frame(place: TreePlace, out: FrameTerms) -> None:
-    place_pose(place, out.position, out.rotation)
-    for i in range(6):
-        out.drift[i] = out.twist[i] = 0.0
-        for j in range(out.J.shape[1]):
-            out.J[i, j] = 0.0
-
-
-@kernel
-def place_pose(place: TreePlace, position: Vector, rotation: Matrix) -> None:
-    """Pose of a place on its link, or on the ground."""
-    for i in range(3):
-        position[i] = place.pose[i]
-        for j in range(3):
-            rotation[i, j] = place.pose[3 + 3 * i + j]
-
-
-@kernel
-def compute_pose(terms: TreeTerms, place: TreePlace, position: Vector, rotation: Matrix) -> None:
+def compute_pose(terms: TreeMotion, place: TreePlace, position: Vector, rotation: Matrix) -> None:
     """Pose of a frame alone."""
     if place.link < 0:
-        place_pose(place, position, rotation)
+        for i in range(3):
+            position[i] = place.pose[i]
+            for j in range(3):
+                rotation[i, j] = place.pose[3 + 3 * i + j]
         return
     origin, R = terms.origin[place.link], terms.rotation[place.link]
     for i in range(3):
@@ -144,7 +131,7 @@ def compute_pose(terms: TreeTerms, place: TreePlace, position: Vector, rotation:
 
 
 @kernel
-def point_twist(terms: TreeTerms, link: int, point: Vector, twist: Vector) -> None:
+def point_twist(terms: TreeMotion, link: int, point: Vector, twist: Vector) -> None:
     """Velocity [linear; angular] of a point of the world that moves with a link, world axes."""
     if link < 0:
         clear(twist)
@@ -179,7 +166,7 @@ class TreeProgram:
         update_constants(self.code.address)
 
     def _code(self, prefix: str, p: Array, k: Array) -> TreeCode:
-        frames = [programs.address(f"{prefix}_frame_{i}") for i in range(self.sizes.links)]
+        frames = [programs.address(f"{prefix}_frame_{i}") for i in range(self.sizes.links + 1)]
         return TreeCode(constants=0, terms=programs.address(f"{prefix}_terms"), frames=np.array(frames), p=p, k=k)
 
     @cached_property

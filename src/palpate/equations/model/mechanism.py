@@ -60,6 +60,25 @@ class Place:
     rotation: Array
 
 
+class FixedFrame(Protocol):
+    """A frame fixed on a body of a model: its origin and axes there."""
+
+    @property
+    def body(self) -> int:
+        """Number of the body."""
+        ...
+
+    @property
+    def offset(self) -> Array:
+        """Origin in the body's frame, m."""
+        ...
+
+    @property
+    def turn(self) -> Array:
+        """Rotation in the body's frame."""
+        ...
+
+
 class Coupling(Protocol):
     """Joints that mimic others: v_all = map · v, q_all = map · q + position_offset; `kept` are the independent ones."""
 
@@ -125,7 +144,7 @@ class Mechanism:
 def mechanism_from_model(
     model: mujoco.MjModel,
     name: str,
-    frames: Mapping[str, tuple[int, Array, Array]],
+    frames: Mapping[str, FixedFrame],
     tool: str = "",
     coupling: Coupling | None = None,
 ) -> Mechanism:
@@ -134,7 +153,7 @@ def mechanism_from_model(
     Args:
         model: hinges, slides and free bases.
         name: of the robot.
-        frames: every named frame as (body, position, rotation) in the body's frame.
+        frames: every named frame.
         tool: the frame whose pose and Jacobian a derivation gives.
         coupling: joints that mimic others.
 
@@ -145,7 +164,7 @@ def mechanism_from_model(
     if reason:
         raise InvalidInput(f"{name}: {reason}", hint=_ADVICE)
     reader = _Reader(model)
-    placed = {key: reader.placed(*frame) for key, frame in frames.items()}
+    placed = {key: reader.placed(frame.body, frame.offset, frame.turn) for key, frame in frames.items()}
     links = tuple(reader.finished())
     bodies = tuple(reader.places[body] for body in range(model.nbody))
     weightless = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY

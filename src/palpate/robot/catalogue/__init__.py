@@ -13,10 +13,11 @@ from importlib import resources
 
 from palpate.errors import UnknownName
 from palpate.robot.catalogue.entry import Entry, Parameter, Value
+from palpate.robot.catalogue.facts import Fact, as_built, facts_about
 from palpate.robot.catalogue.generated import RECIPES
 from palpate.robot.catalogue.pair import PAIRS, pair
 
-__all__ = ["Entry", "Parameter", "describe", "model_xml", "names"]
+__all__ = ["Entry", "Fact", "Parameter", "describe", "facts", "is_textbook", "model_xml", "names"]
 
 _FILES = (
     "fr3",
@@ -45,8 +46,19 @@ def describe(name: str) -> Entry:
     return Entry(name, texts["summary"], _parameters(name), texts["provenance"], texts["licence"])
 
 
+def facts(name: str) -> tuple[Fact, ...]:
+    """What is known of the robot's joints: rotor inertia, friction, gears, with sources and grades."""
+    _parameters(name)
+    return facts_about(PAIRS[name].arm if name in PAIRS else name)
+
+
+def is_textbook(name: str) -> bool:
+    """Whether the robot is nobody's machine, so that its joints lack nothing."""
+    return name in RECIPES or name in ("quadruped", "ur5e-3link")
+
+
 def model_xml(name: str, /, **parameters: Value) -> str:
-    """MJCF text of a catalogue robot.
+    """MJCF text of a catalogue robot, its joints as built.
 
     Args:
         name: one of `names()`.
@@ -65,7 +77,7 @@ def model_xml(name: str, /, **parameters: Value) -> str:
         return recipe.build(**values)
     if name in PAIRS:
         return pair(name, model_xml(PAIRS[name].arm), **values)
-    return resources.files(__name__).joinpath(f"{name}.xml").read_text(encoding="utf-8")
+    return as_built(resources.files(__name__).joinpath(f"{name}.xml").read_text(encoding="utf-8"), facts_about(name))
 
 
 def _parameters(name: str) -> tuple[Parameter, ...]:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import mujoco
 import numpy as np
+from numpy.typing import ArrayLike
 
 from palpate.checks import Array
 from palpate.errors import ModelError
 from palpate.robot.limits import JointLimits
 
 if TYPE_CHECKING:
-    from palpate.robot.mechanics.terms import Terms
+    from palpate.robot.robot import Robot
 
 _SLIDE = int(mujoco.mjtJoint.mjJNT_SLIDE)
 
@@ -100,21 +101,6 @@ class Coordinates:
                 break
         return a
 
-    def reduce_terms(self, full: Terms) -> Terms:
-        """Every term in the independent coordinates."""
-        if not self.coupled:
-            return full
-        G = self.map
-        return type(full)(
-            G.T @ full.M @ G,
-            G.T @ full.bias,
-            G.T @ full.gravity,
-            full.position,
-            full.rotation,
-            full.J @ G,
-            full.drift,
-        )
-
 
 def _fraction(residual: Callable[[Array], Array], a: Array, step: Array) -> float:
     """How far to go along a step: all of it, or to where the falling function begins to rise."""
@@ -124,6 +110,17 @@ def _fraction(residual: Callable[[Array], Array], a: Array, step: Array) -> floa
         return float(step @ residual(a + t * step))
 
     return 1.0 if rise(1.0) <= 0 or rise(0.0) >= 0 else float(np.asarray(brentq(rise, 0.0, 1.0, xtol=1e-15)))
+
+
+def acceleration(robot: Robot, q: ArrayLike, v: ArrayLike, tau: Array, data: mujoco.MjData | None) -> Array:
+    """M⁻¹ (τ − C v − g), with losses where the engine's data of the robot's last call are given."""
+    M, losses = robot.mass_matrix(q), data is not None
+    start = np.linalg.solve(M, tau - robot.inverse_dynamics(q, v, np.zeros(robot.nv), losses=losses))
+    if data is None or not robot.model.dof_frictionloss.any():
+        return start
+    return robot.coordinates.accelerate(
+        M, start, lambda a: robot.inverse_dynamics(q, v, a) - tau, lambda: friction_slopes(data)
+    )
 
 
 def friction_slopes(data: mujoco.MjData) -> Array:

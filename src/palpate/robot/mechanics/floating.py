@@ -35,6 +35,14 @@ def velocity_map(robot: Robot, q: Array) -> Array:
     return E[np.ix_(coordinates.kept, coordinates.kept_position)]
 
 
+def moved(robot: Robot, q: Array, v: Array, dt: float) -> Array:
+    """q ⊕ v dt."""
+    coordinates = robot.coordinates
+    out = coordinates.expand_position(q).copy()
+    mujoco.mj_integratePos(robot.model, out, coordinates.expand_velocity(v), dt)
+    return out[coordinates.kept_position]
+
+
 def quaternion_places(model: mujoco.MjModel) -> list[int]:
     """Where each quaternion of q begins."""
     found = zip(model.jnt_type, model.jnt_qposadr)

@@ -1,20 +1,23 @@
-"""What a controller asks of a model at one state, and where a thread works it out."""
+"""What a controller asks of a model at a state or at many, and where a thread works it out."""
 
 from __future__ import annotations
 
+import math
 import threading
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import mujoco
 
 from palpate.checks import Array
 from palpate.engine.physics import Physics
+from palpate.robot.joints.coupling import Coordinates
 from palpate.robot.mechanics import kernels
 
 
-@dataclass(frozen=True)
-class Terms:
+class Terms(NamedTuple):
     """Everything a controller asks of a model at (q, v), for one frame E.
+
+    Of N states (`Robot.terms_batch`) each has a first axis of length N.
 
     Attributes:
         M: mass matrix, n×n.
@@ -32,6 +35,35 @@ class Terms:
     rotation: Array
     J: Array
     drift: Array
+
+
+def reduced_terms(full: kernels.ModelTerms, coordinates: Coordinates) -> Terms:
+    """The engine's terms of all joints as those of the independent coordinates."""
+    M, J = coordinates.reduce_matrix(full.M.copy()), coordinates.reduce_columns(full.J.copy())
+    forces = coordinates.reduce_force(full.bias.copy()), coordinates.reduce_force(full.gravity.copy())
+    return Terms(M, *forces, full.position.copy(), full.rotation.copy(), J, full.drift.copy())
+
+
+class TermsLayout:
+    """Where the terms of a state lie in one row of numbers, for a number of velocities.
+
+    Attributes:
+        shapes: of each of the terms.
+        where: the part of a row that holds each.
+        size: numbers in a row.
+    """
+
+    def __init__(self, nv: int) -> None:
+        self.shapes = dict(zip(Terms._fields, ((nv, nv), (nv,), (nv,), (3,), (3, 3), (6, nv), (6,))))
+        self.where: dict[str, slice] = {}
+        self.size = 0
+        for name, shape in self.shapes.items():
+            end = self.size + math.prod(shape)
+            self.where[name], self.size = slice(self.size, end), end
+
+    def views(self, rows: Array) -> Terms:
+        """The terms in rows of numbers, one row for each state."""
+        return Terms(*(rows[:, self.where[name]].reshape(-1, *shape) for name, shape in self.shapes.items()))
 
 
 class Workspace(threading.local):

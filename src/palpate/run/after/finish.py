@@ -16,18 +16,22 @@ import numpy as np
 
 from palpate import __version__
 from palpate.checks import Array
-from palpate.control.guards import GUARD_NAMES
 from palpate.control.law import Law
 from palpate.control.unread import unread_of_reference
 from palpate.engine.library import WARNINGS
 from palpate.robot.readers.findings import CONTACT, Finding, without_meshes
 from palpate.run.after.balance import energy_warnings
+from palpate.run.after.between import beyond_bounds, dropped_motion
+from palpate.run.after.causes import LIMITS, promise_warnings
 from palpate.run.after.ending import INTERRUPTED, Ending
 from palpate.run.after.exact_story import event_table, exact_assumptions, exact_outcome, stop_warnings, trace_events
 from palpate.run.after.keep import Keeper, Reader
+from palpate.run.after.lasting import contact_story
 from palpate.run.after.nearest import contact_remarks
 from palpate.run.after.scene import scene_of, singularity
+from palpate.run.after.wrench_watch import wrench_warnings
 from palpate.run.assemble.assemble import Assembly
+from palpate.run.assemble.carrier import ENGINE, EQUATIONS
 from palpate.run.before.checks import Foretold
 from palpate.run.loop import state as S
 from palpate.run.loop.kinematic import ASSUMED
@@ -37,8 +41,7 @@ from palpate.scenario.file.places import without_places
 from palpate.trace import Channel, Event, Outcome, RunFacts, Trace
 
 _SHORT = 0.05  # s in all, up to which a rate limit that bends a command is not worth a warning
-_STUCK, _MOVED = 0.1, 1e-4  # s, and rad or m: a wrench that does not change for so long while joints move
-_GUARDS = {S.TORQUE_LIMITED: "torque limit", S.RATE_LIMITED: "torque-rate limit", **GUARD_NAMES}
+_GUARDS = LIMITS
 
 
 def trace_of(assembly: Assembly, ending: Ending, keeper: Keeper, foretold: Foretold) -> Trace:
@@ -46,8 +49,12 @@ def trace_of(assembly: Assembly, ending: Ending, keeper: Keeper, foretold: Foret
     keeper.take()
     times, data = keeper.times, keeper.data
     warnings = _warnings(assembly, keeper.named, foretold)
+    happened, bouncing = contact_story(keeper.named, foretold.presses)
+    if ending.status == S.COMPLETED:
+        warnings += bouncing or promise_warnings(assembly, keeper.named)
     events = _events(assembly, times, data, warnings)
-    facts = _facts(assembly, foretold.expected, warnings, times, data)
+    expected = [*foretold.expected, *(happened if foretold.expected else ())]
+    facts = _facts(assembly, expected, warnings, times, data)
     return Trace(times, data, _outcome(assembly, ending), events, facts, own=True)
 
 
@@ -99,14 +106,22 @@ def _remarks(assembly: Assembly, named: Mapping[str, Array]) -> tuple[str, ...]:
     run, law = assembly.run, assembly.law
     meshes = [] if run.world.contact_links else _meshes_apart(run)[1]
     unread = unread_of_reference(run.law, run.reference)
-    return (*unread, *contact_remarks(assembly, named), *law.remarks(law.memory), *meshes)
+    unread += dropped_motion(assembly, named)
+    return (
+        *unread,
+        *contact_remarks(assembly, named),
+        *law.remarks(law.memory),
+        *beyond_bounds(assembly, named)[0],
+        *meshes,
+    )
 
 
 def _warnings(assembly: Assembly, named: Mapping[str, Array], foretold: Foretold) -> list[str]:
     alarms = assembly.law.alarms(assembly.law.memory)
     told = [*_of_the_file(assembly.run), *foretold.warnings]
     found = [*_joint_warnings(assembly), *stop_warnings(assembly.exact), *energy_warnings(named)]
-    return [*told, *alarms, *found, *_limit_warnings(assembly), *_stuck_wrench(named)]
+    found += beyond_bounds(assembly, named)[1]
+    return [*told, *alarms, *found, *_limit_warnings(assembly), *wrench_warnings(assembly, named)]
 
 
 def _torque_limit(assembly: Assembly) -> tuple[float | None, ...]:
@@ -212,25 +227,6 @@ def _limit_warnings(assembly: Assembly) -> list[str]:
     return said
 
 
-def _stuck_wrench(named: Mapping[str, Array]) -> list[str]:
-    """A measured wrench that changed, and then did not for long although the joints moved."""
-    if "measured_wrench" not in named or "q" not in named or len(named["time"]) < 3:
-        return []
-    wrench, q, times = named["measured_wrench"], named["q"], named["time"]
-    if not np.any(wrench[-1]) or np.any(wrench[-2] != wrench[-1]):
-        return []
-    same = np.all(wrench == wrench[-1], axis=1)
-    if same.all():  # nothing changed it ever: a steady push
-        return []
-    since = len(same) - int(np.argmin(same[::-1]))
-    moved = float(np.abs(q[since:] - q[since]).max())
-    if times[-1] - times[since] < _STUCK or moved < _MOVED:
-        return []
-    return [
-        f"the measured wrench is stuck from {times[since]:.4g} s on, although the joints moved by {moved:.3g} since"
-    ]
-
-
 def _joint_watch(assembly: Assembly) -> dict[str, float]:
     w, dt = assembly.loop.watch, assembly.loop.dt
     if not w.on:
@@ -249,6 +245,7 @@ def _events(assembly: Assembly, times: Array, data: dict[Channel, Array], warnin
     ticks = np.arange(len(times)) * assembly.run.record.stride // assembly.loop.ratio
     if "guard" in by_name:
         events += _guard_events(times, by_name["guard"].astype(int), ticks)
+    events += _fault_events(assembly, times)
     if assembly.exact is not None:
         events += trace_events(assembly.exact, assembly.run.clock.control_period)
     elif "contact_force" in by_name:
@@ -276,6 +273,20 @@ def _guard_events(times: Array, flags: np.ndarray, ticks: np.ndarray) -> list[Ev
     return events
 
 
+def _fault_events(assembly: Assembly, times: Array) -> list[Event]:
+    """The faults that came within the run."""
+    end, period = float(times[-1]) if len(times) else 0.0, assembly.run.clock.control_period
+    return [
+        Event(fault.at, round(fault.at / period), "fault", fault.what, _lasting(fault.what, fault.duration))
+        for fault in assembly.run.world.faults
+        if fault.at <= end
+    ]
+
+
+def _lasting(what: str, duration: float | None) -> str:
+    return f"{what} {'from here on' if duration is None else f'for {duration:g} s'}"
+
+
 def _contact_events(times: Array, force: Array, ticks: np.ndarray) -> list[Event]:
     touching = force > 0
     change = np.flatnonzero(touching[1:] != touching[:-1]) + 1
@@ -292,24 +303,11 @@ def _contact_events(times: Array, force: Array, ticks: np.ndarray) -> list[Event
 # ---------------------------------------------------------------------------------------------- what it was
 
 
-def _happened(data: dict[str, Array]) -> list[str]:
-    """How the contact went, to stand beside what was expected."""
-    force = data.get("contact_force")
-    touched = np.flatnonzero(force > 0) if force is not None else np.zeros(0, dtype=int)
-    if force is None or not len(touched):
-        return []
-    since = force[touched[0] :] > 0
-    breaks = int(np.count_nonzero(since[:-1] & ~since[1:]))
-    return [
-        f"what happened: in contact {100 * since.mean():.3g} % of the time since the first touch, lost {breaks} times"
-    ]
-
-
 def _facts(
     assembly: Assembly, expected: list[str], warnings: list[str], times: Array, data: dict[Channel, Array]
 ) -> RunFacts:
     run, clock = assembly.run, assembly.run.clock
-    named = {channel.name: array for channel, array in data.items()}
+    named = {"time": times, **{channel.name: array for channel, array in data.items()}}
     q = named.get("q")
     return RunFacts(
         scenario=run.scenario,
@@ -323,10 +321,12 @@ def _facts(
         timestep=clock.timestep,
         period=clock.control_period,
         integrator=clock.integrator if assembly.exact is None else "exact",
+        physics=assembly.carrier.name,
+        handed=assembly.loop.tree.handed,
         stride=run.record.stride,
         versions=versions(),
         warnings=tuple(warnings),
-        expected=(*expected, *(_happened(named) if expected else ())),
+        expected=tuple(expected),
         remarks=_remarks(assembly, named),
         assumptions=tuple(_assumptions(assembly)),
         guard_ticks={name: int(assembly.loop.guard_steps[bit.bit_length() - 1]) for bit, name in _GUARDS.items()},
@@ -371,6 +371,7 @@ def _assumptions(assembly: Assembly) -> list[str]:
     wrist = world.sensors.wrench
     if not (wrist.noise_force or wrist.noise_torque or any(wrist.bias) or wrist.cutoff or wrist.delay):
         notes.append("the wrench sensor has no noise, bias, filter or delay")
+    notes += _who_moved(assembly)
     if any(s.contact == "rigid" for s in world.surfaces):
         notes.append("rigid contact is the physics engine's; its forces are reported one physics step late")
     if any(s.contact == "rigid" and s.motion is not None for s in world.surfaces):
@@ -384,6 +385,13 @@ def _assumptions(assembly: Assembly) -> list[str]:
     elif assembly.run.clock.integrator != "rk4" and not assembly.run.robot.unresisted:
         notes.append(f"integrated by the {assembly.run.clock.integrator} method: first order in the physics step")
     return notes
+
+
+def _who_moved(assembly: Assembly) -> list[str]:
+    """Who moved the plant, and why it was not the equations."""
+    steps = assembly.loop.tree.handed
+    handed = f"; the engine took {steps} of {assembly.loop.step} steps, at joint stops" if steps else ""
+    return [f"{assembly.carrier}{handed}"] if assembly.carrier.name in (EQUATIONS, ENGINE) else []
 
 
 def versions() -> dict[str, str]:

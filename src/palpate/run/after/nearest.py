@@ -26,24 +26,31 @@ def contact_remarks(assembly: Assembly, named: Mapping[str, Array]) -> list[str]
         return []
     if not len(named["q"]) or np.any(named["contact_force"] > 0):  # a run that has not begun says nothing
         return []
+    if _was_touched(assembly):
+        every = assembly.run.record.stride
+        return [f"a surface was touched, between two of the recorded samples: every {every}th step is recorded"]
     still = [surface for surface in plant.surfaces if surface.motion is None]
     points = [point for point in plant.points if point.on_robot]
     if not still or not points or plant.model.nq != assembly.run.robot.nq:
         return ["no surface was touched"]
     data, q = mujoco.MjData(plant.model), named["q"]
+    forms = [(SHAPES[s.shape].distance, form_of(s), surface_rotation(s).T, np.array(s.position)) for s in still]
     distances = np.empty((min(len(q), _LOOKS), len(points), len(still)))
     for row, sample in enumerate(np.linspace(0, len(q) - 1, len(distances)).astype(int)):
         data.qpos[:] = q[sample]
         mujoco.mj_kinematics(plant.model, data)
         for k, point in enumerate(points):
             centre = data.xpos[point.body] + data.xmat[point.body].reshape(3, 3) @ point.offset
-            for j, surface in enumerate(still):
-                local = surface_rotation(surface).T @ (centre - np.array(surface.position))
-                distances[row, k, j] = (
-                    SHAPES[surface.shape].distance(form_of(surface), local, np.zeros(3)) - point.radius
-                )
+            for j, (distance, form, R, origin) in enumerate(forms):
+                distances[row, k, j] = distance(form, R @ (centre - origin), np.zeros(3)) - point.radius
     _, k, j = np.unravel_index(np.argmin(distances), distances.shape)
     return [
         f"no surface was touched; the closest distance was {1e3 * distances.min():.3g} mm, from {points[k].name!r} to"
         f" {still[j].name!r}"
     ]
+
+
+def _was_touched(assembly: Assembly) -> bool:
+    """Whether the loop found the robot in a surface at any step, recorded or not."""
+    L = assembly.loop
+    return any(c.point.on_robot and c.looks for c in L.contacts) or any(reading.looks for reading in L.rigid)

@@ -9,14 +9,17 @@ import mujoco
 import numpy as np
 
 from palpate.checks import Array
+from palpate.control.friction import compensation_of, with_friction_term
 from palpate.control.guards import GuardMemory, guard_settings
 from palpate.control.law import NEEDS, Beginning, BoundLaw, Target, Tick, sizes_of
 from palpate.control.references.reference import WRENCH_AXES, Reference
 from palpate.engine.physics import Physics
 from palpate.errors import InvalidInput, UnknownName
+from palpate.robot.frames import Frame
 from palpate.robot.joints.coupled import coupled_model
 from palpate.robot.robot import Robot
 from palpate.run.assemble.buffers import RECORDS
+from palpate.run.assemble.carrier import EQUATIONS, Carrier, carrier_of
 from palpate.run.assemble.drives import drives_of
 from palpate.run.assemble.memory import refuse_too_large
 from palpate.run.loop.kinematic import refuse_what_needs_masses
@@ -27,9 +30,13 @@ from palpate.run.run import Run
 from palpate.scenario.rig import rig_of
 from palpate.trace import Channel
 from palpate.world.contact import contact_pairs, surface_state
+from palpate.world.custom import BoundSensor, Truth, bound_sensors
+from palpate.world.faults import fault_state
+from palpate.world.joint_friction import joint_friction
 from palpate.world.plant import Plant, build_plant
 from palpate.world.pushes import Pushed, push_state
 from palpate.world.sensors import bodies_beyond, joint_sensors, pole_camera, sensor_body, wrist_sensor
+from palpate.world.tree_plant import TreeModel, TreePlant, no_model, no_tree, tree_model, tree_plant
 
 if TYPE_CHECKING:
     from palpate.run.exact import ExactPlant
@@ -55,9 +62,16 @@ class Assembly:
     chosen: tuple[Channel, ...]
     loop: Loop
     rescues: Rescues
+    carrier: Carrier
+    sensors: tuple[BoundSensor, ...] = ()  # of one's own
     exact: ExactPlant | None = None  # in the place of the engine's physics
     sampled: Reference | None = None
     views: dict[str, Array] | None = None
+
+    @property
+    def compiled(self) -> bool:
+        """Whether no part of a step is plain Python."""
+        return self.law.compiled and all(sensor.compiled for sensor in self.sensors)
 
 
 def _exact_plant(run: Run, plant: Plant, felt: set[int]) -> ExactPlant:
@@ -74,55 +88,95 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         share: let the law read its model off the plant where both are one; False evaluates it apart.
     """
     run = suited(run)
-    robot = run.robot
-    q, v = run.start()
-    law = run.law.begin(robot, beginning(run, q, v))
+    robot, (q, v) = run.robot, run.start()
+    law = begun(run)
     _refuse_what_a_run_cannot_do(run, law)
-    run.world.driver.refuse_misfit(robot, run.clock.control_period, run.clock.timestep)
-    refuse_what_needs_masses(run, law)
     plant = build_plant(robot, run.world, run.clock.timestep, run.clock.integrator, q)
     data, nominal = mujoco.MjData(plant.model), mujoco.MjData(robot.model)
     set_state(plant, data, q, v)
-    loads = _loads(run, plant)
-    felt = felt_bodies(run, plant)
+    loads, felt, custom = _loads(run, plant), felt_bodies(run, plant), run.world.sensors.custom
     exact = _exact_plant(run, plant, felt) if run.world.is_exact else None
-    rows = layout(robot, plant, law, () if exact is None else exact.touches)
+    rows = layout(robot, plant, law, custom, () if exact is None else exact.touches)
+    sensors = bound_sensors(custom, robot)
     law = writing_to(law, rows)
     chosen = run.record.choose(rows.channels)
     refuse_too_large(run, chosen)
-    shared = share and can_share(run, plant)
+    carrier = carrier_of(run, plant)
+    # Equations give J̇ v; a law that reads J̇ itself has its model evaluated by the engine.
+    derived = carrier.name == EQUATIONS and "J_rate" not in law.needs
+    shared = share and can_share(run, plant) and (derived or carrier.name != EQUATIONS)
     physics = Physics.of(plant.model, data)
-    model = physics if shared else Physics.of(robot.model, nominal)
-    coordinate, dof = plant.places()
+    tool = plant.tool if shared else robot.frame()
+    (coordinate, dof), tool_rotation = plant.places(), np.zeros((3, 3))
+    of_law, outside = _law(run, law, rows), outside_places(run, plant, physics, rows, felt)
+    measuring = sensor_places(run, plant, law, shared)
+    tree = _tree(run, plant, outside, measuring) if carrier.name == EQUATIONS else no_tree()
     loop = Loop(
         {"N": plant.model.nv, "NQ": plant.model.nq},
         plant=physics,
-        nominal=model,
+        nominal=physics if shared else Physics.of(robot.model, nominal),
         shared=shared,
         kinematic=bool(robot.unresisted),
         coordinate=coordinate,
         dof=dof,
         ties=plant.ties,
+        friction=joint_friction(plant.model, plant.friction, bool(plant.ties.each)),
         coupled=coupled_model(robot),
-        nominal_tool=(plant.tool if shared else robot.frame()).place,
+        nominal_tool=tool.place,
         tool=plant.tool.place,
+        tool_rotation=tool_rotation,
+        custom=[sensor.record for sensor in sensors],
+        truth=_truth(robot, rows, tool_rotation, physics),
         camera=pole_camera(plant, run.world, run.clock.control_period),
         loads=loads,
+        tree=tree,
+        model=_model(plant, tool, of_law["tick"], tree if shared else None) if derived else no_model(),
         **_clock(run),
-        **_law(run, law, rows),
-        **sensor_places(run, plant, law, shared),
-        **outside_places(run, plant, physics, rows, felt),
+        **of_law,
+        **measuring,
+        **outside,
         touches=[] if exact is None else exact.readings,
         **_record(run, law, rows, chosen),
     )
-    return Assembly(run, plant, law, data, nominal, rows, chosen, loop, Rescues(loop.address), exact)
+    return Assembly(run, plant, law, data, nominal, rows, chosen, loop, Rescues(loop.address), carrier, sensors, exact)
+
+
+def _truth(robot: Robot, rows: Layout, rotation: Array, physics: Physics) -> Truth:
+    """What sensors of one's own read, where the loop has it."""
+    row = rows.row
+    parts = {"q": row.q, "v": row.v, "tau": row.tau, "position": row.tool_position, "twist": row.tool_twist}
+    return Truth(sizes_of(robot), **parts, rotation=rotation, wrench=row.contact_wrench, plant=physics)
+
+
+def _model(plant: Plant, tool: Frame, tick: Tick, shared: TreePlant | None) -> TreeModel:
+    """The law's model on its equations: the plant's own, where both are one."""
+    return tree_model(plant.robot.model if shared is None else plant.model, tool, tick, shared)
+
+
+def _tree(run: Run, plant: Plant, outside: dict[str, Any], sensors: dict[str, Any]) -> TreePlant:
+    """The plant on its equations, with the motion of all bodies that somebody reads."""
+    wrist = sensors["wrist"]
+    bodies = {plant.tool.body, wrist.body, *plant.attachment_bodies, *map(int, wrist.beyond)}
+    bodies |= {point.body for point in plant.points} | {push.body for push in outside["pushes"]}
+    bodies |= {plant.pole} - {-1}
+    return tree_plant(plant, bodies, acceleration_is_read=len(wrist.beyond) > 0)
+
+
+def begun(run: Run) -> BoundLaw:
+    """The law made ready for the run, with a term for its friction compensation."""
+    law = run.law.begin(run.robot, beginning(run, *run.start()))
+    return with_friction_term(law, run.robot, _compensated_share(run))
+
+
+def _compensated_share(run: Run) -> float:
+    return getattr(run.law, "friction_compensation", 0.0)  # a law in plain Python has no settings
 
 
 def beginning(run: Run, q: Array, v: Array) -> Beginning:
     """What a law is told before the run."""
     world = run.world
     gravity = run.robot.model.opt.gravity.copy() if world.gravity is None else np.array(world.gravity)
-    pole = None if world.pole is None else world.pole.length
+    pole = None if world.pole is None else (world.pole.length, world.pole.mass, world.pole.rod_mass)
     seen, period = world.sensors.camera, run.clock.control_period
     interval = period if seen.rate is None else max(1.0 / seen.rate, period)
     camera = None if seen.ideal else (interval, seen.delay, seen.noise)
@@ -137,6 +191,8 @@ def suited(run: Run) -> Run:
 
 def _refuse_what_a_run_cannot_do(run: Run, law: BoundLaw) -> None:
     robot, sensors = run.robot, run.world.sensors
+    run.world.driver.refuse_misfit(robot, run.clock.control_period, run.clock.timestep)
+    refuse_what_needs_masses(run, law)
     if robot.nq == robot.nv:
         return
     if law.command in ("velocity", "position"):
@@ -159,6 +215,7 @@ def can_share(run: Run, plant: Plant) -> bool:
     return (
         world.plant.none
         and world.sensors.ideal
+        and not any(fault.what == "joints-frozen" for fault in world.faults)
         and not world.attachments
         and not run.robot.coordinates.coupled
         and not run.robot.unresisted
@@ -189,7 +246,8 @@ def writing_to(law: BoundLaw, rows: Layout) -> BoundLaw:
     terms = rows.row.terms
     if law.answer is None:
         return replace(law, rows=terms)
-    return replace(law, rows=terms, answer=type(law.answer).over(terms.reshape(-1), {"nv": terms.shape[1]}))
+    own = terms[:-1] if law.compensates else terms
+    return replace(law, rows=terms, answer=type(law.answer).over(own.reshape(-1), {"nv": terms.shape[1]}))
 
 
 def _clock(run: Run) -> dict[str, object]:
@@ -205,7 +263,7 @@ def _clock(run: Run) -> dict[str, object]:
     }
 
 
-def _law(run: Run, law: BoundLaw, rows: Layout) -> dict[str, object]:
+def _law(run: Run, law: BoundLaw, rows: Layout) -> dict[str, Any]:
     """The law's code and records; what it measures is recorded where it lies."""
     robot, row = run.robot, rows.row
     sizes = sizes_of(robot)
@@ -228,7 +286,7 @@ def _law(run: Run, law: BoundLaw, rows: Layout) -> dict[str, object]:
 
 def law_places(run: Run, law: BoundLaw) -> dict[str, Any]:
     """Where the loop finds the law: its code, its records, and what it reads of the model."""
-    needs = set(NEEDS) if run.guards is not None else set(law.needs)
+    needs = set(law.needs) | (set(NEEDS) - {"J_rate"} if run.guards is not None else set())
     if law.command != "torque":
         needs |= {"M", "bias"}
     if run.world.driver.facts.adds_gravity and law.command in ("torque", "acceleration"):
@@ -244,6 +302,7 @@ def law_places(run: Run, law: BoundLaw) -> dict[str, Any]:
         "gains": gains,
         "memory": memory,
         "terms": terms,
+        "compensation": compensation_of(run.robot, _compensated_share(run)),
         "shows": [Shows(source=item.source(law.memory)) for item in law.shown],
     }
 
@@ -272,6 +331,7 @@ def sensor_places(run: Run, plant: Plant, law: BoundLaw, shared: bool) -> dict[s
     return {
         "joints": joint_sensors(sensors, robot, period),
         "wrist": wrist_sensor(plant, robot, sensors, period, shared=shared),
+        "faults": [fault_state(fault, period) for fault in run.world.faults],
         "drives": drives_of(run, plant, law),
     }
 

@@ -18,7 +18,7 @@ from palpate.engine.physics import Physics
 from palpate.engine.records import Record
 from palpate.run.assemble.assemble import (
     assemble,
-    beginning,
+    begun,
     can_share,
     felt_bodies,
     law_places,
@@ -33,7 +33,10 @@ from palpate.run.run import Run
 from palpate.scenario.rig import rig_of
 from palpate.world.config import PlantChange, Surface, World
 from palpate.world.contact import surface_numbers
+from palpate.world.custom import bound_sensors
+from palpate.world.joint_friction import joint_friction
 from palpate.world.plant import change_in_place, place_surface, places_of
+from palpate.world.tree_plant import read_numbers
 
 # What `renew` can change, and with it everything that it cannot.
 _IN_RUN = {"law", "world", "reference", "clock", "q_start", "v_start", "scenario", "changed"}
@@ -44,7 +47,7 @@ _REST_OF_WORLD = [name for name in World.model_fields if name not in _IN_WORLD]
 _REST_OF_PLANT = [name for name in PlantChange.model_fields if name not in _IN_PLANT]
 _BUFFERS = ("record", "times", "targets")  # written anew by every run, or kept on purpose
 _PLACED = ("position", "quat_wxyz", "normal", "friction")  # of a surface, in the compiled scene
-_LAW_PLACES = ("needs", "gains", "memory", "terms", "shows")
+_LAW_PLACES = ("needs", "gains", "memory", "terms", "compensation", "shows")
 
 
 class Renewable:
@@ -68,8 +71,10 @@ class Renewable:
             return False
         run, law = self._suited(run), self._law
         if run.law != self._chosen:
-            begun = run.law.begin(run.robot, beginning(run, *run.start()))
-            law = writing_to(begun, self.assembly.layout)
+            law = begun(run)
+            if law.terms != self._law.terms:
+                return False
+            law = writing_to(law, self.assembly.layout)
         if _face(law) != _face(self._law) or can_share(run, self._plant) != self.assembly.loop.shared:
             return False
         self._numbers.restore()
@@ -91,15 +96,17 @@ class Renewable:
         world = run.world is first.world or _structure(run.world) == self._structure
         plain = not run.robot.coordinates.coupled and not run.robot.unresisted and not run.world.attachments
         plain = plain and not run.world.is_exact
-        still = plain and self._law.compiled and type(run.law) is type(first.law)
+        still = plain and self.assembly.compiled and type(run.law) is type(first.law)
         return same and start and clock and world and still
 
     def _change_scene(self, run: Run) -> None:
         """The compiled scene and its data as if they were built for this run."""
         model, data = self._plant.model, self.assembly.data
         if run.world.plant != self._change:
-            change_in_place(model, run.robot, run.world, data, self._places)
+            change_in_place(self._plant, run.world, data, self._places)
             self._change = run.world.plant
+        if self.assembly.loop.tree.on and run.world.plant != self.first.world.plant:
+            read_numbers(self.assembly.loop.tree, model)
         for surface, last in zip(run.world.surfaces, self._surfaces):
             if any(getattr(surface, name) != getattr(last, name) for name in _PLACED):
                 place_surface(model, surface)
@@ -111,13 +118,16 @@ class Renewable:
     def _change_loop(self, run: Run, law: BoundLaw) -> None:
         loop, plant, rows = self.assembly.loop, self.assembly.plant, self.assembly.layout
         loop.seed = run.clock.seed
-        places: dict[str, Any] = {}
+        places: dict[str, Any] = {"friction": joint_friction(plant.model, plant.friction, False)}
         if law is not self._law:
             found = law_places(run, law)
             places |= {name: found[name] for name in _LAW_PLACES}
         other = {name for name in ("sensors", "driver", "pushes") if self._differs(run, name)}
         if other & {"sensors", "driver"}:
             places |= sensor_places(run, plant, law, loop.shared)
+        if custom := run.world.sensors.custom:  # with a memory that has not run
+            self.assembly.sensors = bound_sensors(custom, run.robot)
+            places["custom"] = [sensor.record for sensor in self.assembly.sensors]
         if anew := other & {"pushes", "sensors"}:
             places |= outside_places(run, plant, loop.plant, rows, felt_bodies(run, plant))
         if run.reference is not self.first.reference:
@@ -143,6 +153,7 @@ def _structure(world: World) -> tuple[Any, ...]:
         tuple(_shape(surface) for surface in world.surfaces),
         [getattr(world, name) for name in _REST_OF_WORLD],
         (world.sensors.wrench.frame, world.sensors.camera, _of_driver(world)),
+        [(name, type(sensor)) for name, sensor in world.sensors.custom.items()],
         (any(world.plant.com_offset), [getattr(world.plant, name) for name in _REST_OF_PLANT]),
     )
 

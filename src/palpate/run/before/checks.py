@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import mujoco
 import numpy as np
 
 from palpate.checks import Array
 from palpate.control.design.arm import period_warnings
+from palpate.control.design.press import Press
 from palpate.control.law import Target, sizes_of
 from palpate.control.references.reference import ReferenceSettings
 from palpate.errors import InvalidInput, shortened
 from palpate.run.assemble.assemble import Assembly
+from palpate.run.before.differences import declared
 from palpate.run.before.foresee import WORK_BEFORE_RUN, foretell, loop_size
+from palpate.run.before.presses import foretold_presses, presses_in_words
 from palpate.run.loop import loop
 from palpate.run.rescue import FATAL
 from palpate.spatial.height_field import tightest_hollow
@@ -27,10 +30,11 @@ UNSTABLE_STEP, COARSE_STEP = 1.0, 0.2  # dt · ω of a contact
 
 @dataclass(frozen=True)
 class Foretold:
-    """What was said before step 0: warnings, and what to expect."""
+    """What was said before step 0: warnings, what to expect, and the presses that were simulated, by surface."""
 
     warnings: list[str]
     expected: list[str]
+    presses: dict[str, Press | str] = field(default_factory=dict)
 
 
 def check_start(assembly: Assembly, *, predict: bool = True) -> Foretold:
@@ -47,6 +51,7 @@ def check_start(assembly: Assembly, *, predict: bool = True) -> Foretold:
             f"the physics engine gives up at the start: {assembly.rescues.said}",
             hint="fewer bodies and surfaces, or more <size memory=…> in the model",
         )
+    mujoco.mj_fwdPosition(assembly.plant.model, assembly.data)  # equations stage no more than the run asks for
     _not_deep_inside(assembly)
     if assembly.run.robot.unresisted:
         return Foretold([], [])
@@ -55,8 +60,12 @@ def check_start(assembly: Assembly, *, predict: bool = True) -> Foretold:
         return Foretold(said, [])
     try:
         said += slides_too_fast(assembly)
+        listed, contradictions = declared(assembly)
         expected, unstable = foretell(assembly.run)
-        return Foretold(said + (unstable or _gains_suit_period(assembly)), expected)
+        said += contradictions + (unstable or _gains_suit_period(assembly))
+        presses = foretold_presses(assembly)
+        pressed, bouncing = presses_in_words(presses)
+        return Foretold([*said, *bouncing], [*listed, *expected, *pressed], presses)
     except Exception as error:  # a help before the run, which must not stop it: singular masses, huge gains
         reason = shortened(" ".join(str(error).split()), 200)
         return Foretold([*said, f"the stability of the gains could not be judged: {reason}"], [])
@@ -65,13 +74,14 @@ def check_start(assembly: Assembly, *, predict: bool = True) -> Foretold:
 def _gains_suit_period(assembly: Assembly) -> list[str]:
     """Warn of gains that are unstable at this period and delay even in free space."""
     run, world = assembly.run, assembly.run.world
-    if world.is_exact and not run.law.holds:  # it does not stand in free space
+    if not run.law.holds:  # it does not stand in free space
         return []
     if loop_size(run).exceeds(WORK_BEFORE_RUN):
         return []
     delay = world.sensors.delay + world.driver.delay
     period = run.clock.control_period
-    return period_warnings(assembly.law, run.robot, period=period, q=run.start()[0], delay=delay)
+    rotors = world.plant.rotor_inertia
+    return period_warnings(assembly.law, run.robot, period=period, q=run.start()[0], delay=delay, rotor_inertia=rotors)
 
 
 def _inside_limits(assembly: Assembly) -> None:

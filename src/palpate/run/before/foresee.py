@@ -9,23 +9,30 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.control.design.arm import (
+    NOT_ALONG,
+    ArmContact,
     Wall,
     arm_contact,
     axis_of,
     hold_error_for_arm,
+    moves_along,
     predict_for_arm,
     predictable,
     push_direction,
+    tool_mobility,
 )
+from palpate.control.design.case import ContactCase
 from palpate.control.design.closed_loop import eigenvalue_work, encirclement_work
+from palpate.control.design.friction import friction_sentences, joint_friction_of
+from palpate.control.design.law_models import IMPEDANCE
 from palpate.control.design.loop_model import Timing
-from palpate.control.design.prediction import ContactPrediction, HoldError, predict_contact
+from palpate.control.design.prediction import ContactPrediction, HoldError, predict_contact, unknown
 from palpate.errors import PalpateError
 from palpate.run.run import Run
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import Surface
 from palpate.world.forms import form_of
-from palpate.world.plant import surface_rotation
+from palpate.world.plant import surface_rotation, true_robot
 
 _FORCE = 10.0  # N, at which the slope of a contact that stiffens is taken
 WORK_BEFORE_RUN = 1e10  # floating-point operations per loop, about a second; several loops are closed per forecast
@@ -51,6 +58,8 @@ class Expectation:
     @property
     def warnings(self) -> list[str]:
         """What should be looked at before the run; a simulation that shows another growth than there is among it."""
+        if self.prediction.stable is None and self.note:  # it is known why, and nothing is wrong
+            return []
         said = [f"{self.place}: {text}" for text in self.prediction.warnings]
         if self.hold is not None and self.hold.matters:
             said.append(f"{self.place}: {self.hold.sentence}")
@@ -106,7 +115,7 @@ def foresee(run: Run, *, limits: bool = True, most_work: float = WORK_OF_DESIGN)
 def _walls(run: Run) -> list[tuple[str | None, Wall]]:
     """The walls to predict for by their surfaces' names, None for free motion; empty where nothing can be predicted."""
     unpredictable = run.world.is_exact or run.robot.nq != run.robot.nv or run.robot.unresisted
-    if unpredictable or not predictable(run.law):
+    if unpredictable or not predictable(run.law) or reads_custom(run):
         return []
     surfaces = [s for s in run.world.surfaces if s.contact == "compliant" and s.motion is None]
     if surfaces:
@@ -114,6 +123,12 @@ def _walls(run: Run) -> list[tuple[str | None, Wall]]:
         return [(surface.name, wall_of(surface, tool)) for surface in surfaces]
     normal = push_direction(run.law, run.robot, run.start()[0], timing_of(run))
     return [] if normal is None else [(None, Wall(0.0, normal=normal))]
+
+
+def reads_custom(run: Run) -> str | None:
+    """The sensors of one's own that the law reads, or may read, in words: no prediction knows what they see."""
+    names = run.world.sensors.custom if run.law.reads_sensors else ()
+    return f"the law reads sensors of its own ({', '.join(names)}), which no linear model knows" if names else None
 
 
 def foretell(run: Run, most_work: float = WORK_BEFORE_RUN) -> tuple[list[str], list[str]]:
@@ -129,21 +144,44 @@ def foretell(run: Run, most_work: float = WORK_BEFORE_RUN) -> tuple[list[str], l
     return said, [warning for expectation in found for warning in expectation.warnings]
 
 
-def _expect(run: Run, surface: str | None, wall: Wall, limits: bool, most_work: float) -> Expectation:
-    q, _ = run.start()
-    contact = {
-        "wall": wall,
+def _plant_of(run: Run) -> dict[str, Any]:
+    """What `arm_contact` is told of a run beside robot, posture, law and wall."""
+    return {
         "timing": timing_of(run),
         "rotor_inertia": run.world.plant.rotor_inertia,
         "joint_damping": run.world.plant.joint_damping,
     }
+
+
+def contact_of(run: Run, q: Array, wall: Wall) -> ArmContact:
+    """The linear loop of a run's arm at a posture."""
+    return arm_contact(run.robot, q, run.law, wall=wall, **_plant_of(run))
+
+
+def _expect(run: Run, surface: str | None, wall: Wall, limits: bool, most_work: float) -> Expectation:
+    q, _ = run.start()
+    contact = {"wall": wall, **_plant_of(run)}
     size = loop_size(run)
+    if not moves_along(tool_mobility(run.robot, q), wall.direction()):
+        case = ContactCase(IMPEDANCE, 1.0, timing_of(run), label=run.law.name)
+        return Expectation(surface, unknown(case, NOT_ALONG), None, "contact there is not judged")
     if size.exceeds(most_work):
         axis = predict_contact(axis_of(arm_contact(run.robot, q, run.law, **contact)), limits=limits)
         return Expectation(surface, axis, None, _left_out(size))
     prediction = predict_for_arm(run.robot, q, run.law, limits=limits, **contact)
     hold = None if prediction.stable is None else _hold(run, q, contact)
-    return Expectation(surface, prediction, hold)
+    return Expectation(surface, prediction, hold, _friction(run, q, contact) if limits else "")
+
+
+def _friction(run: Run, q: Array, contact: dict[str, Any]) -> str:
+    """What the plant's Coulomb friction does to an arm at rest."""
+    true = true_robot(run.robot, run.world)
+    friction = joint_friction_of(true.model.dof_frictionloss, true.coordinates.map)
+    try:
+        found = friction_sentences(arm_contact(run.robot, q, run.law, **contact), friction) if friction.any() else []
+    except (PalpateError, np.linalg.LinAlgError):  # gains or masses beyond all numbers
+        return ""
+    return " ".join(found)
 
 
 def _left_out(size: LoopSize) -> str:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 
+from palpate.control.friction import friction_torque
 from palpate.control.guards import guard_set_points, guard_torque
 from palpate.engine.kernels import kernel, put
+from palpate.engine.library import mju_cholFactor, mju_cholSolve
 from palpate.engine.records import Vector
+from palpate.engine.views import address_of
 from palpate.run.loop.state import (
     ACCELERATION,
     BAD_COMMAND,
@@ -19,16 +22,19 @@ from palpate.run.loop.state import (
     Drives,
     Loop,
 )
+from palpate.world.faults import LOSS, LOST, fault_now
 from palpate.world.noise import uniform
 from palpate.world.sensors import arrive
 
-_LOSS, _JITTER = 5000, 5001  # streams of random numbers, beside those of the sensors
+_JITTER = 5001  # stream of random numbers
 
 
 @kernel
 def take_command(L: Loop) -> int:
     """Sum the law's terms into a command and send it through the driver's channel; how the run stands."""
     terms, command, d = L.row.terms, L.row.command, L.drives
+    if L.compensation.viscous.size > 0:
+        _compensate(L)
     for j in range(command.size):
         command[j] = 0.0
         for k in range(terms.shape[0]):
@@ -50,10 +56,23 @@ def take_command(L: Loop) -> int:
 
 
 @kernel
+def _compensate(L: Loop) -> None:
+    """The friction term, the last one: a torque, or the acceleration M̂⁻¹ τ_f that asks for it."""
+    c, term, M = L.compensation, L.row.terms[L.row.terms.shape[0] - 1], L.compensation.factor
+    friction_torque(c, L.tick.v, term)
+    if L.drives.kind == ACCELERATION:
+        for i in range(term.size):
+            put(M[i], 0, L.tick.M[i])
+        mju_cholFactor(address_of(M), term.size, 1e-15)
+        mju_cholSolve(address_of(term), address_of(M), address_of(term), term.size)
+
+
+@kernel
 def _receive(L: Loop) -> int:
     """Hold the last command where this one is lost; too many in a row end the run."""
     d = L.drives
-    if d.loss > 0.0 and uniform(L.seed, _LOSS, L.tick_count) < d.loss:
+    lost = d.loss > 0.0 and uniform(L.seed, LOSS, L.tick_count) < d.loss
+    if lost or fault_now(L.faults, LOST, LOST, L.seed, L.tick_count) > 0:
         d.lost += 1
         d.lost_in_row += 1
         return PACKETS_LOST if d.lost_in_row == d.stop_after else RUNNING

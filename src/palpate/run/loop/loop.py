@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from palpate.control.guards import watch_measurement
 from palpate.engine.kernels import address_of_record, call_law, kernel
-from palpate.engine.library import mj_step1
 from palpate.run.loop.command import act_on_command, actuate, servo, take_command
 from palpate.run.loop.measure import evaluate_model, measure, turn_wanted_wrench
 from palpate.run.loop.physics import (
@@ -27,6 +26,7 @@ from palpate.run.loop.physics import (
     move_surfaces,
     outside_forces,
     read_tool,
+    stage_plant,
     trouble,
     watch_joints,
 )
@@ -39,9 +39,9 @@ def before_law(L: Loop) -> bool:
     """Stage the plant; on a control tick also measure and evaluate the model. Returns whether it is one."""
     t = L.step * L.dt
     move_surfaces(L, t)
-    mj_step1(L.plant.model, L.plant.data)
+    stage_plant(L)
     if change_loads(L, t):
-        mj_step1(L.plant.model, L.plant.data)
+        stage_plant(L)
     read_tool(L)
     # The semi-implicit step takes the friction springs at their stretch after the step.
     outside_forces(L, t, 0.0 if L.rk4 else L.dt)

@@ -6,10 +6,12 @@ import math
 
 from palpate.engine.kernels import kernel, put
 from palpate.engine.library import mj_fullM
-from palpate.engine.views import address_of, part
+from palpate.engine.views import address_of, flat, part
+from palpate.equations.code.tree_program import compute_frame, compute_terms
 from palpate.robot.joints.coupled import expand_state, reduce_columns, reduce_force, reduce_matrix
 from palpate.robot.mechanics.kernels import (
     OK,
+    quaternions_are_unit,
     read_bias,
     read_drift,
     read_gravity,
@@ -21,6 +23,8 @@ from palpate.robot.mechanics.kernels import (
 from palpate.run.loop.state import Loop
 from palpate.spatial.kernels import matrix_from_quat
 from palpate.spatial.shapes import call_distance
+from palpate.world.custom import pass_on, read_sensor
+from palpate.world.faults import DROPOUT, NAN, STUCK, fault_now
 from palpate.world.sensors import (
     arrive,
     look_at_pole,
@@ -30,6 +34,7 @@ from palpate.world.sensors import (
     sense_wrench,
     take_picture,
 )
+from palpate.world.tree_plant import is_ordinary
 
 
 @kernel
@@ -48,7 +53,9 @@ def measure(L: Loop) -> None:
     nq, n = x.q.size, x.v.size
     x.t, x.dt = L.step * L.dt, L.period
     true_state(L)
-    if nq == n:
+    if count > 0 and fault_now(L.faults, STUCK, STUCK, L.seed, count) > 0:
+        pass  # the joint sensors say again what they said
+    elif nq == n:
         read_joints(joints, L.row.q, L.row.v, L.seed, count, L.period)
     else:
         put(joints.signal.fresh, 0, L.row.q)
@@ -57,12 +64,33 @@ def measure(L: Loop) -> None:
     put(x.q, 0, part(joints.signal.seen, 0, nq))
     put(x.v, 0, part(joints.signal.seen, nq, n))
     read_torques(joints, L.row.tau, L.seed, count, x.tau)
-    sense_wrench(L.wrist, L.plant, L.nominal, L.felt, L.row.tool_position)
+    sense_wrench(L.wrist, L.plant, L.nominal, L.tree, L.felt, L.row.tool_position)
+    L.wrist.fault = fault_now(L.faults, NAN, DROPOUT, L.seed, count)
     read_wrench(L.wrist, L.seed, count)
     arrive(L.wrist.signal, count)
     put(x.wrench, 0, L.wrist.signal.seen)
     put(L.target, 0, L.targets[count - L.first_target])
     _see_pole(L)
+    if len(L.custom) > 0:
+        _sense(L)
+
+
+@kernel
+def _sense(L: Loop) -> None:
+    """Sensors of one's own that are compiled; those in plain Python are read by whoever runs the loop."""
+    L.truth.t, L.truth.period = L.step * L.dt, L.period
+    for k in range(len(L.custom)):
+        if L.custom[k].function != 0:
+            read_sensor(L.custom[k], L.truth)
+            pass_on_reading(L, k)
+
+
+@kernel
+def pass_on_reading(L: Loop, k: int) -> None:
+    """Let the law see, and the row record, what a sensor of one's own has read."""
+    s, values = L.custom[k], L.tick.seen.values
+    pass_on(s, L.seed, L.tick_count, values)
+    put(L.row.sensors, s.first, part(values, s.first, s.reading.values.size))
 
 
 @kernel
@@ -134,6 +162,8 @@ def evaluate_model(L: Loop) -> bool:
     x, p, needs, place = L.tick, L.nominal, L.needs, L.nominal_tool
     if L.coupled.on:
         return _evaluate_coupled(L)
+    if L.model.on and _evaluate_tree(L):
+        return True
     if not L.shared:
         if stage_state(p, x.q, x.v) != OK:
             return False
@@ -150,8 +180,26 @@ def evaluate_model(L: Loop) -> bool:
     read_pose(p, place, x.position, x.rotation)
     if needs.J:
         read_jacobian(p, place.body, x.position, x.J)
-    if needs.drift:
+    if needs.drift or needs.J_rate:
         read_drift(p, place.body, x.position, x.v, x.J_rate, x.drift)
+    return True
+
+
+@kernel
+def _evaluate_tree(L: Loop) -> bool:
+    """The nominal model's terms by its equations; False where they are not made for the state."""
+    x, m = L.tick, L.model
+    if L.shared:
+        if not L.tree.now:
+            return False
+        put(flat(x.M), 0, flat(m.terms.M))
+        put(x.bias, 0, m.terms.bias)
+        put(x.gravity, 0, m.terms.gravity)
+    elif is_ordinary(x.q, x.v) and quaternions_are_unit(L.nominal, x.q):
+        compute_terms(m.code, x.q, x.v, m.terms)
+    else:
+        return False
+    compute_frame(m.code, m.terms, m.tool, m.frame)
     return True
 
 
@@ -176,7 +224,7 @@ def _evaluate_coupled(L: Loop) -> bool:
     if needs.J:
         read_jacobian(p, place.body, x.position, full.J)
         reduce_columns(m, full.J, x.J)
-    if needs.drift:
+    if needs.drift or needs.J_rate:
         read_drift(p, place.body, x.position, m.v, full.J_rate, x.drift)
         reduce_columns(m, full.J_rate, x.J_rate)
     return True

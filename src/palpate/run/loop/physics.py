@@ -6,6 +6,7 @@ import math
 
 from palpate.engine.kernels import clear, kernel, put
 from palpate.engine.library import (
+    mj_fullM,
     mj_fwdAcceleration,
     mj_fwdActuation,
     mj_fwdConstraint,
@@ -13,6 +14,7 @@ from palpate.engine.library import (
     mj_fwdVelocity,
     mj_integratePos,
     mj_sensorAcc,
+    mj_step1,
     mj_step2,
 )
 from palpate.engine.physics import Physics
@@ -22,8 +24,12 @@ from palpate.run.loop.kinematic import move_as_told
 from palpate.run.loop.state import BAD_POSITION, BAD_SPEED, CLOCK, RUNNING, TOO_FAST, WARNED, Load, Loop
 from palpate.world.bodies import add_force, add_wrench, velocity_at
 from palpate.world.contact import Contact, find_contact, move_surface
+from palpate.world.joint_friction import SETTLED, correct_velocities, end_velocities
 from palpate.world.pushes import apply_push, push_share
-from palpate.world.ties import MOST_TURNS, add_tie_forces, damp_implicitly, follow, take_over
+from palpate.world.ties import MOST_TURNS, add_tie_forces, follow, take_over
+from palpate.world.tree_plant import accelerate, add_load, can_carry, stage_tree
+
+_MOST_FRICTION_TURNS = 20
 
 
 @kernel
@@ -37,6 +43,19 @@ def move_surfaces(L: Loop, t: float) -> None:
 
 
 @kernel
+def stage_plant(L: Loop) -> None:
+    """Bring the plant up to its state: by its equations where they can carry this step, else by the engine."""
+    tree, p = L.tree, L.plant
+    was, tree.now = tree.now, tree.on and can_carry(tree, p)
+    if not tree.now:
+        mj_step1(p.model, p.data)
+        return
+    if not was:
+        clear(p.qfrc_constraint)  # a stop's, from the engine's last step
+    stage_tree(tree, p)
+
+
+@kernel
 def change_loads(L: Loop, t: float) -> bool:
     """Attach and release the loads that are due at the staged state; whether any was."""
     any_due = False
@@ -47,6 +66,8 @@ def change_loads(L: Loop, t: float) -> bool:
             # A load arrives with the speed of the place it is fixed to, and takes its energy away when released.
             L.energy.pushed += _energy_of_load(L, load)
             _change_mass(L.plant, load)
+            if L.tree.on:
+                add_load(L.tree, load.body, load.mass, load.inertia)
     return any_due
 
 
@@ -116,6 +137,7 @@ def add_rigid_contacts(L: Loop) -> None:
         found = sensor.reading
         if found[0] == 0.0:
             continue
+        sensor.looks += 1
         if sensor.distance:
             L.row.penetration[0] = max(L.row.penetration[0], -found[1])
             continue
@@ -148,12 +170,20 @@ def _apply(L: Loop) -> None:
     for k in range(tau.size):
         applied[L.dof[k]] += tau[k]
     add_tie_forces(L.ties, applied)
+    for k in range(L.friction.force.size):
+        applied[k] += L.friction.force[k]
 
 
 @kernel
-def _accelerate(L: Loop) -> None:
-    """The plant's accelerations under all that acts; again, while joints that follow others are not held exactly."""
+def _accelerate(L: Loop) -> bool:
+    """The plant's accelerations under all that acts; again, while joints that follow others are not held exactly.
+
+    False where equations cannot carry this step to its end.
+    """
     p = L.plant
+    if L.tree.now:
+        _apply(L)
+        return accelerate(L.tree, p, 0.0, p.qacc)
     mj_fwdActuation(p.model, p.data)
     for _ in range(MOST_TURNS):
         _apply(L)
@@ -161,34 +191,62 @@ def _accelerate(L: Loop) -> None:
         mj_fwdConstraint(p.model, p.data)
         if take_over(L.ties, p):
             break
+    return True
 
 
 @kernel
-def _stage(L: Loop, ahead: float) -> None:
-    """The next Runge–Kutta stage, `ahead` of the step's start: along the last stage's velocity and acceleration."""
+def _stage(L: Loop, ahead: float) -> bool:
+    """The next Runge–Kutta stage, `ahead` of the step's start: along the last stage's velocity and acceleration.
+
+    False where equations cannot carry it.
+    """
     p, t = L.plant, L.step * L.dt + ahead
     put(p.qpos, 0, L.q_old)
     mj_integratePos(p.model, address_of(p.qpos), address_of(p.qvel), ahead)
     for k in range(p.nv):
         p.qvel[k] = L.v_old[k] + ahead * p.qacc[k]
     move_surfaces(L, t)
-    mj_fwdPosition(p.model, p.data)
-    mj_fwdVelocity(p.model, p.data)
+    if not L.tree.now:
+        mj_fwdPosition(p.model, p.data)
+        mj_fwdVelocity(p.model, p.data)
+    elif can_carry(L.tree, p):
+        stage_tree(L.tree, p)
+    else:
+        return False
     read_tool(L)
     outside_forces(L, t, ahead)
+    return True
 
 
 @kernel
 def _runge_kutta(L: Loop) -> None:
+    """A Runge–Kutta step; one that equations cannot carry to its end is the engine's from its start."""
+    e, p = L.energy, L.plant
+    pushed, dissipated = e.pushed, e.dissipated
+    if _four_stages(L):
+        return
+    e.pushed, e.dissipated, L.tree.now = pushed, dissipated, False
+    put(p.qpos, 0, L.q_old)
+    put(p.qvel, 0, L.v_old)
+    move_surfaces(L, L.step * L.dt)
+    mj_step1(p.model, p.data)
+    read_tool(L)
+    outside_forces(L, L.step * L.dt, 0.0)
+    _four_stages(L)
+
+
+@kernel
+def _four_stages(L: Loop) -> bool:
     """Classical fourth order; contact and push forces, and every power, are evaluated anew at each stage."""
     p, dt = L.plant, L.dt
     clear(L.mean_v)
     clear(L.mean_a)
     for stage in range(4):
         weight = 1.0 / 6.0 if stage == 0 or stage == 3 else 1.0 / 3.0
-        if stage > 0:
-            _stage(L, dt if stage == 3 else 0.5 * dt)
-        _accelerate(L)
+        if stage > 0 and not _stage(L, dt if stage == 3 else 0.5 * dt):
+            return False
+        if not _accelerate(L):
+            return False
         for k in range(p.nv):
             L.mean_v[k] += weight * p.qvel[k]
             L.mean_a[k] += weight * p.qacc[k]
@@ -199,8 +257,10 @@ def _runge_kutta(L: Loop) -> None:
         p.qvel[k] = L.v_old[k] + dt * L.mean_a[k]
     for k in range(L.row.tau.size):
         L.energy.injected += dt * L.row.tau[k] * L.mean_v[L.dof[k]]
-    mj_sensorAcc(p.model, p.data)
+    if not L.tree.now:
+        mj_sensorAcc(p.model, p.data)
     p.time = L.step * L.dt + dt
+    return True
 
 
 @kernel
@@ -222,6 +282,8 @@ def _add_work_of_held_forces(L: Loop) -> None:
         way = 0.5 * dt * (p.qvel[k] + L.v_old[k])
         e.dissipated -= p.qfrc_constraint[k] * way
         e.pushed += pushed[k] * way
+    for k in range(L.friction.force.size):
+        e.dissipated -= 0.5 * dt * L.friction.force[k] * (p.qvel[k] + L.v_old[k])
     for k in range(tau.size):
         e.injected += 0.5 * dt * tau[k] * (p.qvel[L.dof[k]] + L.v_old[L.dof[k]])
     e.pushed += dt * e.power_drive
@@ -229,16 +291,90 @@ def _add_work_of_held_forces(L: Loop) -> None:
 
 
 @kernel
-def _semi_implicit_tied(L: Loop) -> None:
-    """The engine's semi-implicit step where joints follow others: in the independent ones."""
-    p = L.plant
-    _accelerate(L)
-    mj_sensorAcc(p.model, p.data)
-    damp_implicitly(L.ties, p, L.dt)
-    for k in range(p.nv):
-        p.qvel[k] += L.dt * p.qacc[k]
+def _semi_implicit_with_friction(L: Loop) -> None:
+    """The semi-implicit step with Coulomb friction, and where joints follow others: in the independent ones.
+
+    The engine's contacts and stops answer the friction and the friction them, in turns.
+    """
+    p, f = L.plant, L.friction
+    for _ in range(_MOST_FRICTION_TURNS):
+        if not _accelerate(L):
+            L.tree.now = False
+            mj_step1(p.model, p.data)
+            continue
+        _read_masses(L)
+        if end_velocities(f, L.ties, p, L.dt) <= SETTLED or not _constrained(L):
+            break
+    if len(L.ties.each) == 0:
+        for k in range(p.nv):
+            p.qacc[k] = (f.v[k] - p.qvel[k]) / L.dt
+    if not L.tree.now:
+        mj_sensorAcc(p.model, p.data)
+    put(p.qvel, 0, f.v)
+    follow(L.ties, p)
     mj_integratePos(p.model, address_of(p.qpos), address_of(p.qvel), L.dt)
     p.time = L.step * L.dt + L.dt
+
+
+@kernel
+def _constrained(L: Loop) -> bool:
+    """Whether the engine's constraints give any force."""
+    for k in range(L.plant.nv):
+        if L.plant.qfrc_constraint[k] != 0.0:
+            return True
+    return False
+
+
+@kernel
+def _read_masses(L: Loop) -> None:
+    """The plant's mass matrix, where its friction looks for it."""
+    if not L.tree.now:
+        mj_fullM(L.plant.model, L.plant.data, address_of(L.friction.M))
+        return
+    for k in range(L.plant.nv):
+        put(L.friction.M[k], 0, L.tree.terms.M[k])
+
+
+@kernel
+def _runge_kutta_with_friction(L: Loop) -> None:
+    """A Runge–Kutta step in which friction torques are held: those with which joints stick or slide at its end."""
+    e, p, f = L.energy, L.plant, L.friction
+    pushed, dissipated, injected = e.pushed, e.dissipated, e.injected
+    for turn in range(_MOST_FRICTION_TURNS):
+        if turn > 0:
+            e.pushed, e.dissipated, e.injected = pushed, dissipated, injected
+            _stage(L, 0.0)
+        _runge_kutta(L)
+        for k in range(p.nv):
+            e.dissipated -= L.dt * f.force[k] * L.mean_v[k]
+        _read_masses(L)
+        if correct_velocities(f, L.ties, p, L.dt) <= SETTLED:
+            break
+    put(p.qvel, 0, f.v)
+
+
+@kernel
+def _semi_implicit(L: Loop) -> None:
+    """The engine's semi-implicit step on equations: damping at its end, positions along the new velocities."""
+    p, tree, a = L.plant, L.tree, L.mean_a
+    _apply(L)
+    if not accelerate(tree, p, L.dt, a):
+        tree.now = False
+        mj_step1(p.model, p.data)
+        mj_step2(p.model, p.data)
+        return
+    if not tree.damped:
+        put(p.qacc, 0, a)
+    elif tree.acceleration_is_read:
+        accelerate(tree, p, 0.0, p.qacc)
+    for k in range(p.nv):
+        p.qvel[k] += L.dt * a[k]
+    if tree.extra > 0:
+        mj_integratePos(p.model, address_of(p.qpos), address_of(p.qvel), L.dt)
+    else:
+        for k in range(p.nv):
+            p.qpos[k] += L.dt * p.qvel[k]
+    p.time += L.dt
 
 
 @kernel
@@ -248,13 +384,19 @@ def advance(L: Loop) -> None:
     put(L.v_old, 0, L.plant.qvel)
     if L.kinematic:
         move_as_told(L)
+    elif L.rk4 and L.friction.on:
+        _runge_kutta_with_friction(L)
     elif L.rk4:
         _runge_kutta(L)
-    elif len(L.ties.each) > 0:
-        _semi_implicit_tied(L)
+    elif len(L.ties.each) > 0 or L.friction.on:
+        _semi_implicit_with_friction(L)
+    elif L.tree.now:
+        _semi_implicit(L)
     else:
         _apply(L)
         mj_step2(L.plant.model, L.plant.data)
+    if L.tree.on and not L.tree.now:
+        L.tree.handed += 1
     follow(L.ties, L.plant)
     if not (L.rk4 or L.kinematic):
         _add_work_of_held_forces(L)

@@ -13,6 +13,9 @@ from palpate.run.loop.measure import true_state
 from palpate.run.loop.state import Loop
 from palpate.spatial.kernels import quat_from_matrix
 from palpate.world.sensors import look_at_pole
+from palpate.world.tree_plant import kinetic_energy, potential_energy
+
+_HALF_TURN = 1e-9  # |w| of a half turn
 
 
 @kernel
@@ -22,6 +25,7 @@ def fill_row(L: Loop) -> None:
     true_state(L)
     put(L.quat_wxyz, 0, r.tool_quat_wxyz)
     quat_from_matrix(L.tool_rotation, r.tool_quat_wxyz)
+    _first_sign(L.quat_wxyz, r.tool_quat_wxyz)
     _keep_sign(L.quat_wxyz, r.tool_quat_wxyz)
     put(r.target_q, 0, target.q)
     put(r.target_v, 0, target.v)
@@ -50,6 +54,17 @@ def fill_row(L: Loop) -> None:
 
 
 @kernel
+def _first_sign(before: Vector, quat_wxyz: Vector) -> None:
+    """Of a half turn's first quaternion, whose w is 0 but for rounding, take the one whose largest part is positive."""
+    most = 0
+    for i in range(4):
+        if before[i] != 0.0 or abs(quat_wxyz[0]) > _HALF_TURN:
+            return
+        most = i if abs(quat_wxyz[i]) > abs(quat_wxyz[most]) + _HALF_TURN else most
+    before[most] = 1.0
+
+
+@kernel
 def _keep_sign(before: Vector, quat_wxyz: Vector) -> None:
     """Of the two quaternions of a rotation take the one nearer to the last: a channel that does not jump."""
     along = 0.0
@@ -61,17 +76,27 @@ def _keep_sign(before: Vector, quat_wxyz: Vector) -> None:
 
 @kernel
 def _fill_energies(L: Loop) -> None:
-    r, e, momentum, v = L.row, L.energy, L.mean_v, L.plant.qvel
-    mj_energyPos(L.plant.model, L.plant.data)
-    mj_mulM(L.plant.model, L.plant.data, address_of(momentum), address_of(v))
-    r.kinetic[0] = 0.0
-    for k in range(v.size):
-        r.kinetic[0] += 0.5 * v[k] * momentum[k]
-    r.potential[0] = L.plant.energy[0]
+    r, e = L.row, L.energy
+    if L.tree.now:
+        r.kinetic[0], r.potential[0] = kinetic_energy(L.tree, L.plant.qvel), potential_energy(L.tree, L.plant)
+    else:
+        _read_energies(L)
     r.stored[0] = e.stored
     r.injected[0] = e.injected
     r.pushed[0] = e.pushed
     r.dissipated[0] = e.dissipated
+
+
+@kernel
+def _read_energies(L: Loop) -> None:
+    """Kinetic and potential energy as the engine has them."""
+    momentum, v = L.mean_v, L.plant.qvel
+    mj_energyPos(L.plant.model, L.plant.data)
+    mj_mulM(L.plant.model, L.plant.data, address_of(momentum), address_of(v))
+    L.row.kinetic[0] = 0.0
+    for k in range(v.size):
+        L.row.kinetic[0] += 0.5 * v[k] * momentum[k]
+    L.row.potential[0] = L.plant.energy[0]
 
 
 @kernel

@@ -6,6 +6,7 @@ row where they can be, so that recording them costs nothing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,7 @@ from palpate.robot.joints.kinds import coordinate_labels, rate_labels
 from palpate.robot.robot import Robot
 from palpate.trace import Channel
 from palpate.world.plant import Plant
+from palpate.world.sensor import Sensor
 
 _XYZ, _WXYZ = ("x", "y", "z"), ("w", "x", "y", "z")
 _TWIST = ("vx", "vy", "vz", "wx", "wy", "wz")
@@ -115,6 +117,7 @@ class Row(Record):
     )
     pole_tilt: Vector = recorded("pole", name="pole.tilt", unit="rad", help="angle of the pole from the vertical")
     law: Vector = recorded("law", name="law.{}", help="{}")
+    sensors: Vector = recorded("sensors", name="sensor.{}", help="{}")
     surfaces: Matrix = recorded(
         "surfaces", 3, name="surface.{}", unit="m", labels=_XYZ, frame="world", help="where the surface is"
     )
@@ -151,20 +154,23 @@ class Layout:
         return [column for channel in self.channels for column in channel.columns]
 
 
-def layout(robot: Robot, plant: Plant, law: BoundLaw, touches: tuple[str, ...] = ()) -> Layout:
-    """Lay the row of a run out; `touches` are the names of its exact contacts."""
+def layout(
+    robot: Robot, plant: Plant, law: BoundLaw, sensors: Mapping[str, Sensor], touches: tuple[str, ...] = ()
+) -> Layout:
+    """Lay the row of a run out; `sensors` are those of one's own, `touches` the names of its exact contacts."""
     rest = {"rest_q": plant.model.nq - robot.model.nq, "rest_v": plant.model.nv - robot.model.nv}
     shown = sum(item.source(law.memory).size for item in law.shown)
     sizes = {"nq": robot.nq, "nv": robot.nv, "terms": len(law.terms), "surfaces": len(plant.surfaces), "law": shown}
     poles = int(plant.pole >= 0)
+    sizes["sensors"] = sum(sensor.width for sensor in sensors.values())
     sizes |= rest | {"pole": poles, "pole axes": 3 * poles, "touches": len(touches)}
     words = _Words(robot, plant, law, touches)
     channels, starts, place = [], {}, 0
     for field, shape in Row.shapes(sizes).items():
         meaning = Row.fields[field].default
-        if field == "law":
-            for item in law.shown:
-                channel = _shown_channel(item, item.source(law.memory).size)
+        if field in ("law", "sensors"):
+            shown = [_shown_channel(item, item.source(law.memory).size) for item in law.shown]
+            for channel in shown if field == "law" else map(_sensor_channel, sensors.items()):
                 channels.append(channel)
                 starts[channel.name] = place
                 place += channel.size
@@ -183,6 +189,14 @@ def layout(robot: Robot, plant: Plant, law: BoundLaw, touches: tuple[str, ...] =
 def _shown_channel(item: Shown, size: int) -> Channel:
     shape = (size,) if item.labels or size > 1 else ()
     return Channel(f"law.{item.name}", item.unit, shape, item.frame, item.labels, item.help)
+
+
+def _sensor_channel(item: tuple[str, Sensor]) -> Channel:
+    name, sensor = item
+    shape = (sensor.width,) if sensor.labels else ()
+    told = (type(sensor).__doc__ or "").partition("\n")[0] if type(sensor).__doc__ != Sensor.__doc__ else ""
+    help = told or "what a sensor of one's own reads, as the law saw it"
+    return Channel(f"sensor.{name}", sensor.unit, shape, sensor.frame, sensor.labels, help)
 
 
 class _Words:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from palpate.control.friction import Compensation
 from palpate.control.guards import GuardMemory, GuardSettings
 from palpate.control.law import COMMANDS, Tick
 from palpate.engine.physics import Physics
@@ -10,9 +11,13 @@ from palpate.robot.joints.coupled import CoupledModel
 from palpate.robot.mechanics.kernels import Place
 from palpate.run.loop.row import Row
 from palpate.world.contact import Contact, SurfaceState
+from palpate.world.custom import CustomSensor, Truth
+from palpate.world.faults import FaultState
+from palpate.world.joint_friction import JointFriction
 from palpate.world.pushes import Pushed, PushState
 from palpate.world.sensors import Delayed, JointSensors, PoleCamera, Wrist
 from palpate.world.ties import Ties
+from palpate.world.tree_plant import TreeModel, TreePlant
 
 # How a batch of steps ended.
 (
@@ -33,6 +38,7 @@ class Needs(Record):
     gravity: bool
     J: bool
     drift: bool
+    J_rate: bool
 
 
 class Load(Record):
@@ -51,6 +57,7 @@ class RigidReading(Record):
     reading: Vector
     distance: bool
     felt: bool  # a wrench beyond the wrist sensor, not on all of the robot
+    looks: int = 0  # that found a contact
 
 
 class TouchReading(Record):
@@ -153,10 +160,13 @@ class Loop(Record):
     plant: Physics
     nominal: Physics  # the law's model; the plant itself where they are shared
     shared: bool
+    tree: TreePlant  # the plant on its equations
+    model: TreeModel  # the law's model likewise
     kinematic: bool  # joints go where they are told; masses are unknown
     coordinate: Integers = sized("nq")  # where the robot's coordinates stand among the plant's
     dof: Integers = sized("nv")  # and its velocities
     ties: Ties  # joints that follow others in the plant
+    friction: JointFriction  # and their Coulomb friction
     coupled: CoupledModel  # and in the law's model
     # clock
     dt: float
@@ -175,6 +185,7 @@ class Loop(Record):
     gains: int
     memory: int
     terms: int
+    compensation: Compensation  # of joint friction, a last term beside the law's own
     targets: Matrix = sized("ticks", "target")  # of this batch
     first_target: int = 0
     target: Vector = sized("target")  # the numbers of tick.target
@@ -182,7 +193,10 @@ class Loop(Record):
     # sensors and drives
     joints: JointSensors
     wrist: Wrist
+    custom: list[CustomSensor]
+    truth: Truth  # what those read
     drives: Drives
+    faults: list[FaultState]
     guard: GuardSettings
     guard_memory: GuardMemory
     guard_bits: int = 0

@@ -28,7 +28,7 @@ _OF_PUSH: tuple[Unused, ...] = (
     (("frequency",), lambda push: push.kind != "sine", 'kind is not "sine"'),
     (("duration",), lambda push: push.kind == "impulse", "an impulse lasts one physics step"),
 )
-_OF_WRENCH: tuple[Unused, ...] = ((("fault_start",), lambda wrench: wrench.fault == "none", 'fault is "none"'),)
+_OF_FAULT: tuple[Unused, ...] = ((("share",), lambda fault: fault.what != "commands-lost", "no command is lost"),)
 
 
 def unused_settings(scenario: Scenario) -> list[str]:
@@ -39,9 +39,13 @@ def unused_settings(scenario: Scenario) -> list[str]:
         said += _told(f"world.surfaces.{surface.name}", surface, _OF_SURFACE)
     for push in world.pushes:
         said += _told(f"world.pushes.{push.name}", push, _OF_PUSH)
-    said += _told("world.sensors.wrench", world.sensors.wrench, _OF_WRENCH)
+    for fault in world.faults:
+        said += _told(f"world.faults.{fault.name}", fault, _OF_FAULT)
     if world.pole is None and not world.sensors.camera.ideal:
         said.append("world.sensors.camera is not used: it watches a pole, and there is none")
+    if world.sensors.custom and not scenario.control.reads_sensors:
+        names = ", ".join(world.sensors.custom)
+        said.append(f"world.sensors.custom ({names}) is recorded only: {scenario.control.name} reads no seen.values")
     return list(dict.fromkeys(said))
 
 

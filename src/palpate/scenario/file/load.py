@@ -227,12 +227,22 @@ def with_modules(data: dict[str, Any], folder: Path | None, more: Iterable[str] 
         return data
     named = [table.get(tag) for section, tag in TAGS.items() if isinstance(table := data.get(section), dict)]
     metrics = data.get("metrics")
+    custom = _sensor_tables(data)
+    named += [table.get("kind") for table in custom if isinstance(table, dict)]
     named += [*(metrics if isinstance(metrics, dict) else ()), *more]
     known = data.get("modules", {})
     modules = {name.partition(":")[0] for name in map(str, named) if is_address(name)}
     files = {name: folder.joinpath(*name.split(".")).with_suffix(".py") for name in sorted(modules)}
     found = {name: str(file) for name, file in files.items() if name not in known and file.is_file()}
     return {**data, "modules": {**known, **found}} if found else data
+
+
+def _sensor_tables(data: dict[str, Any]) -> list[Any]:
+    """The tables of sensors of one's own, whatever else is wrong with the data."""
+    here: Any = data
+    for key in ("world", "sensors", "custom"):
+        here = here.get(key) if isinstance(here, dict) else None
+    return list(here.values()) if isinstance(here, dict) else []
 
 
 def _surface_resolved(surface: Any, folder: Path) -> Any:

@@ -11,15 +11,17 @@ from palpate.toml import toml_data
 
 LONGEST_WORD = 1000
 _BARE = re.compile(r"[^\s\"'\[\]{}=#,][^\"'\[\]{}=#,]*")
+_QUOTED = re.compile(r"""\.(?=(?:[^"']|"[^"]*"|'[^']*')*$)""")  # a dot outside quotes
 # A table whose other keys depend on one: another value of that one takes nothing over from before.
 TAGS = {"control": "law", "reference": "kind"}
 UNSET = object()  # the value of `key=`: what was given for the key is taken away
 
 
 def parse_override(text: str) -> tuple[tuple[str, ...], Any]:
-    """`a.b.0.c=value`, the value as in TOML; a bare word is a text, nothing takes the key away (UNSET)."""
+    """`a.b.0.c=value`, keys and values as in TOML; a bare word is a text, nothing takes the key away (UNSET)."""
     key, equals, value = text.partition("=")
-    path = tuple(part.strip() for part in key.split("."))
+    parts = _QUOTED.split(key) if '"' in key or "'" in key else key.split(".")
+    path = tuple(part.strip().strip("\"'") for part in parts)
     if not equals or not all(path):
         raise ScenarioError(
             f"--set takes KEY=VALUE, got {text!r}",

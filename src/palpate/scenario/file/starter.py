@@ -16,14 +16,14 @@ _HEAD = """\
 """
 
 
-def starter_text(name: str, source: str | None = None) -> str:
+def starter_text(name: str, source: str | dict[str, Any] | None = None) -> str:
     """A scenario that runs as it is; each key with its unit and help, taken from the types.
 
     Args:
         name: of the scenario.
-        source: a shipped name or a file to start from; a Panda on a wall if not given.
+        source: a shipped name or a file to start from, or its data; a Panda on a wall if not given.
     """
-    data = _starter() if source is None else load_scenario(source).changed()
+    data = source if isinstance(source, dict) else _starter() if source is None else load_scenario(source).changed()
     data = {"name": name, **{key: value for key, value in data.items() if key not in ("name", "extends")}}
 
     def comment(path: tuple[str | int, ...]) -> str:

@@ -269,6 +269,7 @@ def _run(trace: Trace, thin: bool) -> list[str]:
         "Physics step": _seconds(run.timestep),
         "Control period": _seconds(run.period),
         "Integrator": run.integrator,
+        "Physics": run.physics,
         "Seed": run.seed,
         "Samples": len(trace),
         "Versions": ", ".join(f"{name} {version}" for name, version in run.versions.items()) or None,

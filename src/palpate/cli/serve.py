@@ -1,0 +1,140 @@
+"""`palpate serve SCENARIO`: the scenario's robot behind its maker's network protocol, for programs written for it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from palpate.cli.check import add_model_options, model_overrides
+from palpate.errors import InvalidInput, harmless
+
+if TYPE_CHECKING:
+    from palpate.scenario.model import Scenario
+    from palpate.serving.link import Link
+    from palpate.serving.server import Server
+
+_EXAMPLES = """\
+examples:
+  palpate serve fr3-wall                        then run your libfranka, pylibfranka or franky program on 127.0.0.1
+  palpate serve fr3-wall --pace client          the world waits for each command: nothing is lost on a busy machine
+  palpate serve fr3-wall --faults commands-lost@2.5+0.02 --clients 1
+  palpate serve fr3-wall --set world.surfaces.wall.stiffness=1e5 --host 127.0.0.2
+
+Each connection starts the scenario anew and leaves a folder as `palpate run` does; the law of the scenario and the
+duration of its run are not used. Ends with Ctrl-C, or after --clients connections.
+The robot is simulated: palpate has never moved a real arm, and is not a safety device.
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Declare the command."""
+    parser = subparsers.add_parser(
+        "serve",
+        help="a scenario's Franka behind the FCI protocol, for programs written for the robot",
+        description="Serve the robot and the world of a scenario over Franka's FCI protocol (version 10, that of"
+        " libfranka 0.18 to 0.21).",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("scenario", metavar="SCENARIO", help="a shipped name (palpate list scenarios), or a .toml file")
+    parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="overrides",
+                        help="change a setting, as of palpate run (repeatable)")  # fmt: skip
+    add_model_options(parser)
+    parser.add_argument("--faults", metavar="WHAT@T[+S]", action="append", default=[],
+                        help="a fault at T seconds for S seconds, beside world.faults (repeatable)")  # fmt: skip
+    parser.add_argument("--host", metavar="ADDRESS", default="127.0.0.1", help="IPv4 address to listen on (127.0.0.1)")
+    parser.add_argument("--port", type=int, default=1337, metavar="N", help="TCP port (1337, the one libfranka asks)")
+    parser.add_argument("--pace", metavar="X", default="1",
+                        help="simulated over real time (1), or `client`: wait for each command")  # fmt: skip
+    parser.add_argument("--duration", type=float, default=300.0, metavar="S", help="longest connection, s (300)")
+    parser.add_argument("--clients", type=int, metavar="N", help="leave after so many clients (never)")
+    parser.add_argument("--allow-network", action="store_true", help="allow an address that other machines can reach")
+    parser.add_argument("--out", metavar="DIR", help="folder to write, with --clients 1 (runs/<name>-<n>)")
+    parser.add_argument("--no-report", action="store_true", help="write no figures and no report.html")
+    parser.add_argument("--quiet", action="store_true", help="print one line per client only")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Load, listen, and serve one client after the other."""
+    from palpate.cli.compiling import CompileProgress
+    from palpate.cli.signals import had_its_effect
+    from palpate.serving.address import check_address
+    from palpate.serving.server import Server
+
+    pace = _checked(args)
+    check_address(args.host, args.allow_network)
+    scenario = _scenario(args)
+    with CompileProgress(args.quiet):
+        server = Server(
+            scenario,
+            host=args.host,
+            port=args.port,
+            pace=pace,
+            duration=args.duration,
+            network=args.allow_network,
+            say=lambda text: print(harmless(f"palpate: {text}"), file=sys.stderr, flush=True),
+        )
+    host, port = server.address
+    print(f"serving {scenario.name} on {host}:{port} until Ctrl-C", flush=True)
+    served = 0
+    with server:
+        while args.clients is None or served < args.clients:
+            try:
+                link = server.wait()
+            except KeyboardInterrupt:
+                had_its_effect()
+                break
+            if not _serve(server, link, scenario, args):
+                return 130
+            served += 1
+    print(f"served {served} client{'' if served == 1 else 's'}")
+    return 0
+
+
+def _checked(args: argparse.Namespace) -> float | None:
+    """The pace, None for the client's; refuse options that do not go together."""
+    if args.out is not None and args.clients != 1:
+        raise InvalidInput("--out is the folder of one client", hint="add --clients 1")
+    if not 0 < args.port < 65536:
+        raise InvalidInput(f"--port must be 1 to 65535, got {args.port}", hint="libfranka asks for 1337")
+    if args.clients is not None and args.clients < 1:
+        raise InvalidInput(f"--clients must be at least 1, got {args.clients}")
+    if args.pace == "client":
+        return None
+    try:
+        pace = float(args.pace)
+    except ValueError:
+        pace = 0.0
+    if not 0.001 <= pace <= 1.0:
+        raise InvalidInput(f"--pace must be `client`, or a number from 0.001 to 1, got {args.pace}")
+    return pace
+
+
+def _scenario(args: argparse.Namespace) -> Scenario:
+    from palpate.scenario.file.load import load_scenario
+    from palpate.world.faults import read_fault
+
+    added = tuple(read_fault(text) for text in args.faults)
+    scenario = load_scenario(args.scenario, [*model_overrides(args), *args.overrides])
+    faults = [fault.model_dump(exclude_none=True) for fault in (*scenario.world.faults, *added)]
+    return scenario.replace(world__faults=faults) if added else scenario
+
+
+def _serve(server: Server, link: Link, scenario: Scenario, args: argparse.Namespace) -> bool:
+    """Serve one client and write its run; False if that was interrupted."""
+    from palpate.cli.folder import PARTIAL, claim_folder
+    from palpate.cli.run import last_line, print_story, written
+    from palpate.cli.signals import undivided
+
+    with ExitStack() as stack:
+        with undivided():
+            folder = stack.enter_context(claim_folder(args.out, scenario.name, args.scenario))
+        trace, results, look = written(
+            scenario, folder, args, lambda saving: server.serve(link, folder.path / PARTIAL, saving.begin)
+        )
+    if not args.quiet:
+        print_story(scenario, trace, results, ())
+    print(last_line(trace, results, look), flush=True)
+    return trace.outcome.kind != "interrupted"

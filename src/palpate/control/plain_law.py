@@ -1,0 +1,70 @@
+"""Laws in plain Python that scenario files can name."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from numpy.typing import ArrayLike
+
+from palpate.control.law import BoundLaw, Follows, Law, PythonLaw
+from palpate.control.reads import TARGET
+from palpate.robot.robot import Robot
+from palpate.user_code import blamed
+
+
+class PlainLaw(Law):
+    """A law in plain Python with settings of its own, which scenario files can name; some 50 µs per tick.
+
+    class Spring(PlainLaw):
+        terms: ClassVar[tuple[str, ...]] = ("spring", "gravity")
+        stiffness: float = setting(50.0, "N·m/rad", "K", ge=0)
+
+        def decide(self, tick, memory):
+            return {"spring": self.stiffness * (tick.target.q - tick.q), "gravity": tick.gravity}
+    """
+
+    terms: ClassVar[tuple[str, ...]] = ("torque",)
+
+    @abstractmethod
+    def decide(self, tick: Any, memory: Any) -> Mapping[str, ArrayLike]:
+        """One array per term, by name; `memory` is what `memory(robot)` returned, to be changed in place."""
+
+    @property
+    def follows(self) -> Follows | None:
+        """Whose target it follows; errors of tool and joints are reported if a subclass does not say."""
+        return None
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """All fields of the target: what its code reads is not known."""
+        return TARGET
+
+    @property
+    def reads_sensors(self) -> bool:
+        """It may: what its code reads is not known."""
+        return True
+
+    @property
+    def feels(self) -> bool:
+        """It may read the measured wrench: that is not known."""
+        return True
+
+    def gains(self, robot: Robot) -> Any:
+        """The law itself: its settings are its gains."""
+        return self
+
+    def memory(self, robot: Robot) -> Any:
+        """The memory at the start, anything that can be changed in place."""
+        return {}
+
+    def _bound(self, robot: Robot) -> BoundLaw:
+        law = PythonLaw(_decided, self.terms, self.command, self.gains(robot), self.memory(robot), self.name)
+        return replace(law.bind(robot), memoryless=self.memoryless, remarks=self.remarks, alarms=self.alarms)
+
+
+def _decided(tick: Any, law: PlainLaw, memory: Any) -> Mapping[str, ArrayLike]:
+    with blamed(law.decide.__code__.co_filename):
+        return law.decide(tick, memory)

@@ -1,0 +1,121 @@
+"""A robot's compiled equations: terms at one state, and at many on every lane and core."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+
+import mujoco
+import numpy as np
+from numpy import empty
+
+from palpate.checks import Array
+from palpate.equations.code.tree_code import Sizes
+from palpate.equations.code.tree_program import LANES, TreeMotion, TreePlace, TreeProgram
+from palpate.equations.model.mechanism import Place, obstacle
+from palpate.robot.mechanics.kernels import OK
+from palpate.robot.mechanics.terms import Terms, TermsLayout
+from palpate.robot.mechanics.tree_kernels import STATUSES, LaneWork, StateWork, tree_terms
+
+MOST_LINKS = 16  # beyond, code takes seconds to compile, and one state is better left to the engine
+FEWEST_A_THREAD = 500  # states; fewer are computed sooner than a thread starts
+_GROUND = Place(-1, np.zeros(3), np.eye(3))
+
+
+def reason_for_engine(model: mujoco.MjModel) -> str | None:
+    """Why single states of a model are left to the engine; None if its equations are compiled."""
+    if model.njnt > MOST_LINKS:
+        return f"it has {model.njnt} joints; equations are compiled for up to {MOST_LINKS}"
+    return obstacle(model)
+
+
+def has_losses(model: mujoco.MjModel) -> bool:
+    """Whether joint damping, springs or friction take part in a model's motion, which no equation here holds."""
+    effects = model.dof_damping, model.jnt_stiffness, model.dof_frictionloss
+    return any(np.any(values) for values in effects) or model.opt.density > 0 or model.opt.viscosity > 0
+
+
+class _Scratch(threading.local):
+    """A thread's scratch for one state."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        self.record = StateWork(nq=sizes.nq, nv=sizes.nv, motion=TreeMotion({"links": sizes.links}))
+        self.address = self.record.address
+
+
+class Equations:
+    """The compiled equations of a robot, and scratch to call them with."""
+
+    def __init__(self, program: TreeProgram) -> None:
+        self.program, self.layout = program, TermsLayout(program.sizes.nv)
+        self._scratch = _Scratch(program.sizes)
+        self._code, self._nv = program.code.address, program.sizes.nv
+        self._square, self._wide = (self._nv, self._nv), (6, self._nv)
+        self._places: dict[str | None, TreePlace] = {None: program.place(_GROUND)}
+
+    def place(self, frame: str | None) -> TreePlace:
+        """A named frame as the program takes it; None for the ground."""
+        known = self._places.get(frame)
+        if known is None:
+            known = self._places[frame] = self.program.place(self.program.mechanism.frames[str(frame)])
+        return known
+
+    def terms(self, q: Array, v: Array, frame: str) -> Terms | int:
+        """All terms at a state, or why there are none (a status of `tree_kernels`).
+
+        Raises:
+            InvalidInput: q or v is no plain array of doubles.
+        """
+        n = self._nv
+        out = empty(self._square), empty(n), empty(n), empty(3), empty((3, 3)), empty(self._wide), empty(6)
+        status = tree_terms(self._code, q, v, self.place(frame).address, self._scratch.address, out)
+        return Terms._make(out) if status == OK else status
+
+    def rows(
+        self, kernel: Callable[..., int], inputs: Sequence[Array], frame: str | None, wanted: slice
+    ) -> tuple[Array, int, int]:
+        """A kernel's rows for many states, on every core: the rows, a status, and the first state it is about.
+
+        Args:
+            kernel: one of `tree_kernels.rows_of_…`.
+            inputs: arrays with one row for each state.
+            frame: whose pose and Jacobian are among the terms; None for the ground.
+            wanted: which numbers of a row of terms the result has.
+        """
+        count = len(inputs[0])
+        out = np.empty((count, wanted.stop - wanted.start))
+        edges = _shares(count)
+        results = [OK] * (len(edges) - 1)
+        lanes, place = self.program.lanes.address, self.place(frame).address
+
+        def work(share: int) -> None:
+            part = slice(edges[share], edges[share + 1])
+            scratch = self._lane_work(wanted)
+            results[share] = kernel(lanes, *(x[part] for x in inputs), place, scratch.address, out[part])
+
+        threads = [threading.Thread(target=work, args=(share,)) for share in range(1, len(results))]
+        for thread in threads:
+            thread.start()
+        work(0)
+        for thread in threads:
+            thread.join()
+        share = next((i for i, result in enumerate(results) if result != OK), 0)
+        return out, results[share] % STATUSES, edges[share] + results[share] // STATUSES
+
+    def _lane_work(self, wanted: slice) -> LaneWork:
+        sizes = self.program.sizes
+        lengths = {"q": LANES * sizes.nq, "v": LANES * sizes.nv, "row": LANES * (self.layout.size + 6)}
+        motion = TreeMotion({"links": LANES * sizes.links})
+        return LaneWork(lengths, motion=motion, first=wanted.start, last=wanted.stop)
+
+
+def _shares(count: int) -> list[int]:
+    """Where each thread's states begin, and where the last one's end; whole lanes but for the last."""
+    threads = max(1, min(_cores(), count // FEWEST_A_THREAD))
+    size = -(-count // (threads * LANES)) * LANES
+    return [*(min(i * size, count) for i in range(threads)), count]
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,229 @@
+"""Terms of a robot by its compiled equations: one state, or many at once in lanes.
+
+A state's terms are one row of numbers (`terms.TermsLayout`). For lanes each number of the row is LANES doubles side by
+side, until the states' rows are written out.
+"""
+
+from __future__ import annotations
+
+import math
+
+from palpate.engine.compiling.programs import call_program
+from palpate.engine.kernels import kernel
+from palpate.engine.lane_rows import rows_from_lanes
+from palpate.engine.lanes import LIMIT
+from palpate.engine.records import Matrix, ReadMatrix, ReadVector, Record, Vector, sized
+from palpate.engine.views import address_of, part
+from palpate.equations.code.tree_program import LANES, TreeCode, TreeMotion, TreePlace
+from palpate.robot.mechanics.kernels import BAD_INPUT, BAD_POSITION, BAD_QUATERNION, BAD_VELOCITY, OK, QUAT_TOLERANCE
+
+TOO_FAR = 5  # a joint's position at which sine and cosine are not computed any more
+NOT_POSITIVE = 6  # a mass matrix that cannot be solved with
+BAD_SHAPE = 7  # a state of another length
+STATUSES = 8
+Addresses = tuple[int, int, int, int, int, int, int, int]
+TermArrays = tuple[Matrix, Vector, Vector, Vector, Matrix, Matrix, Vector]
+
+
+class StateWork(Record):
+    """Sizes of a robot's state, and scratch of one thread."""
+
+    nq: int
+    nv: int
+    motion: TreeMotion
+    twist: Vector = sized(6)
+
+
+class LaneWork(Record):
+    """Scratch of one thread: LANES states side by side; `first` and `last` tell which numbers of a row are wanted.
+
+    A row holds the terms (`TermsLayout`), then the frame's twist.
+    """
+
+    q: Vector = sized("q")
+    v: Vector = sized("v")
+    a: Vector = sized("v")
+    row: Vector = sized("row")
+    motion: TreeMotion
+    first: int
+    last: int
+
+
+@kernel
+def _call(code: TreeCode, q: ReadVector, v: ReadVector, place: TreePlace, motion: TreeMotion, out: Addresses) -> None:
+    """All terms of one state, or of the states in lanes, to addresses."""
+    M, bias, gravity, position, rotation, J, drift, twist = out
+    moving = address_of(motion.origin), address_of(motion.rotation)
+    rates = address_of(motion.twist), address_of(motion.acceleration)
+    k = address_of(code.k)
+    call_program(code.terms, (k, address_of(q), address_of(v), M, bias, gravity, *moving, *rates))  # pyright: ignore[reportCallIssue]
+    results = position, rotation, J, drift, twist
+    call_program(code.frames[place.link], (k, *moving, *rates, address_of(place.pose), *results))  # pyright: ignore[reportCallIssue]
+
+
+@kernel
+def check_state(q: ReadVector, v: ReadVector, free: int) -> int:
+    """Whether a state's terms can be computed; `free` is 7 for a machine with a free base, else 0."""
+    for i in range(q.size):
+        if not math.isfinite(q[i]):
+            return BAD_POSITION
+        if i >= free and abs(q[i]) >= LIMIT:
+            return TOO_FAR
+    if free > 0:
+        square = q[3] * q[3] + q[4] * q[4] + q[5] * q[5] + q[6] * q[6]
+        if abs(math.sqrt(square) - 1.0) > QUAT_TOLERANCE:
+            return BAD_QUATERNION
+    for i in range(v.size):
+        if not math.isfinite(v[i]):
+            return BAD_VELOCITY
+    return OK
+
+
+@kernel
+def tree_terms(code: TreeCode, q: ReadVector, v: ReadVector, place: TreePlace, work: StateWork, out: TermArrays) -> int:
+    """All terms of one state."""
+    if q.size != work.nq or v.size != work.nv:
+        return BAD_SHAPE
+    status = check_state(q, v, 7 if q.size > v.size else 0)
+    if status == OK:
+        M, bias, gravity, position, rotation, J, drift = out
+        first = address_of(M), address_of(bias), address_of(gravity), address_of(position)
+        _call(code, q, v, place, work.motion,
+              (*first, address_of(rotation), address_of(J), address_of(drift), address_of(work.twist)))  # fmt: skip
+    return status
+
+
+# ---------------------------------------------------------------------------------------------- many states
+
+
+@kernel
+def _gather(rows: ReadMatrix, start: int, into: Vector) -> None:
+    """LANES rows side by side; the last one again where there are fewer."""
+    for lane in range(LANES):
+        row = min(start + lane, rows.shape[0] - 1)
+        for i in range(rows.shape[1]):
+            into[i * LANES + lane] = rows[row, i]
+
+
+@kernel
+def _scatter(source: Vector, first: int, last: int, out: Matrix, start: int) -> None:
+    """Numbers first … last of the lanes' rows, one row after the other."""
+    if start + LANES <= out.shape[0]:
+        a, b, c, d = out[start], out[start + 1], out[start + 2], out[start + 3]
+        whole = (last - first) // LANES * LANES
+        for i in range(0, whole, LANES):
+            rows = address_of(part(a, i, 1)), address_of(part(b, i, 1)), address_of(part(c, i, 1))
+            at = address_of(part(source, (first + i) * LANES, 1))
+            rows_from_lanes(at, (*rows, address_of(part(d, i, 1))))  # pyright: ignore[reportCallIssue]
+        for i in range(whole, last - first):
+            at = (first + i) * LANES
+            a[i], b[i], c[i], d[i] = source[at], source[at + 1], source[at + 2], source[at + 3]
+        return
+    for lane in range(out.shape[0] - start):
+        for i in range(first, last):
+            out[start + lane, i - first] = source[i * LANES + lane]
+
+
+@kernel
+def _terms_in_lanes(code: TreeCode, Q: ReadMatrix, V: ReadMatrix, place: TreePlace, work: LaneWork, start: int) -> int:
+    """Terms of LANES states into `work.row`; a status and the state it is about, or 0."""
+    nv = V.shape[1]
+    for row in range(start, min(start + LANES, Q.shape[0])):
+        status = check_state(Q[row], V[row], 7 if Q.shape[1] > nv else 0)
+        if status != OK:
+            return row * STATUSES + status
+    _gather(Q, start, work.q)
+    _gather(V, start, work.v)
+    row, bias, position, drift = work.row, nv * nv * LANES, (nv * nv + 2 * nv) * LANES, work.row.size - 12 * LANES
+    forces = address_of(row), address_of(part(row, bias, nv)), address_of(part(row, bias + nv * LANES, nv))
+    pose = address_of(part(row, position, 3)), address_of(part(row, position + 3 * LANES, 9))
+    rest = address_of(part(row, position + 12 * LANES, nv)), address_of(part(row, drift, 6))
+    twist = address_of(part(row, drift + 6 * LANES, 6))
+    _call(code, work.q, work.v, place, work.motion, (*forces, *pose, *rest, twist))
+    return OK
+
+
+@kernel
+def rows_of_terms(code: TreeCode, Q: ReadMatrix, V: ReadMatrix, place: TreePlace, work: LaneWork, out: Matrix) -> int:
+    """The wanted terms of every state, a row for each; a status and the state it is about, or 0."""
+    for start in range(0, Q.shape[0], LANES):
+        status = _terms_in_lanes(code, Q, V, place, work, start)
+        if status != OK:
+            return status
+        _scatter(work.row, work.first, work.last, out, start)
+    return OK
+
+
+@kernel
+def _gather_input(A: ReadMatrix, start: int, into: Vector) -> int:
+    for row in range(start, min(start + LANES, A.shape[0])):
+        for i in range(A.shape[1]):
+            if not math.isfinite(A[row, i]):
+                return row * STATUSES + BAD_INPUT
+    _gather(A, start, into)
+    return OK
+
+
+@kernel
+def rows_of_torques(code: TreeCode, Q: ReadMatrix, V: ReadMatrix, A: ReadMatrix, place: TreePlace, work: LaneWork,
+                    out: Matrix) -> int:  # fmt: skip
+    """τ = M a + C v + g of every state."""
+    nv, row, a = V.shape[1], work.row, work.a
+    for start in range(0, Q.shape[0], LANES):
+        status = _terms_in_lanes(code, Q, V, place, work, start)
+        status = _gather_input(A, start, a) if status == OK else status
+        if status != OK:
+            return status
+        for i in range(nv):
+            bias = (nv * nv + i) * LANES
+            for lane in range(LANES):
+                total = row[bias + lane]
+                for j in range(nv):
+                    total += row[(i * nv + j) * LANES + lane] * a[j * LANES + lane]
+                row[bias + lane] = total
+        _scatter(row, nv * nv, nv * nv + nv, out, start)
+    return OK
+
+
+@kernel
+def rows_of_accelerations(code: TreeCode, Q: ReadMatrix, V: ReadMatrix, T: ReadMatrix, place: TreePlace,
+                          work: LaneWork, out: Matrix) -> int:  # fmt: skip
+    """v̇ = M⁻¹ (τ − C v − g) of every state."""
+    nv, row, a = V.shape[1], work.row, work.a
+    for start in range(0, Q.shape[0], LANES):
+        status = _terms_in_lanes(code, Q, V, place, work, start)
+        status = _gather_input(T, start, a) if status == OK else status
+        if status != OK:
+            return status
+        for lane in range(LANES):
+            if not _solve_lane(row, a, nv, lane):
+                return min(start + lane, Q.shape[0] - 1) * STATUSES + NOT_POSITIVE
+        _scatter(a, 0, nv, out, start)
+    return OK
+
+
+@kernel
+def _solve_lane(row: Vector, a: Vector, nv: int, lane: int) -> bool:
+    """a := M⁻¹ (a − bias) for one lane, M = L Lᵀ in place; False if M is not positive definite."""
+    for i in range(nv):
+        a[i * LANES + lane] -= row[(nv * nv + i) * LANES + lane]
+    for j in range(nv):
+        for i in range(j, nv):
+            total = row[(i * nv + j) * LANES + lane]
+            for k in range(j):
+                total -= row[(i * nv + k) * LANES + lane] * row[(j * nv + k) * LANES + lane]
+            if i > j:
+                row[(i * nv + j) * LANES + lane] = total / row[(j * nv + j) * LANES + lane]
+            elif total > 0.0:
+                row[(j * nv + j) * LANES + lane] = math.sqrt(total)
+            else:
+                return False
+    for i in range(nv):
+        for k in range(i):
+            a[i * LANES + lane] -= row[(i * nv + k) * LANES + lane] * a[k * LANES + lane]
+        a[i * LANES + lane] /= row[(i * nv + i) * LANES + lane]
+    for i in range(nv - 1, -1, -1):
+        for k in range(i + 1, nv):
+            a[i * LANES + lane] -= row[(k * nv + i) * LANES + lane] * a[k * LANES + lane]
+        a[i * LANES + lane] /= row[(i * nv + i) * LANES + lane]
+    return True

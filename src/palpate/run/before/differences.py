@@ -1,0 +1,257 @@
+"""Declared differences between the world and the law's model of it, each with what it does to an arm at rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.control.design.arm import Wall
+from palpate.control.design.statics import Compliance, compliance
+from palpate.control.law import Law
+from palpate.control.promise import promise_axes
+from palpate.errors import PalpateError
+from palpate.robot.robot import Robot
+from palpate.run.assemble.assemble import Assembly
+from palpate.run.before.foresee import contact_of, wall_of
+from palpate.run.run import Run
+from palpate.world.config import Attachment, PlantChange, World
+from palpate.world.plant import true_robot
+
+_MASSES = ("mass_scale", "link_mass_scale", "com_offset")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One difference at a posture.
+
+    Attributes:
+        what: in words.
+        cause: "friction", "model" or "sensor".
+        torque: joint torques that it adds, N·m or N; of friction, the largest that it can.
+        reading: what it adds to the measured wrench beside what acts, N and N·m, world axes at the tool's origin.
+        shift: of the tool from where the law takes it to be, m.
+        since, until: s.
+        contradicts: whether two settings state the same thing differently, which is worth a warning.
+    """
+
+    what: str
+    cause: str
+    torque: Array
+    reading: Array = field(default_factory=lambda: np.zeros(6))
+    shift: Array = field(default_factory=lambda: np.zeros(3))
+    since: float = 0.0
+    until: float = np.inf
+    contradicts: bool = False
+
+    def moves(self, give: Compliance, rows: Array) -> Array:
+        """How far it moves what the rows over the joints give, at rest; friction by as much as it can hold it off."""
+        if self.cause == "friction":
+            return np.abs(rows @ give.torque) @ self.torque
+        return rows @ (give.torque @ self.torque + give.reading @ self.reading)
+
+
+def differences(assembly: Assembly, q: Array) -> list[Difference]:
+    """Everything that the world declares to be other than the law's model has it, at a posture."""
+    run = assembly.run
+    robot, world = run.robot, run.world
+    if robot.nq != robot.nv or robot.unresisted or robot.coordinates.coupled:
+        return []
+    listed = [_gravity(assembly, q), _masses(run, q), *_loads(assembly, q), _friction(assembly), *_frames(robot, world)]
+    return [each for each in [*listed, _bias(run)] if each is not None]
+
+
+def _without_weight(robot: Robot, world: World, q: Array) -> Array:
+    """The torque that the plant's weight adds beside what the nominal model holds up."""
+    return robot.gravity(q) - true_robot(robot, world).gravity(q)
+
+
+def gravity_of(run: Run) -> Array:
+    """The world's gravity, m/s²."""
+    own = run.robot.model.opt.gravity
+    return own.copy() if run.world.gravity is None else np.array(run.world.gravity)
+
+
+def _gravity(assembly: Assembly, q: Array) -> Difference | None:
+    run = assembly.run
+    true, known = gravity_of(run), run.robot.model.opt.gravity
+    if np.abs(true - known).max() <= 1e-9 * max(float(np.abs(known).max()), 1.0):
+        return None
+    words = ["({})".format(", ".join(f"{g:.6g}" for g in each)) for each in (true, known)]
+    reading = np.zeros(6)
+    wrist = assembly.loop.wrist
+    if wrist.compensate:  # it takes off the weight that the law's model gives the tool
+        carried = sum(float(assembly.plant.model.body_mass[b]) for b, own in zip(wrist.beyond, wrist.known) if own >= 0)
+        reading[:3] = carried * (true - known)
+    return Difference(
+        f"the world's gravity is {words[0]} m/s², the law's model has {words[1]} m/s²",
+        "model",
+        _without_weight(run.robot, World(gravity=tuple(true)), q),
+        reading,
+        contradicts=True,
+    )
+
+
+def _masses(run: Run, q: Array) -> Difference | None:
+    change = run.world.plant
+    told = {name: getattr(change, name) for name in _MASSES}
+    if told == {name: getattr(PlantChange(), name) for name in _MASSES}:
+        return None
+    scaled = [f"{'every link' if name is None else name} {scale:g} times" for name, scale in
+              [*([(None, change.mass_scale)] if change.mass_scale != 1.0 else []), *change.link_mass_scale.items()]]  # fmt: skip
+    words = [f"the plant's masses are not the law's: {', '.join(scaled)} as heavy"] if scaled else []
+    if any(change.com_offset):
+        words.append("the links' centres of mass are shifted by ({:g}, {:g}, {:g}) m".format(*change.com_offset))
+    torque = _without_weight(run.robot, World(gravity=run.world.gravity, plant=PlantChange(**told)), q)
+    if run.world.gravity is not None:
+        torque = torque - _without_weight(run.robot, World(gravity=run.world.gravity), q)
+    return Difference(" and ".join(words), "model", torque)
+
+
+def _loads(assembly: Assembly, q: Array) -> list[Difference]:
+    run, felt = assembly.run, set(assembly.loop.wrist.beyond.tolist())
+    return [
+        _load(run, load, body in felt, q)
+        for load, body in zip(run.world.attachments, assembly.plant.attachment_bodies)
+    ]  # fmt: skip
+
+
+def _load(run: Run, load: Attachment, felt: bool, q: Array) -> Difference:
+    robot, gravity = run.robot, gravity_of(run)
+    frame = robot.pose(q, load.frame)
+    place = frame.position + frame.rotation @ np.array(load.com)
+    J = robot.jacobian(q, load.frame)
+    arm = place - frame.position
+    weight = load.mass * gravity
+    torque = J[:3].T @ weight + J[3:].T @ np.cross(arm, weight)
+    reading = np.zeros(6)
+    if felt:
+        reading = np.r_[weight, np.cross(place - robot.pose(q).position, weight)]
+    when = f" from {load.attach:g} s on" if load.attach > 0 else ""
+    when += f" until {load.release:g} s" if load.release is not None else ""
+    what = f"load {load.name!r} of {load.mass:g} kg{when} is not in the law's model"
+    until = np.inf if load.release is None else load.release
+    return Difference(what, "model", torque, reading, since=load.attach, until=until)
+
+
+def _friction(assembly: Assembly) -> Difference | None:
+    """Dry friction of the joints, which no law's model has."""
+    robot, added = assembly.run.robot, assembly.run.world.plant.joint_friction
+    friction = np.array(robot.model.dof_frictionloss, dtype=float) + np.asarray(added, dtype=float)
+    if not friction.any():
+        return None
+    most = int(np.argmax(friction))
+    unit = "N" if robot.dof_units[most] == "m" else "N·m"
+    return Difference(
+        f"dry friction of up to {friction[most]:.3g} {unit} ({robot.dof_names[most]}) is in the joints, and what"
+        " sticks is not compensated",
+        "friction",
+        friction,
+    )
+
+
+def _frames(robot: Robot, world: World) -> list[Difference]:
+    change, none = world.plant, np.zeros(robot.nv)
+    return [
+        Difference(
+            f"the {what} of the plant is ({offset[0]:g}, {offset[1]:g}, {offset[2]:g}) m from where the law's model has it",
+            "model", none, shift=np.array(offset),
+        )
+        for what, offset in (("base", change.base_position), ("tool frame", change.tool_offset))
+        if any(offset)
+    ]  # fmt: skip
+
+
+def _bias(run: Run) -> Difference | None:
+    wrench = run.world.sensors.wrench
+    if not any(wrench.bias) or not (isinstance(run.law, Law) and run.law.feels):
+        return None
+    words = ", ".join(f"{b:g}" for b in wrench.bias)
+    return Difference(
+        f"the wrench sensor is off by ({words}) N, N·m", "sensor", np.zeros(run.robot.nv), np.array(wrench.bias)
+    )
+
+
+# ------------------------------------------------------------------ in words
+
+
+def declared(assembly: Assembly) -> tuple[list[str], list[str]]:
+    """Every difference at the start posture in words, and those among them that are worth a warning.
+
+    A plant change, a load or friction is there to be tried; a gravity that world and model give differently is not.
+    """
+    run = assembly.run
+    q, _ = run.start()
+    found = differences(assembly, q)
+    if not found:
+        return [], []
+    give, force = _give(run, q), _forced(run, q)
+    words = [told(each, give, run.robot, q, force) for each in found]
+    # The law that has a gravity of its own has compared it already.
+    warned = [text for each, text in zip(found, words) if each.contradicts and not assembly.law.warnings]
+    return [f"declared difference: {text}" for text in words], warned
+
+
+def _give(run: Run, q: Array) -> Compliance | None:
+    """How the arm gives way at a posture; on the first wall where the law controls a force."""
+    still = [s for s in run.world.surfaces if s.motion is None]
+    pressing = bool(getattr(run.law, "force_directions", None))
+    wall = wall_of(still[0], run.robot.pose(q).position) if still and pressing else Wall(0.0)
+    try:
+        if pressing and not still:
+            return None
+        contact = contact_of(run, q, wall)
+        return compliance(contact) if contact.loop().stable else None
+    except (PalpateError, np.linalg.LinAlgError):
+        return None
+
+
+def _forced(run: Run, q: Array) -> Array:
+    """The rows over [f; n], world axes, along which the law controls a wrench."""
+    promises = run.law.promises(run.robot) if isinstance(run.law, Law) else ()
+    rows = [promise_axes(each, run.robot.pose(q).rotation, each.force) for each in promises]
+    return np.vstack([np.zeros((0, 6)), *rows])
+
+
+def told(each: Difference, give: Compliance | None, robot: Robot, q: Array, force: Array) -> str:
+    """A difference with its static effect: on the tool where the law holds the arm, else on the joints.
+
+    Args:
+        each: the difference.
+        give: of the arm under its law; None where it is not known.
+        robot, q: as the law knows it, and the posture.
+        force: m×6, the directions along which the law controls a wrench; no rows if it controls none.
+    """
+    said = [
+        effect for effect in (_on_joints(each, robot), _on_tool(each, give, robot, q), _on_force(each, force)) if effect
+    ]
+    return f"{each.what}: {'; '.join(said) or 'no effect at rest'}"
+
+
+def _on_joints(each: Difference, robot: Robot) -> str:
+    if not each.torque.any() or each.cause == "friction":
+        return ""
+    most = int(np.argmax(np.abs(each.torque)))
+    unit = "N" if robot.dof_units[most] == "m" else "N·m"
+    return f"up to {abs(each.torque[most]):.3g} {unit} more at {robot.dof_names[most]}"
+
+
+def _on_tool(each: Difference, give: Compliance | None, robot: Robot, q: Array) -> str:
+    if each.shift.any():
+        return f"the tool is {1e3 * np.linalg.norm(each.shift):.3g} mm from where the law takes it to be"
+    if give is None:
+        return ""
+    if each.cause != "friction" and np.abs(each.torque[~give.held]).max(initial=0.0) > 1e-9:
+        return "nothing in the law holds the arm against it"
+    moved = float(np.linalg.norm(each.moves(give, robot.jacobian(q)[:3])))
+    if moved < 1e-7:
+        return ""
+    verb = "holds the tool up to" if each.cause == "friction" else "moves the tool by"
+    size = f"{1e3 * moved:.3g} mm" if moved < 1.0 else f"{moved:.3g} m"
+    return f"{verb} {size} {'from its goal' if each.cause == 'friction' else 'at rest'}"
+
+
+def _on_force(each: Difference, force: Array) -> str:
+    off = np.abs(force @ each.reading)
+    return f"the force is off by {off.max():.3g} N or N·m" if off.max(initial=0.0) > 1e-9 else ""

@@ -1,0 +1,144 @@
+"""Whether a contact will last once it is made: a simulated press on every surface that the target leads into."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from palpate.checks import Array
+from palpate.control.design.arm import axis_of, predictable
+from palpate.control.design.case import ContactCase
+from palpate.control.design.press import Press, cost_of_press, simulated_press
+from palpate.control.law import Target, sizes_of
+from palpate.control.references.reference import ReferenceSettings
+from palpate.errors import PalpateError
+from palpate.run.assemble.assemble import Assembly
+from palpate.run.before.foresee import contact_of, wall_of
+from palpate.spatial.shapes import SHAPES
+from palpate.world.config import Surface
+from palpate.world.forms import form_of
+from palpate.world.plant import surface_rotation
+
+MOST_CPU = 1.0  # s, of one press
+_SAMPLES = 400  # of the reference
+_TOUCHING = 1e-4  # m: a gap that is none
+_SHORTEST = 0.2  # s of a press
+
+
+@dataclass(frozen=True)
+class Approach:
+    """How the target meets a surface.
+
+    Attributes:
+        depth: behind the surface at the end, m.
+        speed: towards it when it passes, m/s.
+        ahead: how far from there to its last place, m.
+        force: the largest that is wanted, N.
+        gap: between surface and robot at the start, m.
+        time: left of the run then, s.
+    """
+
+    depth: float
+    speed: float
+    ahead: float
+    force: float
+    gap: float
+    time: float
+
+
+def foretold_presses(assembly: Assembly) -> dict[str, Press | str]:
+    """A press by surface, or why none was simulated; nothing for surfaces that the target does not lead into."""
+    run, found = assembly.run, {}
+    unpredictable = run.world.is_exact or run.robot.nq != run.robot.nv or run.robot.unresisted
+    if unpredictable or not predictable(run.law) or not isinstance(run.reference, ReferenceSettings):
+        return {}
+    for surface in run.world.surfaces:
+        if surface.contact != "compliant" or surface.motion is not None:
+            continue
+        try:
+            press = _press_on(assembly, surface)
+        except (PalpateError, np.linalg.LinAlgError):
+            continue  # what cannot be predicted is said with the loop's poles
+        if press is not None:
+            found[surface.name] = press
+    return found
+
+
+def presses_in_words(presses: Mapping[str, Press | str]) -> tuple[list[str], list[str]]:
+    """What was foretold of the presses, and the warnings among it."""
+    said = {f"on {name!r}: {p if isinstance(p, str) else p.sentence}": p for name, p in presses.items()}
+    return list(said), [text for text, press in said.items() if isinstance(press, Press) and press.bounces]
+
+
+def _press_on(assembly: Assembly, surface: Surface) -> Press | str | None:
+    run = assembly.run
+    q, _ = run.start()
+    case = axis_of(contact_of(run, q, wall_of(surface, run.robot.pose(q).position)))
+    if not case.loop.stable:
+        return None
+    way = _approach(assembly, surface)
+    if case.model.presses and way.force > 0.0:
+        return _pressed(case, way, _speed_of(assembly, case, way), 0.0)
+    if case.model.presses or way.depth <= 0.0 or way.time < _SHORTEST:
+        return None
+    return _pressed(case, way, way.speed, way.ahead)
+
+
+def _pressed(case: ContactCase, way: Approach, speed: float, ahead: float) -> Press | str:
+    cost = cost_of_press(case, way.time)
+    if cost > MOST_CPU:
+        return f"whether the contact lasts is not foretold: a simulated press would take about {cost:.2g} s"
+    return simulated_press(case, speed=speed, duration=way.time, depth=way.depth, ahead=ahead, force=way.force)
+
+
+def _speed_of(assembly: Assembly, case: ContactCase, way: Approach) -> float:
+    """At which a law of force meets a surface: its approach speed, or what its damping leaves of the wanted force."""
+    if way.gap <= _TOUCHING:
+        return 0.0
+    free = (1.0 + case.proportional) * way.force / max(case.damping, 1e-9)
+    return float(getattr(assembly.run.law, "approach_speed", free))
+
+
+def _approach(assembly: Assembly, surface: Surface) -> Approach:
+    run = assembly.run
+    times = np.linspace(0.0, run.clock.duration, _SAMPLES)
+    rows = np.asarray(run.reference.sample(times, run.robot, run.start()[0]))
+    target = Target.columns(rows, sizes_of(run.robot))
+    inside = np.max([_depths(assembly, surface, target["position"], *point) for point in _points(assembly)], axis=0)
+    gap = -float(np.max([_depths(assembly, surface, tool[None], *point) for tool, point in _at_start(assembly)]))
+    wanted = float(np.linalg.norm(target["wrench"][:, :3], axis=1).max())
+    passes = np.flatnonzero((inside[1:] > 0.0) & (inside[:-1] <= 0.0))
+    depth, duration = float(inside[-1]), run.clock.duration
+    if not len(passes):
+        return Approach(depth, 0.0, 0.0, wanted, gap, duration)
+    k = int(passes[-1])
+    speed = float((inside[k + 1] - inside[k]) / (times[k + 1] - times[k]))
+    return Approach(depth, speed, max(depth, 0.0), wanted, gap, duration - float(times[k + 1]))
+
+
+def _points(assembly: Assembly) -> list[tuple[Array, float]]:
+    """Of every point of contact of the robot: its place from the tool's origin at the start, and its radius."""
+    return [point for _, point in _at_start(assembly)]
+
+
+def _at_start(assembly: Assembly) -> list[tuple[Array, tuple[Array, float]]]:
+    plant = assembly.plant
+    data = mujoco.MjData(plant.model)
+    data.qpos[:] = assembly.data.qpos
+    mujoco.mj_kinematics(plant.model, data)
+
+    def place(body: int, offset: Array) -> Array:
+        return data.xpos[body] + data.xmat[body].reshape(3, 3) @ offset
+
+    tool = place(plant.tool.body, plant.tool.offset)
+    return [(tool, (place(p.body, p.offset) - tool, p.radius)) for p in plant.points if p.on_robot]
+
+
+def _depths(assembly: Assembly, surface: Surface, tool: Array, offset: Array, radius: float) -> Array:
+    """How deep a point at an offset from the tool is behind a surface, m; negative outside."""
+    axes, distance, form = surface_rotation(surface), SHAPES[surface.shape].distance, form_of(surface)
+    local, normal = (tool + offset - np.array(surface.position)) @ axes, np.zeros(3)
+    return np.array([radius - distance(form, np.ascontiguousarray(x), normal) for x in local])

@@ -1,0 +1,158 @@
+"""Sockets of one client: requests over TCP, states and commands over UDP."""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+import struct
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from palpate.errors import NotAClient
+from palpate.serving import fci
+
+HANDSHAKE = 2.0  # s that a connection may take to say what it wants
+_MOST = 65536  # bytes of requests that wait
+
+
+def close_at_once(connection: socket.socket) -> None:
+    """Close so that the other side learns of it at once: libfranka waits for ever on a polite end."""
+    try:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    finally:
+        connection.close()
+
+
+class Link:
+    """A connected client.
+
+    Attributes:
+        alive: whether it is still there.
+        gone: why not.
+        interrupted: whether a request came while a command was waited for.
+        late: commands that came after the next state had been sent.
+    """
+
+    def __init__(self, connection: socket.socket, peer: tuple[str, int]) -> None:
+        self.peer, self.alive, self.gone = peer, True, "the client disconnected"
+        self.interrupted, self.late = False, 0
+        self._tcp, self._buffer = connection, bytearray()
+        self._tcp.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._number, port = self._handshake()
+        self._udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._udp.bind((connection.getsockname()[0], 0))
+        self._udp.setblocking(False)
+        self._tcp.setblocking(False)
+        self._to = (peer[0], port)
+
+    def _handshake(self) -> tuple[int, int]:
+        """The number of the Connect request and the port that wants the states.
+
+        Raises:
+            NotAClient: it says nothing, something else, or speaks another version.
+        """
+        until = time.monotonic() + HANDSHAKE
+        while (request := self._next()) is None:
+            self._tcp.settimeout(max(until - time.monotonic(), 1e-3))
+            try:
+                data = self._tcp.recv(_MOST)
+            except OSError as error:
+                raise NotAClient(f"it did not ask to connect within {HANDSHAKE:g} s ({error})") from None
+            if not data:
+                raise NotAClient("it closed the connection before it asked for anything")
+            self._buffer += data
+        if request.command != fci.Command.CONNECT:
+            raise NotAClient(f"its first request is {request.command.name}, not CONNECT")
+        version, port = (int(x) for x in request.fields)
+        if version != fci.VERSION:
+            self._tcp.sendall(fci.connected(request.number, fci.INCOMPATIBLE_VERSION))
+            self._tcp.shutdown(socket.SHUT_WR)
+            raise NotAClient(
+                f"it speaks version {version} of the protocol, and this is version {fci.VERSION}",
+                hint="libfranka 0.18 to 0.21 speak version 10",
+            )
+        return request.number, port
+
+    def _next(self) -> fci.Request | None:
+        try:
+            return fci.read_request(self._buffer)
+        except NotAClient as error:
+            raise NotAClient(f"it does not speak the FCI protocol: {error.args[0]}") from None
+
+    def accept(self) -> None:
+        """Tell the client that the robot is ready: its states begin now."""
+        self.send(fci.connected(self._number, fci.SUCCESS))
+
+    def send(self, message: bytes) -> None:
+        """Send an answer."""
+        try:
+            self._tcp.setblocking(True)
+            self._tcp.settimeout(1.0)
+            self._tcp.sendall(message)
+            self._tcp.setblocking(False)
+        except OSError as error:
+            self._lost(f"the connection broke ({error})")
+
+    def requests(self) -> Iterator[fci.Request]:
+        """What the client has asked for since the last time."""
+        try:
+            data = self._tcp.recv(_MOST)
+            if not data:
+                self._lost("the client disconnected")
+            self._buffer += data
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self._lost(f"the connection broke ({error})")
+        try:
+            while (request := self._next()) is not None:
+                yield request
+        except NotAClient as error:
+            self._lost(f"the client was sent away: {error.args[0]}")
+
+    def _lost(self, why: str) -> None:
+        if self.alive:
+            self.alive, self.gone = False, why
+
+    def send_state(self, state: bytes) -> None:
+        """Send the robot's state."""
+        with contextlib.suppress(OSError):  # nobody reads there: TCP will tell whether the client is gone
+            self._udp.sendto(state, self._to)
+
+    def command(self, number: int, until: float) -> np.ndarray | None:
+        """The command that answers the state of a number.
+
+        None if it has not come at a time of the monotonic clock, or a request came first (`interrupted`). Answers to
+        states before count as late.
+        """
+        self.interrupted = False
+        while True:
+            try:
+                data, source = self._udp.recvfrom(2048)
+            except BlockingIOError:
+                left = until - time.monotonic()
+                if left <= 0.0 or not self._wait(left):
+                    return None
+                continue
+            except OSError:  # a state before met a closed port
+                continue
+            if source[0] != self._to[0] or len(data) != fci.MOTION.itemsize:
+                continue
+            command = np.frombuffer(data, fci.MOTION)[0]
+            if command["message_id"] == number:
+                return command
+            self.late += 1
+
+    def _wait(self, seconds: float) -> bool:
+        """Wait for a command; False where none came, or a request did."""
+        ready, _, _ = select.select([self._udp, self._tcp], [], [], seconds)
+        self.interrupted = self._tcp in ready and self._udp not in ready
+        return self._udp in ready
+
+    def close(self) -> None:
+        """Close both sockets."""
+        self._udp.close()
+        close_at_once(self._tcp)

@@ -1,0 +1,154 @@
+"""A motion that a client commands: its reference, step by step, as joint positions for the robot's own controllers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.serving.arm import Arm
+from palpate.serving.checks import LOST_IN_A_ROW, Limits, cartesian_motion
+from palpate.serving.fci import Controller, Generator
+from palpate.spatial import matrix_from_rotation_vector, rotation_error
+
+_CARTESIAN = (Generator.CARTESIAN_POSITION, Generator.CARTESIAN_VELOCITY)
+_REGULAR = 1e-6  # keeps the inverse of a Jacobian bounded at a singularity
+
+
+@dataclass
+class Reference:
+    """Where the joints should be, and how they move: q, v, a."""
+
+    q: Array
+    v: Array = field(default_factory=lambda: np.zeros(7))
+    a: Array = field(default_factory=lambda: np.zeros(7))
+
+    def brake(self, most: Array, period: float) -> None:
+        """One step of slowing down with the greatest deceleration, then of standing still."""
+        self.v = np.sign(self.v) * np.maximum(np.abs(self.v) - most * period, 0.0)
+        self.q, self.a = self.q + self.v * period, np.zeros(7)
+
+
+@dataclass
+class Motion:
+    """A Move under way.
+
+    Attributes:
+        number: of the Move request, which is answered when the motion ends.
+        generator, controller: what is commanded, and who makes torques of it.
+        torque: the client's, the last that arrived, N·m.
+        pose, twist, acceleration: of the end effector as commanded, base axes.
+        commands: how many arrived. `lost`: how many did not, in a row.
+    """
+
+    number: int
+    generator: Generator
+    controller: Controller
+    reference: Reference
+    pose: Array
+    torque: Array = field(default_factory=lambda: np.zeros(7))
+    twist: Array = field(default_factory=lambda: np.zeros(6))
+    acceleration: Array = field(default_factory=lambda: np.zeros(6))
+    ticks: int = 0
+    commands: int = 0
+    lost: int = 0
+
+    @property
+    def moves_joints(self) -> bool:
+        """Whether there is a motion beside the torques."""
+        return self.generator != Generator.NONE
+
+    def follow(self, command: np.ndarray, arm: Arm, limits: Limits) -> str | None:
+        """Take a command; the error it makes, if it does."""
+        if self.controller == Controller.EXTERNAL:
+            wanted = command["tau_J_d"].copy()
+            error = limits.torque(wanted, self.torque, arm.gravity, self.lost + 1)
+            if error is not None:
+                return error
+            self.torque = wanted
+        if self.generator in (Generator.JOINT_POSITION, Generator.JOINT_VELOCITY):
+            return self._follow_joints(command, limits)
+        return self._follow_tool(command, arm, limits) if self.generator in _CARTESIAN else None
+
+    def _follow_joints(self, command: np.ndarray, limits: Limits) -> str | None:
+        r, dt = self.reference, limits.period
+        if self.generator == Generator.JOINT_POSITION:
+            q = command["q_c"].copy()
+            v = (q - r.q) / dt
+            if self.commands == 0 and (np.abs(v) > limits.joints.velocity).any():
+                return "joint_position_motion_generator_start_pose_invalid"
+        else:
+            v = command["dq_c"].copy()
+            q = r.q + v * dt
+        a = (v - r.v) / dt
+        error = limits.joint_motion(q, v, a, (a - r.a) / dt)
+        if error is None:
+            r.q, r.v, r.a = q, v, a
+        return error
+
+    def _follow_tool(self, command: np.ndarray, arm: Arm, limits: Limits) -> str | None:
+        if self.generator == Generator.CARTESIAN_POSITION:
+            twist = _difference(command["O_T_EE_c"].reshape(4, 4).T, self.pose) / limits.period
+            if self.commands == 0 and cartesian_motion(twist, np.zeros(6), np.zeros(6)):
+                return "cartesian_position_motion_generator_start_pose_invalid"
+        else:
+            twist = command["O_dP_EE_c"].copy()
+        acceleration = (twist - self.twist) / limits.period
+        error = cartesian_motion(twist, acceleration, (acceleration - self.acceleration) / limits.period)
+        if error is not None:
+            return error
+        elbow = float(command["elbow_c"][0]) if command["valid_elbow"] else None
+        self.acceleration = acceleration
+        return self._move_tool(twist, arm, limits, elbow)
+
+    def _move_tool(self, twist: Array, arm: Arm, limits: Limits, elbow: float | None = None) -> str | None:
+        """One step of the tool, and of the joints by inverse kinematics: the smallest motion that leads there."""
+        self.twist, pose, dt = twist, self.pose.copy(), limits.period
+        pose[:3, :3] = matrix_from_rotation_vector(twist[3:] * dt) @ pose[:3, :3]
+        pose[:3, 3] += twist[:3] * dt
+        self.pose, r = pose, self.reference
+        X, J = arm.pose_at(r.q)
+        wanted = _difference(pose, X)
+        if elbow is not None:
+            J, wanted = np.vstack([J, np.eye(7)[2]]), np.append(wanted, elbow - r.q[2])
+        step = J.T @ np.linalg.solve(J @ J.T + _REGULAR * np.eye(len(wanted)), wanted)
+        kind, still = "cartesian_motion_generator_joint", np.zeros(7)
+        error = limits.joint_motion(r.q + step, step / dt, still, still, kind=kind)
+        if error is None:
+            r.q, r.v, r.a = r.q + step, step / dt, still
+        return error
+
+    def miss(self, arm: Arm, limits: Limits) -> str | None:
+        """A command did not arrive: torques are held, motions go on with the acceleration they had."""
+        self.lost += 1
+        r, dt = self.reference, limits.period
+        if self.lost >= LOST_IN_A_ROW:
+            return "communication_constraints_violation"
+        if self.generator in _CARTESIAN:
+            return self._move_tool(self.twist + self.acceleration * dt, arm, limits)
+        if self.moves_joints:
+            r.v = r.v + r.a * dt
+            r.q = r.q + r.v * dt
+        return None
+
+    def finish(self, limits: Limits) -> str | None:
+        """The client says that it is done; an error where its motion had not come to rest."""
+        still = (np.abs(self.reference.v) <= limits.joints.acceleration * limits.period * 1.1).all()
+        return None if still or not self.moves_joints else "joint_motion_generator_velocity_discontinuity"
+
+    def torque_of(self, arm: Arm) -> Array:
+        """What the joints get for it, beside gravity."""
+        if self.controller == Controller.EXTERNAL:
+            return self.torque
+        r = self.reference
+        if self.controller == Controller.CARTESIAN_IMPEDANCE:
+            pose = self.pose if self.generator in _CARTESIAN else arm.pose_at(r.q)[0]
+            twist = self.twist if self.generator in _CARTESIAN else arm.J @ r.v
+            return arm.cartesian_impedance(pose, twist, r.q)
+        return arm.joint_impedance(r.q, r.v)
+
+
+def _difference(to: Array, start: Array) -> Array:
+    """[p; rotation vector] that leads from one pose to another, in the axes both are given in."""
+    return np.concatenate([to[:3, 3] - start[:3, 3], rotation_error(to[:3, :3], start[:3, :3])])

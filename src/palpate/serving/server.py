@@ -1,0 +1,190 @@
+"""A scenario's robot behind its network protocol: one run for each client."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from palpate.control.law import PythonLaw
+from palpate.errors import InvalidInput, NotAClient
+from palpate.run.assemble.assemble import assemble
+from palpate.run.build import build
+from palpate.run.run import Run
+from palpate.run.simulate import execute, simulate
+from palpate.scenario.model import Scenario
+from palpate.serving.address import check_address
+from palpate.serving.fci import PORT
+from palpate.serving.link import Link, close_at_once
+from palpate.serving.model import franka_model
+from palpate.serving.session import TERMS, Pace, Session, client_law
+from palpate.trace import Trace
+from palpate.world.clock import Clock
+from palpate.world.config import World
+from palpate.world.driver import per_joint
+from palpate.world.faults import lost_commands
+
+PERIOD = 1e-3  # s, of the protocol
+_QUEUE = 4  # connections that may wait
+
+Say = Callable[[str], None]
+
+
+class Server:
+    """Listens on an address, and runs the scenario anew for each client.
+
+    Args:
+        scenario: the robot, the world and the start; its law and the duration of its run are not used.
+        host, port: where to listen.
+        pace: simulated over real time; None waits for the client's commands.
+        duration: s that a client may stay, at most.
+        network: whether an address other than loopback may be listened on.
+        say: given one sentence at a time for the person at the server.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        *,
+        host: str = "127.0.0.1",
+        port: int = PORT,
+        pace: float | None = 1.0,
+        duration: float = 300.0,
+        network: bool = False,
+        say: Say = lambda text: None,
+    ) -> None:
+        check_address(host, network)
+        run = build(scenario)
+        self._run, self._pace, self._say = _served_run(run, duration), pace, say
+        self.model = franka_model(self._run.robot)
+        self._rotor = per_joint(self._run.robot, self._run.world.plant.rotor_inertia, "rotor_inertia")
+        self._lost = _lost(run, self._run.clock)
+        _warm_up(run)
+        self._socket = _listening(host, port)
+        self.address: tuple[str, int] = self._socket.getsockname()
+
+    def wait(self, seconds: float | None = None) -> Link:
+        """The next client; connections that are none are named and sent away.
+
+        Raises:
+            TimeoutError: none came in so many seconds.
+        """
+        while True:
+            self._socket.settimeout(seconds)
+            connection, peer = self._socket.accept()
+            try:
+                return Link(connection, peer)
+            except (NotAClient, OSError) as error:
+                self._say(f"a connection from {peer[0]}:{peer[1]} was sent away: {error}")
+                connection.close()
+
+    def serve(
+        self,
+        link: Link,
+        partial: os.PathLike[str] | str | None = None,
+        ended: Callable[[], None] = lambda: None,
+    ) -> Trace:
+        """Be the robot of a client until it leaves, and return what happened.
+
+        Args:
+            link: the client; see `wait`.
+            partial: a file that a long connection is kept in on its way; see `simulate`.
+            ended: called when the client has left, before the trace is made.
+        """
+        run, clock = self._run, self._run.clock
+        pace = Pace(clock.control_period, self._pace or 1.0, waits=self._pace is None)
+        session = Session(link, run.robot, self.model, self._rotor, pace)
+        session.between, session.lost = self._send_others_away, self._lost
+        try:
+            with _no_collector():
+                return execute(assemble(replace(run, law=client_law(session))), None, partial, ended)
+        finally:
+            link.close()
+
+    def _send_others_away(self) -> None:
+        """Refuse whoever connects while a client is there."""
+        self._socket.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            connection, peer = self._socket.accept()
+            self._say(f"a second client from {peer[0]}:{peer[1]} was sent away: the robot has one already")
+            close_at_once(connection)
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._socket.close()
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _served_run(run: Run, duration: float) -> Run:
+    if abs(run.clock.control_period - PERIOD) > 1e-9:
+        raise InvalidInput(
+            f"the control period is {run.clock.control_period:g} s, and the FCI protocol has one of {PERIOD:g} s",
+            hint="set run.rate = 1000",
+        )
+    return replace(run, clock=_lasting(run.clock, duration), world=_without_client(run.world), guards=None)
+
+
+def _without_client(world: World) -> World:
+    """The world without what the session does in its place: it loses commands, and adds gravity where it is known.
+
+    The low-pass of a preset is libfranka's, and runs in the client; one that the scenario gives itself is the robot's.
+    """
+    given = {"loss": 0.0, "stop_after": 0, "adds_gravity": False, "cutoff": world.driver.cutoff or 0.0}
+    faults = tuple(fault for fault in world.faults if fault.what != "commands-lost")
+    return world.model_copy(update={"faults": faults, "driver": world.driver.model_copy(update=given)})
+
+
+def _lost(run: Run, clock: Clock) -> np.ndarray:
+    """At which ticks of a connection the client's command is lost."""
+    loss, ticks = run.world.driver.facts.loss, clock.steps // clock.ratio + 1
+    return lost_commands(run.world.faults, clock.seed, clock.control_period, ticks, loss=loss)
+
+
+def _lasting(clock: Clock, duration: float) -> Clock:
+    return Clock(**{**clock.model_dump(), "duration": duration})
+
+
+def _warm_up(run: Run) -> None:
+    """Compile what a run needs before the first client waits for it; contacts that are exact, by touching them."""
+    if run.world.is_exact:
+        simulate(run)
+    law = PythonLaw(lambda tick, gains, memory: {name: np.zeros(tick.v.size) for name in TERMS}, TERMS)
+    simulate(replace(run, law=law, clock=_lasting(run.clock, 2 * run.clock.control_period), stop=()))
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(_QUEUE)
+    except OSError as error:
+        listener.close()
+        raise InvalidInput(
+            f"cannot listen on {host}:{port}: {error.strerror or error}",
+            hint="another server has it? libfranka always asks for port 1337; 127.0.0.2 is loopback too",
+        ) from None
+    return listener
+
+
+@contextlib.contextmanager
+def _no_collector() -> Iterator[None]:
+    """No garbage collection inside: it would stop the robot for milliseconds."""
+    was = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()

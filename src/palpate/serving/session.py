@@ -1,0 +1,413 @@
+"""One client at the robot, as the law of a run: states out, commands in, torques to the joints, once per tick."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.control.law import BoundLaw, PythonLaw, Shown
+from palpate.engine.records import Record
+from palpate.robot.robot import Robot
+from palpate.serving import fci
+from palpate.serving.arm import FASTEST, Arm
+from palpate.serving.checks import Limits, Thresholds
+from palpate.serving.fci import Command, Controller, Generator, Mode, MoveStatus
+from palpate.serving.link import Link
+from palpate.serving.model import FrankaModel
+from palpate.serving.motion import Motion, Reference
+
+TERMS = ("client", "robot", "gravity")
+GRACE = 1.0  # s of a motion before its first command is missed
+PATIENCE = 0.25  # s that the world waits for a command, where it waits
+_SHARE = 0.8  # of a tick that a command may take
+_WINDOW = 100  # commands of the success rate
+_ELBOW = -0.467002423653011  # rad: where the elbow changes its sign
+_LOOK = 64  # ticks between two looks at who else wants to connect
+
+
+class Told(Record):
+    """What the trace records of a connection."""
+
+    mode: float = 1.0
+    lost: float = 0.0
+    success: float = 0.0
+    late: float = 0.0
+    error: float = 0.0
+    gone: float = 0.0
+
+
+SHOWN = (
+    Shown("robot_mode", "mode", help="1 idle, 2 in motion, 4 stopped by a reflex"),
+    Shown("packets_lost", "lost", help="commands that did not arrive in time, so far"),
+    Shown("success_rate", "success", help="share of the last 100 commands that arrived"),
+    Shown("ticks_late", "late", help="ticks that began later than real time asks, so far"),
+    Shown("error", "error", help="0, or 1 + the number of the maker's error that stopped the motion"),
+    Shown("gone", "gone", help="1 once the client is gone"),
+)
+
+
+@dataclass
+class Pace:
+    """When ticks are due.
+
+    Attributes:
+        factor: simulated over real time.
+        waits: whether the world waits for the client's commands instead of counting them as lost.
+        late: ticks that began more than one period after they were due; the schedule then starts anew.
+        slipped: s of real time lost by them.
+    """
+
+    period: float
+    factor: float = 1.0
+    waits: bool = False
+    late: int = 0
+    slipped: float = 0.0
+    _due: float = 0.0
+
+    @property
+    def step(self) -> float:
+        """s of real time for a tick."""
+        return self.period / self.factor
+
+    def begin(self) -> float:
+        """Wait until the next tick is due, and return until when its command may arrive."""
+        now = time.monotonic()
+        self._due = self._due + self.step if self._due else now
+        if now < self._due:
+            time.sleep(self._due - now)
+        elif now - self._due > self.step:
+            self.late += not self.waits
+            self.slipped += now - self._due
+            self._due = now
+        return self._due + _SHARE * self.step
+
+
+@dataclass
+class Counts:
+    """What came of the client's commands."""
+
+    received: int = 0
+    lost: int = 0
+    motions: int = 0
+
+
+class Session:
+    """The robot towards one client."""
+
+    def __init__(self, link: Link, robot: Robot, model: FrankaModel, rotor: Array, pace: Pace) -> None:
+        self.link, self.pace, self.told, self.counts = link, pace, Told(), Counts()
+        self.arm, self.limits = Arm(robot, model, rotor, pace.period), Limits(robot, pace.period)
+        self.thresholds, self.mode = Thresholds(), Mode.IDLE
+        self.errors, self.reason = np.zeros(len(fci.ERRORS), bool), np.zeros(len(fci.ERRORS), bool)
+        self.motion: Motion | None = None
+        self.stops: list[str] = []
+        self.lost = np.zeros(0, bool)
+        self.between: Callable[[], None] = lambda: None
+        self._answers: list[bytes] = []
+        self._arrived: deque[bool] = deque(maxlen=_WINDOW)
+        self._state = np.zeros(1, fci.STATE)
+        self._parts = {name: self._state[name][0] for name in fci.STATE.names or () if fci.STATE[name].shape}
+        self._hold: Reference | None = None
+        self._number, self._t = 0, 0.0
+        self._handlers: dict[Command, Callable[[fci.Request], int]] = {
+            Command.STOP_MOVE: self._stop_move,
+            Command.SET_COLLISION_BEHAVIOR: lambda r: _taken(self.thresholds.set(r.fields)),
+            Command.SET_JOINT_IMPEDANCE: lambda r: self._set_stiffness("joint_stiffness", r),
+            Command.SET_CARTESIAN_IMPEDANCE: lambda r: self._set_stiffness("cartesian_stiffness", r),
+            Command.SET_GUIDING_MODE: lambda r: fci.SUCCESS,
+            Command.SET_EE_TO_K: lambda r: self._set_frame("EE_T_K", r),
+            Command.SET_NE_TO_EE: lambda r: self._set_frame("NE_T_EE", r),
+            Command.SET_LOAD: self._set_load,
+            Command.AUTOMATIC_ERROR_RECOVERY: self._recover,
+        }
+
+    def decide(self, tick: Any, gains: Any, memory: Any) -> dict[str, Array]:
+        """One tick: tell the client the state, hear its command, and give the joints their torques."""
+        if self._number == 0:
+            self._hold = Reference(tick.q.copy())
+            self.link.accept()
+        until = self.pace.begin()
+        self._number, self._t = self._number + 1, tick.t
+        if self._number % _LOOK == 0:
+            self.between()
+        self.arm.observe(tick)
+        self._answer_all()
+        self._watch()
+        self._send_state(tick)
+        if self.motion is not None:
+            self._hear(self.motion, until)
+        client, own = self._torques()
+        self._tell()
+        return {"client": client, "robot": own, "gravity": self.arm.gravity.copy()}
+
+    # ------------------------------------------------------------------------------------------ requests
+
+    def _answer_all(self) -> None:
+        for request in self.link.requests():
+            self._answer(request)
+
+    def _answer(self, request: fci.Request) -> None:
+        command = request.command
+        if command == Command.MOVE:
+            self._move(request)
+        elif command == Command.GET_ROBOT_MODEL:
+            self.link.send(fci.answer(command, request.number, fci.SUCCESS, self.arm.model.urdf.encode()))
+        elif command == Command.CONNECT:
+            self.link.send(fci.connected(request.number, fci.SUCCESS))
+        else:
+            setting = command not in (Command.STOP_MOVE, Command.AUTOMATIC_ERROR_RECOVERY)
+            busy = setting and self.motion is not None
+            status = fci.NOT_POSSIBLE if busy else self._handlers[command](request)
+            self.link.send(fci.answer(command, request.number, status))
+
+    def _move(self, request: fci.Request) -> None:
+        controller, generator, low_rate = int(request.fields[0]), int(request.fields[1]) + 1, request.fields[8]
+        free = self.mode == Mode.IDLE and self.motion is None
+        known = controller <= Controller.EXTERNAL and Generator.IDLE < generator <= Generator.NONE
+        useless = controller != Controller.EXTERNAL and generator == Generator.NONE
+        if not free or not known or useless or low_rate:
+            status = MoveStatus.NOT_POSSIBLE if not free else MoveStatus.INVALID_ARGUMENT
+            self.link.send(fci.answer(Command.MOVE, request.number, status))
+            return
+        still = self._hold if self._hold is not None else Reference(self.arm.q.copy())
+        reference = Reference(still.q.copy())
+        pose, _ = self.arm.pose_at(reference.q)
+        self.motion = Motion(request.number, Generator(generator), Controller(controller), reference, pose)
+        self.mode, self.counts.motions, self._hold = Mode.MOVE, self.counts.motions + 1, None
+        self._arrived.clear()
+        self.link.send(fci.answer(Command.MOVE, request.number, MoveStatus.STARTED))
+
+    def _stop_move(self, request: fci.Request) -> int:
+        if self.motion is not None:
+            self._end(MoveStatus.PREEMPTED)
+        return fci.SUCCESS
+
+    def _set_stiffness(self, name: str, request: fci.Request) -> int:
+        values = np.array(request.fields)
+        good = bool(np.isfinite(values).all() and (values >= 0.0).all())
+        if good:
+            setattr(self.arm, name, values)
+        return _taken(good)
+
+    def _set_frame(self, name: str, request: fci.Request) -> int:
+        X = np.array(request.fields).reshape(4, 4).T
+        R = X[:3, :3]
+        good = bool(np.isfinite(X).all() and np.abs(R @ R.T - np.eye(3)).max() < 1e-4 and np.linalg.det(R) > 0)
+        good = good and bool(np.abs(X[3] - [0, 0, 0, 1]).max() < 1e-9)
+        if good:
+            setattr(self.arm, name, X)
+        return _taken(good)
+
+    def _set_load(self, request: fci.Request) -> int:
+        mass, com, tensor = request.fields[0], np.array(request.fields[1:4]), np.array(request.fields[4:])
+        good = bool(np.isfinite(request.fields).all() and mass >= 0.0)
+        if good:
+            self.arm.load = mass, com, tensor.reshape(3, 3).T
+        return _taken(good)
+
+    def _recover(self, request: fci.Request) -> int:
+        self.errors[:] = False
+        if self.mode == Mode.REFLEX:
+            self.mode = Mode.IDLE
+        return fci.SUCCESS
+
+    # ------------------------------------------------------------------------------------------ motions
+
+    def _watch(self) -> None:
+        """Stop a motion whose measured state leaves the limits, or that touches too hard."""
+        if self.motion is None:
+            return
+        arm = self.arm
+        error = self.limits.measured(arm.q, arm.v) or self.thresholds.reflex(arm.external, arm.wrench)
+        if error is not None:
+            self._abort(error)
+
+    def _hear(self, motion: Motion, until: float) -> None:
+        """Wait for the command to the state just sent, and follow it."""
+        waits = self.pace.waits and motion.commands > 0 and motion.lost == 0
+        until = time.monotonic() + PATIENCE if waits else until
+        while (command := self.link.command(self._number, until)) is None and self.link.interrupted:
+            self._answer_all()
+            if self.motion is not motion or not self.link.alive:
+                return
+        motion.ticks += 1
+        if self._number <= len(self.lost) and self.lost[self._number - 1]:
+            command = None
+        error = self._missed(motion) if command is None else self._heard(motion, command)
+        if error is not None:
+            self._abort(error)
+
+    def _missed(self, motion: Motion) -> str | None:
+        if motion.commands == 0 and motion.ticks * self.pace.period < GRACE:
+            return None
+        self.counts.lost += 1
+        self._arrived.append(False)
+        return motion.miss(self.arm, self.limits)
+
+    def _heard(self, motion: Motion, command: np.ndarray) -> str | None:
+        self._arrived.append(True)
+        self.counts.received += 1
+        if not all(np.isfinite(command[name]).all() for name in ("q_c", "dq_c", "O_T_EE_c", "O_dP_EE_c", "tau_J_d")):
+            return "communication_constraints_violation"
+        if command["torque_finished"] or command["motion_finished"]:
+            error = motion.finish(self.limits)
+            if error is None:
+                self._end(MoveStatus.SUCCESS)
+            return error
+        error = motion.follow(command, self.arm, self.limits)
+        motion.commands, motion.lost = motion.commands + 1, 0
+        return error
+
+    def _abort(self, error: str) -> None:
+        """Stop the motion with an error."""
+        place = fci.ERRORS.index(error)
+        self.errors[place] = True
+        self.reason[:] = False
+        self.reason[place] = True
+        self.told.error = 1.0 + place
+        self.stops.append(f"the robot stopped the motion at {self._t:.3f} s: {error}{self._why(error)}")
+        self._end(MoveStatus.REFLEX_ABORTED)
+        self.mode = Mode.REFLEX
+
+    def _why(self, error: str) -> str:
+        arm = self.arm
+        if error == "cartesian_reflex":
+            return f" ({np.linalg.norm(arm.wrench[:3]):.3g} N, {np.linalg.norm(arm.wrench[3:]):.3g} N·m at K)"
+        if error == "joint_reflex":
+            return f" ({np.abs(arm.external).max():.3g} N·m at joint {np.abs(arm.external).argmax() + 1})"
+        if error == "communication_constraints_violation" and self.motion is not None:
+            return f" ({self.motion.lost} commands in a row did not arrive in time)"
+        return ""
+
+    def _end(self, status: MoveStatus) -> None:
+        motion = self.motion
+        assert motion is not None
+        self._answers.append(fci.answer(Command.MOVE, motion.number, status))
+        moved = motion.reference if motion.moves_joints and motion.controller != Controller.EXTERNAL else None
+        self._hold = Reference(self.arm.q.copy(), self.arm.v.copy()) if moved is None else moved
+        self.motion, self.mode = None, Mode.IDLE
+
+    def _torques(self) -> tuple[Array, Array]:
+        """The client's torque, and that of the robot's own controllers; gravity comes beside them."""
+        nothing = np.zeros(7)
+        if self.motion is not None:
+            torque = self.motion.torque_of(self.arm)
+            return (torque, nothing) if self.motion.controller == Controller.EXTERNAL else (nothing, torque)
+        assert self._hold is not None
+        self._hold.brake(self.limits.joints.acceleration, self.pace.period)
+        return nothing, self.arm.joint_impedance(self._hold.q, self._hold.v)
+
+    # ------------------------------------------------------------------------------------------ what is told
+
+    def _send_state(self, tick: Any) -> None:
+        """The state as the protocol has it, then the answers that belong after it."""
+        s, p, arm, motion = self._state, self._parts, self.arm, self.motion
+        s["message_id"] = self._number
+        p["q"][:], p["dq"][:], p["theta"][:], p["dtheta"][:] = arm.q, arm.v, arm.q, arm.v
+        p["dtau_J"][:] = (tick.tau - p["tau_J"]) / self.pace.period if self._number > 1 else 0.0
+        p["tau_J"][:] = tick.tau
+        p["tau_J_d"][:] = motion.torque if motion is not None else 0.0
+        reference = self._hold if motion is None else motion.reference if motion.moves_joints else None
+        p["q_d"][:] = arm.q if reference is None else reference.q
+        p["dq_d"][:] = arm.v if reference is None else reference.v
+        p["ddq_d"][:] = 0.0 if reference is None else reference.a
+        self._tell_tool(p, motion)
+        p["elbow"][:] = arm.q[2], 1.0 if arm.q[3] > _ELBOW else -1.0
+        p["elbow_d"][:] = p["elbow_c"][:] = p["q_d"][2], p["elbow"][1]
+        p["tau_ext_hat_filtered"][:] = arm.external
+        p["joint_contact"][:] = np.abs(arm.external) > self.thresholds.lower_torque
+        p["joint_collision"][:] = np.abs(arm.external) > self.thresholds.upper_torque
+        p["cartesian_contact"][:] = np.abs(arm.wrench) > self.thresholds.lower_force
+        p["cartesian_collision"][:] = np.abs(arm.wrench) > self.thresholds.upper_force
+        s["motion_generator_mode"] = Generator.IDLE if motion is None else motion.generator
+        s["controller_mode"] = Controller.OTHER if motion is None else motion.controller
+        p["errors"][:], p["reflex_reason"][:] = self.errors, self.reason
+        s["robot_mode"], s["control_command_success_rate"] = self.mode, self._success()
+        self.link.send_state(s.tobytes())
+        for message in self._answers:
+            self.link.send(message)
+        self._answers.clear()
+
+    def _tell_tool(self, p: dict[str, Any], motion: Motion | None) -> None:
+        arm = self.arm
+        p["O_T_EE"][:] = arm.O_T_EE.T.ravel()
+        pose = arm.O_T_EE if motion is None or not motion.moves_joints else motion.pose
+        p["O_T_EE_d"][:] = p["O_T_EE_c"][:] = pose.T.ravel()
+        p["O_dP_EE_d"][:] = p["O_dP_EE_c"][:] = 0.0 if motion is None else motion.twist
+        p["O_ddP_EE_c"][:] = 0.0 if motion is None else motion.acceleration
+        R = arm.O_T_EE[:3, :3] @ arm.EE_T_K[:3, :3]
+        p["O_F_ext_hat_K"][:] = arm.wrench
+        p["K_F_ext_hat_K"][:] = np.concatenate([R.T @ arm.wrench[:3], R.T @ arm.wrench[3:]])
+        p["O_ddP_O"][:] = arm.gravity_vector
+        if self._number > 1 and motion is not None:
+            return  # the rest changes between motions only
+        for name in ("F_T_EE", "EE_T_K", "NE_T_EE"):
+            p[name][:] = getattr(arm, name).T.ravel()
+        p["F_T_NE"][:] = arm.flange_to_tool.T.ravel()
+        end, (mass, com, tensor) = arm.model.end_effector, arm.load
+        self._state["m_ee"], p["F_x_Cee"][:], p["I_ee"][:] = end.mass, end.com, end.tensor.ravel()
+        self._state["m_load"], p["F_x_Cload"][:], p["I_load"][:] = mass, com, tensor.ravel()
+
+    def _success(self) -> float:
+        return sum(self._arrived) / len(self._arrived) if self.motion is not None and self._arrived else 0.0
+
+    def _tell(self) -> None:
+        told = self.told
+        told.mode, told.lost, told.late = float(self.mode), float(self.counts.lost), float(self.pace.late)
+        told.success, told.gone = self._success(), 0.0 if self.link.alive else 1.0
+
+    def remarks(self, memory: Any) -> list[str]:
+        """What happened, for the report."""
+        c, said = self.counts, []
+        host, port = self.link.peer
+        said.append(
+            f"served to a client at {host}:{port}: {c.motions} motions, {c.received} commands received,"
+            f" {c.lost} lost, {self.link.late} of them late"
+        )
+        if self.pace.late:
+            said.append(
+                f"real time was not kept: {self.pace.late} ticks began late, {self.pace.slipped:.3g} s were lost in all"
+            )
+        if self.arm.softened > FASTEST:
+            said.append(
+                f"the robot's own controllers were softened: their stiffness would make a mode of"
+                f" {self.arm.softened / self.pace.period:.0f} rad/s, and {FASTEST / self.pace.period:.0f} rad/s is what"
+                " this sampled loop bears; give the drives their rotor inertia (world.plant.rotor_inertia)"
+            )
+        return said
+
+
+def _taken(good: bool) -> int:
+    return fci.SUCCESS if good else fci.INVALID_ARGUMENT
+
+
+@dataclass(frozen=True)
+class ClientLaw(PythonLaw):
+    """The law of a served run: τ = τ_client + g(q), or the robot's own controller in the client's place."""
+
+    session: Session | None = field(default=None, kw_only=True)
+
+    def bind(self, robot: Robot) -> BoundLaw:
+        """Make the law ready for a robot."""
+        session = self.session
+        assert session is not None
+        return replace(
+            super().bind(robot),
+            memory=session.told,
+            shown=SHOWN,
+            remarks=session.remarks,
+            alarms=lambda memory: session.stops,
+            ending="gone",
+            ended=lambda memory: session.link.gone,
+        )
+
+
+def client_law(session: Session) -> ClientLaw:
+    """The law that is a client."""
+    return ClientLaw(session.decide, TERMS, name="fci-client", follows="nothing", session=session)

@@ -1,0 +1,164 @@
+"""Sensors of one's own in the loop: what is true is handed to each, its reading gets noise and a delay.
+
+A compiled sensor is a kernel in the form of a law; it writes every element of `out.values`:
+
+    class Gains(Record):
+        wall: float
+
+    @sensor_kernel
+    def _kernel(x: Truth, k: Gains, m: NoMemory, out: Reading) -> None:
+        out.values[0] = k.wall - x.position[0]
+
+    class Gap(Sensor):
+        kernel = _kernel
+        wall: float = setting(0.35, "m", "where the plane is")
+
+        def gains(self, robot):
+            return Gains(wall=self.wall)
+
+The numbers of all stand in `tick.seen.values`, in the order of the scenario, and in the channels `sensor.<name>`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from palpate.config import MOST_SENSOR_VALUES
+from palpate.engine.kernels import Kernel, address_of_record, call_law, kernel, put
+from palpate.engine.physics import Physics
+from palpate.engine.records import Matrix, ReadOnly, Record, Vector, sized
+from palpate.errors import InvalidInput
+from palpate.robot.robot import Robot
+from palpate.user_code import blamed
+from palpate.world.noise import normal
+from palpate.world.sensor import Sensor
+from palpate.world.sensors import Delayed, arrive, delayed
+
+_STREAM, _APART = 5000, 100  # of noise: the first sensor's, and how far the next one's is
+
+
+class Truth(Record):
+    """What is true at a control tick; world axes, SI units."""
+
+    t: float = 0.0
+    period: float = 0.0
+    q: Vector = sized("nq")
+    v: Vector = sized("nv")
+    tau: Vector = sized("nv")  # at the joints, of the period before
+    position: Vector = sized(3)  # of the tool
+    rotation: Matrix = sized(3, 3)
+    twist: Vector = sized(6)
+    wrench: Vector = sized(6)  # of surfaces and objects on the robot, about the tool's origin
+    plant: Physics
+
+
+class Reading(Record):
+    """What a sensor reads."""
+
+    values: Vector = sized("width")
+
+
+class NoMemory(Record):
+    """The gains or memory of a sensor that needs none."""
+
+
+class CustomSensor(Record):
+    """A sensor in the loop."""
+
+    function: int  # address of its kernel, 0 for plain Python; then of its records
+    gains: int
+    memory: int
+    reading: Reading
+    noise: float
+    stream: int
+    first: int  # place of its numbers among those of all
+    signal: Delayed
+
+
+@dataclass(frozen=True)
+class BoundSensor:
+    """A sensor made ready for one run: what the loop holds, and what must stay alive beside it."""
+
+    name: str
+    sensor: Sensor
+    record: CustomSensor
+    gains: Any
+    memory: Any
+
+    @property
+    def compiled(self) -> bool:
+        """Whether it is machine code."""
+        return self.sensor.kernel is not None
+
+    def read(self, truth: ReadOnly) -> None:
+        """Let plain Python read, and check what it says."""
+        with blamed(self.sensor.read.__code__.co_filename):
+            value = self.sensor.read(truth, self.memory)
+        numbers = np.atleast_1d(np.asarray(value))
+        if numbers.shape != (self.sensor.width,) or numbers.dtype.kind not in "fiub":
+            raise InvalidInput(
+                f"sensor {self.name!r} must read {self.sensor.width} number(s), got {numbers.dtype} of shape"
+                f" {np.shape(value)}",
+                hint="give it as many `labels` as it has numbers",
+            )
+        if not np.isfinite(numbers).all():
+            raise InvalidInput(f"sensor {self.name!r} read {numbers.tolist()}, which is no number")
+        self.record.reading.values[:] = numbers
+
+
+def sensor_kernel(function: Callable[..., None]) -> Kernel:
+    """Compile a sensor `(x: Truth, k: Gains, m: Memory, out: Reading)`, cached on disk."""
+    return kernel(function)
+
+
+def bound_sensors(sensors: Mapping[str, Sensor], robot: Robot) -> tuple[BoundSensor, ...]:
+    """The sensors of a world, ready for a run.
+
+    Raises:
+        InvalidInput: together they have more numbers than a law can see.
+    """
+    total = sum(sensor.width for sensor in sensors.values())
+    if total > MOST_SENSOR_VALUES:
+        raise InvalidInput(f"sensors of one's own have {total} numbers together, at most {MOST_SENSOR_VALUES} are seen")
+    bound, first = [], 0
+    for k, (name, sensor) in enumerate(sensors.items()):
+        bound.append(_bound(name, sensor, robot, _STREAM + _APART * k, first))
+        first += sensor.width
+    return tuple(bound)
+
+
+def _bound(name: str, sensor: Sensor, robot: Robot, stream: int, first: int) -> BoundSensor:
+    gains, memory = sensor.gains(robot), sensor.memory(robot)
+    function, places = 0, (0, 0)
+    if sensor.kernel is not None:
+        gains, memory = (NoMemory() if part is None else part for part in (gains, memory))
+        if not isinstance(gains, Record) or not isinstance(memory, Record):
+            raise InvalidInput(f"sensor {name!r} is compiled: its gains and its memory are records")
+        function, places = sensor.kernel.pointer, (gains.address, memory.address)
+    record = CustomSensor(
+        function=function, gains=places[0], memory=places[1], reading=Reading({"width": sensor.width}),
+        noise=sensor.noise, stream=stream, first=first, signal=delayed(sensor.delay, sensor.width),
+    )  # fmt: skip
+    return BoundSensor(name, sensor, record, gains, memory)
+
+
+@kernel
+def read_sensor(s: CustomSensor, truth: Truth) -> None:
+    """What is true now, by a compiled sensor."""
+    place, reading = address_of_record(truth), address_of_record(s.reading)  # pyright: ignore[reportCallIssue]
+    call_law(s.function, place, s.gains, s.memory, reading)  # pyright: ignore[reportCallIssue]
+
+
+@kernel
+def pass_on(s: CustomSensor, seed: int, count: int, seen: Vector) -> None:
+    """Noise and delay; then the law sees it."""
+    for i in range(s.reading.values.size):
+        s.signal.fresh[i] = s.reading.values[i]
+        if s.noise > 0.0:
+            s.signal.fresh[i] += s.noise * normal(seed, s.stream + i, count)
+    arrive(s.signal, count)
+    put(seen, s.first, s.signal.seen)

@@ -1,0 +1,243 @@
+"""Programs for a Franka, as its users write them; each runs in a process of its own, with the maker's library.
+
+    python franka_client.py PROGRAM ADDRESS [NUMBER …]
+
+prints one JSON object.
+"""
+
+import json
+import math
+import os
+import sys
+import time
+
+import numpy as np
+import pylibfranka as franka
+
+STIFFNESS = np.array([600.0, 600.0, 600.0, 600.0, 250.0, 150.0, 50.0])  # libfranka's joint impedance example
+DAMPING = np.array([50.0, 50.0, 50.0, 50.0, 30.0, 25.0, 15.0])
+
+
+def reached(address, seconds=30.0):
+    """The robot, as soon as something listens."""
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            return franka.Robot(address, franka.RealtimeConfig.kIgnore)
+        except franka.NetworkException as error:
+            if "refused" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.1)
+
+
+def connected(address, force=200.0):
+    robot = reached(address)
+    robot.set_collision_behavior([200.0] * 7, [200.0] * 7, [force] * 6, [force] * 6)
+    return robot
+
+
+def torques(robot, law, ticks, rate=math.inf):
+    """Run a law tau(state, time) for some ticks, its torques changed by at most `rate` a tick; the last state."""
+    control, last = robot.start_torque_control(), np.zeros(7)
+    for k in range(ticks):
+        state, _ = control.readOnce()
+        last = last + np.clip(np.array(law(state, 1e-3 * k), dtype=float) - last, -rate, rate)
+        command = franka.Torques(last.tolist())
+        command.motion_finished = k == ticks - 1
+        control.writeOnce(command)
+    return state
+
+
+def matrix(column_major):
+    return np.array(column_major).reshape(4, 4).T
+
+
+def log(R):
+    angle = math.acos(min(max((np.trace(R) - 1.0) / 2.0, -1.0), 1.0))
+    axis = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+    return 0.5 * axis if angle < 1e-6 else angle / (2.0 * math.sin(angle)) * axis
+
+
+def smooth(t, start, duration):
+    s = min(max((t - start) / duration, 0.0), 1.0)
+    return s**3 * (10.0 - 15.0 * s + 6.0 * s * s)
+
+
+def speed(t, start, duration):
+    s = min(max((t - start) / duration, 0.0), 1.0)
+    return 30.0 * s * s * (1.0 - s) ** 2 / duration
+
+
+def about(state):
+    return {
+        "q": list(state.q),
+        "dq": list(state.dq),
+        "force": list(state.O_F_ext_hat_K),
+        "pose": list(state.O_T_EE),
+        "success": state.control_command_success_rate,
+        "mode": str(state.robot_mode),
+    }
+
+
+def model(address):
+    robot = connected(address)
+    state, terms = robot.read_once(), robot.load_model()
+    return {
+        **about(state),
+        "mass": terms.mass(state),
+        "coriolis": terms.coriolis(state),
+        "gravity": terms.gravity(state),
+        "jacobian": terms.zero_jacobian(state),
+        "m_ee": state.m_ee,
+    }
+
+
+def hold(address, ticks=1000, offset=0.02, wrist=15.0):
+    """libfranka's joint impedance example around a posture a little away; `wrist` is the damping of joint 7."""
+    robot = connected(address)
+    q, damping = np.array(robot.read_once().q), np.append(DAMPING[:6], wrist)
+
+    def law(state, t):
+        wanted, rate = q + offset * smooth(t, 0.1, 0.5), offset * speed(t, 0.1, 0.5)
+        return STIFFNESS * (wanted - state.q) + damping * (rate - np.array(state.dq))
+
+    state = torques(robot, law, int(ticks))
+    return {**about(state), "off": float(np.abs(np.array(state.q) - q - offset).max())}
+
+
+def press(address, ticks=5000, stiffness=400.0, damping=80.0, threshold=200.0, offset=0.0851):
+    """Cartesian impedance along the line of the scenario fr3-wall."""
+    robot = connected(address, threshold)
+    terms, start = robot.load_model(), matrix(robot.read_once().O_T_EE)
+    K, D = np.array([stiffness] * 3 + [20.0] * 3), np.array([damping] * 3 + [5.0] * 3)
+
+    def law(state, t):
+        X, J = matrix(state.O_T_EE), np.array(terms.zero_jacobian(state)).reshape(7, 6).T
+        goal = start[:3, 3] + [offset * smooth(t, 0.2, 2.5), 0.0, 0.0]
+        error = np.concatenate([goal - X[:3, 3], log(start[:3, :3] @ X[:3, :3].T)])
+        twist = np.array([offset * speed(t, 0.2, 2.5), 0.0, 0.0, 0.0, 0.0, 0.0])
+        return J.T @ (K * error + D * (twist - J @ state.dq)) + terms.coriolis(state)
+
+    return about(torques(robot, law, int(ticks), rate=0.999))
+
+
+def jump(address, size=5.0):
+    """A torque that jumps."""
+    robot = connected(address)
+    return about(torques(robot, lambda state, t: [0.0] * 6 + [size if t > 0.05 else 0.0], 200))
+
+
+def lean(address, torque=2.0, joint=6):
+    """A steady torque on one joint, until something stops it."""
+    robot, ticks = connected(address), 4000
+    axis = np.eye(7)[int(joint)]
+    return about(torques(robot, lambda state, t: axis * torque * smooth(t, 0.0, 0.1), ticks))
+
+
+def step(address, size=0.01):
+    """Joint positions that jump."""
+    robot = connected(address)
+    control = robot.start_joint_position_control(franka.ControllerMode.JointImpedance)
+    start = robot.read_once().q_d
+    for k in range(200):
+        state, _ = control.readOnce()
+        command = franka.JointPositions([q + (size if k > 50 else 0.0) for q in start])
+        command.motion_finished = k == 199
+        control.writeOnce(command)
+    return about(state)
+
+
+def moved(address, kind, controller="JointImpedance", ticks=1500):
+    """A smooth motion through one of the four motion generators; where it should lead."""
+    robot, ticks = connected(address), int(ticks)
+    mode = getattr(franka.ControllerMode, controller)
+    control = getattr(robot, f"start_{kind}_control")(mode)
+    T = 1e-3 * ticks - 0.2
+    for k in range(ticks):
+        state, _ = control.readOnce()
+        if k == 0:
+            q, pose = np.array(state.q_d), matrix(state.O_T_EE_c)
+        s, rate = smooth(1e-3 * (k + 1), 0.0, T), (smooth(1e-3 * (k + 1), 0.0, T) - smooth(1e-3 * k, 0.0, T)) / 1e-3
+        if kind == "joint_position":
+            command = franka.JointPositions(list(q + 0.1 * s))
+        elif kind == "joint_velocity":
+            command = franka.JointVelocities([0.1 * rate] * 7)
+        elif kind == "cartesian_pose":
+            goal = pose.copy()
+            goal[2, 3] -= 0.05 * s
+            command = franka.CartesianPose(list(goal.T.ravel()))
+        else:
+            command = franka.CartesianVelocities([0.0, 0.0, -0.05 * rate, 0.0, 0.0, 0.0])
+        command.motion_finished = k == ticks - 1
+        control.writeOnce(command)
+    state = robot.read_once()
+    return {**about(state), "q_start": list(q), "pose_start": list(pose.T.ravel())}
+
+
+def caught(program, address, *numbers):
+    """A program that the robot stops; what its exception says, and whether the robot goes on after recovery."""
+    robot = None
+    try:
+        result = PROGRAMS[program](address, *numbers)
+        return {"error": None, **result}
+    except franka.ControlException as error:
+        text = str(error)
+    del robot
+    return {"error": text}
+
+
+def recover(address):
+    """Be stopped, recover in the same connection, and move again."""
+    robot = connected(address)
+    try:
+        torques(robot, lambda state, t: [0.0] * 6 + [5.0 if t > 0.02 else 0.0], 100)
+    except franka.ControlException as error:
+        text = str(error)
+    stopped = str(robot.read_once().robot_mode)
+    try:
+        robot.start_torque_control()
+        refused = ""
+    except (franka.ControlException, franka.CommandException) as error:
+        refused = str(error)
+    robot.automatic_error_recovery()
+    state = torques(robot, lambda state, t: [0.0] * 7, 50)
+    return {"error": text, "stopped": stopped, "refused": refused, **about(state)}
+
+
+def settings(address):
+    """Everything a program may set, and what the robot says of it."""
+    robot = franka.Robot(address, franka.RealtimeConfig.kIgnore)
+    flange_to_tip = [1.0, 0, 0, 0, 0, 1.0, 0, 0, 0, 0, 1.0, 0, 0, 0, 0.1, 1.0]
+    before = matrix(robot.read_once().O_T_EE)
+    robot.set_EE(flange_to_tip)
+    robot.set_K(flange_to_tip)
+    robot.set_load(0.5, [0.0, 0.0, 0.05], [1e-3, 0, 0, 0, 1e-3, 0, 0, 0, 1e-3])
+    robot.set_joint_impedance([1000.0] * 7)
+    robot.set_cartesian_impedance([1000.0] * 3 + [100.0] * 3)
+    robot.set_collision_behavior([10.0] * 7, [20.0] * 7, [10.0] * 6, [20.0] * 6)
+    refused = []
+    for wrong in (lambda: robot.set_K([2.0] * 16), lambda: robot.set_joint_impedance([-1.0] * 7)):
+        try:
+            wrong()
+        except franka.CommandException as error:
+            refused.append(str(error))
+    state = robot.read_once()
+    tip = list((before @ [0.0, 0.0, 0.1, 1.0])[:3])
+    return {**about(state), "tip": tip, "m_total": state.m_total, "refused": refused, "F_T_EE": list(state.F_T_EE)}
+
+
+def die(address, after=200):
+    """A program that is killed in the middle of a motion."""
+    robot = connected(address)
+    torques(robot, lambda state, t: os._exit(3) if t > 1e-3 * after else [0.0] * 7, 1000)
+
+
+PROGRAMS = {f.__name__: f for f in (model, hold, press, jump, lean, step, moved, caught, recover, settings, die)}
+
+if __name__ == "__main__":
+    name, *words = sys.argv[1:]
+    print(
+        json.dumps(
+            PROGRAMS[name](*(word if word[0].isalpha() or word.count(".") > 1 else float(word) for word in words))
+        )
+    )

@@ -1,0 +1,101 @@
+"""What the served robot says about itself, and its own controllers, against independent numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from palpate.errors import InvalidInput
+from palpate.robot import load_robot
+from palpate.serving.arm import Arm, spring_damper
+from palpate.serving.model import franka_model
+from palpate.spatial import Pose
+
+
+def test_a_spring_damper_is_critically_damped_in_every_mode():
+    rng = np.random.default_rng(3)
+    A = rng.normal(size=(7, 7))
+    M, K = A @ A.T + np.eye(7), np.diag(rng.uniform(100, 3000, 7))
+    stiffness, D, fastest = spring_damper(K, M, 1e9)
+    assert np.allclose(stiffness, K, atol=1e-9 * K.max())
+    system = np.block([[np.zeros((7, 7)), np.eye(7)], [-np.linalg.solve(M, K), -np.linalg.solve(M, D)]])
+    poles = np.linalg.eigvals(system)
+    omega = np.sqrt(np.linalg.eigvals(np.linalg.solve(M, K)).real)
+    assert np.abs(poles.imag).max() < 1e-3 * omega.max()  # double poles, found to the root of rounding
+    assert np.sort(-poles.real)[::2] == pytest.approx(np.sort(omega), rel=1e-3)
+    assert fastest == pytest.approx(omega.max())
+
+
+def test_a_mode_that_is_too_fast_is_softened_and_the_others_are_left():
+    K, D, fastest = spring_damper(np.diag([100.0, 1e6]), np.eye(2), 250.0)
+    assert np.allclose(K, np.diag([100.0, 250.0**2]))
+    assert np.allclose(D, np.diag([20.0, 500.0]))
+    assert fastest == pytest.approx(1000.0)
+
+
+@pytest.mark.parametrize(("name", "load"), [("fr3", 0.0), ("panda", 0.0), ("panda", 1.3)])
+def test_the_urdf_is_the_arm(name: str, load: float):
+    pin = pytest.importorskip("pinocchio")
+    robot = load_robot(name).with_base(Pose([0.2, 0.1, 0.5], np.eye(3)))
+    if load:
+        robot = robot.with_payload(load, (0.02, 0.05, 0.1), (3e-3, 2e-3, 1e-3), frame="hand")
+    model = franka_model(robot)
+    arm = pin.buildModelFromXML(model.urdf)
+    data, q = arm.createData(), robot.home + 0.1
+    pin.framesForwardKinematics(arm, data, q)
+    flange = Pose.from_matrix(data.oMf[arm.getFrameId("link8")].homogeneous)
+    assert np.abs(((model.X_WO @ flange).matrix) - robot.pose(q, "flange").matrix).max() < 1e-12
+    end, joint = model.end_effector, arm.getJointId("joint7")
+    if end.mass:  # clients add what the state says of the end effector
+        extra = pin.Inertia(end.mass, end.com, end.tensor)
+        arm.inertias[joint] += arm.frames[arm.getFrameId("link8")].placement.act(extra)
+    M = pin.crba(arm, arm.createData(), q)
+    assert np.abs(np.triu(M) - np.triu(robot.mass_matrix(q))).max() < 1e-12
+    assert arm.upperPositionLimit == pytest.approx(robot.limits.upper)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("iiwa14", "iiwa14 is not a Franka"), ("ur5e", "ur5e has 6 joints"), ("planar2", "2 joints")]
+)
+def test_what_is_no_franka_is_named(name: str, words: str):
+    with pytest.raises(InvalidInput, match=words):
+        franka_model(load_robot(name))
+
+
+def test_external_forces_are_estimated_from_torques_alone():
+    """An arm at rest under g(q) − Jᵀ F, F at the flange from the environment: the robot pushes back with −F."""
+    from palpate.control.law import Tick, sizes_of
+
+    robot = load_robot("fr3")
+    arm, tick, q = Arm(robot, franka_model(robot), np.zeros(7), 1e-3), Tick(sizes_of(robot)), robot.home
+    terms = robot.terms(q, np.zeros(7))
+    for name in ("M", "bias", "gravity", "position", "rotation", "J"):
+        getattr(tick, name)[...] = getattr(terms, name)
+    F = np.array([-20.0, 3.0, 1.0, 0.2, -0.1, 0.3])
+    tick.q[:], tick.tau[:] = q, terms.gravity - terms.J.T @ F
+    for _ in range(300):
+        arm.observe(tick)
+    assert arm.wrench == pytest.approx(-F, rel=1e-6, abs=1e-6)
+    assert arm.external == pytest.approx(-terms.J.T @ F, abs=1e-9)
+    arm.EE_T_K = np.eye(4)
+    arm.EE_T_K[2, 3] = 0.1
+    arm.observe(tick)
+    r = arm.O_T_EE[:3, :3] @ [0.0, 0.0, 0.1]
+    assert arm.wrench[3:] == pytest.approx(-(F[3:] - np.cross(r, F[:3])), rel=1e-5, abs=1e-5)
+
+
+def test_an_announced_load_is_compensated_and_is_no_external_force():
+    from palpate.control.law import Tick, sizes_of
+
+    robot = load_robot("fr3")
+    carrying = robot.with_payload(1.5, (0.01, 0.02, 0.05), frame="flange")
+    arm, tick, q = Arm(robot, franka_model(robot), np.zeros(7), 1e-3), Tick(sizes_of(robot)), robot.home
+    terms = robot.terms(q, np.zeros(7))
+    for name in ("M", "bias", "gravity", "position", "rotation", "J"):
+        getattr(tick, name)[...] = getattr(terms, name)
+    tick.q[:], tick.tau[:] = q, carrying.gravity(q)
+    arm.load = (1.5, np.array([0.01, 0.02, 0.05]), np.zeros((3, 3)))
+    for _ in range(100):
+        arm.observe(tick)
+    assert arm.gravity == pytest.approx(carrying.gravity(q), abs=1e-12)
+    assert np.abs(arm.external).max() < 1e-9

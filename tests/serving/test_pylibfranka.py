@@ -1,0 +1,286 @@
+"""The maker's own library as the client, on loopback, in a process of its own."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.serving.conftest import CLIENT, loopback, serving, with_client
+
+from palpate.cli.main import main
+from palpate.robot import load_robot
+from palpate.run.simulate import simulate
+from palpate.scenario.file.load import load_scenario
+from palpate.scenario.model import Scenario
+from palpate.trace import load_trace
+
+WALL = load_scenario("fr3-wall")
+
+
+def test_the_clients_model_is_the_scenarios_robot(served):
+    said, trace = served(WALL, "model")
+    robot, q = load_robot("fr3"), np.array(said["q"])
+    terms = robot.terms(q, np.zeros(7))
+    assert np.array(said["mass"]).reshape(7, 7) == pytest.approx(terms.M, abs=1e-9)
+    assert np.array(said["gravity"]) == pytest.approx(terms.gravity, abs=1e-5)  # single-precision gravity
+    assert pytest.approx(terms.J, abs=1e-9) == np.array(said["jacobian"]).reshape(7, 6).T
+    assert pytest.approx(robot.pose(q).matrix, abs=1e-6) == np.array(said["pose"]).reshape(4, 4).T
+    assert trace.outcome.kind == "stopped"
+    assert trace.outcome.reason == "the client disconnected"
+
+
+def test_libfrankas_joint_impedance_gains_hold_the_arm_at_rest(served):
+    """The gains of its example take the arm 0.02 rad away and hold it there; joint 7's time constant is D/K = 0.3 s."""
+    said, trace = served(WALL, "hold", 2500)
+    assert said["success"] == 1.0
+    assert said["off"] < 5e-5
+    assert np.abs(said["dq"]).max() < 1e-4
+    assert not trace.warnings
+    assert {"tau.client", "tau.gravity", "law.robot_mode"} <= set(trace.channels)
+    assert trace["law.robot_mode"].max() == 2.0
+
+
+def test_a_client_presses_on_the_wall_as_the_run_and_the_formula_do(served):
+    said, trace = served(WALL, "press")
+    run = simulate(WALL)
+    K, k = 400.0, 10_000.0
+    start = load_robot("fr3").pose(load_robot("fr3").home).position[0]
+    formula = K * k / (K + k) * (start + 0.0851 - (0.35 - 0.01))
+    force = trace.slice(4.5, 4.9)["contact_force"].mean()  # before the robot holds by itself again
+    assert force == pytest.approx(formula, rel=0.01)
+    assert force == pytest.approx(run["contact_force"][-1], rel=0.01)
+    assert said["force"][0] == pytest.approx(formula, rel=0.01)
+    assert not trace.warnings
+
+
+def held(wrist: float) -> Scenario:
+    """What the client's program `hold` does, as a scenario: joint impedance without feed-forward."""
+    law = {"law": "joint-impedance", "stiffness": [600, 600, 600, 600, 250, 150, 50]}
+    law |= {"damping": [50, 50, 50, 50, 30, 25, wrist], "feed_forward": False}
+    reference = {"kind": "joint", "offset": [0.02] * 7, "start": 0.1, "duration": 0.5}
+    return WALL.replace(control=law, reference=reference, run__duration=1.5, world__surfaces=[], metrics={})
+
+
+def test_a_served_run_is_the_run(served):
+    """The same law in the client and in the loop: the same joints, to the client's single-precision numbers."""
+    _, trace = served(held(15.0), "hold", 1500)
+    run = simulate(held(15.0))
+    first = int(np.argmax(trace["law.success_rate"] > 0))  # the tick of the client's first command
+    assert np.abs(trace["q"][first : first + 1500] - run["q"][:1500]).max() < 1e-6
+    assert np.abs(run["q"][-1] - run["q"][0]).min() > 0.01
+
+
+@pytest.mark.parametrize(("wrist", "stable"), [(350.0, True), (480.0, False)])
+def test_run_prediction_and_client_agree_on_stability(served, wrist: float, stable: bool):
+    """A damping of joint 7 below and above what its inertia bears at 1 kHz, near 2 J/T = 400 N·m·s/rad."""
+    scenario = held(wrist)
+    run = simulate(scenario)
+    assert any("UNSTABLE" in warning for warning in run.warnings) is not stable
+    assert bool(np.ptp(run["tau"][-100:, 6]) < 1e-2) is stable
+    said, trace = served(scenario, "caught", "hold", 1500, 0.02, wrist)
+    if stable:
+        assert said["error"] is None
+        assert np.ptp(trace["tau"][-200:-50, 6]) < 1e-2
+    else:
+        assert "controller_torque_discontinuity" in said["error"]
+
+
+@pytest.mark.parametrize(
+    ("program", "changes", "error"),
+    [
+        (("jump", 5.0), {}, "controller_torque_discontinuity"),
+        (("step", 0.0005), {}, "joint_motion_generator_velocity_discontinuity"),
+        (("step", 0.02), {}, "joint_motion_generator_velocity_limits_violation"),
+        (("hold", 500), {"world__faults": [{"what": "commands-lost", "at": 0.1, "duration": 0.02}]},
+         "communication_constraints_violation"),
+        (("lean", 3.0), {"robot__start__q": [0, -0.785, 0, -2.356, 0, 1.571, 2.9]}, "joint_position_limits_violation"),
+        (("press", 3000, 800.0, 120.0, 20.0), {}, "cartesian_reflex"),
+    ],
+)  # fmt: skip
+def test_a_fault_ends_with_the_makers_error_and_the_next_client_is_served(served, program, changes, error: str):
+    with serving(WALL.replace(**changes)) as server:
+        said, trace = with_client(server, "caught", *program)
+        assert f'"{error}"' in said["error"]
+        assert any(error in warning for warning in trace.warnings)
+        assert trace["law.robot_mode"][-1] == 4.0
+        again, _ = with_client(server, "model")
+        assert again["mode"] == "RobotMode.Idle"
+
+
+def test_nineteen_lost_commands_are_held(served):
+    lost = [{"what": "commands-lost", "at": 0.1, "duration": 0.019}]
+    said, trace = served(WALL.replace(world__faults=lost), "hold", 400)
+    assert trace["law.packets_lost"][-1] == 19
+    during = trace.slice(0.101, 0.1175)["tau.client"]
+    assert np.ptp(during, axis=0).max() == 0.0
+    assert 0.7 < said["success"] <= 1.0
+
+
+def test_a_stopped_robot_refuses_to_move_until_it_has_recovered(served):
+    said, _trace = served(WALL, "recover")
+    assert "controller_torque_discontinuity" in said["error"]
+    assert (said["stopped"], said["mode"]) == ("RobotMode.Reflex", "RobotMode.Move")
+    assert "command not possible in the current mode" in said["refused"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "controller"),
+    [
+        ("joint_position", "JointImpedance"),
+        ("joint_velocity", "CartesianImpedance"),
+        ("cartesian_pose", "CartesianImpedance"),
+        ("cartesian_velocity", "JointImpedance"),
+    ],
+)
+def test_the_robots_own_controllers_follow_motions(served, kind: str, controller: str):
+    said, trace = served(WALL, "moved", kind, controller, 1000)
+    assert not [warning for warning in trace.warnings if "stopped the motion" in warning]
+    if kind.startswith("joint"):
+        assert np.array(said["q"]) == pytest.approx(np.array(said["q_start"]) + 0.1, abs=5e-3)
+    else:
+        wanted = np.array(said["pose_start"]) - 0.05 * np.eye(16)[14]
+        assert np.array(said["pose"]) == pytest.approx(wanted, abs=5e-4)
+
+
+def test_what_a_program_sets_is_taken_or_refused(served):
+    said, _ = served(WALL, "settings")
+    assert np.array(said["pose"])[12:15] == pytest.approx(said["tip"], abs=1e-4)
+    assert said["m_total"] == 0.5
+    assert [text.split(" command")[0] for text in said["refused"]] == [
+        "libfranka: Set EE to K",
+        "libfranka: Set Joint Impedance",
+    ]
+
+
+def test_a_client_that_dies_leaves_its_trace_and_the_next_is_served(served):
+    with serving(WALL) as server:
+        _, trace = with_client(server, "die")
+        assert trace.outcome.reason.startswith(("the client disconnected", "the connection broke"))
+        assert trace.time[-1] > 0.2
+        assert with_client(server, "model")[0]["mode"] == "RobotMode.Idle"
+
+
+def test_a_second_program_is_told_at_once_and_the_first_goes_on(served):
+    with serving(WALL) as server:
+        run = [sys.executable, str(CLIENT)]
+        with subprocess.Popen([*run, "hold", server.address[0], "1500"], stdout=subprocess.PIPE) as first:
+            link = server.wait(20.0)
+            with subprocess.Popen([*run, "model", server.address[0]], stderr=subprocess.PIPE, text=True) as second:
+                trace = server.serve(link)
+                assert "NetworkException" in second.communicate(timeout=20)[1]
+            assert b'"success": 1.0' in first.communicate(timeout=20)[0]
+    assert trace.outcome.reason == "the client disconnected"
+
+
+def test_exact_contact_is_touched_too(served):
+    wall = {"name": "wall", "position": [0.35, 0, 0], "normal": [-1, 0, 0], "contact": "exact", "friction": 0.3}
+    scenario = WALL.replace(world__surfaces=[wall])
+    _, trace = served(scenario, "press", 3500)
+    start = load_robot("fr3").pose(load_robot("fr3").home).position[0]
+    assert trace.slice(3.3, 3.45)["contact_force"].mean() == pytest.approx(400 * (start + 0.0851 - 0.34), rel=0.02)
+
+
+def test_the_command_serves_and_leaves_a_folder_as_a_run_does(served, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    host, folder = loopback(), tmp_path / "served"
+    with subprocess.Popen([sys.executable, str(CLIENT), "caught", "jump", host], stdout=subprocess.PIPE) as client:
+        options = ["--host", host, "--pace", "client", "--clients", "1", "--no-report", "--out", str(folder)]
+        assert main(["serve", "fr3-wall", *options]) == 0
+        client.communicate(timeout=20)
+    said = capsys.readouterr().out
+    assert f"serving fr3-wall on {host}:1337" in said
+    assert "warning: the robot stopped the motion" in said
+    assert said.endswith("served 1 client\n")
+    assert {file.name for file in folder.iterdir()} >= {"trace.parquet", "scenario.toml", "metrics.json"}
+    trace = load_trace(folder / "trace.parquet")
+    assert trace.facts.law == "fci-client"
+    assert main(["compare", str(folder), str(folder)]) == 0
+    assert main(["report", str(folder)]) == 0
+
+
+@pytest.mark.parametrize("connected", [False, True])
+def test_the_server_ends_with_an_interruption_and_keeps_what_a_client_did(served, tmp_path, connected: bool):
+    host = loopback()
+    command = [sys.executable, "-m", "palpate", "serve", "fr3-wall", "--host", host, "--pace", "client", "--no-report"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        assert server.stdout.readline().startswith("serving fr3-wall")
+        if connected:
+            client = subprocess.Popen([sys.executable, str(CLIENT), "lean", host, "0"], stderr=subprocess.DEVNULL)
+            time.sleep(2.5)
+        server.send_signal(signal.SIGINT)
+        said, complaint = server.communicate(timeout=30)
+    assert server.returncode == (130 if connected else 0), complaint
+    if connected:
+        client.wait(20)
+        assert load_trace(tmp_path / "runs" / "fr3-wall-1" / "trace.parquet").outcome.kind == "interrupted"
+    else:
+        assert said.endswith("served 0 clients\n")
+
+
+def test_the_tutorials_program_is_stopped_and_then_presses(served, tmp_path):
+    page = Path(__file__).parents[2] / "docs" / "tutorials" / "6-my-program-meets-a-wall.md"
+    program, line = re.findall(r"not run -->\n```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+    assert len([text for text in program.splitlines() if text]) == 15
+    head, body = program.split("model, start", 1)
+    for text, error in ((program, '"cartesian_reflex"'), (head + line + "model, start" + body, "")):
+        with serving(WALL) as server:
+            code = text.replace("127.0.0.1", server.address[0])
+            with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) as client:
+                trace = server.serve(server.wait(20.0))
+                assert error in client.communicate(timeout=20)[1]
+    assert trace.slice(4.8, 4.95)["contact_force"].mean() == pytest.approx(20.0, rel=0.01)
+
+
+FRANKY = """
+import franky, json, sys
+robot = franky.Robot(sys.argv[1], realtime_config=franky.RealtimeConfig.Ignore)
+robot.relative_dynamics_factor = 0.2
+robot.move(franky.JointMotion([0.1, -0.7, 0.1, -2.3, 0.1, 1.6, 0.8]))
+before = robot.current_pose.end_effector_pose.translation
+robot.move(franky.CartesianMotion(franky.Affine([0.0, 0.0, 0.03]), franky.ReferenceType.Relative))
+after = robot.current_pose.end_effector_pose.translation
+print(json.dumps([list(robot.current_joint_state.position), list(after - before)]))
+"""
+
+
+@pytest.mark.skipif(importlib.util.find_spec("franky") is None, reason="franky-control is not installed")
+def test_franky_moves_the_arm():
+    import json
+
+    with serving(WALL) as server:
+        command = [sys.executable, "-c", FRANKY, server.address[0]]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as client:
+            trace = server.serve(server.wait(20.0))
+            said, complaint = client.communicate(timeout=20)
+    assert said, complaint
+    moved = np.array(json.loads(said)[1])
+    assert moved[2] == pytest.approx(-0.03, abs=2e-3)  # the tool's z points down
+    assert not [warning for warning in trace.warnings if "stopped the motion" in warning]
+
+
+@pytest.mark.slow
+def test_a_minute_at_one_kilohertz(served):
+    """Real time on whatever machine this is: what was late or lost is counted, and memory grows by the record alone."""
+    import resource
+
+    with serving(WALL, pace=1.0, duration=70.0) as server:
+        with_client(server, "hold", 500)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        said, trace = with_client(server, "caught", "hold", 60_000)
+        grown = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    record = sum(trace[name].nbytes for name in trace)
+    assert grown < 1.2 * record + 50e6
+    counted = trace["law.packets_lost"][-1] + trace["law.ticks_late"][-1]
+    print(f"{len(trace)} ticks, {counted:.0f} lost or late, {grown / 1e6:.0f} MB more, {record / 1e6:.0f} MB recorded")
+    if said["error"] is None:
+        assert trace.time[-1] > 60.0
+    else:  # a machine that is too busy loses twenty in a row, as a robot would
+        assert "communication_constraints_violation" in said["error"]
