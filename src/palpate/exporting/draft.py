@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from palpate.control.guards import GuardMemory, guard_settings
-from palpate.control.law import COMMANDS, BoundLaw, Law, PlainLaw, sizes_of
+from palpate.control.law import COMMANDS, BoundLaw, Law, sizes_of
+from palpate.control.plain_law import PlainLaw
 from palpate.engine.kernels import Kernel
 from palpate.engine.records import Record
 from palpate.equations.code.tree_program import TreeCode
