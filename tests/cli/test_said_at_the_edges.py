@@ -51,7 +51,7 @@ def test_1_the_feed_forward_of_document_001_is_there(command) -> None:
 
 
 def test_2_the_three_joint_arm_of_document_004_yields_along_what_it_can_or_refuses(command) -> None:
-    arm = ("robot.model=ur5e-3link", "robot.start={}", "metrics={}", "run.duration=9.5")
+    arm = ("robot.model=ur5e-3link", "world.plant.rotor_inertia=0.1", "robot.start={}", "metrics={}", "run.duration=9.5")
     refused = command("ur5e-admittance", *arm)
     assert refused.code == 2
     assert "only together" in refused.printed
@@ -62,12 +62,14 @@ def test_2_the_three_joint_arm_of_document_004_yields_along_what_it_can_or_refus
 
 def test_3_a_contact_that_will_ring_is_foretold_for_impedance_and_for_admittance(command) -> None:
     rings = command(
-        "panda-wall", "world.surfaces.wall.stiffness=1e5", "world.sensors.delay=5", "metrics={}", "run.duration=0.5"
-    )
+        "panda-wall", "robot.joints=ideal", "world.surfaces.wall.stiffness=1e5", "world.sensors.delay=5", "metrics={}",
+        "run.duration=0.5",
+    )  # fmt: skip
     assert rings.code == 3
     assert rings.warned("UNSTABLE")
     late = command(
-        "ur5e-admittance", "world.pushes=[]", "metrics={}", "run.duration=0.2", "world.sensors.wrench.delay=5",
+        "ur5e-admittance", "robot.joints=ideal", "world.plant.rotor_inertia=0.1", "world.pushes=[]", "metrics={}",
+        "run.duration=0.2", "world.sensors.wrench.delay=5",
         'world.surfaces=[{name="wall",position=[0.4,-0.1,0.1],normal=[0,0,1],stiffness=1e5,damping=50}]',
     )  # fmt: skip
     assert late.code == 3

@@ -178,6 +178,7 @@ def test_another_folder_is_not_overwritten(tmp_path: Path) -> None:
     ("scenario", "options", "error", "text"),
     [
         ("planar2-slide", {}, NotApplicable, "exact contact"),
+        ("panda-stop", {}, NotApplicable, "friction_compensation is a term that palpate's loop adds"),
         (SCENARIO, {"targets": ["sparc"]}, UnknownName, "sparc"),
         (SCENARIO, {"model": "borrowed"}, InvalidInput, "own, given"),
         (SCENARIO, {"ticks": 0}, InvalidInput, "ticks"),

@@ -118,6 +118,11 @@ def _refuse(run: Run) -> None:
             f"law {run.law.name!r} is written in Python, and only compiled laws can be exported",
             hint="write it as a kernel (docs: laws of your own)",
         )
+    if run.law.friction_compensation > 0.0:
+        raise NotApplicable(
+            "friction_compensation is a term that palpate's loop adds, and an exported law has none",
+            hint="--set control.friction_compensation=0, and compensate in the robot's driver",
+        )
     if run.world.is_exact:
         raise NotApplicable(
             "exact contact cannot be exported: it is found by events between ticks, which no robot has",
