@@ -36,6 +36,7 @@ from palpate.control.steps.task_space import (
     symmetric6,
 )
 from palpate.engine.kernels import kernel, put
+from palpate.engine.maths import sin
 from palpate.engine.records import Cube, Integers, Matrix, Record, Vector, sized
 from palpate.engine.views import part
 from palpate.errors import InvalidInput
@@ -208,7 +209,7 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
     advance_admittance(m.F, x.target.position, m.R_d, x.dt, k, m.c)
     set_compliant_pose(x.target.position, m.R_d, k, m.c)
     if k.euler and (m.c.moment[0] != 0.0 or m.c.moment[1] != 0.0 or m.c.moment[2] != 0.0):
-        m.steepest = max(m.steepest, abs(math.sin(m.c.euler_xyz[1])))
+        m.steepest = max(m.steepest, abs(sin(m.c.euler_xyz[1])))
     put(m.command_before, 0, m.command)
     for _ in range(_NEWTON_STEPS):
         _step_towards_pose(k, m)
