@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test slow false-alarms lint bench bench-sweep boundscheck fuzz kills docs gallery wheel next impacts corpus clean clean-cache
+.PHONY: demo test slow driver-table false-alarms lint bench bench-sweep boundscheck fuzz kills docs gallery wheel next impacts corpus clean clean-cache
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' || \
@@ -29,6 +29,10 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed-dev
 	$(BIN)/palpate run panda-wall --no-report --quiet --out runs/warm-up
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+# Every law, arm and driver, some minutes: the table in the documentation.
+driver-table: $(VENV)/.installed-dev
+	$(BIN)/python tests/driver_table.py docs/driver-table.md
 
 # What takes minutes, or is at the mercy of the clock.
 slow: $(VENV)/.installed-dev

@@ -108,12 +108,12 @@ def _rows(seconds: dict[str, float], beside: dict[str, float]) -> list[Measureme
     bare = seconds["bare mj_step"]
     everyone = seconds | {name: taken for name, taken in beside.items() if name not in seconds}
     rows = [Measurement(f"a tick, {name}", taken * 1e6, "µs") for name, taken in everyone.items()]
-    goals = {"palpate": 1.5, "palpate, separate nominal model": 2.0, "palpate, five channels": 1.5}
+    goals = {"palpate": 0.5, "palpate, separate nominal model": 0.6, "palpate, five channels": 0.4}
     rows += [Measurement(f"{name} / bare mj_step", seconds[name] / bare, "×", goal) for name, goal in goals.items()]
     rigid = seconds["bare mj_step, rigid wall"]
     goals = {"palpate, rigid wall": 1.5, "palpate, rigid wall, separate nominal model": 2.0}
     rows += [Measurement(f"{name} / bare mj_step of it", seconds[name] / rigid, "×", g) for name, g in goals.items()]
-    for name, goal in {"NumPy around MuJoCo": 7.0, "Drake's Python loop": 25.0}.items():
+    for name, goal in {"NumPy around MuJoCo": 30.0, "Drake's Python loop": 80.0}.items():
         if name in beside:
             rows.append(Measurement(f"{name} / palpate", beside[name] / beside["palpate"], "×", goal, at_least=True))
     return rows

@@ -1,8 +1,8 @@
 """A wheel for this platform and Python that carries compiled kernels: `make wheel` writes it into dist/.
 
-The kernels are those that runs of the shipped scenarios need, compiled for any processor of this kind (numba's
-"generic"). Where the versions at the other end differ, they are passed over and everything is compiled there as from a
-plain wheel.
+The kernels are those that runs of the shipped scenarios need, and the equations of every robot of the catalogue,
+compiled for any processor of this kind (numba's "generic"). Where the versions at the other end differ, they are passed
+over and everything is compiled there as from a plain wheel.
 """
 
 from __future__ import annotations
@@ -25,10 +25,14 @@ INSIDE = "palpate/engine/shipped"
 COMPILE = """
 import sys
 import palpate as pp
+from palpate.robot.catalogue import names
 from palpate.scenario.file.load import shipped
 for name in sys.argv[1:] or shipped():
     print(name, flush=True)
     pp.report(pp.simulate(name), "report.html")
+for name in names():
+    print("equations of", name, flush=True)
+    pp.load_robot(name).program.lanes
 """
 
 

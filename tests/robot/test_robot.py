@@ -151,14 +151,15 @@ def test_analytical_jacobian_is_the_rate_of_the_euler_angles(iiwa, q, euler) -> 
 
 
 def test_terms_are_the_single_quantities(iiwa, q, v) -> None:
+    """By the compiled equations and by the engine: equal to rounding."""
     terms = iiwa.terms(q, v, "link5")
-    assert np.array_equal(terms.M, iiwa.mass_matrix(q))
-    assert np.array_equal(terms.bias, iiwa.bias(q, v))
-    assert np.array_equal(terms.gravity, iiwa.gravity(q))
-    assert np.array_equal(terms.position, iiwa.pose(q, "link5").position)
-    assert np.array_equal(terms.rotation, iiwa.pose(q, "link5").rotation)
-    assert np.array_equal(terms.J, iiwa.jacobian(q, "link5"))
-    assert np.array_equal(terms.drift, iiwa.jacobian_drift(q, v, "link5"))
+    assert pytest.approx(iiwa.mass_matrix(q), rel=1e-12, abs=1e-12) == terms.M
+    assert terms.bias == pytest.approx(iiwa.bias(q, v), rel=1e-12, abs=1e-12)
+    assert terms.gravity == pytest.approx(iiwa.gravity(q), rel=1e-12, abs=1e-12)
+    assert terms.position == pytest.approx(iiwa.pose(q, "link5").position, rel=1e-12, abs=1e-12)
+    assert terms.rotation == pytest.approx(iiwa.pose(q, "link5").rotation, rel=1e-12, abs=1e-12)
+    assert pytest.approx(iiwa.jacobian(q, "link5"), rel=1e-12, abs=1e-12) == terms.J
+    assert terms.drift == pytest.approx(iiwa.jacobian_drift(q, v, "link5"), rel=1e-12, abs=1e-12)
 
 
 def test_integrate_moves_joints_by_their_velocity(iiwa, q, v) -> None:

@@ -28,7 +28,8 @@ def test_the_clients_model_is_the_scenarios_robot(served):
     said, trace = served(WALL, "model")
     robot, q = load_robot("fr3"), np.array(said["q"])
     terms = robot.terms(q, np.zeros(7))
-    assert np.array(said["mass"]).reshape(7, 7) == pytest.approx(terms.M, abs=1e-9)
+    links = terms.M - np.diag(robot.model.dof_armature)  # the maker's model is that of the links
+    assert np.array(said["mass"]).reshape(7, 7) == pytest.approx(links, abs=1e-9)
     assert np.array(said["gravity"]) == pytest.approx(terms.gravity, abs=1e-5)  # single-precision gravity
     assert pytest.approx(terms.J, abs=1e-9) == np.array(said["jacobian"]).reshape(7, 6).T
     assert pytest.approx(robot.pose(q).matrix, abs=1e-6) == np.array(said["pose"]).reshape(4, 4).T
@@ -77,9 +78,9 @@ def test_a_served_run_is_the_run(served):
     assert np.abs(run["q"][-1] - run["q"][0]).min() > 0.01
 
 
-@pytest.mark.parametrize(("wrist", "stable"), [(350.0, True), (480.0, False)])
+@pytest.mark.parametrize(("wrist", "stable"), [(120.0, True), (180.0, False)])
 def test_run_prediction_and_client_agree_on_stability(served, wrist: float, stable: bool):
-    """A damping of joint 7 below and above what its inertia bears at 1 kHz, near 2 J/T = 400 N·m·s/rad."""
+    """A damping of joint 7 below and above what its inertia bears at 1 kHz, near 2 J/T = 148 N·m·s/rad."""
     scenario = held(wrist)
     run = simulate(scenario)
     assert any("UNSTABLE" in warning for warning in run.warnings) is not stable

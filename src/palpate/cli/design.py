@@ -18,8 +18,10 @@ examples:
   palpate design ur5e-admittance --set control.damping=[50,50,50,5,5,5]
 
 For the law at the start posture, on every compliant surface (or in free motion): the poles of the sampled and delayed
-loop, whether it is stable, and the stiffest wall, the longest delay and the largest gains that still are. Then what the
-world declares to be other than the law's model has it, with its static effect, and whether a press stays in contact.
+loop, whether it is stable, and the stiffest wall, the longest delay and the largest gains that still are; with a driver
+that filters, the stiffest wall without it too. Then what the target asks of the drives: torque, rate,
+speed, lag; what the world declares to be other than the law's model has it, with its static effect; and whether a press
+stays in contact.
 Ends with 0, and with 3 where there is a warning.
 """
 
@@ -49,6 +51,7 @@ def run(args: argparse.Namespace) -> int:
         from palpate.robot.readers.findings import without_meshes
         from palpate.run.assemble.assemble import assemble
         from palpate.run.assemble.carrier import carrier_before
+        from palpate.run.before.demands import demands
         from palpate.run.before.differences import declared
         from palpate.run.before.foresee import foresee, loop_size, reads_custom
         from palpate.run.before.presses import foretold_presses, presses_in_words
@@ -59,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
         made = build(scenario)
         size = loop_size(made)
     with patience(f"looking for the poles of {size.states} states and limits, about {max(size.seconds, 1):.0f} s …"):
-        found = foresee(made)
+        found, asked = foresee(made), demands(made)
         assembly = assemble(made)
         listed, contradictions = declared(assembly)
         pressed, bouncing = presses_in_words(foretold_presses(assembly))
@@ -73,6 +76,10 @@ def run(args: argparse.Namespace) -> int:
         print(f"not predicted: {why}")
     for expectation in found:
         _print(expectation)
+    for text in asked.sentences:
+        print(f"\n{text}")
+    for text in asked.warnings:
+        print(f"warning: {text}")
     print(f"\nphysics: {carrier_before(made)}")
     for text in (*listed, *pressed):
         print(text)
@@ -83,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"warning: {warning.sentence}")
     for text in [*meshes, *joint_remarks(made.robot)]:
         print(f"note: {text}")
-    doubts = [*doubts, *contradictions, *bouncing]
+    doubts = [*doubts, *contradictions, *bouncing, *asked.warnings]
     return WARNED if doubts or any(expectation.warnings for expectation in found) else 0
 
 
@@ -92,7 +99,7 @@ def _print(expectation: Expectation) -> None:
 
     found = expectation.prediction
     print(f"\n{expectation.place}:")
-    for sentence in [*found.sentences, *([expectation.note] if expectation.note else [])]:
+    for sentence in filter(None, [*found.sentences, expectation.driver, expectation.note]):
         print(f"  {sentence}")
     rows = [[number(abs(p)), number(float(p.real)), number(float(p.imag))] for p in found.poles[:6]]
     if rows:

@@ -84,10 +84,7 @@ class PoleView(Record):
 
 
 class Seen(Record):
-    """What sensors beyond joints and wrist see; all 0 where there is no such sensor.
-
-    `values` are the numbers of the world's own sensors, `world.sensors.custom`, one after the other.
-    """
+    """What sensors beyond joints and wrist see, `values` those of one's own; all 0 where there is no such sensor."""
 
     pole: PoleView
     values: Vector = sized(MOST_SENSOR_VALUES)
@@ -377,6 +374,11 @@ class Law(Config):
         return "joints" if self.takes else "nothing"
 
     @property
+    def commanded(self) -> CommandKind:
+        """What its command is, where a setting decides; else `command`."""
+        return self.command
+
+    @property
     def takes(self) -> tuple[str, ...]:
         """The fields of the target that its kernel reads; it ignores the others."""
         return reads_of(type(self).kernel).target
@@ -394,6 +396,10 @@ class Law(Config):
     @property
     def force_directions(self) -> tuple[str, ...] | None:
         """The directions along which it controls a force, among x … rz; None where it does not choose them."""
+        return None
+
+    def task_directions(self, robot: Robot) -> tuple[str, ...] | None:
+        """The directions of the tool that it follows, along its `axes_at`; None for all of them, or none."""
         return None
 
     def promises(self, robot: Robot) -> tuple[Promise, ...]:
@@ -462,7 +468,7 @@ class Law(Config):
             self.name,
             type(self).kernel,
             tuple(terms.fields),
-            self.command,
+            self.commanded,
             self.gains(robot),
             self.memory(robot),
             rows,
@@ -514,6 +520,11 @@ class PythonLaw:
     holds: ClassVar[bool] = True
     figure: ClassVar[None] = None
     reads_sensors: ClassVar[bool] = True  # it may
+
+    @property
+    def commanded(self) -> CommandKind:
+        """What its command is."""
+        return self.command
 
     def suited(self, robot: Robot, rig: Rig) -> Self:
         """Itself: what it leaves open is not known."""

@@ -68,6 +68,16 @@ def orientation_error_max(trace: Trace) -> float:
     return float(orientation_angle(trace).max())
 
 
+def compliant_distance_max(trace: Trace) -> float:
+    """Largest distance of the tool from the compliant frame of an admittance, m."""
+    return float(channel(trace, "law.compliant_distance").max())
+
+
+def compliant_angle_max(trace: Trace) -> float:
+    """Largest angle of the tool from the compliant frame of an admittance, rad."""
+    return float(channel(trace, "law.compliant_angle").max())
+
+
 def joint_error_rms(trace: Trace) -> float:
     """√(∫ |q_d − q|² dt / (n T)) over the revolute joints, rad."""
     error = _joint_error(trace)

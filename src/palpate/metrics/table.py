@@ -46,6 +46,8 @@ _ALL = [
     Metric("position_final_error", "m", "distance of the tool from its target, last", motion.position_final_error),
     Metric("orientation_error_rms", "rad", "angle of the tool from its target, RMS", motion.orientation_error_rms),
     Metric("orientation_error_max", "rad", "angle of the tool from its target, largest", motion.orientation_error_max),
+    Metric("compliant_distance_max", "m", "tool from its compliant frame, largest", motion.compliant_distance_max),
+    Metric("compliant_angle_max", "rad", "tool from its compliant frame, largest", motion.compliant_angle_max),
     Metric("joint_error_rms", "rad", "revolute joints from their targets, RMS", motion.joint_error_rms),
     Metric("joint_error_max", "rad", "revolute joints from their targets, largest", motion.joint_error_max),
     Metric("stop_time", "s", "until the tool's speed stays below 2 % of its first", stop.stop_time),

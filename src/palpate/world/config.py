@@ -389,6 +389,10 @@ class World(Config):
             )
         return self
 
+    def with_rotors(self, rotors: tuple[float, ...]) -> World:
+        """The same with rotors of these inertias, kg·m² or kg, per joint."""
+        return self.model_copy(update={"plant": self.plant.model_copy(update={"rotor_inertia": rotors})})
+
     def in_samples(self, period: float) -> World:
         """The same with every delay in control periods of so many seconds."""
         late = (self.sensors, self.sensors.wrench, self.driver, *self.sensors.custom.values())

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 NONE = 0.0  # of a limit or a cut-off: there is none
 DEFAULT_BANDWIDTH = 60.0  # rad/s
+SERVO_GIVE = 0.05  # rad
 
 
 @dataclass(frozen=True)
@@ -202,6 +203,21 @@ def per_joint(robot: Robot, value: PerJoint, name: str) -> Array:
     if numbers.min(initial=0.0) < 0:
         raise InvalidInput(f"{name} of {robot.name} must not be negative, got {value}")
     return numbers
+
+
+def servo_rotors(robot: Robot, driver: Driver) -> Array:
+    """Rotor inertia that a joint servo is assumed to have where the model knows none, per joint, kg·m².
+
+    A servo τ = (M̂ + rotors) (ω² e + 2 ω ė) of a wrist without rotors would give way to a finger. The least inertia is
+    assumed with which it gives way by `SERVO_GIVE` under the joint's largest torque, τ_max / (ω² · give).
+    """
+    if robot.unresisted or robot.nq != robot.nv:
+        return np.zeros(robot.nv)
+    own, most = np.diag(robot.mass_matrix(robot.home)), robot.limits.torque
+    known = robot.model.dof_armature[robot.coordinates.kept] > 0.0
+    turning = np.array([unit == "rad" for unit in robot.dof_units])
+    needed = most / (driver.facts.servo_bandwidth**2 * SERVO_GIVE)
+    return np.where(turning & ~known & np.isfinite(most), np.maximum(needed - own, 0.0), 0.0)
 
 
 def uncompensated(robot: Robot, driver: Driver) -> tuple[Array, Array]:

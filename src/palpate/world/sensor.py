@@ -53,7 +53,7 @@ class Sensor(Late):
 
     def read(self, truth: Any, memory: Any) -> Any:
         """What is true now."""
-        raise NotImplementedError(f"{type(self).__name__} needs a method `read`, or a `kernel`")
+        raise InvalidInput(f"{type(self).__name__} needs a method `read`, or a `kernel`")
 
 
 def _entered(entry: Any, sensor: Any) -> type[Sensor]:

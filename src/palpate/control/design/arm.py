@@ -16,9 +16,11 @@ from palpate.control.design.law_models import IMPEDANCE, LinearModel, TaskGains,
 from palpate.control.design.loop_model import LinearLaw, Plant, Timing, close
 from palpate.control.design.measured import slope_law
 from palpate.control.design.prediction import (
+    RIGID,
     ContactPrediction,
     HoldError,
     held_apart,
+    largest_wall,
     predict_contact,
     predicted,
     unknown,
@@ -142,6 +144,19 @@ def predict_for_arm(
     except (NoSolution, np.linalg.LinAlgError) as error:
         case = ContactCase(IMPEDANCE, 1.0, timing, label=law.name)
         return unknown(case, f"{law.name} on {robot.name} at this posture: {error}")
+
+
+def largest_wall_for_arm(robot: Robot, q: ArrayLike, law: Any, **contact: Any) -> float:
+    """The largest stable wall stiffness of the whole arm, N/m; see `predict_for_arm` for what is given."""
+    found = arm_contact(robot, q, law, **contact)
+    axis = axis_of(found)
+    if found.loop().states > FULL_MOST:
+        return largest_wall(axis)
+    start = axis.wall_stiffness
+    return stable_up_to(
+        lambda k: _loop_of(found, replace(axis, wall_stiffness=k), "", 1.0).stable,
+        start, most=max(RIGID, 2 * start), first=1.0, search=COARSE,
+    )  # fmt: skip
 
 
 def hold_error_for_arm(robot: Robot, q: ArrayLike, law: Any, *, physics_step: float, **contact: Any) -> HoldError:

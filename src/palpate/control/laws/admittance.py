@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -14,7 +14,7 @@ from palpate.config import Quaternion, setting
 from palpate.control.design.damping import damping_by_ratio
 from palpate.control.design.law_models import ADMITTANCE, LinearModel, task_gains, task_model
 from palpate.control.design.loop_model import Timing
-from palpate.control.law import BoundLaw, Law, Shown, Tick, law_kernel, sizes_of
+from palpate.control.law import CommandKind, Law, Shown, Tick, law_kernel, sizes_of
 from palpate.control.promise import Promise
 from palpate.control.steps.chain import Chain, ChainPose, LeastSquares, chain_of, chain_pose, damped_step
 from palpate.control.steps.compliance import (
@@ -70,6 +70,10 @@ class Memory(Record):
     stopped: int = 0  # or its range held the command back
     behind: float = 0.0  # m, the farthest that the commanded posture stayed from the compliant pose,
     askew: float = 0.0  # and rad
+    distance: float = 0.0  # m, of the tool from the compliant frame along the directions that the arm follows,
+    angle: float = 0.0  # and rad;
+    farthest: float = 0.0  # at most
+    widest: float = 0.0
     steepest: float = 0.0  # |sin ϑ| at worst while a moment acted on the Euler form
     c: Compliant
     command: Vector = sized("nv")
@@ -135,6 +139,28 @@ def _set_rows(k: Gains, m: Memory) -> None:
 
 
 @kernel
+def _compare_tool(x: Tick, k: Gains, m: Memory) -> None:
+    """How far the tool is from where the compliant frame was a tick ago, along the directions that the arm follows."""
+    for i in range(3):
+        m.e[i] = m.c.position[i] - x.position[i]
+    quat_from_matrix(x.rotation, m.quat_wxyz)
+    quat_error_world(m.c.quat_wxyz, m.quat_wxyz, part(m.e, 3, 3))
+    squares = angles = 0.0
+    for i in range(k.rows.size):
+        direction = k.rows[i]
+        half = 0 if direction < 3 else 3
+        axes, along = m.c.linear if direction < 3 else m.axes, 0.0
+        for row in range(3):
+            along += axes[row, direction - half] * m.e[half + row]
+        if direction < 3:
+            squares += along * along
+        else:
+            angles += along * along
+    m.distance, m.angle = math.sqrt(squares), math.sqrt(angles)
+    m.farthest, m.widest = max(m.farthest, m.distance), max(m.widest, m.angle)
+
+
+@kernel
 def _step_towards_pose(k: Gains, m: Memory) -> None:
     """A Newton step of the command towards the posture of the compliant pose."""
     chain_pose(k.chain, m.command, m.arm)
@@ -174,6 +200,8 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
     if not m.started:
         m.started = True
         put(m.command, 0, x.q)
+    else:
+        _compare_tool(x, k, m)
     _integrate_trim(x, k, m)
     matrix_from_quat(x.target.quat_wxyz, m.R_d)
     _set_wrench(x, k, m)
@@ -255,6 +283,8 @@ class Admittance(Law):
         Shown("compliant_position", "c.position", "m", ("x", "y", "z"), "world", "position of the compliant frame"),
         Shown("compliant_quat_wxyz", "c.quat_wxyz", "1", ("w", "x", "y", "z"), "world", "its orientation"),
         Shown("compliant_euler", "c.euler_xyz", "rad", ("phi", "theta", "psi"), "world", "its XYZ Euler angles"),
+        Shown("compliant_distance", "distance", "m", help="of the tool from its compliant frame, as far as it follows"),
+        Shown("compliant_angle", "angle", "rad", help="of the tool from its compliant frame, as far as it follows"),
     )
     kernel = _kernel
     about_rest = ADMITTANCE
@@ -336,6 +366,10 @@ class Admittance(Law):
         rest = tuple(d for d in DIRECTIONS if d not in self.directions)
         return tuple(d for d in reachable(robot, self.directions + rest, self.axes_at))  # pyright: ignore
 
+    def task_directions(self, robot: Robot) -> tuple[str, ...]:
+        """The directions of the tool that it follows."""
+        return self.followed(robot)
+
     def promises(self, robot: Robot) -> tuple[Promise, ...]:
         """The tool where the compliance has it: at the target, moved by what a wrench makes of the chosen directions."""
         return (Promise(motion=self.followed(robot), axes=self.axes_at),)
@@ -385,6 +419,20 @@ class Admittance(Law):
         return said
 
     def alarms(self, memory: Memory) -> list[str]:
+        """Where the arm left its compliant frame, and an Euler form near its singularity."""
+        return [*self._left_frame(memory), *self._steep(memory)]
+
+    def _left_frame(self, memory: Memory) -> list[str]:
+        """Whether the arm left its compliant frame, which is all that the law promises."""
+        if memory.farthest <= _BEHIND and memory.widest <= _ASKEW:
+            return []
+        return [
+            f"{self.name}: the tool was up to {memory.farthest:.3g} m and {memory.widest:.3g} rad from its compliant"
+            " frame: the joint servo did not follow it; see law.compliant_distance and law.compliant_angle, and try a"
+            " faster servo (world.driver.servo_bandwidth), a slower compliant frame (mass, damping) or a softer push"
+        ]
+
+    def _steep(self, memory: Memory) -> list[str]:
         """An Euler form so near its singularity that moments turn the tool another way than K says."""
         s = memory.steepest
         if s <= _STEEP:
@@ -396,9 +444,10 @@ class Admittance(Law):
             ' rotation = "quaternion"'
         ]
 
-    def bind(self, robot: Robot) -> BoundLaw:
-        """Make the law ready for a robot; the servo decides what its command means."""
-        return replace(super().bind(robot), command=self.servo)
+    @property
+    def commanded(self) -> CommandKind:
+        """What the servo behind the law takes."""
+        return self.servo
 
 
 @dataclass(frozen=True)

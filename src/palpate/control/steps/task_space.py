@@ -459,6 +459,10 @@ class TaskLaw(ClearingLaw):
     def chosen(self) -> tuple[Direction, ...]:
         """The task's directions, in the order of its rows."""
 
+    def task_directions(self, robot: Robot) -> tuple[str, ...]:
+        """The directions of the tool that it follows."""
+        return self.chosen()
+
     def task_gains(self, robot: Robot) -> dict[str, Any]:
         """The fields of `TaskGains`, which every law at the tool has."""
         refuse_free_base(robot, self.name)

@@ -39,6 +39,7 @@ from palpate.run.rescue import FATAL
 from palpate.run.run import Run
 from palpate.scenario.file.places import without_places
 from palpate.trace import Channel, Event, Outcome, RunFacts, Trace
+from palpate.world.driver import servo_rotors
 
 _SHORT = 0.05  # s in all, up to which a rate limit that bends a command is not worth a warning
 _GUARDS = LIMITS
@@ -380,10 +381,23 @@ def _assumptions(assembly: Assembly) -> list[str]:
         notes.append("compliant surfaces touch points and spheres on the robot and objects, not what lies between them")
     if any(s.shape == "height-field" for s in world.surfaces):
         notes.append("a height field is the cubic spline through its heights, with upright walls at its edges")
+    notes += _of_the_driver(assembly.run)
     if assembly.exact is not None:
         notes += exact_assumptions(world)
     elif assembly.run.clock.integrator != "rk4" and not assembly.run.robot.unresisted:
         notes.append(f"integrated by the {assembly.run.clock.integrator} method: first order in the physics step")
+    return notes
+
+
+def _of_the_driver(run: Run) -> list[str]:
+    """Rotors that were assumed behind a servo, and what of a maker's interface is in the run."""
+    robot, driver = run.robot, run.world.driver
+    rotors = np.broadcast_to(run.world.plant.rotor_inertia, (robot.nv,))
+    notes = [] if driver.preset == "ideal" else [f"the driver is {driver.preset!r}, as far as it is published"]
+    servo = run.law.commanded in ("position", "velocity") and rotors.any()
+    if servo and np.array_equal(rotors, servo_rotors(robot, driver)):
+        named = ", ".join(f"{name} {rotor:.3g}" for name, rotor in zip(robot.dof_names, rotors) if rotor)
+        notes.append(f"no rotor inertia is known of {robot.name} there; the servo is assumed to have {named} kg·m²")
     return notes
 
 

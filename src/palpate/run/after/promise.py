@@ -39,6 +39,7 @@ _STATIC = 0.1  # of the motion asked for, up to which friction and declared diff
 _AS_BUILT = 0.5  # the same of friction that the arm as built has
 _RESOLUTION = 0.01  # of the same, below which nothing is judged: the steps of integrators and references
 _SAFETY = 2.0  # on what the linear loop leaves: arms are not linear
+_ROUNDING = 1e-9  # m, rad, N: less is arithmetic
 _CHANGED = 1e-3  # of a signal's size: less is no change
 
 
@@ -70,7 +71,7 @@ class Miss:
     @property
     def kept(self) -> bool:
         """Whether it is within its tolerance."""
-        return self.size <= self.tolerance
+        return self.size <= self.tolerance + _ROUNDING
 
 
 class End:

@@ -20,7 +20,7 @@ from palpate.robot.joints.coupled import coupled_model
 from palpate.robot.robot import Robot
 from palpate.run.assemble.buffers import RECORDS
 from palpate.run.assemble.carrier import EQUATIONS, Carrier, carrier_of
-from palpate.run.assemble.drives import drives_of
+from palpate.run.assemble.drives import drives_of, with_servo_rotors
 from palpate.run.assemble.memory import refuse_too_large
 from palpate.run.loop.kinematic import refuse_what_needs_masses
 from palpate.run.loop.row import Layout, layout
@@ -184,9 +184,9 @@ def beginning(run: Run, q: Array, v: Array) -> Beginning:
 
 
 def suited(run: Run) -> Run:
-    """The run with a law whose open settings are chosen for its robot, clock and sensors."""
+    """The run with a law whose open settings are chosen for its robot, clock and sensors, and its servo's rotors."""
     law = run.law.suited(run.robot, rig_of(run.world, run.clock, run.start()[0]))
-    return run if law is run.law else replace(run, law=law)
+    return with_servo_rotors(run if law is run.law else replace(run, law=law))
 
 
 def _refuse_what_a_run_cannot_do(run: Run, law: BoundLaw) -> None:
@@ -217,6 +217,7 @@ def can_share(run: Run, plant: Plant) -> bool:
         and world.sensors.ideal
         and not any(fault.what == "joints-frozen" for fault in world.faults)
         and not world.attachments
+        and not plant.rotor.any()
         and not run.robot.coordinates.coupled
         and not run.robot.unresisted
         and plant.model.nv == run.robot.nv

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import mujoco
 import numpy as np
 
@@ -10,7 +12,7 @@ from palpate.control.law import COMMANDS, BoundLaw, sizes_of
 from palpate.robot.robot import Robot
 from palpate.run.loop.state import Drives
 from palpate.run.run import Run
-from palpate.world.driver import filter_gain, limits_of, torque_rates
+from palpate.world.driver import filter_gain, limits_of, servo_rotors, torque_rates
 from palpate.world.plant import Plant
 from palpate.world.sensors import delayed
 
@@ -52,6 +54,19 @@ def drives_of(run: Run, plant: Plant, law: BoundLaw) -> Drives:
         limit_torque=facts.torque_limit,
         torque_limit=_torque_limits(robot),
     )
+
+
+def with_servo_rotors(run: Run) -> Run:
+    """The run with the rotors that a joint servo is assumed to have, where the law needs one and none are given."""
+    rotors = assumed_rotors(run)
+    return replace(run, world=run.world.with_rotors(tuple(map(float, rotors)))) if rotors.any() else run
+
+
+def assumed_rotors(run: Run) -> Array:
+    """Rotor inertias that are assumed of a run, per joint; zeros where the law commands torques, or some are given."""
+    if run.law.commanded in ("torque", "acceleration") or run.world.plant.rotor_inertia not in (0, 0.0):
+        return np.zeros(run.robot.nv)
+    return servo_rotors(run.robot, run.world.driver)
 
 
 def _gravity(run: Run, servo: bool) -> Array:

@@ -161,7 +161,7 @@ def _structure(world: World) -> tuple[Any, ...]:
 def _of_driver(world: World) -> Any:
     """What of the driver is built into the scene, or into what the law's model is asked for."""
     facts = world.driver.facts
-    return facts.adds_gravity, facts.viscous_compensation, facts.coulomb_compensation
+    return facts.adds_gravity, facts.viscous_compensation, facts.coulomb_compensation, facts.servo_bandwidth
 
 
 def _shape(surface: Surface) -> Any:

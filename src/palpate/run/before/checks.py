@@ -14,6 +14,7 @@ from palpate.control.law import Target, sizes_of
 from palpate.control.references.reference import ReferenceSettings
 from palpate.errors import InvalidInput, shortened
 from palpate.run.assemble.assemble import Assembly
+from palpate.run.before.demands import demands
 from palpate.run.before.differences import declared
 from palpate.run.before.foresee import WORK_BEFORE_RUN, foretell, loop_size
 from palpate.run.before.presses import foretold_presses, presses_in_words
@@ -65,7 +66,8 @@ def check_start(assembly: Assembly, *, predict: bool = True) -> Foretold:
         said += contradictions + (unstable or _gains_suit_period(assembly))
         presses = foretold_presses(assembly)
         pressed, bouncing = presses_in_words(presses)
-        return Foretold([*said, *bouncing], [*listed, *expected, *pressed], presses)
+        asked = demands(assembly.run)
+        return Foretold([*said, *bouncing, *asked.warnings], [*listed, *expected, *pressed, *asked.sentences], presses)
     except Exception as error:  # a help before the run, which must not stop it: singular masses, huge gains
         reason = shortened(" ".join(str(error).split()), 200)
         return Foretold([*said, f"the stability of the gains could not be judged: {reason}"], [])

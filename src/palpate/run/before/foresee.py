@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from palpate.control.design.arm import (
     arm_contact,
     axis_of,
     hold_error_for_arm,
+    largest_wall_for_arm,
     moves_along,
     predict_for_arm,
     predictable,
@@ -28,6 +29,7 @@ from palpate.control.design.law_models import IMPEDANCE
 from palpate.control.design.loop_model import Timing
 from palpate.control.design.prediction import ContactPrediction, HoldError, predict_contact, unknown
 from palpate.errors import PalpateError
+from palpate.run.assemble.drives import with_servo_rotors
 from palpate.run.run import Run
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import Surface
@@ -49,11 +51,20 @@ class Expectation:
     prediction: ContactPrediction
     hold: HoldError | None
     note: str = ""  # what was left out, and why
+    without_driver: float | None = None  # N/m, the largest stable wall if the driver neither filtered nor jittered
 
     @property
     def place(self) -> str:
         """Where it holds, in words."""
         return "in free motion" if self.surface is None else f"on {self.surface!r}"
+
+    @property
+    def driver(self) -> str:
+        """What the driver's filter and jitter cost, in words; empty without them, or without limits."""
+        with_it, without = self.prediction.largest_wall_stiffness, self.without_driver
+        if without is None or not np.isfinite([with_it, without]).any():
+            return ""
+        return f"With the driver: largest stable wall {_stiffness(with_it)}, without {_stiffness(without)}."
 
     @property
     def warnings(self) -> list[str]:
@@ -88,6 +99,13 @@ class LoopSize:
     def exceeds(self, most_work: float) -> bool:
         """Whether a forecast of the whole arm is more than `most_work`."""
         return self.work > most_work or self.joints > _MOST_JOINTS * (most_work / WORK_BEFORE_RUN) ** (1 / 3)
+
+
+def _stiffness(value: float) -> str:
+    """A wall's stiffness in words."""
+    if not np.isfinite(value):
+        return "of any stiffness"
+    return f"{value / 1e6:.3g} MN/m" if value >= 1e5 else f"{value / 1e3:.3g} kN/m"
 
 
 def loop_size(run: Run) -> LoopSize:
@@ -148,7 +166,7 @@ def _plant_of(run: Run) -> dict[str, Any]:
     """What `arm_contact` is told of a run beside robot, posture, law and wall."""
     return {
         "timing": timing_of(run),
-        "rotor_inertia": run.world.plant.rotor_inertia,
+        "rotor_inertia": with_servo_rotors(run).world.plant.rotor_inertia,
         "joint_damping": run.world.plant.joint_damping,
     }
 
@@ -170,7 +188,18 @@ def _expect(run: Run, surface: str | None, wall: Wall, limits: bool, most_work: 
         return Expectation(surface, axis, None, _left_out(size))
     prediction = predict_for_arm(run.robot, q, run.law, limits=limits, **contact)
     hold = None if prediction.stable is None else _hold(run, q, contact)
-    return Expectation(surface, prediction, hold, _friction(run, q, contact) if limits else "")
+    without = _without_driver(run, q, contact) if limits and surface is not None else None
+    note = _friction(run, q, contact) if limits else ""
+    return Expectation(surface, prediction, hold, note, without)
+
+
+def _without_driver(run: Run, q: Array, contact: dict[str, Any]) -> float | None:
+    """The largest stable wall if the driver neither filtered commands nor jittered, delays as they are, N/m."""
+    timing = contact["timing"]
+    if not timing.command_cutoff and not timing.lag:
+        return None
+    plain = replace(timing, command_cutoff=None, lag=0.0)
+    return largest_wall_for_arm(run.robot, q, run.law, **{**contact, "timing": plain})
 
 
 def _friction(run: Run, q: Array, contact: dict[str, Any]) -> str:

@@ -1,0 +1,345 @@
+"""What a task asks of the drives, before the run: torques and their rates on the way and under the wanted force.
+
+The target is taken as if it were reached: joint by joint, or by resolved rates from the start posture. Along it
+
+    τ(t) = M q̈ + b − Jᵀ F(t),   F = K k/(K + k) · depth of the target in a wall (a spring K before a wall k),
+                                 or the wanted wrench of a law that controls a force.
+
+A law that does not ask for this torque on the target itself leaves it by e = J K_q⁻¹ (τ − τ_law): so far it lags.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from palpate.checks import Array
+from palpate.control.design.arm import Wall, arm_contact, axis_of, predictable
+from palpate.control.design.case import ContactCase
+from palpate.control.law import Law, Target, sizes_of
+from palpate.control.references.reference import ReferenceSettings
+from palpate.control.steps.reach import DIRECTIONS
+from palpate.errors import PalpateError
+from palpate.run.assemble.drives import with_servo_rotors
+from palpate.run.before.foresee import timing_of, wall_of
+from palpate.run.run import Run
+from palpate.spatial import matrix_from_quat
+from palpate.spatial.shapes import SHAPES
+from palpate.world.config import Surface
+from palpate.world.driver import torque_rates
+from palpate.world.forms import form_of
+from palpate.world.plant import surface_rotation
+
+_SAMPLES = 50
+_DAMPED = 1e-6  # of least squares near singular postures
+_GIVE, _TURN = 5e-3, 0.05  # m and rad: a servo that gives way by more under a known push is said
+_LAG = 0.2  # of the way: a law that stays behind its target by more is said
+_SINGULAR = 0.05  # m, smallest singular value of the tool's Jacobian, below which nothing is said of a lag
+_MISSED = 0.01  # m
+_FASTER = 3.0  # a servo should be so many times faster than the compliant frame that it follows
+
+
+@dataclass(frozen=True)
+class Demands:
+    """What is asked of the drives, in words, and what of it they cannot give."""
+
+    sentences: list[str]
+    warnings: list[str]
+
+
+def demands(run: Run) -> Demands:
+    """Look along the reference; empty where there is none to look along, or the robot's masses are unknown."""
+    robot, known = run.robot, isinstance(run.reference, ReferenceSettings) and predictable(run.law)
+    if not known or robot.unresisted or robot.nq != robot.nv or run.world.is_exact or robot.nv > 40:
+        return Demands([], [])
+    way = _Way(with_servo_rotors(run))
+    with np.errstate(all="ignore"):
+        if way.q is None or way.missed > _MISSED:  # out of reach: nothing can be said of a posture there
+            return Demands([], [])
+        said, warned = way.torque()
+        warned += [*way.rate(), *way.first_command(), *way.speed(), *way.give(), *way.bandwidth(), *way.lag()]
+    return Demands(said, warned)
+
+
+class _Way:
+    """The target along the run, as joint motion, forces and torques at some times."""
+
+    def __init__(self, run: Run) -> None:
+        self.run, self.robot, self.timing = run, run.robot, timing_of(run)
+        self.driver, self.servo = run.world.driver.facts, run.law.commanded in ("position", "velocity")
+        self.q0 = run.start()[0]
+        end = max(run.clock.duration, run.clock.timestep)
+        self.t, self.missed = np.linspace(0.0, end, _SAMPLES), 0.0
+        self.rows = np.asarray(run.reference.sample(self.t, self.robot, self.q0))
+        self.target = Target.columns(self.rows, sizes_of(self.robot))
+        tool, still = self.robot.pose(self.q0).position, [s for s in run.world.surfaces if s.motion is None]
+        self.walls = [(surface, wall_of(surface, tool)) for surface in still]
+
+    @cached_property
+    def q(self) -> Array:
+        """Joint positions on the target, one row per time."""
+        if self.run.law.follows == "joints":
+            return self.target["q"]
+        if self.run.law.follows == "nothing":
+            return np.tile(self.q0, (len(self.t), 1))
+        q, found = self.q0.copy(), []
+        for k, (place, quat) in enumerate(zip(self.target["position"], self.target["quat_wxyz"])):
+            if k == 0 or not np.array_equal(self.rows[k], self.rows[k - 1]):
+                q = self._towards(q, place, matrix_from_quat(quat))
+            found.append(q)
+        return np.array(found)
+
+    def _towards(self, q: Array, place: Array, rotation: Array) -> Array:
+        """A posture at a pose, by Newton's steps from q."""
+        for _ in range(3):
+            x = self.robot.pose(q)
+            e, rows = np.concatenate([place - x.position, _turn(rotation @ x.rotation.T)]), self._rows(x.rotation)
+            q = q + _back(rows @ self.robot.jacobian(q)) @ rows @ e
+        rows = self._rows(rotation)[:, :3]
+        left = rows @ (place - self.robot.pose(q).position)
+        self.missed = max(self.missed, float(np.linalg.norm(left)))
+        return q
+
+    @cached_property
+    def _directions(self) -> tuple[str, ...] | None:
+        law = self.run.law
+        return law.task_directions(self.robot) if isinstance(law, Law) else None
+
+    def _rows(self, rotation: Array) -> Array:
+        """The directions that the law follows, as rows over [v; ω] in world axes."""
+        names, rows = self._directions, np.eye(6)
+        if names is None:
+            return rows
+        R = self.run.law.axes_at(rotation)  # pyright: ignore[reportAttributeAccessIssue]
+        linear, angular = (R, R) if R.ndim == 2 else R
+        rows[:3, :3], rows[3:, 3:] = linear.T, angular.T
+        return rows[[DIRECTIONS.index(name) for name in names]]
+
+    @cached_property
+    def _motion(self) -> tuple[Array, Array]:
+        """Joint speeds and accelerations on the target, one row per time."""
+        if self.run.law.follows == "joints":
+            return self.target["v"], self.target["a"]
+        if self.run.law.follows == "nothing":
+            return 0.0 * self.q, 0.0 * self.q
+        speeds, accelerations = [], []
+        for q, twist, rate in zip(self.q, self.target["twist"], self.target["acceleration"]):
+            rows = self._rows(self.robot.pose(q).rotation)
+            back = _back(rows @ self.robot.jacobian(q)) @ rows
+            v = back @ twist
+            speeds.append(v)
+            accelerations.append(back @ (rate - self.robot.jacobian_drift(q, v)))
+        return np.array(speeds), np.array(accelerations)
+
+    @property
+    def v(self) -> Array:
+        """Joint speeds."""
+        return self._motion[0]
+
+    @property
+    def a(self) -> Array:
+        """Joint accelerations."""
+        return self._motion[1]
+
+    @cached_property
+    def forces(self) -> tuple[Array, list[str]]:
+        """Wanted force of the environment on the tool, world axes, one row per time; and what presses on what."""
+        total, said = np.zeros((len(self.t), 3)), []
+        for surface, wall in self.walls:
+            case = self._axis(wall)
+            if case is None:
+                continue
+            n = np.asarray(wall.direction())
+            if case.model.presses:
+                force = np.maximum(self.target["wrench"][:, :3] @ n, 0.0)
+            else:
+                K, k = case.stiffness, np.inf if surface.contact == "rigid" else wall.stiffness
+                depth = np.array([self._depth(surface, place) for place in self.target["position"]])
+                wanted = self.target["wrench"][:, :3] @ n if case.model.servo else 0.0
+                force = np.where(depth > 0, (K * np.maximum(depth, 0.0) + wanted) / (1.0 + K / k), 0.0)
+                force = np.maximum(force, 0.0)
+            if force.max() > 0.0:
+                said.append(f"{force.max():.3g} N on {surface.name!r}")
+            total += force[:, None] * n
+        return total, said
+
+    def _axis(self, wall: Wall) -> ContactCase | None:
+        try:
+            return axis_of(arm_contact(self.robot, self.q0, self.run.law, wall=wall, timing=self.timing))
+        except (PalpateError, np.linalg.LinAlgError):
+            return None
+
+    def _depth(self, surface: Surface, place: Array) -> float:
+        """How deep the touching sphere of a tool at `place` is in a surface, m."""
+        local = surface_rotation(surface).T @ (place - np.array(surface.position))
+        return self._radius - SHAPES[surface.shape].distance(form_of(surface), local, np.zeros(3))
+
+    @cached_property
+    def _radius(self) -> float:
+        model = self.robot.model
+        tips = [g for g in range(model.ngeom) if model.geom(g).name == "tip"]
+        return float(model.geom_size[tips[0], 0]) if tips else 0.0
+
+    @cached_property
+    def tau(self) -> Array:
+        """Joint torques on the target, one row per time."""
+        rotor = np.broadcast_to(self.run.world.plant.rotor_inertia, (self.robot.nv,))
+        found = []
+        for q, v, acceleration, force in zip(self.q, self.v, self.a, self.forces[0]):
+            x = self.robot.terms(q, v)
+            found.append(x.M @ acceleration + rotor * acceleration + x.bias - x.J[:3].T @ force)
+        return np.array(found)
+
+    # ------------------------------------------------------------------ what is asked, and what cannot be given
+
+    def torque(self) -> tuple[list[str], list[str]]:
+        """The largest torque relative to its limit."""
+        limits = self.robot.limits.torque
+        share = np.abs(self.tau) / limits
+        if not np.isfinite(limits).any() or not np.isfinite(share).any():
+            return [], []
+        worst, joint = (int(i) for i in np.unravel_index(np.nanargmax(share), share.shape))
+        pressing = self.forces[1]
+        cause = f", pressing with {' and '.join(pressing)}" if pressing else ""
+        number = f"{abs(self.tau[worst, joint]):.3g} of {limits[joint]:g} N·m at {self.t[worst]:.3g} s{cause}"
+        said = f"Largest torque on the target: {self.robot.dof_names[joint]} with {number}."
+        if share[worst, joint] <= 1.0 or not self.driver.torque_limit:
+            return [said], []
+        names = [self.robot.dof_names[j] for j in np.flatnonzero((share > 1.0).any(axis=0))]
+        return [said], [
+            f"the torque limit will cut the command: {', '.join(names)} cannot give what the target asks,"
+            f" {self.robot.dof_names[joint]} {number}; ask for less force or speed, or choose another posture"
+        ]
+
+    def rate(self) -> list[str]:
+        """Torque rates along the target beyond the driver's."""
+        if self.servo:
+            return []
+        rates, most = np.abs(np.gradient(self.tau, self.t, axis=0)), torque_rates(self.robot, self.driver)
+        return self._beyond(rates, most, "torque rate", "N·m/s", "make the reference smoother or slower")
+
+    def first_command(self) -> list[str]:
+        """A first command far from what holds the arm at the start."""
+        most = torque_rates(self.robot, self.driver) * self.run.clock.control_period
+        if self.servo or not np.isfinite(most).any():
+            return []
+        jump = np.abs(self._command(0, self.q0, self.run.start()[1]) - self.robot.gravity(self.q0))
+        ticks = np.nan_to_num(jump / most, posinf=0.0)
+        joint = int(np.argmax(ticks))
+        if ticks[joint] < 20.0:
+            return []
+        return [
+            f"the first command asks {self.robot.dof_names[joint]} for {jump[joint]:.3g} N·m at once; the driver's"
+            f" torque-rate limit stretches it over {ticks[joint]:.0f} ticks: start on the target"
+        ]
+
+    def speed(self) -> list[str]:
+        """Joint speeds along the target beyond the rated ones, and beyond the interface's."""
+        fix = "slow the reference down"
+        return self._beyond(np.abs(self.v), self.robot.limits.velocity, "speed", "rad/s", fix)
+
+    def _beyond(self, asked: Array, most: Array, what: str, unit: str, fix: str) -> list[str]:
+        share = np.where(np.isfinite(most), asked / most, 0.0)
+        place, joint = (int(i) for i in np.unravel_index(np.argmax(share), share.shape))
+        if not share[place, joint] > 1.0:
+            return []
+        return [
+            f"the target asks {self.robot.dof_names[joint]} for a {what} of {asked[place, joint]:.3g} {unit} at"
+            f" {self.t[place]:.3g} s, {most[joint]:g} {unit} is the most; {fix}"
+        ]
+
+    def give(self) -> list[str]:
+        """A servo that gives way under the pushes of the world: δ = J ((M̂ + rotors) ω²)⁻¹ Jᵀ F."""
+        if not self.servo:
+            return []
+        rotor = np.broadcast_to(self.run.world.plant.rotor_inertia, (self.robot.nv,))
+        K = (self.robot.mass_matrix(self.q0) + np.diag(rotor)) * self.driver.servo_bandwidth**2
+        J = self.robot.jacobian(self.q0)
+        for push in self.run.world.pushes:
+            if push.kind == "impulse" or push.frame is not None or push.axes != "world":
+                continue
+            moved = J @ np.linalg.solve(K, J.T @ np.array([*push.force, *push.torque]))
+            by, turned = float(np.linalg.norm(moved[:3])), float(np.linalg.norm(moved[3:]))
+            if by > _GIVE or turned > _TURN:
+                return [
+                    f"the joint servo ({self.driver.servo_bandwidth:g} rad/s) gives way by {1e3 * by:.3g} mm and"
+                    f" {turned:.3g} rad under {push.name!r}: the tool will leave what it follows; raise"
+                    " world.driver.servo_bandwidth, or give the drives' world.plant.rotor_inertia"
+                ]
+        return []
+
+    def bandwidth(self) -> list[str]:
+        """A servo that is not much faster than the compliant frame that it follows."""
+        model = getattr(self.run.law, "linear", lambda *_: None)(self.robot, self.q0, self.timing)
+        if not self.servo or model is None:
+            return []
+        M, K = np.diag(model.gains.mass), np.diag(model.gains.stiffness)
+        own = np.sqrt(K[M > 0.0] / M[M > 0.0])
+        wanted = _FASTER * float(own.max(initial=0.0))
+        if self.driver.servo_bandwidth >= wanted:
+            return []
+        return [
+            f"the joint servo ({self.driver.servo_bandwidth:g} rad/s) is too slow for the compliant frame"
+            f" (√(K/M) = {own.max():.3g} rad/s): the tool will not follow it; set world.driver.servo_bandwidth to"
+            f" {wanted:.3g} or more, or choose a larger mass"
+        ]
+
+    def lag(self) -> list[str]:
+        """How far a law of torques stays behind a target that moves, at its fastest and at its largest acceleration."""
+        law = self.run.law
+        moves = law.follows in ("tool", "joints") and np.abs(self.v).max() > 1e-3
+        if self.servo or not moves or self._singular():
+            return []
+        worst = (0.0, 0)
+        for place in {int(np.argmax(np.abs(x).max(axis=1))) for x in (self.v, self.a)}:
+            q, v = self.q[place], self.v[place]
+            x, slopes = self.robot.terms(q, v), self._slopes(q)
+            if slopes is None:
+                return []
+            short = x.M @ self.a[place] + x.bias - self._command(place, q, v)
+            e = np.linalg.pinv(slopes, rcond=1e-6) @ short
+            moved = x.J[:3] @ e if law.follows == "tool" else e
+            worst = max(worst, (float(np.linalg.norm(moved)), place))
+        path = self.target["position"] if law.follows == "tool" else self.q
+        length = float(np.linalg.norm(np.ptp(path, axis=0)))
+        if not worst[0] > _LAG * length > 0.0:
+            return []
+        unit = "m" if law.follows == "tool" else "rad"
+        return [
+            f"{law.name} will not follow the reference: at {self.t[worst[1]]:.3g} s it lags by {worst[0]:.3g} {unit} on"
+            f" a way of {length:.3g} {unit}; raise its stiffness, or slow the reference down"
+        ]
+
+    def _singular(self) -> bool:
+        """Whether the target leads through a posture that is nearly singular."""
+        values = np.linalg.svd(np.array([self.robot.jacobian(q)[:3] for q in self.q]), compute_uv=False)
+        moving = values.max(axis=0) > 1e-6  # a planar arm never moves out of its plane
+        return bool(values[:, moving].min(initial=np.inf) < _SINGULAR)
+
+    def _slopes(self, q: Array) -> Array | None:
+        """K_q = −∂τ/∂q of the law beyond gravity, n×n."""
+        try:
+            contact = arm_contact(self.robot, q, self.run.law, wall=Wall(0.0), timing=self.timing)
+        except (PalpateError, np.linalg.LinAlgError):
+            return None
+        law = contact.model.law()
+        return None if len(law.update) else contact.gravity - law.q
+
+    def _command(self, place: int, q: Array, v: Array) -> Array:
+        """The law's torque at (q, v) with the target of that time."""
+        sizes = sizes_of(self.robot)
+        target = Target.over(self.rows[place].copy(), sizes)
+        law = self.run.law.bind(self.robot)
+        return law.tick(self.robot, q, v, target=target, t=self.t[place], dt=self.run.clock.control_period).command
+
+
+def _back(J: Array) -> Array:
+    """J⁺, damped near singular postures."""
+    return J.T @ np.linalg.inv(J @ J.T + _DAMPED * np.eye(len(J)))
+
+
+def _turn(R: Array) -> Array:
+    """The rotation vector of a matrix, to first order where it is large: three steps towards it follow."""
+    return 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])

@@ -1,0 +1,131 @@
+"""Predicted limit against simulated limit: random arms, laws, drivers and walls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from palpate.checks import Array
+from palpate.control import CartesianImpedance, JointImpedance
+from palpate.control.design.arm import Wall, largest_wall_for_arm
+from palpate.control.design.loop_model import Timing
+from palpate.control.law import Law, Target, sizes_of
+from palpate.control.references.reference import joint_target
+from palpate.robot import Robot, load_robot
+from palpate.run.run import Run
+from palpate.run.simulate import simulate
+from palpate.trace import Recording
+from palpate.world.clock import Clock
+from palpate.world.config import Driver, Surface, World
+
+ARMS = ("panda", "fr3", "iiwa14", "ur5e", "ur10e", "gen3", "xarm7", "sawyer")
+FORCE = 20.0  # N, with which the wall is pressed
+WITHIN = 0.05
+
+
+@dataclass(frozen=True)
+class Case:
+    """An arm at home before a wall, pressing with FORCE."""
+
+    robot: Robot
+    law: Law
+    driver: Driver
+    normal: Array
+    limit: float
+
+    def growth(self, stiffness: float) -> float:
+        """log of late over early ringing of the contact force, on a wall of this stiffness."""
+        robot, n, depth = self.robot, self.normal, FORCE / stiffness
+        tool = robot.pose(robot.home).position
+        radius = tip_radius(robot)
+        wall = Surface(
+            position=tuple(tool - (radius - 1.01 * depth) * n), normal=tuple(n), stiffness=stiffness, damping=0.0
+        )
+        clock = Clock(duration=0.5, timestep=1e-4, rate=1000, integrator="rk4")
+        driver = self.driver.model_copy(update={"torque_limit": False, "torque_rate_limit": False})
+        world, reference = World(surfaces=(wall,), driver=driver), Goal(self)
+        record = Recording(("contact_force",), 10)
+        run = Run(robot, self.law, world, reference, clock, record, q_start=robot.home)  # pyright: ignore[reportArgumentType]
+        ringing = np.abs(np.diff(simulate(run)["contact_force"]))
+        return float(np.log(ringing[-120:].max() / ringing[30:150].max()))
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A target so far behind the wall that the law presses with FORCE from where the arm stands."""
+
+    case: Case
+
+    def sample(self, times: Array, robot: Robot, q0: Array) -> Array:
+        law, n = self.case.law, self.case.normal
+        row = np.zeros(Target.width(sizes_of(robot)))
+        target = Target.over(row, sizes_of(robot))
+        still = joint_target(robot, q0)
+        for name in ("q", "position", "quat_wxyz"):
+            getattr(target, name)[:] = getattr(still, name)
+        if isinstance(law, CartesianImpedance):
+            target.position[:] -= FORCE / np.asarray(law.stiffness)[0] * n
+        else:
+            target.q[:] -= robot.jacobian(q0)[:3].T @ (FORCE * n) / np.asarray(law.stiffness)  # pyright: ignore
+        return np.tile(row, (len(times), 1))
+
+
+def tip_radius(robot: Robot) -> float:
+    """Of the sphere that touches; 0 for a point."""
+    found = [g for g in range(robot.model.ngeom) if robot.model.geom(g).name == "tip"]
+    return float(robot.model.geom_size[found[0], 0]) if found else 0.0
+
+
+def drawn(seed: int) -> Case:
+    """A case whose predicted limit is finite and within a simulation's reach."""
+    rng = np.random.default_rng(seed)
+    while True:
+        robot = load_robot(str(rng.choice(ARMS)))
+        law = impedance(rng, robot)
+        driver = Driver(delay=int(rng.integers(1, 4)), cutoff=float(rng.choice([0.0, 60.0, 100.0, 200.0])))
+        angle = rng.uniform(0, 2 * np.pi)
+        n = np.array([np.cos(angle), np.sin(angle), 1.0])
+        n /= np.linalg.norm(n)
+        limit = predicted(robot, law, driver, n)
+        if 5e3 < limit < 3e6:
+            return Case(robot, law, driver, n, limit)
+
+
+def impedance(rng: np.random.Generator, robot: Robot) -> Law:
+    """Stiffness in all directions alike, or in all joints."""
+    if rng.random() < 0.6:
+        K, D = float(rng.uniform(200, 2000)), float(rng.uniform(20, 80))
+        return CartesianImpedance(stiffness=(K, K, K, 30.0, 30.0, 30.0), damping=(D, D, D, 1.0, 1.0, 1.0))
+    share = rng.uniform(0.3, 1.0)
+    inertia = np.maximum(np.diag(robot.mass_matrix(robot.home)), 1e-3)
+    w = 30.0 * share
+    return JointImpedance(stiffness=tuple(inertia * w * w), damping=tuple(1.2 * inertia * w))
+
+
+def predicted(robot: Robot, law: Law, driver: Driver, normal: Array) -> float:
+    """The largest stable wall, N/m; 0 where free motion is unstable already."""
+    timing = Timing(1e-3, command_delay=driver.delay, command_cutoff=driver.facts.cutoff or None)
+    point: Any = robot.pose(robot.home).position - tip_radius(robot) * normal
+    wall = Wall(1e3, 0.0, normal, point=point)
+    return largest_wall_for_arm(robot, robot.home, law, wall=wall, timing=timing)
+
+
+def check(seed: int) -> None:
+    case = drawn(seed)
+    below, above = case.growth((1 - WITHIN) * case.limit), case.growth((1 + WITHIN) * case.limit)
+    what = f"{case.robot.name} under {case.law.name} at {case.limit:.4g} N/m, delay {case.driver.delay}"
+    assert below < 0 < above, f"{what}, cut-off {case.driver.facts.cutoff:g} Hz: grows by {below:.3g} and {above:.3g}"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_predicted_limit_is_the_simulated_one(seed: int) -> None:
+    check(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3, 30))
+def test_the_predicted_limit_is_the_simulated_one_for_thirty(seed: int) -> None:
+    check(seed)
