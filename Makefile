@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test slow driver-table false-alarms lint bench bench-sweep boundscheck fuzz kills docs gallery wheel next impacts corpus clean clean-cache
+.PHONY: demo test slow driver-table false-alarms lint bench bench-sweep export-matrix boundscheck fuzz kills docs gallery wheel next impacts corpus clean clean-cache
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' || \
@@ -63,6 +63,10 @@ bench: build/bench-venv/.for-bench build/peers-venv/.for-bench
 # What it finds is kept, with its date and machine, and shown on every page that make bench writes.
 bench-sweep: $(VENV)/.installed
 	PALPATE_BENCH_RUNS=10000 $(BIN)/python -m benchmarks sweep --repeats 1 --timeout 10000 --out benchmarks/long_sweep.json
+
+# Laws exported and replayed whole on every machine that qemu-user, cross compilers, wasm-ld and node give here; slow.
+export-matrix: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -m slow tests/exporting
 
 # Every shipped scenario with the bounds of every array checked, in a cache of its own; slow.
 boundscheck: $(VENV)/.installed-dev

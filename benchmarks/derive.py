@@ -23,7 +23,7 @@ from sympy.physics import mechanics
 
 import palpate as pp
 from benchmarks import Measurement, interleaved_medians
-from palpate.derive.start import mechanism_from_robot
+from palpate.equations.model.mechanism import mechanism_from_model
 
 CLOSED = ("position", "rotation", "J", "Jdot", "T", "V", "M", "C", "g", "tau")
 ROUNDS, BATCH = 200, 200
@@ -211,7 +211,7 @@ def _pinocchio(robot: pp.Robot) -> list[Measurement]:
     """Its recursion, and a call of it that computes next to nothing: the difference is its own work."""
     pin: Any = importlib.import_module("pinocchio")
     model, joint = pin.Model(), 0
-    for link in mechanism_from_robot(robot).links:
+    for link in mechanism_from_model(robot.model, robot.name, {}).links:
         joint = model.addJoint(joint, pin.JointModelRZ(), pin.SE3(link.rotation, link.position), link.joint)
         model.appendBodyToJoint(joint, pin.Inertia(link.mass, link.com, link.inertia), pin.SE3.Identity())
     data = model.createData()

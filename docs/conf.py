@@ -42,7 +42,18 @@ _CONTENTS = """
 """
 _PARTS = {
     "Start": ["tutorials/*", "which-law", "gallery", "troubleshooting", "coming-from"],
-    "Work with it": ["cli", "scenario", "notebooks", "world", "guards", "gain-design", "report", "serve", "sweeps", "tune"],
+    "Work with it": [
+        "cli",
+        "scenario",
+        "notebooks",
+        "world",
+        "guards",
+        "gain-design",
+        "report",
+        "serve",
+        "sweeps",
+        "tune",
+    ],
     "Laws": ["laws/*"],
     "Robots and derivations": ["catalogue", "models", "robot", "derive*"],
     "Reference": ["api", "notation", "glossary", "literature", "documents/*", "*"],

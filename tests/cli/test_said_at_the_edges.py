@@ -51,13 +51,8 @@ def test_1_the_feed_forward_of_document_001_is_there(command) -> None:
 
 
 def test_2_the_three_joint_arm_of_document_004_yields_along_what_it_can_or_refuses(command) -> None:
-    arm = (
-        "robot.model=ur5e-3link",
-        "world.plant.rotor_inertia=0.1",
-        "robot.start={}",
-        "metrics={}",
-        "run.duration=9.5",
-    )
+    plant = ("robot.model=ur5e-3link", "world.plant.rotor_inertia=0.1", "robot.start={}")
+    arm = (*plant, "metrics={}", "run.duration=9.5")
     refused = command("ur5e-admittance", *arm)
     assert refused.code == 2
     assert "only together" in refused.printed

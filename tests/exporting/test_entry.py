@@ -138,8 +138,7 @@ def test_init_looks_at_size_and_version(library: Library, more: int, other: int,
 
 
 def test_missed_ticks_are_counted(library: Library) -> None:
-    for row in library.inputs[[0, 1, 4]]:
-        answer = library.step(row)
+    answer = [library.step(row) for row in library.inputs[[0, 1, 4]]][-1]
     assert answer[2:3].view(np.int64)[0] == 2
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +26,8 @@ def test_messages_have_the_sizes_of_the_published_headers():
 
 
 def test_fields_of_the_state_lie_where_a_packed_struct_has_them():
-    place = {name: fci.STATE.fields[name][1] for name in fci.STATE.names}
+    fields: Any = fci.STATE.fields
+    place = {name: offset for name, (_, offset, *_) in fields.items()}
     assert place["O_T_EE"] == 8
     assert place["m_ee"] == 8 + 6 * 64
     assert place["tau_J"] == 8 + 6 * 64 + 2 * (4 + 36 + 12) + 2 * 8

@@ -213,13 +213,14 @@ def test_the_server_ends_with_an_interruption_and_keeps_what_a_client_did(served
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         assert server.stdout.readline().startswith("serving fr3-wall")
+        client = None
         if connected:
             client = subprocess.Popen([sys.executable, str(CLIENT), "lean", host, "0"], stderr=subprocess.DEVNULL)
             time.sleep(2.5)
         server.send_signal(signal.SIGINT)
         said, complaint = server.communicate(timeout=30)
     assert server.returncode == (130 if connected else 0), complaint
-    if connected:
+    if client is not None:
         client.wait(20)
         assert load_trace(tmp_path / "runs" / "fr3-wall-1" / "trace.parquet").outcome.kind == "interrupted"
     else:

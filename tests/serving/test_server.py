@@ -15,6 +15,7 @@ from palpate.scenario.file.load import load_scenario
 from palpate.serving import fci
 from palpate.serving.address import check_address
 from palpate.serving.server import Server
+from palpate.trace import Trace
 
 WALL = load_scenario("fr3-wall")
 
@@ -43,7 +44,7 @@ class Plain:
         self.udp.close()
 
 
-def served_while(server: Server, act) -> object:
+def served_while(server: Server, act) -> Trace:
     """Serve one plain client while a function runs beside it; the trace."""
     client = Plain(server)
 

@@ -29,9 +29,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--target", metavar="MACHINE", action="append", dest="targets",
                         help="x86-64, aarch64, riscv64 or wasm32 (repeatable; this machine)")  # fmt: skip
     parser.add_argument("--model", metavar="WHOSE", default="own",
-                        help="own: M, J, … are computed inside from q and v; given: the caller passes them (own)")  # fmt: skip
+                        help="own: M, J, … computed inside from q and v; given: by the caller (own)")  # fmt: skip
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="overrides",
-                        help="change a setting, such as control.stiffness=300; KEY= takes it away (repeatable)")  # fmt: skip
+                        help="change a setting, such as run.duration=2; KEY= takes it away (repeatable)")  # fmt: skip
     parser.add_argument("--ticks", type=int, default=4000, metavar="N",
                         help="ticks of the run to keep for the replay (4000)")  # fmt: skip
     add_model_options(parser)

@@ -119,7 +119,7 @@ def tick_over(robot: Robot, items: list[Item]) -> tuple[Tick, Array]:
     return Tick(sizes, target=Target(sizes, **of(Target, "target_")), seen=seen, **of(Tick)), numbers
 
 
-def numbers_of(tick: Record, items: list[Item]) -> Array:
+def numbers_of(tick: Any, items: list[Item]) -> Array:
     """The numbers of a tick of the loop, in the order of the fields."""
     parts = []
     for each in items:

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from palpate.robot.frames import Frame
     from palpate.robot.limits import JointLimits
     from palpate.robot.load import load_robot
-    from palpate.robot.mechanics.terms import Terms
     from palpate.robot.readers.dh.table import DHLink
     from palpate.robot.robot import Robot
+    from palpate.robot.terms import Terms
 
 __all__ = ["DHLink", "Frame", "JointLimits", "Robot", "Terms", "load_robot"]
 
@@ -22,7 +22,7 @@ __getattr__, __dir__ = lazy_names(
         "Frame": "palpate.robot.frames",
         "JointLimits": "palpate.robot.limits",
         "Robot": "palpate.robot.robot",
-        "Terms": "palpate.robot.mechanics.terms",
+        "Terms": "palpate.robot.terms",
         "load_robot": "palpate.robot.load",
     },
 )

@@ -12,9 +12,9 @@ from palpate.checks import Array, as_numbers
 from palpate.errors import BadShape
 from palpate.robot.mechanics.equations import has_losses
 from palpate.robot.mechanics.kernels import OK
-from palpate.robot.mechanics.terms import Terms
 from palpate.robot.mechanics.tree_kernels import rows_of_accelerations, rows_of_terms, rows_of_torques
 from palpate.robot.refusals import refusal
+from palpate.robot.terms import Terms
 
 if TYPE_CHECKING:
     from palpate.robot.robot import Robot

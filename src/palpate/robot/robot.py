@@ -47,13 +47,13 @@ from palpate.robot.mechanics.equations import Equations, reason_for_engine
 from palpate.robot.mechanics.floating import moved, quaternion_places, velocity_map
 from palpate.robot.mechanics.task_space import singular_values, task_jacobian
 from palpate.robot.mechanics.tensor import checked_inertia
-from palpate.robot.mechanics.terms import Terms, Workspace, reduced_terms
 from palpate.robot.mechanics.tree import Tree
 from palpate.robot.pickling import exact_xml, robot_again
 from palpate.robot.readers.dh.table import Convention, DHLink, repaired_rows, tree_from_dh
 from palpate.robot.readers.findings import TOOL_FRAME, Finding, guessed_tool, held_up
 from palpate.robot.refusals import bad_quaternion, not_finite, refusal
 from palpate.robot.shown import Shown
+from palpate.robot.terms import Terms, Workspace, reduced_terms
 from palpate.spatial import Pose
 
 

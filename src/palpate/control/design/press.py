@@ -1,7 +1,7 @@
 """A short simulated press of one axis on a wall that can be left: whether the contact lasts, or bounces for ever.
 
 The poles of a contact tell of motion that stays in contact. Losing contact is a limit cycle of its own: a wall only
-pushes, and what a law does while it is free (an admittance returns, a force integral winds up) decides how fast it comes
+pushes, and what a law does while it is free (an admittance returns, a force integral winds up) decides how fast it is
 back. The axis of a `ContactCase` is therefore simulated once from its approach on, with the force cut at zero:
 
     m v̇ = u − b v + F,   F = −max(0, K_w x + B_w v) for x > 0, else 0
@@ -60,7 +60,7 @@ class Press:
             return f"a simulated press from {1e3 * self.speed:.3g} mm/s stays in contact"
         return (
             f"a simulated press from {1e3 * self.speed:.3g} mm/s BOUNCES for ever, although the loop in contact is"
-            f" stable: contact is lost {self.losses:.3g} times a second, {self.free:.0%} of the time is without, and the"
+            f" stable: contact is lost {self.losses:.3g} times a second, {self.free:.0%} of the time is without, the"
             f" force peaks at {self.peak:.3g} N where it would rest at {self.force:.3g} N"
         )
 
@@ -178,7 +178,7 @@ def simulated_press(
         case: the axis, law and wall, with a period.
         speed: at which the target passes the surface, m/s.
         duration: to simulate, s.
-        depth: how far behind the surface the target comes to rest, m; of a law that controls the force it does not count.
+        depth: how far behind the surface the target comes to rest, m; not used where a law controls the force.
         ahead: how far the target still moves there, at that speed, after it has passed the surface, m.
         force: that such a law wants, N.
     """

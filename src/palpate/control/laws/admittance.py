@@ -36,6 +36,7 @@ from palpate.control.steps.task_space import (
     symmetric6,
 )
 from palpate.engine.kernels import kernel, put
+from palpate.engine.maths import sin
 from palpate.engine.records import Cube, Integers, Matrix, Record, Vector, sized
 from palpate.engine.views import part
 from palpate.errors import InvalidInput
@@ -208,7 +209,7 @@ def _kernel(x: Tick, k: Gains, m: Memory, out: Terms) -> None:
     advance_admittance(m.F, x.target.position, m.R_d, x.dt, k, m.c)
     set_compliant_pose(x.target.position, m.R_d, k, m.c)
     if k.euler and (m.c.moment[0] != 0.0 or m.c.moment[1] != 0.0 or m.c.moment[2] != 0.0):
-        m.steepest = max(m.steepest, abs(math.sin(m.c.euler_xyz[1])))
+        m.steepest = max(m.steepest, abs(sin(m.c.euler_xyz[1])))
     put(m.command_before, 0, m.command)
     for _ in range(_NEWTON_STEPS):
         _step_towards_pose(k, m)
@@ -267,7 +268,7 @@ class Admittance(Law):
     q_cd = q_d* ⊗ q_c = (η, ε), E = η 1 − S(ε); q_cd ← exp(½ dt ω) ⊗ q_cd (46), q_c = q_d ⊗ q_cd (48). The stiffness
     moment fades beyond 90° and is zero at 180°.
     Rotation, `rotation = "euler"` (33): M Δφ̈ + D Δφ̇ + K Δφ = Tᵀ(φ_c) μ, XYZ angles, T's entry (2, 3) = −cos ϑ sin φ.
-    At rest a moment turns by T K⁻¹ Tᵀ μ, 1 ∓ |sin ϑ| times what K says: off by half from |ϑ| = 30° on, which is warned of,
+    At rest a moment turns by T K⁻¹ Tᵀ μ, 1 ∓ |sin ϑ| times what K says: off by half from |ϑ| = 30° on, a warning,
     and singular at ±90°; prefer the quaternion there.
     Full matrices couple both: the spring is then K [Δp; 2 ε], its moment under Eᵀ, which has a potential.
     Directions that are not chosen do not yield: the arm holds them at X_d, as far as it can beside the chosen ones.
@@ -371,7 +372,7 @@ class Admittance(Law):
         return self.followed(robot)
 
     def promises(self, robot: Robot) -> tuple[Promise, ...]:
-        """The tool where the compliance has it: at the target, moved by what a wrench makes of the chosen directions."""
+        """The tool where the compliance has it: at the target, moved by the wrench along the chosen directions."""
         return (Promise(motion=self.followed(robot), axes=self.axes_at),)
 
     def linear(self, robot: Robot, q: Array, timing: Timing) -> LinearModel:
@@ -438,7 +439,7 @@ class Admittance(Law):
         if s <= _STEEP:
             return []
         return [
-            f"{self.name}: its Euler angles came to |ϑ| = {math.degrees(math.asin(min(s, 1.0))):.3g}° while a moment acted:"
+            f"{self.name}: Euler angles came to |ϑ| = {math.degrees(math.asin(min(s, 1.0))):.3g}° while a moment acted:"
             f" there it turns the tool by {1 - s:.2g} to {1 + s:.2g} times what K says, depending on the moment's axis"
             f" (1 ∓ |sin ϑ|: off by half from {math.degrees(math.asin(_STEEP)):.3g}° on, singular at 90°); use"
             ' rotation = "quaternion"'

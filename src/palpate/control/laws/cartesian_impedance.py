@@ -283,7 +283,7 @@ class CartesianImpedance(PostureLaw):
         return replace(super().bind(robot), memoryless=not (self.hold_force and self.schedule))
 
     def promises(self, robot: Robot) -> tuple[Promise, ...]:
-        """The target along every direction; nothing where a schedule changes the stiffness, and the rest pose with it."""
+        """The target along every direction; nothing where a schedule changes the stiffness and so the rest pose."""
         return () if self.schedule else super().promises(robot)
 
     def remarks(self, memory: Memory) -> list[str]:

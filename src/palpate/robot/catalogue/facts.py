@@ -94,7 +94,7 @@ def _fact(entry: Mapping[str, Any], joints: tuple[str, ...], name: str) -> Fact:
 @cache
 def facts_about(name: str) -> tuple[Fact, ...]:
     """The facts of a shipped arm; none where there is no file of them."""
-    folder = resources.files(__package__)
+    folder = resources.files("palpate.robot.catalogue")
     beside = folder.joinpath(f"{name}.toml")
     if not beside.is_file():
         return ()

@@ -15,8 +15,8 @@ from palpate.equations.code.tree_code import Sizes
 from palpate.equations.code.tree_program import LANES, TreeMotion, TreePlace, TreeProgram
 from palpate.equations.model.mechanism import Place, obstacle
 from palpate.robot.mechanics.kernels import OK
-from palpate.robot.mechanics.terms import Terms, TermsLayout
 from palpate.robot.mechanics.tree_kernels import STATUSES, LaneWork, StateWork, tree_terms
+from palpate.robot.terms import Terms, TermsLayout
 
 MOST_LINKS = 16  # beyond, code takes seconds to compile, and one state is better left to the engine
 FEWEST_A_THREAD = 500  # states; fewer are computed sooner than a thread starts

@@ -33,8 +33,8 @@ def beyond_bounds(assembly: Assembly, named: Mapping[str, Array]) -> tuple[list[
         return [], []
     k, T, unit = int(np.argmax(share[:, j])), run.clock.control_period, run.robot.dof_units[j]
     text = (
-        f"{run.robot.dof_names[j]} passed its acceleration bound of {most[j]:.4g} {unit}/s² by up to {100 * worst[j]:.2g} %"
-        f" between ticks, at {named['time'][k]:.4g} s: torques are held for {1e3 * T:.3g} ms; a shorter control period or"
+        f"{run.robot.dof_names[j]} passed its acceleration bound of {most[j]:.4g} {unit}/s² by {100 * worst[j]:.2g} %"
+        f" between ticks, at {named['time'][k]:.4g} s: torques are held for {1e3 * T:.3g} ms; a shorter period or"
         " lower bounds keep it"
     )
     return ([], [text]) if worst[j] > _MUCH else ([text], [])

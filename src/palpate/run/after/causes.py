@@ -112,7 +112,7 @@ def _sensor(miss: Miss, end: End) -> str:
         return ""
     if effect < _EXPLAINS * miss.size:
         return ""
-    return f"the wrench sensor reads {np.linalg.norm(off[:3]):.3g} N and {np.linalg.norm(off[3:]):.3g} N·m beside what acts"
+    return f"the sensor reads {np.linalg.norm(off[:3]):.3g} N and {np.linalg.norm(off[3:]):.3g} N·m beside what acts"
 
 
 def _reach(miss: Miss, end: End) -> str:
@@ -122,8 +122,8 @@ def _reach(miss: Miss, end: End) -> str:
     near = 1e-3 * np.where(
         np.isfinite(robot.limits.upper - robot.limits.lower), robot.limits.upper - robot.limits.lower, 0.0
     )
-    at_stop = ((q <= robot.limits.lower + near) | (q >= robot.limits.upper - near)).any(axis=0)
-    if at_stop.any():
+    at_stop = np.any((q <= robot.limits.lower + near) | (q >= robot.limits.upper - near), axis=0).tolist()
+    if any(at_stop):
         return f"{', '.join(n for n, at in zip(robot.dof_names, at_stop) if at)} at the end of its range"
     sizes = np.linalg.svd(miss.rows, compute_uv=False)
     if len(sizes) and sizes[-1] < 0.02 * max(float(sizes[0]), 1e-9):

@@ -1,6 +1,6 @@
 """What the readings of the wrist sensor give away about it: a dead, a stuck or a biased one.
 
-A sensor is judged by what it must show: a reading of exactly 0 while something acts on the tool, one that stays the same
+A sensor is judged by what it must show: a reading of exactly 0 while something acts on the tool, one that is the same
 to the last bit while that changes (or while it has noise), and one that is not 0 at the start while nothing touches.
 Nothing is said where the law does not read the wrench.
 """
@@ -87,6 +87,6 @@ def _biased(assembly: Assembly, named: Mapping[str, Array]) -> list[str]:
         return []
     words = ", ".join(f"{x:.3g}" for x in np.where(over, mean, 0.0))
     return [
-        f"the wrench sensor reads ({words}) N, N·m at the start, although nothing touches the tool: a bias, or a load that"
+        f"the wrench sensor reads ({words}) N, N·m at the start, while nothing touches the tool: a bias, or a load that"
         " the law's model lacks; the law takes it for contact"
     ]

@@ -99,8 +99,8 @@ def _masses(run: Run, q: Array) -> Difference | None:
     told = {name: getattr(change, name) for name in _MASSES}
     if told == {name: getattr(PlantChange(), name) for name in _MASSES}:
         return None
-    scaled = [f"{'every link' if name is None else name} {scale:g} times" for name, scale in
-              [*([(None, change.mass_scale)] if change.mass_scale != 1.0 else []), *change.link_mass_scale.items()]]  # fmt: skip
+    every = {"every link": change.mass_scale} if change.mass_scale != 1.0 else {}
+    scaled = [f"{name} {scale:g} times" for name, scale in {**every, **change.link_mass_scale}.items()]
     words = [f"the plant's masses are not the law's: {', '.join(scaled)} as heavy"] if scaled else []
     if any(change.com_offset):
         words.append("the links' centres of mass are shifted by ({:g}, {:g}, {:g}) m".format(*change.com_offset))
@@ -157,7 +157,7 @@ def _frames(robot: Robot, world: World) -> list[Difference]:
     change, none = world.plant, np.zeros(robot.nv)
     return [
         Difference(
-            f"the {what} of the plant is ({offset[0]:g}, {offset[1]:g}, {offset[2]:g}) m from where the law's model has it",
+            "the {} of the plant is ({:g}, {:g}, {:g}) m off its position in the law's model".format(what, *offset),
             "model", none, shift=np.array(offset),
         )
         for what, offset in (("base", change.base_position), ("tool frame", change.tool_offset))
