@@ -1,4 +1,4 @@
-"""A short simulated press of one axis on a wall that can be left: whether the contact lasts, or bounces for ever.
+"""A short simulated press of one axis on a wall that can be left: whether the contact lasts, or bounces.
 
 The poles of a contact tell of motion that stays in contact. Losing contact is a limit cycle of its own: a wall only
 pushes, and what a law does while it is free (an admittance returns, a force integral winds up) decides how fast it is
@@ -59,7 +59,7 @@ class Press:
         if not self.bounces:
             return f"a simulated press from {1e3 * self.speed:.3g} mm/s stays in contact"
         return (
-            f"a simulated press from {1e3 * self.speed:.3g} mm/s BOUNCES for ever, although the loop in contact is"
+            f"a simulated press from {1e3 * self.speed:.3g} mm/s BOUNCES to the end of the run, although the loop in contact is"
             f" stable: contact is lost {self.losses:.3g} times a second, {self.free:.0%} of the time is without, the"
             f" force peaks at {self.peak:.3g} N where it would rest at {self.force:.3g} N"
         )

@@ -303,13 +303,23 @@ def _miss(
     """`ways`: how far it was asked to go, and how far it went or was asked to."""
     largest = np.abs(error[end.since :]).max(axis=0, initial=0.0)
     if end.contact is not None and promise.rate is None:
-        settling = float(np.linalg.norm(_left_of(end, rows) @ largest))
+        settling = min(float(np.linalg.norm(_left_of(end, rows) @ largest)), _still_to_come(end, rows))
     else:
         # A push grows into an error first: half the time is left to die out.
         settling = double_pole(promise.rate or 0.0, 0.5 * end.quiet) * float(np.linalg.norm(largest))
     tolerance = _SAFETY * settling + _still_moving(error, end) + _scatter(error, end) + _lag(end, rows, speed)
     tolerance += _borne(end, rows, *ways) + _RESOLUTION * ways[1]
     return Miss(what, unit, error[end.window].mean(axis=0), tolerance, rows)
+
+
+def _still_to_come(end: End, rows: Array) -> float:
+    """How far what still moves can come: v/r of a loop that dies out at r. A law with a memory may move again."""
+    contact = end.contact
+    assert contact is not None
+    rate = contact.loop().rate
+    if rate <= 0.0 or len(contact.model.law().update):
+        return np.inf
+    return float(np.linalg.norm(np.abs(end.named["v"][end.window] @ rows.T).max(axis=0))) / rate
 
 
 def _left_of(end: End, rows: Array) -> Array:
