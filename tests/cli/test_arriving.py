@@ -59,6 +59,21 @@ def test_examples_are_found() -> None:
     assert len(all_examples()) > 25
 
 
+def _arm() -> str:
+    """Three joints and a flange tool0, as a URDF."""
+    inertia = '<inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/>'
+    mass = f'<inertial><origin xyz="0 0 0.15"/><mass value="2"/>{inertia}</inertial>'
+    links = "".join(f'<link name="l{i}">{mass if i else ""}</link>' for i in range(4))
+    joints = "".join(
+        f'<joint name="j{i}" type="revolute"><parent link="l{i}"/><child link="l{i + 1}"/><origin xyz="0 0 0.3"/>'
+        f'<axis xyz="{"0 0 1" if i == 0 else "0 1 0"}"/>'
+        '<limit lower="-2.5" upper="2.5" velocity="3" effort="80"/></joint>'
+        for i in range(3)
+    )
+    flange = '<link name="tool0"/><joint name="f" type="fixed"><parent link="l3"/><child link="tool0"/>'
+    return f'<robot name="arm">{links}{joints}{flange}<origin xyz="0 0 0.3"/></joint></robot>'
+
+
 @pytest.fixture(scope="module")
 def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the runs, the sweep and the search that some examples go on with."""
@@ -85,6 +100,10 @@ def test_an_example_of_the_help_runs_as_written(
         monkeypatch.chdir(workplace)
     if words[0] == "run" and words[1] == "mine.toml":
         assert main(["new", "mine"]) == 0  # the example's other half
+    if words[1:2] == ["press.toml"]:
+        assert main(["new", "press", "--robot", "ur5e"]) == 0
+    if "arm.urdf" in words:
+        Path("arm.urdf").write_text(_arm())
     if "mine.tex" in words:
         Path("mine.tex").write_text(r"$M_{33} = \frac{1}{3} m_3 L^2$")
     more = QUICKER.get(words[0], []) if "--resume" not in words else []
