@@ -120,7 +120,7 @@ def test_an_overloaded_corner_lifts_the_opposite_leg(bodies) -> None:
 
 
 def test_a_wrench_enters_as_its_transposed_jacobian_says() -> None:
-    robot, F = pp.load_robot("panda"), np.array([3.0, -2.0, 5.0, 0.4, 0.1, -0.2])
+    robot, F = pp.load_robot("panda", joints="ideal"), np.array([3.0, -2.0, 5.0, 0.4, 0.1, -0.2])
     q, v, tau = robot.home, np.linspace(-0.3, 0.3, 7), robot.gravity(robot.home)
     by_hand = robot.forward_dynamics(q, v, tau + robot.jacobian(q).T @ F)
     assert robot.forward_dynamics(q, v, tau, wrench=F) == pytest.approx(by_hand, rel=1e-12)
@@ -150,7 +150,7 @@ def test_gap_rate_and_curvature_are_the_gaps_derivatives(name: str) -> None:
     """ġ and g̈ = n·J a + bend against differences of the gap along q(t), for a ball on a moving Panda."""
     from palpate.contact.modes.model import ContactModel
 
-    robot, random = pp.load_robot("panda"), np.random.default_rng(3)
+    robot, random = pp.load_robot("panda", joints="ideal"), np.random.default_rng(3)
     model = ContactModel(robot, [pp.Contact(SHAPES[name], radius=0.05)])
     q, v, a = robot.home, 0.5 * random.normal(size=7), random.normal(size=7)
     h = 1e-3

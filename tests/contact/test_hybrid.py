@@ -294,7 +294,7 @@ def test_where_flight_and_sliding_both_hold_the_least_force_is_taken(bodies) -> 
 
 
 def test_a_joint_beyond_its_range_is_said() -> None:
-    robot = pp.load_robot("panda")
+    robot = pp.load_robot("panda", joints="ideal")
     result = HybridSystem(robot, []).run(robot.home, None, 1.0, np.zeros(7))
     assert "limit" in [e.what for e in result.events]
 

@@ -23,7 +23,7 @@ EXAMPLES = int(os.environ.get("PALPATE_IMPACTS", "15"))  # `make impacts` tries 
 
 @pytest.fixture(scope="session")
 def panda() -> pp.Robot:
-    return pp.load_robot("panda")
+    return pp.load_robot("panda", joints="ideal")
 
 
 def kane(bodies):

@@ -43,7 +43,7 @@ def test_the_printed_numbers_of_the_audit_for_the_generalised_force() -> None:
 
 
 def test_a_panda_on_a_ball_reduces_to_the_multiplier_form() -> None:
-    robot, random = pp.load_robot("panda"), np.random.default_rng(2)
+    robot, random = pp.load_robot("panda", joints="ideal"), np.random.default_rng(2)
     q, tau = robot.home, 5 * random.normal(size=7)
     ball = pp.Contact(Sphere(robot.pose(q).position - [0, 0, 0.3], 0.3), two_sided=True)
     row = robot.jacobian(q)[2]
@@ -182,7 +182,7 @@ def test_torques_that_no_tip_force_balances_are_told() -> None:
 
 
 def test_a_holding_torque_holds() -> None:
-    robot, F = pp.load_robot("panda"), np.array([5.0, -3, 10, 0.2, 0.1, 0])
+    robot, F = pp.load_robot("panda", joints="ideal"), np.array([5.0, -3, 10, 0.2, 0.1, 0])
     tau = contact.holding_torque(robot, robot.home, F)
     assert robot.forward_dynamics(robot.home, np.zeros(7), tau, wrench=F) == pytest.approx(np.zeros(7), abs=1e-9)
 
@@ -256,7 +256,7 @@ def test_the_force_polytope_is_what_the_torques_allow() -> None:
 
 
 def test_a_pandas_polytope_is_bounded_by_its_own_limits() -> None:
-    robot = pp.load_robot("panda")
+    robot = pp.load_robot("panda", joints="ideal")
     found = contact.force_polytope(robot, robot.home)
     limit, J, gravity = robot.limits.torque, robot.jacobian(robot.home)[:3], robot.gravity(robot.home)
     torques = np.abs(gravity + found.vertices @ J)

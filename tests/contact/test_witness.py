@@ -23,7 +23,7 @@ def assert_agree(ours, theirs, what: str) -> None:
 
 
 def machine(name: str, floating: bool) -> pp.Robot:
-    robot = pp.load_robot(name)
+    robot = pp.load_robot(name, joints="ideal")
     if not floating:
         return robot
     spec = robot.spec()

@@ -117,7 +117,7 @@ def test_a_nan_is_no_agreement() -> None:
 @pytest.mark.parametrize("name", ["ur5e", "panda"])
 def test_the_recursion_agrees_with_pinocchio(name: str) -> None:
     pin: Any = pytest.importorskip("pinocchio")
-    robot = pp.load_robot(name)
+    robot = pp.load_robot(name, joints="ideal")
     derivation = pp.derive(robot)
     model = pin.Model()
     model.gravity.linear = robot.model.opt.gravity

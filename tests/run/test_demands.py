@@ -39,7 +39,7 @@ def test_design_tells_the_largest_wall_with_the_driver_and_without() -> None:
         },
         "run": {"rate": 1000.0},
     }
-    (expected,) = foresee(build(pp.scenario.Scenario.model_validate(data)))
+    (expected,) = foresee(build(pp.Scenario.model_validate(data)))
     assert expected.driver == "With the driver: largest stable wall 1.12 MN/m, without 3.16 MN/m."
 
 
@@ -48,5 +48,5 @@ def test_an_admittance_says_how_far_the_tool_left_its_compliant_frame() -> None:
     trace = pp.simulate(slow)
     numbers = {result.name: result.value for result in evaluate(trace)}
     assert numbers["compliant_distance_max"] == pytest.approx(trace["law.compliant_distance"].max())
-    assert numbers["compliant_distance_max"] > 5e-3
+    assert trace["law.compliant_distance"].max() > 5e-3
     assert any("from its compliant frame" in text for text in trace.warnings)

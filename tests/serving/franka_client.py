@@ -1,4 +1,4 @@
-# pyright: basic, reportPossiblyUnbound=false, reportArgumentType=false, reportGeneralTypeIssues=false
+# pyright: basic, reportPossiblyUnboundVariable=false, reportArgumentType=false, reportGeneralTypeIssues=false
 """Programs for a Franka, as its users write them; each runs in a process of its own, with the maker's library.
 
     python franka_client.py PROGRAM ADDRESS [NUMBER …]

@@ -52,7 +52,7 @@ def reads_of(kernel: Any) -> Reads:
     if paths is None:
         return Reads()
     target = {path.partition(".")[2] for path in paths if path.startswith("target.")}
-    needs = tuple(n for n in NEEDS if n in paths)
+    needs: tuple[Need, ...] = tuple(n for n in NEEDS if n in paths)
     fields = tuple(name for name in TARGET if name in target)
     return Reads(needs, fields, _VALUES in paths, "wrench" in paths)
 

@@ -8,8 +8,8 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from palpate.engine.kernels import Kernel
 from palpate.errors import NotApplicable, UnknownName
 from palpate.exporting import station
 from palpate.exporting.archive import Symbols, symbols, wasm_symbols
@@ -57,7 +57,7 @@ class Library:
             Entry(f"{name}_get_memory", station.get_memory, ("pointer", "size")),
         ]
         self.public = frozenset({f"{name}_law", f"{name}_law_code", *(entry.name for entry in self.entries)})
-        self.kernels: list[Kernel] = [made.kernel, *(entry.kernel for entry in self.entries)]
+        self.kernels: list[Any] = [made.kernel, *(entry.kernel for entry in self.entries)]
         self.kernels += [] if made.program is None else [fill_terms]
         self._texts: list[str] | None = None
         self._bitcode: dict[bool, bytes] = {}

@@ -87,7 +87,7 @@ class Entry:
     """
 
     name: str
-    kernel: Kernel
+    kernel: Any  # a Kernel
     kinds: tuple[str, ...] = ()
     stores: tuple[tuple[int, str], ...] = ()
 

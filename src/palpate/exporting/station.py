@@ -266,7 +266,8 @@ def _decide(S: Station) -> int:
         return LAW
     if not watch_measurement(S.guard, S.guard_memory, S.tick, S.count):
         return BLIND
-    if call_c(S.law, address_of_record(S.tick), S.gains, S.memory, S.terms) != 0:
+    tick = address_of_record(S.tick)  # pyright: ignore[reportCallIssue]
+    if call_c(S.law, tick, S.gains, S.memory, S.terms) != 0:
         return LAW
     for j in range(S.command.size):
         S.command[j] = 0.0

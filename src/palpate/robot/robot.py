@@ -445,8 +445,8 @@ class Robot(Shown):
         """By the compiled equations, where there are any; by the engine for what they do not hold."""
         name, compute = self.frame(frame).name, self.equations.terms if self._by_equations else self._engine_terms
         try:  # plain arrays go straight in
-            plain = isinstance(q, np.ndarray) and isinstance(v, np.ndarray)
-            found = compute(q, v, name) if plain else tree_kernels.BAD_SHAPE
+            plain = type(q) is type(v) is np.ndarray
+            found: Any = compute(q, v, name) if plain else tree_kernels.BAD_SHAPE  # pyright: ignore[reportArgumentType]
         except InvalidInput:
             found = tree_kernels.BAD_SHAPE
         if found == tree_kernels.BAD_SHAPE:
@@ -463,7 +463,7 @@ class Robot(Shown):
     def terms_batch(self, Q: ArrayLike, V: ArrayLike, frame: str | None = None) -> Terms:
         """`terms` of N states, Q (N, n_q) and V (N, n_v): each of the terms has a first axis of length N.
 
-        Compiled equations run on all lanes and cores, each state with the bits it has alone; refused where there are none.
+        Compiled equations run on all lanes and cores, each state with the bits it has alone; else refused.
         """
         return batches.terms(self, Q, V, frame)
 

@@ -59,9 +59,9 @@ class Press:
         if not self.bounces:
             return f"a simulated press from {1e3 * self.speed:.3g} mm/s stays in contact"
         return (
-            f"a simulated press from {1e3 * self.speed:.3g} mm/s BOUNCES to the end of the run, although the loop in contact is"
-            f" stable: contact is lost {self.losses:.3g} times a second, {self.free:.0%} of the time is without, the"
-            f" force peaks at {self.peak:.3g} N where it would rest at {self.force:.3g} N"
+            f"a simulated press from {1e3 * self.speed:.3g} mm/s BOUNCES to the end of the run, although the loop in"
+            f" contact is stable: contact is lost {self.losses:.3g} times a second, {self.free:.0%} of it is free,"
+            f" the force peaks at {self.peak:.3g} N where it would rest at {self.force:.3g} N"
         )
 
 
