@@ -268,7 +268,7 @@ EDGES: dict[str, tuple[Place, dict[str, Expected]]] = {
             **of(*PRESSING, expected=Right(1.0)),
             **of(*YIELDING, expected=Right(5e-3)),
             **of(*STACK, expected=Right(1e-2)),
-            **of(*STOP, expected=Right(1e-3)),
+            **of(*STOP, expected=Told("had not stopped")),  # its optimum switches; without friction it may swing on
             **of(*POLE, expected=Right(0.02)),
         },
     ),

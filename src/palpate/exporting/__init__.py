@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+import palpate.engine  # looks at the processor before MuJoCo is loaded  # noqa: F401
 from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
