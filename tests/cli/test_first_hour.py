@@ -36,7 +36,7 @@ FIRST = [
     (
         "palpate sweep panda-wall --vary control.damping.0=20:200:4 --no-report",
         0,
-        ["4 runs: 3 passed, 1 broke a bound"],
+        ["4 runs: 4 passed"],
     ),
     ("palpate new mine", 0, ["wrote mine.toml; run it with: palpate run mine.toml"]),
     ("palpate run mine.toml --no-report", 0, ["contact: first at", "force_peak"]),
