@@ -161,7 +161,7 @@ def test_a_partial_trace_cut_anywhere_is_read_up_to_its_last_whole_batch(tmp_pat
 
     monkeypatch.setattr(keep, "EVERY", 0.0)
     file = tmp_path / "run.parts"
-    run = Run(load_robot("pendulum"), GravityCompensation(), clock=Clock(duration=2.0))
+    run = Run(load_robot("pendulum"), GravityCompensation(), clock=Clock(duration=2.0), v_start=[1.0])
     whole = simulate(run, partial=file)
     assert load_trace(file).equals(whole)
     content, lengths = file.read_bytes(), []
