@@ -71,6 +71,7 @@ def served_while(server: Server, act) -> Trace:
         (struct.pack("<III", 2, 0, 12), "its first request is STOP_MOVE"),
         (struct.pack("<IIIHH", 0, 0, 16, 5, 4242), "it speaks version 5 of the protocol, and this is version 10"),
     ],
+    ids=["web", "garbage", "stop", "version"],
 )
 def test_strangers_are_named_and_sent_away(data: bytes, words: str):
     said: list[str] = []
