@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,7 +53,7 @@ def replayed(folder: Path, name: str, target: str) -> str:
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize("model", ["given", "own"])
-def test_every_machine_gives_the_bits_of_the_run(tmp_path: Path, scenario: str, model: str) -> None:
+def test_every_machine_gives_the_bits_of_the_run(tmp_path: Path, scenario: str, model: Any) -> None:
     targets = available()
     done = export(scenario, tmp_path / "out", targets=targets, model=model, ticks=20_000)
     assert done.difference == 0.0 or model == "own"
