@@ -23,7 +23,7 @@ from palpate.control.references.reference import ReferenceSettings
 from palpate.control.steps.reach import DIRECTIONS
 from palpate.errors import PalpateError
 from palpate.run.assemble.drives import with_servo_rotors
-from palpate.run.before.foresee import timing_of, wall_of
+from palpate.run.before.foresee import reads_custom, timing_of, wall_of
 from palpate.run.run import Run
 from palpate.spatial import matrix_from_quat
 from palpate.spatial.shapes import SHAPES
@@ -290,7 +290,7 @@ class _Way:
         """How far a law of torques stays behind a target that moves, at its fastest and at its largest acceleration."""
         law = self.run.law
         moves = law.follows in ("tool", "joints") and np.abs(self.v).max() > 1e-3
-        if self.servo or not moves or self._singular():
+        if self.servo or not moves or reads_custom(self.run) or self._singular():
             return []
         worst = (0.0, 0)
         for place in {int(np.argmax(np.abs(x).max(axis=1))) for x in (self.v, self.a)}:
