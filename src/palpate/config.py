@@ -21,6 +21,8 @@ MOST_SENSOR_VALUES = 32  # numbers of all sensors of one's own that a law can se
 MOVED = {
     "actuators": "world.actuators is now world.driver, with the same keys (rotor_inertia is world.plant.rotor_inertia)",
     "rotor_inertia": "the inertia of the rotors is world.plant.rotor_inertia",
+    "fault": "faults of sensors are a list now: world.faults, with `what` and `at`",
+    "fault_start": "faults of sensors are a list now: world.faults, with `what` and `at`",
 }
 _MOST = 10  # problems told one by one
 _ModelMeta: Any = type(BaseModel)
