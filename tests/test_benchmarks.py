@@ -93,7 +93,7 @@ def test_a_peer_elsewhere_is_asked_by_lines_and_one_that_fails_is_named(
     script = tmp_path / "peer.py"
     serving = ROOT / "benchmarks" / "peers"
     script.write_text(
-        f"import sys; sys.path.insert(0, {str(serving)!r})\nfrom serving import serve\n"
+        f"import sys; sys.path.insert(0, {str(serving)!r})\nfrom answering import serve\n"
         "serve(lambda job: {'twice': lambda: 2 * job['x']}, ('numpy',))\n"
     )
     peer = elsewhere.started("Twice", str(script), {"x": 21})

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from serving import serve
+from answering import serve
 
 
 def calls(job: dict[str, Any]) -> dict[str, Callable[[], Any]]:

@@ -1,4 +1,4 @@
-"""A Panda's terms and its forward dynamics in Robotics Toolbox; see `serving`."""
+"""A Panda's terms and its forward dynamics in Robotics Toolbox; see `answering`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from serving import serve
+from answering import serve
 
 
 def calls(job: dict[str, Any]) -> dict[str, Callable[[], Any]]:
