@@ -1,5 +1,5 @@
 """Differential inverse kinematics in PlaCo: pose and posture by weight, within position and velocity limits; see
-`serving`.
+`answering`.
 """
 
 from __future__ import annotations
