@@ -77,11 +77,12 @@ def run(args: argparse.Namespace) -> int:
             say=lambda text: print(harmless(f"palpate: {text}"), file=sys.stderr, flush=True),
         )
     host, port = server.address
-    print(f"serving {scenario.name} on {host}:{port} until Ctrl-C", flush=True)
     served = 0
     with server:
         while args.clients is None or served < args.clients:
-            try:
+            try:  # Ctrl-C may come as soon as the address is known
+                if served == 0:
+                    print(f"serving {scenario.name} on {host}:{port} until Ctrl-C", flush=True)
                 link = server.wait()
             except KeyboardInterrupt:
                 had_its_effect()
