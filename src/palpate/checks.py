@@ -75,8 +75,8 @@ def finite_number(value: float, name: str, *, above: float | None = None, least:
     return number
 
 
-def _fits(found: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
-    return len(found) == len(wanted) and all(w is None or f == w for f, w in zip(found, wanted))
+def _fits(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
+    return len(shape) == len(wanted) and all(w is None or f == w for f, w in zip(shape, wanted))
 
 
 def _text(shape: tuple[int | None, ...]) -> str:

@@ -51,10 +51,10 @@ def _complaint(cls: Any, error: ValidationError) -> str:
         guess = f" (did you mean {near[0]!r}?)" if near else ""
         if problem["type"] == "extra_forbidden" and path in MOVED:
             guess = f" ({MOVED[path]})"
-        told = problem["type"] in ("missing", "extra_forbidden", "value_error")
-        found = "" if told else f", got {_shown(problem['input'])}"
+        self_explanatory = problem["type"] in ("missing", "extra_forbidden", "value_error")
+        received = "" if self_explanatory else f", got {_shown(problem['input'])}"
         text = problem["msg"].removeprefix("Value error, ")
-        lines.append((f"{path}: " if path else "") + text + found + guess)
+        lines.append((f"{path}: " if path else "") + text + received + guess)
     more = f"; and {len(problems) - _MOST} more" if len(problems) > _MOST else ""
     return f"{cls.__name__}: " + "; ".join(lines) + more
 

@@ -45,18 +45,18 @@ def toml_text(data: dict[str, Any], comment: Comment = lambda path: "") -> str:
 def _table(data: dict[str, Any], path: tuple[str | int, ...], header: Sequence[str], comment: Comment) -> list[str]:
     lines, inner = [], []
     for key, value in data.items():
-        place = (*path, key)
+        key_path = (*path, key)
         names = [*header, _key(key)]
         if isinstance(value, dict) and value:
             own = any(not _is_table(item) for item in value.values())
-            inner += ["", _noted(f"[{'.'.join(names)}]", comment(place))] if own else []
-            inner += _table(value, place, names, comment)
+            inner += ["", _noted(f"[{'.'.join(names)}]", comment(key_path))] if own else []
+            inner += _table(value, key_path, names, comment)
         elif isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
             for k, item in enumerate(value):
-                title = _noted(f"[[{'.'.join(names)}]]", comment(place) if k == 0 else "")
-                inner += ["", title, *_table(item, (*place, k), names, comment)]
+                title = _noted(f"[[{'.'.join(names)}]]", comment(key_path) if k == 0 else "")
+                inner += ["", title, *_table(item, (*key_path, k), names, comment)]
         else:
-            lines.append(_noted(f"{_key(key)} = {toml_value(value)}", comment(place)))
+            lines.append(_noted(f"{_key(key)} = {toml_value(value)}", comment(key_path)))
     return lines + inner
 
 

@@ -152,8 +152,8 @@ def blamed(where: str) -> Iterator[None]:
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
         own = [frame for frame in frames if frame.filename == where] or frames[-1:]
-        told = f"{type(error).__name__}: {error}"
-        raise InvalidInput(f"{_shown(Path(own[-1].filename))}, line {own[-1].lineno}: {told}") from error
+        message = f"{type(error).__name__}: {error}"
+        raise InvalidInput(f"{_shown(Path(own[-1].filename))}, line {own[-1].lineno}: {message}") from error
 
 
 def _announce(key: str, what: str) -> None:

@@ -62,7 +62,7 @@ def _force_loops() -> Runs:
         ("as printed: dT = (J^T)⁻¹ dF, θ2 = +120°", False, up),
         ("right: dT = J^T dF, θ2 = +120°", True, up),
     )
-    found = []
+    runs = []
     for name, transposed, q in cases:
         law = pp.control.PythonLaw(
             _correct(transposed), ("integral", "damper", "bias"), memory={"T": np.zeros(2)}, name="document-002"
@@ -70,8 +70,8 @@ def _force_loops() -> Runs:
         clock = pp.Clock(duration=0.8, timestep=2e-4, rate=1000)
         stop = (pp.StopWhen("contact_force", above=150.0),)
         run = pp.Run(pp.load_robot("planar2"), law, scenario.world, clock=clock, q_start=q, stop=stop)
-        found.append((name, pp.simulate(run)))
-    return found
+        runs.append((name, pp.simulate(run)))
+    return runs
 
 
 # ------------------------------------------------------------------ 004: the damped arm
@@ -83,12 +83,12 @@ def _falls() -> Runs:
 
     clock = pp.Clock(duration=3.0, timestep=1e-3, integrator="rk4")
     start = [1.0, np.pi / 3, np.pi / 3]
-    found = []
+    runs = []
     for name, tensors in (("as printed: one tensor", (TENSORS[0],) * 3), ("right: one per link", TENSORS)):
         plant = pp.World(plant={"joint_damping": 5.0})  # type: ignore[arg-type]
         run = pp.Run(robot_of(tensors), pp.control.Passive(), plant, clock=clock, q_start=start)
-        found.append((name, pp.simulate(run)))
-    return found
+        runs.append((name, pp.simulate(run)))
+    return runs
 
 
 # ------------------------------------------------------------------ 000: the pole
@@ -127,8 +127,8 @@ def _carry(printed: bool) -> Callable[[Any, Any, Any], dict[str, Array]]:
         a_A = _wanted(state, printed)
         error = 0.5 * np.cross(tick.rotation.T, R_home.T).sum(axis=0)
         wanted = np.concatenate([a_A, 100.0 * error - 20.0 * twist[3:]]) - tick.drift
-        rest = 20.0 * (_START - tick.q) - 9.0 * tick.v
-        a = rest + np.linalg.pinv(tick.J) @ (wanted - tick.J @ rest)
+        posture_acceleration = 20.0 * (_START - tick.q) - 9.0 * tick.v
+        a = posture_acceleration + np.linalg.pinv(tick.J) @ (wanted - tick.J @ posture_acceleration)
         return {"balance": tick.M @ a + tick.bias + tick.J[:3].T @ _on_pole(state, printed)}
 
     return law
@@ -239,13 +239,13 @@ TELLING = {
 def apart(runs: Runs) -> list[tuple[float, float] | None]:
     """How far the tool (m) and the joints (rad or m) of each run get from the right run that starts alike."""
     rights = [trace for name, trace in runs if name.startswith("right")]
-    found: list[tuple[float, float] | None] = []
+    distances: list[tuple[float, float] | None] = []
     for _, trace in runs:
         right = next((one for one in rights if np.array_equal(one["q"][0], trace["q"][0])), trace)
         n = min(len(trace.time), len(right.time))
         if trace is right or n < 2:
-            found.append(None)
+            distances.append(None)
             continue
         tool = np.linalg.norm(trace["tool_position"][:n] - right["tool_position"][:n], axis=1)
-        found.append((float(tool.max()), float(np.abs(trace["q"][:n] - right["q"][:n]).max())))
-    return found
+        distances.append((float(tool.max()), float(np.abs(trace["q"][:n] - right["q"][:n]).max())))
+    return distances

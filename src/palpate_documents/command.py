@@ -120,8 +120,8 @@ def _compare(numbers: Sequence[str], out: str | None) -> int:
         if any(result.value is not None for result in row)
     ]
     far = apart(runs)
-    for place, what in enumerate(("tool, distance from the right run [m]", "joints, difference from it [rad or m]")):
-        rows.append([what, *("–" if one is None else number(one[place]) for one in far)])
+    for index, what in enumerate(("tool, distance from the right run [m]", "joints, difference from it [rad or m]")):
+        rows.append([what, *("–" if one is None else number(one[index]) for one in far)])
     ends = ["ended", *(f"{t.outcome.kind} at {t.outcome.time:.3g} s" for t in traces)]
     print_table(["", *names], [ends, *rows], "l" + "r" * len(names))
     for name, trace in runs:
@@ -199,12 +199,12 @@ def _print_causes(results: Sequence[Result]) -> None:
 
     from palpate_documents.review import by_cause
 
-    groups = [(cause, found) for cause, found in by_cause(results) if cause]
+    groups = [(cause, group) for cause, group in by_cause(results) if cause]
     if groups:
         print("\nroot causes:")
-    for cause, found in groups:
-        names = ", ".join(one.claim.id.partition(".")[2] for one in found)
-        print(f"  {cause}\n" + textwrap.indent(textwrap.fill(f"{len(found)}: {names}", 112), "    "))
+    for cause, group in groups:
+        names = ", ".join(one.claim.id.partition(".")[2] for one in group)
+        print(f"  {cause}\n" + textwrap.indent(textwrap.fill(f"{len(group)}: {names}", 112), "    "))
 
 
 def _mark(result: Result) -> str:
@@ -238,8 +238,8 @@ def _print_claim(result: Result) -> None:
         for one in result.comparisons
     ]
     print_table(["", "what", "given", "computed", ""], rows, "llrrl")
-    for told in dict.fromkeys(one.told for one in result.comparisons if one.told and not one.holds):
-        print(f"\n  {told}")
+    for note in dict.fromkeys(one.told for one in result.comparisons if one.told and not one.holds):
+        print(f"\n  {note}")
     print()
 
 
@@ -270,14 +270,14 @@ def _print_summary(results: Sequence[Result], seconds: float) -> None:
 
 def _progress() -> Callable[[int, int, str], None]:
     """A line that is written over on a terminal; elsewhere a word now and then."""
-    terminal, told = sys.stderr.isatty(), [time.perf_counter()]
+    terminal, last_print = sys.stderr.isatty(), [time.perf_counter()]
 
     def tell(done: int, total: int, name: str) -> None:
         if terminal:
             end = "\r" if done + 1 < total else "\r\x1b[K"
             print(f"\x1b[K{done + 1} of {total}: {name}", end=end, file=sys.stderr, flush=True)
-        elif time.perf_counter() - told[0] > 10:
-            told[0] = time.perf_counter()
+        elif time.perf_counter() - last_print[0] > 10:
+            last_print[0] = time.perf_counter()
             print(f"{done} of {total} claims", file=sys.stderr, flush=True)
 
     return tell

@@ -34,9 +34,9 @@ def to(digits: int) -> float:
     return 1.001 * 10.0**-digits
 
 
-def numbers(role: Role, label: str, given: Any, found: Any, tolerance: float = EXACT) -> Comparison:
+def numbers(role: Role, label: str, given: Any, computed: Any, tolerance: float = EXACT) -> Comparison:
     """Numbers against numbers, entry by entry; infinities must be the same."""
-    a, b, tolerance = np.asarray(given, dtype=float), np.asarray(found, dtype=float), float(tolerance)
+    a, b, tolerance = np.asarray(given, dtype=float), np.asarray(computed, dtype=float), float(tolerance)
     if a.shape != b.shape:
         return Comparison(role, label, a.tolist(), b.tolist(), False, None, tolerance, f"{a.shape} against {b.shape}")
     same = np.where(np.isfinite(a) & np.isfinite(b), 0.0, np.where(a == b, 0.0, np.inf))
@@ -47,35 +47,35 @@ def numbers(role: Role, label: str, given: Any, found: Any, tolerance: float = E
     return Comparison(role, label, a.tolist(), b.tolist(), error <= tolerance, error, tolerance)
 
 
-def printed(label: str, given: Any, found: Any, tolerance: float = EXACT) -> Comparison:
+def printed(label: str, given: Any, computed: Any, tolerance: float = EXACT) -> Comparison:
     """What the document prints against what is computed."""
-    return numbers("printed", label, given, found, tolerance)
+    return numbers("printed", label, given, computed, tolerance)
 
 
-def corrected(label: str, given: Any, found: Any, tolerance: float = EXACT) -> Comparison:
+def corrected(label: str, given: Any, computed: Any, tolerance: float = EXACT) -> Comparison:
     """What should stand there against what is computed."""
-    return numbers("corrected", label, given, found, tolerance)
+    return numbers("corrected", label, given, computed, tolerance)
 
 
-def reference(label: str, given: Any, found: Any, tolerance: float = EXACT) -> Comparison:
+def reference(label: str, given: Any, computed: Any, tolerance: float = EXACT) -> Comparison:
     """A number of an independent computation, which no document prints, against what is computed."""
-    return numbers("reference", label, given, found, tolerance)
+    return numbers("reference", label, given, computed, tolerance)
 
 
-def reading(label: str, given: Any, found: Any, tolerance: float = EXACT) -> Comparison:
+def reading(label: str, given: Any, computed: Any, tolerance: float = EXACT) -> Comparison:
     """What is printed, understood in one way, against what is computed."""
-    return numbers("reading", label, given, found, tolerance)
+    return numbers("reading", label, given, computed, tolerance)
 
 
-def arithmetic(label: str, given: Any, found: Any, tolerance: float = EXACT) -> Comparison:
+def arithmetic(label: str, given: Any, computed: Any, tolerance: float = EXACT) -> Comparison:
     """What is printed against what follows from the document's own, possibly wrong, numbers."""
-    return numbers("arithmetic", label, given, found, tolerance)
+    return numbers("arithmetic", label, given, computed, tolerance)
 
 
-def says(role: Role, label: str, given: bool, found: bool) -> Comparison:
+def says(role: Role, label: str, given: bool, computed: bool) -> Comparison:
     """A statement that is true or false, against what is computed."""
     words = ("no", "yes")
-    return Comparison(role, label, words[bool(given)], words[bool(found)], bool(given) == bool(found))
+    return Comparison(role, label, words[bool(given)], words[bool(computed)], bool(given) == bool(computed))
 
 
 def formula(role: Role, text: str, reference: Any, what: str = "expression", label: str = "", **how: Any) -> Comparison:
@@ -88,16 +88,16 @@ def formula(role: Role, text: str, reference: Any, what: str = "expression", lab
     except (BadShape, UnreadableExpression) as error:
         return Comparison(role, name, "cannot be read", "", False, told=str(error).splitlines()[0])
     if verdict.agrees:
-        told = verdict.convention or verdict.method
-        return Comparison(role, name, "agrees", "", True, told=told)
+        note = verdict.convention or verdict.method
+        return Comparison(role, name, "agrees", "", True, told=note)
     one = verdict.differences[0]
     slips = dict.fromkeys(as_text(slip) for d in verdict.differences for slip in d.slips)
-    told = "; ".join(slips) or "more than two slips"
+    note = "; ".join(slips) or "more than two slips"
     at = ", ".join(f"{as_text(symbol)} = {value:g}" for symbol, value in one.point.items())
-    place = f"entry {one.entry}, at {at}" if one.entry else f"at {at}"
+    location = f"entry {one.entry}, at {at}" if one.entry else f"at {at}"
     error = abs(one.given_value - one.right_value)
     return Comparison(
-        role, f"{name}, {place}" if at else name, one.given_value, one.right_value, False, error, 0.0, told
+        role, f"{name}, {location}" if at else name, one.given_value, one.right_value, False, error, 0.0, note
     )  # fmt: skip
 
 

@@ -23,13 +23,13 @@ def draw_figures(folder: str | os.PathLike[str], numbers: Sequence[str] = ()) ->
     Raises:
         FileError: the folder cannot be made or written to.
     """
-    place = Path(folder)
+    directory = Path(folder)
     check_extra("matplotlib", "figures", "a figure as a file")
-    make_folder(place)
+    make_folder(directory)
     made = []
     for number in numbers or DOCUMENTS:
         for name, make in FIGURES[number].items():
-            path = place / f"{number}-{name}.png"
+            path = directory / f"{number}-{name}.png"
             drawing = make()
             atomic_write(path, lambda file, drawn=drawing: drawn.savefig(file, format="png", dpi=130))
             made.append(path)
@@ -91,13 +91,13 @@ def _rates() -> Any:
 
     figure, axes = _figure(2, 3, (10, 5.4))
     rate = np.linspace(0, 3, 50)
-    for place, (a, b) in zip(axes.flat, _CASES):
-        found = scalar_rate(a, b, 1.0)
-        place.axhspan(-1, 1, alpha=0.15, color="tab:green", label="|u| ≤ U")
-        place.plot(rate, a * rate + b, color="tab:blue")
-        if np.isfinite(found):
-            place.plot([found], [a * found + b], "o", color="tab:red", label=f"λ_i = {found:.3g}")
-        _dress(place, f"a = {a:g}, b = {b:g}: λ_i = {found:.3g}".replace("inf", "∞"), "λ", "u_i")
+    for ax, (a, b) in zip(axes.flat, _CASES):
+        limit_rate = scalar_rate(a, b, 1.0)
+        ax.axhspan(-1, 1, alpha=0.15, color="tab:green", label="|u| ≤ U")
+        ax.plot(rate, a * rate + b, color="tab:blue")
+        if np.isfinite(limit_rate):
+            ax.plot([limit_rate], [a * limit_rate + b], "o", color="tab:red", label=f"λ_i = {limit_rate:.3g}")
+        _dress(ax, f"a = {a:g}, b = {b:g}: λ_i = {limit_rate:.3g}".replace("inf", "∞"), "λ", "u_i")
     return figure
 
 
@@ -107,21 +107,21 @@ def _geometry() -> Any:
 
     figure, axes = _figure(1, 3, (10, 3.6))
     cases = (([-1, -0.6], [0.8, 0.5]), ([-1, 0.2], [1.8, 0.3]), ([-1, -1], [3.0, 0.0]))
-    for place, (a, b) in zip(axes.flat, cases):
+    for ax, (a, b) in zip(axes.flat, cases):
         stop = pp.control.fastest_stop(np.eye(2), -np.array(b), -np.array(a), [1.0, 1.0], method="pseudoinverse")
         law = printed_stop(np.eye(2), -np.array(b), -np.array(a), [1.0, 1.0])
         line = np.array(b) + np.outer(np.linspace(0, 4, 50), a)
-        place.fill([-1, 1, 1, -1], [-1, -1, 1, 1], alpha=0.15, color="tab:green")
-        place.plot(*line.T, color="tab:blue")
-        place.plot(*b, "s", color="tab:blue", label="b (λ = 0)")
+        ax.fill([-1, 1, 1, -1], [-1, -1, 1, 1], alpha=0.15, color="tab:green")
+        ax.plot(*line.T, color="tab:blue")
+        ax.plot(*b, "s", color="tab:blue", label="b (λ = 0)")
         if stop.rate >= 0:
-            place.plot(*stop.acceleration, "o", color="tab:red", label=f"u*, λ* = {stop.rate:.3g}")
+            ax.plot(*stop.acceleration, "o", color="tab:red", label=f"u*, λ* = {stop.rate:.3g}")
         else:
-            place.plot(*law.acceleration, "x", color="tab:red", label=f"(5)–(6): λ* = {law.rate:.3g}, outside")
-        place.set_aspect("equal")
-        _dress(place, "a solution" if stop.rate >= 0 else "none: a lower bound is forgotten", "u_1", "u_2")
-        place.set_xlim(-2.5, 3.4)
-        place.set_ylim(-2.5, 2.5)
+            ax.plot(*law.acceleration, "x", color="tab:red", label=f"(5)–(6): λ* = {law.rate:.3g}, outside")
+        ax.set_aspect("equal")
+        _dress(ax, "a solution" if stop.rate >= 0 else "none: a lower bound is forgotten", "u_1", "u_2")
+        ax.set_xlim(-2.5, 3.4)
+        ax.set_ylim(-2.5, 2.5)
     return figure
 
 
@@ -256,10 +256,10 @@ def _admittance(number: str) -> Callable[[], Any]:
 
         figure, axes = _figure(2, 1, (8, 6))
         trace = motion_run(SCENARIOS[number])
-        t, found, wanted = trace.time, trace[f"law.{channel}"], _desired(trace, number)
-        found = np.unwrap(found, axis=0) if number == "4" else found
+        t, compliant, wanted = trace.time, trace[f"law.{channel}"], _desired(trace, number)
+        compliant = np.unwrap(compliant, axis=0) if number == "4" else compliant
         for i, label in enumerate(labels):
-            axes[0, 0].plot(t, found[:, i], color=f"C{i}", label=f"{label}, compliant")
+            axes[0, 0].plot(t, compliant[:, i], color=f"C{i}", label=f"{label}, compliant")
             axes[0, 0].plot(t, wanted[:, i], "--", color=f"C{i}", linewidth=0.8, label=f"{label}, desired")
         wrench = trace["measured_wrench"]
         axes[1, 0].plot(t, wrench[:, :3], label=["f_x", "f_y", "f_z"])

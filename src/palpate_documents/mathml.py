@@ -45,11 +45,11 @@ def marked(latex: str, other: str, command: str) -> str:
     mine, theirs = _TOKEN.findall(latex), _TOKEN.findall(other)
     solid = [[token for token in tokens if not token.isspace()] for tokens in (mine, theirs)]
     same = SequenceMatcher(None, *solid, autojunk=False).get_matching_blocks()
-    kept = {place for block in same for place in range(block.a, block.a + block.size)}
+    kept = {index for block in same for index in range(block.a, block.a + block.size)}
     if len(kept) < 0.5 * len(solid[0]) or r"\text" in latex:
         return latex  # another formula altogether, or words
     places = [at for at, token in enumerate(mine) if not token.isspace()]
-    changed = {at for place, at in enumerate(places) if place not in kept}
+    changed = {at for index, at in enumerate(places) if index not in kept}
     out, at, named = [], 0, False
     while at < len(mine):
         token, end = mine[at], at + 1
@@ -67,10 +67,10 @@ def marked(latex: str, other: str, command: str) -> str:
 def _end_of_term(tokens: list[str], start: int) -> int:
     """Where the term that begins with a sign ends."""
     depth = 0
-    for place in range(start + 1, len(tokens)):
-        depth += {"{": 1, "(": 1, "}": -1, ")": -1}.get(tokens[place], 0)
-        if depth < 0 or (depth == 0 and tokens[place] in ("+", "-", "=", "&", ",", r"\\", r"\end")):
-            return place
+    for index in range(start + 1, len(tokens)):
+        depth += {"{": 1, "(": 1, "}": -1, ")": -1}.get(tokens[index], 0)
+        if depth < 0 or (depth == 0 and tokens[index] in ("+", "-", "=", "&", ",", r"\\", r"\end")):
+            return index
     return len(tokens)
 
 
@@ -99,10 +99,10 @@ def is_long(latex: str) -> bool:
 def broken(latex: str, room: int) -> list[str]:
     """LaTeX in lines of about `room` symbols, broken before + − = and after ; outside of braces and matrices."""
     pieces, depth, start = [], 0, 0
-    for found in _TOKEN.finditer(latex):
-        word = found[0]
+    for match in _TOKEN.finditer(latex):
+        word = match[0]
         depth += {"{": 1, "}": -1, r"\begin": 1, r"\end": -1}.get(word, 0)
-        at = found.start()
+        at = match.start()
         sign = word in ("+", "=") or (word == "-" and latex[at - 1 : at] == " " and latex[at + 1 : at + 2] == " ")
         if depth == 0 and at > start and (sign or word == r"\quad"):
             pieces.append(latex[start:at])
@@ -237,29 +237,29 @@ class _Reader:
         """The words of \\text{…}, with their spaces."""
         self._expect("{")
         words, depth = "", 1
-        place = self._raw_place()
-        while place < len(self.raw):
-            token = self.raw[place]
+        index = self._raw_place()
+        while index < len(self.raw):
+            token = self.raw[index]
             depth += {"{": 1, "}": -1}.get(token, 0)
             if depth == 0:
                 break
             words += "…" if token == r"\ldots" else token
-            place += 1
-        self._skip_to(place)
+            index += 1
+        self._skip_to(index)
         return words.replace("{", "").replace("}", "")
 
     def _raw_place(self) -> int:
         """Where the present token stands among the raw ones."""
         seen = -1
-        for place, token in enumerate(self.raw):
+        for index, token in enumerate(self.raw):
             seen += not token.isspace()
             if seen == self.at - 1:
-                return place + 1
+                return index + 1
         return len(self.raw)
 
-    def _skip_to(self, place: int) -> None:
+    def _skip_to(self, index: int) -> None:
         """Go on behind a raw token."""
-        self.at = sum(not token.isspace() for token in self.raw[: place + 1])
+        self.at = sum(not token.isspace() for token in self.raw[: index + 1])
 
     def _next(self) -> str:
         token = self.tokens[self.at] if self.at < len(self.tokens) else ""

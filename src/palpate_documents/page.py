@@ -65,20 +65,20 @@ def _lead(results: Sequence[Result]) -> str:
         if changed
         else ""
     )
-    told = (
+    intro = (
         "Every equation, number and statement with computable content, computed anew and compared. Printed forms stand "
         "first, right ones beside or below them. “From the document's own” numbers follow from other printed ones, "
         "right or wrong."
     )
-    return f'<p class="soft">{told}</p><p class="counts">{spans}</p>{words}{_causes(results)}'
+    return f'<p class="soft">{intro}</p><p class="counts">{spans}</p>{words}{_causes(results)}'
 
 
 def _causes(results: Sequence[Result]) -> str:
     """What is not right, by its root cause."""
     rows = []
-    for cause, found in by_cause(results):
-        links = ", ".join(f'<a href="#{escape(one.claim.id)}">{escape(one.claim.id)}</a>' for one in found)
-        rows.append(f"<tr><td>{escape(cause) or 'each on its own'}</td><td>{len(found)}</td><td>{links}</td></tr>")
+    for cause, group in by_cause(results):
+        links = ", ".join(f'<a href="#{escape(one.claim.id)}">{escape(one.claim.id)}</a>' for one in group)
+        rows.append(f"<tr><td>{escape(cause) or 'each on its own'}</td><td>{len(group)}</td><td>{links}</td></tr>")
     if not rows:
         return ""
     heads = "<tr><th>root cause</th><th>claims</th><th>wrong or misprinted because of it</th></tr>"
@@ -93,8 +93,8 @@ def _kind(verdict: str) -> str:
 def _contents(numbers: Sequence[str], results: Sequence[Result]) -> str:
     rows = []
     for number in numbers:
-        found = counts([one for one in results if one.claim.document == number])
-        cells = "".join(f"<td>{found.get(v, 0)}</td>" for v in VERDICTS)
+        tally = counts([one for one in results if one.claim.document == number])
+        cells = "".join(f"<td>{tally.get(v, 0)}</td>" for v in VERDICTS)
         rows.append(f'<tr><td><a href="#d{number}">{number} {escape(document(number).title)}</a></td>{cells}</tr>')
     heads = "<tr><th>document</th>" + "".join(f"<th>{verdict}</th>" for verdict in VERDICTS) + "</tr>"
     return f'<div class="wide"><table>{heads}{"".join(rows)}</table></div>'
@@ -155,9 +155,9 @@ def _row(one: Comparison, implied: bool) -> str:
     mark = '<span class="agrees">✓</span>' if one.holds else '<span class="wrong">✗</span>'
     if one.error is not None and 0 < one.error < np.inf and not one.holds:
         mark += f" off by {one.error:.3g}"
-    told = f'<br><small class="soft">{escape(one.told)}</small>' if one.told else ""
+    note = f'<br><small class="soft">{escape(one.told)}</small>' if one.told else ""
     return (
-        f'<tr><td>{role}</td><td>{escape(one.label)}{told}</td><td class="n">{_value(one.given)}</td>'
+        f'<tr><td>{role}</td><td>{escape(one.label)}{note}</td><td class="n">{_value(one.given)}</td>'
         f'<td class="n">{_value(one.found)}</td><td class="mark">{mark}</td></tr>'
     )
 
@@ -188,8 +188,8 @@ def svg(curves: Trajectories) -> bytes:
     figure = Figure(figsize=(6.4, 3.0), layout="constrained")
     axes = figure.subplots()
     styles = ("-", "--", ":", "-.")
-    for place, (label, x, y) in enumerate(curves.curves):
-        axes.plot(x, y, styles[place % 4], label=label, linewidth=1.6)
+    for index, (label, x, y) in enumerate(curves.curves):
+        axes.plot(x, y, styles[index % 4], label=label, linewidth=1.6)
     axes.set_title(curves.title, fontsize=10)
     axes.set_xlabel(curves.x)
     axes.set_ylabel(curves.y)

@@ -57,9 +57,9 @@ def verify(
     forget()
     wanted = chosen(numbers, claim)
     results = []
-    for place, one in enumerate(wanted):
+    for index, one in enumerate(wanted):
         if progress is not None:
-            progress(place, len(wanted), one.id)
+            progress(index, len(wanted), one.id)
         results.append(checked(one))
     return results
 
@@ -69,12 +69,12 @@ def chosen(numbers: Iterable[str] | None, claim: str | None) -> list[Claim]:
     where = list(numbers or ())
     if claim is not None and not where and claim.partition(".")[0] in DOCUMENTS:
         where = [claim.partition(".")[0]]
-    found = [one for number in where or DOCUMENTS for one in document(number).claims]
+    claims = [one for number in where or DOCUMENTS for one in document(number).claims]
     if claim is None:
-        return found
-    kept = [one for one in found if claim in (one.id, one.id.partition(".")[2])]
+        return claims
+    kept = [one for one in claims if claim in (one.id, one.id.partition(".")[2])]
     if not kept:
-        raise UnknownName("claim", claim, [one.id for one in found])
+        raise UnknownName("claim", claim, [one.id for one in claims])
     return kept
 
 
@@ -84,12 +84,12 @@ def checked(claim: Claim) -> Result:
     comparisons: list[Comparison] = []
     try:
         comparisons += claim.check(claim) if claim.check is not None else ()
-        found = judged(claim.verdict, comparisons)
+        verdict = judged(claim.verdict, comparisons)
     except Exception as error:  # whatever a broken formula leads to must name its claim
         text = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         comparisons.append(Comparison("printed", "cannot be computed", "", "", False, told=text))
-        found = FAILED
-    return Result(claim, tuple(_explained(claim, one) for one in comparisons), found, time.perf_counter() - start)
+        verdict = FAILED
+    return Result(claim, tuple(_explained(claim, one) for one in comparisons), verdict, time.perf_counter() - start)
 
 
 _VAGUE = ("missing term", "extra term", "extra factor", "more than two slips")
@@ -109,13 +109,13 @@ def by_cause(results: Sequence[Result]) -> list[tuple[str, list[Result]]]:
         if one.found in ("wrong", "typo"):
             groups.setdefault((one.claim.document, one.claim.cause), []).append(one)
     named = [
-        (f"{number}: {document(number).causes[cause]}", found) for (number, cause), found in groups.items() if cause
+        (f"{number}: {document(number).causes[cause]}", group) for (number, cause), group in groups.items() if cause
     ]
-    alone = [one for (_, cause), found in groups.items() if not cause for one in found]
+    alone = [one for (_, cause), group in groups.items() if not cause for one in group]
     return [*named, *([("", alone)] if alone else [])]
 
 
 def counts(results: Sequence[Result]) -> dict[str, int]:
     """How many claims have each verdict, in the order of the verdicts."""
-    found = [result.found for result in results]
-    return {verdict: found.count(verdict) for verdict in (*VERDICTS, *sorted(set(found) - set(VERDICTS)))}
+    verdicts = [result.found for result in results]
+    return {verdict: verdicts.count(verdict) for verdict in (*VERDICTS, *sorted(set(verdicts) - set(VERDICTS)))}

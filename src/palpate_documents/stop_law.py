@@ -71,12 +71,12 @@ def _factor(x: Tick, k: Gains, m: Memory) -> None:
     """L Lᵀ = J Jᵀ of the chosen rows; a row that depends on others gives a number that is none."""
     for i in range(k.axes.size):
         for j in range(i + 1):
-            rest = 0.0
+            remainder = 0.0
             for c in range(x.v.size):
-                rest += x.J[k.axes[i], c] * x.J[k.axes[j], c]
+                remainder += x.J[k.axes[i], c] * x.J[k.axes[j], c]
             for c in range(j):
-                rest -= m.L[i, c] * m.L[j, c]
-            m.L[i, j] = rest / m.L[j, j] if i != j else math.sqrt(rest) if rest > 0.0 else math.nan
+                remainder -= m.L[i, c] * m.L[j, c]
+            m.L[i, j] = remainder / m.L[j, j] if i != j else math.sqrt(remainder) if remainder > 0.0 else math.nan
 
 
 @kernel

@@ -147,8 +147,8 @@ def _named(report: ModelReport, name: str) -> ModelReport:
     """The report under the name the user gave, where the model itself came from the catalogue."""
     from dataclasses import replace
 
-    told = [replace(f, file=name) if f.file == report.path else f for f in report.findings]
-    return replace(report, path=name, findings=tuple(told))
+    findings = [replace(f, file=name) if f.file == report.path else f for f in report.findings]
+    return replace(report, path=name, findings=tuple(findings))
 
 
 def _print_text(report: ModelReport, changes: list[str], out: str | None) -> None:

@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 
     if len(args.traces) < 2:
         raise InvalidInput("compare takes two or more runs, got one", hint="palpate compare A B")
-    paths = [find_trace(place) for place in args.traces]
+    paths = [find_trace(location) for location in args.traces]
     names = short_names(paths)
     traces = [load_trace(path) for path in paths]
     for path in paths:

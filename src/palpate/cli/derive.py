@@ -110,7 +110,7 @@ def _robot(args: argparse.Namespace) -> Robot:
 
 def parameters_from(pairs: Sequence[str]) -> dict[str, float | list[float]]:
     """length=0.5 or mass=5,4,3 as keyword arguments."""
-    found: dict[str, float | list[float]] = {}
+    parameters: dict[str, float | list[float]] = {}
     for pair in pairs:
         key, sign, value = pair.strip().partition("=")
         try:
@@ -121,8 +121,8 @@ def parameters_from(pairs: Sequence[str]) -> dict[str, float | list[float]]:
             raise InvalidInput(
                 f"--set takes KEY=VALUE with a number, got {pair!r}", hint="write --set length=0.5 mass=5"
             )
-        found[key] = numbers[0] if len(numbers) == 1 else numbers
-    return found
+        parameters[key] = numbers[0] if len(numbers) == 1 else numbers
+    return parameters
 
 
 def _words(text: str) -> list[str]:
@@ -138,13 +138,13 @@ def _check_file(robot: Robot, args: argparse.Namespace) -> int:
 
 def equal_names(pairs: Sequence[str]) -> dict[str, list[str]]:
     """L=l1,l2,l3 as {"L": ["l1", "l2", "l3"]}."""
-    found = {}
+    groups = {}
     for pair in pairs:
         name, _, several = pair.partition("=")
         if not name or not _words(several):
             raise InvalidInput(f"--equal takes NAME=A,B, got {pair!r}", hint="write --equal L=l1,l2,l3")
-        found[name] = _words(several)
-    return found
+        groups[name] = _words(several)
+    return groups
 
 
 def _names(path: str) -> dict[str, str]:
@@ -152,15 +152,15 @@ def _names(path: str) -> dict[str, str]:
     import tomllib
 
     try:
-        found = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        names = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror or error}") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InvalidInput(f"{path} is no table of names: {error}", hint='write lines such as  l1 = "L"') from error
-    wrong = [key for key, value in found.items() if not isinstance(value, str)]
+    wrong = [key for key, value in names.items() if not isinstance(value, str)]
     if wrong:
         raise InvalidInput(f"{path}: the name for {wrong[0]} must be text", hint=f'write {wrong[0]} = "L"')
-    return found
+    return names
 
 
 def _vector(text: str | None, count: int, option: str) -> list[float]:
@@ -179,9 +179,9 @@ def _vector(text: str | None, count: int, option: str) -> list[float]:
 def _linearise(derivation: Derivation, args: argparse.Namespace) -> int:
     count = len(derivation.names.v)
     q, v = _vector(args.linearise, count, "--linearise"), _vector(args.rates, count, "--rates")
-    found = derivation.linearise(q, v, parameters="numbers" if args.numbers else "symbols")
-    print(found)
-    print("\nEigenvalues, 1/s: " + ", ".join(f"{value:.6g}" for value in found.eigenvalues()))
+    linearisation = derivation.linearise(q, v, parameters="numbers" if args.numbers else "symbols")
+    print(linearisation)
+    print("\nEigenvalues, 1/s: " + ", ".join(f"{value:.6g}" for value in linearisation.eigenvalues()))
     return 0
 
 

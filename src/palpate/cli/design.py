@@ -62,19 +62,19 @@ def run(args: argparse.Namespace) -> int:
         made = build(scenario)
         size = loop_size(made)
     with patience(f"looking for the poles of {size.states} states and limits, about {max(size.seconds, 1):.0f} s …"):
-        found, asked = foresee(made), demands(made)
+        expectations, asked = foresee(made), demands(made)
         assembly = assemble(made)
         listed, contradictions = declared(assembly)
         pressed, bouncing = presses_in_words(foretold_presses(assembly))
     print(f"{scenario.name}: {made.robot.name} under {made.law.name}, control period {made.clock.control_period:g} s")
-    if not found:
+    if not expectations:
         why = (
             why_unpredicted(made.law)
             or reads_custom(made)
             or f"the law {made.law.name!r} has no prediction on this robot"
         )
         print(f"not predicted: {why}")
-    for expectation in found:
+    for expectation in expectations:
         _print(expectation)
     for text in asked.sentences:
         print(f"\n{text}")
@@ -91,17 +91,17 @@ def run(args: argparse.Namespace) -> int:
     for text in [*meshes, *joint_remarks(made.robot)]:
         print(f"note: {text}")
     doubts = [*doubts, *contradictions, *bouncing, *asked.warnings]
-    return WARNED if doubts or any(expectation.warnings for expectation in found) else 0
+    return WARNED if doubts or any(expectation.warnings for expectation in expectations) else 0
 
 
 def _print(expectation: Expectation) -> None:
     from palpate.cli.tables import number, print_table
 
-    found = expectation.prediction
+    prediction = expectation.prediction
     print(f"\n{expectation.place}:")
-    for sentence in filter(None, [*found.sentences, expectation.driver, expectation.note]):
+    for sentence in filter(None, [*prediction.sentences, expectation.driver, expectation.note]):
         print(f"  {sentence}")
-    rows = [[number(abs(p)), number(float(p.real)), number(float(p.imag))] for p in found.poles[:6]]
+    rows = [[number(abs(p)), number(float(p.real)), number(float(p.imag))] for p in prediction.poles[:6]]
     if rows:
         print_table(["|pole|", "real", "imaginary"], rows, "rrr")
     for warning in expectation.warnings:

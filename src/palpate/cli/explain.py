@@ -43,13 +43,13 @@ def run(args: argparse.Namespace) -> int:
 
         channel = _channel(args.key)
         try:
-            found = explain(args.key)
+            explanation = explain(args.key)
         except UnknownName:
             if channel is None:
                 raise
-            found = None
-    for place, one in enumerate(one for one in (channel, found) if one is not None):
-        if place:
+            explanation = None
+    for index, one in enumerate(one for one in (channel, explanation) if one is not None):
+        if index:
             print()
         _print(one)
     return 0
@@ -75,22 +75,22 @@ def _allowed(one: Setting) -> str:
     return one.allowed.removeprefix("one of ") if choices else one.bounds
 
 
-def _print(found: Explanation) -> None:
+def _print(explanation: Explanation) -> None:
     from palpate.cli.tables import print_table
     from palpate.scenario.explain import default_text
 
-    print(f"{found.key}: {found.text}" if found.key else found.text)
-    if len(found.settings) == 1 and found.key.split(".")[-1] in found.settings:
-        one = next(iter(found.settings.values()))
+    print(f"{explanation.key}: {explanation.text}" if explanation.key else explanation.text)
+    if len(explanation.settings) == 1 and explanation.key.split(".")[-1] in explanation.settings:
+        one = next(iter(explanation.settings.values()))
         print(f"  unit     {one.unit}\n  allowed  {one.allowed}\n  default  {default_text(one)}")
         return
-    if found.settings:
+    if explanation.settings:
         rows = [
             [key, "" if one.unit == "1" else one.unit, default_text(one), _allowed(one), one.help]
-            for key, one in found.settings.items()
+            for key, one in explanation.settings.items()
         ]
         print()
         print_table(["key", "unit", "default", "allowed", "what it is"], rows, "lllll")
-    if found.choices:
+    if explanation.choices:
         print()
-        print_table(["name", "what it is"], [[name, text] for name, text in found.choices.items()], "ll")
+        print_table(["name", "what it is"], [[name, text] for name, text in explanation.choices.items()], "ll")

@@ -184,10 +184,10 @@ def check_folder(folder: Path, running: str) -> None:
     if source.is_file() and source.resolve().is_relative_to(folder.resolve()):
         raise FileError(f"--out {folder} holds the scenario being run, {running}", hint="give another folder")
     remove_litter(folder)
-    found = {entry.name for entry in folder.iterdir()} - {LOCK}
-    if found and MANIFEST not in found:
+    entries = {entry.name for entry in folder.iterdir()} - {LOCK}
+    if entries and MANIFEST not in entries:
         raise FileError(
-            f"--out {folder} holds other things than a run: {', '.join(sorted(found)[:5])}",
+            f"--out {folder} holds other things than a run: {', '.join(sorted(entries)[:5])}",
             hint="give a new or empty folder, or that of an earlier run, which is then replaced",
         )
 
@@ -275,7 +275,7 @@ def use_modules_beside(trace: Path) -> None:
         use_files({name: path for name, path in modules.items() if is_there(Path(path))})
 
 
-def find_trace(place: str) -> Path:
+def find_trace(location: str) -> Path:
     """The trace meant by a file, or by the folder of a run: what a killed run left if there is nothing better.
 
     Raises:
@@ -283,18 +283,18 @@ def find_trace(place: str) -> Path:
     """
     from palpate.files import is_there
 
-    path = Path(place)
+    path = Path(location)
     if not is_there(path):
-        raise FileError(f"there is no file or folder {shortened(place)}", hint=_runs_hint())
+        raise FileError(f"there is no file or folder {shortened(location)}", hint=_runs_hint())
     if not path.is_dir():
         return path
     for name in (TRACE, PARTIAL):
         if (path / name).is_file():
             return path / name
-    raise FileError(f"{place} holds no run: there is no {TRACE} in it", hint=_runs_hint())
+    raise FileError(f"{location} holds no run: there is no {TRACE} in it", hint=_runs_hint())
 
 
 def _runs_hint() -> str:
-    found = sorted(run.parent for run in Path("runs").glob(f"*/{TRACE}"))
-    some = ", ".join(map(str, found[:4]))
-    return f"runs here: {some}{', …' if len(found) > 4 else ''}" if found else "palpate run SCENARIO makes one"
+    folders = sorted(run.parent for run in Path("runs").glob(f"*/{TRACE}"))
+    some = ", ".join(map(str, folders[:4]))
+    return f"runs here: {some}{', …' if len(folders) > 4 else ''}" if folders else "palpate run SCENARIO makes one"

@@ -60,8 +60,8 @@ def run(args: argparse.Namespace) -> int:
 def _print(chosen: dict[str, Section]) -> None:
     from palpate.cli.tables import print_table
 
-    for place, (name, section) in enumerate(chosen.items()):
-        print(f"{name}:" if place == 0 else f"\n{name}:")
+    for index, (name, section) in enumerate(chosen.items()):
+        print(f"{name}:" if index == 0 else f"\n{name}:")
         if section.rows:
             print_table(section.heads, section.rows, section.align)
         else:
@@ -147,10 +147,10 @@ def _runs() -> Section:
 
     from palpate.cli.folder import TRACE
 
-    found = sorted(Path("runs").glob(f"*/{TRACE}"), key=lambda path: -path.stat().st_mtime)
+    traces = sorted(Path("runs").glob(f"*/{TRACE}"), key=lambda path: -path.stat().st_mtime)
     heads = ("folder", "scenario", "outcome", "time [s]", "bounds kept", "made")
     keys = ("folder", "scenario", "outcome", "time", "bounds_kept", "made")
-    return Section(heads, "lllrrl", [_run_row(path) for path in found], keys)
+    return Section(heads, "lllrrl", [_run_row(path) for path in traces], keys)
 
 
 def _run_row(path: Any) -> list[str]:

@@ -152,11 +152,11 @@ def _numbers(words: Sequence[str], option: str) -> list[float]:
 
 def _number(word: str) -> float:
     """A number, or a share of pi such as pi/2, -pi, 1.5pi or 3*pi/4."""
-    found = _SHARE_OF_PI.fullmatch(word)
-    if found is None:
+    match = _SHARE_OF_PI.fullmatch(word)
+    if match is None:
         return float(word)
-    factor = {"": 1.0, "-": -1.0, "+": 1.0}.get(found[1])
-    return (float(found[1]) if factor is None else factor) * math.pi / float(found[2] or 1)
+    factor = {"": 1.0, "-": -1.0, "+": 1.0}.get(match[1])
+    return (float(match[1]) if factor is None else factor) * math.pi / float(match[2] or 1)
 
 
 def _print_description(facts: dict[str, Any]) -> None:
@@ -221,8 +221,8 @@ def _print_beyond_limits(facts: dict[str, Any]) -> None:
     for joint, value in zip(facts["joints"], facts["q"]):
         lower, upper = joint["lower"], joint["upper"]
         if (lower is not None and value < lower) or (upper is not None and value > upper):
-            found = f"{number(value)} {joint['unit']} is beyond its limits [{number(lower)}, {number(upper)}]"
-            print(f"note: {short(joint['name'])} = {found}")
+            message = f"{number(value)} {joint['unit']} is beyond its limits [{number(lower)}, {number(upper)}]"
+            print(f"note: {short(joint['name'])} = {message}")
 
 
 def _print_matrix(title: str, matrix: Sequence[Sequence[float]], rows: Sequence[str], columns: Sequence[str]) -> None:

@@ -45,8 +45,8 @@ def _print(scenario: Scenario) -> None:
     from palpate.toml import toml_text
     from palpate.views.pages.equation import equation_of
 
-    told = f"{scenario.name}: {scenario.description}" if scenario.description else scenario.name
-    print(textwrap.fill(told, WIDTH, subsequent_indent="  "))
+    heading = f"{scenario.name}: {scenario.description}" if scenario.description else scenario.name
+    print(textwrap.fill(heading, WIDTH, subsequent_indent="  "))
     print(f"\nlaw: {scenario.control.name}")
     equation = equation_of(inspect.getdoc(type(scenario.control)) or "")
     if equation:

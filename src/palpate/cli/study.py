@@ -60,12 +60,12 @@ def run(args: argparse.Namespace) -> int:
         return _show(asked)
     folder = folder or _folder(asked)
     with interruptible(folder, "study"), SweepProgress(str(asked["scenario"]), args.quiet) as progress:
-        found = robustness(**asked, out=folder, workers=args.workers, cluster=args.cluster, progress=progress)
-    summary = _joined(found)
+        study = robustness(**asked, out=folder, workers=args.workers, cluster=args.cluster, progress=progress)
+    summary = _joined(study)
     with patience("writing the report …", args.quiet or args.no_report):
-        look = write_pages(found.draws, summary, folder, not args.no_report)
+        look = write_pages(study.draws, summary, folder, not args.no_report)
     if not args.quiet:
-        _tell_spreads(found)
+        _tell_spreads(study)
     tell(summary, args.quiet)
     print(f"{'' if args.quiet else chr(10)}see {look}")
     return DONE
@@ -112,21 +112,21 @@ def _show(asked: dict[str, Any]) -> int:
     return DONE
 
 
-def _joined(found: Robustness) -> dict[str, Any]:
+def _joined(study: Robustness) -> dict[str, Any]:
     """The summary of the draws, with the map's findings in it."""
-    summary = dict(found.draws.summary)
-    summary["spreads"] = {one.key: one.why for one in found.spreads}
-    summary["left_out"] = found.left_out
-    if found.map is not None:
-        summary["map"] = found.map.summary["map"]
-        summary["said"] = [*summary["said"], found.map.sentence]
+    summary = dict(study.draws.summary)
+    summary["spreads"] = {one.key: one.why for one in study.spreads}
+    summary["left_out"] = study.left_out
+    if study.map is not None:
+        summary["map"] = study.map.summary["map"]
+        summary["said"] = [*summary["said"], study.map.sentence]
     return summary
 
 
-def _tell_spreads(found: Robustness) -> None:
+def _tell_spreads(study: Robustness) -> None:
     from palpate.cli.tables import print_table
 
-    print_table(["drawn", "from", "what it is"], [[one.key, one.spec, one.why] for one in found.spreads], "lll")
-    for key, reason in found.left_out.items():
+    print_table(["drawn", "from", "what it is"], [[one.key, one.spec, one.why] for one in study.spreads], "lll")
+    for key, reason in study.left_out.items():
         print(f"left out: {key}: {reason}")
     print()

@@ -80,14 +80,14 @@ def run(args: argparse.Namespace) -> int:
         store = _new(plan, args.out)
     name = str(plan.scenario["name"])
     with interruptible(store.folder, "sweep"), SweepProgress(name, args.quiet) as progress:
-        found = finish(store, args.workers, args.cluster, progress)
-        found.keep_traces()
-    summary = _summary(found, args)
+        sweep = finish(store, args.workers, args.cluster, progress)
+        sweep.keep_traces()
+    summary = _summary(sweep, args)
     with patience("writing the report …", args.quiet or args.no_report):
-        look = write_pages(found, summary, store.folder, not args.no_report)
+        look = write_pages(sweep, summary, store.folder, not args.no_report)
     tell(summary, args.quiet)
     print(f"{'' if args.quiet else chr(10)}see {look}")
-    return _exit_code(found)
+    return _exit_code(sweep)
 
 
 def _begun(args: argparse.Namespace) -> tuple[Any, Plan]:
@@ -122,7 +122,7 @@ def _new(plan: Plan, out: str | None) -> Any:
     return Store.begin(next_folder(f"{plan.scenario['name']}-sweep") if out is None else Path(out), plan)
 
 
-def _summary(found: Sweep, args: argparse.Namespace) -> dict[str, Any]:
+def _summary(sweep: Sweep, args: argparse.Namespace) -> dict[str, Any]:
     from palpate.errors import InvalidInput, UnknownName
     from palpate.study.analysis.theory import predicted_boundary
     from palpate.study.summary import summarise
@@ -133,24 +133,24 @@ def _summary(found: Sweep, args: argparse.Namespace) -> dict[str, Any]:
         if len(names) != 2:
             raise InvalidInput(f"--pareto takes two metrics, got {args.pareto!r}", hint="--pareto force_peak,effort")
         for name in names:
-            if name not in found.plan.metrics:
-                raise UnknownName("metric", name, found.plan.metrics)
+            if name not in sweep.plan.metrics:
+                raise UnknownName("metric", name, sweep.plan.metrics)
         pair = (names[0], names[1])
-    summary = summarise(found, pair)
+    summary = summarise(sweep, pair)
     if args.predict and "map" in summary:
-        summary["map"]["predicted"] = [line.tolist() for line in predicted_boundary(found.plan)]
+        summary["map"]["predicted"] = [line.tolist() for line in predicted_boundary(sweep.plan)]
     return summary
 
 
-def _exit_code(found: Sweep) -> int:
+def _exit_code(sweep: Sweep) -> int:
     from palpate.study.analysis.drivers import check_until
     from palpate.study.analysis.statistics import Interval
 
-    rule = found.plan.options.get("until")
-    if rule is None or not isinstance(found.finding, Interval):
+    rule = sweep.plan.options.get("until")
+    if rule is None or not isinstance(sweep.finding, Interval):
         return DONE
     name, level = check_until(rule)
-    return REFUTED if name == "failure" and found.finding.low > level else DONE
+    return REFUTED if name == "failure" and sweep.finding.low > level else DONE
 
 
 def _foretell(plan: Plan, args: argparse.Namespace) -> None:

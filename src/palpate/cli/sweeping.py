@@ -35,12 +35,12 @@ def varied(texts: Sequence[str]) -> dict[str, Any]:
     from palpate.errors import InvalidInput
     from palpate.study.plans.axis import parse_vary
 
-    found: dict[str, Any] = {}
+    specs: dict[str, Any] = {}
     for key, spec in map(parse_vary, texts):
-        if key in found:
+        if key in specs:
             raise InvalidInput(f"{key} is varied twice")
-        found[key] = spec
-    return found
+        specs[key] = spec
+    return specs
 
 
 @contextmanager
@@ -154,10 +154,10 @@ def _tell_front(summary: Mapping[str, Any]) -> None:
 
     if not summary.get("pareto"):
         return
-    found = summary["pareto"]
-    rows = [[str(run), *map(number, point)] for run, point in list(zip(found["runs"], found["points"]))[:10]]
-    print(f"\nPareto front, {len(found['runs'])} of {summary['runs']} runs:")
-    print_table(["run", *found["metrics"]], rows, "rrr")
+    front = summary["pareto"]
+    rows = [[str(run), *map(number, point)] for run, point in list(zip(front["runs"], front["points"]))[:10]]
+    print(f"\nPareto front, {len(front['runs'])} of {summary['runs']} runs:")
+    print_table(["run", *front["metrics"]], rows, "rrr")
 
 
 def write_pages(sweep: Sweep, summary: dict[str, Any], folder: Path, pages: bool) -> Path:

@@ -32,9 +32,9 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], align: str
     if not console.is_terminal:
         console.width = 10 * WIDTH  # a pipe has no edge to fold at
     widths = _widths([header, *rows], console.width)
-    for place, (title, side) in enumerate(zip(header, align)):  # Text: the brackets of a unit or a name are no markup
+    for index, (title, side) in enumerate(zip(header, align)):  # Text: the brackets of a unit or a name are no markup
         side = "right" if side == "r" else "left"
-        table.add_column(Text(title), justify=side, overflow="fold", width=widths[place], no_wrap=place == 0)
+        table.add_column(Text(title), justify=side, overflow="fold", width=widths[index], no_wrap=index == 0)
     for row in rows:
         table.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
     if console.is_terminal:
@@ -57,11 +57,11 @@ def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
     widths = [min(max(column, default=1), _WIDEST_WORD) for column in words]
     widths[0], others = whole[0], range(1, len(whole))
     free = width - sum(widths) - _GAP * len(others)
-    while free < 0 and (wide := [place for place in others if widths[place] > 1]):
-        widths[min(wide, key=lambda place: (words[place].count(widths[place]), -widths[place]))] -= 1
+    while free < 0 and (wide := [index for index in others if widths[index] > 1]):
+        widths[min(wide, key=lambda index: (words[index].count(widths[index]), -widths[index]))] -= 1
         free += 1
-    while free > 0 and (folded := [place for place in others if widths[place] < whole[place]]):
-        widths[max(folded, key=lambda place: whole[place] / widths[place])] += 1
+    while free > 0 and (folded := [index for index in others if widths[index] < whole[index]]):
+        widths[max(folded, key=lambda index: whole[index] / widths[index])] += 1
         free -= 1
     return widths
 

@@ -123,14 +123,14 @@ def show_terms(question: Question, names: Sequence[str], as_json: bool) -> None:
     print_values({name: (*TERMS[name][:2], TERMS[name][2](question)) for name in names}, as_json)
 
 
-def print_values(found: Mapping[str, tuple[str, str, Any]], as_json: bool) -> None:
+def print_values(values: Mapping[str, tuple[str, str, Any]], as_json: bool) -> None:
     """Named values with their meaning and unit."""
     import numpy as np
 
     if as_json:
-        print(json.dumps({name: _plain(np.asarray(value)) for name, (_, _, value) in found.items()}, indent=2))
+        print(json.dumps({name: _plain(np.asarray(value)) for name, (_, _, value) in values.items()}, indent=2))
         return
-    for name, (what, unit, value) in found.items():
+    for name, (what, unit, value) in values.items():
         print(f"{name}: {what} [{unit}]")
         table = np.atleast_2d(np.asarray(value, dtype=float))
         for row in table:

@@ -59,8 +59,8 @@ def run(args: argparse.Namespace) -> int:
     wanted = args.resume or args.out
     folder = next_folder(f"{name}-tune") if wanted is None else Path(wanted)
     with interruptible(folder, "tune"), SweepProgress(name, args.quiet) as progress:
-        found = _searched(args, folder, progress)
-    return _tell(found, folder, args)
+        tuned = _searched(args, folder, progress)
+    return _tell(tuned, folder, args)
 
 
 def _searched(args: argparse.Namespace, folder: Path, progress: object) -> Tuned:
@@ -79,17 +79,17 @@ def _searched(args: argparse.Namespace, folder: Path, progress: object) -> Tuned
     )  # fmt: skip
 
 
-def _tell(found: Tuned, folder: Path, args: argparse.Namespace) -> int:
+def _tell(tuned: Tuned, folder: Path, args: argparse.Namespace) -> int:
     from palpate.cli.sweeping import write_pages
     from palpate.study.summary import told_run
 
-    summary = dict(found.sweep.summary)
-    summary |= {"sentence": found.sentence, "said": [], "best": [told_run(found.sweep, found.run)]}
-    look = write_pages(found.sweep, summary, folder, not args.no_report)
+    summary = dict(tuned.sweep.summary)
+    summary |= {"sentence": tuned.sentence, "said": [], "best": [told_run(tuned.sweep, tuned.run)]}
+    look = write_pages(tuned.sweep, summary, folder, not args.no_report)
     if not args.quiet:
         print(f"{summary['scenario']}: {summary['counted']}")
-    print(found.sentence)
+    print(tuned.sentence)
     if not args.quiet:
-        print(f"\n  {found.command}\n")
+        print(f"\n  {tuned.command}\n")
     print(f"see {look}")
-    return DONE if found.kept else NOTHING_KEEPS
+    return DONE if tuned.kept else NOTHING_KEEPS

@@ -69,7 +69,7 @@ def _read(function: Any, handed: tuple[tuple[str, int], ...]) -> frozenset[str] 
     if not isinstance(definition, ast.FunctionDef):
         return None
     names = [argument.arg for argument in definition.args.args]
-    known = {names[place]: {path} for path, place in handed if place < len(names)}
+    known = {names[index]: {path} for path, index in handed if index < len(names)}
     return _Body(inner, known).read(definition)
 
 
@@ -87,16 +87,16 @@ class _Body:
                 if isinstance(node, ast.Assign):
                     for target in node.targets:
                         self._alias(target, node.value)
-        found: set[str] = set()
+        paths: set[str] = set()
         for node in ast.walk(definition):
             if isinstance(node, ast.Attribute):
-                found.update(path for path in self._paths(node) if path not in _RECORDS)
+                paths.update(path for path in self._paths(node) if path not in _RECORDS)
             elif isinstance(node, ast.Call):
                 below = self._called(node)
                 if below is None:
                     return None
-                found |= below
-        return frozenset(found)
+                paths |= below
+        return frozenset(paths)
 
     def _alias(self, target: ast.expr, value: ast.expr) -> None:
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):

@@ -122,7 +122,7 @@ def _same_in_floats(forms: RecursiveForms, ways: dict[str, list[Node]]) -> bool:
     values: dict[str, Any] = {name: p.value for name, p in forms.model.parameters.items()}
     for _ in range(10):
         values |= {name: rng.uniform(-1, 1) for name in (*forms.names.q, *forms.names.v, *forms.names.a)}
-        found = [np.array(evaluate(way, values)) for way in ways.values()]
-        if any(np.abs(x - found[0]).max() > 1e-9 * max(1.0, np.abs(found[0]).max()) for x in found):
+        results = [np.array(evaluate(way, values)) for way in ways.values()]
+        if any(np.abs(x - results[0]).max() > 1e-9 * max(1.0, np.abs(results[0]).max()) for x in results):
             return False
     return True

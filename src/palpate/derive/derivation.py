@@ -192,10 +192,10 @@ class Derivation:
         """The named quantities, each with its meaning, and the definitions they need."""
         made = []
         for name in names:
-            found = self.quantity(name)
-            title = found.meaning[:1].upper() + found.meaning[1:]
+            entry = self.quantity(name)
+            title = entry.meaning[:1].upper() + entry.meaning[1:]
             lines = [Formula(str(symbol), e) for symbol, e in self.definitions(name)]
-            made.append(Section(title, (), (*lines, Formula(found.symbol, self[name]))))
+            made.append(Section(title, (), (*lines, Formula(entry.symbol, self[name]))))
         return made
 
     def text(self, *names: str) -> str:

@@ -109,10 +109,10 @@ def linearised(
 
 
 def _point(values: Sequence[Any] | Array, n: int, what: str) -> tuple[Any, ...]:
-    found = tuple(sp.sympify(x) for x in values)
-    if len(found) != n:
-        raise BadShape(f"{what} must have {n} entries, got {len(found)}")
-    return found
+    entries = tuple(sp.sympify(x) for x in values)
+    if len(entries) != n:
+        raise BadShape(f"{what} must have {n} entries, got {len(entries)}")
+    return entries
 
 
 def _from_forms(derivation: Derivation, q: tuple[Any, ...], v: tuple[Any, ...], numbers: bool) -> Linearised:
@@ -127,8 +127,8 @@ def _from_forms(derivation: Derivation, q: tuple[Any, ...], v: tuple[Any, ...], 
     B = forces.jacobian(u).subs(put) if u else sp.zeros(len(d.q), 0)
     held = _held(d, (bias - forces).subs(put), B, u)
     at = put | dict(zip(u, held))
-    rest = bias - forces
-    D, K = rest.jacobian(list(d.v)).subs(at), rest.jacobian(list(d.q)).subs(at)
+    residual = bias - forces
+    D, K = residual.jacobian(list(d.v)).subs(at), residual.jacobian(list(d.q)).subs(at)
     M = sp.Matrix(full(d.M)).subs(put)
 
     def tidy(e: Any) -> Any:  # parameters are lengths and masses: √(l²) is l
@@ -137,10 +137,10 @@ def _from_forms(derivation: Derivation, q: tuple[Any, ...], v: tuple[Any, ...], 
     return Linearised(d, q, v, tidy(M), tidy(D), tidy(K), sp.ImmutableMatrix(B), tuple(inputs), tidy(sp.Matrix(held)))
 
 
-def _held(derivation: Derivation, rest: Any, B: Any, u: list[Any]) -> list[Any]:
+def _held(derivation: Derivation, residual: Any, B: Any, u: list[Any]) -> list[Any]:
     """Inputs with B u = what the state needs; refused where no input can hold it."""
-    need = rest.subs(dict.fromkeys(u, 0))
-    found = [sp.Integer(0)] * len(u)
+    need = residual.subs(dict.fromkeys(u, 0))
+    inputs = [sp.Integer(0)] * len(u)
     for row in range(B.shape[0]):
         places = [k for k in range(B.shape[1]) if B[row, k] != 0]
         if not places and sp.simplify(need[row]) != 0:
@@ -151,10 +151,10 @@ def _held(derivation: Derivation, rest: Any, B: Any, u: list[Any]) -> list[Any]:
             )
     if u:
         try:
-            found = list((B.T * B).LUsolve(B.T * need))
+            inputs = list((B.T * B).LUsolve(B.T * need))
         except ValueError as error:
             raise InvalidInput("the inputs do not act independently; give fewer") from error
-    return found
+    return inputs
 
 
 def _decimal(value: float) -> Any:

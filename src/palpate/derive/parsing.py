@@ -29,27 +29,27 @@ def expression(value: Any, what: str) -> Any:
     if isinstance(value, str):
         return _parsed(value, what)
     try:
-        found = sp.sympify(value)
+        parsed = sp.sympify(value)
     except (sp.SympifyError, TypeError, AttributeError) as error:
         raise InvalidInput(f"{what} must be text, a number or a SymPy expression, got {value!r}") from error
-    if not isinstance(found, sp.Expr):
-        raise InvalidInput(f"{what} must be a scalar expression, got {type(found).__name__}")
-    return plain(found)
+    if not isinstance(parsed, sp.Expr):
+        raise InvalidInput(f"{what} must be a scalar expression, got {type(parsed).__name__}")
+    return plain(parsed)
 
 
 def _parsed(text: str, what: str) -> Any:
     names = {name: sp.Symbol(name) for name in _NAME.findall(text) if name not in _FUNCTIONS}
     try:
         compile(text.replace("^", "**").strip(), what, "eval")
-        found = parse_expr(text, {**names, **_FUNCTIONS}, (*standard_transformations, convert_xor))
+        parsed = parse_expr(text, {**names, **_FUNCTIONS}, (*standard_transformations, convert_xor))
     except SyntaxError as error:
-        place = f" at character {error.offset}" if error.offset else ""
-        raise InvalidInput(f"{what} cannot be read{place}: {text!r}", hint="write it as in Python: 2*m*l**2") from error
+        where = f" at character {error.offset}" if error.offset else ""
+        raise InvalidInput(f"{what} cannot be read{where}: {text!r}", hint="write it as in Python: 2*m*l**2") from error
     except (tokenize.TokenError, TypeError, AttributeError) as error:
         raise InvalidInput(f"{what} cannot be read: {text!r} ({error})") from error
-    if not isinstance(found, sp.Expr):
+    if not isinstance(parsed, sp.Expr):
         raise InvalidInput(f"{what} must be a scalar expression, got {text!r}")
-    return found
+    return parsed
 
 
 def plain(e: Any) -> Any:

@@ -149,12 +149,12 @@ def derive_from_energy(
 def _named_roots(energies: list[Any], short: dict[str, Any], q: tuple[str, ...]) -> tuple[list[Any], dict[str, Any]]:
     """Square roots of the coordinates get a name, so that their derivatives stay readable."""
     names = {sp.Symbol(name) for name in q}
-    found = {p for e in energies for p in e.atoms(sp.Pow) if (2 * p.exp).is_Integer and not p.exp.is_Integer}
-    inside = sorted({p.base for p in found if p.base.free_symbols & names}, key=str)
+    roots = {p for e in energies for p in e.atoms(sp.Pow) if (2 * p.exp).is_Integer and not p.exp.is_Integer}
+    inside = sorted({p.base for p in roots if p.base.free_symbols & names}, key=str)
     for number, base in enumerate(inside, start=1):
         known = next((key for key, value in short.items() if value == sp.sqrt(base)), None)
         key = known or next(f"{letter}{number}" for letter in ("w", "r", "z") if f"{letter}{number}" not in short)
         short[key] = sp.sqrt(base)
-        powers = {p: sp.Symbol(key) ** int(2 * p.exp) for p in found if p.base == base}
+        powers = {p: sp.Symbol(key) ** int(2 * p.exp) for p in roots if p.base == base}
         energies = [e.xreplace(powers) for e in energies]
     return energies, short

@@ -98,10 +98,10 @@ def random_states(derivation: Derivation, states: int, seed: int) -> tuple[Array
 
 
 def _check_same(derivation: Derivation, robot: Robot) -> None:
-    found = (len(derivation.names.q), len(derivation.names.v))
-    if found != (robot.nq, robot.nv):
+    sizes = (len(derivation.names.q), len(derivation.names.v))
+    if sizes != (robot.nq, robot.nv):
         raise InvalidInput(
-            f"the derivation of {derivation.name} has {found[1]} degrees of freedom, {robot.name} has {robot.nv}",
+            f"the derivation of {derivation.name} has {sizes[1]} degrees of freedom, {robot.name} has {robot.nv}",
             hint="check with the robot it was derived from",
         )
     if derivation.model is None:
@@ -113,9 +113,9 @@ def _against(derivation: Derivation, robot: Robot, q: Array, v: Array) -> list[F
     frame = derivation.model.mechanism.tool_name
     robot = type(robot)(robot.spec(), name=robot.name, tool_frame=frame) if robot.tool_frame != frame else robot
     names = list(NUMERIC)
-    found = evaluated(derivation, [derivation.forms.output(name) for name in names], q, v, None)
+    computed = evaluated(derivation, [derivation.forms.output(name) for name in names], q, v, None)
     findings = []
-    for name, value in zip(names, found):
+    for name, value in zip(names, computed):
         wanted = np.array([NUMERIC[name](robot, x, y) for x, y in zip(q, v)])
         findings.append(Finding(f"{name} against the robot", _difference(value, wanted)))
     potential = evaluated(derivation, [derivation.forms.output("V")], q, v, None)[0]
@@ -126,8 +126,8 @@ def _against(derivation: Derivation, robot: Robot, q: Array, v: Array) -> list[F
     return findings
 
 
-def _difference(found: Array, wanted: Array) -> float:
-    return float(np.abs(found - wanted).max() / max(1.0, np.abs(wanted).max()))
+def _difference(computed: Array, wanted: Array) -> float:
+    return float(np.abs(computed - wanted).max() / max(1.0, np.abs(wanted).max()))
 
 
 def evaluated(derivation: Derivation, outputs: list[Output], q: Array, v: Array, a: Array | None) -> list[Array]:

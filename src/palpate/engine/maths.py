@@ -403,8 +403,8 @@ def _half_exponentials(x: float, sign: float) -> float:
     if x > 40.0:
         return _scaled(high + low, k - 1)
     other = sign * _two_to(-2 * k) / high
-    total, rest = _sum(high, other)
-    return _scaled(total + (rest + low), k - 1)
+    total, roundoff = _sum(high, other)
+    return _scaled(total + (roundoff + low), k - 1)
 
 
 # ------------------------------------------------------------------------------------------- lengths and directions

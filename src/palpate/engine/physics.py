@@ -98,9 +98,9 @@ def _view(address: int, element: Any, size: int) -> NDArray[np.float64]:
 def _struct_offset(data: mujoco.MjData, mark: bytes) -> int:
     """Where in the data's own struct a value lies that was just written there through Python."""
     start, step = 0, 512  # in small steps, so that reading stops inside the struct
-    while (found := ctypes.string_at(data._address + start, step).find(mark)) < 0:
+    while (offset := ctypes.string_at(data._address + start, step).find(mark)) < 0:
         start += step - len(mark)
-    return start + found
+    return start + offset
 
 
 _TIED = """<mujoco><worldbody><body><geom size="1"/><joint name="j"/></body></worldbody>

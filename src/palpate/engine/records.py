@@ -177,18 +177,18 @@ class Record:
     def __init_subclass__(cls) -> None:
         frame = sys._getframe(1)
         hints = get_type_hints(cls, localns={**frame.f_locals, cls.__name__: cls}, include_extras=True)
-        cls.fields, place = dict(cls.fields), cls.words
+        cls.fields, offset = dict(cls.fields), cls.words
         for name in inspect.get_annotations(cls):
             if get_origin(hints[name]) is ClassVar:
                 continue
             if name in cls.fields:  # a step written for the parent would read the parent's place
                 raise InvalidInput(f"{cls.__name__}.{name} is a field of its parent already; give it another name")
             kind, listed = kind_of(hints[name], f"{cls.__name__}.{name}")
-            field = Field(name, kind, place, cls.__dict__.get(name, _REQUIRED), listed)
+            field = Field(name, kind, offset, cls.__dict__.get(name, _REQUIRED), listed)
             cls.fields[name] = field
-            place += field.words
+            offset += field.words
             setattr(cls, name, _Attribute(field))
-        cls.words = place
+        cls.words = offset
         cls.digest = hashlib.sha256(
             repr([(f.name, str(f.numba), f.place) for f in cls.fields.values()]).encode()
         ).hexdigest()[:12]
@@ -286,11 +286,11 @@ class Record:
     @classmethod
     def columns(cls, rows: NDArray[np.float64], sizes: Mapping[str, int]) -> dict[str, NDArray[np.float64]]:
         """Views of a field's numbers in the last axis of an array, where the fields stand one after another."""
-        views, place = {}, 0
+        views, offset = {}, 0
         for name, shape in cls.shapes(sizes).items():
             size = math.prod(shape)
-            views[name] = rows[..., place : place + size]
-            place += size
+            views[name] = rows[..., offset : offset + size]
+            offset += size
         return views
 
     @classmethod
@@ -470,9 +470,9 @@ class _Fields(AttributeTemplate):
         return None if field is None else field.numba
 
 
-def _word(builder: Any, table: Any, place: int, *, fixed: bool) -> Any:
+def _word(builder: Any, table: Any, index: int, *, fixed: bool) -> Any:
     """One word of a table; addresses and lengths never change, so that the optimiser may read them once."""
-    word = builder.load(builder.gep(table, [ir.Constant(_WORD, place)]))
+    word = builder.load(builder.gep(table, [ir.Constant(_WORD, index)]))
     if fixed:
         word.set_metadata("invariant.load", builder.module.add_metadata([]))
     return word
@@ -524,8 +524,8 @@ def _type_item(context: Any) -> Any:
 def _lower_item(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
     pair = builder.inttoptr(args[0], _WORD.as_pointer())
     tables = builder.inttoptr(_word(builder, pair, 0, fixed=True), _WORD.as_pointer())
-    place = context.cast(builder, args[1], signature.args[1], types.int64)
-    word = builder.load(builder.gep(tables, [place]))
+    index = context.cast(builder, args[1], signature.args[1], types.int64)
+    word = builder.load(builder.gep(tables, [index]))
     word.set_metadata("invariant.load", builder.module.add_metadata([]))
     return word
 

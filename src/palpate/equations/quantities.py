@@ -56,9 +56,9 @@ def quantity(name: str, links: Sequence[int]) -> Quantity:
     """Look a quantity up; `links` are the numbers a link quantity may end with."""
     if name in QUANTITIES:
         return QUANTITIES[name]
-    found = _LINK.fullmatch(name)
-    if found and int(found[2]) in links:
-        return Quantity(name, name, LINK_QUANTITIES[found[1]].format(found[2]))
+    match = _LINK.fullmatch(name)
+    if match and int(match[2]) in links:
+        return Quantity(name, name, LINK_QUANTITIES[match[1]].format(match[2]))
     numbers = [f"{prefix}{links[0]}" for prefix in LINK_QUANTITIES] if links else []
     raise UnknownName("quantity", name, [*QUANTITIES, *numbers])
 
@@ -75,8 +75,8 @@ def arguments(names: Sequence[str]) -> tuple[str, ...]:
 
 def link_parts(name: str) -> tuple[str, int] | None:
     """("p_c", 2) for "p_c2"; None for a quantity that is not a link's."""
-    found = _LINK.fullmatch(name)
-    return (found[1], int(found[2])) if found else None
+    match = _LINK.fullmatch(name)
+    return (match[1], int(match[2])) if match else None
 
 
 def task_rows(names: Sequence[str] | None, moving: Sequence[bool], freedoms: int) -> list[int]:

@@ -47,15 +47,15 @@ def wasm_symbols(data: bytes) -> Symbols:
         kind = data[at]
         length, start = _number(data, at + 1)
         if kind in (2, 7):
-            count, place = _number(data, start)
+            count, offset = _number(data, start)
             for _ in range(count):
-                name, place = _name(data, place)
+                name, offset = _name(data, offset)
                 if kind == 2:
-                    inner, place = _name(data, place)
+                    inner, offset = _name(data, offset)
                     undefined.add(f"{name}.{inner}")
                     break  # one is too many already
                 defined.add(name)
-                _, place = _number(data, place + 1)
+                _, offset = _number(data, offset + 1)
         at = start + length
     return Symbols(frozenset(defined), frozenset(undefined))
 

@@ -18,7 +18,7 @@ _CHANGE = 1.25
 
 def adjustable(law: Law, robot: Robot, parts: list[Part]) -> dict[tuple[str, ...], Bounds]:
     """Bounds of the gains that may be changed, by their path: each was changed as a setting, and no other followed."""
-    found = {}
+    bounds = {}
     names = {part.path[-1]: part.path for part in parts if part.real}
     before = _values(law, robot)
     for name in type(law).model_fields:
@@ -26,8 +26,8 @@ def adjustable(law: Law, robot: Robot, parts: list[Part]) -> dict[tuple[str, ...
             path = names[name]
             after = _scaled(law, robot, name, _CHANGE)
             if after is not None and before is not None and _only(before, after, path):
-                found[path] = _bounds(law, robot, name)
-    return found
+                bounds[path] = _bounds(law, robot, name)
+    return bounds
 
 
 def _is_number(value: Any) -> bool:

@@ -39,17 +39,17 @@ class Image:
         return start
 
     def _add_field(self, record: Record, each: Field, start: int) -> None:
-        place = start + each.place
+        offset = start + each.place
         if each.listed:
             items, tables = record._held[each.name]
             first = self._place(tables)
-            self._point(place, first)
+            self._point(offset, first)
             for k, item in enumerate(items):
                 self._point(first + k, self.add(item))
         elif not isinstance(each.kind, Kind):
-            self._point(place, self.add(record._held[each.name]))
+            self._point(offset, self.add(record._held[each.name]))
         elif each.kind.dimensions or each.kind.behind:
-            self._point(place, self.word_of(record._held[each.name]))
+            self._point(offset, self.word_of(record._held[each.name]))
 
     def word_of(self, array: Any) -> int:
         """Where an array's numbers stand in the image; the memory behind it is put there if it is not yet."""

@@ -100,11 +100,11 @@ def output_items(robot: Robot, bound: BoundLaw, gravity: bool) -> list[Item]:
 
 def places(items: Iterable[Item]) -> dict[str, tuple[int, int]]:
     """Where each field stands, first and after the last, counted in numbers."""
-    found, at = {}, 0
+    ranges, at = {}, 0
     for each in items:
-        found[each.name] = at, at + each.size
+        ranges[each.name] = at, at + each.size
         at += each.size
-    return found
+    return ranges
 
 
 def tick_over(robot: Robot, items: list[Item]) -> tuple[Tick, Array]:

@@ -33,13 +33,13 @@ def chosen_targets(names: Sequence[str]) -> list[Target]:
 
 def wasm_linker() -> str:
     """The program that makes a WebAssembly module of an object."""
-    found = next((path for path in map(shutil.which, _LINKERS) if path), None)
-    if found is None:
+    linker = next((path for path in map(shutil.which, _LINKERS) if path), None)
+    if linker is None:
         raise NotApplicable(
             "target wasm32 needs LLVM's linker wasm-ld, and there is none on the PATH",
             hint="Debian and Ubuntu: apt install lld; or leave this target out",
         )
-    return found
+    return linker
 
 
 class Library:

@@ -53,9 +53,9 @@ def own_model(robot: Robot, tick: Tick) -> OwnModel:
     x, nv = tick, sizes_of(robot)["nv"]
     tree = TreeTerms(sizes, M=x.M, bias=x.bias, gravity=x.gravity)
     frame = FrameTerms({"nv": nv}, position=x.position, rotation=x.rotation, J=x.J, drift=x.drift)
-    place = program.place(_tool(robot))
+    tool = program.place(_tool(robot))
     code = TreeCode({"links": program.sizes.links}, constants=0, terms=0, p=program.code.p, k=program.code.k)
-    return OwnModel(code=code, tree=tree, place=place, frame=frame, q=x.q, v=x.v)
+    return OwnModel(code=code, tree=tree, place=tool, frame=frame, q=x.q, v=x.v)
 
 
 def _tool(robot: Robot) -> Place:

@@ -137,18 +137,18 @@ class ContactEnv(gymnasium.Env):
         target.position[:] += self.reach * action[:3]
         angle = self.turn * action[3:6]
         half = np.linalg.norm(angle) / 2
-        turn = np.r_[np.cos(half), np.sinc(half / np.pi) * angle / 2]
-        turned = Pose.from_quat((0, 0, 0), turn).rotation @ Pose.from_quat((0, 0, 0), target.quat_wxyz).rotation
+        quaternion = np.r_[np.cos(half), np.sinc(half / np.pi) * angle / 2]
+        turned = Pose.from_quat((0, 0, 0), quaternion).rotation @ Pose.from_quat((0, 0, 0), target.quat_wxyz).rotation
         target.quat_wxyz[:] = Pose((0, 0, 0), turned).quat_wxyz
 
     def _spring_damper(self, steps: Steps) -> tuple[Array, Array]:
         """K and D as the law's kernel reads them."""
         law, gains = self.scenario.control, steps.assembly.law.gains
-        if (found := law.spring_damper(gains)) is None:
+        if (matrices := law.spring_damper(gains)) is None:
             raise InvalidInput(
                 f"the stiffness of {law.name!r} cannot be set", hint="use a law with a spring at the tool"
             )
-        return found
+        return matrices
 
     def _stiffen(self, wish: Array) -> None:
         """K ← S K S with S = √factor per direction, so that it stays symmetric; D by the root of that."""

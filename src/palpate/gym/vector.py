@@ -40,9 +40,9 @@ class ThreadedEnvs(gymnasium.vector.VectorEnv):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         """Begin everywhere; the k-th environment gets seed + k."""
         seeds = [None if seed is None else seed + k for k in range(self.num_envs)]
-        found = list(self._pool.map(lambda env, one: env.reset(seed=one)[0], self.envs, seeds))
+        observations = list(self._pool.map(lambda env, one: env.reset(seed=one)[0], self.envs, seeds))
         self._over[:] = False
-        return np.array(found), {}
+        return np.array(observations), {}
 
     def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
         """Step everywhere."""
@@ -54,9 +54,9 @@ class ThreadedEnvs(gymnasium.vector.VectorEnv):
             info = self._add_info(info, one, k)
         return np.array(seen), np.array(rewards), np.array(terminated), np.array(truncated), info
 
-    def _step(self, place: int, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        env = self.envs[place]
-        return (env.reset()[0], 0.0, False, False, {}) if self._over[place] else env.step(action)
+    def _step(self, index: int, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
+        env = self.envs[index]
+        return (env.reset()[0], 0.0, False, False, {}) if self._over[index] else env.step(action)
 
     def close_extras(self, **kwargs: Any) -> None:
         """End the threads."""

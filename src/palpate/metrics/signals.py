@@ -50,7 +50,7 @@ def channel(trace: Trace, name: str) -> Array:
 def columns_with_unit(trace: Trace, name: str, unit: str) -> list[int]:
     """Places of a channel's columns that have a unit."""
     channel(trace, name)
-    return [i for i, found in enumerate(trace.channels[name].column_units) if found == unit]
+    return [i for i, column_unit in enumerate(trace.channels[name].column_units) if column_unit == unit]
 
 
 def rms(time: Array, error: Array) -> float:
@@ -106,8 +106,8 @@ def refuse_without_target(trace: Trace) -> None:
 def orientation_error(trace: Trace) -> Array:
     """log(R_d R⁻¹) per sample, rad, world axes: how the tool must turn to reach its target."""
     refuse_without_target(trace)
-    wanted, found = channel(trace, "target_quat_wxyz"), channel(trace, "tool_quat_wxyz")
-    return rows.rotation_vectors(rows.product(wanted, rows.conjugate(found)))
+    wanted, actual = channel(trace, "target_quat_wxyz"), channel(trace, "tool_quat_wxyz")
+    return rows.rotation_vectors(rows.product(wanted, rows.conjugate(actual)))
 
 
 @once

@@ -87,13 +87,13 @@ def force_response(trace: Trace) -> Response:
 
 def force_step_settling(trace: Trace) -> float:
     """s from the wanted force's last step until |f_d − f| stays within 2 % of that step, interpolated."""
-    wanted, found = channel(trace, "target_wrench")[:, :3], channel(trace, "contact_wrench")[:, :3]
+    wanted, measured = channel(trace, "target_wrench")[:, :3], channel(trace, "contact_wrench")[:, :3]
     jumps = np.flatnonzero(sum(wanted[1:, i] != wanted[:-1, i] for i in range(3)))
     if not len(jumps):
         raise NotApplicable("the wanted force does not change")
     first = int(jumps[-1]) + 1
     size = float(np.linalg.norm(wanted[first] - wanted[first - 1]))
-    off = rows.length(wanted[first:] - found[first:]) / size
+    off = rows.length(wanted[first:] - measured[first:]) / size
     far, time = np.flatnonzero(off > BAND), trace.time[first:] - trace.time[first]
     if not len(far):
         return 0.0
@@ -161,11 +161,11 @@ def _steady_mean(trace: Trace, error: Array, target: str) -> Array:
 @once
 def force_error(trace: Trace) -> Array:
     """(f_d − f)·f_d/|f_d| per sample, N: along the wanted force; what friction adds across it is no error."""
-    wanted, found = channel(trace, "target_wrench")[:, :3], channel(trace, "contact_wrench")[:, :3]
+    wanted, measured = channel(trace, "target_wrench")[:, :3], channel(trace, "contact_wrench")[:, :3]
     size = rows.length(wanted)
     if not size.any():
         raise NotApplicable("no force is asked for")
-    along = rows.dot(wanted - found, wanted)
+    along = rows.dot(wanted - measured, wanted)
     return np.divide(along, size, out=np.zeros_like(size), where=size > 0)
 
 

@@ -28,7 +28,7 @@ class Stop:
 @once
 def stop_of(trace: Trace) -> Stop:
     """The stop of the tool's origin: until |ṗ| stays below 2 % of |ṗ₀|, the end interpolated between samples."""
-    velocity, place, late = channel(trace, "tool_twist")[:, :3], channel(trace, "tool_position"), steady(trace)
+    velocity, position, late = channel(trace, "tool_twist")[:, :3], channel(trace, "tool_position"), steady(trace)
     speed = rows.length(velocity)
     if speed[0] < LEAST_SPEED:
         raise NotApplicable("the tool does not move at first")
@@ -37,8 +37,8 @@ def stop_of(trace: Trace) -> Stop:
         raise NotApplicable("the tool has not stopped by the end")
     k = int(np.flatnonzero(moving)[-1])
     share = (speed[k] - STILL * speed[0]) / (speed[k] - speed[k + 1])
-    last = place[k] + share * (place[k + 1] - place[k])
-    way, direction = np.vstack([place[: k + 1], last]) - place[0], velocity[0] / speed[0]
+    last = position[k] + share * (position[k + 1] - position[k])
+    way, direction = np.vstack([position[: k + 1], last]) - position[0], velocity[0] / speed[0]
     along = way @ direction
     time = trace.time[k] + share * (trace.time[k + 1] - trace.time[k]) - trace.time[0]
     return Stop(float(time), along, rows.length(way - np.outer(along, direction)))

@@ -155,8 +155,8 @@ def read_columns(
             if name not in footer._columns:
                 raise DamagedTable(f"it has no column {name!r}")
         check_memory(_needed(footer, wanted))
-        found = {name: _column(section, footer, name) for name in wanted}
-    return found if rows is None else {name: values[cut] for name, values in found.items()}
+        columns = {name: _column(section, footer, name) for name in wanted}
+    return columns if rows is None else {name: values[cut] for name, values in columns.items()}
 
 
 # ---------------------------------------------------------------------------------------------- bytes
@@ -183,10 +183,10 @@ def _opened(source: Source, start: int = 0, size: int | None = None) -> Iterator
         with open_regular(source, most_bytes=MOST_BYTES) as file, _opened(file, start, size) as section:
             yield section
         return
-    rest = source.seek(0, os.SEEK_END) - start
-    if start < 0 or not 0 <= (rest if size is None else size) <= rest:
+    remaining = source.seek(0, os.SEEK_END) - start
+    if start < 0 or not 0 <= (remaining if size is None else size) <= remaining:
         raise DamagedTable("a part beyond the file's end")
-    yield _Section(source, start, rest if size is None else size)
+    yield _Section(source, start, remaining if size is None else size)
 
 
 def _footer_bytes(section: _Section) -> tuple[bytes, int]:
@@ -293,7 +293,7 @@ def _groups_of(footer: Footer, first: int, stop: int) -> tuple[Footer, slice]:
 def _needed(footer: Footer, names: Sequence[str]) -> int:
     """Bytes that columns take while they are read."""
     places = [footer.columns.index(name) for name in names]
-    listed = [chunks[place] for _, chunks in footer._groups for place in places]
+    listed = [chunks[index] for _, chunks in footer._groups for index in places]
     return sum(_COPIES * chunk["size"] + _PER_VALUE * chunk["count"] for chunk in listed)
 
 
@@ -304,9 +304,9 @@ _Page = tuple[np.ndarray, np.ndarray, Any]  # levels of repetition and definitio
 
 
 def _column(section: _Section, footer: Footer, name: str) -> Values:
-    column, place = footer._columns[name], footer.columns.index(name)
+    column, index = footer._columns[name], footer.columns.index(name)
     try:
-        pages = [_page(section, column, chunks[place]) for _, chunks in footer._groups]
+        pages = [_page(section, column, chunks[index]) for _, chunks in footer._groups]
         values = _joined(column, pages)
     except (UnicodeDecodeError, LookupError) as error:
         raise DamagedTable(f"column {name!r} is damaged") from error

@@ -58,26 +58,28 @@ def check_derivation(
     """
     if conventions not in ("any", "strict"):
         raise UnknownName("choice of conventions", conventions, ("any", "strict"))
-    found = case(given, reference, what, symbols, coordinates, equal or {})
+    review_case = case(given, reference, what, symbols, coordinates, equal or {})
     if entry is not None:
-        found = replace(found, wanted=_one_entry(found, entry), what="expression")  # one entry shows no convention
-    steps = [_verdict(found, number, seed, conventions == "strict") for number in range(len(found.claims))]
+        review_case = replace(
+            review_case, wanted=_one_entry(review_case, entry), what="expression"
+        )  # one entry shows no convention
+    steps = [_verdict(review_case, number, seed, conventions == "strict") for number in range(len(review_case.claims))]
     if len(steps) == 1:
         return steps[0]
     main = next((step for step in steps if not step.agrees), steps[-1])
     return replace(main, steps=tuple(steps))
 
 
-def _one_entry(found: Case, entry: tuple[int, int]) -> Wanted:
-    rows, columns = found.wanted.shape
+def _one_entry(review_case: Case, entry: tuple[int, int]) -> Wanted:
+    rows, columns = review_case.wanted.shape
     if not (0 <= entry[0] < rows and 0 <= entry[1] < columns):
-        raise BadShape(f"entry ({entry[0] + 1},{entry[1] + 1}) of {found.what}, which is {rows}×{columns}")
-    return found.wanted.chosen((entry[0],), (entry[1],))
+        raise BadShape(f"entry ({entry[0] + 1},{entry[1] + 1}) of {review_case.what}, which is {rows}×{columns}")
+    return review_case.wanted.chosen((entry[0],), (entry[1],))
 
 
-def _verdict(found: Case, number: int, seed: int, strict: bool) -> Verdict:
-    comparison = compared(found, found.claims[number], seed)
-    return _Judge(found, comparison, strict).verdict()
+def _verdict(review_case: Case, number: int, seed: int, strict: bool) -> Verdict:
+    comparison = compared(review_case, review_case.claims[number], seed)
+    return _Judge(review_case, comparison, strict).verdict()
 
 
 @dataclass(frozen=True)
@@ -121,8 +123,8 @@ class _Judge:
         if factors is None:
             return None
         describer = Describer(self.case, self.comparison)
-        told = ", ".join(dict.fromkeys(describer.printer.node(factor) for factor in factors))
-        return self._agreeing(f"the same equation, multiplied by {told}")
+        multiplier = ", ".join(dict.fromkeys(describer.printer.node(factor) for factor in factors))
+        return self._agreeing(f"the same equation, multiplied by {multiplier}")
 
     def _constant(self) -> Verdict | None:
         if self.case.what != "V" or not self.comparison.differs_by_a_constant():

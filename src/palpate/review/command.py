@@ -52,9 +52,9 @@ def check_file(robot_or_derivation: Any, path: str | Path, **options: Any) -> li
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(f"cannot read {path}: {error}") from error
-    found = formulas(text)
-    names = {one.label: _right_side(one.text) for one in found if one.what is None}
-    checked = [one for one in found if one.what is not None]
+    all_formulas = formulas(text)
+    names = {one.label: _right_side(one.text) for one in all_formulas if one.what is None}
+    checked = [one for one in all_formulas if one.what is not None]
     if not checked:
         raise UnreadableExpression(
             "no quantity to check, only definitions", text, 0, hint=f"quantities are {', '.join(QUANTITIES)}"

@@ -44,7 +44,7 @@ class Describer:
         swapped = self._swapped()
         if swapped is not None:
             return self._with_swapped(swapped, notes)
-        repairs = {place: self._repair(place) for place in self.comparison.differing}
+        repairs = {index: self._repair(index) for index in self.comparison.differing}
         if None in repairs.values() and (slip := self._matrix_slip()) is not None:
             return self._with_matrix(slip, notes)
         names = self._renamed() if None in repairs.values() or len(repairs) > 2 else None
@@ -71,9 +71,9 @@ class Describer:
         try:
             points = [one.space.point(number) for number in (30, 31)]
             right = all(
-                field.equal(point.of(node), one.wanted.at(place, point))
+                field.equal(point.of(node), one.wanted.at(index, point))
                 for point in points
-                for node, place in zip(nodes, (a, b))
+                for node, index in zip(nodes, (a, b))
             )
         except UnluckyPoint:
             return None
@@ -84,10 +84,10 @@ class Describer:
         rows = [list(row) for row in self.comparison.given.rows]
         (i, j), (k, m) = places
         rows[i][j], rows[k][m] = rows[k][m], rows[i][j]
-        told = f"swapped entries: ({i + 1},{j + 1}) and ({k + 1},{m + 1}) stand in each other's place"
+        message = f"swapped entries: ({i + 1},{j + 1}) and ({k + 1},{m + 1}) stand in each other's place"
         differences = tuple(
             replace(
-                self._difference((r, c), None), slips=(told,), kinds=("swapped entries",),
+                self._difference((r, c), None), slips=(message,), kinds=("swapped entries",),
                 cost=COSTS["swapped entries"] / 2, mended=self.printer.node(rows[r][c]),
             )
             for r, c in places
@@ -103,11 +103,11 @@ class Describer:
 
     def _with_matrix(self, slip: MatrixSlip, notes: tuple[str, ...]) -> Verdict:
         """The verdict where one matrix was written for another."""
-        told = f"wrong matrix: {slip.was} should be {slip.becomes}"
+        message = f"wrong matrix: {slip.was} should be {slip.becomes}"
         price = COSTS["wrong matrix"] / len(self.comparison.differing)
         differences = tuple(
             replace(
-                self._difference((i, j), None), slips=(told,), kinds=("wrong matrix",), cost=price,
+                self._difference((i, j), None), slips=(message,), kinds=("wrong matrix",), cost=price,
                 mended=self.printer.node(slip.value.rows[i][j]),
             )
             for i, j in self.comparison.differing
@@ -121,22 +121,22 @@ class Describer:
             return None
         return renamed(one.given, one.wanted, one.differing, one.space, self.case.table.coordinates)
 
-    def _with_names(self, place: Place, names: dict[Name, Name], right: Node) -> tuple[Node, Difference]:
+    def _with_names(self, index: Place, names: dict[Name, Name], right: Node) -> tuple[Node, Difference]:
         """An entry whose symbols are wrong throughout: renamed if one stands for one, else as the reference has it."""
-        tree = self.comparison.given.rows[place[0]][place[1]]
+        tree = self.comparison.given.rows[index[0]][index[1]]
         wanted, point = self.comparison.wanted, self.comparison.space.point(20)
-        here = {meant: stands for meant, stands in names.items() if matters(wanted, [place], meant, point)}
+        here = {meant: stands for meant, stands in names.items() if matters(wanted, [index], meant, point)}
         others = symbols(right) - set(here)
         single = len(set(here.values())) == len(here) and not others & set(here.values())
         mended = rename(tree, {stands: Sym(meant) for meant, stands in here.items()}) if single else right
         mended = self._abbreviated(self._written_out(mended))
         name = self.printer.name
         slips = tuple(f"wrong symbol throughout: {name(b)} stands where {name(a)} is meant" for a, b in here.items())
-        found = replace(
-            self._difference(place, None), slips=slips, kinds=("wrong symbol throughout",) * len(slips),
+        difference = replace(
+            self._difference(index, None), slips=slips, kinds=("wrong symbol throughout",) * len(slips),
             cost=COSTS["wrong symbol throughout"] * len(slips), mended=self.printer.node(mended),
         )  # fmt: skip
-        return mended, found
+        return mended, difference
 
     def _written(self, mended: Grid) -> Any:
         """The mended quantity in the form it was given."""
@@ -147,18 +147,18 @@ class Describer:
             return made[0, 0] if mended.shape == (1, 1) else made
         return self.printer.value(mended if mended.shape != (1, 1) else mended.rows[0][0])
 
-    def _repair(self, place: Place) -> Repair | None:
-        tree, wanted = self.comparison.given.rows[place[0]][place[1]], self.comparison.wanted
-        right = wanted.tree(place)
+    def _repair(self, index: Place) -> Repair | None:
+        tree, wanted = self.comparison.given.rows[index[0]][index[1]], self.comparison.wanted
+        right = wanted.tree(index)
         others = [node for _, node in self.comparison.given.entries()] if right is None else [right]
         best: Repair | None = None
-        for value in self._targets(place):
+        for value in self._targets(index):
             try:
-                found = Repairer(tree, value, self.comparison.space, self.case.table, others).best()
+                repair = Repairer(tree, value, self.comparison.space, self.case.table, others).best()
             except (UnluckyPoint, DoesNotFit):
                 continue
-            if found and (best is None or found.cost < best.cost):
-                best = replace(found, mended=self._written_out(found.mended))
+            if repair and (best is None or repair.cost < best.cost):
+                best = replace(repair, mended=self._written_out(repair.mended))
         return best
 
     def _written_out(self, node: Node) -> Node:
@@ -171,28 +171,28 @@ class Describer:
 
         return substitute(node, body)
 
-    def _targets(self, place: Place) -> list[Callable[[Point], Any]]:
+    def _targets(self, index: Place) -> list[Callable[[Point], Any]]:
         """What the entry should be worth; an equation may be written with the opposite sign."""
         wanted, field = self.comparison.wanted, self.comparison.space.field
-        targets = [lambda point: wanted.at(place, point)]
+        targets = [lambda point: wanted.at(index, point)]
         if self.case.what == "equation":
-            targets.append(lambda point: field.sub(0, wanted.at(place, point)))
+            targets.append(lambda point: field.sub(0, wanted.at(index, point)))
         return targets
 
-    def _difference(self, place: Place, repair: Repair | None) -> Difference:
-        tree, right = self.comparison.given.rows[place[0]][place[1]], self.comparison.wanted.tree(place)
-        point, mine, other = self._shown(place)
-        entry = None if self.comparison.given.shape == (1, 1) else (place[0] + 1, place[1] + 1)
+    def _difference(self, index: Place, repair: Repair | None) -> Difference:
+        tree, right = self.comparison.given.rows[index[0]][index[1]], self.comparison.wanted.tree(index)
+        point, mine, other = self._shown(index)
+        entry = None if self.comparison.given.shape == (1, 1) else (index[0] + 1, index[1] + 1)
         node = self.printer.node
-        found = Difference(entry, point, mine, other, given=node(tree))
+        difference = Difference(entry, point, mine, other, given=node(tree))
         if right is not None:
             long = sum(1 for _ in islice(walk(right), _LONGEST + 1)) > _LONGEST
             text = "(too long to print)" if long else node(self._abbreviated(self._written_out(right)))
-            found = replace(found, right=text)
+            difference = replace(difference, right=text)
         if repair is None:
-            return found
+            return difference
         return replace(
-            found,
+            difference,
             slips=tuple(edit.told(self.printer) for edit in repair.edits),
             kinds=tuple(edit.kind for edit in repair.edits),
             cost=repair.cost,
@@ -210,11 +210,11 @@ class Describer:
 
     # ------------------------------------------------------------------ a point that shows it
 
-    def _shown(self, place: Place) -> tuple[dict[str, float], float, float]:
+    def _shown(self, index: Place) -> tuple[dict[str, float], float, float]:
         """A point with round numbers at which the two values are plainly different."""
-        tree = self.comparison.given.rows[place[0]][place[1]]
-        names = [name for name in names_of(self.comparison, place) if name != PI]
-        if self.comparison.wanted.tree(place) is None:
+        tree = self.comparison.given.rows[index[0]][index[1]]
+        names = [name for name in names_of(self.comparison, index) if name != PI]
+        if self.comparison.wanted.tree(index) is None:
             highest = 2 if self.case.what in ("C", "c", "h", "T") else 3 if self.case.what == "tau" else 1
             names = sorted({*names, *(n._replace(dots=d) for n in self.case.table.coordinates for d in range(highest))})
         space = Space(Real(None), [])
@@ -223,7 +223,7 @@ class Describer:
             values = {name: self._round_value(name, seed) for name in names}
             point = Point(space, f"{seed}", values)
             try:
-                mine, right = float(point.of(tree)), float(self.comparison.wanted.at(place, point))
+                mine, right = float(point.of(tree)), float(self.comparison.wanted.at(index, point))
             except (UnluckyPoint, OverflowError):
                 continue
             size = abs(mine - right) / max(abs(mine), abs(right), 1e-300)
@@ -235,9 +235,9 @@ class Describer:
 
     def _round_value(self, name: Name, seed: int) -> float:
         random = Random(f"{seed} {name}")
-        found = round(random.uniform(0.5, 2.0), 1)
+        magnitude = round(random.uniform(0.5, 2.0), 1)
         moving = name._replace(dots=0) in self.case.table.coordinates
-        return -found if moving and random.random() < 0.5 else found
+        return -magnitude if moving and random.random() < 0.5 else magnitude
 
     def _named(self, name: Name) -> str:
         return Printer(self.case.table, False).name(name)

@@ -114,5 +114,5 @@ class Verdict:
         if self.agrees:
             return f"agrees ({self.method})"
         at = next((number for number, step in enumerate(self.steps, 1) if not step.agrees), 0)
-        place = f", first in part {at} of {len(self.steps)}" if len(self.steps) > 1 else ""
-        return f"differs{place} ({self.method})"
+        location = f", first in part {at} of {len(self.steps)}" if len(self.steps) > 1 else ""
+        return f"differs{location} ({self.method})"

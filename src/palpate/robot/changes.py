@@ -40,18 +40,18 @@ def mark_ideal(spec: mujoco.MjSpec) -> None:
 
 
 def add_load(
-    spec: mujoco.MjSpec, body: str, place: Frame, load: tuple[float, Array, Array], name: str, taken: Collection[str]
+    spec: mujoco.MjSpec, body: str, frame: Frame, load: tuple[float, Array, Array], name: str, taken: Collection[str]
 ) -> None:
     """A body `name` fixed at `place` of `body`; `load` is its mass, centre of mass and tensor, axes of the place."""
     added = spec.body(body).add_body(
-        name=unused(f"{name}_body", taken), pos=place.offset, quat=quat_from_matrix(place.turn)
+        name=unused(f"{name}_body", taken), pos=frame.offset, quat=quat_from_matrix(frame.turn)
     )
     set_inertia(added, *load)
 
 
-def add_tip(spec: mujoco.MjSpec, body: str, place: Frame, tip: Pose, name: str) -> None:
+def add_tip(spec: mujoco.MjSpec, body: str, frame: Frame, tip: Pose, name: str) -> None:
     """A site `name` on `body`, at the pose `tip` in the frame `place`."""
-    X_BT = Pose(place.offset, place.turn) @ tip
+    X_BT = Pose(frame.offset, frame.turn) @ tip
     spec.body(body).add_site(name=name, pos=X_BT.position, quat=X_BT.quat_wxyz)
 
 
@@ -102,7 +102,7 @@ def _welded_mass(model: mujoco.MjModel, base: int) -> float:
 
 def _outermost(body: mujoco.MjsBody) -> mujoco.MjsBody | mujoco.MjsFrame:
     """The body, or the outermost of the frames it stands in."""
-    found = body
-    while found.frame is not None:
-        found = found.frame
-    return found
+    outermost = body
+    while outermost.frame is not None:
+        outermost = outermost.frame
+    return outermost

@@ -78,10 +78,10 @@ def frames_of(model: mujoco.MjModel) -> dict[str, Frame]:
     """Every named body and site of a compiled model as a frame."""
     frames = {model.body(b).name: Frame(model.body(b).name, b, np.zeros(3), np.eye(3)) for b in range(model.nbody)}
     for s in range(model.nsite):
-        turn = np.zeros(9)
-        mujoco.mju_quat2Mat(turn, model.site_quat[s])
+        rotation = np.zeros(9)
+        mujoco.mju_quat2Mat(rotation, model.site_quat[s])
         name = model.site(s).name
-        frames[name] = Frame(name, int(model.site_bodyid[s]), model.site_pos[s].copy(), turn.reshape(3, 3))
+        frames[name] = Frame(name, int(model.site_bodyid[s]), model.site_pos[s].copy(), rotation.reshape(3, 3))
     frames.pop("", None)
     return frames
 
@@ -129,9 +129,9 @@ def _called_like_tools(model: mujoco.MjModel, joints: np.ndarray) -> list[str]:
 def _convention(name: str) -> int:
     """The place of a name among the conventions, or their number if it follows none."""
     low = name.lower().replace("-", "_").replace("/", "_").replace(":", "_")
-    for place, word in enumerate(CONVENTIONS):
-        if low == word or (place > 0 and low.endswith("_" + word)):
-            return place
+    for rank, word in enumerate(CONVENTIONS):
+        if low == word or (rank > 0 and low.endswith("_" + word)):
+            return rank
     return len(CONVENTIONS)
 
 

@@ -92,10 +92,10 @@ def refuse_impossible(model: mujoco.MjModel, what: str, only: Collection[str] | 
     Raises:
         ModelError: every such number, by the name of its body or joint.
     """
-    found = [*_beyond(model, only), *_gravity(model)]
-    if found:
-        more = f"; and {len(found) - 10} more" if len(found) > 10 else ""
-        raise ModelError(f"{what} cannot exist: " + "; ".join(found[:10]) + more, hint="lengths in m, masses in kg")
+    problems = [*_beyond(model, only), *_gravity(model)]
+    if problems:
+        more = f"; and {len(problems) - 10} more" if len(problems) > 10 else ""
+        raise ModelError(f"{what} cannot exist: " + "; ".join(problems[:10]) + more, hint="lengths in m, masses in kg")
 
 
 def _beyond(model: mujoco.MjModel, only: Collection[str] | None) -> Iterator[str]:

@@ -62,11 +62,11 @@ def solve(
         finite_number(angle_tolerance, "angle_tolerance", above=0.0),
     )
     q0 = robot._plain(robot.home if seed is None else seed, "seed", robot.nq, finite=True)
-    place = robot.frame(frame)
+    frame_info = robot.frame(frame)
     space = _space(robot, q0, float(np.linalg.norm(position - robot.pose(q0, frame).position)))
     goal = Search(
         {"rows": rows, "n": len(space.start), "nq": len(space.fixed), "nv": len(space.velocity_map)},
-        place=place.place, fixed=space.fixed, position_map=space.position_map, velocity_map=space.velocity_map,
+        place=frame_info.place, fixed=space.fixed, position_map=space.position_map, velocity_map=space.velocity_map,
         lower=space.lower, upper=space.upper, longest=_longest_steps(space), position=position, rotation=rotation,
         position_tolerance=tolerances[0], angle_tolerance=tolerances[1],
     )  # fmt: skip
@@ -79,7 +79,7 @@ def solve(
         if sum(error) < sum(best_error):
             best, best_error = x, error
     raise Unreachable(
-        f"no posture of {robot.name} {_searched(robot, space)} brings frame {place.name!r} there;"
+        f"no posture of {robot.name} {_searched(robot, space)} brings frame {frame_info.name!r} there;"
         f" nearest: {best_error[0] * 1e3:.3g} mm and {math.degrees(best_error[1]):.3g}° away"
         f" after {int(restarts) + 1} starts",
         _coordinates(robot, q0, best),
@@ -131,13 +131,13 @@ def _space(robot: Robot, q0: Array, way: float) -> _Space:
 
 def scalar_places(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
     """Where the joints of one degree of freedom stand in the robot's q, and where in its v."""
-    places, dofs, place, dof = [], [], 0, 0
+    places, dofs, address, dof = [], [], 0, 0
     for name in robot.joint_names:
         kind = int(robot.model.joint(name).type[0])
         if kind >= int(mujoco.mjtJoint.mjJNT_SLIDE):
-            places.append(place)
+            places.append(address)
             dofs.append(dof)
-        place, dof = place + (7, 4, 1, 1)[kind], dof + (6, 3, 1, 1)[kind]
+        address, dof = address + (7, 4, 1, 1)[kind], dof + (6, 3, 1, 1)[kind]
     return np.array(places, dtype=int), np.array(dofs, dtype=int)
 
 

@@ -73,18 +73,18 @@ def clipped_zero(model: mujoco.MjModel) -> Array:
     q, limits = model.qpos0.copy(), limits_from_model(model)
     for j in range(model.njnt):
         if model.jnt_type[j] in _SCALAR:
-            place, dof = model.jnt_qposadr[j], model.jnt_dofadr[j]
-            q[place] = np.clip(q[place], limits.lower[dof], limits.upper[dof])
+            address, dof = model.jnt_qposadr[j], model.jnt_dofadr[j]
+            q[address] = np.clip(q[address], limits.lower[dof], limits.upper[dof])
     return q
 
 
 def _numeric(model: mujoco.MjModel, name: str) -> Array:
     """A `<custom>` numeric spread over the scalar joints, infinite where absent."""
     values = np.full(model.nv, np.inf)
-    found = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_NUMERIC, name)
-    if found < 0:
+    numeric_id = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_NUMERIC, name)
+    if numeric_id < 0:
         return values
-    start, size = model.numeric_adr[found], model.numeric_size[found]
+    start, size = model.numeric_adr[numeric_id], model.numeric_size[numeric_id]
     dofs = [model.jnt_dofadr[j] for j in range(model.njnt) if model.jnt_type[j] in _SCALAR]
     if size != len(dofs):
         raise ModelError(f"custom numeric {name!r} holds {size} numbers; the robot has {len(dofs)} scalar joints")

@@ -24,8 +24,8 @@ def refusal(robot: Robot, status: int, arguments: Sequence[Array], third: str = 
         return InvalidInput(f"the mass matrix{where} of {robot.name} is not positive definite")
     if status == tree_kernels.TOO_FAR:
         return _too_far(robot, arguments[0], where)
-    place = {kernels.BAD_POSITION: 0, kernels.BAD_VELOCITY: 1, kernels.BAD_INPUT: 2}[status]
-    return not_finite(robot, ("q", "v", third)[place], arguments[place], where)
+    index = {kernels.BAD_POSITION: 0, kernels.BAD_VELOCITY: 1, kernels.BAD_INPUT: 2}[status]
+    return not_finite(robot, ("q", "v", third)[index], arguments[index], where)
 
 
 def bad_quaternion(robot: Robot, where: str = "") -> BadRotation:

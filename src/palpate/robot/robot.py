@@ -126,8 +126,8 @@ class Robot(Shown):
         With `repair`, inertias that no body has are replaced by the nearest one; `warnings` tells each. A ModelError
         tells every fault of the table.
         """
-        rows, told = repaired_rows(rows) if repair else (rows, ())
-        return cls.from_tree(tree_from_dh(rows, convention, name), warnings=told)
+        rows, warnings = repaired_rows(rows) if repair else (rows, ())
+        return cls.from_tree(tree_from_dh(rows, convention, name), warnings=warnings)
 
     @classmethod
     def from_mjcf_text(cls, text: str, *, name: str | None = None) -> Self:
@@ -176,14 +176,14 @@ class Robot(Shown):
         weightless = tip is not None and mass == 0 and inertia is None
         load = mass if weightless else finite_number(mass, "mass", above=0.0)
         tensor = np.zeros((3, 3)) if inertia is None else checked_inertia(inertia)
-        spec, place = self._spec.copy(), self.frame(frame)
-        body = self.model.body(place.body).name
+        spec, mount = self._spec.copy(), self.frame(frame)
+        body = self.model.body(mount.body).name
         if not weightless:
-            changes.add_load(spec, body, place, (load, finite_array(com, "com", (3,)), tensor), name, self._frames)
+            changes.add_load(spec, body, mount, (load, finite_array(com, "com", (3,)), tensor), name, self._frames)
         if tip is None:
             return self._again(spec)
         site = unused(name, self._frames)
-        changes.add_tip(spec, body, place, tip, site)
+        changes.add_tip(spec, body, mount, tip, site)
         return self._again(spec, site)
 
     def with_tool_frame(self, frame: str) -> Self:
@@ -418,9 +418,9 @@ class Robot(Shown):
 
     def pose(self, q: ArrayLike, frame: str | None = None) -> Pose:
         """X_WE: pose of a frame in the world."""
-        place = self.frame(frame)
+        frame_info = self.frame(frame)
         position, rotation = np.empty(3), np.empty((3, 3))
-        self._run(kernels.pose, self._q(q), place.place.address, position, rotation)
+        self._run(kernels.pose, self._q(q), frame_info.place.address, position, rotation)
         return Pose(position, rotation)
 
     def jacobian(self, q: ArrayLike, frame: str | None = None) -> Array:
@@ -446,18 +446,18 @@ class Robot(Shown):
         name, compute = self.frame(frame).name, self.equations.terms if self._by_equations else self._engine_terms
         try:  # plain arrays go straight in
             plain = type(q) is type(v) is np.ndarray
-            found: Any = compute(q, v, name) if plain else tree_kernels.BAD_SHAPE  # pyright: ignore[reportArgumentType]
+            result: Any = compute(q, v, name) if plain else tree_kernels.BAD_SHAPE  # pyright: ignore[reportArgumentType]
         except InvalidInput:
-            found = tree_kernels.BAD_SHAPE
-        if found == tree_kernels.BAD_SHAPE:
-            found = compute(self._plain(q, "q", self.nq), self._plain(v, "v", self.nv), name)
-        if not isinstance(found, Terms):
-            raise refusal(self, found, (np.asarray(q, dtype=float), np.asarray(v, dtype=float)))
-        return found
+            result = tree_kernels.BAD_SHAPE
+        if result == tree_kernels.BAD_SHAPE:
+            result = compute(self._plain(q, "q", self.nq), self._plain(v, "v", self.nv), name)
+        if not isinstance(result, Terms):
+            raise refusal(self, result, (np.asarray(q, dtype=float), np.asarray(v, dtype=float)))
+        return result
 
     def _engine_terms(self, q: ArrayLike, v: ArrayLike, frame: str) -> Terms | int:
-        x, place = self._work.terms, self.frame(frame).place
-        status = kernels.terms(self._work.physics.address, self._q(q), self._v(v), place.address, x.address)
+        x, frame_struct = self._work.terms, self.frame(frame).place
+        status = kernels.terms(self._work.physics.address, self._q(q), self._v(v), frame_struct.address, x.address)
         return status or reduced_terms(x, self.coordinates)
 
     def terms_batch(self, Q: ArrayLike, V: ArrayLike, frame: str | None = None) -> Terms:
@@ -560,9 +560,9 @@ class Robot(Shown):
             raise MassesMissing(what, self.name, self.unresisted)
 
     def _pose_and_jacobian(self, q: ArrayLike, frame: str | None) -> tuple[Array, Array, Array]:
-        place = self.frame(frame)
+        frame_info = self.frame(frame)
         position, rotation, J = np.empty(3), np.empty((3, 3)), np.empty((6, self.model.nv))
-        self._run(kernels.pose_and_jacobian, self._q(q), place.place.address, position, rotation, J)
+        self._run(kernels.pose_and_jacobian, self._q(q), frame_info.place.address, position, rotation, J)
         return position, rotation, self.coordinates.reduce_columns(J)
 
     @cached_property
@@ -586,8 +586,8 @@ class Robot(Shown):
         """q itself, refused like the kernels refuse it."""
         array = self._plain(q, "q", self.nq, finite=True)
         full = self.coordinates.expand_position(array)
-        for place in quaternion_places(self.model):
-            if abs(np.linalg.norm(full[place : place + 4]) - 1.0) > kernels.QUAT_TOLERANCE:
+        for address in quaternion_places(self.model):
+            if abs(np.linalg.norm(full[address : address + 4]) - 1.0) > kernels.QUAT_TOLERANCE:
                 raise bad_quaternion(self)
         return array
 

@@ -74,8 +74,8 @@ def _refuse_rigid(run: Run) -> None:
 def _refuse_empty_contacts(robot: Robot, q: Array, tau: Array, contacts: list[Contact | Pin]) -> None:
     if not contacts:
         return
-    found = constrained_dynamics(robot, q, np.zeros(robot.nv), tau, contacts)
-    for touch, name, mode, force in zip(contacts, found.names, found.modes, found.multipliers):
+    dynamics = constrained_dynamics(robot, q, np.zeros(robot.nv), tau, contacts)
+    for touch, name, mode, force in zip(contacts, dynamics.names, dynamics.modes, dynamics.multipliers):
         open_or_closed = isinstance(touch, Contact) and not touch.two_sided
         if open_or_closed and mode != "free" and abs(force[0]) < _LEAST:
             raise InvalidInput(
@@ -131,15 +131,15 @@ def _refuse_what_is_not_linear(surface: Surface) -> None:
 def _depth(data: mujoco.MjData, point: ContactPoint, surface: Surface) -> tuple[float, Array, Array]:
     """How deep a point is in a surface, the normal there, and where it touches, world axes."""
     shape, axes, normal = SHAPES[surface.shape], surface_rotation(surface), np.zeros(3)
-    place = data.xpos[point.body] + data.xmat[point.body].reshape(3, 3) @ point.offset
-    local = axes.T @ (place - np.array(surface.position))
+    centre = data.xpos[point.body] + data.xmat[point.body].reshape(3, 3) @ point.offset
+    local = axes.T @ (centre - np.array(surface.position))
     gap = shape.distance(form_of(surface), local, normal) - point.radius
     n = axes @ normal
-    return -gap, n, place - point.radius * n
+    return -gap, n, centre - point.radius * n
 
 
 def _spring(robot: Robot, data: mujoco.MjData, v: Array, point: ContactPoint, surface: Surface) -> Array:
-    depth, n, place = _depth(data, point, surface)
+    depth, n, contact_point = _depth(data, point, surface)
     J = np.zeros((3, robot.nv))
-    mujoco.mj_jac(robot.model, data, J, None, place, point.body)
+    mujoco.mj_jac(robot.model, data, J, None, contact_point, point.body)
     return J.T @ n * (surface.stiffness * depth - surface.damping * float(n @ J @ v))

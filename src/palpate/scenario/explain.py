@@ -70,13 +70,13 @@ def _word(word: str) -> Explanation:
         return _metric(["metrics", word])
     if word in shipped():
         return _scenario(word)
-    found = {key: one for key, one in _every_key() if key.endswith(f".{word}")}
-    if len(found) == 1:
-        return explain(next(iter(found)))
-    if not found:
+    matches = {key: one for key, one in _every_key() if key.endswith(f".{word}")}
+    if len(matches) == 1:
+        return explain(next(iter(matches)))
+    if not matches:
         last = {key.rsplit(".", 1)[-1] for key, _ in _every_key()}
         raise UnknownName("key", word, {*settings_of(Scenario), *LAWS, *REFERENCES, *METRICS, *shipped(), *last})
-    lines = {key: one.help if one.unit == "1" else f"{one.help} [{one.unit}]" for key, one in found.items()}
+    lines = {key: one.help if one.unit == "1" else f"{one.help} [{one.unit}]" for key, one in matches.items()}
     return Explanation(word, "the last part of these keys", {}, lines)
 
 
@@ -122,8 +122,8 @@ def summary_of_law(name: str) -> str:
     if spec is None or spec.origin is None:
         return ""
     tree = parsed(Path(spec.origin).read_text(encoding="utf-8"))
-    found = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == class_name)
-    doc = next((ast.get_docstring(node) for node in found), None)
+    classes = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == class_name)
+    doc = next((ast.get_docstring(node) for node in classes), None)
     return (doc or "").split("\n")[0]
 
 
@@ -141,9 +141,9 @@ def _tagged(parts: list[str]) -> Explanation:
         if len(parts) == 2:
             return Explanation(".".join(parts), inspect.getdoc(cls) or "", below(parts[1]))
         return _plain(parts[2:], parts[:2], below(parts[1]))
-    found = {name: below(name)[parts[1]] for name in names if parts[1] in below(name)}
-    if len(parts) == 2 and len(found) > 1 and parts[1] not in ("law", "kind"):
-        lines = {f"{section}.{name}.{parts[1]}": f"{one.help} [{one.unit}]" for name, one in found.items()}
+    matches = {name: below(name)[parts[1]] for name in names if parts[1] in below(name)}
+    if len(parts) == 2 and len(matches) > 1 and parts[1] not in ("law", "kind"):
+        lines = {f"{section}.{name}.{parts[1]}": f"{one.help} [{one.unit}]" for name, one in matches.items()}
         return Explanation(".".join(parts), f"depends on the {'law' if section == 'control' else 'kind'}", {}, lines)
     return _plain(parts[1:], [section], below(None), extra=names)
 
@@ -165,20 +165,20 @@ def type_of_bound() -> type[Config]:
 def _plain(
     parts: list[str], above: list[str], here: dict[str, Setting], extra: Mapping[str, Any] | None = None
 ) -> Explanation:
-    for place, part in enumerate(parts):
-        found = here.get(part)
-        if found is None:
-            prefix = ".".join([*above, *parts[:place]])
+    for depth, part in enumerate(parts):
+        setting = here.get(part)
+        if setting is None:
+            prefix = ".".join([*above, *parts[:depth]])
             raise UnknownName(f"key of {prefix!r}" if prefix else "key", part, [*here, *(extra or ())])
-        last = place == len(parts) - 1
+        last = depth == len(parts) - 1
         if last and part == "metrics":
-            return Explanation("metrics", found.help, {}, {n: f"{m.help} [{m.unit}]" for n, m in METRICS.items()})
-        if last and found.table is not None:
-            doc = inspect.getdoc(found.table) or ""
-            return Explanation(".".join([*above, *parts]), f"{found.help}\n\n{doc}", settings_of(found.table))
+            return Explanation("metrics", setting.help, {}, {n: f"{m.help} [{m.unit}]" for n, m in METRICS.items()})
+        if last and setting.table is not None:
+            doc = inspect.getdoc(setting.table) or ""
+            return Explanation(".".join([*above, *parts]), f"{setting.help}\n\n{doc}", settings_of(setting.table))
         if last:
-            return Explanation(".".join([*above, *parts]), found.help, {part: found})
-        here = settings_of(found.table) if found.table is not None else {}
+            return Explanation(".".join([*above, *parts]), setting.help, {part: setting})
+        here = settings_of(setting.table) if setting.table is not None else {}
     return Explanation("", "")
 
 

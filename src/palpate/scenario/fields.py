@@ -118,12 +118,12 @@ def keys_at(path: Sequence[str | int], data: dict[str, Any]) -> dict[str, Settin
     else:
         here = settings_of(Scenario)
     while parts:
-        found = here.get(parts.pop(0))
-        if found is None or (found.named and not parts):
-            return list(METRICS) if found is not None and found.key == "metrics" else []
-        if found.named:
+        entry = here.get(parts.pop(0))
+        if entry is None or (entry.named and not parts):
+            return list(METRICS) if entry is not None and entry.key == "metrics" else []
+        if entry.named:
             parts.pop(0)
-        here = settings_of(found.table) if found.table is not None else {}
+        here = settings_of(entry.table) if entry.table is not None else {}
     return here
 
 
@@ -182,5 +182,5 @@ def _table(annotation: Any) -> type[Config] | None:
         return bare
     if get_origin(bare) is dict:
         return _table(get_args(bare)[1])
-    found = (_table(part) for part in get_args(bare) if part not in (type(None), Ellipsis))
-    return next((table for table in found if table is not None), None)
+    tables = (_table(part) for part in get_args(bare) if part not in (type(None), Ellipsis))
+    return next((table for table in tables if table is not None), None)

@@ -55,10 +55,10 @@ def _row_settings() -> type[Config]:
     """The columns of `DHLink` as keys of a file; an infinite limit is one that is not given."""
     keys: dict[str, Any] = {}
     for column in fields(DHLink):
-        kind, default, told = column.metadata["kind"], column.default, column.metadata
+        kind, default, metadata = column.metadata["kind"], column.default, column.metadata
         if isinstance(default, float) and math.isinf(default):
             kind, default = kind | None, None
-        keys[column.name] = (kind, setting(default, told["unit"], told["help"], **told["bounds"]))
+        keys[column.name] = (kind, setting(default, metadata["unit"], metadata["help"], **metadata["bounds"]))
     return create_model("DHRow", __base__=Config, **keys)
 
 

@@ -30,8 +30,8 @@ def build_robot(settings: RobotSettings) -> Robot:
 def _stamp(places: Sequence[str]) -> str:
     """What tells whether a model file, or anything it may include from its folder and packages, has changed."""
     seen: list[object] = []
-    for place in places:
-        for folder, _, names in os.walk(place if os.path.isdir(place) else os.path.dirname(os.path.abspath(place))):
+    for path in places:
+        for folder, _, names in os.walk(path if os.path.isdir(path) else os.path.dirname(os.path.abspath(path))):
             for name in names:
                 with contextlib.suppress(OSError):
                     status = os.stat(os.path.join(folder, name))

@@ -99,8 +99,8 @@ class Arm:
         mass, com, _ = self.load
         if mass:
             X_NF = np.linalg.inv(self.flange_to_tool)
-            place = X_ON[:3, :3] @ (X_NF[:3, :3] @ com + X_NF[:3, 3])
-            self.gravity = self.gravity - mass * _shifted(J, place)[:3].T @ self.gravity_vector
+            com_offset = X_ON[:3, :3] @ (X_NF[:3, :3] @ com + X_NF[:3, 3])
+            self.gravity = self.gravity - mass * _shifted(J, com_offset)[:3].T @ self.gravity_vector
 
     def joint_impedance(self, q: Array, v: Array) -> Array:
         """τ = K (q_d − q) + D (v_d − v) + C v, with D critically damped."""

@@ -266,11 +266,11 @@ class Session:
 
     def _abort(self, error: str) -> None:
         """Stop the motion with an error."""
-        place = fci.ERRORS.index(error)
-        self.errors[place] = True
+        index = fci.ERRORS.index(error)
+        self.errors[index] = True
         self.reason[:] = False
-        self.reason[place] = True
-        self.told.error = 1.0 + place
+        self.reason[index] = True
+        self.told.error = 1.0 + index
         self.stops.append(f"the robot stopped the motion at {self._t:.3f} s: {error}{self._why(error)}")
         self._end(MoveStatus.REFLEX_ABORTED)
         self.mode = Mode.REFLEX
@@ -358,9 +358,9 @@ class Session:
         return sum(self._arrived) / len(self._arrived) if self.motion is not None and self._arrived else 0.0
 
     def _tell(self) -> None:
-        told = self.told
-        told.mode, told.lost, told.late = float(self.mode), float(self.counts.lost), float(self.pace.late)
-        told.success, told.gone = self._success(), 0.0 if self.link.alive else 1.0
+        status = self.told
+        status.mode, status.lost, status.late = float(self.mode), float(self.counts.lost), float(self.pace.late)
+        status.success, status.gone = self._success(), 0.0 if self.link.alive else 1.0
 
     def remarks(self, memory: Any) -> list[str]:
         """What happened, for the report."""

@@ -64,8 +64,8 @@ def joined(vertices: Array, faces: Array) -> tuple[Array, Array]:
             f" {SHORTEST:g} m to {LONGEST:g} m are taken",
             hint="give `scale`, such as 0.001 for a file in millimetres",
         )
-    _, first, place = np.unique(np.round(vertices / (1e-6 * extent)), axis=0, return_index=True, return_inverse=True)
-    faces = place.reshape(-1)[faces]
+    _, first, inverse = np.unique(np.round(vertices / (1e-6 * extent)), axis=0, return_index=True, return_inverse=True)
+    faces = inverse.reshape(-1)[faces]
     a, b, c = faces.T
     return vertices[first], faces[(a != b) & (b != c) & (c != a)]
 
@@ -205,7 +205,7 @@ def _squared_to(mesh: Vector, a: int, p: Vector, s: float, t: float) -> float:
 
 
 @kernel
-def _nearest_below(mesh: Vector, box: int, p: Vector, found: int, best: float) -> tuple[int, float]:
+def _nearest_below(mesh: Vector, box: int, p: Vector, nearest: int, best: float) -> tuple[int, float]:
     """The nearest of one box's own triangles, if it is nearer than what was found."""
     first = _HEAD + int(mesh[0]) * _BOX + int(mesh[box + _START]) * _TRIANGLE
     for k in range(int(mesh[box + _COUNT])):
@@ -213,8 +213,8 @@ def _nearest_below(mesh: Vector, box: int, p: Vector, found: int, best: float) -
         s, t, _ = _on_triangle(mesh, a, p)
         squared = _squared_to(mesh, a, p, s, t)
         if squared < best:
-            found, best = a, squared
-    return found, best
+            nearest, best = a, squared
+    return nearest, best
 
 
 @kernel
@@ -225,16 +225,16 @@ def nearest_triangle(mesh: Vector, p: Vector) -> int:
         left = box + _BOX
         right = _HEAD + int(mesh[left + _SKIP]) * _BOX
         box = left if _squared_to_box(mesh, left, p) <= _squared_to_box(mesh, right, p) else right
-    found, best = _nearest_below(mesh, box, p, 0, math.inf)
+    nearest, best = _nearest_below(mesh, box, p, 0, math.inf)
     k = 0
     while k < count:
         box = _HEAD + k * _BOX
         if _squared_to_box(mesh, box, p) >= best:
             k = int(mesh[box + _SKIP])
             continue
-        found, best = _nearest_below(mesh, box, p, found, best)
+        nearest, best = _nearest_below(mesh, box, p, nearest, best)
         k += 1
-    return found
+    return nearest
 
 
 @kernel

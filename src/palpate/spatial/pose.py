@@ -114,8 +114,8 @@ class Pose:
     def error_to(self, desired: Pose) -> Array:
         """Desired − measured, in the axes both poses are given in: [p_d − p; log(R_d Rᵀ)], m and rad."""
         desired = checked_pose(desired, "desired")
-        turn = rotation_error(desired.rotation, self.rotation)
-        return np.concatenate([desired.position - self.position, turn])
+        orientation_error = rotation_error(desired.rotation, self.rotation)
+        return np.concatenate([desired.position - self.position, orientation_error])
 
     def __reduce__(self) -> tuple[type[Pose], tuple[Array, Array]]:
         # Going through the constructor keeps the copies of a pickled pose read-only.

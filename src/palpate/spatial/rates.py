@@ -109,8 +109,8 @@ def angle_axis_rate_matrix(angle: float, axis: ArrayLike, axes: Axes = "world") 
     theta, n = finite_number(angle, "angle"), checked_axis(axis, "axis")
     sign = 1.0 if is_world(axes) else -1.0
     across = np.eye(3) - np.outer(n, n)
-    turn = math.sin(theta) * across + sign * 2.0 * math.sin(0.5 * theta) ** 2 * skew(n)
-    return np.column_stack([n, turn])
+    axis_rate_matrix = math.sin(theta) * across + sign * 2.0 * math.sin(0.5 * theta) ** 2 * skew(n)
+    return np.column_stack([n, axis_rate_matrix])
 
 
 def angular_velocity_from_angle_axis_rate(

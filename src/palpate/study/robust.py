@@ -137,10 +137,10 @@ def check_study_place(folder: Path) -> None:
     """Refuse a folder that holds something other than a study."""
     if folder.exists() and not folder.is_dir():
         raise FileError(f"{folder} is a file", hint="give a folder")
-    found = {entry.name for entry in folder.iterdir()} if folder.is_dir() else set()
-    if found and STUDY not in found:
+    entries = {entry.name for entry in folder.iterdir()} if folder.is_dir() else set()
+    if entries and STUDY not in entries:
         raise FileError(
-            f"{folder} holds other things than a study: {', '.join(sorted(found)[:5])}",
+            f"{folder} holds other things than a study: {', '.join(sorted(entries)[:5])}",
             hint="give a new or empty folder",
         )
 
@@ -255,14 +255,14 @@ def _of_delay(scenario: Scenario) -> Iterator[Spread]:
 
 def map_axes(scenario: Scenario) -> dict[str, Spec]:
     """The first two parameters of MAP_SPANS that the scenario has; nothing where there are fewer."""
-    found: dict[str, Spec] = {}
+    axes: dict[str, Spec] = {}
     walls = [wall.name for wall in scenario.world.surfaces if wall.contact == "compliant"]
     stiffness = scenario.as_data()["control"].get("stiffness")
     for key, spec in MAP_SPANS.items():
         if "{}" in key and walls:
-            found[key.format(walls[0])] = spec
+            axes[key.format(walls[0])] = spec
         elif key == "control.stiffness*" and isinstance(stiffness, int | float | list):
-            found[key] = spec
+            axes[key] = spec
         elif key.startswith("world.plant."):
-            found[key] = spec.format(4 * FRICTION * smallest_torque(scenario))
-    return dict(list(found.items())[:2])
+            axes[key] = spec.format(4 * FRICTION * smallest_torque(scenario))
+    return dict(list(axes.items())[:2])

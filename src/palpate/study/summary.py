@@ -61,8 +61,8 @@ def summarise(sweep: Sweep, pareto: tuple[str, str] | None = None) -> dict[str, 
 
 def _failing(sweep: Sweep) -> list[int]:
     """One failing run: another than the worst, if there is one."""
-    found, worst = sweep.failing(), sweep.worst(1)
-    return [run for run in found if run not in worst][:1] or found[:1]
+    failing, worst = sweep.failing(), sweep.worst(1)
+    return [run for run in failing if run not in worst][:1] or failing[:1]
 
 
 # ---------------------------------------------------------------------------------------------- counts
@@ -87,12 +87,12 @@ def _counted(runs: int, counts: dict[str, int]) -> str:
 
 def _named(sweep: Sweep) -> dict[str, list[dict[str, Any]]]:
     """The first runs of each kind that is no plain success, with their reasons."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    groups: dict[str, list[dict[str, Any]]] = {}
     for kind in ("diverged", IMPOSSIBLE, CRASHED):
         for run in np.flatnonzero(sweep.is_one_of("outcome", [kind]))[:NAMED].tolist():
             reason = " ".join(str(sweep.row(run)["reason"]).split())
-            found.setdefault(kind, []).append({"run": run, "reason": reason, "command": sweep.command(run)})
-    return found
+            groups.setdefault(kind, []).append({"run": run, "reason": reason, "command": sweep.command(run)})
+    return groups
 
 
 def _warnings(sweep: Sweep) -> list[str]:
@@ -176,25 +176,29 @@ def _found(sweep: Sweep) -> list[str]:
     if isinstance(sweep.finding, RareEstimate):
         return [rare_sentence(sweep.finding, str(sweep.plan.options["rare"]))]
     if isinstance(sweep.finding, BoundaryMap):
-        found = sweep.finding
-        share = f"{found.runs} runs, {found.share:.1%} of a grid as fine".replace("%", " %")
-        if not found.boundary:
-            verdict = "good" if found.verdicts.all() else "bad" if not found.verdicts.any() else "mixed"
-            return [f"the map is {verdict} everywhere it was looked at ({found.runs} runs); no boundary"]
-        return [f"{int(found.verdicts.sum())} of {found.runs} runs of the map were good; boundary found with {share}"]
+        finding = sweep.finding
+        share = f"{finding.runs} runs, {finding.share:.1%} of a grid as fine".replace("%", " %")
+        if not finding.boundary:
+            verdict = "good" if finding.verdicts.all() else "bad" if not finding.verdicts.any() else "mixed"
+            return [f"the map is {verdict} everywhere it was looked at ({finding.runs} runs); no boundary"]
+        return [
+            f"{int(finding.verdicts.sum())} of {finding.runs} runs of the map were good; boundary found with {share}"
+        ]
     return []
 
 
-def rare_sentence(found: RareEstimate, rule: str) -> str:
+def rare_sentence(estimate: RareEstimate, rule: str) -> str:
     """What is known of a small probability."""
-    note = f"; {found.note}" if found.note else ""
-    held = f"with {percent(found.interval.confidence)} confidence"
-    if found.probability is None:
-        return f"P({rule}) < {percent(found.interval.high, up=True)} {held} after {found.runs} runs{note}"
-    less = found.plain_runs / found.runs
+    note = f"; {estimate.note}" if estimate.note else ""
+    held = f"with {percent(estimate.interval.confidence)} confidence"
+    if estimate.probability is None:
+        return f"P({rule}) < {percent(estimate.interval.high, up=True)} {held} after {estimate.runs} runs{note}"
+    less = estimate.plain_runs / estimate.runs
+    low, high = estimate.interval.low, estimate.interval.high
     return (
-        f"P({rule}) = {found.probability:.3g}, between {found.interval.low:.3g} and {found.interval.high:.3g} {held} "
-        f"({found.runs} runs, {found.hits} of them hits; plain sampling would need {less:.3g} times as many{note})"
+        f"P({rule}) = {estimate.probability:.3g}, between {low:.3g} and {high:.3g} {held} "
+        f"({estimate.runs} runs, {estimate.hits} of them hits;"
+        f" plain sampling would need {less:.3g} times as many{note})"
     )
 
 
@@ -220,15 +224,15 @@ def _pareto(sweep: Sweep, first: str, second: str) -> dict[str, Any]:
 def _map(sweep: Sweep) -> dict[str, Any]:
     if not isinstance(sweep.finding, BoundaryMap):
         return {}
-    found = sweep.finding
+    finding = sweep.finding
     return {
         "map": {
             "keys": [axis.key for axis in sweep.plan.axes],
-            "log": [found.x.log, found.y.log],
-            "ends": [[found.x.low, found.x.high], [found.y.low, found.y.high]],
-            "points": found.points.tolist(),
-            "good": found.verdicts.tolist(),
-            "boundary": [line[:MOST_LINES].tolist() for line in found.boundary],
+            "log": [finding.x.log, finding.y.log],
+            "ends": [[finding.x.low, finding.x.high], [finding.y.low, finding.y.high]],
+            "points": finding.points.tolist(),
+            "good": finding.verdicts.tolist(),
+            "boundary": [line[:MOST_LINES].tolist() for line in finding.boundary],
             "predicted": [],
         }
     }

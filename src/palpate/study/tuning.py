@@ -85,12 +85,12 @@ class Tuned:
         """What was found, in a sentence."""
         name = str(self.sweep.plan.options["minimise"])
         unit = METRICS[name].unit if name in METRICS else "1"
-        found = ", ".join(f"{key} = {_shown(value)}" for key, value in self.values.items())
+        settings = ", ".join(f"{key} = {_shown(value)}" for key, value in self.values.items())
         spent = f"{len(self.sweep)} points, {self.refused} of them refused by theory and never simulated"
         if self.value is None or not self.kept:
-            return f"no point keeps every bound ({spent}); the nearest is {found}"
+            return f"no point keeps every bound ({spent}); the nearest is {settings}"
         least = f"{self.value:.6g}{'' if unit == '1' else ' ' + unit}"
-        return "; ".join([f"{found} makes {name} smallest: {least} ({spent})", *self.at_edges])
+        return "; ".join([f"{settings} makes {name} smallest: {least} ({spent})", *self.at_edges])
 
     @property
     def at_edges(self) -> list[str]:
@@ -99,9 +99,9 @@ class Tuned:
         for axis in self.sweep.plan.axes:
             if axis.span is None or axis.span.low == axis.span.high:
                 continue
-            value, place = self.values[axis.key], axis.span.place(float(self.values[axis.key]))
-            if min(place, 1.0 - place) <= EDGE:
-                end = "lower" if place < 0.5 else "upper"
+            value, fraction = self.values[axis.key], axis.span.place(float(self.values[axis.key]))
+            if min(fraction, 1.0 - fraction) <= EDGE:
+                end = "lower" if fraction < 0.5 else "upper"
                 said.append(
                     f"{axis.key} = {_shown(value)} is at the {end} end of its range, {_shown(axis.span.low)} to"
                     f" {_shown(axis.span.high)}: a wider range may hold a better value"
@@ -160,8 +160,8 @@ def tune(
     check_points(plan)
     keeper = tempfile.TemporaryDirectory(prefix="palpate-tune-") if out is None else None
     store = Store.begin(keeper.name if keeper else str(out), plan)
-    found = finish(store, 0 if own else workers, cluster, progress, keeper, own, lambda _: _driver(store, refuse))
-    return best_of(found)
+    sweep = finish(store, 0 if own else workers, cluster, progress, keeper, own, lambda _: _driver(store, refuse))
+    return best_of(sweep)
 
 
 def resume(store: Store, refuse: theory.Refuse | None = theory.refuse, **where: Any) -> Tuned:
@@ -173,11 +173,11 @@ def resume(store: Store, refuse: theory.Refuse | None = theory.refuse, **where: 
 
 def best_of(sweep: Sweep) -> Tuned:
     """The best point of a search."""
-    told = _told(sweep.store, 0, len(sweep))
-    run = min(range(len(told)), key=lambda k: (told[k].rank, k))
-    value = told[run].value if np.isfinite(told[run].value) else None
+    results = _told(sweep.store, 0, len(sweep))
+    run = min(range(len(results)), key=lambda k: (results[k].rank, k))
+    value = results[run].value if np.isfinite(results[run].value) else None
     refused = sweep["outcome"].count(REFUSED)
-    return Tuned(sweep, run, sweep.values(run), value, told[run].violation == 0.0, refused)
+    return Tuned(sweep, run, sweep.values(run), value, results[run].violation == 0.0, refused)
 
 
 # ---------------------------------------------------------------------------------------------- the driver
@@ -258,17 +258,17 @@ def search_for(axes: Sequence[Axis], runs: int, seed: int) -> Ask:
     explore = _everywhere(axes, seed)
     spent, asked = 0, next(explore)
     while spent < (EXPLORE * runs if smooth else runs):
-        told = yield asked
-        best = _better(best, zip(asked, told))
-        spent, asked = spent + len(asked), explore.send(told)
+        results = yield asked
+        best = _better(best, zip(asked, results))
+        spent, asked = spent + len(asked), explore.send(results)
     if best is not None and smooth:
         yield from _closing_in(axes, smooth, best)
 
 
-def _better(best: Any, found: Any) -> Any:
-    for values, told in found:
-        if best is None or told.rank < best[1].rank:
-            best = (values, told)
+def _better(best: Any, candidates: Any) -> Any:
+    for values, result in candidates:
+        if best is None or result.rank < best[1].rank:
+            best = (values, result)
     return best
 
 
@@ -295,8 +295,8 @@ def _everywhere(axes: Sequence[Axis], seed: int) -> Ask:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             trials = [study.ask(spaces) for _ in range(BATCH)]
-        told = yield [_values(axes, trial.params) for trial in trials]
-        for trial, one in zip(trials, told):
+        results = yield [_values(axes, trial.params) for trial in trials]
+        for trial, one in zip(trials, results):
             trial.set_user_attr("broken", [one.violation])
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -326,18 +326,18 @@ def _choices(axis: Axis) -> tuple[Value, ...]:
 def _values(axes: Sequence[Axis], params: Mapping[str, Any]) -> tuple[Value, ...]:
     values = []
     for k, axis in enumerate(axes):
-        found = params[f"x{k}"]
+        param = params[f"x{k}"]
         if axis.span is None:
-            values.append(_choices(axis)[found])
+            values.append(_choices(axis)[param])
         else:
-            values.append(int(found) if axis.whole else axis.span.at(float(found)))
+            values.append(int(param) if axis.whole else axis.span.at(float(param)))
     return tuple(values)
 
 
 def _closing_in(axes: Sequence[Axis], smooth: Sequence[int], best: tuple[tuple[Value, ...], Told]) -> Ask:
     """Pattern search: look a step to each side, and where parabolas are lowest; where nothing is better, halve."""
-    values, told = best
-    place = np.array([axes[k].span.place(values[k]) for k in smooth])  # pyright: ignore[reportOptionalMemberAccess]
+    values, best_result = best
+    centre = np.array([axes[k].span.place(values[k]) for k in smooth])  # pyright: ignore[reportOptionalMemberAccess]
     step, guess = 0.05, None
 
     def full(at: Array) -> tuple[Value, ...]:
@@ -346,21 +346,21 @@ def _closing_in(axes: Sequence[Axis], smooth: Sequence[int], best: tuple[tuple[V
 
     while step > FINEST:
         moves = [side * step * row for row in np.eye(len(smooth)) for side in (-1.0, 1.0)]
-        around = [np.clip(place + move, 0.0, 1.0) for move in moves]
+        around = [np.clip(centre + move, 0.0, 1.0) for move in moves]
         around += [] if guess is None else [guess]
         answers = yield [full(at) for at in around]
-        guess = _lowest(place, told, around, answers, step)
+        guess = _lowest(centre, best_result, around, answers, step)
         k = min(range(len(answers)), key=lambda i: answers[i].rank)
-        if answers[k].rank < told.rank:
-            place, told = around[k], answers[k]
+        if answers[k].rank < best_result.rank:
+            centre, best_result = around[k], answers[k]
         else:
             step /= 2.0
 
 
-def _lowest(place: Array, here: Told, around: Sequence[Array], answers: Sequence[Told], step: float) -> Array | None:
+def _lowest(centre: Array, here: Told, around: Sequence[Array], answers: Sequence[Told], step: float) -> Array | None:
     """The lowest point of the parabola through each parameter's three values; None where there is none."""
-    guess = place.copy()
-    for k in range(len(place)):
+    guess = centre.copy()
+    for k in range(len(centre)):
         low, high = answers[2 * k], answers[2 * k + 1]
         bend = low.value - 2 * here.value + high.value
         spread = abs(around[2 * k + 1][k] - around[2 * k][k] - 2 * step)

@@ -89,11 +89,11 @@ def seal(header: str, trace: Trace) -> str:
     return hashlib.sha256((header + trace.fingerprint()).encode()).hexdigest()
 
 
-def check_entries(found: Iterable[str], expected: Iterable[str]) -> None:
+def check_entries(actual: Iterable[str], expected: Iterable[str]) -> None:
     """Refuse a file whose columns or arrays are not exactly those its description announces."""
-    found, expected = list(found), list(expected)
-    missing = [name for name in expected if name not in found]
-    surplus = [name for name in found if name not in expected]
+    actual, expected = list(actual), list(expected)
+    missing = [name for name in expected if name not in actual]
+    surplus = [name for name in actual if name not in expected]
     if missing:
         raise TraceError(f"it lacks {', '.join(map(repr, missing))}")
     if surplus:

@@ -47,8 +47,8 @@ class Outcome:
         return self.kind in ("completed", "stopped")
 
     def __str__(self) -> str:
-        place = f" in {self.where}" if self.where else ""
-        return _one_line(f"{self.kind} at {self.time:.6g} s (tick {self.tick}){place}: {self.reason}")
+        location = f" in {self.where}" if self.where else ""
+        return _one_line(f"{self.kind} at {self.time:.6g} s (tick {self.tick}){location}: {self.reason}")
 
 
 @dataclass(frozen=True)

@@ -103,9 +103,9 @@ def _draw(
     outline = shape.outline((rows[0], rows[1]))
     if size is None:
         size = _round(float(np.abs(outline).max()) / (0.35 * reach))
-    place = np.asarray(shape.centre)[pair] + outline / size
-    axes.fill(place[:, 0], place[:, 1], color=colour, alpha=0.15)
-    axes.plot(place[:, 0], place[:, 1], color=colour, lw=1.3, label=f"{name} (1 m = {size:g})")
+    points = np.asarray(shape.centre)[pair] + outline / size
+    axes.fill(points[:, 0], points[:, 1], color=colour, alpha=0.15)
+    axes.plot(points[:, 0], points[:, 1], color=colour, lw=1.3, label=f"{name} (1 m = {size:g})")
 
 
 def _row(shape: Outlined, axis: int) -> int:

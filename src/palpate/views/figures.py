@@ -111,9 +111,9 @@ def draw_panel(ax: Axes, panel: Panel, marks: Marks, titled: bool) -> None:
 
 def _label_time(axes: list[Axes], count: int, columns: int) -> None:
     """Label the lowest panel of every column, also where a spare place lies below it."""
-    for place in range(max(0, count - columns), count):
-        axes[place].set_xlabel("time (s)")
-        axes[place].tick_params(labelbottom=True)
+    for index in range(max(0, count - columns), count):
+        axes[index].set_xlabel("time (s)")
+        axes[index].tick_params(labelbottom=True)
 
 
 def _legends(drawing: Drawing, axes: list[Axes], figure: Figure, marks: Marks) -> None:

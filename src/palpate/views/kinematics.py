@@ -35,8 +35,8 @@ def body_paths(trace: Trace, rows: np.ndarray) -> list[Path]:
     if "rest_q" in trace:
         coordinates = np.hstack([coordinates, trace["rest_q"][rows]])
     paths: list[Path] = []
-    for place, body in enumerate(scene_of(trace)):
-        if place == 0:
+    for index, body in enumerate(scene_of(trace)):
+        if index == 0:
             paths.append(_still(len(rows)))
             continue
         path = _compose(paths[body["parent"]], np.array(body["position"]), np.array(body["quat_wxyz"]))
@@ -68,9 +68,9 @@ def _moved(path: Path, joint: dict[str, Any], coordinates: Array) -> Path:
     if kind == "slide":
         return path[0] + rotate(path[1], axis) * moved, path[1]
     if kind == "ball":
-        turn = unit(coordinates[:, first : first + 4])
+        quaternion = unit(coordinates[:, first : first + 4])
     else:
-        turn = np.hstack([np.cos(moved / 2), np.sin(moved / 2) * axis])
-    turned = product(path[1], turn)
+        quaternion = np.hstack([np.cos(moved / 2), np.sin(moved / 2) * axis])
+    turned = product(path[1], quaternion)
     # The anchor stays where it was.
     return path[0] + rotate(path[1], anchor) - rotate(turned, anchor), turned

@@ -107,8 +107,8 @@ def message_classes(file: str, package: str, types: Mapping[str, Mapping[str, st
             if kind not in _TYPES:
                 field.type_name = kind.removesuffix("[]")
     pool.Add(content)
-    found = {name: pool.FindMessageTypeByName(f"{package}.{name}") for name in types}
-    return {name: message_factory.GetMessageClass(described) for name, described in found.items()}
+    descriptors = {name: pool.FindMessageTypeByName(f"{package}.{name}") for name in types}
+    return {name: message_factory.GetMessageClass(described) for name, described in descriptors.items()}
 
 
 def identifiers(labels: Iterable[str]) -> list[str]:

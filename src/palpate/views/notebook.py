@@ -90,9 +90,11 @@ def trace_html(trace: Trace) -> str:
 
 def scenario_html(scenario: Any) -> str:
     """A scenario as its file, with what differs from the defaults."""
-    told = f"<b>{escape(scenario.name)}</b>: {escape(scenario.description)}"
+    heading = f"<b>{escape(scenario.name)}</b>: {escape(scenario.description)}"
     changed, whole = escape(toml_text(scenario.changed())), escape(toml_text(scenario.as_data()))
-    return f"<div>{told}<pre>{changed}</pre><details><summary>every setting</summary><pre>{whole}</pre></details></div>"
+    return (
+        f"<div>{heading}<pre>{changed}</pre><details><summary>every setting</summary><pre>{whole}</pre></details></div>"
+    )
 
 
 def robot_html(robot: Robot) -> str:

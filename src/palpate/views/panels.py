@@ -229,9 +229,9 @@ def _span(panel: Panel) -> float:
     return max((float(np.ptp(line.values)) for line in panel.lines if len(line.values)), default=0.0)
 
 
-def styled(place: int, label: str, time: Array, values: Array, width: float = 1.6) -> Line:
+def styled(index: int, label: str, time: Array, values: Array, width: float = 1.6) -> Line:
     """The line at a place: told apart by colours first, then by dashes."""
-    colour, dash = COLOURS[place % len(COLOURS)], DASHES[place // len(COLOURS) % len(DASHES)]
+    colour, dash = COLOURS[index % len(COLOURS)], DASHES[index // len(COLOURS) % len(DASHES)]
     return Line(label, time, values, colour, dash, width)
 
 
@@ -245,8 +245,8 @@ def _columns(trace: Trace, name: str) -> list[tuple[str, str, Array]]:
 
 def _by_unit(trace: Trace, name: str) -> dict[str, list[tuple[int, str, Array]]]:
     groups: dict[str, list[tuple[int, str, Array]]] = {}
-    for place, (label, unit, values) in enumerate(_columns(trace, name)):
-        groups.setdefault(unit, []).append((place, label, values))
+    for index, (label, unit, values) in enumerate(_columns(trace, name)):
+        groups.setdefault(unit, []).append((index, label, values))
     return groups
 
 
@@ -256,10 +256,10 @@ def _joints(trace: Trace) -> Figure | None:
     targets = [values for _, _, values in _columns(trace, "target_q")] if "target_q" in trace else []
     panels = []
     for unit, columns in _by_unit(trace, "q").items():
-        lines = [styled(place, label, trace.time, values) for place, label, values in columns]
-        for place, label, _ in columns if targets else ():
-            colour = COLOURS[place % len(COLOURS)]
-            lines.append(Line(f"{label} target", trace.time, targets[place], colour, "dash", 0.9, listed=False))
+        lines = [styled(index, label, trace.time, values) for index, label, values in columns]
+        for index, label, _ in columns if targets else ():
+            colour = COLOURS[index % len(COLOURS)]
+            lines.append(Line(f"{label} target", trace.time, targets[index], colour, "dash", 0.9, listed=False))
         panels.append(Panel("position", unit, tuple(lines)))
     return Figure("joints", "Joint positions" + (", targets dashed" if targets else ""), tuple(panels))
 
@@ -275,7 +275,7 @@ def _per_joint(trace: Trace, channel: str, name: str, title: str, axis: str) -> 
 
 
 def _lines(trace: Trace, columns: Iterable[tuple[int, str, Array]]) -> tuple[Line, ...]:
-    return tuple(styled(place, label, trace.time, values) for place, label, values in columns)
+    return tuple(styled(index, label, trace.time, values) for index, label, values in columns)
 
 
 def _terms(trace: Trace) -> Figure | None:

@@ -78,7 +78,7 @@ class Contact(Record):
     local: Vector = sized(3)  # scratch
 
 
-def surface_state(surface: Surface, mocap: int, place: Vector) -> SurfaceState:
+def surface_state(surface: Surface, mocap: int, position: Vector) -> SurfaceState:
     """A surface for the loop; `place` is where its position is written."""
     motion, shape = surface.motion, SHAPES[surface.shape]
     return SurfaceState(
@@ -91,7 +91,7 @@ def surface_state(surface: Surface, mocap: int, place: Vector) -> SurfaceState:
         amplitude=(0.0,) * 3 if motion is None else motion.amplitude,
         frequency=0.0 if motion is None else motion.frequency,
         mocap=mocap,
-        place=place,
+        place=position,
     )
 
 
@@ -170,15 +170,15 @@ def find_contact(p: Physics, c: Contact, elapsed: float) -> bool:
 
     elapsed: time since the step began, when the friction spring was stretched by `slip`.
     """
-    s, place, normal, local = c.surface, c.place, c.normal, c.local
+    s, position, normal, local = c.surface, c.place, c.normal, c.local
     clear(c.force)
     clear(c.slip_next)
     c.depth = c.stored = c.lost = c.drive = 0.0
-    point_on_body(p, c.point.body, c.point.offset, place)
+    point_on_body(p, c.point.body, c.point.offset, position)
     for i in range(3):
         local[i] = 0.0
         for j in range(3):
-            local[i] += s.axes[j, i] * (place[j] - s.place[j])
+            local[i] += s.axes[j, i] * (position[j] - s.place[j])
     gap = call_distance(s.distance, s.form, local, normal) - c.point.radius  # pyright: ignore[reportCallIssue]
     if gap >= 0.0:
         return False
@@ -186,7 +186,7 @@ def find_contact(p: Physics, c: Contact, elapsed: float) -> bool:
         local[i] = s.axes[i, 0] * normal[0] + s.axes[i, 1] * normal[1] + s.axes[i, 2] * normal[2]
     for i in range(3):
         normal[i] = local[i]
-        place[i] -= normal[i] * c.point.radius
+        position[i] -= normal[i] * c.point.radius
     c.depth = -gap
     c.looks += 1
     _push_back(p, c, elapsed)

@@ -156,10 +156,10 @@ def _block(field: Array) -> Triangles:
     i = np.arange(n)
     rim = np.concatenate([i[:-1], n * i[:-1] + n - 1, n * n - 1 - i[:-1], n * (n - 1 - i[:-1])])
     below = above[rim] * [1.0, 1.0, 0.0] + [0.0, 0.0, low]
-    base, turn = n * n + np.arange(len(rim)), np.roll(np.arange(len(rim)), -1)
-    faces += [np.column_stack([rim, base, base[turn]]), np.column_stack([rim, base[turn], rim[turn]])]
+    base, next_index = n * n + np.arange(len(rim)), np.roll(np.arange(len(rim)), -1)
+    faces += [np.column_stack([rim, base, base[next_index]]), np.column_stack([rim, base[next_index], rim[next_index]])]
     middle = n * n + len(rim)
-    faces += [np.column_stack([base[turn], base, np.full(len(rim), middle)])]
+    faces += [np.column_stack([base[next_index], base, np.full(len(rim), middle)])]
     return np.concatenate([above, below, [[0.0, 0.0, low]]]), np.concatenate(faces)
 
 

@@ -217,12 +217,12 @@ def _change_robot(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
     friction = per_joint(robot, change.joint_friction, "joint_friction")
     rotor = per_joint(robot, change.rotor_inertia, "rotor_inertia")
     viscous, coulomb = uncompensated(robot, world.driver)
-    for place, name in enumerate(robot.dof_names):
+    for index, name in enumerate(robot.dof_names):
         joint = spec.joint(name)
         if joint is not None:
-            joint.damping = viscous[place] * np.array(joint.damping) + np.array([damping[place], 0.0, 0.0])
-            joint.frictionloss = coulomb[place] * joint.frictionloss + friction[place]
-            joint.armature = joint.armature + rotor[place]
+            joint.damping = viscous[index] * np.array(joint.damping) + np.array([damping[index], 0.0, 0.0])
+            joint.frictionloss = coulomb[index] * joint.frictionloss + friction[index]
+            joint.armature = joint.armature + rotor[index]
     site = spec.site(robot.tool_frame)
     if any(change.tool_offset):
         if site is None:
@@ -418,13 +418,13 @@ def _add_contact_sensors(spec: mujoco.MjSpec, robot: Robot, world: World) -> dic
     wrist = robot.frame(world.sensors.wrench.frame).body
     others = [f"surface {s.name}" for s in _rigid(world)] + [f"object {o.name}" for o in world.objects]
     fields = mujoco.mjtConDataField
-    place = (fields.mjCONDATA_FORCE, fields.mjCONDATA_TORQUE, fields.mjCONDATA_POS)
+    wrench_fields = (fields.mjCONDATA_FORCE, fields.mjCONDATA_TORQUE, fields.mjCONDATA_POS)
     whose = {}
     for other in others if touching else ():
         for body, kind, wanted, reduce in [
-            *((root, "robot", place, 3) for root in sorted(roots)),
+            *((root, "robot", wrench_fields, 3) for root in sorted(roots)),
             *((root, "distance", (fields.mjCONDATA_DIST,), 1) for root in sorted(roots)),
-            (wrist, "wrist", place, 3),
+            (wrist, "wrist", wrench_fields, 3),
         ]:
             name = f"{kind} {body} {other}"
             sensor = spec.add_sensor(
@@ -477,10 +477,10 @@ def _add_object(spec: mujoco.MjSpec, thing: FreeObject) -> None:
 
 def _add_attachments(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
     for load in world.attachments:
-        place = robot.frame(load.frame)
-        holder = spec.body(robot.model.body(place.body).name)
+        frame = robot.frame(load.frame)
+        holder = spec.body(robot.model.body(frame.body).name)
         body = holder.add_body(
-            name=f"attachment {load.name}", pos=place.offset + place.turn @ np.array(load.com), gravcomp=0
+            name=f"attachment {load.name}", pos=frame.offset + frame.turn @ np.array(load.com), gravcomp=0
         )
         set_inertia(body, load.mass, np.zeros(3), np.zeros((3, 3)))
         body.add_geom(
@@ -525,13 +525,13 @@ def _start_of_the_rest(model: mujoco.MjModel, robot: Robot, world: World) -> tup
     elif pole is not None:
         start = int(model.joint("pole").qposadr[0])
         half = np.array(pole.tilt) / 2
-        turn = np.zeros(4)
+        quat = np.zeros(4)
         mujoco.mju_mulQuat(
-            turn,
+            quat,
             np.array([np.cos(half[0]), np.sin(half[0]), 0, 0]),
             np.array([np.cos(half[1]), 0, np.sin(half[1]), 0]),
         )
-        q0[start : start + 4] = turn
+        q0[start : start + 4] = quat
     return q0, v0
 
 

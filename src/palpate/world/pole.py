@@ -15,10 +15,10 @@ def add_pole(spec: mujoco.MjSpec, robot: Robot, world: World, q_start: Array) ->
     pole = world.pole
     if pole is None:
         return
-    place = robot.frame()
-    holder = spec.body(robot.model.body(place.body).name)
-    R_WH = robot.pose(q_start, robot.model.body(place.body).name).rotation
-    body = holder.add_body(name="pole", pos=place.offset, quat=quat_from_matrix(R_WH.T))
+    frame = robot.frame()
+    holder = spec.body(robot.model.body(frame.body).name)
+    R_WH = robot.pose(q_start, robot.model.body(frame.body).name).rotation
+    body = holder.add_body(name="pole", pos=frame.offset, quat=quat_from_matrix(R_WH.T))
     body.explicitinertial = True
     body.mass, body.ipos = pole.mass + pole.rod_mass, [0.0, 0.0, pole.centre]
     body.inertia = _pole_inertia(pole)

@@ -260,10 +260,10 @@ def _minus_euler(w: Wrist, plant: Physics, body: int) -> None:
     clear(n)
     h0 = h1 = h2 = 0.0
     for k in range(3):
-        turn = inertia[k] * (R[0, k] * w.alpha[0] + R[1, k] * w.alpha[1] + R[2, k] * w.alpha[2])
+        moment = inertia[k] * (R[0, k] * w.alpha[0] + R[1, k] * w.alpha[1] + R[2, k] * w.alpha[2])
         spin = inertia[k] * (R[0, k] * omega[0] + R[1, k] * omega[1] + R[2, k] * omega[2])
         for i in range(3):
-            n[i] -= R[i, k] * turn
+            n[i] -= R[i, k] * moment
         h0 += R[0, k] * spin
         h1 += R[1, k] * spin
         h2 += R[2, k] * spin

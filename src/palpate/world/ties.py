@@ -58,28 +58,28 @@ def hold_ties(spec: mujoco.MjSpec, robot: Robot) -> None:
 
 def plant_ties(model: mujoco.MjModel, robot: Robot) -> Ties:
     """The ties of a compiled scene; the robot's joints come first in it."""
-    coordinates, found = robot.coordinates, ties_of(robot.model)
+    coordinates, ties = robot.coordinates, ties_of(robot.model)
     if not coordinates.coupled:
         return Ties({"ties": 0})
-    if ties_of(model) != found or int(model.eq_active0.sum()) != len(found):
+    if ties_of(model) != ties or int(model.eq_active0.sum()) != len(ties):
         raise ModelError(f"the scene around {robot.name} changes how its joints are tied")
-    each = [_tie(robot.model, coordinates, f, near, slope) for f, (near, slope, _) in found.items()]
+    each = [_tie(robot.model, coordinates, f, near, slope) for f, (near, slope, _) in ties.items()]
     return Ties({"ties": len(each)}, each=each)
 
 
 def _tie(model: mujoco.MjModel, c: Coordinates, joint: int, near: int, near_slope: float) -> Tie:
-    follower, place = int(model.jnt_dofadr[joint]), int(model.jnt_qposadr[joint])
+    follower, position_index = int(model.jnt_dofadr[joint]), int(model.jnt_qposadr[joint])
     column = np.flatnonzero(c.map[follower])
     leads = len(column) > 0
     return Tie(
         follower=follower,
-        follower_place=place,
+        follower_place=position_index,
         near=int(model.jnt_dofadr[near]) if near >= 0 else -1,
         near_slope=near_slope,
         leader=int(c.kept[column[0]]) if leads else -1,
         leader_place=int(c.position_of[c.kept[column[0]]]) if leads else -1,
         slope=float(c.map[follower, column[0]]) if leads else 0.0,
-        constant=float(c.position_offset[place]),
+        constant=float(c.position_offset[position_index]),
     )
 
 

@@ -78,7 +78,7 @@ def _cells(length: float, count: int) -> Array:
 
 def points_of_shapes(robot: Robot, world: World, frames: dict[str, Frame]) -> list[ContactPoint]:
     """The points of the world's contact shapes."""
-    found: list[ContactPoint] = []
+    points: list[ContactPoint] = []
     for shape in world.contact_shapes:
         frame = frames.get(robot.tool_frame if shape.frame is None else shape.frame)
         if frame is None:
@@ -86,11 +86,11 @@ def points_of_shapes(robot: Robot, world: World, frames: dict[str, Frame]) -> li
         own = shape_points(shape) @ matrix_from_quat(shape.quat_wxyz).T + np.array(shape.position)
         places = frame.offset + own @ frame.turn.T
         share, radius = 1.0 / len(places), shape.size[0] if shape.shape == "sphere" else 0.0
-        found += [
-            ContactPoint(f"{shape.name} point {k + 1}", frame.body, place, radius, True, share, shape.name)
-            for k, place in enumerate(places)
+        points += [
+            ContactPoint(f"{shape.name} point {k + 1}", frame.body, position, radius, True, share, shape.name)
+            for k, position in enumerate(places)
         ]
-    return found
+    return points
 
 
 _THIN = 1e-3  # m, half the height a flat shape is drawn with
@@ -107,24 +107,22 @@ def draw_shapes(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
     for shape in world.contact_shapes:
         frame = robot.frame(shape.frame)
         body = spec.body(robot.model.body(frame.body).name)
-        place, turn = (
-            frame.offset + frame.turn @ np.array(shape.position),
-            frame.turn @ matrix_from_quat(shape.quat_wxyz),
-        )
-        small = ("sphere", [(place + turn @ np.array(p), (2 * _THIN,)) for p in shape.points])
-        for kind, parts in [small] if shape.shape == "points" else [(shape.shape, [(place, shape.size)])]:
+        position = frame.offset + frame.turn @ np.array(shape.position)
+        rotation = frame.turn @ matrix_from_quat(shape.quat_wxyz)
+        small = ("sphere", [(position + rotation @ np.array(p), (2 * _THIN,)) for p in shape.points])
+        for kind, parts in [small] if shape.shape == "points" else [(shape.shape, [(position, shape.size)])]:
             for at, size in parts:
                 geom, halves = _DRAWN[kind]
                 body.add_geom(
                     name=unused(f"{SHAPE} {shape.name}", {g.name for g in spec.geoms}), type=geom, size=halves(size),
-                    pos=at, quat=quat_from_matrix(turn), rgba=(0.85, 0.45, 0.2, 1.0), contype=0, conaffinity=0, mass=0,
-                    group=2,
+                    pos=at, quat=quat_from_matrix(rotation), rgba=(0.85, 0.45, 0.2, 1.0),
+                    contype=0, conaffinity=0, mass=0, group=2,
                 )  # fmt: skip
 
 
 def points_of_links(model: mujoco.MjModel, robot: Robot, world: World) -> list[ContactPoint]:
     """Whole links: the corners of the convex hull around everything drawn of them."""
-    found: list[ContactPoint] = []
+    points: list[ContactPoint] = []
     for link in world.contact_links:
         if link not in robot.frame_names or mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, link) < 0:
             raise UnknownName("link", link, [robot.model.body(b).name for b in range(1, robot.model.nbody)])
@@ -137,15 +135,15 @@ def points_of_links(model: mujoco.MjModel, robot: Robot, world: World) -> list[C
         if not clouds:
             raise InvalidInput(f"contact_links: link {link!r} of {robot.name} has no shape that could touch")
         corners = thinned(hull(np.vstack(clouds)), MOST_HULL)
-        found += [ContactPoint(f"{link} point {k + 1}", body, p, 0.0, True, group=link) for k, p in enumerate(corners)]
-    return found
+        points += [ContactPoint(f"{link} point {k + 1}", body, p, 0.0, True, group=link) for k, p in enumerate(corners)]
+    return points
 
 
 def geom_points(model: mujoco.MjModel, g: int) -> Array:
     """Points whose convex hull is a geom's: corners, rims, vertices; round ones by points on them. Body axes."""
     kind, size = mujoco.mjtGeom(int(model.geom_type[g])), model.geom_size[g]
-    turn = matrix_from_quat(model.geom_quat[g])
-    return model.geom_pos[g] + _own_points(model, g, kind, size) @ turn.T
+    rotation = matrix_from_quat(model.geom_quat[g])
+    return model.geom_pos[g] + _own_points(model, g, kind, size) @ rotation.T
 
 
 def _own_points(model: mujoco.MjModel, g: int, kind: mujoco.mjtGeom, size: Array) -> Array:

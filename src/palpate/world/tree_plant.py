@@ -111,7 +111,7 @@ def no_model() -> TreeModel:
     return TreeModel(sizes, on=False, code=TreeCode(sizes, **_NO_CODE), tool=TreePlace(link=-1))
 
 
-def tree_model(model: mujoco.MjModel, place: Frame, terms: ModelTerms, shared: TreePlant | None = None) -> TreeModel:
+def tree_model(model: mujoco.MjModel, frame: Frame, terms: ModelTerms, shared: TreePlant | None = None) -> TreeModel:
     """The model of a robot with the tool at a frame, for a law that reads `terms`.
 
     Args:
@@ -121,8 +121,8 @@ def tree_model(model: mujoco.MjModel, place: Frame, terms: ModelTerms, shared: T
         shared: the plant's tree, where both are one.
     """
     program = tree_of(model)
-    here = program.mechanism.bodies[place.body]
-    tool = Place(here.link, here.position + here.rotation @ place.offset, here.rotation @ place.turn)
+    here = program.mechanism.bodies[frame.body]
+    tool = Place(here.link, here.position + here.rotation @ frame.offset, here.rotation @ frame.turn)
     sizes = program.record_sizes
     written = {name: getattr(terms, name) for name in ("position", "rotation", "J", "drift")}
     own = {name: getattr(terms, name) for name in ("M", "bias", "gravity")}
@@ -173,9 +173,9 @@ def tree_plant(plant: Plant, bodies: Iterable[int], *, acceleration_is_read: boo
         on=True,
         code=program.code,
         bodies=[TreeBody(body=b, link=everywhere[b].link, root=int(model.body_rootid[b])) for b in sorted(set(bodies))],
-        link_of=np.array([place.link for place in everywhere]),
-        at=np.array([place.position for place in everywhere]),
-        rotated=np.array([place.rotation for place in everywhere]),
+        link_of=np.array([body.link for body in everywhere]),
+        at=np.array([body.position for body in everywhere]),
+        rotated=np.array([body.rotation for body in everywhere]),
         kind=np.array([_KINDS[link.kind] for link in links]),
         dof=np.cumsum([0, *(6 if link.kind == "free" else 1 for link in links)])[:-1],
         axes=np.array([axes_of(link) for link in links], dtype=float),
@@ -293,21 +293,21 @@ def _put_axis(axis: Vector, o: Vector, x: float, y: float, z: float) -> None:
 def _place_body(t: TreePlant, p: Physics, b: TreeBody) -> None:
     """Pose of a body and of its inertia, and its velocity at the world's origin."""
     clear(p.subtree_com[b.root])
-    place, turn, centre, axes = p.xpos[b.body], p.xmat[b.body], p.xipos[b.body], p.ximat[b.body]
+    position, rotation, centre, axes = p.xpos[b.body], p.xmat[b.body], p.xipos[b.body], p.ximat[b.body]
     if b.link < 0:
         for i in range(3):
-            place[i], centre[i] = b.position[i], b.centre[i]
+            position[i], centre[i] = b.position[i], b.centre[i]
             for j in range(3):
-                turn[3 * i + j], axes[3 * i + j] = b.rotation[i, j], b.axes[i, j]
+                rotation[3 * i + j], axes[3 * i + j] = b.rotation[i, j], b.axes[i, j]
         clear(p.cvel[b.body])
         return
     o, R, moving = t.terms.origin[b.link], t.terms.rotation[b.link], t.terms.twist[b.link]
     for i in range(3):
         x, y, z = R[3 * i], R[3 * i + 1], R[3 * i + 2]
-        place[i] = o[i] + (x * b.position[0] + y * b.position[1] + z * b.position[2])
+        position[i] = o[i] + (x * b.position[0] + y * b.position[1] + z * b.position[2])
         centre[i] = o[i] + (x * b.centre[0] + y * b.centre[1] + z * b.centre[2])
         for j in range(3):
-            turn[3 * i + j] = x * b.rotation[0, j] + y * b.rotation[1, j] + z * b.rotation[2, j]
+            rotation[3 * i + j] = x * b.rotation[0, j] + y * b.rotation[1, j] + z * b.rotation[2, j]
             axes[3 * i + j] = x * b.axes[0, j] + y * b.axes[1, j] + z * b.axes[2, j]
     _put_velocity(p.cvel[b.body], o, moving)
 

@@ -63,11 +63,11 @@ def _vertical(c: Claim) -> Evidence:
     names = ["x_AB", "y_AB", "dx_AB", "dy_AB", "ddz_A", "ddx_AB", "ddy_AB"]
     values = [-0.4834723645, 0.3132702392, 0.1744999659, 1.7402896952, 2.1444256595, -2.7984865482, 1.3779326786]
     at = dict(zip(sp.symbols(names), values)) | dict(zip(sp.symbols("m_e m_s l g f_z"), (1.3, 0.27, 1.1, 9.81, 0)))
-    found = float(motion()[2].subs(at))
+    force = float(motion()[2].subs(at))
     x, y, u, v = values[:4]
     slip = 4 * 0.27 * x * y * u * v / (1.1**2 - x * x - y * y) ** 1.5
-    yield printed("f_z by the printed form at a random point [N]", found + slip, found, 2e-9)
-    yield corrected("f_z at a random point [N]", 17.3031541404, found, 2e-9)
+    yield printed("f_z by the printed form at a random point [N]", force + slip, force, 2e-9)
+    yield corrected("f_z at a random point [N]", 17.3031541404, force, 2e-9)
 
 
 @DOCUMENT.check("10")
@@ -115,12 +115,12 @@ def _both_slips(c: Claim) -> Evidence:
     M, C = as_printed(XY, RATES)
     text = np.linalg.solve(M, [*FORCE, 0, 0] - C)
     a_A, a_B, _ = model().accelerations(*raised(XY, RATES), FORCE)
-    found = [*a_A, *(a_B - a_A)[:2]]
+    accelerations = [*a_A, *(a_B - a_A)[:2]]
     yield arithmetic(
         "as printed [m/s²]", [0.856172553005, -1.808230070674, 1.999627901943, 0.582101916943, -0.109469222591], text
     )
-    yield printed("accelerations [m/s²]", text, found)
-    yield corrected("accelerations [m/s²]", RIGHT, found)
+    yield printed("accelerations [m/s²]", text, accelerations)
+    yield corrected("accelerations [m/s²]", RIGHT, accelerations)
 
 
 def _bias(row: int) -> Any:

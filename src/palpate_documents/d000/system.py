@@ -103,8 +103,8 @@ def _angular_only(c: Claim) -> Evidence:
     push, drift = J[:3].T @ terms()[2], arm().jacobian_drift(q, v)
     for compare, target in ((printed, np.zeros(6)), (corrected, np.concatenate([terms()[0], np.zeros(3)]))):
         a = np.linalg.pinv(J) @ (target - drift)
-        found = achieved(M @ a + moving + g + push)
-        yield compare("linear acceleration wanted by the pole [m/s²]", terms()[0], found[:3], 1e-8)
+        acceleration = achieved(M @ a + moving + g + push)
+        yield compare("linear acceleration wanted by the pole [m/s²]", terms()[0], acceleration[:3], 1e-8)
 
 
 @DOCUMENT.check("level")
@@ -146,11 +146,11 @@ def _least_torque(c: Claim) -> Evidence:
     J, M, moving, g = commanded()
     q, v = state()
     target = np.concatenate([terms()[0], ALPHA]) - arm().jacobian_drift(q, v)
-    rest = moving + g + J[:3].T @ terms()[2]
+    bias = moving + g + J[:3].T @ terms()[2]
     W = J @ np.linalg.inv(M)  # J M⁻¹ (τ − rest) = target
-    tau = np.linalg.pinv(W) @ (target + W @ rest)
+    tau = np.linalg.pinv(W) @ (target + W @ bias)
     KKT = np.block([[np.eye(7), W.T], [W, np.zeros((6, 6))]])
-    by_kkt = np.linalg.solve(KKT, np.concatenate([np.zeros(7), target + W @ rest]))[:7]
+    by_kkt = np.linalg.solve(KKT, np.concatenate([np.zeros(7), target + W @ bias]))[:7]
     yield printed("τ [N·m]", tau, by_kkt, 1e-7)
     yield printed("tool's acceleration", [*terms()[0], *ALPHA], achieved(tau), 1e-7)
 
@@ -175,8 +175,8 @@ def _seven_states(c: Claim) -> Evidence:
 
 @DOCUMENT.check("upright")
 def _upright(c: Claim) -> Evidence:
-    found = np.sort(np.real(equations().linearise([0] * 5).eigenvalues()))
-    yield reference("largest two [1/s]", [3.284965753246] * 2, found[-2:], 1e-9)
-    yield printed("√((m_e + m_s) g / (m_e l)) [1/s]", np.sqrt(1.1 * 9.81), found[-1], 1e-9)
+    eigenvalues = np.sort(np.real(equations().linearise([0] * 5).eigenvalues()))
+    yield reference("largest two [1/s]", [3.284965753246] * 2, eigenvalues[-2:], 1e-9)
+    yield printed("√((m_e + m_s) g / (m_e l)) [1/s]", np.sqrt(1.1 * 9.81), eigenvalues[-1], 1e-9)
     A, _ = model().linear_axis(False)
-    yield arithmetic("the library's pole [1/s]", found[-1], max(np.linalg.eigvals(A).real), 1e-9)
+    yield arithmetic("the library's pole [1/s]", eigenvalues[-1], max(np.linalg.eigvals(A).real), 1e-9)

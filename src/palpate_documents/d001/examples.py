@@ -76,12 +76,12 @@ def _drift_at_start(c: Claim) -> Evidence:
 def _pseudoinverse(c: Claim) -> Evidence:
     inverse = pp.control.solve.priorities.pseudo_inverse
     text = np.array([[-2.0, -1], [-1, 1], [1, 2]]) / 3
-    found = np.column_stack([inverse(jacobian(), e) for e in np.eye(2)])
+    pseudoinverse = np.column_stack([inverse(jacobian(), e) for e in np.eye(2)])
     yield arithmetic(
         "J_0^# of the printed J_0 [1/m]", text, np.column_stack([inverse(PRINTED_J0, e) for e in np.eye(2)])
     )
-    yield printed("J_0^# [1/m]", text, found)
-    yield corrected("J_0^# [1/m]", np.array([[-2.0, 1], [-1, -1], [1, -2]]) / 3, found)
+    yield printed("J_0^# [1/m]", text, pseudoinverse)
+    yield corrected("J_0^# [1/m]", np.array([[-2.0, 1], [-1, -1], [1, -2]]) / 3, pseudoinverse)
 
 
 @DOCUMENT.check("a")
@@ -91,11 +91,11 @@ def _a(c: Claim) -> Evidence:
 
 @DOCUMENT.check("b")
 def _b(c: Claim) -> Evidence:
-    text, found = pi**2 / 3 * np.array([2.0, 7, 5]), true_stop(1.0, "pseudoinverse").b
+    text, b = pi**2 / 3 * np.array([2.0, 7, 5]), true_stop(1.0, "pseudoinverse").b
     yield arithmetic("b with the printed J_0 [rad/s²]", text, own_law(1.0).b)
     yield arithmetic("its decimals [rad/s²]", [6.5797, 23.0291, 16.4493], own_law(1.0).b, FOUR)
-    yield printed("b [rad/s²]", text, found)
-    yield corrected("b [rad/s²]", pi**2 / 3 * np.array([10.0, -1, -11]), found)
+    yield printed("b [rad/s²]", text, b)
+    yield corrected("b [rad/s²]", pi**2 / 3 * np.array([10.0, -1, -11]), b)
 
 
 @DOCUMENT.check("b-inside")
@@ -159,9 +159,9 @@ def _result(scale: float) -> None:
                       FOUR)  # fmt: skip
         best = true_stop(scale)
         if scale == 1.0:
-            found = jacobian() @ best.acceleration + drift(V0)
-            yield corrected("p̈_0 = −λ* ṗ_0 [m/s²]", -best.rate * (jacobian() @ V0), found)
-            yield corrected("p̈_0 [m/s²]", [46.7069, 23.3534], found, FOUR)
+            tip_acceleration = jacobian() @ best.acceleration + drift(V0)
+            yield corrected("p̈_0 = −λ* ṗ_0 [m/s²]", -best.rate * (jacobian() @ V0), tip_acceleration)
+            yield corrected("p̈_0 [m/s²]", [46.7069, 23.3534], tip_acceleration, FOUR)
         else:
             yield corrected("λ* [1/s]", -np.inf, best.rate)
 
@@ -183,9 +183,9 @@ def _data(name: str, scale: float) -> None:
         "h": ("h_0 [m/s²]", n["h"], lambda: drift(v)),
         "a": ("a [rad/s]", [-n["v"], -n["v"], 0], lambda: true_stop(scale, "pseudoinverse").a),
     }
-    for key, (label, given, found) in plain.items():
+    for key, (label, given, computed) in plain.items():
         DOCUMENT.check(f"{name}-{key}")(
-            lambda c, label=label, given=given, found=found: iter([printed(label, given, found(), FOUR)])
+            lambda c, label=label, given=given, computed=computed: iter([printed(label, given, computed(), FOUR)])
         )
 
     @DOCUMENT.check(f"{name}-pdot")
@@ -196,10 +196,10 @@ def _data(name: str, scale: float) -> None:
 
     @DOCUMENT.check(f"{name}-b")
     def _b(c: Claim) -> Evidence:
-        found = true_stop(scale, "pseudoinverse").b
+        computed = true_stop(scale, "pseudoinverse").b
         yield arithmetic("b with the printed J_0 [rad/s²]", n["b"], own_law(scale).b, FOUR)
-        yield printed("b [rad/s²]", n["b"], found, FOUR)
-        yield corrected("b [rad/s²]", scale**2 * pi**2 / 3 * np.array([10.0, -1, -11]), found)
+        yield printed("b [rad/s²]", n["b"], computed, FOUR)
+        yield corrected("b [rad/s²]", scale**2 * pi**2 / 3 * np.array([10.0, -1, -11]), computed)
 
     @DOCUMENT.check(f"{name}-exceed")
     def _exceed(c: Claim) -> Evidence:
@@ -265,10 +265,10 @@ _data("ex3", 1.5)
 
 @DOCUMENT.check("ex3-lambdas")
 def _rates(c: Claim) -> Evidence:
-    text, found = (13.1416, 17.6622, -np.inf), true_law(1.5).rates
+    text, rates = (13.1416, 17.6622, -np.inf), true_law(1.5).rates
     yield arithmetic("λ_i with the printed J_0 [1/s]", text, own_law(1.5).rates, FOUR)
-    yield printed("λ_i of the robot [1/s]", text, found, FOUR)
-    yield corrected("λ_i of the robot [1/s]", (25.7080, 5.0959, -np.inf), found, 5.1e-5)
+    yield printed("λ_i of the robot [1/s]", text, rates, FOUR)
+    yield corrected("λ_i of the robot [1/s]", (25.7080, 5.0959, -np.inf), rates, 5.1e-5)
 
 
 @DOCUMENT.check("ex3-none")
@@ -281,8 +281,8 @@ def _no_solution(c: Claim) -> Evidence:
 
 @DOCUMENT.check("full-lp")
 def _full_lp(c: Claim) -> Evidence:
-    found = [own_stop(scale).rate for scale in (1.0, 1.3)]
-    yield printed("λ* [1/s]", [17.0944, 14.2612], found, FOUR)
-    yield corrected("λ* [1/s]", [17.212388980385, 15.146698781102], found, 1e-9)
+    rates = [own_stop(scale).rate for scale in (1.0, 1.3)]
+    yield printed("λ* [1/s]", [17.0944, 14.2612], rates, FOUR)
+    yield corrected("λ* [1/s]", [17.212388980385, 15.146698781102], rates, 1e-9)
     yield corrected("u of example 1 [rad/s²]", [-47.1238898038, -31.4159265359, 16.8200293687],
                     own_stop(1.0).acceleration)  # fmt: skip

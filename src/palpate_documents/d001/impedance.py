@@ -61,8 +61,8 @@ def _impedance(c: Claim) -> Evidence:
 
 @DOCUMENT.check("15")
 def _own_inertia(c: Claim) -> Evidence:
-    found = robot().task_inertia([0, 0], directions=np.eye(6)[:2])
-    yield printed("M_d [kg]", np.diag([M1 + M2, M2]), found)
+    task_inertia = robot().task_inertia([0, 0], directions=np.eye(6)[:2])
+    yield printed("M_d [kg]", np.diag([M1 + M2, M2]), task_inertia)
 
 
 @DOCUMENT.check("16")
@@ -76,8 +76,8 @@ def _law(c: Claim) -> Evidence:
 def _polynomial(c: Claim) -> Evidence:
     for axis, mass in (("x", M1 + M2), ("y", M2)):
         k = "xy".index(axis)
-        found = [1.0, gains().damping[k] / mass, gains().stiffness[k] / mass]
-        yield printed(f"coefficients along {axis}", [1, 2 * RATE, RATE**2], found)
+        coefficients = [1.0, gains().damping[k] / mass, gains().stiffness[k] / mass]
+        yield printed(f"coefficients along {axis}", [1, 2 * RATE, RATE**2], coefficients)
 
 
 _GAINS = {"Ddx": 70.0, "Kdx": 245.0, "Ddy": 28.0, "Kdy": 98.0}

@@ -55,8 +55,8 @@ def parts() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 @DOCUMENT.check("8")
 def _task_inertia(c: Claim) -> Evidence:
     J, M, *_ = parts()
-    found = heavy().task_inertia(STATE[0], directions=XY)
-    yield printed("M_p [kg]", np.linalg.inv(J @ np.linalg.inv(M) @ J.T), found)
+    task_inertia = heavy().task_inertia(STATE[0], directions=XY)
+    yield printed("M_p [kg]", np.linalg.inv(J @ np.linalg.inv(M) @ J.T), task_inertia)
 
 
 @DOCUMENT.check("9")
@@ -92,9 +92,9 @@ def _expanded(c: Claim) -> Evidence:
     (q, v), F = STATE, np.array([3.0, -4.0])
     J, M, bias, g, drift = parts()
     W = np.linalg.inv(M)
-    found = J @ heavy().forward_dynamics(q, v, J.T @ F) + drift
+    tip_acceleration = J @ heavy().forward_dynamics(q, v, J.T @ F) + drift
     yield says("printed", "J̇ F can be formed", True, J.shape[1] == len(F))
-    yield corrected("p̈ [m/s²]", J @ W @ J.T @ F - J @ W @ (bias + g) + drift, found)
+    yield corrected("p̈ [m/s²]", J @ W @ J.T @ F - J @ W @ (bias + g) + drift, tip_acceleration)
 
 
 @DOCUMENT.check("11")
@@ -119,18 +119,18 @@ def _incomplete(c: Claim) -> Evidence:
 def _task_coriolis(c: Claim) -> Evidence:
     J, M, bias, _, drift = parts()
     Mp = heavy().task_inertia(STATE[0], directions=XY)
-    found = np.ravel(heavy_equations().function("mu")(*STATE))
+    coriolis = np.ravel(heavy_equations().function("mu")(*STATE))
     inner = J @ np.linalg.solve(M, bias) - drift
-    yield printed("c_p [N]", Mp @ (inner + Mp @ J @ np.linalg.solve(M, bias) - drift), found)
-    yield corrected("c_p [N]", Mp @ inner, found)
+    yield printed("c_p [N]", Mp @ (inner + Mp @ J @ np.linalg.solve(M, bias) - drift), coriolis)
+    yield corrected("c_p [N]", Mp @ inner, coriolis)
 
 
 @DOCUMENT.check("g_p")
 def _task_gravity(c: Claim) -> Evidence:
     J, M, _, g, _ = parts()
-    found = np.ravel(heavy_equations().function("p")(STATE[0]))
+    gravity = np.ravel(heavy_equations().function("p")(STATE[0]))
     yield says("printed", "J J can be formed", True, J.shape[0] == J.shape[1])
-    yield corrected("g_p [N]", heavy().task_inertia(STATE[0], directions=XY) @ J @ np.linalg.solve(M, g), found)
+    yield corrected("g_p [N]", heavy().task_inertia(STATE[0], directions=XY) @ J @ np.linalg.solve(M, g), gravity)
 
 
 def _square() -> dict[str, np.ndarray]:
@@ -226,21 +226,21 @@ def _mass_at_posture(c: Claim) -> Evidence:
 
 @DOCUMENT.check("Mp")
 def _inertia_at_posture(c: Claim) -> Evidence:
-    found = arm().task_inertia(POSTURE, directions=XY)
-    yield printed("M_p [kg]", [[35 / 3, 0], [0, 35 / 24]], found)
-    yield printed("M_p, printed decimals [kg]", [[11.6667, 0], [0, 1.4583]], found, to(4))
+    task_inertia = arm().task_inertia(POSTURE, directions=XY)
+    yield printed("M_p [kg]", [[35 / 3, 0], [0, 35 / 24]], task_inertia)
+    yield printed("M_p, printed decimals [kg]", [[11.6667, 0], [0, 1.4583]], task_inertia, to(4))
 
 
 @DOCUMENT.check("eigenvalues")
 def _eigenvalues(c: Claim) -> Evidence:
-    found = np.linalg.eigvalsh(arm().task_inertia(POSTURE, directions=XY))
-    yield printed("eigenvalues [kg]", [1.4583, 11.6667], found, to(4))
+    eigenvalues = np.linalg.eigvalsh(arm().task_inertia(POSTURE, directions=XY))
+    yield printed("eigenvalues [kg]", [1.4583, 11.6667], eigenvalues, to(4))
 
 
 @DOCUMENT.check("Mp-generic")
 def _generic(c: Claim) -> Evidence:
     rng = np.random.default_rng(1)
-    found = [arm().task_inertia(rng.uniform(-3, 3, 3), directions=XY) for _ in range(20)]
-    yield printed("largest asymmetry [kg]", 0.0, max(abs(m[0, 1] - m[1, 0]) for m in found))
-    yield says("printed", "all eigenvalues are positive", True, all(np.linalg.eigvalsh(m)[0] > 0 for m in found))
-    yield says("printed", "none of 20 random ones is diagonal", True, all(abs(m[0, 1]) > 1e-6 for m in found))
+    inertias = [arm().task_inertia(rng.uniform(-3, 3, 3), directions=XY) for _ in range(20)]
+    yield printed("largest asymmetry [kg]", 0.0, max(abs(m[0, 1] - m[1, 0]) for m in inertias))
+    yield says("printed", "all eigenvalues are positive", True, all(np.linalg.eigvalsh(m)[0] > 0 for m in inertias))
+    yield says("printed", "none of 20 random ones is diagonal", True, all(abs(m[0, 1]) > 1e-6 for m in inertias))

@@ -89,8 +89,8 @@ def _linear_program(c: Claim) -> Evidence:
 
     stop = true_stop(SLOW, "pseudoinverse")
     A, limits = np.vstack([stop.a[:, None], -stop.a[:, None]]), np.concatenate([BOUNDS - stop.b, BOUNDS + stop.b])
-    found = linprog([-1.0], A_ub=A, b_ub=limits, bounds=[(0, None)])
-    yield printed("λ* [1/s]", found.x[0], stop.rate, 1e-7)
+    solution = linprog([-1.0], A_ub=A, b_ub=limits, bounds=[(0, None)])
+    yield printed("λ* [1/s]", solution.x[0], stop.rate, 1e-7)
 
 
 @DOCUMENT.check("4-optimal")
@@ -100,8 +100,8 @@ def _not_the_optimum(c: Claim) -> Evidence:
     best, limited = true_stop(1.0), true_stop(1.0, "pseudoinverse")
     yield printed("λ* [1/s]", limited.rate, best.rate)
     A = np.column_stack([jacobian(), jacobian() @ V0])
-    found = linprog([0, 0, 0, -1.0], A_eq=A, b_eq=-drift(V0), bounds=[(-u, u) for u in BOUNDS] + [(None, None)])
-    yield corrected("λ* of the whole problem [1/s]", found.x[3], best.rate, 1e-7)
+    solution = linprog([0, 0, 0, -1.0], A_eq=A, b_eq=-drift(V0), bounds=[(-u, u) for u in BOUNDS] + [(None, None)])
+    yield corrected("λ* of the whole problem [1/s]", solution.x[3], best.rate, 1e-7)
     yield corrected("λ* = 20 − 4π [1/s]", 20 - 4 * np.pi, best.rate)
     yield corrected("u [rad/s²]", [14.317868804289, -31.415926535898, -31.415926535898], best.acceleration)
 

@@ -47,8 +47,8 @@ def along_wall(expression: Any) -> Any:
 @remembered
 def torques(from_y: bool = False) -> Any:
     """Torques of the free arm; with θ1 from the y axis if asked for."""
-    found = unit(equations()["tau"])
-    return found.subs(sp.Symbol("theta_1"), sp.Symbol("theta_1") + sp.pi / 2) if from_y else found
+    torque = unit(equations()["tau"])
+    return torque.subs(sp.Symbol("theta_1"), sp.Symbol("theta_1") + sp.pi / 2) if from_y else torque
 
 
 @remembered

@@ -109,8 +109,8 @@ def _tip_position(c: Claim) -> Evidence:
 @DOCUMENT.check("elbow")
 def _elbow(c: Claim) -> Evidence:
     for name, q in (("θ2 = −120°", DOWN), ("θ2 = +120°", UP)):
-        found = arm().inverse_kinematics([1.0, 0, 0], seed=np.add(q, (0.1, -0.1)))
-        yield reading(f"{name} reached from nearby [rad]", DOWN, found, 1e-6)
+        solution = arm().inverse_kinematics([1.0, 0, 0], seed=np.add(q, (0.1, -0.1)))
+        yield reading(f"{name} reached from nearby [rad]", DOWN, solution, 1e-6)
         yield corrected(f"{name}: tip [m]", [1, 0], arm().pose(q).position[:2])
 
 
@@ -158,6 +158,6 @@ def _coded_correction(c: Claim) -> Evidence:
 @DOCUMENT.check("T-end")
 def _last_torque(c: Claim) -> Evidence:
     for elbow, q, right in (("down", DOWN, [0.1547005384, 1.7320508076]), ("up", UP, [-2.1547005384, -1.7320508076])):
-        found = force_of(q)(run(elbow, "code", "code")[1])
-        yield printed(f"F of the last T, elbow {elbow} [N]", REFERENCE, found, 0.02)
-        yield corrected(f"F of the last T, elbow {elbow} [N]", right, found, 1e-8)
+        force = force_of(q)(run(elbow, "code", "code")[1])
+        yield printed(f"F of the last T, elbow {elbow} [N]", REFERENCE, force, 0.02)
+        yield corrected(f"F of the last T, elbow {elbow} [N]", right, force, 1e-8)

@@ -41,8 +41,8 @@ def _torque_of_force(c: Claim) -> Evidence:
     for role, text in (("printed", c.printed), ("corrected", c.corrected)):
         yield formula(role, text.split("= ", 1)[1], mapped("F_x F_y"), "tau", **how)  # type: ignore[arg-type]
     F, v = np.array([0.0, 2.0]), np.array([0.7, -1.1])
-    found = pp.contact.torque_from_tip_force(arm(), Q, F, directions=XY)
-    yield corrected("power at the joints and at the tip [W]", F @ jacobian(Q) @ v, found @ v)
+    torque = pp.contact.torque_from_tip_force(arm(), Q, F, directions=XY)
+    yield corrected("power at the joints and at the tip [W]", F @ jacobian(Q) @ v, torque @ v)
 
 
 @DOCUMENT.check("torque-increment")
@@ -71,19 +71,19 @@ def _replaced(c: Claim) -> Evidence:
 @DOCUMENT.check("force-row")
 def _force_row(c: Claim) -> Evidence:
     T = np.array([1.0, 2.0])
-    found = pp.contact.tip_force_from_torque(arm(), Q, T, directions=XY).force
-    yield printed("F [N]", T @ jacobian(Q), found)
-    yield corrected("F [N]", T @ np.linalg.inv(jacobian(Q)), found)
+    force = pp.contact.tip_force_from_torque(arm(), Q, T, directions=XY).force
+    yield printed("F [N]", T @ jacobian(Q), force)
+    yield corrected("F [N]", T @ np.linalg.inv(jacobian(Q)), force)
 
 
 @DOCUMENT.check("force-of-torque")
 def _force_of_torque(c: Claim) -> Evidence:
     T = np.array([1.0, 2.0])
-    found = pp.contact.tip_force_from_torque(arm(), Q, T, directions=XY).force
-    yield printed("F [N]", jacobian(Q).T @ T, found)
-    yield corrected("F [N]", np.linalg.solve(jacobian(Q).T, T), found)
+    force = pp.contact.tip_force_from_torque(arm(), Q, T, directions=XY).force
+    yield printed("F [N]", jacobian(Q).T @ T, force)
+    yield corrected("F [N]", np.linalg.solve(jacobian(Q).T, T), force)
     yield corrected("J^T F, with which the arm rests [N·m]", T, pp.contact.torque_from_tip_force(
-        arm(), Q, found, directions=XY))  # fmt: skip
+        arm(), Q, force, directions=XY))  # fmt: skip
 
 
 @DOCUMENT.check("matlab-J")
@@ -94,18 +94,18 @@ def _matlab_jacobian(c: Claim) -> Evidence:
 
 @DOCUMENT.check("example-F")
 def _example_force(c: Claim) -> Evidence:
-    found = pp.contact.tip_force_from_torque(arm(), FROM_Y, [1.0, 2.0], directions=XY).force
+    force = pp.contact.tip_force_from_torque(arm(), FROM_Y, [1.0, 2.0], directions=XY).force
     yield arithmetic("J^T T [N]", [-4.0724, -2.2360], jacobian(Q, True).T @ [1.0, 2.0], 2e-4)
-    yield printed("F [N]", [-4.0724, -2.2360], found, to(4))
-    yield corrected("F [N]", [3.2765130582, -3.9117872801], found)
+    yield printed("F [N]", [-4.0724, -2.2360], force, to(4))
+    yield corrected("F [N]", [3.2765130582, -3.9117872801], force)
 
 
 @DOCUMENT.check("example-T")
 def _example_torque(c: Claim) -> Evidence:
-    found = pp.contact.torque_from_tip_force(arm(), FROM_Y, [0, 2.0], directions=XY)
+    torque = pp.contact.torque_from_tip_force(arm(), FROM_Y, [0, 2.0], directions=XY)
     yield arithmetic("(J^T)⁻¹ F [N·m]", [4.8549, -4.7151], np.linalg.solve(jacobian(Q, True).T, [0, 2.0]), 2e-4)
-    yield printed("T [N·m]", [4.8549, -4.7151], found, to(4))
-    yield corrected("T [N·m]", [-2.7412657973, -1.7824147201], found)
+    yield printed("T [N·m]", [4.8549, -4.7151], torque, to(4))
+    yield corrected("T [N·m]", [-2.7412657973, -1.7824147201], torque)
     tip, elbow = arm().pose(FROM_Y).position, arm().pose(FROM_Y, "link2").position
     moments = [np.cross(tip, [0, 2.0, 0])[2], np.cross(tip - elbow, [0, 2.0, 0])[2]]
-    yield corrected("moments of F about the two joints [N·m]", moments, found)
+    yield corrected("moments of F about the two joints [N·m]", moments, torque)

@@ -45,8 +45,8 @@ def _caption(c: Claim) -> Evidence:
 
 @DOCUMENT.check("constraint")
 def _constraint(c: Claim) -> Evidence:
-    found = [arm().pose([t, -2 * t]).position[1] for t in np.linspace(-1, 1, 5)]
-    yield printed("y_2 at five θ1 [m]", np.zeros(5), found)
+    heights = [arm().pose([t, -2 * t]).position[1] for t in np.linspace(-1, 1, 5)]
+    yield printed("y_2 at five θ1 [m]", np.zeros(5), heights)
 
 
 @DOCUMENT.check("positions")
@@ -119,8 +119,8 @@ def slide(duration: float, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     def motion(t: float, y: np.ndarray) -> np.ndarray:
         return np.array([y[1], on_wall(y[0], y[1], [0, 0]).acceleration[0]])
 
-    found = solve_ivp(motion, (0, duration), [pi / 3, 0], method="DOP853", t_eval=times, rtol=1e-12, atol=1e-13)
-    return found.y[0], found.y[1]
+    solution = solve_ivp(motion, (0, duration), [pi / 3, 0], method="DOP853", t_eval=times, rtol=1e-12, atol=1e-13)
+    return solution.y[0], solution.y[1]
 
 
 @DOCUMENT.check("T1", plot=_slides)
@@ -128,9 +128,9 @@ def _first_torque_result(c: Claim) -> Evidence:
     yield from both(c, reduced()[0], **ON_WALL)
     q, v = moving()
     r = pp.reduced_dynamics(arm(), q, v, [0, 0], [wall()], independent=["joint1"])
-    found = r.inertia[0, 0] * ACCELERATION + r.velocity_force[0] + r.gravity_force[0]
-    yield printed("at θ = 0.4, θ̇ = 1.3, θ̈ = 0.7 [N·m]", 10.1602189581, found)
-    yield corrected("at θ = 0.4, θ̇ = 1.3, θ̈ = 0.7 [N·m]", 12.5848825453, found)
+    torque = r.inertia[0, 0] * ACCELERATION + r.velocity_force[0] + r.gravity_force[0]
+    yield printed("at θ = 0.4, θ̇ = 1.3, θ̈ = 0.7 [N·m]", 10.1602189581, torque)
+    yield corrected("at θ = 0.4, θ̇ = 1.3, θ̈ = 0.7 [N·m]", 12.5848825453, torque)
     theta, rate = slide(0.5, np.array([0.3, 0.5]))
     yield corrected("free slide: θ1(0.3), θ1(0.5), θ̇1(0.5)", [0.990168862966, 0.878183846981, -0.749441462068],
                     [theta[0], theta[1], rate[1]])  # fmt: skip
@@ -142,9 +142,9 @@ def _generalised_force(c: Claim) -> Evidence:
     r = pp.reduced_dynamics(arm(), q, v, [0.5, -0.3], [wall()], independent=["joint1"])
     yield printed("force of θ1 for T = (0.5, −0.3) [N·m]", 0.5, r.generalised_force[0])
     yield corrected("force of θ1 for T = (0.5, −0.3) [N·m]", 1.1, r.generalised_force[0])
-    found = on_wall(THETA, RATE, [0.5, -0.3])
+    solution = on_wall(THETA, RATE, [0.5, -0.3])
     yield corrected("θ̈1 [rad/s²], wall on the tip [N]", [-6.448623472249, 10.942924362506],
-                    [found.acceleration[0], found.multipliers[0, 0]])  # fmt: skip
+                    [solution.acceleration[0], solution.multipliers[0, 0]])  # fmt: skip
 
 
 @DOCUMENT.check("rates")

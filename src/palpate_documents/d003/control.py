@@ -47,8 +47,8 @@ def _commanded(c: Claim) -> Evidence:
 @DOCUMENT.check("task-acceleration")
 def _task_acceleration(c: Claim) -> Evidence:
     q, v, a = state(whole())
-    found = slope(lambda at: whole().jacobian(at) @ v, q, v) + whole().jacobian(q) @ a
-    yield printed("ẇ_e", whole().jacobian(q) @ a + whole().jacobian_drift(q, v), found, 1e-6)
+    acceleration = slope(lambda at: whole().jacobian(at) @ v, q, v) + whole().jacobian(q) @ a
+    yield printed("ẇ_e", whole().jacobian(q) @ a + whole().jacobian_drift(q, v), acceleration, 1e-6)
 
 
 @DOCUMENT.check("task-motion")
@@ -89,9 +89,9 @@ def _task_term(name: str) -> None:
     def _term(c: Claim) -> Evidence:
         s = _at()
         d = pp.derive(spatial_arm(), parameters="numbers", task=("x", "y", "z"))
-        found = d.function(name)(s["q"], s["v"]) if name == "mu" else d.function(name)(s["q"])
+        term = d.function(name)(s["q"], s["v"]) if name == "mu" else d.function(name)(s["q"])
         wanted = value(s)
-        yield printed(name, wanted, np.reshape(found, wanted.shape), 1e-8)
+        yield printed(name, wanted, np.reshape(term, wanted.shape), 1e-8)
         if name == "Lambda":
             yield printed("robot.task_inertia [kg]", wanted, spatial_arm().task_inertia(s["q"], directions=XYZ), 1e-8)
 

@@ -30,9 +30,9 @@ def _motion(c: Claim) -> Evidence:
 def _floating(c: Claim) -> Evidence:
     fixed, free = whole(), pp.load_robot("quadruped")
     yield reading("fixed base: rows without a motor", 0, fixed.nv - len(fixed.joint_names))
-    rest = free.inverse_dynamics(free.home, np.zeros(free.nv), np.zeros(free.nv))
-    yield reading("free base: force asked of the six unactuated rows [N]", 0.0, np.abs(rest[:6]).max())
-    yield corrected("it is the weight [N]", free.mass * 9.81, rest[2], 1e-6)
+    holding_force = free.inverse_dynamics(free.home, np.zeros(free.nv), np.zeros(free.nv))
+    yield reading("free base: force asked of the six unactuated rows [N]", 0.0, np.abs(holding_force[:6]).max())
+    yield corrected("it is the weight [N]", free.mass * 9.81, holding_force[2], 1e-6)
 
 
 @DOCUMENT.check("virtual-work")
@@ -56,8 +56,8 @@ def _newton(c: Claim) -> Evidence:
 def _euler(c: Claim) -> Evidence:
     I, w, wd = np.diag([0.1, 0.2, 0.25]), np.array([1.0, -2, 3]), np.array([0.4, 0.5, 0.6])
     q = np.concatenate([np.zeros(3), pp.spatial.quat_from_rotation_vector([0.3, 0.4, -0.2])])
-    found = body().inverse_dynamics(q, [0, 0, 0, *w], [0, 0, 0, *wd])[3:]
-    yield printed("M [N·m]", I @ wd + np.cross(w, I @ w), found)
+    moment = body().inverse_dynamics(q, [0, 0, 0, *w], [0, 0, 0, *wd])[3:]
+    yield printed("M [N·m]", I @ wd + np.cross(w, I @ w), moment)
 
 
 @remembered
@@ -92,8 +92,8 @@ def _least_action(c: Claim) -> Evidence:
 @DOCUMENT.check("euler-lagrange")
 def _euler_lagrange(c: Claim) -> Evidence:
     q, v, a = state(spatial_arm())
-    found = np.ravel(spatial_equations().function("tau")(q, v, a))
-    yield printed("τ [N·m]", found, spatial_arm().inverse_dynamics(q, v, a, losses=False))
+    torque = np.ravel(spatial_equations().function("tau")(q, v, a))
+    yield printed("τ [N·m]", torque, spatial_arm().inverse_dynamics(q, v, a, losses=False))
 
 
 @remembered
@@ -115,8 +115,8 @@ def _pendulum(name: str, text: str, quantity: str, what: str) -> None:
     @DOCUMENT.check(name)
     def _quantity(c: Claim) -> Evidence:
         given = text.replace("m g h = ", "")
-        found = pendulum()[quantity]
-        wanted = sp.Eq(sp.Matrix(found)[0], 0) if what == "equation" else found
+        expression = pendulum()[quantity]
+        wanted = sp.Eq(sp.Matrix(expression)[0], 0) if what == "equation" else expression
         yield formula("printed", given, wanted, what, **_NAMES)
 
 
@@ -169,13 +169,13 @@ def _projected_mass(c: Claim) -> Evidence:
 @DOCUMENT.check("pne-g")
 def _projected_gravity(c: Claim) -> Evidence:
     q, _, _ = state(spatial_arm())
-    found = sum(-spatial_equations().function(names[0])(q).T @ [0, 0, -9.81 * mass] for mass, names in links())
-    yield printed("g [N·m]", found, spatial_arm().gravity(q))
+    gravity = sum(-spatial_equations().function(names[0])(q).T @ [0, 0, -9.81 * mass] for mass, names in links())
+    yield printed("g [N·m]", gravity, spatial_arm().gravity(q))
 
 
 @DOCUMENT.check("pne-b")
 def _projected_coriolis(c: Claim) -> Evidence:
     q, v, _ = state(spatial_arm())
-    found = spatial_arm().bias(q, v) - spatial_arm().gravity(q)
-    yield printed("b [N·m]", projected(q, v, False), found)
-    yield corrected("b [N·m]", projected(q, v, True), found, 1e-7)
+    coriolis = spatial_arm().bias(q, v) - spatial_arm().gravity(q)
+    yield printed("b [N·m]", projected(q, v, False), coriolis)
+    yield corrected("b [N·m]", projected(q, v, True), coriolis, 1e-7)

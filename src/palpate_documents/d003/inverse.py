@@ -39,9 +39,9 @@ def _velocity_level(c: Claim) -> Evidence:
 def _inverse(c: Claim) -> Evidence:
     q, v, _ = state(seven())
     J = seven().jacobian(q)
-    found = solver().pseudo_inverse(J, J @ v)
-    yield printed("J q̇", J @ v, J @ found)
-    yield says("printed", "no longer than another that does", True, bool(np.linalg.norm(found) <= np.linalg.norm(v)))
+    velocity = solver().pseudo_inverse(J, J @ v)
+    yield printed("J q̇", J @ v, J @ velocity)
+    yield says("printed", "no longer than another that does", True, bool(np.linalg.norm(velocity) <= np.linalg.norm(v)))
 
 
 @DOCUMENT.check("singular")
@@ -94,10 +94,10 @@ def _projector(c: Claim) -> Evidence:
 def _equal(c: Claim) -> Evidence:
     J, w = stack(5, 7)
     A, b = np.vstack(J), np.concatenate(w)
-    found = solver().weighted(list(zip(J, w)), np.ones(5))
-    yield printed("q̇", A.T @ b, found)
-    yield corrected("q̇", np.linalg.pinv(A) @ b, found)
-    yield corrected("J̄ q̇", b, A @ found)
+    velocity = solver().weighted(list(zip(J, w)), np.ones(5))
+    yield printed("q̇", A.T @ b, velocity)
+    yield corrected("q̇", np.linalg.pinv(A) @ b, velocity)
+    yield corrected("J̄ q̇", b, A @ velocity)
 
 
 @DOCUMENT.check("weighted")
@@ -106,12 +106,12 @@ def _weighted(c: Claim) -> Evidence:
     for joints, words in ((3, "5 rows, 3 joints"), (7, "5 rows, 7 joints")):
         J, w = stack(5, joints, joints)
         A, b, W = np.vstack(J), np.concatenate(w), np.diag(weights)
-        found = solver().weighted(list(zip(J, w)), weights)
+        velocity = solver().weighted(list(zip(J, w)), weights)
         regular = np.linalg.cond(A.T @ W @ A) < 1e12
         text = np.linalg.solve(A.T @ W @ A, A.T @ W @ b) if regular else np.full(joints, np.nan)
-        yield reading(f"{words}: q̇", text, found)
+        yield reading(f"{words}: q̇", text, velocity)
         root = np.sqrt(W)
-        yield corrected(f"{words}: q̇ by (W^½ J̄)⁺ W^½", np.linalg.pinv(root @ A) @ root @ b, found)
+        yield corrected(f"{words}: q̇ by (W^½ J̄)⁺ W^½", np.linalg.pinv(root @ A) @ root @ b, velocity)
 
 
 _THREE = [(np.array([[1.0, 0, 0]]), [1.0]), (np.array([[1.0, 1, 0]]), [3.0]), (np.array([[1.0, 1, 1]]), [0.0])]
@@ -130,34 +130,34 @@ def _stacked(printed_projector: bool) -> Array:
 
 @DOCUMENT.check("projector")
 def _prioritised(c: Claim) -> Evidence:
-    found = solver().prioritised(_THREE)
-    yield printed("q̇ with the printed projector", _stacked(True), found)
-    yield corrected("q̇ with that of the tasks above", _stacked(False), found)
-    yield corrected("q̇", [1, 2, -3], found)
+    velocity = solver().prioritised(_THREE)
+    yield printed("q̇ with the printed projector", _stacked(True), velocity)
+    yield corrected("q̇ with that of the tasks above", _stacked(False), velocity)
+    yield corrected("q̇", [1, 2, -3], velocity)
 
 
 @DOCUMENT.check("priority-sum")
 def _sum(c: Claim) -> Evidence:
     J, w = stack(3, 7, 5)
-    found = solver().prioritised(list(zip(J, w)))
+    velocity = solver().prioritised(list(zip(J, w)))
     parts, v = [], np.zeros(7)
     for i in range(3):
         bar = np.vstack(J[:i]) if i else np.zeros((1, 7))
         N = np.eye(7) - np.linalg.pinv(bar) @ bar
         parts.append(np.linalg.pinv(J[i] @ N, rcond=1e-10) @ (w[i] - J[i] @ v))
         v = v + N @ parts[-1]
-    yield printed("q̇ taken as the last line's", parts[-1], found)
-    yield corrected("q̇ as the sum", v, found)
-    yield corrected("tasks met", np.concatenate(w), np.vstack(J) @ found)
+    yield printed("q̇ taken as the last line's", parts[-1], velocity)
+    yield corrected("q̇ as the sum", v, velocity)
+    yield corrected("tasks met", np.concatenate(w), np.vstack(J) @ velocity)
 
 
 @DOCUMENT.check("ik")
 def _inverse_kinematics(c: Claim) -> Evidence:
     q, _, _ = state(whole())
     target = whole().pose(q)
-    found = whole().pose(whole().inverse_kinematics(target, seed=whole().home))
-    yield printed("position [m]", target.position, found.position, 1e-8)
-    yield printed("rotation", target.rotation, found.rotation, 1e-8)
+    pose = whole().pose(whole().inverse_kinematics(target, seed=whole().home))
+    yield printed("position [m]", target.position, pose.position, 1e-8)
+    yield printed("rotation", target.rotation, pose.rotation, 1e-8)
 
 
 @DOCUMENT.check("floating-u")

@@ -19,21 +19,21 @@ YAW, PITCH, ROLL = 0.5, -0.3, 0.8  # ψ, θ, φ
 
 @DOCUMENT.check("cylindrical")
 def _cylindrical(c: Claim) -> Evidence:
-    found = pp.spatial.cartesian_from_cylindrical([1.5, 0.7, 0.4])
-    yield printed("r [m]", 1.5 * np.array([cos(0.7), sin(0.7), 0]) + [0, 0, 0.4], found)
+    position = pp.spatial.cartesian_from_cylindrical([1.5, 0.7, 0.4])
+    yield printed("r [m]", 1.5 * np.array([cos(0.7), sin(0.7), 0]) + [0, 0, 0.4], position)
 
 
 @DOCUMENT.check("spherical")
 def _spherical(c: Claim) -> Evidence:
-    found = pp.spatial.cartesian_from_spherical([1.5, 0.7, 0.4])
-    yield printed("r [m]", 1.5 * np.array([sin(0.4) * cos(0.7), sin(0.4) * sin(0.7), cos(0.4)]), found)
+    position = pp.spatial.cartesian_from_spherical([1.5, 0.7, 0.4])
+    yield printed("r [m]", 1.5 * np.array([sin(0.4) * cos(0.7), sin(0.4) * sin(0.7), cos(0.4)]), position)
 
 
 @DOCUMENT.check("velocity")
 def _velocity(c: Claim) -> Evidence:
     x, rate = np.array([1.5, 0.7, 0.4]), np.array([0.3, -0.2, 0.5])
-    found = slope(pp.spatial.cartesian_from_spherical, x, rate)
-    yield printed("v [m/s]", pp.spatial.velocity_from_spherical_rate(x, rate), found, 1e-8)
+    velocity = slope(pp.spatial.cartesian_from_spherical, x, rate)
+    yield printed("v [m/s]", pp.spatial.velocity_from_spherical_rate(x, rate), velocity, 1e-8)
 
 
 @DOCUMENT.check("euler-names")
@@ -59,8 +59,8 @@ def _matrix(c: Claim) -> Evidence:
 def _angle_axis(c: Claim) -> Evidence:
     axis = np.array([2.0, -1, 2]) / 3
     R = pp.spatial.matrix_from_angle_axis(0.8, axis)
-    angle, found = pp.spatial.angle_axis_from_matrix(R)
-    yield printed("angle and axis", [0.8, *axis], [angle, *found])
+    angle, computed_axis = pp.spatial.angle_axis_from_matrix(R)
+    yield printed("angle and axis", [0.8, *axis], [angle, *computed_axis])
 
 
 @DOCUMENT.check("q-example")
@@ -72,9 +72,9 @@ def _quaternion(c: Claim) -> Evidence:
 def _sandwich(c: Claim) -> Evidence:
     q, v = pp.spatial.quat_from_angle_axis(np.pi / 2, [0, 0, 1]), np.array([0.0, 0, 1, 0])
     multiply, conjugate = pp.spatial.quat_multiply, pp.spatial.quat_conjugate
-    found = multiply(multiply(q, v), conjugate(q))
-    yield printed("q v q*", [0, 0, 0, 0], found)
-    yield corrected("q v q*", [0, -1, 0, 0], found)
+    product = multiply(multiply(q, v), conjugate(q))
+    yield printed("q v q*", [0, 0, 0, 0], product)
+    yield corrected("q v q*", [0, -1, 0, 0], product)
     yield corrected("the same by the matrix", [-1, 0, 0], pp.spatial.matrix_from_quat(q) @ v[1:])
     yield corrected("q* v q (passive)", [0, 1, 0, 0], multiply(multiply(conjugate(q), v), q))
 
@@ -103,8 +103,8 @@ def _quaternion_rate(c: Claim) -> Evidence:
     x, y, z = omega = np.array([0.3, -0.8, 1.1])
     matrix = np.array([[0, -x, -y, -z], [x, 0, z, -y], [y, -z, 0, x], [z, y, -x, 0]])
     for axes in ("body", "world"):
-        found = pp.spatial.quat_rate_from_angular_velocity(q, omega, axes)  # type: ignore[arg-type]
-        yield reading(f"ω in {axes} axes: q̇ [1/s]", 0.5 * matrix @ q, found)
+        quat_rate = pp.spatial.quat_rate_from_angular_velocity(q, omega, axes)  # type: ignore[arg-type]
+        yield reading(f"ω in {axes} axes: q̇ [1/s]", 0.5 * matrix @ q, quat_rate)
     other = matrix.copy()
     other[1:, 1:] *= -1
     yield corrected("block turned round, ω in world axes: q̇ [1/s]", 0.5 * other @ q,

@@ -30,8 +30,8 @@ def robot_of(tensors: tuple[tuple[float, float, float], ...], a2: float = A2, a3
     """The document's DH table with given tensors."""
     geometry: tuple[dict[str, Any], ...] = ({"alpha": pi / 2, "d": D1}, {"a": a2}, {"a": a3})
     rows = [
-        pp.DHLink(**place, mass=m, com=com, inertia=tensor)
-        for place, m, com, tensor in zip(geometry, LINK_MASSES, CENTRES, tensors)
+        pp.DHLink(**dh, mass=m, com=com, inertia=tensor)
+        for dh, m, com, tensor in zip(geometry, LINK_MASSES, CENTRES, tensors)
     ]
     return pp.Robot.from_dh(rows, name="hand-in")
 

@@ -46,27 +46,27 @@ def response(
 
 @DOCUMENT.check("31")
 def _translation(c: Claim) -> Evidence:
-    found = response()
-    yield reference("Δp(10 s), sampled at 1 ms [m]", 0.0993109519, found.displacement[-1, 0], 1e-9)
+    motion = response()
+    yield reference("Δp(10 s), sampled at 1 ms [m]", 0.0993109519, motion.displacement[-1, 0], 1e-9)
     exact = [0.099314599454, 0.198629198907, 0.297943798361]
-    yield reference("Δp(10 s), exact [m]", exact, found.displacement[-1], 2e-5)
+    yield reference("Δp(10 s), exact [m]", exact, motion.displacement[-1], 2e-5)
     long = response(seconds=40.0, start=0.0).displacement[-1]
     yield printed("Δp at rest, f/K [m]", [0.1, 0.2, 0.3], long, 1e-9)
 
 
 @DOCUMENT.check("32")
 def _quaternion(c: Claim) -> Evidence:
-    found = response("quaternion", False, 60.0, 0.0).angles
-    yield printed("turn at rest [rad]", asin(0.15) * np.array([2.0, 1, 2]) / 3, found[-1], 1e-8)
-    yield reference("turn after 5 s [rad]", 0.149441314198, np.linalg.norm(found[5000]), 1e-4)
+    angles = response("quaternion", False, 60.0, 0.0).angles
+    yield printed("turn at rest [rad]", asin(0.15) * np.array([2.0, 1, 2]) / 3, angles[-1], 1e-8)
+    yield reference("turn after 5 s [rad]", 0.149441314198, np.linalg.norm(angles[5000]), 1e-4)
 
 
 @DOCUMENT.check("33")
 def _euler(c: Claim) -> Evidence:
-    found = response("euler", False, 60.0, 0.0).angles[-1]
-    yield reference("Δφ at rest [rad]", [0.1, 0.059733549929, 0.100309991013], found, 1e-9)
-    T = pp.spatial.euler_rate_matrix(found, "XYZ")
-    yield printed("K Δφ [N·m]", T.T @ TORQUE, 10.0 * found, 1e-7)
+    angles = response("euler", False, 60.0, 0.0).angles[-1]
+    yield reference("Δφ at rest [rad]", [0.1, 0.059733549929, 0.100309991013], angles, 1e-9)
+    T = pp.spatial.euler_rate_matrix(angles, "XYZ")
+    yield printed("K Δφ [N·m]", T.T @ TORQUE, 10.0 * angles, 1e-7)
 
 
 @DOCUMENT.check("delta-omega")
@@ -76,8 +76,8 @@ def _relative_rate(c: Claim) -> Evidence:
     for words, w_d in (("at rest", np.zeros(3)), ("turning", np.array([-0.5, 0.2, 0.4]))):
 
         def relative(t: float, w_d: Array = w_d) -> Array:
-            turn = pp.spatial.matrix_from_rotation_vector
-            return (turn(t * w_d) @ R_d).T @ turn(t * w_c) @ R_c
+            rotation = pp.spatial.matrix_from_rotation_vector
+            return (rotation(t * w_d) @ R_d).T @ rotation(t * w_c) @ R_c
 
         rate = (relative(h) - relative(-h)) / (2 * h) @ relative(0.0).T
         yield printed(f"S(Δω), desired frame {words} [1/s]", pp.spatial.skew(R_d.T @ (w_c - w_d)), rate, 1e-8)
@@ -121,8 +121,8 @@ def _stiffness(c: Claim) -> Evidence:
 
 @DOCUMENT.check("34")
 def _angles(c: Claim) -> Evidence:
-    phi, turn = np.array([0.4, -0.6, 0.9]), pp.spatial.matrix_from_angle_axis
-    steps = turn(phi[0], [1, 0, 0]) @ turn(phi[1], [0, 1, 0]) @ turn(phi[2], [0, 0, 1])
+    phi, rotation = np.array([0.4, -0.6, 0.9]), pp.spatial.matrix_from_angle_axis
+    steps = rotation(phi[0], [1, 0, 0]) @ rotation(phi[1], [0, 1, 0]) @ rotation(phi[2], [0, 0, 1])
     yield printed("R", steps, pp.spatial.matrix_from_euler(phi, "XYZ"))
 
 
@@ -133,9 +133,9 @@ def _euler_rates(c: Claim) -> Evidence:
     T = np.array([[1, 0, sin(b)], [0, cos(a), -cos(a) * sin(a)], [0, sin(a), cos(a) * cos(b)]])
     right = T.copy()
     right[1, 2] = -cos(b) * sin(a)
-    found = pp.spatial.euler_rate_matrix(phi, "XYZ")
-    yield printed("T at φ = (0.4, −0.6, 0.9)", T, found)
-    yield corrected("T at φ = (0.4, −0.6, 0.9)", right, found)
+    rate_matrix = pp.spatial.euler_rate_matrix(phi, "XYZ")
+    yield printed("T at φ = (0.4, −0.6, 0.9)", T, rate_matrix)
+    yield corrected("T at φ = (0.4, −0.6, 0.9)", right, rate_matrix)
     yield arithmetic("ω_y as printed [rad/s]", -0.7474729334, (T @ rates)[1])
     yield corrected("ω_y [rad/s]", -0.7176511585, pp.spatial.angular_velocity_from_euler_rate(phi, rates, "XYZ")[1])
 
@@ -145,15 +145,15 @@ def _second_order(c: Claim) -> Evidence:
     law = pp.control.Admittance(**GAINS)
     wrench = np.zeros((3000, 6))
     wrench[:1000, 0] = 1.0
-    found = pp.control.admittance_response(law, wrench, 1e-3)
-    x, v = found.displacement[1500:1502, 0], found.speed[1500:1502, 0]
+    motion = pp.control.admittance_response(law, wrench, 1e-3)
+    x, v = motion.displacement[1500:1502, 0], motion.speed[1500:1502, 0]
     yield printed("m ẍ + b ẋ + k x [N]", 0.0, 5 * (v[1] - v[0]) / 1e-3 + 14.142 * v[0] + 10 * x[0], 1e-2)
 
 
 @DOCUMENT.check("37")
 def _ratio(c: Claim) -> Evidence:
-    found = pp.control.design.stiffness_from_force(1.0, 0.1, 5.0, ratio=0.3)
-    k, b, m = float(found.stiffness), float(found.damping), 5.0
+    gains = pp.control.design.stiffness_from_force(1.0, 0.1, 5.0, ratio=0.3)
+    k, b, m = float(gains.stiffness), float(gains.damping), 5.0
     yield printed("ζ", b / (2 * np.sqrt(k * m)), 0.3)
     poles, w = np.roots([m, b, k]), np.sqrt(k / m)
     yield printed("|pole| = ω_n [1/s]", w, np.abs(poles[0]))
@@ -162,8 +162,8 @@ def _ratio(c: Claim) -> Evidence:
 
 @DOCUMENT.check("38")
 def _critical(c: Claim) -> Evidence:
-    found = pp.control.design.stiffness_from_force(1.0, 0.1, 5.0)
-    yield printed("b² − 4 m k", 0.0, float(found.damping) ** 2 - 4 * 5.0 * float(found.stiffness))
+    gains = pp.control.design.stiffness_from_force(1.0, 0.1, 5.0)
+    yield printed("b² − 4 m k", 0.0, float(gains.damping) ** 2 - 4 * 5.0 * float(gains.stiffness))
 
 
 @DOCUMENT.check("39")

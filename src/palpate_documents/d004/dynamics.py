@@ -62,16 +62,16 @@ def _mass_numbers(c: Claim) -> Evidence:
     yield arithmetic("difference of b11, b22, b23, b33 [kg·m²]", [-0.1515869116, -0.2394, -0.0378, -0.0378],
                      [(one - right)[i] for i in ((0, 0), (1, 1), (1, 2), (2, 2))])  # fmt: skip
     wanted = [[1.3454380249, -0.1385844102, 0.0071133031], [1.5668412613, 0.3460310997], [0.2131487506]]
-    found = [right[i, i:].tolist() for i in range(3)]
+    rows = [right[i, i:].tolist() for i in range(3)]
     for i in range(3):
-        yield corrected(f"B, row {i + 1} from the diagonal on [kg·m²]", wanted[i], found[i])
+        yield corrected(f"B, row {i + 1} from the diagonal on [kg·m²]", wanted[i], rows[i])
 
 
 @DOCUMENT.check("21")
 def _lagrange(c: Claim) -> Evidence:
     a = np.array([1.0, -2.0, 0.5])
-    found = np.ravel(equations().function("tau")(Q, V, a))
-    yield printed("τ [N·m]", found, arm().inverse_dynamics(Q, V, a))
+    torque = np.ravel(equations().function("tau")(Q, V, a))
+    yield printed("τ [N·m]", torque, arm().inverse_dynamics(Q, V, a))
 
 
 @DOCUMENT.check("22")

@@ -20,10 +20,10 @@ POSE = pp.Pose([0.3, 0.2, 0.4], np.eye(3))
 def _adjoint(c: Claim) -> Evidence:
     X = pp.Pose([0.3, -0.2, 0.5], pp.spatial.matrix_from_quat(pair()[0]))
     R, S = X.rotation, pp.spatial.skew(X.position)
-    found = pp.spatial.adjoint_wrench(X)
-    yield printed("Ad", np.block([[R, np.zeros((3, 3))], [S @ R, R]]), found)
+    adjoint = pp.spatial.adjoint_wrench(X)
+    yield printed("Ad", np.block([[R, np.zeros((3, 3))], [S @ R, R]]), adjoint)
     h, twist = np.arange(1.0, 7), np.array([0.5, -1, 2, 0.3, 0.7, -0.4])
-    yield printed("power in both frames [W]", h @ twist, (found @ h) @ (pp.spatial.adjoint_twist(X) @ twist))
+    yield printed("power in both frames [W]", h @ twist, (adjoint @ h) @ (pp.spatial.adjoint_twist(X) @ twist))
 
 
 @DOCUMENT.check("43")
@@ -100,12 +100,12 @@ def _composition(c: Claim) -> Evidence:
 
 @DOCUMENT.check("49")
 def _semi_implicit(c: Claim) -> Evidence:
-    found = response()
-    steps = found.displacement[5001:5100] - found.displacement[5000:5099]
+    motion = response()
+    steps = motion.displacement[5001:5100] - motion.displacement[5000:5099]
     yield printed(
-        "Δp(t+dt) − Δp(t) − dt Δṗ(t+dt) [m]", np.zeros_like(steps), steps - 1e-3 * found.speed[5001:5100], 1e-15
+        "Δp(t+dt) − Δp(t) − dt Δṗ(t+dt) [m]", np.zeros_like(steps), steps - 1e-3 * motion.speed[5001:5100], 1e-15
     )
-    yield reference("Δp_x(10 s) [m]", 0.0993109519, found.displacement[-1, 0], 1e-9)
+    yield reference("Δp_x(10 s) [m]", 0.0993109519, motion.displacement[-1, 0], 1e-9)
 
 
 @DOCUMENT.check("50")
@@ -115,9 +115,9 @@ def _compliant_angles(c: Claim) -> Evidence:
     wrench = np.zeros((2000, 6))
     wrench[:, 3:] = TORQUE
     pose = pp.Pose(np.zeros(3), pp.spatial.matrix_from_euler(desired, "XYZ"))
-    found = pp.control.admittance_response(law, wrench, 1e-3, pose)
-    wanted = pp.spatial.matrix_from_euler(desired + found.angles[-1], "XYZ")
-    yield printed("R_c", wanted, pp.spatial.matrix_from_quat(found.quat_wxyz[-1]))
+    motion = pp.control.admittance_response(law, wrench, 1e-3, pose)
+    wanted = pp.spatial.matrix_from_euler(desired + motion.angles[-1], "XYZ")
+    yield printed("R_c", wanted, pp.spatial.matrix_from_quat(motion.quat_wxyz[-1]))
 
 
 @DOCUMENT.check("3-wrench")
@@ -154,12 +154,12 @@ def off_motion(trace: pp.Trace) -> tuple[np.ndarray, np.ndarray]:
 def _figure(c: Claim) -> Evidence:
     number = c.id.partition("-")[2]
     trace = motion_run(SCENARIOS[number])
-    found = off_motion(trace)[0 if number == "3" else 1]
+    deviation = off_motion(trace)[0 if number == "3" else 1]
     pushed, after, still = (9.98, 15.0, 19.98) if number == "3" else (19.98, 25.0, 9.98)
     at = [int(np.argmin(np.abs(trace.time - t))) for t in (pushed, after, still)]
-    yield says("reference", "displaced while it acts", True, bool(found[at[0]] > 0.1))
-    yield says("reference", "back within 1 % after 5 s", True, bool(found[at[1]] < 0.01 * found[at[0]]))
-    yield reference("not moved by the other half of the wrench", 0.0, found[at[2]], 0.01 * found[at[0]])
+    yield says("reference", "displaced while it acts", True, bool(deviation[at[0]] > 0.1))
+    yield says("reference", "back within 1 % after 5 s", True, bool(deviation[at[1]] < 0.01 * deviation[at[0]]))
+    yield reference("not moved by the other half of the wrench", 0.0, deviation[at[2]], 0.01 * deviation[at[0]])
 
 
 for _number in SCENARIOS:

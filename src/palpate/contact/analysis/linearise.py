@@ -88,11 +88,13 @@ def linearise_state(
 
     model.pin_here(q)
     snap = model.survey(0.0, q, v)
-    found = settle(model, snap, force(q, v), closed_contacts(model, snap), SPEED)
-    _refuse_motion(robot, found.acceleration, v, tolerance)
-    for c, o in zip(found.rows.candidates, found.solution.options):
+    settled = settle(model, snap, force(q, v), closed_contacts(model, snap), SPEED)
+    _refuse_motion(robot, settled.acceleration, v, tolerance)
+    for c, o in zip(settled.rows.candidates, settled.solution.options):
         apply_option(model, snap, c.index, o)
-    modes = {c.index: mode_of(o, model.records[c.index]) for c, o in zip(found.rows.candidates, found.solution.options)}
+    modes = {
+        c.index: mode_of(o, model.records[c.index]) for c, o in zip(settled.rows.candidates, settled.solution.options)
+    }
     Z = _free_motions(model, snap, modes)
     A, B = _matrices(model, q, v, Z, force)
     eigenvalues = np.linalg.eigvals(A)

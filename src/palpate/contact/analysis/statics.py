@@ -98,12 +98,12 @@ def static_equilibrium(
 ) -> Equilibrium:
     """Whether contacts and torques hold a robot at rest, and with what forces."""
     zero = np.zeros(robot.nv)
-    found = constrained_dynamics(robot, q, zero, tau, contacts, wrench)
+    dynamics = constrained_dynamics(robot, q, zero, tau, contacts, wrench)
     free = robot.forward_dynamics(q, zero, tau, wrench=wrench)
     size = 1.0 + float(np.abs(free).max())
-    holds = bool(np.abs(found.acceleration).max() < 1e-9 * size)
-    missing = np.zeros(robot.nv) if holds else -robot.mass_matrix(q) @ found.acceleration
-    return Equilibrium(holds, found, missing)
+    holds = bool(np.abs(dynamics.acceleration).max() < 1e-9 * size)
+    missing = np.zeros(robot.nv) if holds else -robot.mass_matrix(q) @ dynamics.acceleration
+    return Equilibrium(holds, dynamics, missing)
 
 
 def _task_jacobian(robot: Robot, q: ArrayLike, frame: str | None, directions: ArrayLike | None) -> Array:

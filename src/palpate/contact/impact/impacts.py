@@ -94,11 +94,11 @@ def impact(
 def who_collides(model: ContactModel, snap: Snapshot, speed: float = SPEED) -> tuple[list[int], list[int]]:
     """Contacts that close faster than `speed`, and those that touch at rest."""
     colliding, resting = [], []
-    for i, (record, found) in enumerate(zip(model.records, snap.found)):
+    for i, (record, kinematics) in enumerate(zip(model.records, snap.found)):
         if record["kind"] == PIN or record["two_sided"]:
             resting.append(i)
-        elif abs(found["gap"]) <= GAP and found["rate"] <= speed:
-            (colliding if found["rate"] < -speed else resting).append(i)
+        elif abs(kinematics["gap"]) <= GAP and kinematics["rate"] <= speed:
+            (colliding if kinematics["rate"] < -speed else resting).append(i)
     return colliding, resting
 
 
@@ -149,13 +149,13 @@ def row_velocities(model: ContactModel, snap: Snapshot, closed: Sequence[int], e
     """Velocities along the rows, over the surfaces; those that are held count as 0 unless `exact`."""
     parts = [np.zeros(0)]
     for i in closed:
-        record, found = model.records[i], snap.found[i]
+        record, kinematics = model.records[i], snap.found[i]
         count = int(record["freedoms"])
         if record["kind"] == PIN:
-            parts.append(record["directions"][:count] @ found["slide"] if exact else np.zeros(count))
+            parts.append(record["directions"][:count] @ kinematics["slide"] if exact else np.zeros(count))
         else:
-            rate = 0.0 if record["two_sided"] and not exact else float(found["rate"])
-            parts.append(np.concatenate([[rate], found["tangents"][:count] @ found["slide"]]))
+            rate = 0.0 if record["two_sided"] and not exact else float(kinematics["rate"])
+            parts.append(np.concatenate([[rate], kinematics["tangents"][:count] @ kinematics["slide"]]))
     return np.concatenate(parts)
 
 
@@ -196,10 +196,10 @@ def _newton(path: ImpulsePath, u: Array, e: Mapping[int, float]) -> None:
     for k, value in e.items():
         b[path._normal(k)] *= 1.0 + value
     problem = Problem(path.G, b, path.candidates, path.scale)
-    found = distinct(solutions(problem), problem)
-    if not found:
+    outcomes = distinct(solutions(problem), problem)
+    if not outcomes:
         raise NoSolution("Newton's law with friction has no answer here", hint="use Poisson's or Stronge's law")
-    best = min(found, key=lambda s: float(np.abs(s.z).sum()))
+    best = min(outcomes, key=lambda s: float(np.abs(s.z).sum()))
     path.Z, path.u = best.z, u + path.G @ best.z
 
 

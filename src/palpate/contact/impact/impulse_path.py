@@ -137,12 +137,12 @@ class ImpulsePath:
 
     def _candidates(self, drives: dict[int, float], offsets: dict[int, float]) -> list[Candidate]:
         """The contacts as they now are: lifted ones left out, slips as the velocities have them."""
-        found = []
+        candidates = []
         for k, c in enumerate(self.candidates):
             if c.normal is not None and k not in drives and k not in offsets and self.u[c.normal] > self.still:
                 continue
-            found.append(replace(c, index=k, slip=self.slip_of(c), drive=drives.get(k)))
-        return found
+            candidates.append(replace(c, index=k, slip=self.slip_of(c), drive=drives.get(k)))
+        return candidates
 
     def slip_of(self, c: Candidate) -> tuple[float, ...] | None:
         """The direction in which a contact slips; None for one that does not."""
@@ -161,10 +161,10 @@ class ImpulsePath:
     def _piece(self, drives: dict[int, float], offsets: dict[int, float]) -> Piece:
         """The modes, multipliers and velocity rates that hold from here on."""
         problem = self._problem(drives, offsets)
-        found = solve(problem)
-        if not found:
+        solutions = solve(problem)
+        if not solutions:
             raise NoSolution("no consistent mode inside an impact", hint="less friction at the contacts that rest")
-        best = min(found, key=lambda s: (float(np.abs(s.z).sum()), s.deficiency))
+        best = min(solutions, key=lambda s: (float(np.abs(s.z).sum()), s.deficiency))
         self._note(problem, best)
         return Piece(problem, best.options, best.z, best.rates - problem.b)
 

@@ -290,10 +290,10 @@ def _finish(path: ImpulsePath, flow: TurningSlip, step: Step, goal: Goal, fallen
     if fallen < 0:
         return 0.0
     if fallen >= 2 * count:
-        place = fallen - 2 * count
-        if place < len(flow.rows):
-            path.u[flow.rows[place]] = 0.0
-        elif place == len(flow.rows):
+        row_index = fallen - 2 * count
+        if row_index < len(flow.rows):
+            path.u[flow.rows[row_index]] = 0.0
+        elif row_index == len(flow.rows):
             path.u[goal.row] = 0.0
         return 0.0
     leg = flow.legs[fallen // 2]

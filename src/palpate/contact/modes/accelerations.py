@@ -148,7 +148,7 @@ def _point_jacobian(machine: Machine, c: Touching, work: Work) -> None:
 @kernel
 def look(machine: Machine, t: float, y: Vector, thorough: bool) -> int:
     """M, rest and every contact's kinematics at y; of free contacts only the gap unless `thorough`."""
-    contacts, found, work = machine.contacts, machine.found, machine.work
+    contacts, contact_states, work = machine.contacts, machine.found, machine.work
     _read_state(machine, work, y)
     if machine.lossy:
         status = inverse_dynamics(machine.handle, work.q_full, work.v_full, work.zero_full, work.rest_full)
@@ -161,7 +161,7 @@ def look(machine: Machine, t: float, y: Vector, thorough: bool) -> int:
         read_bias(machine.handle, work.rest_full)
     _reduce(machine, work)
     for i in range(len(contacts)):
-        c, f = contacts[i], found[i]
+        c, f = contacts[i], contact_states[i]
         if is_stop(c):
             stop(c, f, work, i)
             continue
@@ -202,11 +202,11 @@ def _dot(a: Vector, b: Vector) -> float:
 
 
 @kernel
-def _hold_rows(contacts: list[Touching], found: list[Found], work: Work) -> int:
+def _hold_rows(contacts: list[Touching], contact_states: list[Found], work: Work) -> int:
     """The rows of every contact by its mode; how many."""
     m = 0
     for i in range(len(contacts)):
-        c, f = contacts[i], found[i]
+        c, f = contacts[i], contact_states[i]
         if is_pin(c):
             for k in range(c.freedoms):
                 m = _add_row(work, m, i, c.directions[k], _triple(c.directions[k]), _dot(c.directions[k], f.drift))
@@ -313,7 +313,7 @@ def _leverage(f: Found, work: Work, number: int) -> float:
 @kernel
 def accelerate(machine: Machine, t: float) -> int:
     """a, multipliers and margins from what `look` left in work, under the machine's tau."""
-    contacts, found, work, tau = machine.contacts, machine.found, machine.work, machine.tau
+    contacts, contact_states, work, tau = machine.contacts, machine.found, machine.work, machine.tau
     nv = work.v.size
     if not factor(work.M, work.L):
         return NOT_DEFINITE
@@ -324,35 +324,35 @@ def accelerate(machine: Machine, t: float) -> int:
             for k in range(nv):
                 work.acceleration[k] += carried_force(contacts[i], work.pull[i], t, k)
     back(work.L, work.acceleration)
-    m = _hold_rows(contacts, found, work)
+    m = _hold_rows(contacts, contact_states, work)
     _multiply(contacts, work, m)
     _residual(work, m)
     for i in range(len(contacts)):
-        found[i].pressure = found[i].grip = 0.0
+        contact_states[i].pressure = contact_states[i].grip = 0.0
         for k in range(3):
-            found[i].force[k] = 0.0
+            contact_states[i].force[k] = 0.0
     for a in range(m):
         value = work.multipliers[a]
         for k in range(nv):
             work.acceleration[k] += work.inverse[a, k] * value
         for k in range(3):
-            found[int(work.owner[a])].force[k] += work.pushes[a, k] * value
+            contact_states[int(work.owner[a])].force[k] += work.pushes[a, k] * value
     for i in range(len(contacts)):
         if contacts[i].coast:
-            _coasting_force(contacts[i], found[i], work, t, i)
+            _coasting_force(contacts[i], contact_states[i], work, t, i)
         if contacts[i].wedged:
             for k in range(3):
-                found[i].force[k] = contacts[i].carried[k]
-    _margins(contacts, found, work)
+                contact_states[i].force[k] = contacts[i].carried[k]
+    _margins(contacts, contact_states, work)
     return OK
 
 
 @kernel
-def _margins(contacts: list[Touching], found: list[Found], work: Work) -> None:
+def _margins(contacts: list[Touching], contact_states: list[Found], work: Work) -> None:
     """Fill every contact's margins: a mode ends where one of them falls through 0."""
     frictional = False
     for i in range(len(contacts)):
-        c, f = contacts[i], found[i]
+        c, f = contacts[i], contact_states[i]
         f.margin[0] = f.margin[1] = f.margin[3] = math.inf
         if is_pin(c):
             f.margin[2] = math.inf

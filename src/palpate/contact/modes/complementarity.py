@@ -68,16 +68,16 @@ class Candidate:
         """Everything it could do."""
         if self.normal is None:
             return [Option(LOCKED)]
-        found = [Option(FREE)] if self.one_sided and self.drive is None else []
+        free = [Option(FREE)] if self.one_sided and self.drive is None else []
         if not self.tangents or (self.friction == 0.0 and self.hold == 0.0):
-            return [Option(SLIDING), *found]
+            return [Option(SLIDING), *free]
         sides = (1.0,) if self.one_sided or self.drive is not None else (1.0, -1.0)
         if self.slip is not None:
-            return [*(Option(SLIDING, self.slip, side) for side in sides), *found]
+            return [*(Option(SLIDING, self.slip, side) for side in sides), *free]
         slips: list[tuple[tuple[float, ...] | None, bool]]
         slips = [((1.0,), False), ((-1.0,), False)] if len(self.tangents) == 1 else [(None, True)]
         moving = [Option(SLIDING, slip, side, seek) for slip, seek in slips for side in sides]
-        return [Option(STICKING), *moving, *found]
+        return [Option(STICKING), *moving, *free]
 
 
 @dataclass
@@ -115,13 +115,13 @@ def solve(problem: Problem, wishes: Mapping[int, int] | None = None) -> list[Sol
     some contact's own coefficient n·M⁻¹(n − μ d) may be negative, or mending fails, is every combination tried.
     """
     if not any(is_risky(problem, c) for c in problem.candidates):
-        found = _mended(problem, wishes or {})
-        if found is not None:
-            return [_at_rest(problem, found, wishes or {}) or found]
+        solution = _mended(problem, wishes or {})
+        if solution is not None:
+            return [_at_rest(problem, solution, wishes or {}) or solution]
     return solutions(problem)
 
 
-def _at_rest(problem: Problem, found: Solution, wishes: Mapping[int, int]) -> Solution | None:
+def _at_rest(problem: Problem, solution: Solution, wishes: Mapping[int, int]) -> Solution | None:
     """The answer in which all contacts stick, where one says that contacts slide although nothing moves.
 
     A body wedged between contacts is held in many ways: the shortest multipliers may leave a friction cone while
@@ -129,8 +129,8 @@ def _at_rest(problem: Problem, found: Solution, wishes: Mapping[int, int]) -> So
     """
     if any(wishes.get(c.index) == FREE or c.slip is not None or c.drive is not None for c in problem.candidates):
         return None
-    labelled = any(o.mode == SLIDING and c.hold > 0.0 for c, o in zip(problem.candidates, found.options))
-    if not labelled or np.abs(found.rates).max(initial=0.0) > _TOLERANCE * problem.rate_size:
+    labelled = any(o.mode == SLIDING and c.hold > 0.0 for c, o in zip(problem.candidates, solution.options))
+    if not labelled or np.abs(solution.rates).max(initial=0.0) > _TOLERANCE * problem.rate_size:
         return None
     options = tuple(c.options()[0] for c in problem.candidates)
     held, _, _ = _stack(problem, options)
@@ -155,7 +155,7 @@ def _cone(c: Candidate, size: int) -> list[Array]:
     angles = np.arange(2) * math.pi if len(c.tangents) == 1 else 2 * math.pi * np.arange(_DIRECTIONS) / _DIRECTIONS
     turns = np.column_stack([np.cos(angles), np.sin(angles)])[:, : len(c.tangents)] if c.tangents else np.zeros((1, 0))
     sides = (1.0,) if c.one_sided else (1.0, -1.0)
-    return [side * unit[c.normal] + c.hold * unit[c.tangents].T @ turn for side in sides for turn in turns]
+    return [side * unit[c.normal] + c.hold * unit[c.tangents].T @ direction for side in sides for direction in turns]
 
 
 def solutions(problem: Problem) -> list[Solution]:
@@ -181,10 +181,10 @@ def is_risky(problem: Problem, c: Candidate) -> bool:
     return problem.G[c.normal, c.normal] - c.friction * pull <= 1e-9 * problem.scale
 
 
-def distinct(found: Sequence[Solution], problem: Problem) -> list[Solution]:
+def distinct(answers: Sequence[Solution], problem: Problem) -> list[Solution]:
     """One of each set of answers with the same rates."""
     kept: list[Solution] = []
-    for one in found:
+    for one in answers:
         if not any(np.abs(one.rates - other.rates).max(initial=0.0) < 1e-7 * problem.rate_size for other in kept):
             kept.append(one)
     return kept
@@ -327,9 +327,9 @@ def _headings(problem: Problem, options: list[Option], seeking: list[int]) -> It
     if sticking is None:
         return
     grips = [sticking.z[problem.candidates[n].tangents] for n in seeking]
-    found = sought.from_guess([math.atan2(-g[1], -g[0]) for g in grips])
-    if found is not None:
-        yield found
+    combination = sought.from_guess([math.atan2(-g[1], -g[0]) for g in grips])
+    if combination is not None:
+        yield combination
 
 
 def _zeros(function: Callable[[float], float]) -> Iterator[float]:

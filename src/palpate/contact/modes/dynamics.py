@@ -92,13 +92,13 @@ def closed_contacts(model: ContactModel, snap: Snapshot) -> list[int]:
 
 
 def _is_closed(model: ContactModel, snap: Snapshot, i: int) -> bool:
-    record, found, name = model.records[i], snap.found[i], model.names[i]
+    record, kinematics, name = model.records[i], snap.found[i], model.names[i]
     if record["kind"] == PIN:
-        speed = float(np.linalg.norm(found["slide"]))
+        speed = float(np.linalg.norm(kinematics["slide"]))
         if speed > 1e3 * SPEED:
             raise InvalidInput(f"pin {name!r} holds a point that moves at {speed:.3g} m/s", hint="start it at rest")
         return True
-    gap, rate = float(found["gap"]), float(found["rate"])
+    gap, rate = float(kinematics["gap"]), float(kinematics["rate"])
     refuse_overlap(model, i, gap)
     if abs(gap) > GAP:
         return False
@@ -149,7 +149,7 @@ def contact_force(
     model: ContactModel, snap: Snapshot, i: int, normal: int | None, tangents: list[int], z: Array
 ) -> tuple[Array, Array]:
     """A contact's multipliers and the world directions they push along."""
-    record, found = model.records[i], snap.found[i]
+    record, kinematics = model.records[i], snap.found[i]
     if normal is None:
         return z[tangents], record["directions"][: len(tangents)]
-    return z[[normal, *tangents]], np.vstack([found["normal"], found["tangents"][: len(tangents)]])
+    return z[[normal, *tangents]], np.vstack([kinematics["normal"], kinematics["tangents"][: len(tangents)]])

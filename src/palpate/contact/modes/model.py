@@ -132,11 +132,11 @@ class ContactModel:
     def pin_here(self, q: Array, t: float = 0.0) -> None:
         """Make every pin hold its point where it is at q."""
         zero = np.zeros(self.robot.nv)
-        found = self.survey(t, q, zero).found
+        kinematics = self.survey(t, q, zero).found
         for number, touch in enumerate(self.contacts):
             if isinstance(touch, Pin):
                 # `normal` of a pin is how far its point is from where it is held
-                self.records[number]["home"] += found[number]["normal"]
+                self.records[number]["home"] += kinematics[number]["normal"]
 
     # ------------------------------------------------------------------ building
 

@@ -45,8 +45,8 @@ def rows_of(model: ContactModel, snap: Snapshot, closed: Sequence[int], slow: fl
     blocks, drifts, candidates = [np.zeros((0, model.robot.nv))], [np.zeros(0)], []
     start = 0
     for index in closed:
-        record, found = model.records[index], snap.found[index]
-        R, drift, candidate = _rows(record, found, snap.Jc[index], start, slow)
+        record, kinematics = model.records[index], snap.found[index]
+        R, drift, candidate = _rows(record, kinematics, snap.Jc[index], start, slow)
         candidate.index = index
         blocks.append(R)
         drifts.append(drift)
@@ -58,16 +58,16 @@ def rows_of(model: ContactModel, snap: Snapshot, closed: Sequence[int], slow: fl
     return Rows(R, np.concatenate(drifts), inverse, R @ inverse, candidates, scale)
 
 
-def _rows(record: np.void, found: np.void, Jc: Array, start: int, slow: float) -> tuple[Array, Array, Candidate]:
+def _rows(record: np.void, kinematics: np.void, Jc: Array, start: int, slow: float) -> tuple[Array, Array, Candidate]:
     count = int(record["freedoms"])
     if record["kind"] == PIN:
         D = record["directions"][:count]
-        return D @ Jc, D @ found["drift"], Candidate(0, None, list(range(start, start + count)))
-    T = found["tangents"][:count]
-    normal = found["normal"][None, :]
+        return D @ Jc, D @ kinematics["drift"], Candidate(0, None, list(range(start, start + count)))
+    T = kinematics["tangents"][:count]
+    normal = kinematics["normal"][None, :]
     R = np.vstack([normal, T]) @ Jc
-    drift = np.concatenate([[found["bend"]], T @ found["drift"]])
-    slip, speed = T @ found["slide"], float(np.linalg.norm(found["slide"]))
+    drift = np.concatenate([[kinematics["bend"]], T @ kinematics["drift"]])
+    slip, speed = T @ kinematics["slide"], float(np.linalg.norm(kinematics["slide"]))
     direction = tuple(slip / speed) if speed > slow and count else None
     tangents = list(range(start + 1, start + 1 + count))
     candidate = Candidate(
@@ -106,25 +106,27 @@ def settle(
     rows = rows_of(model, snap, closed, slow)
     free = np.linalg.solve(snap.M, force - snap.rest)
     problem = rows.problem(free)
-    found = solve(problem, prefer)
-    if not found:
+    solutions = solve(problem, prefer)
+    if not solutions:
         raise painleve(model, snap, problem, "inconsistent")
-    found = _by_hysteresis(rows.candidates, found, prefer or {})
-    answers = distinct(found, problem)
+    solutions = _by_hysteresis(rows.candidates, solutions, prefer or {})
+    answers = distinct(solutions, problem)
     best = min(answers, key=lambda s: float(np.abs(s.z).sum()))
-    alike = [s for s in found if np.abs(s.rates - best.rates).max(initial=0.0) < 1e-7 * problem.rate_size]
+    alike = [s for s in solutions if np.abs(s.rates - best.rates).max(initial=0.0) < 1e-7 * problem.rate_size]
     chosen = min(alike, key=lambda s: _rank(rows.candidates, s, prefer or {}))
     return Settled(chosen, problem, rows, len(answers), free + rows.inverse @ chosen.z)
 
 
-def _by_hysteresis(candidates: Sequence[Candidate], found: list[Solution], prefer: Mapping[int, int]) -> list[Solution]:
+def _by_hysteresis(
+    candidates: Sequence[Candidate], solutions: list[Solution], prefer: Mapping[int, int]
+) -> list[Solution]:
     """Where static friction exceeds sliding friction both may hold: a contact sticks until it is made to slip."""
-    for place, c in enumerate(candidates):
+    for index, c in enumerate(candidates):
         if c.hold <= c.friction or c.slip is not None:
             continue
         wanted = SLIDING if prefer.get(c.index) == SLIDING else STICKING
-        found = [s for s in found if s.options[place].mode == wanted] or found
-    return found
+        solutions = [s for s in solutions if s.options[index].mode == wanted] or solutions
+    return solutions
 
 
 def _rank(candidates: Sequence[Candidate], solution: Solution, prefer: Mapping[int, int]) -> tuple[int, int, int]:
@@ -156,15 +158,15 @@ def least_coefficient(problem: Problem, candidate: Candidate) -> float:
 
 def apply_option(model: ContactModel, snap: Snapshot, index: int, option: Option) -> None:
     """Put a contact into the mode of an option."""
-    record, found = model.records[index], snap.found[index]
+    record, kinematics = model.records[index], snap.found[index]
     stop = record["kind"] == STOP
     record["mode"] = LOCKED if stop and option.mode != FREE else option.mode
     if record["kind"] == PIN:
         return
-    record["feature"] = -1 if option.mode == FREE else found["feature"]
+    record["feature"] = -1 if option.mode == FREE else kinematics["feature"]
     record["side"], record["creep"] = option.side, 0
     if option.mode == SLIDING and option.slip is not None:
-        record["slip"] = np.array(option.slip) @ found["tangents"][: len(option.slip)]
+        record["slip"] = np.array(option.slip) @ kinematics["tangents"][: len(option.slip)]
         record["sign"] = np.sign(option.slip[0]) if len(option.slip) == 1 else 1.0
 
 

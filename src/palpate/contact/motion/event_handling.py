@@ -148,14 +148,14 @@ class EventHandler:
     def _closed(self, snap: Snapshot, gone: set[int]) -> tuple[list[int], list[int]]:
         """Contacts that collide, and those that touch at rest."""
         colliding, resting = [], []
-        for i, (record, found) in enumerate(zip(self.model.records, snap.found)):
+        for i, (record, kinematics) in enumerate(zip(self.model.records, snap.found)):
             if record["kind"] == PIN or record["two_sided"]:
                 if record["mode"] != FREE:
                     resting.append(i)
-            elif i not in gone and abs(found["gap"]) <= (TOUCHING if record["mode"] != FREE else GAP):
-                if found["rate"] < -SLOW:
+            elif i not in gone and abs(kinematics["gap"]) <= (TOUCHING if record["mode"] != FREE else GAP):
+                if kinematics["rate"] < -SLOW:
                     colliding.append(i)
-                elif found["rate"] <= SLOW or i in self.sinking:
+                elif kinematics["rate"] <= SLOW or i in self.sinking:
                     resting.append(i)
         return colliding, resting
 
@@ -258,11 +258,16 @@ class EventHandler:
     def _flights(self, snap: Snapshot, settled: Settled) -> dict[int, float]:
         """How long each contact that has just left stays off: 2 u/|g̈|."""
         flights = {}
-        for i, (record, found) in enumerate(zip(self.model.records, snap.found)):
-            if record["mode"] == FREE and record["kind"] != PIN and abs(found["gap"]) <= GAP and found["rate"] > SLOW:
-                fall = -(snap.normals[i] @ settled.acceleration + found["bend"])
+        for i, (record, kinematics) in enumerate(zip(self.model.records, snap.found)):
+            if (
+                record["mode"] == FREE
+                and record["kind"] != PIN
+                and abs(kinematics["gap"]) <= GAP
+                and kinematics["rate"] > SLOW
+            ):
+                fall = -(snap.normals[i] @ settled.acceleration + kinematics["bend"])
                 if fall > 0.0:
-                    flights[i] = 2.0 * float(found["rate"]) / fall
+                    flights[i] = 2.0 * float(kinematics["rate"]) / fall
         return flights
 
     def _land(self, snap: Snapshot, bouncing: Sequence[int], gone: set[int]) -> tuple[Snapshot, Settled] | None:
@@ -425,12 +430,12 @@ def close_gaps(model: ContactModel, t: float, q: Array, v: Array, closed: Sequen
 def _gaps(model: ContactModel, snap: Snapshot, closed: Sequence[int]) -> tuple[Array, Array]:
     rows, gaps = [np.zeros((0, model.robot.nv))], [np.zeros(0)]
     for i in closed:
-        record, found = model.records[i], snap.found[i]
+        record, kinematics = model.records[i], snap.found[i]
         if record["kind"] == PIN:
             D = record["directions"][: record["freedoms"]]
             rows.append(D @ snap.Jc[i])
-            gaps.append(D @ found["normal"])
+            gaps.append(D @ kinematics["normal"])
         else:
             rows.append(snap.normals[i][None, :])
-            gaps.append(np.array([found["gap"]]))
+            gaps.append(np.array([kinematics["gap"]]))
     return np.vstack(rows), np.concatenate(gaps)

@@ -70,7 +70,7 @@ def dips(stepper: Stepper, x: Array, margins: Array, start: Array) -> list[tuple
     """Where margins are least inside the last step, near 0: (fraction, margin, value)."""
     from scipy.optimize import minimize_scalar
 
-    found, places = [], np.append(0.0, x)
+    minima, places = [], np.append(0.0, x)
     for j in np.flatnonzero(np.isfinite(start) & np.isfinite(margins).all(axis=0)):
         values = np.append(start[j], margins[:, j])
         k = int(np.argmin(values))
@@ -82,8 +82,8 @@ def dips(stepper: Stepper, x: Array, margins: Array, start: Array) -> list[tuple
             method="bounded",
             options={"xatol": 1e-9},
         )
-        found.append((float(low.x), int(j), float(low.fun)))
-    return sorted(found)
+        minima.append((float(low.x), int(j), float(low.fun)))
+    return sorted(minima)
 
 
 def locate(stepper: Stepper, start: Array, bracket: tuple[float, float, list[int]]) -> tuple[float, list[int]]:

@@ -112,17 +112,18 @@ class HybridSystem:
         memory = Memory(model.records.copy(), True, {})
         return HybridState(time, q, v, modes_of(model), np.zeros((model.count, 3)), memory)
 
-    def _check_start(self, i: int, found: np.void) -> None:
+    def _check_start(self, i: int, kinematics: np.void) -> None:
         record = self.model.records[i]
         if record["kind"] == PIN:
-            speed = float(np.linalg.norm(found["slide"]))
+            speed = float(np.linalg.norm(kinematics["slide"]))
             if speed > 1e-6:
                 raise InvalidInput(f"pin {self.names[i]!r} holds a point that moves at {speed:.3g} m/s")
             return
-        refuse_overlap(self.model, i, float(found["gap"]))
-        if record["two_sided"] and abs(found["rate"]) > 1e-6:
+        refuse_overlap(self.model, i, float(kinematics["gap"]))
+        if record["two_sided"] and abs(kinematics["rate"]) > 1e-6:
             raise InvalidInput(
-                f"contact {self.names[i]!r} is two-sided, but its point leaves the surface at {found['rate']:.3g} m/s",
+                f"contact {self.names[i]!r} is two-sided, but its point leaves the surface"
+                f" at {kinematics['rate']:.3g} m/s",
                 hint="start with a velocity along the surface",
             )
 

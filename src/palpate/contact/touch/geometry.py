@@ -154,17 +154,17 @@ def distance(c: Touching, y: Vector, feature: int, n: Vector, H: Matrix) -> floa
 @kernel
 def _ride(c: Touching, t: float, x: Vector, carry: Vector, push: Vector) -> None:
     """Place, velocity and acceleration of a surface at t."""
-    turn = 2.0 * math.pi * c.frequency
+    omega = 2.0 * math.pi * c.frequency
     begun = c.start if math.isfinite(c.start) else 0.0
     if t < c.start:
         steady = 0.0
     else:
         steady = min(t, c.stop) - begun
-    sine, cosine = sin_cos(turn * t)
+    sine, cosine = sin_cos(omega * t)
     for i in range(3):
         x[i] = c.home[i] + c.velocity[i] * steady + c.amplitude[i] * sine
-        carry[i] = c.velocity[i] * c.moving + c.amplitude[i] * turn * cosine
-        push[i] = -c.amplitude[i] * turn * turn * sine
+        carry[i] = c.velocity[i] * c.moving + c.amplitude[i] * omega * cosine
+        push[i] = -c.amplitude[i] * omega * omega * sine
 
 
 @kernel

@@ -44,8 +44,8 @@ class Plane:
     form: Form = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        turn = _axes_with_z(_direction(self.normal, "the plane's normal"))
-        _keep(self, Form(PLANE, np.zeros(3), turn, finite_array(self.point, "the plane's point", (3,))))
+        rotation = _axes_with_z(_direction(self.normal, "the plane's normal"))
+        _keep(self, Form(PLANE, np.zeros(3), rotation, finite_array(self.point, "the plane's point", (3,))))
 
 
 @dataclass(frozen=True)
@@ -94,10 +94,10 @@ class Cylinder:
             raise InvalidInput(f"the cylinder's length must be greater than 0, got {self.length}")
         if self.inside and math.isfinite(self.length):
             raise InvalidInput("the inside of a cylinder is endless", hint="leave its length out")
-        turn = _axes_with_z(_direction(self.axis, "the cylinder's axis"))
+        rotation = _axes_with_z(_direction(self.axis, "the cylinder's axis"))
         centre = finite_array(self.centre, "the cylinder's centre", (3,))
         size = np.array([radius, 0.5 * self.length, 0.0])
-        _keep(self, Form(CYLINDER, size, turn, centre, -1.0 if self.inside else 1.0))
+        _keep(self, Form(CYLINDER, size, rotation, centre, -1.0 if self.inside else 1.0))
 
 
 @dataclass(frozen=True)

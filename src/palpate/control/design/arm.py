@@ -148,13 +148,13 @@ def predict_for_arm(
 
 def largest_wall_for_arm(robot: Robot, q: ArrayLike, law: Any, **contact: Any) -> float:
     """The largest stable wall stiffness of the whole arm, N/m; see `predict_for_arm` for what is given."""
-    found = arm_contact(robot, q, law, **contact)
-    axis = axis_of(found)
-    if found.loop().states > FULL_MOST:
+    contact_model = arm_contact(robot, q, law, **contact)
+    axis = axis_of(contact_model)
+    if contact_model.loop().states > FULL_MOST:
         return largest_wall(axis)
     start = axis.wall_stiffness
     return stable_up_to(
-        lambda k: _loop_of(found, replace(axis, wall_stiffness=k), "", 1.0).stable,
+        lambda k: _loop_of(contact_model, replace(axis, wall_stiffness=k), "", 1.0).stable,
         start, most=max(RIGID, 2 * start), first=1.0, search=COARSE,
     )  # fmt: skip
 
@@ -167,10 +167,10 @@ def hold_error_for_arm(robot: Robot, q: ArrayLike, law: Any, *, physics_step: fl
         physics_step: of the simulation, s; its integrator is the timing's.
         contact: wall, timing, plant, rotor_inertia and joint_damping, as for `predict_for_arm`.
     """
-    found = arm_contact(robot, q, law, **contact)
-    timing = found.timing
-    exact = replace(found, timing=replace(timing, physics_step=None)).loop().growth
-    shown = replace(found, timing=replace(timing, physics_step=physics_step)).loop().growth
+    contact_model = arm_contact(robot, q, law, **contact)
+    timing = contact_model.timing
+    exact = replace(contact_model, timing=replace(timing, physics_step=None)).loop().growth
+    shown = replace(contact_model, timing=replace(timing, physics_step=physics_step)).loop().growth
     return held_apart(law.name, exact, shown, physics_step, timing.period)
 
 
@@ -199,8 +199,8 @@ def _largest_delay(contact: ArmContact, axis: ContactCase, loop: ClosedLoop) -> 
     def later(lag: float) -> bool:
         return replace(contact, timing=contact.timing.later(lag)).loop().stable
 
-    found = stable_up_to(later, 0.0, most=samples * T, first=T / 4, search=COARSE)
-    return found if np.isfinite(found) else max(samples * T, predict_contact(axis).largest_delay)
+    delay = stable_up_to(later, 0.0, most=samples * T, first=T / 4, search=COARSE)
+    return delay if np.isfinite(delay) else max(samples * T, predict_contact(axis).largest_delay)
 
 
 def _loop_of(contact: ArmContact, case: ContactCase, gain: str, factor: float) -> ClosedLoop:
@@ -214,14 +214,14 @@ def _loop_of(contact: ArmContact, case: ContactCase, gain: str, factor: float) -
 def _with_axis_limits(contact: ArmContact, axis: ContactCase, joint: str) -> ContactPrediction:
     whole = predicted(axis, lambda *_: contact.loop(), limits=False, joint=joint)
     along = predict_contact(axis)
-    found = replace(
+    prediction = replace(
         whole,
         largest_wall_stiffness=along.largest_wall_stiffness,
         largest_delay=along.largest_delay,
         largest_gains=along.largest_gains,
     )
     note = "These limits are those of the one axis along the normal: " + along.sentences[1]
-    return replace(found, sentences=(whole.sentences[0], note, *whole.sentences[1:]))
+    return replace(prediction, sentences=(whole.sentences[0], note, *whole.sentences[1:]))
 
 
 def _moving_most(robot: Robot, loop: ClosedLoop) -> str:

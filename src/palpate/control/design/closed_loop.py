@@ -56,8 +56,8 @@ class ClosedLoop:
     @cached_property
     def leading(self) -> complex:
         """The fastest growing pole that is not of motion that nothing holds."""
-        rest = 1.0 if self.period > 0 else 0.0
-        counted = self.poles[np.abs(self.poles - rest) > self.standing] if self.standing > 0 else self.poles
+        integrator_pole = 1.0 if self.period > 0 else 0.0
+        counted = self.poles[np.abs(self.poles - integrator_pole) > self.standing] if self.standing > 0 else self.poles
         return complex(counted[0]) if len(counted) else complex(0.0 if self.period > 0 else -np.inf)
 
     @property
@@ -122,8 +122,8 @@ class ClosedLoop:
         n, (_, signs, _) = self.size, self._along_boundary(growth)
         if self.period > 0:
             return round(n - turn(signs) / np.pi)
-        rest = float(np.angle(signs[-1] * (-1j) ** n))  # what is still to come beyond the boundary's end
-        return round(n / 2 - (turn(signs) - rest) / np.pi)
+        remaining_angle = float(np.angle(signs[-1] * (-1j) ** n))  # what is still to come beyond the boundary's end
+        return round(n / 2 - (turn(signs) - remaining_angle) / np.pi)
 
     def critical_lags(self, cut: ClosedLoop, longest: float) -> Array:
         """Further delays of the command, s, shortest first, at which poles pass the boundary of stability.
@@ -141,11 +141,11 @@ class ClosedLoop:
         for _ in range(3):  # a summit of |g| may pass 1 between two places
             grid = _summits_refined(grid, np.abs(self._returns(cut, grid, tiny)))
         sizes = np.abs(self._returns(cut, grid, tiny))
-        found: list[float] = []
-        for place, branch in zip(*np.nonzero((sizes[1:] > 1) != (sizes[:-1] > 1))):
-            lag, turn_time = self._lag_between(cut, float(grid[place]), float(grid[place + 1]), int(branch), tiny)
-            found += list(np.arange(lag, longest, turn_time)) if turn_time < np.inf else []
-        return np.array(sorted(found))
+        lags: list[float] = []
+        for index, branch in zip(*np.nonzero((sizes[1:] > 1) != (sizes[:-1] > 1))):
+            lag, turn_time = self._lag_between(cut, float(grid[index]), float(grid[index + 1]), int(branch), tiny)
+            lags += list(np.arange(lag, longest, turn_time)) if turn_time < np.inf else []
+        return np.array(sorted(lags))
 
     def _returns(self, cut: ClosedLoop, places: Array, growth: float) -> Array:
         """Eigenvalues of Δ₀⁻¹E at places of the boundary, each row by size."""
@@ -249,11 +249,11 @@ class ClosedLoop:
     def _leading(self) -> Array:
         """The leading poles: Newton's method from the dips of |det Δ| along the boundary, confirmed by a count."""
         offset = max(self.standing, 1e-11) / (self.period or 1.0)
-        found = self._poles_near(offset)
+        poles = self._poles_near(offset)
         slack = 1e-7 / (self.period or 1.0)
-        best = float(self._growth_of(found).max()) if len(found) else -np.inf
+        best = float(self._growth_of(poles).max()) if len(poles) else -np.inf
         if np.isfinite(best) and self.count_beyond(max(best, -np.inf) + slack) == 0:
-            return found
+            return poles
         return self._poles_near(self._boundary_of_growth(offset))
 
     def _boundary_of_growth(self, start: float) -> float:
@@ -277,8 +277,8 @@ class ClosedLoop:
         depth = logs - determinants(lambda p: self._matrices(p, delayed=False), points, self.size)[1]
         inside = np.flatnonzero((depth[1:-1] <= depth[:-2]) & (depth[1:-1] <= depth[2:])) + 1
         starts = [0, len(points) - 1, *inside[np.argsort(depth[inside])][:40]]
-        found = [self._polished(complex(points[i])) for i in starts]
-        return np.array([p for p in found if self._residual(p) < 1e-6])
+        poles = [self._polished(complex(points[i])) for i in starts]
+        return np.array([p for p in poles if self._residual(p) < 1e-6])
 
     def _newton_step(self, p: complex) -> complex:
         """det Δ / (det Δ)′ = 1 / trace(Δ⁻¹ Δ′)."""

@@ -111,8 +111,8 @@ class PoleModel:
         pole.r[:], pole.r_rate[:], pole.f[:] = r, r_rate, f
         pole_accelerations(pole)
         G, n = pole.a_A + np.array([0.0, 0.0, self.gravity]), r / self.length
-        turn = -(r_rate @ r_rate) / self.length * n - self.lead * (G - (n @ G) * n)  # r̈
-        return pole.a_A, pole.a_A + turn, pole.f_B
+        r_acceleration = -(r_rate @ r_rate) / self.length * n - self.lead * (G - (n @ G) * n)  # r̈
+        return pole.a_A, pole.a_A + r_acceleration, pole.f_B
 
     def dynamics(self) -> PoleDynamics:
         """The same for compiled code."""

@@ -120,11 +120,11 @@ def predicted(
     wall, gains = _limits(case, loop_of, search) if limits else (math.nan, {})
     longest = largest_delay or (lambda: _largest_delay(case, loop_of))
     delay = math.nan if not limits else longest() if loop.stable else 0.0
-    found = ContactPrediction(
+    prediction = ContactPrediction(
         case, loop.poles, loop.radius, loop.rate, loop.frequency, loop.stable, wall, delay, gains,
         passive_below(case) if loop.stable else 0.0, passivity_margin(case), joint,
     )  # fmt: skip
-    return replace(found, sentences=tuple(_sentences(found)))
+    return replace(prediction, sentences=tuple(_sentences(prediction)))
 
 
 def unknown(case: ContactCase, why: str) -> ContactPrediction:
@@ -193,53 +193,58 @@ def passive_below(case: ContactCase) -> float:
 # ------------------------------------------------------------------ in words
 
 
-def _sentences(found: ContactPrediction) -> list[str]:
-    return [_verdict(found), *([_limits_in_words(found)] if found.largest_gains else []), _passivity_in_words(found)]
+def _sentences(prediction: ContactPrediction) -> list[str]:
+    return [
+        _verdict(prediction),
+        *([_limits_in_words(prediction)] if prediction.largest_gains else []),
+        _passivity_in_words(prediction),
+    ]
 
 
-def _verdict(found: ContactPrediction) -> str:
-    case, timing = found.axis, found.axis.timing
+def _verdict(prediction: ContactPrediction) -> str:
+    case, timing = prediction.axis, prediction.axis.timing
     late = f", {1e3 * timing.delay:g} ms late" if timing.delay else ""
     late += f", wrench {timing.wrench_delay} samples late" if timing.wrench_delay else ""
     clock = f"period {1e3 * timing.period:g} ms{late}" if timing.period else f"no sampling{late}"
     where = f"on a wall of {case.wall_stiffness:.4g} N/m" if case.wall_stiffness else "in free motion"
     head = f"{case.label} {where} ({case.mass:.3g} kg along it, {clock})"
-    joint = f", mostly of {found.joint}" if found.joint else ""
-    if not found.stable:
+    joint = f", mostly of {prediction.joint}" if prediction.joint else ""
+    if not prediction.stable:
         return (
-            f"{head} is UNSTABLE: it grows by e^({-found.rate:.3g} t/s) and rings at {found.frequency:.3g} Hz"
-            f" (largest pole {found.radius:.6g}{joint})."
+            f"{head} is UNSTABLE: it grows by e^({-prediction.rate:.3g} t/s) and rings at {prediction.frequency:.3g} Hz"
+            f" (largest pole {prediction.radius:.6g}{joint})."
         )
-    return f"{head} is stable: its slowest motion dies out at {found.rate:.3g} 1/s (largest pole {found.radius:.6g})."
+    pole = f"largest pole {prediction.radius:.6g}"
+    return f"{head} is stable: its slowest motion dies out at {prediction.rate:.3g} 1/s ({pole})."
 
 
-def _limits_in_words(found: ContactPrediction) -> str:
-    wall, delay = found.largest_wall_stiffness, found.largest_delay
+def _limits_in_words(prediction: ContactPrediction) -> str:
+    wall, delay = prediction.largest_wall_stiffness, prediction.largest_delay
     if math.isinf(wall):
         text = "Stable on a wall of any stiffness"
     else:
         text = f"Largest stable wall stiffness: {wall:.4g} N/m" if wall else "No wall is stable"
-        if found.stable and 0.0 < wall < found.axis.wall_stiffness:
+        if prediction.stable and 0.0 < wall < prediction.axis.wall_stiffness:
             text = f"Walls beyond {wall:.4g} N/m and softer than this one are unstable in part"
-    if found.stable:
+    if prediction.stable:
         text += "; stable with any delay" if math.isinf(delay) else f"; largest further delay: {1e3 * delay:.3g} ms"
-    for name, factor in found.largest_gains.items():
+    for name, factor in prediction.largest_gains.items():
         if not math.isinf(factor):
             most = f"largest stable {name}: {factor:.3g} × the current one" if factor else f"no {name} makes it stable"
             text += f"; {most}"
     return text + "."
 
 
-def _passivity_in_words(found: ContactPrediction) -> str:
-    if not found.stable:
-        return f"Not passive: it is unstable {'on this wall' if found.axis.wall_stiffness else 'by itself'}."
-    if found.passivity_margin is not None and found.passivity_margin > 0:
+def _passivity_in_words(prediction: ContactPrediction) -> str:
+    if not prediction.stable:
+        return f"Not passive: it is unstable {'on this wall' if prediction.axis.wall_stiffness else 'by itself'}."
+    if prediction.passivity_margin is not None and prediction.passivity_margin > 0:
         return "Passive: no passive environment can make it unstable."
-    if math.isinf(found.passive_below):
+    if math.isinf(prediction.passive_below):
         return "Passive up to half the sampling rate."
-    if found.passive_below == 0.0:
+    if prediction.passive_below == 0.0:
         return "Not passive at any frequency: some passive environment could make it unstable."
-    return f"Passive up to {found.passive_below:.3g} Hz: an environment that rings faster could make it unstable."
+    return f"Passive up to {prediction.passive_below:.3g} Hz: an environment that rings faster could make it unstable."
 
 
 # ------------------------------------------------------------------ maps

@@ -244,8 +244,8 @@ def _rest_under(case: ContactCase) -> tuple[float, Array]:
         right[0] = -law.wrench[0, 0] - own / min(case.timing.servo_bandwidth, 1e4) ** 2
     else:
         A[0], right[0] = np.r_[law.q[0, 0], law.state[0]], -law.wrench[0, 0]
-    found = np.linalg.lstsq(A, right, rcond=1e-12)[0]
-    return max(float(found[0]), 0.0), found[1:]
+    solution = np.linalg.lstsq(A, right, rcond=1e-12)[0]
+    return max(float(solution[0]), 0.0), solution[1:]
 
 
 def _judged(motion: _Motion, force: float, speed: float, time: float) -> Press:

@@ -45,23 +45,23 @@ def compliance(contact: ArmContact) -> Compliance:
     state = np.hstack([law.update_q + law.update_wrench @ plant.felt_q, law.update - np.eye(k)])
     wall, none = plant.mobility @ plant.wall_stiffness, np.zeros((n, n))
     if law.command == "torque":
-        rest = np.hstack([on_q - plant.gravity - plant.wall_stiffness, law.state])
+        equilibrium = np.hstack([on_q - plant.gravity - plant.wall_stiffness, law.state])
         by_torque, by_reading = -one, -on_F
     elif law.command == "position":
         servo = timing.servo_bandwidth**2 * plant.servo
-        rest = np.hstack([servo @ (on_q - one) - wall, servo @ law.state])
+        equilibrium = np.hstack([servo @ (on_q - one) - wall, servo @ law.state])
         by_torque, by_reading = -plant.mobility, -servo @ on_F
     else:
         servo = timing.servo_bandwidth**2 * plant.servo
-        rest = np.block([[on_q, law.state, none], [-servo - wall, np.zeros((n, k)), servo]])
+        equilibrium = np.block([[on_q, law.state, none], [-servo - wall, np.zeros((n, k)), servo]])
         by_torque, by_reading = np.vstack([none, -plant.mobility]), np.vstack([-on_F, 0 * on_F])
         state = np.hstack([state, np.zeros((k, n))])
-    A = np.vstack([rest, state])
+    A = np.vstack([equilibrium, state])
     right = np.block([[by_torque, by_reading], [np.zeros((k, n)), -law.update_wrench]])
     scale = np.maximum(np.abs(A).max(axis=1, keepdims=True), 1e-300)
-    found = np.linalg.lstsq(A / scale, right / scale, rcond=1e-12)[0]
-    left = np.abs(A @ found - right)[:, :n].max(axis=0)
-    return Compliance(found[:n, :n], found[:n, n:], left <= _HELD * np.abs(right[:, :n]).max(axis=0))
+    solution = np.linalg.lstsq(A / scale, right / scale, rcond=1e-12)[0]
+    left = np.abs(A @ solution - right)[:, :n].max(axis=0)
+    return Compliance(solution[:n, :n], solution[:n, n:], left <= _HELD * np.abs(right[:, :n]).max(axis=0))
 
 
 def remainder(contact: ArmContact, J: Array, time: float) -> Array:

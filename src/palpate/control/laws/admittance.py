@@ -356,16 +356,16 @@ class Admittance(Law):
 
     def axes_at(self, rotation: Array) -> Array:
         """The axes where the tool is turned so, and the target with it; columns in the world."""
-        turn = rotation_of(self.axes_quat_wxyz)
+        axes_rotation = rotation_of(self.axes_quat_wxyz)
         if self.axes == "document":  # the world's for translation, the desired frame's for rotation
-            return np.array([turn, rotation @ turn])
-        return turn if self.axes == "world" else rotation @ turn
+            return np.array([axes_rotation, rotation @ axes_rotation])
+        return axes_rotation if self.axes == "world" else rotation @ axes_rotation
 
     def followed(self, robot: Robot) -> tuple[Direction, ...]:
         """The directions that the arm follows: those that yield, then the others as far as it can hold them."""
         checked_directions(robot, self.directions, self.name, self.axes_at)
-        rest = tuple(d for d in DIRECTIONS if d not in self.directions)
-        return tuple(d for d in reachable(robot, self.directions + rest, self.axes_at))  # pyright: ignore
+        others = tuple(d for d in DIRECTIONS if d not in self.directions)
+        return tuple(d for d in reachable(robot, self.directions + others, self.axes_at))  # pyright: ignore
 
     def task_directions(self, robot: Robot) -> tuple[str, ...]:
         """The directions of the tool that it follows."""
@@ -488,11 +488,16 @@ def admittance_response(
     if len(poses) != steps or not steps:
         raise InvalidInput(f"need at least one wrench and one desired pose per step, got {steps} and {len(poses)}")
     given = _Given(wrench=h, position=[x.position for x in poses], rotation=[x.rotation for x in poses])
-    found = _Response({"count": steps + 1})
-    _respond(EquationGains(**law.equation()), given, dt, found)
-    turn = found.angles if law.rotation == "euler" else _rotation_vectors(found.turn_wxyz)
+    response = _Response({"count": steps + 1})
+    _respond(EquationGains(**law.equation()), given, dt, response)
+    rotations = response.angles if law.rotation == "euler" else _rotation_vectors(response.turn_wxyz)
     return AdmittanceResponse(
-        np.arange(steps + 1) * dt, found.displacement, found.speed, turn, found.position, found.quat_wxyz
+        np.arange(steps + 1) * dt,
+        response.displacement,
+        response.speed,
+        rotations,
+        response.position,
+        response.quat_wxyz,
     )
 
 

@@ -143,15 +143,15 @@ class DirectForce(PressingLaw):
         self.check_directions(robot)
         q = robot.home if rig.q is None else rig.q
         period, delay = (rig.period, max(rig.delay, 1)) if rig.delay <= _MOST_DELAY else (rig.lag / 1.5, 1)
-        found = force_defaults(
+        defaults = force_defaults(
             robot, q, period, force=self.force, motion=self.motion, axes=self.axes_at(robot.pose(q).rotation),
             delay=delay,
         )  # fmt: skip
-        own = {**vars(found), "damping": tuple(map(tuple, found.damping.tolist()))}
+        own = {**vars(defaults), "damping": tuple(map(tuple, defaults.damping.tolist()))}
         names = [*open_ones, "posture_stiffness", "posture_damping"]
         update = {name: own[name] for name in names if getattr(self, name) is None}
         chosen = super().suited(robot, rig).model_copy(update=update)
-        chosen._account = f"{self.name}: {', '.join(open_ones)} chosen {found.account}"
+        chosen._account = f"{self.name}: {', '.join(open_ones)} chosen {defaults.account}"
         return chosen
 
     def remarks(self, memory: ForceMemory) -> list[str]:

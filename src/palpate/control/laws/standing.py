@@ -92,10 +92,12 @@ def feet_of(robot: Robot, feet: tuple[str, ...] = ()) -> tuple[str, ...]:
     for name in feet:
         if name not in robot.frame_names:
             raise UnknownName("frame", name, robot.frame_names)
-    found = feet or tuple(name for name in robot.frame_names if name.startswith("foot_"))
-    if len(found) < 3:
-        raise InvalidInput(f"{robot.name} needs at least 3 feet to stand on, got {len(found)}: {', '.join(found)}")
-    return found
+    foot_names = feet or tuple(name for name in robot.frame_names if name.startswith("foot_"))
+    if len(foot_names) < 3:
+        raise InvalidInput(
+            f"{robot.name} needs at least 3 feet to stand on, got {len(foot_names)}: {', '.join(foot_names)}"
+        )
+    return foot_names
 
 
 def _radius(robot: Robot, foot: str) -> float:
@@ -129,12 +131,12 @@ def _solve(
     T = (x.M @ moving @ B - Jf.T)[BASE:]
     t = (x.M @ (still + moving @ c) + x.bias)[BASE:]
     C, lower, upper, width = _limits(len(feet), friction, least, T, t, robot.limits.torque[BASE:])
-    found = solve_hierarchy(B, wanted - c, np.array([0, BASE], dtype=np.int64), C, lower, upper, width)
-    conflict = _names(robot, feet, found.active) if found.relaxation > 0 else ()
-    support = -Jf[:, BASE:].T @ found.x
-    motion = T @ found.x + t - support
+    solution = solve_hierarchy(B, wanted - c, np.array([0, BASE], dtype=np.int64), C, lower, upper, width)
+    conflict = _names(robot, feet, solution.active) if solution.relaxation > 0 else ()
+    support = -Jf[:, BASE:].T @ solution.x
+    motion = T @ solution.x + t - support
     return Stance(
-        _joints(support), _joints(motion), found.x.reshape(-1, 3), B @ found.x + c, found.relaxation, conflict
+        _joints(support), _joints(motion), solution.x.reshape(-1, 3), B @ solution.x + c, solution.relaxation, conflict
     )
 
 
@@ -312,6 +314,6 @@ class Standing(Law):
 
 def _wanted(x: RobotTerms, v: Array, target: Any, gains: Gains) -> Array:
     """a_d = a_ref + K_p e − K_d (V − V_ref)."""
-    turn = rotation_error(matrix_from_quat(target.quat_wxyz), x.rotation)
-    error = np.concatenate([target.position - x.position, turn])
+    angular_error = rotation_error(matrix_from_quat(target.quat_wxyz), x.rotation)
+    error = np.concatenate([target.position - x.position, angular_error])
     return target.acceleration + gains.kp * error - gains.kd * (x.J @ v - target.twist)

@@ -55,15 +55,15 @@ def _path(targets: Targets, robot: Robot) -> Path:
 
 
 @kernel
-def _follow(p: Physics, place: Place, path: Path) -> int:
+def _follow(p: Physics, frame: Place, path: Path) -> int:
     x = path.here
     for k in range(path.q.shape[0]):
         if stage_state(p, path.q[k], path.v[k]) != OK:
             return k
-        read_pose(p, place, path.position[k], x.rotation)
+        read_pose(p, frame, path.position[k], x.rotation)
         quat_from_matrix(x.rotation, path.quat_wxyz[k])
-        read_jacobian(p, place.body, path.position[k], x.J)
-        read_drift(p, place.body, path.position[k], path.v[k], x.J_rate, path.acceleration[k])
+        read_jacobian(p, frame.body, path.position[k], x.J)
+        read_drift(p, frame.body, path.position[k], path.v[k], x.J_rate, path.acceleration[k])
         for i in range(6):
             for j in range(p.nv):
                 path.twist[k, i] += x.J[i, j] * path.v[k, j]

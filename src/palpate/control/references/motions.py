@@ -77,13 +77,13 @@ class Line(TimedPath):
         way = np.zeros(3) if self.offset is None else np.array(self.offset)
         if self.position is not None:
             way = np.array(self.position) - pose.position
-        turn = np.zeros(3) if self.turn is None else np.array(self.turn)
+        rotation_vector = np.zeros(3) if self.turn is None else np.array(self.turn)
         if self.quat_wxyz is not None:
-            turn = rotation_error(matrix_from_quat(self.quat_wxyz), pose.rotation)
+            rotation_vector = rotation_error(matrix_from_quat(self.quat_wxyz), pose.rotation)
         s, rate, acceleration = self.progress(times)
-        both = np.concatenate([way, turn])
+        both = np.concatenate([way, rotation_vector])
         targets.position[:] = pose.position + s * way
-        targets.quat_wxyz[:] = turned(s * turn, pose.quat_wxyz)
+        targets.quat_wxyz[:] = turned(s * rotation_vector, pose.quat_wxyz)
         targets.twist[:], targets.acceleration[:] = rate * both, acceleration * both
 
 

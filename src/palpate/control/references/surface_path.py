@@ -122,8 +122,8 @@ class SurfacePath(ReferenceSettings):
             return Foot(centre, normal, np.array([0.0, 0.0, 1.0]), 0.0, tangent)
         if self.shape == "sphere":
             return Foot(centre, normal, np.cross(normal, tangent), curvature, np.zeros(3))
-        turn = float(tangent @ np.cross(along, normal)) * curvature
-        return Foot(centre, normal, along, turn, float(tangent @ along) * along)
+        path_curvature = float(tangent @ np.cross(along, normal)) * curvature
+        return Foot(centre, normal, along, path_curvature, float(tangent @ along) * along)
 
 
 @dataclass(frozen=True)

@@ -115,12 +115,15 @@ class Waypoints(ReferenceSettings):
     def _turn(self, targets: Targets, times: Array, quats: Sequence[Array]) -> None:
         knots, still = self._knots(), np.zeros(1)
         for k, inside in self._segments(times, knots):
-            turn = rotation_error(matrix_from_quat(quats[k + 1]), matrix_from_quat(quats[k]))
+            rotation_vector = rotation_error(matrix_from_quat(quats[k + 1]), matrix_from_quat(quats[k]))
             s, rate, acceleration = quintic(times[inside], knots[k], knots[k + 1], still, still + 1, still, still)
-            targets.quat_wxyz[inside] = turned(s * turn, np.array(quats[k]))
-            targets.twist[inside, 3:], targets.acceleration[inside, 3:] = rate * turn, acceleration * turn
+            targets.quat_wxyz[inside] = turned(s * rotation_vector, np.array(quats[k]))
+            targets.twist[inside, 3:], targets.acceleration[inside, 3:] = (
+                rate * rotation_vector,
+                acceleration * rotation_vector,
+            )
 
     @staticmethod
     def _segments(times: Array, knots: Array) -> list[tuple[int, Array]]:
-        place = np.clip(np.searchsorted(knots, times, side="right") - 1, 0, len(knots) - 2)
-        return [(k, place == k) for k in np.unique(place)]
+        segments = np.clip(np.searchsorted(knots, times, side="right") - 1, 0, len(knots) - 2)
+        return [(k, segments == k) for k in np.unique(segments)]

@@ -265,16 +265,16 @@ def _set_pulls(level: Level, s: Search) -> None:
 @kernel
 def _to_release(s: Search, tolerance: float, careful: bool) -> int:
     """The held limit that pulls the wrong way hardest, or −1; the first one that does when careful."""
-    worst, found = tolerance, -1
+    worst, limit = tolerance, -1
     for a in range(s.held):
         i = int(s.held_limits[s.held_order[a]])
         if s.upper[i] - s.lower[i] <= 1e-13 * min(abs(s.upper[i]), abs(s.lower[i])):
             continue
         wrong = s.pull[a] * s.active[i]
-        better = (found < 0 or i < found) if careful else wrong > worst
+        better = (limit < 0 or i < limit) if careful else wrong > worst
         if wrong > tolerance and better:
-            worst, found = wrong, i
-    return found
+            worst, limit = wrong, i
+    return limit
 
 
 @kernel

@@ -244,8 +244,8 @@ def inverse_dynamics(
 def _solve(stack: _Stack, box: _Limits, action: str, dynamics: tuple[Array, Array] | None = None) -> Answer:
     notes, conflicts = list(box.notes), ()
     try:
-        found = solve_hierarchy(stack.A, stack.b, stack.starts, box.C, box.lower, box.upper, box.size)
-        x, relaxed, solver, active = found.x, found.relaxation, found.solver, found.active.nonzero()[0]
+        solution = solve_hierarchy(stack.A, stack.b, stack.starts, box.C, box.lower, box.upper, box.size)
+        x, relaxed, solver, active = solution.x, solution.relaxation, solution.solver, solution.active.nonzero()[0]
     except NoSolution as error:
         x, relaxed, solver, active = _held(box, dynamics), 0.0, "fallback", np.zeros(0, dtype=int)
         notes.append(f"no answer ({error}); {action}")
@@ -264,8 +264,8 @@ def _held(box: _Limits, dynamics: tuple[Array, Array] | None) -> Array:
     theirs go.
     """
     if dynamics is None:
-        rest = np.zeros(box.C.shape[1])
-        return np.clip(rest, box.lower, box.upper) if len(box.lower) else rest
+        zero = np.zeros(box.C.shape[1])
+        return np.clip(zero, box.lower, box.upper) if len(box.lower) else zero
     M, n = dynamics[0], len(dynamics[1])
     return np.linalg.solve(M, np.clip(np.zeros(n), box.lower[:n], box.upper[:n]))
 
@@ -278,15 +278,15 @@ def _stacked(state: State, levels: Levels, *, accelerations: bool) -> _Stack:
     n, total = state.robot.nv, 0
     for group in groups:
         for task in group:
-            found = task.rows(state)
-            if found.J.shape != (len(found.error), n) or found.drift.shape != found.error.shape:
-                raise BadShape(f"task {task.title}: J {found.J.shape} and error {found.error.shape} do not fit")
-            w = task.acceleration(found, state.v) - found.drift if accelerations else task.velocity(found)
+            task_rows = task.rows(state)
+            if task_rows.J.shape != (len(task_rows.error), n) or task_rows.drift.shape != task_rows.error.shape:
+                raise BadShape(f"task {task.title}: J {task_rows.J.shape} and error {task_rows.error.shape} do not fit")
+            w = task.acceleration(task_rows, state.v) - task_rows.drift if accelerations else task.velocity(task_rows)
             weight = task.weight**0.5
-            rows.append(found.J if weight == 1.0 else weight * found.J)
+            rows.append(task_rows.J if weight == 1.0 else weight * task_rows.J)
             wanted.append(w if weight == 1.0 else weight * w)
             total += len(w)
-            tasks[_unused(task.title, tasks)] = (found.J, w)
+            tasks[_unused(task.title, tasks)] = (task_rows.J, w)
         starts.append(total)
     A, b = np.concatenate(rows), np.concatenate(wanted)
     if not math.isfinite(np.vdot(A, A) + np.vdot(b, b)):

@@ -239,27 +239,29 @@ def fastest_stop(
 
 
 def _optimal(motion: Motion) -> Stop:
-    found = motion.solve()
-    status = found.status
+    solution = motion.solve()
+    status = solution.status
     if status == kernels.BAD_DATA:
         _refuse(motion)
     if status == kernels.UNBOUNDED:
         raise NoSolution("nothing bounds the stop: λ grows without end", hint="give finite limits, or `most`")
     if status == kernels.GAVE_UP:
         raise NoSolution("the search for the fastest stop did not end", hint="are the data well scaled?")
-    best = found.most_braking if status == kernels.LOST else None
-    return _stop(motion, found.u.copy(), found.rate, (found.braking, found.deviation, best), found.conflict)
+    best = solution.most_braking if status == kernels.LOST else None
+    return _stop(
+        motion, solution.u.copy(), solution.rate, (solution.braking, solution.deviation, best), solution.conflict
+    )
 
 
 def _stop(
     motion: Motion,
     u: Array,
     rate: float,
-    found: tuple[float, float, float | None],
+    braking: tuple[float, float, float | None],
     conflict: float = 0.0,
     method: Method = "optimal",
 ) -> Stop:
-    feasible, torque, violation = found[2] is None and rate >= 0.0, None, 0.0
+    feasible, torque, violation = braking[2] is None and rate >= 0.0, None, 0.0
     if motion.bias is not None and motion.torque is not None:
         torque = motion.C[: len(u)] @ u + motion.bias
     if conflict > 0.0:
@@ -267,7 +269,7 @@ def _stop(
         violation = max(float((at - motion.upper).max()), float((motion.lower - at).max()), 0.0)
     elif torque is not None and motion.torque is not None:  # within its bounds up to rounding: without it, too
         torque = np.minimum(np.maximum(torque, motion.torque[0]), motion.torque[1])
-    return Stop(rate, u, feasible, *found, violation, conflict, torque, method, motion)
+    return Stop(rate, u, feasible, *braking, violation, conflict, torque, method, motion)
 
 
 def _by_pseudoinverse(motion: Motion, method: Method) -> Stop:
@@ -322,9 +324,9 @@ def _needed(motion: Motion) -> float:
     far = np.full(k, np.inf)
     levels = np.array([0, len(across), len(across) + 1])
     lower, upper = np.concatenate([-far, motion.lower]), np.concatenate([motion.upper, far])
-    found = solve_hierarchy(A, np.append(wanted, 0.0), levels, C, lower, upper, np.ones(2 * k)).x
-    gap = np.linalg.norm(across @ found[:n] - wanted)
-    return float(found[n]) if gap <= 1e-9 * (1.0 + np.linalg.norm(wanted)) else np.inf
+    solution = solve_hierarchy(A, np.append(wanted, 0.0), levels, C, lower, upper, np.ones(2 * k)).x
+    gap = np.linalg.norm(across @ solution[:n] - wanted)
+    return float(solution[n]) if gap <= 1e-9 * (1.0 + np.linalg.norm(wanted)) else np.inf
 
 
 def _relaxation(a: Array, b: Array, motion: Motion) -> float:

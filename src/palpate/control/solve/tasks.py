@@ -182,11 +182,11 @@ class RelativePose(Task):
         # d/dt of Rᵀ x is Rᵀ (ẋ − ω × x).
         linear = b.drift[:3] - a.drift[:3] - np.cross(a.drift[3:], r) - np.cross(omega, speed) - np.cross(omega, slide)
         angular = b.drift[3:] - a.drift[3:] - np.cross(omega, (b.J[3:] - a.J[3:]) @ v)
-        turn = _turn(self.target.rotation, R.T @ b.rotation)
+        angular_error = _turn(self.target.rotation, R.T @ b.rotation)
         return Rows(
             J,
             np.concatenate([R.T @ linear, R.T @ angular]),
-            np.concatenate([self.target.position - R.T @ r, turn]),
+            np.concatenate([self.target.position - R.T @ r, angular_error]),
         )
 
 
@@ -308,8 +308,8 @@ def _com(robot: Robot, data: mujoco.MjData, q: Array) -> tuple[Array, Array]:
     return data.subtree_com[0].copy(), J
 
 
-def _turn(wanted: Array, found: Array) -> Array:
+def _turn(wanted: Array, actual: Array) -> Array:
     """log(R_d Rᵀ), the shorter way; both are known to be rotations."""
     out = np.empty(3)
-    kernels.rotation_vector_from_matrix(np.ascontiguousarray(wanted @ found.T), out)
+    kernels.rotation_vector_from_matrix(np.ascontiguousarray(wanted @ actual.T), out)
     return out

@@ -74,11 +74,11 @@ def tree_of(robot: Robot, bodies: Iterable[int]) -> Tree:
         while body > 0:
             carried.add(int(body))
             body = m.body_parentid[body]
-    turn = np.zeros((m.nbody, 9))
+    rotations = np.zeros((m.nbody, 9))
     for body in range(m.nbody):
-        mujoco.mju_quat2Mat(turn[body], m.body_quat[body])
+        mujoco.mju_quat2Mat(rotations[body], m.body_quat[body])
     return Tree(
-        carried=_whole(sorted(carried)), parent=_whole(m.body_parentid), offset=m.body_pos.copy(), turn=turn,
+        carried=_whole(sorted(carried)), parent=_whole(m.body_parentid), offset=m.body_pos.copy(), turn=rotations,
         first_joint=_whole(m.body_jntadr), joint_count=_whole(m.body_jntnum), last_dof=_last_dofs(m),
         kind=_whole(m.jnt_type), axis=m.jnt_axis.copy(), anchor=m.jnt_pos.copy(), start=m.qpos0[m.jnt_qposadr],
         place=_whole(m.jnt_qposadr), dof=_whole(m.jnt_dofadr), parent_dof=_whole(m.dof_parentid),
@@ -152,12 +152,12 @@ def _shift(x: Motion, body: int, r: Vector, sign: float) -> None:
 
 
 @kernel
-def _turn(x: Motion, body: int, turn: Matrix) -> None:
+def _turn(x: Motion, body: int, rotation: Matrix) -> None:
     """R ← R turn."""
     R = fold(x.rotation[body], 0, 3, 3)
     for i in range(3):
         for j in range(3):
-            x.product[i, j] = R[i, 0] * turn[0, j] + R[i, 1] * turn[1, j] + R[i, 2] * turn[2, j]
+            x.product[i, j] = R[i, 0] * rotation[0, j] + R[i, 1] * rotation[1, j] + R[i, 2] * rotation[2, j]
     for i in range(3):
         for j in range(3):
             R[i, j] = x.product[i, j]
@@ -266,9 +266,9 @@ def _ball(tree: Tree, body: int, joint: int, q: ReadVector, v: ReadVector, x: Mo
 
 
 @kernel
-def frame_pose(x: Motion, place: Place, position: Vector, rotation: Matrix) -> None:
+def frame_pose(x: Motion, frame: Place, position: Vector, rotation: Matrix) -> None:
     """Pose of a frame fixed on a body."""
-    pose_on(x.position[place.body], fold(x.rotation[place.body], 0, 3, 3), place, position, rotation)
+    pose_on(x.position[frame.body], fold(x.rotation[frame.body], 0, 3, 3), frame, position, rotation)
 
 
 @kernel

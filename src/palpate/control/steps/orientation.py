@@ -63,14 +63,14 @@ def write_orientation_error(
 
 
 @kernel
-def _euler_error(turn: Vector, work: OrientationWork) -> None:
+def _euler_error(error: Vector, work: OrientationWork) -> None:
     """turn ← T(φ) φ with φ the XYZ Euler angles of the rotation vector `turn`."""
     phi, T = work.phi, work.matrix
-    matrix_from_rotation_vector(turn, work.matrix)
+    matrix_from_rotation_vector(error, work.matrix)
     euler_xyz_from_matrix(work.matrix, phi)
     euler_xyz_rate_matrix(phi, T)
     for i in range(3):
-        turn[i] = T[i, 0] * phi[0] + T[i, 1] * phi[1] + T[i, 2] * phi[2]
+        error[i] = T[i, 0] * phi[0] + T[i, 1] * phi[1] + T[i, 2] * phi[2]
 
 
 def orientation_error(kind: OrientationError, desired_quat_wxyz: ArrayLike, quat_wxyz: ArrayLike) -> Array:

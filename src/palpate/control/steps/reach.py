@@ -132,7 +132,7 @@ def _look(robot: Robot, axes: AxesAt) -> _Looked:
         _KNOWN[robot] = _Places(robot)
     places = _KNOWN[robot]
     turns = [axes(rotation) for _, rotation in places.each]
-    key = b"".join(turn.tobytes() for turn in turns)
+    key = b"".join(matrix.tobytes() for matrix in turns)
     if key not in places.looked:
         if len(places.looked) >= _MOST_AXES:
             places.looked.clear()
@@ -159,10 +159,10 @@ def _rows(robot: Robot, q: Array, directions: Sequence[str], axes: AxesAt) -> Ar
 def _independent(rows: Array, directions: Sequence[str]) -> tuple[str, ...]:
     """The directions whose rows add to the span of those before them (Gram–Schmidt in the order given)."""
     J = _chosen(rows, directions)
-    least, basis, found = _INDEPENDENT * max(float(np.abs(J).max()), 1e-300), np.zeros((0, J.shape[1])), []
+    least, basis, independent = _INDEPENDENT * max(float(np.abs(J).max()), 1e-300), np.zeros((0, J.shape[1])), []
     for direction, row in zip(directions, J):
-        rest = row - basis.T @ (basis @ row)
-        size = float(np.linalg.norm(rest))
+        residual = row - basis.T @ (basis @ row)
+        size = float(np.linalg.norm(residual))
         if size > least:
-            basis, found = np.vstack([basis, rest / size]), [*found, direction]
-    return tuple(found)
+            basis, independent = np.vstack([basis, residual / size]), [*independent, direction]
+    return tuple(independent)

@@ -42,13 +42,13 @@ class _Writer:
         """The numbers at an address."""
         return self.b.inttoptr(address, _REAL.as_pointer())
 
-    def load(self, array: Any, place: int) -> Any:
+    def load(self, array: Any, index: int) -> Any:
         """One number of an array."""
-        return self.b.load(self.b.gep(array, [ir.Constant(_PLACE, place)]))
+        return self.b.load(self.b.gep(array, [ir.Constant(_PLACE, index)]))
 
-    def store(self, value: Any, array: Any, place: int) -> None:
+    def store(self, value: Any, array: Any, index: int) -> None:
         """Write one number of an array."""
-        self.b.store(value, self.b.gep(array, [ir.Constant(_PLACE, place)]))
+        self.b.store(value, self.b.gep(array, [ir.Constant(_PLACE, index)]))
 
     def take(self, vector: Any, row: int) -> Any:
         """One number of a vector."""

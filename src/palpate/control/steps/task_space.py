@@ -478,8 +478,8 @@ class TaskLaw(ClearingLaw):
 
     def axes_at(self, rotation: Array) -> Array:
         """The law's axes where the tool is turned so, and the target with it; columns in the world."""
-        turn = rotation_of(self.axes_quat_wxyz)
-        return turn if self.axes == "world" else rotation @ turn
+        axes_rotation = rotation_of(self.axes_quat_wxyz)
+        return axes_rotation if self.axes == "world" else rotation @ axes_rotation
 
     def check_directions(self, robot: Robot, *, more: bool = False) -> None:
         """Refuse directions that the robot cannot follow; with `more`, only if it can follow none of them."""
@@ -526,10 +526,10 @@ class TaskLaw(ClearingLaw):
             )
         missed = [(d, left) for d, left in zip(DIRECTIONS, memory.missed) if left > _MISSED]
         if missed:
-            told = ", ".join(f"{d} ({left:.3g} {'m' if d in 'xyz' else 'rad'}/s²)" for d, left in missed)
+            shortfalls = ", ".join(f"{d} ({left:.3g} {'m' if d in 'xyz' else 'rad'}/s²)" for d, left in missed)
             found.append(
-                f"{self.name}: the arm cannot follow the wanted acceleration along {told}; its spring and damper act"
-                " there alone"
+                f"{self.name}: the arm cannot follow the wanted acceleration along {shortfalls};"
+                " its spring and damper act there alone"
             )
         if memory.angle > FAR_TURN:
             fades = "fades to nothing" if self.orientation_error == "matrix" else "may turn either way"

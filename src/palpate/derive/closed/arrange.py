@@ -58,12 +58,12 @@ class Arranger:
     def _arranged(self, poly: Poly) -> Written:
         if not poly:
             return Written(sp.Integer(0), 0)
-        number, front, rest = self._taken_out(poly)
-        if len(rest) == 1:
-            return self._product(number * next(iter(rest.values())), front, [])
+        number, front, remainder = self._taken_out(poly)
+        if len(remainder) == 1:
+            return self._product(number * next(iter(remainder.values())), front, [])
         if not front and number == -1:  # a lone minus before a bracket helps nobody
-            number, rest = Fraction(1), poly
-        inner = self._sum(rest)
+            number, remainder = Fraction(1), poly
+        inner = self._sum(remainder)
         return self._product(number, front, [inner]) if front or number != 1 else inner
 
     def _sum(self, poly: Poly) -> Written:
@@ -115,8 +115,8 @@ class Arranger:
         if len(parts) == 1:
             return None
         for part, inner in parts.items():
-            number, front, rest = self._taken_out(inner)
-            outside, _ = brackets.setdefault(frozenset(rest.items()), ({}, rest))
+            number, front, bracket = self._taken_out(inner)
+            outside, _ = brackets.setdefault(frozenset(bracket.items()), ({}, bracket))
             outside[_times(part, front)] = outside.get(_times(part, front), Fraction(0)) + number
         if len(brackets) == len(poly) or (
             len(brackets) == 1 and next(iter(brackets)) == frozenset({((), Fraction(1))})
@@ -124,7 +124,7 @@ class Arranger:
             return None
         if any(len(outside) == len(poly) for outside, _ in brackets.values()):
             return None
-        return self._add([self._bracket(outside, rest) for outside, rest in self._brackets_sorted(brackets)])
+        return self._add([self._bracket(outside, bracket) for outside, bracket in self._brackets_sorted(brackets)])
 
     def _brackets_sorted(self, brackets: dict[Any, tuple[Poly, Poly]]) -> list[tuple[Poly, Poly]]:
         return sorted(brackets.values(), key=lambda pair: self._rank(self._sorted(pair[0])[0][0]))
@@ -157,10 +157,10 @@ class Arranger:
         """Number and monomial common to all terms, and what is left; its first term positive."""
         front = reduce(_common, poly)
         number = self._common_number(list(poly.values()))
-        rest = {_quotient(m, front): value / number for m, value in poly.items()}
-        if len(rest) > 1 and self._sorted(rest)[0][1] < 0 and sum(v < 0 for v in rest.values()) * 2 >= len(rest):
-            number, rest = -number, {m: -v for m, v in rest.items()}
-        return number, front, rest
+        inner = {_quotient(m, front): value / number for m, value in poly.items()}
+        if len(inner) > 1 and self._sorted(inner)[0][1] < 0 and sum(v < 0 for v in inner.values()) * 2 >= len(inner):
+            number, inner = -number, {m: -v for m, v in inner.items()}
+        return number, front, inner
 
     @staticmethod
     def _common_number(values: list[Fraction]) -> Fraction:
@@ -200,13 +200,13 @@ class Arranger:
             flat += parts
         numbers = [x for x in flat if x.is_Number]
         head_value = reduce(lambda a, b: a * b, [*head, *numbers], sp.Integer(1))
-        rest = [x for x in flat if not x.is_Number]
+        symbolic = [x for x in flat if not x.is_Number]
         cost = sum(f.cost for f in factors) + (0 if abs(head_value) == 1 else 1)
-        if not rest:
+        if not symbolic:
             return Written(head_value, max(cost, 1))
-        if len(rest) == 1 and isinstance(rest[0], sp.Add) and head_value != 1:
-            return Written(sp.Mul(head_value, rest[0], evaluate=False), cost)  # SymPy would multiply it out
-        return Written(sp.Mul(head_value, *rest), cost)
+        if len(symbolic) == 1 and isinstance(symbolic[0], sp.Add) and head_value != 1:
+            return Written(sp.Mul(head_value, symbolic[0], evaluate=False), cost)  # SymPy would multiply it out
+        return Written(sp.Mul(head_value, *symbolic), cost)
 
     @staticmethod
     def _add(terms: list[Written]) -> Written:

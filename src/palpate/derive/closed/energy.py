@@ -70,12 +70,12 @@ class EnergyForms:
             for name in used:
                 if name not in values:
                     raise UnknownName("symbol", name, [*self.names.q, *self.names.v, *self.where, *values])
-        found = {}
+        parameters = {}
         for name in used:
             group = _group(name)
             value = float(values[name]) if values else float("nan")
-            found[name] = Parameter(name, value, group, "", "")
-        return found
+            parameters[name] = Parameter(name, value, group, "", "")
+        return parameters
 
     def _squares(self) -> dict[str, Any]:
         roots = {name: e for name, e in self.where.items() if isinstance(e, sp.Pow) and e.exp == sp.Rational(1, 2)}
@@ -97,10 +97,10 @@ class EnergyForms:
                     hint="T must be ½ q̇ᵀ M(q) q̇; check powers of the rates",
                 )
         v = sp.Matrix(rates)
-        rest = self.T - (v.T * self._hessian * v)[0] / 2
-        if not self.is_zero(rest):
+        remainder = self.T - (v.T * self._hessian * v)[0] / 2
+        if not self.is_zero(remainder):
             raise InvalidInput(
-                f"T is not quadratic in the rates: beside ½ q̇ᵀ M q̇ it holds {self.tidy(sp.expand(rest))}",
+                f"T is not quadratic in the rates: beside ½ q̇ᵀ M q̇ it holds {self.tidy(sp.expand(remainder))}",
                 hint="terms of first or zeroth degree in the rates (a moving frame) belong in V or the forces",
             )
 

@@ -225,8 +225,8 @@ def _multiplied(front: Any, e: Any) -> Any:
         return e
     if isinstance(e, sp.Add) and all(t.could_extract_minus_sign() for t in e.args):
         return sp.Mul(-1, front, sp.Add(*(-t for t in e.args)))
-    number, rest = e.as_coeff_Mul()
-    return sp.Mul(number, front, rest)
+    number, symbolic = e.as_coeff_Mul()
+    return sp.Mul(number, front, symbolic)
 
 
 def _rows(output: Output) -> list[list[Node]]:

@@ -40,9 +40,9 @@ def in_waves(trig: Trig, runs: Sequence[Run], products: bool) -> Terms:
         for (m, waves, parts), value in current.items():
             groups.setdefault((m, waves, parts[1:]), {})[parts[0]] = value
         current = {}
-        for (m, waves, rest), inner in groups.items():
+        for (m, waves, remaining), inner in groups.items():
             for made, value in _natural(inner, run, products).items():
-                key = (m, tuple(sorted((*waves, *made))), rest)
+                key = (m, tuple(sorted((*waves, *made))), remaining)
                 current[key] = current.get(key, 0) + value
     return {(m, waves): value for (m, waves, _), value in current.items() if value}
 
@@ -51,15 +51,15 @@ def _split(trig: Trig, runs: Sequence[Run]) -> dict[tuple[int, tuple[Part, ...]]
     """Every wave as a sum of products, one factor per run."""
     if not runs:
         return {(m, ()): value for (m, _, _), value in trig.terms.items()}
-    found: dict[tuple[int, tuple[Part, ...]], Coefficient] = {}
+    coefficients: dict[tuple[int, tuple[Part, ...]], Coefficient] = {}
     for (m, K, o), value in trig.terms.items():
         multiples = trig.ring.combination(K)
         angles = [_partial_sums(multiples, run) for run in runs]
         for parts, sign in _unfolded(angles, o):
             normal, flip = _positive(parts)
             key = (m, normal)
-            found[key] = found.get(key, 0) + value * sign * flip
-    return {key: value for key, value in found.items() if value and _alive(key[1])}
+            coefficients[key] = coefficients.get(key, 0) + value * sign * flip
+    return {key: value for key, value in coefficients.items() if value and _alive(key[1])}
 
 
 def _alive(parts: tuple[Part, ...]) -> bool:
@@ -93,14 +93,14 @@ def _unfolded(angles: list[tuple[int, ...]], kind: int) -> list[tuple[tuple[Part
 
 def _positive(parts: tuple[Part, ...]) -> tuple[tuple[Part, ...], int]:
     """Each angle with its last multiple positive, and the sign that costs."""
-    flip, found = 1, []
+    flip, normalised = 1, []
     for kind, multiples in parts:
         last = next((k for k in reversed(multiples) if k), 0)
         if last < 0:
             multiples = tuple(-k for k in multiples)
             flip *= -1 if kind == SIN else 1
-        found.append((kind, multiples))
-    return tuple(found), flip
+        normalised.append((kind, multiples))
+    return tuple(normalised), flip
 
 
 # ---------------------------------------------------------------------- one run
@@ -112,11 +112,11 @@ Put = Callable[[tuple[Wave, ...], Coefficient], None]
 def _natural(inner: dict[Part, Coefficient], run: Run, products: bool) -> dict[tuple[Wave, ...], Coefficient]:
     """Waves of one run, of one monomial and one set of other waves, rewritten."""
     left = dict(inner)
-    found: dict[tuple[Wave, ...], Coefficient] = {}
+    coefficients: dict[tuple[Wave, ...], Coefficient] = {}
 
     def put(waves: tuple[Wave, ...], value: Coefficient) -> None:
         key = tuple(sorted(waves))
-        found[key] = found.get(key, 0) + value
+        coefficients[key] = coefficients.get(key, 0) + value
 
     angles = _natural_angles(len(run.names))
     for part in sorted((p for p in inner if p[1] not in angles and any(p[1])), key=repr):
@@ -124,7 +124,7 @@ def _natural(inner: dict[Part, Coefficient], run: Run, products: bool) -> dict[t
             _rewrite(part, left, run, products, put)
     for (kind, multiples), value in left.items():
         put(_wave(run, kind, multiples), value)
-    return {waves: value for waves, value in found.items() if value}
+    return {waves: value for waves, value in coefficients.items() if value}
 
 
 @lru_cache
@@ -162,14 +162,14 @@ def _rewrite(part: Part, left: dict[Part, Coefficient], run: Run, products: bool
 def _ways(multiples: Multiples, n: int) -> list[tuple[Multiples, Multiples]]:
     """Every A + B = multiples of natural angles, the later or longer first; partial sums before differences."""
     angles = _natural_angles(n)
-    found = []
+    pairs = []
     for A in sorted(angles, key=lambda m: (sum(map(abs, m)), m)):
         B = _minus(multiples, A)
         if B in angles and A <= B:
-            found.append((B, A))
+            pairs.append((B, A))
         elif tuple(-k for k in B) in angles:
-            found.append((A, B))
-    return found
+            pairs.append((A, B))
+    return pairs
 
 
 def _minus(a: Multiples, b: Multiples) -> Multiples:

@@ -93,10 +93,10 @@ class ClosedModel:
         """A vector of named constants."""
         return [self.term(t) for t in terms]
 
-    def turn(self, turn: Turn) -> Matrix:
+    def turn(self, rotation: Turn) -> Matrix:
         """A fixed rotation."""
-        R = [self.vector(row) for row in turn.matrix]
-        for axis, name in turn.angles:
+        R = [self.vector(row) for row in rotation.matrix]
+        for axis, name in rotation.angles:
             R = multiply(R, self.elementary(axis, self.ring.cos({name: 1}), self.ring.sin({name: 1})))
         return R
 
@@ -146,22 +146,22 @@ class ClosedModel:
     @cached_property
     def link_poses(self) -> list[tuple[Matrix, Vector]]:
         """Rotation R and origin of every link's frame in the base frame."""
-        found: list[tuple[Matrix, Vector]] = []
+        poses: list[tuple[Matrix, Vector]] = []
         for index, named in enumerate(self.model.links):
             R, p = self.joint_pose(index)
             if named.link.parent >= 0:
-                before, origin = found[named.link.parent]
+                before, origin = poses[named.link.parent]
                 R, p = multiply(before, R), plus(origin, apply(before, p))
-            found.append((R, p))
-        return found
+            poses.append((R, p))
+        return poses
 
-    def pose(self, place: NamedPlace) -> tuple[Matrix, Vector]:
+    def pose(self, frame: NamedPlace) -> tuple[Matrix, Vector]:
         """Rotation and position of a frame fixed on a link."""
-        turn, offset = self.turn(place.turn), self.vector(place.position)
-        if place.link < 0:
-            return turn, offset
-        R, origin = self.link_poses[place.link]
-        return multiply(R, turn), plus(origin, apply(R, offset))
+        rotation, offset = self.turn(frame.turn), self.vector(frame.position)
+        if frame.link < 0:
+            return rotation, offset
+        R, origin = self.link_poses[frame.link]
+        return multiply(R, rotation), plus(origin, apply(R, offset))
 
     @cached_property
     def coms(self) -> list[Vector]:
@@ -192,8 +192,8 @@ class ClosedModel:
         while link >= 0:
             if self.model.links[link].link.kind == "revolute":
                 for name, k in self._joints[link][0].items():
-                    place = self.names.q.index(name)
-                    columns[place] = plus(columns[place], [x * k for x in self.axis(link)])
+                    column = self.names.q.index(name)
+                    columns[column] = plus(columns[column], [x * k for x in self.axis(link)])
             link = self.model.links[link].link.parent
         return transposed(columns)
 
@@ -205,10 +205,10 @@ class ClosedModel:
     @cached_property
     def tensors(self) -> list[Matrix]:
         """I(q) = R I Rᵀ of every link, about its centre of mass in base axes."""
-        found = []
+        inertias = []
         for (R, _), named in zip(self.link_poses, self.model.links):
-            found.append(multiply(multiply(R, [self.vector(row) for row in named.inertia]), transposed(R)))
-        return found
+            inertias.append(multiply(multiply(R, [self.vector(row) for row in named.inertia]), transposed(R)))
+        return inertias
 
     @cached_property
     def jacobian(self) -> Matrix:
@@ -331,13 +331,13 @@ class ClosedModel:
     def motions(self) -> list[tuple[Vector, Vector, Vector]]:
         """ω, ω̇ and the origin's acceleration (less gravity) of every link, in its own axes, outwards."""
         full_v, full_a = self._full(self.v), self._full(self.a)
-        found: list[tuple[Vector, Vector, Vector]] = []
+        link_motions: list[tuple[Vector, Vector, Vector]] = []
         zero = self.ring.zero
         still = ([zero] * 3, [zero] * 3, [-x for x in self.gravity_vector])
         for index, named in enumerate(self.model.links):
-            before = found[named.link.parent] if named.link.parent >= 0 else still
-            found.append(self._outward(index, before, full_v[index], full_a[index]))
-        return found
+            before = link_motions[named.link.parent] if named.link.parent >= 0 else still
+            link_motions.append(self._outward(index, before, full_v[index], full_a[index]))
+        return link_motions
 
     @cached_property
     def loads(self) -> list[tuple[Vector, Vector]]:
@@ -347,15 +347,15 @@ class ClosedModel:
     @cached_property
     def carried(self) -> list[tuple[Vector, Vector]]:
         """Force and moment that each joint passes on: its link's and those of all it carries, in its own axes."""
-        found = list(self.loads)
-        for index in reversed(range(len(found))):
+        wrenches = list(self.loads)
+        for index in reversed(range(len(wrenches))):
             parent = self.model.links[index].link.parent
             if parent >= 0:
-                (f, n), (R, p) = found[index], self.joint_pose(index)
+                (f, n), (R, p) = wrenches[index], self.joint_pose(index)
                 above = apply(R, f)
-                pf, pn = found[parent]
-                found[parent] = plus(pf, above), plus(pn, plus(apply(R, n), cross(p, above)))
-        return found
+                pf, pn = wrenches[parent]
+                wrenches[parent] = plus(pf, above), plus(pn, plus(apply(R, n), cross(p, above)))
+        return wrenches
 
     @cached_property
     def newton_euler(self) -> Vector:
@@ -365,8 +365,8 @@ class ClosedModel:
             link = self.model.links[index].link
             force = (n if link.kind == "revolute" else f)[link.axis] * link.sign
             for name, k in self._joints[index][0].items():
-                place = self.names.q.index(name)
-                torques[place] = torques[place] + force * k
+                coordinate = self.names.q.index(name)
+                torques[coordinate] = torques[coordinate] + force * k
         return torques
 
     def _full(self, reduced: Vector) -> Vector:

@@ -61,8 +61,8 @@ class Presenter:
         for name, exponent in self.ring.powers(m).items():
             powers[self._symbol(name)] = exponent
         for wave in waves:
-            place = self._wave(wave)
-            powers[place] = powers.get(place, 0) + 1
+            index = self._wave(wave)
+            powers[index] = powers.get(index, 0) + 1
         return tuple(sorted(powers.items()))
 
     def _symbol(self, name: str) -> int:

@@ -39,7 +39,7 @@ def _axes(mechanism: Mechanism) -> list[Array]:
     turns: list[Array] = []
     for link in mechanism.links:
         turns.append((turns[link.parent] if link.parent >= 0 else np.eye(3)) @ link.rotation)
-    return [link.sign * turn[:, link.axis] for link, turn in zip(mechanism.links, turns)]
+    return [link.sign * rotation[:, link.axis] for link, rotation in zip(mechanism.links, turns)]
 
 
 def _hinge_before(mechanism: Mechanism, index: int) -> int | None:

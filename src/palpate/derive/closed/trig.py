@@ -75,22 +75,22 @@ class Ring:
 
     def powers(self, monomial: int) -> dict[str, int]:
         """Exponents by name."""
-        found = {}
+        exponents = {}
         for name in self.variables:
             if monomial & _MASK:
-                found[name] = monomial & _MASK
+                exponents[name] = monomial & _MASK
             monomial >>= _BITS
-        return found
+        return exponents
 
     def combination(self, K: int) -> dict[str, int]:
         """Whole multiples by angle."""
-        found = {}
+        multiples = {}
         for name in self.angles:
             digit = ((K + _HALF_BASE) & _MASK) - _HALF_BASE
             if digit:
-                found[name] = digit
+                multiples[name] = digit
             K = (K - digit) >> _BITS
-        return found
+        return multiples
 
     # ------------------------------------------------------------------ from sympy
 
@@ -167,20 +167,20 @@ class Trig:
 
     def by_variable(self, name: str) -> Trig:
         """∂/∂variable."""
-        unit, place = self.ring._unit(name), _BITS * self.ring._variable[name]
+        unit, shift = self.ring._unit(name), _BITS * self.ring._variable[name]
         terms = {}
         for (m, K, o), value in self.terms.items():
-            exponent = (m >> place) & _MASK
+            exponent = (m >> shift) & _MASK
             if exponent:
                 terms[m - unit, K, o] = value * exponent
         return Trig(self.ring, terms)
 
     def by_angle(self, name: str) -> Trig:
         """∂/∂angle: cos → −k sin, sin → k cos."""
-        place = self.ring._place(name)
+        index = self.ring._place(name)
         terms: dict[Key, Coefficient] = {}
         for (m, K, o), value in self.terms.items():
-            k = self.ring.combination(K).get(self.ring.angles[place], 0)
+            k = self.ring.combination(K).get(self.ring.angles[index], 0)
             if k:
                 _put(terms, m, K, 1 - o, value * (k if o == SIN else -k))
         return Trig(self.ring, terms)
@@ -201,10 +201,10 @@ class Trig:
     def degree(self, names: Iterable[str]) -> set[int]:
         """Total degrees in the named variables that occur."""
         chosen = set(names)
-        found = set()
+        degrees = set()
         for m, _, _ in self.terms:
-            found.add(sum(e for name, e in self.ring.powers(m).items() if name in chosen))
-        return found
+            degrees.add(sum(e for name, e in self.ring.powers(m).items() if name in chosen))
+        return degrees
 
     def evaluate(self, values: Mapping[str, float]) -> float:
         """Its value for numbers in place of variables and angles."""
@@ -285,11 +285,11 @@ class _Reader:
     def _wave(self, e: sp.Basic) -> Trig:
         combination, quarters = {}, 0
         for term in sp.Add.make_args(sp.expand(e.args[0])):
-            factor, rest = term.as_coeff_Mul()
-            if rest == sp.pi and (2 * factor).is_Integer:
+            factor, angle = term.as_coeff_Mul()
+            if angle == sp.pi and (2 * factor).is_Integer:
                 quarters += int(2 * factor)
-            elif isinstance(rest, sp.Symbol) and factor.is_Integer:
-                combination[rest.name] = int(factor)
+            elif isinstance(angle, sp.Symbol) and factor.is_Integer:
+                combination[angle.name] = int(factor)
             else:
                 raise NotTrigonometric(f"{e}: the angle is no whole combination of symbols")
         quarters += 0 if isinstance(e, sp.cos) else -1  # sin x = cos(x − π/2)

@@ -63,9 +63,9 @@ def formula_lines(formula: Formula, notation: Notation) -> list[str]:
         return _wrapped(f"  {label} = ", notation.write(e))
     if not any(x != 0 for x in e):
         return [f"  {label} = 0"]
-    front, rest = common_factor(e)
+    front, quotient = common_factor(e)
     head = f"  {label} = " + (f"{notation.write(front)} " if front != 1 else "")
-    rows = notation.write(rest).split("\n")
+    rows = notation.write(quotient).split("\n")
     if max(map(width, rows)) + width(head) <= WIDTH:
         middle = (len(rows) - 1) // 2
         return [(head if i == middle else " " * width(head)) + row for i, row in enumerate(rows)]
@@ -80,8 +80,8 @@ def _entries(formula: Formula, notation: Notation) -> list[str]:
     for i in range(rows):
         for j in range(columns):
             if e[i, j] != 0 and not (symmetric and j < i):
-                place = f"{i + 1}" if columns == 1 else f"{i + 1}{j + 1}"
-                lines += _wrapped(f"  {notation.label(formula.label)}[{place}] = ", notation.write(e[i, j]))
+                subscript = f"{i + 1}" if columns == 1 else f"{i + 1}{j + 1}"
+                lines += _wrapped(f"  {notation.label(formula.label)}[{subscript}] = ", notation.write(e[i, j]))
     note = "  symmetric; entries not shown are zero" if symmetric else "  entries not shown are zero"
     shown = rows * (columns + 1) // 2 if symmetric else rows * columns
     return [*lines, note] if len(lines) < shown or symmetric else lines
@@ -209,8 +209,8 @@ def fitting(formula: Formula, plain: Notation) -> list[Formula]:
     for i in range(rows):
         for j in range(columns):
             if e[i, j] != 0 and not (symmetric and j < i):
-                place = f"{i + 1}" if columns == 1 else f"{i + 1}{j + 1}"
-                entries.append(Formula(f"{formula.label}_{place}".replace("__", "_"), e[i, j]))
+                subscript = f"{i + 1}" if columns == 1 else f"{i + 1}{j + 1}"
+                entries.append(Formula(f"{formula.label}_{subscript}".replace("__", "_"), e[i, j]))
     note = "symmetric; entries not shown are zero" if symmetric else "entries not shown are zero"
     first = Formula(entries[0].label, entries[0].expression, f"Entry by entry, {note}:")
     return [first, *entries[1:]]

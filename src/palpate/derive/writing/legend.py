@@ -30,12 +30,12 @@ def legend_text(derivation: Derivation, notation: Notation) -> str:
 
 def shorthand_lines(notation: Notation) -> list[str]:
     """c12 = cos(q1 + q2) and so on, in order."""
-    found = []
+    lines = []
     for short, (kind, angle) in sorted(notation.shorthand.items(), key=lambda item: natural(item[0])):
         single = not angle.args
         inside = notation.write(angle)
-        found.append(f"{short} = {kind} {inside}" if single else f"{short} = {kind}({inside})")
-    return found
+        lines.append(f"{short} = {kind} {inside}" if single else f"{short} = {kind}({inside})")
+    return lines
 
 
 def where_lines(derivation: Derivation, notation: Notation) -> list[str]:

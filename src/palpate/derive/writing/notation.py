@@ -284,10 +284,10 @@ def abs_number(e: Any) -> Any:
 
 def _positive(e: Any) -> Any:
     """−e for a product that starts with a negative number, its brackets left standing."""
-    number, *rest = e.args
+    number, *factors = e.args
     if number == -1:
-        return rest[0] if len(rest) == 1 else sp.Mul(*rest)
-    return sp.Mul(-number, *rest, evaluate=False)
+        return factors[0] if len(factors) == 1 else sp.Mul(*factors)
+    return sp.Mul(-number, *factors, evaluate=False)
 
 
 def _parts(e: Any) -> tuple[Any, list[Any], list[Any]]:

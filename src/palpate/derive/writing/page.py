@@ -72,8 +72,8 @@ def _shorthand(derivation: Derivation, notation: Notation) -> str:
     plain = derivation.notation(Text())
     plain.shorthand.update(notation.shorthand)
     plain.used.update(notation.used)
-    found = [*shorthand_lines(plain), *where_lines(derivation, plain)]
-    return f"<p>Shorthand: {escape('; '.join(found))}.</p>" if found else ""
+    lines = [*shorthand_lines(plain), *where_lines(derivation, plain)]
+    return f"<p>Shorthand: {escape('; '.join(lines))}.</p>" if lines else ""
 
 
 def _symbols(derivation: Derivation, notation: Notation) -> str:

@@ -38,8 +38,8 @@ class _Writer:
 
     def of(self, *names: str) -> tuple[Formula, ...]:
         """Quantities by name."""
-        found = [(self.derivation.quantity(name).symbol, name) for name in names]
-        return tuple(Formula(symbol, self.derivation[name]) for symbol, name in found)
+        pairs = [(self.derivation.quantity(name).symbol, name) for name in names]
+        return tuple(Formula(symbol, self.derivation[name]) for symbol, name in pairs)
 
     def vector(self, label: str, value: Vector) -> Formula:
         """A vector by rates and accelerations."""
@@ -159,8 +159,8 @@ def _newton_euler(w: _Writer) -> list[Section]:
     closed = w.closed
     outward, loads, inward = [], [], []
     for index, n in enumerate(w.numbers):
-        turn, turned, acc = closed.motions[index]
-        outward += [w.vector(f"omega_{n}", turn), w.vector(f"alpha_{n}", turned), w.vector(f"a_{n}", acc)]
+        omega, turned, acc = closed.motions[index]
+        outward += [w.vector(f"omega_{n}", omega), w.vector(f"alpha_{n}", turned), w.vector(f"a_{n}", acc)]
         force, moment = closed.loads[index]
         loads += [w.vector(f"F_{n}", force), w.vector(f"N_{n}", moment)]
     for index in reversed(range(len(w.numbers))):

@@ -141,8 +141,8 @@ def is_taken(function: Any) -> bool:
 
 
 def _number_of_place(function: Any) -> int:
-    place = f"{function.__module__}.{function.__qualname__}:{function.__code__.co_firstlineno}"
-    return int.from_bytes(hashlib.sha256(place.encode()).digest()[:6], "big")
+    location = f"{function.__module__}.{function.__qualname__}:{function.__code__.co_firstlineno}"
+    return int.from_bytes(hashlib.sha256(location.encode()).digest()[:6], "big")
 
 
 def leave_nothing_to_copy(result: CompileResult, function: Any) -> None:
@@ -163,10 +163,10 @@ def called_places(library: Any) -> tuple[Callee, ...]:
     """The kernels that a library calls by their symbols, those called by code copied into it included."""
     if hasattr(library, "called"):
         return library.called
-    found: dict[Callee, None] = {}
+    callees: dict[Callee, None] = {}
     for other in library._linking_libraries:
-        found.update(dict.fromkeys([other.place] if hasattr(other, "place") else called_places(other)))
-    library.called = tuple(found)
+        callees.update(dict.fromkeys([other.place] if hasattr(other, "place") else called_places(other)))
+    library.called = tuple(callees)
     return library.called
 
 
@@ -194,24 +194,24 @@ def _remembered(self: Any, context: Any, args: Any, kws: Any) -> Any:
     """The signature of an operation on given types, as it was found the first time."""
     if kws or getattr(self.typing_key, "__module__", "") not in _PLAIN:
         return _look_up(self, context, args, kws)
-    found = _known.get((id(self), args))
-    if found is None:
-        found = _look_up(self, context, args, kws)
-        if found is not None:
-            _known[id(self), args] = found
+    signature = _known.get((id(self), args))
+    if signature is None:
+        signature = _look_up(self, context, args, kws)
+        if signature is not None:
+            _known[id(self), args] = signature
             _alive.append(self)
-    return found
+    return signature
 
 
-def kernel_at(place: Callee) -> Any:
+def kernel_at(callee: Callee) -> Any:
     """The kernel that stands at a place."""
-    module = sys.modules.get(place.module) or importlib.import_module(place.module)
-    return reduce(getattr, place.name.split("."), module)
+    module = sys.modules.get(callee.module) or importlib.import_module(callee.module)
+    return reduce(getattr, callee.name.split("."), module)
 
 
 def bind(places: tuple[Callee, ...]) -> bool:
     """Make called kernels ready, before code that refers to their symbols is loaded; whether each has its symbol."""
-    return all(kernel_at(place).symbol == place.symbol for place in places)
+    return all(kernel_at(callee).symbol == callee.symbol for callee in places)
 
 
 # ------------------------------------------------------------------------------------------------ kernels
@@ -255,12 +255,12 @@ class Kernel(CPUDispatcher):
 
     def _loaded(self) -> bool:
         """Take what is kept; on numba's own way there every call of LLVM is timed, once per caller in the chain."""
-        found = self._cache.load_overload(self.stated, self.targetctx)  # pyright: ignore[reportAttributeAccessIssue]
-        if found is not None:
+        overload = self._cache.load_overload(self.stated, self.targetctx)  # pyright: ignore[reportAttributeAccessIssue]
+        if overload is not None:
             self._cache_hits[self.stated] += 1  # pyright: ignore[reportAttributeAccessIssue]
-            self.targetctx.insert_user_function(found.entry_point, found.fndesc, [found.library])
-            self.add_overload(found)
-        return found is not None
+            self.targetctx.insert_user_function(overload.entry_point, overload.fndesc, [overload.library])
+            self.add_overload(overload)
+        return overload is not None
 
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
         """Called by numba when Python calls and nothing fits yet."""
@@ -326,7 +326,7 @@ class Kernel(CPUDispatcher):
     @property
     def callees(self) -> list[Kernel]:
         """The kernels that this one calls by their symbols; what is made `inline` is part of its own code."""
-        return [kernel_at(place) for place in called_places(self.result.library)]
+        return [kernel_at(callee) for callee in called_places(self.result.library)]
 
     @property
     def object_code(self) -> bytes:

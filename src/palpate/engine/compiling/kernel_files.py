@@ -96,9 +96,9 @@ def unpack(data: bytes) -> KeptKernel | None:
     if (magic, version, ends[2]) != (_MAGIC, _VERSION, len(content)):
         return None
     try:
-        told = json.loads(bytes(view[_HEADER.size : ends[0]]))
-        told["callees"] = tuple(Callee(*callee) for callee in told["callees"])
-        return KeptKernel(**told, object_code=bytes(view[ends[0] : ends[1]]), bitcode=bytes(view[ends[1] : ends[2]]))
+        meta = json.loads(bytes(view[_HEADER.size : ends[0]]))
+        meta["callees"] = tuple(Callee(*callee) for callee in meta["callees"])
+        return KeptKernel(**meta, object_code=bytes(view[ends[0] : ends[1]]), bitcode=bytes(view[ends[1] : ends[2]]))
     except (ValueError, TypeError, KeyError):
         return None
 

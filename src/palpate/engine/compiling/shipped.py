@@ -104,8 +104,8 @@ class KernelCache:
 
     def read(self, signature: str, processor: str) -> Iterator[KeptKernel]:
         """This machine's kernel, then the shipped one."""
-        for place in (self.kept, self.shipped):
-            kernel = place.read(signature, processor) if place is not None else None
+        for store in (self.kept, self.shipped):
+            kernel = store.read(signature, processor) if store is not None else None
             if kernel is not None:
                 yield kernel
 

@@ -55,19 +55,19 @@ def sources_of(file: Path) -> set[Path]:
 def _imports(file: Path) -> tuple[Path, ...]:
     """Files that a file imports from and that are followed further."""
     if not is_ours(file):
-        return tuple(found for found in _imported_files(file) if _is_followed(found, file))
-    found = []
+        return tuple(imported for imported in _imported_files(file) if _is_followed(imported, file))
+    imported = []
     for module, names in _FROM.findall(text_of(file).decode()):
         folder = _PACKAGE.parent.joinpath(*module.split("."))
         inside = [folder / name.split(" as ")[0].strip() for name in names.strip("()").split(",")]
-        found += [folder.with_suffix(".py"), folder / "__init__.py"]
-        found += [path for name in inside for path in (name.with_name(f"{name.name}.py"), name / "__init__.py")]
-    return tuple(path for path in found if path.is_file() and path != _PACKAGE / "__init__.py")
+        imported += [folder.with_suffix(".py"), folder / "__init__.py"]
+        imported += [path for name in inside for path in (name.with_name(f"{name.name}.py"), name / "__init__.py")]
+    return tuple(path for path in imported if path.is_file() and path != _PACKAGE / "__init__.py")
 
 
 def _borrowed(file: Path) -> Iterable[Path]:
     """Files of installed packages that a user's file imports from: they count, what they import does not."""
-    return (found for found in _imported_files(file) if not _is_followed(found, file))
+    return (path for path in _imported_files(file) if not _is_followed(path, file))
 
 
 def _is_followed(file: Path, by: Path) -> bool:

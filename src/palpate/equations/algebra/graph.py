@@ -90,12 +90,12 @@ class Graph:
         self, op: Op, args: tuple[Node, ...], value: Number = 0, name: str = "", level: int | None = None
     ) -> Node:
         key = (op, *(a.number for a in args), value, name)
-        found = self._made.get(key)
-        if found is None:
+        node = self._made.get(key)
+        if node is None:
             level = max(a.level for a in args) if level is None else level
-            found = self._made[key] = Node(self, op, args, value, name, level)
-            self.nodes.append(found)
-        return found
+            node = self._made[key] = Node(self, op, args, value, name, level)
+            self.nodes.append(node)
+        return node
 
     def neg(self, a: Node) -> Node:
         """−a; a difference turns round instead, so that signs stay on the outside."""

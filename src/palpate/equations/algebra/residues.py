@@ -77,8 +77,8 @@ class Residues:
             factor_before, factor = factor, factor_before - share * factor
         if not 0 < abs(factor) <= LARGEST:
             return None
-        found = Fraction(now, factor)
-        return found if self.number(found) == a else None
+        fraction = Fraction(now, factor)
+        return fraction if self.number(fraction) == a else None
 
 
 def _square_root(a: int) -> int:

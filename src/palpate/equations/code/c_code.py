@@ -61,8 +61,8 @@ class Library:
     @cached_property
     def constants(self) -> list[Node]:
         """What is computed once from the parameters."""
-        found = {n.number: n for function in self.functions for n in function.program.constants()}
-        return [found[number] for number in sorted(found)]
+        nodes = {n.number: n for function in self.functions for n in function.program.constants()}
+        return [nodes[number] for number in sorted(nodes)]
 
 
 def identifier(name: str) -> str:
@@ -187,11 +187,11 @@ def _numbers(values: Array) -> str:
 
 def _called(library: Library, number: int, case: Case) -> list[str]:
     sizes = [int(np.size(x)) for x in case.outputs]
-    found = [f"found{i}" for i in range(len(sizes))]
-    arguments = [f"x{number}_{i}" for i in range(len(case.inputs))] + (["k"] if library.parameters else []) + found
+    buffers = [f"found{i}" for i in range(len(sizes))]
+    arguments = [f"x{number}_{i}" for i in range(len(case.inputs))] + (["k"] if library.parameters else []) + buffers
     lines = ["    {"]
-    lines += [f"        double {name}[{size}];" for name, size in zip(found, sizes)]
+    lines += [f"        double {name}[{size}];" for name, size in zip(buffers, sizes)]
     lines += [f"        {library.prefix}_{case.function}({', '.join(arguments)});"]
-    for i, (name, size) in enumerate(zip(found, sizes)):
+    for i, (name, size) in enumerate(zip(buffers, sizes)):
         lines += [f"        worst = fmax(worst, compare({name}, y{number}_{i}, {size}));"]
     return [*lines, "    }"]

@@ -74,12 +74,12 @@ class Program:
 
     def constants(self) -> list[Node]:
         """What depends on the parameters alone and is used with the state or given out, in order."""
-        found: dict[int, Node] = {}
+        parameters: dict[int, Node] = {}
         for node in needed(self.nodes):
             if node.level == STATE:
-                found.update({a.number: a for a in node.args if a.level == PARAMETER})
-        found.update({node.number: node for node in self.nodes if node.level == PARAMETER})
-        return [found[number] for number in sorted(found)]
+                parameters.update({a.number: a for a in node.args if a.level == PARAMETER})
+        parameters.update({node.number: node for node in self.nodes if node.level == PARAMETER})
+        return [parameters[number] for number in sorted(parameters)]
 
 
 def make_program(outputs: Sequence[Output], inputs: Mapping[str, Sequence[str]], always: Sequence[str] = ()) -> Program:

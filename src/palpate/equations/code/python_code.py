@@ -84,8 +84,8 @@ def _filled(output: Output, writer: Writer, batch: bool, prefix: str) -> list[st
     if not output.shape:
         return [f"    {output.name} = {writer.text(output.nodes[0])}" + (f" + {prefix}zeros(shape)" if batch else "")]
     lines = [f"    {output.name} = {prefix}empty({size})"]
-    for place, node in zip(np.ndindex(*output.shape), output.nodes):
-        lines.append(f"    {output.name}[{at}{', '.join(map(str, place))}] = {writer.text(node)}")
+    for index, node in zip(np.ndindex(*output.shape), output.nodes):
+        lines.append(f"    {output.name}[{at}{', '.join(map(str, index))}] = {writer.text(node)}")
     return lines
 
 

@@ -64,8 +64,8 @@ class TreeGraph:
         names = self.chain.names
         parts = {"head": [link.shift for link in self.chain.links] + self.chain.gravity, **self._terms()}
         outputs = [Output(name, (len(nodes),), tuple(nodes)) for name, nodes in parts.items()]
-        found = folded(merged(outputs, names.quaternion))
-        self.program = make_program(found, {"q": names.q, "v": names.v}, ("q", "v"))
+        simplified = folded(merged(outputs, names.quaternion))
+        self.program = make_program(simplified, {"q": names.q, "v": names.v}, ("q", "v"))
         self.graph = self.program.nodes[0].graph
 
     def _terms(self) -> dict[str, list[Node]]:

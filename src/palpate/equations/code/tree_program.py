@@ -101,33 +101,33 @@ def compute_terms(code: TreeCode, q: ReadVector, v: ReadVector, out: TreeTerms) 
 
 
 @kernel
-def compute_frame(code: TreeCode, terms: TreeMotion, place: TreePlace, out: FrameTerms) -> None:
+def compute_frame(code: TreeCode, terms: TreeMotion, frame: TreePlace, out: FrameTerms) -> None:
     """A frame from the terms of a state."""
     call_program(  # pyright: ignore[reportCallIssue]
-        code.frames[place.link],
+        code.frames[frame.link],
         (
             address_of(code.k), address_of(terms.origin), address_of(terms.rotation), address_of(terms.twist),
-            address_of(terms.acceleration), address_of(place.pose), address_of(out.position),
+            address_of(terms.acceleration), address_of(frame.pose), address_of(out.position),
             address_of(out.rotation), address_of(out.J), address_of(out.drift), address_of(out.twist),
         ),
     )  # fmt: skip
 
 
 @kernel
-def compute_pose(terms: TreeMotion, place: TreePlace, position: Vector, rotation: Matrix) -> None:
+def compute_pose(terms: TreeMotion, frame: TreePlace, position: Vector, rotation: Matrix) -> None:
     """Pose of a frame alone."""
-    if place.link < 0:
+    if frame.link < 0:
         for i in range(3):
-            position[i] = place.pose[i]
+            position[i] = frame.pose[i]
             for j in range(3):
-                rotation[i, j] = place.pose[3 + 3 * i + j]
+                rotation[i, j] = frame.pose[3 + 3 * i + j]
         return
-    origin, R = terms.origin[place.link], terms.rotation[place.link]
+    origin, R = terms.origin[frame.link], terms.rotation[frame.link]
     for i in range(3):
         x, y, z = R[3 * i], R[3 * i + 1], R[3 * i + 2]
-        position[i] = origin[i] + (x * place.pose[0] + y * place.pose[1] + z * place.pose[2])
+        position[i] = origin[i] + (x * frame.pose[0] + y * frame.pose[1] + z * frame.pose[2])
         for j in range(3):
-            rotation[i, j] = x * place.pose[3 + j] + y * place.pose[6 + j] + z * place.pose[9 + j]
+            rotation[i, j] = x * frame.pose[3 + j] + y * frame.pose[6 + j] + z * frame.pose[9 + j]
 
 
 @kernel
@@ -180,14 +180,14 @@ class TreeProgram:
         """Sizes that records of terms and frames ask for."""
         return {"nv": self.sizes.nv, "links": self.sizes.links}
 
-    def place(self, place: Place) -> TreePlace:
+    def place(self, frame: Place) -> TreePlace:
         """A place on a link of the mechanism as kernels take it."""
-        position, rotation = place.position, place.rotation
-        if place.link >= 0:
-            axes = np.array(axes_of(self.mechanism.links[place.link]))
-            position = axes @ position - np.array([0.0, 0.0, self.code.k[place.link]])
+        position, rotation = frame.position, frame.rotation
+        if frame.link >= 0:
+            axes = np.array(axes_of(self.mechanism.links[frame.link]))
+            position = axes @ position - np.array([0.0, 0.0, self.code.k[frame.link]])
             rotation = axes @ rotation
-        return TreePlace(link=place.link, pose=np.concatenate([position, rotation.ravel()]))
+        return TreePlace(link=frame.link, pose=np.concatenate([position, rotation.ravel()]))
 
 
 def _ready(symbols: TreeSymbols, lanes: int) -> str:

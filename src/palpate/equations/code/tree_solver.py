@@ -44,11 +44,11 @@ def _emit(prefix: str, parents: Sequence[int]) -> str:
 
 def _carriers(parents: Sequence[int], i: int) -> list[int]:
     """Everything that carries a joint, the nearest first."""
-    found = []
+    ancestors = []
     while parents[i] >= 0:
         i = parents[i]
-        found.append(i)
-    return found
+        ancestors.append(i)
+    return ancestors
 
 
 def _solved(

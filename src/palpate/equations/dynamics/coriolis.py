@@ -66,7 +66,7 @@ def _screws(chain: Chain, frames: list[Placed]) -> tuple[list[list[Screw]], list
     """Every freedom's screw, and every link's (ω, u)."""
     zero = chain.graph.zero
     speeds = chain.full(chain.v)
-    found: list[list[Screw]] = []
+    screws: list[list[Screw]] = []
     velocities: list[tuple[Vector, Vector]] = []
     dof = 0
     for index, link in enumerate(chain.links):
@@ -78,8 +78,8 @@ def _screws(chain: Chain, frames: list[Placed]) -> tuple[list[list[Screw]], list
         w = plus(w, _combined(rates, [d[0] for d in here]))
         u = plus(u, _combined(rates, [d[1] for d in here]))
         velocities.append((w, u))
-        found.append([_screw(link.kind, k, d, w, u) for k, d in enumerate(here)])
-    return found, velocities
+        screws.append([_screw(link.kind, k, d, w, u) for k, d in enumerate(here)])
+    return screws, velocities
 
 
 def _directions(chain: Chain, index: int, frame: Placed) -> list[tuple[Vector, Vector]]:
@@ -95,11 +95,11 @@ def _directions(chain: Chain, index: int, frame: Placed) -> list[tuple[Vector, V
 
 def _screw(kind: str, number: int, direction: tuple[Vector, Vector], w: Vector, u: Vector) -> Screw:
     """The rates: directions fixed on the link turn with it; a free base's translations are fixed in the base frame."""
-    turn, shift = direction
+    angular, shift = direction
     if kind == "free" and number < 3:
-        zero = [turn[0].graph.zero] * 3
-        return Screw(turn, shift, zero, list(zero))
-    return Screw(turn, shift, cross(w, turn), plus(cross(w, shift), cross(u, turn)))
+        zero = [angular[0].graph.zero] * 3
+        return Screw(angular, shift, zero, list(zero))
+    return Screw(angular, shift, cross(w, angular), plus(cross(w, shift), cross(u, angular)))
 
 
 def _combined(rates: list[Node], vectors: list[Vector]) -> Vector:
@@ -108,18 +108,18 @@ def _combined(rates: list[Node], vectors: list[Vector]) -> Vector:
 
 
 def _carried(chain: Chain, frames: list[Placed], velocities: list[tuple[Vector, Vector]]) -> list[Carried]:
-    found = []
+    carried = []
     for link, frame, (w, u) in zip(chain.links, frames, velocities):
         mass = _in_base(link.mass, frame)
         S = _square(mass.S)
         turning = transposed([cross(w, [S[0][k], S[1][k], S[2][k]]) for k in range(3)])
         K = [[u[i] * mass.h[j] + turning[i][j] for j in range(3)] for i in range(3)]
-        found.append(Carried(mass, K, plus([mass.m * x for x in u], cross(w, mass.h))))
+        carried.append(Carried(mass, K, plus([mass.m * x for x in u], cross(w, mass.h))))
     for index in reversed(range(len(chain.links))):
         parent = chain.links[index].parent
         if parent >= 0:
-            found[parent] = _joined(found[parent], found[index])
-    return found
+            carried[parent] = _joined(carried[parent], carried[index])
+    return carried
 
 
 def _joined(a: Carried, b: Carried) -> Carried:

@@ -51,22 +51,22 @@ class Motion:
 
 def motions(chain: Chain, v: Sequence[Node], a: Sequence[Node], gravity: bool = True) -> list[Motion]:
     """Every link's motion, from the base outwards."""
-    rest = [chain.graph.zero] * 3
-    start = [-g for g in chain.gravity] if gravity else list(rest)
-    base = Motion(list(rest), list(rest), start, [list(rest) for _ in range(3)])
-    found: list[Motion] = []
+    zeros = [chain.graph.zero] * 3
+    start = [-g for g in chain.gravity] if gravity else list(zeros)
+    base = Motion(list(zeros), list(zeros), start, [list(zeros) for _ in range(3)])
+    link_motions: list[Motion] = []
     speeds, accelerations = chain.full(v), chain.full(a)
     dof = 0
     for index, link in enumerate(chain.links):
-        before = found[link.parent] if link.parent >= 0 else base
+        before = link_motions[link.parent] if link.parent >= 0 else base
         if link.kind == "free":
-            found.append(_free_motion(chain, speeds, accelerations, start))
+            link_motions.append(_free_motion(chain, speeds, accelerations, start))
             dof += 6
             continue
         rate, acceleration = speeds[dof], accelerations[dof]
         dof += 1
-        found.append(_motion(chain, index, before, rate, acceleration))
-    return found
+        link_motions.append(_motion(chain, index, before, rate, acceleration))
+    return link_motions
 
 
 def _motion(chain: Chain, index: int, before: Motion, rate: Node, acceleration: Node) -> Motion:
@@ -199,12 +199,12 @@ def _zeros(chain: Chain) -> list[Node]:
 
 def composite_masses(chain: Chain) -> list[Mass]:
     """Each link with everything it carries, about its origin."""
-    found = [Mass(k.mass.m, list(k.mass.h), list(k.mass.S)) for k in chain.links]
+    masses = [Mass(k.mass.m, list(k.mass.h), list(k.mass.S)) for k in chain.links]
     for index in reversed(range(len(chain.links))):
         parent = chain.links[index].parent
         if parent >= 0:
-            found[parent] = _joined(found[parent], _in_parent(chain, index, found[index]))
-    return found
+            masses[parent] = _joined(masses[parent], _in_parent(chain, index, masses[index]))
+    return masses
 
 
 def _joined(a: Mass, b: Mass) -> Mass:
@@ -312,31 +312,31 @@ def placed_links(chain: Chain) -> list[Placed]:
     graph = chain.graph
     unit = [[graph.one if i == j else graph.zero for i in range(3)] for j in range(3)]
     base = Placed([graph.zero] * 3, unit)
-    found: list[Placed] = []
+    frames: list[Placed] = []
     for index, link in enumerate(chain.links):
         if link.kind == "free":
-            found.append(Placed(list(chain.q[:3]), transposed(base_rotation(chain))))
+            frames.append(Placed(list(chain.q[:3]), transposed(base_rotation(chain))))
             continue
-        before = found[link.parent] if link.parent >= 0 else base
+        before = frames[link.parent] if link.parent >= 0 else base
         origin = plus(before.origin, before.out(position_in_parent(chain, index)))
         x, y, z = (before.out(chain.fixed_to_parent(index, axis)) for axis in unit)
         c, s = link.cos, link.sin
         turned = [[c * a + s * b for a, b in zip(x, y)], [c * b - s * a for a, b in zip(x, y)], z]
-        found.append(Placed(origin, turned))
-    return found
+        frames.append(Placed(origin, turned))
+    return frames
 
 
-def frame_pose(chain: Chain, frames: list[Placed], place: NamedPlace) -> tuple[Vector, Matrix]:
+def frame_pose(chain: Chain, frames: list[Placed], frame: NamedPlace) -> tuple[Vector, Matrix]:
     """Position and rotation matrix of a frame fixed on a link."""
-    link = frames[place.link]
-    origin = plus(link.origin, link.out(chain.placed(place)))
+    link = frames[frame.link]
+    origin = plus(link.origin, link.out(chain.placed(frame)))
     graph = chain.graph
     axes = []
     for k in range(3):
         unit = [graph.one if i == k else graph.zero for i in range(3)]
-        inner = chain.turned(place.turn, unit)
+        inner = chain.turned(frame.turn, unit)
         axes.append(
-            link.out([graph.sum(r * x for r, x in zip(row, inner) if r) for row in chain.links[place.link].axes])
+            link.out([graph.sum(r * x for r, x in zip(row, inner) if r) for row in chain.links[frame.link].axes])
         )
     return origin, transposed(axes)
 
@@ -360,15 +360,15 @@ def jacobian(chain: Chain, frames: list[Placed], link: int, point: Vector) -> Ma
 
 
 def _ancestors(chain: Chain, link: int) -> set[int]:
-    found = set()
+    ancestors = set()
     while link >= 0:
-        found.add(link)
+        ancestors.add(link)
         link = chain.links[link].parent
-    return found
+    return ancestors
 
 
-def drift(chain: Chain, frames: list[Placed], moving: list[Motion], place: NamedPlace) -> list[Node]:
+def drift(chain: Chain, frames: list[Placed], moving: list[Motion], frame: NamedPlace) -> list[Node]:
     """J̇ v from motions at v̇ = 0: what is left of the frame's acceleration when gravity is taken out again."""
-    motion, link = moving[place.link], frames[place.link]
-    linear = plus(link.out(plus(motion.acc, times(motion.U, chain.placed(place)))), chain.gravity)
+    motion, link = moving[frame.link], frames[frame.link]
+    linear = plus(link.out(plus(motion.acc, times(motion.U, chain.placed(frame)))), chain.gravity)
     return [*linear, *link.out(motion.dw)]

@@ -181,16 +181,16 @@ class Chain:
         link = self.links[index]
         return _into(link.axes, self.turned_back(link.turn, _out_of(link.parent_axes, v)))
 
-    def turned(self, turn: Turn, v: Vector) -> Vector:
+    def turned(self, rotation: Turn, v: Vector) -> Vector:
         """R v for a fixed turn R = Q Rz Ry Rx."""
-        for axis, name in reversed(turn.angles):
+        for axis, name in reversed(rotation.angles):
             v = self._elementary(axis, name, 1, v)
-        return [self.graph.sum(self.term(t) * x for t, x in zip(row, v)) for row in turn.matrix]
+        return [self.graph.sum(self.term(t) * x for t, x in zip(row, v)) for row in rotation.matrix]
 
-    def turned_back(self, turn: Turn, v: Vector) -> Vector:
+    def turned_back(self, rotation: Turn, v: Vector) -> Vector:
         """Rᵀ v."""
-        v = [self.graph.sum(self.term(turn.matrix[j][i]) * v[j] for j in range(3)) for i in range(3)]
-        for axis, name in turn.angles:
+        v = [self.graph.sum(self.term(rotation.matrix[j][i]) * v[j] for j in range(3)) for i in range(3)]
+        for axis, name in rotation.angles:
             v = self._elementary(axis, name, -1, v)
         return v
 
@@ -202,10 +202,10 @@ class Chain:
         out[i], out[j] = c * v[i] - s * v[j], s * v[i] + c * v[j]
         return out
 
-    def placed(self, place: NamedPlace) -> Vector:
+    def placed(self, frame: NamedPlace) -> Vector:
         """A frame's origin in its link's rewritten frame."""
-        point = _into(self._axes(place.link), [self.term(x) for x in place.position])
-        return [point[0], point[1], point[2] - self.links[place.link].shift]
+        point = _into(self._axes(frame.link), [self.term(x) for x in frame.position])
+        return [point[0], point[1], point[2] - self.links[frame.link].shift]
 
     # ------------------------------------------------------------------ the rewritings
 

@@ -38,7 +38,7 @@ def coordinates_of(mechanism: Mechanism, renamed: Mapping[str, str]) -> Coordina
     """q1 … qn for the joints (mimicking ones left out), renamed as asked."""
     kept = set(range(len(mechanism.links) + 5))
     if mechanism.coupling is not None:
-        kept = {int(place) for place in mechanism.coupling.kept}
+        kept = {int(index) for index in mechanism.coupling.kept}
     base = mechanism.floating
     first = 5 if base else 0  # a free base is one link and six velocities
     joints = [

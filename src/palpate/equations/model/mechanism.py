@@ -202,10 +202,12 @@ class _Reader:
         for body in range(1, model.nbody):
             self._read_body(body)
 
-    def placed(self, body: int, offset: Array, turn: Array) -> Place:
+    def placed(self, body: int, offset: Array, rotation: Array) -> Place:
         """A frame on a body as a place on its link."""
         here = self.places[body]
-        return Place(here.link, _clean(here.position + here.rotation @ offset), _clean_rotation(here.rotation @ turn))
+        return Place(
+            here.link, _clean(here.position + here.rotation @ offset), _clean_rotation(here.rotation @ rotation)
+        )
 
     def finished(self) -> list[Link]:
         """The links with everything fixed on them weighed in."""
@@ -215,36 +217,36 @@ class _Reader:
         model = self.model
         parent = self.places[int(model.body_parentid[body])]
         pose = parent.rotation @ model.body_pos[body] + parent.position, parent.rotation @ _turn(model.body_quat[body])
-        place = Place(parent.link, *pose)
+        frame = Place(parent.link, *pose)
         for number in range(int(model.body_jntnum[body])):
             joint = int(model.body_jntadr[body]) + number
-            place = self._add_joint(joint, place, model.body(body).name)
-        self.places[body] = place
-        if place.link >= 0:
-            inertia_axes = place.rotation @ _turn(model.body_iquat[body])
+            frame = self._add_joint(joint, frame, model.body(body).name)
+        self.places[body] = frame
+        if frame.link >= 0:
+            inertia_axes = frame.rotation @ _turn(model.body_iquat[body])
             tensor = inertia_axes @ np.diag(model.body_inertia[body]) @ inertia_axes.T
-            com = place.position + place.rotation @ model.body_ipos[body]
-            self.masses[place.link].append((float(model.body_mass[body]), com, tensor))
+            com = frame.position + frame.rotation @ model.body_ipos[body]
+            self.masses[frame.link].append((float(model.body_mass[body]), com, tensor))
 
-    def _add_joint(self, joint: int, place: Place, body: str) -> Place:
+    def _add_joint(self, joint: int, frame: Place, body: str) -> Place:
         """A link for the joint; returns where the body stands on it."""
         model, name = self.model, self.model.joint(joint).name
         kind = int(model.jnt_type[joint])
         if kind == 0:
             self._append(Link(body, name, "free", -1, np.zeros(3), np.eye(3), 2, 1, *_NOTHING, 0.0))
             return Place(len(self.links) - 1, np.zeros(3), np.eye(3))
-        axis, turn = _aligned(model.jnt_axis[joint])
+        axis, alignment = _aligned(model.jnt_axis[joint])
         anchor = model.jnt_pos[joint]
-        position, rotation = place.position + place.rotation @ anchor, place.rotation @ turn
+        position, rotation = frame.position + frame.rotation @ anchor, frame.rotation @ alignment
         position, rotation = _at_zero(
             position, rotation, axis, _KINDS[kind], float(model.qpos0[model.jnt_qposadr[joint]])
         )
         armature = float(model.dof_armature[model.jnt_dofadr[joint]])
         index, sign = int(np.argmax(np.abs(axis))), int(np.sign(axis[np.argmax(np.abs(axis))]))
-        link = Link(body, name, _KINDS[kind], place.link, _clean(position), _clean_rotation(rotation), index, sign,
+        link = Link(body, name, _KINDS[kind], frame.link, _clean(position), _clean_rotation(rotation), index, sign,
                     *_NOTHING, armature)  # fmt: skip
         self._append(link)
-        return Place(len(self.links) - 1, -turn.T @ anchor, turn.T)
+        return Place(len(self.links) - 1, -alignment.T @ anchor, alignment.T)
 
     def _append(self, link: Link) -> None:
         self.links.append(link)
@@ -283,9 +285,9 @@ def _at_zero(position: Array, rotation: Array, axis: Array, kind: Kind, referenc
         return position, rotation
     if kind == "prismatic":
         return position - rotation @ axis * reference, rotation
-    turn = np.zeros(4)
-    mujoco.mju_axisAngle2Quat(turn, axis, -reference)
-    return position, rotation @ _turn(turn)
+    quaternion = np.zeros(4)
+    mujoco.mju_axisAngle2Quat(quaternion, axis, -reference)
+    return position, rotation @ _turn(quaternion)
 
 
 def _turn(quat_wxyz: Array) -> Array:

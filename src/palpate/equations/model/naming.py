@@ -126,9 +126,9 @@ class NamedModel:
 
     # ------------------------------------------------------------------ what stands where
 
-    def place(self, place: Place) -> NamedPlace:
+    def place(self, frame: Place) -> NamedPlace:
         """A frame on a link, its lengths named like the link's own."""
-        return NamedPlace(place.link, self.vector(place.link, place.position, None), self._turn(place.rotation, "t"))
+        return NamedPlace(frame.link, self.vector(frame.link, frame.position, None), self._turn(frame.rotation, "t"))
 
     def vector(self, owner: int, value: Array, child: int | None) -> tuple[Term, ...]:
         """A position in the frame of link `owner` (−1: the base) with a name for each component that is not zero."""
@@ -146,8 +146,8 @@ class NamedModel:
                 return term
         name, sign = self._offset_name(owner, value, axis, child)
         here = self._number(owner)
-        place = f"link {here}: from its joint to the next" if here else "base: from its origin to the joint"
-        term = self.symbol(name, sign * x, "length", "m", f"{place}, along {AXES[axis]}").scaled(sign)
+        segment = f"link {here}: from its joint to the next" if here else "base: from its origin to the joint"
+        term = self.symbol(name, sign * x, "length", "m", f"{segment}, along {AXES[axis]}").scaled(sign)
         known.append((x, term))
         return term
 
@@ -188,10 +188,10 @@ class NamedModel:
         """A named constant as a term; the name may have been changed by the caller."""
         self._asked.add(name)
         name, value = self.renamed.get(name, name), tidy(value)
-        found = self.parameters.setdefault(name, Parameter(name, value, group, unit, meaning))
-        if abs(found.value - value) > 1e-12 * max(abs(value), abs(found.value)):
+        known = self.parameters.setdefault(name, Parameter(name, value, group, unit, meaning))
+        if abs(known.value - value) > 1e-12 * max(abs(value), abs(known.value)):
             raise InvalidInput(
-                f"{name!r} cannot stand for both {found.value:g} and {value:g} {unit} ({found.meaning}; {meaning})",
+                f"{name!r} cannot stand for both {known.value:g} and {value:g} {unit} ({known.meaning}; {meaning})",
                 hint="give one name only to parameters of equal value",
             )
         return Term(Fraction(1), ((name, 1),))
@@ -200,13 +200,13 @@ class NamedModel:
 
     def _named(self, index: int, link: Link, position: tuple[Term, ...]) -> NamedLink:
         n = self.numbers[index]
-        turn = self._turn(link.rotation, str(n))
+        rotation = self._turn(link.rotation, str(n))
         mass, com, inertia = self._mass(index, link)
         armature = ZERO
         if link.armature:
             unit = "kg" if link.kind == "prismatic" else "kg·m²"
             armature = self._value(f"Ir{n}", link.armature, "mass", unit, f"rotor of joint {n}, felt at the joint")
-        return NamedLink(link, n, position, turn, mass, com, inertia, armature)
+        return NamedLink(link, n, position, rotation, mass, com, inertia, armature)
 
     def _mass(self, index: int, link: Link) -> tuple[Term, tuple[Term, ...], tuple[tuple[Term, ...], ...]]:
         n = self.numbers[index]
@@ -349,9 +349,9 @@ def fewest_angles(rotation: Array) -> tuple[Array, list[tuple[int, float]]]:
     """A quarter turn Q and the angles about z, y, x that follow it, as few as there are."""
     best: tuple[Array, list[tuple[int, float]]] | None = None
     for quarter in _quarter_turns():
-        rest = quarter.T @ rotation
-        pitch = float(np.arctan2(-rest[2, 0], np.hypot(rest[0, 0], rest[1, 0])))
-        yaw, roll = float(np.arctan2(rest[1, 0], rest[0, 0])), float(np.arctan2(rest[2, 1], rest[2, 2]))
+        tilt = quarter.T @ rotation
+        pitch = float(np.arctan2(-tilt[2, 0], np.hypot(tilt[0, 0], tilt[1, 0])))
+        yaw, roll = float(np.arctan2(tilt[1, 0], tilt[0, 0])), float(np.arctan2(tilt[2, 1], tilt[2, 2]))
         angles = [(a, x) for a, x in ((2, yaw), (1, pitch), (0, roll)) if abs(x) > 1e-10]
         if abs(pitch) < 1.2 and (best is None or _cost(angles) < _cost(best[1])):
             best = quarter, angles
@@ -379,12 +379,12 @@ def _cost(angles: list[tuple[int, float]]) -> tuple[int, float]:
 
 def _quarter_turns() -> list[Array]:
     """The 24 rotations with entries 0 and ±1, the identity first."""
-    found = [np.eye(3)]
+    rotations = [np.eye(3)]
     for order in itertools.permutations(range(3)):
         for signs in itertools.product((1.0, -1.0), repeat=3):
             matrix = np.zeros((3, 3))
             for row, (column, sign) in enumerate(zip(order, signs)):
                 matrix[row, column] = sign
             if np.linalg.det(matrix) > 0 and not np.array_equal(matrix, np.eye(3)):
-                found.append(matrix)
-    return found
+                rotations.append(matrix)
+    return rotations

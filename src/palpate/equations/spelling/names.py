@@ -38,9 +38,9 @@ def split_name(name: str) -> Name:
     if "_" in name.strip("_"):
         head, _, sub = name.partition("_")
         return Name(head, sub)
-    found = _GREEK_START.fullmatch(name)
-    if found:
-        return Name(found[1], found[2])
+    match = _GREEK_START.fullmatch(name)
+    if match:
+        return Name(match[1], match[2])
     if len(name) > 3 and name.isalpha() and name.islower():
         return Name(name)
     return Name(name[:1], name[1:])
@@ -48,5 +48,5 @@ def split_name(name: str) -> Name:
 
 def greek(text: str) -> str:
     """A subscript with Greek names spelt as letters: theta1 → θ1."""
-    found = _GREEK_START.fullmatch(text)
-    return GREEK[found[1]] + found[2] if found else text
+    match = _GREEK_START.fullmatch(text)
+    return GREEK[match[1]] + match[2] if match else text

@@ -36,19 +36,19 @@ _MPMATH = {"Abs": "fabs"}
 
 def spellings(expressions: Iterable[Any]) -> list[str]:
     """The names of every symbol and function of time in SymPy expressions."""
-    found: dict[str, None] = {}
+    unique_names: dict[str, None] = {}
     for expression in expressions:
         applied = expression.atoms(AppliedUndef)
         inner = set().union(*(one.free_symbols for one in applied)) if applied else set()
         names = [str(one.func) for one in applied] + [one.name for one in expression.free_symbols - inner]
-        found.update(dict.fromkeys(sorted(names)))
-    return list(found)
+        unique_names.update(dict.fromkeys(sorted(names)))
+    return list(unique_names)
 
 
 def rates(expressions: Iterable[Any], table: SymbolTable) -> list[Name]:
     """The derivatives of functions of time in SymPy expressions, as dotted names."""
-    found = [one for expression in expressions for one in expression.atoms(sympy.Derivative)]
-    return sorted({_function_of_time(one, table) for one in found if isinstance(one.expr, AppliedUndef)})
+    derivatives = [one for expression in expressions for one in expression.atoms(sympy.Derivative)]
+    return sorted({_function_of_time(one, table) for one in derivatives if isinstance(one.expr, AppliedUndef)})
 
 
 def from_sympy(value: Any, table: SymbolTable) -> Value:
@@ -78,12 +78,12 @@ def _node(value: Any, table: SymbolTable) -> Node:
 
 def _number(value: Any) -> Node:
     if value.is_Rational:
-        found = Num(Fraction(int(value.p), int(value.q)))
+        number = Num(Fraction(int(value.p), int(value.q)))
     elif value.is_Float and value.is_finite:
-        found = Num(Fraction(str(value)), len(str(value).rstrip("0").partition(".")[2]))
+        number = Num(Fraction(str(value)), len(str(value).rstrip("0").partition(".")[2]))
     else:
         raise InvalidInput(f"{value} in an expression", hint="numbers are finite")
-    return Neg(Num(-found.value, found.decimals)) if found.value < 0 else found
+    return Neg(Num(-number.value, number.decimals)) if number.value < 0 else number
 
 
 def _function_of_time(value: Any, table: SymbolTable) -> Name:

@@ -35,8 +35,8 @@ class Modular(Residues):
 
     def sample(self, random: Random, positive: bool) -> int:
         """A random residue; a square counts as positive."""
-        found = random.randrange(2, P)
-        return found * found % P if positive else found
+        residue = random.randrange(2, P)
+        return residue * residue % P if positive else residue
 
     def table(self) -> ResidueTable[Any]:
         """A table of exact values."""
@@ -63,11 +63,11 @@ class SortedTable(Generic[Item]):
             self._sorted = True
         slack = abs(value) * self.tolerance
         at = bisect_left(self._pairs, value - slack, key=lambda pair: pair[0])
-        found = []
+        items = []
         while at < len(self._pairs) and self._pairs[at][0] <= value + slack:
-            found.append(self._pairs[at][2])
+            items.append(self._pairs[at][2])
             at += 1
-        return found
+        return items
 
 
 class Real:
@@ -132,13 +132,13 @@ class Real:
         """The fraction with a small denominator that a is to the tolerance."""
         if abs(a) > LARGEST or (a != 0 and abs(a) * LARGEST < 1):
             return None
-        found = Fraction(float(a)).limit_denominator(200)
-        return found if abs(self.number(found) - a) <= self.tolerance * max(1.0, abs(a)) else None
+        fraction = Fraction(float(a)).limit_denominator(200)
+        return fraction if abs(self.number(fraction) - a) <= self.tolerance * max(1.0, abs(a)) else None
 
     def sample(self, random: Random, positive: bool) -> Any:
         """A random number between 0.4 and 1.9, of either sign unless positive."""
-        found = self.type(random.randrange(4 * 10**17, 19 * 10**17)) / 10**18
-        return found if positive or random.random() < 0.5 else -found
+        magnitude = self.type(random.randrange(4 * 10**17, 19 * 10**17)) / 10**18
+        return magnitude if positive or random.random() < 0.5 else -magnitude
 
     def table(self) -> SortedTable[Any]:
         """A table within the tolerance."""

@@ -140,8 +140,8 @@ def inverse(a: Grid) -> Grid:
 
 def _cofactor(rows: Sequence[Sequence[Node]], i: int, j: int) -> Node:
     minor = [[node for c, node in enumerate(row) if c != j] for r, row in enumerate(rows) if r != i]
-    found = _determinant(minor)
-    return found if (i + j) % 2 == 0 else opposite(found)
+    determinant = _determinant(minor)
+    return determinant if (i + j) % 2 == 0 else opposite(determinant)
 
 
 def _determinant(rows: Sequence[Sequence[Node]]) -> Node:

@@ -29,7 +29,7 @@ _DOT_WORDS = {"dot": 1, "d": 1, "ddot": 2, "dd": 2, "t": 1, "tt": 2}
 @lru_cache(maxsize=4096)
 def spelled(text: str) -> Name:
     """The name a symbol of a program or a LaTeX string has: 'q1', 'q_1', r'\\dot{q}_1', 'q1_dot', 'x_AB'."""
-    dots = sum(len(found) for found in re.findall(r"\\(d{1,3})ot\b", text))
+    dots = sum(len(match) for match in re.findall(r"\\(d{1,3})ot\b", text))
     text = re.sub(r"\\(d{1,3}ot|math\w+|boldsymbol|operatorname|text)\b|[\\{}$\s]", "", text)
     bare = ""
     for letter in unicodedata.normalize("NFD", text):
@@ -44,8 +44,8 @@ def spelled(text: str) -> Name:
     for part in [part for part in parts if part in ("dot", "ddot")]:
         dots += _DOT_WORDS[part]
         parts.remove(part)
-    if len(parts) == 1 and base in _JOINT_LETTERS and (found := _DOTS_AT_THE_END.fullmatch(parts[0])):  # q1dot
-        dots, parts = dots + _DOT_WORDS[found[2]], [found[1]]
+    if len(parts) == 1 and base in _JOINT_LETTERS and (match := _DOTS_AT_THE_END.fullmatch(parts[0])):  # q1dot
+        dots, parts = dots + _DOT_WORDS[match[2]], [match[1]]
     return Name(base + "'" * primes, ",".join(parts), dots)
 
 
@@ -131,8 +131,8 @@ class SymbolTable:
             return value if isinstance(value, Grid) else Ref(name, value)
         if name == PI or self._is_known(name):
             return Sym(name)
-        found = self._other_spelling(name) or self._vector(name) or self._shorthand(name) or self._sum_of_angles(name)
-        return self._taken_in(name) if found is None and self._open else found
+        meaning = self._other_spelling(name) or self._vector(name) or self._shorthand(name) or self._sum_of_angles(name)
+        return self._taken_in(name) if meaning is None and self._open else meaning
 
     def _unreadable(self, name: Name) -> UnknownSymbol:
         return self.unreadable[name]
@@ -193,9 +193,9 @@ class SymbolTable:
         yield from (one for one in known if _letters_and_digits(one) == key)
         if name.base.isupper() and len(name.base) == 1:
             lower = (key[0].lower(), key[1])
-            found = [one for one in known if _letters_and_digits(one) == lower]
+            matches = [one for one in known if _letters_and_digits(one) == lower]
             if name.sub or len(self.numbered(name._replace(base=name.base.lower()))) == 1:
-                yield from found
+                yield from matches
         if not name.sub and len(single := self.numbered(name, names=True)) == 1 and len(self.coordinates) == 1:
             yield from single
 
@@ -204,9 +204,9 @@ class SymbolTable:
         if name.sub or name.dots:
             return []
         for base in (name.base, name.base.lower()):
-            found = sorted(one for one in self.known if one.base == base and one.sub.isdigit() and not one.dots)
-            if found and base not in _JOINT_LETTERS:
-                return found if names else [self.known[one] for one in found]
+            matches = sorted(one for one in self.known if one.base == base and one.sub.isdigit() and not one.dots)
+            if matches and base not in _JOINT_LETTERS:
+                return matches if names else [self.known[one] for one in matches]
         return []
 
     def entry(self, text: str, number: int, ellipsis: bool) -> Name | None:
@@ -263,10 +263,12 @@ class SymbolTable:
         if re.fullmatch(r"[\d.*+,\- ]+", sub):
             return self._indices(_combination(sub), by_index)
         signed = re.findall(r"([+-]?)([^+-]+)", sub.replace(",", ""))
-        found = [(sign, self.find(spelled(part))) for sign, part in signed]
-        if not found or not all(isinstance(angle, Sym | Ref) for _, angle in found):
+        signed_angles = [(sign, self.find(spelled(part))) for sign, part in signed]
+        if not signed_angles or not all(isinstance(angle, Sym | Ref) for _, angle in signed_angles):
             return None
-        return add([Neg(angle) if sign == "-" else angle for sign, angle in found if isinstance(angle, Sym | Ref)])
+        return add(
+            [Neg(angle) if sign == "-" else angle for sign, angle in signed_angles if isinstance(angle, Sym | Ref)]
+        )
 
     def _indices(self, parts: list[tuple[Fraction | int, str]], by_index: Mapping[str, Name]) -> Node | None:
         if not parts or any(index not in by_index for _, index in parts):
@@ -292,8 +294,8 @@ class SymbolTable:
             return [last]
         for length in range(len(word) - 1, 0, -1):
             head = Name(word[:length])
-            if self.find(head) is not None and (rest := self.split(word[length:], sub, dots)):
-                return [head, *rest]
+            if self.find(head) is not None and (tail := self.split(word[length:], sub, dots)):
+                return [head, *tail]
         return None
 
     def suggestions(self, name: Name) -> list[str]:
@@ -327,10 +329,10 @@ def _undotted(name: Name, bases: set[tuple[str, str]]) -> Name:
         front, back = base.removeprefix(letters), base.removesuffix(letters)
         if len(letters) < 3 and back not in _MOVING_LETTERS:  # kd beside k is a gain, not a rate
             back = base
-        for rest in (front, back):
-            joint = rest in _JOINT_LETTERS and name.sub.isdigit()  # dq1 is a rate also where q1 itself does not occur
-            if rest and rest != base and (joint or (rest, name.sub) in bases):
-                return Name(rest, name.sub, name.dots + dots)
+        for stem in (front, back):
+            joint = stem in _JOINT_LETTERS and name.sub.isdigit()  # dq1 is a rate also where q1 itself does not occur
+            if stem and stem != base and (joint or (stem, name.sub) in bases):
+                return Name(stem, name.sub, name.dots + dots)
     return name
 
 

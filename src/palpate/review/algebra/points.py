@@ -98,8 +98,8 @@ class Space:
         """The angle's node, what it is multiplied out, and a key for that."""
         known = self._angles.get(id(node.angle))
         if known is None:
-            found = polynomial(node.angle)
-            known = self._angles[id(node.angle)] = (node.angle, found, frozenset(found.items()))
+            expanded = polynomial(node.angle)
+            known = self._angles[id(node.angle)] = (node.angle, expanded, frozenset(expanded.items()))
         return known
 
     def point(self, number: int) -> Point:
@@ -155,16 +155,16 @@ class Point:
         self, coordinates: Sequence[Name], S: Sequence[Sequence[int]], quarters: int
     ) -> dict[Any, Circle]:
         made: dict[Any, Circle] = {}
-        for place, row in enumerate(S):
+        for index, row in enumerate(S):
             total: Circle = (1, 0)
             for name, times in zip(coordinates, row):
                 total = _turned(total, _multiple(self._unit(((name, 1),)), times))
-            if place == 0 and quarters:
+            if index == 0 and quarters:
                 share = Fraction(6 * quarters, self.space.parts)
                 if share.denominator != 1:
                     raise UnluckyPoint("a part of a right angle")
                 total = _turned(total, _multiple(self._twelfth(), share.numerator))
-            made[((coordinates[place], 1),)] = total
+            made[((coordinates[index], 1),)] = total
         return made
 
     def value(self, name: Name) -> Any:
@@ -228,12 +228,12 @@ class Point:
             raise DoesNotFit(f"{node.function} modulo a prime")
         function = getattr(self.field.functions, node.function, None) or abs
         try:
-            found = function(self.of(node.argument))
+            value = function(self.of(node.argument))
         except (ValueError, OverflowError, ZeroDivisionError) as error:
             raise UnluckyPoint(f"{node.function} is not defined at a random point") from error
-        if found.imag:
+        if value.imag:
             raise UnluckyPoint(f"{node.function} is not real at a random point")
-        return found
+        return value
 
     def _trig(self, node: Trig) -> Any:
         cosine, sine = self.circle(node)
@@ -247,21 +247,21 @@ class Point:
             angle, functions = self.of(node.angle), self.field.functions
             return functions.cos(angle), functions.sin(angle)
         _, angle, key = self.space.known_angle(node)
-        found = self._circle.get(key)
-        if found is None:
-            found = self._circle[key] = self._combined(angle)
-        return found
+        cos_sin = self._circle.get(key)
+        if cos_sin is None:
+            cos_sin = self._circle[key] = self._combined(angle)
+        return cos_sin
 
     def _combined(self, angle: Polynomial) -> Circle:
         total: Circle = (1, 0)
         for monomial, coefficient in angle.items():
             if monomial == _PI:
-                turn, times = self._twelfth(), coefficient * 12
+                rotation, times = self._twelfth(), coefficient * 12
             else:
-                turn, times = self._unit(monomial), coefficient * self.space.parts
+                rotation, times = self._unit(monomial), coefficient * self.space.parts
             if times.denominator != 1:
                 raise DoesNotFit(f"{coefficient} of an angle modulo a prime")
-            total = _turned(total, _multiple(turn, times.numerator))
+            total = _turned(total, _multiple(rotation, times.numerator))
         return total
 
     def _unit(self, monomial: Monomial) -> Circle:
@@ -286,14 +286,14 @@ def _turned(a: Circle, b: Circle) -> Circle:
     return (a[0] * b[0] - a[1] * b[1]) % P, (a[0] * b[1] + a[1] * b[0]) % P
 
 
-def _multiple(turn: Circle, times: int) -> Circle:
+def _multiple(rotation: Circle, times: int) -> Circle:
     if times < 0:
-        turn, times = (turn[0], -turn[1]), -times
+        rotation, times = (rotation[0], -rotation[1]), -times
     total: Circle = (1, 0)
     while times:
         if times & 1:
-            total = _turned(total, turn)
-        turn, times = _turned(turn, turn), times >> 1
+            total = _turned(total, rotation)
+        rotation, times = _turned(rotation, rotation), times >> 1
     return total
 
 

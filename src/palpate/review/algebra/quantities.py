@@ -91,5 +91,5 @@ def label_quantity(label: Name) -> str | None:
     text = label.base + (f"_{label.sub}" if label.sub else "")
     if label == Name("J", "", 1):
         return "Jdot"
-    found = [what for what, kind in QUANTITIES.items() if text in kind.labels and not label.dots]
-    return found[0] if found else None
+    matches = [what for what, kind in QUANTITIES.items() if text in kind.labels and not label.dots]
+    return matches[0] if matches else None

@@ -27,13 +27,13 @@ class Symbolic:
         """(rows, columns)."""
         return self.grid.shape
 
-    def at(self, place: tuple[int, int], point: Point) -> Any:
+    def at(self, index: tuple[int, int], point: Point) -> Any:
         """The value of an entry at a point."""
-        return point.of(self.grid.rows[place[0]][place[1]])
+        return point.of(self.grid.rows[index[0]][index[1]])
 
-    def tree(self, place: tuple[int, int]) -> Node | None:
+    def tree(self, index: tuple[int, int]) -> Node | None:
         """The expression of an entry."""
-        return self.grid.rows[place[0]][place[1]]
+        return self.grid.rows[index[0]][index[1]]
 
     def chosen(self, rows: tuple[int, ...], columns: tuple[int, ...]) -> Wanted:
         """Some of the rows and columns."""
@@ -64,11 +64,11 @@ class Numeric:
         self._known = [*self._known[-20:], (point, array)]
         return array
 
-    def at(self, place: tuple[int, int], point: Point) -> Any:
+    def at(self, index: tuple[int, int], point: Point) -> Any:
         """The value of an entry at a point."""
-        return float(self._array(point)[place[0], place[1]])
+        return float(self._array(point)[index[0], index[1]])
 
-    def tree(self, place: tuple[int, int]) -> Node | None:
+    def tree(self, index: tuple[int, int]) -> Node | None:
         """None: there is no expression."""
         return None
 
@@ -95,13 +95,13 @@ def fitting(given: tuple[int, int], wanted: Wanted, what: str) -> list[tuple[str
         return [("", wanted)]
     if given == shape[::-1] and 1 in shape:
         return [("read as its transpose", wanted.transposed())]
-    found = [(words, wanted.chosen(rows, columns)) for words, rows, columns in _parts(given, shape, what)]
-    if not found:
+    candidates = [(words, wanted.chosen(rows, columns)) for words, rows, columns in _parts(given, shape, what)]
+    if not candidates:
         raise BadShape(
             f"{quantity(what).title} is {shown(shape)}, the one given is {shown(given)}",
             hint="give all of its entries; a Jacobian or a position may also have its x, y or z rows only",
         )
-    return found
+    return candidates
 
 
 def _parts(given: tuple[int, int], shape: tuple[int, int], what: str) -> Iterable[Selection]:

@@ -180,10 +180,10 @@ def _function_case(
         for name, dots in product(table.coordinates, (1, 2)):
             dotted = name._replace(dots=dots)
             values.setdefault("d" * dots + table.plain(name), float(point.value(dotted)))
-        found = np.asarray(function(values), dtype=float)
-        if not np.isfinite(found).all():
+        outputs = np.asarray(function(values), dtype=float)
+        if not np.isfinite(outputs).all():
             raise UnluckyPoint("the reference is not finite at a random point")
-        return found.reshape(-1, 1) if found.ndim < 2 else found
+        return outputs.reshape(-1, 1) if outputs.ndim < 2 else outputs
 
     shape = numbers(Space(Real(None), []).point(0)).shape
     return _finished(given, Numeric(numbers, (shape[0], shape[1])), what, symbols, table, {})
@@ -255,16 +255,16 @@ def _learn(table: SymbolTable, values: Iterable[Any], originals: dict[Name, Any]
 
     from palpate.review.algebra.convert import rates, spellings
 
-    found = []
+    expressions = []
     for value in values:
         if isinstance(value, list | tuple | np.ndarray):
             value = _sympy_value(value)
         if isinstance(value, sympy.Basic | sympy.MatrixBase):
-            found.append(value)
-    table.learn(spellings(found))
-    for name in rates(found, table):
+            expressions.append(value)
+    table.learn(spellings(expressions))
+    for name in rates(expressions, table):
         table.known.setdefault(name, str(name))
-    for symbol in set().union(*(one.free_symbols for one in found)) if found else ():
+    for symbol in set().union(*(one.free_symbols for one in expressions)) if expressions else ():
         if symbol.name in table.originals:
             originals.setdefault(table.originals[symbol.name], symbol)
 

@@ -55,7 +55,7 @@ class Comparison:
         if not all(_decimals(tree) for tree in trees):
             return False
         space = Space(Real(_DIGITS), [], self.space.signed)
-        return all(_within_rounding(space, tree, self.wanted, place) for tree, place in zip(trees, self.differing))
+        return all(_within_rounding(space, tree, self.wanted, index) for tree, index in zip(trees, self.differing))
 
     def same_forces(self) -> bool:
         """Whether C q̇ agrees, row by row, though C does not."""
@@ -81,27 +81,27 @@ class Comparison:
     def differs_by_a_constant(self) -> bool:
         """Whether the difference does not depend on the coordinates."""
         moving = {name._replace(dots=dots) for name in self.case.table.coordinates for dots in range(3)}
-        return all(self._is_constant(place, moving) for place in self.differing)
+        return all(self._is_constant(index, moving) for index in self.differing)
 
-    def _is_constant(self, place: Place, moving: set[Name]) -> bool:
+    def _is_constant(self, index: Place, moving: set[Name]) -> bool:
         try:
             start = self.space.point(0)
-            first = self._error(place, start)
+            first = self._error(index, start)
             still = {name: value for name, value in start.values.items() if name not in moving}
             return all(
-                self.space.field.equal(self._error(place, Point(self.space, f"moved {number}", still)), first)
+                self.space.field.equal(self._error(index, Point(self.space, f"moved {number}", still)), first)
                 for number in range(_POINTS)
             )
         except UnluckyPoint:
             return False
 
-    def _error(self, place: Place, point: Point) -> Any:
-        return self.space.field.sub(point.of(self.given.rows[place[0]][place[1]]), self.wanted.at(place, point))
+    def _error(self, index: Place, point: Point) -> Any:
+        return self.space.field.sub(point.of(self.given.rows[index[0]][index[1]]), self.wanted.at(index, point))
 
     def convention(self) -> str:
         """The name of another convention in which everything agrees, or ""."""
         case, grid_ = self.case, self.wanted.grid if isinstance(self.wanted, Symbolic) else self.given
-        places = sorted((place for place, _ in self.given.entries()), key=self._size)
+        places = sorted((index for index, _ in self.given.entries()), key=self._size)
         points = [self.space.point(number) for number in range(_POINTS)]
         for change in conventions(grid_, case.what, case.table.coordinates):
             try:
@@ -116,23 +116,23 @@ class Comparison:
         """Whether one of many entries differs: rather a slip than a convention, which would show in more."""
         return len(self.differing) == 1 and sum(not is_number(node, 0) for _, node in self.given.entries()) > 2
 
-    def _size(self, place: Place) -> int:
-        return sum(1 for _ in walk(self.given.rows[place[0]][place[1]]))
+    def _size(self, index: Place) -> int:
+        return sum(1 for _ in walk(self.given.rows[index[0]][index[1]]))
 
     def _agrees_in(self, change: Convention, point: Point, places: list[Place]) -> bool:
         kind, field_ = quantity(self.case.what), self.space.field
         other = Rewritten(self.wanted, kind, self.case.table.coordinates, change, point)
-        for place in places:
-            mine, right = self._values(place, point), other.at(place)
+        for index in places:
+            mine, right = self._values(index, point), other.at(index)
             opposite = self.case.what == "equation" and field_.equal(mine, field_.sub(0, right))
             if not field_.equal(mine, right) and not opposite:
                 return False
         return True
 
-    def _values(self, place: Place, point: Point) -> Any:
-        key = (place, point.label)
+    def _values(self, index: Place, point: Point) -> Any:
+        key = (index, point.label)
         if key not in self._known:
-            self._known[key] = point.of(self.given.rows[place[0]][place[1]])
+            self._known[key] = point.of(self.given.rows[index[0]][index[1]])
         return self._known[key]
 
     def multiples(self) -> list[Node] | None:
@@ -143,11 +143,11 @@ class Comparison:
 def compared(case: Case, given: Grid, seed: int) -> Comparison:
     """Compare what is given with what is wanted, in the shape that fits best."""
     given, wanted, notes = _coriolis(case, _all_zeros(given, case.wanted))
-    found: list[Comparison] = []
+    comparisons: list[Comparison] = []
     for words, part in fitting(given.shape, wanted, case.what):
-        found.append(_in_field(case, given, part, seed))
-        found[-1].notes = [*notes, words] if words else notes
-    best = min(found, key=lambda one: (len(one.differing), _unlikeness(one)))
+        comparisons.append(_in_field(case, given, part, seed))
+        comparisons[-1].notes = [*notes, words] if words else notes
+    best = min(comparisons, key=lambda one: (len(one.differing), _unlikeness(one)))
     if case.what == "M" and best.differing:
         best.notes += _asymmetry(best)
     return best
@@ -156,7 +156,7 @@ def compared(case: Case, given: Grid, seed: int) -> Comparison:
 def _unlikeness(one: Comparison) -> int:
     """How many symbols only one side has: of several equations that could be meant, the likest is."""
     given = set().union(*(symbols(node) for _, node in one.given.entries()))
-    trees = [one.wanted.tree(place) for place, _ in one.given.entries()]
+    trees = [one.wanted.tree(index) for index, _ in one.given.entries()]
     wanted = set().union(*(symbols(tree) for tree in trees if tree is not None))
     return len(given ^ wanted)
 
@@ -185,18 +185,18 @@ def _coriolis(case: Case, given: Grid) -> tuple[Grid, Wanted, list[str]]:
 def _in_field(case: Case, given: Grid, wanted: Wanted, seed: int) -> Comparison:
     """Compare exactly, or in floats where the expressions do not fit."""
     trees = [node for _, node in given.entries()]
-    trees += [tree for place, _ in given.entries() if (tree := wanted.tree(place)) is not None]
+    trees += [tree for index, _ in given.entries() if (tree := wanted.tree(index)) is not None]
     signed = {name._replace(dots=dots) for name in case.table.coordinates for dots in range(4)}
     reason = ""
     for field_ in [case.field] + ([Real(_DIGITS)] if isinstance(case.field, Modular) else []):
         try:
             space = Space(field_, trees, signed, seed)
-            found = differing(given, wanted, space)
+            mismatches = differing(given, wanted, space)
         except DoesNotFit as error:
             reason = str(error)
             continue
         method = _method(field_) + (f", because of {reason}" if field_ is not case.field else "")
-        return Comparison(case, given, wanted, space, method, differing=found)
+        return Comparison(case, given, wanted, space, method, differing=mismatches)
     raise DoesNotFit(f"{quantity(case.what).title} has no value that could be compared: {reason}")
 
 
@@ -210,16 +210,16 @@ def _method(field_: Field) -> str:
 def differing(given: Grid, wanted: Wanted, space: Space) -> list[Place]:
     """The entries that differ at one of several random points."""
     points: list[Point] = []
-    return [place for place, node in given.entries() if not _agrees(node, wanted, place, space, points)]
+    return [index for index, node in given.entries() if not _agrees(node, wanted, index, space, points)]
 
 
-def _agrees(node: Node, wanted: Wanted, place: Place, space: Space, points: list[Point]) -> bool:
+def _agrees(node: Node, wanted: Wanted, index: Place, space: Space, points: list[Point]) -> bool:
     passed = 0
     for number in range(_MOST):
         if number == len(points):
             points.append(space.point(number))
         try:
-            if not space.field.equal(points[number].of(node), wanted.at(place, points[number])):
+            if not space.field.equal(points[number].of(node), wanted.at(index, points[number])):
                 return False
         except UnluckyPoint:
             continue
@@ -242,14 +242,14 @@ def _asymmetry(one: Comparison) -> list[str]:
 
 def _multiples(one: Comparison, wanted: Wanted) -> list[Node] | None:
     """For every equation the number or product that it is a multiple by; None if one is no multiple."""
-    found: list[Node] = []
-    for place, node in one.given.entries():
-        tree = wanted.tree(place)
+    factors: list[Node] = []
+    for index, node in one.given.entries():
+        tree = wanted.tree(index)
         factor = None if tree is None else _multiple(one, node, tree)
         if factor is None:
             return None
-        found.append(factor)
-    return found
+        factors.append(factor)
+    return factors
 
 
 def _multiple(one: Comparison, given: Node, wanted: Node) -> Node | None:
@@ -286,7 +286,7 @@ def _decimals(tree: Node) -> list[Num]:
     return [node for node in walk(tree) if isinstance(node, Num) and node.decimals is not None and node.decimals > 2]
 
 
-def _within_rounding(space: Space, tree: Node, wanted: Wanted, place: Place) -> bool:
+def _within_rounding(space: Space, tree: Node, wanted: Wanted, index: Place) -> bool:
     """Whether moving each decimal by half a unit of its last digit can make up for the difference."""
     for number in range(_POINTS):
         try:
@@ -296,15 +296,15 @@ def _within_rounding(space: Space, tree: Node, wanted: Wanted, place: Place) -> 
             for one in _decimals(tree):
                 half = Fraction(1, 2 * 10 ** (one.decimals or 0))
                 slack += abs(point.of(rewrite(tree, {id(one): Num(one.value + half)})) - value)
-            if abs(value - wanted.at(place, point)) > slack * 1.001:
+            if abs(value - wanted.at(index, point)) > slack * 1.001:
                 return False
         except (UnluckyPoint, DoesNotFit):
             return False
     return True
 
 
-def names_of(one: Comparison, place: Place) -> list[Name]:
+def names_of(one: Comparison, index: Place) -> list[Name]:
     """The symbols of an entry, given and wanted."""
-    tree = one.wanted.tree(place)
-    found = symbols(one.given.rows[place[0]][place[1]]) | (symbols(tree) if tree is not None else set())
-    return sorted(found)
+    tree = one.wanted.tree(index)
+    names = symbols(one.given.rows[index[0]][index[1]]) | (symbols(tree) if tree is not None else set())
+    return sorted(names)

@@ -115,17 +115,17 @@ class Rewritten:
         self.point = point.moved(coordinates, change.S, change.quarters, change.turned)
         self._known: dict[tuple[int, int], Any] = {}
 
-    def at(self, place: tuple[int, int]) -> Any:
+    def at(self, index: tuple[int, int]) -> Any:
         """(Sᵀ X S)_ij, with X at q = S θ + const."""
         S, total = self.change.S, self.field.number(Fraction(0))
-        rows = [(k, S[k][place[0]]) for k in range(len(S))] if self.left else [(place[0], 1)]
-        columns = [(k, S[k][place[1]]) for k in range(len(S))] if self.right else [(place[1], 1)]
+        rows = [(k, S[k][index[0]]) for k in range(len(S))] if self.left else [(index[0], 1)]
+        columns = [(k, S[k][index[1]]) for k in range(len(S))] if self.right else [(index[1], 1)]
         for (i, a), (j, b) in product(rows, columns):
             if a * b:
                 total = self.field.add(total, self.field.mul(a * b, self._entry((i, j))))
         return self.field.sub(0, total) if self.change.minus else total
 
-    def _entry(self, place: tuple[int, int]) -> Any:
-        if place not in self._known:
-            self._known[place] = self.wanted.at(place, self.point)
-        return self._known[place]
+    def _entry(self, index: tuple[int, int]) -> Any:
+        if index not in self._known:
+            self._known[index] = self.wanted.at(index, self.point)
+        return self._known[index]

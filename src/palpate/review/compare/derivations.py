@@ -92,10 +92,10 @@ class DerivationReader:
         if not callable(definitions):
             return []
         try:
-            found: Any = definitions(name)
+            lines: Any = definitions(name)
         except PalpateError:
             return []
-        return list(found)
+        return list(lines)
 
     # ------------------------------------------------------------------ made of others
 
@@ -127,8 +127,8 @@ class DerivationReader:
 
 
 def _first(derivation: Any, *names: str) -> list[Any]:
-    found = next((getattr(derivation, name) for name in names if hasattr(derivation, name)), ())
-    return list(found)
+    values = next((getattr(derivation, name) for name in names if hasattr(derivation, name)), ())
+    return list(values)
 
 
 def _names(values: list[Any]) -> list[str]:

@@ -49,7 +49,7 @@ def _variants(text: str, names: list[str]) -> Iterator[tuple[str, str, str]]:
     forms = [form for name in names for form in (name, f"{name}^T", f"{name}^{{-1}}", f"({name}^T)^{{-1}}")]
     for name in names:
         bare = re.escape(name)
-        for found in re.finditer(rf"\(\s*{bare}(?:{_POWER})\s*\)(?:{_POWER})|{bare}(?:{_POWER})?", text):
+        for match in re.finditer(rf"\(\s*{bare}(?:{_POWER})\s*\)(?:{_POWER})|{bare}(?:{_POWER})?", text):
             for form in forms:
-                if form.replace(" ", "") != found[0].replace(" ", ""):
-                    yield found[0], form, f"{text[: found.start()]}{form}{text[found.end() :]}"
+                if form.replace(" ", "") != match[0].replace(" ", ""):
+                    yield match[0], form, f"{text[: match.start()]}{form}{text[match.end() :]}"

@@ -50,15 +50,15 @@ class Atoms:
 
     def raised(self, exponent: Fraction) -> Table[Atom]:
         """The atoms to a power, to be looked up by value."""
-        found = self._tables.get(exponent)
-        if found is None:
-            found = self._tables[exponent] = self.point.field.table()
+        table = self._tables.get(exponent)
+        if table is None:
+            table = self._tables[exponent] = self.point.field.table()
             for atom in self.all:
                 try:
-                    found.put(self.point.field.power(atom.value, exponent), atom)
+                    table.put(self.point.field.power(atom.value, exponent), atom)
                 except UnluckyPoint:
                     continue
-        return found
+        return table
 
     def meaning(self, node: Node) -> list[Atom]:
         """What could stand in the place of a factor: sines for sines, symbols for the rest."""
@@ -76,25 +76,25 @@ def _open(tree: Node) -> Iterable[Node]:
 
 
 def _valued(point: Point, nodes: Iterable[Node]) -> list[Atom]:
-    found = []
+    atoms = []
     for node in nodes:
         try:
             value = point.of(node)
         except (UnluckyPoint, DoesNotFit):
             continue
         if not point.field.is_zero(value):
-            found.append(Atom(node, value))
-    return found
+            atoms.append(Atom(node, value))
+    return atoms
 
 
 def _names(nodes: list[Node], table: SymbolTable) -> list[Name]:
     """Symbols outside angles; where rates occur, the rates of every coordinate."""
     used = {node.name for node in nodes if isinstance(node, Sym)}
     angular = set(table.coordinates)
-    found = used | {name for name in table.known if name not in angular}
+    names = used | {name for name in table.known if name not in angular}
     highest = max((name.dots for name in used), default=0)
-    found |= {name._replace(dots=dots) for name in table.coordinates for dots in range(1, highest + 1)}
-    return sorted(found)
+    names |= {name._replace(dots=dots) for name in table.coordinates for dots in range(1, highest + 1)}
+    return sorted(names)
 
 
 def _angles(nodes: list[Node], table: SymbolTable) -> list[Node]:
@@ -136,7 +136,7 @@ def _shifted(angle: Polynomial, name: Name, sign: int) -> Polynomial:
 
 
 def _angle(angle: Polynomial, table: SymbolTable) -> Node:
-    order = {name: place for place, name in enumerate(table.coordinates)}
+    order = {name: index for index, name in enumerate(table.coordinates)}
     keys = sorted(angle, key=lambda key: [(order.get(name, -1), name) for name, _ in key])
     return add([_term(angle[key], key) for key in keys])
 

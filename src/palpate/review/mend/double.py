@@ -186,8 +186,8 @@ class DoubleSlip:
         holding = {id(above) for place in self.places for above in place.above[-1:]}
         for one in options:
             if id(one.place) in holding and one.inverse is not None:
-                rest = self.field.mul(self.field.sub(error, one.change), one.inverse)
-                yield from ((one, other) for other in table.get(rest) if one.place in other.place.above)
+                remaining = self.field.mul(self.field.sub(error, one.change), one.inverse)
+                yield from ((one, other) for other in table.get(remaining) if one.place in other.place.above)
 
     def _together(self, error: Any) -> Iterator[tuple[Option, Option]]:
         """Two slips in one term."""

@@ -75,15 +75,15 @@ class MissingTerm:
         """Terms with this value that the sum at the end of the way may lack; without a way, known ones only."""
         if self.field.is_zero(error):
             return []
-        found = self.known.get(error)
-        return found or ([] if way is None else self._monomial(error, way))
+        known_terms = self.known.get(error)
+        return known_terms or ([] if way is None else self._monomial(error, way))
 
     def beside(self, value: Any) -> list[Node]:
         """What may have stood beside a factor in a bracket that is gone: a symbol, sine, or known term."""
-        found = [atom.node for atom in self.atoms.raised(Fraction(1)).get(value)]
+        matches = [atom.node for atom in self.atoms.raised(Fraction(1)).get(value)]
         opposite = self.atoms.raised(Fraction(1)).get(self.field.sub(0, value))
         whole = self.field.rational(value)
-        return found or [Neg(atom.node) for atom in opposite] or ([_coefficient(whole)] if whole else [])
+        return matches or [Neg(atom.node) for atom in opposite] or ([_coefficient(whole)] if whole else [])
 
     # ------------------------------------------------------------------ exponent by exponent
 
@@ -92,7 +92,7 @@ class MissingTerm:
             return []
         powers: dict[Name, int] = {}
         below = self.field.inverse(error)
-        rest = error
+        remaining = error
         for name, point, whole in self._points():
             try:
                 there = _error_at(point, whole, way)
@@ -102,8 +102,8 @@ class MissingTerm:
             if not degrees:
                 return []
             powers[name] = degrees[0]
-            rest = self.field.mul(rest, self.field.power(self.point.value(name), Fraction(-degrees[0])))
-        return self._finished(powers, rest)
+            remaining = self.field.mul(remaining, self.field.power(self.point.value(name), Fraction(-degrees[0])))
+        return self._finished(powers, remaining)
 
     def _points(self) -> Iterable[tuple[Name, Point, Any]]:
         """A point for each symbol, where it alone is larger, and the whole error there."""
@@ -125,12 +125,12 @@ class MissingTerm:
                     continue
         return self._scaled
 
-    def _finished(self, powers: dict[Name, int], rest: Any) -> list[Node]:
-        whole = self.field.rational(rest)
+    def _finished(self, powers: dict[Name, int], remaining: Any) -> list[Node]:
+        whole = self.field.rational(remaining)
         if whole is not None:
             return [_assembled(whole, powers, ())]
         for size in _NUMBERS:
-            for sines in self._sine_products().get(self.field.mul(rest, self.field.number(1 / size))):
+            for sines in self._sine_products().get(self.field.mul(remaining, self.field.number(1 / size))):
                 return [_assembled(size, powers, sines)]
         return []
 
@@ -182,13 +182,13 @@ def _negative(node: Node) -> Node:
 
 def terms_of(tree: Node) -> list[Node]:
     """Every term of every sum, and every product, that an expression contains."""
-    found: list[Node] = []
+    terms: list[Node] = []
     for node in walk(tree):
         if isinstance(node, Sum):
-            found += [term for term in node.terms if not isinstance(term, Num)]
+            terms += [term for term in node.terms if not isinstance(term, Num)]
         elif isinstance(node, Prod | Quot):
-            found.append(node)
-    return found
+            terms.append(node)
+    return terms
 
 
 def expanded(tree: Node, most: int = 200) -> list[Node]:

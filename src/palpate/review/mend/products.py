@@ -65,12 +65,14 @@ class Product:
         kind = coefficient_slip(ratio)
         if ratio < 0 and ratio != -1:
             kind = "wrong number"
-        found = next((pair for pair in self.numbers if abs(pair[1]) == 1), None)
+        coefficient = next((pair for pair in self.numbers if abs(pair[1]) == 1), None)
         size = abs(ratio)
-        if found is None or size == 1:
+        if coefficient is None or size == 1:
             return Edit(kind, self.node, {}, self._signed(ratio < 0, size), self.node.span)
-        exact = found[0].value * size ** int(found[1])
-        return Edit(kind, self.node, {id(found[0]): number(exact)}, self._signed(ratio < 0, _ONE), found[0].span)
+        exact = coefficient[0].value * size ** int(coefficient[1])
+        return Edit(
+            kind, self.node, {id(coefficient[0]): number(exact)}, self._signed(ratio < 0, _ONE), coefficient[0].span
+        )
 
     def _signed(self, minus: bool, size: Fraction) -> dict[int, Callable[[Node], Node]]:
         """What changes the sign of the whole term, and multiplies it by a number put in front."""
@@ -123,32 +125,32 @@ def _times_number(node: Node, size: Fraction) -> Node:
 
 def product(node: Node) -> Product:
     """The parts of a term."""
-    found = Product(node)
-    _collect(node, _ONE, found)
-    return found
+    parts = Product(node)
+    _collect(node, _ONE, parts)
+    return parts
 
 
-def _collect(node: Node, outer: Fraction, found: Product) -> None:
+def _collect(node: Node, outer: Fraction, parts: Product) -> None:
     match node:
         case Neg(operand=operand):
             if outer.numerator % 2:
-                found.signs.append(node)
-            _collect(operand, outer, found)
+                parts.signs.append(node)
+            _collect(operand, outer, parts)
         case Prod(factors=factors):
             for factor in factors:
-                _collect(factor, outer, found)
+                _collect(factor, outer, parts)
         case Quot(top=top, bottom=bottom):
-            _collect(top, outer, found)
-            _collect(bottom, -outer, found)
+            _collect(top, outer, parts)
+            _collect(bottom, -outer, parts)
         case Num():
-            found.numbers.append((node, outer))
+            parts.numbers.append((node, outer))
         case Power(base=Prod() | Neg() | Quot() as base, exponent=exponent):
-            found.powers.append((base, outer * exponent))
-            _collect(base, outer * exponent, found)
+            parts.powers.append((base, outer * exponent))
+            _collect(base, outer * exponent, parts)
         case Power(base=base, exponent=exponent):
-            found.factors.append(Factor(base, node, exponent, outer))
+            parts.factors.append(Factor(base, node, exponent, outer))
         case _:
-            found.factors.append(Factor(node, node, _ONE, outer))
+            parts.factors.append(Factor(node, node, _ONE, outer))
 
 
 def index(node: Node) -> str:

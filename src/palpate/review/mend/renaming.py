@@ -41,7 +41,7 @@ def renamed(
 def matters(wanted: Wanted, places: Places, name: Name, point: Point) -> bool:
     """Whether the reference depends on a symbol: one may stand there and cancel."""
     other = point.with_values({name: point.field.add(point.value(name), 1)})
-    return any(not point.field.equal(wanted.at(place, point), wanted.at(place, other)) for place in places)
+    return any(not point.field.equal(wanted.at(index, point), wanted.at(index, other)) for index in places)
 
 
 def _names(grid: Grid, places: Places) -> set[Name]:

@@ -97,13 +97,13 @@ class Repairer:
 
     def _one(self) -> Iterator[list[Edit]]:
         search = SingleSlip(self.point, self.atoms, self.missing)
-        found = [*search.edits(self.tree, self.error), *self._in_definitions(search)]
-        yield from ([edit] for edit in sorted(found, key=likelihood))
+        edits = [*search.edits(self.tree, self.error), *self._in_definitions(search)]
+        yield from ([edit] for edit in sorted(edits, key=likelihood))
 
     def _lost(self) -> Iterator[list[Edit]]:
         """A lost term that is none of the reference's, because that is written otherwise."""
-        found = SingleSlip(self.point, self.atoms, self.missing).edits(self.tree, self.error, thorough=True)
-        yield from ([edit] for edit in found if edit.kind == "missing term")
+        edits = SingleSlip(self.point, self.atoms, self.missing).edits(self.tree, self.error, thorough=True)
+        yield from ([edit] for edit in edits if edit.kind == "missing term")
 
     def _multiplied(self) -> Iterator[list[Edit]]:
         """A product of several symbols lost from the whole expression."""
@@ -113,20 +113,20 @@ class Repairer:
             return field.mul(self.wanted(point), field.inverse(point.of(self.tree)))
 
         try:
-            found = MissingTerm(self.point, self.atoms, [], ratio).terms(ratio(self.point), ())
+            terms = MissingTerm(self.point, self.atoms, [], ratio).terms(ratio(self.point), ())
         except UnluckyPoint:
             return
-        yield from ([product(self.tree).times(term)] for term in found)
+        yield from ([product(self.tree).times(term)] for term in terms)
 
     def _two(self) -> Iterator[list[Edit]]:
         factors = sum(isinstance(node, Sym | Trig) for node in walk(self.tree))
         if factors * len(self.atoms.all) > _MOST_OPTIONS:
             return
         search = DoubleSlip(self.point, self.atoms, self.missing)
-        found = list(search.edits(self.tree, self.error))
+        edit_pairs = list(search.edits(self.tree, self.error))
         for bracket, error in SingleSlip(self.point, self.atoms, self.missing).brackets(self.tree, self.error):
-            found += search.edits(bracket, error)  # two slips under one square do not add up in the whole
-        yield from sorted(found, key=likelihood_of_all)[:_MOST_TRIED]
+            edit_pairs += search.edits(bracket, error)  # two slips under one square do not add up in the whole
+        yield from sorted(edit_pairs, key=likelihood_of_all)[:_MOST_TRIED]
 
     # ------------------------------------------------------------------ slips that show in several places
 
@@ -135,8 +135,8 @@ class Repairer:
         bodies = {id(node.body): node for node in walk(self.tree) if isinstance(node, Ref)}
         for node in bodies.values():
             for error in self._needed(node.body):
-                place = f"in the definition of {node.name}"
-                yield from (replace(edit, place=place) for edit in search.edits(node.body, error))
+                location = f"in the definition of {node.name}"
+                yield from (replace(edit, place=location) for edit in search.edits(node.body, error))
 
     def _needed(self, body: Node) -> list[Any]:
         """By how much a definition's value would have to change: f₁ h + f₂ h² = error, with f of at most degree 2."""

@@ -135,8 +135,8 @@ class SingleSlip:
         for factor in parts.factors:
             yield from self._factor(parts, factor, ratio)
         for exponent in _EXPONENT_STEPS:
-            found = self.atoms.raised(exponent).get(ratio)
-            yield from (parts.times(atom.node, exponent) for atom in found)
+            matching_atoms = self.atoms.raised(exponent).get(ratio)
+            yield from (parts.times(atom.node, exponent) for atom in matching_atoms)
         for one, other, nodes, change in swaps(parts, self.point):
             if self.field.equal(change, ratio):
                 yield parts.swapped(one, other, nodes)

@@ -26,10 +26,10 @@ def assembled(cells: list[list[tuple[Value | str, int]]]) -> Grid:
         rows.append([])
         for j, cell in enumerate(row):
             mirror = padded[j][i] if j < len(padded) and i < len(padded[j]) else ""
-            found = mirror if isinstance(cell, str) else cell
-            if isinstance(found, str | Grid):
+            entry = mirror if isinstance(cell, str) else cell
+            if isinstance(entry, str | Grid):
                 raise BadShape(f"entry ({i + 1},{j + 1}) is empty, and so is its mirror image")
-            rows[-1].append(fresh(found) if isinstance(cell, str) else found)
+            rows[-1].append(fresh(entry) if isinstance(cell, str) else entry)
     return matrices.grid(rows)
 
 

@@ -39,9 +39,9 @@ class Cursor:
         return token
 
     def _accept(self, *texts: str) -> bool:
-        found = self._is(*texts)
-        self.at += found
-        return found
+        accepted = self._is(*texts)
+        self.at += accepted
+        return accepted
 
     def _expect(self, text: str, opened: Token) -> None:
         if not self._accept(text):
@@ -62,20 +62,20 @@ class Cursor:
 
     def _matching(self, at: int) -> int:
         """Where the bracket that opens at `at` closes."""
-        found = self._closing(at)
-        if found is None:
+        closing_index = self._closing(at)
+        if closing_index is None:
             raise self._fault(f"the {self.tokens[at].text!r} is never closed", self.tokens[at].start)
-        return found
+        return closing_index
 
     def _closing(self, at: int) -> int | None:
         """Where the bracket that opens at `at` closes; None if it never does."""
         depth = 0
-        for place in range(at, len(self.tokens)):
-            token = self.tokens[place]
+        for index in range(at, len(self.tokens)):
+            token = self.tokens[index]
             depth += token.text in CLOSING and token.kind != "name"
             depth -= token.text in CLOSING.values() and token.kind != "name"
             if depth == 0:
-                return place
+                return index
         return None
 
     def _put_instead(self, texts: list[str]) -> None:

@@ -43,8 +43,8 @@ def tokens(text: str) -> list[Token]:
     """
     latex = is_latex(text)
     cleared, defined = macros(text) if latex else (text, {})
-    found = expanded(_tokens(cleared, latex), defined, text, lambda body: _tokens(body, True))
-    return [*found, Token("end", "", len(text), len(text))]
+    formula_tokens = expanded(_tokens(cleared, latex), defined, text, lambda body: _tokens(body, True))
+    return [*formula_tokens, Token("end", "", len(text), len(text))]
 
 
 def _tokens(text: str, latex: bool) -> Iterator[Token]:
@@ -101,9 +101,9 @@ def _superscript(text: str, at: int) -> Iterator[Token]:
 
 
 def _plain(text: str, at: int) -> Iterator[Token]:
-    found = _PLAIN.match(text, at)
-    assert found is not None
-    yield Token("name", found[0], at, found.end())
+    match = _PLAIN.match(text, at)
+    assert match is not None
+    yield Token("name", match[0], at, match.end())
 
 
 def _word(text: str, at: int) -> Iterator[Token]:

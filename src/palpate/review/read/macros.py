@@ -34,31 +34,31 @@ def macros(text: str) -> tuple[str, Macros]:
     """
     defined: dict[str, str] = {}
     cleared = text
-    for found in MACRO.finditer(text):
-        at = found.end() + len(text[found.end() :]) - len(text[found.end() :].lstrip())
+    for match in MACRO.finditer(text):
+        at = match.end() + len(text[match.end() :]) - len(text[match.end() :].lstrip())
         if text[at : at + 1] in ("[", "#"):
             raise UnreadableExpression("a definition with arguments", text, at, hint="write the formula out instead")
         end = _closing(text, at)
-        defined[found[1] or found[2]] = text[at + 1 : end]
-        blank = re.sub(r"[^\n]", " ", text[found.start() : end + 1])
-        cleared = cleared[: found.start()] + blank + cleared[end + 1 :]
+        defined[match[1] or match[2]] = text[at + 1 : end]
+        blank = re.sub(r"[^\n]", " ", text[match.start() : end + 1])
+        cleared = cleared[: match.start()] + blank + cleared[end + 1 :]
     return cleared, defined
 
 
 def _closing(text: str, at: int) -> int:
     depth = 0
-    for place in range(at, len(text)):
-        depth += (text[place] == "{") - (text[place] == "}")
+    for index in range(at, len(text)):
+        depth += (text[index] == "{") - (text[index] == "}")
         if depth == 0:
-            return place
+            return index
     raise UnreadableExpression("a definition needs its meaning in braces", text, min(at, len(text)))
 
 
 def expanded(
-    found: Iterable[Token], defined: Macros, text: str, cut: Callable[[str], Iterable[Token]], depth: int = 0
+    tokens: Iterable[Token], defined: Macros, text: str, cut: Callable[[str], Iterable[Token]], depth: int = 0
 ) -> Iterator[Token]:
     """The tokens with every abbreviation replaced by what it stands for, at the position where it is used."""
-    for token in found:
+    for token in tokens:
         name = token.text[1:] if token.kind == "command" else ""
         if name not in defined:
             yield token

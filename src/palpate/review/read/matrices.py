@@ -42,9 +42,9 @@ class MatrixReader(Cursor):
         return self._shaped(opened.start, lambda: from_lists(rows))
 
     def _accept_gap(self) -> bool:
-        found = self.token.kind == "gap"
-        self.at += found
-        return found
+        is_gap = self.token.kind == "gap"
+        self.at += is_gap
+        return is_gap
 
     def _environment(self) -> Value:
         opened = self._take()

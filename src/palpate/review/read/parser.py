@@ -173,8 +173,8 @@ class Parser(SymbolReader):
             return token.text, Fraction(token.text)
         if token.kind == "number" and self.latex and len(token.text) > 1 and token.text.isdigit():
             self.at -= 1  # x^23 is printed as x² 3
-            rest = Token("number", token.text[1:], token.start + 1, token.end)
-            self.tokens = [*self.tokens[: self.at], rest, *self.tokens[self.at + 1 :]]
+            remaining_digits = Token("number", token.text[1:], token.start + 1, token.end)
+            self.tokens = [*self.tokens[: self.at], remaining_digits, *self.tokens[self.at + 1 :]]
             return token.text[0], Fraction(token.text[0])
         if token.text in ("{", "("):
             return self._grouped_exponent(token)
@@ -287,8 +287,8 @@ class Parser(SymbolReader):
             self._expect("}", opened)
             return value
         if token.kind == "number" and len(token.text) > 1 and token.text.isdigit():
-            rest = Token("number", token.text[1:], token.start + 1, token.end)
-            self.tokens = [*self.tokens[: self.at], rest, *self.tokens[self.at + 1 :]]
+            remaining_digits = Token("number", token.text[1:], token.start + 1, token.end)
+            self.tokens = [*self.tokens[: self.at], remaining_digits, *self.tokens[self.at + 1 :]]
             return Num(Fraction(token.text[0]), None, (token.start, token.start + 1))
         if token.kind == "end":
             raise self._fault(f"{of.text} needs an argument", of.start)
@@ -312,10 +312,10 @@ class Parser(SymbolReader):
         exponent = Fraction(1)
         if self._accept("^"):
             at = self.token.start
-            raw, found = self._exponent()
-            if found is None or found < 0:
+            raw, power = self._exponent()
+            if power is None or power < 0:
                 raise self._fault(f"{token.text}^{raw} is ambiguous; write \\arc{word} or a fraction", at)
-            exponent = found
+            exponent = power
         argument = self._function_argument(token)
         if isinstance(argument, Grid):
             raise self._fault(f"{token.text} of a matrix", token.start)

@@ -66,16 +66,16 @@ class Text:
         return self.text[part[0].start : part[-1].end] if part else ""
 
 
-def _without_frames(found: list[Token]) -> list[Token]:
+def _without_frames(token_list: list[Token]) -> list[Token]:
     r"""Without \begin{aligned} and the like, and without the "end"."""
     kept, at = [], 0
-    while at < len(found) - 1:
-        token = found[at]
-        if token.text in ("\\begin", "\\end") and at + 3 < len(found):
+    while at < len(token_list) - 1:
+        token = token_list[at]
+        if token.text in ("\\begin", "\\end") and at + 3 < len(token_list):
             close = at + 2
-            while found[close].text != "}" and found[close].kind != "end":
+            while token_list[close].text != "}" and token_list[close].kind != "end":
                 close += 1
-            if _LINES.match("".join(one.text for one in found[at + 2 : close])):
+            if _LINES.match("".join(one.text for one in token_list[at + 2 : close])):
                 at = close + 1
                 continue
         kept.append(token)
@@ -85,15 +85,15 @@ def _without_frames(found: list[Token]) -> list[Token]:
 
 def _depths(line: list[Token]) -> list[int]:
     """How many brackets and environments are open before each token."""
-    depth, found = 0, []
+    depth, depths = 0, []
     for token in line:
         bracket = token.kind in ("op", "command")
         if bracket and (token.text in _CLOSING or token.text == "\\end"):
             depth -= 1
-        found.append(depth)
+        depths.append(depth)
         if bracket and (token.text in _OPENING or token.text == "\\begin"):
             depth += 1
-    return found
+    return depths
 
 
 def _split(line: list[Token], separators: set[str]) -> list[list[Token]]:
@@ -106,10 +106,10 @@ def _split(line: list[Token], separators: set[str]) -> list[list[Token]]:
     return parts
 
 
-def _lines(found: list[Token]) -> list[list[Token]]:
+def _lines(token_list: list[Token]) -> list[list[Token]]:
     """Lines that are statements of their own; one that only goes on is joined to the one before."""
     lines: list[list[Token]] = []
-    for line in _split(found, {"\\\\"}):
+    for line in _split(token_list, {"\\\\"}):
         sides = _split(line, _EQUALS)
         begins = len(sides) > 1 and sides[0] and sides[0][0].text not in ("+", "-", "*", "\\cdot")
         if begins or not lines:

@@ -45,8 +45,8 @@ def prepared(text: str) -> str:
     return re.sub(r"(?<!\\)\\[\[\]()]|(?<!\\)\$", _blank, text)
 
 
-def _blank(found: re.Match[str]) -> str:
-    return _blanked(found[0])
+def _blank(match: re.Match[str]) -> str:
+    return _blanked(match[0])
 
 
 def _blanked(text: str) -> str:
@@ -56,12 +56,12 @@ def _blanked(text: str) -> str:
 def _without_headings(text: str) -> str:
     """Without \\section{…} and the like, braces inside counted."""
     at = 0
-    while found := _HEADING.search(text, at):
-        depth, end = 1, found.end()
+    while match := _HEADING.search(text, at):
+        depth, end = 1, match.end()
         while end < len(text) and depth:
             depth += {"{": 1, "}": -1}.get(text[end], 0)
             end += 1
-        text = text[: found.start()] + _blanked(text[found.start() : end]) + text[end:]
+        text = text[: match.start()] + _blanked(text[match.start() : end]) + text[end:]
         at = end
     return text
 
@@ -70,10 +70,10 @@ def _outside_displays(text: str) -> list[str]:
     """The text in pieces: displayed formulas whole, the rest line by line."""
     pieces: list[str] = []
     at = 0
-    for found in re.finditer(r"\$\$.*?\$\$|\\\[.*?\\\]", text, re.DOTALL):
-        pieces += text[at : found.start()].splitlines(keepends=True)
-        pieces.append(found[0])
-        at = found.end()
+    for match in re.finditer(r"\$\$.*?\$\$|\\\[.*?\\\]", text, re.DOTALL):
+        pieces += text[at : match.start()].splitlines(keepends=True)
+        pieces.append(match[0])
+        at = match.end()
     return [*pieces, *text[at:].splitlines(keepends=True)]
 
 

@@ -61,11 +61,11 @@ def formulas(text: str) -> list[Formula]:
     """
     clean = prepared(text)
     body = macros(clean)[0]
-    found = [_formula(body, clean, start, end) for start, end in _chunks(body)]
-    if not found:
+    parsed = [_formula(body, clean, start, end) for start, end in _chunks(body)]
+    if not parsed:
         raise UnreadableExpression("the file holds no formula", text, 0, hint="write for example  g = m1*g*l1*cos(q1)")
-    mentioned = [{spelled(word) for word in _words(tokens(one.text))} for one in found]
-    return [_used_elsewhere(one, number, mentioned) for number, one in enumerate(found)]
+    mentioned = [{spelled(word) for word in _words(tokens(one.text))} for one in parsed]
+    return [_used_elsewhere(one, number, mentioned) for number, one in enumerate(parsed)]
 
 
 def _chunks(text: str) -> list[tuple[int, int]]:
@@ -83,14 +83,14 @@ def _cuts(text: str) -> Iterator[int]:
     """Positions at which a formula may begin, outside all brackets."""
     depth = 0
     yield 0
-    for found in _MARKS.finditer(text):
-        mark = found[0]
+    for match in _MARKS.finditer(text):
+        mark = match[0]
         if mark in _OPENING:
             depth += 1
         elif mark in _CLOSING:
             depth = max(0, depth - 1)
         elif depth == 0 and not mark.startswith("\\newline"):
-            yield found.end()
+            yield match.end()
 
 
 def _begins(segment: str, before: str) -> bool:
@@ -125,10 +125,10 @@ def _formula(text: str, whole: str, start: int, end: int) -> Formula:
 def _definitions_kept(text: str) -> str:
     """What stands before a formula, blanked so that positions stay; abbreviations of LaTeX are kept."""
     blank = re.sub(r"[^\n]", " ", text)
-    for found in MACRO.finditer(text):
-        end = text.find("\n", found.end())
+    for match in MACRO.finditer(text):
+        end = text.find("\n", match.end())
         end = len(text) if end < 0 else end
-        blank = blank[: found.start()] + text[found.start() : end] + blank[end:]
+        blank = blank[: match.start()] + text[match.start() : end] + blank[end:]
     return blank
 
 
@@ -183,15 +183,15 @@ def _used_elsewhere(one: Formula, number: int, mentioned: list[set[Name]]) -> Fo
     return one
 
 
-def _words(found: list[Token]) -> Iterator[str]:
+def _words(token_list: list[Token]) -> Iterator[str]:
     """Every name of a text, with its subscript."""
-    for at, token in enumerate(found):
+    for at, token in enumerate(token_list):
         if token.kind not in ("word", "name", "command"):
             continue
-        if found[at + 1].text != "_" or at + 2 >= len(found):
+        if token_list[at + 1].text != "_" or at + 2 >= len(token_list):
             yield token.text
             continue
         end = at + 3
-        while found[at + 2].text == "{" and end < len(found) - 1 and found[end].text != "}":
+        while token_list[at + 2].text == "{" and end < len(token_list) - 1 and token_list[end].text != "}":
             end += 1
-        yield token.text + "".join(one.text for one in found[at + 1 : end])
+        yield token.text + "".join(one.text for one in token_list[at + 1 : end])

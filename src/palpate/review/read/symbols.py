@@ -34,8 +34,8 @@ def _without_d(top: list[Token]) -> list[Token] | None:
         top = top[4:]
     elif top and top[0].kind == "word" and top[0].text.startswith("d"):
         first = top[0]
-        rest = [] if first.text == "d" else [first._replace(text=first.text[1:], start=first.start + 1)]
-        top = [*rest, *top[1:]]
+        remaining = [] if first.text == "d" else [first._replace(text=first.text[1:], start=first.start + 1)]
+        top = [*remaining, *top[1:]]
     else:
         return None
     if top and top[0].text == "^":
@@ -109,10 +109,10 @@ class SymbolReader(MatrixReader):
                 raise self._unknown(name, token.start)
             self._put_instead(texts)
         token = self._take()
-        found = self._looked_up(self.table.named(token.text), token.start, token.end)
-        if isinstance(found, Sym) and found.name == self.table.named(token.text):
-            self.table.known.setdefault(found.name, token.text)  # printed as it was written
-        return found
+        value = self._looked_up(self.table.named(token.text), token.start, token.end)
+        if isinstance(value, Sym) and value.name == self.table.named(token.text):
+            self.table.known.setdefault(value.name, token.text)  # printed as it was written
+        return value
 
     def _called(self, word: str, follows: str) -> Callable[[Token], Value] | None:
         """What reads a function of a program: sin(…), sqrt(…), pow(…), diff(…), array(…); None for other names."""
@@ -151,21 +151,21 @@ class SymbolReader(MatrixReader):
     def _constant(self, value: Value) -> Fraction | None:
         """The number that an expression is, or None."""
         try:
-            found = polynomial(value) if not isinstance(value, Grid) else None
+            expanded = polynomial(value) if not isinstance(value, Grid) else None
         except DoesNotFit:
-            found = None
-        return found.get((), Fraction(0)) if found is not None and set(found) <= {()} else None
+            expanded = None
+        return expanded.get((), Fraction(0)) if expanded is not None and set(expanded) <= {()} else None
 
     def _derivative(self, token: Token) -> Value:
         """diff(q1(t), t), Derivative(q1(t), (t, 2)), diff(q1, t, 2)."""
         end = self._matching(self.at)
         opened = self._take()
         value = self.expression()
-        rest = "".join(one.text for one in self.tokens[self.at : end])
-        order = re.fullmatch(r",t(?:,t)*|,\(?t,(\d)\)?", rest)
+        arguments = "".join(one.text for one in self.tokens[self.at : end])
+        order = re.fullmatch(r",t(?:,t)*|,\(?t,(\d)\)?", arguments)
         self.at = end
         self._expect(")", opened)
-        dots = 0 if order is None else int(order[1]) if order[1] else rest.count("t")
+        dots = 0 if order is None else int(order[1]) if order[1] else arguments.count("t")
         dotted = self._dotted(value, dots, (token.start, self.tokens[end].end)) if dots else None
         if dotted is None:
             raise self._fault("only derivatives of coordinates with respect to t are read", token.start)
@@ -177,11 +177,11 @@ class SymbolReader(MatrixReader):
         if opened.text not in ("[", "(") or opened.kind != "op":
             return None
         end = self._matching(self.at + 1)
-        found = re.fullmatch(r"(\.\.\.,)?(\d)", "".join(one.text for one in self.tokens[self.at + 2 : end]))
-        if found is None:
+        match = re.fullmatch(r"(\.\.\.,)?(\d)", "".join(one.text for one in self.tokens[self.at + 2 : end]))
+        if match is None:
             return None
-        number = int(found[2]) + (opened.text == "[")
-        name = self.table.entry(token.text, number, ellipsis=found[1] is not None)
+        number = int(match[2]) + (opened.text == "[")
+        name = self.table.entry(token.text, number, ellipsis=match[1] is not None)
         if name is None:
             return None
         self.at = end + 1

@@ -108,4 +108,4 @@ def as_built(xml: str, facts: tuple[Fact, ...]) -> str:
     for fact in facts:
         for joint, value in fact.values.items() if fact.used else ():
             added.setdefault(joint, []).append(f' {QUANTITIES[fact.quantity].attribute}="{value!r}"')
-    return re.sub(r'<joint name="([^"]+)"', lambda found: found[0] + "".join(added.get(found[1], ())), xml)
+    return re.sub(r'<joint name="([^"]+)"', lambda match: match[0] + "".join(added.get(match[1], ())), xml)

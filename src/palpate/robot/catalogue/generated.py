@@ -165,11 +165,11 @@ def scara(length: list[float], mass: list[float], base_height: list[float], grav
 
 
 def _round_link(
-    parent: ET.Element, index: int, mass: float, place: Axis, length: float, centre: Axis, kind: str
+    parent: ET.Element, index: int, mass: float, position: Axis, length: float, centre: Axis, kind: str
 ) -> ET.Element:
     """A solid cylinder about the vertical axis it turns about or slides along."""
     radius = 0.03
-    link = ET.SubElement(parent, "body", name=f"link{index}", pos=_text(*place))
+    link = ET.SubElement(parent, "body", name=f"link{index}", pos=_text(*position))
     across, along = mass * (3 * radius**2 + length**2) / 12, mass * radius**2 / 2
     moments = _text(across, across, along)
     ET.SubElement(link, "inertial", mass=_text(mass), pos=_text(*centre), diaginertia=moments)

@@ -152,11 +152,11 @@ def coordinates_of(model: mujoco.MjModel) -> Coordinates:
             position_of[model.jnt_dofadr[j]] = model.jnt_qposadr[j]
     for follower in ties:
         leader, slope, constant = _leader(follower, ties)
-        dof, place = model.jnt_dofadr[follower], model.jnt_qposadr[follower]
-        c[place] = constant
+        dof, address = model.jnt_dofadr[follower], model.jnt_qposadr[follower]
+        c[address] = constant
         if leader >= 0:
             G[dof, np.searchsorted(kept, model.jnt_dofadr[leader])] = slope
-            P[place, np.searchsorted(kept_position, model.jnt_qposadr[leader])] = slope
+            P[address, np.searchsorted(kept_position, model.jnt_qposadr[leader])] = slope
     return Coordinates(bool(ties), G, kept, P, c, kept_position, position_of)
 
 
@@ -190,13 +190,13 @@ class Loop:
 
 def closed_loops(model: mujoco.MjModel) -> list[Loop]:
     """The constraints that close a loop of the model, in the order of the file."""
-    found = []
+    loops = []
     for e in range(model.neq):
         if model.eq_active0[e] and model.eq_type[e] != mujoco.mjtEq.mjEQ_JOINT:
             name = model.equality(e).name
             what = _LOOPS.get(mujoco.mjtEq(int(model.eq_type[e])), "constrains more than joints")
-            found.append(Loop(repr(name) if name else f"number {e + 1}", what, _joints_between(model, e)))
-    return found
+            loops.append(Loop(repr(name) if name else f"number {e + 1}", what, _joints_between(model, e)))
+    return loops
 
 
 def _joints_between(model: mujoco.MjModel, e: int) -> tuple[str, ...]:

@@ -65,17 +65,17 @@ def _is_out_of_range(model: mujoco.MjModel, j: int, q: float) -> bool:
 def _out_of_range(model: mujoco.MjModel, file: str, j: int, q: float) -> Finding:
     low, high = model.jnt_range[j]
     unit, name = "m" if model.jnt_type[j] == _SLIDE else "rad", model.joint(j).name
-    found, rule = f"locked at {q:g} {unit}", f"its range is {low:g} to {high:g} {unit}"
-    return Finding("warning", file, 0, f"joint {name!r}", found, rule, "lock it inside its range")
+    problem, rule = f"locked at {q:g} {unit}", f"its range is {low:g} to {high:g} {unit}"
+    return Finding("warning", file, 0, f"joint {name!r}", problem, rule, "lock it inside its range")
 
 
 def _joint(model: mujoco.MjModel, name: str) -> int:
-    found = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, name)
-    if found < 0:
+    joint_id = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, name)
+    if joint_id < 0:
         raise UnknownName("joint", name, [model.joint(j).name for j in range(model.njnt)])
-    if model.jnt_type[found] not in (_HINGE, _SLIDE):
+    if model.jnt_type[joint_id] not in (_HINGE, _SLIDE):
         raise InvalidInput(f"joint {name!r} cannot be locked at a number: it has several degrees of freedom")
-    return found
+    return joint_id
 
 
 def _value(name: str, value: float) -> float:
@@ -133,8 +133,8 @@ def _motion(kind: int, axis: Array, anchor: Array, amount: float) -> Pose:
     if kind == _SLIDE:
         return Pose(amount * axis, np.eye(3))
     quat = np.concatenate([[np.cos(amount / 2)], np.sin(amount / 2) * axis])
-    turn = matrix_from_quat(quat)
-    return Pose(anchor - turn @ anchor, turn)
+    rotation = matrix_from_quat(quat)
+    return Pose(anchor - rotation @ anchor, rotation)
 
 
 def _pose_in_frame(spec: mujoco.MjSpec, model: mujoco.MjModel, b: int) -> Pose:
@@ -240,12 +240,12 @@ def _shortened_keys(model: mujoco.MjModel, held: dict[int, float]) -> list[tuple
 
 def _shortened_numerics(model: mujoco.MjModel, held: dict[int, float]) -> dict[str, Array]:
     scalar = [j for j in range(model.njnt) if model.jnt_type[j] in (_HINGE, _SLIDE)]
-    kept = [place for place, j in enumerate(scalar) if j not in held]
+    kept = [index for index, j in enumerate(scalar) if j not in held]
     shortened = {}
     for name in _PER_JOINT:
-        found = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_NUMERIC, name)
-        if found >= 0 and model.numeric_size[found] == len(scalar):
-            start = model.numeric_adr[found]
+        numeric_id = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_NUMERIC, name)
+        if numeric_id >= 0 and model.numeric_size[numeric_id] == len(scalar):
+            start = model.numeric_adr[numeric_id]
             shortened[name] = model.numeric_data[start : start + len(scalar)][kept]
     return shortened
 

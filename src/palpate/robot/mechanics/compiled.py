@@ -82,10 +82,10 @@ def note(model: mujoco.MjModel, name: str) -> str | None:
     """A `<text>` of the model, or None."""
     if not isinstance(name, str):  # the engine would read at that address
         raise InvalidInput(f"the name of a note is a text, got {name!r}")
-    found = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_TEXT, name)
-    if found < 0:
+    text_id = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_TEXT, name)
+    if text_id < 0:
         return None
-    start, size = model.text_adr[found], model.text_size[found]
+    start, size = model.text_adr[text_id], model.text_size[text_id]
     return bytes(model.text_data[start : start + size]).rstrip(b"\0").decode(errors="replace")
 
 

@@ -87,12 +87,12 @@ class Equations:
         out = np.empty((count, wanted.stop - wanted.start))
         edges = _shares(count)
         results = [OK] * (len(edges) - 1)
-        lanes, place = self.program.lanes.address, self.place(frame).address
+        lanes, frame_address = self.program.lanes.address, self.place(frame).address
 
         def work(share: int) -> None:
             part = slice(edges[share], edges[share + 1])
             scratch = self._lane_work(wanted)
-            results[share] = kernel(lanes, *(x[part] for x in inputs), place, scratch.address, out[part])
+            results[share] = kernel(lanes, *(x[part] for x in inputs), frame_address, scratch.address, out[part])
 
         threads = [threading.Thread(target=work, args=(share,)) for share in range(1, len(results))]
         for thread in threads:

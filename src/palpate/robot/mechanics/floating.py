@@ -45,8 +45,8 @@ def moved(robot: Robot, q: Array, v: Array, dt: float) -> Array:
 
 def quaternion_places(model: mujoco.MjModel) -> list[int]:
     """Where each quaternion of q begins."""
-    found = zip(model.jnt_type, model.jnt_qposadr)
-    return [int(place) + (3 if kind == _FREE else 0) for kind, place in found if kind in (_FREE, _BALL)]
+    joints = zip(model.jnt_type, model.jnt_qposadr)
+    return [int(address) + (3 if kind == _FREE else 0) for kind, address in joints if kind in (_FREE, _BALL)]
 
 
 def body_rate_map(quat_wxyz: Array) -> Array:

@@ -140,20 +140,22 @@ def read_gravity(p: Physics, gravity: Vector) -> None:
 
 
 @kernel(inline=True)
-def pose_on(origin: Vector, R: Matrix, place: Place, position: Vector, rotation: Matrix) -> None:
+def pose_on(origin: Vector, R: Matrix, frame: Place, position: Vector, rotation: Matrix) -> None:
     """Pose of a frame fixed on a body, whose own pose is (origin, R)."""
-    turn = place.turn
+    frame_rotation = frame.turn
     for i in range(3):
         position[i] = origin[i]
         for j in range(3):
-            position[i] += R[i, j] * place.offset[j]
-            rotation[i, j] = R[i, 0] * turn[0, j] + R[i, 1] * turn[1, j] + R[i, 2] * turn[2, j]
+            position[i] += R[i, j] * frame.offset[j]
+            rotation[i, j] = (
+                R[i, 0] * frame_rotation[0, j] + R[i, 1] * frame_rotation[1, j] + R[i, 2] * frame_rotation[2, j]
+            )
 
 
 @kernel
-def read_pose(p: Physics, place: Place, position: Vector, rotation: Matrix) -> None:
+def read_pose(p: Physics, frame: Place, position: Vector, rotation: Matrix) -> None:
     """Pose of a frame fixed on a body."""
-    pose_on(p.xpos[place.body], fold(p.xmat[place.body], 0, 3, 3), place, position, rotation)
+    pose_on(p.xpos[frame.body], fold(p.xmat[frame.body], 0, 3, 3), frame, position, rotation)
 
 
 @kernel
@@ -289,35 +291,35 @@ def coriolis_matrix(p: Physics, q: ReadVector, v: ReadVector, work: CoriolisWork
 
 
 @kernel
-def pose(p: Physics, q: ReadVector, place: Place, position: Vector, rotation: Matrix) -> int:
+def pose(p: Physics, q: ReadVector, frame: Place, position: Vector, rotation: Matrix) -> int:
     """Pose of a frame."""
     status = stage_position(p, q)
     if status == OK:
-        read_pose(p, place, position, rotation)
+        read_pose(p, frame, position, rotation)
     return status
 
 
 @kernel
-def pose_and_jacobian(p: Physics, q: ReadVector, place: Place, position: Vector, rotation: Matrix, J: Matrix) -> int:
+def pose_and_jacobian(p: Physics, q: ReadVector, frame: Place, position: Vector, rotation: Matrix, J: Matrix) -> int:
     """Pose and geometric Jacobian of a frame."""
     status = stage_position(p, q)
     if status == OK:
-        read_pose(p, place, position, rotation)
-        read_jacobian(p, place.body, position, J)
+        read_pose(p, frame, position, rotation)
+        read_jacobian(p, frame.body, position, J)
     return status
 
 
 @kernel
-def terms(p: Physics, q: ReadVector, v: ReadVector, place: Place, out: ModelTerms) -> int:
+def terms(p: Physics, q: ReadVector, v: ReadVector, frame: Place, out: ModelTerms) -> int:
     """Everything a controller asks for, in one pass."""
     status = stage_state(p, q, v)
     if status == OK:
         read_mass_matrix(p, out.M)
         read_bias(p, out.bias)
         read_gravity(p, out.gravity)
-        read_pose(p, place, out.position, out.rotation)
-        read_jacobian(p, place.body, out.position, out.J)
-        read_drift(p, place.body, out.position, v, out.J_rate, out.drift)
+        read_pose(p, frame, out.position, out.rotation)
+        read_jacobian(p, frame.body, out.position, out.J)
+        read_drift(p, frame.body, out.position, v, out.J_rate, out.drift)
     return status
 
 

@@ -50,7 +50,7 @@ class LaneWork(Record):
 
 
 @kernel
-def _call(code: TreeCode, q: ReadVector, v: ReadVector, place: TreePlace, motion: TreeMotion, out: Addresses) -> None:
+def _call(code: TreeCode, q: ReadVector, v: ReadVector, frame: TreePlace, motion: TreeMotion, out: Addresses) -> None:
     """All terms of one state, or of the states in lanes, to addresses."""
     M, bias, gravity, position, rotation, J, drift, twist = out
     moving = address_of(motion.origin), address_of(motion.rotation)
@@ -58,7 +58,7 @@ def _call(code: TreeCode, q: ReadVector, v: ReadVector, place: TreePlace, motion
     k = address_of(code.k)
     call_program(code.terms, (k, address_of(q), address_of(v), M, bias, gravity, *moving, *rates))  # pyright: ignore[reportCallIssue]
     results = position, rotation, J, drift, twist
-    call_program(code.frames[place.link], (k, *moving, *rates, address_of(place.pose), *results))  # pyright: ignore[reportCallIssue]
+    call_program(code.frames[frame.link], (k, *moving, *rates, address_of(frame.pose), *results))  # pyright: ignore[reportCallIssue]
 
 
 @kernel
@@ -80,7 +80,7 @@ def check_state(q: ReadVector, v: ReadVector, free: int) -> int:
 
 
 @kernel
-def tree_terms(code: TreeCode, q: ReadVector, v: ReadVector, place: TreePlace, work: StateWork, out: TermArrays) -> int:
+def tree_terms(code: TreeCode, q: ReadVector, v: ReadVector, frame: TreePlace, work: StateWork, out: TermArrays) -> int:
     """All terms of one state."""
     if q.size != work.nq or v.size != work.nv:
         return BAD_SHAPE
@@ -88,7 +88,7 @@ def tree_terms(code: TreeCode, q: ReadVector, v: ReadVector, place: TreePlace, w
     if status == OK:
         M, bias, gravity, position, rotation, J, drift = out
         first = address_of(M), address_of(bias), address_of(gravity), address_of(position)
-        _call(code, q, v, place, work.motion,
+        _call(code, q, v, frame, work.motion,
               (*first, address_of(rotation), address_of(J), address_of(drift), address_of(work.twist)))  # fmt: skip
     return status
 
@@ -125,7 +125,7 @@ def _scatter(source: Vector, first: int, last: int, out: Matrix, start: int) -> 
 
 
 @kernel
-def _terms_in_lanes(code: TreeCode, Q: ReadMatrix, V: ReadMatrix, place: TreePlace, work: LaneWork, start: int) -> int:
+def _terms_in_lanes(code: TreeCode, Q: ReadMatrix, V: ReadMatrix, frame: TreePlace, work: LaneWork, start: int) -> int:
     """Terms of LANES states into `work.row`; a status and the state it is about, or 0."""
     nv = V.shape[1]
     for row in range(start, min(start + LANES, Q.shape[0])):
@@ -137,17 +137,17 @@ def _terms_in_lanes(code: TreeCode, Q: ReadMatrix, V: ReadMatrix, place: TreePla
     row, bias, position, drift = work.row, nv * nv * LANES, (nv * nv + 2 * nv) * LANES, work.row.size - 12 * LANES
     forces = address_of(row), address_of(part(row, bias, nv)), address_of(part(row, bias + nv * LANES, nv))
     pose = address_of(part(row, position, 3)), address_of(part(row, position + 3 * LANES, 9))
-    rest = address_of(part(row, position + 12 * LANES, nv)), address_of(part(row, drift, 6))
+    jacobian_and_drift = address_of(part(row, position + 12 * LANES, nv)), address_of(part(row, drift, 6))
     twist = address_of(part(row, drift + 6 * LANES, 6))
-    _call(code, work.q, work.v, place, work.motion, (*forces, *pose, *rest, twist))
+    _call(code, work.q, work.v, frame, work.motion, (*forces, *pose, *jacobian_and_drift, twist))
     return OK
 
 
 @kernel
-def rows_of_terms(code: TreeCode, Q: ReadMatrix, V: ReadMatrix, place: TreePlace, work: LaneWork, out: Matrix) -> int:
+def rows_of_terms(code: TreeCode, Q: ReadMatrix, V: ReadMatrix, frame: TreePlace, work: LaneWork, out: Matrix) -> int:
     """The wanted terms of every state, a row for each; a status and the state it is about, or 0."""
     for start in range(0, Q.shape[0], LANES):
-        status = _terms_in_lanes(code, Q, V, place, work, start)
+        status = _terms_in_lanes(code, Q, V, frame, work, start)
         if status != OK:
             return status
         _scatter(work.row, work.first, work.last, out, start)
@@ -165,12 +165,12 @@ def _gather_input(A: ReadMatrix, start: int, into: Vector) -> int:
 
 
 @kernel
-def rows_of_torques(code: TreeCode, Q: ReadMatrix, V: ReadMatrix, A: ReadMatrix, place: TreePlace, work: LaneWork,
+def rows_of_torques(code: TreeCode, Q: ReadMatrix, V: ReadMatrix, A: ReadMatrix, frame: TreePlace, work: LaneWork,
                     out: Matrix) -> int:  # fmt: skip
     """τ = M a + C v + g of every state."""
     nv, row, a = V.shape[1], work.row, work.a
     for start in range(0, Q.shape[0], LANES):
-        status = _terms_in_lanes(code, Q, V, place, work, start)
+        status = _terms_in_lanes(code, Q, V, frame, work, start)
         status = _gather_input(A, start, a) if status == OK else status
         if status != OK:
             return status
@@ -186,12 +186,12 @@ def rows_of_torques(code: TreeCode, Q: ReadMatrix, V: ReadMatrix, A: ReadMatrix,
 
 
 @kernel
-def rows_of_accelerations(code: TreeCode, Q: ReadMatrix, V: ReadMatrix, T: ReadMatrix, place: TreePlace,
+def rows_of_accelerations(code: TreeCode, Q: ReadMatrix, V: ReadMatrix, T: ReadMatrix, frame: TreePlace,
                           work: LaneWork, out: Matrix) -> int:  # fmt: skip
     """v̇ = M⁻¹ (τ − C v − g) of every state."""
     nv, row, a = V.shape[1], work.row, work.a
     for start in range(0, Q.shape[0], LANES):
-        status = _terms_in_lanes(code, Q, V, place, work, start)
+        status = _terms_in_lanes(code, Q, V, frame, work, start)
         status = _gather_input(T, start, a) if status == OK else status
         if status != OK:
             return status

@@ -45,23 +45,23 @@ def find_asset(name: str, folder: Path, package_roots: Sequence[Path] = (), besi
     """
     home = folder.resolve()
     allowed = [home, *(Path(root).resolve() for root in package_roots), *_own_package(home)]
-    scheme, _, rest = name.partition("://")
-    if not rest:
+    scheme, _, uri_path = name.partition("://")
+    if not uri_path:
         candidates = [folder / name, *([beside / name] if beside else [])]
     elif scheme == "file":
-        candidates = [Path(unquote(rest))]
+        candidates = [Path(unquote(uri_path))]
     elif scheme in ("package", "model"):
-        packages = _packages_above(rest.lstrip("/").partition("/")[0], home)
-        candidates = _package_candidates(rest.lstrip("/"), [*allowed, *packages])
+        packages = _packages_above(uri_path.lstrip("/").partition("/")[0], home)
+        candidates = _package_candidates(uri_path.lstrip("/"), [*allowed, *packages])
         allowed += packages
     else:
         return Asset(None, escapes=True)
     try:
         inside = [path for path in (c.resolve() for c in candidates) if _below(path, allowed)]
-        found = next((path for path in inside if path.is_file()), None)
+        asset_path = next((path for path in inside if path.is_file()), None)
     except (OSError, ValueError, RuntimeError):  # too long a name, a NUL in it, a ring of links
         return Asset(None)
-    return Asset(found, escapes=not inside)
+    return Asset(asset_path, escapes=not inside)
 
 
 def folders_above(home: Path) -> list[Path]:
@@ -125,9 +125,9 @@ def _stl_faces(path: Path) -> int | None:
     return int(struct.unpack_from("<I", header, 80)[0])
 
 
-def _package_candidates(rest: str, allowed: Sequence[Path]) -> list[Path]:
-    package, _, inner = rest.partition("/")
-    beside = [root / rest for root in allowed]
+def _package_candidates(package_path: str, allowed: Sequence[Path]) -> list[Path]:
+    package, _, inner = package_path.partition("/")
+    beside = [root / package_path for root in allowed]
     itself = [root / inner for root in allowed if root.name == package]
     return itself + beside
 

@@ -109,10 +109,10 @@ def check_model(
         return _check_table(Path(path), options)
     report = Report(str(path))
     text = _expanded(Path(path), report, options)
-    found = None if report.has_errors else model_format(Path(path), report, text)
-    if found == "urdf":
+    file_format = None if report.has_errors else model_format(Path(path), report, text)
+    if file_format == "urdf":
         return _check_urdf(Path(path), report, options, text)
-    if found == "mjcf":
+    if file_format == "mjcf":
         return _check_mjcf(Path(path), report, options)
     return ModelReport(str(path), None, tuple(report.findings))
 
@@ -128,8 +128,8 @@ def _expanded(path: Path, report: Report, options: ModelOptions) -> bytes | None
 
 
 def _check_urdf(path: Path, report: Report, options: ModelOptions, text: bytes | None) -> ModelReport:
-    tree, told = inspect_urdf(path, package_roots=options.package_roots, text=text)
-    findings = [*report.findings, *told]
+    tree, urdf_findings = inspect_urdf(path, package_roots=options.package_roots, text=text)
+    findings = [*report.findings, *urdf_findings]
     if tree is None:
         return ModelReport(str(path), "urdf", tuple(findings))
     findings += untouched(str(path), sum(bool(link.collisions) for link in tree.links), "links with <collision>")
@@ -188,9 +188,9 @@ def _check_mjcf(path: Path, report: Report, options: ModelOptions) -> ModelRepor
         robot = _build_mjcf(path, seen, options, findings)
     if not facts:
         return ModelReport(str(path), "mjcf", tuple(findings))
-    dof, told = (robot.nv, _all_findings(findings, robot)) if robot else (facts["dof"], tuple(findings))
+    dof, all_findings = (robot.nv, _all_findings(findings, robot)) if robot else (facts["dof"], tuple(findings))
     return ModelReport(
-        str(path), "mjcf", told, Summary(facts["bodies"], facts["joints"], dof, facts["mass"]), None, robot
+        str(path), "mjcf", all_findings, Summary(facts["bodies"], facts["joints"], dof, facts["mass"]), None, robot
     )
 
 
@@ -212,8 +212,8 @@ def _all_findings(findings: Sequence[Finding], robot: Robot) -> tuple[Finding, .
 
 
 def _refusal(path: Path, error: ModelError) -> Finding:
-    found, _, hint = str(error).partition("\n  hint: ")
-    return Finding("error", str(path), 0, "", " ".join(found.split()), "palpate cannot compute with it", hint)
+    problem, _, hint = str(error).partition("\n  hint: ")
+    return Finding("error", str(path), 0, "", " ".join(problem.split()), "palpate cannot compute with it", hint)
 
 
 def model_format(path: Path, report: Report, text: bytes | None = None) -> Format | None:
@@ -226,13 +226,13 @@ def model_format(path: Path, report: Report, text: bytes | None = None) -> Forma
         return None
     if root.tag not in ("robot", "mujoco"):
         hint = "convert SDF to URDF or MJCF first" if root.tag == "sdf" else ""
-        found = f"the root element is <{root.tag}>"
+        problem = f"the root element is <{root.tag}>"
         rule = "a model starts with <robot> (URDF) or <mujoco> (MJCF)"
-        report.error(None, found, rule, hint, line=root.line)
+        report.error(None, problem, rule, hint, line=root.line)
         return None
     if text is None and path.suffix.lower() not in _ENDINGS:
-        found = f"the name ends in {path.suffix!r}" if path.suffix else "the name has no ending"
-        report.warning(None, found, "model files end in .urdf or .xml")
+        problem = f"the name ends in {path.suffix!r}" if path.suffix else "the name has no ending"
+        report.warning(None, problem, "model files end in .urdf or .xml")
     return "urdf" if root.tag == "robot" else "mjcf"
 
 
@@ -242,8 +242,8 @@ def _looks_like_xml(data: bytes, path: Path, report: Report) -> bool:
         return True
     rule = "it is not a model: a URDF or MJCF file is XML text and starts with <"
     hint = "a compiled model (.mjb) is not read: save it as MJCF" if path.suffix.lower() == ".mjb" else ""
-    found = "binary data" if b"\0" in data[:4096] else "text that is not XML"
-    report.error(None, found, rule, hint, line=1)
+    problem = "binary data" if b"\0" in data[:4096] else "text that is not XML"
+    report.error(None, problem, rule, hint, line=1)
     return False
 
 

@@ -121,9 +121,9 @@ def held_up(robot: str, bodies: list[str]) -> list[Finding]:
     if not bodies:
         return []
     shown = ", ".join(bodies[:4]) + (" …" if len(bodies) > 4 else "")
-    found = f"gravcomp on {len(bodies)} {'body' if len(bodies) == 1 else 'bodies'} ({shown})"
+    problem = f"gravcomp on {len(bodies)} {'body' if len(bodies) == 1 else 'bodies'} ({shown})"
     rule = "taken off: the law compensates gravity, and would do so twice"
-    return [Finding("warning", robot, 0, "", found, rule)]
+    return [Finding("warning", robot, 0, "", problem, rule)]
 
 
 def untouched(file: str, count: int, what: str) -> list[Finding]:

@@ -41,7 +41,7 @@ def mesh_name(mesh: Any) -> str:
 
 def weighty_meshes(spec: mujoco.MjSpec, missing: Collection[str]) -> list[str]:
     """Those meshes without which a body would lose mass: its inertia is computed from its shapes."""
-    found = []
+    mesh_names = []
     from_shapes = spec.compiler.inertiafromgeom
     for geom in spec.geoms:
         if geom.meshname not in missing:
@@ -51,8 +51,8 @@ def weighty_meshes(spec: mujoco.MjSpec, missing: Collection[str]) -> list[str]:
         )
         weightless = geom.mass == 0 or geom.density == 0
         if not explicit and not weightless and geom.parent.name != "world":
-            found.append(geom.meshname)
-    return sorted(set(found))
+            mesh_names.append(geom.meshname)
+    return sorted(set(mesh_names))
 
 
 def make_passive(spec: mujoco.MjSpec) -> None:

@@ -101,9 +101,9 @@ def repair_model(path: str | Path, out: str | Path) -> list[Change | Mend | RowC
     mends = [mend for element in root.walk() for mend in _mends(element, root.tag, edits)]
     data = _edited(root.source.data, edits)
     root, edits = parse(Source(str(path), data), report), []
-    found = [tensor.repair(edits) for element in (root.walk() if root else ()) for tensor in _tensors(element)]
+    repairs = [tensor.repair(edits) for element in (root.walk() if root else ()) for tensor in _tensors(element)]
     write_file(out, _edited(data, edits))
-    return sorted([*mends, *(change for change in found if change)], key=lambda change: change.line)
+    return sorted([*mends, *(change for change in repairs if change)], key=lambda change: change.line)
 
 
 def _mends(element: Element, root: str, edits: list[tuple[int, int, bytes]]) -> Iterator[Mend]:
@@ -114,9 +114,9 @@ def _mends(element: Element, root: str, edits: list[tuple[int, int, bytes]]) -> 
             new = _DECIMAL_COMMA.sub(r"\1.\2", old)
         if root == "mujoco" and attribute in RANGES:
             new = _turned(new)
-        place = place_of(element, attribute)
-        if new != old and place is not None:
-            edits.append((*place, new.encode()))
+        span = place_of(element, attribute)
+        if new != old and span is not None:
+            edits.append((*span, new.encode()))
             yield Mend(element.label, element.line, attribute, old, new)
 
 
@@ -144,11 +144,11 @@ class _Tensor:
             return None
         new = _rounded(_entries(inertials.nearest_physical(inertia)))
         places = [place_of(self.element, attribute) for attribute in self.attributes]
-        if any(place is None for place in places) or not any(new):
+        if any(span is None for span in places) or not any(new):
             return None
-        for place, text in zip(places, self._texts(new)):
-            if place is not None:
-                edits.append((*place, text.encode()))
+        for span, text in zip(places, self._texts(new)):
+            if span is not None:
+                edits.append((*span, text.encode()))
         return Change(self.element.label, self.element.line, self.six, new)
 
     def _texts(self, new: tuple[float, ...]) -> list[str]:
@@ -167,18 +167,18 @@ def _root(path: Path, report: Report) -> Element | None:
 
 def _tensors(element: Element) -> list[_Tensor]:
     quiet = Report("")
-    found: list[_Tensor] = []
+    tensors: list[_Tensor] = []
     if element.tag == "inertia" and element.parent is not None and element.parent.tag == "inertial":
         present = tuple(name for name in _SIX if name in element.attributes)
         values = [numbers(element, name, quiet, 1) for name in present]
         if all(values) and len(present) == len(_SIX):
-            found.append(_Tensor(element, _SIX, tuple(value[0] for value in values if value)))
+            tensors.append(_Tensor(element, _SIX, tuple(value[0] for value in values if value)))
     elif element.tag == "inertial":
         for attribute, count in (("fullinertia", 6), ("diaginertia", 3)):
             values = numbers(element, attribute, quiet, count)
             if values:
-                found.append(_Tensor(element, (attribute,), (*values, *[0.0] * (6 - count))))
-    return [t for t in found if max(map(abs, t.six)) < inertials.LARGEST]
+                tensors.append(_Tensor(element, (attribute,), (*values, *[0.0] * (6 - count))))
+    return [t for t in tensors if max(map(abs, t.six)) < inertials.LARGEST]
 
 
 def _entries(inertia: Array) -> tuple[float, ...]:

@@ -84,27 +84,27 @@ class Report:
     dynamics: bool = True
     findings: list[Finding] = field(default_factory=list)
 
-    def error(self, at: Element | None, found: str, rule: str, hint: str = "", *, line: int | None = None) -> None:
+    def error(self, at: Element | None, problem: str, rule: str, hint: str = "", *, line: int | None = None) -> None:
         """A problem that makes the model unusable."""
-        self._add("error", at, found, rule, hint, line)
+        self._add("error", at, problem, rule, hint, line)
 
-    def warning(self, at: Element | None, found: str, rule: str, hint: str = "", *, line: int | None = None) -> None:
+    def warning(self, at: Element | None, problem: str, rule: str, hint: str = "", *, line: int | None = None) -> None:
         """A doubt, or something that is ignored."""
-        self._add("warning", at, found, rule, hint, line)
+        self._add("warning", at, problem, rule, hint, line)
 
-    def dynamics_error(self, at: Element | None, found: str, rule: str, hint: str = "") -> None:
+    def dynamics_error(self, at: Element | None, problem: str, rule: str, hint: str = "") -> None:
         """A problem that makes the dynamics wrong and leaves the kinematics usable."""
-        self._add("error" if self.dynamics else "warning", at, found, rule, hint, None)
+        self._add("error" if self.dynamics else "warning", at, problem, rule, hint, None)
 
     @property
     def has_errors(self) -> bool:
         """Whether any finding is an error."""
         return any(finding.level == "error" for finding in self.findings)
 
-    def _add(self, level: Level, at: Element | None, found: str, rule: str, hint: str, line: int | None) -> None:
+    def _add(self, level: Level, at: Element | None, problem: str, rule: str, hint: str, line: int | None) -> None:
         file = at.source.file if at else self.file
         where = line if line is not None else (at.line if at else 0)
-        self.findings.append(Finding(level, file, where, at.label if at else "", found, rule, hint))
+        self.findings.append(Finding(level, file, where, at.label if at else "", problem, rule, hint))
 
 
 def read_bytes(path: Path, report: Report) -> bytes | None:
@@ -185,8 +185,8 @@ def numbers(element: Element, attribute: str, report: Report, count: int | None 
             return None
         values.append(value)
     if count is not None and len(values) != count:
-        found = f"{attribute}={quoted(text)} holds {len(values)} number{'s' if len(values) != 1 else ''}"
-        report.error(element, found, f"{attribute} takes {count}")
+        problem = f"{attribute}={quoted(text)} holds {len(values)} number{'s' if len(values) != 1 else ''}"
+        report.error(element, problem, f"{attribute} takes {count}")
         return None
     return values
 
@@ -201,33 +201,33 @@ def parse_number(word: str) -> float | None:
 
 def _report_bad_word(element: Element, attribute: str, word: str, value: float | None, report: Report) -> None:
     line, column = _word_position(element, attribute, word)
-    found = f"{attribute}={quoted(element.attributes[attribute])}, {quoted(word)} in column {column}"
+    problem = f"{attribute}={quoted(element.attributes[attribute])}, {quoted(word)} in column {column}"
     if value is not None:
-        report.error(element, found, "the value is not finite", line=line)
+        report.error(element, problem, "the value is not finite", line=line)
         return
     hint = ""
     if re.fullmatch(r"[+-]?\d+,\d+", word):
         hint = f"a decimal comma? write {word.replace(',', '.')}"
     elif "${" in element.attributes[attribute]:
         hint = "this looks like xacro, which is never run unasked: --xacro"
-    report.error(element, found, "this is not a number", hint, line=line)
+    report.error(element, problem, "this is not a number", hint, line=line)
 
 
 def _word_position(element: Element, attribute: str, word: str) -> tuple[int, int]:
-    place = place_of(element, attribute)
-    if place is None:
+    span = place_of(element, attribute)
+    if span is None:
         return element.line, element.column
     data = element.source.data
-    inside = data.find(word.encode(), *place)
-    position = inside if inside >= 0 else place[0]
+    inside = data.find(word.encode(), *span)
+    position = inside if inside >= 0 else span[0]
     line = element.line + data.count(b"\n", element.offset, position)
     return line, position - data.rfind(b"\n", 0, position)
 
 
 class _Refused(PalpateError):  # leaves the parser's callbacks, never this module
-    def __init__(self, found: str, rule: str, hint: str = "") -> None:
-        super().__init__(found, hint=hint or None)
-        self.found, self.rule = found, rule
+    def __init__(self, problem: str, rule: str, hint: str = "") -> None:
+        super().__init__(problem, hint=hint or None)
+        self.found, self.rule = problem, rule
 
 
 def _refuse_doctype(*_: object) -> None:
@@ -251,9 +251,9 @@ class _Builder:
             raise _Refused(f"elements nested deeper than {MAX_DEPTH}", "the depth limit protects the engines")
         if self.count > MAX_ELEMENTS:
             raise _Refused(f"more than {MAX_ELEMENTS} elements", "the size limit protects the engines")
-        place = parser.CurrentLineNumber, parser.CurrentColumnNumber + 1, parser.CurrentByteIndex
+        location = parser.CurrentLineNumber, parser.CurrentColumnNumber + 1, parser.CurrentByteIndex
         parent = self.open[-1] if self.open else None
-        element = Element(tag, attributes, self.source, *place, parent)
+        element = Element(tag, attributes, self.source, *location, parent)
         if parent:
             parent.children.append(element)
         else:

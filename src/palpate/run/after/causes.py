@@ -61,16 +61,16 @@ def _saturation(miss: Miss, end: End) -> str:
 
 
 def _friction(miss: Miss, end: End) -> str:
-    found = [each for each in end.differences if each.cause == "friction"]
-    if not found or miss.rows is None or end.give is None:
+    frictions = [each for each in end.differences if each.cause == "friction"]
+    if not frictions or miss.rows is None or end.give is None:
         return ""
-    holds = float(np.linalg.norm(found[0].moves(end.give, miss.rows)))
+    holds = float(np.linalg.norm(frictions[0].moves(end.give, miss.rows)))
     others = [each.moves(end.give, miss.rows) for each in end.differences if each.cause != "friction"]
     beside = float(np.linalg.norm(miss.error + np.sum(others, axis=0))) if others else miss.size
     if holds < _EXPLAINS * miss.size or beside < 0.5 * miss.size:  # a difference explains it better
         return ""
     factor, unit = _SMALL.get(miss.unit, (1.0, miss.unit))
-    return f"{found[0].what}: it holds {miss.what} up to {factor * holds:.3g} {unit} off"
+    return f"{frictions[0].what}: it holds {miss.what} up to {factor * holds:.3g} {unit} off"
 
 
 def _effect(each: Difference, miss: Miss, end: End) -> float:
@@ -86,11 +86,11 @@ def _effect(each: Difference, miss: Miss, end: End) -> float:
 
 
 def _declared(cause: str, miss: Miss, end: End) -> str:
-    found = [(each, _effect(each, miss, end)) for each in end.differences if each.cause == cause]
-    found = [(each, size) for each, size in found if size >= _EXPLAINS * miss.size]
-    if not found:
+    effects = [(each, _effect(each, miss, end)) for each in end.differences if each.cause == cause]
+    effects = [(each, size) for each, size in effects if size >= _EXPLAINS * miss.size]
+    if not effects:
         return ""
-    each, size = max(found, key=lambda pair: pair[1])
+    each, size = max(effects, key=lambda pair: pair[1])
     factor, unit = _SMALL.get(miss.unit, (1.0, miss.unit))
     return each.what + (f": that makes {factor * size:.3g} {unit}" if np.isfinite(size) else "")
 

@@ -47,6 +47,6 @@ class Ending:
 
     def _note(self, by: str, error: Exception) -> None:
         frames = traceback.extract_tb(error.__traceback__)
-        place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+        location = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
         text = " ".join(str(error).split())
-        self.by, self.raised = by, f"the {by} raised {type(error).__name__}: {text}{place}"
+        self.by, self.raised = by, f"the {by} raised {type(error).__name__}: {text}{location}"

@@ -92,9 +92,9 @@ def _of_the_file(run: Run) -> list[str]:
     world = run.world
     named = world.contact_points or world.contact_shapes or world.contact_links
     matters = not named and (world.surfaces or world.objects)
-    found, meshes = _meshes_apart(run)
-    found = [finding for finding in found if matters or finding.element != CONTACT]
-    return [*(finding.sentence for finding in found), *(meshes if world.contact_links else ())]
+    findings, meshes = _meshes_apart(run)
+    findings = [finding for finding in findings if matters or finding.element != CONTACT]
+    return [*(finding.sentence for finding in findings), *(meshes if world.contact_links else ())]
 
 
 def _meshes_apart(run: Run) -> tuple[list[Finding], list[str]]:
@@ -119,10 +119,10 @@ def _remarks(assembly: Assembly, named: Mapping[str, Array]) -> tuple[str, ...]:
 
 def _warnings(assembly: Assembly, named: Mapping[str, Array], foretold: Foretold) -> list[str]:
     alarms = assembly.law.alarms(assembly.law.memory)
-    told = [*_of_the_file(assembly.run), *foretold.warnings]
-    found = [*_joint_warnings(assembly), *stop_warnings(assembly.exact), *energy_warnings(named)]
-    found += beyond_bounds(assembly, named)[1]
-    return [*told, *alarms, *found, *_limit_warnings(assembly), *wrench_warnings(assembly, named)]
+    early_warnings = [*_of_the_file(assembly.run), *foretold.warnings]
+    run_warnings = [*_joint_warnings(assembly), *stop_warnings(assembly.exact), *energy_warnings(named)]
+    run_warnings += beyond_bounds(assembly, named)[1]
+    return [*early_warnings, *alarms, *run_warnings, *_limit_warnings(assembly), *wrench_warnings(assembly, named)]
 
 
 def _torque_limit(assembly: Assembly) -> tuple[float | None, ...]:
@@ -158,29 +158,29 @@ def _outcome(assembly: Assembly, ending: Ending) -> Outcome:
     return Outcome("diverged", reason, t, tick, where)
 
 
-def _what_went_wrong(assembly: Assembly, status: int, place: int) -> tuple[str, str]:
+def _what_went_wrong(assembly: Assembly, status: int, index: int) -> tuple[str, str]:
     """The culprit and one sentence."""
     L, robot, model = assembly.loop, assembly.run.robot, assembly.plant.model
     if status == S.BAD_COMMAND:
-        term, joint = assembly.law.terms[L.bad_term], robot.dof_names[place]
-        value = L.row.terms[L.bad_term, place]
+        term, joint = assembly.law.terms[L.bad_term], robot.dof_names[index]
+        value = L.row.terms[L.bad_term, index]
         return f"tau.{term}[{joint}]", f"the law's term {term!r} is not a finite number at {joint}: {value}"
     if status == S.BAD_SPEED:
-        joint = _joint_of_dof(model, place)
-        return joint, f"the velocity of {joint} is not a finite number: {assembly.data.qvel[place]}"
+        joint = _joint_of_dof(model, index)
+        return joint, f"the velocity of {joint} is not a finite number: {assembly.data.qvel[index]}"
     if status == S.TOO_FAST:
-        joint, speed = robot.dof_names[place], assembly.data.qvel[L.dof[place]]
-        unit = f"{robot.dof_units[place]}/s"
+        joint, speed = robot.dof_names[index], assembly.data.qvel[L.dof[index]]
+        unit = f"{robot.dof_units[index]}/s"
         return joint, f"{joint} moves at {speed:.4g} {unit}, faster than {L.max_speed:g} {unit}"
     if status == S.BAD_POSITION:
-        joint = _joint_of_coordinate(model, place)
-        return joint, f"the position of {joint} is not a finite number: {assembly.data.qpos[place]}"
+        joint = _joint_of_coordinate(model, index)
+        return joint, f"the position of {joint} is not a finite number: {assembly.data.qpos[index]}"
     if status == S.WARNED:
-        return "physics engine", f"the physics engine warned of {WARNINGS[place]!r}"
+        return "physics engine", f"the physics engine warned of {WARNINGS[index]!r}"
     if status == S.CLOCK:
         return "physics engine", f"the engine's clock did not rise by one step, it stands at {assembly.data.time:g} s"
     if status == S.BAD_REFERENCE:
-        return f"target[{place}]", f"the reference is not a finite number: {L.targets[0, place]} at place {place}"
+        return f"target[{index}]", f"the reference is not a finite number: {L.targets[0, index]} at place {index}"
     if not np.isfinite(L.tick.wrench).all():
         return "measured_wrench", f"the measured wrench is not a finite number ({L.tick.wrench})"
     return "measurement", f"what the joint sensors say is no state: q = {L.tick.q}, v = {L.tick.v}"
@@ -190,8 +190,8 @@ def _joint_of_dof(model: mujoco.MjModel, dof: int) -> str:
     return model.joint(int(model.dof_jntid[dof])).name
 
 
-def _joint_of_coordinate(model: mujoco.MjModel, place: int) -> str:
-    return model.joint(int(np.searchsorted(model.jnt_qposadr, place, side="right")) - 1).name
+def _joint_of_coordinate(model: mujoco.MjModel, address: int) -> str:
+    return model.joint(int(np.searchsorted(model.jnt_qposadr, address, side="right")) - 1).name
 
 
 # ---------------------------------------------------------------------------------------------- what happened

@@ -43,11 +43,11 @@ class Keeper:
             self._broken = self._broken or fresh > 0
             return
         self._broken = good < fresh
-        span, place = slice(self.count, self.count + good), 0
+        span, column = slice(self.count, self.count + good), 0
         self._times[span] = L.times[:good]
         for channel, array in self._arrays.items():
-            array[span] = rows[:good, place : place + channel.size].reshape(good, *channel.shape)
-            place += channel.size
+            array[span] = rows[:good, column : column + channel.size].reshape(good, *channel.shape)
+            column += channel.size
         self.count += good
 
     @property
@@ -100,11 +100,11 @@ class Reader:
 
 def _views(assembly: Assembly) -> dict[str, Array]:
     """Each channel in the loop's record."""
-    rows, place = assembly.loop.record, 0
+    rows, column = assembly.loop.record, 0
     views = {TIME.name: assembly.loop.times}
     for channel in assembly.chosen:
-        views[channel.name] = rows[:, place : place + channel.size].reshape(len(rows), *channel.shape)
-        place += channel.size
+        views[channel.name] = rows[:, column : column + channel.size].reshape(len(rows), *channel.shape)
+        column += channel.size
     return views
 
 

@@ -25,9 +25,9 @@ def contact_story(named: Mapping[str, Array], presses: Mapping[str, Press | str]
     foretold = [press for press in presses.values() if isinstance(press, Press)]
     if not foretold or not _undisturbed(named, len(since)):
         return [f"what happened: {text}"], []
-    bounced, told = _bounces(since), any(press.bounces for press in foretold)
-    agrees = "as foretold" if bounced == told else "not as foretold"
-    return [f"what happened: {text}; {agrees}"], _warning(since, named["time"], told) if bounced else []
+    bounced, predicted = _bounces(since), any(press.bounces for press in foretold)
+    agrees = "as foretold" if bounced == predicted else "not as foretold"
+    return [f"what happened: {text}; {agrees}"], _warning(since, named["time"], predicted) if bounced else []
 
 
 def _undisturbed(named: Mapping[str, Array], samples: int) -> bool:
@@ -41,10 +41,10 @@ def _bounces(since: Array) -> bool:
     return int(np.count_nonzero(last[:-1] & ~last[1:])) >= _LOST and 1.0 - last.mean() > _FREE
 
 
-def _warning(since: Array, times: Array, told: bool) -> list[str]:
+def _warning(since: Array, times: Array, predicted: bool) -> list[str]:
     last = since[-max(int(_LAST * len(since)), 1) :]
     lost, span = int(np.count_nonzero(last[:-1] & ~last[1:])), float(times[-1] - times[-len(last)])
-    foretold = "as was foretold" if told else "although it was foretold to last"
+    foretold = "as was foretold" if predicted else "although it was foretold to last"
     return [
         f"contact bounces: lost {lost} times in the last {span:.3g} s, {100 * (1 - last.mean()):.3g} % of them without"
         f" contact, {foretold}; more damping of the wall or law, less delay of the wrench, or a slower approach end it"

@@ -210,7 +210,7 @@ def _turned(goal: Array, is_at: Array) -> Array:
 
 
 def _at_tool(promise: Promise, end: End) -> list[Miss]:
-    named, found, reached = end.named, [], 0.0
+    named, missed, reached = end.named, [], 0.0
     if not {promise.position, promise.quat_wxyz} <= set(named):
         return []
     for group, unit, first in (("x y z", "m", 0), ("rx ry rz", "rad", 3)):
@@ -244,8 +244,8 @@ def _at_tool(promise: Promise, end: End) -> list[Miss]:
         miss = _miss(promise, end, promise.what, unit, error, rows, (asked, far), speed)
         # Angles add up to first order only.
         curved = 0.5 * float(yields @ yields) if unit == "rad" else 0.0
-        found.append(replace(miss, tolerance=miss.tolerance + curved + _still_pushed(end, rows)))
-    return found
+        missed.append(replace(miss, tolerance=miss.tolerance + curved + _still_pushed(end, rows)))
+    return missed
 
 
 def _at_joints(promise: Promise, end: End) -> list[Miss]:
@@ -256,14 +256,14 @@ def _at_joints(promise: Promise, end: End) -> list[Miss]:
     if end.give is not None:
         error = error + end.give.under(end.wrench, end.jacobian)
     speeds = np.gradient(named["target_q"], end.times, axis=0)[end.window] if len(end.times) > 2 else 0 * error
-    found = []
+    missed = []
     for j, (name, unit) in enumerate(zip(robot.dof_names, robot.dof_units)):
         asked, moved = (float(np.abs(named[c][:, j] - named["q"][0, j]).max()) for c in ("target_q", "q"))
         row = np.eye(robot.nv)[j : j + 1]
-        found.append(
+        missed.append(
             _miss(promise, end, name, unit, error[:, j : j + 1], row, (asked, max(asked, moved)), speeds[:, j : j + 1])
         )
-    return found
+    return missed
 
 
 def _pressed(promise: Promise, end: End) -> list[Miss]:

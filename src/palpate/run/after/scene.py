@@ -53,25 +53,25 @@ def scene_of(plant: Plant) -> list[dict[str, Any]]:
 
 def _joint(plant: Plant, j: int) -> dict[str, Any]:
     model = plant.model
-    place = int(model.jnt_qposadr[j])
+    address = int(model.jnt_qposadr[j])
     return {
         "kind": KINDS[int(model.jnt_type[j])],
         "axis": model.jnt_axis[j].tolist(),
         "position": model.jnt_pos[j].tolist(),
-        "reference": float(model.qpos0[place]),
-        **_follows(plant, place),
+        "reference": float(model.qpos0[address]),
+        **_follows(plant, address),
     }
 
 
-def _follows(plant: Plant, place: int) -> dict[str, Any]:
+def _follows(plant: Plant, address: int) -> dict[str, Any]:
     """Where a joint's coordinate stands in [q, rest_q], or which one it follows, and how."""
     robot, kept = plant.robot, plant.places()[0]
-    if place >= robot.model.nq:
-        return {"coordinate": robot.nq + place - robot.model.nq}
-    found = np.flatnonzero(kept == place)
-    if len(found):
-        return {"coordinate": int(found[0])}
-    tie = next(tie for tie in plant.ties.each if tie.follower_place == place)
+    if address >= robot.model.nq:
+        return {"coordinate": robot.nq + address - robot.model.nq}
+    matches = np.flatnonzero(kept == address)
+    if len(matches):
+        return {"coordinate": int(matches[0])}
+    tie = next(tie for tie in plant.ties.each if tie.follower_place == address)
     leader = np.flatnonzero(kept == tie.leader_place)
     return {"coordinate": int(leader[0]) if len(leader) else 0, "slope": tie.slope, "constant": tie.constant}
 
@@ -79,14 +79,14 @@ def _follows(plant: Plant, place: int) -> dict[str, Any]:
 def _geom(model: mujoco.MjModel, g: int) -> dict[str, Any]:
     """A primitive as it is, a mesh with few enough triangles for a page, anything else as the box around it."""
     shape = _GEOMS.get(int(model.geom_type[g]), "box")
-    found = {
+    geom = {
         "shape": shape,
         "size": model.geom_size[g].tolist(),
         "position": model.geom_pos[g].tolist(),
         "quat_wxyz": model.geom_quat[g].tolist(),
         "rgba": [round(float(c), 4) for c in model.geom_rgba[g]],
     }
-    return found | _mesh(model, int(model.geom_dataid[g])) if shape == "mesh" else found
+    return geom | _mesh(model, int(model.geom_dataid[g])) if shape == "mesh" else geom
 
 
 def _mesh(model: mujoco.MjModel, m: int) -> dict[str, Any]:
@@ -171,10 +171,10 @@ def _jacobians(robot: Robot, q: Array) -> Array:
 
 
 @kernel
-def _jacobians_along(p: Physics, q: ReadMatrix, place: Place, position: Vector, J: Vector) -> None:
+def _jacobians_along(p: Physics, q: ReadMatrix, frame: Place, position: Vector, J: Vector) -> None:
     """J at every row of q, one after another; zero where a row is no position."""
     size = 6 * p.nv
     for k in range(q.shape[0]):
         if stage_position(p, q[k]) == OK:
-            point_on_body(p, place.body, place.offset, position)
-            read_jacobian(p, place.body, position, fold(J, k * size, 6, p.nv))
+            point_on_body(p, frame.body, frame.offset, position)
+            read_jacobian(p, frame.body, position, fold(J, k * size, 6, p.nv))

@@ -347,7 +347,10 @@ def outside_places(run: Run, plant: Plant, physics: Physics, rows: Layout, felt:
     """What acts on the plant from outside."""
     robot, world, dt = run.robot, run.world, run.clock.timestep
     bodies = {plant.model.body(robot.model.body(b).name).id for b in range(1, robot.model.nbody)}
-    surfaces = [surface_state(s, int(m), place) for s, m, place in zip(plant.surfaces, plant.mocap, rows.row.surfaces)]
+    surfaces = [
+        surface_state(s, int(m), surface_row)
+        for s, m, surface_row in zip(plant.surfaces, plant.mocap, rows.row.surfaces)
+    ]
     return {
         "surfaces": surfaces,
         "contacts": contact_pairs(plant, surfaces, felt),

@@ -120,8 +120,8 @@ class Renewable:
         loop.seed = run.clock.seed
         places: dict[str, Any] = {"friction": joint_friction(plant.model, plant.friction, False)}
         if law is not self._law:
-            found = law_places(run, law)
-            places |= {name: found[name] for name in _LAW_PLACES}
+            law_fields = law_places(run, law)
+            places |= {name: law_fields[name] for name in _LAW_PLACES}
         other = {name for name in ("sensors", "driver", "pushes") if self._differs(run, name)}
         if other & {"sensors", "driver"}:
             places |= sensor_places(run, plant, law, loop.shared)

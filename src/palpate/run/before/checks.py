@@ -120,11 +120,11 @@ def _short_enough(assembly: Assembly) -> list[str]:
     """Hold dt·ω and d·dt/m of each compliant contact against what the integrators bear."""
     plant = assembly.plant
     pairs = [(p, s) for p in plant.points for s in plant.surfaces if s.contact == "compliant"]
-    found: dict[tuple[str, str], list[str]] = {}  # of the points of one shape or link the first that is coarse speaks
+    by_pair: dict[tuple[str, str], list[str]] = {}  # of the points of one shape or link the first that is coarse speaks
     for point, surface in pairs:
-        place = (point.group or point.name, surface.name)
-        found[place] = found.get(place) or _pair_warnings(assembly, point, surface)
-    return [warning for warnings in found.values() for warning in warnings]
+        pair = (point.group or point.name, surface.name)
+        by_pair[pair] = by_pair.get(pair) or _pair_warnings(assembly, point, surface)
+    return [warning for warnings in by_pair.values() for warning in warnings]
 
 
 def _fits_into_hollows(assembly: Assembly) -> list[str]:
@@ -198,9 +198,9 @@ def slides_too_fast(assembly: Assembly) -> list[str]:
 def _mobility(assembly: Assembly, body: int, offset: Array) -> Array:
     """J M⁻¹ Jᵀ of a point of a body at the start, 1/kg."""
     model, data = assembly.plant.model, assembly.data
-    place = data.xpos[body] + data.xmat[body].reshape(3, 3) @ offset
+    point = data.xpos[body] + data.xmat[body].reshape(3, 3) @ offset
     J, M = np.zeros((3, model.nv)), np.zeros((model.nv, model.nv))
-    mujoco.mj_jac(model, data, J, None, place, body)
+    mujoco.mj_jac(model, data, J, None, point, body)
     mujoco.mj_fullM(model, data, M)
     G = assembly.plant.map
     return J @ G @ np.linalg.solve(G.T @ M @ G, (J @ G).T)

@@ -84,21 +84,21 @@ class _Way:
             return self.target["q"]
         if self.run.law.follows == "nothing":
             return np.tile(self.q0, (len(self.t), 1))
-        q, found = self.q0.copy(), []
-        for k, (place, quat) in enumerate(zip(self.target["position"], self.target["quat_wxyz"])):
+        q, postures = self.q0.copy(), []
+        for k, (position, quat) in enumerate(zip(self.target["position"], self.target["quat_wxyz"])):
             if k == 0 or not np.array_equal(self.rows[k], self.rows[k - 1]):
-                q = self._towards(q, place, matrix_from_quat(quat))
-            found.append(q)
-        return np.array(found)
+                q = self._towards(q, position, matrix_from_quat(quat))
+            postures.append(q)
+        return np.array(postures)
 
-    def _towards(self, q: Array, place: Array, rotation: Array) -> Array:
+    def _towards(self, q: Array, position: Array, rotation: Array) -> Array:
         """A posture at a pose, by Newton's steps from q."""
         for _ in range(3):
             x = self.robot.pose(q)
-            e, rows = np.concatenate([place - x.position, _turn(rotation @ x.rotation.T)]), self._rows(x.rotation)
+            e, rows = np.concatenate([position - x.position, _turn(rotation @ x.rotation.T)]), self._rows(x.rotation)
             q = q + _back(rows @ self.robot.jacobian(q)) @ rows @ e
         rows = self._rows(rotation)[:, :3]
-        left = rows @ (place - self.robot.pose(q).position)
+        left = rows @ (position - self.robot.pose(q).position)
         self.missed = max(self.missed, float(np.linalg.norm(left)))
         return q
 
@@ -156,7 +156,7 @@ class _Way:
                 force = np.maximum(self.target["wrench"][:, :3] @ n, 0.0)
             else:
                 K, k = case.stiffness, np.inf if surface.contact == "rigid" else wall.stiffness
-                depth = np.array([self._depth(surface, place) for place in self.target["position"]])
+                depth = np.array([self._depth(surface, position) for position in self.target["position"]])
                 wanted = self.target["wrench"][:, :3] @ n if case.model.servo else 0.0
                 force = np.where(depth > 0, (K * np.maximum(depth, 0.0) + wanted) / (1.0 + K / k), 0.0)
                 force = np.maximum(force, 0.0)
@@ -171,9 +171,9 @@ class _Way:
         except (PalpateError, np.linalg.LinAlgError):
             return None
 
-    def _depth(self, surface: Surface, place: Array) -> float:
+    def _depth(self, surface: Surface, position: Array) -> float:
         """How deep the touching sphere of a tool at `place` is in a surface, m."""
-        local = surface_rotation(surface).T @ (place - np.array(surface.position))
+        local = surface_rotation(surface).T @ (position - np.array(surface.position))
         return self._radius - SHAPES[surface.shape].distance(form_of(surface), local, np.zeros(3))
 
     @cached_property
@@ -186,11 +186,11 @@ class _Way:
     def tau(self) -> Array:
         """Joint torques on the target, one row per time."""
         rotor = np.broadcast_to(self.run.world.plant.rotor_inertia, (self.robot.nv,))
-        found = []
+        torques = []
         for q, v, acceleration, force in zip(self.q, self.v, self.a, self.forces[0]):
             x = self.robot.terms(q, v)
-            found.append(x.M @ acceleration + rotor * acceleration + x.bias - x.J[:3].T @ force)
-        return np.array(found)
+            torques.append(x.M @ acceleration + rotor * acceleration + x.bias - x.J[:3].T @ force)
+        return np.array(torques)
 
     # ------------------------------------------------------------------ what is asked, and what cannot be given
 
@@ -242,12 +242,12 @@ class _Way:
 
     def _beyond(self, asked: Array, most: Array, what: str, unit: str, fix: str) -> list[str]:
         share = np.where(np.isfinite(most), asked / most, 0.0)
-        place, joint = (int(i) for i in np.unravel_index(np.argmax(share), share.shape))
-        if not share[place, joint] > 1.0:
+        sample, joint = (int(i) for i in np.unravel_index(np.argmax(share), share.shape))
+        if not share[sample, joint] > 1.0:
             return []
         return [
-            f"the target asks {self.robot.dof_names[joint]} for a {what} of {asked[place, joint]:.3g} {unit} at"
-            f" {self.t[place]:.3g} s, {most[joint]:g} {unit} is the most; {fix}"
+            f"the target asks {self.robot.dof_names[joint]} for a {what} of {asked[sample, joint]:.3g} {unit} at"
+            f" {self.t[sample]:.3g} s, {most[joint]:g} {unit} is the most; {fix}"
         ]
 
     def give(self) -> list[str]:
@@ -293,15 +293,15 @@ class _Way:
         if self.servo or not moves or reads_custom(self.run) or self._singular():
             return []
         worst = (0.0, 0)
-        for place in {int(np.argmax(np.abs(x).max(axis=1))) for x in (self.v, self.a)}:
-            q, v = self.q[place], self.v[place]
+        for index in {int(np.argmax(np.abs(x).max(axis=1))) for x in (self.v, self.a)}:
+            q, v = self.q[index], self.v[index]
             x, slopes = self.robot.terms(q, v), self._slopes(q)
             if slopes is None:
                 return []
-            short = x.M @ self.a[place] + x.bias - self._command(place, q, v)
+            short = x.M @ self.a[index] + x.bias - self._command(index, q, v)
             e = np.linalg.pinv(slopes, rcond=1e-6) @ short
             moved = x.J[:3] @ e if law.follows == "tool" else e
-            worst = max(worst, (float(np.linalg.norm(moved)), place))
+            worst = max(worst, (float(np.linalg.norm(moved)), index))
         path = self.target["position"] if law.follows == "tool" else self.q
         length = float(np.linalg.norm(np.ptp(path, axis=0)))
         if not worst[0] > _LAG * length > 0.0:
@@ -327,12 +327,12 @@ class _Way:
         law = contact.model.law()
         return None if len(law.update) else contact.gravity - law.q
 
-    def _command(self, place: int, q: Array, v: Array) -> Array:
+    def _command(self, index: int, q: Array, v: Array) -> Array:
         """The law's torque at (q, v) with the target of that time."""
         sizes = sizes_of(self.robot)
-        target = Target.over(self.rows[place].copy(), sizes)
+        target = Target.over(self.rows[index].copy(), sizes)
         law = self.run.law.bind(self.robot)
-        return law.tick(self.robot, q, v, target=target, t=self.t[place], dt=self.run.clock.control_period).command
+        return law.tick(self.robot, q, v, target=target, t=self.t[index], dt=self.run.clock.control_period).command
 
 
 def _back(J: Array) -> Array:

@@ -96,15 +96,15 @@ def _gravity(assembly: Assembly, q: Array) -> Difference | None:
 
 def _masses(run: Run, q: Array) -> Difference | None:
     change = run.world.plant
-    told = {name: getattr(change, name) for name in _MASSES}
-    if told == {name: getattr(PlantChange(), name) for name in _MASSES}:
+    masses = {name: getattr(change, name) for name in _MASSES}
+    if masses == {name: getattr(PlantChange(), name) for name in _MASSES}:
         return None
     every = {"every link": change.mass_scale} if change.mass_scale != 1.0 else {}
     scaled = [f"{name} {scale:g} times" for name, scale in {**every, **change.link_mass_scale}.items()]
     words = [f"the plant's masses are not the law's: {', '.join(scaled)} as heavy"] if scaled else []
     if any(change.com_offset):
         words.append("the links' centres of mass are shifted by ({:g}, {:g}, {:g}) m".format(*change.com_offset))
-    torque = _without_weight(run.robot, World(gravity=run.world.gravity, plant=PlantChange(**told)), q)
+    torque = _without_weight(run.robot, World(gravity=run.world.gravity, plant=PlantChange(**masses)), q)
     if run.world.gravity is not None:
         torque = torque - _without_weight(run.robot, World(gravity=run.world.gravity), q)
     return Difference(" and ".join(words), "model", torque)
@@ -121,14 +121,14 @@ def _loads(assembly: Assembly, q: Array) -> list[Difference]:
 def _load(run: Run, load: Attachment, felt: bool, q: Array) -> Difference:
     robot, gravity = run.robot, gravity_of(run)
     frame = robot.pose(q, load.frame)
-    place = frame.position + frame.rotation @ np.array(load.com)
+    com = frame.position + frame.rotation @ np.array(load.com)
     J = robot.jacobian(q, load.frame)
-    arm = place - frame.position
+    arm = com - frame.position
     weight = load.mass * gravity
     torque = J[:3].T @ weight + J[3:].T @ np.cross(arm, weight)
     reading = np.zeros(6)
     if felt:
-        reading = np.r_[weight, np.cross(place - robot.pose(q).position, weight)]
+        reading = np.r_[weight, np.cross(com - robot.pose(q).position, weight)]
     when = f" from {load.attach:g} s on" if load.attach > 0 else ""
     when += f" until {load.release:g} s" if load.release is not None else ""
     what = f"load {load.name!r} of {load.mass:g} kg{when} is not in the law's model"
@@ -185,13 +185,13 @@ def declared(assembly: Assembly) -> tuple[list[str], list[str]]:
     """
     run = assembly.run
     q, _ = run.start()
-    found = differences(assembly, q)
-    if not found:
+    mismatches = differences(assembly, q)
+    if not mismatches:
         return [], []
     give, force = _give(run, q), _forced(run, q)
-    words = [told(each, give, run.robot, q, force) for each in found]
+    words = [told(each, give, run.robot, q, force) for each in mismatches]
     # The law that has a gravity of its own has compared it already.
-    warned = [text for each, text in zip(found, words) if each.contradicts and not assembly.law.warnings]
+    warned = [text for each, text in zip(mismatches, words) if each.contradicts and not assembly.law.warnings]
     return [f"declared difference: {text}" for text in words], warned
 
 

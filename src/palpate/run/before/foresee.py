@@ -154,12 +154,12 @@ def foretell(run: Run, most_work: float = WORK_BEFORE_RUN) -> tuple[list[str], l
     size = loop_size(run)
     if size.joints > _MOST_JOINTS:
         return [f"stability was not judged: {size.joints} joints, and at most {_MOST_JOINTS} are before a run"], []
-    found = []
+    expectations = []
     for surface, wall in _walls(run):
         expectation = _expect(run, surface, wall, False, most_work)
-        found.append(_expect(run, surface, wall, True, most_work) if expectation.warnings else expectation)
-    said = [f"{e.place}: {text}" for e in found for text in (*e.prediction.sentences[:1], e.note) if text]
-    return said, [warning for expectation in found for warning in expectation.warnings]
+        expectations.append(_expect(run, surface, wall, True, most_work) if expectation.warnings else expectation)
+    said = [f"{e.place}: {text}" for e in expectations for text in (*e.prediction.sentences[:1], e.note) if text]
+    return said, [warning for expectation in expectations for warning in expectation.warnings]
 
 
 def _plant_of(run: Run) -> dict[str, Any]:
@@ -207,10 +207,12 @@ def _friction(run: Run, q: Array, contact: dict[str, Any]) -> str:
     true = true_robot(run.robot, run.world)
     friction = joint_friction_of(true.model.dof_frictionloss, true.coordinates.map)
     try:
-        found = friction_sentences(arm_contact(run.robot, q, run.law, **contact), friction) if friction.any() else []
+        sentences = (
+            friction_sentences(arm_contact(run.robot, q, run.law, **contact), friction) if friction.any() else []
+        )
     except (PalpateError, np.linalg.LinAlgError):  # gains or masses beyond all numbers
         return ""
-    return " ".join(found)
+    return " ".join(sentences)
 
 
 def _left_out(size: LoopSize) -> str:

@@ -51,7 +51,7 @@ class Approach:
 
 def foretold_presses(assembly: Assembly) -> dict[str, Press | str]:
     """A press by surface, or why none was simulated; nothing for surfaces that the target does not lead into."""
-    run, found = assembly.run, {}
+    run, presses = assembly.run, {}
     unpredictable = run.world.is_exact or run.robot.nq != run.robot.nv or run.robot.unresisted
     if unpredictable or not predictable(run.law) or not isinstance(run.reference, ReferenceSettings):
         return {}
@@ -63,8 +63,8 @@ def foretold_presses(assembly: Assembly) -> dict[str, Press | str]:
         except (PalpateError, np.linalg.LinAlgError):
             continue  # what cannot be predicted is said with the loop's poles
         if press is not None:
-            found[surface.name] = press
-    return found
+            presses[surface.name] = press
+    return presses
 
 
 def presses_in_words(presses: Mapping[str, Press | str]) -> tuple[list[str], list[str]]:

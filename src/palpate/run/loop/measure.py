@@ -159,7 +159,7 @@ def _surface_axes(L: Loop) -> None:
 @kernel
 def evaluate_model(L: Loop) -> bool:
     """The nominal model's terms at the measured state; read off the plant where both are one. False for no state."""
-    x, p, needs, place = L.tick, L.nominal, L.needs, L.nominal_tool
+    x, p, needs, tool = L.tick, L.nominal, L.needs, L.nominal_tool
     if L.coupled.on:
         return _evaluate_coupled(L)
     if L.model.on and _evaluate_tree(L):
@@ -177,11 +177,11 @@ def evaluate_model(L: Loop) -> bool:
         put(x.bias, 0, part(p.qfrc_bias, 0, x.bias.size))
     if needs.gravity:
         read_gravity(p, x.gravity)
-    read_pose(p, place, x.position, x.rotation)
+    read_pose(p, tool, x.position, x.rotation)
     if needs.J:
-        read_jacobian(p, place.body, x.position, x.J)
+        read_jacobian(p, tool.body, x.position, x.J)
     if needs.drift or needs.J_rate:
-        read_drift(p, place.body, x.position, x.v, x.J_rate, x.drift)
+        read_drift(p, tool.body, x.position, x.v, x.J_rate, x.drift)
     return True
 
 
@@ -206,7 +206,7 @@ def _evaluate_tree(L: Loop) -> bool:
 @kernel
 def _evaluate_coupled(L: Loop) -> bool:
     """The nominal model's terms where joints follow others: of all joints, reduced to the independent ones."""
-    x, p, m, needs, place = L.tick, L.nominal, L.coupled, L.needs, L.nominal_tool
+    x, p, m, needs, tool = L.tick, L.nominal, L.coupled, L.needs, L.nominal_tool
     full = m.terms
     expand_state(m, x.q, x.v)
     if stage_state(p, m.q, m.v) != OK:
@@ -220,11 +220,11 @@ def _evaluate_coupled(L: Loop) -> bool:
     if needs.gravity:
         read_gravity(p, full.gravity)
         reduce_force(m, full.gravity, x.gravity)
-    read_pose(p, place, x.position, x.rotation)
+    read_pose(p, tool, x.position, x.rotation)
     if needs.J:
-        read_jacobian(p, place.body, x.position, full.J)
+        read_jacobian(p, tool.body, x.position, full.J)
         reduce_columns(m, full.J, x.J)
     if needs.drift or needs.J_rate:
-        read_drift(p, place.body, x.position, m.v, full.J_rate, x.drift)
+        read_drift(p, tool.body, x.position, m.v, full.J_rate, x.drift)
         reduce_columns(m, full.J_rate, x.J_rate)
     return True

@@ -73,11 +73,11 @@ def change_loads(L: Loop, t: float) -> bool:
 
 @kernel
 def _energy_of_load(L: Loop, load: Load) -> float:
-    place, g, v = L.plant.xipos[load.body], L.plant.gravity, L.speed
-    velocity_at(L.plant, load.body, place, v)
+    com, g, v = L.plant.xipos[load.body], L.plant.gravity, L.speed
+    velocity_at(L.plant, load.body, com, v)
     energy = 0.0
     for i in range(3):
-        energy += load.mass * (0.5 * v[i] * v[i] - g[i] * place[i])
+        energy += load.mass * (0.5 * v[i] * v[i] - g[i] * com[i])
     return energy
 
 
@@ -134,15 +134,15 @@ def add_rigid_contacts(L: Loop) -> None:
     """Net wrenches of rigid surfaces and objects, as the engine's contact sensors had them at the last physics step."""
     for k in range(len(L.rigid)):
         sensor = L.rigid[k]
-        found = sensor.reading
-        if found[0] == 0.0:
+        reading = sensor.reading
+        if reading[0] == 0.0:
             continue
         sensor.looks += 1
         if sensor.distance:
-            L.row.penetration[0] = max(L.row.penetration[0], -found[1])
+            L.row.penetration[0] = max(L.row.penetration[0], -reading[1])
             continue
         total = L.felt if sensor.felt else L.row.contact_wrench
-        add_wrench(total, part(found, 1, 3), part(found, 4, 3), part(found, 7, 3), L.row.tool_position)
+        add_wrench(total, part(reading, 1, 3), part(reading, 4, 3), part(reading, 7, 3), L.row.tool_position)
 
 
 @kernel
@@ -340,8 +340,8 @@ def _runge_kutta_with_friction(L: Loop) -> None:
     """A Runge–Kutta step in which friction torques are held: those with which joints stick or slide at its end."""
     e, p, f = L.energy, L.plant, L.friction
     pushed, dissipated, injected = e.pushed, e.dissipated, e.injected
-    for turn in range(_MOST_FRICTION_TURNS):
-        if turn > 0:
+    for iteration in range(_MOST_FRICTION_TURNS):
+        if iteration > 0:
             e.pushed, e.dissipated, e.injected = pushed, dissipated, injected
             _stage(L, 0.0)
         _runge_kutta(L)

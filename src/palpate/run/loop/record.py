@@ -41,10 +41,10 @@ def fill_row(L: Loop) -> None:
     if L.energies:
         _fill_energies(L)
     r.guard[0] = L.guard_bits
-    place = 0
+    offset = 0
     for k in range(len(L.shows)):
-        put(r.law, place, L.shows[k].source)
-        place += L.shows[k].source.size
+        put(r.law, offset, L.shows[k].source)
+        offset += L.shows[k].source.size
     if r.pole_tilt.size > 0:
         look_at_pole(L.camera, L.plant, r.tool_position, r.tool_twist)
         put(r.pole_AB, 0, L.camera.AB)
@@ -104,10 +104,10 @@ def record(L: Loop) -> None:
     """Copy what was chosen of the row: runs of columns, each a start and a length."""
     if L.recorded >= L.times.size:  # nobody took the samples away
         return
-    place, kept = 0, L.record[L.recorded]
+    offset, kept = 0, L.record[L.recorded]
     for k in range(0, L.kept.size, 2):
-        put(kept, place, part(L.row_numbers, L.kept[k], L.kept[k + 1]))
-        place += L.kept[k + 1]
+        put(kept, offset, part(L.row_numbers, L.kept[k], L.kept[k + 1]))
+        offset += L.kept[k + 1]
     L.times[L.recorded] = L.step * L.dt
     L.recorded += 1
 

@@ -158,31 +158,31 @@ def layout(
     robot: Robot, plant: Plant, law: BoundLaw, sensors: Mapping[str, Sensor], touches: tuple[str, ...] = ()
 ) -> Layout:
     """Lay the row of a run out; `sensors` are those of one's own, `touches` the names of its exact contacts."""
-    rest = {"rest_q": plant.model.nq - robot.model.nq, "rest_v": plant.model.nv - robot.model.nv}
+    other_sizes = {"rest_q": plant.model.nq - robot.model.nq, "rest_v": plant.model.nv - robot.model.nv}
     shown = sum(item.source(law.memory).size for item in law.shown)
     sizes = {"nq": robot.nq, "nv": robot.nv, "terms": len(law.terms), "surfaces": len(plant.surfaces), "law": shown}
     poles = int(plant.pole >= 0)
     sizes["sensors"] = sum(sensor.width for sensor in sensors.values())
-    sizes |= rest | {"pole": poles, "pole axes": 3 * poles, "touches": len(touches)}
+    sizes |= other_sizes | {"pole": poles, "pole axes": 3 * poles, "touches": len(touches)}
     words = _Words(robot, plant, law, touches)
-    channels, starts, place = [], {}, 0
+    channels, starts, offset = [], {}, 0
     for field, shape in Row.shapes(sizes).items():
         meaning = Row.fields[field].default
         if field in ("law", "sensors"):
             shown = [_shown_channel(item, item.source(law.memory).size) for item in law.shown]
             for channel in shown if field == "law" else map(_sensor_channel, sensors.items()):
                 channels.append(channel)
-                starts[channel.name] = place
-                place += channel.size
+                starts[channel.name] = offset
+                offset += channel.size
             continue
         rows = words.rows(field)
         for name in [meaning.name or field] if rows is None else [str(meaning.name).format(row) for row in rows]:
             size = int(np.prod(shape)) if rows is None else shape[1]
             if size and not (robot.unresisted and field in _OF_MASSES):
                 channels.append(words.channel(name, meaning, size, name.partition(".")[2]))
-                starts[name] = place
-            place += size
-    array = np.zeros(place)
+                starts[name] = offset
+            offset += size
+    array = np.zeros(offset)
     return Layout(array, Row.over(array, sizes), tuple(channels), starts)
 
 
@@ -194,8 +194,8 @@ def _shown_channel(item: Shown, size: int) -> Channel:
 def _sensor_channel(item: tuple[str, Sensor]) -> Channel:
     name, sensor = item
     shape = (sensor.width,) if sensor.labels else ()
-    told = (type(sensor).__doc__ or "").partition("\n")[0] if type(sensor).__doc__ != Sensor.__doc__ else ""
-    help = told or "what a sensor of one's own reads, as the law saw it"
+    summary = (type(sensor).__doc__ or "").partition("\n")[0] if type(sensor).__doc__ != Sensor.__doc__ else ""
+    help = summary or "what a sensor of one's own reads, as the law saw it"
     return Channel(f"sensor.{name}", sensor.unit, shape, sensor.frame, sensor.labels, help)
 
 
@@ -206,14 +206,14 @@ class _Words:
         model, own = plant.model, [robot.model.joint(name).id for name in robot.joint_names]
         others = range(robot.model.njnt, model.njnt)
         coordinates, positions = coordinate_labels(robot.model, own)
-        rest, rest_units = coordinate_labels(model, others)
+        other_labels, rest_units = coordinate_labels(model, others)
         rates, rate_units = rate_labels(model, others)
         units = robot.dof_units
         effort = tuple("N" if u == "m" else "N·m" for u in units)
         speed = tuple(f"{u}/s" for u in units)
         acceleration = tuple(f"{u}/s²" for u in units)
         command = {"torque": effort, "velocity": speed, "position": units, "acceleration": acceleration}
-        self.labels = {"coordinates": coordinates, "joints": robot.dof_names, "rest": rest, "rest rates": rates}
+        self.labels = {"coordinates": coordinates, "joints": robot.dof_names, "rest": other_labels, "rest rates": rates}
         self.units = {"position": positions, "speed": speed, "effort": effort, "rest": rest_units}
         self.units |= {"rest speed": rate_units, "command": command[law.command]}
         self.labels["touches"] = touches

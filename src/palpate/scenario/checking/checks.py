@@ -24,10 +24,10 @@ from palpate.world.forms import form_of
 
 def contradictions(sections: dict[str, Any]) -> list[Problem]:
     """Problems between sections; `sections` holds those that are well-formed, by name."""
-    found = [*_times(sections), *_names(sections), *_metrics(sections), *_surfaces(sections)]
+    problems = [*_times(sections), *_names(sections), *_metrics(sections), *_surfaces(sections)]
     if "robot" in sections:
-        found += _of_robot(sections)
-    return found
+        problems += _of_robot(sections)
+    return problems
 
 
 def _of_robot(sections: dict[str, Any]) -> list[Problem]:
@@ -36,12 +36,12 @@ def _of_robot(sections: dict[str, Any]) -> list[Problem]:
         robot = build_robot(settings)
     except PalpateError as error:
         return [problem_from(error, ("robot",))]
-    found, world = list(_frames(sections, robot)), sections.get("world") or World()
+    problems, world = list(_frames(sections, robot)), sections.get("world") or World()
     q = robot.home
     try:
         q, _ = start_state(settings.start, robot)
     except PalpateError as error:
-        found.append(problem_from(error, ("robot", "start")))
+        problems.append(problem_from(error, ("robot", "start")))
     for section, attempt in (
         ("control", lambda law: _suited(law, sections, robot, q).bind(robot)),
         ("reference", lambda reference: placed(reference, world).sample(np.zeros(1), robot, q)),
@@ -49,8 +49,8 @@ def _of_robot(sections: dict[str, Any]) -> list[Problem]:
         try:
             _ = section in sections and attempt(sections[section])
         except PalpateError as error:
-            found.append(problem_from(error, (section,)))
-    return found
+            problems.append(problem_from(error, (section,)))
+    return problems
 
 
 def _suited(law: Law, sections: dict[str, Any], robot: Robot, q: Any) -> Law:

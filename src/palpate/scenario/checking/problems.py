@@ -67,15 +67,15 @@ def problems_from(error: ValidationError, data: dict[str, Any]) -> list[Problem]
     for item in error.errors(include_url=False):
         path, union, branch = _data_path(item["loc"], data, item["type"] == "missing")
         branches.setdefault(union, {}).setdefault(branch, []).append((path, item))
-    found: dict[Path, Problem] = {}
+    problems: dict[Path, Problem] = {}
     for options in branches.values():
-        if len(found) > MOST_EXPLAINED:  # a hostile file: nobody reads on, and each explanation takes time
-            found.update({path: Problem(path, item["msg"]) for path, item in min(options.values(), key=len)})
+        if len(problems) > MOST_EXPLAINED:  # a hostile file: nobody reads on, and each explanation takes time
+            problems.update({path: Problem(path, item["msg"]) for path, item in min(options.values(), key=len)})
             continue
         # Of the types a value may have, the one it misses least is the one that was meant.
         for path, item in min(options.values(), key=len):
-            found.setdefault(path, _problem(path, item, data))
-    return list(found.values())
+            problems.setdefault(path, _problem(path, item, data))
+    return list(problems.values())
 
 
 def _data_path(loc: Iterable[str | int], top: dict[str, Any], missing: bool) -> tuple[Path, Path, str | int]:
@@ -84,8 +84,8 @@ def _data_path(loc: Iterable[str | int], top: dict[str, Any], missing: bool) -> 
     data: Any = top
     parts = list(loc)
     union: tuple[Path, str | int] | None = None
-    for place, part in enumerate(parts):
-        last = missing and place == len(parts) - 1
+    for index, part in enumerate(parts):
+        last = missing and index == len(parts) - 1
         if _inside(part, data):
             data = data[part]
             path.append(part)
@@ -163,33 +163,33 @@ def _elsewhere(key: str) -> str | None:
 
 
 def _wrong_value(path: Path, governed: Setting | None, item: Any) -> Problem:
-    found = item["input"]
+    value = item["input"]
     if governed is None:
-        return Problem(path, f"found {shown(found)}; {item['msg'][:1].lower()}{item['msg'][1:]}")
+        return Problem(path, f"found {shown(value)}; {item['msg'][:1].lower()}{item['msg'][1:]}")
     allowed = governed.allowed
     if isinstance(path[-1], int) and governed.table is None and "a list of" in allowed:
         allowed = f"numbers, in {governed.unit}" if governed.unit != "1" else f"an item of {allowed}"
     rule = f"; {item['msg'][:1].lower()}{item['msg'][1:]}" if item["type"] == "string_pattern_mismatch" else ""
-    hint = _six_hint(path, found, governed) or _unit_hint(found, governed.unit)
-    return Problem(path, f"found {shown(found)}; allowed: {allowed}{rule}", hint)
+    hint = _six_hint(path, value, governed) or _unit_hint(value, governed.unit)
+    return Problem(path, f"found {shown(value)}; allowed: {allowed}{rule}", hint)
 
 
-def _six_hint(path: Path, found: Any, governed: Setting) -> str | None:
+def _six_hint(path: Path, number: Any, governed: Setting) -> str | None:
     """For one number where six are asked for: the line to type, the number for all translations."""
-    if not isinstance(found, int | float) or isinstance(found, bool) or "six numbers" not in governed.allowed:
+    if not isinstance(number, int | float) or isinstance(number, bool) or "six numbers" not in governed.allowed:
         return None
-    if not abs(found) < 1e15:
+    if not abs(number) < 1e15:
         return None
-    default = governed.default if isinstance(governed.default, list | tuple) else [found] * 6
-    six = ", ".join(f"{value:g}" for value in [found] * 3 + list(default)[3:])
+    default = governed.default if isinstance(governed.default, list | tuple) else [number] * 6
+    six = ", ".join(f"{value:g}" for value in [number] * 3 + list(default)[3:])
     return f"for all translations write {'.'.join(map(str, path))}=[{six}]"
 
 
-def _unit_hint(found: Any, unit: str) -> str | None:
+def _unit_hint(value: Any, unit: str) -> str | None:
     """For "10 mm": the number in SI."""
-    match = _QUANTITY.fullmatch(found) if isinstance(found, str) else None
+    match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
     if match is None:
-        return f"units are SI: {unit}" if isinstance(found, str) and unit != "1" else None
+        return f"units are SI: {unit}" if isinstance(value, str) and unit != "1" else None
     try:
         number = float(match[1])
     except ValueError:

@@ -14,7 +14,7 @@ _INLINE = re.compile(r"""[{,]\s*("[^"]*"|'[^']*'|[A-Za-z0-9_-]+)\s*=""")
 
 def key_lines(text: str) -> dict[Path, int]:
     """Line (from 1) of every key and table header. Where it cannot tell it says nothing."""
-    found: dict[Path, int] = {}
+    lines: dict[Path, int] = {}
     counts: dict[Path, int] = {}
     table: Path = ()
     inside = ""
@@ -25,14 +25,14 @@ def key_lines(text: str) -> dict[Path, int]:
             continue
         if header := _HEADER.match(line):
             table = _header_path(_parts(header[2]), header[1] == "[[", counts)
-            found.setdefault(table, number)
+            lines.setdefault(table, number)
         elif key := _KEY.match(line):
             path = (*table, *_parts(key[1]))
-            found.setdefault(path, number)
+            lines.setdefault(path, number)
             for name in _INLINE.findall(line[key.end() :]):
-                found.setdefault((*path, *_parts(name)), number)
+                lines.setdefault((*path, *_parts(name)), number)
         inside = marks[0] if len(marks) % 2 else ""
-    return found
+    return lines
 
 
 def _parts(text: str) -> tuple[str, ...]:
@@ -42,9 +42,9 @@ def _parts(text: str) -> tuple[str, ...]:
 def _header_path(names: tuple[str, ...], many: bool, counts: dict[Path, int]) -> Path:
     """The header's path with the index of the list entry it opens, or stands in."""
     path: Path = ()
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         path = (*path, name)
-        if many and place == len(names) - 1:
+        if many and index == len(names) - 1:
             counts[path] = counts.get(path, -1) + 1
         if path in counts:
             path = (*path, counts[path])

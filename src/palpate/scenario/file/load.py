@@ -115,21 +115,21 @@ def _message(problems: list[Problem], sources: list[Source]) -> str:
     file = next(source.name for source in sources if source.name != "--set")
     count = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
     many = len(problems) > 2 * MOST_PROBLEMS
-    told = [f"  {_located(problem, sources)}" for problem in (problems[:MOST_PROBLEMS] if many else problems)]
+    lines = [f"  {_located(problem, sources)}" for problem in (problems[:MOST_PROBLEMS] if many else problems)]
     more = [f"  … and {len(problems) - MOST_PROBLEMS} more"] if many else []
-    return "\n".join([f"{file} has {count}:", *told, *more])
+    return "\n".join([f"{file} has {count}:", *lines, *more])
 
 
 def _located(problem: Problem, sources: list[Source]) -> str:
     """The problem with the line of its key, or of the nearest table above it."""
     for length in range(len(problem.path), 0, -1):
-        for place, source in enumerate(sources):
+        for index, source in enumerate(sources):
             line = source.lines.get(problem.path[:length])
             if line == 0:
                 return f"--set {problem}"
             if line is not None:
-                own = place == 0 or sources[0].name == "--set"
-                return f"line {line}: {problem}" if own and place <= 1 else f"{source.name}, line {line}: {problem}"
+                own = index == 0 or sources[0].name == "--set"
+                return f"line {line}: {problem}" if own and index <= 1 else f"{source.name}, line {line}: {problem}"
     return str(problem)
 
 
@@ -141,17 +141,17 @@ def read_data(source: str | os.PathLike[str]) -> tuple[dict[str, Any], list[Sour
     data: dict[str, Any] | None = None
     sources: list[Source] = []
     seen: list[str] = []
-    place: Path | None = None
+    folder: Path | None = None
     while True:
-        name, text, place = _text(source, place)
+        name, text, folder = _text(source, folder)
         if name in seen:
             raise ScenarioError(f"{name} extends itself: {' → '.join([*seen, name])}")
         if len(seen) > MOST_PARENTS:
             raise ScenarioError(f"{seen[0]} extends more than {MOST_PARENTS} others")
         seen.append(name)
-        found = with_modules(_resolved(_parsed(text, name), place), place)
-        parent = found.pop("extends", None)
-        data = found if data is None else merged(found, data)
+        content = with_modules(_resolved(_parsed(text, name), folder), folder)
+        parent = content.pop("extends", None)
+        data = content if data is None else merged(content, data)
         sources.append(Source(name, key_lines(text)))
         if parent is None:
             return data, sources
@@ -233,8 +233,8 @@ def with_modules(data: dict[str, Any], folder: Path | None, more: Iterable[str] 
     known = data.get("modules", {})
     modules = {name.partition(":")[0] for name in map(str, named) if is_address(name)}
     files = {name: folder.joinpath(*name.split(".")).with_suffix(".py") for name in sorted(modules)}
-    found = {name: str(file) for name, file in files.items() if name not in known and file.is_file()}
-    return {**data, "modules": {**known, **found}} if found else data
+    module_files = {name: str(file) for name, file in files.items() if name not in known and file.is_file()}
+    return {**data, "modules": {**known, **module_files}} if module_files else data
 
 
 def _sensor_tables(data: dict[str, Any]) -> list[Any]:

@@ -60,11 +60,11 @@ def apply_overrides(data: dict[str, Any], overrides: Iterable[str]) -> dict[str,
 def _put(data: dict[str, Any], path: tuple[str, ...], value: Any, text: str) -> None:
     """Write a value into data that is the caller's own, down a path of which only its beginning is."""
     here: Any = data
-    for place, part in enumerate(path[:-1]):
-        key: Any = _index(here, part, path[:place], text) if isinstance(here, list) else part
+    for depth, part in enumerate(path[:-1]):
+        key: Any = _index(here, part, path[:depth], text) if isinstance(here, list) else part
         below = here[key] if isinstance(here, list) else here.get(key, {})
         if not isinstance(below, dict | list):
-            raise ScenarioError(f"--set {text}: {'.'.join(path[: place + 1])} is {below!r}, not a table")
+            raise ScenarioError(f"--set {text}: {'.'.join(path[: depth + 1])} is {below!r}, not a table")
         here[key] = below.copy()
         here = here[key]
     if value is UNSET:

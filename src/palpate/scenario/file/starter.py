@@ -27,11 +27,11 @@ def starter_text(name: str, source: str | dict[str, Any] | None = None) -> str:
     data = {"name": name, **{key: value for key, value in data.items() if key not in ("name", "extends")}}
 
     def comment(path: tuple[str | int, ...]) -> str:
-        found = find(path, data)
-        if found is None:
+        setting = find(path, data)
+        if setting is None:
             return ""
-        unit = f" [{found.unit}]" if found.unit != "1" else ""
-        return f"{found.help}{unit}"
+        unit = f" [{setting.unit}]" if setting.unit != "1" else ""
+        return f"{setting.help}{unit}"
 
     return _HEAD.format(file=f"{name}.toml") + "\n" + toml_text(data, comment)
 

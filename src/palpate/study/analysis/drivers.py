@@ -51,12 +51,12 @@ def _all(store: Store) -> Driver:
 
 def parse_rule(text: str, what: str, names: Sequence[str]) -> tuple[str, str | None, float | None]:
     """`name<number`: the name, the sign without its =, and the number; sign and number may be missing."""
-    found = _RULE.fullmatch(text)
-    if found is None:
+    match = _RULE.fullmatch(text)
+    if match is None:
         raise InvalidInput(f"{what} {text!r} is not understood", hint="write NAME<NUMBER or NAME>NUMBER")
-    if found[1] not in names:
-        raise UnknownName(f"name in {what}", found[1], names)
-    return found[1], found[2] and found[2][0], None if found[3] is None else float(found[3])
+    if match[1] not in names:
+        raise UnknownName(f"name in {what}", match[1], names)
+    return match[1], match[2] and match[2][0], None if match[3] is None else float(match[3])
 
 
 def check_until(text: str) -> tuple[str, float]:
@@ -142,11 +142,11 @@ def verdicts(store: Store, first: int, count: int) -> Array:
     rule = store.plan.options.get("by") or "passed"
     if rule in ("passed", "ended"):
         column = "passed" if rule == "passed" else "outcome"
-        found = store.columns([column], first, count)[column]
-        return np.array([value in (True, "completed", "stopped") for value in found])
+        values = store.columns([column], first, count)[column]
+        return np.array([value in (True, "completed", "stopped") for value in values])
     name, sign, level = parse_rule(rule, "--by", _metric_names(store.plan))
-    found = store.columns([name], first, count)[name]
-    return np.array([value is not None and (value < level if sign == "<" else value > level) for value in found])
+    values = store.columns([name], first, count)[name]
+    return np.array([value is not None and (value < level if sign == "<" else value > level) for value in values])
 
 
 def _map(store: Store) -> Generator[Stage, None, BoundaryMap]:

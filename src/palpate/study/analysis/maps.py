@@ -164,8 +164,8 @@ class _Lattice:
             middle = (low + high) / 2
             same = (yield from self._at(starts + middle[:, None] * (ends - starts))) == first
             low, high = np.where(same, middle, low), np.where(same, high, middle)
-        found = starts + ((low + high) / 2)[:, None] * (ends - starts)
-        return dict(zip(edges, found))
+        crossings = starts + ((low + high) / 2)[:, None] * (ends - starts)
+        return dict(zip(edges, crossings))
 
 
 def _corners(cell: Cell) -> tuple[Vertex, ...]:

@@ -163,10 +163,10 @@ def pareto_front(first: ArrayLike, second: ArrayLike) -> np.ndarray:
     places = np.flatnonzero(np.isfinite(a) & np.isfinite(b))
     order = places[np.lexsort((places, b[places], a[places]))]
     best, kept = inf, []
-    for place in order:
-        if b[place] < best:
-            best = b[place]
-            kept.append(place)
+    for index in order:
+        if b[index] < best:
+            best = b[index]
+            kept.append(index)
     return np.array(kept, dtype=int)
 
 

@@ -27,10 +27,10 @@ def refuse(scenario: Scenario) -> str | None:
     """Why a scenario would be unstable, or None where theory has nothing against it."""
     parts = suited(build(scenario))
     late = parts.world.sensors.delay + parts.world.driver.delay
-    found = period_warnings(
+    warnings = period_warnings(
         parts.law.bind(parts.robot), parts.robot, period=parts.clock.control_period, q=parts.start()[0], delay=late
     )
-    return found[0] if found else None
+    return warnings[0] if warnings else None
 
 
 def refusal(plan: Plan, values: Sequence[object], judge: Refuse) -> str | None:
@@ -47,5 +47,5 @@ def predicted_boundary(plan: Plan, judge: Refuse = refuse, cells: int = 32) -> l
     spans = [axis.span for axis in plan.axes]
     if len(spans) != 2 or not isinstance(spans[0], Span) or not isinstance(spans[1], Span):
         raise InvalidInput("a predicted boundary needs two parameters, each on a stretch of numbers")
-    found = boundary_map(lambda x, y: refusal(plan, (x, y), judge) is None, spans[0], spans[1], cells=cells)
-    return list(found.boundary)
+    boundary = boundary_map(lambda x, y: refusal(plan, (x, y), judge) is None, spans[0], spans[1], cells=cells)
+    return list(boundary.boundary)

@@ -40,14 +40,14 @@ class Span:
     high: float
     log: bool = False
 
-    def at(self, place: float) -> float:
+    def at(self, fraction: float) -> float:
         """The number at a place from 0 to 1."""
-        place = float(place)  # numpy's numbers do not go into a scenario
-        if place in (0.0, 1.0):
-            return self.high if place else self.low
+        fraction = float(fraction)  # numpy's numbers do not go into a scenario
+        if fraction in (0.0, 1.0):
+            return self.high if fraction else self.low
         if self.log:
-            return _rounded(exp(log(self.low) + place * (log(self.high) - log(self.low))))
-        return _rounded(self.low + place * (self.high - self.low))
+            return _rounded(exp(log(self.low) + fraction * (log(self.high) - log(self.low))))
+        return _rounded(self.low + fraction * (self.high - self.low))
 
     def place(self, value: float) -> float:
         """Where a number lies: 0 at `low`, 1 at `high`."""
@@ -93,10 +93,10 @@ def parse_axis(key: str, spec: Spec) -> Axis:
     _check_key(key)
     if not isinstance(spec, str):
         return _levels(key, list(spec), [_plain(key, value) for value in spec])
-    if found := _RANGE.fullmatch(spec):
-        return _range(key, spec, found)
-    if (found := _CALL.fullmatch(spec)) and (found[1] in _DISTRIBUTIONS or "," in found[2]):
-        return _distribution(key, spec, found[1], found[2])
+    if match := _RANGE.fullmatch(spec):
+        return _range(key, spec, match)
+    if (match := _CALL.fullmatch(spec)) and (match[1] in _DISTRIBUTIONS or "," in match[2]):
+        return _distribution(key, spec, match[1], match[2])
     return _levels(key, spec, _listed(key, spec))
 
 
@@ -148,19 +148,19 @@ def _levels(key: str, spec: Any, values: list[Value], span: Span | None = None) 
     return Axis(key, plain, chosen, span, lambda u: chosen[min(int(u * len(chosen)), len(chosen) - 1)])
 
 
-def _range(key: str, spec: str, found: re.Match[str]) -> Axis:
-    low, high, count = float(found[1]), float(found[2]), int(found[3] or 0)
-    if found[4] and min(low, high) <= 0:
+def _range(key: str, spec: str, match: re.Match[str]) -> Axis:
+    low, high, count = float(match[1]), float(match[2]), int(match[3] or 0)
+    if match[4] and min(low, high) <= 0:
         raise InvalidInput(f"{key}: a logarithmic range needs positive ends, got {spec!r}")
     if low == high or count > MOST_VALUES or count == 1:
         raise InvalidInput(
             f"{key}: a range is start:stop:n with two different ends and n from 2 to {MOST_VALUES}, got {spec!r}"
         )
-    span = Span(low, high, bool(found[4]))
+    span = Span(low, high, bool(match[4]))
     if count == 0:  # ends alone: enough for a map or a search, which choose their own points
         return Axis(key, spec, None, span, span.at)
     values: list[Value] = [span.at(i / (count - 1)) for i in range(count)]
-    whole = all(re.fullmatch(r"[+-]?\d+", text) for text in found.group(1, 2))
+    whole = all(re.fullmatch(r"[+-]?\d+", text) for text in match.group(1, 2))
     if whole and all(value == round(value) for value in values):
         values = [round(value) for value in values]
     return _levels(key, spec, values, span)
@@ -169,11 +169,11 @@ def _range(key: str, spec: str, found: re.Match[str]) -> Axis:
 def _listed(key: str, spec: str) -> list[Value]:
     """Values between commas, each as `--set` would read it; brackets keep a list together."""
     parts, depth, start = [], 0, 0
-    for place, letter in enumerate(spec):
+    for index, letter in enumerate(spec):
         depth += (letter in "[{") - (letter in "]}")
         if letter == "," and depth == 0:
-            parts.append(spec[start:place])
-            start = place + 1
+            parts.append(spec[start:index])
+            start = index + 1
     parts.append(spec[start:])
     if len(parts) == 1:
         raise InvalidInput(
@@ -266,8 +266,8 @@ def lookup(data: Mapping[str, Any], key: str) -> Value:
     for part in key.split("."):
         if isinstance(here, list):
             names = [item.get("name") if isinstance(item, dict) else None for item in here]
-            place = names.index(part) if part in names else int(part) if part.isdecimal() else len(here)
-            here = here[place] if place < len(here) else None
+            index = names.index(part) if part in names else int(part) if part.isdecimal() else len(here)
+            here = here[index] if index < len(here) else None
         else:
             here = here.get(part) if isinstance(here, Mapping) else None
         if here is None:

@@ -97,7 +97,7 @@ class Design:
     def _grid(self, point: int) -> tuple[Value, ...]:
         """The last parameter changes fastest."""
         places = np.unravel_index(point, [len(axis.values or ()) for axis in self.axes])
-        return tuple((axis.values or ())[int(place)] for axis, place in zip(self.axes, places))
+        return tuple((axis.values or ())[int(index)] for axis, index in zip(self.axes, places))
 
     def _chances(self, point: int) -> Sequence[float]:
         d = len(self.axes)

@@ -109,9 +109,9 @@ def plan_from_text(text: str, where: str) -> Plan:
         content = json.loads(text)
         if not isinstance(content, dict) or content.pop("palpate", None) != "sweep":
             raise InvalidInput("no sweep of palpate's")
-        found = content.pop("format", None)
-        if found != FORMAT:
-            raise InvalidInput(f"its format is {found!r}, this version of palpate reads {FORMAT}")
+        file_format = content.pop("format", None)
+        if file_format != FORMAT:
+            raise InvalidInput(f"its format is {file_format!r}, this version of palpate reads {FORMAT}")
         lists = {key: tuple(content[key]) for key in ("source", "metrics")}
         return Plan(**{**content, **lists})
     except (ValueError, TypeError, KeyError) as error:
@@ -120,17 +120,17 @@ def plan_from_text(text: str, where: str) -> Plan:
 
 def differences(mine: Plan, there: Plan) -> list[str]:
     """What differs between two plans, in words; nothing where they give the same table."""
-    found = []
+    changes = []
     for name, one in asdict(mine).items():
         other = asdict(there)[name]
         if name == "source" or json.dumps(one) == json.dumps(other):
             continue
         if isinstance(one, dict):
             keys = [key for key in {**one, **other} if one.get(key) != other.get(key)]
-            found.append(f"{name} ({', '.join(sorted(keys)) or 'in another order'})")
+            changes.append(f"{name} ({', '.join(sorted(keys)) or 'in another order'})")
         else:
-            found.append(f"{name} ({other} there, {one} now)")
-    return found
+            changes.append(f"{name} ({other} there, {one} now)")
+    return changes
 
 
 def chunk_size(runs: int, traces: str) -> int:
@@ -154,5 +154,5 @@ def file_digests(scenario: Mapping[str, Any]) -> dict[str, str]:
     """SHA-256 of the files that a scenario names: model, reference, and the code of its modules."""
     named = [scenario.get("robot", {}).get("model"), scenario.get("reference", {}).get("file")]
     named += texts_of(scenario.get("modules", {}))
-    found = {name: file_digest(name) for name in named if isinstance(name, str)}
-    return {name: digest for name, digest in found.items() if digest is not None}
+    digests = {name: file_digest(name) for name in named if isinstance(name, str)}
+    return {name: digest for name, digest in digests.items() if digest is not None}

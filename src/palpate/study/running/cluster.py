@@ -46,11 +46,11 @@ class DaskCluster:
 
     def _same_versions(self) -> None:
         try:
-            found = self.client.run(versions)
+            worker_versions = self.client.run(versions)
         except Exception as error:
             raise StudyError(f"the workers at {self.address} cannot run palpate ({error})") from error
         mine = versions()
-        for worker, theirs in found.items():
+        for worker, theirs in worker_versions.items():
             wrong = [f"{name} {theirs[name]} (here {mine[name]})" for name in mine if theirs[name] != mine[name]]
             if wrong:
                 raise StudyError(

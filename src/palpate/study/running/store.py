@@ -56,20 +56,20 @@ class Store:
         Raises:
             FileError: the folder holds something else, or another sweep.
         """
-        place = make_folder(folder)
-        if (place / PLAN).is_file():
-            store = cls.open(place)
+        path = make_folder(folder)
+        if (path / PLAN).is_file():
+            store = cls.open(path)
             if changed := differences(plan, store.plan):
                 raise FileError(
-                    f"{place} holds another sweep: {'; '.join(changed)}",
-                    hint="name another folder with --out, or go on with that one: palpate sweep --resume " + str(place),
+                    f"{path} holds another sweep: {'; '.join(changed)}",
+                    hint="name another folder with --out, or go on with that one: palpate sweep --resume " + str(path),
                 )
             return store
-        check_place(place)
-        kept = plan.seen_from(place)
-        write_file(place / SCENARIO, f"# What a sweep varies around.\n\n{toml_text(kept.scenario)}")
-        write_file(place / PLAN, kept.text())
-        return cls(place, plan)
+        check_place(path)
+        kept = plan.seen_from(path)
+        write_file(path / SCENARIO, f"# What a sweep varies around.\n\n{toml_text(kept.scenario)}")
+        write_file(path / PLAN, kept.text())
+        return cls(path, plan)
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Store:
@@ -168,10 +168,10 @@ class Store:
                 UNITS: json.dumps(R.units(self.plan), ensure_ascii=False),
             }
             atomic_write(self.path, lambda file: self._write(file, parts, meta))
-            found = read_footer(self.path).rows
-            if found != runs:
+            rows = read_footer(self.path).rows
+            if rows != runs:
                 self.path.unlink()
-                raise FileError(f"the chunks in {self.folder} hold {found} runs, {runs} were made")
+                raise FileError(f"the chunks in {self.folder} hold {rows} runs, {runs} were made")
         for file in self._files():
             file.unlink()
         remove_litter(self.folder / CHUNKS)
@@ -195,10 +195,10 @@ def check_place(folder: Path) -> None:
     """Refuse a place where no sweep may be written."""
     if folder.exists() and not folder.is_dir():
         raise FileError(f"{folder} is a file", hint="give a folder")
-    found = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
-    if set(found) - {CHUNKS, SCENARIO}:
+    entries = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
+    if set(entries) - {CHUNKS, SCENARIO}:
         raise FileError(
-            f"{folder} holds other things than a sweep: {', '.join(found[:5])}", hint="give a new or empty folder"
+            f"{folder} holds other things than a sweep: {', '.join(entries[:5])}", hint="give a new or empty folder"
         )
 
 

@@ -78,14 +78,14 @@ def _flat(data: Any, above: str = "") -> dict[str, str]:
 
 
 def _settings(runs: dict[str, Trace]) -> str:
-    found = differences(list(runs.values()))
-    if not found:
+    changes = differences(list(runs.values()))
+    if not changes:
         said = "the same settings" if all(trace.facts.scenario for trace in runs.values()) else "no scenario to compare"
         return f"<p class=soft>These runs have {said}.</p>"
     heads = "".join(f"<th>{escape(name)}" for name in runs)
     rows = "".join(
         f"<tr><td>{escape(key)}{''.join(f'<td class=differs>{escape(value)}' for value in values)}</tr>"
-        for key, values in found.items()
+        for key, values in changes.items()
     )
     return f"<div class=wide><table><thead><tr><th>Setting{heads}</thead><tbody>{rows}</tbody></table></div>"
 

@@ -27,17 +27,17 @@ _FUNCTIONS = {"log", "exp", "sin", "cos", "min", "max"}
 
 def equation_of(text: str) -> str:
     """The equation of a law's account, without the words around it; nothing where there is none."""
-    found = _EQUATION.search(" ".join(text.split()))
-    return found[1].strip().removeprefix("1. ") if found else ""
+    match = _EQUATION.search(" ".join(text.split()))
+    return match[1].strip().removeprefix("1. ") if match else ""
 
 
 def mathml(equation: str) -> str:
     """An equation as a `math` element."""
     tokens = [match for match in _TOKEN.finditer(unicodedata.normalize("NFD", equation)) if match.lastgroup != "space"]
-    rows, rest = _row(tokens)
-    while rest:  # a bracket that was never opened
-        bracket = _operator(rest[0][0])
-        more, rest = _row(rest[1:])
+    rows, remaining = _row(tokens)
+    while remaining:  # a bracket that was never opened
+        bracket = _operator(remaining[0][0])
+        more, remaining = _row(remaining[1:])
         rows += bracket + more
     return f'<math display="block"><mrow>{rows}</mrow></math>'
 
@@ -55,18 +55,18 @@ def _row(tokens: list[re.Match[str]]) -> tuple[str, list[re.Match[str]]]:
 
 
 def _atom(tokens: list[re.Match[str]]) -> tuple[str, list[re.Match[str]]]:
-    kind, text, rest = tokens[0].lastgroup, tokens[0][0], tokens[1:]
+    kind, text, remaining = tokens[0].lastgroup, tokens[0][0], tokens[1:]
     if kind == "open":
-        inside, rest = _row(rest)
-        end, rest = (rest[0][0], rest[1:]) if rest else ("", rest)
-        return f"<mrow>{_operator(text)}{inside}{_operator(end)}</mrow>", rest
+        inside, remaining = _row(remaining)
+        end, remaining = (remaining[0][0], remaining[1:]) if remaining else ("", remaining)
+        return f"<mrow>{_operator(text)}{inside}{_operator(end)}</mrow>", remaining
     if kind == "number":
-        return f"<mn>{text}</mn>", rest
+        return f"<mn>{text}</mn>", remaining
     if kind == "name":
-        return _name(text), rest
+        return _name(text), remaining
     if kind == "word":
-        return (f"<mi>{text}</mi>" if text in _FUNCTIONS else f"<mtext>&nbsp;{escape(text)}&nbsp;</mtext>"), rest
-    return _operator(text), rest
+        return (f"<mi>{text}</mi>" if text in _FUNCTIONS else f"<mtext>&nbsp;{escape(text)}&nbsp;</mtext>"), remaining
+    return _operator(text), remaining
 
 
 def _name(text: str) -> str:
@@ -83,16 +83,16 @@ def _operator(text: str) -> str:
 
 def _scripted(atom: str, tokens: list[re.Match[str]]) -> tuple[str, list[re.Match[str]]]:
     """An atom with the indices and exponents that follow it, in either order."""
-    found: dict[str, str] = {}
-    while tokens and tokens[0].lastgroup in ("sub", "super") and tokens[0].lastgroup not in found:
+    scripts: dict[str, str] = {}
+    while tokens and tokens[0].lastgroup in ("sub", "super") and tokens[0].lastgroup not in scripts:
         kind = str(tokens[0].lastgroup)
         table = _SUB if kind == "sub" else _SUPER
         text = "".join(table.get(letter, letter) for letter in tokens[0][0].removeprefix("_"))
-        found[kind] = f"<mn>{text}</mn>" if text.isdigit() else f"<mi>{escape(text)}</mi>"
+        scripts[kind] = f"<mn>{text}</mn>" if text.isdigit() else f"<mi>{escape(text)}</mi>"
         tokens = tokens[1:]
-    if len(found) == 2:
-        return f"<msubsup>{atom}{found['sub']}{found['super']}</msubsup>", tokens
-    if found:
-        kind, mark = next(iter(found.items()))
+    if len(scripts) == 2:
+        return f"<msubsup>{atom}{scripts['sub']}{scripts['super']}</msubsup>", tokens
+    if scripts:
+        kind, mark = next(iter(scripts.items()))
         return f"<m{'sub' if kind == 'sub' else 'sup'}>{atom}{mark}</m{'sub' if kind == 'sub' else 'sup'}>", tokens
     return atom, tokens

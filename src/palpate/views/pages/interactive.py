@@ -19,8 +19,8 @@ def charts(figure: Figure, marks: Marks) -> list[dict[str, Any]]:
     count, last = len(figure.panels), len(figure.panels) - 1
     height = _SMALL if figure.columns > 1 else _TALL if count == 1 else _STACKED
     return [
-        _chart(figure, panel, marks, height, first=place == 0, last=place == last or figure.columns > 1)
-        for place, panel in enumerate(figure.panels)
+        _chart(figure, panel, marks, height, first=index == 0, last=index == last or figure.columns > 1)
+        for index, panel in enumerate(figure.panels)
     ]
 
 

@@ -33,9 +33,9 @@ def page(title: str, body: Iterable[str], plots: Sequence[dict[str, Any]], scrip
 
 def contents(sections: Iterable[str]) -> str:
     """Links to the sections of a page that there are, from their markup."""
-    found = [match for part in sections for match in _SECTION.findall(part)]
-    links = "".join(f'<a href="#{name}">{title}</a>' for name, title in found)
-    return f'<nav class="contents" aria-label="Contents">{links}</nav>' if len(found) > 1 else ""
+    headings = [match for part in sections for match in _SECTION.findall(part)]
+    links = "".join(f'<a href="#{name}">{title}</a>' for name, title in headings)
+    return f'<nav class="contents" aria-label="Contents">{links}</nav>' if len(headings) > 1 else ""
 
 
 _SECTION = re.compile(r'<section id="([\w-]+)">(?:<details[^>]*><summary>)?<h2>(.*?)</h2>')

@@ -119,11 +119,11 @@ def _drawn(
     body = bodies[b]
     if not body["surface"] and not any(other["geoms"] for other in bodies if not other["surface"]):
         children = [np.array(other["position"]) for other in bodies[1:] if other["parent"] == b]
-        found = rods(children, 0.015 * reach) if b else []
+        geoms = rods(children, 0.015 * reach) if b else []
     else:
         anchor = paths[b][0][0], paths[b][1][0]
-        found = [drawn_as(geom, anchor, focus, reach) for geom in body["geoms"]]
-    return [{**geom, "body": b} for geom in found if geom["rgba"][3] > 0]
+        geoms = [drawn_as(geom, anchor, focus, reach) for geom in body["geoms"]]
+    return [{**geom, "body": b} for geom in geoms if geom["rgba"][3] > 0]
 
 
 def _target(trace: Trace, rows: np.ndarray) -> dict[str, Any] | None:

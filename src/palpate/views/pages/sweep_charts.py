@@ -75,9 +75,12 @@ def short_names(keys: Sequence[str]) -> list[str]:
     return [names[key] for key in keys]
 
 
-def boundary(found: Mapping[str, Any]) -> Chart:
+def boundary(boundary_map: Mapping[str, Any]) -> Chart:
     """Verdicts over two parameters, the boundary that was found and the one that was predicted."""
-    points, good = np.array(found["points"], dtype=float).reshape(-1, 2), np.array(found["good"], dtype=bool)
+    points, good = (
+        np.array(boundary_map["points"], dtype=float).reshape(-1, 2),
+        np.array(boundary_map["good"], dtype=bool),
+    )
     data = [
         {"type": "scatter", "mode": "markers", "name": label, "x": points[chosen, 0].tolist(),
          "y": points[chosen, 1].tolist(), "marker": {"color": colour, "size": 6, "symbol": symbol, "opacity": 0.55}}
@@ -86,11 +89,11 @@ def boundary(found: Mapping[str, Any]) -> Chart:
     for name, colour, dash in (("boundary", FOUND, "solid"), ("predicted", PREDICTED, "dash")):
         data += [
             _line(name, np.array(line, dtype=float), colour, dash, first=k == 0)
-            for k, line in enumerate(found.get(name, ()))
+            for k, line in enumerate(boundary_map.get(name, ()))
         ]
     axes = [
         {"type": "log" if log else "linear", "title": {"text": key}, "exponentformat": "power"}
-        for key, log in zip(found["keys"], found["log"])
+        for key, log in zip(boundary_map["keys"], boundary_map["log"])
     ]
     return {"data": data, "layout": {"height": 520, "hovermode": "closest", "xaxis": axes[0], "yaxis": axes[1]}}
 
@@ -118,13 +121,13 @@ def front(names: Sequence[str], units: Sequence[str], all_points: Array, passed:
     return {"data": data, "layout": {"height": 420, "hovermode": "closest", "xaxis": axes[0], "yaxis": axes[1]}}
 
 
-def sensitivities(found: Sequence[Mapping[str, Any]]) -> Chart:
+def sensitivities(indices: Sequence[Mapping[str, Any]]) -> Chart:
     """First-order and total indices of each parameter, with their intervals."""
-    keys = short_names([str(one["key"]) for one in found])
+    keys = short_names([str(one["key"]) for one in indices])
     data = []
     for name, colour in (("first", GOOD), ("total", COLOURS[1])):
-        values = [float(one[name]) for one in found]
-        ends = [one[f"{name}_interval"] for one in found]
+        values = [float(one[name]) for one in indices]
+        ends = [one[f"{name}_interval"] for one in indices]
         spread = {
             "type": "data", "symmetric": False, "thickness": 1.2,
             "array": [max(end["high"] - value, 0.0) for end, value in zip(ends, values)],

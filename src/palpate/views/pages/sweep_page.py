@@ -55,8 +55,8 @@ class _Runs:
 
     def column(self, name: str, runs: Sequence[int] | None = None) -> list[Any]:
         """A column, or the chosen runs of it."""
-        found = read_columns(self.table, [name])[name].to_list()
-        return found if runs is None else [found[run] for run in runs]
+        values = read_columns(self.table, [name])[name].to_list()
+        return values if runs is None else [values[run] for run in runs]
 
     def numbers(self, name: str) -> Array:
         return read_columns(self.table, [name])[name].to_numpy().astype(float)
@@ -143,8 +143,8 @@ def _notable(summary: Mapping[str, Any], replays: Mapping[str, str]) -> list[str
             value = "" if one["value"] is None else f", {summary['metric']} {_number(one['value'], summary['unit'])}"
             broken = f", broke {', '.join(one['failed'])}" if one["failed"] else ""
             link = f' · <a href="{escape(replays[name])}">replay</a>' if name in replays else ""
-            told = escape(f"run {one['run']}: {one['outcome']}{value}{broken}")
-            blocks.append(f"<h3>{title}</h3><p>{told}{link}</p>{_command(one['command'])}")
+            description = escape(f"run {one['run']}: {one['outcome']}{value}{broken}")
+            blocks.append(f"<h3>{title}</h3><p>{description}{link}</p>{_command(one['command'])}")
     others = [f"run {one['run']}: {one['command']}" for one in summary["worst"][1:]]
     return [*blocks, folded("Further bad runs", bullets(others))]
 
@@ -175,13 +175,13 @@ def _sensitivity(plots: list[dict[str, Any]], summary: Mapping[str, Any]) -> lis
 
 
 def _front(runs: _Runs, summary: Mapping[str, Any]) -> list[charts.Chart]:
-    found = summary.get("pareto")
-    if not found:
+    front = summary.get("pareto")
+    if not front:
         return []
-    names = found["metrics"]
+    names = front["metrics"]
     points = np.column_stack([runs.numbers(name) for name in names])
     finite = np.isfinite(points).all(axis=1)
-    best = np.array(found["points"], dtype=float).reshape(-1, 2)
+    best = np.array(front["points"], dtype=float).reshape(-1, 2)
     return [charts.front(names, [METRICS[n].unit for n in names], points[finite], runs.passed[finite], best)]
 
 
@@ -199,8 +199,8 @@ def _parallel(plots: list[dict[str, Any]], runs: _Runs, summary: Mapping[str, An
     chart = charts.parallel(columns, runs.passed[chosen], logs)
     some = "" if len(chosen) == len(runs.passed) else f" Of {len(runs.passed)} runs {len(chosen)} are drawn."
     said = f"A line per run; blue passed, orange did not. Drag along an axis to choose runs.{some}"
-    place = _placed(plots, [chart], least=95 * len(names))
-    return [f"<p class=soft>{escape(said)}</p>", f"<div class=wide>{place}</div>"]
+    plot_html = _placed(plots, [chart], least=95 * len(names))
+    return [f"<p class=soft>{escape(said)}</p>", f"<div class=wide>{plot_html}</div>"]
 
 
 def _wrong(summary: Mapping[str, Any]) -> list[str]:

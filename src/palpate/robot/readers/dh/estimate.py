@@ -86,9 +86,9 @@ def _compiled(shapes: tuple[Shape, ...]) -> _Solid | None:
             made = spec.compile().body("solid")
     except (ValueError, mujoco.FatalError):
         return None
-    turn = np.zeros(9)
-    mujoco.mju_quat2Mat(turn, made.iquat)
-    R = turn.reshape(3, 3)
+    rotation = np.zeros(9)
+    mujoco.mju_quat2Mat(rotation, made.iquat)
+    R = rotation.reshape(3, 3)
     return _Solid(float(made.mass[0]), made.ipos.copy(), R @ np.diag(made.inertia) @ R.T)
 
 
@@ -111,6 +111,6 @@ def _notes(tree: Tree, links: tuple[Link, ...], solids: dict[str, _Solid], total
 def _warning(file: str, links: tuple[Link, ...], solids: dict[str, _Solid], total: float, density: float) -> Finding:
     filled = [f"{link.name} {link.mass:.3g} kg" for link in links if link.name in solids]
     shown = ", ".join(filled[:_LISTED]) + (" …" if len(filled) > _LISTED else "")
-    found = f"mass and inertia of {len(filled)} links are estimated: {shown}"
+    problem = f"mass and inertia of {len(filled)} links are estimated: {shown}"
     rule = f"from their shapes, at {density:.3g} kg/m³, so that all weigh {total:g} kg: no measurement"
-    return Finding("warning", file, 0, "estimate", found, rule)
+    return Finding("warning", file, 0, "estimate", problem, rule)

@@ -111,22 +111,22 @@ def repaired_rows(rows: Sequence[DHLink]) -> tuple[list[DHLink], list[Finding]]:
     An inertia no body has becomes the nearest one; a mass of 0 with an inertia, as tables give links that only turn,
     becomes the least the engine takes. What cannot be mended so stays for `tree_from_dh` to refuse.
     """
-    told: list[Finding] = []
-    return [_repaired(row, number, told) for number, row in enumerate(rows, start=1)], told
+    findings: list[Finding] = []
+    return [_repaired(row, number, findings) for number, row in enumerate(rows, start=1)], findings
 
 
-def _repaired(row: DHLink, number: int, told: list[Finding]) -> DHLink:
+def _repaired(row: DHLink, number: int, findings: list[Finding]) -> DHLink:
     try:
         old = tensor_from(row.inertia)
     except InvalidInput:
         return row
     new = inertials.nearest_physical((old + old.T) / 2) if inertia_fault(old) else old
     if new is not old and new.any():
-        told.append(_changed(number, old, new))
+        findings.append(_changed(number, old, new))
         row = replace(row, inertia=new)
     if row.mass == 0 and new.any():
         rule = f"inertia without mass is no body; repaired: {LIGHTEST:g} kg, which moves nothing"
-        told.append(Finding("warning", "DH table", 0, f"row {number}", "mass 0 with an inertia", rule))
+        findings.append(Finding("warning", "DH table", 0, f"row {number}", "mass 0 with an inertia", rule))
         row = replace(row, mass=LIGHTEST)
     return row
 
@@ -152,9 +152,9 @@ def row_faults(row: DHLink, number: int) -> Iterator[Finding]:
         try:
             check(row)
         except InvalidInput as error:
-            found, _, hint = str(error).partition("\n")
+            problem, _, hint = str(error).partition("\n")
             rule = hint.replace("hint: ", "").strip() or "a DH row takes finite numbers in range"
-            yield Finding("error", "DH table", 0, f"DH row {number}", found, rule)
+            yield Finding("error", "DH table", 0, f"DH row {number}", problem, rule)
 
 
 def _check_kind(row: DHLink) -> None:

@@ -42,8 +42,8 @@ def build_mjcf(
         raise ModelError(f"{path.name} is no tree", _loop_findings(path, seen.root, loops))
     touching = [geom for geom in spec.geoms if geom.contype or geom.conaffinity]
     spheres = sum(geom.name == "tip" or geom.name.startswith("foot_") for geom in touching)  # taken unasked
-    told = untouched(str(path), len(touching) - spheres, "geoms that collide")
-    robot = Robot(spec, name=path.stem, tool_frame=tool_frame, warnings=[*warnings, *told, *doubts])
+    contact_warnings = untouched(str(path), len(touching) - spheres, "geoms that collide")
+    robot = Robot(spec, name=path.stem, tool_frame=tool_frame, warnings=[*warnings, *contact_warnings, *doubts])
     value, motion = weakest_motion(robot.mass_matrix(robot.home))
     if value < SINGULAR:
         joints = [name for name, share in zip(robot.dof_names, motion) if abs(share) > 1e-3]
@@ -72,5 +72,5 @@ def _loop_findings(path: Path, root: Element | None, loops: Sequence[Loop]) -> l
 
 def _loop_finding(path: Path, at: Element | None, loop: Loop) -> Finding:
     rule = "a closed loop: palpate computes with trees of joints"
-    place = (at.source.file, at.line, at.label) if at is not None else (str(path), 0, "equality")
-    return Finding("error", *place, f"equality {loop.name} {loop.what}", rule, loop.hint)
+    location = (at.source.file, at.line, at.label) if at is not None else (str(path), 0, "equality")
+    return Finding("error", *location, f"equality {loop.name} {loop.what}", rule, loop.hint)

@@ -90,14 +90,14 @@ def _report_refusal(message: str, root: Element, report: Report) -> None:
     line_match = re.search(r"line(?: number=)? ?(\d+)", message, re.IGNORECASE)
     line = int(line_match[1]) if line_match else 0
     at = _culprit(message, line, root)
-    told = {(finding.file, finding.line) for finding in report.findings if finding.level == "error"}
-    if told & _places(at, (report.file, line)):
+    reported = {(finding.file, finding.line) for finding in report.findings if finding.level == "error"}
+    if reported & _places(at, (report.file, line)):
         return
-    found = printable(" ".join(re.sub(r"^(XML )?Error:|^Element.*", "", message, flags=re.MULTILINE).split()))
+    problem = printable(" ".join(re.sub(r"^(XML )?Error:|^Element.*", "", message, flags=re.MULTILINE).split()))
     if at is not None:
-        report.error(at, found, "MuJoCo refuses this")
+        report.error(at, problem, "MuJoCo refuses this")
     elif not (line == 0 and report.has_errors):
-        report.error(None, found, "MuJoCo refuses this", line=line)
+        report.error(None, problem, "MuJoCo refuses this", line=line)
 
 
 def _places(at: Element | None, otherwise: tuple[str, int]) -> set[tuple[str, int]]:
@@ -130,10 +130,10 @@ def _report_facts(facts: dict[str, Any], root: Element, report: Report) -> None:
         report.error(root, "the first acceleration is not finite", "the dynamics are singular", line=root.line)
     angle = facts["timestep"] * facts["frequency"]
     if angle > _LARGEST_STEP_ANGLE:
-        found = f"timestep {facts['timestep']:g} s with a spring of {facts['frequency']:.3g} rad/s"
+        problem = f"timestep {facts['timestep']:g} s with a spring of {facts['frequency']:.3g} rad/s"
         at = next((e for e in root.walk() if "timestep" in e.attributes and e.tag == "option"), root)
         rule = f"dt·ω_max = {angle:.2g} > {_LARGEST_STEP_ANGLE:g}: the motion is not resolved"
-        report.warning(at, found, rule, "a smaller timestep, or a softer spring")
+        report.warning(at, problem, rule, "a smaller timestep, or a softer spring")
 
 
 # Vocabulary
@@ -151,8 +151,8 @@ def _vocabulary(schema: str) -> dict[str, tuple[set[str], set[str]]]:
             if depth:
                 words.setdefault(way[depth - 1], (set(), set()))[1].add(head[2])
         if way:
-            rest = head[3] if head else line
-            words.setdefault(way[-1], (set(), set()))[0].update(rest.split())
+            attributes = head[3] if head else line
+            words.setdefault(way[-1], (set(), set()))[0].update(attributes.split())
     _add_recursion(words)
     return words
 

@@ -110,11 +110,13 @@ def _check_ranges(element: Element, report: Report) -> None:
         if values is None or len(values) != 2:
             continue
         lower, upper = values
-        found = f"{attribute} {lower:g} to {upper:g}"
+        problem = f"{attribute} {lower:g} to {upper:g}"
         if lower > upper:
-            report.error(element, found, "the lower end lies above the upper; MuJoCo would drop the limit", "swap them")
+            report.error(
+                element, problem, "the lower end lies above the upper; MuJoCo would drop the limit", "swap them"
+            )
         elif lower == upper and element.tag != "numeric" and not _is_motor(element):
-            report.warning(element, found, "an empty range; MuJoCo takes 0 0 as no limit")
+            report.warning(element, problem, "an empty range; MuJoCo takes 0 0 as no limit")
 
 
 def _is_motor(element: Element) -> bool:
@@ -152,10 +154,10 @@ def _check_inertial(element: Element, root: Element, report: Report) -> None:
     six = full if full and len(full) == 6 else [*(diagonal or []), 0.0, 0.0, 0.0]
     if len(six) != 6 or max(map(abs, six)) > inertials.LARGEST:
         return
-    told = Report(report.file, dynamics=not _balanced(root))
+    inertia_report = Report(report.file, dynamics=not _balanced(root))
     mass = _quiet(element, "mass")
-    inertials.check_inertia(element, mass[0] if mass else None, inertials.inertia_from_six(*six), told)
-    report.findings += told.findings
+    inertials.check_inertia(element, mass[0] if mass else None, inertials.inertia_from_six(*six), inertia_report)
+    report.findings += inertia_report.findings
 
 
 def _balanced(root: Element) -> bool:
@@ -174,13 +176,13 @@ def _check_angles(element: Element, unit: str, defaults: Defaults, report: Repor
     values = _quiet(element, "range")
     if element.tag == "joint" and values and (defaults.value(element, "type") or "hinge") in ("hinge", "ball"):
         largest = max(map(abs, values))
-        found = f"range {_text(values)}"
+        problem = f"range {_text(values)}"
         if unit == "default" and 0 < largest <= _SMALL_DEGREES:
             rule = f"read as ±{largest:g}°: without angle= the MJCF default is degrees"
-            report.warning(element, found, rule, '<compiler angle="radian"/>?')
+            report.warning(element, problem, rule, '<compiler angle="radian"/>?')
         elif unit == "radian" and _FEW_TURNS < largest < _UNLIMITED:
             turns = f"{largest:g} rad = {largest / (2 * math.pi):.0f} turns"
-            report.warning(element, found, f"implausible: {turns}", "degrees?")
+            report.warning(element, problem, f"implausible: {turns}", "degrees?")
     euler = _quiet(element, "euler")
     if euler and unit == "default" and any(abs(abs(a) - b) < 2e-3 for a in euler for b in (1.5708, 3.1416)):
         rule = "read as degrees: without angle= the MJCF default is degrees"
@@ -191,13 +193,13 @@ def _check_timestep(element: Element, report: Report) -> None:
     step = _quiet(element, "timestep")
     if element.tag != "option" or step is None:
         return
-    found = f"timestep {step[0]:g} s"
+    problem = f"timestep {step[0]:g} s"
     if step[0] <= 0:
-        report.error(element, found, "a timestep is greater than 0: time would stand still or run backward")
+        report.error(element, problem, "a timestep is greater than 0: time would stand still or run backward")
     elif step[0] > _LARGE_STEP:
         angle = f"dt·ω_max = {step[0] * _CONTACT_FREQUENCY:.3g} > 0.5 at the default contact's 50 rad/s"
         tell = report.error if step[0] >= _HUGE_STEP else report.warning
-        tell(element, found, f"too large: {angle}", "1 to 2 ms is usual")
+        tell(element, problem, f"too large: {angle}", "1 to 2 ms is usual")
 
 
 # Names
@@ -226,8 +228,8 @@ def _check_names(root: Element, report: Report) -> None:
         before = first.setdefault((kind, name), element)
         if before is not element:
             lines = f"lines {before.line} and {element.line}"
-            found = f"two {kind}s are called {quoted(name)}, {lines}"
-            report.error(element, found, f"names are unique among the {kind}s")
+            problem = f"two {kind}s are called {quoted(name)}, {lines}"
+            report.error(element, problem, f"names are unique among the {kind}s")
 
 
 def _check_references(root: Element, report: Report) -> None:
@@ -265,8 +267,8 @@ def _check_keyframes(root: Element, defaults: Defaults, report: Report) -> None:
             for attribute, size in sizes.items():
                 text = key.attributes.get(attribute)
                 if text is not None and len(text.split()) != size:
-                    found = f"{attribute} holds {len(text.split())} numbers"
-                    report.error(key, found, f"the model has {size} of them")
+                    problem = f"{attribute} holds {len(text.split())} numbers"
+                    report.error(key, problem, f"the model has {size} of them")
 
 
 def _text(values: list[float]) -> str:

@@ -159,7 +159,7 @@ class _Loader:
         else:
             self._refuse(element, f"file={quoted(name)}", "file not found")
 
-    def _refuse(self, element: Element, found: str, rule: str, hint: str = "") -> list[Element]:
+    def _refuse(self, element: Element, problem: str, rule: str, hint: str = "") -> list[Element]:
         self.safe = False
-        self.report.error(element, found, rule, hint)
+        self.report.error(element, problem, rule, hint)
         return []

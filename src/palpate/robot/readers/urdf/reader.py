@@ -162,10 +162,10 @@ class _Reader:
                 continue
             radius = inertials.radius_of_gyration(link.item.mass, link.item.inertia)
             if radius > size:
-                found = f"radius of gyration {radius:.3g} m"
+                problem = f"radius of gyration {radius:.3g} m"
                 rule = f"implausible for mass {link.item.mass:g} kg in a robot {reach:.2g} m long"
                 at = link.element.first("inertial")
-                self.report.warning(at, found, rule, "inertia in kg·mm² or g·mm² instead of kg·m²?")
+                self.report.warning(at, problem, rule, "inertia in kg·mm² or g·mm² instead of kg·m²?")
 
     # Joints
 
@@ -195,11 +195,11 @@ class _Reader:
     def _kind(self, element: Element) -> JointKind:
         kind = element.attributes.get("type")
         if kind not in JOINT_KINDS:
-            found = f"type {quoted(kind)}" if kind is not None else "has no type"
+            problem = f"type {quoted(kind)}" if kind is not None else "has no type"
             near = {"hinge": "revolute", "slide": "prismatic", "free": "floating", "ball": "spherical"}
             guess = near.get(kind or "") or next(iter(nearest(kind or "", JOINT_KINDS)), "")
             hint = f"did you mean {guess!r}?" if guess else ""
-            self.report.error(element, found, f"a joint type is one of {', '.join(JOINT_KINDS)}", hint)
+            self.report.error(element, problem, f"a joint type is one of {', '.join(JOINT_KINDS)}", hint)
             kind = guess  # the rest of the joint is checked as what it was meant to be
         return kind if kind in JOINT_KINDS else "fixed"  # pyright: ignore[reportReturnType]
 
@@ -249,20 +249,20 @@ class _Reader:
 
     def _range(self, element: Element, kind: JointKind) -> tuple[float, float]:
         lower, upper = (self._number(element, name) or 0.0 for name in ("lower", "upper"))
-        found = f"limits {lower:g} to {upper:g}"
+        problem = f"limits {lower:g} to {upper:g}"
         largest = max(abs(lower), abs(upper))
         if lower > upper or lower == upper == 0:
             rule = "reversed" if lower > upper else "absent limits are 0 in URDF"
-            self.report.warning(element, found, f"taken as no limit ({rule})", "give the real ones")
+            self.report.warning(element, problem, f"taken as no limit ({rule})", "give the real ones")
             return -math.inf, math.inf
         if lower == upper:
             hint = 'type="fixed"? type="continuous"?'
-            self.report.dynamics_error(element, found, "the joint cannot move", hint)
+            self.report.dynamics_error(element, problem, "the joint cannot move", hint)
         elif kind == "revolute" and _FEW_TURNS < largest < _UNLIMITED:
             turns = f"{largest:g} rad = {largest / (2 * math.pi):.0f} turns"
-            self.report.warning(element, found, f"implausible: {turns}", "degrees? URDF has radians")
+            self.report.warning(element, problem, f"implausible: {turns}", "degrees? URDF has radians")
         elif kind == "prismatic" and largest > PLAUSIBLE_LENGTH:
-            self.report.warning(element, found, f"implausible: {largest:g} m", "millimetres? URDF has metres")
+            self.report.warning(element, problem, f"implausible: {largest:g} m", "millimetres? URDF has metres")
         return lower, upper
 
     def _bound(self, limit: Element, name: str, needed: bool) -> float:

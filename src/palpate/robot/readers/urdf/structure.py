@@ -168,11 +168,11 @@ def _report_unresisted(link: Numbered[Link], joint: Numbered[Joint], massless: b
     if massless:
         inertial = link.element.first("inertial")
         mass = inertial.first("mass") if inertial else None
-        found = f"{'mass 0' if inertial else 'has no <inertial>'}, and joint {quoted(joint.item.name)} moves it"
-        report.warning(mass or inertial or link.element, found, _UNKNOWN, _REMEDY)
+        problem = f"{'mass 0' if inertial else 'has no <inertial>'}, and joint {quoted(joint.item.name)} moves it"
+        report.warning(mass or inertial or link.element, problem, _UNKNOWN, _REMEDY)
     else:
-        found = "nothing resists the joint: what it moves has no inertia about its axis"
-        report.warning(joint.element, found, _UNKNOWN, _REMEDY)
+        problem = "nothing resists the joint: what it moves has no inertia about its axis"
+        report.warning(joint.element, problem, _UNKNOWN, _REMEDY)
 
 
 # Mimic
@@ -186,17 +186,17 @@ def _check_mimic(joints: list[Numbered[Joint]], report: Report) -> None:
             continue
         at = joint.element.first("mimic")
         name = joint.item.mimic.joint
-        found = f"mimics joint {quoted(name)}"
+        problem = f"mimics joint {quoted(name)}"
         if name == joint.item.name:
-            report.error(at, found, "a joint cannot mimic itself")
+            report.error(at, problem, "a joint cannot mimic itself")
         elif name not in by_name:
             near = nearest(name, by_name)
             hint = f"did you mean {' or '.join(map(quoted, near))}?" if near else ""
-            report.error(at, f"{found}, which does not exist", "mimic names a joint of the file", hint)
+            report.error(at, f"{problem}, which does not exist", "mimic names a joint of the file", hint)
         elif FREEDOMS[by_name[name].item.kind] != 1:
-            report.error(at, f"{found}, which is {by_name[name].item.kind}", "mimic follows a joint of one dof")
+            report.error(at, f"{problem}, which is {by_name[name].item.kind}", "mimic follows a joint of one dof")
         elif _leads_back(joint.item.name, leader):
-            report.error(at, found, "the mimic joints follow each other in a ring")
+            report.error(at, problem, "the mimic joints follow each other in a ring")
 
 
 def _leads_back(start: str, leader: dict[str, str]) -> bool:

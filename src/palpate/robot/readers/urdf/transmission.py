@@ -39,11 +39,11 @@ def _driven(transmission: Element) -> list[tuple[str, Element]]:
 def _armature(transmission: Element, report: Report) -> float:
     """The inertia of one transmission, or 0 where it gives none."""
     places = [transmission, *transmission.all("actuator"), *transmission.all("joint")]
-    rotor = next((e for place in places for e in place.all(_ROTOR)), None)
+    rotor = next((e for parent in places for e in parent.all(_ROTOR)), None)
     if rotor is None:
         return 0.0
     inertia = _value(rotor, report)
-    ratios = [e for tag in _GEARS for place in places for e in place.all(tag)]
+    ratios = [e for tag in _GEARS for parent in places for e in parent.all(tag)]
     gear = _value(ratios[0], report) if ratios else 1.0
     if inertia is not None and inertia < 0:
         report.dynamics_error(rotor, f"rotor inertia {inertia:g} kg·m²", "an inertia is not negative")

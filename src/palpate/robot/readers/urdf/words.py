@@ -97,25 +97,25 @@ def _check_attributes(element: Element, known: set[str], report: Report) -> None
         else:
             strange.append(quoted(name))
     if strange:
-        found = f"unknown attribute{'s' if len(strange) > 1 else ''} {', '.join(strange)}"
-        report.warning(element, found, f"ignored; known here: {_listed(known)}")
+        problem = f"unknown attribute{'s' if len(strange) > 1 else ''} {', '.join(strange)}"
+        report.warning(element, problem, f"ignored; known here: {_listed(known)}")
 
 
 def _check_unknown_child(child: Element, known: set[str], report: Report) -> None:
-    found = f"unknown element <{child.tag}>"
+    problem = f"unknown element <{child.tag}>"
     if child.tag.startswith("xacro:"):
-        report.error(child, found, "xacro is never run unasked", "ask for it: --xacro, load_robot(…, xacro=True)")
+        report.error(child, problem, "xacro is never run unasked", "ask for it: --xacro, load_robot(…, xacro=True)")
     elif child.tag in _FOREIGN or ":" in child.tag:
         return
     elif near := _near(child.tag, known):
-        _report_misspelt(child, found, near, known, report)
+        _report_misspelt(child, problem, near, known, report)
     else:
-        report.warning(child, found, f"ignored; known here: {_listed(known)}")
+        report.warning(child, problem, f"ignored; known here: {_listed(known)}")
 
 
-def _report_misspelt(at: Element, found: str, near: str, known: set[str], report: Report) -> None:
+def _report_misspelt(at: Element, problem: str, near: str, known: set[str], report: Report) -> None:
     tell = report.warning if near in _ONLY_LOOKS else report.error
-    tell(at, found, f"known here: {_listed(known)}", f"did you mean {near!r}?")
+    tell(at, problem, f"known here: {_listed(known)}", f"did you mean {near!r}?")
 
 
 def _near(word: str, known: set[str]) -> str | None:
@@ -130,6 +130,6 @@ def _check_repeats(element: Element, report: Report) -> None:
     first: dict[str, Element] = {}
     for child in element.children:
         if child.tag in _ONCE and child.tag in first:
-            found = f"<{child.tag}> stands twice, on lines {first[child.tag].line} and {child.line}"
-            report.error(child, found, f"<{element.tag}> takes one")
+            problem = f"<{child.tag}> stands twice, on lines {first[child.tag].line} and {child.line}"
+            report.error(child, problem, f"<{element.tag}> takes one")
         first.setdefault(child.tag, child)

@@ -48,12 +48,12 @@ def main() -> None:
     """Limits itself first, then loads xacro."""
     file, seconds, memory, options = sys.argv[1:]
     _limit(float(seconds), int(memory))
-    told = json.loads(options)
-    _offer_packages([Path(root) for root in told["roots"]])
+    settings = json.loads(options)
+    _offer_packages([Path(root) for root in settings["roots"]])
     import xacro
 
     try:
-        document: Any = xacro.process_file(file, mappings=dict(told["arguments"]))
+        document: Any = xacro.process_file(file, mappings=dict(settings["arguments"]))
         text = document.toprettyxml(indent="  ")
     except Exception as error:  # xacro raises whatever its file provokes
         sys.exit(f"{type(error).__name__}: {error}")
