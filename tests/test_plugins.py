@@ -17,7 +17,7 @@ from palpate.errors import InvalidInput, StudyError
 from palpate.metrics import METRICS, evaluate
 from palpate.plugins import Table
 from palpate.scenario.model import law_class
-from palpate.world.sensor import SENSORS
+from palpate.world.sensing.sensor import SENSORS
 
 CODE = """
 from palpate.control.references import Hold

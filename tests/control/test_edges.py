@@ -33,7 +33,7 @@ from palpate.scenario.rig import rig_of
 from palpate.trace import Trace
 from palpate.world.clock import Clock
 from palpate.world.config import Driver, PlantChange, Pole, Push, Sensors, Surface, World, WrenchSensor
-from palpate.world.faults import Fault
+from palpate.world.sensing.faults import Fault
 
 FORCE = 10.0  # N, wanted by the laws of force
 REST = ("passive", "gravity-compensation")

@@ -8,7 +8,7 @@ import pytest
 import palpate as pp
 from palpate.control.design.arm import Wall, arm_contact, predict_for_arm
 from palpate.control.design.friction import friction_sentences, held_off
-from palpate.control.design.loop_model import Timing
+from palpate.control.design.linear.loop_model import Timing
 from palpate.control.laws.admittance import Admittance
 from palpate.control.laws.computed_torque import ComputedTorque
 from palpate.control.laws.hybrid_force import HybridForce

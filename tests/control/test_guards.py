@@ -25,7 +25,7 @@ from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.world.clock import Clock
 from palpate.world.config import Driver, PlantChange, Push, Sensors, Surface, World, WrenchSensor
-from palpate.world.faults import Fault
+from palpate.world.sensing.faults import Fault
 
 PANDA = load_robot("panda")
 PRESS = Hold(wrench=WantedWrench(value=(0, 0, 10, 0, 0, 0)))

@@ -23,7 +23,7 @@ from palpate.spatial import matrix_from_quat, rotation_error
 from palpate.trace import Recording
 from palpate.world.clock import Clock
 from palpate.world.config import Pole, Push, World
-from palpate.world.plant import build_plant
+from palpate.world.plants.plant import build_plant
 
 POSTURE = np.array([0, -0.8, 0, -1.9, 0, -1.1, 0])  # tool up above the base: half a metre of room on every side
 CHANNELS = ("q", "v", "tau", "guard", "tool_position", "tool_quat_wxyz", "tool_twist", "target_position", "rest_q")

@@ -8,8 +8,8 @@ import pytest
 from palpate.control import CartesianImpedance, ComputedTorque, GravityCompensation, JointImpedance, PythonLaw
 from palpate.control.design import Timing, Wall, predict_for_arm
 from palpate.control.design.arm import arm_contact, period_warnings
-from palpate.control.design.closed_loop import ClosedLoop
-from palpate.control.design.hold import held
+from palpate.control.design.linear.closed_loop import ClosedLoop
+from palpate.control.design.linear.hold import held
 from palpate.errors import InvalidInput
 from palpate.robot import load_robot
 from palpate.world.clock import Clock
@@ -83,7 +83,7 @@ def test_a_held_command_moves_a_mass_on_a_spring_as_the_closed_form_says(stiffne
 
 @pytest.mark.parametrize("delay", [3, 15, 40])
 def test_long_delays_are_judged_by_structure_as_short_ones_by_their_matrix(delay: int, monkeypatch) -> None:
-    from palpate.control.design import closed_loop
+    from palpate.control.design.linear import closed_loop
 
     robot = load_robot("panda", joints="ideal")
     law = CartesianImpedance(damping=(80.0, 80.0, 80.0, 2.0, 2.0, 2.0)).bind(robot)

@@ -92,7 +92,7 @@ def test_every_file_a_kernel_imports_is_part_of_its_stamp():
     reached = {
         path.relative_to(package).as_posix() for path in sources.sources_of(package / "run" / "loop" / "loop.py")
     }
-    assert {"run/loop/physics.py", "world/contact.py", "spatial/shapes.py", "engine/records.py"} <= reached
+    assert {"run/loop/physics.py", "world/forces/contact.py", "spatial/shapes.py", "engine/records.py"} <= reached
     by_package = {p.name for p in sources.sources_of(package / "robot" / "ik.py")}
     assert "kernels.py" in by_package  # `from palpate.robot import kernels` names a file too
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from exporting.conftest import NAME
-from palpate.exporting.native import Native, Session, host
-from palpate.exporting.records import OUTPUT_HEAD, Code
+from palpate.exporting.code.native import Native, Session, host
+from palpate.exporting.code.records import OUTPUT_HEAD, Code
 
 
 class Library:

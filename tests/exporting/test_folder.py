@@ -16,7 +16,7 @@ import pytest
 import palpate as pp
 from exporting.conftest import NAME, SCENARIO
 from palpate.errors import FileError, InvalidInput, NotApplicable, UnknownName
-from palpate.exporting.archive import static_library, symbols
+from palpate.exporting.code.archive import static_library, symbols
 from palpate.run.simulate import as_run
 
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from exporting.conftest import SCENARIO
 from palpate.exporting import export
+from palpate.exporting.code.records import INPUT_HEAD, OUTPUT_HEAD
 from palpate.exporting.draft import draft
 from palpate.exporting.interface import places
-from palpate.exporting.records import INPUT_HEAD, OUTPUT_HEAD
 from palpate.scenario.file.load import load_scenario
 
 

@@ -11,7 +11,7 @@ import pytest
 from palpate.checks import Array
 from palpate.control import CartesianImpedance, JointImpedance
 from palpate.control.design.arm import Wall, largest_wall_for_arm
-from palpate.control.design.loop_model import Timing
+from palpate.control.design.linear.loop_model import Timing
 from palpate.control.law import Law, Target, sizes_of
 from palpate.control.references.reference import joint_target
 from palpate.robot import Robot, load_robot

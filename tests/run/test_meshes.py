@@ -12,7 +12,7 @@ import pytest
 from palpate.robot import load_robot
 from palpate.run.after.scene import MOST_TRIANGLES, decimated, scene_of
 from palpate.world.config import World
-from palpate.world.plant import build_plant
+from palpate.world.plants.plant import build_plant
 
 
 def ball(rings: int, around: int) -> tuple[np.ndarray, np.ndarray]:

@@ -12,7 +12,7 @@ from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.world.clock import Clock
 from palpate.world.config import Attachment, FreeObject, Motion, PlantChange, Pole, Push, Surface, World
-from palpate.world.plant import build_plant
+from palpate.world.plants.plant import build_plant
 
 G = 9.81
 

@@ -73,7 +73,7 @@ def test_bouncing_for_ever_is_foretold_and_compared_with_what_happens(
 def test_a_press_on_a_wall_is_the_exact_bounce_of_a_free_mass() -> None:
     """Without gains a mass that meets an undamped wall leaves it as fast: one contact of π √(m/k), then none."""
     from palpate.control.design.case import ContactCase
-    from palpate.control.design.loop_model import Timing
+    from palpate.control.design.linear.loop_model import Timing
 
     case = ContactCase(CartesianImpedance, 2.0, Timing(1e-4), stiffness=1e-6, wall_stiffness=2e4)
     press = simulated_press(case, speed=0.1, duration=3 * np.pi * np.sqrt(2.0 / 2e4))

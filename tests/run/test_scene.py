@@ -8,7 +8,7 @@ import pytest
 from palpate.robot import load_robot
 from palpate.run.after.scene import most_singular, scene_of, singularity
 from palpate.world.config import FreeObject, Surface, World
-from palpate.world.plant import build_plant
+from palpate.world.plants.plant import build_plant
 
 WALL = Surface(name="wall", position=(0.5, 0.0, 0.2), normal=(-1.0, 0.0, 0.0))
 BALL = FreeObject(name="ball", size=(0.07,), position=(0.3, 0.0, 0.5))

@@ -12,7 +12,7 @@ from palpate.robot import load_robot
 from palpate.run.after.scene import scene_of
 from palpate.trace import Channel, Event, Outcome, RunFacts, Trace
 from palpate.world.config import Surface, World
-from palpate.world.plant import build_plant
+from palpate.world.plants.plant import build_plant
 
 Axe = Callable[[Any], list[list[str]]]
 SCRIPT = "<script>window.hacked=1</script><img src=x onerror=window.hacked=2>"

@@ -13,7 +13,7 @@ from palpate.spatial.rows import rotate
 from palpate.trace import Channel, Outcome, RunFacts, Trace
 from palpate.views.kinematics import body_paths
 from palpate.world.config import FreeObject, Pole, Surface, World
-from palpate.world.plant import build_plant
+from palpate.world.plants.plant import build_plant
 
 
 def random_trace(name: str, world: World) -> tuple[Trace, mujoco.MjModel, np.ndarray]:

@@ -13,8 +13,8 @@ from palpate.run.simulate import simulate
 from palpate.spatial.shapes import SHAPES
 from palpate.world.clock import Clock
 from palpate.world.config import FreeObject, Motion, Push, Surface, World
-from palpate.world.contact import normal_force, stored_energy, surface_state
-from palpate.world.forms import form_of
+from palpate.world.forces.contact import normal_force, stored_energy, surface_state
+from palpate.world.surfaces.forms import form_of
 
 force_of, energy_of = normal_force, stored_energy
 G, IDLE = 9.81, PythonLaw(lambda tick, gains, memory: {"torque": 0.0 * tick.v})

@@ -17,8 +17,8 @@ from palpate.errors import InvalidInput, ScenarioError, StudyError
 from palpate.study.running.pool import LocalPool
 from palpate.study.running.worker import Job, Task, run_chunk
 from palpate.study.sweeps import make_plan
-from palpate.world.noise import normal
-from palpate.world.sensor import SENSORS, Sensor
+from palpate.world.sensing.noise import normal
+from palpate.world.sensing.sensor import SENSORS, Sensor
 
 SHORT = ["run.duration=0.4", "reference.start=0.05", "reference.duration=0.3"]
 CODE = '''
@@ -30,7 +30,7 @@ from palpate.control.law import Law, NoMemory, Tick, law_kernel
 from palpate.engine.records import Record, Vector, sized
 from palpate.metrics import Metric
 from palpate.world import Sensor
-from palpate.world.custom import Reading, Truth, sensor_kernel
+from palpate.world.sensing.custom import Reading, Truth, sensor_kernel
 
 class Plain(Sensor):
     """Distance of the tool from a plane, and how fast it shrinks."""

@@ -13,7 +13,7 @@ from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.world.clock import Clock
 from palpate.world.config import Motion, PlantChange, Push, Surface, World
-from palpate.world.contact import Contact, PointState, _rub, surface_state
+from palpate.world.forces.contact import Contact, PointState, _rub, surface_state
 
 IDLE = PythonLaw(lambda tick, gains, memory: {"torque": 0.0 * tick.v})
 N = np.array([0.6, 0.0, 0.8])

@@ -8,7 +8,7 @@ import pytest
 from palpate.errors import InvalidInput
 from palpate.run.simulate import simulate
 from palpate.scenario.file.load import load_scenario
-from palpate.world.faults import FAULTS, Fault, lost_commands, read_fault
+from palpate.world.sensing.faults import FAULTS, Fault, lost_commands, read_fault
 
 SHORT = load_scenario("panda-wall", ["run.duration=0.3", "metrics={}", "reference.start=0"])
 

@@ -16,7 +16,7 @@ from palpate.scenario.file.load import load_scenario
 from palpate.spatial.height_field import heights_on, packed_heights, tightest_hollow
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import FreeObject
-from palpate.world.forms import drawn_mesh, form_of
+from palpate.world.surfaces.forms import drawn_mesh, form_of
 
 R, LONG = 0.3, 0.24  # radius, and length of the field
 IDLE = PythonLaw(lambda tick, gains, memory: {"torque": 0.0 * tick.v})

@@ -13,7 +13,7 @@ from palpate.control.laws.gravity_compensation import GravityCompensation
 from palpate.robot.robot import Robot
 from palpate.world.clock import Clock
 from palpate.world.config import PlantChange, Push, Surface, World
-from palpate.world.joint_friction import FrictionWork, solve_joint_friction
+from palpate.world.plants.joint_friction import FrictionWork, solve_joint_friction
 
 INTEGRATORS = ("euler", "implicit", "rk4")
 F, K, MASS = 3.0, 200.0, 2.0  # N, N/m, kg

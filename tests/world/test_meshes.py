@@ -16,7 +16,7 @@ from palpate.scenario.file.load import load_scenario
 from palpate.spatial.mesh import MOST_TRIANGLES, packed_mesh
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import ContactShape, FreeObject
-from palpate.world.forms import form_of
+from palpate.world.surfaces.forms import form_of
 
 BOX = (0.25, 0.5, 0.125)  # exact in 32 bits, as an STL holds it
 IDLE = PythonLaw(lambda tick, gains, memory: {"torque": 0.0 * tick.v})

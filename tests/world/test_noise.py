@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import stats
 
-from palpate.world.noise import normal
+from palpate.world.sensing.noise import normal
 
 draw = normal
 

@@ -12,7 +12,7 @@ from palpate.run.simulate import simulate
 from palpate.spatial import Pose, matrix_from_rotation_vector
 from palpate.world.clock import Clock
 from palpate.world.config import FreeObject, PlantChange, Surface, World
-from palpate.world.plant import build_plant, surface_rotation
+from palpate.world.plants.plant import build_plant, surface_rotation
 
 
 def constant(torque):

@@ -15,7 +15,7 @@ from palpate.run.run import Run
 from palpate.trace import Trace
 from palpate.world.clock import Clock
 from palpate.world.config import Surface, World
-from palpate.world.plant import rigid_sliding_speed
+from palpate.world.plants.plant import rigid_sliding_speed
 
 MASS, FORCE, MU = 2.73, 10.0, 0.5  # what a Panda shows a table, and presses with
 SLED = f"""<mujoco><option gravity="0 0 0"/><worldbody><body name="sled" pos="0 0 0.01">

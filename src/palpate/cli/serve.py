@@ -115,7 +115,7 @@ def _checked(args: argparse.Namespace) -> float | None:
 
 def _scenario(args: argparse.Namespace) -> Scenario:
     from palpate.scenario.file.load import load_scenario
-    from palpate.world.faults import read_fault
+    from palpate.world.sensing.faults import read_fault
 
     added = tuple(read_fault(text) for text in args.faults)
     scenario = load_scenario(args.scenario, [*model_overrides(args), *args.overrides])

@@ -43,8 +43,8 @@ from palpate.robot.robot import Robot, Terms
 from palpate.spatial.kernels import quat_from_matrix
 
 if TYPE_CHECKING:
-    from palpate.control.design.law_models import LawModel, LinearModel
-    from palpate.control.design.loop_model import Timing
+    from palpate.control.design.linear.law_models import LawModel, LinearModel
+    from palpate.control.design.linear.loop_model import Timing
 
 CommandKind = Literal["torque", "acceleration", "velocity", "position"]
 COMMANDS: tuple[CommandKind, ...] = ("torque", "acceleration", "velocity", "position")

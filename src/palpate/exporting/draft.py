@@ -15,11 +15,11 @@ from palpate.engine.kernels import Kernel
 from palpate.engine.records import Record
 from palpate.equations.code.tree_program import TreeCode
 from palpate.errors import NotApplicable
+from palpate.exporting.code.image import Image, Part, parts_of
+from palpate.exporting.code.own_model import OwnModel, own_model
+from palpate.exporting.code.records import INPUT_HEAD, OUTPUT_HEAD, STATE_HEAD, PartPlan, Plan, Station
 from palpate.exporting.gains import Bounds, adjustable
-from palpate.exporting.image import Image, Part, parts_of
 from palpate.exporting.interface import Item, input_items, output_items, places, tick_over
-from palpate.exporting.own_model import OwnModel, own_model
-from palpate.exporting.records import INPUT_HEAD, OUTPUT_HEAD, STATE_HEAD, PartPlan, Plan, Station
 from palpate.run.assemble.assemble import beginning, suited
 from palpate.run.build import build
 from palpate.run.run import Run

@@ -12,13 +12,13 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import FileError, InvalidInput, NotApplicable
-from palpate.exporting.archive import static_library, symbols
+from palpate.exporting.code.archive import static_library, symbols
+from palpate.exporting.code.native import Native, Session, host
+from palpate.exporting.code.objects import Target
+from palpate.exporting.code.records import OUTPUT_HEAD
 from palpate.exporting.draft import Draft, draft
 from palpate.exporting.library import Library, chosen_targets
 from palpate.exporting.manifest import NAME, is_export, manifest, sealed
-from palpate.exporting.native import Native, Session, host
-from palpate.exporting.objects import Target
-from palpate.exporting.records import OUTPUT_HEAD
 from palpate.exporting.texts import header, safe_command, template
 from palpate.exporting.vectors import Played, answered, packed, play, vector_file
 from palpate.files import a_path, is_there, make_folder, write_file

@@ -9,7 +9,7 @@ import numpy as np
 
 from palpate.control.law import Law, Rig
 from palpate.errors import PalpateError
-from palpate.exporting.image import Image, Part, parts_of
+from palpate.exporting.code.image import Image, Part, parts_of
 from palpate.robot.robot import Robot
 
 Bounds = tuple[float, float]

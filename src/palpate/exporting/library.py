@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from palpate.errors import NotApplicable, UnknownName
-from palpate.exporting import station
-from palpate.exporting.archive import Symbols, symbols, wasm_symbols
+from palpate.exporting.code import station
+from palpate.exporting.code.archive import Symbols, symbols, wasm_symbols
+from palpate.exporting.code.objects import TARGETS, Entry, Glue, Target, assembly, emit, llvm_texts, optimised
+from palpate.exporting.code.own_model import FRAME, PREFIX, TERMS, fill_terms, program_text
 from palpate.exporting.draft import Draft
-from palpate.exporting.objects import TARGETS, Entry, Glue, Target, assembly, emit, llvm_texts, optimised
-from palpate.exporting.own_model import FRAME, PREFIX, TERMS, fill_terms, program_text
 from palpate.files import write_file
 
 _LINKERS = ("wasm-ld", *(f"wasm-ld-{n}" for n in range(22, 11, -1)))

@@ -11,8 +11,8 @@ from palpate.control.law import Law
 from palpate.engine.compiling.numba_parts import choice
 from palpate.engine.kernels import Kernel
 from palpate.errors import NotApplicable
+from palpate.exporting.code.native import Native, host
 from palpate.exporting.manifest import read_manifest
-from palpate.exporting.native import Native, host
 from palpate.files import a_path
 from palpate.scenario.model import Scenario
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from palpate.errors import FileError
+from palpate.exporting.code.records import MEANINGS
 from palpate.exporting.draft import LATEST, Draft
 from palpate.exporting.interface import Item
-from palpate.exporting.records import MEANINGS
 from palpate.exporting.texts import safe_command
 from palpate.files import read_text
 

@@ -7,10 +7,10 @@ from importlib.resources import files
 
 import numpy as np
 
+from palpate.exporting.code.image import Part
+from palpate.exporting.code.records import MEANINGS, Code
 from palpate.exporting.draft import LATEST, Draft
-from palpate.exporting.image import Part
 from palpate.exporting.interface import Item
-from palpate.exporting.records import MEANINGS, Code
 
 
 def template(name: str, values: dict[str, object]) -> str:

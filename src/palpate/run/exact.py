@@ -32,8 +32,8 @@ from palpate.run.loop.state import NO_ANSWER, PAINLEVE, RUNNING, Loop, TouchRead
 from palpate.run.python_steps import thinking
 from palpate.run.rescue import FATAL
 from palpate.world.config import World
-from palpate.world.exact import exact_system
-from palpate.world.plant import Plant
+from palpate.world.forces.exact import exact_system
+from palpate.world.plants.plant import Plant
 
 if TYPE_CHECKING:
     from palpate.run.assemble.assemble import Assembly

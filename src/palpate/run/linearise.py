@@ -19,9 +19,9 @@ from palpate.run.run import Run
 from palpate.run.simulate import Source, as_run
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import Surface
-from palpate.world.exact import touches_of
-from palpate.world.forms import form_of
-from palpate.world.plant import ContactPoint, Plant, build_plant, surface_rotation, true_robot
+from palpate.world.forces.exact import touches_of
+from palpate.world.plants.plant import ContactPoint, Plant, build_plant, surface_rotation, true_robot
+from palpate.world.surfaces.forms import form_of
 
 _LEAST = 1e-6  # N: a closed contact that carries less is neither open nor closed
 

@@ -10,8 +10,8 @@ from palpate.control.references.surface_path import CURVED, SurfacePath
 from palpate.errors import InvalidInput, UnknownName
 from palpate.spatial import quat_from_matrix
 from palpate.world.config import World
-from palpate.world.forms import form_of
-from palpate.world.plant import surface_rotation
+from palpate.world.plants.plant import surface_rotation
+from palpate.world.surfaces.forms import form_of
 
 
 def placed(reference: ReferenceSettings, world: World) -> ReferenceSettings:

@@ -6,7 +6,7 @@ from palpate.checks import Array
 from palpate.control.law import Rig
 from palpate.world.clock import Clock
 from palpate.world.config import World
-from palpate.world.sensors import low_pass_share
+from palpate.world.sensing.sensors import low_pass_share
 
 
 def rig_of(world: World, clock: Clock, q: Array | None = None) -> Rig:

@@ -27,7 +27,7 @@ from palpate.trace import Trace
 from palpate.world.clock import Clock
 from palpate.world.config import World
 from palpate.world.driver import per_joint
-from palpate.world.faults import lost_commands
+from palpate.world.sensing.faults import lost_commands
 
 PERIOD = 1e-3  # s, of the protocol
 _QUEUE = 4  # connections that may wait

@@ -29,7 +29,7 @@ from palpate.study.running.pool import Executor, Here, LocalPool, cores
 from palpate.study.running.store import Store
 from palpate.study.running.worker import Job, Result, Task, check_files, empty_row, run_row
 from palpate.user_code import is_address, texts_of, use_files
-from palpate.world.sensor import SENSORS
+from palpate.world.sensing.sensor import SENSORS
 
 if TYPE_CHECKING:
     from palpate.trace import Trace

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         World,
         WrenchSensor,
     )
-    from palpate.world.sensor import Sensor
+    from palpate.world.sensing.sensor import Sensor
 
 __all__ = [
     "Attachment",
@@ -36,5 +36,5 @@ __all__ = [
     "WrenchSensor",
 ]
 
-_PLACES = {**dict.fromkeys(__all__, "palpate.world.config"), "Sensor": "palpate.world.sensor"}
+_PLACES = {**dict.fromkeys(__all__, "palpate.world.config"), "Sensor": "palpate.world.sensing.sensor"}
 __getattr__, __dir__ = lazy_names(__name__, _PLACES)

@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from palpate.control.design.case import (
         ContactCase,
     )
-    from palpate.control.design.closed_loop import (
-        ClosedLoop,
-    )
     from palpate.control.design.damping import (
         DampingDesign,
         WorkspaceDamping,
@@ -57,7 +54,10 @@ if TYPE_CHECKING:
         lqr,
         stiffness_from_force,
     )
-    from palpate.control.design.law_models import (
+    from palpate.control.design.linear.closed_loop import (
+        ClosedLoop,
+    )
+    from palpate.control.design.linear.law_models import (
         ADMITTANCE,
         DIRECT_FORCE,
         HYBRID_FORCE,
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
         LawModel,
         LinearModel,
     )
-    from palpate.control.design.loop_model import (
+    from palpate.control.design.linear.loop_model import (
         Timing,
     )
     from palpate.control.design.pole import (

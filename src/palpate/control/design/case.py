@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from palpate.checks import Array, finite_number
-from palpate.control.design.closed_loop import ClosedLoop
-from palpate.control.design.law_models import ADMITTANCE, LawModel, TaskGains, TaskModel
-from palpate.control.design.loop_model import COMMANDS, Command, LinearLaw, Plant, Timing, close, command_filter
+from palpate.control.design.linear.closed_loop import ClosedLoop
+from palpate.control.design.linear.law_models import ADMITTANCE, LawModel, TaskGains, TaskModel
+from palpate.control.design.linear.loop_model import COMMANDS, Command, LinearLaw, Plant, Timing, close, command_filter
 from palpate.control.law import Law
 from palpate.errors import InvalidInput, UnknownName
 

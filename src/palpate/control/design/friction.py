@@ -11,7 +11,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.control.design.arm import ArmContact
-from palpate.control.design.loop_model import LinearLaw
+from palpate.control.design.linear.loop_model import LinearLaw
 
 _REACHES = (1.0, 2.0)  # rad or m that joints may go: what grows with it has no bound
 _ROUNDING = 1e-9

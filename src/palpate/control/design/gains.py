@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.control.design.damping import symmetric_positive
-from palpate.control.design.hold import held
+from palpate.control.design.linear.hold import held
 from palpate.errors import BadShape, InvalidInput, NoSolution
 
 

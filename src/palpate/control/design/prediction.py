@@ -10,9 +10,9 @@ import numpy as np
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.control.design.case import ContactCase, Search, port_admittance, stable_up_to, stiffest_stable
-from palpate.control.design.closed_loop import DENSE_MOST, ClosedLoop
-from palpate.control.design.law_models import IMPEDANCE
-from palpate.control.design.loop_model import Timing
+from palpate.control.design.linear.closed_loop import DENSE_MOST, ClosedLoop
+from palpate.control.design.linear.law_models import IMPEDANCE
+from palpate.control.design.linear.loop_model import Timing
 from palpate.errors import InvalidInput, NoSolution, UnknownName
 
 RIGID = 1e9  # N/m: stable up to here counts as stable on every wall

@@ -11,8 +11,8 @@ import numpy as np
 from palpate.checks import Array
 from palpate.config import Config, required, setting
 from palpate.control.design.damping import damping_by_ratio
-from palpate.control.design.law_models import IMPEDANCE, LinearModel
-from palpate.control.design.loop_model import Timing
+from palpate.control.design.linear.law_models import IMPEDANCE, LinearModel
+from palpate.control.design.linear.loop_model import Timing
 from palpate.control.law import BoundLaw, Need, Tick, law_kernel
 from palpate.control.promise import Promise
 from palpate.control.steps.linear_algebra import times, transpose_times

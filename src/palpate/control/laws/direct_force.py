@@ -10,8 +10,8 @@ from pydantic import PrivateAttr
 from palpate.checks import Array
 from palpate.config import Vector6, setting
 from palpate.control.design.force_gains import force_defaults
-from palpate.control.design.law_models import DIRECT_FORCE, LinearModel
-from palpate.control.design.loop_model import Timing
+from palpate.control.design.linear.law_models import DIRECT_FORCE, LinearModel
+from palpate.control.design.linear.loop_model import Timing
 from palpate.control.law import Rig, Tick, law_kernel
 from palpate.control.steps.force_loop import (
     ForceGains,

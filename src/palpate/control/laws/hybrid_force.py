@@ -9,8 +9,8 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.config import Vector6, setting
-from palpate.control.design.law_models import HYBRID_FORCE, LinearModel
-from palpate.control.design.loop_model import Timing
+from palpate.control.design.linear.law_models import HYBRID_FORCE, LinearModel
+from palpate.control.design.linear.loop_model import Timing
 from palpate.control.law import Rig, Tick, law_kernel
 from palpate.control.steps.force_loop import (
     INTEGRAL,

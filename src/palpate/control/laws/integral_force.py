@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Self
 
 from palpate.checks import Array
 from palpate.config import setting
-from palpate.control.design.law_models import INTEGRAL_FORCE, LinearModel
-from palpate.control.design.loop_model import Timing
+from palpate.control.design.linear.law_models import INTEGRAL_FORCE, LinearModel
+from palpate.control.design.linear.loop_model import Timing
 from palpate.control.law import Rig, Tick, law_kernel
 from palpate.control.steps.force_loop import (
     INTEGRAL,

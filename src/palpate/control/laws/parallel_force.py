@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.design.law_models import PARALLEL_FORCE
+from palpate.control.design.linear.law_models import PARALLEL_FORCE
 from palpate.control.laws.direct_force import DirectForce
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.spatial.shapes import SHAPES
-from palpate.world.forms import form_of
-from palpate.world.plant import surface_rotation
+from palpate.world.plants.plant import surface_rotation
+from palpate.world.surfaces.forms import form_of
 
 if TYPE_CHECKING:
     from palpate.run.assemble.assemble import Assembly

@@ -17,8 +17,8 @@ from palpate.engine.views import fold
 from palpate.robot.joints.kinds import KINDS
 from palpate.robot.mechanics.kernels import OK, Place, read_jacobian, stage_position
 from palpate.robot.robot import Robot
-from palpate.world.bodies import point_on_body
-from palpate.world.plant import Plant
+from palpate.world.plants.bodies import point_on_body
+from palpate.world.plants.plant import Plant
 
 _GEOMS = {0: "plane", 2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box", 7: "mesh"}
 SINGULARITY_SAMPLES = 200

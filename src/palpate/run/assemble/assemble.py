@@ -29,14 +29,14 @@ from palpate.run.rescue import Rescues
 from palpate.run.run import Run
 from palpate.scenario.rig import rig_of
 from palpate.trace import Channel
-from palpate.world.contact import contact_pairs, surface_state
-from palpate.world.custom import BoundSensor, Truth, bound_sensors
-from palpate.world.faults import fault_state
-from palpate.world.joint_friction import joint_friction
-from palpate.world.plant import Plant, build_plant
-from palpate.world.pushes import Pushed, push_state
-from palpate.world.sensors import bodies_beyond, joint_sensors, pole_camera, sensor_body, wrist_sensor
-from palpate.world.tree_plant import TreeModel, TreePlant, no_model, no_tree, tree_model, tree_plant
+from palpate.world.forces.contact import contact_pairs, surface_state
+from palpate.world.forces.pushes import Pushed, push_state
+from palpate.world.plants.joint_friction import joint_friction
+from palpate.world.plants.plant import Plant, build_plant
+from palpate.world.plants.tree_plant import TreeModel, TreePlant, no_model, no_tree, tree_model, tree_plant
+from palpate.world.sensing.custom import BoundSensor, Truth, bound_sensors
+from palpate.world.sensing.faults import fault_state
+from palpate.world.sensing.sensors import bodies_beyond, joint_sensors, pole_camera, sensor_body, wrist_sensor
 
 if TYPE_CHECKING:
     from palpate.run.exact import ExactPlant

@@ -10,7 +10,7 @@ import numpy as np
 
 from palpate.errors import InvalidInput
 from palpate.run.run import Run
-from palpate.world.plant import Plant, build_plant
+from palpate.world.plants.plant import Plant, build_plant
 
 EQUATIONS, ENGINE = "equations", "engine"
 _TOLD = {

@@ -13,8 +13,8 @@ from palpate.robot.robot import Robot
 from palpate.run.loop.state import Drives
 from palpate.run.run import Run
 from palpate.world.driver import filter_gain, limits_of, servo_rotors, torque_rates
-from palpate.world.plant import Plant
-from palpate.world.sensors import delayed
+from palpate.world.plants.plant import Plant
+from palpate.world.sensing.sensors import delayed
 
 _CARRIED = 0.5  # of gravity's torque in the law's command at rest, from which on the law is said to add it
 

@@ -32,11 +32,11 @@ from palpate.run.assemble.assemble import (
 from palpate.run.run import Run
 from palpate.scenario.rig import rig_of
 from palpate.world.config import PlantChange, Surface, World
-from palpate.world.contact import surface_numbers
-from palpate.world.custom import bound_sensors
-from palpate.world.joint_friction import joint_friction
-from palpate.world.plant import change_in_place, place_surface, places_of
-from palpate.world.tree_plant import read_numbers
+from palpate.world.forces.contact import surface_numbers
+from palpate.world.plants.joint_friction import joint_friction
+from palpate.world.plants.plant import change_in_place, place_surface, places_of
+from palpate.world.plants.tree_plant import read_numbers
+from palpate.world.sensing.custom import bound_sensors
 
 # What `renew` can change, and with it everything that it cannot.
 _IN_RUN = {"law", "world", "reference", "clock", "q_start", "v_start", "scenario", "changed"}

@@ -22,8 +22,8 @@ from palpate.run.loop import loop
 from palpate.run.rescue import FATAL
 from palpate.spatial.height_field import tightest_hollow
 from palpate.world.config import Surface
-from palpate.world.forms import form_of
-from palpate.world.plant import ContactPoint, rigid_sliding_speed, surface_rotation
+from palpate.world.plants.plant import ContactPoint, rigid_sliding_speed, surface_rotation
+from palpate.world.surfaces.forms import form_of
 
 MOST_PENETRATION = 5e-3  # m
 UNSTABLE_STEP, COARSE_STEP = 1.0, 0.2  # dt · ω of a contact

@@ -29,8 +29,8 @@ from palpate.spatial import matrix_from_quat
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import Surface
 from palpate.world.driver import torque_rates
-from palpate.world.forms import form_of
-from palpate.world.plant import surface_rotation
+from palpate.world.plants.plant import surface_rotation
+from palpate.world.surfaces.forms import form_of
 
 _SAMPLES = 50
 _DAMPED = 1e-6  # of least squares near singular postures

@@ -18,7 +18,7 @@ from palpate.run.before.foresee import contact_of, wall_of
 from palpate.run.run import Run
 from palpate.world.config import Attachment, PlantChange, World
 from palpate.world.driver import uncompensated
-from palpate.world.plant import true_robot
+from palpate.world.plants.plant import true_robot
 
 _MASSES = ("mass_scale", "link_mass_scale", "com_offset")
 

@@ -23,18 +23,18 @@ from palpate.control.design.arm import (
     tool_mobility,
 )
 from palpate.control.design.case import ContactCase
-from palpate.control.design.closed_loop import eigenvalue_work, encirclement_work
 from palpate.control.design.friction import friction_sentences, joint_friction_of
-from palpate.control.design.law_models import IMPEDANCE
-from palpate.control.design.loop_model import Timing
+from palpate.control.design.linear.closed_loop import eigenvalue_work, encirclement_work
+from palpate.control.design.linear.law_models import IMPEDANCE
+from palpate.control.design.linear.loop_model import Timing
 from palpate.control.design.prediction import ContactPrediction, HoldError, predict_contact, unknown
 from palpate.errors import PalpateError
 from palpate.run.assemble.drives import with_servo_rotors
 from palpate.run.run import Run
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import Surface
-from palpate.world.forms import form_of
-from palpate.world.plant import surface_rotation, true_robot
+from palpate.world.plants.plant import surface_rotation, true_robot
+from palpate.world.surfaces.forms import form_of
 
 _FORCE = 10.0  # N, at which the slope of a contact that stiffens is taken
 WORK_BEFORE_RUN = 1e10  # floating-point operations per loop, about a second; several loops are closed per forecast

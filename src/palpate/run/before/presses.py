@@ -19,8 +19,8 @@ from palpate.run.assemble.assemble import Assembly
 from palpate.run.before.foresee import contact_of, wall_of
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import Surface
-from palpate.world.forms import form_of
-from palpate.world.plant import surface_rotation
+from palpate.world.plants.plant import surface_rotation
+from palpate.world.surfaces.forms import form_of
 
 MOST_CPU = 1.0  # s, of one press
 _SAMPLES = 400  # of the reference

@@ -22,9 +22,9 @@ from palpate.run.loop.state import (
     Drives,
     Loop,
 )
-from palpate.world.faults import LOSS, LOST, fault_now
-from palpate.world.noise import uniform
-from palpate.world.sensors import arrive
+from palpate.world.sensing.faults import LOSS, LOST, fault_now
+from palpate.world.sensing.noise import uniform
+from palpate.world.sensing.sensors import arrive
 
 _JITTER = 5001  # stream of random numbers
 

@@ -23,9 +23,10 @@ from palpate.robot.mechanics.kernels import (
 from palpate.run.loop.state import Loop
 from palpate.spatial.kernels import matrix_from_quat
 from palpate.spatial.shapes import call_distance
-from palpate.world.custom import pass_on, read_sensor
-from palpate.world.faults import DROPOUT, NAN, STUCK, fault_now
-from palpate.world.sensors import (
+from palpate.world.plants.tree_plant import is_ordinary
+from palpate.world.sensing.custom import pass_on, read_sensor
+from palpate.world.sensing.faults import DROPOUT, NAN, STUCK, fault_now
+from palpate.world.sensing.sensors import (
     arrive,
     look_at_pole,
     read_joints,
@@ -34,7 +35,6 @@ from palpate.world.sensors import (
     sense_wrench,
     take_picture,
 )
-from palpate.world.tree_plant import is_ordinary
 
 
 @kernel

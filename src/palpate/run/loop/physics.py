@@ -22,12 +22,12 @@ from palpate.engine.views import address_of, part
 from palpate.robot.mechanics.kernels import add_generalized_force, read_pose
 from palpate.run.loop.kinematic import move_as_told
 from palpate.run.loop.state import BAD_POSITION, BAD_SPEED, CLOCK, RUNNING, TOO_FAST, WARNED, Load, Loop
-from palpate.world.bodies import add_force, add_wrench, velocity_at
-from palpate.world.contact import Contact, find_contact, move_surface
-from palpate.world.joint_friction import SETTLED, correct_velocities, end_velocities
-from palpate.world.pushes import apply_push, push_share
-from palpate.world.ties import MOST_TURNS, add_tie_forces, follow, take_over
-from palpate.world.tree_plant import accelerate, add_load, can_carry, stage_tree
+from palpate.world.forces.contact import Contact, find_contact, move_surface
+from palpate.world.forces.pushes import apply_push, push_share
+from palpate.world.plants.bodies import add_force, add_wrench, velocity_at
+from palpate.world.plants.joint_friction import SETTLED, correct_velocities, end_velocities
+from palpate.world.plants.ties import MOST_TURNS, add_tie_forces, follow, take_over
+from palpate.world.plants.tree_plant import accelerate, add_load, can_carry, stage_tree
 
 _MOST_FRICTION_TURNS = 20
 

@@ -12,8 +12,8 @@ from palpate.engine.views import address_of, part
 from palpate.run.loop.measure import true_state
 from palpate.run.loop.state import Loop
 from palpate.spatial.kernels import quat_from_matrix
-from palpate.world.sensors import look_at_pole
-from palpate.world.tree_plant import kinetic_energy, potential_energy
+from palpate.world.plants.tree_plant import kinetic_energy, potential_energy
+from palpate.world.sensing.sensors import look_at_pole
 
 _HALF_TURN = 1e-9  # |w| of a half turn
 

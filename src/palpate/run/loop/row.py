@@ -19,8 +19,8 @@ from palpate.engine.records import Matrix, Record, Sized, Vector
 from palpate.robot.joints.kinds import coordinate_labels, rate_labels
 from palpate.robot.robot import Robot
 from palpate.trace import Channel
-from palpate.world.plant import Plant
-from palpate.world.sensor import Sensor
+from palpate.world.plants.plant import Plant
+from palpate.world.sensing.sensor import Sensor
 
 _XYZ, _WXYZ = ("x", "y", "z"), ("w", "x", "y", "z")
 _TWIST = ("vx", "vy", "vz", "wx", "wy", "wz")

@@ -10,14 +10,14 @@ from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 from palpate.robot.joints.coupled import CoupledModel
 from palpate.robot.mechanics.kernels import Place
 from palpate.run.loop.row import Row
-from palpate.world.contact import Contact, SurfaceState
-from palpate.world.custom import CustomSensor, Truth
-from palpate.world.faults import FaultState
-from palpate.world.joint_friction import JointFriction
-from palpate.world.pushes import Pushed, PushState
-from palpate.world.sensors import Delayed, JointSensors, PoleCamera, Wrist
-from palpate.world.ties import Ties
-from palpate.world.tree_plant import TreeModel, TreePlant
+from palpate.world.forces.contact import Contact, SurfaceState
+from palpate.world.forces.pushes import Pushed, PushState
+from palpate.world.plants.joint_friction import JointFriction
+from palpate.world.plants.ties import Ties
+from palpate.world.plants.tree_plant import TreeModel, TreePlant
+from palpate.world.sensing.custom import CustomSensor, Truth
+from palpate.world.sensing.faults import FaultState
+from palpate.world.sensing.sensors import Delayed, JointSensors, PoleCamera, Wrist
 
 # How a batch of steps ended.
 (

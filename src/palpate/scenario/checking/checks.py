@@ -19,7 +19,7 @@ from palpate.scenario.reference import placed
 from palpate.scenario.rig import rig_of
 from palpate.scenario.robot import build_robot, start_state
 from palpate.world.config import World
-from palpate.world.forms import form_of
+from palpate.world.surfaces.forms import form_of
 
 
 def contradictions(sections: dict[str, Any]) -> list[Problem]:

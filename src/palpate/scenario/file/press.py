@@ -14,7 +14,7 @@ from palpate.robot.posture import DIRECTIONS, Press, pressing_postures
 from palpate.robot.robot import Robot
 from palpate.scenario.model import RobotSettings
 from palpate.scenario.robot import build_robot
-from palpate.world.plant import touches_unasked
+from palpate.world.plants.plant import touches_unasked
 
 GAP, DEPTH = 0.03, 0.05  # m: to the wall, and from there to where the spring is drawn
 _WALL, _WALL_RATE = 1e4, 100.0  # N/m at most; rad/s that the tool's mass may swing on it

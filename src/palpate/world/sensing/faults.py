@@ -13,7 +13,7 @@ from palpate.config import Config, required, setting
 from palpate.engine.kernels import kernel
 from palpate.engine.records import Record
 from palpate.errors import InvalidInput
-from palpate.world.noise import uniform
+from palpate.world.sensing.noise import uniform
 
 FaultKind = Literal["commands-lost", "wrench-nan", "wrench-frozen", "wrench-dropout", "joints-frozen"]
 FAULTS: tuple[str, ...] = get_args(FaultKind)

@@ -9,8 +9,8 @@ from palpate.control.law import COMMANDS
 from palpate.engine.kernels import address_of_record, kernel, put
 from palpate.engine.maths import from_bits
 from palpate.engine.records import Vector
-from palpate.exporting.memory import address_after, call_c, numbers_at, part_at, plan_at, station_at, words_at
-from palpate.exporting.records import INPUT_HEAD, MAGIC, OUTPUT_HEAD, STATE_HEAD, Code, PartPlan, Station
+from palpate.exporting.code.memory import address_after, call_c, numbers_at, part_at, plan_at, station_at, words_at
+from palpate.exporting.code.records import INPUT_HEAD, MAGIC, OUTPUT_HEAD, STATE_HEAD, Code, PartPlan, Station
 
 OK, NULL, SIZE, VERSION, NOT_READY = (int(c) for c in (Code.OK, Code.NULL, Code.SIZE, Code.VERSION, Code.NOT_READY))
 NOT_FINITE, TIME, LATE, QUATERNION = (int(c) for c in (Code.NOT_FINITE, Code.TIME, Code.LATE, Code.QUATERNION))

@@ -15,8 +15,8 @@ from typing import Literal
 import numpy as np
 
 from palpate.checks import Array, finite_number
-from palpate.control.design.closed_loop import ClosedLoop
-from palpate.control.design.hold import Integrator, held, substepped
+from palpate.control.design.linear.closed_loop import ClosedLoop
+from palpate.control.design.linear.hold import Integrator, held, substepped
 from palpate.errors import InvalidInput, NoSolution
 
 Command = Literal["torque", "position", "velocity", "velocity-loop"]

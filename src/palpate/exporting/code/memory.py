@@ -11,7 +11,7 @@ from numba.extending import intrinsic
 
 from palpate.engine.records import Record, numba_type
 from palpate.engine.views import make_view
-from palpate.exporting.records import PartPlan, Plan, Station
+from palpate.exporting.code.records import PartPlan, Plan, Station
 
 _instructions: Any = intrinsic
 _WORD = ir.IntType(64)

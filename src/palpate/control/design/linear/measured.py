@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.design.arm_terms import STEP
-from palpate.control.design.loop_model import LinearLaw
+from palpate.control.design.linear.arm_terms import STEP
+from palpate.control.design.linear.loop_model import LinearLaw
 from palpate.control.law import BoundLaw
 from palpate.control.references.reference import joint_target
 from palpate.robot.robot import Robot

@@ -18,11 +18,11 @@ from palpate.spatial import matrix_from_quat, quat_from_matrix, rows
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import FreeObject, PlantChange, Surface, World
 from palpate.world.driver import per_joint, uncompensated
-from palpate.world.forms import drawn_mesh
-from palpate.world.joint_friction import take_over_friction
-from palpate.world.pole import add_pole
-from palpate.world.ties import Ties, hold_ties, plant_ties
-from palpate.world.touching import ContactPoint, draw_shapes, points_of_links, points_of_shapes
+from palpate.world.plants.joint_friction import take_over_friction
+from palpate.world.plants.pole import add_pole
+from palpate.world.plants.ties import Ties, hold_ties, plant_ties
+from palpate.world.surfaces.forms import drawn_mesh
+from palpate.world.surfaces.touching import ContactPoint, draw_shapes, points_of_links, points_of_shapes
 
 INTEGRATORS = {
     "euler": mujoco.mjtIntegrator.mjINT_EULER,

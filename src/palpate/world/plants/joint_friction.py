@@ -21,7 +21,7 @@ from palpate.engine.library import mju_cholFactor, mju_cholSolve
 from palpate.engine.physics import Physics
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.engine.views import address_of
-from palpate.world.ties import Ties, fold
+from palpate.world.plants.ties import Ties, fold
 
 _LEAST_PIVOT = 1e-15
 _ROUNDING = 1e-13  # of a joint's friction: a load beyond it by less does not make the joint slide

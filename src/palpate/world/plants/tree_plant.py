@@ -33,7 +33,7 @@ from palpate.equations.model.symbols import INERTIAL
 from palpate.robot.frames import Frame
 from palpate.robot.mechanics.kernels import ModelTerms
 from palpate.spatial import matrix_from_quat
-from palpate.world.plant import Plant
+from palpate.world.plants.plant import Plant
 
 FARTHEST, FASTEST = 1e6, 1e9  # rad or m, and rad/s or m/s: beyond it is the engine's to say what is wrong
 _SMALLEST_PIVOT = 1e-13  # of the mass matrix: below it the engine's to warn of

@@ -34,9 +34,9 @@ from palpate.engine.records import Matrix, ReadOnly, Record, Vector, sized
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 from palpate.user_code import blamed
-from palpate.world.noise import normal
-from palpate.world.sensor import Sensor
-from palpate.world.sensors import Delayed, arrive, delayed
+from palpate.world.sensing.noise import normal
+from palpate.world.sensing.sensor import Sensor
+from palpate.world.sensing.sensors import Delayed, arrive, delayed
 
 _STREAM, _APART = 5000, 100  # of noise: the first sensor's, and how far the next one's is
 

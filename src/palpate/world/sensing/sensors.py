@@ -12,12 +12,12 @@ from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 from palpate.engine.views import fold, part
 from palpate.robot.mechanics.kernels import read_drift, read_jacobian
 from palpate.robot.robot import Robot
-from palpate.world.bodies import add_force, add_wrench, point_on_body, velocity_at
 from palpate.world.config import Sensors, World
-from palpate.world.faults import FROZEN, NAN
-from palpate.world.noise import normal
-from palpate.world.plant import Plant
-from palpate.world.tree_plant import TreePlant, body_acceleration
+from palpate.world.plants.bodies import add_force, add_wrench, point_on_body, velocity_at
+from palpate.world.plants.plant import Plant
+from palpate.world.plants.tree_plant import TreePlant, body_acceleration
+from palpate.world.sensing.faults import FROZEN, NAN
+from palpate.world.sensing.noise import normal
 
 # Every sensor draws its noise from a stream of its own, so many apart that joints do not meet.
 _ENCODERS, _VELOCITIES, _TORQUES, _WRENCH, _CAMERA = 0, 1000, 2000, 3000, 4000

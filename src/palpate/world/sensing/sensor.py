@@ -7,7 +7,7 @@
         def read(self, truth, memory):
             return self.wall - truth.position[0]
 
-Compiled, a `kernel` in the form of a law takes the place of `read` (`palpate.world.custom`).
+Compiled, a `kernel` in the form of a law takes the place of `read` (`palpate.world.sensing.custom`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pydantic import ValidationInfo
 from palpate.config import setting, tagged, typed
 from palpate.errors import InvalidInput
 from palpate.plugins import Table, of_kind
-from palpate.world.late import Late
+from palpate.world.sensing.late import Late
 
 
 class Sensor(Late):

@@ -11,7 +11,7 @@ import numpy as np
 from llvmlite import binding
 
 from palpate.errors import NotApplicable
-from palpate.exporting.objects import TARGETS, Target, machine
+from palpate.exporting.code.objects import TARGETS, Target, machine
 
 _MACHINES = {"x86_64": "x86-64", "amd64": "x86-64", "aarch64": "aarch64", "arm64": "aarch64", "riscv64": "riscv64"}
 

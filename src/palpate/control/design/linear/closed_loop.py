@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.design.encirclement import determinants, refined_where, resolved, turn
+from palpate.control.design.linear.encirclement import determinants, refined_where, resolved, turn
 from palpate.errors import NotApplicable
 
 DENSE_MOST = 120  # states up to which every pole is found from one matrix; beyond, the leading ones by structure

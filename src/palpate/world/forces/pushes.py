@@ -11,9 +11,9 @@ from palpate.engine.physics import Physics
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.engine.views import fold
 from palpate.robot.mechanics.kernels import add_generalized_force
-from palpate.world.bodies import add_wrench, point_on_body, velocity_at
 from palpate.world.config import Push
-from palpate.world.plant import Plant
+from palpate.world.plants.bodies import add_wrench, point_on_body, velocity_at
+from palpate.world.plants.plant import Plant
 
 _KINDS = ("pulse", "ramp", "sine", "impulse")
 _RAMP, _SINE = _KINDS.index("ramp"), _KINDS.index("sine")

@@ -13,7 +13,7 @@ from palpate.contact.touch.shapes import Box, Cylinder, Plane, Ride, Shape, Sphe
 from palpate.robot.robot import Robot
 from palpate.spatial import quat_from_matrix
 from palpate.world.config import Motion, Surface, World
-from palpate.world.plant import ContactPoint, Plant, surface_rotation, true_robot
+from palpate.world.plants.plant import ContactPoint, Plant, surface_rotation, true_robot
 
 
 def touches_of(plant: Plant, world: World) -> list[Contact | Pin]:

@@ -13,8 +13,8 @@ from typing import Any, Literal
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.design.arm_terms import damped_inertia, gravity_slope, inverse_of
-from palpate.control.design.loop_model import Command, LinearLaw, Timing
+from palpate.control.design.linear.arm_terms import damped_inertia, gravity_slope, inverse_of
+from palpate.control.design.linear.loop_model import Command, LinearLaw, Timing
 from palpate.control.steps.reach import DIRECTIONS, AxesAt, lost_mass, reachable
 from palpate.control.steps.task_space import TaskLaw
 from palpate.errors import InvalidInput

@@ -16,10 +16,10 @@ from palpate.engine.maths import power, sin_cos
 from palpate.engine.physics import Physics
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.spatial.shapes import SHAPES, call_distance
-from palpate.world.bodies import point_on_body, velocity_at
 from palpate.world.config import Surface
-from palpate.world.forms import form_of
-from palpate.world.plant import ContactPoint, Plant, surface_rotation
+from palpate.world.plants.bodies import point_on_body, velocity_at
+from palpate.world.plants.plant import ContactPoint, Plant, surface_rotation
+from palpate.world.surfaces.forms import form_of
 
 
 class SurfaceState(Record):

@@ -1,0 +1,1 @@
+"""Linear models of arm, law and loop, and their poles."""

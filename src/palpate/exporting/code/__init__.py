@@ -1,0 +1,1 @@
+"""The exported machine code: kernels, objects, memory images and libraries."""

@@ -1,0 +1,1 @@
+"""The two plants, engine and equations, and what both are made of."""

@@ -1,0 +1,1 @@
+"""What the law gets to see: sensors, their noise, delays and faults."""

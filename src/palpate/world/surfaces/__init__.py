@@ -1,0 +1,1 @@
+"""Surfaces as the plant sees them: their forms, and what of the robot touches them."""
