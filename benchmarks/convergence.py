@@ -17,11 +17,11 @@ STIFFNESS = ((1e3, 1e-4), (3e3, 1e-4), (1e4, 1e-4), (3e4, 5e-5), (1e5, 2e-5))  #
 def force(contact: str, stiffness: float = 1e4, timestep: float = 1e-3) -> float:
     """Mean normal force of the second half of a damped slide along y = 0, N."""
     robot = pp.load_robot("planar2")
-    wall = pp.Surface(
+    wall = pp.world.Surface(
         name="wall", normal=(0, 1, 0), position=(0, -0.01, 0), contact=contact, stiffness=stiffness,
         damping=2 * np.sqrt(stiffness),
     )  # fmt: skip
-    clock = pp.Clock(duration=0.5, timestep=timestep)
+    clock = pp.world.Clock(duration=0.5, timestep=timestep)
     start = [np.pi / 3, -2 * np.pi / 3]
     trace = pp.simulate(pp.Run(robot, Passive(damping=3.0), pp.World(surfaces=(wall,)), clock=clock, q_start=start))
     return float(trace["contact_wrench"][trace.time > 0.25, 1].mean())

@@ -24,7 +24,7 @@ def measure() -> list[Measurement]:
 
 def _planar2() -> tuple[HybridSystem, Array, Array]:
     robot = pp.load_robot("planar2")
-    system = HybridSystem(robot, [pp.Contact(Plane(normal=(0, 1, 0)))])
+    system = HybridSystem(robot, [pp.contact.Contact(Plane(normal=(0, 1, 0)))])
     return system, np.array([np.pi / 3, -2 * np.pi / 3]), np.zeros(2)
 
 
@@ -32,7 +32,7 @@ def _panda() -> tuple[HybridSystem, Array, Array]:
     """Pressed on a table with 20 N beyond its weight, sliding with friction."""
     robot = pp.load_robot("panda")
     q = robot.home
-    table = pp.Contact(Plane(robot.pose(q).position), friction=0.2)
+    table = pp.contact.Contact(Plane(robot.pose(q).position), friction=0.2)
     J = robot.jacobian(q)
     return HybridSystem(robot, [table]), q, robot.gravity(q) + J.T @ [2.0, 8.0, -20.0, 0, 0, 0]
 
@@ -83,13 +83,13 @@ def _parts() -> list[Measurement]:
     state = system.advance(system.start(q), 1e-3, tau).state
     stepper, y = system.stepper, np.concatenate([state.q, state.v])
     margins = stepper.begin(state.time, y)
-    robot, table = system.robot, pp.Contact(Plane(system.robot.pose(q).position))
+    robot, table = system.robot, pp.contact.Contact(Plane(system.robot.pose(q).position))
     down = -np.linalg.pinv(robot.jacobian(q)[:3]) @ [0.1, 0.2, 0.5]
     calls: dict[str, tuple[Callable[[], object], int]] = {
         "one evaluation of the constrained dynamics": (lambda: stepper.slope(0.0, y), 200),
         "one step (12 evaluations)": (lambda: stepper.stride(1e-3, margins), 200),
-        "constrained_dynamics": (lambda: pp.constrained_dynamics(robot, q, np.zeros(7), tau, [table]), 20),
-        "impact with friction": (lambda: pp.impact(robot, q, down, [table], 0.5, 0.3), 20),
+        "constrained_dynamics": (lambda: pp.contact.constrained_dynamics(robot, q, np.zeros(7), tau, [table]), 20),
+        "impact with friction": (lambda: pp.contact.impact(robot, q, down, [table], 0.5, 0.3), 20),
     }
     return [Measurement(f"panda, {name}", _each(call, count), "µs") for name, (call, count) in calls.items()]
 

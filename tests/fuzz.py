@@ -368,13 +368,14 @@ def _calls(robot: pp.Robot, trace: pp.Trace) -> list[Callable[..., Any]]:
         robot.mass_matrix, robot.gravity, robot.pose, robot.jacobian, robot.text, robot.with_payload, robot.frame,
         robot.with_gravity, robot.with_tool_frame, robot.with_locked, trace.at, trace.slice, trace.save,
         lambda x: trace[x], lambda x: pp.load_robot(x), lambda x: pp.load_trace(x), lambda x: pp.load_scenario(x),
-        lambda x: pp.Clock(duration=x), lambda x: pp.Clock(seed=x), lambda x: pp.Surface(position=x),
-        lambda x: pp.Recording(x), lambda x: pp.Recording(stride=x), lambda x: pp.StopWhen("q", above=x),
-        lambda x: pp.World(gravity=x), lambda x: pp.Push(force=x), lambda x: pp.DHLink(a=x), pp.Robot.from_dh,
-        pp.Robot.from_mjcf_text, lambda x: pp.Run(robot, x), lambda x: pp.Run(robot, GravityCompensation(), q_start=x),
+        lambda x: pp.world.Clock(duration=x), lambda x: pp.world.Clock(seed=x), lambda x: pp.world.Surface(position=x),
+        pp.trace.Recording, lambda x: pp.trace.Recording(stride=x), lambda x: pp.trace.StopWhen("q", above=x),
+        lambda x: pp.World(gravity=x), lambda x: pp.world.Push(force=x), lambda x: pp.robot.DHLink(a=x),
+        pp.Robot.from_dh, pp.Robot.from_mjcf_text, lambda x: pp.Run(robot, x),
+        lambda x: pp.Run(robot, GravityCompensation(), q_start=x),
         pp.simulate, lambda x: law.tick(robot, x, np.zeros(2)), lambda x: law.tick(robot, np.zeros(2), x),
         lambda x: law.tick(robot, np.zeros(2), np.zeros(2), dt=x), lambda x: Pose.from_quat(x, (1, 0, 0, 0)),
-        lambda x: Pose.from_quat((0, 0, 0), x), lambda x: pp.simulate_many([x]),
+        lambda x: Pose.from_quat((0, 0, 0), x), lambda x: pp.run.simulate_many([x]),
     ]  # fmt: skip
     two: list[Callable[..., Any]] = [robot.bias, robot.coriolis_matrix, robot.task_inertia, robot.jacobian_drift]
     three: list[Callable[..., Any]] = [robot.inverse_dynamics, robot.forward_dynamics]
@@ -386,7 +387,7 @@ def try_api(rng: random.Random, folder: Path, tally: Tally) -> None:
     """A call of the API with an argument nobody expects; what is called is put into the log first."""
     if not hasattr(try_api, "calls"):
         robot = pp.load_robot("planar2")
-        trace = pp.simulate(pp.Run(robot, GravityCompensation(), clock=pp.Clock(duration=0.01)))
+        trace = pp.simulate(pp.Run(robot, GravityCompensation(), clock=pp.world.Clock(duration=0.01)))
         try_api.calls = _calls(robot, trace)  # pyright: ignore[reportFunctionMemberAccess]
     rng.choice(try_api.calls)(nasty_argument(rng))  # pyright: ignore[reportFunctionMemberAccess]
 
@@ -407,7 +408,7 @@ def prepare(folder: Path) -> None:
 
     keep.EVERY = 0.0
     (folder / "whole").mkdir()
-    run = pp.Run(pp.load_robot("pendulum"), GravityCompensation(), clock=pp.Clock(duration=0.05))
+    run = pp.Run(pp.load_robot("pendulum"), GravityCompensation(), clock=pp.world.Clock(duration=0.05))
     trace = pp.simulate(run, partial=folder / "whole" / "run.parts")
     trace.save(folder / "whole" / "run.parquet")
     trace.save(folder / "whole" / "run.npz")

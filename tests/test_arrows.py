@@ -51,9 +51,9 @@ INSIDE: dict[str, dict[str, set[str]]] = {
     "contact": {
         "touch": set(),
         "modes": {"touch"},
-        "impact": {"touch", "modes"},
-        "motion": {"touch", "modes", "impact"},
-        "analysis": {"touch", "modes", "impact", "motion"},
+        "collision": {"touch", "modes"},
+        "motion": {"touch", "modes", "collision"},
+        "analysis": {"touch", "modes", "collision", "motion"},
     },
     "control": {
         "steps": set(),

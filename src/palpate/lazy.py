@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import warnings
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from palpate.errors import MissingExtra, nearest
@@ -12,7 +14,7 @@ _OFFERED: dict[str, str] = {}
 
 
 def offer(functions: Mapping[str, str]) -> None:
-    """Let lower rooms call functions of higher ones by name: what it does → "module:function", loaded when called."""
+    """Let lower packages call functions of higher ones by name: what it does → "module:function", loaded on call."""
     _OFFERED.update(functions)
 
 
@@ -35,13 +37,19 @@ def check_extra(module: str, extra: str, what: str) -> None:
         raise MissingExtra(reason, hint=f'pip install "palpate[{extra}]"') from error
 
 
-def lazy_names(package: str, table: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+def lazy_names(
+    package: str, table: Mapping[str, str], moved: Mapping[str, str] = MappingProxyType({})
+) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """`__getattr__` and `__dir__` for a package whose public names live in the modules of `table`.
 
     A name whose module ends in that name, such as "control": "palpate.control", is the module itself.
+    Names in `moved` are old ones: they are warned of with the module they live in now, and not listed.
     """
 
     def __getattr__(name: str) -> object:  # noqa: N807 - becomes the package's own
+        if name in moved:
+            warnings.warn(f"{package}.{name} is {moved[name]}.{name} now", DeprecationWarning, stacklevel=2)
+            return getattr(importlib.import_module(moved[name]), name)
         if name not in table:
             near = nearest(name, table)
             hint = f"; did you mean {near[0]!r}?" if near else ""

@@ -67,8 +67,8 @@ def _force_loops() -> Runs:
         law = pp.control.PythonLaw(
             _correct(transposed), ("integral", "damper", "bias"), memory={"T": np.zeros(2)}, name="document-002"
         )
-        clock = pp.Clock(duration=0.8, timestep=2e-4, rate=1000)
-        stop = (pp.StopWhen("contact_force", above=150.0),)
+        clock = pp.world.Clock(duration=0.8, timestep=2e-4, rate=1000)
+        stop = (pp.trace.StopWhen("contact_force", above=150.0),)
         run = pp.Run(pp.load_robot("planar2"), law, scenario.world, clock=clock, q_start=q, stop=stop)
         runs.append((name, pp.simulate(run)))
     return runs
@@ -81,7 +81,7 @@ def _falls() -> Runs:
     """Section 1.8 with link 1's tensor in all links, and with each link's own."""
     from palpate_documents.d004.about import TENSORS, robot_of
 
-    clock = pp.Clock(duration=3.0, timestep=1e-3, integrator="rk4")
+    clock = pp.world.Clock(duration=3.0, timestep=1e-3, integrator="rk4")
     start = [1.0, np.pi / 3, np.pi / 3]
     runs = []
     for name, tensors in (("as printed: one tensor", (TENSORS[0],) * 3), ("right: one per link", TENSORS)):
@@ -113,7 +113,7 @@ def balanced_by_arm(printed: bool, duration: float = 4.0) -> Trace:
 
     scenario = pp.load_scenario("iiwa14-pole", ["world.pole.tilt=[0.1, 0.12]"])
     law = pp.control.PythonLaw(_carry(printed), ("balance",), memory={}, name="document-000")
-    clock = pp.Clock(duration=duration, rate=1000)
+    clock = pp.world.Clock(duration=duration, rate=1000)
     return pp.simulate(pp.Run(arm(), law, scenario.world, clock=clock, q_start=_START))
 
 

@@ -79,12 +79,12 @@ def says(role: Role, label: str, given: bool, computed: bool) -> Comparison:
 
 
 def formula(role: Role, text: str, reference: Any, what: str = "expression", label: str = "", **how: Any) -> Comparison:
-    """LaTeX as printed against a derivation, by `palpate.check_derivation`."""
+    """LaTeX as printed against a derivation, by `palpate.review.check_derivation`."""
     import palpate as pp
 
     name = label or {"printed": "as printed", "corrected": "corrected"}.get(role, role)
     try:
-        verdict = pp.check_derivation(text, reference, what, **how)
+        verdict = pp.review.check_derivation(text, reference, what, **how)
     except (BadShape, UnreadableExpression) as error:
         return Comparison(role, name, "cannot be read", "", False, told=str(error).splitlines()[0])
     if verdict.agrees:

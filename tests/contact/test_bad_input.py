@@ -17,26 +17,26 @@ def planar2():
 
 
 def test_a_surface_through_the_start_posture_is_refused_with_its_depth() -> None:
-    system = HybridSystem(planar2(), [pp.Contact(Plane((0, 0.2, 0), (0, 1, 0)), name="table")])
+    system = HybridSystem(planar2(), [pp.contact.Contact(Plane((0, 0.2, 0), (0, 1, 0)), name="table")])
     with pytest.raises(InvalidInput, match=r"contact 'table' reaches 0.2 m into its surface"):
         system.start([0.5, -1.0])
 
 
 def test_a_two_sided_surface_off_the_start_posture_is_refused() -> None:
-    system = HybridSystem(planar2(), [pp.Contact(FLOOR, two_sided=True)])
+    system = HybridSystem(planar2(), [pp.contact.Contact(FLOOR, two_sided=True)])
     with pytest.raises(InvalidInput, match="is two-sided, but its point is"):
         system.start([0.5, -0.2])
 
 
 def test_a_two_sided_surface_that_is_left_at_the_start_is_refused() -> None:
-    system = HybridSystem(planar2(), [pp.Contact(FLOOR, two_sided=True)])
+    system = HybridSystem(planar2(), [pp.contact.Contact(FLOOR, two_sided=True)])
     with pytest.raises(InvalidInput, match="leaves the surface at"):
         system.start([0.5, -1.0], [1.0, 0.0])
 
 
 def test_a_pin_on_a_moving_point_is_refused() -> None:
     with pytest.raises(InvalidInput, match="holds a point that moves at"):
-        HybridSystem(planar2(), [pp.Pin()]).start([0.5, -1.0], [1.0, 0.0])
+        HybridSystem(planar2(), [pp.contact.Pin()]).start([0.5, -1.0], [1.0, 0.0])
 
 
 @pytest.mark.parametrize(
@@ -53,12 +53,12 @@ def test_a_pin_on_a_moving_point_is_refused() -> None:
 )
 def test_a_bad_contact_is_refused(options, words: str) -> None:
     with pytest.raises(InvalidInput, match=words):
-        pp.Contact(FLOOR, **options)
+        pp.contact.Contact(FLOOR, **options)
 
 
 def test_an_unknown_law_lists_the_known_ones() -> None:
     with pytest.raises(UnknownName, match="newton, poisson, stronge"):
-        pp.Contact(FLOOR, law="newtn")  # type: ignore[arg-type]
+        pp.contact.Contact(FLOOR, law="newtn")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_an_unknown_law_lists_the_known_ones() -> None:
         (lambda: Box(size=(1, 0, 1)), "edges must be positive"),
         (lambda: Ride(start=2, stop=1), "starts before it stops"),
         (lambda: Plane(point=(0, float("inf"), 0)), "point must be finite"),
-        (lambda: pp.Contact("floor"), "surface must be a Plane"),  # type: ignore[arg-type]
+        (lambda: pp.contact.Contact("floor"), "surface must be a Plane"),  # type: ignore[arg-type]
     ],
 )
 def test_a_bad_shape_is_refused(build, words: str) -> None:
@@ -81,33 +81,33 @@ def test_a_bad_shape_is_refused(build, words: str) -> None:
 
 def test_a_contact_on_a_body_that_cannot_move_is_refused() -> None:
     with pytest.raises(InvalidInput, match="frame 'base' of planar2 cannot move"):
-        HybridSystem(planar2(), [pp.Contact(FLOOR, frame="base")])
+        HybridSystem(planar2(), [pp.contact.Contact(FLOOR, frame="base")])
 
 
 def test_a_plane_the_arm_can_never_approach_is_refused() -> None:
     with pytest.raises(InvalidInput, match="never moves along the plane's normal"):
-        HybridSystem(planar2(), [pp.Contact(Plane((0, 0, -1)))])
+        HybridSystem(planar2(), [pp.contact.Contact(Plane((0, 0, -1)))])
 
 
 def test_more_constraints_than_freedoms_are_refused() -> None:
-    walls = [pp.Contact(FLOOR, two_sided=True), pp.Pin()]
+    walls = [pp.contact.Contact(FLOOR, two_sided=True), pp.contact.Pin()]
     with pytest.raises(InvalidInput, match=r"3 directions are held .* but planar2 has 2 freedoms"):
         HybridSystem(planar2(), walls)
 
 
 def test_names_must_differ_and_exist() -> None:
     with pytest.raises(InvalidInput, match="two contacts are called 'w'"):
-        HybridSystem(planar2(), [pp.Contact(FLOOR, name="w"), pp.Contact(FLOOR, name="w")])
+        HybridSystem(planar2(), [pp.contact.Contact(FLOOR, name="w"), pp.contact.Contact(FLOOR, name="w")])
     with pytest.raises(UnknownName, match="unknown frame 'tol'"):
-        HybridSystem(planar2(), [pp.Contact(FLOOR, frame="tol")])
+        HybridSystem(planar2(), [pp.contact.Contact(FLOOR, frame="tol")])
     with pytest.raises(UnknownName, match="unknown joint 'elbow'"):
-        HybridSystem(planar2(), [pp.JointStop("elbow", 1.0, "upper")])
+        HybridSystem(planar2(), [pp.contact.JointStop("elbow", 1.0, "upper")])
     with pytest.raises(InvalidInput, match="side must be"):
-        pp.JointStop("joint1", 1.0, "left")  # type: ignore[arg-type]
+        pp.contact.JointStop("joint1", 1.0, "left")  # type: ignore[arg-type]
 
 
 def test_dry_friction_in_joints_is_refused_unless_left_out() -> None:
-    robot = pp.Robot.from_dh([pp.DHLink(a=1.0, friction=0.5), pp.DHLink(a=1.0)])
+    robot = pp.Robot.from_dh([pp.robot.DHLink(a=1.0, friction=0.5), pp.robot.DHLink(a=1.0)])
     with pytest.raises(InvalidInput, match="dry friction in its joints"):
         HybridSystem(robot, [])
     HybridSystem(robot, [], losses=False)

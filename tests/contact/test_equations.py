@@ -26,7 +26,7 @@ def test_the_multiplier_after_the_branch_point_answers_torques_that_changed_on_i
         return np.array([2.0 * np.sin(5 * t), -np.cos(3 * t)])
 
     robot, period = pp.load_robot("planar2"), 1e-4
-    system = HybridSystem(robot, [pp.Contact(FLOOR_Y, two_sided=True)])
+    system = HybridSystem(robot, [pp.contact.Contact(FLOOR_Y, two_sided=True)])
     state, coasted, worst = system.start([np.pi / 3, -2 * np.pi / 3]), False, 0.0
     for n in range(16000):
         tau = force(n * period)
@@ -66,7 +66,7 @@ def series_end(e: float) -> float:
 def test_the_end_of_a_series_of_long_bounces_is_extrapolated(bodies, e: float) -> None:
     """From flights below 5 ms the end is found to 1e-8 s, ten times closer than by one geometric series."""
     robot = bodies.pendulums(1)
-    wall = pp.Contact(Plane(robot.pose([0.3]).position, (1, 0, 0)), restitution=e)
+    wall = pp.contact.Contact(Plane(robot.pose([0.3]).position, (1, 0, 0)), restitution=e)
     result = HybridSystem(robot, [wall], shortest_flight=5e-3).run([0.9], None, 4.0)
     (end,) = [event.time for event in result.events if event.what == "zeno"]
     assert end == pytest.approx(series_end(e), abs=1e-8)
@@ -79,8 +79,8 @@ def test_between_sliding_and_static_friction_a_contact_stays_as_it_is(
     bodies, load: float, moving: float, mode: str
 ) -> None:
     """μ = 0.3 and μ_s = 0.5 on 9.81 N: from rest 4 N do not move it, in motion they do (4 > 2.94)."""
-    floor = pp.Contact(Plane(), friction=0.3, static_friction=0.5)
-    found = pp.constrained_dynamics(bodies.point("xz"), [0, 0], [moving, 0], [load, 0], [floor])
+    floor = pp.contact.Contact(Plane(), friction=0.3, static_friction=0.5)
+    found = pp.contact.constrained_dynamics(bodies.point("xz"), [0, 0], [moving, 0], [load, 0], [floor])
     assert found.modes == (mode,)
     assert found.acceleration[0] == pytest.approx(load - 0.3 * bodies.g if mode == "sliding" else 0.0, abs=1e-12)
     result = HybridSystem(bodies.point("xz"), [floor]).run([0, 0], [moving, 0], 0.2, [load, 0.0])
@@ -92,7 +92,7 @@ def test_the_last_bounces_take_their_share_of_the_slip(bodies) -> None:
     """A particle that falls obliquely: all normal impulses sum to m (u + g T), and friction to μ times that."""
     mu, e, u, slip, g = 0.2, 0.5, 1.0, 5.0, bodies.g
     for shortest in (1e-5, 5e-2):
-        floor = pp.Contact(Plane(), friction=mu, restitution=e)
+        floor = pp.contact.Contact(Plane(), friction=mu, restitution=e)
         system = HybridSystem(bodies.point("xz"), [floor], shortest_flight=shortest)
         result = system.run([0, 0], [slip, -u], 0.6)
         # impulses (1 + e) u (1 + e + e² + …) = u (1 + e)/(1 − e); from then on the weight
@@ -104,7 +104,7 @@ def test_the_last_bounces_take_their_share_of_the_slip(bodies) -> None:
 def test_a_ball_rolls_over_a_cylinders_rim_onto_its_side(bodies) -> None:
     """Pushed over the rim of an upright cylinder it leaves the end for the rim and the rim for the side."""
     robot = bodies.ball(radius=0.1, gravity=0.0)
-    can = pp.Contact(Cylinder((0, 0, 0), radius=0.5, length=1.0), radius=0.1, name="can")
+    can = pp.contact.Contact(Cylinder((0, 0, 0), radius=0.5, length=1.0), radius=0.1, name="can")
     system = HybridSystem(robot, [can])
     q = np.array([0.45, 0, 0.6, 1, 0, 0, 0.0])
 
@@ -133,8 +133,8 @@ def test_a_ball_rolls_over_a_cylinders_rim_onto_its_side(bodies) -> None:
 @pytest.mark.parametrize("load", [-7.0, 7.0])
 def test_a_bead_in_a_rough_slot_presses_on_the_side_it_is_pushed_to(bodies, load: float) -> None:
     """From either guess of the side: f_n = −load, friction μ |load| against the slip."""
-    slot = pp.Contact(Plane(), friction=0.2, two_sided=True)
-    found = pp.constrained_dynamics(bodies.point("xz", gravity=0.0), [0, 0], [1.0, 0], [0, load], [slot])
+    slot = pp.contact.Contact(Plane(), friction=0.2, two_sided=True)
+    found = pp.contact.constrained_dynamics(bodies.point("xz", gravity=0.0), [0, 0], [1.0, 0], [0, load], [slot])
     assert found.multipliers[0, 0] == pytest.approx(-load, abs=1e-12)
     assert found.acceleration == pytest.approx([-0.2 * 7.0, 0.0], abs=1e-12)
     c = Candidate(0, 0, [1], one_sided=False, friction=0.2, hold=0.2, slip=(1.0,))
@@ -161,7 +161,7 @@ def test_a_table_that_is_shaken_moves_its_load_as_its_sinusoid_says(bodies) -> N
     """Stuck on a table x = a sin ωt the load's force is −m a ω² sin ωt."""
     ride = Ride(amplitude=(0.01, 0, 0), frequency=2.0)
     w = 2 * math.pi * 2.0
-    table = pp.Contact(Plane(), friction=2.0, ride=ride)
+    table = pp.contact.Contact(Plane(), friction=2.0, ride=ride)
     result = HybridSystem(bodies.point("xz"), [table]).run([0, 0], [0.01 * w, 0], 1.0, sample=0.05)
     t = result.samples.time
     assert result.samples.q[:, 0] == pytest.approx(0.01 * np.sin(w * t), abs=1e-11)
@@ -169,7 +169,7 @@ def test_a_table_that_is_shaken_moves_its_load_as_its_sinusoid_says(bodies) -> N
 
 
 def test_a_point_leaves_a_box_at_its_edge_and_not_before(bodies) -> None:
-    box = pp.Contact(Box((0, 0, 0), (1, 1, 1)), name="box")
+    box = pp.contact.Contact(Box((0, 0, 0), (1, 1, 1)), name="box")
     result = HybridSystem(bodies.point("xz"), [box]).run([0.2, 0.5], [1.0, 0], 0.5)
     assert [e.what for e in result.events] == ["edge"]
     assert result.events[0].time == pytest.approx(0.3, abs=1e-10)

@@ -50,7 +50,7 @@ def sliding_rod(phi: float, speed: float, mu: float, g: float) -> tuple[float, f
 @pytest.mark.parametrize(("degrees", "impulse"), [(31, 3.49992), (35, None)])
 def test_sliding_into_painleves_zone_ends_by_the_impulse_that_stops_the_slip(bodies, degrees: int, impulse) -> None:
     mu, g, phi = 5 / 3, 10.0, math.radians(degrees)
-    system = HybridSystem(bodies.rod(2.0, gravity=g), [pp.Contact(Plane(), frame="a", friction=mu, name="tip")])
+    system = HybridSystem(bodies.rod(2.0, gravity=g), [pp.contact.Contact(Plane(), frame="a", friction=mu, name="tip")])
     result = system.run([0, math.sin(phi), phi], [-30.0, 0, 0], 1.0)
     when, _, expected = sliding_rod(phi, 30.0, mu, g)
     (blow,) = [e for e in result.events if e.what == "impact"]
@@ -80,7 +80,7 @@ def test_the_arm_of_document_002_goes_on_through_painleves_zone_and_its_books_cl
 def creeping(bodies, force, duration: float):
     """A particle of 1 kg pressed on a rough table, with μ N = 2 N, pulled by a force of time along x and y."""
     robot = bodies.point("xyz")
-    table = pp.Contact(Plane(), friction=2.0 / bodies.g, name="table")
+    table = pp.contact.Contact(Plane(), friction=2.0 / bodies.g, name="table")
     start = time.process_time()
     result = HybridSystem(robot, [table]).run(
         [0, 0, 0], None, duration, lambda s: [*force(s.time), 0.0], period=1e-3, sample=0.01
@@ -125,7 +125,7 @@ def test_a_creeping_slip_is_within_its_stated_error_of_the_equation(bodies) -> N
 
 def test_a_short_pulse_lifts_a_resting_block(bodies) -> None:
     """30 N for 20 ms on 1 kg: it rises with v = 20.19 · 0.02 and lands after (v + √(v² + 2 g z))/g."""
-    system = HybridSystem(bodies.point("xz"), [pp.Contact(Plane(), name="floor")])
+    system = HybridSystem(bodies.point("xz"), [pp.contact.Contact(Plane(), name="floor")])
     result = system.run([0, 0], None, 1.0, lambda t, q, v: [0.0, 30.0 if 0.513 < t < 0.533 else 0.0])
     rise = (30 - bodies.g) * 0.02
     height = 0.01 * rise
@@ -137,7 +137,7 @@ def test_a_short_pulse_lifts_a_resting_block(bodies) -> None:
 
 def test_a_friction_margin_that_is_broken_for_less_than_half_a_millisecond_is_seen(bodies) -> None:
     """|f| − μ N = 4.905 (1e-6 − 25 (t − 0.5037 s)²): above 0 for 0.4 ms."""
-    system = HybridSystem(bodies.point("xz"), [pp.Contact(Plane(), friction=0.5, name="floor")])
+    system = HybridSystem(bodies.point("xz"), [pp.contact.Contact(Plane(), friction=0.5, name="floor")])
     hold = 0.5 * bodies.g
     excess = lambda t: max(1e-6 - 25 * (t - 0.5037) ** 2, -0.5)  # noqa: E731
     result = system.run([0, 0], None, 1.0, lambda t, q, v: [hold * (1 + excess(t)), 0.0])
@@ -146,7 +146,7 @@ def test_a_friction_margin_that_is_broken_for_less_than_half_a_millisecond_is_se
 
 
 def test_an_error_inside_a_force_function_is_raised_as_it_is(bodies) -> None:
-    system = HybridSystem(bodies.point("xz"), [pp.Contact(Plane(), name="floor")])
+    system = HybridSystem(bodies.point("xz"), [pp.contact.Contact(Plane(), name="floor")])
 
     def force(t: float, q, v):
         raise ZeroDivisionError("mine")
@@ -162,13 +162,13 @@ def wedge() -> tuple[pp.Robot, np.ndarray, list, np.ndarray]:
     """An arm's tip in a corner, pressed into it by 10 N along both walls: each can carry it, and both together."""
     robot, q = pp.load_robot("planar2"), np.array([0.5, 0.9])
     corner = robot.pose(q).position
-    walls = [pp.Contact(Plane(corner, n), friction=0.5, name=f"wall{n}") for n in ((1, 0, 0), (0, 1, 0))]
+    walls = [pp.contact.Contact(Plane(corner, n), friction=0.5, name=f"wall{n}") for n in ((1, 0, 0), (0, 1, 0))]
     return robot, q, walls, robot.gravity(q) - robot.jacobian(q)[:2].T @ [10, 10]
 
 
 def test_a_tip_wedged_at_rest_sticks_and_says_that_its_forces_are_one_choice_of_many() -> None:
     robot, q, walls, tau = wedge()
-    found = pp.constrained_dynamics(robot, q, [0, 0], tau, walls)
+    found = pp.contact.constrained_dynamics(robot, q, [0, 0], tau, walls)
     assert found.modes == ("sticking", "sticking")
     assert found.redundant == 2
     assert found.acceleration == pytest.approx([0, 0], abs=1e-9)
@@ -194,7 +194,7 @@ def test_a_wedged_tip_stays_until_the_walls_can_no_longer_hold_it() -> None:
 def test_a_slot_at_the_end_of_an_arms_reach_is_refused_by_name() -> None:
     robot = pp.load_robot("planar2")
     tip = robot.pose([0, 0]).position
-    system = HybridSystem(robot, [pp.Contact(Plane(tip, (1, 0, 0)), two_sided=True, name="slot")])
+    system = HybridSystem(robot, [pp.contact.Contact(Plane(tip, (1, 0, 0)), two_sided=True, name="slot")])
     with pytest.raises(InvalidInput, match=r"'slot' is two-sided and touched at an end of the point's reach"):
         system.start([0, 0])
 

@@ -17,7 +17,7 @@ def energy(robot, state) -> float:
 
 def test_the_free_slide_of_document_002_gives_the_audited_angles() -> None:
     start = np.pi / 3
-    system = HybridSystem(pp.load_robot("planar2"), [pp.Contact(FLOOR_Y)])
+    system = HybridSystem(pp.load_robot("planar2"), [pp.contact.Contact(FLOOR_Y)])
     result = system.run([start, -2 * start], None, 0.5, [0, 0], sample=0.1)
     angle = dict(zip(result.samples.time.round(6), result.samples.q[:, 0]))
     assert angle[0.3] == pytest.approx(0.990168862966, abs=1e-9)
@@ -35,9 +35,9 @@ def test_energy_is_kept_along_a_frictionless_slide_for_ten_seconds(wall: str) ->
     """On y = 0 the arm folds through its branch point θ2 = π three times, which is said; on x = −1 it never does."""
     robot = pp.load_robot("planar2")
     if wall == "y = 0":
-        contact, q = pp.Contact(FLOOR_Y), [np.pi / 3, -2 * np.pi / 3]
+        contact, q = pp.contact.Contact(FLOOR_Y), [np.pi / 3, -2 * np.pi / 3]
     else:
-        contact = pp.Contact(Plane((-1, 0, 0), (1, 0, 0)), two_sided=True)
+        contact = pp.contact.Contact(Plane((-1, 0, 0), (1, 0, 0)), two_sided=True)
         q = [2.2, np.arccos(-1 - np.cos(2.2)) - 2.2 + 2 * np.pi * (np.arccos(-1 - np.cos(2.2)) < 2.2)]
     system = HybridSystem(robot, [contact])
     state = system.start(q)
@@ -58,7 +58,7 @@ def test_a_torque_that_changes_at_ticks_passes_the_branch_point_too() -> None:
         return np.array([2.0 * np.sin(5 * t), -np.cos(3 * t)])
 
     period, end = 1e-3, 1.6
-    system = HybridSystem(pp.load_robot("planar2"), [pp.Contact(FLOOR_Y, two_sided=True)])
+    system = HybridSystem(pp.load_robot("planar2"), [pp.contact.Contact(FLOOR_Y, two_sided=True)])
     result = system.run([np.pi / 3, -2 * np.pi / 3], None, end, lambda state: force(state.time), period=period)
     assert "dependent" in [e.what for e in result.events]
 
@@ -92,7 +92,7 @@ def test_the_pinned_arm_follows_the_force_step_of_document_002() -> None:
         torque = torque + J.T @ (k * h * (wanted - push))
         return gravity + torque
 
-    result = HybridSystem(robot, [pp.Pin()]).run(q, None, 2.0, law, period=h)
+    result = HybridSystem(robot, [pp.contact.Pin()]).run(q, None, 2.0, law, period=h)
     steps = np.arange(1000)
     expected = np.array([1.0, 2.0]) * (1 - (1 - k * h) ** steps)[:, None]
     assert np.array(seen[:1000]) == pytest.approx(expected, abs=1e-9)
@@ -108,7 +108,7 @@ def test_events_are_located_to_a_ten_thousandth_of_a_microsecond(bodies) -> None
     """A point on a sinusoidal lift leaves it where the lift falls faster than gravity lets it."""
     a, f = 0.05, 3.0
     w = 2 * np.pi * f
-    lift = pp.Contact(Plane(), ride=Ride(amplitude=(0, 0, a), frequency=f))
+    lift = pp.contact.Contact(Plane(), ride=Ride(amplitude=(0, 0, a), frequency=f))
     system = HybridSystem(bodies.point("z"), [lift])
     result = system.run([0.0], [a * w], 0.3, [0.0])
     leaves = np.arcsin(bodies.g / (a * w * w)) / w
@@ -130,7 +130,7 @@ def test_events_are_located_to_a_ten_thousandth_of_a_microsecond(bodies) -> None
 def test_a_graze_is_seen_and_changes_nothing(bodies) -> None:
     """A point flying along a tangent touches a ball without speed along the normal."""
     robot = bodies.point("xz", gravity=0.0)
-    line = HybridSystem(robot, [pp.Contact(Sphere((0, 0, -1.0), 1.0))])
+    line = HybridSystem(robot, [pp.contact.Contact(Sphere((0, 0, -1.0), 1.0))])
     result = line.run([-0.5, 0.0], [1.0, 0.0], 1.0, [0, 0])
     assert [e.what for e in result.events] == ["graze"]
     assert result.events[0].time == pytest.approx(0.5, abs=1e-5)
@@ -139,7 +139,7 @@ def test_a_graze_is_seen_and_changes_nothing(bodies) -> None:
 
 def test_an_advance_can_be_cut_anywhere_and_resumed_from_any_state(bodies) -> None:
     robot = bodies.rod()
-    contacts = [pp.Contact(Plane(), frame=name, friction=0.3, restitution=0.4) for name in "ab"]
+    contacts = [pp.contact.Contact(Plane(), frame=name, friction=0.3, restitution=0.4) for name in "ab"]
     system = HybridSystem(robot, contacts)
     start = system.start([0, 0.4, 0.5], [0.3, 0, 1.0])
     whole = system.advance(start, 0.7, [0, 0, 0])
@@ -155,7 +155,7 @@ def test_an_advance_can_be_cut_anywhere_and_resumed_from_any_state(bodies) -> No
 
 
 def test_samples_show_modes_forces_and_states_where_asked(bodies) -> None:
-    system = HybridSystem(bodies.point(), [pp.Contact(Plane(), friction=0.3)])
+    system = HybridSystem(bodies.point(), [pp.contact.Contact(Plane(), friction=0.3)])
     stop = 2.0 / (0.3 * bodies.g)
     result = system.run([0, 0], [2.0, 0], 1.0, [0, 0], sample=0.05)
     t = result.samples.time
@@ -168,7 +168,7 @@ def test_samples_show_modes_forces_and_states_where_asked(bodies) -> None:
 
 
 def test_a_tick_that_pulls_a_contact_off_is_an_event_at_the_tick(bodies) -> None:
-    system = HybridSystem(bodies.point("z"), [pp.Contact(Plane())])
+    system = HybridSystem(bodies.point("z"), [pp.contact.Contact(Plane())])
     state = system.advance(system.start([0.0]), 0.1, [0.0]).state
     assert state.modes == ("sliding",)
     lifted = system.advance(state, 0.2, [2 * bodies.g])
@@ -181,7 +181,7 @@ def test_a_tick_that_pulls_a_contact_off_is_an_event_at_the_tick(bodies) -> None
 
 def test_simultaneous_events_come_in_the_stated_order(bodies) -> None:
     """Two ends strike at once: both touchdowns, one impact; what lifts off at the same instant is listed last."""
-    ends = [pp.Contact(Plane(), frame=name, restitution=0.5, name=name) for name in "ab"]
+    ends = [pp.contact.Contact(Plane(), frame=name, restitution=0.5, name=name) for name in "ab"]
     result = HybridSystem(bodies.rod(), ends).run([0, 0.2, 0], None, 0.25, [0, 0, 0])
     first, second = result.events[:2]
     assert (first.what, first.contact, second.what, second.contact) == ("touchdown", "a", "touchdown", "b")
@@ -192,7 +192,7 @@ def test_simultaneous_events_come_in_the_stated_order(bodies) -> None:
 
 def test_a_bead_in_a_rough_slot_feels_friction_from_either_side(bodies) -> None:
     """A bead on a horizontal rail pressed up, then down: friction is μ|N|, and changes side with the force."""
-    rail = pp.Contact(Plane(), friction=0.5, two_sided=True)
+    rail = pp.contact.Contact(Plane(), friction=0.5, two_sided=True)
     system = HybridSystem(bodies.point(), [rail])
     lift = 30.0  # N/s: N = g − lift t changes sign at g/30
     result = system.run([0, 0], [3.0, 0], 0.5, lambda t, q, v: [0.0, lift * t])
@@ -206,11 +206,11 @@ def test_a_bead_in_a_rough_slot_feels_friction_from_either_side(bodies) -> None:
 
 def test_a_point_falls_off_the_edge_of_a_box_and_a_ball_rolls_over_it(bodies) -> None:
     table = Box((0, 0, -0.5), (1.0, 1.0, 1.0))
-    result = HybridSystem(bodies.point(), [pp.Contact(table)]).run([0, 0], [2.0, 0], 0.4, [0, 0])
+    result = HybridSystem(bodies.point(), [pp.contact.Contact(table)]).run([0, 0], [2.0, 0], 0.4, [0, 0])
     assert [(e.what, e.after) for e in result.events] == [("edge", "free")]
     assert result.events[0].time == pytest.approx(0.25, abs=1e-12)
     assert result.state.q[1] == pytest.approx(-0.5 * bodies.g * 0.15**2, abs=1e-12)
-    slow = HybridSystem(bodies.point(), [pp.Contact(table, radius=0.2)])
+    slow = HybridSystem(bodies.point(), [pp.contact.Contact(table, radius=0.2)])
     rolled = slow.run([0, 0.2], [0.4, 0], 2.0, [0, 0])
     assert [e.what for e in rolled.events[:2]] == ["edge", "lift-off"]
     assert rolled.events[0].time == pytest.approx(1.25, abs=1e-11)
@@ -221,7 +221,7 @@ def test_a_point_falls_off_the_edge_of_a_box_and_a_ball_rolls_over_it(bodies) ->
 
 
 def test_a_point_slides_around_a_cylinder_and_inside_a_bowl(bodies) -> None:
-    bowl = pp.Contact(Sphere(radius=1.0, inside=True))
+    bowl = pp.contact.Contact(Sphere(radius=1.0, inside=True))
     robot = bodies.point()
     system = HybridSystem(robot, [bowl])
     state = system.start([1.0, 0.0])
@@ -233,14 +233,14 @@ def test_a_point_slides_around_a_cylinder_and_inside_a_bowl(bodies) -> None:
         place = -state.q / np.hypot(*state.q)
         # N = m (v²/R − g·n) = 3 m g cos θ for a start at the rim.
         assert state.forces[0, [0, 2]] @ place == pytest.approx(3 * bodies.g * place[1], abs=1e-9)
-    log = pp.Contact(Cylinder((0, 0, 0), 1.0, axis=(0, 1, 0)))
+    log = pp.contact.Contact(Cylinder((0, 0, 0), 1.0, axis=(0, 1, 0)))
     off = HybridSystem(robot, [log]).run([np.sin(0.3), np.cos(0.3)], None, 1.0, [0, 0])
     assert off.events[0].q[1] == pytest.approx(2 / 3 * np.cos(0.3), abs=1e-11)
 
 
 def test_a_joint_stop_catches_the_elbow(bodies) -> None:
     robot = bodies.pendulums(2)
-    stops = [pp.JointStop("j2", 0.5, "upper"), pp.JointStop("j2", -0.5, "lower", restitution=0.3)]
+    stops = [pp.contact.JointStop("j2", 0.5, "upper"), pp.contact.JointStop("j2", -0.5, "lower", restitution=0.3)]
     system = HybridSystem(robot, stops)
     state = system.start([1.2, 0.0])
     before = energy(robot, state)
@@ -257,7 +257,7 @@ def test_a_joint_stop_catches_the_elbow(bodies) -> None:
 
 def test_painleves_paradox_is_named_and_passed_by_an_impact_without_collision(bodies) -> None:
     phi, mu = 1.0, 3.0
-    foot = pp.Contact(Plane(), frame="a", friction=mu, name="foot")
+    foot = pp.contact.Contact(Plane(), frame="a", friction=mu, name="foot")
     start = [0, np.sin(phi) / 2, phi]
     result = HybridSystem(bodies.rod(), [foot]).run(start, [-1, 0, 0], 0.01, [0, 0, 0])
     paradox, blow = result.events[:2]
@@ -274,7 +274,7 @@ def test_painleves_paradox_is_named_and_passed_by_an_impact_without_collision(bo
 
 
 def test_painleves_paradox_stops_the_run_if_asked(bodies) -> None:
-    foot = pp.Contact(Plane(), frame="a", friction=3.0)
+    foot = pp.contact.Contact(Plane(), frame="a", friction=3.0)
     system = HybridSystem(bodies.rod(), [foot], painleve="stop")
     result = system.run([0, np.sin(1.0) / 2, 1.0], [-1, 0, 0], 0.01, [0, 0, 0])
     assert result.outcome == "painleve"
@@ -285,7 +285,7 @@ def test_painleves_paradox_stops_the_run_if_asked(bodies) -> None:
 def test_where_flight_and_sliding_both_hold_the_least_force_is_taken(bodies) -> None:
     """Inside the zone with a turning rod, b > 0 > A: it may fly, or slide with λ = −b/A. It flies, and it is said."""
     phi, mu, w = 1.0, 3.0, 6.0
-    foot = pp.Contact(Plane(), frame="a", friction=mu)
+    foot = pp.contact.Contact(Plane(), frame="a", friction=mu)
     v = [-5.0 - w * np.sin(phi) / 2, w * np.cos(phi) / 2, w]
     result = HybridSystem(bodies.rod(), [foot]).run([0, np.sin(phi) / 2, phi], v, 0.01, [0, 0, 0])
     assert result.events[0].what == "painleve"
@@ -320,7 +320,7 @@ def test_a_tumbling_block_never_penetrates_never_is_pulled_and_never_gains(seed:
     law = str(random.choice(["poisson", "stronge"]))
     walls = {"floor": Plane(), "wall": Plane((1.0, 0, 0), (-1, 0, 0))}
     contacts = [
-        pp.Contact(plane, frame=n, friction=mu, restitution=e, law=law, name=f"{w}_{n}")  # type: ignore[arg-type]
+        pp.contact.Contact(plane, frame=n, friction=mu, restitution=e, law=law, name=f"{w}_{n}")  # type: ignore[arg-type]
         for w, plane in walls.items()
         for n in corners
     ]
@@ -344,7 +344,7 @@ def test_a_box_tumbling_in_space_with_friction_comes_to_rest_on_a_face(bodies) -
     """Slips in two directions, impacts with turning slip, four points of rest: energy only falls."""
     robot = bodies.ball(mass=1.0, radius=0.1)
     size = np.array([0.08, 0.06, 0.05])
-    corners = [pp.Contact(Plane(), offset=size * s, friction=0.4, restitution=0.2) for s in _signs()]
+    corners = [pp.contact.Contact(Plane(), offset=size * s, friction=0.4, restitution=0.2) for s in _signs()]
     system = HybridSystem(robot, corners)
     quat = np.array([0.9, 0.2, -0.3, 0.1])
     state = system.start([0, 0, 0.3, *(quat / np.linalg.norm(quat))], [0.5, -0.2, 0, 2.0, -3.0, 1.0])

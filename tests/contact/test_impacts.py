@@ -29,7 +29,7 @@ def panda() -> pp.Robot:
 def kane(bodies):
     """Kane's double pendulum: rods at 20° and 30° from the vertical, rates −0.1 and −0.2 rad/s, tip on a floor."""
     robot, q, v = bodies.pendulums(2), np.array([20.0, 10.0]) * DEGREE, np.array([-0.1, -0.1])
-    return robot, q, v, pp.Contact(Plane(robot.pose(q).position), name="floor")
+    return robot, q, v, pp.contact.Contact(Plane(robot.pose(q).position), name="floor")
 
 
 def routh_by_hand(robot, q, v, mu: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float, float]:
@@ -48,7 +48,7 @@ def routh_by_hand(robot, q, v, mu: float) -> tuple[np.ndarray, np.ndarray, np.nd
 
 def test_kanes_double_pendulum_by_poissons_law(bodies) -> None:
     robot, q, v, floor = kane(bodies)
-    found = pp.impact(robot, q, v, [floor], 0.5, 0.5, "poisson")
+    found = pp.contact.impact(robot, q, v, [floor], 0.5, 0.5, "poisson")
     _, _, first, second, compressed, stop = routh_by_hand(robot, q, v, 0.5)
     assert stop < 1.5 * compressed
     P = stop * first + (1.5 * compressed - stop) * second
@@ -64,7 +64,7 @@ def test_kanes_double_pendulum_by_poissons_law(bodies) -> None:
 def test_kanes_double_pendulum_by_stronges_law(bodies) -> None:
     """The work the normal impulse gives back is e² of what compression took."""
     robot, q, v, floor = kane(bodies)
-    found = pp.impact(robot, q, v, [floor], 0.5, 0.5, "stronge")
+    found = pp.contact.impact(robot, q, v, [floor], 0.5, 0.5, "stronge")
     assert found.energy_after == pytest.approx(0.0128236779688, abs=1e-12)
     W, u, first, _, compressed, stop = routh_by_hand(robot, q, v, 0.5)
     taken = -0.5 * u[0] * compressed
@@ -76,7 +76,7 @@ def test_kanes_double_pendulum_by_stronges_law(bodies) -> None:
 def test_kanes_double_pendulum_shows_that_newtons_law_creates_energy(bodies) -> None:
     robot, q, v, floor = kane(bodies)
     with pytest.raises(EnergyCreated, match="newton") as caught:
-        pp.impact(robot, q, v, [floor], 0.5, 0.5, "newton")
+        pp.contact.impact(robot, q, v, [floor], 0.5, 0.5, "newton")
     assert caught.value.before == pytest.approx(0.0231814108635, abs=1e-12)
     assert caught.value.after == pytest.approx(0.0368003666, abs=1e-9)
     assert caught.value.after > 1.5 * caught.value.before
@@ -85,7 +85,7 @@ def test_kanes_double_pendulum_shows_that_newtons_law_creates_energy(bodies) -> 
 @pytest.mark.parametrize("law", ["poisson", "stronge", "newton"])
 def test_without_friction_all_laws_agree(bodies, law) -> None:
     robot, q, v, floor = kane(bodies)
-    found = pp.impact(robot, q, v, [floor], 0.5, 0.0, law)
+    found = pp.contact.impact(robot, q, v, [floor], 0.5, 0.0, law)
     row = robot.jacobian(q)[2]
     inertia = 1 / (row @ np.linalg.solve(robot.mass_matrix(q), row))
     assert row @ found.velocity == pytest.approx(-0.5 * row @ v, rel=1e-12)
@@ -95,8 +95,8 @@ def test_without_friction_all_laws_agree(bodies, law) -> None:
 def test_two_ends_at_once_rebound_with_e_each(bodies) -> None:
     """u⁺ = −e u⁻ for all, ΔT = −½ (1 − e²) u_nᵀ Λ u_n, for a rod that falls flat while turning a little."""
     robot, e = bodies.rod(), 0.6
-    ends = [pp.Contact(Plane(), frame=name) for name in "ab"]
-    found = pp.impact(robot, [0, 0, 0], [0.3, -2.0, 0.5], ends, e, 0.0)
+    ends = [pp.contact.Contact(Plane(), frame=name) for name in "ab"]
+    found = pp.contact.impact(robot, [0, 0, 0], [0.3, -2.0, 0.5], ends, e, 0.0)
     before, J = np.array([-2.25, -1.75]), np.array([[0, 1, -0.5], [0, 1, 0.5]])
     assert J @ found.velocity == pytest.approx(-e * before, rel=1e-12)
     inertia = np.linalg.inv(J @ np.linalg.solve(robot.mass_matrix([0, 0, 0]), J.T))
@@ -105,8 +105,8 @@ def test_two_ends_at_once_rebound_with_e_each(bodies) -> None:
 
 def test_a_block_that_lands_flat_without_rebound_stays_flat_although_it_slides(bodies) -> None:
     robot = bodies.block(1.0, 0.4)
-    corners = [pp.Contact(Plane(), frame=name, friction=0.3) for name in ("left", "right")]
-    found = pp.impact(robot, [0, 0.2, 0], [3.0, -1.0, 0.0], corners)
+    corners = [pp.contact.Contact(Plane(), frame=name, friction=0.3) for name in ("left", "right")]
+    found = pp.contact.impact(robot, [0, 0.2, 0], [3.0, -1.0, 0.0], corners)
     assert found.velocity == pytest.approx([3.0 - 0.3, 0.0, 0.0], abs=1e-12)
     assert found.normal_impulses.sum() == pytest.approx(1.0)
     assert found.normal_impulses[1] > found.normal_impulses[0] > 0
@@ -116,10 +116,10 @@ def test_housners_block_turns_on_with_the_known_ratio(bodies) -> None:
     """Conserved angular momentum about the new corner: ω⁺/ω⁻ = 1 − (3/2) sin²α."""
     width, height = 0.2, 0.8
     robot, alpha = bodies.block(width, height), np.arctan(0.2 / 0.8)
-    corners = [pp.Contact(Plane(), frame=name, friction=5.0) for name in ("left", "right")]
+    corners = [pp.contact.Contact(Plane(), frame=name, friction=5.0) for name in ("left", "right")]
     w = -1.0
     v = [-w * height / 2, w * width / 2, w]  # turning about the left corner, the right one comes down
-    found = pp.impact(robot, [0, height / 2, 0], v, corners)
+    found = pp.contact.impact(robot, [0, height / 2, 0], v, corners)
     assert found.velocity[2] / w == pytest.approx(1 - 1.5 * np.sin(alpha) ** 2, rel=1e-12)
     assert found.normal_impulses[0] == pytest.approx(0.0, abs=1e-12)
 
@@ -130,8 +130,8 @@ def test_a_ball_that_strikes_obliquely_slips_or_grips(bodies, mu: float, sticks:
     robot, r, e = bodies.ball(), 0.1, 0.5
     v = np.array([1.0, -0.4, -2.0, 3.0, 5.0, -1.0])
     slip = np.array([v[0] - r * v[4], v[1] + r * v[3]])
-    floor = pp.Contact(Plane(), radius=r, friction=mu, restitution=e)
-    found = pp.impact(robot, [0, 0, r, 1, 0, 0, 0], v, [floor])
+    floor = pp.contact.Contact(Plane(), radius=r, friction=mu, restitution=e)
+    found = pp.contact.impact(robot, [0, 0, r, 1, 0, 0, 0], v, [floor])
     change = -2 / 7 * slip if sticks else -mu * (1 + e) * 2.0 * slip / np.linalg.norm(slip)
     assert found.velocity[:2] == pytest.approx(v[:2] + change, abs=1e-11)
     assert found.velocity[2] == pytest.approx(1.0, rel=1e-12)
@@ -157,7 +157,7 @@ def test_a_turning_slip_follows_kellers_equation(panda) -> None:
     down = solve_ivp(keller, (0, 10), u, method="DOP853", rtol=1e-12, atol=1e-13, events=closed)
     Pc = down.t[-1]
     up = solve_ivp(keller, (0, e * Pc), down.y[:, -1], method="DOP853", rtol=1e-12, atol=1e-13)
-    found = pp.impact(robot, q, v, [pp.Contact(Plane(robot.pose(q).position))], e, mu)
+    found = pp.contact.impact(robot, q, v, [pp.contact.Contact(Plane(robot.pose(q).position))], e, mu)
     assert np.linalg.norm(up.y[:2, -1]) > 0.01  # it never stopped slipping
     assert J @ found.velocity == pytest.approx(up.y[:, -1], abs=1e-8)
     assert found.normal_impulses[0] == pytest.approx((1 + e) * Pc, rel=1e-8)
@@ -177,7 +177,7 @@ def test_kinetic_energy_never_rises_and_coulombs_cone_holds(panda, seed: int, mu
     q = robot.home + 0.5 * random.uniform(-1, 1, 7)
     v, n = random.normal(size=7), random.normal(size=3)
     n /= np.linalg.norm(n) * (1 if n @ robot.jacobian(q)[:3] @ v < 0 else -1)
-    found = pp.impact(robot, q, v, [pp.Contact(Plane(robot.pose(q).position, n))], e, mu, law)
+    found = pp.contact.impact(robot, q, v, [pp.contact.Contact(Plane(robot.pose(q).position, n))], e, mu, law)
     assert found.energy_after <= found.energy_before * (1 + 1e-12)
     assert found.energy_before - found.energy_after == pytest.approx(found.dissipated, abs=1e-10)
     assert n @ robot.jacobian(q)[:3] @ found.velocity >= -1e-9
@@ -187,8 +187,8 @@ def test_kinetic_energy_never_rises_and_coulombs_cone_holds(panda, seed: int, mu
 
 def test_a_wall_that_comes_along_gives_energy_without_creating_any(bodies) -> None:
     robot, V, e = bodies.point("x"), 2.0, 0.5
-    wall = pp.Contact(Plane(normal=(1, 0, 0)), restitution=e, ride=Ride(velocity=(V, 0, 0)))
-    found = pp.impact(robot, [0.0], [-1.0], [wall])
+    wall = pp.contact.Contact(Plane(normal=(1, 0, 0)), restitution=e, ride=Ride(velocity=(V, 0, 0)))
+    found = pp.contact.impact(robot, [0.0], [-1.0], [wall])
     assert found.velocity == pytest.approx([V - e * (-1.0 - V)])
     assert found.energy_after > found.energy_before
     assert found.dissipated == pytest.approx(0.5 * (1 - e**2) * 9.0)
@@ -197,16 +197,16 @@ def test_a_wall_that_comes_along_gives_energy_without_creating_any(bodies) -> No
 def test_contacts_at_rest_answer_without_rebound(bodies) -> None:
     """Newton's cradle has no place here: a struck rod's other end, pinned, stays where it is."""
     robot = bodies.rod()
-    ends = [pp.Contact(Plane(), frame="b", restitution=0.5), pp.Pin(frame="a")]
-    found = pp.impact(robot, [0, 0, 0], [0, -0.5, -1.0], ends)
+    ends = [pp.contact.Contact(Plane(), frame="b", restitution=0.5), pp.contact.Pin(frame="a")]
+    found = pp.contact.impact(robot, [0, 0, 0], [0, -0.5, -1.0], ends)
     assert found.velocity == pytest.approx([0, 0.25, 0.5], abs=1e-12)
 
 
 def test_a_joint_stop_is_struck_like_a_wall(bodies) -> None:
     robot = bodies.pendulums(2)
-    stop = pp.JointStop("j2", 0.4, "upper", restitution=0.5)
+    stop = pp.contact.JointStop("j2", 0.4, "upper", restitution=0.5)
     q, v = [0.1, 0.4], np.array([0.2, 1.0])
-    found = pp.impact(robot, q, v, [stop])
+    found = pp.contact.impact(robot, q, v, [stop])
     assert found.velocity[1] == pytest.approx(-0.5)
     M = robot.mass_matrix(q)
     momentum = M @ (found.velocity - v)
@@ -226,4 +226,4 @@ def test_a_joint_stop_is_struck_like_a_wall(bodies) -> None:
 def test_bad_laws_are_refused(bodies, arguments, error, words: str) -> None:
     robot, q, v, floor = kane(bodies)
     with pytest.raises(error, match=words):
-        pp.impact(robot, q, v, [floor], *arguments)
+        pp.contact.impact(robot, q, v, [floor], *arguments)

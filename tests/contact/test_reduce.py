@@ -22,22 +22,24 @@ XY = np.eye(6)[:2]
 def test_the_slide_of_document_002_reduces_to_the_corrected_equation(theta: float, rate: float) -> None:
     """(1 + 4 s²) θ̈ + 4 s c θ̇² + g c = T1 − 2 T2."""
     s, c, tau = np.sin(theta), np.cos(theta), np.array([0.5, -0.3])
-    robot, wall = pp.load_robot("planar2"), pp.Contact(FLOOR, two_sided=True)
+    robot, wall = pp.load_robot("planar2"), pp.contact.Contact(FLOOR, two_sided=True)
     q, v = [theta, -2 * theta], [rate, -2 * rate]
-    found = pp.reduced_dynamics(robot, q, v, tau, [wall], ["joint1"])
+    found = pp.contact.reduced_dynamics(robot, q, v, tau, [wall], ["joint1"])
     assert found.basis[:, 0] == pytest.approx([1, -2])
     assert found.inertia[0, 0] == pytest.approx(1 + 4 * s * s, abs=1e-9)
     assert found.velocity_force[0] == pytest.approx(4 * s * c * rate**2, abs=1e-9)
     assert found.gravity_force[0] == pytest.approx(G * c, abs=1e-9)
     assert found.generalised_force[0] == pytest.approx(tau[0] - 2 * tau[1], abs=1e-12)
-    full = pp.constrained_dynamics(robot, q, v, tau, [wall])
+    full = pp.contact.constrained_dynamics(robot, q, v, tau, [wall])
     assert found.full_acceleration == pytest.approx(full.acceleration, abs=1e-10)
     assert found.multipliers[0] == pytest.approx(full.multipliers[0, 0], abs=1e-9)
 
 
 def test_the_printed_numbers_of_the_audit_for_the_generalised_force() -> None:
     """θ = .4, θ̇ = 1.3, θ̈ = .7 needs T1 − 2 T2 = 12.5848825453."""
-    found = pp.reduced_dynamics(pp.load_robot("planar2"), [0.4, -0.8], [1.3, -2.6], [0, 0], [pp.Contact(FLOOR)])
+    found = pp.contact.reduced_dynamics(
+        pp.load_robot("planar2"), [0.4, -0.8], [1.3, -2.6], [0, 0], [pp.contact.Contact(FLOOR)]
+    )
     needed = found.inertia[0, 0] * 0.7 + found.velocity_force[0] + found.gravity_force[0]
     assert needed == pytest.approx(12.5848825453, abs=1e-9)
 
@@ -45,35 +47,35 @@ def test_the_printed_numbers_of_the_audit_for_the_generalised_force() -> None:
 def test_a_panda_on_a_ball_reduces_to_the_multiplier_form() -> None:
     robot, random = pp.load_robot("panda", joints="ideal"), np.random.default_rng(2)
     q, tau = robot.home, 5 * random.normal(size=7)
-    ball = pp.Contact(Sphere(robot.pose(q).position - [0, 0, 0.3], 0.3), two_sided=True)
+    ball = pp.contact.Contact(Sphere(robot.pose(q).position - [0, 0, 0.3], 0.3), two_sided=True)
     row = robot.jacobian(q)[2]
     v = random.normal(size=7)
     v -= row * (row @ v) / (row @ row)
-    found = pp.reduced_dynamics(robot, q, v, tau, [ball])
-    full = pp.constrained_dynamics(robot, q, v, tau, [ball])
+    found = pp.contact.reduced_dynamics(robot, q, v, tau, [ball])
+    full = pp.contact.constrained_dynamics(robot, q, v, tau, [ball])
     assert len(found.independent) == 6
     assert found.full_acceleration == pytest.approx(full.acceleration, abs=1e-9)
     assert found.multipliers[0] == pytest.approx(full.multipliers[0, 0], rel=1e-9)
 
 
 def test_coordinates_that_do_not_fit_are_refused() -> None:
-    robot, wall = pp.load_robot("planar2"), pp.Contact(FLOOR, two_sided=True)
+    robot, wall = pp.load_robot("planar2"), pp.contact.Contact(FLOOR, two_sided=True)
     with pytest.raises(InvalidInput, match="leave 1 of 2 freedoms, but 2 velocities are named"):
-        pp.reduced_dynamics(robot, [0.4, -0.8], [0, 0], [0, 0], [wall], ["joint1", "joint2"])
+        pp.contact.reduced_dynamics(robot, [0.4, -0.8], [0, 0], [0, 0], [wall], ["joint1", "joint2"])
     with pytest.raises(UnknownName, match="unknown velocity 'theta1'"):
-        pp.reduced_dynamics(robot, [0.4, -0.8], [0, 0], [0, 0], [wall], ["theta1"])
+        pp.contact.reduced_dynamics(robot, [0.4, -0.8], [0, 0], [0, 0], [wall], ["theta1"])
     with pytest.raises(InvalidInput, match=r"v breaks the constraints|leaves the surface"):
-        pp.reduced_dynamics(robot, [0.4, -0.8], [1, 0], [0, 0], [wall], ["joint1"])
-    front = pp.Contact(Plane((2 * np.cos(0.4), 0, 0), (1, 0, 0)), two_sided=True)
+        pp.contact.reduced_dynamics(robot, [0.4, -0.8], [1, 0], [0, 0], [wall], ["joint1"])
+    front = pp.contact.Contact(Plane((2 * np.cos(0.4), 0, 0), (1, 0, 0)), two_sided=True)
     with pytest.raises(Singular, match="does not determine"):  # the tip is beside the base: x does not hang on joint 1
-        pp.reduced_dynamics(robot, [0.4, -0.8], [0, 0], [0, 0], [front], ["joint2"])
+        pp.contact.reduced_dynamics(robot, [0.4, -0.8], [0, 0], [0, 0], [front], ["joint2"])
 
 
 # ------------------------------------------------------------------ linear models
 
 
 def test_a_hanging_pendulum_has_its_textbook_frequency(bodies) -> None:
-    found = pp.linearise_state(bodies.pendulums(1), [0.0])
+    found = pp.contact.linearise_state(bodies.pendulums(1), [0.0])
     assert np.sort(np.imag(found.eigenvalues)) == pytest.approx([-np.sqrt(1.5 * G), np.sqrt(1.5 * G)], rel=1e-10)
     assert pytest.approx(np.array([[0, 1], [-1.5 * G, 0]]), abs=1e-8) == found.A
     assert pytest.approx(np.array([[0], [3.0]]), abs=1e-9) == found.B
@@ -89,7 +91,7 @@ def test_a_pd_law_closes_the_loop_with_the_designed_poles(bodies) -> None:
     def law(at, speed):
         return robot.gravity(at) + M @ (w**2 * (q - at) - 2 * zeta * w * speed)
 
-    found = pp.linearise_state(robot, q, law=law)
+    found = pp.contact.linearise_state(robot, q, law=law)
     expected = w * (-zeta + 1j * np.sqrt(1 - zeta**2))
     assert found.stable
     assert np.abs(np.real(found.eigenvalues)) == pytest.approx(np.full(4, -expected.real), rel=1e-9)
@@ -98,13 +100,13 @@ def test_a_pd_law_closes_the_loop_with_the_designed_poles(bodies) -> None:
 
 def test_a_bead_in_a_bowl_swings_like_a_pendulum_of_its_radius(bodies) -> None:
     """One motion is left, and the bowl's curvature makes it swing at √(g/R)."""
-    bowl = pp.Contact(Sphere(radius=2.0, inside=True))
-    found = pp.linearise_state(bodies.point(), [0.0, -2.0], contacts=[bowl])
+    bowl = pp.contact.Contact(Sphere(radius=2.0, inside=True))
+    found = pp.contact.linearise_state(bodies.point(), [0.0, -2.0], contacts=[bowl])
     assert found.A.shape == (2, 2)
     assert np.abs(np.imag(found.eigenvalues)) == pytest.approx(np.full(2, np.sqrt(G / 2.0)), rel=1e-9)
     assert found.modes == ("sliding",)
-    hill = pp.Contact(Sphere(radius=2.0))
-    top = pp.linearise_state(bodies.point(), [0.0, 2.0], contacts=[hill])
+    hill = pp.contact.Contact(Sphere(radius=2.0))
+    top = pp.contact.linearise_state(bodies.point(), [0.0, 2.0], contacts=[hill])
     assert np.real(top.eigenvalues) == pytest.approx([np.sqrt(G / 2), -np.sqrt(G / 2)], rel=1e-9)
 
 
@@ -112,25 +114,27 @@ def test_the_slide_of_document_002_linearised_about_its_balance() -> None:
     """With T1 = g c held, (1 + 4 s²) δθ̈ = g s δθ: unstable above the wall's line."""
     theta = 0.9
     s, c = np.sin(theta), np.cos(theta)
-    wall = pp.Contact(FLOOR, two_sided=True)
-    found = pp.linearise_state(pp.load_robot("planar2"), [theta, -2 * theta], tau=[G * c, 0.0], contacts=[wall])
+    wall = pp.contact.Contact(FLOOR, two_sided=True)
+    found = pp.contact.linearise_state(pp.load_robot("planar2"), [theta, -2 * theta], tau=[G * c, 0.0], contacts=[wall])
     assert np.real(found.eigenvalues) == pytest.approx(np.array([1, -1]) * np.sqrt(G * s / (1 + 4 * s * s)), rel=1e-8)
 
 
 def test_a_sticking_contact_leaves_fewer_motions(bodies) -> None:
     robot = pp.load_robot("planar2")
     q = [0.4, -0.8]
-    stuck = pp.linearise_state(robot, q, tau=robot.gravity(q), contacts=[pp.Contact(FLOOR, friction=0.5)])
+    stuck = pp.contact.linearise_state(
+        robot, q, tau=robot.gravity(q), contacts=[pp.contact.Contact(FLOOR, friction=0.5)]
+    )
     assert stuck.modes in (("sticking",), ("free",))
     pressed = robot.gravity(q) + robot.jacobian(q).T @ [0, -5.0, 0, 0, 0, 0]
-    stuck = pp.linearise_state(robot, q, tau=pressed, contacts=[pp.Contact(FLOOR, friction=0.5)])
+    stuck = pp.contact.linearise_state(robot, q, tau=pressed, contacts=[pp.contact.Contact(FLOOR, friction=0.5)])
     assert stuck.modes == ("sticking",)
     assert stuck.A.shape == (0, 0)
 
 
 def test_what_is_no_equilibrium_is_refused() -> None:
     with pytest.raises(InvalidInput, match="no equilibrium: joint2 accelerates"):
-        pp.linearise_state(pp.load_robot("planar2"), [0.4, 0.3])
+        pp.contact.linearise_state(pp.load_robot("planar2"), [0.4, 0.3])
 
 
 def test_a_floating_machine_is_linearised_on_its_group(bodies) -> None:
@@ -144,16 +148,16 @@ def test_a_floating_machine_is_linearised_on_its_group(bodies) -> None:
         turn = rotation_vector_from_matrix(matrix_from_quat(q[3:]))
         return np.concatenate([-18.0 * q[:3], -9.0 * spin * turn])
 
-    found = pp.linearise_state(robot, [0, 0, 0, 1, 0, 0, 0], law=law)
+    found = pp.contact.linearise_state(robot, [0, 0, 0, 1, 0, 0, 0], law=law)
     assert np.abs(np.imag(found.eigenvalues)) == pytest.approx(np.full(12, 3.0), rel=1e-8)
 
 
 def test_a_contact_that_slides_on_a_belt_keeps_its_friction(bodies) -> None:
     """A block on a belt against a spring: constant friction, so only the spring swings it."""
     k, mu = 40.0, 0.3
-    belt = pp.Contact(Plane(), friction=mu, ride=Ride(velocity=(1.0, 0, 0)))
+    belt = pp.contact.Contact(Plane(), friction=mu, ride=Ride(velocity=(1.0, 0, 0)))
     rest = mu * G / k
-    found = pp.linearise_state(bodies.point(), [rest, 0.0], contacts=[belt], law=lambda q, v: [-k * q[0], 0.0])
+    found = pp.contact.linearise_state(bodies.point(), [rest, 0.0], contacts=[belt], law=lambda q, v: [-k * q[0], 0.0])
     assert np.abs(np.imag(found.eigenvalues)) == pytest.approx(np.full(2, np.sqrt(k)), rel=1e-9)
 
 
@@ -195,8 +199,8 @@ def test_a_ladder_holds_only_if_the_floor_is_rough_enough(bodies) -> None:
 
     def found(mu: float):
         walls = [
-            pp.Contact(Plane(normal=(1, 0, 0)), frame="a", name="wall"),
-            pp.Contact(Plane(), frame="b", friction=mu, name="floor"),
+            pp.contact.Contact(Plane(normal=(1, 0, 0)), frame="a", name="wall"),
+            pp.contact.Contact(Plane(), frame="b", friction=mu, name="floor"),
         ]
         return contact.static_equilibrium(bodies.rod(), q, np.zeros(3), walls)
 

@@ -27,7 +27,9 @@ def what(result) -> list[str]:
 def test_a_bouncing_ball_keeps_its_times_and_ends_where_its_series_does(bodies, e: float) -> None:
     """t_n = √(2h/g) (1 + 2 Σ eᵏ), Zeno at √(2h/g) (1 + e)/(1 − e)."""
     fall = np.sqrt(2 / bodies.g)
-    result = run(bodies.point("z"), [pp.Contact(Plane(), restitution=e)], [1.0], None, fall * (1 + e) / (1 - e) + 0.1)
+    result = run(
+        bodies.point("z"), [pp.contact.Contact(Plane(), restitution=e)], [1.0], None, fall * (1 + e) / (1 - e) + 0.1
+    )
     bounces = [event.time for event in result.events if event.what == "touchdown"]
     expected = fall * (1 + 2 * np.cumsum([0.0, *(e**k for k in range(1, len(bounces)))]))
     assert bounces == pytest.approx(expected, abs=1e-11)
@@ -52,7 +54,7 @@ def test_a_pinned_rod_bounces_to_rest_on_the_floor_through_its_pivot(bodies) -> 
     speeds = [np.sqrt(3 * g * np.sin(start)) * e**n for n in range(1, 50)]
     expected = fall + sum(flight(w) for w in speeds)
     assert expected == pytest.approx(1.171779372068, abs=1e-11)
-    floor = pp.Contact(Plane(), restitution=e)
+    floor = pp.contact.Contact(Plane(), restitution=e)
     result = run(bodies.pendulums(1), [floor], [np.pi / 2 + start], None, 1.3)
     assert result.events[0].time == pytest.approx(fall, abs=1e-11)
     assert what(result)[-1] == "zeno"
@@ -62,8 +64,8 @@ def test_a_pinned_rod_bounces_to_rest_on_the_floor_through_its_pivot(bodies) -> 
 def test_a_sliding_ladder_leaves_the_wall_at_two_thirds_of_its_height(bodies) -> None:
     start = np.pi / 3
     walls = [
-        pp.Contact(Plane(normal=(1, 0, 0)), frame="a", name="wall"),
-        pp.Contact(Plane(), frame="b", name="floor"),
+        pp.contact.Contact(Plane(normal=(1, 0, 0)), frame="a", name="wall"),
+        pp.contact.Contact(Plane(), frame="b", name="floor"),
     ]
     result = run(bodies.rod(), walls, [np.cos(start) / 2, np.sin(start) / 2, -start], None, 0.5)
     first = result.events[0]
@@ -76,7 +78,7 @@ def test_a_sliding_ladder_leaves_the_wall_at_two_thirds_of_its_height(bodies) ->
 
 @pytest.mark.parametrize("start", [0.05, 0.3, 0.8])
 def test_a_point_leaves_a_smooth_hemisphere_at_two_thirds_of_its_start(bodies, start: float) -> None:
-    ball = pp.Contact(Sphere(radius=1.0))
+    ball = pp.contact.Contact(Sphere(radius=1.0))
     result = run(bodies.point(), [ball], [np.sin(start), np.cos(start)], None, 3.0)
     first = result.events[0]
     assert first.what == "lift-off"
@@ -91,7 +93,7 @@ def test_a_rod_falling_on_a_rough_floor_slips_where_the_textbook_says(bodies, mu
     rate = np.sqrt(3 * g * (1 - np.cos(theta)))
     phi = np.pi / 2 - theta
     q, v = [np.cos(phi) / 2, np.sin(phi) / 2, phi], [rate * np.sin(phi) / 2, -rate * np.cos(phi) / 2, -rate]
-    result = run(bodies.rod(), [pp.Contact(Plane(), frame="a", friction=mu)], q, v, 1.2)
+    result = run(bodies.rod(), [pp.contact.Contact(Plane(), frame="a", friction=mu)], q, v, 1.2)
 
     def margin(angle: float) -> float:
         c = np.cos(angle)
@@ -109,7 +111,7 @@ def test_a_rod_falling_on_a_rough_floor_slips_where_the_textbook_says(bodies, mu
 
 def test_a_block_is_stopped_by_friction(bodies) -> None:
     v0, mu = 2.0, 0.3
-    result = run(bodies.point(), [pp.Contact(Plane(), friction=mu)], [0, 0], [v0, 0], 1.0)
+    result = run(bodies.point(), [pp.contact.Contact(Plane(), friction=mu)], [0, 0], [v0, 0], 1.0)
     assert what(result) == ["stick"]
     assert result.events[0].time == pytest.approx(v0 / (mu * bodies.g), abs=1e-12)
     assert result.state.q[0] == pytest.approx(v0**2 / (2 * mu * bodies.g), abs=1e-12)
@@ -121,7 +123,12 @@ def test_a_coulomb_oscillator_loses_two_widths_per_half_period_and_stops(bodies)
     k, mu, g = 40.0, 0.3, bodies.g
     width, half = mu * g / k, np.pi / np.sqrt(k)
     result = run(
-        bodies.point(), [pp.Contact(Plane(), friction=mu)], [1.0, 0], None, 5.0, lambda t, q, v: [-k * q[0], 0.0]
+        bodies.point(),
+        [pp.contact.Contact(Plane(), friction=mu)],
+        [1.0, 0],
+        None,
+        5.0,
+        lambda t, q, v: [-k * q[0], 0.0],
     )
     count = int(np.ceil((1 / width - 1) / 2))
     assert what(result) == ["reversal"] * (count - 1) + ["stick"]
@@ -133,7 +140,7 @@ def test_a_coulomb_oscillator_loses_two_widths_per_half_period_and_stops(bodies)
 def test_stick_and_slip_on_a_belt(bodies) -> None:
     """Sticks until k x = μ_s mg, slips for (2/ω)(π − atan((x_s − x_k) ω/v_b)), and again."""
     k, speed, static, kinetic, g = 40.0, 0.3, 0.5, 0.3, bodies.g
-    belt = pp.Contact(Plane(), friction=kinetic, static_friction=static, ride=Ride(velocity=(speed, 0, 0)))
+    belt = pp.contact.Contact(Plane(), friction=kinetic, static_friction=static, ride=Ride(velocity=(speed, 0, 0)))
     result = run(bodies.point(), [belt], [0, 0], [speed, 0], 3.0, lambda t, q, v: [-k * q[0], 0.0])
     w, x_s, x_k = np.sqrt(k), static * g / k, kinetic * g / k
     slipping = 2 / w * (np.pi - np.arctan((x_s - x_k) * w / speed))
@@ -146,7 +153,7 @@ def test_stick_and_slip_on_a_belt(bodies) -> None:
 
 def test_a_block_on_a_moving_belt_is_carried_up_to_its_speed(bodies) -> None:
     speed, mu = 1.5, 0.4
-    belt = pp.Contact(Plane(), friction=mu, ride=Ride(velocity=(speed, 0, 0), start=0.2, stop=1.0))
+    belt = pp.contact.Contact(Plane(), friction=mu, ride=Ride(velocity=(speed, 0, 0), start=0.2, stop=1.0))
     result = run(bodies.point(), [belt], [0, 0], None, 2.0)
     caught = 0.2 + speed / (mu * bodies.g)
     assert [e.time for e in result.events] == pytest.approx(
@@ -160,7 +167,7 @@ def test_housners_block_rocks_itself_to_rest(bodies) -> None:
     """Each impact keeps 1 − (3/2) sin²α of the turning rate; the infinitely many end at a finite time."""
     width, height, tilt = 0.2, 0.8, 0.1
     robot, alpha = bodies.block(width, height), np.arctan(0.25)
-    corners = [pp.Contact(Plane(), frame=name, friction=5.0, name=name) for name in ("left", "right")]
+    corners = [pp.contact.Contact(Plane(), frame=name, friction=5.0, name=name) for name in ("left", "right")]
     c, s = np.cos(tilt), np.sin(tilt)
     q = [c * width / 2 - s * height / 2, s * width / 2 + c * height / 2, tilt]
     result = run(robot, corners, q, None, 6.0)
@@ -180,7 +187,7 @@ def test_housners_block_rocks_itself_to_rest(bodies) -> None:
 def test_a_ball_with_spin_skids_and_then_rolls(bodies) -> None:
     """Slip u = v − r ω × … stops after 2|u|/(7 μ g) along a straight line; then v − 2/7 u for ever."""
     r, mu, v = 0.1, 0.2, np.array([1.0, 0.5, 0, 3.0, -8.0, 2.0])
-    ball = pp.Contact(Plane(), radius=r, friction=mu)
+    ball = pp.contact.Contact(Plane(), radius=r, friction=mu)
     result = run(bodies.ball(radius=r), [ball], [0, 0, r, 1, 0, 0, 0], v, 1.0)
     slip = np.array([v[0] - r * v[4], v[1] + r * v[3]])
     stop = 2 * np.linalg.norm(slip) / (7 * mu * bodies.g)
@@ -199,8 +206,8 @@ def test_the_uniform_rods_paradox_begins_at_four_thirds(bodies) -> None:
     robot = bodies.rod()
 
     def coefficient(mu: float, phi: float) -> float:
-        foot = pp.Contact(Plane(), frame="a", friction=mu)
-        found = pp.constrained_dynamics(robot, [0, np.sin(phi) / 2, phi], [-1, 0, 0], np.zeros(3), [foot])
+        foot = pp.contact.Contact(Plane(), frame="a", friction=mu)
+        found = pp.contact.constrained_dynamics(robot, [0, np.sin(phi) / 2, phi], [-1, 0, 0], np.zeros(3), [foot])
         return float(found.coefficients[0])
 
     for phi in np.linspace(0.2, 1.4, 7):

@@ -58,7 +58,7 @@ def test_a_pinned_tool_agrees_with_pinocchio(name: str, floating: bool, twin, st
         T = other.axes(q)
         exact = pin.ProximalSettings(1e-14, 0.0, 10)
         a = pin.constraintDynamics(other.model, data, other.coordinates(q), T.T @ v, T.T @ tau, models, memories, exact)
-        found = pp.constrained_dynamics(robot, q, v, tau, [pp.Pin()])
+        found = pp.contact.constrained_dynamics(robot, q, v, tau, [pp.contact.Pin()])
         assert_agree(found.acceleration, T @ (a - other.still(q, v)), "acceleration")
         left = robot.mass_matrix(q) @ found.acceleration + robot.bias(q, v) - tau
         assert_agree(robot.jacobian(q)[:3].T @ found.forces[0], left, "force")
@@ -80,8 +80,8 @@ def test_a_sliding_tool_agrees_with_pinocchio(name: str, floating: bool, twin, s
         M, bias = other.mass_matrix(q), other.bias(q, v)
         KKT = np.block([[M, -row.T], [row, np.zeros((1, 1))]])
         expected = np.linalg.solve(KKT, np.concatenate([tau - bias, -drift]))
-        wall = pp.Contact(Plane(robot.pose(q).position, n), two_sided=True)
-        found = pp.constrained_dynamics(robot, q, v, tau, [wall])
+        wall = pp.contact.Contact(Plane(robot.pose(q).position, n), two_sided=True)
+        found = pp.contact.constrained_dynamics(robot, q, v, tau, [wall])
         assert_agree(found.acceleration, expected[:-1], "acceleration")
         assert_agree(found.multipliers[0, 0], expected[-1], "multiplier")
         assert T.shape == (robot.nv, robot.nv)
@@ -102,8 +102,8 @@ def test_an_impact_agrees_with_pinocchio_and_loses_the_energy_it_must(
         speed = float(n @ robot.jacobian(q)[:3] @ v)
         n = n if speed < 0 else -n
         speed = -abs(speed)
-        wall = pp.Contact(Plane(robot.pose(q).position, n))
-        found = pp.impact(robot, q, v, [wall], e, 0.0)
+        wall = pp.contact.Contact(Plane(robot.pose(q).position, n))
+        found = pp.contact.impact(robot, q, v, [wall], e, 0.0)
         T, row = other.axes(q), (n @ other.jacobian(q, robot.tool_frame)[:3])[None]
         after = pin.impulseDynamics(other.model, other.data, other.coordinates(q), T.T @ v, row @ T, e, 0.0)
         assert_agree(found.velocity, T @ after, "velocity")

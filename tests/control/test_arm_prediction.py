@@ -73,7 +73,7 @@ def modelled(law: Any, robot: pp.Robot, inputs: list[tuple[np.ndarray, np.ndarra
 def test_a_laws_matrices_are_the_law_as_coded(law: Any, reading: str) -> None:
     """Tick by tick, the answer to a small change of the readings at the second tick and after."""
     robot = pp.load_robot("panda", joints="ideal")
-    law = law.suited(robot, rig_of(pp.World(), pp.Clock(period=T), robot.home))
+    law = law.suited(robot, rig_of(pp.World(), pp.world.Clock(period=T), robot.home))
     rng, n, zero = np.random.default_rng(5), robot.nv, np.zeros(robot.nv)
     small = {"q": 1e-6, "v": 1e-6, "wrench": 1e-3}[reading]
     change = small * rng.normal(size=6 if reading == "wrench" else n)
@@ -127,7 +127,7 @@ def test_a_late_panda_on_a_wall_is_foretold(delay: int, stable: bool) -> None:
 def test_a_late_admittance_on_a_stiff_wall_is_foretold(stiffness: float, delay: int, stable: bool) -> None:
     """The gains, rotors and servo of `ur5e-admittance`; in simulation the last of the three bounces."""
     robot = pp.load_robot("ur5e", joints="ideal")
-    pose = pp.Pose([0.4, -0.1, 0.2], [[0, -1, 0], [-1, 0, 0], [0, 0, -1]])
+    pose = pp.spatial.Pose([0.4, -0.1, 0.2], [[0, -1, 0], [-1, 0, 0], [0, 0, -1]])
     q = robot.inverse_kinematics(pose)
     law = Admittance(mass=(5.0,) * 6, stiffness=(10.0,) * 6)
     found = predict_for_arm(

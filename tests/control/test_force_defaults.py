@@ -156,7 +156,7 @@ def test_a_force_law_left_to_its_defaults_presses_any_arm_on_a_wall(name: str, k
     wall = Surface(position=tuple(place), normal=tuple(normal), stiffness=1e4, damping=50.0)
     reference = Hold(wrench=(*(10.0 * normal), 0, 0, 0))
     trace = pp.simulate(
-        pp.Run(robot, pressing(name, kind), World(surfaces=(wall,)), reference, clock=pp.Clock(duration=2.5))
+        pp.Run(robot, pressing(name, kind), World(surfaces=(wall,)), reference, clock=pp.world.Clock(duration=2.5))
     )
     assert trace.outcome.kind == "completed"
     assert not [text for text in trace.warnings if "UNSTABLE" in text or "rated" in text], trace.warnings

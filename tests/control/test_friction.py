@@ -47,7 +47,7 @@ def test_the_makers_example_gains_hold_a_pushed_arm_in_simulation(name: str) -> 
 
 
 def test_one_joint_is_held_off_by_friction_over_stiffness() -> None:
-    row = pp.DHLink(a=0.5, mass=2.0, com=(-0.25, 0, 0), friction=1.2)
+    row = pp.robot.DHLink(a=0.5, mass=2.0, com=(-0.25, 0, 0), friction=1.2)
     robot = pp.Robot.from_dh([row]).with_gravity((0, 0, -9.81))
     contact = arm_contact(robot, [0.0], JointImpedance(stiffness=80.0), wall=FREE, timing=Timing(1e-3))
     held = held_off(contact, robot.model.dof_frictionloss)

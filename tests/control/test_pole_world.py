@@ -250,7 +250,7 @@ def test_torques_for_a_force_within_limits_are_the_least_there_are():
         free, x = torques_for_force(robot, q, v, f, r, rate).torque, robot.terms(q, v)
         limits = np.abs(free) + 5.0
         limits[1] -= 5.5
-        found = pp.torques_for_force(robot, q, v, f, r, rate, limits=limits)
+        found = pp.control.torques_for_force(robot, q, v, f, r, rate, limits=limits)
         # One freedom is left, torques free + s null with free across null: the s nearest to 0 within the limits.
         null = np.linalg.svd(np.linalg.solve(x.M, x.J.T).T)[2][-1]
         moves = np.abs(null) > 1e-9

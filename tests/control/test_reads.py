@@ -77,14 +77,14 @@ def test_a_compiled_law_that_declares_nothing_is_given_what_its_helpers_read() -
     """Without the Jacobian the tool would not be held at all: zeros in, zeros out."""
     robot = pp.load_robot("planar2")
     start = np.array([0.4, 0.9])
-    trace = pp.simulate(pp.Run(robot, TipSpring(), clock=pp.Clock(duration=0.02), q_start=start))
+    trace = pp.simulate(pp.Run(robot, TipSpring(), clock=pp.world.Clock(duration=0.02), q_start=start))
     wanted = 100.0 * (trace["target_position"] - trace["tool_position"])
     expected = [robot.jacobian(q)[:3].T @ f for q, f in zip(trace["q_measured"], wanted)]
     assert np.abs(trace["tau.bias"] - [robot.bias(q, v) - 2.0 * v for q, v in zip(trace["q"], trace["v"])]).max() < 1e-9
     assert np.abs(trace["tau.spring"] - expected).max() < 1e-9
     late = pp.simulate(
         pp.Run(
-            robot, TipSpring(), clock=pp.Clock(duration=0.02), q_start=start,
+            robot, TipSpring(), clock=pp.world.Clock(duration=0.02), q_start=start,
             reference=pp.control.references.Line(offset=(0.0, 0.1, 0.0), duration=0.01),
         )
     )  # fmt: skip
@@ -93,7 +93,7 @@ def test_a_compiled_law_that_declares_nothing_is_given_what_its_helpers_read() -
 
 def test_a_law_at_the_tool_reports_no_joint_errors() -> None:
     robot = pp.load_robot("planar2")
-    trace = pp.simulate(pp.Run(robot, TipSpring(), clock=pp.Clock(duration=0.01), q_start=np.array([0.4, 0.9])))
+    trace = pp.simulate(pp.Run(robot, TipSpring(), clock=pp.world.Clock(duration=0.01), q_start=np.array([0.4, 0.9])))
     assert trace.facts.follows == "tool"
     found = {result.name: result for result in evaluate(trace)}
     assert found["joint_error_rms"].value is None
@@ -102,7 +102,7 @@ def test_a_law_at_the_tool_reports_no_joint_errors() -> None:
 
 
 def test_a_law_in_python_says_what_it_follows_or_both_errors_are_reported() -> None:
-    robot, clock = pp.load_robot("planar2"), pp.Clock(duration=0.01)
+    robot, clock = pp.load_robot("planar2"), pp.world.Clock(duration=0.01)
 
     def still(tick: Any, gains: Any, memory: Any) -> dict[str, Any]:
         return {"torque": tick.bias}

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import palpate as pp
+from palpate.derive import derive_from_energy
 from palpate.derive.verify import random_states
 from palpate.errors import BadShape, FileError, InvalidInput, NotFinite, UnknownName
 
@@ -81,7 +82,7 @@ def test_the_test_program_of_the_c_can_fail(tmp_path: Path, compile_c: Any) -> N
 
 def test_the_c_of_energies_passes_its_test(tmp_path: Path, compile_c: Any) -> None:
     values = {"me": 1.0, "ms": 0.1, "l": 1.0, "g": 9.81}
-    pole = pp.derive_from_energy(
+    pole = derive_from_energy(
         "me*dz**2/2 + ms*(dx**2 + (dz - x*dx/sqrt(l**2 - x**2))**2)/2",
         "(me+ms)*g*z",
         "z x",
@@ -95,7 +96,7 @@ def test_the_c_of_energies_passes_its_test(tmp_path: Path, compile_c: Any) -> No
 
 def test_c_needs_values_and_a_place(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="no value is known for m"):
-        pp.derive_from_energy("m*dx**2/2", "0", "x").c(tmp_path)
+        derive_from_energy("m*dx**2/2", "0", "x").c(tmp_path)
     (tmp_path / "file").write_text("")
     with pytest.raises(FileError, match="cannot make the folder"):
         pp.derive(pp.load_robot("pendulum")).c(tmp_path / "file" / "deeper")
@@ -180,7 +181,7 @@ def test_the_printed_program_gives_the_robots_numbers(name: str, tmp_path: Path)
 
 def tilted() -> pp.Robot:
     turned = pp.spatial.matrix_from_euler([0.3, -0.4, 0.7], "ZYX")
-    return pp.load_robot("planar2").with_base(pp.Pose([0, 0, 0], turned))
+    return pp.load_robot("planar2").with_base(pp.spatial.Pose([0, 0, 0], turned))
 
 
 def test_fixed_angles_that_are_no_quarter_turns_are_put_in_as_numbers(tmp_path: Path) -> None:

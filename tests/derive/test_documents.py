@@ -12,6 +12,7 @@ import pytest
 import sympy as sp
 
 import palpate as pp
+from palpate.derive import Derivation, derive_from_energy
 from palpate.robot.readers.dh.table import DHLink
 from palpate.robot.robot import Robot
 
@@ -32,8 +33,8 @@ def sym(text: str, **short: str) -> Any:
 
 
 @pytest.fixture(scope="module")
-def pole() -> pp.Derivation:
-    return pp.derive_from_energy(
+def pole() -> Derivation:
+    return derive_from_energy(
         "me*(dxA**2 + dyA**2 + dzA**2)/2 + ms*((dxA + dx)**2 + (dyA + dy)**2 + (dzA - (x*dx + y*dy)/z)**2)/2",
         "me*g*zA + ms*g*(zA + z)",
         "xA yA zA x y",
@@ -43,7 +44,7 @@ def pole() -> pp.Derivation:
     )
 
 
-def test_000_mass_matrix_is_the_printed_one_with_its_typo_mended(pole: pp.Derivation, same: Any) -> None:
+def test_000_mass_matrix_is_the_printed_one_with_its_typo_mended(pole: Derivation, same: Any) -> None:
     M = sp.Matrix(
         [
             ["me + ms", 0, 0, "ms", 0],
@@ -56,7 +57,7 @@ def test_000_mass_matrix_is_the_printed_one_with_its_typo_mended(pole: pp.Deriva
     assert same(pole, pole.M, M)
 
 
-def test_000_forces_of_motion_are_the_printed_ones_with_their_sign_mended(pole: pp.Derivation, same: Any) -> None:
+def test_000_forces_of_motion_are_the_printed_ones_with_their_sign_mended(pole: Derivation, same: Any) -> None:
     third = "(me+ms)*g - ms*(dx**2*(l**2-y**2)/z**3 + dy**2*(l**2-x**2)/z**3 + 2*x*y*dx*dy/z**3)"  # printed −2 x y …
     rest = "-ms*g*{0}/z + ms*{0}*((dx**2+dy**2)/z**2 + (x*dx+y*dy)**2/z**4)"
     C = sp.Matrix([0, 0, sp.sympify(third), sp.sympify(rest.format("x")), sp.sympify(rest.format("y"))])
@@ -71,7 +72,7 @@ def test_000_forces_of_motion_are_the_printed_ones_with_their_sign_mended(pole: 
 
 
 def test_000_vertical_force_at_the_audited_point() -> None:
-    pole = pp.derive_from_energy(
+    pole = derive_from_energy(
         "me*(dxA**2 + dyA**2 + dzA**2)/2 + ms*((dxA + dx)**2 + (dyA + dy)**2 + (dzA - (x*dx + y*dy)/z)**2)/2",
         "me*g*zA + ms*g*(zA + z)",
         "xA yA zA x y",
@@ -85,7 +86,7 @@ def test_000_vertical_force_at_the_audited_point() -> None:
     assert found[2] == pytest.approx(17.3031541404, abs=2e-9)  # the point is given with ten digits
 
 
-def test_000_accelerations_are_the_audited_ones(pole: pp.Derivation) -> None:
+def test_000_accelerations_are_the_audited_ones(pole: Derivation) -> None:
     q, v, f = [0, 0, 0, 0.3, -0.4], [0.3, -0.2, 0.1, 1.5, 2.0], [1, -2, 12, 0, 0]
     M, bias = pole.function("M")(q), pole.function("bias")(q, v)
     found = np.linalg.solve(M, f - bias)
@@ -93,7 +94,7 @@ def test_000_accelerations_are_the_audited_ones(pole: pp.Derivation) -> None:
     np.testing.assert_allclose(found, wanted, **SAME)
 
 
-def test_000_energies_as_printed_give_the_same_equations(pole: pp.Derivation) -> None:
+def test_000_energies_as_printed_give_the_same_equations(pole: Derivation) -> None:
     """Equation (3) with its roots written out; a root gets a name by itself."""
     root = "sqrt(l**2 - x**2 - y**2)"
     T = (
@@ -102,12 +103,12 @@ def test_000_energies_as_printed_give_the_same_equations(pole: pp.Derivation) ->
         f" - 2*dzA*(x*dx+y*dy)/{root})"
     )
     V = f"me*g*zA + ms*g*(zA + {root})"
-    printed = pp.derive_from_energy(T, V, "xA yA zA x y", values=pole.values)
+    printed = derive_from_energy(T, V, "xA yA zA x y", values=pole.values)
     q, v, a = [0, 0, 0, 0.3, -0.4], [0.3, -0.2, 0.1, 1.5, 2.0], [1, 2, 3, 4, 5]
     np.testing.assert_allclose(printed.function("tau")(q, v, a), pole.function("tau")(q, v, a), atol=1e-13)
 
 
-def test_000_linearised_about_upright_has_the_audited_eigenvalues(pole: pp.Derivation) -> None:
+def test_000_linearised_about_upright_has_the_audited_eigenvalues(pole: Derivation) -> None:
     found = pole.linearise([0] * 5)
     np.testing.assert_allclose(found.eigenvalues()[:2], [3.284965753246] * 2, **SAME)
     np.testing.assert_allclose(found.eigenvalues()[-2:], [-3.284965753246] * 2, **SAME)
@@ -120,11 +121,11 @@ EQUAL = {"l1": "L", "l2": "L", "l3": "L", "m1": "m", "m2": "m", "m3": "m"}
 
 
 @pytest.fixture(scope="module")
-def rods() -> pp.Derivation:
+def rods() -> Derivation:
     return pp.derive(pp.load_robot("planar3"), names=EQUAL)
 
 
-def test_001_mass_matrix_is_equation_12(rods: pp.Derivation, same: Any) -> None:
+def test_001_mass_matrix_is_equation_12(rods: Derivation, same: Any) -> None:
     M = sp.Matrix(3, 3, lambda i, j: 0)
     upper = {
         (0, 0): "4 + 3*c2 + c23 + c3",
@@ -140,7 +141,7 @@ def test_001_mass_matrix_is_equation_12(rods: pp.Derivation, same: Any) -> None:
     assert str(rods.M[0, 0]) == "L**2*m*(3*cos(q2) + cos(q3) + cos(q2 + q3) + 4)"
 
 
-def test_001_jacobian_its_rate_and_h_are_the_printed_ones(rods: pp.Derivation, same: Any) -> None:
+def test_001_jacobian_its_rate_and_h_are_the_printed_ones(rods: Derivation, same: Any) -> None:
     J = sp.Matrix(
         [
             [sym("-L*(s1+s12+s123)"), sym("-L*(s12+s123)"), sym("-L*s123")],
@@ -168,7 +169,7 @@ def test_001_numbers_of_exercise_2() -> None:
     np.testing.assert_allclose(derivation.function("Lambda")(q), np.diag([35 / 3, 35 / 24]), atol=1e-12)
 
 
-def test_001_the_posture_of_exercise_1_has_the_mended_jacobian(rods: pp.Derivation) -> None:
+def test_001_the_posture_of_exercise_1_has_the_mended_jacobian(rods: Derivation) -> None:
     q, v = [0, np.pi / 2, np.pi / 2], [np.pi, np.pi, 0]
     np.testing.assert_allclose(rods.function("J")(q)[:2], [[-1, -1, 0], [0, -1, -1]], atol=1e-15)
     np.testing.assert_allclose(rods.function("drift")(q, v)[:2], [3 * np.pi**2, -4 * np.pi**2], atol=1e-12)
@@ -187,16 +188,16 @@ UNIT = {"l1": "l", "l2": "l", "m1": "m", "m2": "m"}
 
 
 @pytest.fixture(scope="module")
-def two() -> pp.Derivation:
+def two() -> Derivation:
     return pp.derive(pp.load_robot("planar2"), names=UNIT)
 
 
 @pytest.fixture(scope="module")
-def wall(two: pp.Derivation) -> Any:
+def wall(two: Derivation) -> Any:
     return two.constrain("l*sin(q1) + l*sin(q1 + q2)", solve={"q2": "-2*q1"})
 
 
-def test_002_free_equations(two: pp.Derivation, same: Any) -> None:
+def test_002_free_equations(two: Derivation, same: Any) -> None:
     first = "m*l**2*((3+2*c2)*ddq1 + (1+c2)*ddq2 - 2*s2*dq1*dq2 - s2*dq2**2) + m*g*l*(2*c1 + c12)"
     second = "m*l**2*((1+c2)*ddq1 + ddq2 + s2*dq1**2) + m*g*l*c12"
     assert same(two, two["tau"], sp.Matrix([sym(first), sym(second)]))
@@ -227,7 +228,7 @@ def test_002_numbers_at_the_wall(wall: Any, numbers: Any) -> None:
     assert force[0, 0] == pytest.approx(10.942924362506, abs=1e-11)
 
 
-def test_002_multipliers_solve_the_whole_system(two: pp.Derivation, wall: Any) -> None:
+def test_002_multipliers_solve_the_whole_system(two: Derivation, wall: Any) -> None:
     """M q̈ + C q̇ + g = T + Aᵀ λ with A q̈ + Ȧ q̇ = 0, solved as it stands, gives the same."""
     q, v, torque = [0.4, -0.8], [1.3, -2.6], np.array([0.5, -0.3])
     M, bias = two.function("M")(q), two.function("bias")(q, v)
@@ -242,7 +243,7 @@ def test_002_multipliers_solve_the_whole_system(two: pp.Derivation, wall: Any) -
 
 
 def test_003_pendulum_from_its_energies(same: Any) -> None:
-    pendulum = pp.derive_from_energy("m*l**2*dtheta**2/2", "m*l*g*(1 - cos(theta))", "theta", [0])
+    pendulum = derive_from_energy("m*l**2*dtheta**2/2", "m*l*g*(1 - cos(theta))", "theta", [0])
     assert same(pendulum, pendulum.equation, sp.Matrix([sp.sympify("m*l**2*ddtheta + m*g*l*sin(theta)")]))
     text = pendulum.steps_text()
     assert "∂L/∂θ = −m g l sin θ" in text  # printed + ∂V/∂θ in the document
@@ -288,7 +289,7 @@ STATE = ([0.3, -0.7, 1.1], [0.5, -1.2, 0.8])
 
 
 @pytest.fixture(scope="module")
-def hand_in() -> pp.Derivation:
+def hand_in() -> Derivation:
     """The document's own table: standard DH, tensors and centres of mass in the DH frames."""
     rows = [
         DHLink(alpha=np.pi / 2, d=D1, mass=3.761, com=(0, -0.02561, 0.00193), inertia=(0.0084, 0.0064, 0.0084)),
@@ -310,7 +311,7 @@ def in_document_symbols(e: Any) -> Any:
     )
 
 
-def test_004_poses_are_equations_3_to_5(hand_in: pp.Derivation, same: Any) -> None:
+def test_004_poses_are_equations_3_to_5(hand_in: Derivation, same: Any) -> None:
     p, R = hand_in.pose("link1")
     assert same(hand_in, R, sp.Matrix([[sym("c1"), 0, sym("s1")], [sym("s1"), 0, sym("-c1")], [0, 1, 0]]))
     assert same(hand_in, p, sp.Matrix([0, 0, "d1"]))
@@ -324,7 +325,7 @@ def test_004_poses_are_equations_3_to_5(hand_in: pp.Derivation, same: Any) -> No
     assert same(hand_in, hand_in["position"], sp.Matrix(position))
 
 
-def test_004_centres_of_mass_are_equations_6_to_8(hand_in: pp.Derivation, same: Any) -> None:
+def test_004_centres_of_mass_are_equations_6_to_8(hand_in: Derivation, same: Any) -> None:
     first = ["pl13*s1", "-pl13*c1", "d1 + pl12"]
     second = ["pl23*s1 + (a2+pl21)*c1*c2", "-pl23*c1 + (a2+pl21)*c2*s1", "d1 + (a2+pl21)*s2"]
     third = [
@@ -336,7 +337,7 @@ def test_004_centres_of_mass_are_equations_6_to_8(hand_in: pp.Derivation, same: 
         assert same(hand_in, in_document_symbols(hand_in[f"p_c{number}"]), sp.Matrix([sym(x) for x in wanted]))
 
 
-def test_004_link_jacobians_are_equations_9_to_11(hand_in: pp.Derivation, same: Any) -> None:
+def test_004_link_jacobians_are_equations_9_to_11(hand_in: Derivation, same: Any) -> None:
     turning = sp.Matrix([[0, sym("s1"), sym("s1")], [0, sym("-c1"), sym("-c1")], [1, 0, 0]])
     for number in (1, 2, 3):
         wanted = turning.copy()
@@ -353,7 +354,7 @@ def test_004_link_jacobians_are_equations_9_to_11(hand_in: pp.Derivation, same: 
         assert same(hand_in, in_document_symbols(hand_in[f"J_P{number}"]), wanted)
 
 
-def test_004_tensors_are_equations_12_to_17_with_each_links_own_symbols(hand_in: pp.Derivation, same: Any) -> None:
+def test_004_tensors_are_equations_12_to_17_with_each_links_own_symbols(hand_in: Derivation, same: Any) -> None:
     c, s = "c1", "s1"
     one = [
         [sym("I1xx*c1**2 + I1zz*s1**2"), sym("c1*s1*(I1xx - I1zz)"), 0],
@@ -373,14 +374,14 @@ def test_004_tensors_are_equations_12_to_17_with_each_links_own_symbols(hand_in:
         assert same(hand_in, hand_in[f"I_{number}"], sp.Matrix([[sym(x) for x in row] for row in rows]))
 
 
-def test_004_energy_and_gravity_are_equations_18_and_25(hand_in: pp.Derivation, same: Any) -> None:
+def test_004_energy_and_gravity_are_equations_18_and_25(hand_in: Derivation, same: Any) -> None:
     V = "g*m2*(d1 + a2*s2 + pl21*s2) + g*m1*(d1 + pl12) + g*m3*(d1 + a3*s23 + pl31*s23 + a2*s2)"
     assert same(hand_in, in_document_symbols(hand_in.V), sym(V))
     g = ["0", "g*m3*(pl31*c23 + a2*c2 + a3*c23) + g*m2*(a2*c2 + pl21*c2)", "g*m3*(pl31 + a3)*c23"]
     assert same(hand_in, in_document_symbols(hand_in.g), sp.Matrix([sym(x) for x in g]))
 
 
-def test_004_mass_matrix_is_equation_20_with_each_links_own_tensor(hand_in: pp.Derivation, same: Any) -> None:
+def test_004_mass_matrix_is_equation_20_with_each_links_own_tensor(hand_in: Derivation, same: Any) -> None:
     b11 = (
         "I1yy + I2xx*s2**2 + I2yy*c2**2 + I3xx*s23**2 + I3yy*c23**2 + m1*pl13**2 + m2*pl23**2 + m3*pl33**2"
         " + m2*(a2+pl21)**2*c2**2 + m3*(a2*c2 + (a3+pl31)*c23)**2"
@@ -395,7 +396,7 @@ def test_004_mass_matrix_is_equation_20_with_each_links_own_tensor(hand_in: pp.D
     assert same(hand_in, in_document_symbols(hand_in.M), B)
 
 
-def test_004_numbers_of_the_audit(hand_in: pp.Derivation, three_link: pp.Derivation) -> None:
+def test_004_numbers_of_the_audit(hand_in: Derivation, three_link: Derivation) -> None:
     B = np.array([[1.3454380249, -0.1385844102, 0.0071133031], [0, 1.5668412613, 0.3460310997], [0, 0, 0.2131487506]])
     q, v = STATE
     for derivation in (hand_in, three_link):
@@ -405,7 +406,7 @@ def test_004_numbers_of_the_audit(hand_in: pp.Derivation, three_link: pp.Derivat
         np.testing.assert_allclose(derivation.function("g")(q), [0, -28.1513814184, -6.2282556792], **SAME)
 
 
-def test_004_coriolis_entries_22_to_33_are_the_printed_ones(hand_in: pp.Derivation, same: Any) -> None:
+def test_004_coriolis_entries_22_to_33_are_the_printed_ones(hand_in: Derivation, same: Any) -> None:
     lower = [
         ["-a2*dq3*m3*s3*(a3+pl31)", "-a2*m3*s3*(dq2+dq3)*(a3+pl31)"],
         ["a2*dq2*m3*s3*(a3+pl31)", "0"],
@@ -413,7 +414,7 @@ def test_004_coriolis_entries_22_to_33_are_the_printed_ones(hand_in: pp.Derivati
     assert same(hand_in, in_document_symbols(hand_in.C)[1:, 1:], sp.Matrix([[sym(x) for x in row] for row in lower]))
 
 
-def test_004_jacobian_is_equation_28(hand_in: pp.Derivation, same: Any) -> None:
+def test_004_jacobian_is_equation_28(hand_in: Derivation, same: Any) -> None:
     rows = [
         ["-s1*(a3*c23 + a2*c2)", "-c1*(a3*s23 + a2*s2)", "-a3*s23*c1"],
         ["c1*(a3*c23 + a2*c2)", "-s1*(a3*s23 + a2*s2)", "-a3*s23*s1"],

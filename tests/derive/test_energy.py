@@ -10,6 +10,7 @@ import sympy as sp
 from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
 
 import palpate as pp
+from palpate.derive import Derivation, derive_from_energy
 from palpate.errors import BadShape, InvalidInput, UnknownName
 
 CART = ("(mc+m)*dx**2/2 + m*l*cos(theta)*dx*dtheta + m*l**2*dtheta**2/2", "m*g*l*cos(theta)")
@@ -17,11 +18,11 @@ VALUES = {"mc": 1.0, "m": 0.2, "l": 0.5, "g": 9.81}
 
 
 @pytest.fixture(scope="module")
-def cart() -> pp.Derivation:
-    return pp.derive_from_energy(*CART, "x theta", ["u", 0], values=VALUES, name="cart")
+def cart() -> Derivation:
+    return derive_from_energy(*CART, "x theta", ["u", 0], values=VALUES, name="cart")
 
 
-def test_a_cart_with_a_pole_is_sympys(cart: pp.Derivation) -> None:
+def test_a_cart_with_a_pole_is_sympys(cart: Derivation) -> None:
     """The same energies through SymPy's LagrangesMethod."""
     x, theta = dynamicsymbols("x theta")
     dx, dtheta = dynamicsymbols("x theta", 1)
@@ -36,7 +37,7 @@ def test_a_cart_with_a_pole_is_sympys(cart: pp.Derivation) -> None:
     np.testing.assert_allclose(cart.function("bias")([0.3, 0.7], [-0.4, 1.1]), bias, atol=1e-14)
 
 
-def test_functions_of_time_and_assumptions_are_understood(cart: pp.Derivation) -> None:
+def test_functions_of_time_and_assumptions_are_understood(cart: Derivation) -> None:
     t = sp.Symbol("t")
     x, theta = sp.Function("x")(t), sp.Function("theta")(t)
     mc, m, l, g = sp.symbols("mc m l g", positive=True)
@@ -45,12 +46,12 @@ def test_functions_of_time_and_assumptions_are_understood(cart: pp.Derivation) -
         + m * l * sp.cos(theta) * x.diff(t) * theta.diff(t)
         + m * l**2 * theta.diff(t) ** 2 / 2
     )
-    other = pp.derive_from_energy(T, m * g * l * sp.cos(theta), [x, theta], values=VALUES)
+    other = derive_from_energy(T, m * g * l * sp.cos(theta), [x, theta], values=VALUES)
     assert other.M == cart.M
     assert other.C == cart.C
 
 
-def test_it_obeys_what_every_derivation_must(cart: pp.Derivation) -> None:
+def test_it_obeys_what_every_derivation_must(cart: Derivation) -> None:
     verification = cart.check()
     assert verification.ok, str(verification)
     assert len(verification.findings) == 3
@@ -58,7 +59,7 @@ def test_it_obeys_what_every_derivation_must(cart: pp.Derivation) -> None:
 
 def test_a_root_gets_a_name_and_its_derivative_is_right() -> None:
     """A bead on a parabola-like wire y = √(1 + x²): T and V with the root, against finite differences of L."""
-    bead = pp.derive_from_energy(
+    bead = derive_from_energy(
         "m*dx**2*(1 + x**2/(1 + x**2))/2", "m*g*sqrt(1 + x**2)", "x", values={"m": 2.0, "g": 9.81}
     )
     x, v, a, h = 0.6, 0.9, -0.3, 1e-5
@@ -75,7 +76,7 @@ def test_a_root_gets_a_name_and_its_derivative_is_right() -> None:
 
 
 def test_a_coordinate_may_stand_in_a_sine_and_outside() -> None:
-    spring = pp.derive_from_energy("I*dq**2/2", "k*q**2/2 - m*g*l*cos(q)", "q")
+    spring = derive_from_energy("I*dq**2/2", "k*q**2/2 - m*g*l*cos(q)", "q")
     assert spring.g[0] == sp.sympify("k*q + m*g*l*sin(q)")
 
 
@@ -96,32 +97,32 @@ def test_a_coordinate_may_stand_in_a_sine_and_outside() -> None:
 )
 def test_a_wrong_kinetic_energy_is_refused(T: str, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
-        pp.derive_from_energy(T, "0", "x")
+        derive_from_energy(T, "0", "x")
 
 
 def test_a_potential_that_depends_on_rates_is_refused() -> None:
     with pytest.raises(InvalidInput, match="V must not depend on dx"):
-        pp.derive_from_energy("m*dx**2/2", "k*x*dx", "x")
+        derive_from_energy("m*dx**2/2", "k*x*dx", "x")
 
 
 def test_a_symbol_without_value_is_unknown_where_values_are_given() -> None:
     with pytest.raises(UnknownName, match="unknown symbol 'mm'") as caught:
-        pp.derive_from_energy("m*dx**2/2", "mm*g*x", "x", values={"m": 1, "g": 9.81})
+        derive_from_energy("m*dx**2/2", "mm*g*x", "x", values={"m": 1, "g": 9.81})
     assert "did you mean 'm'" in str(caught.value)
 
 
 @pytest.mark.parametrize("coordinates", ["", "x x", ["1x"], [3]])
 def test_bad_coordinates_are_refused(coordinates: Any) -> None:
     with pytest.raises(InvalidInput, match="coordinates"):
-        pp.derive_from_energy("dx**2/2", "0", coordinates)
+        derive_from_energy("dx**2/2", "0", coordinates)
 
 
 def test_forces_must_match_the_coordinates() -> None:
     with pytest.raises(InvalidInput, match="one force per coordinate, 1, got 2"):
-        pp.derive_from_energy("dx**2/2", "0", "x", ["u", "w"])
+        derive_from_energy("dx**2/2", "0", "x", ["u", "w"])
 
 
-def test_a_system_of_energies_has_no_jacobian(cart: pp.Derivation) -> None:
+def test_a_system_of_energies_has_no_jacobian(cart: Derivation) -> None:
     with pytest.raises(UnknownName, match="quantity"):
         _ = cart["J"]
     with pytest.raises(InvalidInput, match="Lagrange's method only"):
@@ -133,7 +134,7 @@ def test_a_system_of_energies_has_no_jacobian(cart: pp.Derivation) -> None:
 
 def test_a_constraint_that_is_linear_solves_itself() -> None:
     """A cart tied to the pole's angle as by a wheel without slip: x = l θ, solved for the last coordinate."""
-    cart = pp.derive_from_energy(*CART, "x theta")
+    cart = derive_from_energy(*CART, "x theta")
     tied = cart.constrain("x - l*theta")
     assert tied.independent == (sp.Symbol("x"),)
     again = cart.constrain("x - l*theta", solve={"x": "l*theta"})
@@ -147,7 +148,7 @@ def test_reduced_equations_are_those_of_the_reduced_energies() -> None:
     equal = pp.derive(pp.load_robot("planar2"), names={"l1": "l", "l2": "l"})
     wall = equal.constrain("sin(q1) + sin(q1 + q2)", solve={"q2": "-2*q1"})
     put = {sp.Symbol("q2"): sp.sympify("-2*q1"), sp.Symbol("dq2"): sp.sympify("-2*dq1")}
-    reduced = pp.derive_from_energy(equal.T.subs(put), equal.V.subs(put), "q1")
+    reduced = derive_from_energy(equal.T.subs(put), equal.V.subs(put), "q1")
     assert sp.simplify(reduced.M[0] - wall.M[0]) == 0
     difference = reduced["bias"][0] - wall.coriolis[0] - wall.g[0]
     assert sp.simplify(sp.expand_trig(difference)) == 0
@@ -155,7 +156,7 @@ def test_reduced_equations_are_those_of_the_reduced_energies() -> None:
 
 def test_a_curved_constraint_keeps_the_term_of_its_curvature() -> None:
     """A point mass on the circle x² + y² = l²: m l²/(l² − x²) ẍ + m l² x ẋ²/(l² − x²)² + m g x/√(l² − x²) = 0."""
-    point = pp.derive_from_energy("m*(dx**2 + dy**2)/2", "m*g*(y + l)", "x y", forces=[0, 0])
+    point = derive_from_energy("m*(dx**2 + dy**2)/2", "m*g*(y + l)", "x y", forces=[0, 0])
     circle = point.constrain("x**2 + y**2 - l**2", solve={"y": "-sqrt(l**2 - x**2)"})
     x, dx, ddx, m, g, length = sp.symbols("x dx ddx m g l")
     inside = length**2 - x**2
@@ -240,13 +241,13 @@ def test_a_linearisation_keeps_symbols() -> None:
     assert "Linearised about q1 = π" in str(up)
 
 
-def test_a_point_that_nothing_holds_is_refused(cart: pp.Derivation) -> None:
+def test_a_point_that_nothing_holds_is_refused(cart: Derivation) -> None:
     with pytest.raises(InvalidInput, match="not an equilibrium: nothing holds theta"):
         cart.linearise([0, 0.3])
     assert cart.linearise([0, 0]).eigenvalues()[0] == pytest.approx(np.sqrt(9.81 / 0.5 * 1.2), abs=1e-9)
 
 
-def test_a_point_of_the_wrong_size_is_refused(cart: pp.Derivation) -> None:
+def test_a_point_of_the_wrong_size_is_refused(cart: Derivation) -> None:
     with pytest.raises(BadShape, match="q must have 2 entries, got 1"):
         cart.linearise([0])
 

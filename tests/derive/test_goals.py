@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import palpate as pp
+from palpate.derive import Derivation
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -24,7 +25,7 @@ def seconds(work: Callable[[], object]) -> float:
 def test_symbolic_inverse_dynamics_of_a_ur5e_is_short_and_quick(parameters: Any) -> None:
     robot = pp.load_robot("ur5e")
     pp.derive(pp.load_robot("planar2"))  # imports
-    made: list[pp.Derivation] = []
+    made: list[Derivation] = []
     assert seconds(lambda: made.append(pp.derive(robot, parameters=parameters))) < 1.0
     assert seconds(lambda: made[0].program("tau")) < 1.0
     counts = made[0].counts("tau")

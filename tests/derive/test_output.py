@@ -11,6 +11,7 @@ import pytest
 import sympy as sp
 
 import palpate as pp
+from palpate.derive import Derivation, derive_from_energy
 from palpate.derive.writing.notation import Notation
 from palpate.equations.model.coordinates import Coordinates
 from palpate.equations.spelling.styles import Latex, MathML, Text
@@ -85,13 +86,13 @@ def test_the_textbook_two_link_arm_reads_as_in_a_textbook() -> None:
     assert re.search(r"m1 +1 kg +mass of link 1", text)
 
 
-def test_a_spatial_arm_has_squares_and_common_factors(three_link: pp.Derivation) -> None:
+def test_a_spatial_arm_has_squares_and_common_factors(three_link: Derivation) -> None:
     text = three_link.text("M", "C")
     assert "m3 (r3z² + (a2 c2 + r3x c23)²)" in text
     assert "C[23] = −m3 a2 r3x s3 (q̇2 + q̇3)" in text
 
 
-def test_only_symbols_that_were_written_are_explained(three_link: pp.Derivation) -> None:
+def test_only_symbols_that_were_written_are_explained(three_link: Derivation) -> None:
     text = three_link.text("g")
     assert "a2" in text
     assert "I2xx" not in text
@@ -137,7 +138,7 @@ def test_steps_of_a_long_arm_are_its_lines() -> None:
     assert "τ7 = " in text
 
 
-def test_latex_of_everything_has_balanced_braces(three_link: pp.Derivation) -> None:
+def test_latex_of_everything_has_balanced_braces(three_link: Derivation) -> None:
     for text in (three_link.latex("M", "C", "g", "J"), three_link.steps_latex()):
         assert text.count("{") == text.count("}")
         assert text.count(r"\left") == text.count(r"\right")
@@ -159,7 +160,7 @@ def test_a_page_needs_nothing_else(tmp_path: Path) -> None:
 
 
 def test_a_name_cannot_break_a_page() -> None:
-    system = pp.derive_from_energy("m*dx**2/2", "0", "x", name="<script>alert(1)</script>")
+    system = derive_from_energy("m*dx**2/2", "0", "x", name="<script>alert(1)</script>")
     assert "<script>" not in system.html()
 
 

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 import palpate as pp
+from palpate.derive import Derivation
 from palpate.derive.verify import Finding, random_states
 from palpate.equations.dynamics.recursive import Motion, inertia_force
 from palpate.equations.model.chain import Chain
 from palpate.robot import catalogue
 
 
-def assert_agrees(derivation: pp.Derivation, robot: pp.Robot, states: int = 20) -> None:
+def assert_agrees(derivation: Derivation, robot: pp.Robot, states: int = 20) -> None:
     verification = derivation.check(robot, states=states)
     assert verification.ok, str(verification)
 

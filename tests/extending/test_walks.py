@@ -77,7 +77,7 @@ import palpate as pp
 from palpate.control.laws.spring import Spring
 from palpate.world import Surface, World
 
-robot, clock = pp.load_robot("cartesian2"), pp.Clock(duration=1.0)
+robot, clock = pp.load_robot("cartesian2"), pp.world.Clock(duration=1.0)
 turned = (0.5**0.5, 0, 0.5**0.5, 0)
 log = Surface(name="log", shape="capsule", size=(0.1, 0.4), position=(0.0, -0.2, 0.0), quat_wxyz=turned)
 trace = pp.simulate(pp.Run(robot, Spring(stiffness=7.0), world=World(surfaces=[log]), clock=clock))

@@ -12,6 +12,7 @@ import pytest
 import palpate as pp
 from palpate.checks import Array
 from palpate.errors import ModelError
+from palpate.robot import DHLink
 from palpate.robot.readers.urdf.inertials import nearest_physical
 
 RANDOM = np.random.default_rng(560)
@@ -271,18 +272,18 @@ def test_fr3_has_the_pandas_frames() -> None:
 # --- Puma 560 --------------------------------------------------------------------------------------------
 
 PUMA = [  # Corke and Armstrong-Helouvry 1994: d, a, alpha, m, r, I, Jm, G, B, Tc
-    pp.DHLink(d=0.672, alpha=pi / 2, mass=0, inertia=(0, 0.35, 0), motor_inertia=200e-6, gear=-62.6111,
+    DHLink(d=0.672, alpha=pi / 2, mass=0, inertia=(0, 0.35, 0), motor_inertia=200e-6, gear=-62.6111,
               motor_damping=1.48e-3, motor_friction=(0.395, -0.435)),
-    pp.DHLink(a=0.4318, mass=17.4, com=(-0.3638, 0.006, 0.2275), inertia=(0.13, 0.524, 0.539), motor_inertia=200e-6,
+    DHLink(a=0.4318, mass=17.4, com=(-0.3638, 0.006, 0.2275), inertia=(0.13, 0.524, 0.539), motor_inertia=200e-6,
               gear=107.815, motor_damping=0.817e-3, motor_friction=(0.126, -0.071)),
-    pp.DHLink(d=0.15005, a=0.0203, alpha=-pi / 2, mass=4.8, com=(-0.0203, -0.0141, 0.070),
+    DHLink(d=0.15005, a=0.0203, alpha=-pi / 2, mass=4.8, com=(-0.0203, -0.0141, 0.070),
               inertia=(0.066, 0.086, 0.0125), motor_inertia=200e-6, gear=-53.7063, motor_damping=1.38e-3,
               motor_friction=(0.132, -0.105)),
-    pp.DHLink(d=0.4318, alpha=pi / 2, mass=0.82, com=(0, 0.019, 0), inertia=(1.8e-3, 1.3e-3, 1.8e-3),
+    DHLink(d=0.4318, alpha=pi / 2, mass=0.82, com=(0, 0.019, 0), inertia=(1.8e-3, 1.3e-3, 1.8e-3),
               motor_inertia=33e-6, gear=76.0364, motor_damping=71.2e-6, motor_friction=(11.2e-3, -16.9e-3)),
-    pp.DHLink(alpha=-pi / 2, mass=0.34, inertia=(0.3e-3, 0.4e-3, 0.3e-3), motor_inertia=33e-6, gear=71.923,
+    DHLink(alpha=-pi / 2, mass=0.34, inertia=(0.3e-3, 0.4e-3, 0.3e-3), motor_inertia=33e-6, gear=71.923,
               motor_damping=82.6e-6, motor_friction=(9.26e-3, -14.5e-3)),
-    pp.DHLink(mass=0.09, com=(0, 0, 0.032), inertia=(0.15e-3, 0.15e-3, 0.04e-3), motor_inertia=33e-6, gear=76.686,
+    DHLink(mass=0.09, com=(0, 0, 0.032), inertia=(0.15e-3, 0.15e-3, 0.04e-3), motor_inertia=33e-6, gear=76.686,
               motor_damping=36.7e-6, motor_friction=(3.96e-3, -10.5e-3)),
 ]  # fmt: skip
 NOMINAL = np.array([0, pi / 4, pi, 0, pi / 4, 0])

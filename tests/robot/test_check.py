@@ -439,11 +439,11 @@ def test_unused_contact_geometry_is_said_in_a_run_where_something_could_be_touch
     assert not any(warning.element == "contact geometry" for warning in pp.load_robot("panda").warnings)
 
     def said(world: pp.World) -> list[str]:
-        trace = pp.simulate(pp.Run(robot, GravityCompensation(), world, clock=pp.Clock(duration=0.01)))
+        trace = pp.simulate(pp.Run(robot, GravityCompensation(), world, clock=pp.world.Clock(duration=0.01)))
         assert str(tmp_path) not in str(trace.facts.as_data())
         return [warning for warning in trace.warnings if "contact geometry" in warning]
 
-    far = pp.Surface(position=(0, 0, -9))
+    far = pp.world.Surface(position=(0, 0, -9))
     assert said(pp.World()) == []
     assert len(said(pp.World(surfaces=(far,)))) == 1
     assert said(pp.World(surfaces=(far,), contact_links=("arm",))) == []

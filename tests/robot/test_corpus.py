@@ -233,7 +233,7 @@ def test_a_public_robot_with_tied_joints_runs(name: str) -> None:
     low, high = robot.limits.lower, robot.limits.upper
     bounded = np.isfinite(low) & np.isfinite(high)
     middle = np.where(bounded, np.where(bounded, low, 0) / 2 + np.where(bounded, high, 0) / 2, 0)
-    trace = pp.simulate(pp.Run(robot, GravityCompensation(), clock=pp.Clock(duration=0.1), q_start=middle))
+    trace = pp.simulate(pp.Run(robot, GravityCompensation(), clock=pp.world.Clock(duration=0.1), q_start=middle))
     assert trace.outcome.kind == "completed"
     assert np.abs(trace["q"] - middle).max() < 1e-6
 

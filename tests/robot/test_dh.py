@@ -14,7 +14,7 @@ from palpate.errors import InvalidInput
 from palpate.robot.mechanics.tensor import checked_inertia
 from palpate.robot.readers.dh.table import capsule_between, tree_from_dh
 
-ROW = pp.DHLink(a=0.4, alpha=0.7, d=0.2, theta=0.3, mass=2.0, com=(0.1, 0.0, 0.0), inertia=(0.01, 0.02, 0.02))
+ROW = pp.robot.DHLink(a=0.4, alpha=0.7, d=0.2, theta=0.3, mass=2.0, com=(0.1, 0.0, 0.0), inertia=(0.01, 0.02, 0.02))
 
 
 def standard(a: float, alpha: float, d: float, theta: float) -> Array:
@@ -33,7 +33,7 @@ def modified(a: float, alpha: float, d: float, theta: float) -> Array:
 def test_every_link_frame_is_the_product_of_dh_matrices(convention) -> None:
     random = np.random.default_rng(3)
     rows = [
-        pp.DHLink(*random.normal(size=4), kind=kind, inertia=(0.1, 0.1, 0.1))
+        pp.robot.DHLink(*random.normal(size=4), kind=kind, inertia=(0.1, 0.1, 0.1))
         for kind in ("revolute", "prismatic", "revolute", "revolute", "prismatic")
     ]
     robot, q = pp.Robot.from_dh(rows, convention), random.normal(size=5)
@@ -47,8 +47,10 @@ def test_every_link_frame_is_the_product_of_dh_matrices(convention) -> None:
 
 def test_one_link_pendulum_has_the_closed_form() -> None:
     """A rod about a horizontal axis: M = I + m c², g = m g c cos q."""
-    upright = pp.Pose([0, 0, 0], [[1, 0, 0], [0, 0, -1], [0, 1, 0]])  # turns the joint's z to the world's −y
-    rod = pp.Robot.from_dh([pp.DHLink(a=1.0, mass=3.0, com=(-0.6, 0, 0), inertia=(0, 0.2, 0.2))]).with_base(upright)
+    upright = pp.spatial.Pose([0, 0, 0], [[1, 0, 0], [0, 0, -1], [0, 1, 0]])  # turns the joint's z to the world's −y
+    rod = pp.Robot.from_dh([pp.robot.DHLink(a=1.0, mass=3.0, com=(-0.6, 0, 0), inertia=(0, 0.2, 0.2))]).with_base(
+        upright
+    )
     for q in (0.0, 0.7, -2.0):
         assert rod.mass_matrix([q])[0, 0] == pytest.approx(0.2 + 3.0 * 0.4**2, rel=1e-12)
         assert rod.gravity([q])[0] == pytest.approx(3.0 * 9.81 * 0.4 * cos(q), rel=1e-12)
@@ -77,7 +79,7 @@ def test_plates_rods_and_points_are_robots(moments) -> None:
 
 
 def test_a_light_point_mass_is_a_robot() -> None:
-    robot = pp.Robot.from_dh([pp.DHLink(a=0.5, mass=1e-4)])
+    robot = pp.Robot.from_dh([pp.robot.DHLink(a=0.5, mass=1e-4)])
     assert robot.mass_matrix([0.0])[0, 0] == pytest.approx(1e-4 * 0.5**2, rel=1e-9)
 
 

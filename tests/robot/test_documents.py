@@ -59,7 +59,7 @@ def test_document_002_two_link_arm_has_the_printed_terms(q, v) -> None:
 
 def test_document_002_tip_forces_are_torques_through_the_transposed_jacobian() -> None:
     """θ = (.5, .6) counted from y, as that section of the document does: a quarter turn of the base."""
-    quarter = pp.Pose([0, 0, 0], [[0, -1, 0], [1, 0, 0], [0, 0, 1]])
+    quarter = pp.spatial.Pose([0, 0, 0], [[0, -1, 0], [1, 0, 0], [0, 0, 1]])
     J = pp.load_robot("planar2").with_base(quarter).jacobian([0.5, 0.6])[:2]
     assert np.linalg.solve(J.T, [1.0, 2.0]) == pytest.approx([3.2765130582, -3.9117872801], abs=1e-9)
     assert J.T.dot([0.0, 2.0]) == pytest.approx([-2.7412657973, -1.7824147201], abs=1e-9)

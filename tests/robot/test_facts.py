@@ -68,7 +68,7 @@ def test_ideal_joints_have_nothing_and_lack_nothing(name: str) -> None:
 
 
 def test_uneven_friction_of_a_table_goes_with_the_rest() -> None:
-    robot = pp.Robot.from_dh([pp.DHLink(a=1.0, mass=1.0, friction=(0.5, 0.3), motor_inertia=1e-4, gear=100.0)])
+    robot = pp.Robot.from_dh([pp.robot.DHLink(a=1.0, mass=1.0, friction=(0.5, 0.3), motor_inertia=1e-4, gear=100.0)])
     still, moving = np.zeros(1), np.ones(1)
     assert robot.inverse_dynamics(still, moving, still)[0] != 0.0
     ideal = robot.with_ideal_joints()

@@ -107,7 +107,7 @@ def test_weight_of_a_floating_machine_hangs_on_its_base(quadruped, state) -> Non
 
 def test_a_freed_arm_keeps_its_home_and_its_base_pose() -> None:
     arm = pp.load_robot("iiwa14")
-    X_WB = pp.Pose.exp([1.0, 2.0, 0.5, 0.2, 0.3, -0.4])
+    X_WB = pp.spatial.Pose.exp([1.0, 2.0, 0.5, 0.2, 0.3, -0.4])
     freed = arm.with_base(X_WB).with_free_base()
     assert freed.home[:3] == pytest.approx(X_WB.position)
     assert rotation_of(freed.home) == pytest.approx(X_WB.rotation)
@@ -165,4 +165,4 @@ def test_a_base_that_cannot_float_or_already_does_is_refused(quadruped) -> None:
     with pytest.raises(InvalidInput, match="the base 'base' of planar2 has no mass, so it cannot float"):
         pp.load_robot("planar2").with_free_base()
     with pytest.raises(InvalidInput, match="the base of quadruped is free: its pose is part of q"):
-        quadruped.with_base(pp.Pose.identity())
+        quadruped.with_base(pp.spatial.Pose.identity())

@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from palpate import Clock, DHLink, Robot, Run, Surface, World, load_robot, simulate
+from palpate import Robot, Run, World, load_robot, simulate
 from palpate.control.laws.gravity_compensation import GravityCompensation
 from palpate.errors import InvalidInput, ModelError
+from palpate.robot import DHLink
 from palpate.robot.gate import MOST_BODIES, spec_from_text
 from palpate.scenario.file.load import scenario_from_data
 from palpate.scenario.robot import build_robot
-from palpate.world import Attachment, FreeObject
+from palpate.world import Attachment, Clock, FreeObject, Surface
 
 ONE = '<mujoco><worldbody><body name="a" {body}>{joints}<geom size=".1" mass="1" {geom}/></body></worldbody></mujoco>'
 HINGE = '<joint name="i" axis="0 0 1"/>'

@@ -95,8 +95,8 @@ def test_a_point_out_of_reach_is_refused_with_the_nearest_posture() -> None:
 
 def test_a_pose_beyond_the_limits_is_refused() -> None:
     """One joint limited to ±0.5 rad, asked to turn by 1: half a radian is missing."""
-    robot = pp.Robot.from_dh([pp.DHLink(lower=-0.5, upper=0.5, inertia=(1, 1, 1))])
-    free = pp.Robot.from_dh([pp.DHLink(inertia=(1, 1, 1))])
+    robot = pp.Robot.from_dh([pp.robot.DHLink(lower=-0.5, upper=0.5, inertia=(1, 1, 1))])
+    free = pp.Robot.from_dh([pp.robot.DHLink(inertia=(1, 1, 1))])
     with pytest.raises(Unreachable, match=r"nearest: 0 mm and 28.6° away after 3 starts") as caught:
         robot.inverse_kinematics(free.pose([1.0]), restarts=2)
     assert caught.value.angle_error == pytest.approx(0.5)
@@ -104,7 +104,7 @@ def test_a_pose_beyond_the_limits_is_refused() -> None:
 
 
 def test_one_sided_limits_are_respected() -> None:
-    robot = pp.Robot.from_dh([pp.DHLink(kind="prismatic", lower=0.2)])
+    robot = pp.Robot.from_dh([pp.robot.DHLink(kind="prismatic", lower=0.2)])
     assert robot.inverse_kinematics([0.0, 0.0, 0.9]) == pytest.approx([0.9])
     with pytest.raises(Unreachable, match="nearest: 300 mm"):
         robot.inverse_kinematics([0.0, 0.0, -0.1])

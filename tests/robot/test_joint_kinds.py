@@ -102,7 +102,7 @@ def test_limits_that_mean_none_are_a_warning_and_no_limit(tmp_path, limits, kind
     assert "taken as no limit" in warning.rule
 
 
-ROW = pp.DHLink(a=0.4, mass=2.0, com=(-0.2, 0, 0), inertia=(0.01, 0.02, 0.02))
+ROW = pp.robot.DHLink(a=0.4, mass=2.0, com=(-0.2, 0, 0), inertia=(0.01, 0.02, 0.02))
 
 
 def test_friction_may_differ_by_direction() -> None:
@@ -148,7 +148,7 @@ def test_a_tensor_is_three_six_or_nine_numbers_everywhere(given) -> None:
     whole = arm.with_payload(1.0, (0, 0, 0.1), np.diag([0.01, 0.02, 0.025]))
     assert np.array_equal(arm.with_payload(1.0, (0, 0, 0.1), given).mass_matrix(arm.home), whole.mass_matrix(arm.home))
     assert np.array_equal(
-        arm.with_tool(1.0, (0, 0, 0.1), given, tip=pp.Pose.identity()).mass_matrix(arm.home),
+        arm.with_tool(1.0, (0, 0, 0.1), given, tip=pp.spatial.Pose.identity()).mass_matrix(arm.home),
         whole.mass_matrix(arm.home),
     )
 
@@ -162,14 +162,14 @@ def test_six_numbers_are_xx_yy_zz_xy_xz_yz() -> None:
 
 def test_a_tool_without_mass_moves_the_tip_and_nothing_else() -> None:
     arm = pp.load_robot("iiwa14")
-    tool = arm.with_tool(0, tip=pp.Pose([0.1, 0, 0.2], np.eye(3)), name="probe")
+    tool = arm.with_tool(0, tip=pp.spatial.Pose([0.1, 0, 0.2], np.eye(3)), name="probe")
     assert tool.tool_frame == "probe"
     assert np.array_equal(tool.mass_matrix(arm.home), arm.mass_matrix(arm.home))
-    expected = arm.pose(arm.home) @ pp.Pose([0.1, 0, 0.2], np.eye(3))
+    expected = arm.pose(arm.home) @ pp.spatial.Pose([0.1, 0, 0.2], np.eye(3))
     assert tool.pose(arm.home).matrix == pytest.approx(expected.matrix, abs=1e-15)
     wrongs: tuple[dict[str, Any], ...] = (
         {"mass": 0},
-        {"mass": 0, "inertia": (1, 1, 1), "tip": pp.Pose.identity()},
+        {"mass": 0, "inertia": (1, 1, 1), "tip": pp.spatial.Pose.identity()},
         {"mass": -1},
     )
     for wrong in wrongs:

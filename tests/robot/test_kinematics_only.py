@@ -62,7 +62,7 @@ def test_inverse_kinematics_and_other_frames_need_no_masses(bare) -> None:
     robot = pp.load_robot(bare)
     goal = robot.pose([0.3, -0.4, 0.9, 0.2, -0.7, 0.5])
     assert robot.pose(robot.inverse_kinematics(goal)).matrix == pytest.approx(goal.matrix, abs=1e-8)
-    tipped = robot.with_tool(0, tip=pp.Pose([0, 0, 0.1], np.eye(3)))
+    tipped = robot.with_tool(0, tip=pp.spatial.Pose([0, 0, 0.1], np.eye(3)))
     assert np.linalg.norm(tipped.pose(robot.home).position - robot.pose(robot.home).position) == pytest.approx(0.1)
     assert robot.with_free_base().nv == 12
     assert robot.manipulability(np.full(6, 0.4)) > 0

@@ -89,8 +89,8 @@ def test_an_mjcf_file_loses_its_motors_and_keeps_their_limits(tmp_path) -> None:
 def test_a_urdf_robot_and_the_dh_table_of_the_same_arm_are_one(tmp_path) -> None:
     robot = pp.load_robot(write(tmp_path, "arm.urdf", URDF))
     rows = [
-        pp.DHLink(a=0.4, mass=2.0, com=(-0.2, 0, 0), inertia=(0.01, 0.02, 0.02)),
-        pp.DHLink(a=0.3, mass=1.0, com=(-0.2, 0, 0), inertia=(0.01, 0.02, 0.02)),
+        pp.robot.DHLink(a=0.4, mass=2.0, com=(-0.2, 0, 0), inertia=(0.01, 0.02, 0.02)),
+        pp.robot.DHLink(a=0.3, mass=1.0, com=(-0.2, 0, 0), inertia=(0.01, 0.02, 0.02)),
     ]
     table, q, v = pp.Robot.from_dh(rows), [0.3, -0.9], [1.0, 2.0]
     assert robot.mass_matrix(q) == pytest.approx(table.mass_matrix(q), abs=1e-15)

@@ -20,12 +20,12 @@ laws = settings(max_examples=40, deadline=None, suppress_health_check=[HealthChe
 
 
 @st.composite
-def links(draw) -> pp.DHLink:
+def links(draw) -> pp.robot.DHLink:
     sides = np.array([draw(st.floats(0.02, 0.5)) for _ in range(3)])
     mass = draw(st.floats(0.1, 10.0))
     box = mass / 12 * np.array([sides[1] ** 2 + sides[2] ** 2, sides[0] ** 2 + sides[2] ** 2, sides[:2] @ sides[:2]])
     R = Rotation.from_rotvec([draw(st.floats(-1, 1)) for _ in range(3)]).as_matrix()
-    return pp.DHLink(
+    return pp.robot.DHLink(
         a=draw(LENGTH),
         alpha=draw(ANGLE),
         d=draw(LENGTH),
@@ -40,7 +40,7 @@ def links(draw) -> pp.DHLink:
 
 
 @st.composite
-def arms(draw) -> tuple[pp.Robot, list[pp.DHLink], str, Array, Array]:
+def arms(draw) -> tuple[pp.Robot, list[pp.robot.DHLink], str, Array, Array]:
     """A robot, its table and convention, and a state."""
     rows = draw(st.lists(links(), min_size=1, max_size=7))
     convention = draw(CONVENTIONS)
@@ -59,7 +59,7 @@ def near(ours: Array, other: Array, relative: float, scale: float = 0.0) -> bool
     return bool(np.abs(ours - other).max() <= relative * size)
 
 
-def dh_matrix(row: pp.DHLink, x: float, convention: str) -> Array:
+def dh_matrix(row: pp.robot.DHLink, x: float, convention: str) -> Array:
     """Products of elementary motions, in the order each convention has."""
     theta, d = (row.theta + x, row.d) if row.kind == "revolute" else (row.theta, row.d + x)
     c, s, ca, sa = cos(theta), sin(theta), cos(row.alpha), sin(row.alpha)

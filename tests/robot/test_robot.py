@@ -86,7 +86,7 @@ def test_text_returns_a_note_or_none(iiwa) -> None:
 
 def test_home_is_the_keyframe_or_the_zero_clipped_into_the_limits(iiwa) -> None:
     assert iiwa.home == pytest.approx([0, np.pi / 4, 0, -np.pi / 2, 0, 0, 0])
-    robot = pp.Robot.from_dh([pp.DHLink(a=1.0, lower=0.2, upper=1.0), pp.DHLink(a=1.0)])
+    robot = pp.Robot.from_dh([pp.robot.DHLink(a=1.0, lower=0.2, upper=1.0), pp.robot.DHLink(a=1.0)])
     assert robot.home == pytest.approx([0.2, 0.0])
 
 
@@ -205,9 +205,9 @@ def lossy_arm() -> pp.Robot:
     link: dict[str, Any] = dict(mass=2.0, com=(-0.2, 0.0, 0.01), inertia=(0.01, 0.02, 0.02))
     return pp.Robot.from_dh(
         [
-            pp.DHLink(a=0.4, alpha=0.3, damping=0.5, friction=1.5, motor_inertia=1e-4, gear=100, **link),
-            pp.DHLink(a=0.3, alpha=-1.0, d=0.1, damping=0.2, friction=0.7, **link),
-            pp.DHLink(a=0.3, d=0.1, kind="prismatic", damping=0.3, friction=2.0, **link),
+            pp.robot.DHLink(a=0.4, alpha=0.3, damping=0.5, friction=1.5, motor_inertia=1e-4, gear=100, **link),
+            pp.robot.DHLink(a=0.3, alpha=-1.0, d=0.1, damping=0.2, friction=0.7, **link),
+            pp.robot.DHLink(a=0.3, d=0.1, kind="prismatic", damping=0.3, friction=2.0, **link),
         ]
     )
 
@@ -250,8 +250,8 @@ def test_a_joint_at_rest_sticks_below_its_friction() -> None:
 
 def test_rotor_inertia_times_gear_squared_stands_on_the_diagonal() -> None:
     link: dict[str, Any] = dict(a=0.5, alpha=0.4, mass=2.0, com=(-0.2, 0.0, 0.0), inertia=(0.01, 0.02, 0.02))
-    plain = pp.Robot.from_dh([pp.DHLink(**link), pp.DHLink(**link)])
-    geared = pp.Robot.from_dh([pp.DHLink(motor_inertia=2e-4, gear=-80.0, **link), pp.DHLink(**link)])
+    plain = pp.Robot.from_dh([pp.robot.DHLink(**link), pp.robot.DHLink(**link)])
+    geared = pp.Robot.from_dh([pp.robot.DHLink(motor_inertia=2e-4, gear=-80.0, **link), pp.robot.DHLink(**link)])
     q = np.array([0.2, -0.9])
     assert geared.mass_matrix(q) - plain.mass_matrix(q) == pytest.approx(np.diag([2e-4 * 80.0**2, 0.0]), abs=1e-13)
     assert geared.bias(q, q) == pytest.approx(plain.bias(q, q), abs=1e-13)
@@ -292,7 +292,7 @@ def test_two_payloads_are_one_of_both(iiwa, q, v) -> None:
 
 
 def test_tool_moves_the_tool_frame_to_its_tip(iiwa, q) -> None:
-    X_ET = pp.Pose.exp([0.1, 0.0, 0.2, 0.3, -0.5, 0.1])
+    X_ET = pp.spatial.Pose.exp([0.1, 0.0, 0.2, 0.3, -0.5, 0.1])
     equipped = iiwa.with_tool(0.5, (0, 0, 0.05), tip=X_ET)
     assert equipped.tool_frame == "tool_tip"
     assert equipped.pose(q).matrix == pytest.approx((iiwa.pose(q) @ X_ET).matrix, abs=1e-14)
@@ -301,7 +301,7 @@ def test_tool_moves_the_tool_frame_to_its_tip(iiwa, q) -> None:
 
 
 def test_base_carries_the_robot_and_turns_its_gravity(iiwa, q, v) -> None:
-    X_WB = pp.Pose([0.3, -0.2, 1.0], Rotation.from_rotvec([0.4, -1.1, 0.7]).as_matrix())
+    X_WB = pp.spatial.Pose([0.3, -0.2, 1.0], Rotation.from_rotvec([0.4, -1.1, 0.7]).as_matrix())
     moved = iiwa.with_base(X_WB)
     assert moved.pose(q).matrix == pytest.approx((X_WB @ iiwa.pose(q)).matrix, abs=1e-14)
     assert moved.mass_matrix(q) == pytest.approx(iiwa.mass_matrix(q), abs=1e-13)
@@ -312,14 +312,14 @@ def test_base_carries_the_robot_and_turns_its_gravity(iiwa, q, v) -> None:
 
 
 def test_bases_compose(iiwa, q) -> None:
-    X, Y = pp.Pose.exp([1, 2, 3, 0.1, 0.2, 0.3]), pp.Pose.exp([0.5, 0, 0, 0, -0.7, 0])
+    X, Y = pp.spatial.Pose.exp([1, 2, 3, 0.1, 0.2, 0.3]), pp.spatial.Pose.exp([0.5, 0, 0, 0, -0.7, 0])
     assert iiwa.with_base(X).with_base(Y).pose(q).matrix == pytest.approx((Y @ X @ iiwa.pose(q)).matrix, abs=1e-14)
 
 
 def test_base_of_a_robot_described_by_euler_angles_and_frames() -> None:
     text = """<mujoco><worldbody><frame pos="0 0 1"><body name="a" pos="1 0 0" euler="0 0 90"><geom size=".1"/>
     <joint name="j" axis="1 0 0"/></body></frame></worldbody></mujoco>"""
-    robot, X = pp.Robot.from_mjcf_text(text), pp.Pose.exp([0.1, 0.2, 0.3, 0.5, 0.0, 0.0])
+    robot, X = pp.Robot.from_mjcf_text(text), pp.spatial.Pose.exp([0.1, 0.2, 0.3, 0.5, 0.0, 0.0])
     assert robot.pose([0.0]).position == pytest.approx([1, 0, 1])
     assert robot.with_base(X).pose([0.4]).matrix == pytest.approx((X @ robot.pose([0.4])).matrix, abs=1e-15)
 

@@ -95,6 +95,6 @@ def test_the_frame_can_be_named_and_then_nothing_is_guessed(tmp_path) -> None:
 
 def test_the_choice_and_the_warnings_go_along_with_every_change() -> None:
     robot = pp.Robot.from_mjcf_text(CHAIN.format("", FINGERS))
-    changed = robot.with_gravity([0, 0, 0]).with_base(pp.Pose([0, 0, 1], np.eye(3))).with_payload(1.0)
+    changed = robot.with_gravity([0, 0, 0]).with_base(pp.spatial.Pose([0, 0, 1], np.eye(3))).with_payload(1.0)
     assert changed.tool_choice == robot.tool_choice
     assert changed.warnings == robot.warnings

@@ -273,7 +273,7 @@ def test_iiwa14_agrees_with_drake() -> None:
 
 def test_panda_without_its_hand_agrees_with_drake() -> None:
     rows = [
-        pp.DHLink(a, alpha, d, mass=mass, com=com, inertia=tensor(*moments), lower=-2.0, upper=2.0)
+        pp.robot.DHLink(a, alpha, d, mass=mass, com=com, inertia=tensor(*moments), lower=-2.0, upper=2.0)
         for (a, d, alpha), (mass, com, moments) in zip(PANDA_DH, PANDA_LINKS)
     ]
     plant, tree = drake_chain([craig(*row) for row in PANDA_DH], PANDA_LINKS)

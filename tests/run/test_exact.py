@@ -39,8 +39,8 @@ def test_the_slide_of_document_002_has_the_audits_numbers(planar2) -> None:
     assert trace["q"][500, 0] == pytest.approx(0.878183846981, abs=1e-12)
     assert trace["v"][500, 0] == pytest.approx(-0.749441462068, abs=1e-12)
     for k in (0, 150, 500):  # the recorded force is the multiplier
-        found = pp.constrained_dynamics(
-            planar2, trace["q"][k], trace["v"][k], [0, 0], [pp.Contact(Plane(normal=(0, 1, 0)), two_sided=True)]
+        found = pp.contact.constrained_dynamics(
+            planar2, trace["q"][k], trace["v"][k], [0, 0], [pp.contact.Contact(Plane(normal=(0, 1, 0)), two_sided=True)]
         )
         assert trace["contact_multiplier"][k, 0] == pytest.approx(found.multipliers[0, 0], abs=1e-9)
         assert trace["contact_wrench"][k, 1] == pytest.approx(found.multipliers[0, 0], abs=1e-9)
@@ -52,7 +52,7 @@ def test_the_slide_of_document_002_has_the_audits_numbers(planar2) -> None:
 def test_ticks_do_not_move_the_events_of_a_free_arm(planar2) -> None:
     """The run is cut at every millisecond; the hybrid system on its own is not."""
     trace = pp.simulate(pp.load_scenario("planar2-drop", ["run.duration=1.05"]))
-    wall = pp.Contact(Plane(normal=(0, 1, 0)), friction=0.1, restitution=0.5, name="wall")
+    wall = pp.contact.Contact(Plane(normal=(0, 1, 0)), friction=0.1, restitution=0.5, name="wall")
     alone = HybridSystem(planar2, [wall]).run([1.2, -1.6], None, 1.05, [0, 0])
     found = [(e["what"], e["contact"], e["before"], e["after"]) for e in trace.facts.contact_events]
     assert found == [(e.what, e.contact, e.before, e.after) for e in alone.events]
@@ -77,7 +77,7 @@ def test_a_law_in_the_exact_loop_is_asked_as_by_hand(planar2) -> None:
     law = PythonLaw(damper, terms=("damper", "push"))
     run = Run(planar2, law, world(WALL), clock=Clock(duration=0.2, rate=500), q_start=[np.pi / 3, -2 * np.pi / 3])
     trace = pp.simulate(run)
-    system = HybridSystem(planar2, [pp.Contact(Plane(normal=(0, 1, 0)))])
+    system = HybridSystem(planar2, [pp.contact.Contact(Plane(normal=(0, 1, 0)))])
     state, felt = system.start([np.pi / 3, -2 * np.pi / 3]), 0.0
     for tick in range(100):
         tau = -2.0 * state.v + 0.1 * np.array([felt, 0.0])

@@ -12,14 +12,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from palpate import Clock, Recording, Run, Surface, World, load_robot, load_trace, simulate, simulate_many
+from palpate import Run, World, load_robot, load_trace, simulate
 from palpate.control import PythonLaw
 from palpate.control.laws.gravity_compensation import GravityCompensation
 from palpate.errors import InvalidInput, TooLarge, TraceError
+from palpate.run import simulate_many
 from palpate.run.assemble import memory
 from palpate.run.assemble.assemble import assemble
 from palpate.run.simulate import execute
-from palpate.world import FreeObject
+from palpate.trace import Recording
+from palpate.world import Clock, FreeObject, Surface
 
 CRAMPED = """<mujoco><size memory="{memory}"/><worldbody><body name="link"><joint name="j" axis="0 1 0"/>
 <geom size=".05" mass="1"/><site name="tool" pos="0 0 0.1"/></body></worldbody></mujoco>"""
@@ -130,7 +132,8 @@ def test_ctrl_c_after_the_last_step_keeps_the_run_complete():
 
 LONG = """
 import sys
-from palpate import Clock, Run, load_robot, simulate
+from palpate import Run, load_robot, simulate
+from palpate.world import Clock
 from palpate.control.laws.gravity_compensation import GravityCompensation
 simulate(Run(load_robot("pendulum"), GravityCompensation(), clock=Clock(duration=3000.0)), partial=sys.argv[1])
 """
@@ -212,7 +215,8 @@ def test_a_record_beyond_what_is_free_is_refused_before_anything_is_computed(mon
 
 MEASURE = """
 import resource, sys
-from palpate import Clock, Run, load_robot, simulate
+from palpate import Run, load_robot, simulate
+from palpate.world import Clock
 from palpate.control.laws.gravity_compensation import GravityCompensation
 from palpate.run.assemble.assemble import assemble
 from palpate.run.assemble.memory import record_bytes

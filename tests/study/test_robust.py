@@ -95,7 +95,7 @@ def test_the_map_takes_stiffness_against_wall_where_there_are_both(pendulum: Sce
 def test_a_study_draws_and_maps_and_goes_on(tmp_path: Path) -> None:
     over = {"world.plant.mass_scale": "0.5:2:5", "run.max_speed": "0.05:0.4:5"}
     asked = {"overrides": ["run.duration=0.02", "record.stride=5"], "runs": 12, "over": over, "workers": 0}
-    found = pp.robustness("pendulum", out=tmp_path / "s", **asked)
+    found = pp.study.robustness("pendulum", out=tmp_path / "s", **asked)
     assert found.sentence.startswith("P(failure)")
     assert len(found.draws) == 12
     assert found.map is not None
@@ -103,16 +103,16 @@ def test_a_study_draws_and_maps_and_goes_on(tmp_path: Path) -> None:
     assert {one.key for one in found.spreads} < set(found.draws.columns)
     assert study_folder(tmp_path / "s")[1]["scenario"] == "pendulum"
     before = found.draws.path.stat().st_mtime_ns
-    again = pp.robustness("pendulum", out=tmp_path / "s", **asked)
+    again = pp.study.robustness("pendulum", out=tmp_path / "s", **asked)
     assert again.draws.path.stat().st_mtime_ns == before
     with pytest.raises(FileError, match="holds another sweep"):
-        pp.robustness("pendulum", out=tmp_path / "s", **{**asked, "runs": 13})
+        pp.study.robustness("pendulum", out=tmp_path / "s", **{**asked, "runs": 13})
 
 
 def test_strange_folders_and_empty_studies_are_refused(pendulum: Scenario, tmp_path: Path) -> None:
     (tmp_path / "cat.png").write_text("meow")
     with pytest.raises(FileError, match="other things than a study"):
-        pp.robustness("pendulum", out=tmp_path, runs=2)
+        pp.study.robustness("pendulum", out=tmp_path, runs=2)
     with pytest.raises(FileError, match="holds no study"):
         study_folder(tmp_path)
     with pytest.raises(InvalidInput, match="nothing is left to draw"):
@@ -120,7 +120,7 @@ def test_strange_folders_and_empty_studies_are_refused(pendulum: Scenario, tmp_p
 
 
 def test_no_map_is_made_where_none_is_wanted() -> None:
-    found = pp.robustness("pendulum", overrides=["run.duration=0.01"], runs=2, over={}, workers=0)
+    found = pp.study.robustness("pendulum", overrides=["run.duration=0.01"], runs=2, over={}, workers=0)
     assert found.map is None
 
 

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from palpate import Clock, Run, World, load_robot, load_trace, report, simulate
+from palpate import Run, World, load_robot, load_trace, report, simulate
 from palpate.control.laws.gravity_compensation import GravityCompensation
 from palpate.errors import TraceError
 from palpate.metrics import evaluate
 from palpate.trace import Trace
 from palpate.views import compare, replay, save_figures
+from palpate.world import Clock
 
 
 @pytest.fixture(scope="module", params=["none", "one"])

@@ -27,10 +27,12 @@ HEIGHTS = {
 }
 
 
-def field(kind: str, count: int, **settings: Any) -> pp.Surface:
+def field(kind: str, count: int, **settings: Any) -> pp.world.Surface:
     x = np.linspace(-LONG / 2, LONG / 2, count)
     heights = HEIGHTS[kind](x[None, :], x[:, None])
-    return pp.Surface(shape="height-field", size=(LONG, LONG), heights=tuple(map(tuple, heights.tolist())), **settings)
+    return pp.world.Surface(
+        shape="height-field", size=(LONG, LONG), heights=tuple(map(tuple, heights.tolist())), **settings
+    )
 
 
 def truth(kind: str, p: np.ndarray) -> tuple[float, np.ndarray]:
@@ -42,7 +44,7 @@ def truth(kind: str, p: np.ndarray) -> tuple[float, np.ndarray]:
     return float(np.linalg.norm(out)) - R, out / np.linalg.norm(out)
 
 
-def distance(surface: pp.Surface, p: np.ndarray) -> tuple[float, np.ndarray]:
+def distance(surface: pp.world.Surface, p: np.ndarray) -> tuple[float, np.ndarray]:
     normal = np.zeros(3)
     return SHAPES[surface.shape].distance(form_of(surface), p, normal), normal
 
@@ -136,19 +138,21 @@ def test_a_hollow_is_as_tight_as_the_bowl_it_is_sampled_from():
 # ------------------------------------------------------------------------------------------------ in the loop
 
 
-def drop(surface: pp.Surface, *, radius: float = 0.02, height: float = 0.01, at: float = 0.03, duration: float = 1.0):
+def drop(
+    surface: pp.world.Surface, *, radius: float = 0.02, height: float = 0.01, at: float = 0.03, duration: float = 1.0
+):
     """A ball of 1 kg let go above a place of a surface that lies below the arm."""
     place = (2.0 + at, 0.01, -1.0 + radius + height)
     ball = FreeObject(name="ball", size=(radius,), mass=1.0, position=place)
     world = pp.World(surfaces=(surface,), objects=(ball,), gravity=(0, 0, -9.81))
-    clock = pp.Clock(duration=duration, timestep=2e-4, integrator="rk4")
+    clock = pp.world.Clock(duration=duration, timestep=2e-4, integrator="rk4")
     return pp.simulate(pp.Run(pp.load_robot("planar2"), IDLE, world, clock=clock))
 
 
 def test_a_ball_on_a_sampled_sphere_moves_as_on_the_sphere():
     still = {"position": (2.0, 0.0, -1.0), "stiffness": 1e4, "damping": 20.0, "friction": 0.3}
     found = drop(field("sphere", 40, **still), duration=0.3)
-    ball = pp.Surface(shape="sphere", size=(R,), **{**still, "position": (2.0, 0.0, -1.0 - R)})
+    ball = pp.world.Surface(shape="sphere", size=(R,), **{**still, "position": (2.0, 0.0, -1.0 - R)})
     expected = drop(ball, duration=0.3)
     assert float(np.abs(found["rest_q"] - expected["rest_q"])[:, :3].max()) < 1e-7
     assert found["rest_q"][-1, 0] > expected["rest_q"][0, 0]  # it runs down
@@ -164,7 +168,7 @@ def test_a_bouncing_ball_keeps_its_energy_on_a_frictionless_height_field():
 def test_a_ball_wider_than_a_hollow_is_warned_of():
     x = np.linspace(-0.1, 0.1, 20)
     heights = 0.02 * (1 - np.cos(2 * np.pi * x / 0.1))[None, :] + 0 * x[:, None]
-    wavy = pp.Surface(
+    wavy = pp.world.Surface(
         shape="height-field", size=(0.2, 0.2), heights=tuple(map(tuple, heights.tolist())), position=(2, 0, -1)
     )
     trace = drop(wavy, radius=0.05, height=0.05, at=0.0, duration=0.01)
@@ -233,7 +237,7 @@ def test_heights_come_from_a_file_beside_the_scenario(kind, tmp_path):
 
 
 def test_an_edited_file_is_read_again(tmp_path):
-    surface = pp.Surface(shape="height-field", size=(1, 1), file=str(tmp_path / "a.npy"))
+    surface = pp.world.Surface(shape="height-field", size=(1, 1), file=str(tmp_path / "a.npy"))
     np.save(tmp_path / "a.npy", np.zeros((4, 4)))
     assert distance(surface, np.array([0.0, 0, 1]))[0] == pytest.approx(1)
     np.save(tmp_path / "a.npy", np.full((4, 5), 0.5))
@@ -291,9 +295,9 @@ def test_what_is_no_height_field_is_refused_by_name(name, tmp_path):
 
 def test_bad_heights_are_refused_from_python_too(tmp_path):
     with pytest.raises(InvalidInput, match="finite"):
-        pp.Surface(shape="height-field", size=(1, 1), heights=((0.0, 0.0, 0.0, float("inf")),) * 4)
+        pp.world.Surface(shape="height-field", size=(1, 1), heights=((0.0, 0.0, 0.0, float("inf")),) * 4)
     with pytest.raises(FileError, match="No such file"):
-        form_of(pp.Surface(shape="height-field", size=(1, 1), file=str(tmp_path / "x.npy")))
+        form_of(pp.world.Surface(shape="height-field", size=(1, 1), file=str(tmp_path / "x.npy")))
 
 
 def test_an_assembly_is_not_reused_for_other_heights():
@@ -301,7 +305,7 @@ def test_an_assembly_is_not_reused_for_other_heights():
 
     def run(kind: str) -> pp.Run:
         world = pp.World(surfaces=(field(kind, 8, position=(5, 0, 0)),))
-        return pp.Run(pp.load_robot("planar2"), GravityCompensation(), world, clock=pp.Clock(duration=0.01))
+        return pp.Run(pp.load_robot("planar2"), GravityCompensation(), world, clock=pp.world.Clock(duration=0.01))
 
     first = run("sphere")
     assert Renewable(first).renew(first)

@@ -80,8 +80,8 @@ def distance(form: np.ndarray, p: np.ndarray) -> tuple[float, np.ndarray]:
 def test_a_box_as_a_mesh_is_the_box_to_rounding(write, tmp_path):
     suffix, written = write
     (tmp_path / f"box.{suffix}").write_bytes(written(*box()))
-    mesh = form_of(pp.Surface(shape="mesh", file=str(tmp_path / f"box.{suffix}")))
-    size, n = form_of(pp.Surface(shape="box", size=BOX)), np.zeros(3)
+    mesh = form_of(pp.world.Surface(shape="mesh", file=str(tmp_path / f"box.{suffix}")))
+    size, n = form_of(pp.world.Surface(shape="box", size=BOX)), np.zeros(3)
     for p in np.random.default_rng(4).uniform(-0.4, 0.4, (400, 3)):
         gap, normal = distance(mesh, p)
         assert gap == pytest.approx(SHAPES["box"].distance(size, p, n), abs=1e-15)
@@ -135,11 +135,11 @@ def test_a_mesh_of_a_ball_becomes_the_ball_with_second_order():
     assert coarse / fine > 10
 
 
-def drop(surface: pp.Surface, *, height: float = 0.02, duration: float = 0.5) -> pp.Trace:
+def drop(surface: pp.world.Surface, *, height: float = 0.02, duration: float = 0.5) -> pp.Trace:
     place = (2.02, 0.01, -1.0 + BOX[2] / 2 + 0.02 + height)
     things = (FreeObject(name="ball", size=(0.02,), mass=1.0, position=place),)
     world = pp.World(surfaces=(surface,), objects=things, gravity=(0, 0, -9.81))
-    clock = pp.Clock(duration=duration, timestep=2e-4, integrator="rk4")
+    clock = pp.world.Clock(duration=duration, timestep=2e-4, integrator="rk4")
     return pp.simulate(pp.Run(pp.load_robot("planar2"), IDLE, world, clock=clock))
 
 
@@ -150,8 +150,8 @@ def test_a_ball_on_a_mesh_of_a_box_moves_as_on_the_box(tmp_path):
         "friction": 0.3,
         "quat_wxyz": (0.9961946980917455, 0.0, 0.08715574274765817, 0),
     }
-    found = drop(pp.Surface(shape="mesh", file=str(tmp_path / "box.stl"), **still))
-    expected = drop(pp.Surface(shape="box", size=BOX, **still))
+    found = drop(pp.world.Surface(shape="mesh", file=str(tmp_path / "box.stl"), **still))
+    expected = drop(pp.world.Surface(shape="box", size=BOX, **still))
     assert found["rest_q"] == pytest.approx(expected["rest_q"], abs=1e-11)
     body = next(body for body in found.facts.scene if body["name"] == "wall")
     assert body["geoms"][0]["shape"] == "mesh"
@@ -159,7 +159,7 @@ def test_a_ball_on_a_mesh_of_a_box_moves_as_on_the_box(tmp_path):
 
 def test_a_bouncing_ball_keeps_its_energy_on_a_frictionless_mesh(tmp_path):
     (tmp_path / "box.stl").write_bytes(stl(*box()))
-    found = drop(pp.Surface(shape="mesh", file=str(tmp_path / "box.stl"), position=(2, 0, -1), damping=0.0))
+    found = drop(pp.world.Surface(shape="mesh", file=str(tmp_path / "box.stl"), position=(2, 0, -1), damping=0.0))
     assert np.ptp(found["rest_q"][:, 2]) > 0.02
     energy = sum(found[f"energy.{kind}"] for kind in ("kinetic", "potential", "stored"))
     assert np.ptp(energy) < 1e-4 * 9.81 * 0.02  # of rk4 at 0.2 ms, which meets the surface within a step
@@ -168,7 +168,7 @@ def test_a_bouncing_ball_keeps_its_energy_on_a_frictionless_mesh(tmp_path):
 def test_a_file_in_millimetres_is_scaled(tmp_path):
     vertices, faces = box()
     (tmp_path / "box.stl").write_bytes(stl(vertices * 1000, faces))
-    form = form_of(pp.Surface(shape="mesh", file=str(tmp_path / "box.stl"), scale=1e-3))
+    form = form_of(pp.world.Surface(shape="mesh", file=str(tmp_path / "box.stl"), scale=1e-3))
     assert distance(form, np.array([0, 0, 1.0]))[0] == pytest.approx(1 - BOX[2] / 2, abs=1e-12)
 
 
@@ -239,4 +239,4 @@ position = [5, 0, 0]
 def test_tool_shapes_and_links_on_a_rigid_surface_are_refused_by_name(key):
     named = {"contact_shapes": (ContactShape(name="wiper"),)} if key == "contact_shapes" else {key: ("hand",)}
     with pytest.raises(InvalidInput, match="touches compliant surfaces only, but surface 'table' is rigid"):
-        pp.World(surfaces=(pp.Surface(name="table", contact="rigid"),), **named)
+        pp.World(surfaces=(pp.world.Surface(name="table", contact="rigid"),), **named)

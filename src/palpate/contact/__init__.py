@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         tip_force_from_torque,
         torque_from_tip_force,
     )
-    from palpate.contact.impact.impacts import Impact, impact
+    from palpate.contact.collision.impacts import Impact, impact
     from palpate.contact.modes.dynamics import Constrained, constrained_dynamics
     from palpate.contact.motion.events import Event
     from palpate.contact.motion.hybrid import Advance, HybridState, HybridSystem, Samples
@@ -78,7 +78,7 @@ __getattr__, __dir__ = lazy_names(
         "Event": "palpate.contact.motion.events",
         "HybridState": "palpate.contact.motion.hybrid",
         "HybridSystem": "palpate.contact.motion.hybrid",
-        "Impact": "palpate.contact.impact.impacts",
+        "Impact": "palpate.contact.collision.impacts",
         "JointStop": "palpate.contact.touch.contacts",
         "Linearised": "palpate.contact.analysis.linearise",
         "Pin": "palpate.contact.touch.contacts",
@@ -93,7 +93,7 @@ __getattr__, __dir__ = lazy_names(
         "force_ellipsoid": "palpate.contact.analysis.ellipsoids",
         "force_polytope": "palpate.contact.analysis.ellipsoids",
         "holding_torque": "palpate.contact.analysis.statics",
-        "impact": "palpate.contact.impact.impacts",
+        "impact": "palpate.contact.collision.impacts",
         "linearise_state": "palpate.contact.analysis.linearise",
         "reduced_dynamics": "palpate.contact.analysis.reduce",
         "static_equilibrium": "palpate.contact.analysis.statics",

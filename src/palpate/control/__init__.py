@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from palpate.control.laws.shaped_impedance import ShapedImpedance
     from palpate.control.laws.standing import Stance, Standing, stand
     from palpate.control.plain_law import PlainLaw
+    from palpate.control.solve.force_torques import torques_for_force
     from palpate.control.solve.stop import Stop, TorqueBounds, fastest_stop
     from palpate.control.steps.force_loop import force_loop_poles
 
@@ -92,6 +93,7 @@ __all__ = [
     "register",
     "solve",
     "stand",
+    "torques_for_force",
 ]
 
 __getattr__, __dir__ = lazy_names(
@@ -100,6 +102,7 @@ __getattr__, __dir__ = lazy_names(
         **{class_name: module for module, class_name in _shipped().values()},
         "Guards": "palpate.control.guards",
         "Law": "palpate.control.law",
+        "torques_for_force": "palpate.control.solve.force_torques",
         "admittance_response": "palpate.control.laws.admittance",
         "force_loop_poles": "palpate.control.steps.force_loop",
         "PoleModel": "palpate.control.design.pole",

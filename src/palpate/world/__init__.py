@@ -6,6 +6,7 @@ import palpate.engine  # looks at the processor before MuJoCo is loaded  # noqa:
 from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from palpate.world.clock import Clock
     from palpate.world.config import (
         Attachment,
         Driver,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Attachment",
+    "Clock",
     "Driver",
     "FreeObject",
     "Motion",
@@ -36,5 +38,9 @@ __all__ = [
     "WrenchSensor",
 ]
 
-_PLACES = {**dict.fromkeys(__all__, "palpate.world.config"), "Sensor": "palpate.world.sensing.sensor"}
-__getattr__, __dir__ = lazy_names(__name__, _PLACES)
+_MODULES = {
+    **dict.fromkeys(__all__, "palpate.world.config"),
+    "Clock": "palpate.world.clock",
+    "Sensor": "palpate.world.sensing.sensor",
+}
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

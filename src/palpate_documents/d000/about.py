@@ -9,6 +9,7 @@ import sympy as sp
 
 import palpate as pp
 from palpate.checks import Array
+from palpate.derive import Derivation, derive_from_energy
 from palpate_documents.claim import Document
 from palpate_documents.compare import remembered
 
@@ -20,10 +21,10 @@ XY, RATES, FORCE = np.array([0.3, -0.4]), np.array([1.5, 2.0]), np.array([1.0, -
 
 
 @remembered
-def equations() -> pp.Derivation:
+def equations() -> Derivation:
     """Pole and end-effector from their energies: the sphere's velocity is that of its position."""
     speed = "(dx_A + dx_AB)**2 + (dy_A + dy_AB)**2 + (dz_A - (x_AB*dx_AB + y_AB*dy_AB)/z_AB)**2"
-    return pp.derive_from_energy(
+    return derive_from_energy(
         f"m_e*(dx_A**2 + dy_A**2 + dz_A**2)/2 + m_s*({speed})/2",
         "m_e*g*z_A + m_s*g*(z_A + z_AB)",
         " ".join(POLE),

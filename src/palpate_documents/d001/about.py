@@ -9,6 +9,7 @@ import numpy as np
 
 import palpate as pp
 from palpate.checks import Array
+from palpate.derive import Derivation
 from palpate_documents.claim import Document
 from palpate_documents.compare import remembered
 from palpate_documents.stop_law import PrintedStop, printed_stop
@@ -29,7 +30,7 @@ def arm() -> pp.Robot:
 
 
 @remembered
-def rods() -> pp.Derivation:
+def rods() -> Derivation:
     """Its equations in L and m, all links equal."""
     return pp.derive(pp.load_robot("planar3"), names=EQUAL)
 

@@ -10,6 +10,7 @@ import numpy as np
 import sympy as sp
 
 import palpate as pp
+from palpate.derive import Derivation
 from palpate_documents.claim import Claim, Comparison
 from palpate_documents.compare import corrected, formula, formulas, printed, remembered, says, to
 from palpate_documents.d001.about import DOCUMENT, RATES, XY, rods
@@ -32,7 +33,7 @@ def heavy() -> pp.Robot:
 
 
 @remembered
-def heavy_equations() -> pp.Derivation:
+def heavy_equations() -> Derivation:
     """Its equations, task space x and y."""
     return pp.derive(heavy(), parameters="numbers", task=("x", "y"))
 

@@ -11,6 +11,7 @@ import sympy as sp
 import palpate as pp
 from palpate.checks import Array
 from palpate.contact import Plane
+from palpate.derive import Derivation
 from palpate_documents.claim import Document
 from palpate_documents.compare import remembered
 
@@ -28,7 +29,7 @@ def arm() -> pp.Robot:
 
 
 @remembered
-def equations() -> pp.Derivation:
+def equations() -> Derivation:
     """Its equations in l, m and g."""
     return pp.derive(arm(), names={"l1": "l", "l2": "l", "m1": "m", "m2": "m"})
 
@@ -63,11 +64,11 @@ def jacobian(q: Any, from_y: bool = False) -> Array:
     return XY @ arm().jacobian(np.add(q, (pi / 2 if from_y else 0.0, 0.0)))
 
 
-def wall() -> pp.Contact:
+def wall() -> pp.contact.Contact:
     """The wall y = 0, two-sided: the tip slides along it without friction."""
-    return pp.Contact(Plane(normal=(0, 1, 0)), two_sided=True, name="wall")
+    return pp.contact.Contact(Plane(normal=(0, 1, 0)), two_sided=True, name="wall")
 
 
 def on_wall(theta: float, rate: float, torque: Any) -> pp.contact.Constrained:
     """The arm on the wall y = 0."""
-    return pp.constrained_dynamics(arm(), [theta, -2 * theta], [rate, -2 * rate], torque, [wall()])
+    return pp.contact.constrained_dynamics(arm(), [theta, -2 * theta], [rate, -2 * rate], torque, [wall()])

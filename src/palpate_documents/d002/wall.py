@@ -127,7 +127,7 @@ def slide(duration: float, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _first_torque_result(c: Claim) -> Evidence:
     yield from both(c, reduced()[0], **ON_WALL)
     q, v = moving()
-    r = pp.reduced_dynamics(arm(), q, v, [0, 0], [wall()], independent=["joint1"])
+    r = pp.contact.reduced_dynamics(arm(), q, v, [0, 0], [wall()], independent=["joint1"])
     torque = r.inertia[0, 0] * ACCELERATION + r.velocity_force[0] + r.gravity_force[0]
     yield printed("at θ = 0.4, θ̇ = 1.3, θ̈ = 0.7 [N·m]", 10.1602189581, torque)
     yield corrected("at θ = 0.4, θ̇ = 1.3, θ̈ = 0.7 [N·m]", 12.5848825453, torque)
@@ -139,7 +139,7 @@ def _first_torque_result(c: Claim) -> Evidence:
 @DOCUMENT.check("T1-force")
 def _generalised_force(c: Claim) -> Evidence:
     q, v = moving()
-    r = pp.reduced_dynamics(arm(), q, v, [0.5, -0.3], [wall()], independent=["joint1"])
+    r = pp.contact.reduced_dynamics(arm(), q, v, [0.5, -0.3], [wall()], independent=["joint1"])
     yield printed("force of θ1 for T = (0.5, −0.3) [N·m]", 0.5, r.generalised_force[0])
     yield corrected("force of θ1 for T = (0.5, −0.3) [N·m]", 1.1, r.generalised_force[0])
     solution = on_wall(THETA, RATE, [0.5, -0.3])
@@ -150,7 +150,7 @@ def _generalised_force(c: Claim) -> Evidence:
 @DOCUMENT.check("rates")
 def _constraint_rates(c: Claim) -> Evidence:
     q, v = moving()
-    r = pp.reduced_dynamics(arm(), q, v, [0, 0], [wall()], independent=["joint1"])
+    r = pp.contact.reduced_dynamics(arm(), q, v, [0, 0], [wall()], independent=["joint1"])
     yield printed("velocities per θ̇1", [1, -2], r.basis.ravel())
     a = on_wall(THETA, RATE, [0.5, -0.3]).acceleration
     yield printed("θ̈2 [rad/s²]", -2 * a[0], a[1])
@@ -184,13 +184,13 @@ def _order(name: str, held: list[str], order: int) -> None:
     @DOCUMENT.check(name)
     def _states(c: Claim) -> Evidence:
         q = np.array([0.9, -1.8])
-        contacts = [wall() if one == "slide" else pp.Pin() for one in held]
+        contacts = [wall() if one == "slide" else pp.contact.Pin() for one in held]
         if order == 0:
-            motion = pp.constrained_dynamics(arm(), q, [0, 0], [3.0, -1.0], contacts).acceleration
+            motion = pp.contact.constrained_dynamics(arm(), q, [0, 0], [3.0, -1.0], contacts).acceleration
             yield printed("accelerations under any torque [rad/s²]", [0, 0], motion)
             return
         tau = [G * cos(0.9), 0.0] if held else arm().gravity(q)
-        model = pp.linearise_state(arm(), q, tau=tau, contacts=contacts)
+        model = pp.contact.linearise_state(arm(), q, tau=tau, contacts=contacts)
         yield printed("order", order, len(model.A))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 import palpate as pp
 from palpate.checks import Array
+from palpate.derive import Derivation
 from palpate_documents.claim import Document
 from palpate_documents.compare import remembered
 
@@ -21,7 +22,7 @@ def spatial_arm() -> pp.Robot:
 
 
 @remembered
-def spatial_equations() -> pp.Derivation:
+def spatial_equations() -> Derivation:
     """Its equations."""
     return pp.derive(spatial_arm(), parameters="numbers")
 
@@ -39,7 +40,7 @@ def whole() -> pp.Robot:
 
 
 @remembered
-def vertical() -> pp.Derivation:
+def vertical() -> Derivation:
     """The planar 3R arm of the kinematics section."""
     return pp.derive(pp.load_robot("planar3-vertical"))
 

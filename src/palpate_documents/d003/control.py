@@ -133,7 +133,7 @@ def _desired(c: Claim) -> Evidence:
     arm = pp.load_robot("panda", joints="ideal")
     law = pp.control.OperationalSpace(frequency=10.0, damping_ratio=1.0)
     start = np.array([0.3, 0.2, -0.2, 0.1, 0.3, -0.2, 0.1])
-    trace = pp.simulate(pp.Run(arm, law, clock=pp.Clock(duration=0.6, rate=1000), v_start=start))
+    trace = pp.simulate(pp.Run(arm, law, clock=pp.world.Clock(duration=0.6, rate=1000), v_start=start))
     speed = np.linalg.norm(trace["v"], axis=1)
     yield says(
         "corrected", "the law with velocities brings a moving arm to rest", True, bool(speed[-1] < 0.1 * speed[0])

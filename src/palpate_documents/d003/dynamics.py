@@ -10,6 +10,7 @@ import sympy as sp
 
 import palpate as pp
 from palpate.checks import Array
+from palpate.derive import Derivation
 from palpate_documents.claim import Claim, Comparison
 from palpate_documents.compare import corrected, formula, printed, reading, remembered, says
 from palpate_documents.d003.about import DOCUMENT, body, slope, spatial_arm, spatial_equations, state, whole
@@ -97,7 +98,7 @@ def _euler_lagrange(c: Claim) -> Evidence:
 
 
 @remembered
-def pendulum() -> pp.Derivation:
+def pendulum() -> Derivation:
     """The pendulum's equations in θ, ℓ and m."""
     return pp.derive(pp.load_robot("pendulum"), names={"q1": "theta", "l1": "ell", "m1": "m"})
 

@@ -113,17 +113,17 @@ def _quaternion_rate(c: Claim) -> Evidence:
 
 @DOCUMENT.check("frames")
 def _frames(c: Claim) -> Evidence:
-    X = pp.Pose([0.3, -0.2, 0.5], pp.spatial.matrix_from_rotation_vector([0.4, -0.2, 0.7]))
+    X = pp.spatial.Pose([0.3, -0.2, 0.5], pp.spatial.matrix_from_rotation_vector([0.4, -0.2, 0.7]))
     p = np.array([1.0, 2, 3])
     yield printed("r_AP [m]", X.position + X.rotation @ p, X.apply(p))
 
 
 @DOCUMENT.check("TAB")
 def _homogeneous(c: Claim) -> Evidence:
-    X = pp.Pose([0.3, -0.2, 0.5], pp.spatial.matrix_from_rotation_vector([0.4, -0.2, 0.7]))
-    Y = pp.Pose([0.1, 0.2, -0.3], pp.spatial.matrix_from_rotation_vector([-0.3, 0.6, 0.1]))
+    X = pp.spatial.Pose([0.3, -0.2, 0.5], pp.spatial.matrix_from_rotation_vector([0.4, -0.2, 0.7]))
+    Y = pp.spatial.Pose([0.1, 0.2, -0.3], pp.spatial.matrix_from_rotation_vector([-0.3, 0.6, 0.1]))
 
-    def matrix(P: pp.Pose) -> np.ndarray:
+    def matrix(P: pp.spatial.Pose) -> np.ndarray:
         return np.vstack([np.column_stack([P.rotation, P.position]), [0, 0, 0, 1]])
 
     yield printed("T_AB T_BC", matrix(X) @ matrix(Y), matrix(X @ Y))

@@ -10,6 +10,7 @@ from typing import Any
 import sympy as sp
 
 import palpate as pp
+from palpate.derive import Derivation
 from palpate_documents.claim import Claim, Comparison, Document
 from palpate_documents.compare import both, formula, remembered
 
@@ -30,7 +31,7 @@ def robot_of(tensors: tuple[tuple[float, float, float], ...], a2: float = A2, a3
     """The document's DH table with given tensors."""
     geometry: tuple[dict[str, Any], ...] = ({"alpha": pi / 2, "d": D1}, {"a": a2}, {"a": a3})
     rows = [
-        pp.DHLink(**dh, mass=m, com=com, inertia=tensor)
+        pp.robot.DHLink(**dh, mass=m, com=com, inertia=tensor)
         for dh, m, com, tensor in zip(geometry, LINK_MASSES, CENTRES, tensors)
     ]
     return pp.Robot.from_dh(rows, name="hand-in")
@@ -43,7 +44,7 @@ def arm() -> pp.Robot:
 
 
 @remembered
-def equations() -> pp.Derivation:
+def equations() -> Derivation:
     """Its equations in symbols."""
     return pp.derive(arm())
 

@@ -40,7 +40,7 @@ def response(
     law = pp.control.Admittance(**GAINS, rotation=rotation, moment_about="base" if base else "tool")  # type: ignore
     wrench = np.zeros((round(seconds * 1000), 6))
     wrench[round(start * 1000) :, : 3 if force else 6] = FORCE if force else np.concatenate([np.zeros(3), TORQUE])
-    pose = pp.Pose([0.3, 0.2, 0.4], np.eye(3))
+    pose = pp.spatial.Pose([0.3, 0.2, 0.4], np.eye(3))
     return pp.control.admittance_response(law, wrench, 1e-3, pose)
 
 

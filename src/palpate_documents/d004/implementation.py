@@ -13,12 +13,12 @@ from palpate_documents.d004.about import DOCUMENT
 from palpate_documents.d004.admittance import FORCE, TORQUE, pair, response
 
 Evidence = Iterator[Comparison]
-POSE = pp.Pose([0.3, 0.2, 0.4], np.eye(3))
+POSE = pp.spatial.Pose([0.3, 0.2, 0.4], np.eye(3))
 
 
 @DOCUMENT.check("42")
 def _adjoint(c: Claim) -> Evidence:
-    X = pp.Pose([0.3, -0.2, 0.5], pp.spatial.matrix_from_quat(pair()[0]))
+    X = pp.spatial.Pose([0.3, -0.2, 0.5], pp.spatial.matrix_from_quat(pair()[0]))
     R, S = X.rotation, pp.spatial.skew(X.position)
     adjoint = pp.spatial.adjoint_wrench(X)
     yield printed("Ad", np.block([[R, np.zeros((3, 3))], [S @ R, R]]), adjoint)
@@ -28,7 +28,7 @@ def _adjoint(c: Claim) -> Evidence:
 
 @DOCUMENT.check("43")
 def _transform(c: Claim) -> Evidence:
-    X, p = pp.Pose([0.3, -0.2, 0.5], pp.spatial.matrix_from_quat(pair()[0])), np.array([1.0, 2.0, 3.0])
+    X, p = pp.spatial.Pose([0.3, -0.2, 0.5], pp.spatial.matrix_from_quat(pair()[0])), np.array([1.0, 2.0, 3.0])
     T = np.vstack([np.column_stack([X.rotation, X.position]), [0, 0, 0, 1]])
     yield printed("a point in the other frame [m]", (T @ [*p, 1.0])[:3], X.apply(p))
 
@@ -114,7 +114,7 @@ def _compliant_angles(c: Claim) -> Evidence:
     desired = np.array([0.2, -0.3, 0.4])
     wrench = np.zeros((2000, 6))
     wrench[:, 3:] = TORQUE
-    pose = pp.Pose(np.zeros(3), pp.spatial.matrix_from_euler(desired, "XYZ"))
+    pose = pp.spatial.Pose(np.zeros(3), pp.spatial.matrix_from_euler(desired, "XYZ"))
     motion = pp.control.admittance_response(law, wrench, 1e-3, pose)
     wanted = pp.spatial.matrix_from_euler(desired + motion.angles[-1], "XYZ")
     yield printed("R_c", wanted, pp.spatial.matrix_from_quat(motion.quat_wxyz[-1]))

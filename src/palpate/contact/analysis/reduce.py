@@ -115,7 +115,7 @@ def held_rows(model: ContactModel, snap: Snapshot, modes: dict[int, int] | None 
 
 def _carried(model: ContactModel, snap: Snapshot, rows: Rows, kept: list[int]) -> Array:
     """What surfaces that ride ask of the held rows' velocities."""
-    from palpate.contact.impact.impacts import row_velocities
+    from palpate.contact.collision.impacts import row_velocities
 
     closed = [c.index for c in rows.candidates]
     u = row_velocities(model, snap, closed, exact=True)

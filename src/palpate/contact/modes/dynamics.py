@@ -107,7 +107,7 @@ def _is_closed(model: ContactModel, snap: Snapshot, i: int) -> bool:
     if rate < -1e3 * SPEED:
         raise InvalidInput(
             f"contact {name!r} closes at {-rate:.3g} m/s: an impact is due",
-            hint="palpate.impact gives the velocities after it",
+            hint="palpate.contact.impact gives the velocities after it",
         )
     return rate <= 1e3 * SPEED or bool(record["two_sided"])
 

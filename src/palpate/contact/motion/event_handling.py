@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from palpate.checks import Array
-from palpate.contact.impact.impacts import Impact, row_velocities, strike
+from palpate.contact.collision.impacts import Impact, row_velocities, strike
 from palpate.contact.modes.dynamics import GAP, contact_force
 from palpate.contact.modes.model import ContactModel, Snapshot
 from palpate.contact.modes.settling import Rows, Settled, apply_option, painleve, rows_of, settle

@@ -181,7 +181,7 @@ class ImpulsePath:
     def _run(self, piece: Piece, goal: Goal) -> float:
         """Follow a piece to the goal or to where its modes change; how far it went."""
         if piece.turns:
-            from palpate.contact.impact.turning_slip import follow
+            from palpate.contact.collision.turning_slip import follow
 
             return follow(self, piece, goal)
         step, zero = self._next_change(piece, goal)

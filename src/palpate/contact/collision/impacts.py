@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palpate.checks import Array
-from palpate.contact.impact.impulse_path import ImpulsePath
+from palpate.contact.collision.impulse_path import ImpulsePath
 from palpate.contact.modes.complementarity import Problem, distinct, solutions
 from palpate.contact.modes.dynamics import GAP, SPEED, contact_force, refuse_overlap
 from palpate.contact.modes.model import ContactModel, Snapshot
