@@ -9,7 +9,21 @@ from typing import Annotated, Any, get_args, get_origin
 
 import palpate
 
-ROOMS = "robot spatial derive review control contact world run trace metrics views study errors".split()
+ROOMS = [
+    "robot",
+    "spatial",
+    "derive",
+    "review",
+    "control",
+    "contact",
+    "world",
+    "run",
+    "trace",
+    "metrics",
+    "views",
+    "study",
+    "errors",
+]
 _HEAD = """# Programming interface
 
 Every public name with its own account, as `help()` shows it. SI units, world axes, quaternions wxyz.
