@@ -23,7 +23,6 @@ from palpate.robot.readers.urdf.structure import Numbered, check_structure
 from palpate.robot.readers.urdf.transmission import rotor_inertias
 from palpate.robot.readers.urdf.words import check_words
 from palpate.robot.readers.xmlfile import Element, Report, Source, numbers, parse, read_bytes
-from palpate.spatial import matrix_from_euler
 
 PLAUSIBLE_LENGTH = 10.0  # m: a longer offset or centre of mass suggests millimetres
 PLAUSIBLE_MASS = 1e4  # kg: a heavier link suggests grams
@@ -405,7 +404,7 @@ class _Reader:
             )
         if max(map(abs, rpy)) > _FEW_TURNS:
             self.report.warning(origin, f"rpy {_text(rpy)}", "implausible: several turns", "degrees? URDF has radians")
-        return np.array(xyz), matrix_from_euler(rpy, "xyz")
+        return np.array(xyz), rotation_from_rpy(rpy[0], rpy[1], rpy[2])
 
     def _required(self, element: Element, tag: str, *, always: bool = False) -> Element | None:
         """The child `tag`; its absence is an error, of dynamics only unless `always`."""
@@ -424,6 +423,22 @@ class _Reader:
             return None
         values = self._numbers(element, name, 1)
         return values[0] if values else None
+
+
+def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Array:
+    """R = Rz(yaw) Ry(pitch) Rx(roll): turns about the fixed x, then y, then z axis, in rad.
+
+    Not `spatial.matrix_from_euler`: a check of a file does not load the compiler behind it.
+    """
+    cr, sr, cp, sp = math.cos(roll), math.sin(roll), math.cos(pitch), math.sin(pitch)
+    cy, sy = math.cos(yaw), math.sin(yaw)
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
 
 
 def _text(values: Sequence[float]) -> str:
