@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from palpate.control.laws.passive import Passive
 STIFFNESS = ((1e3, 1e-4), (3e3, 1e-4), (1e4, 1e-4), (3e4, 5e-5), (1e5, 2e-5))  # N/m, and the physics step, s
 
 
-def force(contact: str, stiffness: float = 1e4, timestep: float = 1e-3) -> float:
+def force(contact: Literal["compliant", "rigid", "exact"], stiffness: float = 1e4, timestep: float = 1e-3) -> float:
     """Mean normal force of the second half of a damped slide along y = 0, N."""
     robot = pp.load_robot("planar2")
     wall = pp.world.Surface(

@@ -7,7 +7,6 @@ same run with all joints passive; its model terms are counted as the law's.
 
 from __future__ import annotations
 
-import importlib
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,8 +16,7 @@ import numpy as np
 
 import palpate as pp
 from benchmarks import Measurement, interleaved_medians
-from benchmarks.loop import _bare_steps as bare_steps
-from benchmarks.loop import fill_targets, pressing
+from benchmarks.loop import _bare_steps as bare_steps, fill_targets, pressing
 from palpate.checks import Array
 from palpate.control import LAWS, Standing
 from palpate.control.law import BoundLaw, Law, Target, Tick, sizes_of
@@ -29,6 +27,7 @@ from palpate.robot import Robot
 from palpate.run.assemble.assemble import assemble
 from palpate.run.loop import loop
 from palpate.run.run import Run
+from palpate.scenario.model import law_class
 from palpate.spatial import matrix_from_quat, rotation_error
 from palpate.trace import Recording
 from palpate.world.config import World
@@ -45,7 +44,7 @@ def measure() -> list[Measurement]:
 
 def laws() -> dict[str, Law]:
     """Every registered law with its default gains."""
-    return {name: getattr(importlib.import_module(module), kind)() for name, (module, kind) in LAWS.items()}
+    return {name: law_class(name)() for name in LAWS}
 
 
 def _bound(robot: Robot) -> dict[str, BoundLaw]:

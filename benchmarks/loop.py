@@ -32,11 +32,9 @@ from palpate.engine.physics import Physics
 from palpate.errors import PalpateError
 from palpate.run.after.ending import Ending
 from palpate.run.assemble.assemble import Assembly, assemble
-from palpate.run.loop import loop
-from palpate.run.loop import state as S
+from palpate.run.loop import loop, state as S
 from palpate.run.run import Run
-from palpate.run.simulate import _fill_targets as sample_targets
-from palpate.run.simulate import simulate, simulate_many
+from palpate.run.simulate import _fill_targets as sample_targets, simulate, simulate_many
 from palpate.trace import Recording
 from palpate.world.clock import Clock
 from palpate.world.config import PlantChange, Surface, World

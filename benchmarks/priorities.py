@@ -48,15 +48,11 @@ def _law() -> list[Measurement]:
         )
         known = {part: getattr(x, part) for part in ("M", "bias", "gravity", "position", "rotation", "J", "drift")}
         tick = Tick(sizes_of(robot), **known, q=q, v=v, target=target)
-        compiled, plain = law.bind(robot), law.bind_python(robot)
+        compiled = law.bind(robot)
         compiled.decide(tick)
         _expect(compiled.memory.limited > 0, share < 1.0)
-        calls = {"compiled": partial(compiled.decide, tick), "plain Python": partial(plain.decide, tick)}
-        seconds = interleaved_medians(calls, ROUNDS, BATCH)
-        rows += [
-            Measurement(f"the law's tick, {name}, compiled", seconds["compiled"] * 1e6, "µs", 60.0),
-            Measurement(f"the law's tick, {name}, plain Python", seconds["plain Python"] * 1e6, "µs"),
-        ]
+        seconds = interleaved_medians({"compiled": partial(compiled.decide, tick)}, ROUNDS, BATCH)
+        rows.append(Measurement(f"the law's tick, {name}, compiled", seconds["compiled"] * 1e6, "µs", 60.0))
     return rows
 
 

@@ -34,8 +34,7 @@ from typing import Any
 import numpy as np
 
 import palpate as pp
-from palpate.cli.main import UNEXPECTED
-from palpate.cli.main import main as command
+from palpate.cli.main import UNEXPECTED, main as command
 from palpate.control.laws.gravity_compensation import GravityCompensation
 from palpate.errors import PalpateError
 from palpate.parquet import read_columns, read_footer

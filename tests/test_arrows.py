@@ -20,7 +20,7 @@ ARROWS: dict[str, set[str]] = {
     "checks": {"errors"},
     "config": {"errors", "checks"},
     "files": {"errors"},
-    "lazy": {"errors"},
+    "lazy": {"errors", "syntax"},
     "plugins": {"errors", "user_code"},
     "syntax": set(),
     "toml": {"errors"},

@@ -9,8 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from benchmarks import Measurement
-from benchmarks import __main__ as driver
+from benchmarks import Measurement, __main__ as driver
 from benchmarks._page import Line, Outcome, lines_of, page
 from benchmarks.peers import elsewhere
 

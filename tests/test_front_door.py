@@ -7,6 +7,7 @@ import importlib
 import pytest
 
 import palpate as pp
+from house_rules import ROOT
 
 
 def test_the_front_door_holds_fifteen_names() -> None:
@@ -27,3 +28,18 @@ def test_a_name_that_moved_still_works_and_says_where_it_is(package: str, name: 
 def test_a_misspelt_name_is_refused_with_the_nearest() -> None:
     with pytest.raises(AttributeError, match="did you mean 'simulate'"):
         pp.simulat  # type: ignore[attr-defined]  # noqa: B018
+
+
+LAZY = sorted(
+    "palpate" + path.parent.as_posix().replace("/", ".").rpartition("src.palpate")[2]
+    for path in (ROOT / "src").rglob("__init__.py")
+    if "lazy_names(" in path.read_text(encoding="utf-8")
+)
+
+
+@pytest.mark.parametrize("package", LAZY)
+def test_every_public_name_of_a_package_can_be_loaded(package: str) -> None:
+    module = importlib.import_module(package)
+    assert module.__all__
+    missing = [name for name in {*module.__all__, *dir(module)} if not hasattr(module, name)]
+    assert missing == []

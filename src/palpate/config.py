@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Annotated, Any, Self
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Self, dataclass_transform
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo
 
 from palpate.errors import InvalidInput, UnknownName, nearest, shortened
 
-Vector3 = Annotated[tuple[float, float, float], "three numbers"]
-Vector6 = Annotated[tuple[float, float, float, float, float, float], "six numbers"]
-Quaternion = Annotated[tuple[float, float, float, float], "quaternion wxyz"]
-PerJoint = float | tuple[float, ...]
+if TYPE_CHECKING:  # what may be given, lists as well as tuples, and what a checker knows of pydantic's classes
+    from pydantic._internal._model_construction import ModelMetaclass as _ModelMeta
+
+    Vector3 = Sequence[float]
+    Vector6 = Sequence[float]
+    Quaternion = Sequence[float]
+    PerJoint = float | Sequence[float]
+else:  # what the fields hold
+    _ModelMeta = type(BaseModel)
+    Vector3 = Annotated[tuple[float, float, float], "three numbers"]
+    Vector6 = Annotated[tuple[float, float, float, float, float, float], "six numbers"]
+    Quaternion = Annotated[tuple[float, float, float, float], "quaternion wxyz"]
+    PerJoint = float | tuple[float, ...]
 MOST_SENSOR_VALUES = 32  # numbers of all sensors of one's own that a law can see
 
 
@@ -25,9 +34,19 @@ MOVED = {
     "fault_start": "faults of sensors are a list now: world.faults, with `what` and `at`",
 }
 _MOST = 10  # problems told one by one
-_ModelMeta: Any = type(BaseModel)
 
 
+def setting(default: Any, unit: str, help: str, **bounds: Any) -> Any:
+    """A field with its unit ("1" where it has none) and help; bounds are pydantic's gt, ge, lt, le, min_length…"""
+    return Field(default, description=help, json_schema_extra={"unit": unit}, **bounds)
+
+
+def required(unit: str, help: str, **bounds: Any) -> Any:
+    """As `setting`, without a default."""
+    return setting(..., unit, help, **bounds)
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(required,))
 class _Refusing(_ModelMeta):
     """Turns pydantic's complaint about a settings object made in Python into one of the house's own.
 
@@ -35,11 +54,13 @@ class _Refusing(_ModelMeta):
     the path of each key.
     """
 
-    def __call__(self, *args: Any, **values: Any) -> Any:
-        try:
-            return super().__call__(*args, **values)
-        except ValidationError as error:
-            raise InvalidInput(_complaint(self, error)) from None
+    if not TYPE_CHECKING:  # type checkers take the arguments of a class from its fields, unless they see this
+
+        def __call__(self, *args: Any, **values: Any) -> Any:
+            try:
+                return super().__call__(*args, **values)
+            except ValidationError as error:
+                raise InvalidInput(_complaint(self, error)) from None
 
 
 def _complaint(cls: Any, error: ValidationError) -> str:
@@ -102,16 +123,6 @@ class Config(BaseModel, metaclass=_Refusing):
                 hint=f"make another: .model_copy(update={{{name!r}: …}})",
             )
         super().__setattr__(name, value)
-
-
-def setting(default: Any, unit: str, help: str, **bounds: Any) -> Any:
-    """A field with its unit ("1" where it has none) and help; bounds are pydantic's gt, ge, lt, le, min_length…"""
-    return Field(default, description=help, json_schema_extra={"unit": unit}, **bounds)
-
-
-def required(unit: str, help: str, **bounds: Any) -> Any:
-    """As `setting`, without a default."""
-    return setting(..., unit, help, **bounds)
 
 
 def tagged(value: Any, key: str, known: Any) -> tuple[str, dict[str, Any]]:

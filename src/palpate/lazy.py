@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from palpate.errors import MissingExtra, nearest
+from palpate.syntax import parsed
 
 _OFFERED: dict[str, str] = {}
 
@@ -38,13 +41,20 @@ def check_extra(module: str, extra: str, what: str) -> None:
 
 
 def lazy_names(
-    package: str, table: Mapping[str, str], moved: Mapping[str, str] = MappingProxyType({})
-) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` for a package whose public names live in the modules of `table`.
+    package: str,
+    further: Mapping[str, str] = MappingProxyType({}),
+    moved: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
+    """`__getattr__`, `__dir__` and `__all__` of a package, from the imports under its own `if TYPE_CHECKING:`.
 
-    A name whose module ends in that name, such as "control": "palpate.control", is the module itself.
-    Names in `moved` are old ones: they are warned of with the module they live in now, and not listed.
+    So each public name is written once, where type checkers read it too (`X as X` tells them that it is public).
+
+    Args:
+        package: its `__name__`.
+        further: names that stand in no such import, or elsewhere, each with its module.
+        moved: old names with the modules they live in now: they are warned of, and not listed.
     """
+    table = {**_declared(package), **further}
 
     def __getattr__(name: str) -> object:  # noqa: N807 - becomes the package's own
         if name in moved:
@@ -57,4 +67,16 @@ def lazy_names(
         module = importlib.import_module(table[name])
         return module if table[name] == f"{package}.{name}" else getattr(module, name)
 
-    return __getattr__, lambda: sorted(table)
+    return __getattr__, lambda: sorted(table), sorted(table)
+
+
+def _declared(package: str) -> dict[str, str]:
+    """Name → module of the imports under `if TYPE_CHECKING:`; a module of the package itself is its own module."""
+    loader: Any = sys.modules[package].__loader__
+    blocks = [node for node in parsed(loader.get_source(package)).body if isinstance(node, ast.If)]
+    imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
+    return {
+        alias.name: f"{package}.{alias.name}" if node.module == package else str(node.module)
+        for node in imports
+        for alias in node.names
+    }

@@ -5,17 +5,8 @@ from typing import TYPE_CHECKING
 from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from palpate_documents.claim import Claim, Comparison, Document
-    from palpate_documents.library import DOCUMENTS, document, documents
-    from palpate_documents.review import Result, verify
+    from palpate_documents.claim import Claim as Claim, Comparison as Comparison, Document as Document
+    from palpate_documents.library import DOCUMENTS as DOCUMENTS, document as document, documents as documents
+    from palpate_documents.review import Result as Result, verify as verify
 
-__all__ = ["DOCUMENTS", "Claim", "Comparison", "Document", "Result", "document", "documents", "verify"]
-
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        **dict.fromkeys(("Claim", "Comparison", "Document"), "palpate_documents.claim"),
-        **dict.fromkeys(("DOCUMENTS", "document", "documents"), "palpate_documents.library"),
-        **dict.fromkeys(("Result", "verify"), "palpate_documents.review"),
-    },
-)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

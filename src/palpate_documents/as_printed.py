@@ -34,7 +34,9 @@ def runs_as_printed(number: str) -> Runs:
 def _stops() -> Runs:
     """The document's arm and state under the law (5)–(6) and under the fastest stop."""
     right = pp.load_scenario("planar3-stop", ["run.duration=0.2"])
-    wrong = right.replace(control={"law": "as-printed", "axes": "xy", "acceleration": right.control.acceleration})
+    wrong = right.replace(
+        control={"law": "as-printed", "axes": "xy", "acceleration": vars(right.control)["acceleration"]}
+    )
     return [("as printed: law (5)–(6)", pp.simulate(wrong)), ("right: fastest stop", pp.simulate(right))]
 
 

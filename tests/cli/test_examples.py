@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 import palpate as pp
-from palpate.cli import main as main_module
-from palpate.cli import run as run_module
+from palpate.cli import main as main_module, run as run_module
 from palpate.metrics import evaluate
 from palpate.scenario.file.load import load_scenario, shipped
 

@@ -9,8 +9,7 @@ import sys
 import pytest
 
 import palpate
-from palpate.cli import main as cli
-from palpate.cli import show
+from palpate.cli import main as cli, show
 from palpate.errors import InvalidInput, UnknownName
 
 COMMAND = [sys.executable, "-m", "palpate.cli.main"]

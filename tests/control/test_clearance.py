@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import numpy as np
 import pytest
 
 import palpate as pp
-from palpate.control import LAWS, CartesianImpedance, OperationalSpace, PoleBalance
+from palpate.control import CartesianImpedance, OperationalSpace, PoleBalance
 from palpate.control.law import Rig, Seen
 from palpate.control.references.reference import Hold, Targets, joint_target
 from palpate.metrics import evaluate
 from palpate.robot import Robot, load_robot
 from palpate.run.run import Run
 from palpate.run.simulate import simulate
+from palpate.scenario.model import law_class
 from palpate.world.clock import Clock
 
 # The tool as a whole is the task; (settings, rows of J that it is).
@@ -29,7 +29,7 @@ TASKS: dict[str, tuple[dict[str, Any], slice]] = {
     "integral-force": ({}, slice(0, 3)),
     "pole-balance": ({"fall_angle": None, "fall_speed": None}, slice(0, 6)),
 }
-STILL = {"posture_stiffness": 0.0, "posture_damping": 0.0}
+STILL: dict[str, Any] = {"posture_stiffness": 0.0, "posture_damping": 0.0}
 BENT = {
     "panda": (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785),
     "iiwa14": (0.0, 0.8, 0.0, -1.6, 0.0, 0.9, 0.0),
@@ -37,8 +37,7 @@ BENT = {
 
 
 def law_of(name: str, **settings: Any) -> Any:
-    module, cls = LAWS[name]
-    return getattr(importlib.import_module(module), cls)(**{**TASKS[name][0], **settings})
+    return law_class(name)(**{**TASKS[name][0], **settings})
 
 
 def self_motion(robot: Robot, q: np.ndarray) -> np.ndarray:

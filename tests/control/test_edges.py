@@ -12,11 +12,10 @@ test_stop_law.py, test_priorities_law.py.
 
 from __future__ import annotations
 
-import importlib
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -29,6 +28,7 @@ from palpate.errors import PalpateError
 from palpate.robot import Robot, load_robot
 from palpate.run.run import Run
 from palpate.run.simulate import simulate
+from palpate.scenario.model import law_class
 from palpate.scenario.rig import rig_of
 from palpate.trace import Trace
 from palpate.world.clock import Clock
@@ -81,8 +81,7 @@ class Place:
 
 def law_of(name: str, place: Place) -> Any:
     """The law with its defaults, along the directions of the place."""
-    module, class_name = LAWS[name]
-    cls = getattr(importlib.import_module(module), class_name)
+    cls = law_class(name)
     settings: dict[str, Any] = {}
     if name in ("direct-force", "parallel-force", "hybrid-force") and place.plane:
         settings = {"force": place.plane[:1], "motion": place.plane[1:]}
@@ -91,7 +90,7 @@ def law_of(name: str, place: Place) -> Any:
     elif name in (*TOOL, *YIELDING) and place.plane:
         settings = {"directions": place.plane}
     elif name in STACK and place.plane:
-        settings = {"levels": (Level(kind="position", directions=place.plane), Level(kind="posture"))}
+        settings = {"levels": (Level(kind="position", directions=cast(Any, place.plane)), Level(kind="posture"))}
     elif name in STOP:
         settings = {"acceleration": 10.0, "axes": "".join(place.plane) or "xyz"}
     if name in REST:
@@ -344,11 +343,7 @@ EDGES: dict[str, tuple[Place, dict[str, Expected]]] = {
 
 
 def test_the_table_has_a_cell_for_every_compiled_law_at_every_edge() -> None:
-    compiled = {
-        name
-        for name, (module, cls) in LAWS.shipped.items()
-        if isinstance(getattr(getattr(importlib.import_module(module), cls), "kernel", None), Kernel)
-    }
+    compiled = {name for name in LAWS.shipped if isinstance(getattr(law_class(name), "kernel", None), Kernel)}
     for name in compiled - set(ALL):  # such as standing, without tool and wall: its edges are in a file of its own
         assert Path(__file__).with_name(f"test_{name.replace('-', '_')}.py").exists(), name
     for edge, (_, cells) in EDGES.items():

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -179,7 +179,7 @@ def test_chosen_gains_are_told_and_given_ones_are_left_alone() -> None:
 
 def test_rates_of_the_hybrid_and_integral_laws_fall_with_the_period() -> None:
     robot = pp.load_robot("panda", joints="ideal")
-    fast, slow = (HybridForce().suited(robot, Rig(T, delay=1)) for T in (1e-3, 1e-2))
+    fast, slow = (cast(Any, HybridForce().suited(robot, Rig(T, delay=1))) for T in (1e-3, 1e-2))
     assert (fast.kd[0], fast.kp[0], fast.force_damping, fast.integral) == (40.0, 400.0, 60.0, 10.0)
     assert slow.force_damping == slow.kd[0] == pytest.approx(0.3 / 1.5e-2)
     assert slow.kp[0] == pytest.approx(slow.kd[0] ** 2 / 4)
@@ -187,6 +187,7 @@ def test_rates_of_the_hybrid_and_integral_laws_fall_with_the_period() -> None:
     assert (fast.proportional, slow.proportional) == (0.0, 0.0)
     late = IntegralForce().suited(robot, Rig(1e-2, delay=1))
     assert late.joint_damping == pytest.approx(0.2 / 1.5e-2)
+    assert late.joint_damping
     assert late.integral == pytest.approx(late.joint_damping / 3)
 
 

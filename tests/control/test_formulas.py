@@ -77,7 +77,7 @@ def test_a_stop_seen_late_takes_velocity_away_no_faster_than_a_late_loop_bears(l
     u = law.tick(robot, q, v, dt=T).command
     J, h = robot.jacobian(q)[:2], robot.terms(q, v).drift[:2]
     speed = J @ v
-    rate = -(J @ u + h) @ speed / (speed @ speed)
+    rate = float(-(J @ u + h) @ speed / (speed @ speed))
     assert rate == pytest.approx(1.0 / (T + math.e * lag), rel=1e-6)
     past = [1.0] * (round(lag / T) + 1)
     for _ in range(2000):

@@ -39,7 +39,7 @@ def agree(robot: Robot, seed: int) -> None:
     move_tree(tree, q, v, motion)
     position, rotation, J, drift = np.zeros(3), np.zeros((3, 3)), np.ones((6, nv)), np.zeros(6)
     for frame in frames:
-        frame_pose(motion, frame.place, position, rotation)
+        frame_pose(motion, frame.record, position, rotation)
         point_jacobian(tree, motion, frame.body, position, J)
         point_drift(motion, frame.body, position, drift)
         x = robot.terms(q, v, frame.name)

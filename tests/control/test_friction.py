@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -77,7 +79,7 @@ def test_what_friction_does_is_said_and_what_is_not_foretold_too() -> None:
 MOVE = JointMotion(offset=(0.4, 0.3, -0.3, 0.4, 0.4, -0.3, 0.5), duration=1.0)
 
 
-def _followed(share: float, **changes: object) -> pp.Trace:
+def _followed(share: float, **changes: Any) -> pp.Trace:
     law = ComputedTorque(friction_compensation=share, **changes)
     return pp.simulate(pp.Run(pp.load_robot("fr3"), law, World(), reference=MOVE, clock=Clock(duration=1.0)))
 

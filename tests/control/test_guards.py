@@ -144,7 +144,7 @@ def faulty(fault, **more):
     return World(
         surfaces=(table(friction=0.2),),
         sensors=Sensors(wrench=WrenchSensor(noise_force=0.01, **more)),
-        faults=(Fault(what=f"wrench-{fault}", at=1.2),),
+        faults=(Fault.model_validate({"what": f"wrench-{fault}", "at": 1.2}),),
     )
 
 

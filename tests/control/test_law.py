@@ -12,6 +12,7 @@ from palpate.errors import BadShape, InvalidInput, NotFinite
 from palpate.robot import load_robot
 from palpate.run.run import Run
 from palpate.run.simulate import simulate
+from palpate.scenario.model import law_class
 from palpate.world.clock import Clock
 
 
@@ -72,10 +73,8 @@ def test_a_bound_law_keeps_its_memory_between_ticks() -> None:
 
 @pytest.mark.parametrize("name", LAWS.shipped)
 def test_every_law_of_the_table_knows_its_name(name: str) -> None:
-    import importlib
 
-    module, class_name = LAWS[name]
-    law = getattr(importlib.import_module(module), class_name)
+    law = law_class(name)
     assert law.name == name
     assert law.__doc__
 

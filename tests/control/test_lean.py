@@ -5,7 +5,6 @@ That is what lets a law leave the house as the very machine code that was verifi
 
 from __future__ import annotations
 
-import importlib
 import math
 import struct
 import sys
@@ -18,6 +17,7 @@ from palpate.engine.kernels import Kernel, kernel
 from palpate.engine.records import Vector
 from palpate.run.exact import steps_to_event
 from palpate.run.loop.loop import run_steps
+from palpate.scenario.model import law_class
 
 NOBODY = {"", "_GLOBAL_OFFSET_TABLE_", "memcpy", "memset", "memmove"}  # the linker's, or every compiler's own
 UNDEFINED, SYMBOLS = 0, 2  # ELF: a symbol's section; the type of a section that lists symbols
@@ -56,8 +56,7 @@ def _text(elf: bytes, at: int) -> str:
 
 @pytest.mark.parametrize("name", LAWS.shipped)
 def test_a_compiled_law_needs_no_library(name: str) -> None:
-    module, class_name = LAWS[name]
-    law = getattr(importlib.import_module(module), class_name)
+    law = law_class(name)
     assert isinstance(law.kernel, Kernel)
     assert undefined_symbols(law.kernel) == set()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -204,7 +206,7 @@ def test_a_large_rotor_inertia_is_no_singular_posture(rotor: float) -> None:
 @pytest.mark.parametrize("name", ["planar3", "planar3-vertical"])
 def test_long_links_are_no_singular_posture(name: str) -> None:
     robot = load_robot(name)
-    directions = reachable(robot, DIRECTIONS)
+    directions: Any = reachable(robot, DIRECTIONS)
     trace = simulate(Run(robot, OperationalSpace(directions=directions), clock=Clock(duration=0.02)))
     assert trace.facts.remarks == ()
 

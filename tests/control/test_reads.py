@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +16,7 @@ from palpate.control.reads import NEEDS, TARGET, reads_of
 from palpate.engine.kernels import kernel
 from palpate.engine.records import Record, Vector, sized
 from palpate.metrics import evaluate
+from palpate.scenario.model import law_class
 
 
 class Gains(Record):
@@ -64,8 +64,7 @@ class TipSpring(Law):
 
 
 def law_of(name: str) -> type[Law]:
-    module, class_name = LAWS[name]
-    return getattr(importlib.import_module(module), class_name)
+    return law_class(name)
 
 
 def test_reads_through_helpers_and_aliases_are_found() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -46,7 +47,7 @@ def stop(robot, q, v, law, axes, duration=0.6):
     return trace.time[::10][k], np.linalg.norm(place[1] - place[0]), across.max(), trace["command"], vs[-1], speeds[-1]
 
 
-def planar_stop(speed, method="optimal", **settings):
+def planar_stop(speed, method: Any = "optimal", **settings):
     law = FastestStop(method=method, axes="xy", acceleration=U, **settings)
     return stop(PLANAR, np.array([0, PI / 2, PI / 2]), speed * np.array([PI, PI, 0]), law, [0, 1])
 
@@ -181,7 +182,9 @@ def test_the_pseudoinverse_says_where_it_has_no_answer():
 
 def test_torque_bounds_hold_in_the_law():
     robot, v = pp.load_robot("panda", joints="ideal"), np.array([0.9, 0.5, 0.3, 0.2, -0.2, 0.4, 0.5])
-    robot_run = dict(clock=Clock(duration=0.2, timestep=2e-4, period=1e-3), q_start=robot.home, v_start=v)
+    robot_run: dict[str, Any] = dict(
+        clock=Clock(duration=0.2, timestep=2e-4, period=1e-3), q_start=robot.home, v_start=v
+    )
     bound = np.array([20.0, 60, 20, 20, 5, 5, 5])
     free, held = (
         simulate(Run(robot, FastestStop(torque=tuple(bound), respect_torque=on), UNLIMITED, **robot_run))

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 import sympy as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from palpate.derive.closed.harmonics import Run
 from palpate.derive.closed.present import Presenter

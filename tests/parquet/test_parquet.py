@@ -15,8 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from palpate.errors import DamagedTable, MissingExtra, TooLarge
 from palpate.parquet import Column, ParquetWriter, layout, read_columns, read_footer, read_numbers

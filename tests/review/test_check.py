@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from palpate.errors import BadShape, DoesNotFit, InvalidInput, UnknownName, UnknownSymbol, UnluckyPoint
 from palpate.review import Verdict, check_derivation

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 import sympy as sp
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from palpate.errors import UnknownSymbol, UnreadableExpression
 from palpate.review.algebra.convert import from_sympy, to_sympy

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from palpate.errors import ModelError
+from palpate.robot.load import load_robot
 from palpate.robot.readers.check import ModelReport, check_model
 from palpate.robot.readers.findings import Finding, printable, refuse
-from palpate.robot.readers.urdf.reader import read_urdf
 
 URDF = """<?xml version="1.0"?>
 <robot name="good">
@@ -379,14 +379,6 @@ def test_a_massless_moving_link_welded_to_a_massive_one_is_fine(tmp_path):
     assert check_text(tmp_path, text).findings == ()
 
 
-def test_without_dynamics_bad_inertias_are_warnings(tmp_path):
-    path = tmp_path / "model.urdf"
-    path.write_text(edited(URDF, 'izz="0.002"', 'izz="0.09"'))
-    tree, findings = read_urdf(path, dynamics=False)
-    assert len(tree.links) == 3
-    assert [finding.level for finding in findings] == ["warning"]
-
-
 def test_all_problems_of_a_file_are_told_in_one_pass(tmp_path):
     text = edited(URDF, '<mass value="2"/>', '<mass value="-2"/>')
     text = edited(text, 'xyz="0 1 0"', 'xyz="0 0 0"')
@@ -394,7 +386,7 @@ def test_all_problems_of_a_file_are_told_in_one_pass(tmp_path):
     path = tmp_path / "model.urdf"
     path.write_text(text)
     with pytest.raises(ModelError) as caught:
-        read_urdf(path)
+        load_robot(path)
     message = str(caught.value)
     assert "3 errors" in message
     for line, word in ((7, "mass -2 kg"), (21, "direction"), (29, "not a number")):

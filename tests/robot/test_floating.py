@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 import palpate as pp
 from palpate.checks import Array
 from palpate.errors import BadRotation, InvalidInput, NotFinite
-from palpate.robot.mechanics.floating import body_rate_map, euler_velocity_map
+from palpate.robot.mechanics.floating import body_rate_map
 
 RANDOM = np.random.default_rng(21)
 
@@ -134,11 +134,6 @@ def test_body_rate_map_inverts_the_quaternion_kinematics() -> None:
     if ahead.as_quat(scalar_first=True) @ quat < 0:
         rate = -rate
     assert body_rate_map(quat) @ rate == pytest.approx(omega, abs=1e-8)
-
-
-def test_euler_velocity_map_puts_the_rate_matrix_in_the_middle() -> None:
-    E = euler_velocity_map(2 * np.eye(3), 4)
-    assert np.array_equal(E, np.diag([1.0] * 3 + [2.0] * 3 + [1.0] * 4))
 
 
 def test_a_quaternion_of_the_wrong_length_is_refused(quadruped) -> None:

@@ -165,7 +165,7 @@ def test_joints_at_their_limits_leave_the_whole_step_to_the_others():
         J, e = random.normal(size=(rows, n)), 0.05 * random.normal(size=rows)
         x = np.array([1.0, -1.0, 0.0, 1.0, 0.2])
         search = Search(
-            {"rows": rows, "n": n, "nq": n, "nv": n}, place=pp.load_robot("pendulum").frame(None).place,
+            {"rows": rows, "n": n, "nq": n, "nv": n}, frame=pp.load_robot("pendulum").frame(None).record,
             fixed=np.zeros(n), position_map=np.eye(n), velocity_map=np.eye(n), lower=-np.ones(n), upper=np.ones(n),
             position=np.zeros(3), rotation=np.eye(3), position_tolerance=1e-6, angle_tolerance=1e-6,
         )  # fmt: skip

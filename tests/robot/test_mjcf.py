@@ -11,8 +11,9 @@ import pytest
 
 from palpate.robot.catalogue import model_xml, names
 from palpate.robot.readers.compile_child import _stiffest
+from palpate.robot.readers.findings import Finding
 from palpate.robot.readers.guarded import CompileLimits, compile_guarded
-from palpate.robot.readers.mjcf.reader import check_mjcf
+from palpate.robot.readers.mjcf.reader import inspect_mjcf
 from palpate.robot.readers.mjcf.rules import Defaults, check_rules
 from palpate.robot.readers.mjcf.source import load_mjcf
 from palpate.robot.readers.xmlfile import Report
@@ -29,6 +30,10 @@ def write(folder: Path, text: str, name: str = "model.xml") -> Path:
     path.parent.mkdir(exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def check_mjcf(path: Path, limits: CompileLimits | None = None) -> list[Finding]:
+    return list(inspect_mjcf(path, limits=limits).findings)
 
 
 @pytest.mark.parametrize("name", names())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 from palpate.errors import ModelError
 from palpate.robot.mechanics.axis_inertia import axis_inertias
 from palpate.robot.mechanics.tree import Link, Tree
-from palpate.robot.readers.urdf.reader import inspect_urdf, read_urdf, rotation_from_rpy
+from palpate.robot.readers.findings import Finding, refuse
+from palpate.robot.readers.urdf.reader import inspect_urdf, rotation_from_rpy
 
 TILTED = """<robot name="tilted">
   <material name="steel"><color rgba="0.5 0.6 0.7 1"/></material>
@@ -48,6 +50,13 @@ TILTED = """<robot name="tilted">
   <joint name="weld" type="fixed"><origin xyz="0 0 0.1"/><parent link="b"/><child link="tip"/></joint>
 </robot>
 """
+
+
+def read_urdf(path: Path, package_roots: Sequence[Path] = ()) -> tuple[Tree, list[Finding]]:
+    tree, findings = inspect_urdf(path, package_roots=package_roots)
+    if tree is None:
+        raise refuse(str(path), findings)
+    return tree, findings
 
 
 def write(folder: Path, text: str) -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import pytest
 
@@ -75,7 +77,7 @@ def test_a_rigid_wall_has_no_linear_model() -> None:
         pp.run.linearise(Run(robot, Passive(), World(surfaces=(Surface(contact="rigid"),))))
 
 
-def pressed(contact: str, stiffness: float = 1e4, timestep: float = 1e-3) -> float:
+def pressed(contact: Literal["compliant", "rigid", "exact"], stiffness: float = 1e4, timestep: float = 1e-3) -> float:
     """Mean normal force of a slide's second half: an arm with dampers pulled along a wall by gravity."""
     robot = pp.load_robot("planar2")
     wall = Surface(

@@ -1,6 +1,7 @@
 """The plant on its own equations beside the engine: the same traces, books, outcomes and warnings."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -172,7 +173,7 @@ def test_a_sensor_that_carries_a_moving_tool_feels_the_same_on_both():
 
 
 def test_a_law_that_reads_the_rate_of_its_jacobian_gets_it():
-    seen = {"engine": [], "equations": []}
+    seen: dict[Any, list[np.ndarray]] = {"engine": [], "equations": []}
     for physics, rows in seen.items():
         law = PythonLaw(
             lambda tick, gains, memory, rows=rows: rows.append(tick.J_rate.copy()) or {"torque": tick.bias - tick.v}

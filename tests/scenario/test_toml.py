@@ -6,8 +6,7 @@ import tomllib
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from palpate.errors import InvalidInput
 from palpate.scenario.file.load import load_scenario, scenario_from_data, shipped

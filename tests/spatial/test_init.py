@@ -11,7 +11,7 @@ from palpate import spatial
 def test_every_exported_name_exists_and_is_documented():
     for name in spatial.__all__:
         assert getattr(spatial, name).__doc__, name
-    assert list(spatial.__all__) == sorted(spatial.__all__, key=lambda n: (not n.isupper(), n.islower(), n))
+    assert list(spatial.__all__) == sorted(spatial.__all__)
 
 
 def test_the_import_pulls_in_no_heavy_package():

@@ -53,7 +53,7 @@ def test_numbers_that_are_none_are_refused(bad: float):
 def test_silent_texts_and_negative_ticks_are_refused():
     with pytest.raises(InvalidInput, match="reason of the outcome"):
         Outcome("completed", " ", 0.0, 0)
-    with pytest.raises(InvalidInput, match="place of the outcome"):
+    with pytest.raises(InvalidInput, match=r"cause \(`where`\) of the outcome"):
         Outcome("completed", "x", 0.0, 0, where="")
     with pytest.raises(InvalidInput, match="tick of the outcome must be at least 0"):
         Outcome("completed", "x", 0.0, -1)

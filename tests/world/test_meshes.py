@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -237,6 +238,8 @@ position = [5, 0, 0]
 
 @pytest.mark.parametrize("key", ["contact_shapes", "contact_links"])
 def test_tool_shapes_and_links_on_a_rigid_surface_are_refused_by_name(key):
-    named = {"contact_shapes": (ContactShape(name="wiper"),)} if key == "contact_shapes" else {key: ("hand",)}
+    named: dict[str, Any] = (
+        {"contact_shapes": (ContactShape(name="wiper"),)} if key == "contact_shapes" else {key: ("hand",)}
+    )
     with pytest.raises(InvalidInput, match="touches compliant surfaces only, but surface 'table' is rigid"):
         pp.World(surfaces=(pp.world.Surface(name="table", contact="rigid"),), **named)

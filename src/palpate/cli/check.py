@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def add_parser(subparsers: Any) -> None:
     """Adds the command `check`."""
-    parser = subparsers.add_parser("check", help="read a model file and tell every problem in it")
+    parser = subparsers.add_parser("check", help="read a model file and report every problem in it")
     parser.add_argument(
         "model", metavar="MODEL", help="a .urdf or MJCF .xml file, a .toml with a DH table, or a catalogue name"
     )

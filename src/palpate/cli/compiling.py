@@ -21,7 +21,7 @@ class CompileProgress:
         self.expected: set[Any] = set()
         self.done: set[Any] = set()
         self.depth = 0
-        self.started = self.told = self.since = 0.0
+        self.started = self.reported = self.since = 0.0
         self.spent = 0.0  # s
         self.bar: Any = None
 
@@ -44,7 +44,7 @@ class CompileProgress:
     def begin(self, kernel: Any) -> None:
         """A kernel is being compiled, perhaps for the sake of another."""
         if not self.expected:
-            self.started = self.told = time.perf_counter()
+            self.started = self.reported = time.perf_counter()
         if self.depth == 0:
             self.since = time.perf_counter()
             self.expected |= needed(kernel)
@@ -64,8 +64,8 @@ class CompileProgress:
         now, name = time.perf_counter(), kernel.py_func.__name__.strip("_")
         if self.terminal:
             self._show_bar(name)
-        elif now - self.started > SOON and (now - self.told > EVERY or self.told == self.started):
-            self.told = now
+        elif now - self.started > SOON and (now - self.reported > EVERY or self.reported == self.started):
+            self.reported = now
             text = f"{self.title}: {len(self.done)} of {len(self.expected)} kernels, {now - self.started:.0f} s"
             print(text, file=sys.stderr, flush=True)
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Self, TextIO
 
 SOON, EVERY = 2.0, 10.0  # s: before anything is shown; between two plain lines
 
@@ -69,17 +69,60 @@ class _Message:
         print("\r\x1b[K", end="", file=stream, flush=True)
 
 
-class RunProgress:
+class Progress:
+    """How far something is: a bar on a terminal, a plain line now and then elsewhere; on stderr.
+
+    Attributes:
+        counted: whether the bar shows "3 of 20" instead of a percentage.
+    """
+
+    counted = False
+
+    def __init__(self, name: str, quiet: bool = False) -> None:
+        self.name, self.quiet = name, quiet
+        self.terminal = sys.stderr.isatty()  # asked once: the bar puts a stream of its own in that place
+        self.started = self.reported = time.perf_counter()
+        self._bar: Any = None
+        self._task: Any = None
+
+    def show(self, done: float, total: float, speed: str, line: str) -> None:
+        """Show `done` of `total` and the speed; on no terminal print `line` instead, once every ten seconds."""
+        if self.terminal:
+            self._show_bar(done, total, speed)
+        elif time.perf_counter() - self.reported > EVERY:
+            self.reported = time.perf_counter()
+            print(f"{self.name}: {line}", file=sys.stderr, flush=True)
+
+    def _show_bar(self, done: float, total: float, speed: str) -> None:
+        if self._bar is None:
+            from rich import progress
+            from rich.console import Console
+
+            count = progress.MofNCompleteColumn() if self.counted else "{task.percentage:>3.0f} %"
+            self._bar = progress.Progress(
+                "{task.description}", progress.BarColumn(), count, progress.TimeRemainingColumn(),
+                "{task.fields[speed]}", console=Console(stderr=True), transient=True,
+            )  # fmt: skip
+            self._task = self._bar.add_task(self.name, total=total, completed=done, speed="")
+            self._bar.start()
+        self._bar.update(self._task, completed=done, total=total, speed=speed)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+class RunProgress(Progress):
     """Called with (simulated time, duration); shows time left and real-time factor once a run takes long."""
 
     def __init__(self, name: str, quiet: bool = False, compiled: Callable[[], float] = lambda: 0.0) -> None:
         """Start the clock; `compiled` tells the seconds spent compiling so far, which say nothing of those to come."""
-        self.name, self.quiet, self.compiled = name, quiet, compiled
-        self.terminal = sys.stderr.isatty()  # asked once: the bar puts a stream of its own in that place
-        self.told = time.perf_counter()
-        self.started = self.told - compiled()
-        self.bar: Any = None
-        self.task: Any = None
+        super().__init__(name, quiet)
+        self.compiled = compiled
+        self.started -= compiled()
 
     def __call__(self, simulated: float, duration: float) -> None:
         """Show how far it is."""
@@ -87,31 +130,5 @@ class RunProgress:
         share = simulated / duration
         if self.quiet or share <= 0 or elapsed / share < SOON or (elapsed < SOON and share < 0.01):
             return
-        if self.terminal:
-            self._show_bar(simulated, duration, simulated / elapsed)
-        elif time.perf_counter() - self.told > EVERY:
-            self.told = time.perf_counter()
-            left = elapsed / share - elapsed
-            text = f"{self.name}: {share:.0%}, {left:.0f} s left, {simulated / elapsed:.2g} × real time"
-            print(text, file=sys.stderr, flush=True)
-
-    def _show_bar(self, simulated: float, duration: float, factor: float) -> None:
-        if self.bar is None:
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-            columns = [TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %")]
-            self.bar = Progress(
-                *columns, TimeRemainingColumn(), TextColumn("{task.fields[speed]}"),
-                console=Console(stderr=True), transient=True,
-            )  # fmt: skip
-            self.task = self.bar.add_task(self.name, total=duration, speed="")
-            self.bar.start()
-        self.bar.update(self.task, completed=simulated, speed=f"{factor:.2g} × real time")
-
-    def __enter__(self) -> RunProgress:
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        if self.bar is not None:
-            self.bar.stop()
+        speed = f"{simulated / elapsed:.2g} × real time"
+        self.show(simulated, duration, speed, f"{share:.0%}, {elapsed / share - elapsed:.0f} s left, {speed}")

@@ -27,7 +27,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         "explain",
         help="what a setting means: unit, default, bounds",
-        description="Tell what a key of a scenario means, from the types themselves.",
+        description="Explain a key of a scenario: its meaning, unit, default and bounds.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -1,4 +1,4 @@
-"""`palpate list`: what there is to work with, and what was run."""
+"""`palpate list`: list robots, scenarios, laws, metrics and past runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _EXAMPLES = """\
 examples:
   palpate list
   palpate list robots
-  palpate list runs                    what lies in runs/, newest first
+  palpate list runs                    the runs in runs/, newest first
   palpate list channels --json
 """
 
@@ -35,7 +35,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
     parser = subparsers.add_parser(
         "list",
-        help="what there is to work with, and what was run",
+        help="list robots, scenarios, laws, metrics and past runs",
         description="List what palpate ships and what was run here, by section.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -74,7 +74,7 @@ def _pressing(args: argparse.Namespace, path: Path) -> dict[str, Any]:
     from palpate.errors import InvalidInput
     from palpate.scenario.file.overrides import apply_overrides
     from palpate.scenario.file.places import read_from, seen_from
-    from palpate.scenario.file.press import pressing_scenarios, told
+    from palpate.scenario.file.press import description, pressing_scenarios
 
     asked = apply_overrides({"robot": {"model": args.robot}}, model_overrides(args))
     settings = read_from(asked, Path.cwd())["robot"]
@@ -83,7 +83,7 @@ def _pressing(args: argparse.Namespace, path: Path) -> dict[str, Any]:
         for data in islice(pressing_scenarios(settings), _TRIES):
             failed = _failure({"name": path.stem, **data})
             if not failed:
-                print(told(data), file=sys.stderr)
+                print(description(data), file=sys.stderr)
                 return seen_from(data, path.parent)
     why = f"the postures tried ended so: {failed}" if failed else "no posture lets the tool go 3 cm straight on"
     raise InvalidInput(f"{args.robot} does not press on a wall: {why}", hint="name another frame: --tool FRAME")

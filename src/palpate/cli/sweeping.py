@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from palpate.cli.console import EVERY, SOON
+from palpate.cli.console import SOON, Progress
 
 if TYPE_CHECKING:
     from palpate.study import Sweep
@@ -53,15 +53,11 @@ def interruptible(folder: Path, command: str) -> Iterator[None]:
         raise
 
 
-class SweepProgress:
+class SweepProgress(Progress):
     """Called with (runs done, runs there will be, runs that did not pass); shows throughput and time left."""
 
-    def __init__(self, name: str, quiet: bool = False) -> None:
-        self.name, self.quiet, self.terminal = name, quiet, sys.stderr.isatty()
-        self.started = self.told = time.perf_counter()
-        self.first: int | None = None
-        self.bar: Any = None
-        self.task: Any = None
+    counted = True
+    first: int | None = None
 
     def __call__(self, done: int, total: int, failed: int) -> None:
         """Show how far it is."""
@@ -73,32 +69,7 @@ class SweepProgress:
             return
         speed = (done - self.first) / elapsed
         text = f"{speed:.3g} runs/s" + (f", {failed} did not pass" if failed else "")
-        if self.terminal:
-            self._show_bar(done, total, text)
-        elif time.perf_counter() - self.told > EVERY:
-            self.told = time.perf_counter()
-            left = (total - done) / speed
-            print(f"{self.name}: {done} of {total} runs, {left:.0f} s left, {text}", file=sys.stderr, flush=True)
-
-    def _show_bar(self, done: int, total: int, text: str) -> None:
-        if self.bar is None:
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-            self.bar = Progress(
-                TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-                TextColumn("{task.fields[speed]}"), console=Console(stderr=True), transient=True,
-            )  # fmt: skip
-            self.task = self.bar.add_task(self.name, total=total, completed=done, speed="")
-            self.bar.start()
-        self.bar.update(self.task, completed=done, total=total, speed=text)
-
-    def __enter__(self) -> SweepProgress:
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        if self.bar is not None:
-            self.bar.stop()
+        self.show(done, total, text, f"{done} of {total} runs, {(total - done) / speed:.0f} s left, {text}")
 
 
 # ---------------------------------------------------------------------------------------------- what is said

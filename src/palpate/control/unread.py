@@ -46,7 +46,7 @@ def _sentence(law: Law, reads: str, ignored: list[str], instead: str) -> list[st
 
 def _wanted_directions(reference: ReferenceSettings) -> list[str]:
     """The directions along which a wrench is wanted at some time."""
-    wrench = reference.wrench
+    wrench = reference.wanted_wrench
     return [d for d, one, two in zip(_DIRECTIONS, wrench.value, wrench.then or wrench.value) if one or two]
 
 

@@ -13,19 +13,10 @@ import palpate.engine  # looks at the processor before MuJoCo is loaded  # noqa:
 from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from palpate.derive.derivation import Derivation
-    from palpate.derive.start import derive, derive_from_energy
+    from palpate.derive.derivation import Derivation as Derivation
+    from palpate.derive.start import derive as derive, derive_from_energy as derive_from_energy
 
-__all__ = ["Derivation", "derive", "derive_from_energy"]
-
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "Derivation": "palpate.derive.derivation",
-        "derive": "palpate.derive.start",
-        "derive_from_energy": "palpate.derive.start",
-    },
-)
+__getattr__, __dir__, __all__ = lazy_names(__name__)
 
 
 class _Room(ModuleType):

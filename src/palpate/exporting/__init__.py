@@ -6,16 +6,7 @@ import palpate.engine  # looks at the processor before MuJoCo is loaded  # noqa:
 from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from palpate.exporting.folder import Exported, export
-    from palpate.exporting.load import load_exported
+    from palpate.exporting.folder import Exported as Exported, export as export
+    from palpate.exporting.load import load_exported as load_exported
 
-__all__ = ["Exported", "export", "load_exported"]
-
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "Exported": "palpate.exporting.folder",
-        "export": "palpate.exporting.folder",
-        "load_exported": "palpate.exporting.load",
-    },
-)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -57,5 +57,5 @@ def _with_code(law: Law, native: Native, symbol: str) -> Law:
     """The same settings in a class whose kernel is the exported code."""
     cls = type(law)
     body = {"kernel": ExportedKernel(cls.kernel, native, symbol), "__module__": cls.__module__, "__doc__": cls.__doc__}
-    made = type(cls)(cls.__name__, (cls,), body)
+    made: Any = type(cls)(cls.__name__, (cls,), body)  # pyright: ignore[reportArgumentType]
     return made(**{name: getattr(law, name) for name in cls.model_fields})

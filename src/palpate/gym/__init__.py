@@ -5,16 +5,7 @@ from typing import TYPE_CHECKING
 from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from palpate.gym.environment import ContactEnv, Moment
-    from palpate.gym.vector import ThreadedEnvs
+    from palpate.gym.environment import ContactEnv as ContactEnv, Moment as Moment
+    from palpate.gym.vector import ThreadedEnvs as ThreadedEnvs
 
-__all__ = ["ContactEnv", "Moment", "ThreadedEnvs"]
-
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "ContactEnv": "palpate.gym.environment",
-        "Moment": "palpate.gym.environment",
-        "ThreadedEnvs": "palpate.gym.vector",
-    },
-)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -12,21 +12,11 @@ from palpate.spatial import rows
 from palpate.trace import Trace
 
 
-def force_peak(trace: Trace) -> float:
-    """Largest |f| of contact, N."""
-    return float(channel(trace, "contact_force").max())
-
-
 def force_error_rms(trace: Trace) -> float:
     """RMS of the force error along the wanted force from first contact on, N; over the whole run without contact."""
     error, on = force_error(trace), touching(trace)
     start = min(int(np.argmax(on)), len(trace) - 2)
     return rms(trace.time[start:], error[start:])
-
-
-def penetration_max(trace: Trace) -> float:
-    """Deepest penetration, m."""
-    return float(channel(trace, "penetration").max())
 
 
 def first_touchdown(trace: Trace) -> float:
@@ -81,8 +71,3 @@ def energy_out(trace: Trace) -> Array:
 def contact_energy_out(trace: Trace) -> float:
     """E at the end, J."""
     return float(energy_out(trace)[-1])
-
-
-def contact_energy_out_peak(trace: Trace) -> float:
-    """max E(t), J: a passive robot never gives out more than it had stored at the start."""
-    return float(energy_out(trace).max())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from palpate.checks import Array
@@ -10,8 +12,6 @@ from palpate.metrics.signals import (
     channel,
     columns_with_unit,
     held_time,
-    orientation_angle,
-    position_distance,
     refuse_without_target,
     rms,
 )
@@ -19,36 +19,15 @@ from palpate.spatial import rows
 from palpate.trace import Trace
 
 
-def joint_stop_time(trace: Trace) -> float:
-    """The longest that a joint was past its stop, s."""
-    return _watched(trace, "stop_time")
+def watched(what: str) -> Callable[[Trace], float]:
+    """The metric that the run noted at every physics step under a name of `RunFacts.joint_watch`."""
 
+    def noted(trace: Trace) -> float:
+        if what not in trace.facts.joint_watch:
+            raise NotApplicable("the run did not watch joint stops and speeds")
+        return float(trace.facts.joint_watch[what])
 
-def joint_speed_ratio(trace: Trace) -> float:
-    """max |v| / rated speed over joints and physics steps."""
-    return _watched(trace, "speed_share")
-
-
-def joint_overspeed_time(trace: Trace) -> float:
-    """The longest that a joint was faster than rated, s."""
-    return _watched(trace, "speed_time")
-
-
-def _watched(trace: Trace, what: str) -> float:
-    noted = trace.facts.joint_watch
-    if what not in noted:
-        raise NotApplicable("the run did not watch joint stops and speeds")
-    return float(noted[what])
-
-
-def position_error_rms(trace: Trace) -> float:
-    """√(∫ |p_d − p|² dt / T), m."""
-    return rms(trace.time, position_distance(trace))
-
-
-def position_error_max(trace: Trace) -> float:
-    """max |p_d − p|, m."""
-    return float(position_distance(trace).max())
+    return noted
 
 
 def position_final_error(trace: Trace) -> float:
@@ -56,26 +35,6 @@ def position_final_error(trace: Trace) -> float:
     if not (trace.facts.scenario or {}).get("reference", {}).get("position"):
         refuse_without_target(trace)
     return float(np.linalg.norm(channel(trace, "target_position")[-1] - channel(trace, "tool_position")[-1]))
-
-
-def orientation_error_rms(trace: Trace) -> float:
-    """RMS of the angle between tool and target, rad."""
-    return rms(trace.time, orientation_angle(trace))
-
-
-def orientation_error_max(trace: Trace) -> float:
-    """Largest angle between tool and target, rad."""
-    return float(orientation_angle(trace).max())
-
-
-def compliant_distance_max(trace: Trace) -> float:
-    """Largest distance of the tool from the compliant frame of an admittance, m."""
-    return float(channel(trace, "law.compliant_distance").max())
-
-
-def compliant_angle_max(trace: Trace) -> float:
-    """Largest angle of the tool from the compliant frame of an admittance, rad."""
-    return float(channel(trace, "law.compliant_angle").max())
 
 
 def joint_error_rms(trace: Trace) -> float:

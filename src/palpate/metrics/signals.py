@@ -22,7 +22,7 @@ def once(signal: Callable[[Trace], S]) -> Callable[[Trace], S]:
     name = f"{signal.__module__}.{signal.__name__}"
 
     @wraps(signal)
-    def found(trace: Trace) -> S:
+    def computed(trace: Trace) -> S:
         known = trace.signals.get(name)
         if known is None:
             try:
@@ -35,7 +35,7 @@ def once(signal: Callable[[Trace], S]) -> Callable[[Trace], S]:
             raise NotApplicable(reason)
         return value
 
-    return found
+    return computed
 
 
 def channel(trace: Trace, name: str) -> Array:
@@ -48,9 +48,23 @@ def channel(trace: Trace, name: str) -> Array:
 
 
 def columns_with_unit(trace: Trace, name: str, unit: str) -> list[int]:
-    """Places of a channel's columns that have a unit."""
+    """Indices of a channel's columns that have a unit."""
     channel(trace, name)
     return [i for i, column_unit in enumerate(trace.channels[name].column_units) if column_unit == unit]
+
+
+def largest(signal: str | Callable[[Trace], Array]) -> Callable[[Trace], float]:
+    """The metric max s(t) of a channel or a signal."""
+    return lambda trace: float(_samples(trace, signal).max())
+
+
+def rms_of(signal: Callable[[Trace], Array]) -> Callable[[Trace], float]:
+    """The metric √(∫ s² dt / T) of a signal."""
+    return lambda trace: rms(trace.time, signal(trace))
+
+
+def _samples(trace: Trace, signal: str | Callable[[Trace], Array]) -> Array:
+    return channel(trace, signal) if isinstance(signal, str) else signal(trace)
 
 
 def rms(time: Array, error: Array) -> float:

@@ -11,6 +11,7 @@ from palpate.errors import InvalidInput, UnknownName
 from palpate.lazy import offered
 from palpate.metrics import contact, motion, pole, step, stop
 from palpate.metrics.metric import Bound, Metric, MetricResult, judge
+from palpate.metrics.signals import largest, orientation_angle, position_distance, rms_of
 from palpate.metrics.step import of
 from palpate.plugins import Table, of_kind
 from palpate.trace import Trace
@@ -19,52 +20,52 @@ from palpate.user_code import blamed, is_address
 
 def _steps(name: str, what: str, response: Callable[[Trace], step.Response]) -> list[Metric]:
     return [
-        Metric(f"{name}_rise_time", "s", f"{what}: from 10 % to 90 % of the way", of(response, step.rise_time)),
-        Metric(f"{name}_overshoot", "1", f"{what}: excess, share of the way", of(response, step.overshoot)),
+        Metric(f"{name}_rise_time", "s", f"{what}: from 10 % to 90 % of the step", of(response, step.rise_time)),
+        Metric(f"{name}_overshoot", "1", f"{what}: excess, share of the step", of(response, step.overshoot)),
         Metric(f"{name}_settling_time", "s", f"{what}: until within 2 % for good", of(response, step.settling_time)),
     ]  # fmt: skip
 
 
 _ALL = [
     *_steps("position", "tool position", step.position_response),
-    Metric("position_steady_error", "m", "distance to the target, mean of the end", step.position_steady_error),
+    Metric("position_steady_error", "m", "distance to the target, mean of the last tenth", step.position_steady_error),
     *_steps("orientation", "tool orientation", step.orientation_response),
-    Metric("orientation_steady_error", "rad", "angle to the target, mean of the end", step.orientation_steady_error),
+    Metric("orientation_steady_error", "rad", "angle to it, mean of the last tenth", step.orientation_steady_error),
     *_steps("force", "contact force", step.force_response),
     Metric("force_step_settling_time", "s", "last step of wanted force: until within 2 %", step.force_step_settling),
-    Metric("force_steady_error", "N", "along the wanted force, mean of the end", step.force_steady_error),
+    Metric("force_steady_error", "N", "along the wanted force, mean of the last tenth", step.force_steady_error),
     Metric("force_error_rms", "N", "along the wanted force, from first contact on", contact.force_error_rms),
-    Metric("force_peak", "N", "largest contact force", contact.force_peak),
-    Metric("penetration_max", "m", "deepest penetration", contact.penetration_max),
+    Metric("force_peak", "N", "largest contact force", largest("contact_force")),
+    Metric("penetration_max", "m", "deepest penetration", largest("penetration")),
     Metric("first_contact", "s", "when contact begins", contact.first_contact),
     Metric("first_touchdown", "s", "exact contact: when a gap first closes", contact.first_touchdown),
     Metric("contact_time", "s", "time in contact", contact.contact_time),
     Metric("bounces", "1", "how often contact begins again after it was lost", contact.bounces),
     Metric("chatter", "Hz", "contact made or lost, per second after first contact", contact.chatter),
-    Metric("position_error_rms", "m", "distance of the tool from its target, RMS", motion.position_error_rms),
-    Metric("position_error_max", "m", "distance of the tool from its target, largest", motion.position_error_max),
+    Metric("position_error_rms", "m", "distance of the tool from its target, RMS", rms_of(position_distance)),
+    Metric("position_error_max", "m", "distance of the tool from its target, largest", largest(position_distance)),
     Metric("position_final_error", "m", "distance of the tool from its target, last", motion.position_final_error),
-    Metric("orientation_error_rms", "rad", "angle of the tool from its target, RMS", motion.orientation_error_rms),
-    Metric("orientation_error_max", "rad", "angle of the tool from its target, largest", motion.orientation_error_max),
-    Metric("compliant_distance_max", "m", "tool from its compliant frame, largest", motion.compliant_distance_max),
-    Metric("compliant_angle_max", "rad", "tool from its compliant frame, largest", motion.compliant_angle_max),
+    Metric("orientation_error_rms", "rad", "angle of the tool from its target, RMS", rms_of(orientation_angle)),
+    Metric("orientation_error_max", "rad", "angle of the tool from its target, largest", largest(orientation_angle)),
+    Metric("compliant_distance_max", "m", "tool from its compliant frame, largest", largest("law.compliant_distance")),
+    Metric("compliant_angle_max", "rad", "tool from its compliant frame, largest", largest("law.compliant_angle")),
     Metric("joint_error_rms", "rad", "revolute joints from their targets, RMS", motion.joint_error_rms),
     Metric("joint_error_max", "rad", "revolute joints from their targets, largest", motion.joint_error_max),
     Metric("stop_time", "s", "until the tool's speed stays below 2 % of its first", stop.stop_time),
-    Metric("stop_distance", "m", "tool's way along its first direction until the stop", stop.stop_distance),
+    Metric("stop_distance", "m", "tool's travel along its first direction until the stop", stop.stop_distance),
     Metric("stop_deviation", "m", "tool's largest distance from that line until the stop", stop.stop_deviation),
-    Metric("tilt_max", "rad", "pole: largest angle from the vertical", pole.tilt_max),
-    Metric("tilt_rms", "rad", "pole: angle from the vertical, RMS", pole.tilt_rms),
+    Metric("tilt_max", "rad", "pole: largest angle from the vertical", largest(pole.tilt)),
+    Metric("tilt_rms", "rad", "pole: angle from the vertical, RMS", rms_of(pole.tilt)),
     Metric("tilt_end", "rad", "pole: largest angle from the vertical, over the last tenth", pole.tilt_end),
     Metric("effort", "(N·m)²·s", "∫ Σ τ² dt over the revolute joints", motion.effort),
     Metric("peak_torque_ratio", "1", "largest torque relative to its limit", motion.peak_torque_ratio),
-    Metric("joint_stop_time", "s", "longest that a joint was past its stop", motion.joint_stop_time),
-    Metric("joint_speed_ratio", "1", "largest joint speed relative to its rating", motion.joint_speed_ratio),
-    Metric("joint_overspeed_time", "s", "longest that a joint was faster than rated", motion.joint_overspeed_time),
+    Metric("joint_stop_time", "s", "longest that a joint was past its stop", motion.watched("stop_time")),
+    Metric("joint_speed_ratio", "1", "largest joint speed relative to its rating", motion.watched("speed_share")),
+    Metric("joint_overspeed_time", "s", "longest that a joint was faster than rated", motion.watched("speed_time")),
     Metric("saturation_time", "s", "time during which a guard cut the command", motion.saturation_time),
     Metric("energy_residual", "J", "largest gap in the energy balance", motion.energy_residual),
     Metric("contact_energy_out", "J", "energy given out at contact by the end", contact.contact_energy_out),
-    Metric("contact_energy_out_peak", "J", "energy given out at contact, largest", contact.contact_energy_out_peak),
+    Metric("contact_energy_out_peak", "J", "energy given out at contact, largest", largest(contact.energy_out)),
     Metric("smallest_singular_value", "1", "of the tool's Jacobian, smallest met", motion.smallest_singular_value),
 ]  # fmt: skip
 

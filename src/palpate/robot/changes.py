@@ -42,16 +42,16 @@ def mark_ideal(spec: mujoco.MjSpec) -> None:
 def add_load(
     spec: mujoco.MjSpec, body: str, frame: Frame, load: tuple[float, Array, Array], name: str, taken: Collection[str]
 ) -> None:
-    """A body `name` fixed at `place` of `body`; `load` is its mass, centre of mass and tensor, axes of the place."""
+    """A body `name` fixed at `frame` of `body`; `load` is its mass, centre of mass and tensor, axes of the frame."""
     added = spec.body(body).add_body(
-        name=unused(f"{name}_body", taken), pos=frame.offset, quat=quat_from_matrix(frame.turn)
+        name=unused(f"{name}_body", taken), pos=frame.offset, quat=quat_from_matrix(frame.rotation)
     )
     set_inertia(added, *load)
 
 
 def add_tip(spec: mujoco.MjSpec, body: str, frame: Frame, tip: Pose, name: str) -> None:
-    """A site `name` on `body`, at the pose `tip` in the frame `place`."""
-    X_BT = Pose(frame.offset, frame.turn) @ tip
+    """A site `name` on `body`, at the pose `tip` in `frame`."""
+    X_BT = Pose(frame.offset, frame.rotation) @ tip
     spec.body(body).add_site(name=name, pos=X_BT.position, quat=X_BT.quat_wxyz)
 
 

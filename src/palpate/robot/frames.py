@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 from palpate.checks import Array
-from palpate.robot.mechanics.kernels import Place
+from palpate.robot.mechanics.kernels import FrameOnBody
 
 # What files call the frame that does the work, the most telling name first. A robot's own prefix or a number may
 # stand around it: panda_hand_tcp, left/gripper_tcp, tool0.
@@ -45,12 +45,12 @@ class Frame:
     name: str
     body: int
     offset: Array
-    turn: Array
+    rotation: Array
 
     @cached_property
-    def place(self) -> Place:
+    def record(self) -> FrameOnBody:
         """The frame as compiled code reads it."""
-        return Place(body=self.body, offset=self.offset.copy(), turn=self.turn.copy())
+        return FrameOnBody(body=self.body, offset=self.offset.copy(), rotation=self.rotation.copy())
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ def solve(
     space = _space(robot, q0, float(np.linalg.norm(position - robot.pose(q0, frame).position)))
     goal = Search(
         {"rows": rows, "n": len(space.start), "nq": len(space.fixed), "nv": len(space.velocity_map)},
-        place=frame_info.place, fixed=space.fixed, position_map=space.position_map, velocity_map=space.velocity_map,
+        frame=frame_info.record, fixed=space.fixed, position_map=space.position_map, velocity_map=space.velocity_map,
         lower=space.lower, upper=space.upper, longest=_longest_steps(space), position=position, rotation=rotation,
         position_tolerance=tolerances[0], angle_tolerance=tolerances[1],
     )  # fmt: skip
@@ -170,7 +170,7 @@ def _coordinates(robot: Robot, q0: Array, x: Array) -> Array:
 class Search(Record):
     """One search: what may move and how far, where to, and scratch. The task has 6 rows (pose) or 3 (position)."""
 
-    place: kernels.Place
+    frame: kernels.FrameOnBody
     fixed: Vector = sized("nq")
     position_map: Matrix = sized("nq", "n")
     velocity_map: Matrix = sized("nv", "n")
@@ -204,7 +204,7 @@ def _look(p: Physics, s: Search, x: Vector, error: Vector) -> None:
         s.q[i] = s.fixed[i]
         for j in range(x.size):
             s.q[i] += s.position_map[i, j] * x[j]
-    kernels.pose_and_jacobian(p, s.q, s.place, s.p, s.R, s.J_all)
+    kernels.pose_and_jacobian(p, s.q, s.frame, s.p, s.R, s.J_all)
     R_d, R = s.rotation, s.R
     for i in range(3):
         error[i] = s.position[i] - s.p[i]

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
-from palpate.errors import InvalidInput, ModelError, UnknownName, shortened
+from palpate.errors import InvalidInput, UnknownName, shortened
 from palpate.files import is_there
 from palpate.robot import catalogue
 from palpate.robot.changes import ideal_joints, mark_ideal
 from palpate.robot.gate import spec_from_text
+from palpate.robot.readers.findings import refuse
 from palpate.robot.robot import Robot
 
 Joints = Literal["as_built", "ideal"]
@@ -71,7 +72,7 @@ def load_robot(
         tool_frame=tool_frame,
     )
     if report.robot is None:
-        raise ModelError(_message(path, report.errors), report.findings)
+        raise refuse(str(path), report.findings)
     return report.robot.with_ideal_joints() if joints == "ideal" else report.robot
 
 
@@ -91,7 +92,3 @@ def _from_catalogue(
     if lock:
         robot = robot.with_locked(lock)
     return robot.with_tool_frame(tool_frame) if tool_frame else robot
-
-
-def _message(path: Path, errors: list) -> str:
-    return "\n".join([f"{path.name} has {len(errors)} error(s):", *(f"  {finding}" for finding in errors)])

@@ -420,7 +420,7 @@ class Robot(Shown):
         """X_WE: pose of a frame in the world."""
         frame_info = self.frame(frame)
         position, rotation = np.empty(3), np.empty((3, 3))
-        self._run(kernels.pose, self._q(q), frame_info.place.address, position, rotation)
+        self._run(kernels.pose, self._q(q), frame_info.record.address, position, rotation)
         return Pose(position, rotation)
 
     def jacobian(self, q: ArrayLike, frame: str | None = None) -> Array:
@@ -456,7 +456,7 @@ class Robot(Shown):
         return result
 
     def _engine_terms(self, q: ArrayLike, v: ArrayLike, frame: str) -> Terms | int:
-        x, frame_struct = self._work.terms, self.frame(frame).place
+        x, frame_struct = self._work.terms, self.frame(frame).record
         status = kernels.terms(self._work.physics.address, self._q(q), self._v(v), frame_struct.address, x.address)
         return status or reduced_terms(x, self.coordinates)
 
@@ -562,7 +562,7 @@ class Robot(Shown):
     def _pose_and_jacobian(self, q: ArrayLike, frame: str | None) -> tuple[Array, Array, Array]:
         frame_info = self.frame(frame)
         position, rotation, J = np.empty(3), np.empty((3, 3)), np.empty((6, self.model.nv))
-        self._run(kernels.pose_and_jacobian, self._q(q), frame_info.place.address, position, rotation, J)
+        self._run(kernels.pose_and_jacobian, self._q(q), frame_info.record.address, position, rotation, J)
         return position, rotation, self.coordinates.reduce_columns(J)
 
     @cached_property

@@ -6,17 +6,8 @@ import palpate.engine  # looks at the processor before MuJoCo is loaded  # noqa:
 from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from palpate.run.linear import linearise
-    from palpate.run.run import Run
-    from palpate.run.simulate import simulate_many
+    from palpate.run.linear import linearise as linearise
+    from palpate.run.run import Run as Run
+    from palpate.run.simulate import simulate_many as simulate_many
 
-__all__ = ["Run", "linearise", "simulate_many"]
-
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "Run": "palpate.run.run",
-        "linearise": "palpate.run.linear",
-        "simulate_many": "palpate.run.simulate",
-    },
-)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

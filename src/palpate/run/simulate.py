@@ -17,8 +17,7 @@ from palpate.run.after.keep import Keeper, Partial, Reader
 from palpate.run.assemble.assemble import BATCH, Assembly, assemble
 from palpate.run.before.checks import check_start
 from palpate.run.build import build
-from palpate.run.loop import loop
-from palpate.run.loop import state as S
+from palpate.run.loop import loop, state as S
 from palpate.run.python_steps import run_python
 from palpate.run.run import Run
 from palpate.scenario.file.load import load_scenario

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from palpate.scenario.file.load import load_scenario, read_data, scenario_from_data, shipped
-    from palpate.scenario.model import Scenario
+    from palpate.scenario.file.load import (
+        load_scenario as load_scenario,
+        read_data as read_data,
+        scenario_from_data as scenario_from_data,
+        shipped as shipped,
+    )
+    from palpate.scenario.model import Scenario as Scenario
 
-__all__ = ["Scenario", "load_scenario", "read_data", "scenario_from_data", "shipped"]
-
-_LOAD = ("load_scenario", "read_data", "scenario_from_data", "shipped")
-__getattr__, __dir__ = lazy_names(
-    __name__, {"Scenario": "palpate.scenario.model", **dict.fromkeys(_LOAD, "palpate.scenario.file.load")}
-)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -108,7 +108,7 @@ def _scenario(name: str) -> Explanation:
         "surfaces": ", ".join(surface.name for surface in scenario.world.surfaces) or "none",
         "bounds": ", ".join(scenario.metrics) or "none",
     }
-    text = f"{scenario.description}\n\nA scenario: palpate show {name} tells its settings, palpate run {name} runs it."
+    text = f"{scenario.description}\n\nA scenario: palpate show {name} shows its settings, palpate run {name} runs it."
     return Explanation(name, text, {}, parts)
 
 

@@ -93,7 +93,7 @@ class RobotSettings(Config):
     model: str | None = setting(None, "1", "a catalogue name (palpate list), or a .urdf or MJCF .xml file")
     parameters: dict[str, float | tuple[float, ...]] = setting({}, "SI", "parameters of a catalogue robot, by name")
     dh: tuple[DHRow, ...] = setting((), "1", "or a Denavit–Hartenberg table, row by row")
-    dh_convention: Literal["standard", "modified"] = setting("standard", "1", "how the table is meant")
+    dh_convention: Literal["standard", "modified"] = setting("standard", "1", "convention of the table")
     repair: bool = setting(False, "1", "take the nearest possible inertia where the table's is impossible")
     packages: tuple[str, ...] = setting((), "1", "folders that package:// files of the model may lie in")
     xacro: bool | dict[str, str] = setting(False, "1", "the model file is xacro, a program: run it; or its arguments")
@@ -102,7 +102,7 @@ class RobotSettings(Config):
         "as_built", "1", "with the rotor inertia and friction that model and catalogue know, or ideal: without"
     )
     lock: dict[str, float] = setting({}, "rad or m", "joints welded at a value, by name")
-    base: Base = setting(Base(), "1", "where it stands")
+    base: Base = setting(Base(), "1", "pose of its base in the world")
     tool: Tool | None = setting(None, "1", "a tool fixed at its flange")
     payload: Payload | None = setting(None, "1", "a load it carries")
     tool_frame: str | None = setting(None, "1", "frame that the law moves; the robot's own tool frame if not given")

@@ -29,4 +29,4 @@ def check_address(host: str, network: bool, why: str = _REACHED) -> None:
             f"{host} is an IPv6 address, and the FCI protocol is spoken over IPv4 alone", hint="127.0.0.1"
         )
     if not address.is_loopback and not network:
-        raise InvalidInput(f"{host} {why}", hint="use 127.0.0.1, or say --allow-network if that is what you want")
+        raise InvalidInput(f"{host} {why}", hint="use 127.0.0.1, or add --allow-network to allow it")

@@ -69,7 +69,7 @@ def franka_model(robot: Robot) -> FrankaModel:
     mujoco.mj_comPos(model, data)
     X_WO, tool = _pose(data, int(model.body_parentid[bodies[0]])), robot.frame()
     X_WF = _flange(robot, data, bodies[-1])
-    X_WE = _pose(data, tool.body) @ Pose(tool.offset, tool.turn)
+    X_WE = _pose(data, tool.body) @ Pose(tool.offset, tool.rotation)
     groups = [np.flatnonzero(model.body_weldid == model.body_weldid[body]) for body in bodies]
     beyond = groups[-1][groups[-1] != bodies[-1]]
     frames = [_pose(data, body) @ Pose(model.jnt_pos[model.body_jntadr[body]], np.eye(3)) for body in bodies]
@@ -101,7 +101,7 @@ def _flange(robot: Robot, data: mujoco.MjData, last: int) -> Pose:
     if not named:
         return _pose(data, last) @ Pose([0.0, 0.0, _FLANGE], np.eye(3))
     frame = robot.frame(named[0])
-    return _pose(data, frame.body) @ Pose(frame.offset, frame.turn)
+    return _pose(data, frame.body) @ Pose(frame.offset, frame.rotation)
 
 
 def _pose(data: mujoco.MjData, body: int) -> Pose:

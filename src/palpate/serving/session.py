@@ -31,7 +31,7 @@ _ELBOW = -0.467002423653011  # rad: where the elbow changes its sign
 _LOOK = 64  # ticks between two looks at who else wants to connect
 
 
-class Told(Record):
+class Recorded(Record):
     """What the trace records of a connection."""
 
     mode: float = 1.0
@@ -101,7 +101,7 @@ class Session:
     """The robot towards one client."""
 
     def __init__(self, link: Link, robot: Robot, model: FrankaModel, rotor: Array, pace: Pace) -> None:
-        self.link, self.pace, self.told, self.counts = link, pace, Told(), Counts()
+        self.link, self.pace, self.recorded, self.counts = link, pace, Recorded(), Counts()
         self.arm, self.limits = Arm(robot, model, rotor, pace.period), Limits(robot, pace.period)
         self.thresholds, self.mode = Thresholds(), Mode.IDLE
         self.errors, self.reason = np.zeros(len(fci.ERRORS), bool), np.zeros(len(fci.ERRORS), bool)
@@ -270,7 +270,7 @@ class Session:
         self.errors[index] = True
         self.reason[:] = False
         self.reason[index] = True
-        self.told.error = 1.0 + index
+        self.recorded.error = 1.0 + index
         self.stops.append(f"the robot stopped the motion at {self._t:.3f} s: {error}{self._why(error)}")
         self._end(MoveStatus.REFLEX_ABORTED)
         self.mode = Mode.REFLEX
@@ -358,7 +358,7 @@ class Session:
         return sum(self._arrived) / len(self._arrived) if self.motion is not None and self._arrived else 0.0
 
     def _tell(self) -> None:
-        status = self.told
+        status = self.recorded
         status.mode, status.lost, status.late = float(self.mode), float(self.counts.lost), float(self.pace.late)
         status.success, status.gone = self._success(), 0.0 if self.link.alive else 1.0
 
@@ -377,8 +377,8 @@ class Session:
         if self.arm.softened > FASTEST:
             said.append(
                 f"the robot's own controllers were softened: their stiffness would make a mode of"
-                f" {self.arm.softened / self.pace.period:.0f} rad/s, and {FASTEST / self.pace.period:.0f} rad/s is what"
-                " this sampled loop bears; give the drives their rotor inertia (world.plant.rotor_inertia)"
+                f" {self.arm.softened / self.pace.period:.0f} rad/s, and {FASTEST / self.pace.period:.0f} rad/s is the"
+                " limit of this sampled loop; give the drives their rotor inertia (world.plant.rotor_inertia)"
             )
         return said
 
@@ -399,7 +399,7 @@ class ClientLaw(PythonLaw):
         assert session is not None
         return replace(
             super().bind(robot),
-            memory=session.told,
+            memory=session.recorded,
             shown=SHOWN,
             remarks=session.remarks,
             alarms=lambda memory: session.stops,

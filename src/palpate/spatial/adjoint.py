@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array
 from palpate.spatial import kernels
-from palpate.spatial.inputs import checked_rotation, checked_vector
+from palpate.spatial.inputs import checked_rotation, checked_vector, filled
 from palpate.spatial.pose import Pose, checked_pose
 from palpate.spatial.rotation import skew
 
@@ -36,16 +36,12 @@ def rotate_axes(R_AB: ArrayLike, twist_or_wrench: ArrayLike) -> Array:
 
 def shift_twist(twist: ArrayLike, r_PQ: ArrayLike) -> Array:
     """The twist of the same body at Q instead of P, same axes: v_Q = v_P + ω × r_PQ."""
-    out = np.empty(6)
-    kernels.shift_twist(_six(twist, "twist"), checked_vector(r_PQ, "r_PQ"), out)
-    return out
+    return filled(kernels.shift_twist, 6, _six(twist, "twist"), checked_vector(r_PQ, "r_PQ"))
 
 
 def shift_wrench(wrench: ArrayLike, r_PQ: ArrayLike) -> Array:
     """The same wrench with its moment about Q instead of P, same axes: n_Q = n_P − r_PQ × f."""
-    out = np.empty(6)
-    kernels.shift_wrench(_six(wrench, "wrench"), checked_vector(r_PQ, "r_PQ"), out)
-    return out
+    return filled(kernels.shift_wrench, 6, _six(wrench, "wrench"), checked_vector(r_PQ, "r_PQ"))
 
 
 def _blocks(X_AB: Pose, upper: Array | float = 0.0, lower: Array | float = 0.0) -> Array:

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from palpate.checks import Array, finite_array
 from palpate.errors import UnknownName
 from palpate.spatial import kernels
-from palpate.spatial.inputs import checked_rotation, checked_vector
+from palpate.spatial.inputs import checked_rotation, checked_vector, filled
 from palpate.spatial.rotation import matrix_from_quat
 
 _INTRINSIC = tuple("".join(s) for s in itertools.product("XYZ", repeat=3) if s[0] != s[1] != s[2])
@@ -37,8 +37,7 @@ def matrix_from_euler(angles: ArrayLike, sequence: str) -> Array:
 def euler_from_matrix(R: ArrayLike, sequence: str) -> Array:
     """Euler angles of R, rad, in the order of `sequence`; at gimbal lock the last angle is 0."""
     (i, j, k), extrinsic = _axes(sequence)
-    out = np.empty(3)
-    kernels.euler_from_matrix(checked_rotation(R, "R"), i, j, k, extrinsic, out)
+    out = filled(kernels.euler_from_matrix, 3, checked_rotation(R, "R"), i, j, k, extrinsic)
     return out[::-1].copy() if extrinsic else out
 
 

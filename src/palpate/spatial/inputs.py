@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -21,6 +22,13 @@ SMALLEST_GAIN = 1e-6
 
 LARGEST_ANGLE = 1e6
 """Longest rotation vector accepted, rad: beyond it too few digits of the angle are left."""
+
+
+def filled(kernel: Callable[..., object], shape: int | tuple[int, ...], *inputs: Array | float) -> Array:
+    """What a kernel writes into its last argument, an array of a shape."""
+    out = np.empty(shape)
+    kernel(*inputs, out)
+    return out
 
 
 def checked_vector(value: ArrayLike, name: str) -> Array:

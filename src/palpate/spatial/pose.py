@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from palpate.checks import Array, finite_array, finite_number
 from palpate.errors import InvalidInput
 from palpate.spatial import kernels
-from palpate.spatial.inputs import TOLERANCE, checked_rotation, checked_rotation_vector, checked_vector
+from palpate.spatial.inputs import TOLERANCE, checked_rotation, checked_rotation_vector, checked_vector, filled
 from palpate.spatial.rotation import (
     checked_points,
     matrix_from_quat,
@@ -70,9 +70,7 @@ class Pose:
         """
         twist = finite_array(twist, "twist", (6,))
         omega = checked_rotation_vector(twist[3:], "angular part of twist")
-        J = np.empty((3, 3))
-        kernels.left_jacobian(omega, J)
-        return cls(J @ twist[:3], matrix_from_rotation_vector(omega))
+        return cls(filled(kernels.left_jacobian, (3, 3), omega) @ twist[:3], matrix_from_rotation_vector(omega))
 
     @property
     def quat_wxyz(self) -> Array:
@@ -102,8 +100,7 @@ class Pose:
     def log(self) -> Array:
         """The twist [v; ω] with `Pose.exp(twist)` equal to this pose and |ω| ≤ π."""
         omega = rotation_vector_from_matrix(self.rotation)
-        J_inverse = np.empty((3, 3))
-        kernels.left_jacobian_inverse(omega, J_inverse)
+        J_inverse = filled(kernels.left_jacobian_inverse, (3, 3), omega)
         return np.concatenate([J_inverse @ self.position, omega])
 
     def interpolate(self, other: Pose, s: float) -> Pose:

@@ -25,6 +25,7 @@ from palpate.spatial.inputs import (
     checked_rotation,
     checked_rotation_vector,
     checked_vector,
+    filled,
     inverse,
     is_world,
 )
@@ -69,9 +70,7 @@ def angular_velocity_from_quat_rate(quat_wxyz: ArrayLike, rate: ArrayLike, axes:
 def quat_rate_from_angular_velocity(quat_wxyz: ArrayLike, omega: ArrayLike, axes: Axes = "world") -> Array:
     """q̇ = ½ (0, ω) ⊗ q (world) or ½ q ⊗ (0, ω) (body)."""
     q, omega = checked_quat(quat_wxyz, "quat_wxyz"), checked_vector(omega, "omega")
-    out = np.empty(4)
-    (kernels.quat_rate_world if is_world(axes) else kernels.quat_rate_body)(q, omega, out)
-    return out
+    return filled(kernels.quat_rate_world if is_world(axes) else kernels.quat_rate_body, 4, q, omega)
 
 
 # --- rotation vector ----------------------------------------------------------------------------------------
@@ -82,8 +81,7 @@ def rotation_vector_rate_matrix(r: ArrayLike, axes: Axes = "world") -> Array:
 
     It is the identity at r = 0 and singular at θ = 2π, 4π….
     """
-    out = np.empty((3, 3))
-    kernels.left_jacobian(checked_rotation_vector(r, "r"), out)
+    out = filled(kernels.left_jacobian, (3, 3), checked_rotation_vector(r, "r"))
     return out if is_world(axes) else out.T.copy()
 
 

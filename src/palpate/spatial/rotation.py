@@ -18,56 +18,43 @@ from palpate.spatial.inputs import (
     checked_rotation,
     checked_rotation_vector,
     checked_vector,
+    filled,
 )
 
 
 def skew(v: ArrayLike) -> Array:
     """S(v), with S(v) u = v × u."""
-    out = np.empty((3, 3))
-    kernels.skew(checked_vector(v, "v"), out)
-    return out
+    return filled(kernels.skew, (3, 3), checked_vector(v, "v"))
 
 
 def matrix_from_quat(quat_wxyz: ArrayLike) -> Array:
     """R of a unit quaternion: R v = vec(q ⊗ (0, v) ⊗ q*)."""
-    out = np.empty((3, 3))
-    kernels.matrix_from_quat(checked_quat(quat_wxyz, "quat_wxyz"), out)
-    return out
+    return filled(kernels.matrix_from_quat, (3, 3), checked_quat(quat_wxyz, "quat_wxyz"))
 
 
 def quat_from_matrix(R: ArrayLike) -> Array:
     """Unit quaternion wxyz of R, w ≥ 0; at w = 0 (half a turn) its largest component is positive."""
-    out = np.empty(4)
-    kernels.quat_from_matrix(checked_rotation(R, "R"), out)
-    return out
+    return filled(kernels.quat_from_matrix, 4, checked_rotation(R, "R"))
 
 
 def matrix_from_rotation_vector(r: ArrayLike) -> Array:
     """exp S(r): the rotation by |r| rad about r (the exponential of SO(3))."""
-    out = np.empty((3, 3))
-    kernels.matrix_from_rotation_vector(checked_rotation_vector(r, "r"), out)
-    return out
+    return filled(kernels.matrix_from_rotation_vector, (3, 3), checked_rotation_vector(r, "r"))
 
 
 def rotation_vector_from_matrix(R: ArrayLike) -> Array:
     """log R of SO(3), of length at most π; at exactly π its first nonzero entry is positive."""
-    out = np.empty(3)
-    kernels.rotation_vector_from_matrix(checked_rotation(R, "R"), out)
-    return out
+    return filled(kernels.rotation_vector_from_matrix, 3, checked_rotation(R, "R"))
 
 
 def quat_from_rotation_vector(r: ArrayLike) -> Array:
     """(cos ½θ, sin ½θ · r/θ), θ = |r|; continuous in r, so w < 0 when θ > π."""
-    out = np.empty(4)
-    kernels.quat_from_rotation_vector(checked_rotation_vector(r, "r"), out)
-    return out
+    return filled(kernels.quat_from_rotation_vector, 4, checked_rotation_vector(r, "r"))
 
 
 def rotation_vector_from_quat(quat_wxyz: ArrayLike) -> Array:
     """Rotation vector of ±q, of length at most π; at exactly π its first nonzero entry is positive."""
-    out = np.empty(3)
-    kernels.rotation_vector_from_quat(checked_quat(quat_wxyz, "quat_wxyz"), out)
-    return out
+    return filled(kernels.rotation_vector_from_quat, 3, checked_quat(quat_wxyz, "quat_wxyz"))
 
 
 def rotation_vector_from_angle_axis(angle: float, axis: ArrayLike) -> Array:
@@ -108,16 +95,12 @@ def angle_axis_from_quat(quat_wxyz: ArrayLike) -> tuple[float, Array]:
 
 def quat_multiply(a_wxyz: ArrayLike, b_wxyz: ArrayLike) -> Array:
     """a ⊗ b of unit quaternions: R(a ⊗ b) = R(a) R(b)."""
-    out = np.empty(4)
-    kernels.quat_multiply(checked_quat(a_wxyz, "a_wxyz"), checked_quat(b_wxyz, "b_wxyz"), out)
-    return out
+    return filled(kernels.quat_multiply, 4, checked_quat(a_wxyz, "a_wxyz"), checked_quat(b_wxyz, "b_wxyz"))
 
 
 def quat_conjugate(quat_wxyz: ArrayLike) -> Array:
     """q* = (w, −x, −y, −z), the inverse rotation."""
-    out = np.empty(4)
-    kernels.quat_conjugate(checked_quat(quat_wxyz, "quat_wxyz"), out)
-    return out
+    return filled(kernels.quat_conjugate, 4, checked_quat(quat_wxyz, "quat_wxyz"))
 
 
 def rotate(quat_wxyz: ArrayLike, vectors: ArrayLike) -> Array:
@@ -138,10 +121,8 @@ def interpolate_rotation(R_start: ArrayLike, R_end: ArrayLike, s: float) -> Arra
 
 def interpolate_quat(start_wxyz: ArrayLike, end_wxyz: ArrayLike, s: float) -> Array:
     """Slerp by the shorter way: `start_wxyz` at s = 0, ±`end_wxyz` at s = 1."""
-    out = np.empty(4)
     start, end = checked_quat(start_wxyz, "start_wxyz"), checked_quat(end_wxyz, "end_wxyz")
-    kernels.quat_interpolate(start, end, finite_number(s, "s"), out)
-    return out
+    return filled(kernels.quat_interpolate, 4, start, end, finite_number(s, "s"))
 
 
 def checked_points(value: ArrayLike, name: str) -> Array:

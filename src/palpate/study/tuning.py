@@ -11,8 +11,7 @@ import os
 import tempfile
 import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
-from dataclasses import replace as changed
+from dataclasses import dataclass, replace as changed
 from typing import TYPE_CHECKING, Any
 
 import numpy as np

@@ -76,17 +76,14 @@ class RunFacts:
     changed: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        for name in ("terms", "warnings", "expected", "remarks", "assumptions", "torque_limit"):
+        for name, kind in _KINDS.items():
             value = getattr(self, name)
-            if not isinstance(value, list | tuple):
-                raise InvalidInput(f"facts.{name} must be a list, got {value!r}")
-            object.__setattr__(self, name, tuple(plain(value, f"facts.{name}")) if value else ())
-        for name in (
-            "scenario", "versions", "guard_ticks", "joint_watch", "contact_events", "world", "scene", "singularity",
-            "gains", "changed",
-        ):  # fmt: skip
-            if getattr(self, name) not in ({}, [], None):  # most of a sweep's are empty
-                object.__setattr__(self, name, plain(getattr(self, name), f"facts.{name}"))
+            if kind.startswith("tuple"):
+                if not isinstance(value, list | tuple):
+                    raise InvalidInput(f"facts.{name} must be a list, got {value!r}")
+                object.__setattr__(self, name, tuple(plain(value, f"facts.{name}")) if value else ())
+            elif kind.startswith(("dict", "list")) and value not in ({}, [], None):  # most of a sweep's are empty
+                object.__setattr__(self, name, plain(value, f"facts.{name}"))
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self:
@@ -95,12 +92,14 @@ class RunFacts:
         Raises:
             UnknownName: a fact nobody knows.
         """
-        known = [f.name for f in fields(cls)]
         for name in data:
-            if name not in known:
-                raise UnknownName("fact", str(name), known)
+            if name not in _KINDS:
+                raise UnknownName("fact", str(name), _KINDS)
         return cls(**data)
 
     def as_data(self) -> dict[str, Any]:
         """Plain data that `from_data` reads back."""
         return plain(asdict(self), "facts")
+
+
+_KINDS = {each.name: str(each.type) for each in fields(RunFacts)}

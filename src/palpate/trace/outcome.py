@@ -37,7 +37,7 @@ class Outcome:
             raise UnknownName("outcome", str(self.kind), OUTCOME_KINDS)
         _check_text(self.reason, "reason of the outcome")
         if self.where is not None:
-            _check_text(self.where, "place of the outcome")
+            _check_text(self.where, "cause (`where`) of the outcome")
         object.__setattr__(self, "time", finite_number(self.time, "time of the outcome"))
         object.__setattr__(self, "tick", whole_number(self.tick, "tick of the outcome"))
 
@@ -87,7 +87,7 @@ class Event:
 
 def _check_text(text: object, name: str) -> None:
     if not isinstance(text, str) or not text.strip():
-        raise InvalidInput(f"{name} must be a text that says something, got {text!r}")
+        raise InvalidInput(f"{name} must be a text that is not empty, got {text!r}")
 
 
 def _one_line(text: str) -> str:

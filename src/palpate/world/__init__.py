@@ -6,41 +6,20 @@ import palpate.engine  # looks at the processor before MuJoCo is loaded  # noqa:
 from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from palpate.world.clock import Clock
+    from palpate.world.clock import Clock as Clock
     from palpate.world.config import (
-        Attachment,
-        Driver,
-        FreeObject,
-        Motion,
-        PlantChange,
-        Pole,
-        Push,
-        Sensors,
-        Surface,
-        World,
-        WrenchSensor,
+        Attachment as Attachment,
+        Driver as Driver,
+        FreeObject as FreeObject,
+        Motion as Motion,
+        PlantChange as PlantChange,
+        Pole as Pole,
+        Push as Push,
+        Sensors as Sensors,
+        Surface as Surface,
+        World as World,
+        WrenchSensor as WrenchSensor,
     )
-    from palpate.world.sensing.sensor import Sensor
+    from palpate.world.sensing.sensor import Sensor as Sensor
 
-__all__ = [
-    "Attachment",
-    "Clock",
-    "Driver",
-    "FreeObject",
-    "Motion",
-    "PlantChange",
-    "Pole",
-    "Push",
-    "Sensor",
-    "Sensors",
-    "Surface",
-    "World",
-    "WrenchSensor",
-]
-
-_MODULES = {
-    **dict.fromkeys(__all__, "palpate.world.config"),
-    "Clock": "palpate.world.clock",
-    "Sensor": "palpate.world.sensing.sensor",
-}
-__getattr__, __dir__ = lazy_names(__name__, _MODULES)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

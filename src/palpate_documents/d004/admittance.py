@@ -16,7 +16,7 @@ from palpate_documents.d004.about import DOCUMENT
 
 Evidence = Iterator[Comparison]
 FORCE, TORQUE = np.array([1.0, 2.0, 3.0]), np.array([1.0, 0.5, 1.0])
-GAINS = {"mass": (5.0,) * 6, "damping": (14.142,) * 6, "stiffness": (10.0,) * 6}
+GAINS: dict[str, Any] = {"mass": (5.0,) * 6, "damping": (14.142,) * 6, "stiffness": (10.0,) * 6}
 
 
 def _turn(angle: float, axis: tuple[float, float, float]) -> Array:

@@ -164,7 +164,7 @@ class ContactModel:
             self._describe_stop(touch, record)
             return
         frame = self.robot.frame(touch.frame)
-        offset = frame.offset + frame.turn @ finite_array(touch.offset, "offset", (3,))
+        offset = frame.offset + frame.rotation @ finite_array(touch.offset, "offset", (3,))
         record["body"], record["offset"] = frame.body, offset
         _describe_ride(touch.ride or _STILL, record)
         if isinstance(touch, Pin):

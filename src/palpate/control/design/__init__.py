@@ -24,167 +24,54 @@ from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
     from palpate.control.design.arm import (
-        Wall,
-        hold_error_for_arm,
-        period_warnings,
-        predict_for_arm,
-        predictable,
-        why_unpredicted,
+        Wall as Wall,
+        hold_error_for_arm as hold_error_for_arm,
+        period_warnings as period_warnings,
+        predict_for_arm as predict_for_arm,
+        predictable as predictable,
+        why_unpredicted as why_unpredicted,
     )
-    from palpate.control.design.case import (
-        ContactCase,
-    )
+    from palpate.control.design.case import ContactCase as ContactCase
     from palpate.control.design.damping import (
-        DampingDesign,
-        WorkspaceDamping,
-        damping_by_ratio,
-        damping_from_inertia,
-        damping_over_workspace,
+        DampingDesign as DampingDesign,
+        WorkspaceDamping as WorkspaceDamping,
+        damping_by_ratio as damping_by_ratio,
+        damping_from_inertia as damping_from_inertia,
+        damping_over_workspace as damping_over_workspace,
     )
-    from palpate.control.design.force_gains import (
-        ForceDefaults,
-        force_defaults,
-    )
+    from palpate.control.design.force_gains import ForceDefaults as ForceDefaults, force_defaults as force_defaults
     from palpate.control.design.gains import (
-        ForceGain,
-        LinearRegulator,
-        SpringDamper,
-        coincident_poles,
-        force_gain_from_settling,
-        lqr,
-        stiffness_from_force,
+        ForceGain as ForceGain,
+        LinearRegulator as LinearRegulator,
+        SpringDamper as SpringDamper,
+        coincident_poles as coincident_poles,
+        force_gain_from_settling as force_gain_from_settling,
+        lqr as lqr,
+        stiffness_from_force as stiffness_from_force,
     )
-    from palpate.control.design.linear.closed_loop import (
-        ClosedLoop,
-    )
+    from palpate.control.design.linear.closed_loop import ClosedLoop as ClosedLoop
     from palpate.control.design.linear.law_models import (
-        ADMITTANCE,
-        DIRECT_FORCE,
-        HYBRID_FORCE,
-        IMPEDANCE,
-        INTEGRAL_FORCE,
-        PARALLEL_FORCE,
-        SERVO_FORCE,
-        SHAPED_IMPEDANCE,
-        LawModel,
-        LinearModel,
+        ADMITTANCE as ADMITTANCE,
+        DIRECT_FORCE as DIRECT_FORCE,
+        HYBRID_FORCE as HYBRID_FORCE,
+        IMPEDANCE as IMPEDANCE,
+        INTEGRAL_FORCE as INTEGRAL_FORCE,
+        PARALLEL_FORCE as PARALLEL_FORCE,
+        SERVO_FORCE as SERVO_FORCE,
+        SHAPED_IMPEDANCE as SHAPED_IMPEDANCE,
+        LawModel as LawModel,
+        LinearModel as LinearModel,
     )
-    from palpate.control.design.linear.loop_model import (
-        Timing,
-    )
-    from palpate.control.design.pole import (
-        PoleModel,
-    )
+    from palpate.control.design.linear.loop_model import Timing as Timing
+    from palpate.control.design.pole import PoleModel as PoleModel
     from palpate.control.design.prediction import (
-        STEPS_PER_PERIOD,
-        ContactPrediction,
-        HoldError,
-        StabilityMap,
-        hold_error,
-        predict_contact,
-        stability_map,
+        STEPS_PER_PERIOD as STEPS_PER_PERIOD,
+        ContactPrediction as ContactPrediction,
+        HoldError as HoldError,
+        StabilityMap as StabilityMap,
+        hold_error as hold_error,
+        predict_contact as predict_contact,
+        stability_map as stability_map,
     )
 
-__all__ = [
-    "ADMITTANCE",
-    "DIRECT_FORCE",
-    "HYBRID_FORCE",
-    "IMPEDANCE",
-    "INTEGRAL_FORCE",
-    "PARALLEL_FORCE",
-    "SERVO_FORCE",
-    "SHAPED_IMPEDANCE",
-    "STEPS_PER_PERIOD",
-    "ClosedLoop",
-    "ContactCase",
-    "ContactPrediction",
-    "DampingDesign",
-    "ForceDefaults",
-    "ForceGain",
-    "HoldError",
-    "LawModel",
-    "LinearModel",
-    "LinearRegulator",
-    "PoleModel",
-    "SpringDamper",
-    "StabilityMap",
-    "Timing",
-    "Wall",
-    "WorkspaceDamping",
-    "coincident_poles",
-    "damping_by_ratio",
-    "damping_from_inertia",
-    "damping_over_workspace",
-    "force_defaults",
-    "force_gain_from_settling",
-    "hold_error",
-    "hold_error_for_arm",
-    "lqr",
-    "period_warnings",
-    "predict_contact",
-    "predict_for_arm",
-    "predictable",
-    "stability_map",
-    "stiffness_from_force",
-    "why_unpredicted",
-]
-
-_MODULES = {
-    "arm": (
-        "Wall",
-        "hold_error_for_arm",
-        "period_warnings",
-        "predict_for_arm",
-        "predictable",
-        "why_unpredicted",
-    ),
-    "case": ("ContactCase",),
-    "linear.closed_loop": ("ClosedLoop",),
-    "damping": (
-        "DampingDesign",
-        "WorkspaceDamping",
-        "damping_by_ratio",
-        "damping_from_inertia",
-        "damping_over_workspace",
-    ),
-    "force_gains": (
-        "ForceDefaults",
-        "force_defaults",
-    ),
-    "gains": (
-        "ForceGain",
-        "LinearRegulator",
-        "SpringDamper",
-        "coincident_poles",
-        "force_gain_from_settling",
-        "lqr",
-        "stiffness_from_force",
-    ),
-    "linear.law_models": (
-        "ADMITTANCE",
-        "DIRECT_FORCE",
-        "HYBRID_FORCE",
-        "IMPEDANCE",
-        "INTEGRAL_FORCE",
-        "PARALLEL_FORCE",
-        "SERVO_FORCE",
-        "SHAPED_IMPEDANCE",
-        "LawModel",
-        "LinearModel",
-    ),
-    "linear.loop_model": ("Timing",),
-    "pole": ("PoleModel",),
-    "prediction": (
-        "STEPS_PER_PERIOD",
-        "ContactPrediction",
-        "HoldError",
-        "StabilityMap",
-        "hold_error",
-        "predict_contact",
-        "stability_map",
-    ),
-}
-
-__getattr__, __dir__ = lazy_names(
-    __name__, {name: f"{__name__}.{module}" for module, names in _MODULES.items() for name in names}
-)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -151,7 +151,8 @@ class DirectForce(PressingLaw):
         names = [*open_ones, "posture_stiffness", "posture_damping"]
         update = {name: own[name] for name in names if getattr(self, name) is None}
         chosen = super().suited(robot, rig).model_copy(update=update)
-        chosen._account = f"{self.name}: {', '.join(open_ones)} chosen {defaults.account}"
+        said = f"{self.name}: {', '.join(open_ones)} chosen {defaults.account}"
+        chosen._account = said  # pyright: ignore[reportAttributeAccessIssue] - private, so pydantic lets it be set
         return chosen
 
     def remarks(self, memory: ForceMemory) -> list[str]:

@@ -303,7 +303,7 @@ def _room(robot: Robot, entries: tuple[Level, ...], most: Array) -> TaskStack:
     n, rows = robot.nv, starts[-1]
     stack = make_stack(n, rows, len(starts) - 1, n)
     stack.units[:] = np.where(np.isfinite(most), most, 1.0)
-    frames = [FrameNow({"nv": n}, place=robot.frame(name).place, tool=name == robot.tool_frame) for name in names]
+    frames = [FrameNow({"nv": n}, frame=robot.frame(name).record, tool=name == robot.tool_frame) for name in names]
     return TaskStack(
         {"rows": rows, "nv": n},
         entries=made,

@@ -19,10 +19,8 @@ from palpate.engine.kernels import kernel, put
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.engine.views import flat, part
 from palpate.errors import InvalidInput, UnknownName
-from palpate.robot.robot import Robot
-from palpate.robot.robot import Terms as RobotTerms
-from palpate.spatial import kernels as spatial
-from palpate.spatial import matrix_from_quat, rotation_error
+from palpate.robot.robot import Robot, Terms as RobotTerms
+from palpate.spatial import kernels as spatial, matrix_from_quat, rotation_error
 
 _SHORT = 1e-6  # m/s², rad/s²: the trunk's wish counts as met to this
 

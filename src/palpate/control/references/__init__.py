@@ -1,4 +1,4 @@
-"""The references a scenario can name. One line per kind: add one by adding its class and its line here."""
+"""The references a scenario can name. To add a kind, add its class to `_CLASSES`."""
 
 from typing import Any
 
@@ -11,15 +11,8 @@ from palpate.errors import InvalidInput
 from palpate.plugins import Table, of_kind
 from palpate.user_code import is_address
 
-_SHIPPED: dict[str, type[ReferenceSettings]] = {
-    "hold": Hold,
-    "joint": JointMotion,
-    "line": Line,
-    "circle": Circle,
-    "surface-path": SurfacePath,
-    "waypoints": Waypoints,
-    "recorded": Recorded,
-}
+_CLASSES: tuple[type[ReferenceSettings], ...] = (Hold, JointMotion, Line, Circle, SurfacePath, Waypoints, Recorded)
+_SHIPPED = {str(cls.model_fields["kind"].default): cls for cls in _CLASSES}
 
 
 def _entered(entry: Any, reference: Any) -> type[ReferenceSettings]:

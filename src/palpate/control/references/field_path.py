@@ -41,13 +41,13 @@ class FieldPath(SurfacePath):
         way = self.way(pose.position)
         s, rate, acceleration = self.progress(times)
         s, square = np.clip(s[:, 0], 0.0, self.length), rate**2
-        targets.position[:] = way.place(s)
-        targets.twist[:, :3] = rate * way.place(s, 1)
-        targets.acceleration[:, :3] = acceleration * way.place(s, 1) + square * way.place(s, 2)
+        targets.position[:] = way.position(s)
+        targets.twist[:, :3] = rate * way.position(s, 1)
+        targets.acceleration[:, :3] = acceleration * way.position(s, 1) + square * way.position(s, 2)
         n, bend, change = way.normal(s), way.normal(s, 1), way.normal(s, 2)
         targets.wrench[:, :3] = self.pressure(times) * n
         if self.follow:
-            turned = Rotation.from_matrix(way.turn(s)).as_quat(scalar_first=True)
+            turned = Rotation.from_matrix(way.rotation(s)).as_quat(scalar_first=True)
             targets.quat_wxyz[:] = product(turned, pose.quat_wxyz)
             targets.twist[:, 3:] = rate * np.cross(n, bend)
             targets.acceleration[:, 3:] = acceleration * np.cross(n, bend) + square * np.cross(n, change)
@@ -102,7 +102,7 @@ class Way:
         self._tangent, self._normal = CubicSpline(self.s, tangent), CubicSpline(self.s, normal)
         self._start = np.column_stack([tangent[0], np.cross(normal[0], tangent[0]), normal[0]])
 
-    def place(self, s: Array, order: int = 0) -> Array:
+    def position(self, s: Array, order: int = 0) -> Array:
         """Where the tool is, its derivative by s, or the second."""
         foot = self._foot(s) if order == 0 else self._tangent(s, order - 1)
         return foot + self.away * self._normal(s, order)
@@ -111,7 +111,7 @@ class Way:
         """The outward normal, or its derivatives by s."""
         return self._normal(s, order)
 
-    def turn(self, s: Array) -> Array:
+    def rotation(self, s: Array) -> Array:
         """How the frame of tangent and normal has turned since s = 0, (n, 3, 3)."""
         n = self._normal(s)
         n = n / np.linalg.norm(n, axis=1, keepdims=True)

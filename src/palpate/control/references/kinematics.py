@@ -8,7 +8,15 @@ from palpate.engine.kernels import kernel
 from palpate.engine.physics import Physics
 from palpate.engine.records import Matrix, Record, sized
 from palpate.errors import InvalidInput
-from palpate.robot.mechanics.kernels import OK, ModelTerms, Place, read_drift, read_jacobian, read_pose, stage_state
+from palpate.robot.mechanics.kernels import (
+    OK,
+    FrameOnBody,
+    ModelTerms,
+    read_drift,
+    read_jacobian,
+    read_pose,
+    stage_state,
+)
 from palpate.robot.robot import Robot
 from palpate.spatial.kernels import quat_from_matrix
 from palpate.spatial.rows import product, quats_from_rotation_vectors
@@ -40,7 +48,7 @@ def follow_joints(targets: Targets, robot: Robot) -> None:
     """Fill the Cartesian part from q, v, a: pose by forward kinematics, twist J v, acceleration J a + J̇ v."""
     check_joint_motion(robot)
     path = _path(targets, robot)
-    done = _follow(robot._work.physics.address, robot.frame().place.address, path.address)
+    done = _follow(robot._work.physics.address, robot.frame().record.address, path.address)
     if done < len(targets.array):
         raise InvalidInput(f"the reference of {robot.name} is not finite at its sample {done}")
     targets.position[:], targets.quat_wxyz[:] = path.position, path.quat_wxyz
@@ -55,7 +63,7 @@ def _path(targets: Targets, robot: Robot) -> Path:
 
 
 @kernel
-def _follow(p: Physics, frame: Place, path: Path) -> int:
+def _follow(p: Physics, frame: FrameOnBody, path: Path) -> int:
     x = path.here
     for k in range(path.q.shape[0]):
         if stage_state(p, path.q[k], path.v[k]) != OK:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from contextlib import nullcontext
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 import numpy as np
 from pydantic import field_validator
@@ -65,11 +65,14 @@ class WantedWrench(Config):
         return start + done[:, None] * (np.array(self.then) - start)
 
 
+GivenWrench = WantedWrench | Vector6 if TYPE_CHECKING else WantedWrench  # six numbers become one
+
+
 class ReferenceSettings(Config):
     """What every reference of a scenario has: its kind, and the wrench wanted beside the motion."""
 
     kind: str
-    wrench: WantedWrench = setting(WantedWrench(), "1", "wanted wrench; six numbers for a constant one")
+    wrench: GivenWrench = setting(WantedWrench(), "1", "wanted wrench; six numbers for a constant one")
     wrench_axes: WrenchAxes = setting(
         "world", "1", "whose axes it is along: the world's, the tool's, the target's, or z the normal of the surface"
     )
@@ -83,6 +86,11 @@ class ReferenceSettings(Config):
         if not isinstance(value, dict):
             return value
         return WantedWrench.__pydantic_validator__.validate_json(json.dumps(value), strict=True)
+
+    @property
+    def wanted_wrench(self) -> WantedWrench:
+        """The wrench, whether six numbers or a table gave it."""
+        return cast(WantedWrench, self.wrench)
 
     @property
     def moves(self) -> Follows:
@@ -101,7 +109,7 @@ class ReferenceSettings(Config):
         targets.q[:], targets.position[:], targets.quat_wxyz[:] = q_start, pose.position, pose.quat_wxyz
         with blamed(self.fill.__code__.co_filename) if is_address(self.kind) else nullcontext():
             self.fill(targets, np.asarray(times, dtype=float), robot, np.asarray(q_start, dtype=float))
-        targets.wrench[:] += self.wrench.sample(times)
+        targets.wrench[:] += self.wanted_wrench.sample(times)
         return targets.array
 
     @abstractmethod

@@ -31,7 +31,7 @@ class SurfacePath(ReferenceSettings):
     """
 
     kind: Literal["surface-path"] = setting("surface-path", "1", "along a surface")  # pyright: ignore[reportIncompatibleVariableOverride]
-    surface: str | None = setting(None, "1", "name of a surface of the world; or give its shape and place here")
+    surface: str | None = setting(None, "1", "name of a surface of the world; or give its shape and pose here")
     shape: Literal["plane", "cylinder", "sphere"] = setting("plane", "1", "shape, if no surface is named")
     position: Vector3 = setting((0.0, 0.0, 0.0), "m", "its centre (a point of the plane), world axes")
     quat_wxyz: Quaternion = setting((1.0, 0.0, 0.0, 0.0), "1", "its axes: z is a plane's normal, a cylinder's axis")

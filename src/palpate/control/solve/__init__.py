@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING
 from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from palpate.control.solve import hierarchy, priorities, stop, tasks
+    from palpate.control.solve import hierarchy as hierarchy, priorities as priorities, stop as stop, tasks as tasks
 
-__all__ = ["hierarchy", "priorities", "stop", "tasks"]
-
-__getattr__, __dir__ = lazy_names(__name__, {name: f"{__name__}.{name}" for name in __all__})
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -75,7 +75,7 @@ def make_search(n: int, rows: int, limits: int) -> Search:
 
 
 @kernel
-def place(s: Search) -> None:
+def start_search(s: Search) -> None:
     """Begin at x: C x of it, how long the limits' rows are, no limit active, every direction free."""
     for i in range(s.lower.size):
         s.at[i], s.active[i], s.lengths[i] = 0.0, 0, longest_row(s.C, i, i + 1)

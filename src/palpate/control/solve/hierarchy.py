@@ -33,8 +33,8 @@ from palpate.control.solve.active_set import (
     ask,
     make_search,
     narrow,
-    place,
     solve_level,
+    start_search,
     step_freely,
 )
 from palpate.control.solve.factors import longest_row, lq_factor, trapezoid_solve
@@ -151,7 +151,7 @@ def seek_start(stack: Stack) -> bool:
     for j in range(n):
         wide.x[j] = s.x[j]
     wide.x[n] = excess
-    place(wide)
+    start_search(wide)
     return True
 
 
@@ -163,7 +163,7 @@ def take_start(stack: Stack) -> float:
         s.x[j] = stack.wide.x[j]
     if excess > 1e-10:
         admit(s)
-    place(s)
+    start_search(s)
     return excess if excess > 1e-10 else 0.0
 
 
@@ -186,7 +186,7 @@ def _free_optimum(stack: Stack) -> bool:
     for k in range(stack.starts.size - 1):
         ask(level, int(stack.starts[k]), int(stack.starts[k + 1]))
         step_freely(level, s)
-    place(s)
+    start_search(s)
     for i in range(s.lower.size):
         if not s.lower[i] <= s.at[i] <= s.upper[i]:
             return False
@@ -207,7 +207,7 @@ def solve_stack(stack: Stack) -> tuple[float, int]:
     if _free_optimum(stack):
         return relaxed, 0
     first_point(s)
-    place(s)
+    start_search(s)
     for k in range(-1, depth + 1):  # −1: the start; depth: |x|²
         level, where = stack.level, s
         if k < 0:

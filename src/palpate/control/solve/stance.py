@@ -26,7 +26,7 @@ from palpate.control.steps.linear_algebra import times
 from palpate.engine.kernels import kernel, put
 from palpate.engine.records import Integers, Matrix, ReadVector, Record, Vector, sized
 from palpate.engine.views import part
-from palpate.robot.mechanics.kernels import Place
+from palpate.robot.mechanics.kernels import FrameOnBody
 from palpate.robot.robot import Robot
 
 BASE = 6  # velocities of the free base, which no motor drives
@@ -37,7 +37,7 @@ _DEPENDENT = 1e-14  # a row of the feet whose rest is shorter than this fraction
 class Foot(Record):
     """A frame that stands on the ground: the radius of its sphere, and how its centre moves."""
 
-    place: Place
+    frame: FrameOnBody
     radius: float = 0.0
     position: Vector = sized(3)
     rotation: Matrix = sized(3, 3)
@@ -89,7 +89,7 @@ def make_footing(robot: Robot, feet: tuple[str, ...], radii: list[float]) -> Foo
     frames = [robot.frame(name) for name in feet]
     return Footing(
         {"rows": rows, "nv": n, "motors": motors, "forces": forces},
-        feet=[Foot({"nv": n}, place=frame.place, radius=radius) for frame, radius in zip(frames, radii)],
+        feet=[Foot({"nv": n}, frame=frame.record, radius=radius) for frame, radius in zip(frames, radii)],
         tree=tree_of(robot, [frame.body for frame in frames]),
         motion=motion_of(robot),
         most=most,
@@ -108,9 +108,9 @@ def _look(x: Tick, f: Footing) -> None:
         f.drift[i] = x.drift[i]
     for k in range(len(f.feet)):
         foot, row = f.feet[k], BASE + 3 * k
-        frame_pose(f.motion, foot.place, foot.position, foot.rotation)
-        point_jacobian(f.tree, f.motion, foot.place.body, foot.position, foot.J)
-        point_drift(f.motion, foot.place.body, foot.position, foot.drift)
+        frame_pose(f.motion, foot.frame, foot.position, foot.rotation)
+        point_jacobian(f.tree, f.motion, foot.frame.body, foot.position, foot.J)
+        point_drift(f.motion, foot.frame.body, foot.position, foot.drift)
         r, J, d = foot.radius, foot.J, foot.drift
         for j in range(x.v.size):
             f.J[row, j], f.J[row + 1, j], f.J[row + 2, j] = J[0, j] - r * J[4, j], J[1, j] + r * J[3, j], J[2, j]

@@ -22,7 +22,7 @@ import math
 
 import numpy as np
 
-from palpate.control.solve.active_set import ENDLESS, RANK, SOLVED, Search, ask, narrow, place, solve_level
+from palpate.control.solve.active_set import ENDLESS, RANK, SOLVED, Search, ask, narrow, solve_level, start_search
 from palpate.control.solve.factors import longest_row, lq_factor, trapezoid_solve
 from palpate.control.solve.hierarchy import Stack, first_point, make_stack, seek_start, take_start
 from palpate.engine.kernels import kernel
@@ -296,7 +296,7 @@ def _lay_out(s: StopProblem, phase: int) -> None:
         _brake_up_to(s, s.most * size_of(s.line))
     elif phase == _HARDEST:
         _turn(s, s.velocity)
-        place(s.stack.search)
+        start_search(s.stack.search)
         _brake_up_to(s, s.most * size_of(s.velocity))
     elif phase == _TRADING:
         _trade(s)
@@ -360,7 +360,7 @@ def _begin(s: StopProblem) -> int:
         return _DONE
     s.status, s.rate, s.conflict = FOUND, -math.inf, 0.0
     first_point(s.stack.search)
-    place(s.stack.search)
+    start_search(s.stack.search)
     return _SEEKING if seek_start(s.stack) else _KEEPING
 
 

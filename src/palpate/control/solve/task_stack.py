@@ -15,7 +15,7 @@ from palpate.control.steps.frames import Motion, Tree, frame_pose, move_tree, po
 from palpate.engine.kernels import kernel, put
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 from palpate.engine.views import part
-from palpate.robot.mechanics.kernels import Place
+from palpate.robot.mechanics.kernels import FrameOnBody
 from palpate.spatial.kernels import matrix_from_quat, rotation_vector_from_matrix
 
 _MET = 1e-9  # of a task's scale
@@ -24,7 +24,7 @@ _MET = 1e-9  # of a task's scale
 class Entry(Record):
     """One task: its gains, and S over a frame's six directions or over the joints."""
 
-    frame: int  # its place among the frames, −1 for the joints
+    frame: int  # its index among the frames, −1 for the joints
     first: int  # its first row in the stack
     kp: float
     kd: float
@@ -35,7 +35,7 @@ class Entry(Record):
 class FrameNow(Record):
     """A frame of the stack: where it is and how joints move it, and where it should be; world axes."""
 
-    place: Place
+    frame: FrameOnBody
     tool: bool
     position: Vector = sized(3)
     rotation: Matrix = sized(3, 3)
@@ -82,8 +82,8 @@ def _look_at_tool(x: Tick, f: FrameNow) -> None:
 @kernel
 def _look_at(x: Tick, t: TaskStack, f: FrameNow) -> None:
     """A frame that is not the tool; its goal is where the wanted posture puts it."""
-    target, body = x.target, f.place.body
-    frame_pose(t.wanted, f.place, f.goal_position, f.goal_rotation)
+    target, body = x.target, f.frame.body
+    frame_pose(t.wanted, f.frame, f.goal_position, f.goal_rotation)
     point_jacobian(t.tree, t.wanted, body, f.goal_position, f.J)
     point_drift(t.wanted, body, f.goal_position, f.drift)
     for i in range(6):
@@ -91,7 +91,7 @@ def _look_at(x: Tick, t: TaskStack, f: FrameNow) -> None:
         for j in range(target.v.size):
             f.goal_twist[i] += f.J[i, j] * target.v[j]
             f.goal_acceleration[i] += f.J[i, j] * target.a[j]
-    frame_pose(t.now, f.place, f.position, f.rotation)
+    frame_pose(t.now, f.frame, f.position, f.rotation)
     point_jacobian(t.tree, t.now, body, f.position, f.J)
     point_drift(t.now, body, f.position, f.drift)
 

@@ -14,7 +14,7 @@ import numpy as np
 from palpate.engine.kernels import kernel, put
 from palpate.engine.records import Integers, Matrix, ReadVector, Record, Vector, sized
 from palpate.engine.views import fold, part
-from palpate.robot.mechanics.kernels import Place, pose_on
+from palpate.robot.mechanics.kernels import FrameOnBody, pose_on
 from palpate.robot.robot import Robot
 from palpate.spatial.kernels import matrix_from_quat, matrix_from_rotation_vector
 
@@ -266,7 +266,7 @@ def _ball(tree: Tree, body: int, joint: int, q: ReadVector, v: ReadVector, x: Mo
 
 
 @kernel
-def frame_pose(x: Motion, frame: Place, position: Vector, rotation: Matrix) -> None:
+def frame_pose(x: Motion, frame: FrameOnBody, position: Vector, rotation: Matrix) -> None:
     """Pose of a frame fixed on a body."""
     pose_on(x.position[frame.body], fold(x.rotation[frame.body], 0, 3, 3), frame, position, rotation)
 

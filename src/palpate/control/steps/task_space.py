@@ -21,7 +21,8 @@ A law's gains are a `TaskGains` and its memory a `TaskMemory` with fields of its
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -58,7 +59,7 @@ from palpate.robot.robot import Robot
 from palpate.spatial.kernels import matrix_from_quat, quat_from_matrix
 
 Axes = Literal["world", "tool", "target"]
-Matrix6 = tuple[Vector6, Vector6, Vector6, Vector6, Vector6, Vector6]
+Matrix6 = Sequence[Sequence[float]] if TYPE_CHECKING else tuple[Vector6, Vector6, Vector6, Vector6, Vector6, Vector6]
 Gain6 = Vector6 | Matrix6
 AXES: tuple[Axes, ...] = ("world", "tool", "target")
 _WORLD, _TOOL, _TARGET = range(3)  # the places of AXES

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from math import cos as math_cos
-from math import sin as math_sin
+from math import cos as math_cos, sin as math_sin
 from typing import Any
 
 import sympy as sp

@@ -74,7 +74,7 @@ class FixedFrame(Protocol):
         ...
 
     @property
-    def turn(self) -> Array:
+    def rotation(self) -> Array:
         """Rotation in the body's frame."""
         ...
 
@@ -164,7 +164,7 @@ def mechanism_from_model(
     if reason:
         raise InvalidInput(f"{name}: {reason}", hint=_ADVICE)
     reader = _Reader(model)
-    placed = {key: reader.placed(frame.body, frame.offset, frame.turn) for key, frame in frames.items()}
+    placed = {key: reader.placed(frame.body, frame.offset, frame.rotation) for key, frame in frames.items()}
     links = tuple(reader.finished())
     bodies = tuple(reader.places[body] for body in range(model.nbody))
     weightless = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY

@@ -60,10 +60,10 @@ def own_model(robot: Robot, tick: Tick) -> OwnModel:
 
 def _tool(robot: Robot) -> Place:
     """The tool frame on its link."""
-    frame = robot.frame().place
+    frame = robot.frame().record
     body = robot.program.mechanism.bodies[frame.body]
     offset: Array = body.position + body.rotation @ frame.offset
-    return Place(body.link, offset, body.rotation @ frame.turn)
+    return Place(body.link, offset, body.rotation @ frame.rotation)
 
 
 def program_text(robot: Robot) -> str:

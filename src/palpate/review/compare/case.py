@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from dataclasses import field as dataclass_field
+from dataclasses import dataclass, field as dataclass_field
 from fractions import Fraction
 from itertools import product
-from numbers import Rational
-from numbers import Real as RealNumber
+from numbers import Rational, Real as RealNumber
 from typing import Any
 
 import numpy as np

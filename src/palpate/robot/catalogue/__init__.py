@@ -9,7 +9,9 @@ with nothing until a world says so.
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from functools import cache
 from importlib import resources
+from importlib.resources.abc import Traversable
 
 from palpate.errors import UnknownName
 from palpate.robot.catalogue.entry import Entry, Parameter, Value
@@ -19,25 +21,17 @@ from palpate.robot.catalogue.pair import PAIRS, pair
 
 __all__ = ["Entry", "Fact", "Parameter", "describe", "facts", "is_textbook", "model_xml", "names"]
 
-_FILES = (
-    "fr3",
-    "gen3",
-    "iiwa14",
-    "panda",
-    "puma560",
-    "quadruped",
-    "sawyer",
-    "ur10e",
-    "ur3e",
-    "ur5e",
-    "ur5e-3link",
-    "xarm7",
-)
+
+@cache
+def _files() -> dict[str, Traversable]:
+    """The model files of this package, by the names of their robots."""
+    files = (file for file in resources.files(__name__).iterdir() if file.name.endswith(".xml"))
+    return {file.name.removesuffix(".xml"): file for file in files}
 
 
 def names() -> list[str]:
     """The catalogue's robots, in alphabetical order."""
-    return sorted([*_FILES, *RECIPES, *PAIRS])
+    return sorted([*_files(), *RECIPES, *PAIRS])
 
 
 def describe(name: str) -> Entry:
@@ -77,7 +71,7 @@ def model_xml(name: str, /, **parameters: Value) -> str:
         return recipe.build(**values)
     if name in PAIRS:
         return pair(name, model_xml(PAIRS[name].arm), **values)
-    return as_built(resources.files(__name__).joinpath(f"{name}.xml").read_text(encoding="utf-8"), facts_about(name))
+    return as_built(_files()[name].read_text(encoding="utf-8"), facts_about(name))
 
 
 def _parameters(name: str) -> tuple[Parameter, ...]:

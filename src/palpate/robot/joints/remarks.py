@@ -24,7 +24,7 @@ def joint_remarks(robot: Robot) -> list[str]:
         said.append(f"{_known('rotor inertia', rotors, robot)}: predicted limits are pessimistic {where}")
     if friction:
         said.append(
-            f"{_known('friction', friction, robot)}: the real arm's steady errors and stick–slip are not foretold"
+            f"{_known('friction', friction, robot)}: the real arm's steady errors and stick–slip are not predicted"
         )
     return said
 

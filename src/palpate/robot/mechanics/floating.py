@@ -53,10 +53,3 @@ def body_rate_map(quat_wxyz: Array) -> Array:
     """3×4 matrix with _B ω = map q̇, from q̇ = ½ q ⊗ (0, ω)."""
     w, x, y, z = quat_wxyz
     return 2 * np.array([[-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w]])
-
-
-def euler_velocity_map(rate_matrix_body: Array, joints: int) -> Array:
-    """E_fb = diag(1, E_χR, 1) for Euler angles, E_χR mapping their rates to body-frame ω."""
-    E = np.eye(6 + joints)
-    E[3:6, 3:6] = rate_matrix_body
-    return E

@@ -33,12 +33,12 @@ QUAT_TOLERANCE = 1e-6
 _FREE, _BALL = 0, 1  # mjJNT_FREE, mjJNT_BALL
 
 
-class Place(Record):
+class FrameOnBody(Record):
     """A frame fixed on a body: its origin and axes there."""
 
     body: int
     offset: Vector = sized(3)
-    turn: Matrix = sized(3, 3)
+    rotation: Matrix = sized(3, 3)
 
 
 class ModelTerms(Record):
@@ -140,20 +140,18 @@ def read_gravity(p: Physics, gravity: Vector) -> None:
 
 
 @kernel(inline=True)
-def pose_on(origin: Vector, R: Matrix, frame: Place, position: Vector, rotation: Matrix) -> None:
+def pose_on(origin: Vector, R: Matrix, frame: FrameOnBody, position: Vector, rotation: Matrix) -> None:
     """Pose of a frame fixed on a body, whose own pose is (origin, R)."""
-    frame_rotation = frame.turn
+    R_BF = frame.rotation
     for i in range(3):
         position[i] = origin[i]
         for j in range(3):
             position[i] += R[i, j] * frame.offset[j]
-            rotation[i, j] = (
-                R[i, 0] * frame_rotation[0, j] + R[i, 1] * frame_rotation[1, j] + R[i, 2] * frame_rotation[2, j]
-            )
+            rotation[i, j] = R[i, 0] * R_BF[0, j] + R[i, 1] * R_BF[1, j] + R[i, 2] * R_BF[2, j]
 
 
 @kernel
-def read_pose(p: Physics, frame: Place, position: Vector, rotation: Matrix) -> None:
+def read_pose(p: Physics, frame: FrameOnBody, position: Vector, rotation: Matrix) -> None:
     """Pose of a frame fixed on a body."""
     pose_on(p.xpos[frame.body], fold(p.xmat[frame.body], 0, 3, 3), frame, position, rotation)
 
@@ -291,7 +289,7 @@ def coriolis_matrix(p: Physics, q: ReadVector, v: ReadVector, work: CoriolisWork
 
 
 @kernel
-def pose(p: Physics, q: ReadVector, frame: Place, position: Vector, rotation: Matrix) -> int:
+def pose(p: Physics, q: ReadVector, frame: FrameOnBody, position: Vector, rotation: Matrix) -> int:
     """Pose of a frame."""
     status = stage_position(p, q)
     if status == OK:
@@ -300,7 +298,9 @@ def pose(p: Physics, q: ReadVector, frame: Place, position: Vector, rotation: Ma
 
 
 @kernel
-def pose_and_jacobian(p: Physics, q: ReadVector, frame: Place, position: Vector, rotation: Matrix, J: Matrix) -> int:
+def pose_and_jacobian(
+    p: Physics, q: ReadVector, frame: FrameOnBody, position: Vector, rotation: Matrix, J: Matrix
+) -> int:
     """Pose and geometric Jacobian of a frame."""
     status = stage_position(p, q)
     if status == OK:
@@ -310,7 +310,7 @@ def pose_and_jacobian(p: Physics, q: ReadVector, frame: Place, position: Vector,
 
 
 @kernel
-def terms(p: Physics, q: ReadVector, v: ReadVector, frame: Place, out: ModelTerms) -> int:
+def terms(p: Physics, q: ReadVector, v: ReadVector, frame: FrameOnBody, out: ModelTerms) -> int:
     """Everything a controller asks for, in one pass."""
     status = stage_state(p, q, v)
     if status == OK:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
-from palpate.errors import ModelError
+from palpate.errors import ModelError, nearest
 
 if TYPE_CHECKING:
     from palpate.robot.frames import ToolChoice
@@ -78,6 +78,12 @@ def quoted(text: str) -> str:
     return printable(f"'{shown}'")
 
 
+def did_you_mean(word: str, known: Iterable[str], count: int = 3) -> str:
+    """A hint with the known names closest to a word; empty where none is close."""
+    near = nearest(word, known, count)
+    return f"did you mean {' or '.join(map(quoted, near))}?" if near else ""
+
+
 def errors_of(findings: Iterable[Finding]) -> list[Finding]:
     """Those findings that make a model unusable."""
     return [finding for finding in findings if finding.level == "error"]
@@ -99,13 +105,13 @@ def without_meshes(findings: Iterable[Finding]) -> tuple[list[Finding], list[str
     return others, [printable(said)]
 
 
-def refuse(file: str, findings: Iterable[Finding], *, hint: str | None = None) -> ModelError:
+def refuse(file: str, findings: Iterable[Finding]) -> ModelError:
     """The exception that tells every error of `file` at once; `findings` of it hold the warnings too."""
     findings = list(findings)
     errors = errors_of(findings)
     count = f"{len(errors)} error{'s' if len(errors) != 1 else ''}"
     lines = "".join(f"\n  {error}" for error in errors)
-    return ModelError(f"{printable(file)} is not a usable model: {count}{lines}", findings, hint=hint)
+    return ModelError(f"{printable(file)} is not a usable model: {count}{lines}", findings)
 
 
 def guessed_tool(robot: str, choice: ToolChoice | None) -> list[Finding]:

@@ -209,7 +209,7 @@ def _report_bad_word(element: Element, attribute: str, word: str, value: float |
     if re.fullmatch(r"[+-]?\d+,\d+", word):
         hint = f"a decimal comma? write {word.replace(',', '.')}"
     elif "${" in element.attributes[attribute]:
-        hint = "this looks like xacro, which is never run unasked: --xacro"
+        hint = "this looks like xacro, a program, which is run only on request: --xacro"
     report.error(element, problem, "this is not a number", hint, line=line)
 
 

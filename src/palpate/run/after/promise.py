@@ -28,8 +28,7 @@ from palpate.errors import PalpateError
 from palpate.run.assemble.assemble import Assembly
 from palpate.run.before.differences import Difference, differences
 from palpate.run.before.foresee import contact_of, wall_of
-from palpate.spatial import matrix_from_quat
-from palpate.spatial import rows as rotations
+from palpate.spatial import matrix_from_quat, rows as rotations
 from palpate.world.config import Surface
 
 _NEEDED = ("time", "q", "v", "target_q", "tool_position", "tool_quat_wxyz", "target_position", "target_quat_wxyz",

@@ -15,7 +15,7 @@ from palpate.engine.physics import Physics
 from palpate.engine.records import Matrix, ReadMatrix, Vector
 from palpate.engine.views import fold
 from palpate.robot.joints.kinds import KINDS
-from palpate.robot.mechanics.kernels import OK, Place, read_jacobian, stage_position
+from palpate.robot.mechanics.kernels import OK, FrameOnBody, read_jacobian, stage_position
 from palpate.robot.robot import Robot
 from palpate.world.plants.bodies import point_on_body
 from palpate.world.plants.plant import Plant
@@ -166,12 +166,12 @@ def _jacobians(robot: Robot, q: Array) -> Array:
     if robot.coordinates.coupled:
         return np.array([robot.jacobian(row) for row in q])
     J = np.zeros((len(q), 6, robot.nv))
-    _jacobians_along(robot._work.physics.address, q, robot.frame().place.address, np.zeros(3), J.reshape(-1))
+    _jacobians_along(robot._work.physics.address, q, robot.frame().record.address, np.zeros(3), J.reshape(-1))
     return J
 
 
 @kernel
-def _jacobians_along(p: Physics, q: ReadMatrix, frame: Place, position: Vector, J: Vector) -> None:
+def _jacobians_along(p: Physics, q: ReadMatrix, frame: FrameOnBody, position: Vector, J: Vector) -> None:
     """J at every row of q, one after another; zero where a row is no position."""
     size = 6 * p.nv
     for k in range(q.shape[0]):

@@ -8,7 +8,7 @@ from palpate.control.law import COMMANDS, Tick
 from palpate.engine.physics import Physics
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 from palpate.robot.joints.coupled import CoupledModel
-from palpate.robot.mechanics.kernels import Place
+from palpate.robot.mechanics.kernels import FrameOnBody
 from palpate.run.loop.row import Row
 from palpate.world.forces.contact import Contact, SurfaceState
 from palpate.world.forces.pushes import Pushed, PushState
@@ -202,8 +202,8 @@ class Loop(Record):
     guard_bits: int = 0
     guard_steps: Integers = sized(9)  # physics steps counted per bit of the guard channel
     # tool
-    nominal_tool: Place
-    tool: Place
+    nominal_tool: FrameOnBody
+    tool: FrameOnBody
     tool_rotation: Matrix = sized(3, 3)
     camera: PoleCamera
     # what acts on the plant

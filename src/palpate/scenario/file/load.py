@@ -94,7 +94,7 @@ def _json(data: dict[str, Any]) -> str:
     except RecursionError as error:
         raise ScenarioError("the scenario is nested too deeply") from error
     except ValueError as error:  # a number of more digits than Python prints
-        raise ScenarioError(f"the scenario holds a number nobody can read: {error}") from error
+        raise ScenarioError(f"the scenario holds a number that JSON cannot hold: {error}") from error
 
 
 def _sections(scenario: Scenario | None, data: dict[str, Any], problems: list[Problem]) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def pressing_scenarios(settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield _scenario(settings, robot, press)
 
 
-def told(data: dict[str, Any]) -> str:
+def description(data: dict[str, Any]) -> str:
     """What such a scenario does, for the person who asked for it."""
     robot, wall = data["robot"], data["world"]["surfaces"][0]
     posture = "a posture found for it" if "start" in robot else "its home posture"

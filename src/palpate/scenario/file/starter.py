@@ -11,7 +11,7 @@ from palpate.toml import toml_text
 _HEAD = """\
 # A palpate scenario. SI units throughout.
 #   palpate run {file:<19}  runs it
-#   palpate explain world.surfaces   tells what may stand in a section
+#   palpate explain world.surfaces   explains the keys of a section
 #   palpate list                     shows robots, laws and metrics
 """
 

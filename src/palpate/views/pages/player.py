@@ -13,8 +13,7 @@ from palpate.checks import Array
 from palpate.files import write_file
 from palpate.spatial.rows import rotate
 from palpate.trace import Trace
-from palpate.views.kinematics import Path as BodyPath
-from palpate.views.kinematics import body_paths, scene_of
+from palpate.views.kinematics import Path as BodyPath, body_paths, scene_of
 from palpate.views.pages.asset import script, style
 from palpate.views.pages.interactive import as_script, packed
 from palpate.views.shapes import drawn_as, rods

@@ -67,7 +67,7 @@ def push_state(
         kind=_KINDS.index(push.kind),
         body=frame.body,
         offset=frame.offset.copy(),
-        turn=frame.turn.copy(),
+        turn=frame.rotation.copy(),
         wrench=[scale * x for x in (*push.force, *push.torque)],
         local=push.axes == "frame",
         start=push.start,

@@ -480,7 +480,7 @@ def _add_attachments(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
         frame = robot.frame(load.frame)
         holder = spec.body(robot.model.body(frame.body).name)
         body = holder.add_body(
-            name=f"attachment {load.name}", pos=frame.offset + frame.turn @ np.array(load.com), gravcomp=0
+            name=f"attachment {load.name}", pos=frame.offset + frame.rotation @ np.array(load.com), gravcomp=0
         )
         set_inertia(body, load.mass, np.zeros(3), np.zeros((3, 3)))
         body.add_geom(

@@ -122,7 +122,7 @@ def tree_model(model: mujoco.MjModel, frame: Frame, terms: ModelTerms, shared: T
     """
     program = tree_of(model)
     here = program.mechanism.bodies[frame.body]
-    tool = Place(here.link, here.position + here.rotation @ frame.offset, here.rotation @ frame.turn)
+    tool = Place(here.link, here.position + here.rotation @ frame.offset, here.rotation @ frame.rotation)
     sizes = program.record_sizes
     written = {name: getattr(terms, name) for name in ("position", "rotation", "J", "drift")}
     own = {name: getattr(terms, name) for name in ("M", "bias", "gravity")}

@@ -84,7 +84,7 @@ def points_of_shapes(robot: Robot, world: World, frames: dict[str, Frame]) -> li
         if frame is None:
             raise UnknownName("frame", str(shape.frame), robot.frame_names)
         own = shape_points(shape) @ matrix_from_quat(shape.quat_wxyz).T + np.array(shape.position)
-        places = frame.offset + own @ frame.turn.T
+        places = frame.offset + own @ frame.rotation.T
         share, radius = 1.0 / len(places), shape.size[0] if shape.shape == "sphere" else 0.0
         points += [
             ContactPoint(f"{shape.name} point {k + 1}", frame.body, position, radius, True, share, shape.name)
@@ -107,8 +107,8 @@ def draw_shapes(spec: mujoco.MjSpec, robot: Robot, world: World) -> None:
     for shape in world.contact_shapes:
         frame = robot.frame(shape.frame)
         body = spec.body(robot.model.body(frame.body).name)
-        position = frame.offset + frame.turn @ np.array(shape.position)
-        rotation = frame.turn @ matrix_from_quat(shape.quat_wxyz)
+        position = frame.offset + frame.rotation @ np.array(shape.position)
+        rotation = frame.rotation @ matrix_from_quat(shape.quat_wxyz)
         small = ("sphere", [(position + rotation @ np.array(p), (2 * _THIN,)) for p in shape.points])
         for kind, parts in [small] if shape.shape == "points" else [(shape.shape, [(position, shape.size)])]:
             for at, size in parts:

@@ -20,6 +20,7 @@ from palpate.robot.mechanics.compiled import engine_warnings
 from palpate.robot.mechanics.tree import Link, Shape, Tree
 from palpate.robot.readers.dh.table import capsule_between
 from palpate.robot.readers.findings import Finding
+from palpate.spatial import matrix_from_quat
 
 _SLENDER = 0.1  # radius of a bar by its length
 _LEAST_RADIUS = 0.02  # m
@@ -86,9 +87,7 @@ def _compiled(shapes: tuple[Shape, ...]) -> _Solid | None:
             made = spec.compile().body("solid")
     except (ValueError, mujoco.FatalError):
         return None
-    rotation = np.zeros(9)
-    mujoco.mju_quat2Mat(rotation, made.iquat)
-    R = rotation.reshape(3, 3)
+    R = matrix_from_quat(made.iquat)
     return _Solid(float(made.mass[0]), made.ipos.copy(), R @ np.diag(made.inertia) @ R.T)
 
 

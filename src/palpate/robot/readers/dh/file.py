@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from palpate.errors import InvalidInput, ModelError, nearest
+from palpate.errors import InvalidInput, ModelError
 from palpate.robot.mechanics.tensor import tensor_from
 from palpate.robot.readers.dh.table import Convention, DHLink, repaired_rows, row_faults
-from palpate.robot.readers.findings import Finding, quoted, refuse
+from palpate.robot.readers.findings import Finding, did_you_mean, quoted, refuse
 from palpate.robot.readers.xmlfile import Report, read_bytes
 from palpate.toml import toml_data
 
@@ -89,8 +89,7 @@ def _convention(robot: dict[str, Any], report: Report) -> Convention:
 def _row(given: dict[str, Any], number: int, line: int, report: Report) -> DHLink:
     for key in given:
         if key not in _FIELDS:
-            near = nearest(key, _FIELDS)
-            hint = f"did you mean {near[0]!r}?" if near else ""
+            hint = did_you_mean(key, _FIELDS, 1)
             report.error(None, f"DH row {number}: unknown key {quoted(key)}", "not of a DH row", hint, line=line)
     taken: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in given.items() if key in _FIELDS}
     return DHLink(**taken)

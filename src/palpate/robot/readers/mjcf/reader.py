@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from palpate.errors import nearest
-from palpate.robot.readers.findings import Finding, printable, quoted
+from palpate.robot.readers.findings import Finding, did_you_mean, printable, quoted
 from palpate.robot.readers.guarded import Compilation, CompileLimits, compile_guarded
 from palpate.robot.readers.mjcf.rules import Defaults, check_rules
 from palpate.robot.readers.mjcf.source import load_mjcf
@@ -37,19 +36,6 @@ class MjcfInspection:
     facts: dict[str, Any]
     missing: tuple[str, ...]
     root: Element | None
-
-
-def check_mjcf(
-    path: str | Path, *, limits: CompileLimits | None = None, package_roots: Sequence[str | Path] = ()
-) -> list[Finding]:
-    """Every problem of an MJCF file, its includes and its meshes.
-
-    Args:
-        path: the file; everything it names must lie below its folder or a package root.
-        limits: what compiling it may cost.
-        package_roots: further allowed folders.
-    """
-    return list(inspect_mjcf(path, limits=limits, package_roots=package_roots).findings)
 
 
 def inspect_mjcf(
@@ -125,7 +111,7 @@ def _culprit(message: str, line: int, root: Element) -> Element | None:
 def _report_facts(facts: dict[str, Any], root: Element, report: Report) -> None:
     for warning in facts["warnings"]:
         if not report.has_errors:
-            report.warning(root, printable(" ".join(warning.split())), "said by MuJoCo", line=root.line)
+            report.warning(root, printable(" ".join(warning.split())), "a warning of MuJoCo", line=root.line)
     if not facts["finite"] and not report.has_errors:
         report.error(root, "the first acceleration is not finite", "the dynamics are singular", line=root.line)
     angle = facts["timestep"] * facts["frequency"]
@@ -175,7 +161,7 @@ def _check_words(root: Element, words: dict[str, tuple[set[str], set[str]]], rep
                     element,
                     f"unknown attribute {quoted(name)}",
                     "not in MuJoCo's schema",
-                    _did_you_mean(name, attributes),
+                    did_you_mean(name, sorted(attributes), 1),
                 )
         for child in element.children:
             if children and child.tag not in children | {"include"}:
@@ -183,10 +169,5 @@ def _check_words(root: Element, words: dict[str, tuple[set[str], set[str]]], rep
                     child,
                     f"unknown element <{child.tag}>",
                     f"not in MuJoCo's schema below <{element.tag}>",
-                    _did_you_mean(child.tag, children),
+                    did_you_mean(child.tag, sorted(children), 1),
                 )
-
-
-def _did_you_mean(word: str, known: set[str]) -> str:
-    near = nearest(word, sorted(known), 1)
-    return f"did you mean {near[0]!r}?" if near else ""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
-from palpate.errors import nearest
-from palpate.robot.readers.findings import quoted
+from palpate.robot.readers.findings import did_you_mean, quoted
 from palpate.robot.readers.urdf import inertials
 from palpate.robot.readers.xmlfile import Element, Report, numbers, parse_number
 
@@ -247,8 +246,7 @@ def _check_reference(element: Element, names: dict[str, set[str]], report: Repor
     for attribute, name in element.attributes.items():
         kind = _KINDS.get(attribute)
         if kind is not None and name not in names[kind]:
-            near = nearest(name, names[kind] - {""})
-            hint = f"did you mean {' or '.join(map(quoted, near))}?" if near else ""
+            hint = did_you_mean(name, names[kind] - {""})
             report.error(element, f"{attribute}={quoted(name)} does not exist", f"it names a {kind} of the model", hint)
 
 

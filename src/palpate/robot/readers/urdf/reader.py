@@ -16,7 +16,7 @@ from palpate.checks import Array
 from palpate.errors import nearest
 from palpate.robot.mechanics.tree import FREEDOMS, JOINT_KINDS, Joint, JointKind, Link, Mimic, Shape, Tree
 from palpate.robot.readers.assets import find_asset, mesh_problem, undrawable
-from palpate.robot.readers.findings import UNDRAWN, Finding, quoted, refuse
+from palpate.robot.readers.findings import UNDRAWN, Finding, quoted
 from palpate.robot.readers.urdf import inertials
 from palpate.robot.readers.urdf.inertials import LARGEST
 from palpate.robot.readers.urdf.structure import Numbered, check_structure
@@ -33,40 +33,20 @@ _ACCELERATION = "drake:acceleration"
 _RGBA = tuple[float, float, float, float]
 
 
-def read_urdf(
-    path: str | Path, *, package_roots: Sequence[str | Path] = (), dynamics: bool = True
-) -> tuple[Tree, list[Finding]]:
-    """Reads a URDF file.
-
-    Args:
-        path: the file.
-        package_roots: folders, besides the file's own, that meshes may lie in (`package://` looks there).
-        dynamics: whether masses and inertias matter; if not, their faults are warnings.
-
-    Returns:
-        The robot, all fixed links kept, and the warnings.
-
-    Raises:
-        ModelError: the file has errors; the message shows all, `findings` holds them and the warnings.
-    """
-    tree, findings = inspect_urdf(path, package_roots=package_roots, dynamics=dynamics)
-    if tree is None:
-        raise refuse(str(path), findings)
-    return tree, findings
-
-
 def inspect_urdf(
     path: str | Path,
     *,
     package_roots: Sequence[str | Path] = (),
-    dynamics: bool = True,
     text: bytes | None = None,
 ) -> tuple[Tree | None, list[Finding]]:
-    """Like `read_urdf`, but answers with None for a file with errors instead of raising.
+    """The robot of a URDF file, all fixed links kept, or None if there are errors; and every problem of the file.
 
-    `text` stands in for the file's content, where that has been expanded.
+    Args:
+        path: the file.
+        package_roots: folders, besides the file's own, that meshes may lie in (`package://` looks there).
+        text: stands in for the file's content, where that has been expanded.
     """
-    report = Report(str(path), dynamics)
+    report = Report(str(path))
     data = read_bytes(Path(path), report) if text is None else text
     root = parse(Source(str(path), data), report) if data else None
     if root is None:
@@ -446,7 +426,10 @@ class _Reader:
 
 
 def rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Array:
-    """R = Rz(yaw) Ry(pitch) Rx(roll): turns about the fixed x, then y, then z axis, in rad."""
+    """R = Rz(yaw) Ry(pitch) Rx(roll): turns about the fixed x, then y, then z axis, in rad.
+
+    Not `spatial.matrix_from_euler`: a check of a file does not load the compiler behind it.
+    """
     cr, sr, cp, sp = math.cos(roll), math.sin(roll), math.cos(pitch), math.sin(pitch)
     cy, sy = math.cos(yaw), math.sin(yaw)
     return np.array(

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from palpate.errors import nearest
 from palpate.robot.mechanics.axis_inertia import massless_movers, unresisted_joints
 from palpate.robot.mechanics.tree import FREEDOMS, Joint, Link
-from palpate.robot.readers.findings import quoted
+from palpate.robot.readers.findings import did_you_mean, quoted
 from palpate.robot.readers.xmlfile import Element, Report
 
 T = TypeVar("T")
@@ -52,7 +51,7 @@ def _check_names(links: list[Numbered[Link]], joints: list[Numbered[Joint]], rep
         report.warning(
             first_link[name],
             f"a joint on line {line} has the same name",
-            "a link and a joint of one name cannot be told apart as frames",
+            "a link and a joint of one name make two frames of that name",
         )
     if "universe" in first_link:
         report.warning(first_link["universe"], "the name 'universe'", "reserved: other engines give it to the ground")
@@ -80,8 +79,7 @@ def _check_ends(joints: list[Numbered[Joint]], known: set[str], report: Report) 
     for joint in joints:
         for end, name in (("parent", joint.item.parent), ("child", joint.item.child)):
             if name and name not in known:
-                near = nearest(name, known)
-                hint = f"did you mean {' or '.join(map(quoted, near))}?" if near else ""
+                hint = did_you_mean(name, known)
                 at = joint.element.first(end) or joint.element
                 report.error(
                     joint.element,
@@ -190,8 +188,7 @@ def _check_mimic(joints: list[Numbered[Joint]], report: Report) -> None:
         if name == joint.item.name:
             report.error(at, problem, "a joint cannot mimic itself")
         elif name not in by_name:
-            near = nearest(name, by_name)
-            hint = f"did you mean {' or '.join(map(quoted, near))}?" if near else ""
+            hint = did_you_mean(name, by_name)
             report.error(at, f"{problem}, which does not exist", "mimic names a joint of the file", hint)
         elif FREEDOMS[by_name[name].item.kind] != 1:
             report.error(at, f"{problem}, which is {by_name[name].item.kind}", "mimic follows a joint of one dof")

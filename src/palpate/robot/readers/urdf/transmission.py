@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from palpate.errors import nearest
-from palpate.robot.readers.findings import quoted
+from palpate.robot.readers.findings import did_you_mean, quoted
 from palpate.robot.readers.xmlfile import Element, Report, numbers, parse_number
 
 _ROTOR, _GEARS = "drake:rotor_inertia", ("drake:gear_ratio", "mechanicalReduction")
@@ -24,8 +23,7 @@ def rotor_inertias(root: Element, joints: Iterable[str], report: Report) -> dict
         for name, at in _driven(transmission):
             inertia = _armature(transmission, report)
             if inertia and name not in known:
-                near = nearest(name, known)
-                hint = f"did you mean {' or '.join(map(quoted, near))}?" if near else ""
+                hint = did_you_mean(name, known)
                 report.error(at, f"drives joint {quoted(name)}", "there is no such joint", hint)
             elif inertia:
                 felt[name] = felt.get(name, 0.0) + inertia

@@ -104,7 +104,12 @@ def _check_attributes(element: Element, known: set[str], report: Report) -> None
 def _check_unknown_child(child: Element, known: set[str], report: Report) -> None:
     problem = f"unknown element <{child.tag}>"
     if child.tag.startswith("xacro:"):
-        report.error(child, problem, "xacro is never run unasked", "ask for it: --xacro, load_robot(…, xacro=True)")
+        report.error(
+            child,
+            problem,
+            "xacro is run only on request",
+            "ask for it: --xacro, load_robot(…, xacro=True)",
+        )
     elif child.tag in _FOREIGN or ":" in child.tag:
         return
     elif near := _near(child.tag, known):
@@ -130,6 +135,6 @@ def _check_repeats(element: Element, report: Report) -> None:
     first: dict[str, Element] = {}
     for child in element.children:
         if child.tag in _ONCE and child.tag in first:
-            problem = f"<{child.tag}> stands twice, on lines {first[child.tag].line} and {child.line}"
+            problem = f"<{child.tag}> is given twice, on lines {first[child.tag].line} and {child.line}"
             report.error(child, problem, f"<{element.tag}> takes one")
         first.setdefault(child.tag, child)
