@@ -86,7 +86,8 @@ class _LeanLibrary(JITCodeLibrary):
         ll_module.data_layout = self._codegen._data_layout
 
     def _optimize_final_module(self) -> None:
-        passes, builder = self._codegen._module_pass_manager()
+        # Loops here have about as many turns as an arm has joints: vectors of them are never filled.
+        passes, builder = self._codegen._module_pass_manager(loop_vectorize=False)
         passes.run(self._final_module, builder)
 
 
