@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
-from palpate.engine.kernels import kernel
+from palpate.engine.kernels import clear, kernel
 from palpate.engine.records import Matrix, Vector
+from palpate.engine.views import flat, fold
 
 
 @kernel(inline=True)
@@ -62,24 +63,56 @@ def cholesky_solve_rows(L: Matrix, n: int, X: Matrix, count: int) -> None:
             X[row, i] = entry * inverse
 
 
-@kernel(inline=True)
+# Sizes that most arms have are written as numbers, so that the compiler unrolls the loops over them.
+
+
+@kernel
 def times(A: Matrix, x: Vector, out: Vector) -> None:
     """out = A x."""
-    for i in range(A.shape[0]):
+    rows, n = A.shape
+    if rows == 6 and n == 7:
+        _times(fold(flat(A), 0, 6, 7), 6, 7, x, out)
+    elif rows == 6 and n == 6:
+        _times(fold(flat(A), 0, 6, 6), 6, 6, x, out)
+    else:
+        _times(A, rows, n, x, out)
+
+
+@kernel(inline=True)
+def _times(A: Matrix, rows: int, n: int, x: Vector, out: Vector) -> None:
+    for i in range(rows):
         total = 0.0
-        for j in range(A.shape[1]):
+        for j in range(n):
             total += A[i, j] * x[j]
         out[i] = total
 
 
-@kernel(inline=True)
+@kernel
 def transpose_times(A: Matrix, x: Vector, out: Vector) -> None:
     """out = Aᵀ x."""
-    for j in range(A.shape[1]):
-        out[j] = 0.0
-    for i in range(A.shape[0]):  # row by row, as they lie
-        for j in range(A.shape[1]):
-            out[j] += A[i, j] * x[i]
+    clear(out)
+    add_transpose_times(A, x, 1.0, out)
+
+
+@kernel
+def add_transpose_times(A: Matrix, x: Vector, sign: float, out: Vector) -> None:
+    """out += sign Aᵀ x, row by row."""
+    rows, n = A.shape
+    if rows == 6 and n == 7:
+        _add_transpose_times(fold(flat(A), 0, 6, 7), 6, 7, x, sign, out)
+    elif rows == 6 and n == 6:
+        _add_transpose_times(fold(flat(A), 0, 6, 6), 6, 6, x, sign, out)
+    else:
+        _add_transpose_times(A, rows, n, x, sign, out)
+
+
+@kernel(inline=True)
+def _add_transpose_times(A: Matrix, rows: int, n: int, x: Vector, sign: float, out: Vector) -> None:
+    for j in range(n):
+        total = out[j]
+        for i in range(rows):
+            total += A[i, j] * (sign * x[i])
+        out[j] = total
 
 
 @kernel(inline=True)

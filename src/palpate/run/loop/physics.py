@@ -465,6 +465,24 @@ def watch_joints(L: Loop) -> None:
 def trouble(L: Loop) -> int:
     """What is wrong with the state after a step, if anything; the speed limit is for the robot's joints."""
     p = L.plant
+    began, ordinary = L.step * L.dt, L.tree.now and L.dof.size == p.nv
+    for k in range(p.nv):
+        ordinary = ordinary and abs(p.qvel[k]) <= L.max_speed
+    for k in range(p.nq):
+        ordinary = ordinary and abs(p.qpos[k]) < math.inf
+    if not ordinary:
+        status = _strange(L)
+        if status != RUNNING:
+            return status
+    if abs(p.time - began - L.dt) > 1e-6 * L.dt + 1e-9 * abs(p.time):
+        return CLOCK
+    return RUNNING
+
+
+@kernel
+def _strange(L: Loop) -> int:
+    """Which number of the state is none, which joint is too fast, what the engine warns of; in this order."""
+    p = L.plant
     for k in range(p.nv):
         L.where = k
         if not math.isfinite(p.qvel[k]):
@@ -481,7 +499,4 @@ def trouble(L: Loop) -> int:
         L.where = k
         if p.warning[k, 1] != 0:
             return WARNED
-    began = L.step * L.dt
-    if abs(p.time - began - L.dt) > 1e-6 * L.dt + 1e-9 * abs(p.time):
-        return CLOCK
     return RUNNING

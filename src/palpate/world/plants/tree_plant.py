@@ -97,6 +97,7 @@ class TreeModel(Record):
     """A law's model on its equations: terms of the tree and the tool's frame, most of them where the law reads them."""
 
     on: bool
+    in_place: bool = False  # the plant's terms lie where the law reads
     code: TreeCode
     terms: TreeTerms
     tool: TreePlace
@@ -112,7 +113,9 @@ def no_model() -> TreeModel:
     return TreeModel(sizes, on=False, code=TreeCode(sizes, **_NO_CODE), tool=TreePlace(link=-1))
 
 
-def tree_model(model: mujoco.MjModel, frame: Frame, terms: ModelTerms, shared: TreePlant | None = None) -> TreeModel:
+def tree_model(
+    model: mujoco.MjModel, frame: Frame, terms: ModelTerms, shared: TreePlant | None = None, *, in_place: bool = False
+) -> TreeModel:
     """The model of a robot with the tool at a frame, for a law that reads `terms`.
 
     Args:
@@ -120,6 +123,7 @@ def tree_model(model: mujoco.MjModel, frame: Frame, terms: ModelTerms, shared: T
         place: of the tool.
         terms: where the law reads; what is computed for it alone is written there at once.
         shared: the plant's tree, where both are one.
+        in_place: let that tree write M, C v + g and g where the law reads them: for laws that act at every step.
     """
     program = tree_of(model)
     here = program.mechanism.bodies[frame.body]
@@ -127,8 +131,11 @@ def tree_model(model: mujoco.MjModel, frame: Frame, terms: ModelTerms, shared: T
     sizes = program.record_sizes
     written = {name: getattr(terms, name) for name in ("position", "rotation", "J", "drift")}
     own = {name: getattr(terms, name) for name in ("M", "bias", "gravity")}
+    if shared is not None and in_place:
+        shared.terms.replace_all(own)
     return TreeModel(
         on=True,
+        in_place=shared is not None and in_place,
         code=program.code if shared is None else shared.code,
         terms=TreeTerms(sizes, **own) if shared is None else shared.terms,
         tool=program.place(tool),
