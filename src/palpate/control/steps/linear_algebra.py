@@ -6,7 +6,7 @@ import math
 
 from palpate.engine.kernels import clear, kernel
 from palpate.engine.records import Matrix, Vector
-from palpate.engine.views import flat, fold
+from palpate.engine.views import address_of, flat, matrix_at
 
 
 @kernel(inline=True)
@@ -63,19 +63,30 @@ def cholesky_solve_rows(L: Matrix, n: int, X: Matrix, count: int) -> None:
             X[row, i] = entry * inverse
 
 
-# Sizes that most arms have are written as numbers, so that the compiler unrolls the loops over them.
+# The sizes of most arms are written as numbers: the compiler unrolls loops over them, and addresses are passed sooner
+# than arrays.
 
 
-@kernel
+@kernel(inline=True)
 def times(A: Matrix, x: Vector, out: Vector) -> None:
     """out = A x."""
     rows, n = A.shape
     if rows == 6 and n == 7:
-        _times(fold(flat(A), 0, 6, 7), 6, 7, x, out)
+        _times_6_7(address_of(A), address_of(x), address_of(out))
     elif rows == 6 and n == 6:
-        _times(fold(flat(A), 0, 6, 6), 6, 6, x, out)
+        _times_6_6(address_of(A), address_of(x), address_of(out))
     else:
         _times(A, rows, n, x, out)
+
+
+@kernel
+def _times_6_7(A: int, x: int, out: int) -> None:
+    _times(matrix_at(A, 6, 7), 6, 7, flat(matrix_at(x, 1, 7)), flat(matrix_at(out, 1, 6)))
+
+
+@kernel
+def _times_6_6(A: int, x: int, out: int) -> None:
+    _times(matrix_at(A, 6, 6), 6, 6, flat(matrix_at(x, 1, 6)), flat(matrix_at(out, 1, 6)))
 
 
 @kernel(inline=True)
@@ -87,23 +98,33 @@ def _times(A: Matrix, rows: int, n: int, x: Vector, out: Vector) -> None:
         out[i] = total
 
 
-@kernel
+@kernel(inline=True)
 def transpose_times(A: Matrix, x: Vector, out: Vector) -> None:
     """out = Aᵀ x."""
     clear(out)
     add_transpose_times(A, x, 1.0, out)
 
 
-@kernel
+@kernel(inline=True)
 def add_transpose_times(A: Matrix, x: Vector, sign: float, out: Vector) -> None:
     """out += sign Aᵀ x, row by row."""
     rows, n = A.shape
     if rows == 6 and n == 7:
-        _add_transpose_times(fold(flat(A), 0, 6, 7), 6, 7, x, sign, out)
+        _add_transpose_times_6_7(address_of(A), address_of(x), sign, address_of(out))
     elif rows == 6 and n == 6:
-        _add_transpose_times(fold(flat(A), 0, 6, 6), 6, 6, x, sign, out)
+        _add_transpose_times_6_6(address_of(A), address_of(x), sign, address_of(out))
     else:
         _add_transpose_times(A, rows, n, x, sign, out)
+
+
+@kernel
+def _add_transpose_times_6_7(A: int, x: int, sign: float, out: int) -> None:
+    _add_transpose_times(matrix_at(A, 6, 7), 6, 7, flat(matrix_at(x, 1, 6)), sign, flat(matrix_at(out, 1, 7)))
+
+
+@kernel
+def _add_transpose_times_6_6(A: int, x: int, sign: float, out: int) -> None:
+    _add_transpose_times(matrix_at(A, 6, 6), 6, 6, flat(matrix_at(x, 1, 6)), sign, flat(matrix_at(out, 1, 6)))
 
 
 @kernel(inline=True)

@@ -139,7 +139,7 @@ def set_axes(x: Tick, k: TaskGains, m: TaskMemory) -> None:
                 m.axes[i, j] = base[i, 0] * k.turn[0, j] + base[i, 1] * k.turn[1, j] + base[i, 2] * k.turn[2, j]
 
 
-@kernel
+@kernel(inline=True)
 def into_axes(axes: Matrix, world: Vector, out: Vector) -> None:
     """out = a vector pair [linear; angular] of the world in the axes of A."""
     for half in range(0, 6, 3):
@@ -147,7 +147,7 @@ def into_axes(axes: Matrix, world: Vector, out: Vector) -> None:
             out[half + i] = axes[0, i] * world[half] + axes[1, i] * world[half + 1] + axes[2, i] * world[half + 2]
 
 
-@kernel
+@kernel(inline=True)
 def out_of_axes(axes: Matrix, inside: Vector, out: Vector) -> None:
     """out = a vector pair in the axes of A in world axes."""
     for half in range(0, 6, 3):

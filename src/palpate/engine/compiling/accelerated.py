@@ -56,7 +56,7 @@ _FOR_ARRAYS = {
     "InlineOverloads",
     "NopythonRewrites",
 }
-_SMALL = 40  # instructions
+_SMALL = 300  # instructions
 _PLAIN = ("_operator", "builtins", "math")  # modules of operations whose types follow from their arguments' types
 _alive: list[Any] = []  # operations whose numbers are in use
 _taken: set[int] = set()  # numbers of the kernels of this process
