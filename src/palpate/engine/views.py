@@ -6,7 +6,6 @@ count references and allocate.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -116,24 +115,6 @@ def _lower_top(context: Any, builder: Any, signature: Any, args: Sequence[Any]) 
     array = context.make_array(signature.args[0])(context, builder, args[0])
     columns = builder.extract_value(array.shape, 1)
     return make_view(context, builder, signature.return_type, array.data, [args[1], columns])
-
-
-def matrix_at(address: int, rows: int, columns: int) -> Floats:
-    """The rows × columns numbers at an address, as a matrix."""
-    numbers = (ctypes.c_double * (rows * columns)).from_address(address)
-    return np.frombuffer(numbers).reshape((rows, columns))
-
-
-@type_callable(matrix_at)
-def _type_matrix_at(context: Any) -> Callable[..., Any]:
-    integer = types.int64
-    return lambda address, rows, columns: types.Array(types.float64, 2, "C")(integer, integer, integer)
-
-
-@lower_builtin(matrix_at, types.int64, types.int64, types.int64)
-def _lower_matrix_at(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
-    pointer = builder.inttoptr(args[0], ir.DoubleType().as_pointer())
-    return make_view(context, builder, signature.return_type, pointer, args[1:])
 
 
 def copy_long(target: Floats, source: Floats) -> None:

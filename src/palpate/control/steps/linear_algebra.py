@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import math
 
+from palpate.control.steps.straight import (
+    add_transpose_times_6_6,
+    add_transpose_times_6_7,
+    times_6_6,
+    times_6_7,
+)
 from palpate.engine.kernels import clear, kernel
 from palpate.engine.records import Matrix, Vector
-from palpate.engine.views import address_of, flat, matrix_at
+from palpate.engine.views import address_of
 
 
 @kernel(inline=True)
@@ -63,30 +69,16 @@ def cholesky_solve_rows(L: Matrix, n: int, X: Matrix, count: int) -> None:
             X[row, i] = entry * inverse
 
 
-# The sizes of most arms are written as numbers: the compiler unrolls loops over them, and addresses are passed sooner
-# than arrays.
-
-
-@kernel(inline=True)
+@kernel
 def times(A: Matrix, x: Vector, out: Vector) -> None:
     """out = A x."""
     rows, n = A.shape
     if rows == 6 and n == 7:
-        _times_6_7(address_of(A), address_of(x), address_of(out))
+        times_6_7(address_of(A), address_of(x), address_of(out))  # pyright: ignore[reportCallIssue]
     elif rows == 6 and n == 6:
-        _times_6_6(address_of(A), address_of(x), address_of(out))
+        times_6_6(address_of(A), address_of(x), address_of(out))  # pyright: ignore[reportCallIssue]
     else:
         _times(A, rows, n, x, out)
-
-
-@kernel
-def _times_6_7(A: int, x: int, out: int) -> None:
-    _times(matrix_at(A, 6, 7), 6, 7, flat(matrix_at(x, 1, 7)), flat(matrix_at(out, 1, 6)))
-
-
-@kernel
-def _times_6_6(A: int, x: int, out: int) -> None:
-    _times(matrix_at(A, 6, 6), 6, 6, flat(matrix_at(x, 1, 6)), flat(matrix_at(out, 1, 6)))
 
 
 @kernel(inline=True)
@@ -105,26 +97,16 @@ def transpose_times(A: Matrix, x: Vector, out: Vector) -> None:
     add_transpose_times(A, x, 1.0, out)
 
 
-@kernel(inline=True)
+@kernel
 def add_transpose_times(A: Matrix, x: Vector, sign: float, out: Vector) -> None:
     """out += sign Aᵀ x, row by row."""
     rows, n = A.shape
     if rows == 6 and n == 7:
-        _add_transpose_times_6_7(address_of(A), address_of(x), sign, address_of(out))
+        add_transpose_times_6_7(address_of(A), address_of(x), sign, address_of(out))  # pyright: ignore[reportCallIssue]
     elif rows == 6 and n == 6:
-        _add_transpose_times_6_6(address_of(A), address_of(x), sign, address_of(out))
+        add_transpose_times_6_6(address_of(A), address_of(x), sign, address_of(out))  # pyright: ignore[reportCallIssue]
     else:
         _add_transpose_times(A, rows, n, x, sign, out)
-
-
-@kernel
-def _add_transpose_times_6_7(A: int, x: int, sign: float, out: int) -> None:
-    _add_transpose_times(matrix_at(A, 6, 7), 6, 7, flat(matrix_at(x, 1, 6)), sign, flat(matrix_at(out, 1, 7)))
-
-
-@kernel
-def _add_transpose_times_6_6(A: int, x: int, sign: float, out: int) -> None:
-    _add_transpose_times(matrix_at(A, 6, 6), 6, 6, flat(matrix_at(x, 1, 6)), sign, flat(matrix_at(out, 1, 6)))
 
 
 @kernel(inline=True)
