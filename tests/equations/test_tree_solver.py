@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from palpate.equations.code.tree_solver import solve_tree, solver_of
+from palpate.equations.code.tree_solver import slide_tree, solve_tree, solver_of
 
 TREES = {
     "one joint": [-1],
@@ -28,7 +28,7 @@ def tree_matrix(parents, rng):
 @pytest.mark.parametrize("parents", TREES.values(), ids=TREES.keys())
 def test_the_solver_solves_what_numpy_solves(parents):
     rng = np.random.default_rng(0)
-    n, solver = len(parents), solver_of(parents)
+    n, (solver, _) = len(parents), solver_of(parents)
     for _ in range(20):
         M, added, f = tree_matrix(parents, rng), rng.uniform(0.0, 0.5, n), rng.normal(size=n)
         x, pivots = np.empty(n), np.empty(n)
@@ -39,5 +39,23 @@ def test_the_solver_solves_what_numpy_solves(parents):
 
 def test_a_singular_matrix_shows_a_pivot_that_is_not_positive():
     x, pivots = np.empty(3), np.empty(3)
-    solve_tree(solver_of([-1, 0, 1]), np.ones((3, 3)), np.zeros(3), np.ones(3), x, pivots)
+    solve_tree(solver_of([-1, 0, 1])[0], np.ones((3, 3)), np.zeros(3), np.ones(3), x, pivots)
     assert not (pivots > 1e-13).all()
+
+
+@pytest.mark.parametrize("parents", TREES.values(), ids=TREES.keys())
+def test_joints_at_rest_are_left_out_of_the_equations_and_their_loads_are_told(parents):
+    rng = np.random.default_rng(1)
+    n, (_, slider) = len(parents), solver_of(parents)
+    for _ in range(20):
+        M, added, free = tree_matrix(parents, rng), rng.uniform(0.0, 0.5, n), (rng.random(n) < 0.6).astype(float)
+        v, impulse, braking = rng.normal(size=(3, n))
+        momentum, x, load, pivots = np.empty((4, n))
+        slide_tree(slider, M, added, v, impulse, braking, free, momentum, x, load, pivots)
+        A, on = M + np.diag(added), free > 0.0
+        wanted = np.zeros(n)
+        wanted[on] = np.linalg.solve(A[np.ix_(on, on)], (M @ v + impulse - braking)[on])
+        np.testing.assert_allclose(momentum, M @ v + impulse, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(x, wanted, rtol=1e-9, atol=1e-11)
+        np.testing.assert_allclose(load, M @ v + impulse - A @ wanted, rtol=1e-9, atol=1e-10)
+        assert (x[~on] == 0.0).all() and (pivots > 0.0).all()

@@ -12,6 +12,7 @@ from numba.extending import intrinsic
 from palpate.engine.compiling import numba_parts
 from palpate.engine.records import Record, Vector
 from palpate.engine.signatures import Function, signature_of
+from palpate.engine.views import part
 
 if TYPE_CHECKING:
     from palpate.engine.compiling.accelerated import Kernel, call_at, follows_types
@@ -69,8 +70,9 @@ def address_of_record(typingctx: Any, record: Any) -> Any:
 @kernel(inline=True)
 def put(target: Vector, start: int, source: Vector) -> None:
     """target[start : start + len(source)] = source."""
+    here = part(target, start, source.size)
     for k in range(source.size):
-        target[start + k] = source[k]
+        here[k] = source[k]
 
 
 @kernel(inline=True)

@@ -131,6 +131,11 @@ class Field:
         return self.kind.element == types.float64
 
     @property
+    def lengths(self) -> tuple[int | str | None, ...]:
+        """Of an array, along each dimension: a number where every record has the same, which unrolls loops over it."""
+        return self.default.shape if isinstance(self.default, Sized) else (None,) * self.kind.dimensions
+
+    @property
     def words(self) -> int:
         """Words it takes in the table."""
         return 2 if self.listed else self.kind.words if isinstance(self.kind, Kind) else 1
@@ -498,9 +503,13 @@ def _read_field(context: Any, builder: Any, kind: RecordType, record: Any, name:
             word = builder.load(builder.gep(table, [ir.Constant(_WORD, field.place)]))
             return builder.icmp_unsigned("!=", word, ir.Constant(_WORD, 0))
         return builder.load(_number_pointer(builder, table, field, context.get_data_type(field.kind.element)))
-    words = [_word(builder, table, field.place + k, fixed=True) for k in range(field.words)]
-    pointer = builder.inttoptr(words[0], context.get_data_type(field.kind.element).as_pointer())
-    return make_view(context, builder, field.kind.numba, pointer, words[1:])  # pyright: ignore[reportArgumentType]
+    address = _word(builder, table, field.place, fixed=True)
+    pointer = builder.inttoptr(address, context.get_data_type(field.kind.element).as_pointer())
+    shape = [
+        ir.Constant(_WORD, length) if isinstance(length, int) else _word(builder, table, field.place + k, fixed=True)
+        for k, length in enumerate(field.lengths, 1)
+    ]
+    return make_view(context, builder, field.kind.numba, pointer, shape)  # pyright: ignore[reportArgumentType]
 
 
 @lower_setattr_generic(RecordType)

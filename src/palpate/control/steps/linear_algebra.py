@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import math
 
-from palpate.engine.kernels import kernel
+from palpate.control.steps.straight import (
+    add_transpose_times_6_6,
+    add_transpose_times_6_7,
+    times_6_6,
+    times_6_7,
+)
+from palpate.engine.kernels import clear, kernel
 from palpate.engine.records import Matrix, Vector
+from palpate.engine.views import address_of
 
 
 @kernel(inline=True)
@@ -62,12 +69,23 @@ def cholesky_solve_rows(L: Matrix, n: int, X: Matrix, count: int) -> None:
             X[row, i] = entry * inverse
 
 
-@kernel(inline=True)
+@kernel
 def times(A: Matrix, x: Vector, out: Vector) -> None:
     """out = A x."""
-    for i in range(A.shape[0]):
+    rows, n = A.shape
+    if rows == 6 and n == 7:
+        times_6_7(address_of(A), address_of(x), address_of(out))  # pyright: ignore[reportCallIssue]
+    elif rows == 6 and n == 6:
+        times_6_6(address_of(A), address_of(x), address_of(out))  # pyright: ignore[reportCallIssue]
+    else:
+        _times(A, rows, n, x, out)
+
+
+@kernel(inline=True)
+def _times(A: Matrix, rows: int, n: int, x: Vector, out: Vector) -> None:
+    for i in range(rows):
         total = 0.0
-        for j in range(A.shape[1]):
+        for j in range(n):
             total += A[i, j] * x[j]
         out[i] = total
 
@@ -75,11 +93,29 @@ def times(A: Matrix, x: Vector, out: Vector) -> None:
 @kernel(inline=True)
 def transpose_times(A: Matrix, x: Vector, out: Vector) -> None:
     """out = Aᵀ x."""
-    for j in range(A.shape[1]):
-        out[j] = 0.0
-    for i in range(A.shape[0]):  # row by row, as they lie
-        for j in range(A.shape[1]):
-            out[j] += A[i, j] * x[i]
+    clear(out)
+    add_transpose_times(A, x, 1.0, out)
+
+
+@kernel
+def add_transpose_times(A: Matrix, x: Vector, sign: float, out: Vector) -> None:
+    """out += sign Aᵀ x, row by row."""
+    rows, n = A.shape
+    if rows == 6 and n == 7:
+        add_transpose_times_6_7(address_of(A), address_of(x), sign, address_of(out))  # pyright: ignore[reportCallIssue]
+    elif rows == 6 and n == 6:
+        add_transpose_times_6_6(address_of(A), address_of(x), sign, address_of(out))  # pyright: ignore[reportCallIssue]
+    else:
+        _add_transpose_times(A, rows, n, x, sign, out)
+
+
+@kernel(inline=True)
+def _add_transpose_times(A: Matrix, rows: int, n: int, x: Vector, sign: float, out: Vector) -> None:
+    for j in range(n):
+        total = out[j]
+        for i in range(rows):
+            total += A[i, j] * (sign * x[i])
+        out[j] = total
 
 
 @kernel(inline=True)

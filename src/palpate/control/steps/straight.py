@@ -1,4 +1,4 @@
-"""The task's inertia of fixed sizes, without a loop: loops over arrays make a processor wait for its own memory.
+"""The task's inertia and products of fixed sizes, without a loop: loops make a processor wait for its own memory.
 
     M = L D Lᵀ,   W = L⁻¹ J_tᵀ,   Y = (L⁻ᵀ D⁻¹ W)ᵀ = J_t M⁻¹,   J_t M⁻¹ J_tᵀ = Wᵀ D⁻¹ W = G E Gᵀ,   Λ = G⁻ᵀ E⁻¹ G⁻¹
 
@@ -172,3 +172,51 @@ def _inverse_of(k: int, n: int) -> Any:
 
 invert_6_7 = _inverse_of(6, 7)  # most arms: six directions of seven joints,
 invert_6_6 = _inverse_of(6, 6)  # or of six
+
+
+def _product_of(rows: int, n: int) -> Any:
+    @intrinsic
+    def times(typingctx: Any, A: Any, x: Any, out: Any) -> Any:
+        """out = A x, at addresses; each sum in the order of its columns."""
+
+        def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
+            w = _Writer(builder, 1)
+            matrix, vector, result = (w.array(address) for address in args)
+            numbers = [w.load(vector, j) for j in range(n)]
+            totals: list[Any] = [ir.Constant(_REAL, 0.0)] * rows
+            for j in range(n):
+                for i in range(rows):
+                    totals[i] = builder.fadd(totals[i], builder.fmul(w.load(matrix, n * i + j), numbers[j]))
+            for i, total in enumerate(totals):
+                w.store(total, result, i)
+            return context.get_dummy_value()
+
+        return types.void(*[types.int64] * 3), generate
+
+    return times
+
+
+def _transposed_product_of(rows: int, n: int) -> Any:
+    @intrinsic
+    def add_transpose_times(typingctx: Any, A: Any, x: Any, sign: Any, out: Any) -> Any:
+        """out += sign Aᵀ x, at addresses; row by row."""
+
+        def generate(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
+            w = _Writer(builder, n)
+            matrix, vector, result = (w.array(args[k]) for k in (0, 1, 3))
+            total = w.gather([w.load(result, j) for j in range(n)])
+            for i in range(rows):
+                row = w.gather([w.load(matrix, n * i + j) for j in range(n)])
+                number = builder.fmul(args[2], w.load(vector, i))
+                total = builder.fadd(total, builder.fmul(row, w.spread(number)))
+            for j in range(n):
+                w.store(w.take(total, j), result, j)
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64, types.float64, types.int64), generate
+
+    return add_transpose_times
+
+
+times_6_7, times_6_6 = _product_of(6, 7), _product_of(6, 6)
+add_transpose_times_6_7, add_transpose_times_6_6 = _transposed_product_of(6, 7), _transposed_product_of(6, 6)

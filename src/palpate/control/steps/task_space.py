@@ -38,7 +38,15 @@ from palpate.control.steps.clearance import (
     set_mobility,
     steer_clear,
 )
-from palpate.control.steps.linear_algebra import cholesky, cholesky_inverse, cholesky_solve_rows, symmetric_eigen
+from palpate.control.steps.linear_algebra import (
+    add_transpose_times,
+    cholesky,
+    cholesky_inverse,
+    cholesky_solve_rows,
+    symmetric_eigen,
+    times,
+    transpose_times,
+)
 from palpate.control.steps.orientation import KINDS, OrientationError, OrientationWork, write_orientation_error
 from palpate.control.steps.reach import (
     DIRECTIONS,
@@ -53,7 +61,7 @@ from palpate.control.steps.reach import (
 from palpate.control.steps.straight import invert_6_6, invert_6_7
 from palpate.engine.kernels import kernel
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
-from palpate.engine.views import address_of, part
+from palpate.engine.views import address_of, flat, part
 from palpate.errors import BadRotation, InvalidInput
 from palpate.robot.robot import Robot
 from palpate.spatial.kernels import matrix_from_quat, quat_from_matrix
@@ -107,6 +115,7 @@ class TaskMemory(Record):
     factor: Matrix = sized("nv", "nv")  # of M
     a: Vector = sized("k")  # accelerations of the chosen directions
     pull: Vector = sized("k")
+    force: Vector = sized("k")  # Λ a, or Λ J_t M⁻¹ τ
     world: Vector = sized(6)  # a vector pair in world axes,
     inside: Vector = sized(6)  # in the axes of A
     quat_wxyz: Vector = sized(4)
@@ -131,7 +140,7 @@ def set_axes(x: Tick, k: TaskGains, m: TaskMemory) -> None:
                 m.axes[i, j] = base[i, 0] * k.turn[0, j] + base[i, 1] * k.turn[1, j] + base[i, 2] * k.turn[2, j]
 
 
-@kernel
+@kernel(inline=True)
 def into_axes(axes: Matrix, world: Vector, out: Vector) -> None:
     """out = a vector pair [linear; angular] of the world in the axes of A."""
     for half in range(0, 6, 3):
@@ -139,7 +148,7 @@ def into_axes(axes: Matrix, world: Vector, out: Vector) -> None:
             out[half + i] = axes[0, i] * world[half] + axes[1, i] * world[half + 1] + axes[2, i] * world[half + 2]
 
 
-@kernel
+@kernel(inline=True)
 def out_of_axes(axes: Matrix, inside: Vector, out: Vector) -> None:
     """out = a vector pair in the axes of A in world axes."""
     for half in range(0, 6, 3):
@@ -170,11 +179,9 @@ def find_errors(x: Tick, k: TaskGains, m: TaskMemory) -> None:
     angle = write_orientation_error(k.orientation, d.quat_wxyz, m.quat_wxyz, part(apart, 3, 3), m.orientation)
     m.angle = max(m.angle, angle)
     into_axes(m.axes, apart, m.e)
+    times(x.J, x.v, apart)
     for i in range(6):
-        V = 0.0
-        for j in range(x.v.size):
-            V += x.J[i, j] * x.v[j]
-        apart[i] = d.twist[i] - V
+        apart[i] = d.twist[i] - apart[i]
     into_axes(m.axes, apart, m.e_rate)
 
 
@@ -192,11 +199,11 @@ def set_rows(x: Tick, k: TaskGains, m: TaskMemory) -> None:
     for i in range(k.choice.size):
         direction = k.choice[i]
         half = 0 if direction < 3 else 3
-        scale, out, column = lever_of(direction), m.J_t[i], direction - half
+        scale, n, column = lever_of(direction), x.v.size, direction - half
         a, b, c = m.axes[0, column], m.axes[1, column], m.axes[2, column]
-        first, second, third = x.J[half], x.J[half + 1], x.J[half + 2]
-        for j in range(x.v.size):
-            out[j] = scale * (a * first[j] + b * second[j] + c * third[j])
+        out, J = part(flat(m.J_t), i * n, n), part(flat(x.J), half * n, 3 * n)
+        for j in range(n):
+            out[j] = scale * (a * J[j] + b * J[n + j] + c * J[2 * n + j])
 
 
 @kernel(inline=True)
@@ -371,16 +378,8 @@ def open_task(x: Tick, k: TaskGains, m: TaskMemory) -> None:
 @kernel
 def push_along(m: TaskMemory, a: Vector, out: Vector) -> None:
     """out = J_tᵀ Λ a."""
-    J, Lambda = m.J_t, m.Lambda
-    k, n = J.shape
-    for j in range(n):
-        out[j] = 0.0
-    for i in range(k):
-        force = 0.0
-        for l in range(k):
-            force += Lambda[i, l] * a[l]
-        for j in range(n):
-            out[j] += J[i, j] * force
+    times(m.Lambda, a, m.force)
+    transpose_times(m.J_t, m.force, out)
 
 
 @kernel
@@ -393,19 +392,9 @@ def accelerate(k: TaskGains, m: TaskMemory, inside: Vector, out: Vector) -> None
 @kernel
 def into_null_space(m: TaskMemory, tau: Vector) -> None:
     """tau ← N tau = (1 − J_tᵀ Λ J_t M⁻¹) tau: it moves no chosen direction."""
-    J, Y, Lambda = m.J_t, m.Y, m.Lambda
-    k, n = J.shape
-    for i in range(k):
-        total = 0.0
-        for j in range(n):
-            total += Y[i, j] * tau[j]
-        m.pull[i] = total
-    for i in range(k):
-        force = 0.0
-        for l in range(k):
-            force += Lambda[i, l] * m.pull[l]
-        for j in range(n):
-            tau[j] -= J[i, j] * force
+    times(m.Y, tau, m.pull)
+    times(m.Lambda, m.pull, m.force)
+    add_transpose_times(m.J_t, m.force, -1.0, tau)
 
 
 @kernel

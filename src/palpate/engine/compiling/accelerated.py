@@ -56,7 +56,7 @@ _FOR_ARRAYS = {
     "InlineOverloads",
     "NopythonRewrites",
 }
-_SMALL = 40  # instructions
+_SMALL = 300  # instructions
 _PLAIN = ("_operator", "builtins", "math")  # modules of operations whose types follow from their arguments' types
 _alive: list[Any] = []  # operations whose numbers are in use
 _taken: set[int] = set()  # numbers of the kernels of this process
@@ -86,7 +86,8 @@ class _LeanLibrary(JITCodeLibrary):
         ll_module.data_layout = self._codegen._data_layout
 
     def _optimize_final_module(self) -> None:
-        passes, builder = self._codegen._module_pass_manager()
+        # Loops here have about as many turns as an arm has joints: vectors of them are never filled.
+        passes, builder = self._codegen._module_pass_manager(loop_vectorize=False)
         passes.run(self._final_module, builder)
 
 

@@ -17,6 +17,7 @@ from palpate.engine.lanes import near_sin_cos
 from palpate.equations.algebra.graph import Node, needed
 
 _DOUBLE, _INTEGER, _COUNT = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
+_TOGETHER = 4  # the doubles of an AVX register
 
 
 @dataclass(frozen=True)
@@ -116,10 +117,26 @@ class _Body:
 
     def compute(self, outputs: Sequence[Node]) -> None:
         """Everything the outputs need that is not known yet, arguments first."""
+        if self.emitter.lanes == 1:
+            self._turn_together(outputs)
         for node in needed(outputs, self.values):
             if node.number in self.values:
                 continue
             self.values[node.number] = self._value(node, [self.values[a.number] for a in node.args])
+
+    def _turn_together(self, outputs: Sequence[Node]) -> None:
+        """Sines and cosines of inputs, four at once: the same bits in a third of the instructions."""
+        nodes = [node.args[0] for node in needed(outputs, self.values) if node.op in ("sin", "cos")]
+        angles = [number for number in dict.fromkeys(node.number for node in nodes) if number in self.values]
+        b, kind = self.builder, ir.VectorType(_DOUBLE, _TOGETHER)
+        for start in range(0, len(angles), _TOGETHER):
+            group, vector = angles[start : start + _TOGETHER], ir.Constant(kind, [0.0] * _TOGETHER)
+            for i, angle in enumerate(group):
+                vector = b.insert_element(vector, self.values[angle], _COUNT(i))
+            both = near_sin_cos(b, vector)
+            for i, angle in enumerate(group):
+                sine, cosine = (b.extract_element(part, _COUNT(i)) for part in both)
+                self._angles[angle] = sine, cosine
 
     def _value(self, node: Node, args: list[Any]) -> Any:
         if node.op == "number":

@@ -1,4 +1,9 @@
-"""(M + diag d) x = f of a tree as machine code: Lᵀ D L, only where joints carry each other, without a loop."""
+"""Linear equations of a tree's mass matrix as machine code: Lᵀ D L, only where joints carry each other, no loop.
+
+    solve(M, d, f, x, D)                          x = (M + diag d)⁻¹ f, and the pivots D
+    slide(M, d, v, p, s, c, b, x, load, D)        b = M v + p; x with (M + diag d) x = b − s where c = 1 and x = 0 where
+                                                  c = 0; load = b − (M + diag d) x
+"""
 
 from __future__ import annotations
 
@@ -18,11 +23,11 @@ from palpate.equations.algebra.graph import Graph, Node
 from palpate.equations.code.llvm_code import Emitter, Input
 
 
-def solver_of(parents: Sequence[int]) -> int:
-    """Address of the solver for a tree of velocities; `parents` gives each one's nearest carrier, −1 for the ground."""
+def solver_of(parents: Sequence[int]) -> tuple[int, int]:
+    """Addresses of `solve` and `slide` for a tree of velocities; `parents`: each one's nearest carrier, −1 the ground."""
     digest = hashlib.sha256(" ".join(map(str, parents)).encode()).hexdigest()
     prefix = programs.load(Origin(Path(__file__), 1, "solver", digest), lambda prefix: _emit(prefix, parents))
-    return programs.address(f"{prefix}_solve")
+    return programs.address(f"{prefix}_solve"), programs.address(f"{prefix}_slide")
 
 
 @kernel
@@ -32,14 +37,50 @@ def solve_tree(solver: int, M: Matrix, added: Vector, f: Vector, x: Vector, pivo
     call_program(solver, arrays)  # pyright: ignore[reportCallIssue]
 
 
+@kernel
+def slide_tree(
+    slide: int, M: Matrix, added: Vector, v: Vector, impulse: Vector, braking: Vector, free: Vector, momentum: Vector,
+    x: Vector, load: Vector, pivots: Vector,
+) -> None:  # fmt: skip
+    """x of the free joints, whose mask is 1, the others at rest: (M + diag added) x = M v + impulse − braking.
+
+    Given out too: momentum = M v + impulse, load = momentum − (M + diag added) x, and the pivots.
+    """
+    arrays = (
+        address_of(M), address_of(added), address_of(v), address_of(impulse), address_of(braking), address_of(free),
+        address_of(momentum), address_of(x), address_of(load), address_of(pivots),
+    )  # fmt: skip
+    call_program(slide, arrays)  # pyright: ignore[reportCallIssue]
+
+
 def _emit(prefix: str, parents: Sequence[int]) -> str:
     module, graph, n = ir.Module(prefix), Graph(), len(parents)
     M = [[graph.symbol(f"M{i}_{j}") for j in range(n)] for i in range(n)]
-    added, f = ([graph.symbol(f"{name}{i}") for i in range(n)] for name in ("added", "f"))
-    x, pivots = _solved(M, added, f, [_carriers(parents, i) for i in range(n)])
-    inputs = [Input([entry for row in M for entry in row]), Input(added), Input(f)]
-    Emitter(module).function(f"{prefix}_solve", inputs, [x, pivots])
+    names = "added", "f", "v", "impulse", "braking", "free"
+    added, f, v, impulse, braking, free = ([graph.symbol(f"{name}{i}") for i in range(n)] for name in names)
+    carriers, emitter = [_carriers(parents, i) for i in range(n)], Emitter(module)
+    diagonal = [M[i][i] + added[i] for i in range(n)]
+    x, pivots = _solved(M, diagonal, f, carriers)
+    matrix = Input([entry for row in M for entry in row])
+    emitter.function(f"{prefix}_solve", [matrix, Input(added), Input(f)], [x, pivots])
+    momentum = [_row_times(M, M[i][i], i, v, carriers) + impulse[i] for i in range(n)]
+    held = [graph.one - c for c in free]
+    A = [[M[i][j] * (free[i] * free[j]) for j in range(n)] for i in range(n)]
+    right = [free[i] * (momentum[i] - braking[i]) for i in range(n)]
+    x, pivots = _solved(A, [diagonal[i] * free[i] + held[i] for i in range(n)], right, carriers)
+    load = [momentum[i] - _row_times(M, diagonal[i], i, x, carriers) for i in range(n)]
+    inputs = [matrix, *map(Input, (added, v, impulse, braking, free))]
+    emitter.function(f"{prefix}_slide", inputs, [momentum, x, load, pivots])
     return str(module)
+
+
+def _row_times(M: list[list[Node]], diagonal: Node, i: int, x: list[Node], carriers: list[list[int]]) -> Node:
+    """Row i of a tree's matrix times x; read below its diagonal alone."""
+    total = diagonal * x[i]
+    for j in range(len(x)):
+        if j in carriers[i] or i in carriers[j]:
+            total = total + M[max(i, j)][min(i, j)] * x[j]
+    return total
 
 
 def _carriers(parents: Sequence[int], i: int) -> list[int]:
@@ -52,13 +93,13 @@ def _carriers(parents: Sequence[int], i: int) -> list[int]:
 
 
 def _solved(
-    M: list[list[Node]], added: list[Node], f: list[Node], carriers: list[list[int]]
+    M: list[list[Node]], diagonal: list[Node], f: list[Node], carriers: list[list[int]]
 ) -> tuple[list[Node], list[Node]]:
-    """M + diag = Lᵀ D L from the tips to the base, then x = L⁻¹ D⁻¹ L⁻ᵀ f; D too."""
+    """M with another diagonal = Lᵀ D L from the tips to the base, then x = L⁻¹ D⁻¹ L⁻ᵀ f; D too."""
     n, one = len(f), M[0][0].graph.one
     A = [list(row) for row in M]
     for i in range(n):
-        A[i][i] = A[i][i] + added[i]
+        A[i][i] = diagonal[i]
     inverse: list[Node] = [one] * n
     x = list(f)
     for k in range(n - 1, -1, -1):

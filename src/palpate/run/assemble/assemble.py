@@ -130,7 +130,7 @@ def assemble(run: Run, *, share: bool = True) -> Assembly:
         camera=pole_camera(plant, run.world, run.clock.control_period),
         loads=loads,
         tree=tree,
-        model=_model(plant, tool, of_law["tick"], tree if shared else None) if derived else no_model(),
+        model=_model(run, plant, tool, of_law["tick"], tree if shared else None) if derived else no_model(),
         **_clock(run),
         **of_law,
         **measuring,
@@ -148,9 +148,14 @@ def _truth(robot: Robot, rows: Layout, rotation: Array, physics: Physics) -> Tru
     return Truth(sizes_of(robot), **parts, rotation=rotation, wrench=row.contact_wrench, plant=physics)
 
 
-def _model(plant: Plant, tool: Frame, tick: Tick, shared: TreePlant | None) -> TreeModel:
-    """The law's model on its equations: the plant's own, where both are one."""
-    return tree_model(plant.robot.model if shared is None else plant.model, tool, tick, shared)
+def _model(run: Run, plant: Plant, tool: Frame, tick: Tick, shared: TreePlant | None) -> TreeModel:
+    """The law's model on its equations: the plant's own, where both are one.
+
+    Between ticks, and within Runge–Kutta steps, the plant's terms go on and the law's stay: then they are copied.
+    """
+    in_place = run.clock.ratio == 1 and run.clock.integrator == "euler"
+    model = plant.robot.model if shared is None else plant.model
+    return tree_model(model, tool, tick, shared, in_place=in_place)
 
 
 def _tree(run: Run, plant: Plant, outside: dict[str, Any], sensors: dict[str, Any]) -> TreePlant:

@@ -8,7 +8,7 @@ from palpate.control.friction import friction_torque
 from palpate.control.guards import guard_set_points, guard_torque
 from palpate.engine.kernels import kernel, put
 from palpate.engine.library import mju_cholFactor, mju_cholSolve
-from palpate.engine.records import Vector
+from palpate.engine.records import Matrix, Vector
 from palpate.engine.views import address_of
 from palpate.run.loop.state import (
     ACCELERATION,
@@ -35,13 +35,8 @@ def take_command(L: Loop) -> int:
     terms, command, d = L.row.terms, L.row.command, L.drives
     if L.compensation.viscous.size > 0:
         _compensate(L)
-    for j in range(command.size):
-        command[j] = 0.0
-        for k in range(terms.shape[0]):
-            if not math.isfinite(terms[k, j]):
-                L.bad_term, L.where = k, j
-                return BAD_COMMAND
-            command[j] += terms[k, j]
+    if not _add_terms(terms, command) and _bad_term(L):
+        return BAD_COMMAND
     put(d.signal.fresh, 0, command)
     if d.kind == ACCELERATION:
         _inverse_dynamics(L, command, d.signal.fresh)
@@ -53,6 +48,31 @@ def take_command(L: Loop) -> int:
     if d.jitter > 0.0:
         d.acts_from += math.ceil(d.jitter * uniform(L.seed, _JITTER, L.tick_count))
     return _receive(L)
+
+
+@kernel
+def _add_terms(terms: Matrix, command: Vector) -> bool:
+    """command = the sum of the terms; whether all of it is finite."""
+    finite = True
+    for j in range(command.size):
+        total = 0.0
+        for k in range(terms.shape[0]):
+            total += terms[k, j]
+        command[j] = total
+        finite = finite and math.isfinite(total)
+    return finite
+
+
+@kernel
+def _bad_term(L: Loop) -> bool:
+    """Whether a term is not finite; which one, and of which joint, is kept."""
+    terms = L.row.terms
+    for j in range(terms.shape[1]):
+        for k in range(terms.shape[0]):
+            if not math.isfinite(terms[k, j]):
+                L.bad_term, L.where = k, j
+                return True
+    return False
 
 
 @kernel
@@ -196,5 +216,6 @@ def actuate(L: Loop) -> None:
             bits |= TORQUE_LIMITED
         tau[j] = wanted
     L.guard_bits = bits
-    for bit in range(L.guard_steps.size):
-        L.guard_steps[bit] += (bits >> bit) & 1
+    if bits != 0:
+        for bit in range(L.guard_steps.size):
+            L.guard_steps[bit] += (bits >> bit) & 1

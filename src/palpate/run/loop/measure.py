@@ -192,9 +192,10 @@ def _evaluate_tree(L: Loop) -> bool:
     if L.shared:
         if not L.tree.now:
             return False
-        put(flat(x.M), 0, flat(m.terms.M))
-        put(x.bias, 0, m.terms.bias)
-        put(x.gravity, 0, m.terms.gravity)
+        if not m.in_place:
+            put(flat(x.M), 0, flat(m.terms.M))
+            put(x.bias, 0, m.terms.bias)
+            put(x.gravity, 0, m.terms.gravity)
     elif is_ordinary(x.q, x.v) and quaternions_are_unit(L.nominal, x.q):
         compute_terms(m.code, x.q, x.v, m.terms)
     else:

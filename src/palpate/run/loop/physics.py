@@ -27,6 +27,7 @@ from palpate.world.forces.pushes import apply_push, push_share
 from palpate.world.plants.bodies import add_force, add_wrench, velocity_at
 from palpate.world.plants.joint_friction import SETTLED, correct_velocities, end_velocities
 from palpate.world.plants.ties import MOST_TURNS, add_tie_forces, follow, take_over
+from palpate.world.plants.tree_friction import end_velocities_of_tree
 from palpate.world.plants.tree_plant import accelerate, add_load, can_carry, stage_tree
 
 _MOST_FRICTION_TURNS = 20
@@ -297,14 +298,17 @@ def _semi_implicit_with_friction(L: Loop) -> None:
     The engine's contacts and stops answer the friction and the friction them, in turns.
     """
     p, f = L.plant, L.friction
-    for _ in range(_MOST_FRICTION_TURNS):
-        if not _accelerate(L):
+    if L.tree.now:
+        _apply(L)
+        if not end_velocities_of_tree(f, L.tree, p, L.dt):
             L.tree.now = False
             mj_step1(p.model, p.data)
-            continue
-        _read_masses(L)
-        if end_velocities(f, L.ties, p, L.dt) <= SETTLED or not _constrained(L):
-            break
+    if not L.tree.now:
+        for _ in range(_MOST_FRICTION_TURNS):
+            _accelerate(L)
+            _read_masses(L)
+            if end_velocities(f, L.ties, p, L.dt) <= SETTLED or not _constrained(L):
+                break
     if len(L.ties.each) == 0:
         for k in range(p.nv):
             p.qacc[k] = (f.v[k] - p.qvel[k]) / L.dt
@@ -312,8 +316,19 @@ def _semi_implicit_with_friction(L: Loop) -> None:
         mj_sensorAcc(p.model, p.data)
     put(p.qvel, 0, f.v)
     follow(L.ties, p)
-    mj_integratePos(p.model, address_of(p.qpos), address_of(p.qvel), L.dt)
+    _move_along(L)
     p.time = L.step * L.dt + L.dt
+
+
+@kernel
+def _move_along(L: Loop) -> None:
+    """Positions along the new velocities."""
+    p = L.plant
+    if p.nq != p.nv or not L.tree.now:
+        mj_integratePos(p.model, address_of(p.qpos), address_of(p.qvel), L.dt)
+        return
+    for k in range(p.nv):
+        p.qpos[k] += L.dt * p.qvel[k]
 
 
 @kernel
@@ -369,11 +384,7 @@ def _semi_implicit(L: Loop) -> None:
         accelerate(tree, p, 0.0, p.qacc)
     for k in range(p.nv):
         p.qvel[k] += L.dt * a[k]
-    if tree.extra > 0:
-        mj_integratePos(p.model, address_of(p.qpos), address_of(p.qvel), L.dt)
-    else:
-        for k in range(p.nv):
-            p.qpos[k] += L.dt * p.qvel[k]
+    _move_along(L)
     p.time += L.dt
 
 
@@ -454,6 +465,24 @@ def watch_joints(L: Loop) -> None:
 def trouble(L: Loop) -> int:
     """What is wrong with the state after a step, if anything; the speed limit is for the robot's joints."""
     p = L.plant
+    began, ordinary = L.step * L.dt, L.tree.now and L.dof.size == p.nv
+    for k in range(p.nv):
+        ordinary = ordinary and abs(p.qvel[k]) <= L.max_speed
+    for k in range(p.nq):
+        ordinary = ordinary and abs(p.qpos[k]) < math.inf
+    if not ordinary:
+        status = _strange(L)
+        if status != RUNNING:
+            return status
+    if abs(p.time - began - L.dt) > 1e-6 * L.dt + 1e-9 * abs(p.time):
+        return CLOCK
+    return RUNNING
+
+
+@kernel
+def _strange(L: Loop) -> int:
+    """Which number of the state is none, which joint is too fast, what the engine warns of; in this order."""
+    p = L.plant
     for k in range(p.nv):
         L.where = k
         if not math.isfinite(p.qvel[k]):
@@ -470,7 +499,4 @@ def trouble(L: Loop) -> int:
         L.where = k
         if p.warning[k, 1] != 0:
             return WARNED
-    began = L.step * L.dt
-    if abs(p.time - began - L.dt) > 1e-6 * L.dt + 1e-9 * abs(p.time):
-        return CLOCK
     return RUNNING

@@ -8,7 +8,7 @@ from palpate.engine.kernels import kernel, put
 from palpate.engine.library import mj_energyPos, mj_mulM
 from palpate.engine.maths import atan2, hypot
 from palpate.engine.records import Vector
-from palpate.engine.views import address_of, part
+from palpate.engine.views import address_of, copy_long, part
 from palpate.run.loop.measure import true_state
 from palpate.run.loop.state import Loop
 from palpate.spatial.kernels import quat_from_matrix
@@ -106,8 +106,9 @@ def record(L: Loop) -> None:
         return
     offset, kept = 0, L.record[L.recorded]
     for k in range(0, L.kept.size, 2):
-        put(kept, offset, part(L.row_numbers, L.kept[k], L.kept[k + 1]))
-        offset += L.kept[k + 1]
+        size = L.kept[k + 1]
+        copy_long(part(kept, offset, size), part(L.row_numbers, L.kept[k], size))
+        offset += size
     L.times[L.recorded] = L.step * L.dt
     L.recorded += 1
 

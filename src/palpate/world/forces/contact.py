@@ -137,7 +137,7 @@ def move_surface(s: SurfaceState, t: float) -> None:
     held = min(max(t - s.start, 0.0), max(s.stop - s.start, 0.0))
     moving = 1.0 if s.start <= t < s.stop else 0.0
     rate = 2.0 * math.pi * s.frequency
-    sine, cosine = sin_cos(rate * t)
+    sine, cosine = sin_cos(rate * t) if rate > 0.0 else (0.0, 1.0)
     for i in range(3):
         s.place[i] = s.home[i] + s.velocity[i] * held + s.amplitude[i] * sine
         s.speed[i] = s.velocity[i] * moving + s.amplitude[i] * rate * cosine

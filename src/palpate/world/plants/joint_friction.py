@@ -24,7 +24,7 @@ from palpate.engine.views import address_of
 from palpate.world.plants.ties import Ties, fold
 
 _LEAST_PIVOT = 1e-15
-_ROUNDING = 1e-13  # of a joint's friction: a load beyond it by less does not make the joint slide
+ROUNDING = 1e-13  # of a joint's friction: a load beyond it by less does not make the joint slide
 SETTLED = 1e-10  # of the friction: a change that ends the search beside contacts and stops, and in Runge–Kutta steps
 
 
@@ -48,6 +48,10 @@ class JointFriction(Record):
     M: Matrix = sized("N", "N")
     momentum: Vector = sized("N")  # b
     v: Vector = sized("N")
+    impulse: Vector = sized("N")  # h (all other forces at the start)
+    braking: Vector = sized("N")  # h F the way a joint slides
+    free: Vector = sized("N")  # 1, or 0 where a joint stands still
+    load: Vector = sized("N")  # b − M̂ v
     work: FrictionWork
 
 
@@ -125,7 +129,7 @@ def _most_loaded(M: Matrix, b: Vector, bound: Vector, v: Vector, w: FrictionWork
         for j in range(v.size):
             load -= M[i, j] * v[j]
         w.right[i] = load
-        beyond = abs(load) - bound[i] * (1.0 + _ROUNDING)
+        beyond = abs(load) - bound[i] * (1.0 + ROUNDING)
         if beyond > most:
             most, worst = beyond, i
     return worst

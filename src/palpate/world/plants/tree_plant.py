@@ -36,7 +36,7 @@ from palpate.spatial import matrix_from_quat
 from palpate.world.plants.plant import Plant
 
 FARTHEST, FASTEST = 1e6, 1e9  # rad or m, and rad/s or m/s: beyond it is the engine's to say what is wrong
-_SMALLEST_PIVOT = 1e-13  # of the mass matrix: below it the engine's to warn of
+SMALLEST_PIVOT = 1e-13  # of the mass matrix: below it the engine's to warn of
 _HINGE, _SLIDE, _FREE = range(3)
 _SLIDING = 2  # mjJNT_SLIDE; hinges follow
 _KINDS = {"revolute": _HINGE, "prismatic": _SLIDE, "free": _FREE}
@@ -86,7 +86,8 @@ class TreePlant(Record):
     stiffness: Vector = sized("N")
     rest: Vector = sized("N")
     acceleration_is_read: bool = False  # the continuous one, by a sensor that carries a mass
-    solver: int = 0  # address
+    solver: int = 0  # addresses
+    slider: int = 0
     added: Vector = sized("N")  # h B
     pivots: Vector = sized("N")
     force: Vector = sized("N")
@@ -96,6 +97,7 @@ class TreeModel(Record):
     """A law's model on its equations: terms of the tree and the tool's frame, most of them where the law reads them."""
 
     on: bool
+    in_place: bool = False  # the plant's terms lie where the law reads
     code: TreeCode
     terms: TreeTerms
     tool: TreePlace
@@ -111,7 +113,9 @@ def no_model() -> TreeModel:
     return TreeModel(sizes, on=False, code=TreeCode(sizes, **_NO_CODE), tool=TreePlace(link=-1))
 
 
-def tree_model(model: mujoco.MjModel, frame: Frame, terms: ModelTerms, shared: TreePlant | None = None) -> TreeModel:
+def tree_model(
+    model: mujoco.MjModel, frame: Frame, terms: ModelTerms, shared: TreePlant | None = None, *, in_place: bool = False
+) -> TreeModel:
     """The model of a robot with the tool at a frame, for a law that reads `terms`.
 
     Args:
@@ -119,6 +123,7 @@ def tree_model(model: mujoco.MjModel, frame: Frame, terms: ModelTerms, shared: T
         place: of the tool.
         terms: where the law reads; what is computed for it alone is written there at once.
         shared: the plant's tree, where both are one.
+        in_place: let that tree write M, C v + g and g where the law reads them: for laws that act at every step.
     """
     program = tree_of(model)
     here = program.mechanism.bodies[frame.body]
@@ -126,8 +131,11 @@ def tree_model(model: mujoco.MjModel, frame: Frame, terms: ModelTerms, shared: T
     sizes = program.record_sizes
     written = {name: getattr(terms, name) for name in ("position", "rotation", "J", "drift")}
     own = {name: getattr(terms, name) for name in ("M", "bias", "gravity")}
+    if shared is not None and in_place:
+        shared.terms.replace_all(own)
     return TreeModel(
         on=True,
+        in_place=shared is not None and in_place,
         code=program.code if shared is None else shared.code,
         terms=TreeTerms(sizes, **own) if shared is None else shared.terms,
         tool=program.place(tool),
@@ -167,6 +175,7 @@ def tree_plant(plant: Plant, bodies: Iterable[int], *, acceleration_is_read: boo
         acceleration_is_read: whether somebody reads q̈.
     """
     model, program = plant.model, tree_of(plant.model)
+    solver, slider = solver_of([int(parent) for parent in model.dof_parentid])
     links, everywhere = program.mechanism.links, program.mechanism.bodies
     tree = TreePlant(
         {"N": model.nv, "bodies": model.nbody, **program.record_sizes},
@@ -182,7 +191,8 @@ def tree_plant(plant: Plant, bodies: Iterable[int], *, acceleration_is_read: boo
         extra=model.nq - model.nv,
         first=6 if model.nq > model.nv else 0,
         acceleration_is_read=acceleration_is_read,
-        solver=solver_of([int(parent) for parent in model.dof_parentid]),
+        solver=solver,
+        slider=slider,
     )
     read_numbers(tree, model)
     return tree
@@ -341,7 +351,7 @@ def accelerate(t: TreePlant, p: Physics, step: float, out: Vector) -> bool:
             t.added[k] = step * t.damping[k]
     solve_tree(t.solver, t.terms.M, t.added, f, out, t.pivots)
     for k in range(n):
-        if not (abs(out[k]) < FASTEST and t.pivots[k] > _SMALLEST_PIVOT):
+        if not (abs(out[k]) < FASTEST and t.pivots[k] > SMALLEST_PIVOT):
             return False
     return True
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from palpate.engine.kernels import clear, kernel
+from palpate.engine.kernels import clear, kernel, put
 from palpate.engine.physics import Physics
 from palpate.engine.records import Integers, Matrix, Record, Vector, sized
 from palpate.engine.views import fold, part
@@ -177,6 +177,9 @@ def bodies_beyond(plant: Plant, robot: Robot, sensors: Sensors) -> tuple[np.ndar
 @kernel
 def arrive(s: Delayed, count: int) -> None:
     """Keep the fresh sample and see the one `delay` samples old (the first one, before that)."""
+    if s.delay == 0:
+        put(s.seen, 0, s.fresh)
+        return
     rows = s.ring.shape[0]
     old = max(count - s.delay, 0) % rows
     for i in range(s.fresh.size):
