@@ -20,7 +20,7 @@ what a key may be:
   'control.stiffness*=loguniform(0.5, 2)'      * multiplies the scenario's own value
 
 examples:
-  palpate sweep panda-wall --vary control.damping.0=20:200:10
+  palpate sweep panda-wall --vary world.surfaces.wall.stiffness=200:20000:9:log
   palpate sweep panda-wall --vary 'world.plant.mass_scale=normal(1, 0.05)' --runs 1000 --traces worst
   palpate sweep panda-wall --method map --vary 'control.damping*=0.1:10:33:log' \\
       --vary 'world.surfaces.wall.stiffness*=0.1:10:33:log'
