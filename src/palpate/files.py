@@ -105,7 +105,9 @@ def make_folder(path: str | os.PathLike[str], *, exist_ok: bool = True) -> Path:
         FileExistsError: it exists, and may not.
     """
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", os.fspath(path)):
-        raise FileError(f"{path} is no folder of this machine", hint="write into a folder, and copy it there afterwards")
+        raise FileError(
+            f"{path} is no folder of this machine", hint="write into a folder, and copy it there afterwards"
+        )
     folder = Path(path)
     if exist_ok and folder.is_symlink():
         raise FileError(

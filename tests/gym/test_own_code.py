@@ -15,7 +15,7 @@ from palpate.scenario.file.load import load_scenario
 
 pytest.importorskip("gymnasium")
 
-from palpate.gym import ContactEnv, ThreadedEnvs  # noqa: E402
+from palpate.gym import ContactEnv, ThreadedEnvs
 
 SHORT = ["run.duration=0.1"]
 BOUND = '[metrics."MODULE:peak_torque"]\nmost = 1000\n'

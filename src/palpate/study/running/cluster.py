@@ -19,12 +19,12 @@ from typing import Any
 from distributed import Client, LocalCluster, WorkerPlugin, as_completed
 from distributed.scheduler import KilledWorker
 
-from palpate.errors import FileError, PalpateError, StudyError
+from palpate.errors import PalpateError, StudyError
 from palpate.study.plans.plan import CRASHED, versions
 from palpate.study.running.address import ClusterAddress, check_command
 from palpate.study.running.jobs import jobs_for
 from palpate.study.running.pool import Chunk
-from palpate.study.running.shipping import contents_of, mark_of
+from palpate.study.running.shipping import contents_of, forget_copies, mark_of, use_scratch
 from palpate.study.running.worker import Job, Result, empty_row, run_chunk
 
 AHEAD = 3  # chunks under way per thread of the cluster
@@ -42,12 +42,14 @@ class Files(WorkerPlugin):
         self.name, self.mark, self.contents = f"palpate-{mark}", mark, contents
 
     def setup(self, worker: Any) -> None:
-        """Keep them."""
+        """Keep them; copies go to the worker's own folder, which Dask deletes."""
+        use_scratch(worker.local_directory)
         _received[self.mark] = self.contents
 
     def teardown(self, worker: Any) -> None:
         """Let them go."""
         _received.pop(self.mark, None)
+        forget_copies()
 
 
 def run_there(job: Job, mark: str, wanted: Mapping[str, str], chunk: Chunk) -> list[Result]:

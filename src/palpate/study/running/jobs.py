@@ -128,4 +128,3 @@ def estimated_cost(file: JobFile, seconds: float, runs: int) -> str:
         f"cost: {jobs} jobs of {file.cores} cores, about {hours:.3g} core hours of work and {whole:.3g} with starting"
         f"{price}; each job takes work for {file.lifetime / 3600:.2g} h of its {file.walltime}"
     )
-
