@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -103,6 +104,10 @@ def make_folder(path: str | os.PathLike[str], *, exist_ok: bool = True) -> Path:
         FileError: a link or a file is there, or the system refuses.
         FileExistsError: it exists, and may not.
     """
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", os.fspath(path)):
+        raise FileError(
+            f"{path} is no folder of this machine", hint="write into a folder, and copy it there afterwards"
+        )
     folder = Path(path)
     if exist_ok and folder.is_symlink():
         raise FileError(

@@ -7,26 +7,23 @@ since it was loaded is loaded again. What goes wrong in such code is told with i
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import importlib
 import linecache
 import os
 import sys
-import tempfile
 import threading
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from palpate.errors import InvalidInput, PalpateError, nearest
-from palpate.files import write_file
 
 _LOCK = threading.RLock()
 _files: dict[str, Path] = {}  # file of each module that a scenario named
 _loaded: dict[str, tuple[tuple[Any, ...], ModuleType]] = {}  # modules as executed, with the state of their files
-_copies: dict[str, Path] = {}  # files of another machine, and where they lie here
+_copies: set[Path] = set()  # modules of another machine that lie here
 _announced: set[str] = set()
 _allowed = True
 
@@ -51,10 +48,10 @@ def use_files(modules: Mapping[str, str]) -> None:
         InvalidInput: a module of that name was loaded from another file with other content.
     """
     for name, file in modules.items():
-        path, known = _copies.get(file) or Path(os.path.realpath(file)), _files.get(name)
+        path, known = Path(os.path.realpath(file)), _files.get(name)
         if not path.is_file():
             raise InvalidInput(f"the module {name!r} is to be read from {_shown(path)}, and there is no such file")
-        if known not in (None, path) and name in _loaded and known not in _copies.values() and known.is_file():
+        if known not in (None, path) and name in _loaded and not _copies & {known, path} and known.is_file():
             if known.read_bytes() != path.read_bytes():
                 raise InvalidInput(
                     f"two different files hold a module {name!r}: {_shown(known)} and {_shown(path)}",
@@ -173,28 +170,25 @@ def _shown(path: Path) -> str:
 
 
 def texts_of(modules: Mapping[str, str]) -> dict[str, bytes]:
-    """The files of modules, and those beside them that they import, by their paths: to be handed to `provide`."""
+    """The files of modules, and those beside them that they import, by their paths: for other machines."""
     folders = {os.path.dirname(file) for file in modules.values()}
     loaded = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     beside = [file for file in loaded if file is not None and os.path.dirname(file) in folders]
     return {file: Path(file).read_bytes() for file in {*modules.values(), *beside} if os.path.isfile(file)}
 
 
-def provide(texts: Mapping[str, bytes]) -> None:
-    """Make files of another machine available here, in a folder of their own, unless they lie at the same paths."""
-    missing = [file for file, text in texts.items() if not os.path.isfile(file) or Path(file).read_bytes() != text]
-    if not missing:
-        for file in texts:
-            _copies.pop(file, None)
-        return
-    mark = hashlib.sha256(repr(sorted(texts.items())).encode()).hexdigest()[:16]
+def use_copies(files: Iterable[Path]) -> None:
+    """Read modules, and what they import from beside them, from copies of another machine's files from now on."""
     with _LOCK:
-        if all(file in _copies and mark in _copies[file].parent.name for file in texts):
+        new = {file for file in files if file.suffix == ".py"}
+        if new == _copies:
             return
-        folder = Path(tempfile.mkdtemp(prefix=f"palpate-code-{mark}-"))
-        for file, text in texts.items():
-            copy = folder / os.path.basename(file)
-            write_file(copy, text)
-            sys.modules.pop(copy.stem, None)  # that of a job before
-            _copies[file] = copy
-        sys.path.insert(0, str(folder))
+        for file in _copies | new:
+            sys.modules.pop(file.stem, None)  # that of a job before
+        sys.path[:] = [*{str(file.parent) for file in new}, *(p for p in sys.path if Path(p) not in _folders(_copies))]
+        _copies.clear()
+        _copies.update(new)
+
+
+def _folders(files: Iterable[Path]) -> set[Path]:
+    return {file.parent for file in files}

@@ -34,9 +34,9 @@ FIRST = [
     ("palpate run panda-wall --set control.stiffness=400", 2, ["control.stiffness=[400, 400, 400"]),
     ("palpate design panda-wall", 0, ["stable"]),
     (
-        "palpate sweep panda-wall --vary control.damping.0=20:200:4 --no-report",
+        "palpate sweep panda-wall --vary world.surfaces.wall.stiffness=200:20000:5:log --no-report",
         0,
-        ["4 runs: 4 passed"],
+        ["5 runs: 3 passed, 2 broke a bound", "worst: run 0"],
     ),
     ("palpate new mine", 0, ["wrote mine.toml; run it with: palpate run mine.toml"]),
     ("palpate run mine.toml --no-report", 0, ["contact: first at", "force_peak"]),

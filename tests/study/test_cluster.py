@@ -20,10 +20,13 @@ from tests.study.test_user_code import job_without_the_file
 import palpate as pp
 from palpate.errors import StudyError
 from palpate.scenario.model import Scenario
-from palpate.study.running.cluster import DaskCluster
+from palpate.study.running.address import cluster_address
 from palpate.study.running.worker import Task, run_chunk
 
 pytest.importorskip("distributed", reason="Dask is not installed")
+
+from palpate.study.running.cluster import DaskCluster
+
 pytestmark = pytest.mark.filterwarnings("ignore")  # Dask's own
 VARY = {"robot.parameters.mass": "uniform(0.5, 2)", "world.sensors.encoder_noise": "uniform(0, 1e-3)"}
 FEW = ["energy_residual"]
@@ -31,9 +34,10 @@ FEW = ["energy_residual"]
 
 @dataclass
 class Cluster:
-    """The scheduler's address, and its workers."""
+    """The scheduler's address and file, and its workers."""
 
     address: str
+    file: Path
     workers: list[subprocess.Popen[Any]]
 
 
@@ -51,7 +55,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         time.sleep(0.05)
     alone = ["--nthreads", "1", "--no-nanny", "--host", "127.0.0.1", "--death-timeout", "120"]
     processes += [subprocess.Popen([*dask, "worker", *alone, *local], **quiet) for _ in range(2)]
-    yield Cluster(json.loads(note.read_text())["address"], processes[1:])
+    yield Cluster(json.loads(note.read_text())["address"], note, processes[1:])
     for process in processes:
         process.kill()
         process.wait()
@@ -79,7 +83,7 @@ def test_the_table_is_the_local_one_and_a_killed_worker_loses_and_doubles_nothin
             os.kill(cluster.workers[0].pid, signal.SIGKILL)
 
     found = pp.sweep(
-        pendulum, VARY, runs=64, metrics=FEW, out=tmp_path / "war", cluster=cluster.address, progress=kill_one
+        pendulum, VARY, runs=64, metrics=FEW, out=tmp_path / "war", cluster=str(cluster.file), progress=kill_one
     )
     assert cluster.workers[0].wait(10) == -signal.SIGKILL
     assert seen == list(range(1, 65))  # every chunk, of one run each, once
@@ -89,7 +93,7 @@ def test_the_table_is_the_local_one_and_a_killed_worker_loses_and_doubles_nothin
 def test_workers_get_the_text_of_own_code_that_their_machine_has_not_got(cluster: Cluster, tmp_path: Path) -> None:
     here, there = job_without_the_file(Folder(tmp_path))
     wait_for_workers(cluster, 1)
-    tasks, workers = [Task(0, ())], DaskCluster(cluster.address)
+    tasks, workers = [Task(0, ())], DaskCluster(cluster_address(cluster.address))
     try:
         [(_, results)] = workers.results(there, [tasks])
     finally:
@@ -102,3 +106,15 @@ def test_no_scheduler_is_a_clear_error(pendulum: Scenario, monkeypatch: pytest.M
     monkeypatch.setattr("palpate.study.running.cluster.PATIENCE", 1.0)
     with pytest.raises(StudyError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
         pp.sweep(pendulum, VARY, runs=2, cluster="tcp://127.0.0.1:9")
+
+
+def test_a_worker_with_other_versions_is_refused(cluster: Cluster, tmp_path: Path, monkeypatch: Any) -> None:
+    here, _ = job_without_the_file(Folder(tmp_path))
+    wait_for_workers(cluster, 1)
+    monkeypatch.setattr("palpate.study.running.cluster.versions", lambda: {"palpate": "9.9.9"})
+    workers = DaskCluster(cluster_address(cluster.address))
+    try:
+        with pytest.raises(StudyError, match=r"would give other numbers: it has palpate .* \(there 9\.9\.9\)"):
+            list(workers.results(here, [[Task(0, ())]]))
+    finally:
+        workers.close()

@@ -52,12 +52,12 @@ def test_a_sweep_of_a_law_in_plain_python_in_two_processes(folder: Folder) -> No
 def job_without_the_file(folder: Folder) -> tuple[Job, Job]:
     """The work of a sweep as planned here, and as it reaches a machine that has no such file."""
     plan = make_plan(folder.write(CODE, BOUND), VARY, SHORT, runs=2, metrics=["effort"])
-    here = Job(plan.scenario, plan.metrics, files=plan.files, code=user_code.texts_of(plan.scenario["modules"]))
+    here = Job(plan.scenario, plan.metrics, files=plan.files, contents=user_code.texts_of(plan.scenario["modules"]))
     assert str(folder.file) in here.files
     elsewhere = f"/no/such/folder/{folder.module}.py"
     scenario = {**here.scenario, "modules": {folder.module: elsewhere}}
-    text = here.code[str(folder.file)]
-    return here, replace(here, scenario=scenario, code={elsewhere: text}, files={elsewhere: "0"})
+    text = here.contents[str(folder.file)]
+    return here, replace(here, scenario=scenario, contents={elsewhere: text}, files={elsewhere: "0"})
 
 
 def test_a_process_without_the_file_makes_the_same_runs_from_its_text(folder: Folder) -> None:
@@ -67,7 +67,7 @@ def test_a_process_without_the_file_makes_the_same_runs_from_its_text(folder: Fo
     try:
         [(_, results)] = pool.results(there, [tasks])
         with pytest.raises(FileError, match="is missing here"):
-            list(pool.results(replace(there, code={}), [tasks]))
+            list(pool.results(replace(there, contents={}), [tasks]))
     finally:
         pool.close()
     assert [one.row for one in results] == [one.row for one in run_chunk(here, tasks)]

@@ -215,10 +215,10 @@ def test_a_sweep_in_two_processes_and_in_one_gives_the_same(folder: Folder, kind
 def test_a_machine_without_the_file_gets_its_text(folder: Folder) -> None:
     metric = f"{folder.module}:nearest"
     plan = make_plan(written(folder), {"run.seed": "0,1"}, SHORT, runs=2, metrics=[metric])
-    here = Job(plan.scenario, plan.metrics, files=plan.files, code=user_code.texts_of(plan.scenario["modules"]))
+    here = Job(plan.scenario, plan.metrics, files=plan.files, contents=user_code.texts_of(plan.scenario["modules"]))
     elsewhere = f"/no/such/folder/{folder.module}.py"
     scenario = {**here.scenario, "modules": {folder.module: elsewhere}}
-    there = Job(scenario, plan.metrics, files={elsewhere: "0"}, code={elsewhere: here.code[str(folder.file)]})
+    there = Job(scenario, plan.metrics, files={elsewhere: "0"}, contents={elsewhere: here.contents[str(folder.file)]})
     pool = LocalPool(1)
     try:
         [(_, results)] = pool.results(there, [[Task(0, ())]])

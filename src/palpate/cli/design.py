@@ -44,6 +44,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> int:
     """Load, predict, tell."""
     from palpate.cli.console import patience, starting
+    from palpate.cli.tables import say
 
     with patience(starting):
         from palpate.control.design.arm import why_unpredicted
@@ -66,43 +67,43 @@ def run(args: argparse.Namespace) -> int:
         assembly = assemble(made)
         listed, contradictions = declared(assembly)
         pressed, bouncing = presses_in_words(foretold_presses(assembly))
-    print(f"{scenario.name}: {made.robot.name} under {made.law.name}, control period {made.clock.control_period:g} s")
+    say(f"{scenario.name}: {made.robot.name} under {made.law.name}, control period {made.clock.control_period:g} s")
     if not expectations:
         why = (
             why_unpredicted(made.law)
             or reads_custom(made)
             or f"the law {made.law.name!r} has no prediction on this robot"
         )
-        print(f"not predicted: {why}")
+        say(f"not predicted: {why}")
     for expectation in expectations:
         _print(expectation)
     for text in asked.sentences:
-        print(f"\n{text}")
+        say(f"\n{text}")
     for text in asked.warnings:
-        print(f"warning: {text}")
-    print(f"\nphysics: {carrier_before(made)}")
+        say(f"warning: {text}")
+    say(f"\nphysics: {carrier_before(made)}")
     for text in (*listed, *pressed):
-        print(text)
+        say(text)
     for text in (*contradictions, *bouncing):
-        print(f"warning: {text}")
+        say(f"warning: {text}")
     doubts, meshes = without_meshes(made.robot.warnings)
     for warning in doubts:
-        print(f"warning: {warning.sentence}")
+        say(f"warning: {warning.sentence}")
     for text in [*meshes, *joint_remarks(made.robot)]:
-        print(f"note: {text}")
+        say(f"note: {text}")
     doubts = [*doubts, *contradictions, *bouncing, *asked.warnings]
     return WARNED if doubts or any(expectation.warnings for expectation in expectations) else 0
 
 
 def _print(expectation: Expectation) -> None:
-    from palpate.cli.tables import number, print_table
+    from palpate.cli.tables import number, print_table, say
 
     prediction = expectation.prediction
-    print(f"\n{expectation.place}:")
+    say(f"\n{expectation.place}:")
     for sentence in filter(None, [*prediction.sentences, expectation.driver, expectation.note]):
-        print(f"  {sentence}")
+        say(f"  {sentence}")
     rows = [[number(abs(p)), number(float(p.real)), number(float(p.imag))] for p in prediction.poles[:6]]
     if rows:
         print_table(["|pole|", "real", "imaginary"], rows, "rrr")
     for warning in expectation.warnings:
-        print(f"warning: {warning}")
+        say(f"warning: {warning}")

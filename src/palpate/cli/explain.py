@@ -76,13 +76,13 @@ def _allowed(one: Setting) -> str:
 
 
 def _print(explanation: Explanation) -> None:
-    from palpate.cli.tables import print_table
+    from palpate.cli.tables import print_table, say
     from palpate.scenario.explain import default_text
 
-    print(f"{explanation.key}: {explanation.text}" if explanation.key else explanation.text)
+    say(f"{explanation.key}: {explanation.text}" if explanation.key else explanation.text)
     if len(explanation.settings) == 1 and explanation.key.split(".")[-1] in explanation.settings:
         one = next(iter(explanation.settings.values()))
-        print(f"  unit     {one.unit}\n  allowed  {one.allowed}\n  default  {default_text(one)}")
+        say(f"  unit     {one.unit}\n  allowed  {one.allowed}\n  default  {default_text(one)}", indent=" " * 9)
         return
     if explanation.settings:
         rows = [

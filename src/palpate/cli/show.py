@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from palpate.cli.check import add_model_options, model_options
 from palpate.cli.derive import parameters_from
 from palpate.cli.show_joints import joint_facts, print_joint_facts
-from palpate.cli.tables import WIDTH, matrix_lines, number, print_table, short
+from palpate.cli.tables import WIDTH, matrix_lines, number, print_table, say, short
 from palpate.cli.terms import Question, show_pole, show_terms
 from palpate.errors import InvalidInput
 
@@ -161,19 +161,19 @@ def _number(word: str) -> float:
 
 def _print_description(facts: dict[str, Any]) -> None:
     summary = f": {_one_line(facts['summary'])}" if facts["summary"] else ""
-    print(f"{short(facts['robot'])}{summary}")
+    say(f"{short(facts['robot'])}{summary}")
     count, mass = facts["degrees_of_freedom"], facts["mass"]
     weight = "kinematics only" if mass is None else f"{number(mass)} kg{' (estimated)' if facts['estimate'] else ''}"
     print(f"{count} degree{'s' if count > 1 else ''} of freedom, {weight}\n")
     for warning in facts["warnings"]:
-        print(textwrap.fill(_printable(warning), WIDTH, subsequent_indent="  "))
+        say(_printable(warning))
     if facts["warnings"]:
         print()
     rows = [[short(joint["name"]), *_limit_cells(joint)] for joint in facts["joints"]]
     print_table(["joint", "lower", "upper", "velocity", "torque"], rows, "lrrrr")
     print_joint_facts(facts.get("joint_facts", ()), [joint["name"] for joint in facts["joints"]], facts["remarks"])
-    print("\n" + textwrap.fill("frames: " + ", ".join(map(short, facts["frames"])), WIDTH, subsequent_indent="  "))
-    print(textwrap.fill("tool frame: " + _printable(facts["tool_frame"]), WIDTH, subsequent_indent="  "))
+    say("\nframes: " + ", ".join(map(short, facts["frames"])))
+    say("tool frame: " + _printable(facts["tool_frame"]))
 
 
 def _limit_cells(joint: dict[str, Any]) -> list[str]:
@@ -187,9 +187,10 @@ def _print_terms(facts: dict[str, Any]) -> None:
     names, units = [j["name"] for j in facts["joints"]], [j["unit"] for j in facts["joints"]]
     frame = short(facts["frame"])
     moving = any(facts["v"])
-    print("\n" + _vector_text("q", facts["q"]) + (" (home)" if facts["q"] == facts["home"] else ""))
+    print()
+    _say_vector("q", facts["q"], " (home)" if facts["q"] == facts["home"] else "")
     if moving:
-        print(_vector_text("v", facts["v"]))
+        _say_vector("v", facts["v"])
     _print_beyond_limits(facts)
     print(f"\npose of frame {frame} in the world")
     print(f"  position   {_row(facts['position'])}   m")
@@ -200,14 +201,14 @@ def _print_terms(facts: dict[str, Any]) -> None:
     if moving:
         print(f"\ndrift J̇ v, m/s² and rad/s²: {_row(facts['jacobian_drift'])}")
     remark = "mixes m and rad" if len(names) >= 6 else f"{len(names)} joints cannot move all 6 directions"
-    print(f"\nsmallest singular value of the Jacobian: {number(facts['smallest_singular_value'])} ({remark})")
+    say(f"\nsmallest singular value of the Jacobian: {number(facts['smallest_singular_value'])} ({remark})")
 
 
 def _print_dynamics(facts: dict[str, Any], names: Sequence[str], units: Sequence[str], moving: bool) -> None:
     if facts["mass_matrix"] is None:
         idle = ", ".join(map(short, facts["unresisted"][:6]))
         text = f"no mass matrix and no gravity: the file gives no mass to what moves with {idle}"
-        print("\n" + textwrap.fill(text + "; --estimate-inertia KG estimates them", WIDTH, subsequent_indent="  "))
+        say(f"\n{text}; --estimate-inertia KG estimates them")
         return
     _print_matrix(f"mass matrix M(q), {_inertia_units(units)}", facts["mass_matrix"], names, names)
     forces = {"g(q)": facts["gravity"], **({"C(q,v) v + g(q)": facts["bias"]} if moving else {})}
@@ -222,17 +223,16 @@ def _print_beyond_limits(facts: dict[str, Any]) -> None:
         lower, upper = joint["lower"], joint["upper"]
         if (lower is not None and value < lower) or (upper is not None and value > upper):
             message = f"{number(value)} {joint['unit']} is beyond its limits [{number(lower)}, {number(upper)}]"
-            print(f"note: {short(joint['name'])} = {message}")
+            say(f"note: {short(joint['name'])} = {message}")
 
 
 def _print_matrix(title: str, matrix: Sequence[Sequence[float]], rows: Sequence[str], columns: Sequence[str]) -> None:
-    print(f"\n{title}")
+    say(f"\n{title}")
     print("\n".join(matrix_lines(matrix, rows, columns)))
 
 
-def _vector_text(name: str, values: Sequence[float]) -> str:
-    text = f"{name} = [{', '.join(map(number, values))}]"
-    return textwrap.fill(text, WIDTH, subsequent_indent=" " * (len(name) + 4))
+def _say_vector(name: str, values: Sequence[float], remark: str = "") -> None:
+    say(f"{name} = [{', '.join(map(number, values))}]{remark}", indent=" " * (len(name) + 4))
 
 
 def _row(values: Sequence[float]) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from palpate.cli.tables import WIDTH, number, print_table, short
+from palpate.cli.tables import number, print_table, say, short
 
 if TYPE_CHECKING:
     from palpate.robot.robot import Robot
@@ -45,9 +44,9 @@ def print_joint_facts(facts: Sequence[Mapping[str, Any]], joints: Sequence[str],
         print_table(["joint", *heads], rows, "l" + "r" * len(facts))
     for source in dict.fromkeys(fact["source"] for fact in facts):
         of = ", ".join(fact["quantity"].replace("_", " ") for fact in facts if fact["source"] == source)
-        print(textwrap.fill(f"{of}: {source}", WIDTH, subsequent_indent="  "))
+        say(f"{of}: {source}")
     for remark in remarks:
-        print(textwrap.fill(f"note: {remark}", WIDTH, subsequent_indent="  "))
+        say(f"note: {remark}")
 
 
 def _grade(fact: Mapping[str, Any]) -> str:

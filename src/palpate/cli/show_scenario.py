@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from palpate.cli.tables import WIDTH, print_table
+from palpate.cli.tables import print_table, say
 
 if TYPE_CHECKING:
     from palpate.scenario.model import Scenario
@@ -46,14 +46,14 @@ def _print(scenario: Scenario) -> None:
     from palpate.views.pages.equation import equation_of
 
     heading = f"{scenario.name}: {scenario.description}" if scenario.description else scenario.name
-    print(textwrap.fill(heading, WIDTH, subsequent_indent="  "))
+    say(heading)
     print(f"\nlaw: {scenario.control.name}")
     equation = equation_of(inspect.getdoc(type(scenario.control)) or "")
     if equation:
-        print(f"  {equation}")
+        say(f"  {equation}")
     print()
     print_table(["gain", "value", "unit", "what it is"], _gains(scenario), "llll")
-    print(f"\nphysics: {_physics(scenario)}")
+    say(f"\nphysics: {_physics(scenario)}")
     data = {key: value for key, value in scenario.changed().items() if key not in ("name", "description", "control")}
     print(f"\nwhat differs from the defaults:\n\n{textwrap.indent(toml_text(data), '  ').rstrip()}")
 

@@ -50,14 +50,17 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> int:
     """Draw, map, say, write."""
     from palpate.cli.console import patience, starting
-    from palpate.cli.sweeping import SweepProgress, interruptible, tell, write_pages
+    from palpate.cli.sweeping import SweepProgress, checked_cluster, interruptible, print_job_script, tell, write_pages
 
     with patience(starting, args.quiet):
         from palpate.study.robust import RUNS, robustness, study_folder
 
+        address = checked_cluster(args.cluster)
         folder, asked = study_folder(args.resume) if args.resume else _asked(args, RUNS)
     if args.dry_run:
-        return _show(asked)
+        _show(asked)
+        print_job_script(address)
+        return DONE
     folder = folder or _folder(asked)
     with interruptible(folder, "study"), SweepProgress(str(asked["scenario"]), args.quiet) as progress:
         study = robustness(**asked, out=folder, workers=args.workers, cluster=args.cluster, progress=progress)
@@ -94,7 +97,7 @@ def _folder(asked: dict[str, Any]) -> Path:
     return next_folder(f"{Path(asked['scenario']).stem}-study")
 
 
-def _show(asked: dict[str, Any]) -> int:
+def _show(asked: dict[str, Any]) -> None:
     from palpate.cli.tables import print_table
     from palpate.scenario.file.load import load_scenario
     from palpate.study.robust import map_axes, spreads
@@ -109,7 +112,6 @@ def _show(asked: dict[str, Any]) -> int:
         print(f"left out: {key}: {reason}")
     stretches = map_axes(scenario) if asked["over"] is None else asked["over"]
     print(f"map: {' against '.join(f'{key} ({spec})' for key, spec in stretches.items()) or 'none'}")
-    return DONE
 
 
 def _joined(study: Robustness) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from palpate.study import Sweep
     from palpate.study.plans.plan import Plan
+    from palpate.study.running.address import ClusterAddress
 
 DONE, REFUTED = 0, 1
 _EXAMPLES = """\
@@ -20,10 +21,11 @@ what a key may be:
   'control.stiffness*=loguniform(0.5, 2)'      * multiplies the scenario's own value
 
 examples:
-  palpate sweep panda-wall --vary control.damping.0=20:200:10
+  palpate sweep panda-wall --vary world.surfaces.wall.stiffness=200:20000:9:log
   palpate sweep panda-wall --vary 'world.plant.mass_scale=normal(1, 0.05)' --runs 1000 --traces worst
   palpate sweep panda-wall --method map --vary 'control.damping*=0.1:10:33:log' \\
       --vary 'world.surfaces.wall.stiffness*=0.1:10:33:log'
+  palpate sweep panda-wall --vary 'world.plant.mass_scale=normal(1, 0.05)' --cluster slurm:job.toml --dry-run
   palpate sweep --resume runs/panda-wall-sweep-1
 
 The folder holds table.parquet (one row per run), summary.json, scenario.toml, report.html and the traces kept.
@@ -65,16 +67,18 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> int:
     """Plan, run, say, write."""
     from palpate.cli.console import patience, starting
-    from palpate.cli.sweeping import SweepProgress, interruptible, tell, write_pages
+    from palpate.cli.sweeping import SweepProgress, checked_cluster, interruptible, tell, write_pages
 
     with patience(starting, args.quiet):
         from palpate.study.sweeps import check_points, finish
+
+        address = checked_cluster(args.cluster)
 
         store, plan = _begun(args)
         if store is None:
             check_points(plan)
     if args.dry_run:
-        _foretell(plan, args)
+        _foretell(plan, args, address)
         return DONE
     if store is None:
         store = _new(plan, args.out)
@@ -153,8 +157,10 @@ def _exit_code(sweep: Sweep) -> int:
     return REFUTED if name == "failure" and sweep.finding.low > level else DONE
 
 
-def _foretell(plan: Plan, args: argparse.Namespace) -> None:
-    """Runs, time and disk beforehand; a few points are run for that."""
+def _foretell(plan: Plan, args: argparse.Namespace, address: ClusterAddress | None) -> None:
+    """Runs, time, disk and cost beforehand; a few points are run for that."""
+    from palpate.cli.sweeping import print_job_script
+    from palpate.study.running.jobs import estimated_cost
     from palpate.study.running.pool import cores
     from palpate.study.running.rows import row_bytes
     from palpate.study.sweeps import drawn, time_per_run
@@ -166,11 +172,15 @@ def _foretell(plan: Plan, args: argparse.Namespace) -> None:
     for axis in plan.axes:
         count = f"{len(axis.values)} values" if axis.values is not None else "a distribution"
         print(f"  {axis.key}: {axis.spec if isinstance(axis.spec, str) else 'a list'} ({count})")
-    where = f"{hands} processes" if args.cluster is None else f"one process of {args.cluster}"
-    total = seconds * plan.runs / (hands if args.cluster is None else 1)
+    hands = hands if address is None else address.workers(plan.runs)
+    where = f"{hands} processes" if address is None else f"{hands} workers of {address.text}"
+    total = seconds * plan.runs / hands
     print(f"time: {1e3 * seconds:.3g} ms a run, about {_long(total)} with {where}")
     kept = plan.runs if plan.traces == "all" else 0
     print(f"disk: about {_large(row_bytes(plan) * plan.runs)} for the table" + _trace_disk(plan, kept))
+    if address is not None and address.job_file is not None:
+        print(estimated_cost(address.job_file, seconds, plan.runs))
+        print_job_script(address)
 
 
 def _trace_disk(plan: Plan, kept: int) -> str:

@@ -14,6 +14,7 @@ from palpate.cli.console import SOON, Progress
 
 if TYPE_CHECKING:
     from palpate.study import Sweep
+    from palpate.study.running.address import ClusterAddress
 
 REPORT, REPLAYS = "report.html", "replays"
 
@@ -25,9 +26,23 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, metavar="N", help="of the draws (0)")
     parser.add_argument("--out", metavar="DIR", help="folder to write; what is unfinished there goes on")
     parser.add_argument("--workers", type=int, metavar="N", help="processes (one per processor; 0: none but this one)")
-    parser.add_argument("--cluster", metavar="ADDRESS", help="run on a Dask scheduler, such as tcp://10.0.0.1:8786")
+    parser.add_argument("--cluster", metavar="WHERE",
+                        help="tcp://HOST:PORT, scheduler.json, local:N, slurm:FILE.toml or pbs:FILE.toml")  # fmt: skip
     parser.add_argument("--no-report", action="store_true", help="write no report.html")
     parser.add_argument("--quiet", action="store_true", help="print what is proved and where to look, nothing else")
+
+
+def checked_cluster(text: str | None) -> ClusterAddress | None:
+    """What `--cluster` names, refused before anything is planned or written."""
+    from palpate.study.running.address import cluster_address
+
+    return None if text is None else cluster_address(text)
+
+
+def print_job_script(address: ClusterAddress | None) -> None:
+    """Show what a batch system would be handed."""
+    if address is not None and address.job_file is not None:
+        print(f"\njob script for {address.kind}:\n\n{address.job_script().rstrip()}\n")
 
 
 def varied(texts: Sequence[str]) -> dict[str, Any]:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from palpate.errors import harmless
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 WIDTH = 100
 _LONGEST_NAME = 24
@@ -21,16 +25,13 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], align: str
         rows: cells as text.
         align: one letter per column, l or r.
     """
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     rows = [list(row) for row in rows]
     table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
     header, rows = list(map(harmless, header)), [list(map(harmless, row)) for row in rows]
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 10 * WIDTH  # a pipe has no edge to fold at
+    console = _console()
     widths = _widths([header, *rows], console.width)
     for index, (title, side) in enumerate(zip(header, align)):  # Text: the brackets of a unit or a name are no markup
         side = "right" if side == "r" else "left"
@@ -43,6 +44,35 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], align: str
     with console.capture() as capture:
         console.print(table)
     print("\n".join(line.rstrip() for line in capture.get().splitlines()))
+
+
+def _console() -> Console:
+    """Where text is printed: as wide as the terminal; a pipe has no edge to fold at."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 10 * WIDTH
+    return console
+
+
+def say(text: str, indent: str = "  ") -> None:
+    """Print prose; on a terminal a line that is too long goes on in the next one, between two words.
+
+    Args:
+        text: one line or several; what begins with blanks goes on with as many.
+        indent: before the further lines of a long one, beside its own.
+    """
+    import textwrap
+
+    console = _console()
+    for line in text.split("\n"):
+        if not console.is_terminal or len(line) <= console.width:
+            print(line)
+            continue
+        hanging = " " * (len(line) - len(line.lstrip())) + indent
+        width = min(WIDTH, console.width)
+        print(textwrap.fill(line, width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False))
 
 
 def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
@@ -67,11 +97,11 @@ def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
 
 
 def matrix_lines(matrix: Sequence[Sequence[float]], rows: Sequence[str], columns: Sequence[str]) -> list[str]:
-    """A labelled matrix in lines of at most WIDTH characters, split into blocks of columns where it is wider."""
+    """A labelled matrix in lines of at most WIDTH characters, or what a terminal has, in blocks of columns."""
     rows, columns = [short(name) for name in rows], [short(name) for name in columns]
     left = max(map(len, rows)) + 2
     cell = max(11, *(len(name) + 1 for name in columns))
-    fit = max(1, (WIDTH - left) // cell)
+    fit = max(1, (min(WIDTH, _console().width) - left) // cell)
     lines: list[str] = []
     for start in range(0, len(columns), fit):
         lines += [""] if lines else []

@@ -48,13 +48,15 @@ def run(args: argparse.Namespace) -> int:
     """Search, say, write."""
     from palpate.cli.console import patience, starting
     from palpate.cli.folder import next_folder
-    from palpate.cli.sweeping import SweepProgress, interruptible
+    from palpate.cli.sweeping import SweepProgress, checked_cluster, interruptible
     from palpate.errors import InvalidInput
 
     if args.resume is None and (args.scenario is None or args.minimise is None or not args.over):
         raise InvalidInput("tune needs a SCENARIO, --over and --minimise, or --resume DIR", hint="palpate tune --help")
     with patience(starting, args.quiet):
         import palpate.study.tuning as _  # noqa: F401 - loaded here, where patience is told
+
+        checked_cluster(args.cluster)
     name = Path(args.scenario or args.resume or ".").stem
     wanted = args.resume or args.out
     folder = next_folder(f"{name}-tune") if wanted is None else Path(wanted)

@@ -8,23 +8,42 @@ import os
 import time
 from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from palpate.checks import Array, finite_array
+from palpate.errors import PalpateError
 from palpate.robot.load import load_robot
+from palpate.robot.readers.assets import noting_files
 from palpate.robot.robot import Robot
 from palpate.scenario.model import Payload, RobotSettings, Start, Tool
 from palpate.spatial import Pose
 
 _MOST_FILES = 2000
+_INCLUDED = (".xacro", ".xml", ".urdf", ".yaml", ".yml")
 
 
 def build_robot(settings: RobotSettings) -> Robot:
     """The nominal robot: loaded, placed, loaded with tool and payload. Equal settings share one robot."""
     stamp = _stamp([settings.model, *settings.packages]) if settings.model and os.path.isfile(settings.model) else ""
     return _built(settings.model_dump_json(exclude={"start"}), stamp)
+
+
+def files_of_robot(settings: RobotSettings) -> list[str]:
+    """Every file that the robot is read from: the model, what it includes, its meshes.
+
+    What a xacro file includes is not known before it is run: all of its kind in its folder are taken.
+    """
+    if not settings.model or not os.path.isfile(settings.model):
+        return []
+    with noting_files() as named, contextlib.suppress(PalpateError):
+        _source(settings)
+    path = Path(settings.model)
+    beside = path.parent.rglob("*") if settings.xacro else ()
+    included = [file for file in beside if file.suffix in _INCLUDED and file.is_file()]
+    return sorted({settings.model, *map(str, named), *map(str, included[:_MOST_FILES])})
 
 
 def _stamp(places: Sequence[str]) -> str:

@@ -25,6 +25,7 @@ from palpate.study.plans.axis import Axis, Spec, axes_of, override
 from palpate.study.plans.design import DEFAULT_RUNS, METHODS, MOST_RUNS, Stage, chances, design
 from palpate.study.plans.plan import KEPT_TRACES, REFUSED, Plan, chunk_size, file_digests, versions
 from palpate.study.result import Sweep
+from palpate.study.running.address import ClusterAddress, cluster_address
 from palpate.study.running.pool import Executor, Here, LocalPool, cores
 from palpate.study.running.store import Store
 from palpate.study.running.worker import Job, Result, Task, check_files, empty_row, run_row
@@ -73,7 +74,7 @@ def sweep(
         by: what a map asks of a run: "passed", "ended" (it did not diverge) or "force_peak<40".
         confidence: of every interval.
         out: folder, where an unfinished sweep goes on; by default a temporary one that goes with the result.
-        workers, cluster: processes, 0 for this one alone; or the address of a Dask scheduler.
+        workers, cluster: processes, 0 for this one alone; or a cluster: "tcp://…", "local:4", "slurm:job.toml".
         progress: called with (runs done, runs there will be, runs that did not pass).
 
     Raises:
@@ -189,15 +190,20 @@ def executor_for(plan: Plan, workers: int | None, cluster: str | None) -> Execut
             )
         return Here()
     if cluster is not None:
-        from palpate.study.running.cluster import DaskCluster
-
-        return DaskCluster(cluster)
+        return _cluster_for(plan, cluster_address(cluster))
     wanted = cores() if workers is None else workers
     if wanted < 0 or wanted > 10_000:
         raise InvalidInput(f"--workers must be 0 (this process alone) or more, got {wanted}")
     if wanted == 0 or (workers is None and time_per_run(plan, SHORT) * plan.runs < SHORT):
         return Here()
     return LocalPool(wanted)
+
+
+def _cluster_for(plan: Plan, address: ClusterAddress) -> Executor:
+    from palpate.study.running.cluster import DaskCluster
+
+    seconds = time_per_run(plan, SHORT) if address.job_file is not None else 0.0
+    return DaskCluster(address, plan.runs, seconds)
 
 
 def _known_here(plan: Plan) -> str | None:

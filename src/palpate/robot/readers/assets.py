@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
@@ -14,6 +16,26 @@ _STL_HEADER, _STL_FACE = 84, 50
 _DRAWABLE = (".stl", ".obj", ".msh")
 _MAX_STL_FACES = 200_000
 _LEVELS_UP = 6  # how far above the model a package may begin
+
+
+_noted: ContextVar[set[Path] | None] = ContextVar("files that were found", default=None)
+
+
+@contextmanager
+def noting_files() -> Iterator[set[Path]]:
+    """The files that models read inside this block have named, and what lets them be found: for another machine."""
+    files: set[Path] = set()
+    token = _noted.set(files)
+    try:
+        yield files
+    finally:
+        _noted.reset(token)
+
+
+def _note(path: Path | None) -> None:
+    files = _noted.get()
+    if files is not None and path is not None:
+        files.add(path)
 
 
 @dataclass(frozen=True)
@@ -61,6 +83,7 @@ def find_asset(name: str, folder: Path, package_roots: Sequence[Path] = (), besi
         asset_path = next((path for path in inside if path.is_file()), None)
     except (OSError, ValueError, RuntimeError):  # too long a name, a NUL in it, a ring of links
         return Asset(None)
+    _note(asset_path)
     return Asset(asset_path, escapes=not inside)
 
 
@@ -72,7 +95,9 @@ def folders_above(home: Path) -> list[Path]:
 def _own_package(home: Path) -> list[Path]:
     """The ROS package a model lies in, or nothing."""
     try:
-        return [next(parent for parent in folders_above(home) if (parent / "package.xml").is_file())]
+        package = next(parent for parent in folders_above(home) if (parent / "package.xml").is_file())
+        _note(package / "package.xml")
+        return [package]
     except (OSError, StopIteration):
         return []
 

@@ -26,6 +26,16 @@ def read_from(data: dict[str, Any], folder: str | os.PathLike[str]) -> dict[str,
     return _changed(data, lambda path: absolute_path(path, folder))
 
 
+def placed_below(data: dict[str, Any], folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """The data with each absolute path below a folder instead, where copies of the files lie."""
+    return _changed(data, lambda path: below(path, folder) if os.path.isabs(path) else path)
+
+
+def below(path: str, folder: str | os.PathLike[str]) -> str:
+    """Where the copy of a file lies: the folders over it are kept, for models find others by their names."""
+    return os.path.join(folder, os.path.splitdrive(path)[1].lstrip("/\\"))
+
+
 def relative_path(path: str, folder: str | os.PathLike[str]) -> str:
     """A path as seen from a folder."""
     try:

@@ -14,6 +14,8 @@ from typing import Any
 
 from palpate.errors import FileError, InvalidInput
 from palpate.scenario.file.places import absolute_path, read_from, relative_path, seen_from
+from palpate.scenario.model import RobotSettings
+from palpate.scenario.robot import files_of_robot
 from palpate.study.plans.axis import Axis, axes_of, override
 from palpate.study.plans.design import Point
 from palpate.user_code import texts_of, use_files
@@ -151,8 +153,10 @@ def file_digest(path: str) -> str | None:
 
 
 def file_digests(scenario: Mapping[str, Any]) -> dict[str, str]:
-    """SHA-256 of the files that a scenario names: model, reference, and the code of its modules."""
-    named = [scenario.get("robot", {}).get("model"), scenario.get("reference", {}).get("file")]
+    """SHA-256 of the files that a scenario is run from: model, meshes, reference, surfaces, the code of its modules."""
+    robot = RobotSettings.model_validate_json(json.dumps(scenario["robot"]))
+    named = [scenario.get("reference", {}).get("file"), *files_of_robot(robot)]
+    named += [surface.get("file") for surface in scenario.get("world", {}).get("surfaces", ())]
     named += texts_of(scenario.get("modules", {}))
     digests = {name: file_digest(name) for name in named if isinstance(name, str)}
     return {name: digest for name, digest in digests.items() if digest is not None}

@@ -1,108 +1,225 @@
 """Running chunks on a Dask cluster.
 
 Dask itself makes the chunk of a lost worker again on another one. Only a few chunks per worker are under way at a time,
-so that neither scheduler nor sweep ever holds them all.
+so that neither scheduler nor sweep ever holds them all. The scenario's files go once to the scheduler, which hands them
+to every worker, those that come later included.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import contextlib
+import logging
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
+from distributed import Client, LocalCluster, WorkerPlugin, as_completed
+from distributed.scheduler import KilledWorker
+
 from palpate.errors import PalpateError, StudyError
 from palpate.study.plans.plan import CRASHED, versions
+from palpate.study.running.address import ClusterAddress, check_command
+from palpate.study.running.jobs import jobs_for
 from palpate.study.running.pool import Chunk
+from palpate.study.running.shipping import contents_of, forget_copies, mark_of, use_scratch
 from palpate.study.running.worker import Job, Result, empty_row, run_chunk
 
 AHEAD = 3  # chunks under way per thread of the cluster
 PATIENCE = 30.0  # s until a scheduler answers
+REMINDER = 600.0  # s between two notes that no worker has come
+PART_OF_LIFE = 0.1  # share of a worker's life that a piece of work may take
+_received: dict[str, Mapping[str, bytes]] = {}  # on a worker: the files of sweeps, by their mark
+
+
+class Files(WorkerPlugin):
+    """The files of a sweep, on their way to a worker."""
+
+    def __init__(self, mark: str, contents: Mapping[str, bytes]) -> None:
+        """Take files by their paths; `mark` is that of their contents."""
+        self.name, self.mark, self.contents = f"palpate-{mark}", mark, contents
+
+    def setup(self, worker: Any) -> None:
+        """Keep them; copies go to the worker's own folder, which Dask deletes."""
+        use_scratch(worker.local_directory)
+        _received[self.mark] = self.contents
+
+    def teardown(self, worker: Any) -> None:
+        """Let them go."""
+        _received.pop(self.mark, None)
+        forget_copies()
+
+
+def run_there(job: Job, mark: str, wanted: Mapping[str, str], chunk: Chunk) -> list[Result]:
+    """The work of a Dask worker: a chunk, with the files that were handed to it.
+
+    Raises:
+        StudyError: other versions are installed here, so that the numbers would be others.
+    """
+    here = versions()
+    if wrong := [f"{name} {here[name]} (there {wanted[name]})" for name in wanted if here[name] != wanted[name]]:
+        raise StudyError(
+            f"a worker would give other numbers: it has {', '.join(wrong)}", hint="install the same versions everywhere"
+        )
+    return run_chunk(replace(job, contents=_received[mark]) if mark else job, chunk)
 
 
 class DaskCluster:
-    """Runs on the workers of a Dask scheduler.
+    """Runs on the workers of a Dask scheduler, or of one that is started here for them.
 
     Args:
-        address: of the scheduler, such as "tcp://10.0.0.1:8786".
+        address: which cluster.
+        runs: how many there will be: for so many a batch system gets jobs.
+        seconds: how long a run takes about, s; work is handed out in pieces that are short against a worker's life.
 
     Raises:
-        StudyError: Dask is not installed, no scheduler answers there, or its workers have another palpate.
+        StudyError: no scheduler answers, jobs cannot be handed in, or a run takes longer than a job lives.
     """
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: ClusterAddress, runs: int = 1, seconds: float = 0.0) -> None:
+        """Connect, or start the workers."""
+        self.address, self.most, self.started = address, sys.maxsize, None
+        logging.getLogger("distributed").setLevel(logging.ERROR)
+        if address.kind == "local":
+            self.started = LocalCluster(
+                n_workers=min(int(address.target), runs), threads_per_worker=1, host="127.0.0.1",
+                dashboard_address=None, silence_logs=logging.ERROR,
+            )  # fmt: skip
+        elif address.job_file is not None:
+            self.most = _largest_piece(address, seconds)
+            self.started = _handed_in(address, jobs_for(address.job_file, runs))
+        self.client: Any = self._connected()
+        self._plugins: list[str] = []
+
+    def _connected(self) -> Any:
+        kind, target = self.address.kind, self.address.target
+        scheduler = {"scheduler_file": target} if kind == "file" else {"address": self.started or target}
         try:
-            from distributed import Client
-        except ImportError as error:
-            raise StudyError("--cluster needs Dask", hint="pip install 'palpate[cluster]'") from error
-        self.address = address
-        try:
-            self.client: Any = Client(address, timeout=PATIENCE, set_as_default=False)
-        except (OSError, ValueError, TypeError) as error:
+            return Client(**scheduler, timeout=PATIENCE, set_as_default=False)
+        except (OSError, ValueError, TypeError, KeyError) as error:
             raise StudyError(
-                f"no Dask scheduler answers at {address} ({error or type(error).__name__})",
+                f"no Dask scheduler answers at {self.address.text} ({error or type(error).__name__})",
                 hint="start one with `dask scheduler`, and workers with `dask worker ADDRESS`",
             ) from error
-        self._same_versions()
-
-    def _same_versions(self) -> None:
-        try:
-            worker_versions = self.client.run(versions)
-        except Exception as error:
-            raise StudyError(f"the workers at {self.address} cannot run palpate ({error})") from error
-        mine = versions()
-        for worker, theirs in worker_versions.items():
-            wrong = [f"{name} {theirs[name]} (here {mine[name]})" for name in mine if theirs[name] != mine[name]]
-            if wrong:
-                raise StudyError(
-                    f"the worker {worker} would give other numbers: it has {', '.join(wrong)}",
-                    hint="install the same versions everywhere",
-                )
 
     def results(self, job: Job, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, list[Result]]]:
         """Each chunk with what came of it, as they are done."""
-        from distributed import as_completed
+        send = self._sender(job)
+        self._await_a_worker()
+        pieces, under_way = _pieces(chunks, self.most), {}
+        made: dict[int, list[Result]] = {}
 
-        work, under_way = iter(chunks), {}
-
-        def submit(chunk: Chunk) -> Any:
-            future = self.client.submit(run_chunk, job, chunk, pure=False)
-            under_way[future.key] = chunk
+        def submit(piece: tuple[Chunk, Chunk]) -> Any:
+            future = send(piece[1])
+            under_way[future.key] = piece
             return future
 
-        waiting = as_completed([submit(chunk) for chunk in islice(work, self._ahead())], loop=self.client.loop)
+        waiting = as_completed([submit(piece) for piece in islice(pieces, self._ahead())], loop=self.client.loop)
         for future in waiting:
-            chunk = under_way.pop(future.key)
-            yield chunk, self._result(future, job, chunk)
+            chunk, part = under_way.pop(future.key)
+            results = made.setdefault(chunk[0].run, [])
+            results += self._result(future, send, job, part)
             future.release()
-            for following in islice(work, max(self._ahead() - len(under_way), 0)):
+            if len(results) == len(chunk):
+                yield chunk, sorted(made.pop(chunk[0].run), key=lambda result: result.run)
+            for following in islice(pieces, max(self._ahead() - len(under_way), 0)):
                 waiting.add(submit(following))
+
+    def _sender(self, job: Job) -> Any:
+        """A function that hands a chunk to the cluster, whose workers get the files of the scenario first."""
+        contents = {**contents_of({k: v for k, v in job.files.items() if k not in job.contents}), **job.contents}
+        mark, wanted = mark_of(contents) if contents else "", versions()
+        if contents:
+            plugin = Files(mark, contents)
+            with self._told():
+                self.client.register_plugin(plugin)
+            self._plugins.append(plugin.name)
+        light = replace(job, contents={})
+        return lambda chunk: self.client.submit(run_there, light, mark, wanted, chunk, pure=False)
+
+    def _await_a_worker(self) -> None:
+        """Wait until there is one; what is waited for is told."""
+        told, first = time.monotonic(), True
+        while not self.client.nthreads():
+            if first or time.monotonic() - told > REMINDER:
+                told, first = time.monotonic(), False
+                print(f"note: waiting for the first worker of {self.address.text}", file=sys.stderr, flush=True)
+            time.sleep(0.1)
 
     def _ahead(self) -> int:
         return AHEAD * max(1, sum(self.client.nthreads().values()))
 
-    def _result(self, future: Any, job: Job, chunk: Chunk) -> list[Result]:
-        from distributed.scheduler import KilledWorker
-
+    def _result(self, future: Any, send: Any, job: Job, chunk: Chunk) -> list[Result]:
         try:
-            return future.result()
+            with self._told():
+                return future.result()
         except KilledWorker as error:
-            return self._one_by_one(job, chunk, str(error))
-        except PalpateError:
-            raise
-        except (OSError, TimeoutError) as error:
-            raise StudyError(f"the scheduler at {self.address} is gone ({error})") from error
-        except Exception as error:
-            if "cancelled" in str(error).lower() or type(error).__name__ == "CancelledError":
-                raise StudyError(f"the scheduler at {self.address} is gone ({type(error).__name__})") from error
-            raise StudyError(f"a chunk failed on the cluster: {type(error).__name__}: {error}") from error
+            return self._one_by_one(send, job, chunk, str(error))
 
-    def _one_by_one(self, job: Job, chunk: Chunk, reason: str) -> list[Result]:
+    def _one_by_one(self, send: Any, job: Job, chunk: Chunk, reason: str) -> list[Result]:
         """A chunk that killed several workers: its runs alone, so that only the culprit is lost."""
         if len(chunk) == 1:
             return [Result(chunk[0].run, empty_row(CRASHED, f"its worker died each time ({reason})", job.metrics))]
-        futures = [self.client.submit(run_chunk, job, [task], pure=False) for task in chunk]
-        return [result for task, future in zip(chunk, futures) for result in self._result(future, job, [task])]
+        futures = [send([task]) for task in chunk]
+        return [result for task, future in zip(chunk, futures) for result in self._result(future, send, job, [task])]
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        """What goes wrong with the cluster, as an error of the house's."""
+        try:
+            yield
+        except (PalpateError, KilledWorker):
+            raise
+        except ImportError as error:
+            raise StudyError(
+                f"the workers of {self.address.text} cannot run palpate ({error})",
+                hint="install palpate for their Python, in the same version",
+            ) from error
+        except (OSError, TimeoutError) as error:
+            raise StudyError(f"the scheduler at {self.address.text} is gone ({error})") from error
+        except Exception as error:
+            if "cancelled" in str(error).lower() or type(error).__name__ in ("CancelledError", "FutureCancelledError"):
+                raise StudyError(f"the scheduler at {self.address.text} is gone ({type(error).__name__})") from error
+            raise StudyError(f"a chunk failed on the cluster: {type(error).__name__}: {error}") from error
 
     def close(self) -> None:
-        """Leave the cluster as it was found."""
+        """Leave the cluster as it was found; what was started for this sweep is ended."""
+        for name in self._plugins:
+            with contextlib.suppress(Exception):  # the scheduler may be gone
+                self.client.unregister_worker_plugin(name)
         self.client.close()
+        if self.started is not None:
+            self.started.close()
+
+
+def _pieces(chunks: Iterable[Chunk], most: int) -> Iterator[tuple[Chunk, Chunk]]:
+    """Each chunk in parts of at most so many runs; a chunk stays what is written together."""
+    for chunk in chunks:
+        for first in range(0, len(chunk), most):
+            yield chunk, chunk[first : first + most]
+
+
+def _largest_piece(address: ClusterAddress, seconds: float) -> int:
+    """How many runs a worker is given at a time, so that its job's end costs little."""
+    assert address.job_file is not None
+    lifetime = address.job_file.lifetime
+    if seconds > 0.5 * lifetime:
+        raise StudyError(
+            f"a run takes about {seconds:.0f} s here, and a worker takes work for {lifetime:.0f} s",
+            hint=f"ask for a longer walltime in {address.target}",
+        )
+    return max(1, min(sys.maxsize, int(PART_OF_LIFE * lifetime / max(seconds, 1e-6))))
+
+
+def _handed_in(address: ClusterAddress, jobs: int) -> Any:
+    """A scheduler in this process, and jobs whose workers come to it; those that end are replaced."""
+    assert address.job_file is not None
+    check_command(address.kind)
+    try:
+        cluster = address.batch_cluster(**address.job_file.options(), scheduler_options={"dashboard_address": None})
+    except (OSError, ValueError, RuntimeError) as error:
+        raise StudyError(f"no scheduler for {address.text} could be started: {error}") from error
+    cluster.adapt(minimum_jobs=jobs, maximum_jobs=jobs)
+    return cluster

@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,9 @@ from palpate.scenario.file.load import scenario_from_data
 from palpate.scenario.file.overrides import apply_overrides
 from palpate.study.plans.plan import CRASHED, IMPOSSIBLE, file_digest
 from palpate.study.running.prepared import forget, prepared_for
+from palpate.study.running.shipping import bare_names, moved
 from palpate.trace import Trace
-from palpate.user_code import is_address, provide
+from palpate.user_code import is_address
 
 Row = dict[str, Any]
 _SINGULAR = "smallest_singular_value"
@@ -38,7 +39,7 @@ class Job:
         traces: "all" or "failing" to hand traces back with the rows.
         files: SHA-256 of files the scenario names, to be found alike wherever the run is made.
         own: metrics written in Python, by name; they only work in this process.
-        code: texts of the files that the scenario runs code from, by path, for machines that have not got them.
+        contents: of files, by path, for machines that have not got them, and against edits while the sweep runs.
     """
 
     scenario: Mapping[str, Any]
@@ -46,7 +47,7 @@ class Job:
     traces: str = "none"
     files: Mapping[str, str] = field(default_factory=dict)
     own: Mapping[str, Callable[[Trace], float]] = field(default_factory=dict)
-    code: Mapping[str, bytes] = field(default_factory=dict)
+    contents: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -138,14 +139,15 @@ def empty_row(outcome: str, reason: str, metrics: Sequence[str]) -> Row:
 
 def run_chunk(job: Job, tasks: Sequence[Task]) -> list[Result]:
     """Make several runs, in order."""
-    provide(job.code)
-    check_files({file: digest for file, digest in job.files.items() if file not in job.code})
-    return [run_task(job, task) for task in tasks]
+    check_files({file: digest for file, digest in job.files.items() if file not in job.contents})
+    here = replace(job, scenario=moved(job.scenario, job.contents))
+    return [run_task(here, task) for task in tasks]
 
 
 def run_task(job: Job, task: Task) -> Result:
     """Make one run of a sweep."""
     row = run_row(job.scenario, task.overrides, job.metrics, job.own)
+    row["reason"] = bare_names(row["reason"], job.files)
     kept = job.traces == "all" or (job.traces == "failing" and not row["passed"])
     kept = kept and row["outcome"] not in (IMPOSSIBLE, CRASHED)
     return Result(task.run, row, _as_bytes(whole_trace(job.scenario, task.overrides)) if kept else None)

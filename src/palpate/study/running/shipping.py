@@ -1,0 +1,110 @@
+"""Files of a scenario on a machine that has not got them: models, meshes, tables and own code.
+
+Copies keep the folders over them, below one folder of their own, so that whatever a model finds by the names of folders
+is found again. A process keeps the copies of one sweep at a time.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from palpate.errors import FileError
+from palpate.files import make_folder, write_file
+from palpate.scenario.file.places import below, placed_below
+from palpate.user_code import use_copies
+
+
+@dataclass(frozen=True)
+class Copies:
+    """The copies that a process works with.
+
+    Attributes:
+        mark: of their contents.
+        folder: over them.
+    """
+
+    mark: str
+    folder: str
+
+
+_lock = threading.Lock()
+_current: list[Copies] = []
+_scratch: list[str] = []
+
+
+def use_scratch(folder: str) -> None:
+    """Put copies below a folder that others clean up, also where this process is killed."""
+    _scratch[:] = [folder]
+
+
+def contents_of(files: Mapping[str, str]) -> dict[str, bytes]:
+    """What is in files, by their paths; refused where one is another than its SHA-256 says.
+
+    Raises:
+        FileError: a file is missing or was changed.
+    """
+    contents = {path: Path(path).read_bytes() for path in files if os.path.isfile(path)}
+    wrong = [path for path, digest in files.items() if _digest(contents.get(path, b"")) != digest]
+    if wrong:
+        raise FileError(f"{', '.join(wrong)} is missing, or was changed since the sweep began")
+    return contents
+
+
+def mark_of(contents: Mapping[str, bytes]) -> str:
+    """A name for contents of files, the same for the same."""
+    return _digest(repr([(path, _digest(content)) for path, content in sorted(contents.items())]).encode())
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def moved(scenario: Mapping[str, Any], contents: Mapping[str, bytes]) -> dict[str, Any]:
+    """A scenario's data as they are to be run here: its files where they are, or copies where these differ."""
+    data = dict(scenario)
+    if all(os.path.isfile(path) and Path(path).read_bytes() == content for path, content in contents.items()):
+        use_copies(())
+        return data
+    return placed_below(data, _unpacked(contents))
+
+
+def _unpacked(contents: Mapping[str, bytes]) -> str:
+    mark = mark_of(contents)
+    with _lock:
+        if not _current or _current[0].mark != mark:
+            folder = tempfile.mkdtemp(prefix="palpate-files-", dir=_scratch[0] if _scratch else None)
+            for path, content in contents.items():
+                copy = Path(below(path, folder))
+                make_folder(copy.parent)
+                write_file(copy, content)
+            forget_copies()
+            _current.append(Copies(mark, os.path.realpath(folder)))
+        folder = _current[0].folder
+        use_copies([Path(below(path, folder)) for path in contents])
+        return folder
+
+
+@atexit.register
+def forget_copies() -> None:
+    """Delete the copies of the sweep before."""
+    while _current:
+        shutil.rmtree(_current.pop().folder, ignore_errors=True)
+
+
+def bare_names(text: str, files: Iterable[str]) -> str:
+    """A message without the folders of files: it reads alike on every machine, and tells nothing of this one."""
+    folder = _current[0].folder if _current else None
+    for path in files:
+        for whole in filter(None, (folder and below(path, folder), path)):
+            for shown in (whole, os.path.relpath(whole)):
+                text = text.replace(shown, os.path.basename(path))
+    return text
