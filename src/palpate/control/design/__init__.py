@@ -139,7 +139,7 @@ _MODULES = {
         "why_unpredicted",
     ),
     "case": ("ContactCase",),
-    "closed_loop": ("ClosedLoop",),
+    "linear.closed_loop": ("ClosedLoop",),
     "damping": (
         "DampingDesign",
         "WorkspaceDamping",
@@ -160,7 +160,7 @@ _MODULES = {
         "lqr",
         "stiffness_from_force",
     ),
-    "law_models": (
+    "linear.law_models": (
         "ADMITTANCE",
         "DIRECT_FORCE",
         "HYBRID_FORCE",
@@ -172,7 +172,7 @@ _MODULES = {
         "LawModel",
         "LinearModel",
     ),
-    "loop_model": ("Timing",),
+    "linear.loop_model": ("Timing",),
     "pole": ("PoleModel",),
     "prediction": (
         "STEPS_PER_PERIOD",
