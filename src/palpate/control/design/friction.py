@@ -18,11 +18,6 @@ _ROUNDING = 1e-9
 _INTEGRATES = 1e-9  # how near to 1 (or to 0, without a clock) an eigenvalue of the law's own memory is
 
 
-def joint_friction_of(robot_friction: Array, map_to_joints: Array) -> Array:
-    """Coulomb friction per independent joint, that of joints which follow them included."""
-    return np.abs(map_to_joints).T @ robot_friction
-
-
 def held_off(contact: ArmContact, friction: Array) -> tuple[float, float] | None:
     """How far off friction can hold the tool, m along the worst of x, y and z, and the wall's force, N.
 

@@ -17,8 +17,7 @@ from palpate.run.assemble.assemble import Assembly
 from palpate.run.before.foresee import contact_of, wall_of
 from palpate.run.run import Run
 from palpate.world.config import Attachment, PlantChange, World
-from palpate.world.driver import uncompensated
-from palpate.world.plants.plant import true_robot
+from palpate.world.plants.plant import dry_friction, true_robot
 
 _MASSES = ("mass_scale", "link_mass_scale", "com_offset")
 
@@ -138,9 +137,8 @@ def _load(run: Run, load: Attachment, felt: bool, q: Array) -> Difference:
 
 def _friction(assembly: Assembly) -> Difference | None:
     """Dry friction of the joints, which no law's model has."""
-    robot, added = assembly.run.robot, assembly.run.world.plant.joint_friction
-    left = uncompensated(robot, assembly.run.world.driver)[1]
-    friction = left * robot.model.dof_frictionloss + np.asarray(added, dtype=float)
+    robot = assembly.run.robot
+    friction = dry_friction(robot, assembly.run.world)
     if not friction.any():
         return None
     most = int(np.argmax(friction))
