@@ -72,8 +72,8 @@ class Press:
         until = "to the end of the run" if to_the_end else f"for {self.lost_last:.3g} s after the first touch"
         return (
             f"a simulated press from {1e3 * self.speed:.3g} mm/s BOUNCES {until}, although the loop in"
-            f" contact is stable: in its last third contact is lost {self.losses:.3g} times a second, {self.free:.0%} of it is free,"
-            f" the force peaks at {self.peak:.3g} N where it would rest at {self.force:.3g} N"
+            f" contact is stable: in its last third contact is lost {self.losses:.3g} times a second,"
+            f" {self.free:.0%} of it is free, the force peaks at {self.peak:.3g} N where it would rest at {self.force:.3g} N"
         )
 
 
@@ -344,7 +344,7 @@ def simulated_press(
         force: that such a law wants, N.
     """
     pressed = pressed_axis(pressed) if isinstance(pressed, ContactCase) else pressed
-    law, timing, n = pressed.law, pressed.timing, pressed.plant.freedoms
+    timing, n = pressed.timing, pressed.plant.freedoms
     q_free, xi = _free(pressed)
     give = max(float(pressed.into @ q_free), 0.0)
     held = force if pressed.controls_force else depth / (give + 1.0 / pressed.stiffness)
