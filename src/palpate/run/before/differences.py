@@ -8,7 +8,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.control.design.arm import Wall
-from palpate.control.design.statics import Compliance, compliance
+from palpate.control.design.statics import Compliance, compliance, farthest
 from palpate.control.law import Law
 from palpate.control.promise import promise_axes
 from palpate.errors import PalpateError
@@ -46,10 +46,16 @@ class Difference:
     contradicts: bool = False
 
     def moves(self, give: Compliance, rows: Array) -> Array:
-        """How far it moves what the rows over the joints give, at rest; friction by as much as it can hold it off."""
+        """How far it moves what the rows over the joints give, at rest; nothing is known of friction's direction."""
         if self.cause == "friction":
-            return np.abs(rows @ give.torque) @ self.torque
+            return np.zeros(len(rows))
         return rows @ (give.torque @ self.torque + give.reading @ self.reading)
+
+    def moves_at_most(self, give: Compliance, rows: Array) -> float:
+        """The length of that; of friction, how far it can hold it off."""
+        if self.cause == "friction":
+            return farthest(rows @ give.torque, self.torque)
+        return float(np.linalg.norm(self.moves(give, rows)))
 
 
 def differences(assembly: Assembly, q: Array) -> list[Difference]:
@@ -244,12 +250,12 @@ def _on_tool(each: Difference, give: Compliance | None, robot: Robot, q: Array) 
         return ""
     if each.cause != "friction" and np.abs(each.torque[~give.held]).max(initial=0.0) > 1e-9:
         return "nothing in the law holds the arm against it"
-    moved = float(np.linalg.norm(each.moves(give, robot.jacobian(q)[:3])))
+    moved = each.moves_at_most(give, robot.jacobian(q)[:3])
     if moved < 1e-7:
         return ""
     verb = "holds the tool up to" if each.cause == "friction" else "moves the tool by"
     size = f"{1e3 * moved:.3g} mm" if moved < 1.0 else f"{moved:.3g} m"
-    return f"{verb} {size} {'from its goal' if each.cause == 'friction' else 'at rest'}"
+    return f"{verb} {size} {'from its goal in free motion' if each.cause == 'friction' else 'at rest'}"
 
 
 def _on_force(each: Difference, force: Array) -> str:
