@@ -331,12 +331,13 @@ def test_no_shipped_scenario_is_warned_of(name: str) -> None:
 
 
 def test_a_dozen_random_variations_are_not_warned_of() -> None:
-    assert false_alarms(5, 12) == []
+    assert false_alarms(20262, 12) == []
 
 
 @pytest.mark.slow
-def test_two_hundred_random_variations_are_not_warned_of() -> None:
-    assert false_alarms(1, 200) == []
+@pytest.mark.parametrize("seed", [20261, 777001, 424242])
+def test_two_hundred_random_variations_are_not_warned_of(seed: int) -> None:
+    assert false_alarms(seed, 200) == []
 
 
 def test_an_alarm_would_be_counted() -> None:

@@ -73,7 +73,8 @@ class Press:
         return (
             f"a simulated press from {1e3 * self.speed:.3g} mm/s BOUNCES {until}, although the loop in"
             f" contact is stable: in its last third contact is lost {self.losses:.3g} times a second,"
-            f" {self.free:.0%} of it is free, the force peaks at {self.peak:.3g} N where it would rest at {self.force:.3g} N"
+            f" {self.free:.0%} of it is free, the force peaks at {self.peak:.3g} N where it would rest at"
+            f" {self.force:.3g} N"
         )
 
 

@@ -14,6 +14,7 @@ MOST_STATES = 400  # of a loop whose remainder is computed; beyond, its slowest 
 _HELD = 1e-6  # of a torque: what may be left unbalanced
 _FREE = 1e-12  # of the largest stiffness: what holds nothing
 _ROUNDING = 1e-12
+_BOUNDLESS = 1e100  # m per N·m and more: nothing holds it
 _CANCELS = 1e-9  # of what is added: less is rounding, such as gravity less its compensation
 
 
@@ -82,6 +83,8 @@ def farthest(rows: Array, bounds: Array) -> float:
     The largest is at a corner of the box, f_i = ± bound_i. From the corner that lies farthest along a direction, the
     next one lies farthest along rows f, until none is farther; begun along every axis of the rows and between them.
     """
+    if not np.abs(rows).max(initial=0.0) < _BOUNDLESS:
+        return np.inf
     most = 0.0
     for d in [*np.eye(len(rows)), *(np.array(signs) for signs in product((-1.0, 1.0), repeat=len(rows)))]:
         reached = -1.0

@@ -62,8 +62,10 @@ def _saturation(miss: Miss, end: End) -> str:
 
 def _friction(miss: Miss, end: End) -> str:
     frictions = [each for each in end.differences if each.cause == "friction"]
-    if not frictions or miss.rows is None or end.give is None:
+    if not frictions or miss.rows is None:
         return ""
+    if end.give is None:  # how far it holds anything off is not known: named where nothing else is declared
+        return frictions[0].what if len(end.differences) == 1 else ""
     holds = frictions[0].moves_at_most(end.give, miss.rows)
     others = [each.moves(end.give, miss.rows) for each in end.differences if each.cause != "friction"]
     beside = float(np.linalg.norm(miss.error + np.sum(others, axis=0))) if others else miss.size

@@ -62,7 +62,7 @@ def differences(assembly: Assembly, q: Array) -> list[Difference]:
     """Everything that the world declares to be other than the law's model has it, at a posture."""
     run = assembly.run
     robot, world = run.robot, run.world
-    if robot.nq != robot.nv or robot.unresisted or robot.coordinates.coupled:
+    if robot.unresisted or robot.coordinates.coupled:
         return []
     listed = [_gravity(assembly, q), _masses(run, q), *_loads(assembly, q), _friction(assembly), *_frames(robot, world)]
     return [each for each in [*listed, _bias(run)] if each is not None]
