@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ import numpy as np
 
 from palpate.control import LAWS
 from palpate.control.law import Law
-from palpate.errors import PalpateError
+from palpate.errors import PalpateError, shortened
 from palpate.files import write_file
 from palpate.robot import Robot, load_robot
 from palpate.robot.catalogue import names
@@ -63,35 +64,50 @@ def table() -> Iterator[tuple[str, str, str, str, str]]:
     assert set(ARMS) <= set(names())
     for arm in ARMS:
         robot = load_robot(arm)
-        for law in LAWS:
+        for law in LAWS.shipped:
             for preset in PRESETS:
                 yield (law, arm, preset, *verdict(law, robot, preset))
 
 
 def page(rows: list[tuple[str, str, str, str, str]]) -> str:
     """The table as a page: laws by arms for each driver; reasons below, told once."""
-    told: dict[str, int] = {}
+    told: dict[str, str] = {}
     text = [
         "# Every law, arm and driver",
         "",
         "Every law with its default settings on every arm of the catalogue, asked to stay where it starts for 0.3 s,",
-        "under every preset of [the driver](driver.md): ✓ right, – refused, ! warned, with the reason's number below.",
-        "Written by `make driver-table`.",
+        "under every preset of [the driver](driver.md): ✓ right, – refused, ! warned, with the reason's number below",
+        "(its figures are those of the first such cell). Written by `make driver-table`.",
+        "",
+        _counted(rows),
     ]
     for preset in PRESETS:
         text += ["", f"## {preset}", "", "| law | " + " | ".join(ARMS) + " |", "|---" * (len(ARMS) + 1) + "|"]
         for law in dict.fromkeys(row[0] for row in rows):
             cells = {row[1]: _cell(row, told) for row in rows if row[0] == law and row[2] == preset}
             text.append(f"| {law} | " + " | ".join(cells[arm] for arm in ARMS) + " |")
-    text += ["", "## Reasons", "", *(f"{number}. {why}" for why, number in told.items())]
+    text += ["", "## Reasons", "", *(f"{k}. {why}" for k, why in enumerate(told.values(), 1))]
     return "\n".join(text) + "\n"
 
 
-def _cell(row: tuple[str, str, str, str, str], told: dict[str, int]) -> str:
+def _counted(rows: list[tuple[str, str, str, str, str]]) -> str:
+    counts = {kind: sum(row[3] == kind for row in rows) for kind in _MARKS}
+    return f"Of {len(rows)} cells {', '.join(f'{count} are {kind}' for kind, count in counts.items())}."
+
+
+_MARKS = {"right": "✓", "refused": "–", "warned": "!", "wrong": "wrong"}
+_FIGURES = re.compile(r"joint\d|\[[^]]*\]|[\d.]+(e[+-]?\d+)?")
+
+
+def _cell(row: tuple[str, str, str, str, str], told: dict[str, str]) -> str:
+    """A mark, with the number of its reason: reasons that differ in their figures alone are one."""
     _, arm, _, kind, why = row
-    mark = {"right": "✓", "refused": "–", "warned": "!", "wrong": "wrong"}[kind]
-    why = why.replace(arm, "the arm")
-    return mark if kind == "right" else f"{mark} {told.setdefault(why, len(told) + 1)}"
+    if kind == "right":
+        return _MARKS[kind]
+    why = re.sub(rf"(?<!of )(?<!, )\b{arm}\b", "the arm", why)
+    key = _FIGURES.sub("#", why)
+    told.setdefault(key, shortened(why, 160))
+    return f"{_MARKS[kind]} {list(told).index(key) + 1}"
 
 
 if __name__ == "__main__":

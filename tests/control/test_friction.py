@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ import palpate as pp
 from palpate.control.design.arm import Wall, arm_contact, predict_for_arm
 from palpate.control.design.friction import friction_sentences, held_off
 from palpate.control.design.linear.loop_model import Timing
+from palpate.control.design.statics import farthest
 from palpate.control.laws.admittance import Admittance
 from palpate.control.laws.computed_torque import ComputedTorque
+from palpate.control.laws.gravity_compensation import GravityCompensation
 from palpate.control.laws.hybrid_force import HybridForce
 from palpate.control.laws.joint_impedance import JointImpedance
 from palpate.control.references.motions import JointMotion
@@ -61,6 +64,32 @@ def test_one_joint_is_held_off_by_friction_over_stiffness() -> None:
     held = held_off(on_wall, robot.model.dof_frictionloss)
     assert held is not None
     assert held[1] == pytest.approx(1e4 * 0.5 * 1.2 / (80.0 + 1e4 * 0.25), rel=1e-6)
+
+
+def test_the_farthest_of_a_box_is_that_of_all_its_corners() -> None:
+    from itertools import product
+
+    rng = np.random.default_rng(3)
+    for rows, joints in product((1, 2, 3, 6), (1, 4, 7)):
+        J, bounds = rng.normal(size=(rows, joints)), rng.uniform(0, 2, joints)
+        corners = np.array(list(product((-1.0, 1.0), repeat=joints))) * bounds
+        assert farthest(J, bounds) == pytest.approx(np.linalg.norm(corners @ J.T, axis=1).max(), rel=1e-9)
+
+
+def test_what_nothing_brings_back_is_not_said_to_be_held_off() -> None:
+    robot, timing = pp.load_robot("panda"), Timing(1e-3)
+    floating = arm_contact(robot, robot.home, GravityCompensation(damping=2.0), wall=FREE, timing=timing)
+    assert held_off(floating, robot.model.dof_frictionloss) is None
+
+
+def test_design_and_a_run_say_the_same_of_friction(capsys: pytest.CaptureFixture[str]) -> None:
+    from palpate.cli.main import main
+
+    main(["design", "panda-wall", "--set", "world.surfaces=[]"])
+    out = " ".join(capsys.readouterr().out.split())
+    (by_run,) = re.findall(r"holds the tool up to ([\d.]+) mm from its goal", out)
+    (by_design,) = re.findall(r"at rest it can hold the tool ([\d.]+) mm off", out)
+    assert by_run == by_design
 
 
 def test_what_friction_does_is_said_and_what_is_not_foretold_too() -> None:

@@ -52,22 +52,35 @@ WALL = "world.surfaces=[{{name='wall',normal=[0,0,1],position=[0,0,0.18],stiffne
 LINE = ("run.timestep=0.0001", "reference={kind='line',offset=[0,0,-0.03],duration=1}", "world.pushes=[]")
 
 
-@pytest.mark.parametrize(("stiffness", "delay", "bounces"), [("1e6", 0.002, True), ("1e4", 0.002, False)])
-def test_bouncing_for_ever_is_foretold_and_compared_with_what_happens(
-    stiffness: str, delay: float, bounces: bool
+PRESSES = [
+    ("1e6", 0.002, 12, "ideal", True),
+    ("1e6", 0.001, 12, "ideal", False),
+    ("1e6", 0.001, 6, "ideal", True),  # it bounces for about 4 s: at 6 s in its last third, at 12 s no more
+    ("1e4", 0.002, 12, "ideal", False),
+    ("1e4", 0.002, 12, "as_built", True),  # the joints' friction hunts against the admittance
+]
+
+
+@pytest.mark.parametrize(("stiffness", "delay", "duration", "joints", "bounces"), PRESSES)
+def test_bouncing_is_foretold_and_compared_with_what_happens(
+    stiffness: str, delay: float, duration: int, joints: str, bounces: bool
 ) -> None:
-    changes = (WALL.format(stiffness), f"world.sensors.wrench.delay_time={delay}", "run.duration=12", *LINE)
-    trace = run_of("ur5e-admittance", *changes)
+    wrench = f"world.sensors.wrench.delay_time={delay}"
+    changes = (f"robot.joints='{joints}'", WALL.format(stiffness), wrench, f"run.duration={duration}", *LINE)
+    trace = simulate(load_scenario("ur5e-admittance", [*changes, "metrics={}"]))
+    assert any("lost" in text and "; as foretold" in text for text in trace.facts.expected)
     if not bounces:
         assert not [text for text in trace.warnings if ALARMS.search(text)], trace.warnings
-        assert any("lost" in text and "; as foretold" in text for text in trace.facts.expected)
         return
-    before, after = told(trace, "BOUNCES to the end of the run"), told(trace, "contact bounces", "as was foretold")
-    last = trace["contact_force"].ravel()[trace.time > 8.0]  # the third that is judged
-    # Bounces differ from one to the next; of their peaks one axis tells the size, not the number.
-    assert number_before("N where", before) == pytest.approx(last.max(), rel=0.5)
-    assert 0.9 < 1 - np.mean(last > 0) <= 1.0
-    assert "95" in after or "96" in after or "97" in after or "98" in after
+    before, after = told(trace, "BOUNCES"), told(trace, "contact bounces", "as was foretold")
+    assert "to the end of the run" in before or duration == 6
+    if duration == 12:  # a limit cycle, whose numbers can be compared
+        since = np.flatnonzero(trace["contact_force"] > 0)[0]
+        last = trace["contact_force"].ravel()[since + 2 * (len(trace.time) - since) // 3 :]
+        free, peak = 100 * np.mean(last <= 0), last.max()
+        assert number_before("% of it is free", before.replace("%", " %")) == pytest.approx(free, abs=1.5)
+        assert number_before("N where", before) == pytest.approx(peak, rel=0.25 if stiffness == "1e6" else 0.02)
+        assert number_before("% of them", after) == pytest.approx(free, abs=0.1)
 
 
 def test_a_press_on_a_wall_is_the_exact_bounce_of_a_free_mass() -> None:
@@ -318,12 +331,13 @@ def test_no_shipped_scenario_is_warned_of(name: str) -> None:
 
 
 def test_a_dozen_random_variations_are_not_warned_of() -> None:
-    assert false_alarms(5, 12) == []
+    assert false_alarms(20262, 12) == []
 
 
 @pytest.mark.slow
-def test_two_hundred_random_variations_are_not_warned_of() -> None:
-    assert false_alarms(1, 200) == []
+@pytest.mark.parametrize("seed", [20261, 777001, 424242])
+def test_two_hundred_random_variations_are_not_warned_of(seed: int) -> None:
+    assert false_alarms(seed, 200) == []
 
 
 def test_an_alarm_would_be_counted() -> None:

@@ -1,8 +1,8 @@
 """What Coulomb friction in the joints does to an arm at rest, which no pole knows of.
 
 About rest the joints stand still wherever |S e| ≤ F, joint by joint: S e are the torques that law, gravity and wall
-answer a deviation e with, F the friction. The tool is then off by as much as J e can be, the largest of a linear
-programme.
+answer a deviation e with, F the friction. The tool is then off by as much as J S⁻¹ f can be with |f| ≤ F
+(`statics.farthest`).
 """
 
 from __future__ import annotations
@@ -12,34 +12,24 @@ import numpy as np
 from palpate.checks import Array
 from palpate.control.design.arm import ArmContact
 from palpate.control.design.linear.loop_model import LinearLaw
+from palpate.control.design.statics import compliance, farthest
 
-_REACHES = (1.0, 2.0)  # rad or m that joints may go: what grows with it has no bound
-_ROUNDING = 1e-9
+_MOVES = 1e-6  # of the largest lever: less is no motion of the tool
 _INTEGRATES = 1e-9  # how near to 1 (or to 0, without a clock) an eigenvalue of the law's own memory is
 
 
-def joint_friction_of(robot_friction: Array, map_to_joints: Array) -> Array:
-    """Coulomb friction per independent joint, that of joints which follow them included."""
-    return np.abs(map_to_joints).T @ robot_friction
-
-
 def held_off(contact: ArmContact, friction: Array) -> tuple[float, float] | None:
-    """How far off friction can hold the tool, m along the worst of x, y and z, and the wall's force, N.
+    """How far off friction can hold the tool, m, and the wall's force, N.
 
     None where the law integrates, so that no error stays, or where nothing brings the tool back.
     """
-    law, plant = contact.model.law(), contact.plant()
-    if integrates(law, contact.timing.period):
+    if integrates(contact.model.law(), contact.timing.period):
         return None
-    if law.command == "torque":
-        S = plant.gravity + plant.wall_stiffness - law.q - law.wrench @ plant.felt_q
-    elif np.isfinite(contact.timing.servo_bandwidth):
-        S = np.linalg.solve(plant.mobility, plant.servo) * contact.timing.servo_bandwidth**2
-    else:
+    J, give = contact.J_contact, compliance(contact)
+    if np.abs(J @ give.free).max(initial=0.0) > _MOVES * np.abs(J).max():
         return None
-    off = [_farthest(S, friction, row) for row in contact.J_contact]
-    force = _farthest(S, friction, contact.wall.stiffness * contact.wall.direction() @ contact.J_contact)
-    return (max(off), force) if np.isfinite([*off, force]).all() else None
+    pressed = contact.wall.stiffness * contact.wall.direction()[None] @ J
+    return farthest(J @ give.torque, friction), farthest(pressed @ give.torque, friction)
 
 
 def integrates(law: LinearLaw, period: float) -> bool:
@@ -48,18 +38,6 @@ def integrates(law: LinearLaw, period: float) -> bool:
         return False
     values = np.linalg.eigvals(law.update)
     return bool((np.abs(values - (1.0 if period else 0.0)) < _INTEGRATES).any())
-
-
-def _farthest(S: Array, friction: Array, along: Array) -> float:
-    """max along · e with |S e| ≤ friction; infinite where nothing bounds it."""
-    from scipy.optimize import linprog
-
-    if not np.any(along):
-        return 0.0
-    bounded = np.vstack([S, -S])
-    sides = np.concatenate([friction, friction])
-    near, far = (-float(linprog(-along, A_ub=bounded, b_ub=sides, bounds=(-most, most)).fun) for most in _REACHES)
-    return near if far < 1.01 * near + _ROUNDING else np.inf
 
 
 def friction_sentences(contact: ArmContact, friction: Array) -> list[str]:

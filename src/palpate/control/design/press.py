@@ -1,31 +1,38 @@
-"""A short simulated press of one axis on a wall that can be left: whether the contact lasts, or bounces.
+"""A short simulated press on a wall that can be left: whether the contact lasts, or bounces.
 
 The poles of a contact tell of motion that stays in contact. Losing contact is a limit cycle of its own: a wall only
 pushes, and what a law does while it is free (an admittance returns, a force integral winds up) decides how fast it is
-back. The axis of a `ContactCase` is therefore simulated once from its approach on, with the force cut at zero:
+back. The plant of the linear loop, one axis or a whole arm, is therefore simulated once from its approach on, with the
+force cut at zero and with what no pole knows, the dry friction of its joints:
 
-    m v̇ = u − b v + F,   F = −max(0, K_w x + B_w v) for x > 0, else 0
+    M q̈ = u − B q̇ − G q − p (f − f*) − r,   x = p q + x*,   f = max(0, K_w x + B_w ẋ) for x > 0, else 0
 
-with the law's matrices, its delays and its clock, about the rest at which it presses with F*.
+about the rest q = 0 at which it presses with f* at the depth x* = f*/K_w, with the law's matrices, its delays and its
+clock. p is how far the point of contact goes into the wall per joint motion; |r| ≤ F, r = F where a joint slides and
+as much as holds it where it stands.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from palpate.checks import Array
+from palpate.control.design.arm import ArmContact, axis_of
 from palpate.control.design.case import ContactCase
+from palpate.control.design.linear.loop_model import LinearLaw, Plant, Timing, state_space
 from palpate.engine.kernels import kernel
 from palpate.engine.records import Matrix, Record, Vector, sized
 
-COST = 3e-8  # s of CPU per physics step of one axis
-STEPS_PER_RADIAN = 10  # of the fastest motion of axis and servo
-_LAST = 1 / 3  # of the press, that is judged
+COST = 1e-8  # s of CPU per physics step and entry of the mass matrix
+STEPS_PER_RADIAN = 10  # of the fastest motion of plant and servo
+_FASTEST_SERVO = 1e4  # rad/s, of a servo without lag
+_SWEEPS = 4  # through the joints that stick, each step; they begin with what held them in the last one
+_LAST, _END = 1 / 3, 0.1  # of the press: what is judged, and what counts as its end
 _LOST, _LEAST = 3, 0.02  # times, and share of that time without contact, from which on it counts as bouncing
-_KINDS = {"torque": 0, "position": 1, "velocity": 2, "velocity-loop": 3}
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,7 @@ class Press:
         losses: of contact, per second.
         peak: N.
         time: s, that was simulated.
+        lost_last: s after the first touch, when contact was lost for the last time; 0 if it never was.
     """
 
     force: float
@@ -47,6 +55,7 @@ class Press:
     losses: float
     peak: float
     time: float
+    lost_last: float = 0.0
 
     @property
     def bounces(self) -> bool:
@@ -57,29 +66,97 @@ class Press:
     def sentence(self) -> str:
         """In words."""
         if not self.bounces:
-            return f"a simulated press from {1e3 * self.speed:.3g} mm/s stays in contact"
+            since = f", from {self.lost_last:.3g} s after the first touch on" if self.lost_last else ""
+            return f"a simulated press from {1e3 * self.speed:.3g} mm/s stays in contact{since}"
+        to_the_end = self.lost_last > (1.0 - _END) * self.time
+        until = "to the end of the run" if to_the_end else f"for {self.lost_last:.3g} s after the first touch"
         return (
-            f"a simulated press from {1e3 * self.speed:.3g} mm/s BOUNCES to the end of the run, although the loop in"
-            f" contact is stable: contact is lost {self.losses:.3g} times a second, {self.free:.0%} of it is free,"
-            f" the force peaks at {self.peak:.3g} N where it would rest at {self.force:.3g} N"
+            f"a simulated press from {1e3 * self.speed:.3g} mm/s BOUNCES {until}, although the loop in"
+            f" contact is stable: in its last third contact is lost {self.losses:.3g} times a second,"
+            f" {self.free:.0%} of it is free, the force peaks at {self.peak:.3g} N where it would rest at"
+            f" {self.force:.3g} N"
         )
 
 
-class _Axis(Record):
-    """The axis, its law and its clock."""
+@dataclass(frozen=True)
+class PressedPlant:
+    """What presses: a plant and its law about rest, and how both meet the wall.
 
-    kind: int
-    A: Matrix = sized("k", "k")
-    on_x: Vector = sized("k")
-    on_v: Vector = sized("k")
-    on_F: Vector = sized("k")
-    C: Vector = sized("k")
-    by_x: float
-    by_v: float
-    by_F: float
-    mobility: float
+    Attributes:
+        plant: n coordinates; its wall counts for nothing here.
+        law: its matrices.
+        timing: clock, delays, sensors, servo.
+        into: p, n, how far the point of contact goes into the wall per coordinate.
+        path: n, the coordinates' way per metre that the target goes into the wall.
+        felt: what the wrench sensor reads per newton of the wall's force.
+        stiffness, damping: of the wall, N/m and N·s/m.
+        controls_force: whether the law presses with a wanted force.
+        friction: F per coordinate, N·m or N.
+    """
+
+    plant: Plant
+    law: LinearLaw
+    timing: Timing
+    into: Array
+    path: Array
+    felt: Array
+    stiffness: float
     damping: float
-    bandwidth: float
+    controls_force: bool
+    friction: Array
+
+
+def pressed_axis(case: ContactCase) -> PressedPlant:
+    """One axis, x into the wall."""
+    one = np.ones(1)
+    walls = (case.wall_stiffness, case.wall_damping)
+    return PressedPlant(case.plant, case.law, case.timing, one, one, -one, *walls, case.model.presses, 0.0 * one)
+
+
+def pressed_arm(contact: ArmContact, friction: Array) -> PressedPlant:
+    """A whole arm; the target's way is the shortest one of the joints that keeps the tool's orientation if it can.
+
+    Args:
+        contact: arm, law and wall.
+        friction: dry friction per joint, N·m or N.
+    """
+    normal = contact.wall.direction()
+    J = contact.model.task.push.T
+    path = np.linalg.pinv(J, rcond=1e-6) @ np.r_[-normal, np.zeros(3)]
+    into = -normal @ contact.J_contact
+    path = path / (into @ path)
+    walls = (contact.wall.stiffness, contact.wall.damping)
+    presses = axis_of(contact).model.presses
+    law = contact.model.law()
+    return PressedPlant(
+        contact.plant(), law, contact.timing, into, path, contact.lever @ normal, *walls, presses, friction
+    )
+
+
+class _System(Record):
+    """The plant, its law and its clock."""
+
+    moved: bool  # whether a command is the velocity of what the servo follows
+    A_q: Matrix = sized("n", "n")
+    A_v: Matrix = sized("n", "n")
+    A_servo: Matrix = sized("n", "n")
+    B_u: Matrix = sized("n", "n")
+    B_rate: Matrix = sized("n", "n")
+    W: Matrix = sized("n", "n")
+    friction: Vector = sized("n")
+    pushed: Vector = sized("n")  # W p
+    into: Vector = sized("n")
+    path: Vector = sized("n")
+    update: Matrix = sized("k", "k")
+    on_q: Matrix = sized("k", "n")
+    on_v: Matrix = sized("k", "n")
+    on_f: Vector = sized("k")
+    state: Matrix = sized("n", "k")
+    by_q: Matrix = sized("n", "n")
+    by_v: Matrix = sized("n", "n")
+    by_f: Vector = sized("n")
+    by_path: float  # of the target's way, and of its speed, that is added to a command
+    by_path_rate: float
     wall: float
     wall_damping: float
     period: float
@@ -89,168 +166,300 @@ class _Axis(Record):
     wrench_delay: int
     command_delay: int
     share_v: float
-    share_F: float
+    share_f: float
+    share_u: float
     differentiated: bool
-    force: float  # F*
-    depth: float  # of the rest, m
-    ahead: float  # of the target at first touch to its last place, m
-    speed: float
+    force: float  # f*
+    depth: float  # x*, m
+    behind: Vector = sized("ticks")  # how far the target is from its last position, m
+    pace: Vector = sized("ticks")  # of the target into the wall, m/s
 
 
 class _Motion(Record):
     """State; readings and commands under way; the record of every tick."""
 
+    q: Vector = sized("n")
+    v: Vector = sized("n")
+    a: Vector = sized("n")
+    held: Vector = sized("n")  # impulse of friction
+    servo: Vector = sized("n")
+    pull: Vector = sized("n")  # the command's part of the acceleration
     xi: Vector = sized("k")
     new: Vector = sized("k")
-    x: Vector = sized("ring")
-    v: Vector = sized("ring")
-    F: Vector = sized("ring")
-    u: Vector = sized("ring")
+    error: Vector = sized("n")
+    error_rate: Vector = sized("n")
+    low_v: Vector = sized("n")
+    u: Vector = sized("n")
+    last_u: Vector = sized("n")
+    rate: Vector = sized("n")
+    qs: Matrix = sized("ring", "n")
+    vs: Matrix = sized("ring", "n")
+    us: Matrix = sized("ring", "n")
+    fs: Vector = sized("ring")
     peak: Vector = sized("ticks")
     touching: Vector = sized("ticks")
 
 
 @kernel
-def _decide(p: _Axis, m: _Motion, x: float, v: float, F: float) -> float:
-    """ξ ← A ξ + B y, u = C ξ + D y."""
-    u = p.by_x * x + p.by_v * v + p.by_F * F
-    for i in range(m.xi.size):
-        m.new[i] = p.on_x[i] * x + p.on_v[i] * v + p.on_F[i] * F
-        for j in range(m.xi.size):
-            m.new[i] += p.A[i, j] * m.xi[j]
-    for i in range(m.xi.size):
-        m.xi[i] = m.new[i]
-        u += p.C[i] * m.xi[i]
-    return u
+def _add(out: Vector, A: Matrix, x: Vector) -> None:
+    """out += A x."""
+    for i in range(out.size):
+        for j in range(x.size):
+            out[i] += A[i, j] * x[j]
 
 
 @kernel
-def _pressed(p: _Axis, m: _Motion) -> None:
-    """The press, tick by tick; x is measured from the surface inwards."""
-    ring, h, w = m.x.size, p.period / p.substeps, p.bandwidth
-    x, v, u_old, servo, v_low, F_low = 0.0, p.speed, 0.0, -p.depth, p.speed, 0.0
-    for k in range(p.ticks):
-        at, t = k % ring, k * p.period
-        ahead = min(-p.ahead + p.speed * t, 0.0)
-        rate = p.speed if ahead < 0.0 else 0.0
-        F = -max(p.wall * x + p.wall_damping * v, 0.0) if x > 0.0 else 0.0
-        seen_v = v if not p.differentiated or k == 0 else (x - p.depth - m.x[(k - 1) % ring]) / p.period
-        v_low += p.share_v * (seen_v - v_low)
-        F_low += p.share_F * (F - F_low)
-        m.x[at], m.v[at], m.F[at] = x - p.depth, v_low, F_low
-        joint, wrench = max(k - p.joint_delay, 0) % ring, max(k - p.wrench_delay, 0) % ring
-        m.u[at] = _decide(p, m, m.x[joint] - ahead, m.v[joint] - rate, m.F[wrench] + p.force)
-        u = m.u[max(k - p.command_delay, 0) % ring]
-        if p.kind == 1:
-            u += ahead
-        elif p.kind >= 2:
-            u += rate
-        pace = 0.0 if k == 0 else (u - u_old) / p.period
-        if k == 0 and p.kind == 1:
-            pace = p.speed
-        u_old = u
-        for _ in range(p.substeps):
-            F = -max(p.wall * x + p.wall_damping * v, 0.0) if x > 0.0 else 0.0
-            a = p.mobility * (F + p.force - p.damping * v)
-            if p.kind == 0:
-                a += p.mobility * u
-            elif p.kind == 1:
-                a += w * w * (u - (x - p.depth)) + 2.0 * w * (pace - v)
-            elif p.kind == 2:
-                a += w * w * (servo - (x - p.depth)) + 2.0 * w * (u - v)
-                servo += u * h
-            else:
-                a += w * (u - v)
-            v += h * a
-            x += h * v
-            m.peak[k] = max(m.peak[k], -F)
-            m.touching[k] = 1.0 if F < 0.0 else m.touching[k]
-        if not abs(x) < 1e3:
+def _force(s: _System, m: _Motion) -> float:
+    """f of the wall."""
+    x, v = s.depth, 0.0
+    for i in range(m.q.size):
+        x += s.into[i] * m.q[i]
+        v += s.into[i] * m.v[i]
+    return max(s.wall * x + s.wall_damping * v, 0.0) if x > 0.0 else 0.0
+
+
+@kernel
+def _read(s: _System, m: _Motion, k: int, f: float) -> None:
+    """This tick's readings, low-passed, on their way."""
+    ring = m.fs.size
+    now, last = k % ring, (k - 1) % ring
+    for i in range(m.q.size):
+        differs = s.differentiated and k > 0
+        seen = (m.q[i] - m.qs[last, i]) / s.period if differs else m.v[i]
+        m.low_v[i] += s.share_v * (seen - m.low_v[i])
+        m.qs[now, i], m.vs[now, i] = m.q[i], m.low_v[i]
+    m.fs[now] = m.fs[last] + s.share_f * (f - m.fs[last]) if k > 0 else s.share_f * f
+
+
+@kernel
+def _decide(s: _System, m: _Motion, k: int, behind: float, speed: float) -> None:
+    """ξ ← A ξ + B y, u = C ξ + D y, y being what is seen from the target: `behind` its last position, with a speed."""
+    ring = m.fs.size
+    joint, f = max(k - s.joint_delay, 0) % ring, m.fs[max(k - s.wrench_delay, 0) % ring] - s.force
+    for i in range(m.q.size):
+        m.error[i] = m.qs[joint, i] + s.path[i] * behind
+        m.error_rate[i] = m.vs[joint, i] - s.path[i] * speed
+    for i in range(m.xi.size):
+        m.new[i] = s.on_f[i] * f
+    _add(m.new, s.update, m.xi)
+    _add(m.new, s.on_q, m.error)
+    _add(m.new, s.on_v, m.error_rate)
+    for i in range(m.xi.size):
+        m.xi[i] = m.new[i]
+    for i in range(m.q.size):
+        m.us[k % ring, i] = s.by_f[i] * f
+    u = m.us[k % ring]
+    _add(u, s.state, m.xi)
+    _add(u, s.by_q, m.error)
+    _add(u, s.by_v, m.error_rate)
+
+
+@kernel
+def _command(s: _System, m: _Motion, k: int, behind: float, speed: float) -> None:
+    """What reaches the servo or joint: late, through the driver's low-pass, with the target's own way."""
+    late = max(k - s.command_delay, 0) % m.fs.size
+    for i in range(m.q.size):
+        wanted = m.us[late, i] - s.path[i] * (s.by_path * behind - s.by_path_rate * speed)
+        m.u[i] = m.u[i] + s.share_u * (wanted - m.u[i]) if k > 0 else wanted
+        m.rate[i] = (m.u[i] - m.last_u[i]) / s.period if k > 0 else s.path[i] * speed
+        m.last_u[i] = m.u[i]
+        m.pull[i] = 0.0
+    _add(m.pull, s.B_u, m.u)
+    _add(m.pull, s.B_rate, m.rate)
+
+
+@kernel
+def _rub(s: _System, m: _Motion, h: float) -> None:
+    """Impulses of friction, |r| ≤ h F, that stop the joints they can stop: joint by joint, some times over."""
+    n = m.q.size
+    for i in range(n):
+        for j in range(n):
+            m.v[i] += s.W[i, j] * m.held[j]
+    for _ in range(_SWEEPS):
+        for j in range(n):
+            if s.friction[j] > 0.0:
+                most = h * s.friction[j]
+                held = min(max(m.held[j] - m.v[j] / s.W[j, j], -most), most)
+                change = held - m.held[j]
+                m.held[j] = held
+                for i in range(n):
+                    m.v[i] += s.W[i, j] * change
+
+
+@kernel
+def _step(s: _System, m: _Motion, h: float, rubs: bool) -> float:
+    """One step of the plant, its forces taken in the middle; the wall's force there."""
+    n = m.q.size
+    for i in range(n):
+        m.q[i] += 0.5 * h * m.v[i]
+    f = _force(s, m)
+    for i in range(n):
+        m.a[i] = m.pull[i] - s.pushed[i] * (f - s.force)
+    _add(m.a, s.A_q, m.q)
+    _add(m.a, s.A_v, m.v)
+    if s.moved:
+        _add(m.a, s.A_servo, m.servo)
+    for i in range(n):
+        m.v[i] += h * m.a[i]
+        m.servo[i] += h * m.u[i]
+    if rubs:
+        _rub(s, m, h)
+    for i in range(n):
+        m.q[i] += 0.5 * h * m.v[i]
+    return f
+
+
+@kernel
+def _pressed(s: _System, m: _Motion, rubs: bool) -> None:
+    """The press, tick by tick."""
+    h = s.period / s.substeps
+    for k in range(s.ticks):
+        _read(s, m, k, _force(s, m))
+        _decide(s, m, k, s.behind[k], s.pace[k])
+        _command(s, m, k, s.behind[k], s.pace[k])
+        for _ in range(s.substeps):
+            f = _step(s, m, h, rubs)
+            m.peak[k] = max(m.peak[k], f)
+            m.touching[k] = 1.0 if f > 0.0 else m.touching[k]
+        if not abs(m.q[0]) < 1e3:
             return
 
 
 def simulated_press(
-    case: ContactCase, *, speed: float, duration: float, depth: float = 0.0, ahead: float = 0.0, force: float = 0.0
+    pressed: PressedPlant | ContactCase,
+    *,
+    speed: float,
+    duration: float,
+    depth: float = 0.0,
+    behind: Array | None = None,
+    force: float = 0.0,
 ) -> Press:
-    """Press an axis on its wall.
+    """Press a plant on its wall.
 
     Args:
-        case: the axis, law and wall, with a period.
+        pressed: plant, law and wall, with a period; a `ContactCase` is one axis.
         speed: at which the target passes the surface, m/s.
         duration: to simulate, s.
         depth: how far behind the surface the target comes to rest, m; not used where a law controls the force.
-        ahead: how far the target still moves there, at that speed, after it has passed the surface, m.
+        behind: how far the target then is from there, m, at equal times of the duration; there at once if not given.
         force: that such a law wants, N.
     """
-    law, timing = case.law, case.timing
-    give, state = _rest_under(case)
-    held = force if case.model.presses else depth / (give + 1.0 / case.wall_stiffness)
+    pressed = pressed_axis(pressed) if isinstance(pressed, ContactCase) else pressed
+    timing, n = pressed.timing, pressed.plant.freedoms
+    q_free, xi = _free(pressed)
+    give = max(float(pressed.into @ q_free), 0.0)
+    held = force if pressed.controls_force else depth / (give + 1.0 / pressed.stiffness)
     ticks = max(int(duration / timing.period), 1)
-    axis = _Axis(
-        {"k": len(law.update)},
-        kind=_KINDS[law.command],
-        A=law.update, on_x=law.update_q[:, 0], on_v=law.update_v[:, 0], on_F=law.update_wrench[:, 0],
-        C=law.state[0], by_x=law.q[0, 0], by_v=law.v[0, 0], by_F=law.wrench[0, 0],
-        mobility=0.0 if math.isinf(case.mass) else 1.0 / case.mass,
-        damping=case.own_damping, bandwidth=min(timing.servo_bandwidth, 1e4),
-        wall=case.wall_stiffness, wall_damping=case.wall_damping, period=timing.period,
-        substeps=substeps(case), ticks=ticks, joint_delay=timing.joint_delay, wrench_delay=timing.wrench_delay,
-        command_delay=timing.command_delay + round(timing.lag / timing.period),
-        share_v=_share(timing.velocity_cutoff, timing.period), share_F=_share(timing.wrench_cutoff, timing.period),
-        differentiated=timing.velocity == "differentiated",
-        force=held, depth=held / case.wall_stiffness, ahead=ahead, speed=speed,
+    system = _system(pressed, ticks, behind, force=held, depth=held / pressed.stiffness)
+    q = held * q_free - (held * give + system.depth) * pressed.path  # the free rest, moved back to the surface
+    late = max(timing.joint_delay, timing.wrench_delay, system.command_delay) + 2
+    motion = _Motion(
+        {"n": n, "k": len(xi), "ring": late, "ticks": ticks},
+        q=q, v=speed * pressed.path, low_v=speed * pressed.path, xi=held * xi, servo=_followed(pressed, q, held),
     )  # fmt: skip
-    late = max(timing.joint_delay, timing.wrench_delay, axis.command_delay) + 2
-    motion = _Motion({"k": len(law.update), "ring": late, "ticks": ticks}, xi=state * held)
-    _pressed(axis, motion)
+    _pressed(system, motion, bool(pressed.friction.any()))
     return _judged(motion, held, speed, ticks * timing.period)
 
 
-def substeps(case: ContactCase) -> int:
-    """Physics steps per period that follow the fastest motion of axis, wall and servo."""
-    mobility = 0.0 if math.isinf(case.mass) else 1.0 / case.mass
-    fastest = math.sqrt(mobility * case.wall_stiffness) + mobility * (
-        case.wall_damping + case.own_damping + case.damping
-    )
-    servo = 2.0 * min(case.timing.servo_bandwidth, 1e4) if case.model.servo else 0.0
-    return max(math.ceil(STEPS_PER_RADIAN * case.timing.period * max(fastest, servo)), 4)
+def _system(pressed: PressedPlant, ticks: int, behind: Array | None, **press: Any) -> _System:
+    plant, law, timing = pressed.plant, pressed.law, pressed.timing
+    way = np.zeros(1) if behind is None else behind
+    way = np.interp(np.arange(ticks + 1) / ticks, np.linspace(0.0, 1.0, len(way)), way)
+    n = plant.freedoms
+    apart = timing.adds_gravity and law.command == "torque"  # what the arm gets of itself, at once
+    A, B = _state_space(pressed, apart)
+    steps, none = substeps(pressed), np.zeros((n, n))
+    # v⁺ = v + h (a + A_v (v⁺ + v)/2): the trapezoidal rule, once and for all
+    mean = np.linalg.inv(np.eye(n) - 0.5 * timing.period / steps * A[n : 2 * n, n : 2 * n])
+    A, B = mean @ A[n : 2 * n], mean @ B[n : 2 * n]
+    return _System(
+        {"n": n, "k": len(law.update), "ticks": ticks},
+        ticks=ticks, behind=way[:-1], pace=-np.diff(way) / timing.period,
+        moved=law.command == "velocity",
+        A_q=A[:, :n], A_v=A[:, n : 2 * n], A_servo=A[:, 2 * n :] if law.command == "velocity" else none,
+        B_u=B[:, :n], B_rate=B[:, n:] if law.command == "position" else none, W=mean @ plant.mobility,
+        friction=np.where(np.diag(plant.mobility) > 0.0, pressed.friction, 0.0),
+        pushed=mean @ plant.mobility @ pressed.into, into=pressed.into, path=pressed.path,
+        update=law.update, on_q=law.update_q, on_v=law.update_v, on_f=law.update_wrench @ pressed.felt,
+        state=law.state, by_q=law.q - (plant.gravity if apart else 0.0), by_v=law.v, by_f=law.wrench @ pressed.felt,
+        by_path=float(law.command == "position"), by_path_rate=float(law.command.startswith("velocity")),
+        wall=pressed.stiffness, wall_damping=pressed.damping,
+        period=timing.period, substeps=steps,
+        joint_delay=timing.joint_delay, wrench_delay=timing.wrench_delay,
+        command_delay=timing.command_delay + round(timing.lag / timing.period),
+        share_v=_share(timing.velocity_cutoff, timing.period), share_f=_share(timing.wrench_cutoff, timing.period),
+        share_u=timing.command_share, differentiated=timing.velocity == "differentiated", **press,
+    )  # fmt: skip
 
 
-def cost_of_press(case: ContactCase, duration: float) -> float:
+def _state_space(pressed: PressedPlant, weightless: bool = False) -> tuple[Array, Array]:
+    """A and B of plant and servo without the wall."""
+    none = 0.0 * pressed.plant.gravity
+    free = replace(pressed.plant, wall_stiffness=none, wall_damping=none)
+    free = replace(free, gravity=none) if weightless else free
+    return state_space(free, pressed.law.command, _bandwidth(pressed))
+
+
+def _bandwidth(pressed: PressedPlant) -> float:
+    return min(pressed.timing.servo_bandwidth, _FASTEST_SERVO)
+
+
+def _followed(pressed: PressedPlant, q: Array, held: float) -> Array:
+    """Where a velocity servo is at first touch, from where it is at rest under f*: S ω² (q_s − q) = M⁻¹ p f*."""
+    if pressed.law.command != "velocity":
+        return np.zeros(len(q))
+    servo = _bandwidth(pressed) ** 2 * pressed.plant.servo
+    return q - np.linalg.solve(servo, pressed.plant.mobility @ pressed.into) * held
+
+
+def substeps(pressed: PressedPlant) -> int:
+    """Physics steps per period that follow the fastest motion of plant, wall and servo."""
+    A, _ = _state_space(pressed)
+    n, p = pressed.plant.freedoms, pressed.into
+    pushed = np.outer(pressed.plant.mobility @ p, p)
+    A[n : 2 * n, :n] -= pressed.stiffness * pushed
+    A[n : 2 * n, n : 2 * n] -= pressed.damping * pushed
+    fastest = float(np.abs(np.linalg.eigvals(A)).max())
+    if pressed.law.command == "torque":
+        fastest = max(fastest, float(np.abs(np.linalg.eigvals(pressed.plant.mobility @ pressed.law.v)).max()))
+    return max(math.ceil(STEPS_PER_RADIAN * pressed.timing.period * fastest), 4)
+
+
+def cost_of_press(pressed: PressedPlant, duration: float) -> float:
     """CPU seconds that `simulated_press` takes, roughly."""
-    return COST * substeps(case) * duration / case.timing.period
+    n = pressed.plant.freedoms
+    entries = n * n * (2 + (1 + _SWEEPS if pressed.friction.any() else 0)) + 3
+    return COST * entries * substeps(pressed) * duration / pressed.timing.period
 
 
 def _share(cutoff: float | None, period: float) -> float:
     return 1.0 if cutoff is None else -math.expm1(-2 * math.pi * cutoff * period)
 
 
-def _rest_under(case: ContactCase) -> tuple[float, Array]:
-    """How far the free axis gives way per newton, m/N, and the law's state at first touch, per newton of F*.
-
-    At first touch the law has felt nothing: its state is that of rest under −F*, taken away.
-    """
-    law, k = case.law, len(case.law.update)
-    if case.model.presses:
-        return 0.0, np.zeros(k)
-    A = np.zeros((1 + k, 1 + k))
-    right = np.r_[0.0, -law.update_wrench[:, 0]]
-    A[1:, 0], A[1:, 1:] = law.update_q[:, 0], law.update - np.eye(k)
-    own = 0.0 if math.isinf(case.mass) else 1.0 / case.mass
-    if law.command == "torque":
-        A[0], right[0] = np.r_[law.q[0, 0], law.state[0]], -1.0 - law.wrench[0, 0]
-    elif law.command == "position":
-        A[0] = np.r_[law.q[0, 0] - 1.0, law.state[0]]
-        right[0] = -law.wrench[0, 0] - own / min(case.timing.servo_bandwidth, 1e4) ** 2
+def _free(pressed: PressedPlant) -> tuple[Array, Array]:
+    """Coordinates and state of the law, per newton of f*, of the plant that the wall does not push: at first touch."""
+    law, plant, n, k = pressed.law, pressed.plant, pressed.plant.freedoms, len(pressed.law.update)
+    if pressed.controls_force:
+        return np.zeros(n), np.zeros(k)
+    apart = np.zeros((n, n)) if law.command != "torque" else plant.gravity
+    wrench = law.wrench @ pressed.felt
+    if law.command == "position":
+        give = np.linalg.solve(plant.servo, plant.mobility @ pressed.into) / _bandwidth(pressed) ** 2
+        rows, right = np.hstack([law.q - np.eye(n), law.state]), wrench - give
     else:
-        A[0], right[0] = np.r_[law.q[0, 0], law.state[0]], -law.wrench[0, 0]
+        own = pressed.into if law.command == "torque" else 0.0
+        rows, right = np.hstack([law.q - apart, law.state]), wrench - own
+    A = np.vstack([rows, np.hstack([law.update_q, law.update - np.eye(k)])])
+    right = np.r_[right, law.update_wrench @ pressed.felt]
     solution = np.linalg.lstsq(A, right, rcond=1e-12)[0]
-    return max(float(solution[0]), 0.0), solution[1:]
+    return solution[:n], solution[n:]
 
 
 def _judged(motion: _Motion, force: float, speed: float, time: float) -> Press:
     touching = motion.touching > 0.5
     last = touching[-max(int(_LAST * len(touching)), 1) :]
-    losses = int(np.count_nonzero(last[:-1] & ~last[1:]))
+    lost = np.flatnonzero(touching[:-1] & ~touching[1:]) + 1
+    losses = int(np.count_nonzero(lost > len(touching) - len(last)))
+    lost_last = float(lost[-1]) * time / len(touching) if len(lost) else 0.0
     peak = float(motion.peak[-len(last) :].max())
-    return Press(force, speed, float(1.0 - last.mean()), losses / max(_LAST * time, 1e-12), peak, time)
+    return Press(force, speed, float(1.0 - last.mean()), losses / max(_LAST * time, 1e-12), peak, time, lost_last)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -11,6 +12,10 @@ from palpate.control.design.arm import ArmContact
 
 MOST_STATES = 400  # of a loop whose remainder is computed; beyond, its slowest pole speaks for it
 _HELD = 1e-6  # of a torque: what may be left unbalanced
+_FREE = 1e-12  # of the largest stiffness: what holds nothing
+_ROUNDING = 1e-12
+_BOUNDLESS = 1e100  # m per N·m and more: nothing holds it
+_CANCELS = 1e-9  # of what is added: less is rounding, such as gravity less its compensation
 
 
 @dataclass(frozen=True)
@@ -21,11 +26,13 @@ class Compliance:
         torque: n×n, joint displacement per joint torque from outside.
         reading: n×6, joint displacement per wrench that the sensor reads and that does not act.
         held: per joint, whether the law holds the arm against a torque there; what it does not hold moves for ever.
+        free: n×r, joint motions that nothing brings back.
     """
 
     torque: Array
     reading: Array
     held: Array
+    free: Array
 
     def under(self, wrench: Array, J: Array) -> Array:
         """Joint displacement under a wrench at the tool that acts and is read."""
@@ -45,7 +52,10 @@ def compliance(contact: ArmContact) -> Compliance:
     state = np.hstack([law.update_q + law.update_wrench @ plant.felt_q, law.update - np.eye(k)])
     wall, none = plant.mobility @ plant.wall_stiffness, np.zeros((n, n))
     if law.command == "torque":
-        equilibrium = np.hstack([on_q - plant.gravity - plant.wall_stiffness, law.state])
+        stiffness = on_q - plant.gravity - plant.wall_stiffness
+        parts = max(float(np.abs(part).max()) for part in (on_q, plant.gravity, plant.wall_stiffness))
+        stiffness[np.abs(stiffness) < _CANCELS * parts] = 0.0
+        equilibrium = np.hstack([stiffness, law.state])
         by_torque, by_reading = -one, -on_F
     elif law.command == "position":
         servo = timing.servo_bandwidth**2 * plant.servo
@@ -61,7 +71,27 @@ def compliance(contact: ArmContact) -> Compliance:
     scale = np.maximum(np.abs(A).max(axis=1, keepdims=True), 1e-300)
     solution = np.linalg.lstsq(A / scale, right / scale, rcond=1e-12)[0]
     left = np.abs(A @ solution - right)[:, :n].max(axis=0)
-    return Compliance(solution[:n, :n], solution[:n, n:], left <= _HELD * np.abs(right[:, :n]).max(axis=0))
+    held = left <= _HELD * np.abs(right[:, :n]).max(axis=0)
+    _, sizes, motions = np.linalg.svd(A / scale)
+    still = np.r_[sizes, np.zeros(len(motions) - len(sizes))] <= _FREE * sizes.max(initial=0.0)
+    return Compliance(solution[:n, :n], solution[:n, n:], held, motions[still, :n].T)
+
+
+def farthest(rows: Array, bounds: Array) -> float:
+    """max ‖rows f‖ with |f_i| ≤ bound_i: how far torques within bounds, such as friction, can take something.
+
+    The largest is at a corner of the box, f_i = ± bound_i. From the corner that lies farthest along a direction, the
+    next one lies farthest along rows f, until none is farther; begun along every axis of the rows and between them.
+    """
+    if not np.abs(rows).max(initial=0.0) < _BOUNDLESS:
+        return np.inf
+    most = 0.0
+    for d in [*np.eye(len(rows)), *(np.array(signs) for signs in product((-1.0, 1.0), repeat=len(rows)))]:
+        reached = -1.0
+        while (length := float(np.linalg.norm(ahead := rows @ (np.sign(d @ rows) * bounds)))) > reached:
+            reached, d = length * (1.0 + _ROUNDING), ahead
+        most = max(most, length)
+    return most
 
 
 def remainder(contact: ArmContact, J: Array, time: float) -> Array:

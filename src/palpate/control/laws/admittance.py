@@ -372,8 +372,16 @@ class Admittance(Law):
         return self.followed(robot)
 
     def promises(self, robot: Robot) -> tuple[Promise, ...]:
-        """The tool where the compliance has it: at the target, moved by the wrench along the chosen directions."""
-        return (Promise(motion=self.followed(robot), axes=self.axes_at),)
+        """The tool where the compliance has it: at the target, moved by the wrench along the chosen directions.
+
+        Along a direction without stiffness nothing leads back to the target: there it rests where the wanted wrench
+        is felt.
+        """
+        held = self.matrices()[2].any(axis=1)
+        free = tuple(d for d in self.directions if not held[DIRECTIONS.index(d)])
+        followed = tuple(d for d in self.followed(robot) if d not in free)
+        pressing = (Promise(force=free, axes=self.axes_at),) if free else ()
+        return (Promise(motion=followed, axes=self.axes_at), *pressing)
 
     def linear(self, robot: Robot, q: Array, timing: Timing) -> LinearModel:
         """M Δẍ + D Δẋ + K Δx = F along the directions that yield, which alone have a mass; the servo follows Δx."""

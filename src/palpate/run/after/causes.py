@@ -62,9 +62,11 @@ def _saturation(miss: Miss, end: End) -> str:
 
 def _friction(miss: Miss, end: End) -> str:
     frictions = [each for each in end.differences if each.cause == "friction"]
-    if not frictions or miss.rows is None or end.give is None:
+    if not frictions or miss.rows is None:
         return ""
-    holds = float(np.linalg.norm(frictions[0].moves(end.give, miss.rows)))
+    if end.give is None:  # how far it holds anything off is not known: named where nothing else is declared
+        return frictions[0].what if len(end.differences) == 1 else ""
+    holds = frictions[0].moves_at_most(end.give, miss.rows)
     others = [each.moves(end.give, miss.rows) for each in end.differences if each.cause != "friction"]
     beside = float(np.linalg.norm(miss.error + np.sum(others, axis=0))) if others else miss.size
     if holds < _EXPLAINS * miss.size or beside < 0.5 * miss.size:  # a difference explains it better
@@ -82,7 +84,7 @@ def _effect(each: Difference, miss: Miss, end: End) -> float:
         return np.inf if each.torque.any() else 0.0
     if end.give is None or np.abs(each.torque[~end.give.held]).max(initial=0.0) > 1e-9:
         return np.inf if each.torque.any() or each.reading.any() else shifted
-    return float(np.linalg.norm(each.moves(end.give, miss.rows))) + shifted
+    return each.moves_at_most(end.give, miss.rows) + shifted
 
 
 def _declared(cause: str, miss: Miss, end: End) -> str:

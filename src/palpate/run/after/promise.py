@@ -391,7 +391,7 @@ def _borne(end: End, rows: Array, asked: float, moved: float) -> float:
     most, friction = _STATIC * moved, [each for each in end.differences if each.cause == "friction"]
     if end.give is None or not friction or np.any(end.run.world.plant.joint_friction):
         return min(_statics(end, rows), most)
-    held = float(sum(np.linalg.norm(each.moves(end.give, rows)) for each in friction))
+    held = sum(each.moves_at_most(end.give, rows) for each in friction)
     return min(held, _AS_BUILT * moved if asked > 0.0 else np.inf) + min(_statics(end, rows) - held, most)
 
 
@@ -408,4 +408,4 @@ def _statics(end: End, rows: Array) -> float:
     """How far friction and declared differences can hold or move it, at the most."""
     if end.give is None:
         return np.inf if end.differences else 0.0
-    return float(sum(np.linalg.norm(each.moves(end.give, rows)) for each in end.differences))
+    return sum(each.moves_at_most(end.give, rows) for each in end.differences)

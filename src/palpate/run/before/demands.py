@@ -38,6 +38,7 @@ _GIVE, _TURN = 5e-3, 0.05  # m and rad: a servo that gives way by more under a k
 _LAG = 0.2  # of the way: a law that stays behind its target by more is said
 _SINGULAR = 0.05  # m, smallest singular value of the tool's Jacobian, below which nothing is said of a lag
 _MISSED = 0.01  # m
+_MOST_JOINTS = 40
 _FASTER = 3.0  # a servo should be so many times faster than the compliant frame that it follows
 
 
@@ -52,7 +53,7 @@ class Demands:
 def demands(run: Run) -> Demands:
     """Look along the reference; empty where there is none to look along, or the robot's masses are unknown."""
     robot, known = run.robot, isinstance(run.reference, ReferenceSettings) and predictable(run.law)
-    if not known or robot.unresisted or robot.nq != robot.nv or run.world.is_exact or robot.nv > 40:
+    if not known or robot.unresisted or robot.nq != robot.nv or run.world.is_exact or robot.nv > _MOST_JOINTS:
         return Demands([], [])
     way = _Way(with_servo_rotors(run))
     with np.errstate(all="ignore"):
@@ -61,6 +62,14 @@ def demands(run: Run) -> Demands:
         said, warned = way.torque()
         warned += [*way.rate(), *way.first_command(), *way.speed(), *way.give(), *way.bandwidth(), *way.lag()]
     return Demands(said, warned)
+
+
+def posture_at(run: Run, time: float) -> Array:
+    """Joint positions on the target at a time; the start's where the target is out of reach."""
+    way = _Way(run)
+    if run.robot.nv > _MOST_JOINTS or way.q is None or way.missed > _MISSED:
+        return way.q0
+    return np.array([np.interp(time, way.t, joint) for joint in way.q.T])
 
 
 class _Way:

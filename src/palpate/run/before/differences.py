@@ -8,7 +8,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.control.design.arm import Wall
-from palpate.control.design.statics import Compliance, compliance
+from palpate.control.design.statics import Compliance, compliance, farthest
 from palpate.control.law import Law
 from palpate.control.promise import promise_axes
 from palpate.errors import PalpateError
@@ -17,8 +17,7 @@ from palpate.run.assemble.assemble import Assembly
 from palpate.run.before.foresee import contact_of, wall_of
 from palpate.run.run import Run
 from palpate.world.config import Attachment, PlantChange, World
-from palpate.world.driver import uncompensated
-from palpate.world.plants.plant import true_robot
+from palpate.world.plants.plant import dry_friction, true_robot
 
 _MASSES = ("mass_scale", "link_mass_scale", "com_offset")
 
@@ -47,17 +46,23 @@ class Difference:
     contradicts: bool = False
 
     def moves(self, give: Compliance, rows: Array) -> Array:
-        """How far it moves what the rows over the joints give, at rest; friction by as much as it can hold it off."""
+        """How far it moves what the rows over the joints give, at rest; nothing is known of friction's direction."""
         if self.cause == "friction":
-            return np.abs(rows @ give.torque) @ self.torque
+            return np.zeros(len(rows))
         return rows @ (give.torque @ self.torque + give.reading @ self.reading)
+
+    def moves_at_most(self, give: Compliance, rows: Array) -> float:
+        """The length of that; of friction, how far it can hold it off."""
+        if self.cause == "friction":
+            return farthest(rows @ give.torque, self.torque)
+        return float(np.linalg.norm(self.moves(give, rows)))
 
 
 def differences(assembly: Assembly, q: Array) -> list[Difference]:
     """Everything that the world declares to be other than the law's model has it, at a posture."""
     run = assembly.run
     robot, world = run.robot, run.world
-    if robot.nq != robot.nv or robot.unresisted or robot.coordinates.coupled:
+    if robot.unresisted or robot.coordinates.coupled:
         return []
     listed = [_gravity(assembly, q), _masses(run, q), *_loads(assembly, q), _friction(assembly), *_frames(robot, world)]
     return [each for each in [*listed, _bias(run)] if each is not None]
@@ -138,9 +143,8 @@ def _load(run: Run, load: Attachment, felt: bool, q: Array) -> Difference:
 
 def _friction(assembly: Assembly) -> Difference | None:
     """Dry friction of the joints, which no law's model has."""
-    robot, added = assembly.run.robot, assembly.run.world.plant.joint_friction
-    left = uncompensated(robot, assembly.run.world.driver)[1]
-    friction = left * robot.model.dof_frictionloss + np.asarray(added, dtype=float)
+    robot = assembly.run.robot
+    friction = dry_friction(robot, assembly.run.world)
     if not friction.any():
         return None
     most = int(np.argmax(friction))
@@ -246,12 +250,12 @@ def _on_tool(each: Difference, give: Compliance | None, robot: Robot, q: Array) 
         return ""
     if each.cause != "friction" and np.abs(each.torque[~give.held]).max(initial=0.0) > 1e-9:
         return "nothing in the law holds the arm against it"
-    moved = float(np.linalg.norm(each.moves(give, robot.jacobian(q)[:3])))
+    moved = each.moves_at_most(give, robot.jacobian(q)[:3])
     if moved < 1e-7:
         return ""
     verb = "holds the tool up to" if each.cause == "friction" else "moves the tool by"
     size = f"{1e3 * moved:.3g} mm" if moved < 1.0 else f"{moved:.3g} m"
-    return f"{verb} {size} {'from its goal' if each.cause == 'friction' else 'at rest'}"
+    return f"{verb} {size} {'from its goal in free motion' if each.cause == 'friction' else 'at rest'}"
 
 
 def _on_force(each: Difference, force: Array) -> str:

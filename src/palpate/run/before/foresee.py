@@ -23,7 +23,7 @@ from palpate.control.design.arm import (
     tool_mobility,
 )
 from palpate.control.design.case import ContactCase
-from palpate.control.design.friction import friction_sentences, joint_friction_of
+from palpate.control.design.friction import friction_sentences
 from palpate.control.design.linear.closed_loop import eigenvalue_work, encirclement_work
 from palpate.control.design.linear.law_models import IMPEDANCE
 from palpate.control.design.linear.loop_model import Timing
@@ -33,7 +33,7 @@ from palpate.run.assemble.drives import with_servo_rotors
 from palpate.run.run import Run
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import Surface
-from palpate.world.plants.plant import surface_rotation, true_robot
+from palpate.world.plants.plant import dry_friction, surface_rotation
 from palpate.world.surfaces.forms import form_of
 
 _FORCE = 10.0  # N, at which the slope of a contact that stiffens is taken
@@ -204,8 +204,7 @@ def _without_driver(run: Run, q: Array, contact: dict[str, Any]) -> float | None
 
 def _friction(run: Run, q: Array, contact: dict[str, Any]) -> str:
     """What the plant's Coulomb friction does to an arm at rest."""
-    true = true_robot(run.robot, run.world)
-    friction = joint_friction_of(true.model.dof_frictionloss, true.coordinates.map)
+    friction = dry_friction(run.robot, run.world)
     try:
         sentences = (
             friction_sentences(arm_contact(run.robot, q, run.law, **contact), friction) if friction.any() else []

@@ -11,19 +11,20 @@ import numpy as np
 from palpate.checks import Array
 from palpate.control.design.arm import axis_of, predictable
 from palpate.control.design.case import ContactCase
-from palpate.control.design.press import Press, cost_of_press, simulated_press
+from palpate.control.design.press import Press, PressedPlant, cost_of_press, pressed_arm, simulated_press
 from palpate.control.law import Target, sizes_of
 from palpate.control.references.reference import ReferenceSettings
 from palpate.errors import PalpateError
 from palpate.run.assemble.assemble import Assembly
+from palpate.run.before.demands import posture_at
 from palpate.run.before.foresee import contact_of, wall_of
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import Surface
-from palpate.world.plants.plant import surface_rotation
+from palpate.world.plants.plant import dry_friction, surface_rotation
 from palpate.world.surfaces.forms import form_of
 
 MOST_CPU = 1.0  # s, of one press
-_SAMPLES = 400  # of the reference
+_SAMPLES, _FINE = 400, 2000  # of the reference, and of what follows its passing a surface
 _TOUCHING = 1e-4  # m: a gap that is none
 _SHORTEST = 0.2  # s of a press
 
@@ -35,18 +36,20 @@ class Approach:
     Attributes:
         depth: behind the surface at the end, m.
         speed: towards it when it passes, m/s.
-        ahead: how far from there to its last place, m.
+        behind: how far it is from its last position, m, from then on at equal times.
         force: the largest that is wanted, N.
         gap: between surface and robot at the start, m.
         time: left of the run then, s.
+        q: posture then.
     """
 
     depth: float
     speed: float
-    ahead: float
+    behind: Array
     force: float
     gap: float
     time: float
+    q: Array
 
 
 def foretold_presses(assembly: Assembly) -> dict[str, Press | str]:
@@ -74,24 +77,24 @@ def presses_in_words(presses: Mapping[str, Press | str]) -> tuple[list[str], lis
 
 
 def _press_on(assembly: Assembly, surface: Surface) -> Press | str | None:
-    run = assembly.run
-    q, _ = run.start()
-    case = axis_of(contact_of(run, q, wall_of(surface, run.robot.pose(q).position)))
+    run, way = assembly.run, _approach(assembly, surface)
+    contact = contact_of(run, way.q, wall_of(surface, run.robot.pose(way.q).position))
+    case = axis_of(contact)
     if not case.loop.stable:
         return None
-    way = _approach(assembly, surface)
-    if case.model.presses and way.force > 0.0:
-        return _pressed(case, way, _speed_of(assembly, case, way), 0.0)
-    if case.model.presses or way.depth <= 0.0 or way.time < _SHORTEST:
+    plant = pressed_arm(contact, dry_friction(run.robot, run.world))
+    if plant.controls_force and way.force > 0.0:
+        return _pressed(plant, way, _speed_of(assembly, case, way), np.zeros(1))
+    if plant.controls_force or way.depth <= 0.0 or way.time < _SHORTEST:
         return None
-    return _pressed(case, way, way.speed, way.ahead)
+    return _pressed(plant, way, way.speed, way.behind)
 
 
-def _pressed(case: ContactCase, way: Approach, speed: float, ahead: float) -> Press | str:
-    cost = cost_of_press(case, way.time)
+def _pressed(plant: PressedPlant, way: Approach, speed: float, behind: Array) -> Press | str:
+    cost = cost_of_press(plant, way.time)
     if cost > MOST_CPU:
         return f"whether the contact lasts is not foretold: a simulated press would take about {cost:.2g} s"
-    return simulated_press(case, speed=speed, duration=way.time, depth=way.depth, ahead=ahead, force=way.force)
+    return simulated_press(plant, speed=speed, duration=way.time, depth=way.depth, behind=behind, force=way.force)
 
 
 def _speed_of(assembly: Assembly, case: ContactCase, way: Approach) -> float:
@@ -105,18 +108,28 @@ def _speed_of(assembly: Assembly, case: ContactCase, way: Approach) -> float:
 def _approach(assembly: Assembly, surface: Surface) -> Approach:
     run = assembly.run
     times = np.linspace(0.0, run.clock.duration, _SAMPLES)
-    rows = np.asarray(run.reference.sample(times, run.robot, run.start()[0]))
-    target = Target.columns(rows, sizes_of(run.robot))
-    inside = np.max([_depths(assembly, surface, target["position"], *point) for point in _points(assembly)], axis=0)
+    inside, wanted = _target_depths(assembly, surface, times)
     gap = -float(np.max([_depths(assembly, surface, tool[None], *point) for tool, point in _at_start(assembly)]))
-    wanted = float(np.linalg.norm(target["wrench"][:, :3], axis=1).max())
     passes = np.flatnonzero((inside[1:] > 0.0) & (inside[:-1] <= 0.0))
     depth, duration = float(inside[-1]), run.clock.duration
     if not len(passes):
-        return Approach(depth, 0.0, 0.0, wanted, gap, duration)
+        return Approach(depth, 0.0, np.zeros(1), wanted, gap, duration, run.start()[0])
     k = int(passes[-1])
-    speed = float((inside[k + 1] - inside[k]) / (times[k + 1] - times[k]))
-    return Approach(depth, speed, max(depth, 0.0), wanted, gap, duration - float(times[k + 1]))
+    share = inside[k] / (inside[k] - inside[k + 1])
+    passed = float(times[k] + share * (times[k + 1] - times[k]))
+    way, _ = _target_depths(assembly, surface, np.linspace(passed, duration, _FINE))
+    left = duration - passed
+    speed = float((way[1] - way[0]) * (_FINE - 1) / left)
+    return Approach(depth, speed, depth - way, wanted, gap, left, posture_at(run, passed))
+
+
+def _target_depths(assembly: Assembly, surface: Surface, times: Array) -> tuple[Array, float]:
+    """How deep behind a surface the target takes the robot's deepest point, m, and the largest wanted force, N."""
+    run = assembly.run
+    rows = np.asarray(run.reference.sample(times, run.robot, run.start()[0]))
+    target = Target.columns(rows, sizes_of(run.robot))
+    inside = np.max([_depths(assembly, surface, target["position"], *point) for point in _points(assembly)], axis=0)
+    return inside, float(np.linalg.norm(target["wrench"][:, :3], axis=1).max())
 
 
 def _points(assembly: Assembly) -> list[tuple[Array, float]]:

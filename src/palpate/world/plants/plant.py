@@ -162,6 +162,12 @@ def true_robot(robot: Robot, world: World) -> Robot:
     return made
 
 
+def dry_friction(robot: Robot, world: World) -> Array:
+    """Coulomb friction per independent joint, N·m or N: the plant's, less what the driver compensates."""
+    true = true_robot(robot, world)
+    return np.abs(true.coordinates.map).T @ true.model.dof_frictionloss
+
+
 def _refuse_repeated_names(robot: Robot, world: World) -> None:
     """Surfaces, objects and the robot's links share one space of names."""
     taken = {robot.model.body(b).name: "a link of the robot" for b in range(robot.model.nbody)}
