@@ -14,9 +14,9 @@ from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
     from palpate.derive.derivation import Derivation
-    from palpate.derive.start import derive, derive_from_energy
+    from palpate.derive.start import derive, derive_from_energy, derive_pole
 
-__all__ = ["Derivation", "derive", "derive_from_energy"]
+__all__ = ["Derivation", "derive", "derive_from_energy", "derive_pole"]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
@@ -24,6 +24,7 @@ __getattr__, __dir__ = lazy_names(
         "Derivation": "palpate.derive.derivation",
         "derive": "palpate.derive.start",
         "derive_from_energy": "palpate.derive.start",
+        "derive_pole": "palpate.derive.start",
     },
 )
 
