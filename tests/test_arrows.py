@@ -32,7 +32,7 @@ ARROWS: dict[str, set[str]] = {
     "equations": {"spatial", "engine"},
     "robot": {"equations", "spatial", "engine"},
     "derive": {"robot", "equations", "spatial", "engine"},
-    "review": {"derive", "equations"},
+    "review": {"equations"},
     "control": {"robot", "spatial", "engine"},
     "contact": {"robot", "spatial", "engine"},
     "world": {"contact", "robot", "equations", "spatial", "engine"},

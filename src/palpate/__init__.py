@@ -74,7 +74,7 @@ __getattr__, __dir__, _ = lazy_names(
     moved={name: f"palpate.{package}" for package, names in _MOVED.items() for name in names.split()},
 )
 
-# What a notebook shows of things from packages that know nothing of pages.
+# What packages call of those above them: pages that a notebook shows, and the derivation behind a review of formulas.
 offer(
     {
         "plot of a trace": "palpate.views.notebook:plot",
@@ -85,5 +85,6 @@ offer(
         "html of a scenario": "palpate.views.notebook:scenario_html",
         "html of a robot": "palpate.views.notebook:robot_html",
         "html of metrics": "palpate.views.notebook:metrics_html",
+        "derivation of a robot": "palpate.derive.start:derive",
     }
 )

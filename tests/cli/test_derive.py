@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from palpate.cli.main import main
+from palpate.control.design.pole import PoleModel
 
 
 def printed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -113,3 +114,29 @@ def test_quantities_are_numbers_at_a_posture(capsys: pytest.CaptureFixture[str])
 def test_a_pendulum_hanging_down_swings_at_the_root_of_g_over_l(capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, "pendulum", "--linearise=0")
     assert "3.13209j" in text  # √9.81
+
+
+def test_the_pole_on_an_end_effector_is_derived_from_its_energies(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["derive", "pole"]) == 0
+    out, err = capsys.readouterr()
+    assert "M = [ 0         0         me + ms       −ms xAB/zAB             −ms yAB/zAB           ]" in out
+    assert "checked for symmetry, skew-symmetry and power at 20 random states" in err
+    assert "3.28497" in printed(capsys, "pole", "--linearise", "0,0,0,0,0")  # √((m_e + m_s) g/(m_e l))
+
+
+def test_the_poles_numbers_are_those_of_its_model(capsys: pytest.CaptureFixture[str]) -> None:
+    state = ("--at", "0,0,0,0.3,-0.4", "--rates", "0,0,0,1.5,2", "--set", "sphere_mass=0.2")
+    out = printed(capsys, "pole", *state, "--quantity", "M,bias")
+    M, bias = PoleModel(sphere_mass=0.2).mass_and_bias([0.3, -0.4], [1.5, 2.0])
+    assert f"{M[4, 4]:.9f}" in out
+    assert f"{bias[4]:.9f}" in out
+
+
+def test_what_the_pole_does_not_have_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "unknown parameter of the pole 'mass'" in refused(capsys, "pole", "--set", "mass=1")
+    assert "--task is an option of robots" in refused(capsys, "pole", "--task", "x")
+
+
+def test_the_poles_own_latex_is_read_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "pole.tex").write_text(printed(capsys, "pole", "--latex"), encoding="utf-8")
+    assert "3 checked: all agree" in printed(capsys, "pole", "--check", str(tmp_path / "pole.tex"))

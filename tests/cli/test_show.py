@@ -170,6 +170,80 @@ def test_terms_of_the_pole_are_those_of_document_000(capsys: pytest.CaptureFixtu
     assert "-27.69353" in text
 
 
+_ON_A_FLOOR = ("planar2", "--q", "0.6", "-1.2", "--plane", "0", "0", "0", "0", "1", "0")
+
+
+def test_one_state_in_contact_obeys_the_equation_of_motion_and_coulombs_law(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = terms(
+        capsys, *_ON_A_FLOOR, "--v", "0.5", "-1", "--tau", "2", "1", "--friction", "0.3",
+        "--terms", "M,c,g,J,h,vdot,modes,forces,pdot",
+    )  # fmt: skip
+    x = {name: np.array(value) for name, value in found.items()}
+    assert found["modes"] == ["sliding"]
+    force = x["forces"][0, :2]
+    assert force[1] > 0
+    assert force[0] == pytest.approx(-0.3 * force[1] * np.sign(x["pdot"][0]), rel=1e-12)
+    np.testing.assert_allclose(x["M"] @ x["vdot"] + x["c"] + x["g"], [2, 1] + x["J"].T @ force, atol=1e-12)
+    assert (x["J"] @ x["vdot"] + x["h"])[1] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_one_impact_without_friction_has_its_closed_form(capsys: pytest.CaptureFixture[str]) -> None:
+    """P = −(1 + e) u/(n·J M⁻¹ Jᵀ n), ΔT = ½ (1 − e²) u²/(n·J M⁻¹ Jᵀ n)."""
+    found = terms(capsys, *_ON_A_FLOOR, "--v", "0", "-1", "--restitution", "0.5", "--terms", "M,J,vafter,impulses,loss")
+    row = np.array(found["J"])[1]
+    mobility, u = row @ np.linalg.solve(found["M"], row), row @ [0, -1]
+    assert found["impulses"][0] == pytest.approx([0, -1.5 * u / mobility, 0], abs=1e-12)
+    assert row @ found["vafter"] == pytest.approx(-0.5 * u, rel=1e-12)
+    assert found["loss"] == pytest.approx(0.5 * 0.75 * u**2 / mobility, rel=1e-12)
+
+
+def test_a_hanging_double_pendulum_has_its_two_frequencies(capsys: pytest.CaptureFixture[str]) -> None:
+    """Two unit masses on two unit links: ω² = g (2 ± √2)."""
+    found = terms(capsys, "planar2", "--q", "-pi/2", "0", "--terms", "Alin Blin rates M")
+    omega = sorted({abs(round(imaginary, 9)) for _, imaginary in found["rates"]})
+    np.testing.assert_allclose(omega, np.sqrt(9.81 * (2 + np.sqrt([2, 2]) * [-1, 1])), atol=1e-8)
+    np.testing.assert_allclose(np.array(found["Blin"])[2:] @ found["M"], np.eye(2), atol=1e-9)
+    assert np.shape(found["Alin"]) == (4, 4)
+
+
+def test_gains_put_both_poles_at_the_rate_asked_for_or_at_that_of_the_stop(capsys: pytest.CaptureFixture[str]) -> None:
+    state = ("planar3", "--q", "0", "pi/2", "pi/2", "--v", "pi", "pi", "0", "--limits", "15pi", "10pi", "10pi")
+    given = terms(capsys, *state, "--rate", "10", "--terms", "K,D,Mp")
+    np.testing.assert_allclose(given["K"], 100 * np.array(given["Mp"]), atol=1e-11)
+    np.testing.assert_allclose(given["D"], 20 * np.array(given["Mp"]), atol=1e-11)
+    stop = terms(capsys, *state, "--terms", "K,Mp,lambda")
+    np.testing.assert_allclose(stop["K"], stop["lambda"] ** 2 * np.array(stop["Mp"]), atol=1e-11)
+
+
+def test_forces_and_torques_at_rest(capsys: pytest.CaptureFixture[str]) -> None:
+    """10 N downwards at the tip of two unit links: lever arms 2 cos 0.6 and cos 0.6 m."""
+    torque = terms(capsys, "planar2", "--q", "0.6", "-1.2", "--force", "0", "-10", "--terms", "tauF")["tauF"]
+    np.testing.assert_allclose(torque, -10 * math.cos(0.6) * np.array([2, 1]), rtol=1e-12)
+    words = [str(x) for x in torque]
+    force = terms(capsys, "planar2", "--q", "0.6", "-1.2", "--tau", *words, "--terms", "Ftau")["Ftau"]
+    np.testing.assert_allclose(force, [0, -10], atol=1e-12)
+
+
+def test_least_torques_under_a_pole_give_its_foot_the_acceleration_of_the_force(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """An upright pole under f = (m_e + m_s) g e_z stays where it is, and so does the arm under the sphere's weight."""
+    found = terms(capsys, "iiwa14", "--force", "0", "0", "10.791", "--pole", "0", "0", "1", "--terms", "tauf,g,J6,M")
+    J, M = np.array(found["J6"]), np.array(found["M"])
+    held = np.array(found["tauf"]) - found["g"] - J[2] * 0.1 * 9.81
+    np.testing.assert_allclose(J @ np.linalg.solve(M, held), np.zeros(6), atol=1e-9)
+
+
+def test_the_poles_terms_at_a_state_are_those_of_document_000(capsys: pytest.CaptureFixture[str]) -> None:
+    state = ("--q", "0.3", "-0.4", "--v", "1.5", "2", "--force", "1", "-2", "12")
+    found = terms(capsys, "pole", *state, "--terms", "M,C,a")
+    right = [0.861482595125, -1.815310126833, 1.790134695040, 0.523691453624, -0.031588604832]
+    np.testing.assert_allclose(found["a"], right, atol=1e-11)
+    np.testing.assert_allclose(np.array(found["M"]) @ right + found["C"], [1, -2, 12, 0, 0], atol=1e-10)
+
+
 def test_terms_as_text_have_a_meaning_a_unit_and_eight_digits(capsys: pytest.CaptureFixture[str]) -> None:
     text = shown(capsys, "planar3", "--set", "length=0.5", "mass=5", "--q", "pi/2", "pi/2", "0", "--terms", "Mp,T,V")
     assert "Mp: Cartesian inertia (J M⁻¹ Jᵀ)⁻¹ [kg]" in text
@@ -191,6 +265,15 @@ def test_terms_as_text_have_a_meaning_a_unit_and_eight_digits(capsys: pytest.Cap
         (["planar3", "--set", "length"], "--set takes KEY=VALUE"),
         (["pole", "--set", "mass=1"], "unknown parameter of the pole 'mass'"),
         (["pole", "--terms", "K9"], "unknown term of the pole 'K9'"),
+        (["pole", "--q", "1", "1", "--terms", "M"], "the pole must point up"),
+        (["pole", "--force", "1", "--terms", "a"], "--force must"),
+        (["planar2", "--terms", "tauF"], "this term needs a force"),
+        (["planar2", "--terms", "loss"], "an impact needs a surface"),
+        (["planar2", "--force", "0", "1", "--terms", "tauf"], "this term needs a pole"),
+        (["planar2", "--terms", "K"], "a stop needs bounds"),
+        (["planar2", "--q", "0.6", "-1.2", "--terms", "rates"], "this is no equilibrium"),
+        (["planar2", "--plane", *"000001", "--terms", "vdot"], "never moves along the plane's normal"),
+        ([*_ON_A_FLOOR, "--v", "0", "-1", "--terms", "vdot"], "an impact is due"),
     ],
 )
 def test_a_term_that_cannot_be_shown_is_refused(

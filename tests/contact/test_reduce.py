@@ -152,6 +152,18 @@ def test_a_floating_machine_is_linearised_on_its_group(bodies) -> None:
     assert np.abs(np.imag(found.eigenvalues)) == pytest.approx(np.full(12, 3.0), rel=1e-8)
 
 
+def test_the_force_missing_for_an_equilibrium_is_the_one_that_makes_it_hold() -> None:
+    """Without contacts it is g(q); with a floor under the tip the torques add to what the floor carries."""
+    robot, q = pp.load_robot("planar2"), np.array([0.6, -1.2])
+    free = contact.static_equilibrium(robot, q, [0, 0], [])
+    assert not free.holds
+    assert free.missing == pytest.approx(robot.gravity(q), rel=1e-12)
+    floor = contact.Contact(contact.Plane(normal=(0, 1, 0)))
+    falling = contact.static_equilibrium(robot, q, [0, 0], [floor])
+    assert not falling.holds
+    assert contact.static_equilibrium(robot, q, falling.missing, [floor]).holds
+
+
 def test_a_contact_that_slides_on_a_belt_keeps_its_friction(bodies) -> None:
     """A block on a belt against a spring: constant friction, so only the spring swings it."""
     k, mu = 40.0, 0.3

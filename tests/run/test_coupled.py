@@ -121,6 +121,16 @@ def test_friction_and_damping_of_followers_are_felt_by_the_leader(idle, integrat
     assert np.abs(trace["v"][t > t[slides][-1] + 0.2, 0]).max() < 1e-4
 
 
+@pytest.mark.parametrize("friction", [0.0, 1e-9])
+def test_stiff_damping_of_tied_joints_is_taken_at_the_end_of_a_semi_implicit_step(idle, friction) -> None:
+    """v ← v m/(m + h b) with m = m₁ + s² m₂ and b = d (1 + s²), h b = 7 m: taken before, it would diverge."""
+    trace = simulate(
+        Run(rack(damping=1e4, gravity=0.0, friction=friction), idle, clock=Clock(duration=0.01), v_start=[0.3])
+    )
+    m, b = 2.0 + S**2 * 0.5, 1e4 * (1 + S**2)
+    np.testing.assert_allclose(trace["v"][:, 0], 0.3 * (m / (m + 1e-3 * b)) ** np.arange(11), rtol=1e-6, atol=1e-10)
+
+
 def test_a_force_on_the_follower_reaches_the_leader_through_the_tie() -> None:
     """A push f on the follower is s f at the leader; a spring law holds z = s f / k."""
     law = JointImpedance(stiffness=200.0, damping=60.0)

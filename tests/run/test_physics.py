@@ -10,6 +10,7 @@ from palpate.control.references.reference import Hold
 from palpate.robot import Robot, load_robot
 from palpate.run.run import Run
 from palpate.run.simulate import simulate
+from palpate.spatial import matrix_from_quat
 from palpate.world.clock import Clock
 from palpate.world.config import Attachment, FreeObject, Motion, PlantChange, Pole, Push, Surface, World
 from palpate.world.plants.plant import build_plant
@@ -172,6 +173,23 @@ def test_a_push_in_frame_axes_turns_with_the_frame():
     trace = simulate(Run(robot, GravityCompensation(), World(pushes=(push,)), clock=Clock(duration=0.01), q_start=q))
     R = robot.pose(q).rotation
     np.testing.assert_allclose(trace["push_wrench"][0], np.r_[R @ [1, 2, 3], R @ [0.1, 0.2, 0.3]], atol=1e-12)
+
+
+def test_a_push_in_frame_axes_follows_a_frame_that_is_turned_in_its_body(idle):
+    quat = (0.5, 0.5, 0.5, 0.5)  # x → y → z → x
+    robot = Robot.from_mjcf_text(
+        """<mujoco><option gravity="0 0 0"/><worldbody><body name="block"><freejoint/>
+        <inertial pos="0 0 0" mass="2" diaginertia="0.1 0.2 0.3"/>
+        <site name="grip" pos="0.3 0 0" quat="0.5 0.5 0.5 0.5"/></body></worldbody></mujoco>""",
+        name="block",
+    )
+    push = Push(force=(1, 2, 3), torque=(0.1, 0.2, 0.3), axes="frame", frame="grip", duration=1.0)
+    run = Run(robot, idle, World(pushes=(push,)), clock=Clock(duration=0.01))
+    trace = simulate(run)
+    R = matrix_from_quat(quat)
+    np.testing.assert_allclose(trace["v"][1, :3] / 1e-3, R @ [1, 2, 3] / 2, rtol=1e-6)
+    moment = R @ [0.1, 0.2, 0.3] + np.cross([0.3, 0, 0], R @ [1, 2, 3])
+    np.testing.assert_allclose(trace["v"][1, 3:] / 1e-3, moment / [0.1, 0.2, 0.3], rtol=1e-5)
 
 
 def test_a_push_at_a_link_is_told_about_the_tools_origin():

@@ -63,7 +63,7 @@ def test_a_height_field_has_the_axes_of_the_cylinder_it_is_sampled_from():
     assert field["contact_force"] == pytest.approx(cylinder["contact_force"], abs=1e-3)
 
 
-def wanted_in(axes, q):
+def wanted_in(axes, q, world=None):
     """What an arm is told of a constant wanted wrench along some axes, world axes."""
     robot, told = pp.load_robot("panda"), []
 
@@ -72,7 +72,7 @@ def wanted_in(axes, q):
         return {"torque": tick.gravity}
 
     reference = Hold(wrench=(1.0, 2, 3, 4, 5, 6), wrench_axes=axes, quat_wxyz=(0.5, 0.5, 0.5, 0.5))
-    simulate(Run(robot, PythonLaw(look), reference=reference, clock=Clock(duration=0.01), q_start=q))
+    simulate(Run(robot, PythonLaw(look), world or World(), reference, clock=Clock(duration=0.01), q_start=q))
     return told[-1]
 
 
@@ -85,6 +85,18 @@ def test_a_wrench_along_tool_and_target_axes_is_turned_into_the_world():
     assert wrench == pytest.approx([3, 1, 2, 6, 4, 5], abs=1e-12)  # x to y to z to x
     wrench, _ = wanted_in("world", q)
     assert wrench == pytest.approx(given)
+
+
+@pytest.mark.parametrize("normal", [(0.48, 0.6, 0.64), (0.96, 0.0, 0.28), (-0.6, 0.0, 0.8)])
+def test_axes_of_an_oblique_surface_are_a_rotation_with_its_normal_as_z(normal):
+    """x is the world's x (or y, where the normal is near x) less what it has along the normal; y = z × x."""
+    wall = Surface(name="wall", normal=normal, position=tuple(-10.0 * np.array(normal)))
+    told, _ = wanted_in("surface", pp.load_robot("panda").home, World(surfaces=(wall,)))
+    z = np.array(normal)
+    x = np.eye(3)[0 if abs(z[0]) < 0.9 else 1]
+    x = x - (x @ z) * z
+    R = np.column_stack([x / np.linalg.norm(x), np.cross(z, x / np.linalg.norm(x)), z])
+    assert told == pytest.approx(np.r_[R @ [1, 2, 3], R @ [4, 5, 6]], abs=1e-12)
 
 
 def test_surface_axes_without_a_surface_are_refused():

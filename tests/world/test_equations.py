@@ -107,3 +107,55 @@ def test_dry_joints_lose_their_friction_times_the_way(integrator: Any):
     assert trace["energy.dissipated"][moving] == pytest.approx(friction * way[moving], rel=1e-9, abs=1e-9)
     total = trace["energy.kinetic"] + trace["energy.dissipated"]
     assert np.abs(total - total[0]).max() < 1e-3 * total[0]
+
+
+def test_a_sliding_contact_loses_friction_times_the_speed_of_its_foot_and_a_sticking_one_its_dampers_power():
+    """−f_t · (v_t − ṡ) and d_t v_t²."""
+    slip, velocity, elapsed = np.array([0.1, 0.2, -0.1]), np.array([0.2, -0.1, 0.3]), 1e-2
+    slid = rubbed(-1e-3 * across(velocity), velocity, 0.5, elapsed)
+    rate = (np.array(slid.slip_next) - -1e-3 * across(velocity)) / elapsed
+    expected = -np.array(slid.force) @ (across(velocity) - rate)
+    assert expected > 0.01
+    assert slid.lost == pytest.approx(expected, rel=1e-12)
+    stuck = rubbed(1e-3 * slip, velocity, 1e3, elapsed)
+    assert stuck.lost == pytest.approx(D_T * across(velocity) @ across(velocity), rel=1e-12)
+
+
+def floor_under(robot, **settings):
+    """A floor into which a cartesian2 of 1 kg has sunk by its weight; its contact sphere is 1 cm."""
+    tool = float(robot.pose(robot.home).position[1])
+    depth = 9.81 / 1e5
+    return Surface(
+        name="floor", position=(0, tool - 0.01 + depth, 0), normal=(0, 1, 0), stiffness=1e5, damping=500.0,
+        **settings,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("integrator", ["euler", "rk4"])
+def test_sliding_loses_friction_times_the_way(integrator: Any):
+    robot = load_robot("cartesian2")
+    world = World(surfaces=(floor_under(robot, friction=MU, tangential_stiffness=2e4),))
+    clock = Clock(integrator=integrator, duration=0.2, timestep=1e-4)
+    trace = simulate(Run(robot, IDLE, world, clock=clock, v_start=[2.0, 0.0]))
+    sliding = (trace.time > 0.02) & (trace["v"][:, 0] > 0.5)
+    x, lost = trace["q"][sliding, 0], trace["energy.dissipated"][sliding]
+    assert x[-1] - x[0] > 0.15
+    assert lost - lost[0] == pytest.approx(MU * 9.81 * (x - x[0]), rel=1e-3, abs=1e-4)
+
+
+def test_a_foot_that_is_lifted_while_its_friction_spring_is_stretched_gives_up_what_it_held():
+    """8 N along the floor stretch the spring by 4 mm, ½ f²/k_t = 16 mJ; then a blow lifts the foot within one step."""
+    robot = load_robot("cartesian2")
+    world = World(
+        surfaces=(floor_under(robot, friction=0.9, tangential_stiffness=2e3, tangential_damping=80.0),),
+        pushes=(Push(force=(8.0, 0, 0), duration=2.0), Push(kind="impulse", force=(0, 2.0, 0), start=0.6)),
+    )
+    trace = simulate(Run(robot, IDLE, world, clock=Clock(duration=0.61, timestep=1e-4, period=1e-4)))
+    at = int(np.searchsorted(trace.time, 0.5999))
+    assert trace["energy.stored"][at] == pytest.approx(0.5 * 9.81**2 / 1e5 + 0.5 * 8.0**2 / 2e3, rel=1e-2)
+    assert trace["contact_force"][-1] == 0.0
+    change = {name: trace[f"energy.{name}"][-1] - trace[f"energy.{name}"][at] for name in (
+        "kinetic", "potential", "stored", "pushed", "dissipated")}  # fmt: skip
+    assert change["dissipated"] == pytest.approx(0.016, rel=0.02)
+    held = change["kinetic"] + change["potential"] + change["stored"]
+    assert held + change["dissipated"] == pytest.approx(change["pushed"], abs=2e-3)  # the floor's own work in that step

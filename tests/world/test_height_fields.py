@@ -13,7 +13,7 @@ import palpate as pp
 from palpate.control import GravityCompensation, PythonLaw
 from palpate.errors import FileError, InvalidInput, ScenarioError
 from palpate.scenario.file.load import load_scenario
-from palpate.spatial.height_field import heights_on, packed_heights, tightest_hollow
+from palpate.spatial.height_field import _newton_step, heights_on, packed_heights, tightest_hollow
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import FreeObject
 from palpate.world.surfaces.forms import drawn_mesh, form_of
@@ -94,6 +94,24 @@ def test_the_spline_repeats_cubics_exactly_with_its_derivatives():
     assert heights_on(form, at, to, 1, 0) == pytest.approx(2 + 3 * Y + 3 * X**2 - 4 * X * Y, abs=1e-12)
     assert heights_on(form, at, to, 1, 1) == pytest.approx(3 - 4 * X, abs=1e-11)
     assert heights_on(form, at, to, 0, 2) == pytest.approx(30 * Y, abs=1e-10)
+
+
+def test_the_search_for_the_nearest_place_takes_newtons_step_with_the_whole_second_derivative():
+    """−H⁻¹ g of ½|p − (u, v, h)|² by differences, on a twisted surface, where ∂²h/∂x∂y is large."""
+    x = np.linspace(-0.3, 0.3, 13)
+    form, p, d = packed_heights((0.6, 0.6), 2 * x[None, :] * x[:, None]), np.array([0.05, -0.04, 0.2]), 1e-4
+
+    def half_square(u, v):
+        h = heights_on(form, np.array([u]), np.array([v]))[0, 0]
+        return 0.5 * float((p - [u, v, h]) @ (p - [u, v, h]))
+
+    def slope(u, v):
+        return np.array([half_square(u + d, v) - half_square(u - d, v), half_square(u, v + d) - half_square(u, v - d)])
+
+    at, steps = (0.03, 0.02), d * np.eye(2)
+    H = np.column_stack([slope(*(at + e)) - slope(*(at - e)) for e in steps]) / (4 * d * d)
+    assert abs(H[0, 1]) > 0.3
+    assert _newton_step(form, p, *at) == pytest.approx(-np.linalg.solve(H, slope(*at) / (2 * d)), rel=1e-5)
 
 
 def test_the_normal_is_the_gradient_of_the_distance_also_beside_and_at_the_edges():

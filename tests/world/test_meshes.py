@@ -243,3 +243,18 @@ def test_tool_shapes_and_links_on_a_rigid_surface_are_refused_by_name(key):
     )
     with pytest.raises(InvalidInput, match="touches compliant surfaces only, but surface 'table' is rigid"):
         pp.World(surfaces=(pp.world.Surface(name="table", contact="rigid"),), **named)
+
+
+def test_a_corner_is_outside_whatever_triangles_meet_there():
+    """A sharp spike, one side of which is cut into 40 slivers: they count by their angle, not by their number."""
+    ring = [np.array([0.05, y, 0.0]) for y in np.linspace(-0.05, 0.05, 41)]
+    vertices = np.array([*ring, [-0.05, 0.05, 0.0], [-0.05, -0.05, 0.0], [0.0, 0.0, 0.3]])
+    around = tip = len(vertices) - 1
+    sides = [[k, (k + 1) % around, tip] for k in range(around)]
+    bottom = [[around - 1, k + 1, k] for k in range(around - 2)]
+    form, apex = packed_mesh(vertices, np.array([*sides, *bottom])), vertices[tip]
+    for way in np.random.default_rng(8).normal(size=(200, 3)) * [1, 1, 0.3]:
+        p = apex + 0.02 * np.array([way[0], way[1], abs(way[2]) + 0.25 * np.hypot(way[0], way[1])])
+        gap, n = distance(form, p)  # so steep that the apex is nearest
+        assert gap == pytest.approx(np.linalg.norm(p - apex), rel=1e-12)
+        assert n == pytest.approx((p - apex) / gap, abs=1e-9)

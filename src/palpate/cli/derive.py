@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from palpate.errors import FileError, InvalidInput
+from palpate.errors import FileError, InvalidInput, UnknownName
 
 if TYPE_CHECKING:
     from palpate.derive.derivation import Derivation
@@ -25,6 +26,7 @@ examples:
   palpate derive planar3 --check mine.tex --equal L=l1,l2,l3    is my derivation right?
   palpate derive panda --quantity Lambda,mu,p --at=0,0.3,0,-1.8,0,2,0 --rates=0.1,0,0,0.2,0,0,0
   palpate derive pendulum --linearise=0         M, D, K, B and eigenvalues about a posture
+  palpate derive pole --quantity M,bias --latex a pole balanced on an end-effector, from its energies
   palpate derive planar2 --method all           Lagrange, Newton-Euler and projected, side by side
 
 quantities: position, rotation, J, Ja, Jdot, drift, T, V, M, C, g, bias, tau, Lambda, mu, p;
@@ -42,7 +44,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("robot", metavar="ROBOT", help="a catalogue name, or a .urdf or MJCF .xml file")
+    parser.add_argument("robot", metavar="ROBOT", help="a catalogue name, a .urdf or MJCF .xml file; or the word pole")
     parser.add_argument(
         "--method",
         default="lagrange",
@@ -82,16 +84,10 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Derive, compare with the robot, print or write."""
-    from palpate.derive.start import derive
-
-    robot = _robot(args)
+    robot = None if args.robot == "pole" else _robot(args)
     if args.check is not None:
-        return _check_file(robot, args)
-    method = "lagrange" if args.method == "all" else args.method
-    mode = "numbers" if args.numbers else "symbols"
-    task = None if args.task is None else _words(args.task)
-    names = _names(args.names) if args.names else None
-    derivation = derive(robot, method, mode, engine=args.engine, frame=args.frame, names=names, task=task)
+        return _check_file(robot or _pole(args), args)
+    derivation = _pole(args) if robot is None else _derivation(robot, args)
     if args.method == "all":
         return _compare(derivation)
     if args.linearise is not None:
@@ -99,6 +95,31 @@ def run(args: argparse.Namespace) -> int:
     if args.at is not None:
         return _numbers_at(derivation, args)
     return _show(derivation, robot, args)
+
+
+def _derivation(robot: Robot, args: argparse.Namespace) -> Derivation:
+    from palpate.derive.start import derive
+
+    method = "lagrange" if args.method == "all" else args.method
+    mode = "numbers" if args.numbers else "symbols"
+    task = None if args.task is None else _words(args.task)
+    names = _names(args.names) if args.names else None
+    return derive(robot, method, mode, engine=args.engine, frame=args.frame, names=names, task=task)
+
+
+def _pole(args: argparse.Namespace) -> Derivation:
+    """A pole on an end-effector, from its energies."""
+    from palpate.derive.start import derive_pole
+
+    for option, default in {"frame": None, "task": None, "names": None, "engine": "auto", "method": "lagrange"}.items():
+        if getattr(args, option) != default:
+            raise InvalidInput(f"--{option} is an option of robots; the pole is derived by Lagrange from its energies")
+    settings: Any = parameters_from(args.set or [])
+    known = inspect.signature(derive_pole).parameters
+    for name in settings:
+        if name not in known:
+            raise UnknownName("parameter of the pole", name, known)
+    return derive_pole(**settings)
 
 
 def _robot(args: argparse.Namespace) -> Robot:
@@ -129,11 +150,11 @@ def _words(text: str) -> list[str]:
     return [word for word in text.replace(",", " ").split() if word]
 
 
-def _check_file(robot: Robot, args: argparse.Namespace) -> int:
+def _check_file(reference: Robot | Derivation, args: argparse.Namespace) -> int:
     """Hand a file over to the checker of derivations."""
     from palpate.review import cli_check
 
-    return cli_check(robot, args.check, equal=equal_names(args.equal or []), conventions=args.conventions)
+    return cli_check(reference, args.check, equal=equal_names(args.equal or []), conventions=args.conventions)
 
 
 def equal_names(pairs: Sequence[str]) -> dict[str, list[str]]:
@@ -205,7 +226,7 @@ def _compare(derivation: Derivation) -> int:
     return 0 if comparison.agree else DIFFERS
 
 
-def _show(derivation: Derivation, robot: Robot, args: argparse.Namespace) -> int:
+def _show(derivation: Derivation, robot: Robot | None, args: argparse.Namespace) -> int:
     names = _words(args.quantity) if args.quantity else []
     for name in names:
         derivation.quantity(name)
@@ -218,7 +239,7 @@ def _show(derivation: Derivation, robot: Robot, args: argparse.Namespace) -> int
             print(path)
     else:
         print(_text(derivation, names, args))
-    return _verdict(derivation, verification)
+    return _verdict(robot, verification)
 
 
 def _text(derivation: Derivation, names: Sequence[str], args: argparse.Namespace) -> str:
@@ -229,7 +250,7 @@ def _text(derivation: Derivation, names: Sequence[str], args: argparse.Namespace
     return derivation.steps_text() if args.steps else derivation.text(*names)
 
 
-def _verdict(derivation: Derivation, verification: object) -> int:
+def _verdict(robot: Robot | None, verification: object) -> int:
     """One line about the comparison, on stderr so that output can be piped; the whole table if it went wrong."""
     from palpate.derive.verify import Verification
 
@@ -238,6 +259,7 @@ def _verdict(derivation: Derivation, verification: object) -> int:
         print(verification, file=sys.stderr)
         return DIFFERS
     worst = max(finding.error for finding in verification.findings)
-    words = f"checked against the numeric robot at {verification.states} random states: largest error {worst:.1e}"
+    against = "for symmetry, skew-symmetry and power" if robot is None else "against the numeric robot"
+    words = f"checked {against} at {verification.states} random states: largest error {worst:.1e}"
     print(words, file=sys.stderr)
     return 0

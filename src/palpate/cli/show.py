@@ -32,10 +32,19 @@ examples:
   palpate show panda-wall              a scenario: robot, law, gains, world
   palpate show planar3 --set length=0.5 mass=5 --q pi/2 pi/2 0 --terms M,J,Mp,eig
   palpate show planar3 --q 0 pi/2 pi/2 --v pi pi 0 --limits 15pi 10pi 10pi --terms a,b,lambda_i,lambda,u,pdd
+  palpate show planar2 --q 0.6 -1.2 --v 0.5 -1 --plane 0 0 0 0 1 0 --friction 0.3 --terms vdot,modes,forces
+  palpate show planar2 --q 0.6 -1.2 --v 0 -1 --plane 0 0 0 0 1 0 --restitution 0.5 --terms vafter,impulses,loss
+  palpate show planar2 --q -pi/2 0 --terms Alin,rates
+  palpate show planar3 --q 0 pi/2 pi/2 --rate 10 --terms K,D
+  palpate show planar2 --q 0.6 -1.2 --force 0 -10 --terms tauF
+  palpate show iiwa14 --force 1 -2 12 --pole 0 0.6 0.8 --terms tauf
   palpate show pole --set length=1 sphere_mass=0.1 --terms K7,K10
+  palpate show pole --q 0.3 -0.4 --v 1.5 2 --force 1 -2 12 --terms M,C,a
 
 terms: M (or B), C, c, g, T, V, position, rotation, J, J6, h, pdot, Mp, eig; of a stop: a, b, lambda_i, lambda, u, pdd;
-of a pole on an end-effector (ROBOT is the word pole): eig, K7, K7z, poles7, K10, K10z, poles10
+gains from λ: K, D; statics: tauF, Ftau; with a pole on the tool: tauf; in contact with planes: vdot, modes, forces,
+painleve; of an impact: vafter, impulses, loss; about an equilibrium: Alin, Blin, rates;
+of a pole on an end-effector (ROBOT is the word pole): M, C, a, eig, K7, K7z, poles7, K10, K10z, poles10
 """
 
 
@@ -60,6 +69,16 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--task", metavar="D,…", help="directions of the task among x, y, z, rx, ry, rz")
     parser.add_argument("--limits", nargs="+", metavar="U", help="bounds on joint accelerations, for a stop")
     parser.add_argument("--method", default="optimal", metavar="M", help="of the stop: optimal, pseudoinverse")
+    parser.add_argument(
+        "--tau", nargs="+", metavar="T", help="joint torques, N·m and N, of terms that need them (zero)"
+    )
+    parser.add_argument("--force", nargs="+", metavar="F", help="force on the environment along the task, N and N·m")
+    parser.add_argument("--plane", nargs=6, action="append", default=[], metavar="X",
+                        help="a plane that the tool may touch: a point and the normal (may be repeated)")  # fmt: skip
+    parser.add_argument("--friction", type=float, default=0.0, metavar="MU", help="of the planes (0)")
+    parser.add_argument("--restitution", type=float, default=0.0, metavar="E", help="of the planes, Poisson's (0)")
+    parser.add_argument("--rate", type=float, metavar="L", help="λ of K and D, 1/s (that of the stop)")
+    parser.add_argument("--pole", nargs=3, metavar="R", help="a pole on the tool: from its foot to its sphere, m")
     add_model_options(parser)
     parser.add_argument("--json", action="store_true", help="print the same as JSON, null for an absent limit")
 
@@ -72,7 +91,8 @@ def run(args: argparse.Namespace) -> int:
     names = (args.terms or "").replace(",", " ").split()
     settings: Any = parameters_from(args.set)
     if args.robot == "pole":
-        show_pole(settings, names, args.json)
+        xy, rates = (_numbers(words or ["0", "0"], option) for words, option in ((args.q, "--q"), (args.v, "--v")))
+        show_pole(settings, (xy, rates, _numbers(args.force or ["0"] * 3, "--force")), names, args.json)
         return 0
     if is_scenario(args.robot):
         return show_scenario(args.robot, args.json)
@@ -80,9 +100,7 @@ def run(args: argparse.Namespace) -> int:
     q = robot.home if args.q is None else _numbers(args.q, "--q")
     v = [0.0] * robot.nv if args.v is None else _numbers(args.v, "--v")
     if names:
-        task = tuple((args.task or "").replace(",", " ").split())
-        limits = tuple(_numbers(args.limits or (), "--limits"))
-        show_terms(Question(robot, q, v, args.frame, task, limits, args.method), names, args.json)
+        show_terms(_question(robot, q, v, args), names, args.json)
         return 0
     facts = gather(robot, q, v, args.frame)
     facts["joint_facts"] = joint_facts(robot, args.robot)
@@ -92,6 +110,21 @@ def run(args: argparse.Namespace) -> int:
         _print_description(facts)
         _print_terms(facts)
     return 0
+
+
+def _question(robot: Robot, q: Array | Sequence[float], v: Sequence[float], args: argparse.Namespace) -> Question:
+    """The state and what the terms may need besides."""
+    from palpate.contact import Contact, Plane
+
+    given = {
+        name: tuple(_numbers(getattr(args, name) or (), f"--{name}")) for name in ("limits", "tau", "force", "pole")
+    }
+    planes = [_numbers(plane, "--plane") for plane in args.plane]
+    contacts = tuple(
+        Contact(Plane(x[:3], x[3:]), args.frame, friction=args.friction, restitution=args.restitution) for x in planes
+    )
+    task = tuple((args.task or "").replace(",", " ").split())
+    return Question(robot, q, v, args.frame, task, method=args.method, contacts=contacts, rate=args.rate, **given)
 
 
 def gather(robot: Robot, q: Array | Sequence[float], v: Sequence[float], frame: str | None) -> dict[str, Any]:

@@ -11,7 +11,11 @@ from palpate.errors import InvalidInput, UnknownName
 
 if TYPE_CHECKING:
     from palpate.checks import Array
+    from palpate.contact import Constrained, Contact, Impact, Linearised
     from palpate.control import Stop
+    from palpate.control.design.gains import SpringDamper
+    from palpate.control.design.pole import PoleModel
+    from palpate.control.solve.force_torques import ForceTorques
     from palpate.robot.robot import Robot
 
 AXES = ("x", "y", "z", "rx", "ry", "rz")
@@ -26,6 +30,11 @@ class Question:
         task: rows of the task among x, y, z, rx, ry, rz; the directions the tool can move in by default.
         limits: bounds on the joint accelerations, for the terms of a stop.
         method: of the stop: optimal or pseudoinverse.
+        tau: generalised forces, N·m or N; zeros by default.
+        force: what the robot does to the environment along the task's directions, N or N·m.
+        contacts: planes that the tool may touch.
+        rate: λ, 1/s, of gains that are to be found; the stop's λ* by default.
+        pole: from the foot to the sphere of a pole on the tool, m.
     """
 
     robot: Robot
@@ -35,6 +44,11 @@ class Question:
     task: tuple[str, ...] = ()
     limits: tuple[float, ...] = ()
     method: str = "optimal"
+    tau: tuple[float, ...] = ()
+    force: tuple[float, ...] = ()
+    contacts: tuple[Contact, ...] = ()
+    rate: float | None = None
+    pole: tuple[float, ...] = ()
 
     def rows(self) -> Array:
         """Directions of the task, k × 6."""
@@ -74,11 +88,73 @@ class Question:
         p = self.jacobian() @ np.asarray(self.v, dtype=float)
         return fastest_stop(self.jacobian(), self.drift(), p, list(self.limits), method=self.method)  # type: ignore
 
+    def torque(self) -> Sequence[float]:
+        """τ, zeros where it was not given."""
+        return self.tau or [0.0] * self.robot.nv
+
+    def given_force(self) -> Sequence[float]:
+        """The force, which must have been given."""
+        if not self.force:
+            raise InvalidInput("this term needs a force", hint="--force 0 0 -10, along the task's directions")
+        return self.force
+
+    def touching(self) -> Constrained:
+        """Accelerations and contact forces at the state."""
+        from palpate.contact import constrained_dynamics
+
+        return constrained_dynamics(self.robot, self.q, self.v, self.torque(), self.contacts)
+
+    def collision(self) -> Impact:
+        """The impact of what touches and closes."""
+        from palpate.contact import impact
+
+        if not self.contacts:
+            raise InvalidInput("an impact needs a surface", hint="--plane 0 0 0 0 0 1: a point and the normal")
+        return impact(self.robot, self.q, self.v, self.contacts)
+
+    def linear(self) -> Linearised:
+        """The linear model about the state, an equilibrium under τ and the contacts."""
+        from palpate.contact import linearise_state
+
+        return linearise_state(self.robot, self.q, self.v, self.torque(), self.contacts)
+
+    def gains(self) -> SpringDamper:
+        """K = λ² M_p and D = 2 λ M_p."""
+        from palpate.control.design.gains import coincident_poles
+
+        return coincident_poles(self.inertia(), self.stop().rate if self.rate is None else self.rate)
+
+    def balanced(self) -> ForceTorques:
+        """The least torques that put the force on an end-effector with a pole on it."""
+        from palpate.control.solve.force_torques import torques_for_force
+
+        if not self.pole:
+            raise InvalidInput("this term needs a pole", hint="--pole 0 0 1: from its foot to its sphere, m")
+        return torques_for_force(self.robot, self.q, self.v, self.given_force(), self.pole)
+
+
+def _tip_torque(x: Question) -> Array:
+    from palpate.contact import torque_from_tip_force
+
+    return torque_from_tip_force(x.robot, x.q, x.given_force(), x.frame, directions=x.rows())
+
+
+def _tip_force(x: Question) -> Array:
+    from palpate.contact import tip_force_from_torque
+
+    return tip_force_from_torque(x.robot, x.q, x.torque(), x.frame, directions=x.rows()).force
+
 
 def _eigenvalues(x: Question) -> Array:
     import numpy as np
 
     return np.linalg.eigvalsh(x.inertia())[::-1]
+
+
+def _parts(values: Array) -> Array:
+    import numpy as np
+
+    return np.column_stack([values.real, values.imag])
 
 
 def _accelerated(x: Question) -> Array:
@@ -112,6 +188,21 @@ TERMS: dict[str, tuple[str, str, Callable[[Question], Any]]] = {
     "lambda": ("λ* of the stop", "1/s", lambda x: x.stop().rate),
     "u": ("joint acceleration of the stop", "rad/s²", lambda x: x.stop().acceleration),
     "pdd": ("acceleration of the tool under it", "m/s²", _accelerated),
+    "K": ("stiffness λ² Mp, both poles of every axis at −λ", "N/m", lambda x: x.gains().stiffness),
+    "D": ("damping 2 λ Mp that goes with it", "N·s/m", lambda x: x.gains().damping),
+    "tauF": ("torques Jᵀ F of a force on the environment", "N·m or N", _tip_torque),
+    "Ftau": ("force F with Jᵀ F = τ", "N", _tip_force),
+    "tauf": ("least torques that put f on an end-effector with a pole", "N·m or N", lambda x: x.balanced().torque),
+    "vdot": ("acceleration under τ and the contacts", "rad/s² or m/s²", lambda x: x.touching().acceleration),
+    "modes": ("free, sliding or sticking", "by contact", lambda x: x.touching().modes),
+    "forces": ("contact forces on the robot", "N", lambda x: x.touching().forces),
+    "painleve": ("n·M⁻¹(n − μ d), a paradox where not positive", "1/kg", lambda x: x.touching().coefficients),
+    "vafter": ("velocity after the impact", "rad/s or m/s", lambda x: x.collision().velocity),
+    "impulses": ("impulses on the robot", "N·s", lambda x: x.collision().impulses),
+    "loss": ("energy that the impact takes", "J", lambda x: x.collision().dissipated),
+    "Alin": ("A of ẋ = A x + B u about an equilibrium", "1/s, 1/s²", lambda x: x.linear().A),
+    "Blin": ("its B, u the change of τ", "1/(kg·m²) or 1/kg", lambda x: x.linear().B),
+    "rates": ("eigenvalues of A, as real and imaginary parts", "1/s", lambda x: _parts(x.linear().eigenvalues)),
 }
 
 
@@ -132,12 +223,13 @@ def print_values(values: Mapping[str, tuple[str, str, Any]], as_json: bool) -> N
         return
     for name, (what, unit, value) in values.items():
         print(f"{name}: {what} [{unit}]")
-        table = np.atleast_2d(np.asarray(value, dtype=float))
-        for row in table:
+        for row in np.atleast_2d(np.asarray(value)):
             print("  " + "".join(f"{_shown(x):>15}" for x in row))
 
 
-def _shown(x: float) -> str:
+def _shown(x: float | str) -> str:
+    if isinstance(x, str):
+        return x
     return "0" if abs(x) < 1e-13 else f"{x:.8g}"
 
 
@@ -146,45 +238,79 @@ def _plain(value: Array) -> Any:
     data = value.tolist()
     if isinstance(data, list):
         return [_plain(one) for one in value]
-    return data if abs(data) < float("inf") else str(data)
+    return data if isinstance(data, str) or abs(data) < float("inf") else str(data)
 
 
 # ------------------------------------------------------------------ a pole on an end-effector
 
 
-def show_pole(settings: Mapping[str, Any], names: Sequence[str], as_json: bool) -> None:
-    """Gains and eigenvalues of a pole on an end-effector, unit weights."""
-    import numpy as np
+_POLE_SETTINGS = ("length", "sphere_mass", "end_effector_mass", "gravity")
 
+
+@dataclass(frozen=True)
+class PoleState:
+    """A pole at a state: (x, y) of AB in the upper hemisphere, its rate, and the force on the end-effector, N."""
+
+    model: PoleModel
+    xy: Sequence[float]
+    rates: Sequence[float]
+    force: Sequence[float]
+
+    def terms(self) -> tuple[Array, Array]:
+        """M and C of M [a_A; ẍ_AB; ÿ_AB] + C = [f; 0; 0]."""
+        return self.model.mass_and_bias(self.xy, self.rates)
+
+    def accelerations(self) -> Array:
+        """a_A, ẍ_AB and ÿ_AB under the force."""
+        import numpy as np
+
+        from palpate.checks import finite_array
+
+        M, C = self.terms()
+        return np.linalg.solve(M, np.append(finite_array(self.force, "--force", (3,)), [0.0, 0.0]) - C)
+
+    def poles(self, hold: bool) -> Array:
+        """Real parts of the closed loop's eigenvalues, one horizontal axis."""
+        A, B = self.model.linear_axis(hold)
+        return _real_eigenvalues(A - B @ self.model.gains(hold)[None])
+
+
+_POLE_TERMS: dict[str, tuple[str, str, Callable[[PoleState], Any]]] = {
+    "M": ("mass matrix of (r_A, x_AB, y_AB)", "kg", lambda s: s.terms()[0]),
+    "C": ("velocity and gravity terms", "N", lambda s: s.terms()[1]),
+    "a": ("accelerations of r_A, x_AB, y_AB under the force", "m/s²", lambda s: s.accelerations()),
+    "eig": ("eigenvalues of the upright pole, one axis", "1/s",
+            lambda s: _real_eigenvalues(s.model.linear_axis(False)[0])),
+    "K7": ("LQR gains of (ẋ_A, x_AB, ẋ_AB), without the position", "N per unit", lambda s: s.model.gains(False)),
+    "K7z": ("of ż_A", "N·s/m", lambda s: s.model.vertical_gains(False)),
+    "poles7": ("closed-loop eigenvalues with them, real parts", "1/s", lambda s: s.poles(False)),
+    "K10": ("LQR gains of (x_A, ẋ_A, x_AB, ẋ_AB)", "N per unit", lambda s: s.model.gains(True)),
+    "K10z": ("of (z_A, ż_A)", "N per unit", lambda s: s.model.vertical_gains(True)),
+    "poles10": ("closed-loop eigenvalues with them, real parts", "1/s", lambda s: s.poles(True)),
+}  # fmt: skip
+
+
+def show_pole(
+    settings: Mapping[str, Any],
+    state: tuple[Sequence[float], Sequence[float], Sequence[float]],
+    names: Sequence[str],
+    as_json: bool,
+) -> None:
+    """Terms, gains (unit weights) and eigenvalues of a pole on an end-effector, at (x, y), its rate and a force."""
     from palpate.control.design.pole import PoleModel
 
-    known = ("length", "sphere_mass", "end_effector_mass", "gravity")
     for name in settings:
-        if name not in known:
-            raise UnknownName("parameter of the pole", name, known)
-    pole = PoleModel(**settings)
-
-    def poles(hold: bool) -> Array:
-        A, B = pole.linear_axis(hold)
-        return np.sort(np.linalg.eigvals(A - B @ pole.gains(hold)[None]).real)
-
-    values: dict[str, tuple[str, str, Callable[[], Any]]] = {
-        "eig": ("eigenvalues of the upright pole, one axis", "1/s", lambda: _open(pole.linear_axis(False)[0])),
-        "K7": ("LQR gains of (ẋ_A, x_AB, ẋ_AB), without the position", "N per unit", lambda: pole.gains(False)),
-        "K7z": ("of ż_A", "N·s/m", lambda: pole.vertical_gains(False)),
-        "poles7": ("closed-loop eigenvalues with them, real parts", "1/s", lambda: poles(False)),
-        "K10": ("LQR gains of (x_A, ẋ_A, x_AB, ẋ_AB)", "N per unit", lambda: pole.gains(True)),
-        "K10z": ("of (z_A, ż_A)", "N per unit", lambda: pole.vertical_gains(True)),
-        "poles10": ("closed-loop eigenvalues with them, real parts", "1/s", lambda: poles(True)),
-    }
+        if name not in _POLE_SETTINGS:
+            raise UnknownName("parameter of the pole", name, _POLE_SETTINGS)
+    pole = PoleState(PoleModel(**settings), *state)
     for name in names:
-        if name not in values:
-            raise UnknownName("term of the pole", name, values)
-    chosen = names or tuple(values)
-    print_values({name: (*values[name][:2], values[name][2]()) for name in chosen}, as_json)
+        if name not in _POLE_TERMS:
+            raise UnknownName("term of the pole", name, _POLE_TERMS)
+    chosen = names or tuple(_POLE_TERMS)
+    print_values({name: (*_POLE_TERMS[name][:2], _POLE_TERMS[name][2](pole)) for name in chosen}, as_json)
 
 
-def _open(A: Array) -> Array:
+def _real_eigenvalues(A: Array) -> Array:
     import numpy as np
 
     return np.sort(np.linalg.eigvals(A).real)

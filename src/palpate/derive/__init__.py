@@ -14,7 +14,11 @@ from palpate.lazy import lazy_names
 
 if TYPE_CHECKING:
     from palpate.derive.derivation import Derivation as Derivation
-    from palpate.derive.start import derive as derive, derive_from_energy as derive_from_energy
+    from palpate.derive.start import (
+        derive as derive,
+        derive_from_energy as derive_from_energy,
+        derive_pole as derive_pole,
+    )
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)
 

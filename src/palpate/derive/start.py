@@ -158,3 +158,22 @@ def _named_roots(energies: list[Any], short: dict[str, Any], q: tuple[str, ...])
         powers = {p: sp.Symbol(key) ** int(2 * p.exp) for p in roots if p.base == base}
         energies = [e.xreplace(powers) for e in energies]
     return energies, short
+
+
+def derive_pole(
+    length: float = 1.0, sphere_mass: float = 0.1, end_effector_mass: float = 1.0, gravity: float = 9.81
+) -> Derivation:
+    """A sphere on a massless pole on an end-effector, from their energies, in (x_A, y_A, z_A, x_AB, y_AB).
+
+    A is the pole's foot, AB points to the sphere, upper hemisphere: z_AB = √(l² − x_AB² − y_AB²). The forces f act on
+    the end-effector. `PoleModel` has the same in numbers.
+    """
+    speed = "(dx_A + dx_AB)**2 + (dy_A + dy_AB)**2 + (dz_A - (x_AB*dx_AB + y_AB*dy_AB)/z_AB)**2"
+    return derive_from_energy(
+        f"m_e*(dx_A**2 + dy_A**2 + dz_A**2)/2 + m_s*({speed})/2",
+        "m_e*g*z_A + m_s*g*(z_A + z_AB)",
+        "x_A y_A z_A x_AB y_AB",
+        ["f_x", "f_y", "f_z", 0, 0],
+        where={"z_AB": "sqrt(l**2 - x_AB**2 - y_AB**2)"},
+        values={"m_e": end_effector_mass, "m_s": sphere_mass, "l": length, "g": gravity},
+    )

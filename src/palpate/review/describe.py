@@ -32,10 +32,8 @@ class Describer:
     def __init__(self, case: Case, comparison: Comparison) -> None:
         self.case, self.comparison = case, comparison
         self.printer = Printer(case.table, case.latex)
-        shorthand = any(
-            isinstance(node, Trig) and node.short for _, n in comparison.given.entries() for node in walk(n)
-        )
-        self.short = shorthand
+        nodes = (node for _, entry in comparison.given.entries() for node in walk(entry))
+        self.short = any(isinstance(node, Trig) and node.short for node in nodes)
 
     def verdict(self, notes: tuple[str, ...]) -> Verdict:
         """The verdict, with every entry that can be mended mended."""
@@ -56,9 +54,7 @@ class Describer:
                 difference = self._difference((i, j), repair)
                 rows[i][j] = repair.mended if repair else self._abbreviated(right) if right else rows[i][j]
             differences.append(difference)
-        return Verdict(
-            self.case.what, False, "", tuple(differences), notes, self.comparison.method, self._written(grid(rows))
-        )  # fmt: skip
+        return self._wrong(differences, notes, self._written(grid(rows)))
 
     def _swapped(self) -> tuple[Place, Place] | None:
         """The two entries that differ, if each is what the other should be."""
@@ -85,16 +81,19 @@ class Describer:
         (i, j), (k, m) = places
         rows[i][j], rows[k][m] = rows[k][m], rows[i][j]
         message = f"swapped entries: ({i + 1},{j + 1}) and ({k + 1},{m + 1}) stand in each other's place"
-        differences = tuple(
-            replace(
-                self._difference((r, c), None), slips=(message,), kinds=("swapped entries",),
-                cost=COSTS["swapped entries"] / 2, mended=self.printer.node(rows[r][c]),
-            )
-            for r, c in places
-        )  # fmt: skip
-        return Verdict(
-            self.case.what, False, "", differences, notes, self.comparison.method, self._written(grid(rows))
-        )  # fmt: skip
+        differences = [
+            self._corrected(place, [message], "swapped entries", 0.5, rows[place[0]][place[1]]) for place in places
+        ]
+        return self._wrong(differences, notes, self._written(grid(rows)))
+
+    def _wrong(self, differences: list[Difference], notes: tuple[str, ...], mended: Any) -> Verdict:
+        return Verdict(self.case.what, False, "", tuple(differences), notes, self.comparison.method, mended)
+
+    def _corrected(self, index: Place, slips: list[str], kind: str, share: float, mended: Node) -> Difference:
+        """A difference mended by slips of one kind that other entries share; `share` of their cost is this one's."""
+        kinds, cost = (kind,) * len(slips), COSTS[kind] * len(slips) * share
+        mended_text = self.printer.node(mended)
+        return replace(self._difference(index, None), slips=tuple(slips), kinds=kinds, cost=cost, mended=mended_text)
 
     def _matrix_slip(self) -> MatrixSlip | None:
         one = self.comparison
@@ -104,15 +103,11 @@ class Describer:
     def _with_matrix(self, slip: MatrixSlip, notes: tuple[str, ...]) -> Verdict:
         """The verdict where one matrix was written for another."""
         message = f"wrong matrix: {slip.was} should be {slip.becomes}"
-        price = COSTS["wrong matrix"] / len(self.comparison.differing)
-        differences = tuple(
-            replace(
-                self._difference((i, j), None), slips=(message,), kinds=("wrong matrix",), cost=price,
-                mended=self.printer.node(slip.value.rows[i][j]),
-            )
-            for i, j in self.comparison.differing
-        )  # fmt: skip
-        return Verdict(self.case.what, False, "", differences, notes, self.comparison.method, slip.text)
+        share, rows = 1 / len(self.comparison.differing), slip.value.rows
+        differences = [
+            self._corrected((i, j), [message], "wrong matrix", share, rows[i][j]) for i, j in self.comparison.differing
+        ]
+        return self._wrong(differences, notes, slip.text)
 
     def _renamed(self) -> dict[Name, Name] | None:
         """Symbols that stand in the place of others in all entries that differ, two at least being wrong."""
@@ -131,12 +126,8 @@ class Describer:
         mended = rename(tree, {stands: Sym(meant) for meant, stands in here.items()}) if single else right
         mended = self._abbreviated(self._written_out(mended))
         name = self.printer.name
-        slips = tuple(f"wrong symbol throughout: {name(b)} stands where {name(a)} is meant" for a, b in here.items())
-        difference = replace(
-            self._difference(index, None), slips=slips, kinds=("wrong symbol throughout",) * len(slips),
-            cost=COSTS["wrong symbol throughout"] * len(slips), mended=self.printer.node(mended),
-        )  # fmt: skip
-        return mended, difference
+        slips = [f"wrong symbol throughout: {name(b)} stands where {name(a)} is meant" for a, b in here.items()]
+        return mended, self._corrected(index, slips, "wrong symbol throughout", 1.0, mended)
 
     def _written(self, mended: Grid) -> Any:
         """The mended quantity in the form it was given."""

@@ -34,12 +34,13 @@ class Ellipsoid:
     axes: Array
     radii: Array
 
-    def outline(self, plane: tuple[int, int] = (0, 1), points: int = 181) -> Array:
-        """The shadow's boundary on two of the directions, points × 2."""
-        _refuse_infinite(self.radii)
+    def outline(self, plane: tuple[int, int] = (0, 1)) -> Array:
+        """The shadow's boundary on two of the directions, 181 × 2."""
+        if not np.isfinite(self.radii).all():
+            raise Singular("the force ellipsoid is endless here: some force costs no torque", 0.0, 1e-12)
         shadow = (self.axes * self.radii)[list(plane)]
         U, sizes, _ = np.linalg.svd(shadow)
-        angle = np.linspace(0, 2 * math.pi, points)
+        angle = np.linspace(0, 2 * math.pi, 181)
         return ((U * sizes[:2]) @ np.vstack([np.cos(angle), np.sin(angle)])).T
 
 
@@ -133,7 +134,7 @@ class Polytope:
 
         return ConvexHull(self.vertices).simplices
 
-    def outline(self, plane: tuple[int, int] = (0, 1), points: int = 0) -> Array:
+    def outline(self, plane: tuple[int, int] = (0, 1)) -> Array:
         """The shadow's boundary on two of the directions, closed."""
         from scipy.spatial import ConvexHull
 
@@ -223,8 +224,3 @@ def _limits(robot: Robot, torques: ArrayLike | None) -> Array:
         joint = robot.dof_names[int(np.flatnonzero(~np.isfinite(limit))[0])]
         raise InvalidInput(f"{robot.name} has no torque limit at {joint}", hint="give torques=…")
     return limit
-
-
-def _refuse_infinite(radii: Array) -> None:
-    if not np.isfinite(radii).all():
-        raise Singular("the force ellipsoid is endless here: some force costs no torque", 0.0, 1e-12)

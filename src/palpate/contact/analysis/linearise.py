@@ -133,7 +133,7 @@ def _matrices(model: ContactModel, q: Array, v: Array, Z: Array, force: Law) -> 
         return Z.T @ model.rate(0.0, np.concatenate([at, speed]), tau)[model.robot.nq :]
 
     def moved(xi: Array) -> Array:
-        return _back_on_surfaces(model, model.advance_posture(q, Z @ xi, 1.0), v)
+        return _back_on_surfaces(model, model.robot.integrate(q, Z @ xi, 1.0), v)
 
     zero = np.zeros(n)
     position = _jacobian(lambda xi: acceleration(moved(xi), v, zero), k)

@@ -91,14 +91,14 @@ def impact(
     return strike(model, snap, colliding, resting)
 
 
-def who_collides(model: ContactModel, snap: Snapshot, speed: float = SPEED) -> tuple[list[int], list[int]]:
-    """Contacts that close faster than `speed`, and those that touch at rest."""
+def who_collides(model: ContactModel, snap: Snapshot) -> tuple[list[int], list[int]]:
+    """Contacts that close, and those that touch at rest."""
     colliding, resting = [], []
     for i, (record, kinematics) in enumerate(zip(model.records, snap.found)):
         if record["kind"] == PIN or record["two_sided"]:
             resting.append(i)
-        elif abs(kinematics["gap"]) <= GAP and kinematics["rate"] <= speed:
-            (colliding if kinematics["rate"] < -speed else resting).append(i)
+        elif abs(kinematics["gap"]) <= GAP and kinematics["rate"] <= SPEED:
+            (colliding if kinematics["rate"] < -SPEED else resting).append(i)
     return colliding, resting
 
 

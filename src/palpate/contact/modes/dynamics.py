@@ -93,23 +93,32 @@ def closed_contacts(model: ContactModel, snap: Snapshot) -> list[int]:
 
 def _is_closed(model: ContactModel, snap: Snapshot, i: int) -> bool:
     record, kinematics, name = model.records[i], snap.found[i], model.names[i]
-    if record["kind"] == PIN:
-        speed = float(np.linalg.norm(kinematics["slide"]))
-        if speed > 1e3 * SPEED:
-            raise InvalidInput(f"pin {name!r} holds a point that moves at {speed:.3g} m/s", hint="start it at rest")
-        return True
+    refuse_start(model, i, kinematics)
     gap, rate = float(kinematics["gap"]), float(kinematics["rate"])
-    refuse_overlap(model, i, gap)
-    if abs(gap) > GAP:
-        return False
-    if record["two_sided"] and abs(rate) > 1e3 * SPEED:
-        raise InvalidInput(f"contact {name!r} is two-sided, but its point leaves the surface at {rate:.3g} m/s")
+    if record["kind"] == PIN or abs(gap) > GAP:
+        return record["kind"] == PIN
     if rate < -1e3 * SPEED:
         raise InvalidInput(
             f"contact {name!r} closes at {-rate:.3g} m/s: an impact is due",
             hint="palpate.contact.impact gives the velocities after it",
         )
     return rate <= 1e3 * SPEED or bool(record["two_sided"])
+
+
+def refuse_start(model: ContactModel, i: int, kinematics: np.void) -> None:
+    """Refuse a pinned point that moves, a point inside a surface, or one that is off or leaves what holds it."""
+    record, name, rate = model.records[i], model.names[i], float(kinematics["rate"])
+    if record["kind"] == PIN:
+        speed = float(np.linalg.norm(kinematics["slide"]))
+        if speed > 1e3 * SPEED:
+            raise InvalidInput(f"pin {name!r} holds a point that moves at {speed:.3g} m/s", hint="start it at rest")
+        return
+    refuse_overlap(model, i, float(kinematics["gap"]))
+    if record["two_sided"] and abs(rate) > 1e3 * SPEED:
+        raise InvalidInput(
+            f"contact {name!r} is two-sided, but its point leaves the surface at {rate:.3g} m/s",
+            hint="start with a velocity along the surface",
+        )
 
 
 def refuse_overlap(model: ContactModel, i: int, gap: float) -> None:

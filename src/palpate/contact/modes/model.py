@@ -125,10 +125,6 @@ class ContactModel:
             raise ModelError(f"the mass matrix of {self.robot.name} is not positive definite at t = {t:g} s")
         raise NotFinite(f"the state of {self.robot.name} is not finite at t = {t:g} s")
 
-    def advance_posture(self, q: Array, v: Array, dt: float) -> Array:
-        """q ⊕ v dt."""
-        return self.robot.integrate(q, v, dt)
-
     def pin_here(self, q: Array, t: float = 0.0) -> None:
         """Make every pin hold its point where it is at q."""
         zero = np.zeros(self.robot.nv)

@@ -34,10 +34,9 @@ class Rows:
     candidates: list[Candidate]
     scale: float
 
-    def problem(self, free_rates: Array, drift: Array | None = None) -> Problem:
+    def problem(self, free_rates: Array) -> Problem:
         """rates = R·free_rates + drift + G z."""
-        extra = self.drift if drift is None else drift
-        return Problem(self.G, self.R @ free_rates + extra, self.candidates, self.scale)
+        return Problem(self.G, self.R @ free_rates + self.drift, self.candidates, self.scale)
 
 
 def rows_of(model: ContactModel, snap: Snapshot, closed: Sequence[int], slow: float) -> Rows:
@@ -159,8 +158,7 @@ def least_coefficient(problem: Problem, candidate: Candidate) -> float:
 def apply_option(model: ContactModel, snap: Snapshot, index: int, option: Option) -> None:
     """Put a contact into the mode of an option."""
     record, kinematics = model.records[index], snap.found[index]
-    stop = record["kind"] == STOP
-    record["mode"] = LOCKED if stop and option.mode != FREE else option.mode
+    record["mode"] = mode_of(option, record)
     if record["kind"] == PIN:
         return
     record["feature"] = -1 if option.mode == FREE else kinematics["feature"]
@@ -173,9 +171,3 @@ def apply_option(model: ContactModel, snap: Snapshot, index: int, option: Option
 def mode_of(option: Option, record: np.void) -> int:
     """The mode a contact has under an option."""
     return LOCKED if record["kind"] == STOP and option.mode != FREE else option.mode
-
-
-__all__ = [
-    "FREE", "LOCKED", "SLIDING", "STICKING", "Rows", "Settled", "apply_option", "least_coefficient", "mode_of",
-    "painleve", "rows_of", "settle",
-]  # fmt: skip

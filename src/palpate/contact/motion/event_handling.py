@@ -120,7 +120,7 @@ class EventHandler:
             braking = -float(slide @ (snap.Jc[i] @ a + snap.found[i]["drift"])) / max(speed, 1e-300)
             if braking > 0.0:
                 wait = speed / braking
-                q = self.model.advance_posture(snap.q, snap.v + 0.5 * wait * a, wait)
+                q = self.model.robot.integrate(snap.q, snap.v + 0.5 * wait * a, wait)
                 return t + wait, np.concatenate([q, snap.v + wait * a])
         return t, y
 
@@ -142,7 +142,7 @@ class EventHandler:
         """The face or edge that a ball rolls onto: on the border itself rounding would decide."""
         snap = self._survey(t, y)
         speed = float(np.linalg.norm(snap.found[i]["slide"])) + float(np.abs(snap.found[i]["rate"]))
-        ahead = self.model.advance_posture(snap.q, snap.v, _AHEAD / max(speed, 1e-12))
+        ahead = self.model.robot.integrate(snap.q, snap.v, _AHEAD / max(speed, 1e-12))
         return int(self.model.survey(t, ahead, snap.v).found[i]["feature"])
 
     def _closed(self, snap: Snapshot, gone: set[int]) -> tuple[list[int], list[int]]:
@@ -423,7 +423,7 @@ def close_gaps(model: ContactModel, t: float, q: Array, v: Array, closed: Sequen
             break
         inverse = np.linalg.solve(here.M, rows.T)
         step = -inverse @ np.linalg.lstsq(rows @ inverse, gaps, rcond=1e-12)[0]
-        q = model.advance_posture(q, step, 1.0)
+        q = model.robot.integrate(q, step, 1.0)
     return q
 
 

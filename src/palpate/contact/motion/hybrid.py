@@ -11,14 +11,13 @@ from numpy.typing import ArrayLike
 
 from palpate.checks import Array, finite_array, finite_number
 from palpate.contact.modes.accelerations import COAST_BEGIN
-from palpate.contact.modes.dynamics import GAP, Wrench, refuse_overlap
+from palpate.contact.modes.dynamics import GAP, Wrench, refuse_start
 from palpate.contact.modes.model import ContactModel, Snapshot
 from palpate.contact.motion.event_handling import SLOW
 from palpate.contact.motion.events import Event
 from palpate.contact.motion.simulation import NOWHERE, HybridState, Memory, Rules, Samples, Simulation, modes_of
 from palpate.contact.motion.stepper import Force, Stepper
 from palpate.contact.touch.contacts import Pin, Touch
-from palpate.contact.touch.records import PIN
 from palpate.errors import InvalidInput
 from palpate.robot.robot import Robot
 
@@ -73,14 +72,12 @@ class HybridSystem:
             raise InvalidInput(f"painleve must be 'impact' or 'stop', got {painleve!r}")
         self.model = ContactModel(robot, contacts, losses=losses)
         self.robot, self.contacts, self.names = robot, self.model.contacts, self.model.names
-        self.painleve: Literal["impact", "stop"] = painleve
-        self.shortest_flight = finite_number(shortest_flight, "shortest_flight", above=0.0)
         self.stepper = Stepper(
             self.model,
             finite_number(relative, "relative", above=0.0),
             finite_number(absolute, "absolute", above=0.0),
         )
-        self._rules = Rules(painleve, self.shortest_flight)
+        self._rules = Rules(painleve, finite_number(shortest_flight, "shortest_flight", above=0.0))
 
     # ------------------------------------------------------------------ start
 
@@ -101,7 +98,7 @@ class HybridSystem:
         model.pin_here(q, time)
         snap = model.survey(time, q, v)
         for i in range(model.count):
-            self._check_start(i, snap.found[i])
+            refuse_start(model, i, snap.found[i])
             if (
                 model.records[i]["mode"] == 0
                 and abs(snap.found[i]["gap"]) <= GAP
@@ -111,21 +108,6 @@ class HybridSystem:
         self._refuse_ends_of_reach(snap)
         memory = Memory(model.records.copy(), True, {})
         return HybridState(time, q, v, modes_of(model), np.zeros((model.count, 3)), memory)
-
-    def _check_start(self, i: int, kinematics: np.void) -> None:
-        record = self.model.records[i]
-        if record["kind"] == PIN:
-            speed = float(np.linalg.norm(kinematics["slide"]))
-            if speed > 1e-6:
-                raise InvalidInput(f"pin {self.names[i]!r} holds a point that moves at {speed:.3g} m/s")
-            return
-        refuse_overlap(self.model, i, float(kinematics["gap"]))
-        if record["two_sided"] and abs(kinematics["rate"]) > 1e-6:
-            raise InvalidInput(
-                f"contact {self.names[i]!r} is two-sided, but its point leaves the surface"
-                f" at {kinematics['rate']:.3g} m/s",
-                hint="start with a velocity along the surface",
-            )
 
     def _refuse_ends_of_reach(self, snap: Snapshot) -> None:
         """Refuse a two-sided surface at an end of the point's reach: no motion stays on it, and no force is defined.
@@ -149,7 +131,7 @@ class HybridSystem:
         """∂²g/∂q² by central differences of the gap's row."""
         model, n = self.model, self.robot.nv
         rows = [
-            model.survey(snap.t, model.advance_posture(snap.q, side * _NUDGE * np.eye(n)[k], 1.0), snap.v).normals[i]
+            model.survey(snap.t, model.robot.integrate(snap.q, side * _NUDGE * np.eye(n)[k], 1.0), snap.v).normals[i]
             for k in range(n)
             for side in (1.0, -1.0)
         ]

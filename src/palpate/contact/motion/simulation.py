@@ -28,24 +28,11 @@ from palpate.contact.motion.steps import (
     is_wedged,
 )
 from palpate.contact.touch.contacts import FREE, MODES, Mode
-from palpate.contact.touch.records import LEVERAGE_MARGIN, MARGINS, NORMAL_MARGIN
+from palpate.contact.touch.records import LEVERAGE_MARGIN, MARGINS, NORMAL_MARGIN, Touching
 from palpate.errors import NoSolution, NotFinite
 
 NOWHERE = np.zeros(0)
-_STATE_FIELDS = [
-    "mode",
-    "sign",
-    "side",
-    "slip",
-    "feature",
-    "moving",
-    "home",
-    "coast",
-    "since",
-    "creep",
-    "wedged",
-    "carried",
-]
+_STATE_FIELDS = ["home", *list(Touching.fields)[list(Touching.fields).index("mode") :]]
 
 
 @dataclass(frozen=True)

@@ -219,12 +219,12 @@ def _inside_waves(*expressions: Any) -> set[str]:
     return {s.name for wave in waves for s in wave.free_symbols}
 
 
-def vanishes(e: Any, points: int = 3) -> bool:
-    """Whether an expression is zero at random points, with fifty digits."""
+def vanishes(e: Any) -> bool:
+    """Whether an expression is zero at three random points, with fifty digits."""
     import random
 
     chance = random.Random(0)
-    for _ in range(points):
+    for _ in range(3):
         at = {s: sp.Rational(chance.randint(1, 10**6), 10**7 + 19) for s in e.free_symbols}
         value = sp.N(e.subs(at), 50)
         if not value.is_number or abs(value) > sp.Float("1e-35"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import sympy as sp
@@ -63,9 +63,9 @@ def formula_lines(formula: Formula, notation: Notation) -> list[str]:
         return _wrapped(f"  {label} = ", notation.write(e))
     if not any(x != 0 for x in e):
         return [f"  {label} = 0"]
-    front, quotient = common_factor(e)
-    head = f"  {label} = " + (f"{notation.write(front)} " if front != 1 else "")
-    rows = notation.write(quotient).split("\n")
+    front, matrix = _factored(e, notation)
+    head = f"  {label} = " + (f"{front} " if front else "")
+    rows = matrix.split("\n")
     if max(map(width, rows)) + width(head) <= WIDTH:
         middle = (len(rows) - 1) // 2
         return [(head if i == middle else " " * width(head)) + row for i, row in enumerate(rows)]
@@ -73,18 +73,26 @@ def formula_lines(formula: Formula, notation: Notation) -> list[str]:
 
 
 def _entries(formula: Formula, notation: Notation) -> list[str]:
-    e = formula.expression
+    entries, note = _entry_by_entry(formula.expression)
+    label, lines = notation.label(formula.label), []
+    for subscript, entry in entries:
+        lines += _wrapped(f"  {label}[{subscript}] = ", notation.write(entry))
+    return [*lines, f"  {note}"] if len(entries) < len(formula.expression) else lines
+
+
+def _entry_by_entry(e: Any) -> tuple[list[tuple[str, Any]], str]:
+    """The entries of a matrix that are not 0, with their subscripts, one of each symmetric pair; words on the rest."""
     rows, columns = e.shape
     symmetric = rows == columns and e == e.T
-    lines = []
-    for i in range(rows):
-        for j in range(columns):
-            if e[i, j] != 0 and not (symmetric and j < i):
-                subscript = f"{i + 1}" if columns == 1 else f"{i + 1}{j + 1}"
-                lines += _wrapped(f"  {notation.label(formula.label)}[{subscript}] = ", notation.write(e[i, j]))
-    note = "  symmetric; entries not shown are zero" if symmetric else "  entries not shown are zero"
-    shown = rows * (columns + 1) // 2 if symmetric else rows * columns
-    return [*lines, note] if len(lines) < shown or symmetric else lines
+    places = [(i, j) for i in range(rows) for j in range(columns) if e[i, j] != 0 and not (symmetric and j < i)]
+    entries = [(f"{i + 1}" if columns == 1 else f"{i + 1}{j + 1}", e[i, j]) for i, j in places]
+    return entries, "symmetric; entries not shown are zero" if symmetric else "entries not shown are zero"
+
+
+def _factored(e: Any, notation: Notation) -> tuple[str, str]:
+    """A matrix's common factor, empty for 1, and the matrix without it, written; of a scalar the scalar."""
+    front, rest = common_factor(e) if hasattr(e, "shape") else (1, e)
+    return notation.write(front) if front != 1 else "", notation.write(rest)
 
 
 def _wrapped(head: str, text: str) -> list[str]:
@@ -130,15 +138,7 @@ def common_factor(matrix: Any) -> tuple[Any, Any]:
     if not shared or entries < 2 or matrix.shape[1] == 1:
         return sp.Integer(1), matrix
     front = sp.Mul(*(s**e for s, e in shared.items()))
-    return front, sp.ImmutableMatrix([[_without(x, front) for x in row] for row in matrix.tolist()])
-
-
-def _without(entry: Any, front: Any) -> Any:
-    """entry / front with brackets left standing."""
-    if entry == 0:
-        return entry
-    quotient = entry / front
-    return quotient
+    return front, sp.ImmutableMatrix([[x / front for x in row] for row in matrix.tolist()])
 
 
 # ---------------------------------------------------------------------- LaTeX
@@ -159,12 +159,9 @@ def as_latex(sections: Sequence[Section], notation: Notation) -> str:
 
 def latex_formula(formula: Formula, notation: Notation) -> str:
     """One formula, without display signs."""
-    e = formula.expression
-    if hasattr(e, "shape"):
-        front, e = common_factor(e)
-        before = f"{notation.write(front)} " if front != 1 else ""
-        return f"{notation.label(formula.label)} = {before}{notation.write(e)}"
-    return f"{notation.label(formula.label)} = {notation.write(e)}"
+    label = notation.label(formula.label)
+    front, rest = _factored(formula.expression, notation)
+    return f"{label} = {front} {rest}" if front else f"{label} = {rest}"
 
 
 _LATEX_WORDS = {"−": "$-$", "·": r"$\cdot$", "½": r"$\tfrac12$", "²": "$^2$", "⁻¹": "$^{-1}$", "ᵀ": r"$^{\top}$"}
@@ -203,26 +200,14 @@ def fitting(formula: Formula, plain: Notation) -> list[Formula]:
     e = formula.expression
     if not hasattr(e, "shape") or max(map(width, plain.write(e).split("\n"))) <= PAGE_WIDTH:
         return [formula]
-    rows, columns = e.shape
-    symmetric = rows == columns and e == e.T
-    entries = []
-    for i in range(rows):
-        for j in range(columns):
-            if e[i, j] != 0 and not (symmetric and j < i):
-                subscript = f"{i + 1}" if columns == 1 else f"{i + 1}{j + 1}"
-                entries.append(Formula(f"{formula.label}_{subscript}".replace("__", "_"), e[i, j]))
-    note = "symmetric; entries not shown are zero" if symmetric else "entries not shown are zero"
-    first = Formula(entries[0].label, entries[0].expression, f"Entry by entry, {note}:")
-    return [first, *entries[1:]]
+    entries, note = _entry_by_entry(e)
+    formulas = [Formula(f"{formula.label}_{subscript}".replace("__", "_"), entry) for subscript, entry in entries]
+    return [replace(formulas[0], remark=f"Entry by entry, {note}:"), *formulas[1:]]
 
 
 def mathml_formula(formula: Formula, notation: Notation) -> str:
     """One formula in a box that scrolls sideways where it is too wide."""
-    e, label = formula.expression, notation.label(formula.label)
-    before = ""
-    if hasattr(e, "shape"):
-        front, e = common_factor(e)
-        before = notation.write(front) if front != 1 else ""
-    body = f"{label}<mo>=</mo>{before}{notation.write(e)}"
+    label = notation.label(formula.label)
+    body = f"{label}<mo>=</mo>" + "".join(_factored(formula.expression, notation))
     remark = f"<p>{html.escape(formula.remark)}</p>" if formula.remark.startswith("Entry by entry") else ""
     return f'{remark}<div class="formula"><math displaystyle="true"><mrow>{body}</mrow></math></div>'

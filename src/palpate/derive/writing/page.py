@@ -30,7 +30,8 @@ def derivation_page(
     title = f"Equations of motion of {derivation.name}"
     parts = [f"<h1>{escape(title)}</h1>", f'<p class="lead">{escape(_lead(derivation))}</p>']
     parts += [f"<p>{escape(note)}</p>" for note in derivation.notes]
-    parts += [_verdict(verification)] if verification is not None else []
+    against = "what every derivation obeys" if derivation.model is None else "the numeric robot"
+    parts += [_verdict(verification, against)] if verification is not None else []
     parts += [_shorthand(derivation, notation), body, _symbols(derivation, notation)]
     head = (
         f'<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
@@ -57,12 +58,12 @@ def _lead(derivation: Derivation) -> str:
     return f"{freedoms}; derived by {method[derivation.method]}. M q̈ + C q̇ + g = τ, SI units."
 
 
-def _verdict(verification: Verification) -> str:
+def _verdict(verification: Verification, against: str) -> str:
     kind = "good" if verification.ok else "bad"
     rows = "".join(
         f'<tr><td>{escape(f.what)}</td><td class="number">{f.error:.1e}</td></tr>' for f in verification.findings
     )
-    words = "agrees with the numeric robot" if verification.ok else "DIFFERS from the numeric robot"
+    words = f"agrees with {against}" if verification.ok else f"DIFFERS from {against}"
     lead = f'<summary class="{kind}">This derivation {words} at {verification.states} random states.</summary>'
     return f"<details>{lead}<table><tr><th>compared</th><th>largest error</th></tr>{rows}</table></details>"
 

@@ -88,7 +88,7 @@ class _Reader:
         raise InvalidInput(f"cannot compute {e}: sines, cosines, tangents and square roots are the functions known")
 
 
-def written_lines(nodes: Sequence[Node], prefix: str = "t") -> tuple[list[tuple[Any, Any]], list[Any]]:
+def written_lines(nodes: Sequence[Node]) -> tuple[list[tuple[Any, Any]], list[Any]]:
     """Definitions (symbol, expression) of what is used more than once, and the nodes in these terms."""
     uses: dict[int, int] = {}
     order = needed(list(nodes))
@@ -101,7 +101,7 @@ def written_lines(nodes: Sequence[Node], prefix: str = "t") -> tuple[list[tuple[
     for node in order:
         expression = _sympy(node, [made[a.number] for a in node.args])
         if node.args and node.op not in ("neg", "sin", "cos") and uses.get(node.number, 0) > 1:
-            symbol = sp.Symbol(f"{prefix}{len(lines) + 1}")
+            symbol = sp.Symbol(f"t{len(lines) + 1}")
             lines.append((symbol, expression))
             expression = symbol
         made[node.number] = expression

@@ -49,18 +49,17 @@ class Motion:
     U: Matrix
 
 
-def motions(chain: Chain, v: Sequence[Node], a: Sequence[Node], gravity: bool = True) -> list[Motion]:
+def motions(chain: Chain, v: Sequence[Node], a: Sequence[Node]) -> list[Motion]:
     """Every link's motion, from the base outwards."""
     zeros = [chain.graph.zero] * 3
-    start = [-g for g in chain.gravity] if gravity else list(zeros)
-    base = Motion(list(zeros), list(zeros), start, [list(zeros) for _ in range(3)])
+    base = Motion(list(zeros), list(zeros), [-g for g in chain.gravity], [list(zeros) for _ in range(3)])
     link_motions: list[Motion] = []
     speeds, accelerations = chain.full(v), chain.full(a)
     dof = 0
     for index, link in enumerate(chain.links):
         before = link_motions[link.parent] if link.parent >= 0 else base
         if link.kind == "free":
-            link_motions.append(_free_motion(chain, speeds, accelerations, start))
+            link_motions.append(_free_motion(chain, speeds, accelerations, base.acc))
             dof += 6
             continue
         rate, acceleration = speeds[dof], accelerations[dof]

@@ -8,7 +8,23 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from palpate.errors import BadShape
-from palpate.review.algebra.tree import ZERO, Neg, Node, Num, Power, Quot, Sum, add, fresh, is_number, multiply
+from palpate.review.algebra.tree import (
+    ZERO,
+    Name,
+    Neg,
+    Node,
+    Num,
+    Power,
+    Quot,
+    Sum,
+    Trig,
+    add,
+    fresh,
+    is_number,
+    multiply,
+    symbols,
+    walk,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +45,11 @@ class Grid:
     def each(self, change: Callable[[Node], Node]) -> Grid:
         """The matrix with every entry changed."""
         return Grid(tuple(tuple(change(node) for node in row) for row in self.rows))
+
+    def angular(self) -> set[Name]:
+        """The symbols that stand in a sine or cosine."""
+        trigs = [node for _, entry in self.entries() for node in walk(entry) if isinstance(node, Trig)]
+        return set().union(*(symbols(trig.angle) for trig in trigs))
 
     def transposed(self) -> Grid:
         """The transpose."""

@@ -15,7 +15,7 @@ from palpate.equations.spelling.names import DOTS, GREEK_LETTERS, VARIANTS, Name
 from palpate.errors import UnknownSymbol, nearest
 from palpate.review.algebra.grid import Grid, Value
 from palpate.review.algebra.points import PI
-from palpate.review.algebra.tree import Neg, Node, Num, Prod, Ref, Sum, Sym, Trig, add, multiply, number
+from palpate.review.algebra.tree import Neg, Node, Num, Ref, Sym, Trig, add, multiply, number
 
 _SAME = {**{a: b for a, b in VARIANTS.items()}, **{b: a for a, b in VARIANTS.items()}}
 _JOINT_LETTERS = ("q", "theta", "vartheta", "phi", "varphi")
@@ -125,7 +125,7 @@ class SymbolTable:
             if spoken[:2] == name[:2] and spoken.dots <= name.dots:
                 return Sym(symbol._replace(dots=symbol.dots + name.dots - spoken.dots))
         if name in self.unreadable:
-            raise self._unreadable(name)
+            raise self.unreadable[name]
         if name in self.definitions:
             value = self.definitions[name]
             return value if isinstance(value, Grid) else Ref(name, value)
@@ -133,9 +133,6 @@ class SymbolTable:
             return Sym(name)
         meaning = self._other_spelling(name) or self._vector(name) or self._shorthand(name) or self._sum_of_angles(name)
         return self._taken_in(name) if meaning is None and self._open else meaning
-
-    def _unreadable(self, name: Name) -> UnknownSymbol:
-        return self.unreadable[name]
 
     @contextmanager
     def opened(self, opened: bool = True) -> Iterator[None]:
@@ -357,15 +354,3 @@ def placed(value: Value, span: tuple[int, int]) -> Value:
     if isinstance(value, Grid):
         return value.each(lambda node: node if isinstance(node, Num) else replace(node))
     return replace(value, span=span)
-
-
-def coordinates_in(angle: Node) -> set[Name]:
-    """The symbols of an angle."""
-    match angle:
-        case Sym(name=name):
-            return {name}
-        case Sum(terms=parts) | Prod(factors=parts):
-            return set().union(*map(coordinates_in, parts))
-        case Neg(operand=below) | Ref(body=below):
-            return coordinates_in(below)
-    return set()

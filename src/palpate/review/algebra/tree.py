@@ -104,7 +104,6 @@ class Ref:
 
 
 Node: TypeAlias = Num | Sym | Trig | Call | Sum | Prod | Neg | Quot | Power | Ref
-Leaf = (Num, Sym)
 
 ONE, ZERO = Num(Fraction(1)), Num(Fraction(0))
 

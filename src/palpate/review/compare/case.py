@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field as dataclass_field
 from fractions import Fraction
@@ -13,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from palpate.errors import InvalidInput, UnknownName, UnknownSymbol, UnluckyPoint
+from palpate.lazy import offered
 from palpate.review.algebra.fields import Field, Modular, Real
 from palpate.review.algebra.grid import Grid, Value, as_grid
 from palpate.review.algebra.names import SymbolTable, spelled
 from palpate.review.algebra.points import Point, Space
 from palpate.review.algebra.quantities import quantity, torque_names
-from palpate.review.algebra.tree import Name, Node, Num, Ref, Sym, Trig, fresh, rename, walk
+from palpate.review.algebra.tree import Name, Node, Num, Ref, Sym, fresh, rename, walk
 from palpate.review.algebra.wanted import Numeric, Symbolic, Wanted
 from palpate.review.compare.derivations import DerivationReader, is_derivation, spelling
 from palpate.review.read.lexer import is_latex
@@ -78,7 +78,7 @@ def case(
     wanted = Symbolic(as_grid(_read(reference, table, what, opened=True)[0]))
     kind = quantity(what)
     table.infer_coordinates(
-        _angular(wanted.grid), wanted.shape[1 if kind.right else 0] if kind.left or kind.right else 1
+        wanted.grid.angular(), wanted.shape[1 if kind.right else 0] if kind.left or kind.right else 1
     )
     return _finished(given, _merged(wanted, table, equal), what, symbols, table, originals)
 
@@ -132,11 +132,8 @@ def _robot_case(
     """Against the numbers of a robot if nothing but its state occurs, else against its derivation."""
     try:
         return numeric_case(given, robot, what, symbols, coordinates)
-    except UnknownSymbol as error:
-        derive = getattr(importlib.import_module("palpate.derive"), "derive", None)
-        if derive is None:
-            raise error
-    return _derivation_case(given, derive(robot), what, symbols, equal)
+    except UnknownSymbol:
+        return _derivation_case(given, offered("derivation of a robot")(robot), what, symbols, equal)
 
 
 def numeric_case(given: Any, robot: Any, what: str, symbols: Symbols, coordinates: Sequence[Any] | None) -> Case:
@@ -232,6 +229,14 @@ def _sympy_value(value: Any) -> Any:
     return made
 
 
+def _sympy_or_none(value: Any) -> Any:
+    """SymPy and nested lists as SymPy; None for text, numbers and trees."""
+    import sympy
+
+    made = _sympy_value(value) if isinstance(value, list | tuple | np.ndarray) else value
+    return made if isinstance(made, sympy.Basic | sympy.MatrixBase) else None
+
+
 def _defined(node: Node, definitions: Mapping[Name, Node], named: Mapping[Name, Node]) -> Node:
     bodies = {name: Ref(name, body) for name, body in definitions.items()}
     return rename(node, {**bodies, **named}) if bodies or named else node
@@ -249,16 +254,9 @@ def number_node(value: Any) -> Num:
 
 def _learn(table: SymbolTable, values: Iterable[Any], originals: dict[Name, Any]) -> None:
     """Take in the symbols of SymPy expressions."""
-    import sympy
-
     from palpate.review.algebra.convert import rates, spellings
 
-    expressions = []
-    for value in values:
-        if isinstance(value, list | tuple | np.ndarray):
-            value = _sympy_value(value)
-        if isinstance(value, sympy.Basic | sympy.MatrixBase):
-            expressions.append(value)
+    expressions = [made for value in values if (made := _sympy_or_none(value)) is not None]
     table.learn(spellings(expressions))
     for name in rates(expressions, table):
         table.known.setdefault(name, str(name))
@@ -269,18 +267,14 @@ def _learn(table: SymbolTable, values: Iterable[Any], originals: dict[Name, Any]
 
 def _refuse_unknown(given: Any, table: SymbolTable) -> None:
     """A SymPy expression may use known symbols only."""
-    import sympy
-
     from palpate.review.algebra.convert import spellings
 
-    if isinstance(given, list | tuple | np.ndarray):
-        given = _sympy_value(given)
-    if isinstance(given, sympy.Basic | sympy.MatrixBase):
-        trial = SymbolTable(coordinates=[str(name) for name in table.coordinates])
-        for text in spellings([given]):
-            trial.learn([text])
-            if text not in table.originals and table.find(trial.originals[text]) is None:
-                raise UnknownName("symbol", text, sorted(set(table.known.values())))
+    expression = _sympy_or_none(given)
+    trial = SymbolTable(coordinates=[str(name) for name in table.coordinates])
+    for text in spellings([] if expression is None else [expression]):
+        trial.learn([text])
+        if text not in table.originals and table.find(trial.originals[text]) is None:
+            raise UnknownName("symbol", text, sorted(set(table.known.values())))
 
 
 def _extra_names(symbols: Symbols) -> list[str]:
@@ -321,11 +315,6 @@ def _stand_for(table: SymbolTable, name: str, value: Value) -> None:
         table.call(name, value.name)
     else:
         table.define(name, value)
-
-
-def _angular(grid: Grid) -> set[Name]:
-    trigs = [node for _, entry in grid.entries() for node in walk(entry) if isinstance(node, Trig)]
-    return {one.name for trig in trigs for one in walk(trig.angle) if isinstance(one, Sym)}
 
 
 def _inexact(trees: Iterable[Node]) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from palpate.review.algebra.grid import Grid
 from palpate.review.algebra.points import Point
 from palpate.review.algebra.quantities import Quantity
-from palpate.review.algebra.tree import Name, Sym, Trig, walk
+from palpate.review.algebra.tree import Name, symbols
 from palpate.review.algebra.wanted import Wanted
 
 Matrix: TypeAlias = tuple[tuple[int, ...], ...]
@@ -48,8 +48,7 @@ def conventions(reference: Grid, what: str, coordinates: Sequence[Name]) -> Iter
     same = _diagonal([1] * len(coordinates))
     if what in ("g", "tau", "c"):
         yield Convention("it stands on the other side of the equation (opposite sign throughout)", same, minus=True)
-    names = {node.name for _, entry in reference.entries() for node in walk(entry) if isinstance(node, Sym)}
-    for name in sorted(names):
+    for name in sorted({name for _, entry in reference.entries() for name in symbols(entry)}):
         if name.base in ("g", "G") and not name.dots:
             yield Convention(f"{name} is counted in the opposite direction", same, turned=name)
     for change in _changes(reference, coordinates):
@@ -62,7 +61,7 @@ def _changes(reference: Grid, coordinates: Sequence[Name]) -> Iterator[Conventio
     n = len(coordinates)
     if not n:
         return
-    turning = _turning(reference)
+    turning = reference.angular()
     same, backwards = _diagonal([1] * n), _diagonal([-1] * n)
     quarters = (1, 3, 2) if coordinates[0] in turning else ()
     for count in quarters:
@@ -75,12 +74,6 @@ def _changes(reference: Grid, coordinates: Sequence[Name]) -> Iterator[Conventio
         yield from _single_joints(coordinates)
     if n > 1:
         yield from _absolute(n, bool(quarters))
-
-
-def _turning(reference: Grid) -> set[Name]:
-    """The coordinates that stand in a sine."""
-    trigs = [node for _, entry in reference.entries() for node in walk(entry) if isinstance(node, Trig)]
-    return {one.name for trig in trigs for one in walk(trig.angle) if isinstance(one, Sym)}
 
 
 def _single_joints(coordinates: Sequence[Name]) -> Iterator[Convention]:
