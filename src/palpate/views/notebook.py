@@ -149,7 +149,7 @@ class ShownReplay:
 
     def _repr_html_(self) -> str:
         return (
-            f'<iframe title="3D replay" srcdoc="{escape(self.page)}" sandbox="allow-scripts" '
+            f'<iframe title="3D replay" srcdoc="{escape(self.page)}" sandbox="allow-scripts allow-downloads" '
             'style="width:100%;height:480px;border:0"></iframe>'
         )
 
