@@ -116,5 +116,8 @@ offer(
         "html of a scenario": "palpate.views.notebook:scenario_html",
         "html of a robot": "palpate.views.notebook:robot_html",
         "html of metrics": "palpate.views.notebook:metrics_html",
+        "html of a sweep": "palpate.views.notebook:sweep_html",
+        "html of a derivation": "palpate.views.notebook:derivation_html",
+        "progress in a notebook": "palpate.views.notebook:NotebookProgress",
     }
 )

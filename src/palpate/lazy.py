@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -22,6 +23,11 @@ def offered(name: str) -> Callable[..., Any]:
     """A function that was offered under a name."""
     module, function = _OFFERED[name].split(":")
     return getattr(importlib.import_module(module), function)
+
+
+def notebook_progress() -> Callable[..., None] | None:
+    """The progress bar of a notebook, if this process is one's kernel."""
+    return offered("progress in a notebook")() if "ipykernel" in sys.modules else None
 
 
 def check_extra(module: str, extra: str, what: str) -> None:

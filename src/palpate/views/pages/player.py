@@ -85,17 +85,17 @@ def replay_data(trace: Trace) -> dict[str, Any]:
     """
     bodies, rows = scene_of(trace), frame_rows(trace.time)
     paths = body_paths(trace, rows)
-    centre, reach = _extent(bodies, paths)
-    focus = trace["tool_position"][-1] if "tool_position" in trace else centre
+    camera = camera_of(bodies, paths)
+    centre, reach = np.array(camera["centre"]), camera["reach"]
     return {
         "times": packed(trace.time[rows]),
         "bodies": [{"p": _moving(positions), "q": _moving(quats)} for positions, quats in paths],
-        "geoms": [geom for b in range(len(bodies)) for geom in _drawn(b, bodies, paths, focus, reach)],
+        "geoms": drawn_geoms(trace, paths),
         "target": _target(trace, rows),
         "ghost": _ghost(trace, rows, paths),
         "tool": packed(trace["tool_position"][rows]) if "tool_position" in trace else None,
         "arrows": arrows(trace, rows, paths, reach),
-        "camera": _camera(bodies, paths, centre, reach),
+        "camera": camera,
         "floor": _floor(centre, reach, bodies, paths),
     }
 
@@ -138,7 +138,17 @@ def _ghost(trace: Trace, rows: np.ndarray, paths: list[BodyPath]) -> list[dict[s
     return [{"body": b, "p": _moving(p), "q": _moving(q)} for b, (p, q) in ghost_paths(trace, rows, paths).items()]
 
 
-def _camera(bodies: list[dict[str, Any]], paths: list[BodyPath], centre: Array, reach: float) -> dict[str, Any]:
+def drawn_geoms(trace: Trace, paths: list[BodyPath]) -> list[dict[str, Any]]:
+    """Every shape that is drawn, with the number of its body."""
+    bodies = scene_of(trace)
+    centre, reach = _extent(bodies, paths)
+    focus = trace["tool_position"][-1] if "tool_position" in trace else centre
+    return [geom for b in range(len(bodies)) for geom in _drawn(b, bodies, paths, focus, reach)]
+
+
+def camera_of(bodies: list[dict[str, Any]], paths: list[BodyPath]) -> dict[str, Any]:
+    """Where the first view looks, how large what it shows is (m), and from where."""
+    centre, reach = _extent(bodies, paths)
     direction = _view(bodies, paths)
     return {"centre": centre.tolist(), "reach": reach, "distance": 1.45 * reach, "direction": direction.tolist()}
 

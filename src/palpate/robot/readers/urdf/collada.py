@@ -55,18 +55,20 @@ def _read(files: tuple[tuple[Path, int, int], ...]) -> dict[Path, ColladaMesh]:
     if done is None or done.returncode != 0:
         said = f"could not be read with the others in {_LIMITS.seconds:g} s and {_LIMITS.memory / 2**30:.3g} GiB"
         return {path: ColladaMesh(problem=said) for path in paths}
-    with np.load(io.BytesIO(done.stdout), allow_pickle=False) as arrays:
-        return {path: _mesh(k, arrays) for k, path in enumerate(paths)}
+    head, _, data = done.stdout.partition(b"\n")
+    answer = io.BytesIO(data)
+    return {path: _mesh(parts, answer) for path, parts in zip(paths, json.loads(head))}
 
 
-def _mesh(k: int, arrays: np.lib.npyio.NpzFile) -> ColladaMesh:
-    if f"{k}.error" in arrays:
-        return ColladaMesh(problem=f"cannot be read as COLLADA ({printable(str(arrays[f'{k}.error']))})")
-    parts, colours = [], arrays[f"{k}.colours"].tolist()
-    total = sum(len(arrays[f"{k}.{j}.faces"]) for j in range(len(colours)))
-    for j, colour in enumerate(colours):
-        rgba = None if colour[0] < 0 else (colour[0], colour[1], colour[2], colour[3])
-        vertices, faces = arrays[f"{k}.{j}.vertices"], arrays[f"{k}.{j}.faces"]
-        share = max(_MOST_TRIANGLES * len(faces) // total, _FEWEST)
-        parts.append((rgba, Mesh(*decimated(vertices, faces, share))))
-    return ColladaMesh(tuple(parts))
+def _mesh(parts: str | list[tuple[list[float] | None, int, int]], answer: io.BytesIO) -> ColladaMesh:
+    """One file of the answer, whose numbers come next."""
+    if isinstance(parts, str):
+        return ColladaMesh(problem=f"cannot be read as COLLADA ({printable(parts)})")
+    total, made = sum(faces for _, _, faces in parts), []
+    for colour, vertex_count, face_count in parts:
+        vertices = np.frombuffer(answer.read(24 * vertex_count), "<f8").reshape(-1, 3)
+        faces = np.frombuffer(answer.read(24 * face_count), "<i8").reshape(-1, 3)
+        share = max(_MOST_TRIANGLES * face_count // total, _FEWEST)
+        rgba = (colour[0], colour[1], colour[2], colour[3]) if colour else None
+        made.append((rgba, Mesh(*decimated(vertices, faces, share))))
+    return ColladaMesh(tuple(made))

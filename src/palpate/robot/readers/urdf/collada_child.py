@@ -1,8 +1,9 @@
-"""Reads COLLADA files and prints their triangles by colour as an .npz archive. Runs alone, in a process of its own.
+"""Reads COLLADA files and prints their triangles by colour. Runs alone, in a process of its own.
 
-Called by path as `python -I collada_child.py SECONDS BYTES FILES`, FILES being a JSON list of paths. In the archive,
-file k has `k.colours` (parts × 4: red, green, blue, 1; all −1 where the file gives none) and for each part j
-`k.j.vertices` (n × 3, m) and `k.j.faces` (m × 3), or `k.error`, why it cannot be read.
+Called by path as `python -I collada_child.py SECONDS BYTES FILES`, FILES being a JSON list of paths. The answer is a
+line of JSON with one entry for each file: why it cannot be read, or a list of [colour, vertices, faces], colour being
+[red, green, blue, 1] or null and the others counts. Behind it stand, part by part, the vertices (m, three floats of 8
+bytes each) and the faces (three integers of 8 bytes each), little-endian.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-NO_COLOUR = (-1.0,) * 4
+Parts = dict[tuple[float, ...] | None, tuple[Any, Any]]
 
 
 def _limit(seconds: float, memory: int) -> None:
@@ -29,14 +30,14 @@ def _limit(seconds: float, memory: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 
 
-def _colour(material: Any) -> tuple[float, ...]:
+def _colour(material: Any) -> tuple[float, ...] | None:
     """The diffuse colour; transparency is left out, since programs write it with opposite meanings."""
     diffuse = getattr(getattr(material, "effect", None), "diffuse", None)
     plain = isinstance(diffuse, tuple) and len(diffuse) >= 3  # else a texture
-    return (*(round(min(max(float(x), 0.0), 1.0), 4) for x in diffuse[:3]), 1.0) if plain else NO_COLOUR
+    return (*(round(min(max(float(x), 0.0), 1.0), 4) for x in diffuse[:3]), 1.0) if plain else None
 
 
-def _triangles(document: Any) -> Iterator[tuple[tuple[float, ...], Any, Any]]:
+def _triangles(document: Any) -> Iterator[tuple[tuple[float, ...] | None, Any, Any]]:
     """Colour, vertices and faces of everything in the scene that has a surface."""
     for geometry in document.scene.objects("geometry"):
         for primitive in geometry.primitives():
@@ -46,7 +47,7 @@ def _triangles(document: Any) -> Iterator[tuple[tuple[float, ...], Any, Any]]:
             yield _colour(primitive.material), made.vertex, made.vertex_index
 
 
-def _parts(path: str) -> dict[tuple[float, ...], tuple[Any, Any]]:
+def _parts(path: str) -> Parts:
     """Vertices, m, and faces by colour. Axes are the file's own, as RViz takes them."""
     import collada
     import numpy as np
@@ -56,38 +57,40 @@ def _parts(path: str) -> dict[tuple[float, ...], tuple[Any, Any]]:
         io.BytesIO(Path(path).read_bytes()), ignore=[common.DaeUnsupportedError, common.DaeBrokenRefError]
     )
     metre = document.assetInfo.unitmeter or 1.0
-    parts: dict[tuple[float, ...], tuple[Any, Any]] = {}
+    parts: Parts = {}
     for colour, vertices, faces in _triangles(document):
         used, index = np.unique(faces, return_inverse=True)  # parts of several colours share one list of vertices
-        points = vertices[used] * metre
-        if not np.isfinite(points).all():
-            raise ValueError("a coordinate is not a number")
         before, above = parts.get(colour, (np.zeros((0, 3)), np.zeros((0, 3), dtype=int)))
-        parts[colour] = np.concatenate([before, points]), np.concatenate([above, index.reshape(-1, 3) + len(before)])
-    if not parts:
-        raise ValueError("it holds no triangles")
+        points = np.concatenate([before, vertices[used] * metre])
+        parts[colour] = points, np.concatenate([above, index.reshape(-1, 3) + len(before)])
     return parts
+
+
+def _read(path: str) -> Parts | str:
+    """The parts of a file, or what is wrong with it."""
+    import numpy as np
+
+    try:
+        parts = _parts(path)
+    except Exception as error:  # the library raises whatever its file provokes
+        return f"{type(error).__name__}: {error}"[:200]
+    if not parts:
+        return "it holds no triangles"
+    sound = all(np.isfinite(vertices).all() for vertices, _ in parts.values())
+    return parts if sound else "a coordinate is not a number"
 
 
 def main() -> None:
     """Limits itself first, then loads the library."""
     seconds, memory, files = sys.argv[1:]
     _limit(float(seconds), int(memory))
-    import numpy as np
-
-    arrays: dict[str, Any] = {}
-    for k, path in enumerate(json.loads(files)):
-        try:
-            parts = _parts(path)
-        except Exception as error:  # the library raises whatever its file provokes
-            arrays[f"{k}.error"] = np.array(f"{type(error).__name__}: {error}"[:200])
-            continue
-        arrays[f"{k}.colours"] = np.array(list(parts))
-        for j, (vertices, faces) in enumerate(parts.values()):
-            arrays |= {f"{k}.{j}.vertices": vertices, f"{k}.{j}.faces": faces}
-    answer = io.BytesIO()
-    np.savez(answer, **arrays)
-    sys.stdout.buffer.write(answer.getvalue())
+    answers = [_read(path) for path in json.loads(files)]
+    heads = [a if isinstance(a, str) else [[c, len(v), len(f)] for c, (v, f) in a.items()] for a in answers]
+    out = sys.stdout.buffer
+    out.write(json.dumps(heads).encode() + b"\n")
+    for parts in answers:
+        for vertices, faces in () if isinstance(parts, str) else parts.values():
+            out.write(vertices.astype("<f8").tobytes() + faces.astype("<i8").tobytes())
 
 
 if __name__ == "__main__":
