@@ -42,7 +42,7 @@ ARROWS: dict[str, set[str]] = {
     "run": {"scenario", "trace", "world", "contact", "control", "robot", "equations", "spatial", "engine"},
     "views": {"metrics", "trace", "robot", "spatial"},
     "study": {"run", "scenario", "metrics", "trace", "world", "control"},
-    "gym": {"run", "scenario", "metrics", "spatial"},
+    "gym": {"run", "scenario", "metrics", "spatial", "views"},
     "serving": {"run", "scenario", "trace", "world", "control", "robot", "spatial", "engine"},
     "exporting": {"run", "scenario", "trace", "control", "robot", "equations", "engine"},
 }

@@ -86,5 +86,8 @@ offer(
         "html of a robot": "palpate.views.notebook:robot_html",
         "html of metrics": "palpate.views.notebook:metrics_html",
         "derivation of a robot": "palpate.derive.start:derive",
+        "html of a sweep": "palpate.views.notebook:sweep_html",
+        "html of a derivation": "palpate.views.notebook:derivation_html",
+        "progress in a notebook": "palpate.views.notebook:NotebookProgress",
     }
 )

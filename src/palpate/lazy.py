@@ -27,6 +27,11 @@ def offered(name: str) -> Callable[..., Any]:
     return getattr(importlib.import_module(module), function)
 
 
+def notebook_progress() -> Callable[..., None] | None:
+    """The progress bar of a notebook, if this process is one's kernel."""
+    return offered("progress in a notebook")() if "ipykernel" in sys.modules else None
+
+
 def check_extra(module: str, extra: str, what: str) -> None:
     """Refuse what needs a package of an extra, unless that package is there.
 

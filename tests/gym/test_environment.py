@@ -9,6 +9,7 @@ import pytest
 
 from palpate.errors import InvalidInput, UnknownName
 from palpate.run.simulate import simulate
+from palpate.scenario.file.folders import shipped
 from palpate.scenario.file.load import load_scenario
 
 gymnasium = pytest.importorskip("gymnasium")
@@ -22,8 +23,50 @@ STILL = np.zeros(6, dtype=np.float32)
 @pytest.mark.parametrize("stiffness", [False, True])
 def test_gymnasiums_own_check_passes(stiffness: bool) -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it warns of unbounded observations and of the missing renderer
+        warnings.simplefilter("error")
         checker.check_env(ContactEnv("panda-wall", stiffness=stiffness), skip_render_check=True)
+
+
+def test_every_shipped_scenario_has_a_name_of_gymnasiums() -> None:
+    names = [name for name in gymnasium.registry if name.startswith("palpate/")]
+    assert {"palpate/PandaWall-v0", "palpate/Ur5eAdmittance-v0"} <= set(names)
+    assert len(names) == len(shipped())
+    env = gymnasium.make("palpate/PandaWall-v0", rate=25, render_mode="rgb_array")
+    assert env.unwrapped.scenario.name == "panda-wall"
+    assert env.metadata["render_fps"] == 25
+    observation, _ = env.reset(seed=3)
+    direct, _ = ContactEnv("panda-wall").reset(seed=3)
+    np.testing.assert_array_equal(observation, direct)
+
+
+def test_observations_are_bounded_and_a_number_beyond_is_cut() -> None:
+    env = ContactEnv("panda-wall")
+    space = env.observation_space
+    assert np.isfinite(space.low).all()
+    assert np.isfinite(space.high).all()
+    assert space.high[:3].tolist() == [10.0] * 3  # the tool's position, m
+    assert space.high[3:7].tolist() == [1.0] * 4  # its quaternion
+    env.steps.assembly.layout.array[:] = 1e9  # a run that went astray
+    assert env._observation().tolist() == space.high.tolist()
+
+
+def test_a_picture_shows_where_the_arm_is_and_html_the_episode() -> None:
+    pytest.importorskip("matplotlib")
+    env = ContactEnv("panda-wall", render_mode="rgb_array")
+    env.reset(seed=0)
+    before = env.render()
+    for _ in range(20):
+        env.step(np.array([-1, 1, 1, 0, 0, 0], dtype=np.float32))
+    after = env.render()
+    assert before.shape == (480, 640, 3)
+    assert before.dtype == np.uint8
+    inked = np.abs(before.astype(int) - before[0, 0]).max(axis=2) > 30
+    assert 0.03 < inked.mean() < 0.6
+    assert np.mean(np.abs(before.astype(int) - after).max(axis=2) > 30) > 0.005
+    env.render_mode = "html"
+    assert "3D replay" in env.render()._repr_html_()
+    with pytest.raises(InvalidInput, match="rgb_array, html"):
+        ContactEnv("panda-wall", render_mode="human")
 
 
 def test_without_actions_it_is_a_run_that_holds() -> None:

@@ -165,8 +165,8 @@ def test_a_package_root_may_be_the_package_itself_or_hold_it(tmp_path):
 
 
 def test_a_mesh_the_engine_cannot_draw_is_left_out_with_a_warning(tmp_path):
-    (tmp_path / "a.dae").write_text("<COLLADA/>")
-    tree, (finding,) = read_urdf(write(tmp_path, TILTED.replace('<box size="1 2 3"/>', '<mesh filename="a.dae"/>')))
+    (tmp_path / "a.ply").write_text("ply")
+    tree, (finding,) = read_urdf(write(tmp_path, TILTED.replace('<box size="1 2 3"/>', '<mesh filename="a.ply"/>')))
     assert tree.links[1].visuals == ()
     assert finding.level == "warning"
     assert ".stl, .obj, .msh" in finding.rule

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from palpate.robot import load_robot
-from palpate.run.after.scene import MOST_TRIANGLES, decimated, scene_of
+from palpate.run.after.scene import MOST_TRIANGLES, scene_of
+from palpate.spatial.mesh import decimated
 from palpate.world.config import World
 from palpate.world.plants.plant import build_plant
 

@@ -55,7 +55,7 @@ def pixels(locator: Any) -> np.ndarray:
 def at_time(page: Any, seconds: float) -> np.ndarray:
     """Move the slider, and look at the scene and the clock."""
     move = "(slider, time) => { slider.value = time; slider.dispatchEvent(new Event('input')) }"
-    page.locator(".transport input").evaluate(move, seconds)
+    page.locator(".transport input[type=range]").evaluate(move, seconds)
     assert page.locator(".transport output").inner_text() == f"{seconds:.3f} s"
     page.wait_for_timeout(100)
     return pixels(page.locator(CANVAS))

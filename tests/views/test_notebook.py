@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import numpy as np
 import pytest
 
+from palpate.derive import derive
 from palpate.errors import TraceError, UnknownName
+from palpate.lazy import notebook_progress
 from palpate.metrics import Bound, evaluate
 from palpate.robot import load_robot
 from palpate.run.simulate import simulate
 from palpate.scenario.file.load import load_scenario
+from palpate.study.sweeps import sweep
 from palpate.trace import Channel, Outcome, Trace
+from palpate.views import notebook
 
 matplotlib.use("Agg")
 
@@ -116,3 +121,54 @@ def test_a_replay_shows_itself_in_a_frame_and_can_be_saved(trace: Trace, tmp_pat
     assert "<script>" not in shown._repr_html_()  # it is text of an attribute
     assert "<canvas" not in shown.page
     assert shown.save(tmp_path / "replay.html").read_text("utf-8") == shown.page
+
+
+def test_a_sweep_shows_what_it_proves_and_its_runs() -> None:
+    scenario = load_scenario("panda-wall").replace(run__duration=0.05)
+    found = sweep(scenario, {"world.surfaces.wall.stiffness": [1e4, 2e4]}, workers=0)
+    html = found._repr_html_()
+    assert "2 runs" in html
+    assert "palpate run" in html
+    assert "world.surfaces.wall.stiffness" in html
+    assert repr(found).startswith("<Sweep: 2 runs in ")
+
+
+def test_a_derivation_shows_its_equations_and_a_long_one_its_name() -> None:
+    html = derive("planar2")._repr_html_()
+    assert "&lt;math" in html
+    assert 'sandbox=""' in html
+    assert "<iframe" not in derive("panda")._repr_html_()
+
+
+def test_a_replay_says_what_it_is(trace: Trace) -> None:
+    assert ".save(path)" in repr(trace.replay())
+    assert "allow-downloads" in trace.replay()._repr_html_()
+
+
+def test_a_bar_is_shown_in_a_notebook_once_it_takes_long(monkeypatch) -> None:
+    shown: list[str] = []
+
+    class Handle:
+        def update(self, bar: Any) -> None:
+            shown.append(bar.data)
+
+    def display(bar: Any, display_id: bool) -> Handle:
+        shown.append(bar.data)
+        return Handle()
+
+    now = iter([0.0, 0.5, 1.5, 1.6, 2.0, 4.0])
+    monkeypatch.setattr(notebook.time, "monotonic", lambda: next(now))
+    monkeypatch.setattr("IPython.display.display", display)
+    progress = notebook.NotebookProgress()
+    for done in (1.0, 3.0, 3.2, 4.0):  # at 0.5 s too early, at 1.6 s too soon after the last
+        progress(done, 8.0)
+    progress(8.0, 8.0, 2)
+    assert [text.count("<progress") for text in shown] == [1, 1, 0]
+    assert "3 of 8, 2 s left" in shown[0]
+
+
+def test_only_a_notebooks_kernel_gets_a_bar(monkeypatch) -> None:
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    assert notebook_progress() is None
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    assert isinstance(notebook_progress(), notebook.NotebookProgress)

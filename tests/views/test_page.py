@@ -145,7 +145,10 @@ def test_what_differs_from_the_defaults_is_marked_in_the_scenario(trace: Trace) 
     assert "<mark>duration = 2.0</mark>" in page
     assert '<span class="default">seed = 0</span>' in page
     assert '<span class="default">friction = 1.0</span>' in page
-    assert page.index("<mark>name = ") < page.index("[[world.surfaces]]") < page.index("[run]")
+    short, _, whole = page[page.index('<section id="scenario">') :].partition("<details>")
+    assert whole.index("<mark>name = ") < whole.index("[[world.surfaces]]") < whole.index("[run]")
+    assert "duration = 2.0" in short
+    assert "seed" not in short  # a default: it stands behind the click
 
 
 EQUATIONS = {

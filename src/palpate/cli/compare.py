@@ -25,17 +25,19 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "compare",
         help="metrics and plots of several runs side by side",
         description="Print which settings of two or more runs differ, and their metrics side by side, and write a page "
-        "that overlays their plots.",
+        "with their replays side by side and their plots laid over each other.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("traces", nargs="+", metavar="TRACE", help="trace files, or folders of runs; two or more")
     parser.add_argument("--out", default="compare.html", metavar="FILE", help="page to write (compare.html)")
+    parser.add_argument("--open", action="store_true", help="show it in the browser")
     parser.add_argument("--json", action="store_true", help="print settings and metrics as JSON, nothing else")
 
 
 def run(args: argparse.Namespace) -> int:
     """Load, evaluate, print, write."""
+    from palpate.cli.console import open_page
     from palpate.cli.folder import find_trace, use_modules_beside
     from palpate.cli.tables import number, print_table
     from palpate.errors import InvalidInput
@@ -69,6 +71,8 @@ def run(args: argparse.Namespace) -> int:
         print("the same settings\n")
     print_table(["metric", *names], [["outcome", *(t.outcome.kind for t in traces)], *rows], align)
     print(f"\nwrote {page}")
+    if args.open:
+        open_page(page)
     return 0
 
 

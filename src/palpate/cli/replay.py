@@ -17,6 +17,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--out", metavar="FILE", help="page to write (replay.html beside the trace)")
     where.add_argument("--serve", action="store_true", help="serve it until Ctrl-C instead")
+    parser.add_argument("--open", action="store_true", help="show the written page in the browser")
     parser.add_argument("--port", type=int, default=0, metavar="N", help="port to serve on (any free one)")
 
 
@@ -24,6 +25,7 @@ def run(args: argparse.Namespace) -> int:
     """Load and write, or serve."""
     from pathlib import Path
 
+    from palpate.cli.console import open_page
     from palpate.cli.folder import find_trace
     from palpate.trace import load_trace
     from palpate.views import replay, serve_replay
@@ -31,7 +33,10 @@ def run(args: argparse.Namespace) -> int:
     path = find_trace(args.trace)
     trace = load_trace(path)
     if not args.serve:
-        print(f"wrote {replay(trace, Path(args.out) if args.out else path.parent / 'replay.html')}")
+        page = replay(trace, Path(args.out) if args.out else path.parent / "replay.html")
+        print(f"wrote {page}")
+        if args.open:
+            open_page(page)
         return 0
     server = serve_replay(trace, args.port)
     print(f"serving {server.url} until Ctrl-C", flush=True)

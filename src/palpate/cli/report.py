@@ -15,12 +15,14 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("trace", metavar="TRACE", help="a trace file (.parquet, .npz), or the folder of a run")
     parser.add_argument("--out", metavar="FILE", help="page to write (report.html beside the trace)")
+    parser.add_argument("--open", action="store_true", help="show it in the browser")
 
 
 def run(args: argparse.Namespace) -> int:
     """Load, judge by the bounds the trace carries, write."""
     from pathlib import Path
 
+    from palpate.cli.console import open_page
     from palpate.cli.folder import REPORT, find_trace, use_modules_beside
     from palpate.metrics import Bound, evaluate
     from palpate.trace import load_trace
@@ -33,4 +35,6 @@ def run(args: argparse.Namespace) -> int:
     bounds = {name: Bound.model_validate(bound) for name, bound in scenario.get("metrics", {}).items()}
     written = report(trace, Path(args.out) if args.out else path.parent / REPORT, evaluate(trace, bounds))
     print(f"wrote {written}")
+    if args.open:
+        open_page(written)
     return 0

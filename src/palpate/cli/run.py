@@ -26,7 +26,7 @@ examples:
   palpate run panda-wall
   palpate run panda-wall --set world.surfaces.wall.stiffness=4e4 --set run.duration=2
   palpate run panda-wall --set control.damping= --set control.damping_ratio=0.3
-  palpate run iiwa14-push --out pushed
+  palpate run iiwa14-push --out pushed --open
   palpate new mine && palpate run mine.toml --json
 
 The folder holds scenario.toml (as run), trace.parquet, metrics.json, figures/ and report.html. It is runs/<name>-<n>
@@ -57,6 +57,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--allow-network", action="store_true",
                         help="with --connect: allow an address that is not loopback")  # fmt: skip
     parser.add_argument("--no-report", action="store_true", help="write no figures and no report.html")
+    parser.add_argument("--open", action="store_true", help="show report.html in the browser when the run has ended")
     parser.add_argument("--quiet", action="store_true", help="print the last line only")
     parser.add_argument("--strict", action="store_true", help="end with exit code 3 if there was a warning")
     parser.add_argument("--json", action="store_true", help="print how it ended and its metrics as JSON, nothing else")
@@ -64,7 +65,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load, claim the folder, simulate, judge, write, tell."""
-    from palpate.cli.console import patience
+    from palpate.cli.console import open_page, patience
     from palpate.cli.folder import claim_folder
     from palpate.cli.signals import undivided
 
@@ -89,6 +90,8 @@ def run(args: argparse.Namespace) -> int:
         _print_json(scenario, trace, results, look)
     else:
         print(last_line(trace, results, look))
+    if args.open:
+        open_page(look)
     return _exit_code(trace, results, args.strict)
 
 

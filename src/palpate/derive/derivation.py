@@ -19,6 +19,7 @@ from palpate.equations.model.naming import NamedModel, Parameter
 from palpate.equations.quantities import DYNAMICS, Quantity, arguments, quantity
 from palpate.equations.spelling.styles import Latex, MathML, Style, Text
 from palpate.errors import InvalidInput
+from palpate.lazy import offered
 
 if TYPE_CHECKING:
     from palpate.derive.comparison import Comparison
@@ -83,6 +84,9 @@ class Derivation:
 
     def __repr__(self) -> str:
         return f"Derivation({self.name!r}, {len(self.names.v)} degrees of freedom, {self.engine}, {self.method})"
+
+    def _repr_html_(self) -> str:
+        return offered("html of a derivation")(self)
 
     # ------------------------------------------------------------------ symbols
 

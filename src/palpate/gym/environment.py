@@ -19,6 +19,11 @@ from palpate.scenario.model import Scenario
 from palpate.spatial import Pose
 
 OBSERVED = ("tool_position", "tool_quat_wxyz", "tool_twist", "contact_wrench", "target_position", "target_quat_wxyz")
+# Largest size of an observed number by its unit, far beyond what a sound episode reaches: a network needs finite ones.
+BOUNDS = {
+    "m": 10.0, "rad": 100.0, "m/s": 50.0, "rad/s": 100.0, "N": 1e4, "N·m": 1e4, "J": 1e5,
+}  # fmt: skip
+LARGEST = 1e6  # of any other unit
 STIFFEST, SOFTEST = 3.0, 1.0 / 3.0  # factors on the law's own stiffness
 
 
@@ -53,12 +58,12 @@ class ContactEnv(gymnasium.Env):
     Action, each in [−1, 1]: the target's increment of position (x, y, z, times `reach`) and of orientation (rotation
     vector, world axes, times `turn`); with `stiffness=True` six more, which scale the stiffness of
     `cartesian-impedance` per direction between 1/3 and 3 times its own, and the damping by the root of that.
-    Observation: the chosen channels one after another, SI units.
+    Observation: the chosen channels one after another, SI units, cut at the bounds of their unit (`BOUNDS`).
     An episode ends (`terminated`) where the run diverges or a stop event fires, and is cut (`truncated`) at the
     scenario's duration; `info["metrics"]` then holds every metric of the episode, `info["outcome"]` how it ended.
     """
 
-    metadata = {"render_modes": []}  # noqa: RUF012 - Gymnasium's own name
+    metadata = {"render_modes": ["rgb_array", "html"], "render_fps": 50}  # noqa: RUF012 - Gymnasium's own name
 
     def __init__(
         self,
@@ -70,6 +75,7 @@ class ContactEnv(gymnasium.Env):
         stiffness: bool = False,
         observed: Sequence[str] = OBSERVED,
         reward: Callable[[Moment], float] = force_reward,
+        render_mode: str | None = None,
     ) -> None:
         """Prepare the environment.
 
@@ -80,20 +86,27 @@ class ContactEnv(gymnasium.Env):
             stiffness: whether the agent sets the stiffness, too.
             observed: channels of the observation.
             reward: from a moment to a number.
+            render_mode: what `render` gives: "rgb_array", a picture of the scene now (extra figures), or "html", the
+                replay of the episode so far.
 
         Raises:
             UnknownName: no such channel.
-            InvalidInput: a rate that does not fit the control period, or a law whose stiffness cannot be set.
+            InvalidInput: a rate that does not fit the control period, a law whose stiffness cannot be set, or no such
+                render_mode.
         """
         self.scenario = scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
         self.reach, self.turn, self.observed, self.reward = reach, turn, tuple(observed), reward
         self.ticks = round(1.0 / (rate * self.scenario.run.control_period))
         if self.ticks < 1:
             raise InvalidInput(f"rate must be at most the control rate, got {rate:g} Hz")
-        self.stiffness = stiffness
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            modes = ", ".join(self.metadata["render_modes"])
+            raise InvalidInput(f"render_mode must be one of {modes}, or None; got {render_mode!r}")
+        self.render_mode, self.stiffness = render_mode, stiffness
+        self.metadata = {**self.metadata, "render_fps": round(rate)}
         self.steps = self._begin(0)
-        size = sum(self.steps.column(name).size for name in self.observed)
-        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (size,), np.float64)
+        high = self._bounds()
+        self.observation_space = gymnasium.spaces.Box(-high, high, dtype=np.float64)
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (12 if stiffness else 6,), np.float32)
 
     def _begin(self, seed: int) -> Steps:
@@ -157,8 +170,35 @@ class ContactEnv(gymnasium.Env):
         K_now[:] = root[:, None] * K * root
         D_now[:] = np.sqrt(root[:, None] * root) * D
 
+    def _bounds(self) -> Array:
+        """The largest size of every observed number, by its unit; components of a unit quaternion end at 1."""
+        channels = {channel.name: channel for channel in self.steps.assembly.layout.channels}
+        sizes = [
+            1.0 if "quat" in name else BOUNDS.get(unit, LARGEST)
+            for name in self.observed
+            for unit in channels[name].column_units
+        ]
+        return np.array(sizes)
+
     def _observation(self) -> Array:
-        return np.concatenate([self.steps.column(name) for name in self.observed])
+        seen = np.concatenate([self.steps.column(name) for name in self.observed])
+        return np.clip(seen, self.observation_space.low, self.observation_space.high)  # pyright: ignore[reportAttributeAccessIssue]
+
+    def render(self) -> Any:
+        """The scene now as bytes (height, width, 3), or the replay of the episode so far; see `render_mode`.
+
+        Raises:
+            MissingExtra: a picture without matplotlib.
+        """
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() was called without a render_mode, such as gymnasium.make(…, render_mode=…)")
+            return None
+        trace = self.steps.trace()
+        if self.render_mode == "html":
+            return trace.replay()
+        from palpate.views.still import picture
+
+        return picture(trace)
 
     def _summary(self) -> dict[str, Any]:
         trace = self.steps.trace()

@@ -13,7 +13,7 @@ from palpate.robot.gate import refuse_too_many
 from palpate.robot.limits import FAR
 from palpate.robot.mechanics.axis_inertia import massless_movers, unresisted_joints
 from palpate.robot.mechanics.compiled import STAND_INS, UNRESISTED, set_note
-from palpate.robot.mechanics.tree import Joint, Link, Shape, Tree
+from palpate.robot.mechanics.tree import Joint, Link, Mesh, Shape, Tree
 from palpate.spatial import quat_from_matrix
 
 # MuJoCo refuses bodies without rotational inertia; a point mass gets this much (kg·m² per kg), which is below the
@@ -175,9 +175,7 @@ def add_shape(spec: mujoco.MjSpec, body: mujoco.MjsBody, shape: Shape) -> mujoco
         mass=0.0,
     )
     if shape.kind == "mesh":
-        name = f"mesh{len(spec.meshes)}"
-        spec.add_mesh(name=name, file=str(shape.mesh), scale=shape.size)
-        geom.meshname = name
+        geom.meshname = _add_mesh(spec, shape)
     elif shape.kind == "box":
         geom.size = [edge / 2 for edge in shape.size]
     elif shape.kind == "sphere":
@@ -185,6 +183,17 @@ def add_shape(spec: mujoco.MjSpec, body: mujoco.MjsBody, shape: Shape) -> mujoco
     else:
         geom.size = [shape.size[0], shape.size[1] / 2, 0]
     return geom
+
+
+def _add_mesh(spec: mujoco.MjSpec, shape: Shape) -> str:
+    name = f"mesh{len(spec.meshes)}"
+    if isinstance(shape.mesh, Mesh):
+        data = {"uservert": shape.mesh.vertices.reshape(-1), "userface": shape.mesh.faces.reshape(-1)}
+        # A part of one colour is seldom closed, and only its surface is wanted.
+        spec.add_mesh(name=name, scale=shape.size, inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL, **data)
+    else:
+        spec.add_mesh(name=name, file=str(shape.mesh), scale=shape.size)
+    return name
 
 
 def _add_joint(body: mujoco.MjsBody, joint: Joint) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from palpate.checks import Array
 from palpate.errors import BadShape, InvalidInput
+from palpate.lazy import notebook_progress
 from palpate.run.after.ending import RAISED, Ending
 from palpate.run.after.finish import bare_trace, trace_of, unfinished
 from palpate.run.after.keep import Keeper, Partial, Reader
@@ -35,7 +36,7 @@ def simulate(run: Source, *, progress: Progress | None = None, partial: str | os
 
     Args:
         run: a scenario, its shipped name or file, or a `Run` put together in Python.
-        progress: called with (simulated time, duration) between batches.
+        progress: called with (simulated time, duration) between batches; in a notebook a bar, if not given.
         partial: a file (.parts) that a run of more than two seconds keeps up to date on its way, so that not even a
             killed process loses more than its last seconds; `load_trace` reads it. It is left behind.
 
@@ -43,7 +44,7 @@ def simulate(run: Source, *, progress: Progress | None = None, partial: str | os
         The trace; `trace.outcome` says how the run ended. A run that diverged, was interrupted, whose law raised or
         whose physics engine gave up keeps its trace up to there.
     """
-    return execute(assemble(as_run(run)), progress, partial)
+    return execute(assemble(as_run(run)), progress or notebook_progress(), partial)
 
 
 def as_run(source: Source) -> Run:

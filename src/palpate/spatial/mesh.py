@@ -70,6 +70,27 @@ def joined(vertices: Array, faces: Array) -> tuple[Array, Array]:
     return vertices[first], faces[(a != b) & (b != c) & (c != a)]
 
 
+def decimated(vertices: Array, faces: np.ndarray, most: int) -> tuple[Array, np.ndarray]:
+    """A mesh of at most `most` triangles: vertices that share a cell of a grid become one, ever larger cells.
+
+    A surface moves by less than the diagonal of a cell; the grid begins at 64 cells along the longest side.
+    """
+    vertices, faces = np.asarray(vertices, dtype=float), np.asarray(faces, dtype=int)
+    low, cells = vertices.min(axis=0), 64.0
+    side = max(float(np.ptp(vertices, axis=0).max()), 1e-9)
+    while len(faces) > most and cells >= 2:
+        x, y, z = np.floor((vertices - low) / side * cells).astype(int).T
+        _, cluster = np.unique((x * 100 + y) * 100 + z, return_inverse=True)  # at most 65 cells along a side
+        count = np.bincount(cluster)
+        merged = np.column_stack([np.bincount(cluster, vertices[:, i]) / count for i in range(3)])
+        joined = cluster[faces]
+        flat = (joined[:, 0] == joined[:, 1]) | (joined[:, 1] == joined[:, 2]) | (joined[:, 0] == joined[:, 2])
+        a, b, c = np.sort(joined[~flat], axis=1).T
+        _, kept = np.unique((a * len(merged) + b) * len(merged) + c, return_index=True)
+        vertices, faces, cells = merged, joined[~flat][kept], cells / 1.4
+    return vertices, faces
+
+
 def _refuse_what_has_no_inside(vertices: Array, faces: Array) -> None:
     """Every edge must be run through once each way, and the volume within be positive."""
     edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])

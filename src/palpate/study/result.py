@@ -14,6 +14,7 @@ import numpy as np
 from palpate.checks import Array
 from palpate.errors import InvalidInput, UnknownName
 from palpate.files import make_folder, write_file
+from palpate.lazy import offered
 from palpate.parquet import Footer, Values, read_columns, read_footer
 from palpate.run.simulate import simulate
 from palpate.scenario.file.load import scenario_from_data
@@ -222,6 +223,12 @@ class Sweep:
     def sentence(self) -> str:
         """What the runs prove, in a sentence."""
         return str(self.summary["sentence"])
+
+    def __repr__(self) -> str:
+        return f"<Sweep: {len(self)} runs in {self.folder}>"
+
+    def _repr_html_(self) -> str:
+        return offered("html of a sweep")(self)
 
     def save_summary(self, summary: dict[str, Any] | None = None) -> Path:
         """Write the summary beside the table."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from palpate.control import LAWS
 from palpate.control.references import REFERENCES
 from palpate.errors import FileError, InvalidInput, PalpateError, StudyError, UnknownName
+from palpate.lazy import notebook_progress
 from palpate.metrics import METRICS
 from palpate.run.simulate import simulate
 from palpate.scenario.file.load import folder_of, load_scenario, scenario_from_data, with_modules
@@ -75,7 +76,7 @@ def sweep(
         confidence: of every interval.
         out: folder, where an unfinished sweep goes on; by default a temporary one that goes with the result.
         workers, cluster: processes, 0 for this one alone; or a cluster: "tcp://…", "local:4", "slurm:job.toml".
-        progress: called with (runs done, runs there will be, runs that did not pass).
+        progress: called with (runs done, runs there will be, runs that did not pass); a bar in a notebook.
 
     Raises:
         InvalidInput: what varies is not understood, or no point of it gives a scenario.
@@ -88,7 +89,8 @@ def sweep(
     )  # fmt: skip
     check_points(plan)
     keeper = tempfile.TemporaryDirectory(prefix="palpate-sweep-") if out is None else None
-    return finish(Store.begin(keeper.name if keeper else str(out), plan), workers, cluster, progress, keeper)
+    store = Store.begin(keeper.name if keeper else str(out), plan)
+    return finish(store, workers, cluster, progress or notebook_progress(), keeper)
 
 
 def finish(

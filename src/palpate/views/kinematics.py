@@ -29,9 +29,15 @@ def scene_of(trace: Trace) -> list[dict[str, Any]]:
     return scene
 
 
-def body_paths(trace: Trace, rows: np.ndarray) -> list[Path]:
-    """Position and orientation of every body of the scene at the given samples, parents before children."""
-    coordinates = trace["q"][rows]
+def body_paths(trace: Trace, rows: np.ndarray, q: Array | None = None) -> list[Path]:
+    """Position and orientation of every body of the scene at the given samples, parents before children.
+
+    Args:
+        trace: what happened.
+        rows: which samples.
+        q: joint positions in those samples instead of the recorded ones.
+    """
+    coordinates = trace["q"][rows] if q is None else q
     if "rest_q" in trace:
         coordinates = np.hstack([coordinates, trace["rest_q"][rows]])
     paths: list[Path] = []

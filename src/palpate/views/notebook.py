@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -126,6 +127,67 @@ def metrics_html(results: Sequence[MetricResult]) -> str:
     return _table(["metric", "value", "unit", "", "what it is"], rows, "lrlll")
 
 
+def sweep_html(sweep: Any, most: int = 5) -> str:
+    """What a sweep proves, and its worst and best runs with the commands that make them again."""
+    runs = [*((run, "worst") for run in sweep.worst(most)), *((run, "best") for run in sweep.best())]
+    keys = [axis.key for axis in sweep.plan.axes]
+    metric = [sweep.metric] if sweep.metric else []
+    rows = []
+    for run, kind in dict(runs).items():
+        row = sweep.row(run)
+        cells = [f"{row[key]:.4g}" if isinstance(row[key], float) else str(row[key]) for key in (*keys, *metric)]
+        rows.append([str(run), kind, *cells, str(row["outcome"]), "✓" if row["passed"] else "✗", sweep.command(run)])
+    heads = ["run", "", *keys, *metric, "outcome", "passed", "made again by"]
+    table = _table(heads, rows, "rl" + "r" * (len(keys) + len(metric)) + "lll")
+    name = escape(str(sweep.plan.scenario.get("name", "sweep")))
+    return f"<div><b>{name}</b>: {len(sweep)} runs. {escape(sweep.sentence)}{table}</div>"
+
+
+def derivation_html(derivation: Any) -> str:
+    """The equations as a page in a frame; of a recursive derivation, which has hundreds of lines, its name alone."""
+    if derivation.engine == "recursive":
+        head = f"<b>{escape(derivation.name)}</b>: {escape(repr(derivation))}"
+        return f"<div>{head}<br><code>.text()</code>, <code>.latex()</code>, <code>.python()</code> write it out.</div>"
+    return _framed(derivation.html(), f"equations of {derivation.name}", scripts=False)
+
+
+def _framed(page: str, title: str, *, scripts: bool) -> str:
+    """A whole page inside a cell: with nothing to serve or to fetch."""
+    allowed = "allow-scripts allow-downloads" if scripts else ""
+    return (
+        f'<iframe title="{escape(title)}" srcdoc="{escape(page)}" sandbox="{allowed}" '
+        'style="width:100%;height:520px;border:0"></iframe>'
+    )
+
+
+class NotebookProgress:
+    """A bar below the cell while a run or a sweep takes longer than a second; gone when it has ended."""
+
+    def __init__(self) -> None:
+        self.started = self.told = time.monotonic()
+        self.handle: Any = None
+
+    def __call__(self, done: float, total: float, failed: int = 0) -> None:
+        """Show how far it is: simulated seconds of a run, or runs of a sweep with those that did not pass."""
+        now = time.monotonic()
+        if total <= 0 or (now - self.told < 0.2 and done < total) or (self.handle is None and now - self.started < 1):
+            return
+        self.told = now
+        from IPython.display import HTML, display  # pyright: ignore[reportMissingImports]
+
+        bar = HTML(_bar(done, total, failed, now - self.started) if done < total else "")
+        if self.handle is None and done < total:
+            self.handle = display(bar, display_id=True)
+        elif self.handle is not None:
+            self.handle.update(bar)
+
+
+def _bar(done: float, total: float, failed: int, elapsed: float) -> str:
+    left = elapsed * (total / done - 1) if done > 0 else float("nan")
+    said = f"{done:.4g} of {total:.4g}, {left:.0f} s left" + (f", {failed} did not pass" if failed else "")
+    return f'<progress value="{done:g}" max="{total:g}" style="width:50%"></progress> {said}'
+
+
 def _unit(units: Sequence[str]) -> str:
     return ", ".join(dict.fromkeys(units))
 
@@ -148,10 +210,10 @@ class ShownReplay:
         self.page = page
 
     def _repr_html_(self) -> str:
-        return (
-            f'<iframe title="3D replay" srcdoc="{escape(self.page)}" sandbox="allow-scripts" '
-            'style="width:100%;height:480px;border:0"></iframe>'
-        )
+        return _framed(self.page, "3D replay", scripts=True)
+
+    def __repr__(self) -> str:
+        return f"ShownReplay({len(self.page) / 1e6:.1f} MB; .save(path) writes it as a page)"
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the replay as a page."""

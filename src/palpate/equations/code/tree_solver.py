@@ -1,8 +1,8 @@
 """Linear equations of a tree's mass matrix as machine code: Lᵀ D L, only where joints carry each other, no loop.
 
-    solve(M, d, f, x, D)                          x = (M + diag d)⁻¹ f, and the pivots D
-    slide(M, d, v, p, s, c, b, x, load, D)        b = M v + p; x with (M + diag d) x = b − s where c = 1 and x = 0 where
-                                                  c = 0; load = b − (M + diag d) x
+solve(M, d, f, x, D)                          x = (M + diag d)⁻¹ f, and the pivots D
+slide(M, d, v, p, s, c, b, x, load, D)        b = M v + p; x with (M + diag d) x = b − s where c = 1 and x = 0 where
+                                              c = 0; load = b − (M + diag d) x
 """
 
 from __future__ import annotations

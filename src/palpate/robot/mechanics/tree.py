@@ -34,13 +34,21 @@ def _identity() -> Array:
 
 
 @dataclass(frozen=True)
+class Mesh:
+    """Triangles: vertices (n × 3), and for each face its three vertices (m × 3)."""
+
+    vertices: Array
+    faces: np.ndarray
+
+
+@dataclass(frozen=True)
 class Shape:
     """What a link looks like, or collides with.
 
     Attributes:
         kind: "box" (size = three full edge lengths), "sphere" (radius), "cylinder" or "capsule"
             (radius, length along z), or "mesh" (three scale factors).
-        mesh: path of the mesh file for kind "mesh".
+        mesh: for kind "mesh", the path of its file or its triangles.
     """
 
     kind: Literal["box", "sphere", "cylinder", "capsule", "mesh"]
@@ -48,7 +56,7 @@ class Shape:
     position: Array = field(default_factory=_zeros)
     rotation: Array = field(default_factory=_identity)
     rgba: tuple[float, float, float, float] | None = None
-    mesh: str | None = None
+    mesh: str | Mesh | None = None
 
 
 @dataclass(frozen=True)

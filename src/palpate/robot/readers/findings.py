@@ -101,7 +101,9 @@ def without_meshes(findings: Iterable[Finding]) -> tuple[list[Finding], list[str
     names = list(dict.fromkeys(finding.found.partition("=")[2] for finding in meshes))
     shown = ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
     count = "1 mesh is" if len(names) == 1 else f"{len(names)} meshes are"
-    said = f"{meshes[0].file}: {count} missing or cannot be read ({shown}); they are not drawn, see palpate check"
+    hints = " and ".join(dict.fromkeys(finding.hint for finding in meshes if finding.hint))
+    advice = f"{hints}, or see palpate check" if hints else "see palpate check"
+    said = f"{meshes[0].file}: {count} missing or cannot be read ({shown}); they are not drawn, {advice}"
     return others, [printable(said)]
 
 

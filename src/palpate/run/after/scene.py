@@ -17,6 +17,7 @@ from palpate.engine.views import fold
 from palpate.robot.joints.kinds import KINDS
 from palpate.robot.mechanics.kernels import OK, FrameOnBody, read_jacobian, stage_position
 from palpate.robot.robot import Robot
+from palpate.spatial.mesh import decimated
 from palpate.world.plants.bodies import point_on_body
 from palpate.world.plants.plant import Plant
 
@@ -95,26 +96,6 @@ def _mesh(model: mujoco.MjModel, m: int) -> dict[str, Any]:
     vertices, faces = decimated(model.mesh_vert[first:last], model.mesh_face[start:stop], MOST_TRIANGLES)
     packed = base64.b64encode(vertices.astype("<f4").tobytes()).decode()
     return {"vertices": {"dtype": "f4", "bdata": packed}, "faces": faces.reshape(-1).tolist()}
-
-
-def decimated(vertices: Array, faces: np.ndarray, most: int) -> tuple[Array, np.ndarray]:
-    """A mesh of at most `most` triangles: vertices that share a cell of a grid become one, ever larger cells.
-
-    A surface moves by less than the diagonal of a cell; the grid begins at 64 cells along the longest side.
-    """
-    vertices, faces = np.asarray(vertices, dtype=float), np.asarray(faces, dtype=int)
-    low, cells = vertices.min(axis=0), 64.0
-    side = max(float(np.ptp(vertices, axis=0).max()), 1e-9)
-    while len(faces) > most and cells >= 2:
-        _, cluster = np.unique(np.floor((vertices - low) / side * cells).astype(int), axis=0, return_inverse=True)
-        cluster = cluster.reshape(-1)
-        count = np.bincount(cluster)
-        merged = np.column_stack([np.bincount(cluster, vertices[:, i]) / count for i in range(3)])
-        joined = cluster[faces]
-        flat = (joined[:, 0] == joined[:, 1]) | (joined[:, 1] == joined[:, 2]) | (joined[:, 0] == joined[:, 2])
-        _, kept = np.unique(np.sort(joined[~flat], axis=1), axis=0, return_index=True)
-        vertices, faces, cells = merged, joined[~flat][kept], cells / 1.4
-    return vertices, faces
 
 
 def singularity(robot: Robot, times: Array, q: Array) -> dict[str, float] | None:

@@ -87,6 +87,17 @@ const Palpate = (() => {
     return one.y[low] + share * (one.y[high] - one.y[low]);
   }
 
+  /** Hand a file to the reader. */
+  function download(name, content, type) {
+    const url = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
+    make("a", { href: url, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 60000);
+  }
+
+  /** A file name: the page's title, what it shows, the ending. */
+  const fileName = (what, ending) =>
+    `${[document.title.replace(/:.*/, ""), what].join(" ").toLowerCase().replace(/[^a-z0-9.]+/g, "-").replace(/^-|-$/g, "")}.${ending}`;
+
   // ---------------------------------------------------------------- time, shared by charts and replay
 
   function setTime(time, source) {
@@ -145,6 +156,44 @@ const Palpate = (() => {
         make("i", { class: `mark ${kind}` }, entry);
         make("span", { class: "name" }, entry, label);
       }
+      const files = make("span", { class: "files" }, this.legend), what = this.spec.name || "chart", title = what.replace(/ over time.*/, "");
+      const offer = (kind, text, content, type) =>
+        make("button", { type: "button", "aria-label": `download ${what} as ${kind}`, title: text }, files, kind)
+          .addEventListener("click", () => download(fileName(title, kind.toLowerCase()), content(), type));
+      offer("SVG", "this figure as a vector drawing", () => this.svg(), "image/svg+xml");
+      if (this.spec.time) offer("CSV", "the lines and the stretch of time shown here, as they are drawn", () => this.csv(), "text/csv");
+    }
+
+    /** The lines in view as a table; lines with samples of their own are taken straight between them, as they are drawn. */
+    csv() {
+      const [low, high] = this.ends(), lines = this.visible, quoted = text => `"${text.replaceAll('"', '""')}"`;
+      const times = [...new Set(lines.flatMap(one => [...one.x]))].filter(t => t >= low && t <= high).sort((a, b) => a - b);
+      const plain = value => (Number.isFinite(value) ? String(Number(value.toPrecision(7))) : "");
+      const head = ["time [s]", ...lines.map(one => `${one.label} [${this.spec.unit}]`)].map(quoted);
+      return [head, ...times.map(t => [plain(t), ...lines.map(one => plain(valueAt(one, t)))])].map(row => row.join(",")).join("\r\n") + "\r\n";
+    }
+
+    /** The drawing as a file of its own: looks written into every shape, the legend on top. */
+    svg() {
+      const svg = this.drawing.firstChild, copy = svg.cloneNode(true), [from, to] = [svg, copy].map(one => [one, ...one.querySelectorAll("*")]);
+      from.forEach((node, k) => {
+        const look = getComputedStyle(node);
+        for (const key of ["fill", "stroke", "stroke-width", "opacity", "font-size", "font-family"]) to[k].setAttribute(key, look.getPropertyValue(key));
+      });
+      for (const gone of copy.querySelectorAll(".cursor, .choice")) gone.remove();
+      const { width, height } = svg.viewBox.baseVal, style = getComputedStyle(document.body), head = 26;
+      const look = { "font-size": "12px", "font-family": style.fontFamily, fill: style.color };
+      for (const [key, value] of [["xmlns", SVG], ["viewBox", `0 ${-head} ${width} ${height + head}`], ["height", height + head]]) copy.setAttribute(key, value);
+      const back = make("rect", { x: 0, y: -head, width, height: height + head, fill: style.backgroundColor });
+      copy.prepend(back);
+      let x = this.box[0];
+      for (const one of this.visible.filter(series => series.listed)) {
+        const colour = one.colour === INK ? style.color : one.colour;
+        make("line", { x1: x, x2: x + 22, y1: -11, y2: -11, stroke: colour, "stroke-width": 2.5, "stroke-dasharray": DASHES[one.dash] || "" }, copy);
+        make("text", { ...look, x: x + 28, y: -7 }, copy, one.label);
+        x += 46 + 7 * one.label.length;
+      }
+      return new XMLSerializer().serializeToString(copy);
     }
 
     toggle(one, entry) {
@@ -345,5 +394,5 @@ const Palpate = (() => {
     }
   }
 
-  return { Chart, make, numbers, ticks, shown, setTime, setZoom, follow, drawAll };
+  return { Chart, make, numbers, ticks, shown, setTime, setZoom, follow, drawAll, download, fileName };
 })();

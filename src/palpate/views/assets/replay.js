@@ -8,6 +8,9 @@ class Replay {
     for (const body of data.bodies) [body.p, body.q] = [numbers(body.p), numbers(body.q)];
     for (const arrow of data.arrows) [arrow.force, arrow.start] = [numbers(arrow.force), numbers(arrow.start)];
     if (data.target) [data.target.p, data.target.q] = [numbers(data.target.p), numbers(data.target.q)];
+    for (const one of data.ghost) [one.p, one.q] = [numbers(one.p), numbers(one.q)];
+    this.tool = numbers(data.tool);
+    this.ghost = true;
     this.time = this.times[0];
     this.stage = make("div", { class: "stage" }, place);
     this.canvas = make("canvas", { tabindex: "0", role: "img", "aria-label": "3D replay; drag to turn, Ctrl and wheel to zoom" }, this.stage);
@@ -16,6 +19,7 @@ class Replay {
     make("i", {}, this.scale);
     make("span", {}, this.scale);
     this.buildControls(make("div", { class: "transport" }, place));
+    this.buildTools(make("div", { class: "transport tools" }, place));
     this.gl = this.canvas.getContext("webgl2", { antialias: true });
     if (!this.gl) {
       this.stage.replaceChildren(make("p", { class: "soft" }, null, "This browser shows no 3D: it has no WebGL 2."));
@@ -28,6 +32,8 @@ class Replay {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
     Palpate.follow(this);
     this.draw();
+    addEventListener("hashchange", () => this.goToLink());
+    this.goToLink();
   }
 
   // ---------------------------------------------------------------- controls
@@ -43,6 +49,105 @@ class Replay {
     this.button.addEventListener("click", () => (this.playing ? this.pause() : this.play()));
     this.slider.addEventListener("input", () => { this.pause(); this.go(Number(this.slider.value)); });
     this.showClock();
+  }
+
+  /** Views, what is shown, and what can be taken away: a picture, a video, a link to this moment. */
+  buildTools(bar) {
+    const { make } = Palpate, view = make("select", { "aria-label": "view" }, bar);
+    for (const [value, text] of [["", "view …"], ["start", "as at first"], ["front", "from the front (+x)"], ["side", "from the side (−y)"], ["above", "from above"], ["corner", "from a corner"]])
+      make("option", { value }, view, text);
+    if (this.tool) make("option", { value: "tool" }, view, "close to the tool");
+    view.addEventListener("change", () => { this.setView(view.value); view.value = ""; this.draw(); });
+    const choice = (text, key) => {
+      const label = make("label", {}, bar), box = make("input", this[key] ? { type: "checkbox", checked: "" } : { type: "checkbox" }, label);
+      label.append(text);
+      box.addEventListener("change", () => { this[key] = box.checked; this.draw(); });
+    };
+    if (this.tool) choice("follow the tool", "following");
+    if (this.data.ghost.length) choice("target", "ghost");
+    const button = (text, title, act) => { const one = make("button", { type: "button", title }, bar, text); one.addEventListener("click", () => act(one)); return one; };
+    button("picture", "download what is shown as PNG", () => this.picture().toBlob(blob => Palpate.download(Palpate.fileName(`${this.time.toFixed(3)} s`, "png"), blob)));
+    const video = button("video", "download the run as a video, at the chosen speed; it takes as long as it lasts", one => this.record(one));
+    this.videoKind = typeof MediaRecorder === "undefined" ? null : ["video/webm;codecs=vp8", "video/webm", "video/mp4"].find(kind => MediaRecorder.isTypeSupported(kind));
+    if (!this.videoKind) [video.disabled, video.title] = [true, "this browser records no video"];
+    if (location.protocol !== "about:") button("link", "put this moment into the address, and copy it", one => this.link(one));
+  }
+
+  link(button) {
+    history.replaceState(null, "", `#t=${Number(this.time.toFixed(4))}`);
+    const said = text => { button.textContent = text; setTimeout(() => { button.textContent = "link"; }, 2000); };
+    if (navigator.clipboard) navigator.clipboard.writeText(location.href).then(() => said("copied"), () => said("see address"));
+    else said("see address");
+  }
+
+  /** Go to the moment in the page's address, #t=1.25. */
+  goToLink() {
+    const match = location.hash.match(/^#t=(-?[\d.]+)$/);
+    if (!match) return;
+    this.pause();
+    this.go(Math.min(Math.max(Number(match[1]), this.times[0]), this.times[this.times.length - 1]));
+    if (!document.body.classList.contains("alone")) this.stage.scrollIntoView({ block: "center" });
+  }
+
+  /** What is shown, with forces and scale, on a canvas of its own. */
+  picture(paper = document.createElement("canvas"), drawn = false) {
+    if (!drawn) this.draw();
+    const sharp = this.canvas.width / this.canvas.clientWidth, look = getComputedStyle(this.stage);
+    if (paper.width !== this.canvas.width || paper.height !== this.canvas.height) [paper.width, paper.height] = [this.canvas.width, this.canvas.height];
+    const pen = paper.getContext("2d");
+    pen.setTransform(1, 0, 0, 1, 0, 0);
+    pen.drawImage(this.canvas, 0, 0);
+    pen.scale(sharp, sharp);
+    pen.font = `13px ${look.fontFamily}`;
+    const write = (text, x, y) => {
+      const width = pen.measureText(text).width;
+      pen.fillStyle = look.getPropertyValue("--paper");
+      pen.fillRect(x - width / 2 - 5, y - 14, width + 10, 19);
+      pen.fillStyle = look.color;
+      pen.fillText(text, x - width / 2, y);
+    };
+    this.labels.forEach(label => { if (!label.hidden) write(label.textContent, label.at[0], label.at[1] - 22); });
+    write(`${this.time.toFixed(2)} s`, this.canvas.clientWidth - 45, 24);
+    if (!this.scale.hidden) {
+      const width = parseFloat(this.scale.firstChild.style.width), y = this.canvas.clientHeight - 16;
+      pen.fillStyle = look.color;
+      pen.fillRect(16, y - 14, width, 2);
+      pen.fillText(this.scale.lastChild.textContent, 16, y + 3);
+    }
+    return paper;
+  }
+
+  /** Play from the beginning and keep what is seen as a video. */
+  record(button) {
+    if (this.recorder) return this.pause();
+    const paper = this.picture(), parts = [], recorder = new MediaRecorder(paper.captureStream(), { mimeType: this.videoKind, videoBitsPerSecond: 6e6 });
+    recorder.addEventListener("dataavailable", event => parts.push(event.data));
+    recorder.addEventListener("stop", () => {
+      this.recorder = null;
+      button.textContent = "video";
+      this.pause();
+      const kind = this.videoKind.split(";")[0];
+      Palpate.download(Palpate.fileName("replay", kind.split("/")[1]), new Blob(parts, { type: kind }));
+    });
+    this.recorder = recorder;
+    this.pause();
+    this.go(this.times[0]);
+    setTimeout(() => recorder.state === "inactive" && recorder.start(500), 200); // the stream's first frame is black
+    let wait = performance.now() + 600; // and the recorder takes a moment to begin and to end
+    const keep = now => {
+      if (!this.recorder) return;
+      const end = this.times[this.times.length - 1], over = this.time >= end, before = now < wait;
+      if (this.begun && over && !this.playing) {
+        if (this.begun !== "over") [this.begun, wait] = ["over", now + 700];
+        else if (!before) return recorder.stop();
+      } else if (this.begun && !this.playing) return recorder.stop(); // the reader paused it
+      if (!this.begun && !before) { this.begun = "playing"; this.play(); }
+      this.picture(paper, this.playing);
+      button.textContent = `stop (${Math.round((100 * (this.time - this.times[0])) / (end - this.times[0] || 1))} %)`;
+      requestAnimationFrame(keep);
+    };
+    this.begun = null;
+    requestAnimationFrame(keep);
   }
 
   showClock() {
@@ -96,6 +201,16 @@ class Replay {
     const { centre, direction, distance } = this.data.camera;
     this.centre = [...centre];
     this.distance = distance;
+    this.azimuth = Math.atan2(direction[1], direction[0]);
+    this.height = Math.asin(direction[2] / Math.hypot(...direction));
+  }
+
+  /** A view by name; the distance stays that of the first one, but for a look at the tool. */
+  setView(name) {
+    this.resetView();
+    const directions = { front: [1, 0, 0], side: [0, -1, 0], above: [0, -0.02, 1], corner: [1, -1, 0.8] }, direction = directions[name];
+    if (name === "tool") [this.centre, this.distance] = [this.between(this.tool, 3, this.frame()), this.distance / 3];
+    if (!direction) return;
     this.azimuth = Math.atan2(direction[1], direction[0]);
     this.height = Math.asin(direction[2] / Math.hypot(...direction));
   }
@@ -184,7 +299,7 @@ class Replay {
     this.head = this.buffer(Shapes.cone(0.026 * reach, 0.06 * reach));
     this.axis = this.buffer(Shapes.of({ shape: "cylinder", size: [0.004 * reach, 0.5] }));
     this.floor = this.lines(this.grid());
-    if (data.trail) this.trail = this.lines([...Palpate.numbers(data.trail)]);
+    if (this.tool && this.tool.length > 3) this.trail = this.lines(this.pairs(this.tool));
   }
 
   buffer({ positions, normals, faces }) {
@@ -206,6 +321,13 @@ class Replay {
     const count = points.length / 3, order = [];
     for (let k = 0; k + 1 < count; k += 2) order.push(k, k + 1);
     return { ...this.buffer({ positions: points, normals: points.map(() => 0), faces: order }), mode: this.gl.LINES };
+  }
+
+  /** A path as the ends of its pieces. */
+  pairs(path) {
+    const points = [];
+    for (let k = 0; k + 3 < path.length; k += 3) points.push(...path.slice(k, k + 6));
+    return points;
   }
 
   grid() {
@@ -242,8 +364,10 @@ class Replay {
     const style = getComputedStyle(canvas), back = style.getPropertyValue("--stage").match(/[\d.]+/g).map(x => x / 255);
     gl.clearColor(back[0], back[1], back[2], 1);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
+    if (this.following) this.centre = this.between(this.tool, 3, this.frame());
     const eye = this.eye, reach = this.data.camera.reach;
-    this.camera = Shapes.times(Shapes.perspective(0.7, width / height, 0.01 * reach, 60 * reach), Shapes.looking(eye, this.centre));
+    this.half = Math.tan(0.35) * Math.max(1, height / width); // a tall narrow screen shows as much from side to side
+    this.camera = Shapes.times(Shapes.perspective(2 * Math.atan(this.half), width / height, 0.01 * reach, 60 * reach), Shapes.looking(eye, this.centre));
     gl.uniformMatrix4fv(this.at.camera, false, this.camera);
     gl.uniform3fv(this.at.eye, eye);
     this.drawScene(this.frame(), back);
@@ -262,6 +386,7 @@ class Replay {
     gl.depthMask(false);
     for (const geom of clear) this.drawOne(geom.buffer, Shapes.times(bodies[geom.body], geom.model), geom.rgba, 1);
     gl.depthMask(true);
+    if (this.ghost) this.drawGhost(frame);
     gl.disable(gl.BLEND);
     this.drawScale(frame);
   }
@@ -280,6 +405,18 @@ class Replay {
     this.drawOne(buffer, Shapes.placed(middle, Shapes.turnOfZ(along), length), colour, 1);
   }
 
+  /** What hangs on the tool, or the whole arm, where the reference wants it. */
+  drawGhost(frame) {
+    const gl = this.gl;
+    gl.enable(gl.POLYGON_OFFSET_FILL);
+    gl.polygonOffset(2, 4); // where the robot is at its target, only the robot is seen
+    for (const one of this.data.ghost) {
+      const body = Shapes.placed(this.between(one.p, 3, frame), this.between(one.q, 4, frame));
+      for (const geom of this.geoms) if (geom.body === one.body) this.drawOne(geom.buffer, Shapes.times(body, geom.model), [0, 0.45, 0.7, 0.3], 1);
+    }
+    gl.disable(gl.POLYGON_OFFSET_FILL);
+  }
+
   drawTarget(frame) {
     const target = this.data.target;
     if (!target) return;
@@ -290,7 +427,7 @@ class Replay {
 
   drawArrow(arrow, label, frame) {
     const force = this.between(arrow.force, 3, frame), size = Math.hypot(...force), reach = this.data.camera.reach;
-    label.hidden = size * arrow.scale < 0.005 * reach;
+    label.hidden = !(size * arrow.scale >= 0.005 * reach);
     if (label.hidden) return;
     const start = this.between(arrow.start, 3, frame), along = force.map(x => x * arrow.scale), length = size * arrow.scale;
     const shaft = Math.max(length - 0.06 * reach, 0.002 * reach), colour = [...arrow.colour.map(x => x / 255), 1];
@@ -298,6 +435,7 @@ class Replay {
     this.drawRod(this.shaft, start, direction.map(x => x * shaft), colour);
     this.drawOne(this.head, Shapes.placed(end, Shapes.turnOfZ(direction)), colour, 1);
     const tip = this.onScreen(end.map((x, k) => x + 0.08 * reach * direction[k]));
+    label.at = tip;
     label.textContent = `${arrow.label} ${Palpate.shown(size)} N`;
     label.style.transform = `translate(${tip[0].toFixed(1)}px, ${tip[1].toFixed(1)}px) translate(-50%, -170%)`;
   }
@@ -314,7 +452,7 @@ class Replay {
     this.scale.hidden = !arrow;
     if (!arrow) return;
     const depth = this.onScreen(this.between(arrow.start, 3, frame))[2];
-    const perMetre = this.canvas.clientHeight / (2 * Math.tan(0.35) * depth), perNewton = perMetre * arrow.scale;
+    const perMetre = this.canvas.clientHeight / (2 * this.half * depth), perNewton = perMetre * arrow.scale;
     const most = 90 / perNewton, power = 10 ** Math.floor(Math.log10(most)), newtons = [5, 2, 1].find(m => m * power <= most) * power;
     this.scale.firstChild.style.width = `${(newtons * perNewton).toFixed(1)}px`;
     this.scale.lastChild.textContent = `${Palpate.shown(newtons)} N`;
@@ -338,7 +476,7 @@ class Replay {
 }
 
 function startReplay(place) {
-  const replay = new Replay(place, JSON.parse(place.querySelector("script").textContent));
+  const replay = (place.replay = new Replay(place, JSON.parse(place.querySelector("script").textContent)));
   const paper = document.querySelector(".stills");
   if (paper) {
     addEventListener("beforeprint", () => replay.stills(paper, 4));

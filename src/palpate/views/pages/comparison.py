@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from palpate.checks import Array
-from palpate.errors import InvalidInput, NotApplicable
+from palpate.errors import InvalidInput, NotApplicable, TraceError
 from palpate.files import write_file
 from palpate.metrics import evaluate
 from palpate.metrics.signals import orientation_error, position_error
 from palpate.toml import toml_value
 from palpate.trace import Trace
 from palpate.views.pages.markup import Plots, contents, folded_section, number, page, section
+from palpate.views.pages.player import replay_element
 from palpate.views.panels import Figure, Marks, Panel, styled, telling
 
 
@@ -40,20 +41,34 @@ def compare(traces: Sequence[Trace], names: Sequence[str], path: str | os.PathLi
         )
     runs, plots = dict(zip(names, traces)), Plots()
     figures = [telling(figure) for figure in _figures(runs)]
-    first = [figure for figure, _ in figures if figure.name not in _DETAIL]
+    first, moving = [figure for figure, _ in figures if figure.name not in _DETAIL], _side_by_side(runs)
     sections = [
         section("What differs", _settings(runs)),
+        section("Replay", moving),
         section("Plots", *(plots.figure(figure, Marks()) for figure in first)),
         section("Metrics", _table(runs)),
         folded_section("Joints", *(plots.figure(f, Marks(), note) for f, note in figures if f.name in _DETAIL)),
     ]
     title = " · ".join(names)
+    scripts = ("shapes3d.js", "replay.js") if moving else ()
     body = [contents(sections), f"<main><h1>{escape(title)}</h1>", *sections, "</main>"]
-    text = page(title, body, plots.data).encode()
+    text = page(title, body, plots.data, scripts).encode()
     return write_file(path, text)
 
 
 _DETAIL = ("joints", "torques")
+_MOST_REPLAYS = 4  # a page with more would be slow
+
+
+def _side_by_side(runs: dict[str, Trace]) -> str:
+    """The replays of the first runs that have one, under one time."""
+    parts = []
+    for name, trace in list(runs.items())[:_MOST_REPLAYS]:
+        try:
+            parts.append(f"<div><p class=title>{escape(name)}</p>{replay_element(trace)}</div>")
+        except TraceError:
+            continue
+    return f'<div class="side-by-side">{"".join(parts)}</div>' if parts else ""
 
 
 def differences(traces: Sequence[Trace]) -> dict[str, list[str]]:

@@ -173,9 +173,9 @@ def _replay(trace: Trace) -> tuple[str, bool]:
 
 
 _KEYS = (
-    "Arrows: contact force (red) and push (purple) on the robot, to the scale below left. Axes: target. Blue line: path"
-    " of the tool. Drag to turn, Ctrl and wheel or two fingers to zoom, Shift and drag to move, space to play. The"
-    " plots follow the same time; drag across one to zoom in, double-click for the whole run."
+    "Arrows: contact force (red) and push (purple) on the robot, to the scale below left. Axes and pale blue shape:"
+    " target. Blue line: path of the tool. Drag to turn, Ctrl and wheel or two fingers to zoom, Shift and drag to move,"
+    " space to play. The plots follow the same time; drag across one to zoom in, double-click for the whole run."
 )
 
 
@@ -218,8 +218,11 @@ def _scenario(trace: Trace) -> list[str]:
     if run.changed is None:
         return [listing(toml_text(scenario))]
     lines = [_marked(line) for line in toml_text(scenario, _changed_note(run.changed)).splitlines()]
-    note = "Marked: what differs from the defaults. Save it as a .toml file to run it again."
-    return [f"<p class=soft>{note}</p><pre>{chr(10).join(lines)}</pre>"]
+    note = "What differs from the defaults. Save it as a .toml file to run it again."
+    return [
+        f"<p class=soft>{note}</p>{listing(toml_text(_ordered(run.changed)))}",
+        folded("Every setting, what differs marked", f"<pre>{chr(10).join(lines)}</pre>"),
+    ]
 
 
 _FIRST = ("name", "description", "law", "kind", "model", "robot", "control", "reference", "world", "guards", "run")

@@ -13,6 +13,8 @@ from palpate.checks import Array
 from palpate.files import write_file
 from palpate.spatial.rows import rotate
 from palpate.trace import Trace
+from palpate.views.forces import arrows
+from palpate.views.ghost import ghost_paths
 from palpate.views.kinematics import Path as BodyPath, body_paths, scene_of
 from palpate.views.pages.asset import script, style
 from palpate.views.pages.interactive import as_script, packed
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
     from palpate.views.pages.serve import ReplayServer
 
 FRAMES_PER_SECOND, MOST_FRAMES = 30.0, 3000
-_ARROWS = {"contact": ("contact", [213, 60, 0]), "push": ("push", [190, 60, 140])}  # channel: label, colour
-_SMALLEST_FORCE = 1e-6  # N; below, no arrow
 _STILL = 1e-7  # m or 1; what moves less stands still
 # Nothing leaves the page: only what stands in it may run or be shown.
 POLICY = (
@@ -84,16 +84,17 @@ def replay_data(trace: Trace) -> dict[str, Any]:
     """
     bodies, rows = scene_of(trace), frame_rows(trace.time)
     paths = body_paths(trace, rows)
-    centre, reach = _extent(bodies, paths)
-    focus = trace["tool_position"][-1] if "tool_position" in trace else centre
+    camera = camera_of(bodies, paths)
+    centre, reach = np.array(camera["centre"]), camera["reach"]
     return {
         "times": packed(trace.time[rows]),
         "bodies": [{"p": _moving(positions), "q": _moving(quats)} for positions, quats in paths],
-        "geoms": [geom for b in range(len(bodies)) for geom in _drawn(b, bodies, paths, focus, reach)],
+        "geoms": drawn_geoms(trace, paths),
         "target": _target(trace, rows),
-        "trail": _trail(trace, rows),
-        "arrows": _arrows(trace, rows, reach),
-        "camera": _camera(bodies, paths, centre, reach),
+        "ghost": _ghost(trace, rows, paths),
+        "tool": packed(trace["tool_position"][rows]) if "tool_position" in trace else None,
+        "arrows": arrows(trace, rows, paths, reach),
+        "camera": camera,
         "floor": _floor(centre, reach, bodies, paths),
     }
 
@@ -131,34 +132,22 @@ def _target(trace: Trace, rows: np.ndarray) -> dict[str, Any] | None:
     return {"p": _moving(trace["target_position"][rows]), "q": _moving(trace["target_quat_wxyz"][rows])}
 
 
-def _trail(trace: Trace, rows: np.ndarray) -> Any:
-    """The path of the tool in pairs of points."""
-    if "tool_position" not in trace or len(rows) < 2:
-        return None
-    points = trace["tool_position"][rows]
-    return packed(np.stack([points[:-1], points[1:]], axis=1).reshape(-1))
+def _ghost(trace: Trace, rows: np.ndarray, paths: list[BodyPath]) -> list[dict[str, Any]]:
+    """The bodies of the ghost, each with its own path."""
+    return [{"body": b, "p": _moving(p), "q": _moving(q)} for b, (p, q) in ghost_paths(trace, rows, paths).items()]
 
 
-def _arrows(trace: Trace, rows: np.ndarray, reach: float) -> list[dict[str, Any]]:
-    """Forces at the tool on one scale: the largest is as long as a third of the arm's reach."""
-    names = [name for name in _ARROWS if f"{name}_wrench" in trace and "tool_position" in trace]
-    sizes = {name: float(np.linalg.norm(trace[f"{name}_wrench"][:, :3], axis=1).max(initial=0.0)) for name in names}
-    names = [name for name in names if sizes[name] > _SMALLEST_FORCE]
-    scale = reach / 3 / max([sizes[name] for name in names], default=1.0)
-    return [
-        {
-            "name": name,
-            "label": _ARROWS[name][0],
-            "colour": _ARROWS[name][1],
-            "scale": scale,
-            "force": packed(trace[f"{name}_wrench"][rows, :3]),
-            "start": packed(trace["tool_position"][rows]),
-        }
-        for name in names
-    ]
+def drawn_geoms(trace: Trace, paths: list[BodyPath]) -> list[dict[str, Any]]:
+    """Every shape that is drawn, with the number of its body."""
+    bodies = scene_of(trace)
+    centre, reach = _extent(bodies, paths)
+    focus = trace["tool_position"][-1] if "tool_position" in trace else centre
+    return [geom for b in range(len(bodies)) for geom in _drawn(b, bodies, paths, focus, reach)]
 
 
-def _camera(bodies: list[dict[str, Any]], paths: list[BodyPath], centre: Array, reach: float) -> dict[str, Any]:
+def camera_of(bodies: list[dict[str, Any]], paths: list[BodyPath]) -> dict[str, Any]:
+    """Where the first view looks, how large what it shows is (m), and from where."""
+    centre, reach = _extent(bodies, paths)
     direction = _view(bodies, paths)
     return {"centre": centre.tolist(), "reach": reach, "distance": 1.45 * reach, "direction": direction.tolist()}
 

@@ -18,6 +18,7 @@ from palpate.robot.mechanics.tree import FREEDOMS, JOINT_KINDS, Joint, JointKind
 from palpate.robot.readers.assets import find_asset, mesh_problem, undrawable
 from palpate.robot.readers.findings import UNDRAWN, Finding, quoted
 from palpate.robot.readers.urdf import inertials
+from palpate.robot.readers.urdf.collada import INSTALL, NEEDS, SUFFIX, ColladaMesh, read_collada
 from palpate.robot.readers.urdf.inertials import LARGEST
 from palpate.robot.readers.urdf.structure import Numbered, check_structure
 from palpate.robot.readers.urdf.transmission import rotor_inertias
@@ -67,10 +68,12 @@ class _Reader:
         self.root, self.report = root, report
         self.folder, self.package_roots = folder, package_roots
         self.colours: dict[str, _RGBA] = {}
+        self.collada: dict[Path, ColladaMesh] = {}
 
     def read(self) -> Tree:
         check_words(self.root, self.report)
         self._collect_colours()
+        self.collada = read_collada(self._collada_paths())
         links = [Numbered(self._link(e), e) for e in self.root.all("link")]
         joints = [Numbered(self._joint(e), e) for e in self.root.all("joint")]
         rotors = rotor_inertias(self.root, [joint.item.name for joint in joints], self.report)
@@ -89,8 +92,8 @@ class _Reader:
     def _link(self, element: Element) -> Link:
         name = element.attributes.get("name", "")
         mass, com, inertia = self._inertial(element.first("inertial"))
-        visuals = tuple(shape for e in element.all("visual") if (shape := self._shape(e)))
-        collisions = tuple(shape for e in element.all("collision") if (shape := self._shape(e)))
+        visuals = tuple(shape for e in element.all("visual") for shape in self._shapes(e))
+        collisions = tuple(shape for e in element.all("collision") for shape in self._shapes(e))
         return Link(name, mass, com, inertia, visuals, collisions)
 
     def _inertial(self, element: Element | None) -> tuple[float, Array, Array]:
@@ -290,6 +293,17 @@ class _Reader:
 
     # Shapes
 
+    def _shapes(self, element: Element) -> list[Shape]:
+        """The shape of an element; of a COLLADA mesh one for each of its colours.
+
+        A file's own colours win over the URDF's, which stands where the file gives none: so does RViz.
+        """
+        shape = self._shape(element)
+        mesh = self.collada.get(Path(shape.mesh)) if shape and isinstance(shape.mesh, str) else None
+        if shape is None or mesh is None:
+            return [shape] if shape else []
+        return [replace(shape, rgba=rgba or shape.rgba, mesh=part) for rgba, part in mesh.parts]
+
     def _shape(self, element: Element) -> Shape | None:
         geometry = self._required(element, "geometry", always=True)
         if geometry is None:
@@ -349,10 +363,19 @@ class _Reader:
         if problem := mesh_problem(asset.path):
             self.report.error(element, f"filename={quoted(name)}", f"the mesh {problem}")
             return None
-        if problem := undrawable(asset.path):
-            self.report.warning(element, f"filename={quoted(name)}", f"the mesh {problem}; {UNDRAWN}")
+        collada = self.collada.get(asset.path)
+        if problem := collada.problem if collada else undrawable(asset.path):
+            hint = INSTALL if problem == NEEDS else ""
+            self.report.warning(element, f"filename={quoted(name)}", f"the mesh {problem}; {UNDRAWN}", hint)
             return None
         return scale, str(asset.path)
+
+    def _collada_paths(self) -> list[Path]:
+        """The COLLADA files that the model names and that may be read, each once."""
+        names = [element.attributes.get("filename", "") for element in self.root.walk() if element.tag == "mesh"]
+        wanted = dict.fromkeys(name for name in names if name.lower().endswith(SUFFIX))
+        assets = (find_asset(name, self.folder, self.package_roots).path for name in wanted)
+        return list(dict.fromkeys(path for path in assets if path and not mesh_problem(path)))
 
     def _scale(self, element: Element) -> tuple[float, ...]:
         """Three factors, or one for all axes."""
