@@ -15,8 +15,8 @@ from palpate import __version__  # noqa: E402
 from palpate.views.pages.equation import mathml  # noqa: E402
 
 project, release, html_title = "palpate", __version__, f"palpate {__version__}"
-extensions = ["myst_parser"]
-source_suffix = {".md": "markdown"}
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 root_doc = "index"
 exclude_patterns = ["__pycache__"]
 html_theme = "furo"
@@ -27,6 +27,13 @@ html_theme_options = {"source_directory": "docs/"}
 myst_heading_anchors = 3
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 highlight_language = "none"
+autodoc_member_order = "bysource"
+autodoc_class_signature = "mixed"
+napoleon_use_ivar = True
+add_module_names = False
+python_use_unqualified_type_names = True
+maximum_signature_line_length = 90
+toc_object_entries_show_parents = "hide"
 
 _LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]+)\)")
 _EQUATIONS = re.compile(r"(?<=\n\n)(?:    \S.*\n)+(?=\n)")
@@ -56,7 +63,7 @@ _PARTS = {
     ],
     "Laws": ["laws/*"],
     "Robots and derivations": ["catalogue", "models", "robot", "derive*"],
-    "Reference": ["api", "notation", "glossary", "literature", "documents/*", "*"],
+    "Reference": ["api/index", "notation", "glossary", "literature", "documents/*", "*"],
     "Why": ["decisions/*"],
 }
 
@@ -98,6 +105,8 @@ def _part(text: str) -> str:
 
 
 def _read(app: Any, name: str, source: list[str]) -> None:
+    if name.startswith("api/"):
+        return
     source[0] = _linked(f"{name}.md", source[0]).replace("<!-- every metric -->", reference.metrics())
     if name.startswith("laws/"):
         source[0] = _typeset(source[0])
@@ -118,6 +127,7 @@ def _reachable(app: Any, page: str, template: str, context: dict[str, Any], tree
 
 def setup(app: Any) -> None:
     """Write the reference from the docstrings, and take the pages as they stand in the repository."""
-    reference.write(HERE / "api.md")
+    reference.write(HERE / "api")
+    reference.connect(app)
     app.connect("source-read", _read)
     app.connect("html-page-context", _reachable, priority=900)  # after the theme's own
