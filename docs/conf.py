@@ -35,7 +35,7 @@ python_use_unqualified_type_names = True
 maximum_signature_line_length = 90
 toc_object_entries_show_parents = "hide"
 
-_LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]+)\)")
+_LINK = re.compile(r"\[([^\[\]]*)\]\(([^)\s]+)\)")
 _EQUATIONS = re.compile(r"(?<=\n\n)(?:    \S.*\n)+(?=\n)")
 _CONTENTS = """
 

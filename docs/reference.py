@@ -149,13 +149,24 @@ def readable(app: Any, what: str, name: str, value: Any, options: Any, lines: li
     for index, line in enumerate(lines):
         indent = len(line) - len(line.lstrip())
         if indent == 0 and line:
+            out += [""] if block and lines[index - 1] else []
             block, section = False, bool(_SECTION.match(line))
-        begins = not section and not block and indent >= 4 and line.strip() and (index == 0 or not lines[index - 1])
-        if begins:
-            out += ["::", ""]
+        if not section and not block and indent >= 4:
+            out += ["", "::", ""]
             block = True
         out.append(line if block else _plain(line))
-    lines[:] = out
+    lines[:] = [*out, "", *_settings(value)] if what == "class" else out
+
+
+def _settings(value: Any) -> list[str]:
+    """The settings of a class that is read from files: what each means, and its unit."""
+    fields = {name: field for name, field in getattr(value, "model_fields", {}).items() if field.description}
+    return [f":ivar {name}: {_plain(_help(field))}" for name, field in fields.items()]
+
+
+def _help(field: Any) -> str:
+    unit = (field.json_schema_extra or {}).get("unit", "1")
+    return field.description if unit == "1" else f"{field.description} ({unit})"
 
 
 def _plain(text: str) -> str:

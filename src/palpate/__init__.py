@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from palpate.views.pages.page import report
     from palpate.world.config import World
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "Robot",
     "Run",
