@@ -61,6 +61,7 @@ _PARTS = {
         "sweeps",
         "tune",
     ],
+    "Teach": ["teaching", "teaching/*", "cite"],
     "Laws": ["laws/*"],
     "Robots and derivations": ["catalogue", "models", "robot", "derive*"],
     "Reference": ["api/index", "notation", "glossary", "literature", "documents/*", "*"],
@@ -80,7 +81,7 @@ def _linked(page: str, text: str) -> str:
             pages = sorted(place.glob("*.md"))
             return f"[{words}]({target.rstrip('/')}/{pages[0].name})" if pages else words
         inside = HERE in place.resolve().parents
-        return match[0] if inside and place.suffix == ".md" else words
+        return match[0] if inside and place.suffix in (".md", ".ipynb") else words
 
     return _LINK.sub(one, text)
 
@@ -110,7 +111,8 @@ def _read(app: Any, name: str, source: list[str]) -> None:
     source[0] = _linked(f"{name}.md", source[0]).replace("<!-- every metric -->", reference.metrics())
     if name.startswith("laws/"):
         source[0] = _typeset(source[0])
-    if name == root_doc:
+    if name == root_doc:  # its pages are made with the site
+        source[0] = source[0].replace("programming interface<!-- api -->", "[programming interface](api/index.rst)")
         source[0] += "".join(_CONTENTS.format(title=title, pages="\n".join(pages)) for title, pages in _PARTS.items())
 
 

@@ -23,6 +23,7 @@ from palpate.metrics import evaluate
 from palpate.scenario.file.load import shipped
 from palpate.trace import Trace
 from palpate.views.figures import draw
+from palpate.views.pages.page import report_html
 from palpate.views.pages.player import replay_html
 from palpate.views.panels import leading, marks_of
 
@@ -30,8 +31,9 @@ HERE = Path(__file__).parent
 PLOTS, ROBOTS = HERE / "images" / "gallery", HERE / "images" / "robots"
 HEAD = """# Gallery
 
-Every scenario that ships, photographed in its own run, by what it is for. A picture leads to its entry below: the plot to look at
-first, and the command for its report. `palpate show NAME` tells law, gains and world; `palpate new mine --from NAME` makes it yours.
+Every scenario that ships, photographed in its own run, by what it is for. A picture leads to its entry below: the plot
+to look at first, and the command for its report. `palpate show NAME` tells law, gains and world; `palpate new mine
+--from NAME` makes it yours.
 """
 PURPOSES = {
     "Press, wipe and touch softly": ("cartesian-impedance", "joint-impedance", "shaped-impedance"),
@@ -44,6 +46,9 @@ PURPOSES = {
 }
 SIZE, SHOWN = (640, 480), (320, 240)  # px of the browser's stage, and of the picture on the page
 FLAGS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+FARTHER = {"cartesian2": 1.7}  # what does not fit into the picture is seen from so many times as far
+ZOOM = """(canvas, times) => canvas.dispatchEvent(new WheelEvent("wheel",
+    { deltaY: 600 * Math.log(times), ctrlKey: true, cancelable: true }))"""
 MOVE = "(slider, time) => { slider.value = time; slider.dispatchEvent(new Event('input')) }"
 
 
@@ -60,6 +65,8 @@ def main() -> None:
     else:
         with camera() as stage:
             parts = [kept.get(name) or entry(name, stage) for name in shipped()]
+            if not sys.argv[1:]:
+                (HERE / "images" / "panda-wall.png").write_bytes(front(stage))
     page.write_text(f"{HEAD}{cards()}\n## Every scenario\n{''.join(parts)}", encoding="utf-8")
 
 
@@ -146,19 +153,41 @@ def camera() -> Iterator[Any]:
         browser.close()
 
 
+def front(stage: Any) -> bytes:
+    """The first screen of a report and its replay: the picture of the README and of the first page."""
+    from PIL import Image
+
+    scenario = pp.load_scenario("panda-wall")
+    trace = pp.simulate(scenario)
+    stage.set_viewport_size({"width": 1180, "height": 1330})
+    _open(stage, report_html(trace, evaluate(trace, scenario.metrics)), 2.2)
+    picture = Image.open(io.BytesIO(stage.screenshot())).convert("RGB").quantize(128)
+    buffer = io.BytesIO()
+    picture.save(buffer, "png", optimize=True)
+    return buffer.getvalue()
+
+
+def _open(stage: Any, page: str, time: float) -> None:
+    """Open a page and move its replay to a moment."""
+    with tempfile.NamedTemporaryFile("w", suffix=".html", encoding="utf-8") as file:
+        file.write(page)
+        file.flush()
+        stage.goto(Path(file.name).as_uri())
+    stage.add_style_tag(content=f"body.alone .stage {{ width: {SIZE[0]}px; height: {SIZE[1]}px; margin: 0 }}")
+    stage.locator(".stage canvas").wait_for()
+    stage.locator(".transport input").evaluate(MOVE, time)
+    stage.wait_for_timeout(500)
+
+
 def photograph(trace: Trace, stage: Any) -> bytes:
     """The robot in its replay, at the moment of the largest force, or halfway where nothing acts."""
     from PIL import Image
 
-    with tempfile.NamedTemporaryFile("w", suffix=".html", encoding="utf-8") as file:
-        file.write(replay_html(trace))
-        file.flush()
-        stage.goto(Path(file.name).as_uri())
-    stage.add_style_tag(content=f"body.alone .stage {{ width: {SIZE[0]}px; height: {SIZE[1]}px; margin: 0 }}")
+    _open(stage, replay_html(trace), _moment(trace))
     canvas = stage.locator(".stage canvas")
-    canvas.wait_for()
-    stage.locator(".transport input").evaluate(MOVE, _moment(trace))
-    stage.wait_for_timeout(300)
+    if trace.facts.robot in FARTHER:
+        canvas.evaluate(ZOOM, FARTHER[trace.facts.robot])
+        stage.wait_for_timeout(300)
     picture = Image.open(io.BytesIO(canvas.screenshot())).convert("RGB").resize(SHOWN, Image.Resampling.LANCZOS)
     buffer = io.BytesIO()
     picture.save(buffer, "webp", quality=82, method=6)

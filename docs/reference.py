@@ -27,8 +27,8 @@ _INDEX = """Programming interface
 =====================
 
 Every public name, one page per package. SI units, world axes, quaternions wxyz (:doc:`/notation`). The names of
-:doc:`palpate <palpate>` itself suffice for most work; the others live one level down. The inventory ``objects.inv`` lets other
-Sphinx sites link here by ``intersphinx``.
+:doc:`palpate <palpate>` itself suffice for most work; the others live one level down. The inventory ``objects.inv``
+lets other Sphinx sites link here by ``intersphinx``.
 
 .. list-table::
    :header-rows: 1
@@ -65,7 +65,10 @@ def page(package: str) -> str:
     for title, fits in (("Classes", inspect.isclass), ("Functions", _is_function), ("Tables", _is_table)):
         names = [name for name in public(module) if fits(getattr(module, name))]
         if names:
-            parts += [f"{title}\n{'-' * len(title)}\n", *(_entry(package, name, getattr(module, name)) for name in names)]
+            parts += [
+                f"{title}\n{'-' * len(title)}\n",
+                *(_entry(package, name, getattr(module, name)) for name in names),
+            ]
     return "\n".join(parts)
 
 
@@ -218,9 +221,13 @@ def signature(app: Any, what: str, name: str, value: Any, options: Any, given: A
 
 
 def _told(parameter: inspect.Parameter) -> inspect.Parameter:
-    plain = parameter if parameter.annotation is parameter.empty else parameter.replace(annotation=_Plain(parameter.annotation))
+    plain = (
+        parameter
+        if parameter.annotation is parameter.empty
+        else parameter.replace(annotation=_Plain(parameter.annotation))
+    )
     default = parameter.default
-    if default is parameter.empty or len(repr(default)) < 60 and "<" not in repr(default):
+    if default is parameter.empty or (len(repr(default)) < 60 and "<" not in repr(default)):
         return plain
     return plain.replace(default=_Dots())
 
