@@ -15,7 +15,7 @@ from palpate import __version__  # noqa: E402
 from palpate.views.pages.equation import mathml  # noqa: E402
 
 project, release, html_title = "palpate", __version__, f"palpate {__version__}"
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 root_doc = "index"
 exclude_patterns = ["__pycache__"]
@@ -29,7 +29,6 @@ myst_enable_extensions = ["dollarmath", "colon_fence"]
 highlight_language = "none"
 autodoc_member_order = "bysource"
 autodoc_class_signature = "mixed"
-napoleon_use_ivar = True
 add_module_names = False
 python_use_unqualified_type_names = True
 maximum_signature_line_length = 90

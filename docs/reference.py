@@ -139,7 +139,14 @@ def _first(value: Any) -> str:
 
 # ------------------------------------------------------------------------------------------------ docstrings
 
-_SECTION = re.compile(r"(Args|Arguments|Attributes|Raises|Returns|Yields|Example|Examples|Note):$")
+_SECTIONS = {
+    "Args": "Parameters",
+    "Attributes": "Attributes",
+    "Raises": "Raises",
+    "Returns": "Returns",
+    "Yields": "Yields",
+}
+_ENTRY = re.compile(r"    ([\w*., ]+): (.*)")
 _CODE = re.compile(r"(``?)([^`]+)\1")
 _MARKUP = re.compile(r"([\\*|])|(?<=\w)(_)(?!\w)")
 
@@ -148,23 +155,36 @@ def readable(app: Any, what: str, name: str, value: Any, options: Any, lines: li
     """Make a docstring readable for Sphinx: code in backticks, equations in blocks, no stray markup (in place)."""
     if isinstance(value, type) and (value.__doc__ or "").startswith(f"{value.__name__}("):
         lines[:] = []  # what a dataclass writes about itself is its signature
-    out, block, section = [], False, False
+    out, block, section = [], False, ""
     for index, line in enumerate(lines):
-        indent = len(line) - len(line.lstrip())
-        if indent == 0 and line:
+        if line and line[0] != " ":
             out += [""] if block and lines[index - 1] else []
-            block, section = False, bool(_SECTION.match(line))
-        if not section and not block and indent >= 4:
-            out += ["", "::", ""]
-            block = True
-        out.append(line if block else _plain(line))
-    lines[:] = [*out, "", *_settings(value)] if what == "class" else out
+            block, section = False, _SECTIONS.get(line.removesuffix(":"), "") if line.endswith(":") else ""
+            out += [f"**{section}**", ""] if section else [_plain(line)]
+        elif section:
+            out.append(_of_section(section, line))
+        else:
+            begins = not block and line.startswith("    ")
+            out += ["", "::", ""] if begins else []
+            block = block or begins
+            out.append(line if block else _plain(line))
+    lines[:] = [*out, "", *_settings(value)] if what == "class" else [*out, ""]
+
+
+def _of_section(section: str, line: str) -> str:
+    """A line of a section: "    name: what it is" as an entry of a list, what follows as its continuation."""
+    entry = _ENTRY.match(line)
+    if entry is None or section in ("Returns", "Yields"):
+        return f"  {_plain(line.strip())}" if line.startswith("        ") else _plain(line.strip())
+    names = _plain(f"`{entry[1]}`") if section == "Raises" else f"``{entry[1]}``"
+    return f"- {names}: {_plain(entry[2])}"
 
 
 def _settings(value: Any) -> list[str]:
     """The settings of a class that is read from files: what each means, and its unit."""
     fields = {name: field for name, field in getattr(value, "model_fields", {}).items() if field.description}
-    return [f":ivar {name}: {_plain(_help(field))}" for name, field in fields.items()]
+    told = [f"- ``{name}``: {_plain(_help(field))}" for name, field in fields.items()]
+    return ["**Settings**", "", *told, ""] if told else []
 
 
 def _help(field: Any) -> str:
@@ -253,12 +273,12 @@ def homed(app: Any, doctree: Any) -> None:
             name = node["reftarget"].removeprefix("palpate.")
             known = node["reftarget"].startswith("palpate.") or "." not in name
             node["reftarget"] = homes().get(name.rpartition(".")[2], node["reftarget"]) if known else node["reftarget"]
-            node["refspecific"] = False
+            node.attributes.pop("refspecific", None)
 
 
 def connect(app: Any) -> None:
     """Let Sphinx read docstrings and signatures as above."""
-    app.connect("autodoc-process-docstring", readable, priority=400)  # before napoleon reads the sections
+    app.connect("autodoc-process-docstring", readable)
     app.connect("autodoc-process-signature", signature)
     app.connect("autodoc-skip-member", skipped)
     app.connect("doctree-read", homed)
