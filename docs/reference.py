@@ -11,7 +11,7 @@ import inspect
 import re
 from functools import cache
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, UnionType
 from typing import Annotated, Any, get_args, get_origin
 
 import palpate
@@ -216,13 +216,19 @@ def _code(words: str) -> str:
 class _Plain:
     """An annotation as a person writes it: without quotes, without the bounds that pydantic checks."""
 
-    def __init__(self, annotation: Any) -> None:
+    def __init__(self, annotation: Any, names: dict[str, Any] | None = None) -> None:
         while get_origin(annotation) is Annotated:
             annotation = get_args(annotation)[0]
-        self.text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+        text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+        self.text = re.sub(r"[A-Z]\w+", lambda match: _spelled(match[0], (names or {}).get(match[0])), text)
 
     def __repr__(self) -> str:
         return self.text
+
+
+def _spelled(name: str, value: Any) -> str:
+    """A union that a module gives a name of its own is spelled out: Scenario | str instead of Source."""
+    return inspect.formatannotation(value) if isinstance(value, UnionType) else name
 
 
 def signature(app: Any, what: str, name: str, value: Any, options: Any, given: Any, told: Any) -> Any:
@@ -234,17 +240,18 @@ def signature(app: Any, what: str, name: str, value: Any, options: Any, given: A
     parameters = list(found.parameters.values())
     if what in ("method", "classmethod") and parameters and parameters[0].name in ("self", "cls"):
         parameters = parameters[1:]
-    shown = [_told(parameter) for parameter in parameters]
+    names = getattr(inspect.unwrap(value), "__globals__", {}) if callable(value) else {}
+    shown = [_told(parameter, names) for parameter in parameters]
     result = found.return_annotation
     returned = None if result is found.empty or what == "class" else repr(_Plain(result))
     return str(inspect.Signature(shown)), returned
 
 
-def _told(parameter: inspect.Parameter) -> inspect.Parameter:
+def _told(parameter: inspect.Parameter, names: dict[str, Any]) -> inspect.Parameter:
     plain = (
         parameter
         if parameter.annotation is parameter.empty
-        else parameter.replace(annotation=_Plain(parameter.annotation))
+        else parameter.replace(annotation=_Plain(parameter.annotation, names))
     )
     default = parameter.default
     if default is parameter.empty or (len(repr(default)) < 60 and "<" not in repr(default)):
