@@ -35,6 +35,7 @@ maximum_signature_line_length = 90
 toc_object_entries_show_parents = "hide"
 
 _LINK = re.compile(r"\[([^\[\]]*)\]\(([^)\s]+)\)")
+_PARAMETERS = re.compile(r'<dl>\n(<dd><em class="sig-param">.*?)</dl>', re.DOTALL)
 _EQUATIONS = re.compile(r"(?<=\n\n)(?:    \S.*\n)+(?=\n)")
 _CONTENTS = """
 
@@ -124,6 +125,14 @@ def _reachable(app: Any, page: str, template: str, context: dict[str, Any], tree
     ):
         if isinstance(context.get(key), str):
             context[key] = context[key].replace(old, new)
+    if page.startswith("api/"):
+        context["body"] = _PARAMETERS.sub(_as_lines, context["body"])
+
+
+def _as_lines(parameters: re.Match[str]) -> str:
+    """The lines of a long signature, which are no list of definitions."""
+    lines = parameters[1].replace("<dd>", "<div>").replace("</dd>", "</div>")
+    return f'<div class="parameters">\n{lines}</div>'
 
 
 def setup(app: Any) -> None:
