@@ -18,7 +18,7 @@ $(VENV)/.installed: $(VENV)/.created pyproject.toml
 	touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.created pyproject.toml
-	$(BIN)/python -m pip install --quiet -e '.[dev,witness]'
+	$(BIN)/python -m pip install --quiet -e '.[all]' --group dev --group witness
 	touch $(VENV)/.installed $@
 
 demo: $(VENV)/.installed
@@ -47,7 +47,7 @@ lint: $(VENV)/.installed-dev
 # cannot be installed is named on the page, and the rest goes on.
 build/bench-venv/.for-bench: pyproject.toml
 	$(MAKE) VENV=build/bench-venv build/bench-venv/.created
-	build/bench-venv/bin/python -m pip install --quiet -e '.[bench]'
+	build/bench-venv/bin/python -m pip install --quiet -e . --group bench
 	touch $@
 
 build/peers-venv/.for-bench: benchmarks/peers/requirements.txt
@@ -93,12 +93,13 @@ kills: $(VENV)/.installed-dev
 
 # The pages as a site, without a network: build/docs/index.html. A warning, such as of a dead link, is an error.
 docs: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet -e '.[docs]'
+	$(BIN)/python -m pip install --quiet -e . --group docs
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
 	@echo "see build/docs/index.html"
 
 # The gallery's page and pictures, from runs of every shipped scenario; docs/gallery.py new adds what is missing.
 gallery: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group docs
 	$(BIN)/python docs/gallery.py
 
 # A wheel for this platform with the kernels compiled, in dist/: a first run from it compiles nothing. Some minutes.
@@ -112,7 +113,7 @@ next:
 	$(NEXT_PYTHON) -m venv --clear build/next-venv
 	build/next-venv/bin/python -m pip install --quiet --upgrade pip
 	build/next-venv/bin/python -m pip install --quiet --pre numba mujoco-core
-	build/next-venv/bin/python -m pip install --quiet -e '.[dev]'
+	build/next-venv/bin/python -m pip install --quiet -e '.[all]' --group dev
 	build/next-venv/bin/python -m pip list | grep -i -E '^(numba|llvmlite|mujoco|numpy)'
 	build/next-venv/bin/python -m pytest tests/engine -m 'slow or not slow'
 	build/next-venv/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder

@@ -15,8 +15,8 @@ from palpate import __version__  # noqa: E402
 from palpate.views.pages.equation import mathml  # noqa: E402
 
 project, release, html_title = "palpate", __version__, f"palpate {__version__}"
-extensions = ["myst_parser"]
-source_suffix = {".md": "markdown"}
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 root_doc = "index"
 exclude_patterns = ["__pycache__"]
 html_theme = "furo"
@@ -27,8 +27,15 @@ html_theme_options = {"source_directory": "docs/"}
 myst_heading_anchors = 3
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 highlight_language = "none"
+autodoc_member_order = "bysource"
+autodoc_class_signature = "mixed"
+add_module_names = False
+python_use_unqualified_type_names = True
+maximum_signature_line_length = 90
+toc_object_entries_show_parents = "hide"
 
-_LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]+)\)")
+_LINK = re.compile(r"\[([^\[\]]*)\]\(([^)\s]+)\)")
+_PARAMETERS = re.compile(r'<dl>\n(<dd><em class="sig-param">.*?)</dl>', re.DOTALL)
 _EQUATIONS = re.compile(r"(?<=\n\n)(?:    \S.*\n)+(?=\n)")
 _CONTENTS = """
 
@@ -54,9 +61,10 @@ _PARTS = {
         "sweeps",
         "tune",
     ],
+    "Teach": ["teaching", "teaching/*", "cite"],
     "Laws": ["laws/*"],
     "Robots and derivations": ["catalogue", "models", "robot", "derive*"],
-    "Reference": ["api", "notation", "glossary", "literature", "documents/*", "*"],
+    "Reference": ["api/index", "notation", "glossary", "literature", "documents/*", "*"],
     "Why": ["decisions/*"],
 }
 
@@ -73,7 +81,7 @@ def _linked(page: str, text: str) -> str:
             pages = sorted(place.glob("*.md"))
             return f"[{words}]({target.rstrip('/')}/{pages[0].name})" if pages else words
         inside = HERE in place.resolve().parents
-        return match[0] if inside and place.suffix == ".md" else words
+        return match[0] if inside and place.suffix in (".md", ".ipynb") else words
 
     return _LINK.sub(one, text)
 
@@ -98,10 +106,13 @@ def _part(text: str) -> str:
 
 
 def _read(app: Any, name: str, source: list[str]) -> None:
+    if name.startswith("api/"):
+        return
     source[0] = _linked(f"{name}.md", source[0]).replace("<!-- every metric -->", reference.metrics())
     if name.startswith("laws/"):
         source[0] = _typeset(source[0])
-    if name == root_doc:
+    if name == root_doc:  # its pages are made with the site
+        source[0] = source[0].replace("programming interface<!-- api -->", "[programming interface](api/index.rst)")
         source[0] += "".join(_CONTENTS.format(title=title, pages="\n".join(pages)) for title, pages in _PARTS.items())
 
 
@@ -114,10 +125,19 @@ def _reachable(app: Any, page: str, template: str, context: dict[str, Any], tree
     ):
         if isinstance(context.get(key), str):
             context[key] = context[key].replace(old, new)
+    if page.startswith("api/"):
+        context["body"] = _PARAMETERS.sub(_as_lines, context["body"])
+
+
+def _as_lines(parameters: re.Match[str]) -> str:
+    """The lines of a long signature, which are no list of definitions."""
+    lines = parameters[1].replace("<dd>", "<div>").replace("</dd>", "</div>")
+    return f'<div class="parameters">\n{lines}</div>'
 
 
 def setup(app: Any) -> None:
     """Write the reference from the docstrings, and take the pages as they stand in the repository."""
-    reference.write(HERE / "api.md")
+    reference.write(HERE / "api")
+    reference.connect(app)
     app.connect("source-read", _read)
     app.connect("html-page-context", _reachable, priority=900)  # after the theme's own

@@ -10,14 +10,15 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
-# docs/api.md is generated with the site.
-PAGES = [ROOT / "README.md", *sorted(page for page in (ROOT / "docs").rglob("*.md") if page.name != "api.md")]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+REPOSITORY = "https://github.com/palpate/palpate"
 NOT_RUN = "<!-- not run -->"
 SHELLS = ("console", "sh", "bash", "shell")
 _LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
@@ -95,11 +96,37 @@ def test_a_command_of_a_page_succeeds(page: Path, command: str, tmp_path: Path) 
     )
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"], ids=_name)
+@pytest.mark.parametrize(
+    "page",
+    [*PAGES, *(ROOT / f"{name}.md" for name in ("CONTRIBUTING", "CHANGELOG", "SECURITY", "CODE_OF_CONDUCT"))],
+    ids=_name,
+)
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     links = [link for link in _LINK.findall(page.read_text("utf-8")) if "://" not in link]
     missing = [link for link in links if not (page.parent / link).exists()]
     assert not missing, f"{_name(page)} links to nothing: {missing}"
+
+
+def test_the_readme_is_read_elsewhere_too_so_its_links_are_absolute_and_lead_to_files() -> None:
+    links = _LINK.findall((ROOT / "README.md").read_text("utf-8"))
+    files = [re.sub(r"^https://\S+?/palpate/palpate/(?:blob/)?main/", "", link) for link in links]
+    assert links
+    assert not [link for link, file in zip(links, files) if link == file], "relative, or of another repository"
+    assert not [file for file in files if not (ROOT / file).is_file()]
+
+
+def test_every_file_that_names_the_version_names_the_same() -> None:
+    from palpate import __version__
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    cited = (ROOT / "CITATION.cff").read_text("utf-8")
+    day = re.search(r"^date-released: (\S+)$", cited, re.MULTILINE)
+    assert day is not None
+    assert project["version"] == __version__
+    assert f"\nversion: {__version__}\n" in cited
+    assert f"version = {{{__version__}}}" in (ROOT / "docs" / "cite.md").read_text("utf-8")
+    assert f"\n## [{__version__}] - {day[1]}\n" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert set(project["urls"].values()) >= {REPOSITORY, f"{REPOSITORY}/issues"}
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/tutorials/1-wall.md"])

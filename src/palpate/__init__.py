@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from palpate.views.pages.page import report as report
     from palpate.world.config import World as World
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "Robot",
     "Run",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import subprocess
 import sys
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -24,7 +26,7 @@ DOCS = ROOT / "docs"
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    pytest.importorskip("sphinx", reason="pip install 'palpate[docs]'")
+    pytest.importorskip("sphinx", reason="pip install --group docs")
     out = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", str(DOCS), str(out)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
@@ -72,19 +74,126 @@ def test_nothing_of_the_site_comes_from_a_network(site: Path) -> None:
     assert not re.findall(r'<(?:script|link)[^>]+(?:src|href)="https?://[^"]+"', text)
 
 
-def test_the_reference_holds_every_public_name(site: Path) -> None:
+def test_the_inventory_holds_every_public_name(site: Path) -> None:
+    from sphinx.util.inventory import InventoryFile
+
     import palpate
 
-    text = (site / "api.html").read_text("utf-8")
-    assert [name for name in palpate.__all__ if f"palpate.{name}" not in text] == []
+    with (site / "objects.inv").open("rb") as file:
+        inventory = InventoryFile.load(file, "", lambda base, uri: uri)
+    known = {name for kind, entries in inventory.items() if kind.startswith("py:") for name in entries}
+    assert {f"palpate.{name}" for name in palpate.__all__} <= known
+    for package in ("robot", "spatial", "control", "control.design", "contact", "world", "study", "trace", "gym"):
+        module = importlib.import_module(f"palpate.{package}")
+        public = {name for name in module.__all__ if not isinstance(getattr(module, name), ModuleType)}
+        assert {f"palpate.{package}.{name}" for name in public} <= known
+    assert {"palpate.Robot.mass_matrix", "palpate.errors.InvalidInput"} <= known
+
+
+def test_types_and_names_in_the_reference_are_links(site: Path) -> None:
+    text = (site / "api" / "palpate.html").read_text("utf-8")
+    signature = text[text.index('id="palpate.simulate"') :].split("</dt>")[0]
+    assert 'href="#palpate.Scenario"' in signature
+    assert 'href="#palpate.Trace"' in signature
 
 
 def test_the_gallery_shows_every_shipped_scenario_and_its_pictures_are_there() -> None:
     text = (DOCS / "gallery.md").read_text("utf-8")
-    assert re.findall(r"^## (\S+)$", text, re.MULTILINE) == shipped(), "python docs/gallery.py new"
-    pictures = re.findall(r"\]\((images/gallery/[^)]+)\)", text)
-    assert len(pictures) >= 25
+    assert re.findall(r"^### (\S+)$", text, re.MULTILINE) == shipped(), "python docs/gallery.py new"
+    cards = re.findall(r"\]\(images/robots/([^)]+)\.webp\)\]\(#([^)]+)\)", text)
+    assert sorted(name for name, _ in cards) == shipped(), "python docs/gallery.py new"
+    assert all(name == anchor for name, anchor in cards)
+    pictures = re.findall(r"\]\((images/(?:gallery|robots)/[^)]+)\)", text)
     assert all((DOCS / picture).is_file() for picture in pictures)
+    assert sum((DOCS / picture).stat().st_size for picture in pictures) < 1.5e6
+
+
+PARTS = [
+    "The equation",
+    "What it promises",
+    "When to use it, and when not",
+    "Gains",
+    "What goes wrong",
+    "In Python",
+    "Literature",
+]
+
+
+def law_class(name: str) -> Any:
+    module, class_name = LAWS.shipped[name]
+    return getattr(importlib.import_module(module), class_name)
+
+
+@pytest.mark.parametrize("law", sorted(LAWS.shipped))
+def test_a_law_page_is_for_those_who_meet_the_law_for_the_first_time(law: str) -> None:
+    text = (DOCS / "laws" / f"{law}.md").read_text("utf-8")
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == PARTS
+    first = text.split("\n\n")[1]
+    assert 100 < len(first) < 600
+    assert not re.search(r"[=τΛ]", first), "plain words first"
+    assert re.search(r"!\[[^\]]+\]\(\.\./images/robots/[^)]+\) !\[[^\]]+\]\(\.\./images/gallery/", text)
+    assert "| symbol | is | unit |" in text
+    assert "| typical (default) |" in text
+    cited = set(re.findall(r"https://doi\.org/([^)\s]+)", text))
+    listed = set(re.findall(r"https://doi\.org/([^)\s]+)", (DOCS / "literature.md").read_text("utf-8")))
+    assert set(law_class(law).literature) <= cited <= listed
+    assert cited
+
+
+@pytest.mark.parametrize("law", sorted(LAWS.shipped))
+def test_a_law_page_names_every_gain(law: str) -> None:
+    text = (DOCS / "laws" / f"{law}.md").read_text("utf-8")
+    shared = {"name", "axes", "axes_quat_wxyz", "heaviest", "orientation_error", "posture_stiffness", "posture_damping"}
+    shared |= {"avoid_stops", "avoid_rate", "friction_compensation", "damping_ratio"}
+    own = set(law_class(law).model_fields) - shared
+    assert [gain for gain in sorted(own) if f"`{gain}`" not in text and f"`{gain} = " not in text] == []
+
+
+QUESTIONS = {
+    "How do I give a CSV as reference?": ("scenario.html", ".csv"),
+    "How do I cite palpate?": ("cite.html", "@software"),
+    "How do I run it on a cluster?": ("sweeps.html", "--cluster"),
+    "How do I take the replay with me?": ("report.html", "replay"),
+    "What does this warning mean?": ("troubleshooting.html", "did not keep its promise"),
+    "How do I bring my own robot?": ("tutorials/2-my-urdf.html", "URDF"),
+    "How do I write my own law?": ("extending.html", "A law of your own"),
+    "Will my gains be stable?": ("gain-design.html", "Will it be stable?"),
+    "What does this symbol mean?": ("laws/cartesian-impedance.html", "joint torques that the law commands"),
+    "Which arguments does this function take?": ("api/palpate.html", "Run a scenario and record what happened."),
+    "How do I put a law onto the robot?": ("export.html", "palpate export"),
+    "Is there a course for my students?": ("teaching.html", "be downloaded as a notebook"),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_question_is_answered_within_two_clicks_from_the_front_page(site: Path, question: str) -> None:
+    page, answer = QUESTIONS[question]
+    reached = {site / "index.html"}
+    for _ in range(2):
+        reached |= {target for path in reached for target in article_links(path)}
+    assert site / page in reached
+    assert answer in re.sub(r"<[^>]+>", "", (site / page).read_text("utf-8"))
+
+
+def article_links(path: Path) -> set[Path]:
+    """Pages that the text of a page leads to; the menu, which holds every page, does not count."""
+    text = path.read_text("utf-8")
+    body = text[text.index("<article") : text.index("</article>")]
+    targets = (urlsplit(link) for link in re.findall(r'<a [^>]*href="([^"]+)"', body))
+    inside = (path.parent / unquote(t.path) for t in targets if t.path and not t.scheme)
+    return {target.resolve() for target in inside if target.suffix == ".html"}
+
+
+def test_the_notebooks_are_the_pages_of_the_course(monkeypatch: pytest.MonkeyPatch) -> None:
+    import nbformat
+
+    monkeypatch.syspath_prepend(str(DOCS))
+    exercises = importlib.import_module("exercises")
+    for page in exercises.pages():
+        text = page.with_suffix(".ipynb").read_text("utf-8")
+        assert text == exercises.notebook(page.read_text("utf-8")), "python docs/exercises.py"
+        nbformat.validate(nbformat.reads(text, 4))
+    assert len(exercises.pages()) == 6
 
 
 def test_the_decision_page_names_no_law_that_is_not_there() -> None:
@@ -111,12 +220,16 @@ def test_a_tutorial_ends_in_a_picture_that_its_own_code_draws(path: Path) -> Non
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("size", [(1280, 800), (390, 800)], ids=["laptop", "phone"])
-@pytest.mark.parametrize("page", ["gallery", "tutorials/1-wall", "tutorials/3-gains"])
+@pytest.mark.parametrize(
+    ("size", "scheme"), [((1280, 800), "light"), ((390, 800), "dark")], ids=["laptop, light", "phone, dark"]
+)
+@pytest.mark.parametrize(
+    "page", ["index", "gallery", "teaching", "tutorials/3-gains", "laws/hybrid-force", "api/palpate.world"]
+)
 def test_a_page_of_the_site_fits_the_screen_and_shows_its_pictures(
-    browser: Any, axe: Callable[[Any], list[list[str]]], site: Path, page: str, size: tuple[int, int]
+    browser: Any, axe: Callable[[Any], list[list[str]]], site: Path, page: str, size: tuple[int, int], scheme: str
 ) -> None:
-    context = browser.new_context(viewport={"width": size[0], "height": size[1]}, offline=True)
+    context = browser.new_context(viewport={"width": size[0], "height": size[1]}, offline=True, color_scheme=scheme)
     tab = context.new_page()
     tab.goto((site / f"{page}.html").as_uri())
     assert tab.evaluate("document.documentElement.scrollWidth") <= size[0]
@@ -134,7 +247,11 @@ def test_the_equations_of_a_law_are_typeset(site: Path, law: str) -> None:
     assert text.count("<math") == text.count("</math>") > 0
 
 
-@pytest.mark.parametrize("picture", sorted((DOCS / "images").rglob("*.png")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "picture",
+    sorted(path for path in (DOCS / "images").rglob("*.*") if path.suffix in (".png", ".webp")),
+    ids=lambda path: path.stem,
+)
 def test_a_picture_is_small_and_not_blank(picture: Path) -> None:
     assert picture.stat().st_size < 200_000
     assert np.ptp(np.asarray(Image.open(picture).convert("L"), dtype=int)) > 100

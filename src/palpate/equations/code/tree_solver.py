@@ -24,7 +24,7 @@ from palpate.equations.code.llvm_code import Emitter, Input
 
 
 def solver_of(parents: Sequence[int]) -> tuple[int, int]:
-    """Addresses of `solve` and `slide` for a tree of velocities; `parents`: each one's nearest carrier, −1 the ground."""
+    """Addresses of `solve` and `slide` of a tree; `parents`: each velocity's nearest carrier, −1 for the ground."""
     digest = hashlib.sha256(" ".join(map(str, parents)).encode()).hexdigest()
     prefix = programs.load(Origin(Path(__file__), 1, "solver", digest), lambda prefix: _emit(prefix, parents))
     return programs.address(f"{prefix}_solve"), programs.address(f"{prefix}_slide")
