@@ -121,6 +121,7 @@ def _reachable(app: Any, page: str, template: str, context: dict[str, Any], tree
     for key, old, new in (
         ("body", "<pre>", '<pre tabindex="0">'),
         ("body", '<div class="equations">', '<div class="equations" tabindex="0">'),
+        ("body", '<div class="table-wrapper ', '<div tabindex="0" class="table-wrapper '),
         ("furo_navigation_tree", 'role="heading"', 'role="heading" aria-level="2"'),
     ):
         if isinstance(context.get(key), str):

@@ -220,10 +220,20 @@ class _Plain:
         while get_origin(annotation) is Annotated:
             annotation = get_args(annotation)[0]
         text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
-        self.text = re.sub(r"[A-Z]\w+", lambda match: _spelled(match[0], (names or {}).get(match[0])), text)
+        text = re.sub(r"[A-Z]\w+", lambda match: _spelled(match[0], (names or {}).get(match[0])), text)
+        self.text = _shorter(text)
 
     def __repr__(self) -> str:
         return self.text
+
+
+def _shorter(text: str) -> str:
+    """Without bounds and words inside a type, and numbers of one kind as a sequence: its settings say how many."""
+    before = ""
+    while text != before:
+        before, text = text, re.sub(r"Annotated\[((?:\w+\[[^\[\]]*\]|[\w.]+)), [^\[\]]*\]", r"\1", text)
+        text = re.sub(r"tuple\[((?:\w+\[[^\[\]]*\]|\w+))(?:, \1){2,}\]", r"Sequence[\1]", text)
+    return text.replace("NoneType", "None")
 
 
 def _spelled(name: str, value: Any) -> str:
