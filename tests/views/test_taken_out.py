@@ -76,6 +76,8 @@ def test_a_table_holds_the_stretch_and_the_lines_in_view(browser, trace: Trace, 
         entries.first.click()
         rows = list(csv.reader(io.StringIO(taken(page, plot.get_by_role("button", name="as CSV"))[1].decode())))
         labels = entries.all_inner_texts()
+        stacked = ElementTree.fromstring(taken(page, plot.get_by_role("button", name="as SVG"))[1])
+    assert "time (s)" in [text.text for text in stacked.iter(f"{_SVG}text")]  # though the page labels the lowest alone
     assert 0.5 <= float(rows[1][0]) <= float(rows[-1][0]) <= 1.0
     assert len(rows[0]) == len(labels)  # time stands where the hidden line was
 

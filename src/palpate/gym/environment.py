@@ -105,8 +105,8 @@ class ContactEnv(gymnasium.Env):
         self.render_mode, self.stiffness = render_mode, stiffness
         self.metadata = {**self.metadata, "render_fps": round(rate)}
         self.steps = self._begin(0)
-        high = self._bounds()
-        self.observation_space = gymnasium.spaces.Box(-high, high, dtype=np.float64)
+        self.bounds = self._bounds()
+        self.observation_space = gymnasium.spaces.Box(-self.bounds, self.bounds, dtype=np.float64)
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (12 if stiffness else 6,), np.float32)
 
     def _begin(self, seed: int) -> Steps:
@@ -182,7 +182,7 @@ class ContactEnv(gymnasium.Env):
 
     def _observation(self) -> Array:
         seen = np.concatenate([self.steps.column(name) for name in self.observed])
-        return np.clip(seen, self.observation_space.low, self.observation_space.high)  # pyright: ignore[reportAttributeAccessIssue]
+        return np.clip(seen, -self.bounds, self.bounds)
 
     def render(self) -> Any:
         """The scene now as bytes (height, width, 3), or the replay of the episode so far; see `render_mode`.

@@ -175,6 +175,16 @@ const Palpate = (() => {
 
     /** The drawing as a file of its own: looks written into every shape, the legend on top. */
     svg() {
+      const labelled = this.spec.last;
+      this.spec.last = true; // alone, every figure needs its time axis
+      this.draw();
+      const text = this.standalone();
+      this.spec.last = labelled;
+      this.draw();
+      return text;
+    }
+
+    standalone() {
       const svg = this.drawing.firstChild, copy = svg.cloneNode(true), [from, to] = [svg, copy].map(one => [one, ...one.querySelectorAll("*")]);
       from.forEach((node, k) => {
         const look = getComputedStyle(node);

@@ -15,7 +15,6 @@ import numpy as np
 from palpate.robot.mechanics.tree import Mesh
 from palpate.robot.readers.findings import printable
 from palpate.robot.readers.guarded import CompileLimits, limit_words, run_guarded
-from palpate.spatial.mesh import decimated
 
 SUFFIX = ".dae"
 NEEDS = "is a COLLADA file, which needs pycollada"
@@ -64,6 +63,8 @@ def _mesh(parts: str | list[tuple[list[float] | None, int, int]], answer: io.Byt
     """One file of the answer, whose numbers come next."""
     if isinstance(parts, str):
         return ColladaMesh(problem=f"cannot be read as COLLADA ({printable(parts)})")
+    from palpate.spatial.mesh import decimated  # which loads numba: reading a model without such meshes does not
+
     total, made = sum(faces for _, _, faces in parts), []
     for colour, vertex_count, face_count in parts:
         vertices = np.frombuffer(answer.read(24 * vertex_count), "<f8").reshape(-1, 3)

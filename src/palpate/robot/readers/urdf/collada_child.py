@@ -32,7 +32,7 @@ def _limit(seconds: float, memory: int) -> None:
 
 def _colour(material: Any) -> tuple[float, ...] | None:
     """The diffuse colour; transparency is left out, since programs write it with opposite meanings."""
-    diffuse = getattr(getattr(material, "effect", None), "diffuse", None)
+    diffuse: Any = getattr(getattr(material, "effect", None), "diffuse", None)
     plain = isinstance(diffuse, tuple) and len(diffuse) >= 3  # else a texture
     return (*(round(min(max(float(x), 0.0), 1.0), 4) for x in diffuse[:3]), 1.0) if plain else None
 
@@ -53,7 +53,7 @@ def _parts(path: str) -> Parts:
     import numpy as np
     from collada import common
 
-    document = collada.Collada(
+    document: Any = collada.Collada(
         io.BytesIO(Path(path).read_bytes()), ignore=[common.DaeUnsupportedError, common.DaeBrokenRefError]
     )
     metre = document.assetInfo.unitmeter or 1.0
