@@ -96,8 +96,8 @@ class Progress:
         self.name, self.quiet = name, quiet
         self.terminal = sys.stderr.isatty()  # asked once: the bar puts a stream of its own in that place
         self.started = self.reported = time.perf_counter()
-        self._bar: Any = None
-        self._task: Any = None
+        self.bar: Any = None
+        self.task: Any = None
 
     def show(self, done: float, total: float, speed: str, line: str) -> None:
         """Show `done` of `total` and the speed; on no terminal print `line` instead, once every ten seconds."""
@@ -108,25 +108,25 @@ class Progress:
             print(f"{self.name}: {line}", file=sys.stderr, flush=True)
 
     def _show_bar(self, done: float, total: float, speed: str) -> None:
-        if self._bar is None:
+        if self.bar is None:
             from rich import progress
             from rich.console import Console
 
             count = progress.MofNCompleteColumn() if self.counted else "{task.percentage:>3.0f} %"
-            self._bar = progress.Progress(
+            self.bar = progress.Progress(
                 "{task.description}", progress.BarColumn(), count, progress.TimeRemainingColumn(),
                 "{task.fields[speed]}", console=Console(stderr=True), transient=True,
             )  # fmt: skip
-            self._task = self._bar.add_task(self.name, total=total, completed=done, speed="")
-            self._bar.start()
-        self._bar.update(self._task, completed=done, total=total, speed=speed)
+            self.task = self.bar.add_task(self.name, total=total, completed=done, speed="")
+            self.bar.start()
+        self.bar.update(self.task, completed=done, total=total, speed=speed)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *problem: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        if self.bar is not None:
+            self.bar.stop()
 
 
 class RunProgress(Progress):

@@ -22,7 +22,7 @@ A law in plain Python is given the tick to read and returns its terms by name: s
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -547,7 +547,7 @@ class PythonLaw:
 
 
 def per_joint(
-    robot: Robot, value: float | tuple[float, ...], name: str, *, least: float | None = None, above: float | None = None
+    robot: Robot, value: float | Sequence[float], name: str, *, least: float | None = None, above: float | None = None
 ) -> Array:
     """One number per degree of freedom, from one for all or one each; `least` and `above` are lower bounds."""
     if isinstance(value, int | float):

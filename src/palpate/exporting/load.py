@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from palpate.control.law import Law
 from palpate.engine.compiling.numba_parts import choice
@@ -57,5 +57,5 @@ def _with_code(law: Law, native: Native, symbol: str) -> Law:
     """The same settings in a class whose kernel is the exported code."""
     cls = type(law)
     body = {"kernel": ExportedKernel(cls.kernel, native, symbol), "__module__": cls.__module__, "__doc__": cls.__doc__}
-    made: Any = type(cls)(cls.__name__, (cls,), body)  # pyright: ignore[reportArgumentType]
+    made = cast(Any, type(cls))(cls.__name__, (cls,), body)
     return made(**{name: getattr(law, name) for name in cls.model_fields})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -139,7 +140,7 @@ class OperationalSpace(TaskLaw):
         return frequency**2, 2 * ratio * frequency
 
 
-def six(value: float | tuple[float, ...], name: str) -> Array:
+def six(value: float | Sequence[float], name: str) -> Array:
     """Six numbers ≥ 0, from one for all or six."""
     numbers = finite_array(np.full(6, value) if isinstance(value, int | float) else value, name, (6,))
     if numbers.min() < 0:

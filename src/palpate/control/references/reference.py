@@ -65,7 +65,10 @@ class WantedWrench(Config):
         return start + done[:, None] * (np.array(self.then) - start)
 
 
-GivenWrench = WantedWrench | Vector6 if TYPE_CHECKING else WantedWrench  # six numbers become one
+if TYPE_CHECKING:
+    GivenWrench = WantedWrench | Vector6
+else:  # six numbers become one
+    GivenWrench = WantedWrench
 
 
 class ReferenceSettings(Config):

@@ -6,6 +6,7 @@ answers with W = −(…) on the environment, τ = J_tᵀ W, so that a wall that
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -201,7 +202,7 @@ def check_split(force: tuple[Direction, ...], motion: tuple[Direction, ...], law
         raise InvalidInput(f"{law}: {', '.join(both)} cannot be both force- and motion-controlled")
 
 
-def refuse_negative(name: str, values: tuple[float, ...]) -> None:
+def refuse_negative(name: str, values: Sequence[float]) -> None:
     """Refuse a gain below 0, naming its direction."""
     for direction, value in zip(DIRECTIONS, values):
         if value < 0:
