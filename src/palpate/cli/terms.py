@@ -154,7 +154,7 @@ def _eigenvalues(x: Question) -> Array:
 def _parts(values: Array) -> Array:
     import numpy as np
 
-    return np.column_stack([values.real, values.imag])
+    return np.column_stack([np.real(values), np.imag(values)])
 
 
 def _accelerated(x: Question) -> Array:

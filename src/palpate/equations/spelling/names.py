@@ -15,6 +15,7 @@ GREEK_LETTERS = {
 }  # fmt: skip
 GREEK = {word: letter for letter, word in reversed(GREEK_LETTERS.items())}
 VARIANTS = {"vartheta": "theta", "varphi": "phi", "varepsilon": "epsilon", "varrho": "rho", "ell": "l"}
+GREEK_WORDS = {*GREEK_LETTERS.values(), *VARIANTS}  # every letter that LaTeX has a command for
 DOTS = ("", "\u0307", "\u0308", "\u20db")  # combining marks: time derivatives
 _GREEK_START = re.compile(f"({'|'.join(sorted(GREEK, key=len, reverse=True))})(.*)")
 

@@ -23,6 +23,12 @@ def _decimal(value: Any) -> str:
     return f"{float(value):.10g}"
 
 
+def _signed_sum(terms: Sequence[tuple[bool, str]], minus: str) -> str:
+    """Terms with their signs between, the first sign close to its term."""
+    (first, text), *rest = terms
+    return (minus if first else "") + text + "".join(f" {minus if negative else '+'} {term}" for negative, term in rest)
+
+
 class Text:
     """Plain text with q̇1, θ2, c12 and small exponents."""
 
@@ -44,10 +50,7 @@ class Text:
 
     def sum(self, terms: Sequence[tuple[bool, str]]) -> str:
         """Signs with spaces, the first close to its term."""
-        text = ""
-        for i, (negative, term) in enumerate(terms):
-            text += (" − " if negative else " + ") + term if i else ("−" if negative else "") + term
-        return text
+        return _signed_sum(terms, "−")
 
     def quotient(self, top: str, bottom: str, simple: bool) -> str:
         """a/b."""
@@ -116,10 +119,7 @@ class Latex:
 
     def sum(self, terms: Sequence[tuple[bool, str]]) -> str:
         """Signs between."""
-        text = ""
-        for i, (negative, term) in enumerate(terms):
-            text += (" - " if negative else " + ") + term if i else ("-" if negative else "") + term
-        return text
+        return _signed_sum(terms, "-")
 
     def quotient(self, top: str, bottom: str, simple: bool) -> str:
         """Small for plain numbers."""

@@ -125,7 +125,7 @@ class SymbolTable:
             if spoken[:2] == name[:2] and spoken.dots <= name.dots:
                 return Sym(symbol._replace(dots=symbol.dots + name.dots - spoken.dots))
         if name in self.unreadable:
-            raise self.unreadable[name]
+            raise self._unreadable(name)
         if name in self.definitions:
             value = self.definitions[name]
             return value if isinstance(value, Grid) else Ref(name, value)
@@ -133,6 +133,9 @@ class SymbolTable:
             return Sym(name)
         meaning = self._other_spelling(name) or self._vector(name) or self._shorthand(name) or self._sum_of_angles(name)
         return self._taken_in(name) if meaning is None and self._open else meaning
+
+    def _unreadable(self, name: Name) -> UnknownSymbol:
+        return self.unreadable[name]
 
     @contextmanager
     def opened(self, opened: bool = True) -> Iterator[None]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from palpate.equations.spelling.names import GREEK_LETTERS, VARIANTS, Name
+from palpate.equations.spelling.names import GREEK_WORDS, Name
 from palpate.review.algebra.grid import Grid, Value
 from palpate.review.algebra.names import SymbolTable
 from palpate.review.algebra.tree import Call, Neg, Node, Num, Power, Prod, Quot, Ref, Sum, Sym, Trig
 
-_GREEK_WORDS = {*GREEK_LETTERS.values(), *VARIANTS, "varphi"}
 _SUM, _PRODUCT, _POWER, _ATOM = range(4)
 _DOTS = {1: r"\dot", 2: r"\ddot", 3: r"\dddot"}
 
@@ -74,11 +73,11 @@ class Printer:
         if not self.latex:
             return self.table.plain(name)
         name = self.table.called(name)
-        base = rf"\{name.base}" if name.base in _GREEK_WORDS else name.base
-        if len(name.base.rstrip("'")) > 1 and name.base not in _GREEK_WORDS:
+        base = rf"\{name.base}" if name.base in GREEK_WORDS else name.base
+        if len(name.base.rstrip("'")) > 1 and name.base not in GREEK_WORDS:
             base = rf"\mathrm{{{name.base}}}"
         dotted = f"{_DOTS[name.dots]}{{{base}}}" if name.dots else base
-        sub = f"\\{name.sub}" if name.sub in _GREEK_WORDS else name.sub
+        sub = f"\\{name.sub}" if name.sub in GREEK_WORDS else name.sub
         return f"{dotted}_{{{sub}}}" if sub else dotted
 
     def _trig(self, node: Trig) -> tuple[str, int]:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from palpate.equations.spelling.names import GREEK_WORDS
 from palpate.review.algebra import grid as matrices
 from palpate.review.algebra.grid import Grid, Value
 from palpate.review.algebra.tree import Node, Num, Power, Prod, Quot, Sum, Sym, add, multiply
@@ -24,7 +25,6 @@ from palpate.review.read.words import (
     DOTS,
     FRACTIONS,
     FUNCTIONS,
-    GREEK,
     STYLES,
     TIMES,
     TRANSPOSED,
@@ -130,7 +130,7 @@ class Parser(SymbolReader):
             return True
         if token.kind == "command":
             word = token.text[1:]
-            known = GREEK | STYLES | ACCENTS | set(DOTS) | TRIGONOMETRIC | FUNCTIONS | FRACTIONS
+            known = GREEK_WORDS | STYLES | ACCENTS | set(DOTS) | TRIGONOMETRIC | FUNCTIONS | FRACTIONS
             return word in known | WRAPPERS or word in ("sqrt", "begin", "{")
         return token.text in ("(", "[", "{")
 
@@ -229,7 +229,7 @@ class Parser(SymbolReader):
             return self._environment()
         if word in WRAPPERS:
             return self._wrapped()
-        if word in GREEK | STYLES | ACCENTS | set(DOTS):
+        if word in GREEK_WORDS | STYLES | ACCENTS | set(DOTS):
             if word in ("text", "operatorname", "mathrm") and (function := self._operator_name()):
                 return function
             return self._named()
@@ -351,4 +351,4 @@ class Parser(SymbolReader):
 
     def _starts_plain_name(self) -> bool:
         follows = self.token
-        return follows.kind in ("word", "name") or (follows.kind == "command" and follows.text[1:] in GREEK)
+        return follows.kind in ("word", "name") or (follows.kind == "command" and follows.text[1:] in GREEK_WORDS)

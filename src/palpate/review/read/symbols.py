@@ -9,7 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
-from palpate.equations.spelling.names import Name
+from palpate.equations.spelling.names import GREEK_WORDS, Name
 from palpate.errors import DoesNotFit, UnknownSymbol
 from palpate.review.algebra import grid as matrices
 from palpate.review.algebra.grid import Grid, Value
@@ -19,7 +19,7 @@ from palpate.review.algebra.tree import Power, Sum, Sym, Trig
 from palpate.review.read.assembly import cuts
 from palpate.review.read.macros import Token
 from palpate.review.read.matrices import MatrixReader
-from palpate.review.read.words import ACCENTS, DOTS, FUNCTIONS, GREEK, STYLES, TRIGONOMETRIC
+from palpate.review.read.words import ACCENTS, DOTS, FUNCTIONS, STYLES, TRIGONOMETRIC
 
 
 def _spaced(part: Sequence[Token]) -> str:
@@ -66,7 +66,7 @@ class SymbolReader(MatrixReader):
         """The one expression that all tokens make up."""
 
     def _is_name_command(self) -> bool:
-        return self.token.kind == "command" and self.token.text[1:] in GREEK | STYLES | ACCENTS | set(DOTS)
+        return self.token.kind == "command" and self.token.text[1:] in GREEK_WORDS | STYLES | ACCENTS | set(DOTS)
 
     def _named(self) -> Value:
         if self.token.kind == "name":
@@ -219,7 +219,7 @@ class SymbolReader(MatrixReader):
             name = spelled(token.text)
             return name.base, name.sub, name.dots
         word = token.text[1:]
-        if word in GREEK:
+        if word in GREEK_WORDS:
             return word, "", 0
         inner = self._inner(token)
         if word in DOTS:
@@ -296,7 +296,7 @@ class SymbolReader(MatrixReader):
         r"""c\theta_1 and s q_1 for a cosine and a sine; a plain c or s that stands for nothing else."""
         if name.base not in ("c", "s") or name.sub or name.dots or not self.latex:
             return None
-        if self.token.kind != "word" and not (self.token.kind == "command" and self.token.text[1:] in GREEK):
+        if self.token.kind != "word" and not (self.token.kind == "command" and self.token.text[1:] in GREEK_WORDS):
             return None
         mark, angle = self.at, self._factor()
         if isinstance(angle, Sym) and angle.name in self.table.coordinates:

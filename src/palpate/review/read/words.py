@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from palpate.equations.spelling.names import GREEK_LETTERS
-
-GREEK = {*GREEK_LETTERS.values(), "varepsilon", "vartheta", "varphi", "varrho"}
 STYLES = {
     "mathbf", "mathrm", "mathit", "mathsf", "mathcal", "mathbb", "boldsymbol", "bm", "operatorname",
     "text", "textrm", "textit", "textbf", "vec", "underline",
