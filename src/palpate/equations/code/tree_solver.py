@@ -1,8 +1,8 @@
 """Linear equations of a tree's mass matrix as machine code: Lᵀ D L, only where joints carry each other, no loop.
 
-    solve(M, d, f, x, D)                          x = (M + diag d)⁻¹ f, and the pivots D
-    slide(M, d, v, p, s, c, b, x, load, D)        b = M v + p; x with (M + diag d) x = b − s where c = 1 and x = 0 where
-                                                  c = 0; load = b − (M + diag d) x
+solve(M, d, f, x, D)                          x = (M + diag d)⁻¹ f, and the pivots D
+slide(M, d, v, p, s, c, b, x, load, D)        b = M v + p; x with (M + diag d) x = b − s where c = 1 and x = 0 where
+                                              c = 0; load = b − (M + diag d) x
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from palpate.equations.code.llvm_code import Emitter, Input
 
 
 def solver_of(parents: Sequence[int]) -> tuple[int, int]:
-    """Addresses of `solve` and `slide` for a tree of velocities; `parents`: each one's nearest carrier, −1 the ground."""
+    """Addresses of `solve` and `slide` of a tree; `parents`: each velocity's nearest carrier, −1 for the ground."""
     digest = hashlib.sha256(" ".join(map(str, parents)).encode()).hexdigest()
     prefix = programs.load(Origin(Path(__file__), 1, "solver", digest), lambda prefix: _emit(prefix, parents))
     return programs.address(f"{prefix}_solve"), programs.address(f"{prefix}_slide")
