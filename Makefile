@@ -33,6 +33,7 @@ test: $(VENV)/.installed-dev
 # Every law, arm and driver, some minutes: the table in the documentation.
 driver-table: $(VENV)/.installed-dev
 	$(BIN)/python tests/driver_table.py docs/driver-table.md
+	$(BIN)/python tests/run/test_driver_limits.py docs/driver-limits.md
 
 # What takes minutes, or is at the mercy of the clock.
 slow: $(VENV)/.installed-dev

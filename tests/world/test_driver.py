@@ -1,22 +1,27 @@
 """The driver between law and joint: its filter, limits and lost packets against closed forms."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import palpate as pp
-from palpate.control import GravityCompensation, JointImpedance, PythonLaw
+from palpate.control import Admittance, GravityCompensation, JointImpedance, Passive, PythonLaw
 from palpate.control.design import IMPEDANCE, ContactCase, Timing
 from palpate.control.design.prediction import largest_wall
+from palpate.control.references.motions import Line
+from palpate.engine.kernels import kernel
 from palpate.errors import InvalidInput, ScenarioError
 from palpate.robot import load_robot
 from palpate.run.run import Run
 from palpate.run.simulate import simulate
 from palpate.trace import Recording
 from palpate.world.clock import Clock
-from palpate.world.config import Driver, Surface, World
+from palpate.world.config import Driver, PlantChange, Surface, World
 from palpate.world.driver import PRESETS, filter_gain
+from palpate.world.sensing.faults import LOSS
+from palpate.world.sensing.noise import uniform
 
 MASS, STIFFNESS, DAMPING = 3.0, 1000.0, 2 * 0.7 * math.sqrt(1000.0 * 3.0)  # of one axis
 
@@ -112,10 +117,99 @@ def test_the_arm_stops_after_so_many_lost_commands_in_a_row() -> None:
     assert found == pytest.approx(expected, rel=3 / math.sqrt(runs))
 
 
+def test_twenty_losses_in_a_row_come_once_in_two_million_ticks_exactly() -> None:
+    """By the Markov chain of k losses in a row, t_k = 1 + ½ t_{k+1} + ½ t_0 with t_20 = 0, solved in fractions."""
+    of_start, beside = Fraction(0), Fraction(0)  # t_k = of_start · t_0 + beside
+    for _ in range(20):
+        of_start, beside = Fraction(1, 2) * of_start + Fraction(1, 2), Fraction(1, 2) * beside + 1
+    assert beside / (1 - of_start) == 2_097_150 == mean_wait(20)
+
+
+@kernel
+def _ticks_until(count: int, seed: int) -> int:
+    """The same count as the loop's, without a loop: ticks until so many numbers in a row are below ½."""
+    in_row, tick = 0, 0
+    while in_row < count:
+        in_row = in_row + 1 if uniform(seed, LOSS, tick) < 0.5 else 0
+        tick += 1
+    return tick
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_loop_loses_what_its_random_numbers_say(seed: int) -> None:
+    assert ticks_until_stopped(8, seed) == _ticks_until(8, seed)
+
+
 @pytest.mark.slow
-def test_twenty_losses_in_a_row_come_once_in_two_million_ticks() -> None:
-    found = np.mean([ticks_until_stopped(20, seed, 3e4) for seed in range(16)])
-    assert found == pytest.approx(mean_wait(20), rel=3 / math.sqrt(16))
+def test_twenty_losses_in_a_row_are_counted() -> None:
+    """The mean of a geometric wait over 400 seeds; its standard deviation is nearly the mean."""
+    assert np.mean([_ticks_until(20, seed) for seed in range(400)]) == pytest.approx(mean_wait(20), rel=3 / 20)
+
+
+# ------------------------------------------------------------------ set points and friction
+
+
+def _set_points(command: str, wanted: float, **limits: float) -> pp.Trace:
+    """The set points of a slide whose law asks for one position, or speed, from the first tick on."""
+    law = PythonLaw(lambda tick, gains, memory: {"torque": np.full(tick.v.size, wanted)}, command=command)  # pyright: ignore[reportArgumentType]
+    driver = Driver(servo_bandwidth=300.0, torque_limit=False, **limits)  # pyright: ignore[reportArgumentType]
+    clock = Clock(duration=1.5, timestep=2.5e-4, rate=1000)
+    return simulate(Run(slide(), law, World(driver=driver), clock=clock))
+
+
+def test_a_speed_command_rises_within_jerk_acceleration_and_speed() -> None:
+    trace = _set_points("velocity", 5.0, joint_speed_limit=1.0, joint_acceleration_limit=4.0, joint_jerk_limit=40.0)
+    v, T = trace["v"][:, 0], trace.time[1]
+    assert v[-1] == pytest.approx(1.0, rel=1e-6)
+    assert v.max() < 1.01
+    assert np.diff(v[::4]).max() / (4 * T) == pytest.approx(4.0, rel=0.03)  # per tick: the servo follows its steps
+    # 0.1 s to reach the acceleration by its jerk, v = 0.2 m/s; then 4 m/s²; from 0.9 m/s on it fades as 10 (1 − v).
+    reaches = 0.1 + (0.6 - 0.2) / 4.0
+    assert trace.time[np.searchsorted(v, 0.6)] == pytest.approx(reaches, abs=0.012)  # the servo lags by 2/300 s
+
+
+def test_a_speed_command_passes_unchanged_below_its_limits() -> None:
+    limited = _set_points("velocity", 0.5, joint_speed_limit=1.0, joint_acceleration_limit=1e4)
+    np.testing.assert_allclose(limited["v"], _set_points("velocity", 0.5)["v"], atol=1e-12)
+
+
+def test_a_position_command_runs_at_the_speed_limit() -> None:
+    trace = _set_points("position", 1.0, joint_speed_limit=0.8)
+    q = trace["q"][:, 0]
+    k = np.searchsorted(q, [0.2, 0.6])
+    assert 0.4 / (trace.time[k[1]] - trace.time[k[0]]) == pytest.approx(0.8, rel=1e-3)
+    assert q[-1] == pytest.approx(1.0, abs=1e-4)
+    assert any("rate limit" in text for text in trace.warnings)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
+def test_a_driver_takes_its_share_of_friction_away(share: float) -> None:
+    """A rod about the vertical, coasting: I v̇ = −(1 − s) (d v + F), its own friction alone."""
+    I, d, F, v0, t = 2.0 * 0.25**2 + 0.01, 0.05, 0.04, 2.0, 0.5
+    row = pp.robot.DHLink(a=0.5, mass=2.0, com=(-0.25, 0, 0), inertia=(0.01, 0.01, 0.01), friction=F, damping=d)
+    robot = pp.Robot.from_dh([row]).with_gravity((0, 0, 0))
+    driver = Driver(viscous_compensation=share, coulomb_compensation=share)
+    clock = Clock(duration=t, timestep=1e-4, integrator="rk4")
+    trace = simulate(Run(robot, Passive(), World(driver=driver), clock=clock, v_start=[v0]))
+    rate = (1 - share) * d / I
+    coasting = v0 if share == 1.0 else (v0 + F / d) * math.exp(-rate * t) - F / d
+    assert trace["v"][-1, 0] == pytest.approx(coasting, rel=1e-4)
+    added = World(driver=driver, plant=PlantChange(joint_friction=0.1))  # unknown to the maker: stays
+    more = simulate(Run(robot, Passive(), added, clock=clock, v_start=[v0]))
+    assert more["v"][-1, 0] < coasting - 0.1
+
+
+def test_the_tools_limits_are_checked_before_and_after_the_run() -> None:
+    reference = Line(offset=(0.0, 0.3, 0.0), duration=0.6)
+    driver = Driver(servo_bandwidth=120.0, tool_speed_limit=(0.5, 2.5), tool_acceleration_limit=(3.0, 17.0))
+    trace = simulate(Run(load_robot("ur5e"), Admittance(), World(driver=driver), reference, clock=Clock(duration=1.0)))
+    assert any("asks the tool for a speed of 0.9" in text and "0.5 m/s is the most" in text for text in trace.warnings)
+    assert any("asks the tool for an acceleration" in text or "acceleration of 4." in text for text in trace.warnings)
+    assert any("the tool moved at 0.9" in text and "stops an arm at 0.5 m/s" in text for text in trace.warnings)
+    wide = Driver(servo_bandwidth=120.0, tool_speed_limit=(2.0, 2.5), tool_acceleration_limit=(30.0, 17.0))
+    assert not simulate(
+        Run(load_robot("ur5e"), Admittance(), World(driver=wide), reference, clock=Clock(duration=1.0))
+    ).warnings
 
 
 def test_a_lost_command_is_held() -> None:

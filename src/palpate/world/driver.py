@@ -111,10 +111,10 @@ class Driver(Late):
     joint_acceleration_limit: PerJoint | None = setting(None, "rad/s² or m/s²", "of the same; 0 for none")
     joint_jerk_limit: PerJoint | None = setting(None, "rad/s³ or m/s³", "of the same; 0 for none")
     tool_speed_limit: tuple[float, float] | None = setting(
-        None, "m/s, rad/s", "of the tool under position and velocity commands; stated, nothing checks it yet"
+        None, "m/s, rad/s", "of the tool under position and velocity commands; beyond it there is a warning; 0 for none"
     )
     tool_acceleration_limit: tuple[float, float] | None = setting(
-        None, "m/s², rad/s²", "of the target of such commands; stated, nothing checks it yet"
+        None, "m/s², rad/s²", "of the target of such commands; beyond it there is a warning; 0 for none"
     )
     loss: float | None = setting(None, "1", "probability that a command is lost; the last one is held", ge=0, lt=1)
     stop_after: int | None = setting(None, "commands", "lost in a row at which the arm stops; 0 for never", ge=0)

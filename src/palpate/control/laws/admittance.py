@@ -377,7 +377,7 @@ class Admittance(Law):
         Along a direction without stiffness nothing leads back to the target: there it rests where the wanted wrench
         is felt.
         """
-        held = self.matrices()[2].any(axis=1)
+        held = np.any(self.matrices()[2], axis=1)
         free = tuple(d for d in self.directions if not held[DIRECTIONS.index(d)])
         followed = tuple(d for d in self.followed(robot) if d not in free)
         pressing = (Promise(force=free, axes=self.axes_at),) if free else ()

@@ -40,6 +40,22 @@ def beyond_bounds(assembly: Assembly, named: Mapping[str, Array]) -> tuple[list[
     return ([], [text]) if worst[j] > _MUCH else ([text], [])
 
 
+def beyond_the_interface(assembly: Assembly, named: Mapping[str, Array]) -> list[str]:
+    """A warning of a tool that was faster under position or velocity commands than its interface lets it be."""
+    if assembly.law.command not in ("position", "velocity") or "tool_twist" not in named or not len(named["time"]):
+        return []
+    said, limits = [], assembly.run.world.driver.facts.tool_speed_limit
+    for part, limit, unit in zip((slice(0, 3), slice(3, 6)), limits, ("m/s", "rad/s")):
+        speed = np.linalg.norm(named["tool_twist"][:, part], axis=1)
+        k = int(np.argmax(speed))
+        if limit and speed[k] > (1.0 + _WORTH) * limit:
+            said.append(
+                f"the tool moved at {speed[k]:.4g} {unit} at {named['time'][k]:.4g} s; the interface stops an arm at"
+                f" {limit:g} {unit} (world.driver.tool_speed_limit), which is not simulated"
+            )
+    return said
+
+
 def dropped_motion(assembly: Assembly, named: Mapping[str, Array]) -> list[str]:
     """A remark on motion of the target along a direction in which the law controls the force instead."""
     run = assembly.run

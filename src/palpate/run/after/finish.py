@@ -21,7 +21,7 @@ from palpate.control.unread import unread_of_reference
 from palpate.engine.library import WARNINGS
 from palpate.robot.readers.findings import CONTACT, Finding, without_meshes
 from palpate.run.after.balance import energy_warnings
-from palpate.run.after.between import beyond_bounds, dropped_motion
+from palpate.run.after.between import beyond_bounds, beyond_the_interface, dropped_motion
 from palpate.run.after.causes import LIMITS, promise_warnings
 from palpate.run.after.ending import INTERRUPTED, Ending
 from palpate.run.after.exact_story import event_table, exact_assumptions, exact_outcome, stop_warnings, trace_events
@@ -121,6 +121,7 @@ def _warnings(assembly: Assembly, named: Mapping[str, Array], foretold: Foretold
     alarms = assembly.law.alarms(assembly.law.memory)
     early_warnings = [*_of_the_file(assembly.run), *foretold.warnings]
     run_warnings = [*_joint_warnings(assembly), *stop_warnings(assembly.exact), *energy_warnings(named)]
+    run_warnings += beyond_the_interface(assembly, named)
     run_warnings += beyond_bounds(assembly, named)[1]
     return [*early_warnings, *alarms, *run_warnings, *_limit_warnings(assembly), *wrench_warnings(assembly, named)]
 

@@ -28,7 +28,7 @@ from palpate.run.run import Run
 from palpate.spatial import matrix_from_quat
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import Surface
-from palpate.world.driver import torque_rates
+from palpate.world.driver import limits_of, torque_rates
 from palpate.world.plants.plant import surface_rotation
 from palpate.world.surfaces.forms import form_of
 
@@ -38,6 +38,7 @@ _GIVE, _TURN = 5e-3, 0.05  # m and rad: a servo that gives way by more under a k
 _LAG = 0.2  # of the way: a law that stays behind its target by more is said
 _SINGULAR = 0.05  # m, smallest singular value of the tool's Jacobian, below which nothing is said of a lag
 _MISSED = 0.01  # m
+_SPEEDS, _RATES = ("m/s", "rad/s"), ("m/s²", "rad/s²")
 _MOST_JOINTS = 40
 _FASTER = 3.0  # a servo should be so many times faster than the compliant frame that it follows
 
@@ -60,7 +61,15 @@ def demands(run: Run) -> Demands:
         if way.q is None or way.missed > _MISSED:  # out of reach: nothing can be said of a posture there
             return Demands([], [])
         said, warned = way.torque()
-        warned += [*way.rate(), *way.first_command(), *way.speed(), *way.give(), *way.bandwidth(), *way.lag()]
+        warned += [
+            *way.rate(),
+            *way.first_command(),
+            *way.speed(),
+            *way.tool_motion(),
+            *way.give(),
+            *way.bandwidth(),
+            *way.lag(),
+        ]
     return Demands(said, warned)
 
 
@@ -245,9 +254,35 @@ class _Way:
         ]
 
     def speed(self) -> list[str]:
-        """Joint speeds along the target beyond the rated ones, and beyond the interface's."""
-        fix = "slow the reference down"
-        return self._beyond(np.abs(self.v), self.robot.limits.velocity, "speed", "rad/s", fix)
+        """Joint speeds along the target beyond the rated ones, and those and accelerations beyond the interface's."""
+        fix, interface = "slow the reference down", "slow the reference down: the interface lets no more pass"
+        said = self._beyond(np.abs(self.v), self.robot.limits.velocity, "speed", "rad/s", fix)
+        if said or not self.servo:
+            return said
+        for x, name, unit in ((self.v, "speed", "rad/s"), (self.a, "acceleration", "rad/s²")):
+            most = limits_of(self.robot, getattr(self.driver, f"joint_{name}_limit"), name)
+            said += self._beyond(np.abs(x), most, name, unit, interface)
+        return said
+
+    def tool_motion(self) -> list[str]:
+        """Speeds and accelerations of the tool along the target beyond those at which the interface stops the arm."""
+        said, limits = [], (self.driver.tool_speed_limit, self.driver.tool_acceleration_limit)
+        if not self.servo or not np.any(limits):
+            return []
+        twists = np.array([self.robot.jacobian(q) @ v for q, v in zip(self.q, self.v)])
+        rates = np.array(
+            [self.robot.jacobian(q) @ a + self.robot.jacobian_drift(q, v) for q, v, a in zip(self.q, self.v, self.a)]
+        )
+        for x, most, what, units in zip((twists, rates), limits, ("speed", "acceleration"), (_SPEEDS, _RATES)):
+            for part, limit, unit in zip((x[:, :3], x[:, 3:]), most, units):
+                size = np.linalg.norm(part, axis=1)
+                worst = int(np.argmax(size))
+                if limit and size[worst] > limit:
+                    said.append(
+                        f"the target asks the tool for a {what} of {size[worst]:.3g} {unit} at {self.t[worst]:.3g} s,"
+                        f" {limit:g} {unit} is the most that the interface takes; slow the reference down"
+                    )
+        return said
 
     def _beyond(self, asked: Array, most: Array, what: str, unit: str, fix: str) -> list[str]:
         share = np.where(np.isfinite(most), asked / most, 0.0)

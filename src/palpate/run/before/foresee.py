@@ -24,6 +24,7 @@ from palpate.control.design.arm import (
 )
 from palpate.control.design.case import ContactCase
 from palpate.control.design.friction import friction_sentences
+from palpate.control.design.linear.arm_terms import joint_damping_of
 from palpate.control.design.linear.closed_loop import eigenvalue_work, encirclement_work
 from palpate.control.design.linear.law_models import IMPEDANCE
 from palpate.control.design.linear.loop_model import Timing
@@ -33,6 +34,7 @@ from palpate.run.assemble.drives import with_servo_rotors
 from palpate.run.run import Run
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import Surface
+from palpate.world.driver import per_joint, uncompensated
 from palpate.world.plants.plant import dry_friction, surface_rotation
 from palpate.world.surfaces.forms import form_of
 
@@ -167,8 +169,15 @@ def _plant_of(run: Run) -> dict[str, Any]:
     return {
         "timing": timing_of(run),
         "rotor_inertia": with_servo_rotors(run).world.plant.rotor_inertia,
-        "joint_damping": run.world.plant.joint_damping,
+        "joint_damping": _added_damping(run),
     }
+
+
+def _added_damping(run: Run) -> Array:
+    """Viscous friction that the plant has beyond the robot's own, less what the driver takes off that, N·m·s/rad."""
+    left, _ = uncompensated(run.robot, run.world.driver)
+    added = per_joint(run.robot, run.world.plant.joint_damping, "joint_damping")
+    return added - (1.0 - left) * joint_damping_of(run.robot)
 
 
 def contact_of(run: Run, q: Array, wall: Wall) -> ArmContact:
