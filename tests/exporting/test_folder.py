@@ -124,7 +124,7 @@ def test_a_missing_symbol_is_seen() -> None:
 
 @needs("ar")
 def test_a_static_library_is_one_that_ar_reads(tmp_path: Path) -> None:
-    (tmp_path / "lib.a").write_bytes(static_library("law.o", b"odd", frozenset({"b", "a"})))
+    (tmp_path / "lib.a").write_bytes(static_library(b"odd", frozenset({"b", "a"})))
     assert run("ar", "t", "lib.a", cwd=tmp_path).split() == ["law.o"]
     assert run("ar", "p", "lib.a", "law.o", cwd=tmp_path) == "odd"
 

@@ -128,7 +128,12 @@ class Library:
             raise NotApplicable(f"the object for {target.name} lacks {', '.join(sorted(self.public - names.defined))}")
 
     def largest_frame(self) -> int:
-        """Bytes of the largest stack frame, of the code for x86-64."""
+        """Bytes of the largest stack frame of a function, of the code for x86-64: kept registers and local numbers."""
         target = TARGETS["x86-64"]
-        text = assembly(self.bitcode(target), target)
-        return max((int(n) for n in re.findall(r"subq\s+\$(\d+), %rsp", text)), default=0)
+        return max(map(_frame, re.split(r"\.type\s+\S+,@function", assembly(self.bitcode(target), target))))
+
+
+def _frame(assembled: str) -> int:
+    """Bytes that a function takes off the stack; code for 128 bytes adds -128."""
+    taken = re.findall(r"(?:subq\s+\$|addq\s+\$-)(\d+), %rsp", assembled)
+    return 8 * len(re.findall(r"\bpushq\b", assembled)) + max(map(int, taken), default=0)

@@ -75,15 +75,18 @@ def _name(data: bytes, at: int) -> tuple[str, int]:
     return data[at : at + length].decode(), at + length
 
 
-def static_library(member: str, data: bytes, names: frozenset[str]) -> bytes:
-    """An archive of one object with the index that linkers look names up in (System V's format)."""
+def static_library(data: bytes, names: frozenset[str]) -> bytes:
+    """An archive of one object with the index that linkers look names up in (System V's format).
+
+    The object is called law.o whatever the law is: a name of more than 15 letters would need a table of names.
+    """
     listed = sorted(names)
     texts = b"".join(name.encode() + b"\0" for name in listed)
     size = 4 + 4 * len(listed) + len(texts)
     padded = size + size % 2
     offset = 8 + 60 + padded
     index = struct.pack(f">I{len(listed)}I", len(listed), *[offset] * len(listed)) + texts + b"\0" * (padded - size)
-    return b"!<arch>\n" + _member("/", index) + _member(f"{member}/", data)
+    return b"!<arch>\n" + _member("/", index) + _member("law.o/", data)
 
 
 def _member(name: str, data: bytes) -> bytes:

@@ -67,11 +67,13 @@ def closure(kernels: Iterable[Kernel]) -> list[Kernel]:
 
 def llvm_texts(kernels: Iterable[Kernel]) -> list[str]:
     """The code of kernels and of all that they call, free of the machine that they were compiled on."""
-    return [_portable(kernel.llvm()) for kernel in closure(kernels)]
+    return [_portable_text(kernel) for kernel in closure(kernels)]
 
 
-def _portable(text: str) -> str:
-    text = re.sub(r"^target (datalayout|triple) = .*\n", "", text, flags=re.MULTILINE)
+@cache
+def _portable_text(kernel: Kernel) -> str:
+    """A kernel is compiled afresh once in a process: a law exported for twenty arms is the same kernels."""
+    text = re.sub(r"^target (datalayout|triple) = .*\n", "", kernel.llvm(), flags=re.MULTILINE)
     text = text.replace(" = common ", " = internal ")  # which LLVM's writer of wasm does not survive
     return re.sub(r'^attributes (#\d+) = \{[^}]*"target-cpu"[^}]*\}', r"attributes \1 = { }", text, flags=re.MULTILINE)
 
@@ -183,21 +185,8 @@ done:
   ret ptr %to
 }
 define internal ptr @memcpy(ptr returned %to, ptr %from, SIZE %n) #0 {
-entry:
-  br label %test
-test:
-  %i = phi SIZE [ 0, %entry ], [ %next, %body ]
-  %more = icmp ult SIZE %i, %n
-  br i1 %more, label %body, label %done
-body:
-  %source = getelementptr i8, ptr %from, SIZE %i
-  %at = getelementptr i8, ptr %to, SIZE %i
-  %b = load i8, ptr %source
-  store volatile i8 %b, ptr %at
-  %next = add SIZE %i, 1
-  br label %test
-done:
-  ret ptr %to
+  %same = call ptr @memmove(ptr %to, ptr %from, SIZE %n)
+  ret ptr %same
 }
 define internal ptr @memmove(ptr returned %to, ptr %from, SIZE %n) #0 {
 entry:
