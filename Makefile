@@ -64,9 +64,12 @@ bench: build/bench-venv/.for-bench build/peers-venv/.for-bench
 bench-sweep: $(VENV)/.installed
 	PALPATE_BENCH_RUNS=10000 $(BIN)/python -m benchmarks sweep --repeats 1 --timeout 10000 --out benchmarks/long_sweep.json
 
-# Laws exported and replayed whole on every machine that qemu-user, cross compilers, wasm-ld and node give here; slow.
+# Laws exported and replayed whole on every machine that qemu-user, cross compilers, wasm-ld and node give here, then
+# every law on every arm of the catalogue on this one: build/export-matrix.md. An hour; what is missing is named.
 export-matrix: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -m slow tests/exporting
+	$(BIN)/python -m pytest -m slow -s tests/exporting
+	mkdir -p build
+	$(BIN)/python tests/exporting/matrix.py build/export-matrix.md
 
 # Every shipped scenario with the bounds of every array checked, in a cache of its own; slow.
 boundscheck: $(VENV)/.installed-dev

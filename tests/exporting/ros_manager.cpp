@@ -1,0 +1,78 @@
+// Loads the exported controller by class_loader, as pluginlib does, and feeds it the ticks of the verified run.
+//
+//     ros_manager LIBRARY VECTORS NUMBERS: prints what a test looks at
+#include <class_loader/class_loader.hpp>
+
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+#include NAME_H
+#include "controller_interface/chainable_controller_interface.hpp"
+
+using namespace controller_interface;
+using hardware_interface::CommandInterface;
+using hardware_interface::LoanedInterface;
+
+int main(int, char **words) {
+    class_loader::ClassLoader loader(words[1]);
+    const auto classes = loader.getAvailableClasses<ChainableControllerInterface>();
+    std::printf("classes %s\n", classes.at(0).c_str());
+    auto arm = loader.createUniqueInstance<ChainableControllerInterface>(classes.at(0));
+    const rclcpp_lifecycle::State state;
+    bool ready = arm->on_init() == CallbackReturn::SUCCESS && arm->on_configure(state) == CallbackReturn::SUCCESS;
+    const auto references = arm->export_reference_interfaces();
+    std::vector<CommandInterface> measured, commands;
+    for (const auto &name : arm->state_interface_configuration().names) measured.emplace_back("", name);
+    for (const auto &name : arm->command_interface_configuration().names) commands.emplace_back("", name);
+    for (auto &handle : measured) arm->state_interfaces_.emplace_back(&handle);
+    for (auto &handle : commands) arm->command_interfaces_.emplace_back(&handle);
+    ready = ready && arm->on_activate(state) == CallbackReturn::SUCCESS;
+    std::printf("ready %d states %zu %s commands %zu %s references %zu %s\n", ready, measured.size(),
+                measured[0].get_name().c_str(), commands.size(), commands[0].get_name().c_str(), references.size(),
+                references[0]->get_name().c_str());
+
+    std::ifstream file(words[2], std::ios::binary);
+    int64_t head[4];
+    file.read(reinterpret_cast<char *>(head), sizeof head);
+    IN in;
+    OUT out;
+    int64_t differing = 0, failed = 0;
+    double last = 0.0;
+    arm->chained = true;
+    const size_t joints = commands.size();
+    const auto tick = [&](double period) { return arm->update({}, {period}) == return_type::OK; };
+    for (int64_t k = 0; k < head[0]; k++) {
+        file.read(reinterpret_cast<char *>(&in), sizeof in);
+        file.read(reinterpret_cast<char *>(&out), sizeof out);
+        for (size_t j = 0; j < joints; j++) {
+            measured[j].value = in.q[j];
+            measured[joints + j].value = in.v[j];
+            measured[2 * joints + j].value = in.tau[j];
+        }
+        const double *target = TARGET;
+        for (size_t r = 0; r < references.size(); r++) references[r]->value = target[r];
+        failed += !tick(in.t - last);
+        last = in.t;
+        for (size_t j = 0; j < joints; j++) differing += std::memcmp(&commands[j].value, &out.torque[j], 8) != 0;
+    }
+    std::printf("ticks %lld differing %lld failed %lld\n", (long long)head[0], (long long)differing, (long long)failed);
+
+    // A state that cannot be read: the last command stands, and after ten ticks of it the controller says ERROR.
+    const double held = commands[0].value;
+    measured[3].busy = true;
+    int good = 0;
+    while (tick(1e-3) && good < 100) good++;
+    std::printf("busy held %d good %d\n", commands[0].value == held, good);
+    measured[3].busy = false;
+    // A reference that was lost, a command that cannot be written, and a target that no law can follow.
+    ready = arm->on_activate(state) == CallbackReturn::SUCCESS;
+    std::printf("activated %d, without reference %d\n", ready, tick(1e-3) && commands[0].value == held);
+    for (size_t r = 0; r < references.size(); r++) references[r]->value = TARGET[r];
+    std::printf("with reference %d", tick(1e-3));
+    commands[1].busy = true;
+    std::printf(", unwritten %d", tick(1e-3));
+    commands[1].busy = false;
+    arm->chained = false;
+    std::printf(", unchained %d\n", tick(1e-3));
+}
