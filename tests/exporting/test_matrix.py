@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import palpate as pp
-from palpate.control.guards import GUARD_NAMES, GUARD_NOT_FINITE, GUARD_SINGULAR
+from palpate.control.guards import GUARD_NAMES, GUARD_NOT_FINITE
 from palpate.exporting import export
 from palpate.exporting.code.native import Native, Session, host
 from palpate.exporting.code.records import INPUT_HEAD, Code
@@ -36,6 +36,13 @@ MACHINES = {
     "riscv64": ("riscv64-linux-gnu-gcc", ["qemu-riscv64"]),
 }
 pytestmark = pytest.mark.slow
+
+
+def exportable(name: str) -> Scenario:
+    """A shipped scenario without the friction term, which the loop adds and an export refuses."""
+    scenario = load_scenario(name)
+    without = ["control.friction_compensation=0"] if scenario.control.friction_compensation else []
+    return load_scenario(name, without)
 
 
 def tools_of(target: str) -> list[str]:
@@ -75,7 +82,7 @@ def same_everywhere(folder: Path, name: str) -> None:
     ("scenario", "model"), [(s, "given") for s in SCENARIOS] + [(s, "own") for s in SCENARIOS if s in OWN]
 )
 def test_every_machine_gives_the_bits_of_the_run(tmp_path: Path, scenario: str, model: Model) -> None:
-    done = export(scenario, tmp_path / "out", targets=available(), model=model, ticks=20_000)
+    done = export(exportable(scenario), tmp_path / "out", targets=available(), model=model, ticks=20_000)
     assert done.difference == 0.0 or model == "own"
     print(f"{scenario}, {model}: {done.ticks} ticks, stack frame {done.frame} bytes")
     same_everywhere(done.folder, done.name)
@@ -83,8 +90,8 @@ def test_every_machine_gives_the_bits_of_the_run(tmp_path: Path, scenario: str, 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_the_exported_law_in_the_loop_gives_the_same_trace(tmp_path: Path, scenario: str) -> None:
-    export(scenario, tmp_path / "out", model="given", ticks=10)
-    run = as_run(scenario)
+    export(exportable(scenario), tmp_path / "out", model="given", ticks=10)
+    run = as_run(exportable(scenario))
     ours, theirs = pp.simulate(run), pp.simulate(replace(run, law=pp.load_exported(tmp_path / "out")))
     assert all(ours[name].tobytes() == theirs[name].tobytes() for name in ours.channels)
 
@@ -127,7 +134,7 @@ def guarded(name: str, tool_speed: float) -> Scenario:
     margin = float(np.minimum(limits.upper - q, q - limits.lower).min()) - 1e-3
     settings = [
         f"joint_margin={margin}",
-        "tool_speed=0.1",
+        f"tool_speed={tool_speed}",
         "contact_force=40",
         'on_contact_force="retreat"',
         "stale_ticks=20",
@@ -162,17 +169,13 @@ def guard_script(made: Draft) -> np.ndarray:
     return np.array(script.rows)
 
 
-@pytest.mark.parametrize(("name", "tool_speed"), [("panda-wall", 0.1), ("ur5e-admittance", 20.0)])
-def test_every_machine_takes_both_branches_of_every_guard(tmp_path: Path, name: str, tool_speed: float) -> None:
-    scenario = guarded(name, tool_speed)
+def test_every_machine_takes_both_branches_of_every_guard_of_torques(tmp_path: Path) -> None:
+    scenario = guarded("panda-wall", 0.1)
     made = draft(scenario, "own")
     prefix, answers = with_vectors(scenario, tmp_path / "out", guard_script(made))
     codes, bits = answers[:, 0].view(np.int64), answers[:, 1].view(np.int64)
     assert {Code.OK, Code.NOT_FINITE, Code.TIME, Code.LATE, Code.QUATERNION} <= set(map(Code, codes))
-    servo = made.bound.command in ("velocity", "position")
-    # NaN is refused before a guard sees it, and set points know no singular posture.
-    unreachable = {GUARD_NOT_FINITE, GUARD_SINGULAR} if servo else {GUARD_NOT_FINITE}
-    for bit in GUARD_NAMES.keys() - unreachable:
+    for bit in GUARD_NAMES.keys() - {GUARD_NOT_FINITE}:  # NaN is refused before a guard sees it
         assert np.any(bits[codes == 0] & bit), GUARD_NAMES[bit]
         assert np.any(bits[codes == 0] & bit == 0), GUARD_NAMES[bit]
     same_everywhere(tmp_path / "out", prefix)
