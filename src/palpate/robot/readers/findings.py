@@ -113,7 +113,7 @@ def refuse(file: str, findings: Iterable[Finding]) -> ModelError:
     errors = errors_of(findings)
     count = f"{len(errors)} error{'s' if len(errors) != 1 else ''}"
     lines = "".join(f"\n  {error}" for error in errors)
-    return ModelError(f"{printable(file)} is not a usable model: {count}{lines}", findings)
+    return ModelError(f"{printable(file)} has {count}:{lines}", findings)
 
 
 def guessed_tool(robot: str, choice: ToolChoice | None) -> list[Finding]:
