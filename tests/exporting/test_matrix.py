@@ -21,7 +21,7 @@ from palpate.exporting.folder import Model
 from palpate.exporting.interface import places
 from palpate.exporting.vectors import answered, packed, play, vector_file
 from palpate.run.simulate import as_run
-from palpate.scenario.file.load import load_scenario
+from palpate.scenario.file.load import load_scenario, scenario_from_data
 from palpate.scenario.model import Scenario
 
 SCENARIOS = [
@@ -192,10 +192,8 @@ def arguments(count: int) -> np.ndarray:
 
 
 def test_every_machine_has_the_bits_of_every_function(tmp_path: Path) -> None:
-    scenario = load_scenario(
-        "panda-joint-impedance",
-        ["control=", 'control.law="exporting.every_function:EveryFunction"', "run.duration=0.01"],
-    )
+    data = load_scenario("panda-joint-impedance", ["run.duration=0.01"]).as_data()
+    scenario = scenario_from_data({**data, "control": {"law": "exporting.every_function:EveryFunction"}})
     made = draft(scenario, "own")
     script = Script(made)
     for a, b in zip(arguments(7 * 3000).reshape(-1, 7), arguments(7 * 6000)[7 * 3000 :].reshape(-1, 7)):
