@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from palpate.equations.code.tree_solver import slide_tree, solve_tree, solver_of
+from palpate.equations.code.tree_solver import Sliding, slide_tree, solve_tree, solver_of
 
 TREES = {
     "one joint": [-1],
@@ -50,8 +50,9 @@ def test_joints_at_rest_are_left_out_of_the_equations_and_their_loads_are_told(p
     for _ in range(20):
         M, added, free = tree_matrix(parents, rng), rng.uniform(0.0, 0.5, n), (rng.random(n) < 0.6).astype(float)
         v, impulse, braking = rng.normal(size=(3, n))
-        momentum, x, load, pivots = np.empty((4, n))
-        slide_tree(slider, M, added, v, impulse, braking, free, momentum, x, load, pivots)
+        sliding = Sliding({"N": n}, added=added, impulse=impulse, braking=braking, free=free)
+        slide_tree(slider, M, v, sliding.address)
+        momentum, x, load, pivots = sliding.momentum, sliding.x, sliding.load, sliding.pivots
         A, on = M + np.diag(added), free > 0.0
         wanted = np.zeros(n)
         wanted[on] = np.linalg.solve(A[np.ix_(on, on)], (M @ v + impulse - braking)[on])

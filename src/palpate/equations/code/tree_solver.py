@@ -17,7 +17,7 @@ from palpate.engine.compiling import programs
 from palpate.engine.compiling.cache import Origin
 from palpate.engine.compiling.programs import call_program
 from palpate.engine.kernels import kernel
-from palpate.engine.records import Matrix, Vector
+from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.engine.views import address_of
 from palpate.equations.algebra.graph import Graph, Node
 from palpate.equations.code.llvm_code import Emitter, Input
@@ -37,18 +37,28 @@ def solve_tree(solver: int, M: Matrix, added: Vector, f: Vector, x: Vector, pivo
     call_program(solver, arrays)  # pyright: ignore[reportCallIssue]
 
 
+class Sliding(Record):
+    """What `slide_tree` takes, then what it gives, per velocity."""
+
+    added: Vector = sized("N")
+    impulse: Vector = sized("N")
+    braking: Vector = sized("N")
+    free: Vector = sized("N")  # 1, or 0 where a joint stands still
+    momentum: Vector = sized("N")
+    x: Vector = sized("N")
+    load: Vector = sized("N")
+    pivots: Vector = sized("N")
+
+
 @kernel
-def slide_tree(
-    slide: int, M: Matrix, added: Vector, v: Vector, impulse: Vector, braking: Vector, free: Vector, momentum: Vector,
-    x: Vector, load: Vector, pivots: Vector,
-) -> None:  # fmt: skip
-    """x of the free joints, whose mask is 1, the others at rest: (M + diag added) x = M v + impulse − braking.
+def slide_tree(slide: int, M: Matrix, v: Vector, s: Sliding) -> None:
+    """x of the free joints, the others at rest: (M + diag added) x = M v + impulse − braking.
 
     Given out too: momentum = M v + impulse, load = momentum − (M + diag added) x, and the pivots.
     """
     arrays = (
-        address_of(M), address_of(added), address_of(v), address_of(impulse), address_of(braking), address_of(free),
-        address_of(momentum), address_of(x), address_of(load), address_of(pivots),
+        address_of(M), address_of(s.added), address_of(v), address_of(s.impulse), address_of(s.braking),
+        address_of(s.free), address_of(s.momentum), address_of(s.x), address_of(s.load), address_of(s.pivots),
     )  # fmt: skip
     call_program(slide, arrays)  # pyright: ignore[reportCallIssue]
 

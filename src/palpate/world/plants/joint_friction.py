@@ -21,6 +21,7 @@ from palpate.engine.library import mju_cholFactor, mju_cholSolve
 from palpate.engine.physics import Physics
 from palpate.engine.records import Matrix, Record, Vector, sized
 from palpate.engine.views import address_of
+from palpate.equations.code.tree_solver import Sliding
 from palpate.world.plants.ties import Ties, fold
 
 _LEAST_PIVOT = 1e-15
@@ -48,10 +49,7 @@ class JointFriction(Record):
     M: Matrix = sized("N", "N")
     momentum: Vector = sized("N")  # b
     v: Vector = sized("N")
-    impulse: Vector = sized("N")  # h (all other forces at the start)
-    braking: Vector = sized("N")  # h F the way a joint slides
-    free: Vector = sized("N")  # 1, or 0 where a joint stands still
-    load: Vector = sized("N")  # b − M̂ v
+    sliding: Sliding  # on equations
     work: FrictionWork
 
 
@@ -67,8 +65,7 @@ def joint_friction(model: mujoco.MjModel, coulomb: Array, tied: bool) -> JointFr
     rubs = bool(coulomb.any())
     n = model.nv if rubs or tied else 0
     damping = model.dof_damping.copy()[:n]
-    work = FrictionWork({"N": n})
-    return JointFriction({"N": n}, on=rubs, coulomb=coulomb.copy()[:n], damping=damping, work=work)
+    return JointFriction({"N": n}, on=rubs, coulomb=coulomb.copy()[:n], damping=damping)
 
 
 @kernel

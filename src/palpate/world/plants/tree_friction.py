@@ -16,25 +16,23 @@ def end_velocities_of_tree(f: JointFriction, t: TreePlant, p: Physics, dt: float
     Joints mostly go on as they did, sliding or standing still: that is tried first, and else the search begins.
     """
     _push(f, t, p, dt)
-    w, n = f.work, p.nv
-    slide_tree(
-        t.slider, t.terms.M, t.added, p.qvel, f.impulse, f.braking, f.free, f.momentum, w.least, f.load, t.pivots
-    )
+    w, s, n = f.work, f.sliding, p.nv
+    slide_tree(t.slider, t.terms.M, p.qvel, s)
     goes_on = True
     for i in range(n):
-        if not (t.pivots[i] > SMALLEST_PIVOT and abs(w.least[i] - p.qvel[i]) < FASTEST * dt):
+        if not (s.pivots[i] > SMALLEST_PIVOT and abs(s.x[i] - p.qvel[i]) < FASTEST * dt):
             return False
-        if f.free[i] == 0.0:
-            goes_on = goes_on and abs(f.load[i]) <= f.bound[i] * (1.0 + ROUNDING)
+        if f.sliding.free[i] == 0.0:
+            goes_on = goes_on and abs(f.sliding.load[i]) <= f.bound[i] * (1.0 + ROUNDING)
         elif f.bound[i] > 0.0:
-            goes_on = goes_on and w.side[i] * w.least[i] >= 0.0
+            goes_on = goes_on and w.side[i] * s.x[i] >= 0.0
     if not goes_on:
         _search(f, t, p)
     for i in range(n):
         if goes_on:
-            f.v[i] = w.least[i]
+            f.v[i] = s.x[i]
         if f.bound[i] > 0.0:
-            f.force[i] = -f.load[i] / dt
+            f.force[i] = -f.sliding.load[i] / dt
     return True
 
 
@@ -44,25 +42,25 @@ def _push(f: JointFriction, t: TreePlant, p: Physics, dt: float) -> None:
     for i in range(p.nv):
         v, bound = p.qvel[i], dt * f.coulomb[i]
         side = 0.0 if v == 0.0 else (1.0 if v > 0.0 else -1.0)
-        f.work.side[i], f.bound[i], f.braking[i] = side, bound, bound * side
-        f.free[i] = 0.0 if bound > 0.0 and side == 0.0 else 1.0
-        f.impulse[i] = dt * (p.qfrc_applied[i] - f.force[i] - t.terms.bias[i])
-        t.added[i] = dt * f.damping[i]
+        f.work.side[i], f.bound[i], f.sliding.braking[i] = side, bound, bound * side
+        f.sliding.free[i] = 0.0 if bound > 0.0 and side == 0.0 else 1.0
+        f.sliding.impulse[i] = dt * (p.qfrc_applied[i] - f.force[i] - t.terms.bias[i])
+        f.sliding.added[i] = dt * f.damping[i]
     if t.sprung:
         for i in range(t.first, p.nv):
-            f.impulse[i] -= dt * (t.stiffness[i] * (p.qpos[i + t.extra] - t.rest[i]))
+            f.sliding.impulse[i] -= dt * (t.stiffness[i] * (p.qpos[i + t.extra] - t.rest[i]))
 
 
 @kernel
 def _search(f: JointFriction, t: TreePlant, p: Physics) -> None:
-    """f.v from the velocities at the step's start on, and f.load with it."""
+    """f.v from the velocities at the step's start on, and f.sliding.load with it."""
     n, M = p.nv, f.M
     for i in range(n):
         put(M[i], 0, t.terms.M[i])
-        M[i, i] += t.added[i]
+        M[i, i] += f.sliding.added[i]
         f.v[i] = p.qvel[i]
-    solve_joint_friction(M, f.momentum, f.bound, f.v, f.work)
+    solve_joint_friction(M, f.sliding.momentum, f.bound, f.v, f.work)
     for i in range(n):
-        f.load[i] = f.momentum[i]
+        f.sliding.load[i] = f.sliding.momentum[i]
         for j in range(n):
-            f.load[i] -= M[i, j] * f.v[j]
+            f.sliding.load[i] -= M[i, j] * f.v[j]
