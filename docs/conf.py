@@ -52,6 +52,7 @@ _PARTS = {
         "report",
         "serve",
         "sweeps",
+        "cluster",
         "tune",
     ],
     "Laws": ["laws/*"],
