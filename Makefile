@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test slow driver-table false-alarms lint bench bench-sweep export-matrix boundscheck fuzz kills docs gallery wheel next impacts corpus clean clean-cache
+.PHONY: demo test slow driver-table false-alarms cluster-memory lint bench bench-sweep export-matrix boundscheck fuzz kills docs gallery wheel next impacts corpus clean clean-cache
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' || \
@@ -87,6 +87,10 @@ fuzz: $(VENV)/.installed-dev
 # Two hundred random legal variations of the shipped scenarios, none of which may be warned of; a minute.
 false-alarms: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m slow tests/run/test_promise.py
+
+# A hundred thousand trivial runs on two Dask workers: the memory of driver and workers; minutes.
+cluster-memory: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -s -m slow tests/study/test_cluster_memory.py
 
 # kill -9 at 50 random moments of each command: nothing lost that was promised, the same bytes afterwards. KILLS=5 is quicker.
 kills: $(VENV)/.installed-dev

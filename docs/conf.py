@@ -59,6 +59,7 @@ _PARTS = {
         "report",
         "serve",
         "sweeps",
+        "cluster",
         "tune",
     ],
     "Teach": ["teaching", "teaching/*", "cite"],

@@ -38,7 +38,8 @@ JOB = 'jobs = 1\ncores = 1\nmemory = "2GB"\nwalltime = "01:00:00"\ninterface = "
 VARY = {"world.plant.mass_scale": "uniform(0.9, 1.1)"}
 # The arm of a ROS package: its mesh is found by the name of a folder above the model.
 URDF = f"""<robot name="arm"><link name="base"/><link name="upper">{INERTIAL}<visual><geometry>
-  <mesh filename="package://arm_description/meshes/link.stl"/></geometry></visual></link><link name="tip">{INERTIAL}</link>
+  <mesh filename="package://arm_description/meshes/link.stl"/></geometry></visual></link>
+  <link name="tip">{INERTIAL}</link>
   <joint name="shoulder" type="continuous"><parent link="base"/><child link="upper"/><axis xyz="0 1 0"/></joint>
   <joint name="elbow" type="continuous"><parent link="upper"/><child link="tip"/><axis xyz="0 1 0"/>
   <origin xyz="0 0 0.3"/></joint></robot>"""

@@ -139,16 +139,19 @@ def test_report_and_compare_know_own_metrics(folder: Folder, capsys: pytest.Capt
     assert "--no-code forbids" in Path("bare.html").read_text()
 
 
-def test_a_sweep_of_a_compiled_law_costs_no_more_than_one_of_the_shipped(folder: Folder) -> None:
-    def seconds(scenario: str) -> float:
-        plan = make_plan(scenario, VARY, ["run.duration=0.5"], runs=10, metrics=["effort"])
-        job, best = Job(plan.scenario, plan.metrics), np.inf
-        for _ in range(3):
+def test_a_sweep_of_a_compiled_law_is_as_fast_as_one_of_the_shipped_within_a_tenth(folder: Folder) -> None:
+    """The least processor time of chunks in turn; other work on the machine can only add to it."""
+    sources = (folder.write(compiled_twin()), "panda-joint-impedance")
+    plans = [make_plan(source, VARY, ["run.duration=0.5"], runs=10, metrics=["effort"]) for source in sources]
+    modules = [plan.scenario.get("modules", {}) for plan in plans]
+    jobs = [Job(plan.scenario, plan.metrics, contents=user_code.texts_of(m)) for plan, m in zip(plans, modules)]
+    tasks, least = [Task(k, (f"world.plant.mass_scale=1.0{k}",)) for k in range(10)], [np.inf, np.inf]
+    for turn in range(40):
+        for which, job in enumerate(jobs):
+            run_chunk(job, tasks[:1])  # what a change of scenario costs is none of the sweep's
             start = time.process_time()
-            run_chunk(job, [Task(k, (f"world.plant.mass_scale=1.0{k}",)) for k in range(10)])
-            best = min(best, time.process_time() - start)
-        return best
-
-    scenario = folder.write(compiled_twin())
-    seconds(scenario)
-    assert seconds(scenario) < 2 * seconds("panda-joint-impedance")
+            run_chunk(job, tasks)
+            least[which] = min(least[which], time.process_time() - start)
+        if turn > 3 and least[0] < 1.1 * least[1]:
+            break
+    assert least[0] < 1.1 * least[1]
