@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -186,7 +187,7 @@ def test_document_002s_step_of_force_can_be_said(panda: Robot) -> None:
 def test_a_ramp_of_force_rises_evenly_and_a_list_is_a_constant_wrench() -> None:
     ramp = WantedWrench(then=(0, 0, -10, 0, 0, 1), at=1.0, ramp=2.0)
     np.testing.assert_allclose(ramp.sample(np.array([0.5, 1.0, 2.0, 3.0, 9.0]))[:, 2], [0, 0, -5, -10, -10])
-    constant = Hold.model_validate({"wrench": [0, 0, -20, 0, 0, 0]}).wrench
+    constant: Any = Hold.model_validate({"wrench": [0, 0, -20, 0, 0, 0]}).wrench
     assert constant.sample(np.zeros(2)).tolist() == [[0, 0, -20, 0, 0, 0]] * 2
 
 

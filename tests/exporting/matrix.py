@@ -75,11 +75,12 @@ def scenario_of(law: str, arm: str) -> Scenario:
     else:
         data = dict(pressing(arm))
         directions = data["control"].get("directions")
-        data["control"] = {"law": law}
+        control: dict[str, Any] = {"law": law}
+        data["control"] = control
         if directions is not None and "directions" in kind_of(law).model_fields:
-            data["control"]["directions"] = directions
+            control["directions"] = directions
         if law == "fastest-stop":
-            data["control"]["acceleration"] = 10.0
+            control["acceleration"] = 10.0
         if law == "pole-balance":
             data["world"], data["reference"] = {"pole": POLE}, {"kind": "hold"}
     data["run"] = {**data["run"], "duration": 20.0}

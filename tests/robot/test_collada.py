@@ -15,7 +15,7 @@ from palpate.robot.readers.findings import without_meshes
 from palpate.robot.readers.guarded import CompileLimits
 from palpate.robot.readers.urdf import collada
 from palpate.robot.readers.urdf.collada import read_collada
-from palpate.robot.readers.urdf.reader import read_urdf
+from palpate.robot.readers.urdf.reader import inspect_urdf
 
 PUBLIC = Path(mujoco.__file__).parents[1] / "cmeel.prefix" / "share" / "example-robot-data" / "robots"
 needs_library = pytest.mark.skipif(importlib.util.find_spec("collada") is None, reason="pycollada is not installed")
@@ -74,7 +74,8 @@ def test_triangles_are_in_metres_where_the_files_scene_puts_them(tmp_path: Path)
 @needs_library
 def test_a_files_own_colour_wins_and_the_urdfs_stands_where_it_has_none(tmp_path: Path) -> None:
     (tmp_path / "0.dae").write_text(dae())
-    tree, findings = read_urdf(urdf(tmp_path))
+    tree, findings = inspect_urdf(urdf(tmp_path))
+    assert tree is not None
     assert findings == []
     shapes = next(link for link in tree.links if link.name == "arm").visuals
     assert [shape.rgba for shape in shapes] == [(0.1, 0.2, 0.3, 1.0), (1.0, 0.0, 0.0, 1.0)]
@@ -107,7 +108,8 @@ def test_a_link_of_the_panda_is_as_large_as_the_stl_of_its_maker() -> None:
 )
 def test_what_is_no_mesh_is_left_out_and_told(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "0.dae").write_text(text)
-    tree, (finding,) = read_urdf(urdf(tmp_path))
+    tree, (finding,) = inspect_urdf(urdf(tmp_path))
+    assert tree is not None
     assert said in str(finding)
     assert not any(link.visuals for link in tree.links)
 

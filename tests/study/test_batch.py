@@ -94,7 +94,7 @@ def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     job = tmp_path / "job.toml"
     job.write_text(JOB)
-    with dask.config.set(
+    with dask.config.set(  # pyright: ignore[reportPrivateImportUsage]
         {"distributed.deploy.lost-worker-timeout": "500 ms", "distributed.adaptive.interval": "500 ms"}
     ):
         yield job

@@ -20,6 +20,7 @@ from PIL import Image
 
 from palpate.control import LAWS
 from palpate.scenario.file.load import shipped
+from palpate.scenario.model import law_class
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -116,11 +117,6 @@ PARTS = [
     "In Python",
     "Literature",
 ]
-
-
-def law_class(name: str) -> Any:
-    module, class_name = LAWS.shipped[name]
-    return getattr(importlib.import_module(module), class_name)
 
 
 @pytest.mark.parametrize("law", sorted(LAWS.shipped))

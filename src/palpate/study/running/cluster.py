@@ -83,10 +83,9 @@ class DaskCluster:
         self.address, self.most, self.started = address, sys.maxsize, None
         logging.getLogger("distributed").setLevel(logging.ERROR)
         if address.kind == "local":
-            self.started = LocalCluster(
-                n_workers=min(int(address.target), runs), threads_per_worker=1, host="127.0.0.1",
-                dashboard_address=None, silence_logs=logging.ERROR,
-            )  # fmt: skip
+            local: dict[str, Any] = {"threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": None}
+            workers = min(int(address.target), runs)
+            self.started = LocalCluster(n_workers=workers, silence_logs=logging.ERROR, **local)
         elif address.job_file is not None:
             self.most = _largest_piece(address, seconds)
             self.started = _handed_in(address, jobs_for(address.job_file, runs))
@@ -95,7 +94,9 @@ class DaskCluster:
 
     def _connected(self) -> Any:
         kind, target = self.address.kind, self.address.target
-        scheduler = {"scheduler_file": target} if kind == "file" else {"address": self.started or target}
+        scheduler: dict[str, Any] = (
+            {"scheduler_file": target} if kind == "file" else {"address": self.started or target}
+        )
         try:
             return Client(**scheduler, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError, TypeError, KeyError) as error:
