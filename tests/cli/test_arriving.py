@@ -108,6 +108,9 @@ def test_an_example_of_the_help_runs_as_written(
     if "mine.tex" in words:
         Path("mine.tex").write_text(r"$M_{33} = \frac{1}{3} m_3 L^2$")
     more = QUICKER.get(words[0], []) if "--resume" not in words else []
+    if "slurm:job.toml" in words:
+        Path("job.toml").write_text('jobs = 2\ncores = 1\nmemory = "2GB"\nwalltime = "01:00:00"\n')
+        more = [*SHORT, "--runs", "3"]
     more = ["--dry-run"] if "map" in words else more
     more = ["000"] if words in (["verify"], ["verify", "--figures", "figures"]) else more  # one of the five documents
     assert main([*words, *more]) in (0, 1, 3)  # 1: cut this short, bounds are not met; 3: predicted to be unstable

@@ -31,7 +31,7 @@ def made(tmp_path) -> Path:
 
 def test_a_xacro_file_is_not_run_unasked(made) -> None:
     report = check_model(made)
-    assert any("xacro is never run" in error.rule and "--xacro" in error.hint for error in report.errors)
+    assert any("xacro is run only on request" in error.rule and "--xacro" in error.hint for error in report.errors)
     with pytest.raises(ModelError, match="xacro"):
         pp.load_robot(made)
 

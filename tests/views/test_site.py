@@ -147,8 +147,8 @@ def test_a_law_page_names_every_gain(law: str) -> None:
 QUESTIONS = {
     "How do I give a CSV as reference?": ("scenario.html", ".csv"),
     "How do I cite palpate?": ("cite.html", "@software"),
-    "How do I run it on a cluster?": ("sweeps.html", "--cluster"),
-    "How do I take the replay with me?": ("report.html", "replay"),
+    "How do I run it on SLURM?": ("cluster.html", "slurm:job.toml"),
+    "How do I get a video of the replay?": ("report.html", "video"),
     "What does this warning mean?": ("troubleshooting.html", "did not keep its promise"),
     "How do I bring my own robot?": ("tutorials/2-my-urdf.html", "URDF"),
     "How do I write my own law?": ("extending.html", "A law of your own"),

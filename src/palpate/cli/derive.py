@@ -26,7 +26,7 @@ examples:
   palpate derive planar3 --check mine.tex --equal L=l1,l2,l3    is my derivation right?
   palpate derive panda --quantity Lambda,mu,p --at=0,0.3,0,-1.8,0,2,0 --rates=0.1,0,0,0.2,0,0,0
   palpate derive pendulum --linearise=0         M, D, K, B and eigenvalues about a posture
-  palpate derive pole --quantity M,bias --latex a pole balanced on an end-effector, from its energies
+  palpate derive pole --quantity M,bias --latex   a pole balanced on an end-effector, from its energies
   palpate derive planar2 --method all           Lagrange, Newton-Euler and projected, side by side
 
 quantities: position, rotation, J, Ja, Jdot, drift, T, V, M, C, g, bias, tau, Lambda, mu, p;

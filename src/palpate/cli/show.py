@@ -8,6 +8,7 @@ import math
 import re
 import textwrap
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from palpate.cli.check import add_model_options, model_options
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _LIMITS = ("lower", "upper", "velocity", "acceleration", "torque", "torque_rate")
 _TWIST_ROWS = ("vx", "vy", "vz", "ωx", "ωy", "ωz")
 _SHARE_OF_PI = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)?)\*?pi(?:/(\d+\.?\d*))?")
+_say = partial(say, pipe=WIDTH)
 _EXAMPLES = """\
 examples:
   palpate show iiwa14
@@ -194,19 +196,19 @@ def _number(word: str) -> float:
 
 def _print_description(facts: dict[str, Any]) -> None:
     summary = f": {_one_line(facts['summary'])}" if facts["summary"] else ""
-    say(f"{short(facts['robot'])}{summary}")
+    _say(f"{short(facts['robot'])}{summary}")
     count, mass = facts["degrees_of_freedom"], facts["mass"]
     weight = "kinematics only" if mass is None else f"{number(mass)} kg{' (estimated)' if facts['estimate'] else ''}"
     print(f"{count} degree{'s' if count > 1 else ''} of freedom, {weight}\n")
     for warning in facts["warnings"]:
-        say(_printable(warning))
+        _say(_printable(warning))
     if facts["warnings"]:
         print()
     rows = [[short(joint["name"]), *_limit_cells(joint)] for joint in facts["joints"]]
     print_table(["joint", "lower", "upper", "velocity", "torque"], rows, "lrrrr")
     print_joint_facts(facts.get("joint_facts", ()), [joint["name"] for joint in facts["joints"]], facts["remarks"])
-    say("\nframes: " + ", ".join(map(short, facts["frames"])))
-    say("tool frame: " + _printable(facts["tool_frame"]))
+    _say("\nframes: " + ", ".join(map(short, facts["frames"])))
+    _say("tool frame: " + _printable(facts["tool_frame"]))
 
 
 def _limit_cells(joint: dict[str, Any]) -> list[str]:
@@ -234,14 +236,14 @@ def _print_terms(facts: dict[str, Any]) -> None:
     if moving:
         print(f"\ndrift J̇ v, m/s² and rad/s²: {_row(facts['jacobian_drift'])}")
     remark = "mixes m and rad" if len(names) >= 6 else f"{len(names)} joints cannot move all 6 directions"
-    say(f"\nsmallest singular value of the Jacobian: {number(facts['smallest_singular_value'])} ({remark})")
+    _say(f"\nsmallest singular value of the Jacobian: {number(facts['smallest_singular_value'])} ({remark})")
 
 
 def _print_dynamics(facts: dict[str, Any], names: Sequence[str], units: Sequence[str], moving: bool) -> None:
     if facts["mass_matrix"] is None:
         idle = ", ".join(map(short, facts["unresisted"][:6]))
         text = f"no mass matrix and no gravity: the file gives no mass to what moves with {idle}"
-        say(f"\n{text}; --estimate-inertia KG estimates them")
+        _say(f"\n{text}; --estimate-inertia KG estimates them")
         return
     _print_matrix(f"mass matrix M(q), {_inertia_units(units)}", facts["mass_matrix"], names, names)
     forces = {"g(q)": facts["gravity"], **({"C(q,v) v + g(q)": facts["bias"]} if moving else {})}
@@ -256,16 +258,16 @@ def _print_beyond_limits(facts: dict[str, Any]) -> None:
         lower, upper = joint["lower"], joint["upper"]
         if (lower is not None and value < lower) or (upper is not None and value > upper):
             message = f"{number(value)} {joint['unit']} is beyond its limits [{number(lower)}, {number(upper)}]"
-            say(f"note: {short(joint['name'])} = {message}")
+            _say(f"note: {short(joint['name'])} = {message}")
 
 
 def _print_matrix(title: str, matrix: Sequence[Sequence[float]], rows: Sequence[str], columns: Sequence[str]) -> None:
-    say(f"\n{title}")
+    _say(f"\n{title}")
     print("\n".join(matrix_lines(matrix, rows, columns)))
 
 
 def _say_vector(name: str, values: Sequence[float], remark: str = "") -> None:
-    say(f"{name} = [{', '.join(map(number, values))}]{remark}", indent=" " * (len(name) + 4))
+    _say(f"{name} = [{', '.join(map(number, values))}]{remark}", indent=" " * (len(name) + 4))
 
 
 def _row(values: Sequence[float]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from palpate.cli.tables import number, print_table, say, short
+from palpate.cli.tables import WIDTH, number, print_table, say, short
 
 if TYPE_CHECKING:
     from palpate.robot.robot import Robot
@@ -44,9 +44,9 @@ def print_joint_facts(facts: Sequence[Mapping[str, Any]], joints: Sequence[str],
         print_table(["joint", *heads], rows, "l" + "r" * len(facts))
     for source in dict.fromkeys(fact["source"] for fact in facts):
         of = ", ".join(fact["quantity"].replace("_", " ") for fact in facts if fact["source"] == source)
-        say(f"{of}: {source}")
+        say(f"{of}: {source}", pipe=WIDTH)
     for remark in remarks:
-        say(f"note: {remark}")
+        say(f"note: {remark}", pipe=WIDTH)
 
 
 def _grade(fact: Mapping[str, Any]) -> str:

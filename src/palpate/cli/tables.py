@@ -56,22 +56,23 @@ def _console() -> Console:
     return console
 
 
-def say(text: str, indent: str = "  ") -> None:
-    """Print prose; on a terminal a line that is too long goes on in the next one, between two words.
+def say(text: str, indent: str = "  ", pipe: int | None = None) -> None:
+    """Print prose; a line that is too long goes on in the next one, between two words.
 
     Args:
         text: one line or several; what begins with blanks goes on with as many.
         indent: before the further lines of a long one, beside its own.
+        pipe: columns where the output is no terminal; without it, lines stay whole there.
     """
     import textwrap
 
     console = _console()
+    width = min(WIDTH, console.width) if console.is_terminal else pipe or console.width
     for line in text.split("\n"):
-        if not console.is_terminal or len(line) <= console.width:
+        if len(line) <= width or not (console.is_terminal or pipe):
             print(line)
             continue
         hanging = " " * (len(line) - len(line.lstrip())) + indent
-        width = min(WIDTH, console.width)
         print(textwrap.fill(line, width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False))
 
 

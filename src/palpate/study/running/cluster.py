@@ -176,7 +176,7 @@ class DaskCluster:
         except ImportError as error:
             raise StudyError(
                 f"the workers of {self.address.text} cannot run palpate ({error})",
-                hint="install palpate for their Python, in the same version",
+                hint="install palpate, in the same version, for the Python of the workers",
             ) from error
         except (OSError, TimeoutError) as error:
             raise StudyError(f"the scheduler at {self.address.text} is gone ({error})") from error
