@@ -30,10 +30,11 @@ from palpate.run.run import Run
 from palpate.scenario.model import law_class
 from palpate.spatial import matrix_from_quat, rotation_error
 from palpate.trace import Recording
-from palpate.world.config import World
+from palpate.world.config import Driver, World
 
 TICKS, STEPS, ROUNDS = 1500, 200, 60
 KP, KD = 100.0, 20.0
+DRIVEN, PRESET = "cartesian-impedance", "libfranka"  # the law that a driver's cost is measured with
 BRAKING, MOVING = "fastest-stop, its tool moving,", np.array([0.5, -0.4, 0.3, 0.6, -0.2, 0.4, 0.1])  # rad/s
 
 
@@ -179,12 +180,14 @@ def _in_the_loop() -> list[Measurement]:
     base = replace(pressing(), world=World(), record=Recording(channels=("q",)))  # recording is not the law's
     runs = {name: _timed(replace(base, law=law)) for name, law in laws().items() if _takes(replace(base, law=law))}
     runs[BRAKING] = _timed(replace(base, law=laws()["fastest-stop"], v_start=MOVING))
-    seconds = _undisturbed({**runs, "bare mj_step": _bare(base)})
+    driven = replace(base, law=laws()[DRIVEN], world=World(driver=Driver(preset=PRESET)))
+    seconds = _undisturbed({**runs, "driver": _timed(driven), "bare mj_step": _bare(base)})
     bare, empty = seconds["bare mj_step"], seconds["passive"]
     added = {name: (seconds[name] - empty) / bare for name in runs if name != "passive"}
     return [
         Measurement("bare mj_step", bare * 1e6, "µs"),
         *(Measurement(f"{name} adds to the loop / bare mj_step", share, "×", 1.0) for name, share in added.items()),
+        Measurement(f"the driver {PRESET} adds / bare mj_step", (seconds["driver"] - seconds[DRIVEN]) / bare, "×"),
     ]
 
 

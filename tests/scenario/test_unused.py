@@ -40,6 +40,11 @@ def test_a_setting_without_effect_is_named_and_has_none(change: str, said: str):
         assert all(np.array_equal(plain[name], changed[name]) for name in plain)
 
 
+def test_an_inherited_gain_that_the_laws_equation_does_not_have_is_named():
+    scenario = load_scenario("panda-wall", ["control={law='integral-force', directions=['x'], proportional=0.5}"])
+    assert unused_settings(scenario) == ["control.proportional is not used: its equation has no proportional term"]
+
+
 def test_the_note_is_printed_before_a_run(tmp_path, capsys):
     words = ["--set", "control.damping_ratio=0.3", "--set", "run.duration=0.01", "--no-report"]
     main(["run", "panda-wall", *words, "--out", str(tmp_path / "a")])

@@ -361,6 +361,7 @@ class Law(Config):
     drops_motion: ClassVar[bool] = False  # whether the target's position does not count along its force directions
     figure: ClassVar[Figure | None] = None  # what to see first of a run in which nothing is touched
     literature: ClassVar[tuple[str, ...]] = ()  # DOIs
+    ignored: ClassVar[dict[str, str]] = {}  # inherited settings that its equation does not have, and why
 
     friction_compensation: float = setting(
         0.0, "1", "share of the model's joint friction that the loop adds to the command as a term", ge=0, le=1

@@ -84,6 +84,7 @@ class IntegralForce(ForceLaw):
     kernel = _kernel
     about_rest = INTEGRAL_FORCE
     literature = ("10.1007/978-1-4615-4431-9",)
+    ignored: ClassVar[dict[str, str]] = {"proportional": "its equation has no proportional term"}
 
     directions: tuple[Direction, ...] = setting(("x", "y", "z"), "1", "force- or moment-controlled directions")
     joint_damping: float | None = setting(

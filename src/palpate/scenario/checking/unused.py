@@ -34,7 +34,8 @@ _OF_FAULT: tuple[Unused, ...] = ((("share",), lambda fault: fault.what != "comma
 def unused_settings(scenario: Scenario) -> list[str]:
     """A sentence for each setting that differs from its default and is not read in this scenario."""
     world = scenario.world
-    said = [*_told("control", scenario.control, _OF_LAW)]
+    of_law = tuple(((key,), lambda _: True, why) for key, why in scenario.control.ignored.items())
+    said = [*_told("control", scenario.control, (*_OF_LAW, *of_law))]
     for surface in world.surfaces:
         said += _told(f"world.surfaces.{surface.name}", surface, _OF_SURFACE)
     for push in world.pushes:
