@@ -111,6 +111,20 @@ def test_the_tree_finds_what_a_search_over_all_triangles_finds():
         assert abs(gap) == pytest.approx(brute(vertices[faces], p), abs=1e-14)
 
 
+def test_a_triangle_without_an_area_changes_nothing():
+    """One side of an edge is divided and the other is not: a triangle of three corners on a line closes the mesh."""
+    vertices, faces = box()
+    a, b, c = faces[0]
+    split = np.vstack([vertices, (vertices[a] + vertices[b]) / 2])
+    m = len(vertices)
+    divided = np.vstack([faces[1:], [[a, m, c], [m, b, c], [a, b, m]]])
+    plain, with_it = packed_mesh(vertices, faces), packed_mesh(split, divided)
+    assert np.isfinite(with_it).all()
+    points = np.random.default_rng(5).uniform(-0.4, 0.4, (300, 3))
+    for p in [*points, *(1.1 * split), *(0.9 * split), split[m] + 1e-9 * split[m]]:
+        assert distance(with_it, p)[0] == pytest.approx(distance(plain, p)[0], abs=1e-15)
+
+
 def test_inside_of_a_notched_block_is_told_rightly():
     form = packed_mesh(*notched())
     for p in np.random.default_rng(6).uniform(-0.05, 0.25, (500, 3)):

@@ -18,6 +18,7 @@ from palpate.errors import InvalidInput
 from palpate.spatial.height_field import LONGEST, SHORTEST
 
 MOST_TRIANGLES = 20_000
+_FLAT = 1e-12  # of the longest side squared: a smaller area is none
 _LEAF = 4  # triangles of a box that is not divided further
 # A mesh is one vector: how many boxes, its extent, then the boxes in depth-first order, then the triangles.
 _HEAD, _BOX, _TRIANGLE = 2, 9, 30
@@ -113,19 +114,26 @@ def _refuse_what_has_no_inside(vertices: Array, faces: Array) -> None:
 
 
 def _normals(vertices: Array, faces: Array) -> Array:
-    """(m, 21): the normal of each triangle, of its edges ab, bc, ca, and of its corners a, b, c."""
+    """(m, 21): the normal of each triangle, of its edges ab, bc, ca, and of its corners a, b, c.
+
+    A triangle whose corners lie on one line has no normal of its own and takes the mean of its neighbours'.
+    """
     corners = vertices[faces]
     across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    face = across / np.linalg.norm(across, axis=1, keepdims=True)
-    at_corner, sides = np.zeros_like(vertices), {}
+    size, longest = np.linalg.norm(across, axis=1), np.ptp(corners, axis=1).max(axis=1)
+    flat = size < _FLAT * longest**2
+    face = across / np.where(flat, 1.0, size)[:, None] * ~flat[:, None]
+    sides = {(int(f[k]), int(f[(k + 1) % 3])): row for k in range(3) for row, f in enumerate(faces)}
+    # The neighbour runs through an edge the other way.
+    beside = np.array([[sides[int(f[(k + 1) % 3]), int(f[k])] for k in range(3)] for f in faces])
+    mean = face[beside[flat]].sum(axis=1)
+    face[flat] = mean / np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), _FLAT)
+    at_corner = np.zeros_like(vertices)
     for k in range(3):
         one, other = corners[:, (k + 1) % 3] - corners[:, k], corners[:, (k + 2) % 3] - corners[:, k]
         angle = np.arctan2(np.linalg.norm(np.cross(one, other), axis=1), np.einsum("ij,ij->i", one, other))
         np.add.at(at_corner, faces[:, k], angle[:, None] * face)
-        sides |= {(int(f[k]), int(f[(k + 1) % 3])): row for row, f in enumerate(faces)}
-    edges = [
-        face + face[[sides[int(f[(k + 1) % 3]), int(f[k])] for f in faces]] for k in range(3)
-    ]  # the neighbour runs through the edge the other way
+    edges = [face + face[beside[:, k]] for k in range(3)]
     return np.concatenate([face, *edges, *(at_corner[faces[:, k]] for k in range(3))], axis=1)
 
 
