@@ -4,7 +4,8 @@ import pytest
 
 import palpate as pp
 from palpate.metrics import evaluate
-from palpate.run.before.demands import demands
+from palpate.run.assemble.assemble import suited
+from palpate.run.before.demands import demands, target_path
 from palpate.run.before.foresee import foresee
 from palpate.run.build import build
 
@@ -21,7 +22,7 @@ from palpate.run.build import build
     ],
 )
 def test_what_the_drives_cannot_give_is_said_before_the_run(scenario: str, changes: list[str], said: str) -> None:
-    warnings = demands(build(pp.load_scenario(scenario, changes))).warnings
+    warnings = demands(target_path(suited(build(pp.load_scenario(scenario, changes))))).warnings
     assert any(said in text for text in warnings) if said else not warnings
 
 

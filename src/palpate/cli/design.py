@@ -51,8 +51,7 @@ def run(args: argparse.Namespace) -> int:
         from palpate.robot.joints.remarks import joint_remarks
         from palpate.robot.readers.findings import without_meshes
         from palpate.run.assemble.assemble import assemble
-        from palpate.run.assemble.carrier import carrier_before
-        from palpate.run.before.demands import demands
+        from palpate.run.before.demands import demands, target_path
         from palpate.run.before.differences import declared
         from palpate.run.before.foresee import foresee, loop_size, reads_custom
         from palpate.run.before.presses import foretold_presses, presses_in_words
@@ -63,10 +62,11 @@ def run(args: argparse.Namespace) -> int:
         made = build(scenario)
         size = loop_size(made)
     with patience(f"looking for the poles of {size.states} states and limits, about {max(size.seconds, 1):.0f} s …"):
-        expectations, asked = foresee(made), demands(made)
         assembly = assemble(made)
+        path = target_path(assembly.run)
+        expectations, asked = foresee(assembly.run), demands(path)
         listed, contradictions = declared(assembly)
-        pressed, bouncing = presses_in_words(foretold_presses(assembly))
+        pressed, bouncing = presses_in_words(foretold_presses(assembly, path))
     say(f"{scenario.name}: {made.robot.name} under {made.law.name}, control period {made.clock.control_period:g} s")
     if not expectations:
         why = (
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
         say(f"\n{text}")
     for text in asked.warnings:
         say(f"warning: {text}")
-    say(f"\nphysics: {carrier_before(made)}")
+    say(f"\nphysics: {assembly.carrier}")
     for text in (*listed, *pressed):
         say(text)
     for text in (*contradictions, *bouncing):

@@ -14,7 +14,7 @@ from palpate.control.law import Target, sizes_of
 from palpate.control.references.reference import ReferenceSettings
 from palpate.errors import InvalidInput, shortened
 from palpate.run.assemble.assemble import Assembly
-from palpate.run.before.demands import demands
+from palpate.run.before.demands import demands, target_path
 from palpate.run.before.differences import declared
 from palpate.run.before.foresee import WORK_BEFORE_RUN, foretell, loop_size
 from palpate.run.before.presses import foretold_presses, presses_in_words
@@ -64,9 +64,10 @@ def check_start(assembly: Assembly, *, predict: bool = True) -> Foretold:
         listed, contradictions = declared(assembly)
         expected, unstable = foretell(assembly.run)
         said += contradictions + (unstable or _gains_suit_period(assembly))
-        presses = foretold_presses(assembly)
+        path = target_path(assembly.run)
+        presses = foretold_presses(assembly, path)
         pressed, bouncing = presses_in_words(presses)
-        asked = demands(assembly.run)
+        asked = demands(path)
         return Foretold([*said, *bouncing, *asked.warnings], [*listed, *expected, *pressed, *asked.sentences], presses)
     except Exception as error:  # a help before the run, which must not stop it: singular masses, huge gains
         reason = shortened(" ".join(str(error).split()), 200)

@@ -22,7 +22,6 @@ from palpate.control.law import Law, Target, sizes_of
 from palpate.control.references.reference import ReferenceSettings
 from palpate.control.steps.reach import DIRECTIONS
 from palpate.errors import PalpateError
-from palpate.run.assemble.drives import with_servo_rotors
 from palpate.run.before.foresee import reads_custom, timing_of, wall_of
 from palpate.run.run import Run
 from palpate.spatial import matrix_from_quat
@@ -51,37 +50,35 @@ class Demands:
     warnings: list[str]
 
 
-def demands(run: Run) -> Demands:
-    """Look along the reference; empty where there is none to look along, or the robot's masses are unknown."""
+def target_path(run: Run) -> TargetPath | None:
+    """The target of a suited run, to look along; None where there is none, or the robot's masses are unknown."""
     robot, known = run.robot, isinstance(run.reference, ReferenceSettings) and predictable(run.law)
-    if not known or robot.unresisted or robot.nq != robot.nv or run.world.is_exact or robot.nv > _MOST_JOINTS:
+    return (
+        TargetPath(run) if known and not run.world.is_exact and not robot.unresisted and robot.nq == robot.nv else None
+    )
+
+
+def demands(path: TargetPath | None) -> Demands:
+    """What following the target asks of the drives; nothing is said of a target out of reach."""
+    if path is None:
         return Demands([], [])
-    way = _Way(with_servo_rotors(run))
     with np.errstate(all="ignore"):
-        if way.q is None or way.missed > _MISSED:  # out of reach: nothing can be said of a posture there
+        if not path.reached:
             return Demands([], [])
-        said, warned = way.torque()
+        said, warned = path.torque()
         warned += [
-            *way.rate(),
-            *way.first_command(),
-            *way.speed(),
-            *way.tool_motion(),
-            *way.give(),
-            *way.bandwidth(),
-            *way.lag(),
+            *path.rate(),
+            *path.first_command(),
+            *path.speed(),
+            *path.tool_motion(),
+            *path.give(),
+            *path.bandwidth(),
+            *path.lag(),
         ]
     return Demands(said, warned)
 
 
-def posture_at(run: Run, time: float) -> Array:
-    """Joint positions on the target at a time; the start's where the target is out of reach."""
-    way = _Way(run)
-    if run.robot.nv > _MOST_JOINTS or way.q is None or way.missed > _MISSED:
-        return way.q0
-    return np.array([np.interp(time, way.t, joint) for joint in way.q.T])
-
-
-class _Way:
+class TargetPath:
     """The target along the run, as joint motion, forces and torques at some times."""
 
     def __init__(self, run: Run) -> None:
@@ -94,6 +91,15 @@ class _Way:
         self.target = Target.columns(self.rows, sizes_of(self.robot))
         tool, still = self.robot.pose(self.q0).position, [s for s in run.world.surfaces if s.motion is None]
         self.walls = [(surface, wall_of(surface, tool)) for surface in still]
+
+    @cached_property
+    def reached(self) -> bool:
+        """Whether postures on the target are known all along it."""
+        return self.robot.nv <= _MOST_JOINTS and len(self.q) > 0 and self.missed <= _MISSED
+
+    def posture_at(self, time: float) -> Array:
+        """Joint positions on the target at a time; the start's where the target is out of reach."""
+        return np.array([np.interp(time, self.t, joint) for joint in self.q.T]) if self.reached else self.q0
 
     @cached_property
     def q(self) -> Array:

@@ -9,14 +9,13 @@ import mujoco
 import numpy as np
 
 from palpate.checks import Array
-from palpate.control.design.arm import axis_of, predictable
+from palpate.control.design.arm import axis_of
 from palpate.control.design.case import ContactCase
 from palpate.control.design.press import Press, PressedPlant, cost_of_press, pressed_arm, simulated_press
 from palpate.control.law import Target, sizes_of
-from palpate.control.references.reference import ReferenceSettings
 from palpate.errors import PalpateError
 from palpate.run.assemble.assemble import Assembly
-from palpate.run.before.demands import posture_at
+from palpate.run.before.demands import TargetPath
 from palpate.run.before.foresee import contact_of, wall_of
 from palpate.spatial.shapes import SHAPES
 from palpate.world.config import Surface
@@ -52,17 +51,16 @@ class Approach:
     q: Array
 
 
-def foretold_presses(assembly: Assembly) -> dict[str, Press | str]:
+def foretold_presses(assembly: Assembly, path: TargetPath | None) -> dict[str, Press | str]:
     """A press by surface, or why none was simulated; nothing for surfaces that the target does not lead into."""
-    run, presses = assembly.run, {}
-    unpredictable = run.world.is_exact or run.robot.nq != run.robot.nv or run.robot.unresisted
-    if unpredictable or not predictable(run.law) or not isinstance(run.reference, ReferenceSettings):
+    presses = {}
+    if path is None:
         return {}
-    for surface in run.world.surfaces:
+    for surface in assembly.run.world.surfaces:
         if surface.contact != "compliant" or surface.motion is not None:
             continue
         try:
-            press = _press_on(assembly, surface)
+            press = _press_on(assembly, path, surface)
         except (PalpateError, np.linalg.LinAlgError):
             continue  # what cannot be predicted is said with the loop's poles
         if press is not None:
@@ -76,8 +74,8 @@ def presses_in_words(presses: Mapping[str, Press | str]) -> tuple[list[str], lis
     return list(said), [text for text, press in said.items() if isinstance(press, Press) and press.bounces]
 
 
-def _press_on(assembly: Assembly, surface: Surface) -> Press | str | None:
-    run, way = assembly.run, _approach(assembly, surface)
+def _press_on(assembly: Assembly, path: TargetPath, surface: Surface) -> Press | str | None:
+    run, way = assembly.run, _approach(assembly, path, surface)
     contact = contact_of(run, way.q, wall_of(surface, run.robot.pose(way.q).position))
     case = axis_of(contact)
     if not case.loop.stable:
@@ -105,7 +103,7 @@ def _speed_of(assembly: Assembly, case: ContactCase, way: Approach) -> float:
     return float(getattr(assembly.run.law, "approach_speed", free))
 
 
-def _approach(assembly: Assembly, surface: Surface) -> Approach:
+def _approach(assembly: Assembly, path: TargetPath, surface: Surface) -> Approach:
     run = assembly.run
     times = np.linspace(0.0, run.clock.duration, _SAMPLES)
     inside, wanted = _target_depths(assembly, surface, times)
@@ -120,7 +118,7 @@ def _approach(assembly: Assembly, surface: Surface) -> Approach:
     way, _ = _target_depths(assembly, surface, np.linspace(passed, duration, _FINE))
     left = duration - passed
     speed = float((way[1] - way[0]) * (_FINE - 1) / left)
-    return Approach(depth, speed, depth - way, wanted, gap, left, posture_at(run, passed))
+    return Approach(depth, speed, depth - way, wanted, gap, left, path.posture_at(passed))
 
 
 def _target_depths(assembly: Assembly, surface: Surface, times: Array) -> tuple[Array, float]:
