@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-SECONDS = {"models": 6, "scenarios": 20, "traces": 6, "tables": 4, "api": 6, "kernels": 12, "folders": 8}
+SECONDS = {"models": 4, "scenarios": 14, "traces": 4, "tables": 3, "api": 4, "kernels": 8, "folders": 6}
 LEAST_TRIES = {"models": 10, "scenarios": 8, "traces": 20, "tables": 20, "api": 40, "kernels": 1, "folders": 3}
 WITHOUT_REFUSALS = ("kernels", "folders")  # what is damaged is compiled anew; commands end by an exit code
 

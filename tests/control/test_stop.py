@@ -197,10 +197,11 @@ def _highs(cost, **rows):
     return found.x
 
 
-def test_ten_thousand_random_stops_agree_with_highs():
+@pytest.mark.parametrize("batches", [10, pytest.param(50, marks=pytest.mark.slow)])
+def test_thousands_of_random_stops_agree_with_highs(batches):
     rng = np.random.default_rng(2021)
     counts, worst = np.zeros(2, dtype=int), 0.0
-    for _ in range(50):
+    for _ in range(batches):
         problems = [stop_problem(rng) for _ in range(200)]
         for (J, p, drift, lower, upper), expected in zip(problems, highs_many(problems)):
             stop = fastest_stop(J, drift, p, (lower, upper))
@@ -217,8 +218,8 @@ def test_ten_thousand_random_stops_agree_with_highs():
                 scale = 1 + np.abs(drift).max() + abs(stop.rate) * np.abs(p).max()
                 assert np.abs(J @ stop.acceleration + drift + stop.rate * p).max() < 1e-9 * scale
     assert worst < 1e-11
-    assert counts.sum() == 10_000
-    assert counts.min() > 1000
+    assert counts.sum() == 200 * batches
+    assert counts.min() > 20 * batches
 
 
 def stop_problem(rng):
