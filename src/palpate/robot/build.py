@@ -11,9 +11,8 @@ from palpate.checks import Array
 from palpate.errors import ModelError, PalpateError
 from palpate.robot.gate import refuse_too_many
 from palpate.robot.limits import FAR
-from palpate.robot.mechanics.axis_inertia import massless_movers, unresisted_joints
 from palpate.robot.mechanics.compiled import STAND_INS, UNRESISTED, set_note
-from palpate.robot.mechanics.tree import Joint, Link, Mesh, Shape, Tree
+from palpate.robot.mechanics.tree import Joint, Link, Mesh, Shape, Tree, massless_movers, unresisted_joints
 from palpate.spatial import quat_from_matrix
 
 # MuJoCo refuses bodies without rotational inertia; a point mass gets this much (kg·m² per kg), which is below the

@@ -13,51 +13,40 @@ from numpy.typing import ArrayLike
 from palpate.checks import Array, as_numbers, finite_array, finite_number
 from palpate.equations.code.tree_program import TreeProgram
 from palpate.equations.model.mechanism import Mechanism, mechanism_from_model
-from palpate.errors import (
-    BadShape,
-    InvalidInput,
-    MassesMissing,
-    SingularTask,
-    UnknownName,
-    shortened,
-)
+from palpate.errors import BadShape, InvalidInput, MassesMissing, SingularTask, UnknownName, shortened
+from palpate.lazy import offered
 from palpate.robot import batches, changes
 from palpate.robot.build import far_spring_energy, spec_from_tree
 from palpate.robot.frames import Frame, ToolChoice, chosen_tool, frames_of
 from palpate.robot.gate import refuse_impossible_robot, refuse_too_many, spec_from_text
 from palpate.robot.joints.coupling import acceleration, coordinates_of
-from palpate.robot.joints.kinds import coordinate_labels, rate_labels
 from palpate.robot.joints.locking import lock_joints
-from palpate.robot.limits import JointLimits, home_position, limits_from_model
-from palpate.robot.mechanics import kernels, task_space, tree_kernels
-from palpate.robot.mechanics.axis_inertia import massless_movers
+from palpate.robot.limits import JointLimits, coordinate_labels, home_position, limits_from_model, rate_labels
+from palpate.robot.mechanics import kernels, motion, tree_kernels
 from palpate.robot.mechanics.compiled import (
     SINGULAR,
     UNRESISTED,
     compiled,
+    exact_xml,
     listed,
     named,
     note,
+    robot_again,
     set_note,
     unused,
     weakest_motion,
     without_gravcomp,
 )
-from palpate.robot.mechanics.equations import Equations, reason_for_engine
-from palpate.robot.mechanics.floating import moved, quaternion_places, velocity_map
-from palpate.robot.mechanics.task_space import singular_values, task_jacobian
+from palpate.robot.mechanics.equations import Equations, bad_quaternion, not_finite, reason_for_engine, refusal
 from palpate.robot.mechanics.tensor import checked_inertia
-from palpate.robot.mechanics.tree import Tree
-from palpate.robot.pickling import exact_xml, robot_again
+from palpate.robot.mechanics.tree import Tree, massless_movers
 from palpate.robot.readers.dh.table import Convention, DHLink, repaired_rows, tree_from_dh
 from palpate.robot.readers.findings import TOOL_FRAME, Finding, guessed_tool, held_up
-from palpate.robot.refusals import bad_quaternion, not_finite, refusal
-from palpate.robot.shown import Shown
 from palpate.robot.terms import Terms, Workspace, reduced_terms
 from palpate.spatial import Pose
 
 
-class Robot(Shown):
+class Robot:
     """An arm, or a machine with a free base: description, kinematics and dynamics.
 
     Coordinates q (n_q) and velocities v (n_v) are in joint order, rad and m. A free base comes first: q holds its
@@ -337,42 +326,32 @@ class Robot(Shown):
         weight = "kinematics only" if self.unresisted else f"{self.mass:.4g} kg"
         return f"Robot({self.name!r}, {self.nv} degrees of freedom, {weight}, tool frame {self.tool_frame!r})"
 
+    def _repr_html_(self) -> str:
+        return offered("html of a robot")(self)
+
     def mass_matrix(self, q: ArrayLike) -> Array:
         """M(q): n×n, kg·m² (revolute) and kg (prismatic), rotor inertia included."""
-        self.demand_masses("the mass matrix")
-        M = np.empty((self.model.nv, self.model.nv))
-        self._run(kernels.mass_matrix, self._q(q), M)
-        return self.coordinates.reduce_matrix(M)
+        return self._matrix("the mass matrix", kernels.mass_matrix, self._q(q))
 
     def bias(self, q: ArrayLike, v: ArrayLike) -> Array:
         """C(q, v) v + g(q), N·m or N."""
-        self.demand_masses("the bias force")
-        out = np.empty(self.model.nv)
-        self._run(kernels.bias, self._q(q), self._v(v), out)
-        return self.coordinates.reduce_force(out)
+        return self._force("the bias force", kernels.bias, self._q(q), self._v(v))
 
     def gravity(self, q: ArrayLike) -> Array:
         """g(q) = ∂V/∂q, N·m or N: the torque that holds the robot against gravity."""
-        self.demand_masses("gravity")
-        out = np.empty(self.model.nv)
-        self._run(kernels.gravity, self._q(q), out)
-        return self.coordinates.reduce_force(out)
+        return self._force("gravity", kernels.gravity, self._q(q))
 
     def coriolis_matrix(self, q: ArrayLike, v: ArrayLike) -> Array:
         """C(q, v) = Σ m Jpᵀ J̇p + Jrᵀ (Θ J̇r + [ω]× Θ Jr), for which Ṁ − 2C is skew-symmetric."""
-        self.demand_masses("the Coriolis matrix")
-        C = np.empty((self.model.nv, self.model.nv))
-        self._run(kernels.coriolis_matrix, self._q(q), self._v(v), self._work.coriolis.address, C)
-        return self.coordinates.reduce_matrix(C)
+        arguments = self._q(q), self._v(v), self._work.coriolis.address
+        return self._matrix("the Coriolis matrix", kernels.coriolis_matrix, *arguments)
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, losses: bool = True) -> Array:
         """τ = M a + C v + g, plus what joint damping, springs and friction take unless `losses` is False."""
+        if losses:
+            return self._force("inverse dynamics", kernels.inverse_dynamics, self._q(q), self._v(v), self._v(a, "a"))
         self.demand_masses("inverse dynamics")
-        if not losses:
-            return self.mass_matrix(q) @ self._plain(a, "a", self.nv, finite=True) + self.bias(q, v)
-        out = np.empty(self.model.nv)
-        self._run(kernels.inverse_dynamics, self._q(q), self._v(v), self._v(a, "a"), out)
-        return self.coordinates.reduce_force(out)
+        return self.mass_matrix(q) @ self._plain(a, "a", self.nv, finite=True) + self.bias(q, v)
 
     def forward_dynamics(
         self,
@@ -430,7 +409,7 @@ class Robot(Shown):
     def analytical_jacobian(self, q: ArrayLike, frame: str | None = None, *, euler: str = "XYZ") -> Array:
         """J_A: 6×n with [ṗ; φ̇] = J_A v, φ the Euler angles of sequence `euler`. J = blkdiag(1, E(φ)) J_A."""
         _, rotation, J = self._pose_and_jacobian(q, frame)
-        return task_space.analytical_jacobian(rotation, J, euler)
+        return motion.analytical_jacobian(rotation, J, euler)
 
     def jacobian_drift(self, q: ArrayLike, v: ArrayLike, frame: str | None = None) -> Array:
         """J̇ v: the acceleration [linear; angular] a frame has when v̇ = 0."""
@@ -499,10 +478,10 @@ class Robot(Shown):
                 needs this: `np.eye(6)[:2]` are its x and y.
             damping: regularisation in the units of √(J M⁻¹ Jᵀ); 0 refuses a singular posture instead.
         """
-        J = task_jacobian(self.jacobian(q, frame), directions)
-        inertia = task_space.task_inertia(self.mass_matrix(q), J, damping)
+        J = motion.task_jacobian(self.jacobian(q, frame), directions)
+        inertia = motion.task_inertia(self.mass_matrix(q), J, damping)
         if inertia is None:
-            raise SingularTask(frame or self.tool_frame, float(singular_values(J)[-1]))
+            raise SingularTask(frame or self.tool_frame, float(motion.singular_values(J)[-1]))
         return inertia
 
     def smallest_singular_value(
@@ -512,11 +491,11 @@ class Robot(Shown):
 
         A task of more directions than the robot has joints is always singular.
         """
-        return float(singular_values(task_jacobian(self.jacobian(q, frame), directions))[-1])
+        return float(motion.singular_values(motion.task_jacobian(self.jacobian(q, frame), directions))[-1])
 
     def manipulability(self, q: ArrayLike, frame: str | None = None, *, directions: ArrayLike | None = None) -> float:
         """√det(J Jᵀ), the volume of the velocity ellipsoid; 0 for more directions than joints."""
-        return float(np.prod(singular_values(task_jacobian(self.jacobian(q, frame), directions))))
+        return float(np.prod(motion.singular_values(motion.task_jacobian(self.jacobian(q, frame), directions))))
 
     def inverse_kinematics(
         self,
@@ -543,11 +522,11 @@ class Robot(Shown):
     def integrate(self, q: ArrayLike, v: ArrayLike, dt: float) -> Array:
         """q ⊕ v dt: coordinates after moving at v for dt; on the rotation group for a free base."""
         start, speed = self._checked_q(q), self._plain(v, "v", self.nv, finite=True)
-        return moved(self, start, speed, finite_number(dt, "dt"))
+        return motion.moved(self, start, speed, finite_number(dt, "dt"))
 
     def velocity_map(self, q: ArrayLike) -> Array:
         """E(q), n_v × n_q, with v = E(q) q̇: identity for joints; a free base's quaternion rates become body ω."""
-        return velocity_map(self, self._checked_q(q))
+        return motion.velocity_map(self, self._checked_q(q))
 
     def _idle_joints(self) -> list[str]:
         """Joints that move together without moving any mass, at home: there the mass matrix is singular."""
@@ -586,13 +565,27 @@ class Robot(Shown):
         """q itself, refused like the kernels refuse it."""
         array = self._plain(q, "q", self.nq, finite=True)
         full = self.coordinates.expand_position(array)
-        for address in quaternion_places(self.model):
+        for address in motion.quaternion_places(self.model):
             if abs(np.linalg.norm(full[address : address + 4]) - 1.0) > kernels.QUAT_TOLERANCE:
                 raise bad_quaternion(self)
         return array
 
     def _v(self, v: ArrayLike, name: str = "v") -> Array:
         return self.coordinates.expand_velocity(self._plain(v, name, self.nv, finite=self.coordinates.coupled))
+
+    def _force(self, what: str, function: Callable[..., int], *arguments: Any) -> Array:
+        """A kernel's generalised force, of the independent joints."""
+        self.demand_masses(what)
+        out = np.empty(self.model.nv)
+        self._run(function, *arguments, out)
+        return self.coordinates.reduce_force(out)
+
+    def _matrix(self, what: str, function: Callable[..., int], *arguments: Any) -> Array:
+        """A kernel's n×n matrix, of the independent joints."""
+        self.demand_masses(what)
+        out = np.empty((self.model.nv, self.model.nv))
+        self._run(function, *arguments, out)
+        return self.coordinates.reduce_matrix(out)
 
     def _run(self, function: Callable[..., int], *arguments: Any) -> None:
         status = function(self._work.physics.address, *arguments)

@@ -14,10 +14,8 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 
 from palpate.errors import UnknownName
-from palpate.robot.catalogue.entry import Entry, Parameter, Value
 from palpate.robot.catalogue.facts import Fact, as_built, facts_about
-from palpate.robot.catalogue.generated import RECIPES
-from palpate.robot.catalogue.pair import PAIRS, pair
+from palpate.robot.catalogue.generated import DISTANCE, PAIRS, RECIPES, Entry, Parameter, Value, pair
 
 __all__ = ["Entry", "Fact", "Parameter", "describe", "facts", "is_textbook", "model_xml", "names"]
 
@@ -43,7 +41,7 @@ def describe(name: str) -> Entry:
 def facts(name: str) -> tuple[Fact, ...]:
     """What is known of the robot's joints: rotor inertia, friction, gears, with sources and grades."""
     _parameters(name)
-    return facts_about(PAIRS[name].arm if name in PAIRS else name)
+    return facts_about(PAIRS[name][0] if name in PAIRS else name)
 
 
 def is_textbook(name: str) -> bool:
@@ -70,12 +68,13 @@ def model_xml(name: str, /, **parameters: Value) -> str:
     if recipe := RECIPES.get(name):
         return recipe.build(**values)
     if name in PAIRS:
-        return pair(name, model_xml(PAIRS[name].arm), **values)
+        return pair(name, model_xml(PAIRS[name][0]), **values)
     return as_built(_files()[name].read_text(encoding="utf-8"), facts_about(name))
 
 
 def _parameters(name: str) -> tuple[Parameter, ...]:
     if name not in names():
         raise UnknownName("robot", name, names())
-    recipes = {**RECIPES, **PAIRS}
-    return recipes[name].parameters if name in recipes else ()
+    if name in PAIRS:
+        return (DISTANCE,)
+    return RECIPES[name].parameters if name in RECIPES else ()

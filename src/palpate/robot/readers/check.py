@@ -121,7 +121,7 @@ def _expanded(path: Path, report: Report, options: ModelOptions) -> bytes | None
     """The text of a xacro file, if it is to be expanded."""
     if options.xacro is False:
         return None
-    from palpate.robot.readers.urdf.xacro import expand_xacro
+    from palpate.robot.readers.guarded import expand_xacro
 
     arguments = options.xacro if isinstance(options.xacro, Mapping) else {}
     return expand_xacro(path, report, arguments, options.package_roots, options.limits)

@@ -20,9 +20,7 @@ from palpate.robot.readers.findings import UNDRAWN, Finding, quoted
 from palpate.robot.readers.urdf import inertials
 from palpate.robot.readers.urdf.collada import INSTALL, NEEDS, SUFFIX, ColladaMesh, read_collada
 from palpate.robot.readers.urdf.inertials import LARGEST
-from palpate.robot.readers.urdf.structure import Numbered, check_structure
-from palpate.robot.readers.urdf.transmission import rotor_inertias
-from palpate.robot.readers.urdf.words import check_words
+from palpate.robot.readers.urdf.structure import Numbered, check_structure, check_words, rotor_inertias
 from palpate.robot.readers.xmlfile import Element, Report, Source, numbers, parse, read_bytes
 
 PLAUSIBLE_LENGTH = 10.0  # m: a longer offset or centre of mass suggests millimetres
