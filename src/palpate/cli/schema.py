@@ -22,7 +22,7 @@ def run(args: argparse.Namespace) -> int:
     from palpate.cli.console import patience, starting
 
     with patience(starting):
-        from palpate.scenario.schema import json_schema
+        from palpate.scenario.explain import json_schema
 
         schema = json_schema()
     print(json.dumps(schema, indent=2, ensure_ascii=False))

@@ -198,3 +198,34 @@ def default_text(one: Setting) -> str:
 
 def _first_line(cls: type) -> str:
     return (inspect.getdoc(cls) or "").split("\n")[0]
+
+
+# ----------------------------------------------------------------------------------------------
+# The scenario's JSON Schema, for editors.
+
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def json_schema() -> dict[str, Any]:
+    """Everything a scenario file may hold: every law with its gains, every kind of reference, every metric."""
+    schema = Scenario.model_json_schema()
+    definitions: dict[str, Any] = schema.setdefault("$defs", {})
+    laws = [_choice(law_class(name), "law", name, definitions) for name in LAWS]
+    kinds = [_choice(cls, "kind", name, definitions) for name, cls in REFERENCES.items()]
+    properties = schema["properties"]
+    properties["control"] = {"description": properties["control"].get("description", ""), "oneOf": laws}
+    properties["reference"] = {"description": properties["reference"].get("description", ""), "oneOf": kinds}
+    properties["metrics"]["propertyNames"] = {"enum": sorted(METRICS)}
+    # What a file extends may give the rest.
+    schema["required"] = ["name"]
+    return {"$schema": DIALECT, **schema, "title": "palpate scenario"}
+
+
+def _choice(cls: Any, tag: str, name: str, definitions: dict[str, Any]) -> dict[str, Any]:
+    schema = cls.model_json_schema(ref_template="#/$defs/{model}")
+    definitions.update(schema.pop("$defs", {}))
+    schema["properties"] = {tag: {"const": name}, **{k: v for k, v in schema["properties"].items() if k != tag}}
+    schema["required"] = sorted({*schema.get("required", ()), tag})
+    definitions[f"{tag}:{name}"] = schema
+    return {"$ref": f"#/$defs/{tag}:{name}"}

@@ -21,11 +21,9 @@ from palpate.scenario.file.load import scenario_from_data
 from palpate.scenario.file.overrides import apply_overrides, parse_override
 from palpate.study.analysis.maps import BoundaryMap
 from palpate.study.analysis.rare import RareEstimate
-from palpate.study.analysis.sobol import Sensitivity, indices
-from palpate.study.analysis.statistics import pareto_front
+from palpate.study.analysis.statistics import Sensitivity, indices, pareto_front
 from palpate.study.plans.axis import Axis, Value
-from palpate.study.plans.design import Point
-from palpate.study.plans.plan import ENDED, MOST_KEPT, Plan
+from palpate.study.plans.plan import ENDED, MOST_KEPT, Plan, Point
 from palpate.study.running.store import SCENARIO, Store
 from palpate.study.summary import summarise
 

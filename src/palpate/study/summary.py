@@ -14,8 +14,7 @@ from palpate.metrics import METRICS
 from palpate.study.analysis.maps import BoundaryMap
 from palpate.study.analysis.rare import RareEstimate
 from palpate.study.analysis.statistics import Interval, clopper_pearson, scenario_level
-from palpate.study.plans.design import INDEPENDENT
-from palpate.study.plans.plan import CRASHED, ENDED, IMPOSSIBLE, REFUSED
+from palpate.study.plans.plan import CRASHED, ENDED, IMPOSSIBLE, INDEPENDENT, REFUSED
 
 if TYPE_CHECKING:
     from palpate.study.result import Sweep

@@ -15,7 +15,6 @@ from palpate.control.references import REFERENCES
 from palpate.errors import FileError, InvalidInput, PalpateError, StudyError, UnknownName
 from palpate.lazy import notebook_progress
 from palpate.metrics import METRICS
-from palpate.run.simulate import simulate
 from palpate.scenario.file.load import folder_of, load_scenario, scenario_from_data, with_modules
 from palpate.scenario.file.overrides import apply_overrides
 from palpate.scenario.file.places import read_from
@@ -23,8 +22,20 @@ from palpate.scenario.model import Scenario
 from palpate.study.analysis import drivers
 from palpate.study.analysis.maps import CELLS
 from palpate.study.plans.axis import Axis, Spec, axes_of, override
-from palpate.study.plans.design import DEFAULT_RUNS, METHODS, MOST_RUNS, Stage, chances, design
-from palpate.study.plans.plan import KEPT_TRACES, REFUSED, Plan, chunk_size, file_digests, versions
+from palpate.study.plans.plan import (
+    DEFAULT_RUNS,
+    KEPT_TRACES,
+    METHODS,
+    MOST_RUNS,
+    REFUSED,
+    Plan,
+    Stage,
+    chances,
+    chunk_size,
+    design,
+    file_digests,
+    versions,
+)
 from palpate.study.result import Sweep
 from palpate.study.running.address import ClusterAddress, cluster_address
 from palpate.study.running.pool import Executor, Here, LocalPool, cores
@@ -364,8 +375,3 @@ def check_points(plan: Plan) -> None:
         except PalpateError as error:
             problem = problem or error
     raise InvalidInput(f"no point of this sweep gives a scenario; the first one: {problem}")
-
-
-def trace_of(plan: Plan, overrides: Sequence[str]) -> Trace:
-    """Make one run again, whole."""
-    return simulate(scenario_from_data(apply_overrides(plan.scenario, overrides)))

@@ -23,8 +23,7 @@ from palpate.scenario.model import Scenario
 from palpate.study.analysis import theory
 from palpate.study.analysis.drivers import parse_rule
 from palpate.study.plans.axis import Axis, Spec, Value, axes_of
-from palpate.study.plans.design import Point, Stage
-from palpate.study.plans.plan import REFUSED
+from palpate.study.plans.plan import REFUSED, Point, Stage
 from palpate.study.result import Sweep
 from palpate.study.running.store import Store
 from palpate.study.sweeps import Progress, check_points, finish, make_plan

@@ -18,8 +18,7 @@ from palpate.metrics import METRICS
 from palpate.study.analysis.maps import COARSE, TOLERANCE, BoundaryMap, refine
 from palpate.study.analysis.rare import RareEstimate, rare_failure
 from palpate.study.analysis.statistics import Interval, confidence_sequence
-from palpate.study.plans.design import Design, Point, Stage, run_seed
-from palpate.study.plans.plan import Plan
+from palpate.study.plans.plan import Design, Plan, Point, Stage, run_seed
 from palpate.study.running.store import Store
 from palpate.user_code import is_address
 
