@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from palpate.cli.folder import TRACE
+from palpate.user_code import allow
+
 SHELLS = ("bash", "zsh", "fish")
 _HELP = """\
 to use it:
@@ -23,7 +26,6 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         help="print a completion script for bash, zsh or fish",
         description="Print a script that completes commands, options, scenarios, robots, keys and folders of runs.",
         epilog=_HELP,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help=f"one of {', '.join(SHELLS)}")
 
@@ -40,8 +42,6 @@ def complete(parser: argparse.ArgumentParser, commands: Iterable[argparse.Argume
     """Answer the shell, and end the process; each argument is completed by what its metavar asks for."""
     import argcomplete
     from argcomplete.completers import DirectoriesCompleter, FilesCompleter
-
-    from palpate.user_code import allow
 
     allow(False)  # the tabulator key runs nobody's code
     known = {**_COMPLETERS, "DIR": DirectoriesCompleter()}
@@ -77,8 +77,6 @@ def _sections(**_: Any) -> list[str]:
 
 def _runs(prefix: str, **_: Any) -> list[str]:
     """Folders of runs below `runs`, and files."""
-    from palpate.cli.folder import TRACE
-
     return [*(str(trace.parent) for trace in sorted(Path("runs").glob(f"*/{TRACE}"))), *_files(prefix)]
 
 

@@ -42,7 +42,6 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         description="Derive a robot's equations of motion M(q) q'' + C(q, q') q' + g(q) = tau, and compare them with "
         "the numeric robot. Up to three joints in closed form; longer arms by the recursive algorithms on symbols.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("robot", metavar="ROBOT", help="a catalogue name, a .urdf or MJCF .xml file; or the word pole")
     parser.add_argument(

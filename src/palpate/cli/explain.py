@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from palpate.cli.console import patience
+from palpate.cli.tables import print_table, say
 from palpate.errors import UnknownName
 
 if TYPE_CHECKING:
@@ -29,15 +31,12 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         help="what a setting means: unit, default, bounds",
         description="Explain a key of a scenario: its meaning, unit, default and bounds.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("key", nargs="?", default="", metavar="KEY", help="world.surfaces, force_peak … (the sections)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Look the key up and print what there is to say."""
-    from palpate.cli.console import patience
-
     with patience("loading …"):
         from palpate.scenario.explain import explain
 
@@ -76,7 +75,6 @@ def _allowed(one: Setting) -> str:
 
 
 def _print(explanation: Explanation) -> None:
-    from palpate.cli.tables import print_table, say
     from palpate.scenario.explain import default_text
 
     say(f"{explanation.key}: {explanation.text}" if explanation.key else explanation.text)

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from palpate.errors import UnknownName
+from palpate.cli.folder import METRICS, TRACE
+from palpate.cli.tables import print_table
+from palpate.errors import PalpateError, UnknownName
+from palpate.files import read_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +44,6 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         help="list robots, scenarios, laws, metrics and past runs",
         description="List what palpate ships and what was run here, by section.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("section", nargs="*", metavar="SECTION", help=f"one or more of: {', '.join(SECTIONS)} (all)")
     parser.add_argument("--json", action="store_true", help="print the same as JSON")
@@ -58,8 +63,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print(chosen: dict[str, Section]) -> None:
-    from palpate.cli.tables import print_table
-
     for index, (name, section) in enumerate(chosen.items()):
         print(f"{name}:" if index == 0 else f"\n{name}:")
         if section.rows:
@@ -69,8 +72,6 @@ def _print(chosen: dict[str, Section]) -> None:
 
 
 def _print_json(chosen: dict[str, Section]) -> None:
-    import json
-
     answer = {
         name: [dict(zip(section.keys or section.heads, row)) for row in section.rows]
         for name, section in chosen.items()
@@ -143,10 +144,6 @@ def _units(units: tuple[str, ...]) -> str:
 
 def _runs() -> Section:
     """The runs in runs/, newest first."""
-    from pathlib import Path
-
-    from palpate.cli.folder import TRACE
-
     traces = sorted(Path("runs").glob(f"*/{TRACE}"), key=lambda path: -path.stat().st_mtime)
     heads = ("folder", "scenario", "outcome", "time [s]", "bounds kept", "made")
     keys = ("folder", "scenario", "outcome", "time", "bounds_kept", "made")
@@ -154,10 +151,6 @@ def _runs() -> Section:
 
 
 def _run_row(path: Any) -> list[str]:
-    from datetime import datetime
-
-    from palpate.cli.folder import METRICS
-    from palpate.errors import PalpateError
     from palpate.trace.peek import peek
 
     made = datetime.fromtimestamp(path.stat().st_mtime).strftime("%Y-%m-%d %H:%M")
@@ -172,11 +165,6 @@ def _run_row(path: Any) -> list[str]:
 
 def _kept_bounds(path: Path) -> str:
     """How many bounds a run kept, of how many; nothing where its metrics are missing or damaged."""
-    import json
-
-    from palpate.errors import PalpateError
-    from palpate.files import read_text
-
     try:
         judged = [one["passed"] for one in json.loads(read_text(path)).values() if one.get("passed") is not None]
         return f"{sum(judged)} of {len(judged)}" if judged else ""

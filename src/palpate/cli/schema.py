@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import json
+
+from palpate.cli.console import patience, starting
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
@@ -17,10 +20,6 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the schema."""
-    import json
-
-    from palpate.cli.console import patience, starting
-
     with patience(starting):
         from palpate.scenario.explain import json_schema
 

@@ -6,6 +6,20 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from palpate.cli.console import patience, starting
+from palpate.cli.folder import next_folder
+from palpate.cli.sweeping import (
+    SweepProgress,
+    add_common,
+    checked_cluster,
+    interruptible,
+    print_job_script,
+    tell,
+    varied,
+    write_pages,
+)
+from palpate.errors import InvalidInput, UnknownName
+
 if TYPE_CHECKING:
     from palpate.study import Sweep
     from palpate.study.plans.plan import Plan
@@ -35,14 +49,11 @@ Ends with 0 when all runs are made, however they ended, 1 when --until failure<L
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:
     """Declare the command."""
-    from palpate.cli.sweeping import add_common
-
     parser = subparsers.add_parser(
         "sweep",
         help="many runs of a scenario: a table, a sentence with a guarantee, a map",
         description="Run a scenario many times over varying keys, and say what that proves.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help="a shipped name, or a .toml file")
     parser.add_argument("--vary", metavar="KEY=WHAT", action="append", default=[],
@@ -66,9 +77,6 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Plan, run, say, write."""
-    from palpate.cli.console import patience, starting
-    from palpate.cli.sweeping import SweepProgress, checked_cluster, interruptible, tell, write_pages
-
     with patience(starting, args.quiet):
         from palpate.study.sweeps import check_points, finish
 
@@ -96,8 +104,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _begun(args: argparse.Namespace) -> tuple[Any, Plan]:
     """The store of a sweep that goes on, or None, and its plan."""
-    from palpate.cli.sweeping import varied
-    from palpate.errors import InvalidInput
     from palpate.study.running.store import Store
     from palpate.study.sweeps import make_plan
 
@@ -120,14 +126,12 @@ _WANTED = ("method", "runs", "repeat", "seed", "metric", "traces", "until", "rar
 
 def _new(plan: Plan, out: str | None) -> Any:
     """The folder asked for, or the next free runs/<name>-sweep-<n>."""
-    from palpate.cli.folder import next_folder
     from palpate.study.running.store import Store
 
     return Store.begin(next_folder(f"{plan.scenario['name']}-sweep") if out is None else Path(out), plan)
 
 
 def _summary(sweep: Sweep, args: argparse.Namespace) -> dict[str, Any]:
-    from palpate.errors import InvalidInput, UnknownName
     from palpate.study.analysis.theory import predicted_boundary
     from palpate.study.summary import summarise
 
@@ -159,7 +163,6 @@ def _exit_code(sweep: Sweep) -> int:
 
 def _foretell(plan: Plan, args: argparse.Namespace, address: ClusterAddress | None) -> None:
     """Runs, time, disk and cost beforehand; a few points are run for that."""
-    from palpate.cli.sweeping import print_job_script
     from palpate.study.running.jobs import estimated_cost
     from palpate.study.running.pool import cores
     from palpate.study.running.rows import row_bytes

@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from palpate.cli.console import SOON, Progress
+from palpate.cli.tables import number, print_table
+from palpate.errors import InvalidInput, TraceError
+from palpate.files import make_folder
 
 if TYPE_CHECKING:
     from palpate.study import Sweep
@@ -47,7 +50,6 @@ def print_job_script(address: ClusterAddress | None) -> None:
 
 def varied(texts: Sequence[str]) -> dict[str, Any]:
     """`--vary` texts as keys and what they may be; a key named twice is refused."""
-    from palpate.errors import InvalidInput
     from palpate.study.plans.axis import parse_vary
 
     specs: dict[str, Any] = {}
@@ -111,8 +113,6 @@ def tell(summary: Mapping[str, Any], quiet: bool) -> None:
 
 def _tell_runs(summary: Mapping[str, Any]) -> None:
     """The worst runs and the best, each with its command."""
-    from palpate.cli.tables import number
-
     unit = "" if summary["unit"] == "1" else f" {summary['unit']}"
     worst = [("worst", one) for one in summary["worst"][:3]]
     for title, one in [*worst, *(("best", one) for one in summary["best"][:1])]:
@@ -121,8 +121,6 @@ def _tell_runs(summary: Mapping[str, Any]) -> None:
 
 
 def _tell_sensitivity(summary: Mapping[str, Any]) -> None:
-    from palpate.cli.tables import number, print_table
-
     if summary.get("sensitivity_note"):
         print(f"sensitivity: {summary['sensitivity_note']}")
     if not summary.get("sensitivity"):
@@ -136,8 +134,6 @@ def _tell_sensitivity(summary: Mapping[str, Any]) -> None:
 
 
 def _tell_front(summary: Mapping[str, Any]) -> None:
-    from palpate.cli.tables import number, print_table
-
     if not summary.get("pareto"):
         return
     front = summary["pareto"]
@@ -148,7 +144,6 @@ def _tell_front(summary: Mapping[str, Any]) -> None:
 
 def write_pages(sweep: Sweep, summary: dict[str, Any], folder: Path, pages: bool) -> Path:
     """Write the summary, and the report with replays of best, worst and one failing run; return where to look."""
-    from palpate.files import make_folder
     from palpate.views import replay, sweep_report
 
     sweep.save_summary(summary)
@@ -169,8 +164,6 @@ def write_pages(sweep: Sweep, summary: dict[str, Any], folder: Path, pages: bool
 
 def try_replay(make: Any) -> None:
     """A run that left nothing to show has no replay."""
-    from palpate.errors import TraceError
-
     try:
         make()
     except TraceError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -64,8 +65,6 @@ def say(text: str, indent: str = "  ", pipe: int | None = None) -> None:
         indent: before the further lines of a long one, beside its own.
         pipe: columns where the output is no terminal; without it, lines stay whole there.
     """
-    import textwrap
-
     console = _console()
     width = min(WIDTH, console.width) if console.is_terminal else pipe or console.width
     for line in text.split("\n"):
