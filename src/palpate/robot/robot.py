@@ -103,12 +103,7 @@ class Robot:
 
     @classmethod
     def from_dh(
-        cls,
-        rows: Sequence[DHLink],
-        convention: Convention = "standard",
-        *,
-        name: str = "dh-arm",
-        repair: bool = False,
+        cls, rows: Sequence[DHLink], convention: Convention = "standard", *, name: str = "dh-arm", repair: bool = False
     ) -> Self:
         """A robot from a DH table; its links' frames are the DH frames, `tool` is the last.
 
@@ -130,12 +125,7 @@ class Robot:
         return self._spec.copy()
 
     def with_payload(
-        self,
-        mass: float,
-        com: ArrayLike = (0, 0, 0),
-        inertia: ArrayLike | None = None,
-        *,
-        frame: str | None = None,
+        self, mass: float, com: ArrayLike = (0, 0, 0), inertia: ArrayLike | None = None, *, frame: str | None = None
     ) -> Self:
         """The robot carrying a rigid load.
 

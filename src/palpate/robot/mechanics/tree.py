@@ -14,15 +14,7 @@ import numpy as np
 from palpate.checks import Array
 
 JointKind = Literal["revolute", "continuous", "prismatic", "fixed", "floating", "spherical", "planar"]
-JOINT_KINDS: tuple[JointKind, ...] = (
-    "revolute",
-    "continuous",
-    "prismatic",
-    "fixed",
-    "floating",
-    "spherical",
-    "planar",
-)
+JOINT_KINDS: tuple[JointKind, ...] = ("revolute", "continuous", "prismatic", "fixed", "floating", "spherical", "planar")
 FREEDOMS: dict[JointKind, int] = dict(zip(JOINT_KINDS, (1, 1, 1, 0, 6, 3, 3)))
 
 

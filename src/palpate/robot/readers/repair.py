@@ -21,16 +21,7 @@ from palpate.robot.readers.check import model_format
 from palpate.robot.readers.findings import refuse
 from palpate.robot.readers.mjcf.rules import RANGES
 from palpate.robot.readers.urdf import inertials
-from palpate.robot.readers.xmlfile import (
-    Element,
-    Report,
-    Source,
-    numbers,
-    parse,
-    parse_number,
-    place_of,
-    read_bytes,
-)
+from palpate.robot.readers.xmlfile import Element, Report, Source, numbers, parse, parse_number, place_of, read_bytes
 
 if TYPE_CHECKING:
     from palpate.robot.readers.dh.file import RowChange

@@ -33,10 +33,7 @@ _RGBA = tuple[float, float, float, float]
 
 
 def inspect_urdf(
-    path: str | Path,
-    *,
-    package_roots: Sequence[str | Path] = (),
-    text: bytes | None = None,
+    path: str | Path, *, package_roots: Sequence[str | Path] = (), text: bytes | None = None
 ) -> tuple[Tree | None, list[Finding]]:
     """The robot of a URDF file, all fixed links kept, or None if there are errors; and every problem of the file.
 
@@ -418,10 +415,7 @@ class _Reader:
             xyz = [0.0, 0.0, 0.0]
         elif distance > PLAUSIBLE_LENGTH:
             self.report.warning(
-                origin,
-                f"xyz {_text(xyz)}",
-                f"implausible: {distance:.3g} m away",
-                "millimetres? URDF has metres",
+                origin, f"xyz {_text(xyz)}", f"implausible: {distance:.3g} m away", "millimetres? URDF has metres"
             )
         if max(map(abs, rpy)) > _FEW_TURNS:
             self.report.warning(origin, f"rpy {_text(rpy)}", "implausible: several turns", "degrees? URDF has radians")

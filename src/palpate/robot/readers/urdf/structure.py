@@ -292,17 +292,7 @@ _WORDS: dict[str, tuple[set[str], set[str]]] = {
     "texture": ({"filename"}, set()),
     "joint": (
         {"name", "type"},
-        {
-            "origin",
-            "parent",
-            "child",
-            "axis",
-            "limit",
-            "dynamics",
-            "mimic",
-            "calibration",
-            "safety_controller",
-        },
+        {"origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "calibration", "safety_controller"},
     ),
     "parent": ({"link"}, set()),
     "child": ({"link"}, set()),
@@ -315,19 +305,7 @@ _WORDS: dict[str, tuple[set[str], set[str]]] = {
 }
 # Blocks for other programs: neither read nor checked, with all they hold.
 _FOREIGN = {"gazebo", "transmission", "ros2_control", "sensor", "mujoco", "plugin", "verbose", "contact"}
-_ONCE = {
-    "inertial",
-    "origin",
-    "mass",
-    "inertia",
-    "geometry",
-    "parent",
-    "child",
-    "axis",
-    "limit",
-    "dynamics",
-    "mimic",
-}
+_ONCE = {"inertial", "origin", "mass", "inertia", "geometry", "parent", "child", "axis", "limit", "dynamics", "mimic"}
 _ONLY_LOOKS = {"visual", "material", "color", "texture", "rgba"}
 _CLOSE = 0.7
 
@@ -364,12 +342,7 @@ def _check_attributes(element: Element, known: set[str], report: Report) -> None
 def _check_unknown_child(child: Element, known: set[str], report: Report) -> None:
     problem = f"unknown element <{child.tag}>"
     if child.tag.startswith("xacro:"):
-        report.error(
-            child,
-            problem,
-            "xacro is run only on request",
-            "ask for it: --xacro, load_robot(…, xacro=True)",
-        )
+        report.error(child, problem, "xacro is run only on request", "ask for it: --xacro, load_robot(…, xacro=True)")
     elif child.tag in _FOREIGN or ":" in child.tag:
         return
     elif near := _near(child.tag, known):
