@@ -7,7 +7,7 @@ The command line prints both and exits with code 2; nothing here ever shows a tr
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 _LONGEST_NAME, _MOST_NAMES = 80, 60
@@ -83,6 +83,17 @@ class UnknownName(PalpateError, LookupError):
         more = f" … and {len(self.known) - _MOST_NAMES} more" if len(self.known) > _MOST_NAMES else ""
         listed = ", ".join(names) + more if names else "none"
         super().__init__(f"unknown {kind} {shortened(name)!r}; known: {listed}", hint=hint)
+
+
+def check_names(kind: str, given: Iterable[str], known: Collection[str]) -> None:
+    """Refuse names that do not exist.
+
+    Raises:
+        UnknownName: the first of `given` that is not among the known ones.
+    """
+    for name in given:
+        if name not in known:
+            raise UnknownName(kind, name, known)
 
 
 class ModelError(InvalidInput):

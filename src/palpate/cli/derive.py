@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from palpate.errors import FileError, InvalidInput, UnknownName
+from palpate.errors import FileError, InvalidInput, check_names
 
 if TYPE_CHECKING:
     from palpate.derive.derivation import Derivation
@@ -115,9 +115,7 @@ def _pole(args: argparse.Namespace) -> Derivation:
             raise InvalidInput(f"--{option} is an option of robots; the pole is derived by Lagrange from its energies")
     settings: Any = parameters_from(args.set or [])
     known = inspect.signature(derive_pole).parameters
-    for name in settings:
-        if name not in known:
-            raise UnknownName("parameter of the pole", name, known)
+    check_names("parameter of the pole", settings, known)
     return derive_pole(**settings)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from palpate.cli.folder import METRICS, TRACE
 from palpate.cli.tables import print_table
-from palpate.errors import PalpateError, UnknownName
+from palpate.errors import PalpateError, check_names
 from palpate.files import read_text
 
 if TYPE_CHECKING:
@@ -51,9 +51,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the sections asked for; without one, everything that ships."""
-    for section in args.section:
-        if section not in SECTIONS:
-            raise UnknownName("section", section, SECTIONS)
+    check_names("section", args.section, SECTIONS)
     chosen = {name: SECTIONS[name]() for name in args.section or [name for name in SECTIONS if name not in _ASKED_FOR]}
     if args.json:
         _print_json(chosen)

@@ -18,7 +18,7 @@ from palpate.cli.sweeping import (
     varied,
     write_pages,
 )
-from palpate.errors import InvalidInput, UnknownName
+from palpate.errors import InvalidInput, check_names
 
 if TYPE_CHECKING:
     from palpate.study import Sweep
@@ -140,9 +140,7 @@ def _summary(sweep: Sweep, args: argparse.Namespace) -> dict[str, Any]:
         names = tuple(name.strip() for name in args.pareto.split(","))
         if len(names) != 2:
             raise InvalidInput(f"--pareto takes two metrics, got {args.pareto!r}", hint="--pareto force_peak,effort")
-        for name in names:
-            if name not in sweep.plan.metrics:
-                raise UnknownName("metric", name, sweep.plan.metrics)
+        check_names("metric", names, sweep.plan.metrics)
         pair = (names[0], names[1])
     summary = summarise(sweep, pair)
     if args.predict and "map" in summary:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from palpate.errors import InvalidInput, UnknownName
+from palpate.errors import InvalidInput, check_names
 
 if TYPE_CHECKING:
     from palpate.checks import Array
@@ -54,9 +54,7 @@ class Question:
         """Directions of the task, k × 6."""
         import numpy as np
 
-        for name in self.task:
-            if name not in AXES:
-                raise UnknownName("direction", name, AXES)
+        check_names("direction", self.task, AXES)
         if self.task:
             return np.eye(6)[[AXES.index(name) for name in self.task]]
         linear = self.robot.jacobian(self.q, self.frame)[:3]
@@ -83,8 +81,7 @@ class Question:
 
         if not self.limits:
             raise InvalidInput("a stop needs bounds on the joint accelerations", hint="--limits 15pi 10pi 10pi")
-        if self.method not in METHODS:
-            raise UnknownName("method", self.method, METHODS)
+        check_names("method", [self.method], METHODS)
         p = self.jacobian() @ np.asarray(self.v, dtype=float)
         return fastest_stop(self.jacobian(), self.drift(), p, list(self.limits), method=self.method)  # type: ignore
 
@@ -208,9 +205,7 @@ TERMS: dict[str, tuple[str, str, Callable[[Question], Any]]] = {
 
 def show_terms(question: Question, names: Sequence[str], as_json: bool) -> None:
     """Compute terms and print them with eight digits, or as JSON with all."""
-    for name in names:
-        if name not in TERMS:
-            raise UnknownName("term", name, TERMS)
+    check_names("term", names, TERMS)
     print_values({name: (*TERMS[name][:2], TERMS[name][2](question)) for name in names}, as_json)
 
 
@@ -299,13 +294,9 @@ def show_pole(
     """Terms, gains (unit weights) and eigenvalues of a pole on an end-effector, at (x, y), its rate and a force."""
     from palpate.control.design.pole import PoleModel
 
-    for name in settings:
-        if name not in _POLE_SETTINGS:
-            raise UnknownName("parameter of the pole", name, _POLE_SETTINGS)
+    check_names("parameter of the pole", settings, _POLE_SETTINGS)
     pole = PoleState(PoleModel(**settings), *state)
-    for name in names:
-        if name not in _POLE_TERMS:
-            raise UnknownName("term of the pole", name, _POLE_TERMS)
+    check_names("term of the pole", names, _POLE_TERMS)
     chosen = names or tuple(_POLE_TERMS)
     print_values({name: (*_POLE_TERMS[name][:2], _POLE_TERMS[name][2](pole)) for name in chosen}, as_json)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import get_args
 
 import mujoco
 import numpy as np
@@ -12,7 +13,7 @@ from palpate.errors import ModelError, PalpateError
 from palpate.robot.gate import refuse_too_many
 from palpate.robot.limits import FAR
 from palpate.robot.mechanics.compiled import STAND_INS, UNRESISTED, set_note
-from palpate.robot.mechanics.tree import Joint, Link, Mesh, Shape, Tree, massless_movers, unresisted_joints
+from palpate.robot.mechanics.tree import Joint, Link, Mesh, Shape, ShapeKind, Tree, massless_movers, unresisted_joints
 from palpate.spatial import quat_from_matrix
 
 # MuJoCo refuses bodies without rotational inertia; a point mass gets this much (kg·m² per kg), which is below the
@@ -29,13 +30,8 @@ STAND_IN = 1.0
 # rad or m: a spring whose rest lies this far away pulls with a constant force, to 1e-6 of it per rad or m.
 FAR_REST = 1e6
 
-_GEOM_KINDS = {
-    "box": mujoco.mjtGeom.mjGEOM_BOX,
-    "sphere": mujoco.mjtGeom.mjGEOM_SPHERE,
-    "cylinder": mujoco.mjtGeom.mjGEOM_CYLINDER,
-    "capsule": mujoco.mjtGeom.mjGEOM_CAPSULE,
-    "mesh": mujoco.mjtGeom.mjGEOM_MESH,
-}
+_GEOM_KINDS = {k: getattr(mujoco.mjtGeom, f"mjGEOM_{k.upper()}") for k in get_args(ShapeKind)}
+_UNTOUCHED = {"contype": 0, "conaffinity": 0, "group": 1, "mass": 0.0}  # only seen
 _LIMITED, _UNLIMITED = mujoco.mjtLimited.mjLIMITED_TRUE, mujoco.mjtLimited.mjLIMITED_FALSE
 
 
@@ -163,16 +159,9 @@ def _add_body(
 
 def add_shape(spec: mujoco.MjSpec, body: mujoco.MjsBody, shape: Shape) -> mujoco.MjsGeom:
     """A geom that is only seen: no mass, no collisions."""
-    geom = body.add_geom(
-        type=_GEOM_KINDS[shape.kind],
-        pos=shape.position,
-        quat=quat_from_matrix(shape.rotation),
-        rgba=shape.rgba or (0.7, 0.7, 0.72, 1.0),
-        contype=0,
-        conaffinity=0,
-        group=1,
-        mass=0.0,
-    )
+    pose = {"pos": shape.position, "quat": quat_from_matrix(shape.rotation)}
+    rgba = shape.rgba or (0.7, 0.7, 0.72, 1.0)
+    geom = body.add_geom(type=_GEOM_KINDS[shape.kind], rgba=rgba, **pose, **_UNTOUCHED)
     if shape.kind == "mesh":
         geom.meshname = _add_mesh(spec, shape)
     elif shape.kind == "box":
@@ -248,14 +237,14 @@ def _set_bounds(added: mujoco.MjsJoint, joint: Joint) -> None:
 def _add_couplings(spec: mujoco.MjSpec, tree: Tree) -> None:
     for joint in tree.joints:
         if joint.mimic is not None:
-            spec.add_equality(
-                name=f"{joint.name} mimics {joint.mimic.joint}",
-                type=mujoco.mjtEq.mjEQ_JOINT,
-                objtype=mujoco.mjtObj.mjOBJ_JOINT,
-                name1=joint.name,
-                name2=joint.mimic.joint,
-                data=[joint.mimic.offset, joint.mimic.multiplier, *([0.0] * (mujoco.mjNEQDATA - 2))],
-            )
+            data = [joint.mimic.offset, joint.mimic.multiplier, *([0.0] * (mujoco.mjNEQDATA - 2))]
+            kinds = {"type": mujoco.mjtEq.mjEQ_JOINT, "objtype": mujoco.mjtObj.mjOBJ_JOINT}
+            names = {
+                "name": f"{joint.name} mimics {joint.mimic.joint}",
+                "name1": joint.name,
+                "name2": joint.mimic.joint,
+            }
+            spec.add_equality(**names, **kinds, data=data)
 
 
 def _add_limits(spec: mujoco.MjSpec, tree: Tree, name: str, field: str) -> None:

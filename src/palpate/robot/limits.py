@@ -53,14 +53,8 @@ def limits_from_model(model: mujoco.MjModel) -> JointLimits:
             lower[dof], upper[dof] = (-np.inf if low <= -FAR else low), (np.inf if high >= FAR else high)
         if model.jnt_actfrclimited[j]:
             torque[dof] = np.abs(model.jnt_actfrcrange[j]).min()
-    return JointLimits(
-        lower,
-        upper,
-        _numeric(model, "velocity_limit"),
-        _numeric(model, "acceleration_limit"),
-        torque,
-        _numeric(model, "torque_rate_limit"),
-    )
+    velocity, acceleration = _numeric(model, "velocity_limit"), _numeric(model, "acceleration_limit")
+    return JointLimits(lower, upper, velocity, acceleration, torque, _numeric(model, "torque_rate_limit"))
 
 
 def home_position(model: mujoco.MjModel) -> Array:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
-from palpate.errors import InvalidInput, UnknownName, shortened
+from palpate.errors import InvalidInput, UnknownName, check_names
 from palpate.files import is_there
 from palpate.robot import catalogue
 from palpate.robot.changes import ideal_joints, mark_ideal
@@ -52,8 +52,7 @@ def load_robot(
     """
     if not isinstance(source, str | Path):
         raise InvalidInput(f"a robot is a catalogue name or the path of a model file, got {source!r}")
-    if joints not in get_args(Joints):
-        raise UnknownName("kind of joints", shortened(str(joints)), get_args(Joints))
+    check_names("kind of joints", [joints], get_args(Joints))
     path = Path(source)
     if isinstance(source, str) and source in catalogue.names():
         return _from_catalogue(source, lock, tool_frame, joints, parameters)

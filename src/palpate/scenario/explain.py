@@ -13,7 +13,7 @@ from typing import Any
 from palpate.config import Config
 from palpate.control import LAWS
 from palpate.control.references import REFERENCES
-from palpate.errors import UnknownName
+from palpate.errors import UnknownName, check_names
 from palpate.metrics import METRICS
 from palpate.scenario.fields import Setting, law_settings, reference_settings, settings_of
 from palpate.scenario.model import Scenario, law_class
@@ -149,8 +149,7 @@ def _tagged(parts: list[str]) -> Explanation:
 
 
 def _metric(parts: list[str]) -> Explanation:
-    if parts[1] not in METRICS:
-        raise UnknownName("metric", parts[1], METRICS)
+    check_names("metric", [parts[1]], METRICS)
     metric = METRICS[parts[1]]
     bounds = settings_of(type_of_bound())
     return Explanation(".".join(parts[:2]), f"{metric.help} [{metric.unit}]", bounds)

@@ -15,7 +15,7 @@ from palpate.control.guards import Guards
 from palpate.control.law import Law
 from palpate.control.references import REFERENCES
 from palpate.control.references.reference import Hold, ReferenceSettings
-from palpate.errors import InvalidInput, UnknownName
+from palpate.errors import InvalidInput, check_names
 from palpate.lazy import offered
 from palpate.metrics.metric import Bound
 from palpate.robot.load import Joints
@@ -265,8 +265,7 @@ def _with_tags(short: Any, whole: Any) -> Any:
 
 def law_class(name: str) -> type[Law]:
     """A law's settings by its registered name; only that law is imported."""
-    if name not in LAWS:
-        raise UnknownName("law", name, LAWS)
+    check_names("law", [name], LAWS)
     law = LAWS[name]
     return law if isinstance(law, type) else getattr(importlib.import_module(law[0]), law[1])
 

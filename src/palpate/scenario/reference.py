@@ -9,7 +9,7 @@ from palpate.control.law import Rig
 from palpate.control.references.field_path import FieldPath
 from palpate.control.references.reference import ReferenceSettings
 from palpate.control.references.surface_path import CURVED, SurfacePath
-from palpate.errors import InvalidInput, UnknownName
+from palpate.errors import InvalidInput, check_names
 from palpate.spatial import quat_from_matrix
 from palpate.world.clock import Clock
 from palpate.world.config import World
@@ -28,8 +28,7 @@ def placed(reference: ReferenceSettings, world: World) -> ReferenceSettings:
     if not isinstance(reference, SurfacePath) or reference.surface is None:
         return reference
     known = {surface.name: surface for surface in world.surfaces}
-    if reference.surface not in known:
-        raise UnknownName("surface", reference.surface, known)
+    check_names("surface", [reference.surface], known)
     surface = known[reference.surface]
     if surface.motion is not None or surface.shape not in ("plane", "height-field", *CURVED):
         what = "moves" if surface.motion is not None else f"is a {surface.shape}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from palpate.checks import Array
-from palpate.errors import InvalidInput, UnknownName
+from palpate.errors import InvalidInput, check_names
 from palpate.files import make_folder, write_file
 from palpate.lazy import offered
 from palpate.parquet import Footer, Values, read_columns, read_footer
@@ -116,8 +116,7 @@ class Sweep:
         return {name: values.to_list()[0] for name, values in read_columns(self.path, rows=(run, run + 1)).items()}
 
     def _column(self, name: str) -> Values:
-        if name not in self.columns:
-            raise UnknownName("column", name, self.columns)
+        check_names("column", [name], self.columns)
         return read_columns(self.path, [name])[name]
 
     def table(self) -> dict[str, list[Any]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from palpate.control import LAWS
 from palpate.control.references import REFERENCES
-from palpate.errors import FileError, InvalidInput, PalpateError, StudyError, UnknownName
+from palpate.errors import FileError, InvalidInput, PalpateError, StudyError, check_names
 from palpate.lazy import notebook_progress
 from palpate.metrics import METRICS
 from palpate.scenario.file.load import folder_of, load_scenario, scenario_from_data, with_modules
@@ -284,8 +284,7 @@ def make_plan(
     axes = axes_of(varied)
     method, runs, repeat, options = _method(axes, said, int(data["run"]["seed"]))
     traces = said.get("traces", "none")
-    if traces not in KEPT_TRACES:
-        raise UnknownName("choice of traces", traces, KEPT_TRACES)
+    check_names("choice of traces", [traces], KEPT_TRACES)
     plan = Plan(
         scenario=data, source=words, vary={axis.key: axis.spec for axis in axes}, method=method, runs=runs,
         repeat=repeat, seed=_seed(said.get("seed", 0)), metrics=_metrics(said.get("metrics"), data), traces=traces,
@@ -299,8 +298,7 @@ def _method(axes: tuple[Axis, ...], said: Mapping[str, Any], own_seed: int) -> t
     names = ("confidence", "until", "rare", "by", "metric")
     options = {name: said[name] for name in names if said.get(name) is not None}
     method = "rare" if said.get("rare") else said.get("method")
-    if method is not None and method not in METHODS:
-        raise UnknownName("method", method, METHODS)
+    check_names("method", [] if method is None else [method], METHODS)
     if not 0 < float(options.setdefault("confidence", 0.95)) < 1:
         raise InvalidInput(f"a confidence lies between 0 and 1, got {options['confidence']:g}")
     repeat = int(said.get("repeat", 1))
@@ -332,9 +330,7 @@ def _seed(seed: Any) -> int:
 
 def _metrics(wanted: Sequence[str] | None, data: Mapping[str, Any]) -> tuple[str, ...]:
     """The columns, in the table's order; those with a bound always."""
-    for name in wanted or ():
-        if name not in METRICS:
-            raise UnknownName("metric", name, METRICS)
+    check_names("metric", wanted or (), METRICS)
     bounded = data.get("metrics", {})
     own = dict.fromkeys(filter(is_address, (*bounded, *(wanted or ()))))
     asked = {
@@ -358,8 +354,7 @@ def _checked(plan: Plan) -> Plan:
         drivers.check_until(plan.options["until"])
         if plan.method != "random":
             raise InvalidInput("--until needs independent draws: --method random")
-    if plan.options.get("metric") not in (None, *plan.metrics):
-        raise UnknownName("metric", plan.options["metric"], plan.metrics)
+    check_names("metric", [plan.options["metric"]] if plan.options.get("metric") else [], plan.metrics)
     if not 1 <= plan.runs <= MOST_RUNS:
         raise InvalidInput(f"--runs must lie between 1 and {MOST_RUNS}, got {plan.runs}")
     return plan

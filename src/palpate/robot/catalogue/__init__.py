@@ -13,7 +13,7 @@ from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 
-from palpate.errors import UnknownName
+from palpate.errors import check_names
 from palpate.robot.catalogue.facts import Fact, as_built, facts_about
 from palpate.robot.catalogue.generated import DISTANCE, PAIRS, RECIPES, Entry, Parameter, Value, pair
 
@@ -61,9 +61,7 @@ def model_xml(name: str, /, **parameters: Value) -> str:
         InvalidInput: a value that is not finite, out of bounds, or of the wrong length.
     """
     known = {parameter.name: parameter for parameter in _parameters(name)}
-    for given in parameters:
-        if given not in known:
-            raise UnknownName(f"parameter of robot {name!r}", given, known)
+    check_names(f"parameter of robot {name!r}", parameters, known)
     values = {key: known[key].read(parameters.get(key, known[key].default)) for key in known}
     if recipe := RECIPES.get(name):
         return recipe.build(**values)
@@ -73,8 +71,7 @@ def model_xml(name: str, /, **parameters: Value) -> str:
 
 
 def _parameters(name: str) -> tuple[Parameter, ...]:
-    if name not in names():
-        raise UnknownName("robot", name, names())
+    check_names("robot", [name], names())
     if name in PAIRS:
         return (DISTANCE,)
     return RECIPES[name].parameters if name in RECIPES else ()

@@ -15,7 +15,7 @@ from importlib import resources
 from typing import Any
 
 from palpate.checks import finite_array
-from palpate.errors import InvalidInput, UnknownName
+from palpate.errors import InvalidInput, check_names
 from palpate.toml import toml_data
 
 GRADES = ("measured", "identified", "published", "guessed")  # from the best to the worst
@@ -77,13 +77,10 @@ def read_facts(text: str, joints: tuple[str, ...], name: str) -> tuple[Fact, ...
 
 def _fact(entry: Mapping[str, Any], joints: tuple[str, ...], name: str) -> Fact:
     quantity, grade = entry["quantity"], entry["grade"]
-    for kind, given, known in (("quantity", quantity, QUANTITIES), ("grade", grade, GRADES)):
-        if given not in known:
-            raise UnknownName(f"{kind} of a fact about {name}", given, known)
+    check_names(f"quantity of a fact about {name}", [quantity], QUANTITIES)
+    check_names(f"grade of a fact about {name}", [grade], GRADES)
     named = tuple(entry.get("joints", joints))
-    for joint in named:
-        if joint not in joints:
-            raise UnknownName(f"joint of {name}", joint, joints)
+    check_names(f"joint of {name}", named, joints)
     values = finite_array(entry["values"], f"{quantity} of {name}", (len(named),))
     for joint, value in zip(named, values):
         if value < 0 and QUANTITIES[quantity].attribute:

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
 from palpate.checks import Array
 
+ShapeKind = Literal["box", "sphere", "cylinder", "capsule", "mesh"]
 JointKind = Literal["revolute", "continuous", "prismatic", "fixed", "floating", "spherical", "planar"]
-JOINT_KINDS: tuple[JointKind, ...] = ("revolute", "continuous", "prismatic", "fixed", "floating", "spherical", "planar")
+JOINT_KINDS: tuple[JointKind, ...] = get_args(JointKind)
 FREEDOMS: dict[JointKind, int] = dict(zip(JOINT_KINDS, (1, 1, 1, 0, 6, 3, 3)))
 
 
@@ -44,7 +45,7 @@ class Shape:
         mesh: for kind "mesh", the path of its file or its triangles.
     """
 
-    kind: Literal["box", "sphere", "cylinder", "capsule", "mesh"]
+    kind: ShapeKind
     size: tuple[float, ...]
     position: Array = field(default_factory=_zeros)
     rotation: Array = field(default_factory=_identity)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from palpate.checks import Array
-from palpate.errors import InvalidInput, UnknownName
+from palpate.errors import InvalidInput, check_names
 from palpate.metrics import METRICS
 from palpate.study.analysis.maps import COARSE, TOLERANCE, BoundaryMap, refine
 from palpate.study.analysis.rare import RareEstimate, rare_failure
@@ -53,8 +53,7 @@ def parse_rule(text: str, what: str, names: Sequence[str]) -> tuple[str, str | N
     match = _RULE.fullmatch(text)
     if match is None:
         raise InvalidInput(f"{what} {text!r} is not understood", hint="write NAME<NUMBER or NAME>NUMBER")
-    if match[1] not in names:
-        raise UnknownName(f"name in {what}", match[1], names)
+    check_names(f"name in {what}", [match[1]], names)
     return match[1], match[2] and match[2][0], None if match[3] is None else float(match[3])
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from palpate.errors import InvalidInput, ScenarioError, UnknownName
+from palpate.errors import InvalidInput, ScenarioError, check_names
 from palpate.scenario.file.overrides import parse_override
 from palpate.toml import toml_value
 
@@ -236,8 +236,7 @@ _DISTRIBUTIONS: dict[str, tuple[Callable[..., tuple[Callable[[float], Value], Sp
 
 
 def _distribution(key: str, spec: str, name: str, inside: str) -> Axis:
-    if name not in _DISTRIBUTIONS:
-        raise UnknownName(f"distribution for {key}", name, _DISTRIBUTIONS)
+    check_names(f"distribution for {key}", [name], _DISTRIBUTIONS)
     make, counts = _DISTRIBUTIONS[name]
     try:
         numbers = [float(part) for part in inside.split(",")]
