@@ -52,7 +52,7 @@ def load_robot(
     """
     if not isinstance(source, str | Path):
         raise InvalidInput(f"a robot is a catalogue name or the path of a model file, got {source!r}")
-    check_names("kind of joints", [joints], get_args(Joints))
+    check_names("kind of joints", [str(joints)], get_args(Joints))
     path = Path(source)
     if isinstance(source, str) and source in catalogue.names():
         return _from_catalogue(source, lock, tool_frame, joints, parameters)

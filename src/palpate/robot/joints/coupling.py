@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -143,8 +143,8 @@ def coordinates_of(model: mujoco.MjModel) -> Coordinates:
     free = [j for j in range(model.njnt) if j not in ties]
     if ties and not free:
         raise ModelError("every joint mimics another; none is left to move")
-    kept = np.concatenate([_dofs(model, j) for j in free] or [np.zeros(0, int)]).astype(np.int64)
-    kept_position = np.concatenate([_places(model, j) for j in free] or [np.zeros(0, int)]).astype(np.int64)
+    kept = _indices(model.jnt_dofadr, (6, 3, 1, 1), model, free)
+    kept_position = _indices(model.jnt_qposadr, (7, 4, 1, 1), model, free)
     G, P = np.eye(model.nv)[:, kept], np.eye(model.nq)[:, kept_position]
     c, position_of = np.zeros(model.nq), np.full(model.nv, -1)
     for j in range(model.njnt):
@@ -229,12 +229,9 @@ def refuse_loops(model: mujoco.MjModel, robot: str) -> None:
         )
 
 
-def _dofs(model: mujoco.MjModel, j: int) -> np.ndarray:
-    return model.jnt_dofadr[j] + np.arange((6, 3, 1, 1)[model.jnt_type[j]])
-
-
-def _places(model: mujoco.MjModel, j: int) -> np.ndarray:
-    return model.jnt_qposadr[j] + np.arange((7, 4, 1, 1)[model.jnt_type[j]])
+def _indices(first: np.ndarray, sizes: Sequence[int], model: mujoco.MjModel, joints: Sequence[int]) -> np.ndarray:
+    """The indices of joints in q or v: where each begins, and how many a joint of its type has."""
+    return np.array([first[j] + k for j in joints for k in range(sizes[model.jnt_type[j]])], dtype=np.int64)
 
 
 def ties_of(model: mujoco.MjModel) -> dict[int, tuple[int, float, float]]:

@@ -17,7 +17,8 @@ def joint_remarks(robot: Robot) -> list[str]:
     """A sentence on rotor inertia and one on friction where they are not known; none for joints that are ideal."""
     if robot.text(JOINTS) == "ideal" or robot.unresisted:
         return []
-    rotors, friction = _without(robot, robot.model.dof_armature), _without(robot, _losses(robot))
+    rotors = _without(robot, robot.model.dof_armature)
+    friction = _without(robot, robot.model.dof_damping + robot.model.dof_frictionloss)
     said = []
     if rotors:
         where = "along the wrist" if len(rotors) == robot.nv else f"along {_listed(rotors)}"
@@ -27,10 +28,6 @@ def joint_remarks(robot: Robot) -> list[str]:
             f"{_known('friction', friction, robot)}: the real arm's steady errors and stick–slip are not predicted"
         )
     return said
-
-
-def _losses(robot: Robot) -> np.ndarray:
-    return robot.model.dof_damping + robot.model.dof_frictionloss
 
 
 def _without(robot: Robot, numbers: np.ndarray) -> list[str]:

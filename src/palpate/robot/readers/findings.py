@@ -43,25 +43,36 @@ class Finding:
     hint: str = ""
 
     def __str__(self) -> str:
-        return printable(f"{self._place}: {self.level}: {self._told}")
+        return self._text(f"{self.level}: ")
 
     @property
     def sentence(self) -> str:
         """The same without its level, for readers who know it."""
-        return printable(f"{self._place}: {self._told}")
+        return self._text("")
 
-    @property
-    def _place(self) -> str:
-        return f"{self.file}:{self.line}" if self.line else self.file
-
-    @property
-    def _told(self) -> str:
+    def _text(self, level: str) -> str:
+        where = f"{self.file}:{self.line}" if self.line else self.file
         what = f"{self.element}: " if self.element else ""
-        return f"{what}{self.found}; {self.rule}" + (f" ({self.hint})" if self.hint else "")
+        hint = f" ({self.hint})" if self.hint else ""
+        return printable(f"{where}: {level}{what}{self.found}; {self.rule}{hint}")
 
     def as_dict(self) -> dict[str, str | int]:
         """The finding as plain data, for JSON."""
         return asdict(self)
+
+
+@dataclass(frozen=True)
+class Mend:
+    """One value that was written anew: where, which attribute, its old and its new text."""
+
+    element: str
+    line: int
+    attribute: str
+    old: str
+    new: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.element}: {self.attribute} {self.old} → {self.new}"
 
 
 def printable(text: str) -> str:

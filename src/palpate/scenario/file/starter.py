@@ -50,26 +50,12 @@ def starter_text(name: str, source: str | dict[str, Any] | None = None) -> str:
 
 
 def _starter() -> dict[str, Any]:
-    from palpate.control import CartesianImpedance
-
     return {
         "description": "A Panda presses on a wall.",
         "robot": {"model": "panda"},
         "control": {"law": CartesianImpedance.name, "stiffness": [400, 400, 400, 20, 20, 20], "damping_ratio": 1.0},
         "reference": {"kind": "line", "offset": [0.085, 0, 0], "start": 0.2, "duration": 1.5},
-        "world": {
-            "surfaces": [
-                {
-                    "name": "wall",
-                    "shape": "plane",
-                    "position": [0.35, 0, 0],
-                    "normal": [-1, 0, 0],
-                    "stiffness": 10000,
-                    "damping": 100,
-                    "friction": 0.3,
-                }
-            ]
-        },
+        "world": {"surfaces": [_wall([0.35, 0, 0], [-1, 0, 0], 10000, 100)]},
         "run": {"duration": 4.0, "timestep": 0.001, "rate": 1000, "seed": 0},
         "metrics": {"force_peak": {"most": 25}},
     }
@@ -122,6 +108,8 @@ def _scenario(settings: dict[str, Any], robot: Robot, press: Press) -> dict[str,
     ahead = GAP + _overhang(robot, press)
     directions = {} if press.directions == DIRECTIONS else {"directions": list(press.directions)}
     home = bool(np.array_equal(press.q, robot.home))
+    position = _rounded(robot.pose(press.q).position + ahead * press.axis)
+    damping = _digits(0.7 * math.sqrt(wall * lightest))
     return {
         "description": f"{robot.name} presses on a wall with {press.force:g} N.",
         "robot": {**settings, "tool_frame": robot.tool_frame, **({} if home else {"start": {"q": press.q.tolist()}})},
@@ -138,9 +126,7 @@ def _scenario(settings: dict[str, Any], robot: Robot, press: Press) -> dict[str,
             "duration": duration,
             "wrench": [*_rounded(-press.force * press.axis), 0, 0, 0],
         },
-        "world": {
-            "surfaces": [_wall(_rounded(robot.pose(press.q).position + ahead * press.axis), press, wall, lightest)]
-        },
+        "world": {"surfaces": [_wall(position, _rounded(-press.axis), wall, damping)]},
         "run": {"duration": round(duration + 2.5, 2), "timestep": 0.001, "rate": 1000, "seed": 0},
         "metrics": _bounds(robot, press),
     }
@@ -154,16 +140,9 @@ def _overhang(robot: Robot, press: Press) -> float:
     return max((float(press.axis @ (c - tool) + geom.size[0]) for c, geom in zip(centres, spheres)), default=0.0)
 
 
-def _wall(position: list[float], press: Press, stiffness: float, mass: float) -> dict[str, Any]:
-    return {
-        "name": "wall",
-        "shape": "plane",
-        "position": position,
-        "normal": _rounded(-press.axis),
-        "stiffness": stiffness,
-        "damping": _digits(0.7 * math.sqrt(stiffness * mass)),
-        "friction": 0.3,
-    }
+def _wall(position: list[float], normal: list[float], stiffness: float, damping: float) -> dict[str, Any]:
+    pose = {"name": "wall", "shape": "plane", "position": position, "normal": normal}
+    return {**pose, "stiffness": stiffness, "damping": damping, "friction": 0.3}
 
 
 def _bounds(robot: Robot, press: Press) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import numpy as np
 from palpate.errors import InvalidInput, ModelError
 from palpate.robot.mechanics.tensor import tensor_from
 from palpate.robot.readers.dh.table import Convention, DHLink, repaired_rows, row_faults
-from palpate.robot.readers.findings import Finding, did_you_mean, quoted, refuse
+from palpate.robot.readers.findings import Finding, Mend, did_you_mean, quoted, refuse
 from palpate.robot.readers.xmlfile import Report, read_bytes
 from palpate.toml import toml_data
 
@@ -33,20 +33,6 @@ class DHTable:
     convention: Convention
     findings: tuple[Finding, ...]
     text: str
-
-
-@dataclass(frozen=True)
-class RowChange:
-    """One value of a row that was replaced."""
-
-    line: int
-    row: int
-    key: str
-    old: str
-    new: str
-
-    def __str__(self) -> str:
-        return f"line {self.line}: DH row {self.row}: {self.key} {self.old} → {self.new}"
 
 
 def read_table(path: Path) -> DHTable:
@@ -101,7 +87,7 @@ def _lines(text: str, count: int) -> list[int]:
     return lines if len(lines) == count else [0] * count
 
 
-def repaired_table(path: Path) -> tuple[bytes, list[RowChange]]:
+def repaired_table(path: Path) -> tuple[bytes, list[Mend]]:
     """The file with the masses and inertias of its rows mended, everything else untouched.
 
     Raises:
@@ -122,7 +108,7 @@ def repaired_table(path: Path) -> tuple[bytes, list[RowChange]]:
     return text.encode(), changes[::-1]
 
 
-def _rewritten(text: str, start: int, number: int, old: DHLink, new: DHLink, changes: list[RowChange]) -> str:
+def _rewritten(text: str, start: int, number: int, old: DHLink, new: DHLink, changes: list[Mend]) -> str:
     following = _BLOCK.search(text, start)
     end = following.start() if following else len(text)
     block = text[start:end]
@@ -132,7 +118,7 @@ def _rewritten(text: str, start: int, number: int, old: DHLink, new: DHLink, cha
         if match is None or getattr(old, key) is getattr(new, key):
             continue
         line = text.count("\n", 0, start + match.start(2)) + 1
-        changes.append(RowChange(line, number, key, match[2], value))
+        changes.append(Mend(f"DH row {number}", line, key, match[2], value))
         block = block[: match.start(2)] + value + block[match.end(2) :]
     return text[:start] + block + text[end:]
 

@@ -99,7 +99,8 @@ def tree_from_dh(rows: Sequence[DHLink], convention: Convention = "standard", na
     links, joints = [Link("base")], []
     for number, row in enumerate(rows, start=1):
         parent = links[-1].name
-        links.append(_link(row, number))
+        com, inertia = finite_array(row.com, "com", (3,)), checked_inertia(row.inertia)
+        links.append(Link(f"link{number}", float(row.mass), com, inertia))
         joints.append(_joint(row, number, parent, convention))
     tool = FixedFrame("tool", links[-1].name)
     return Tree(name, tuple(_with_looks(links, joints)), tuple(joints), (tool,))
@@ -202,11 +203,6 @@ def both_frictions(value: float | tuple[float, float], name: str) -> tuple[float
     against = finite_array(value, name, (2,))
     finite_number(against[0], f"{name} against positive motion", least=0.0)
     return float(against[0]), abs(float(against[1]))
-
-
-def _link(row: DHLink, number: int) -> Link:
-    com = finite_array(row.com, "com", (3,))
-    return Link(f"link{number}", float(row.mass), com, checked_inertia(row.inertia))
 
 
 def _losses(row: DHLink) -> tuple[float, float, float]:

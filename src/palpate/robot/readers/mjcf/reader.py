@@ -62,10 +62,9 @@ def _report_compilation(made: Compilation, root: Element, limits: CompileLimits,
     if made.accident:
         rule = f"a foreign model gets {limits.seconds:g} s and {limits.memory / 2**30:g} GiB"
         report.error(None, made.accident, rule, "make it smaller: fewer bodies, smaller meshes and fields")
-    elif made.schema:
-        _check_words(root, _vocabulary(made.schema), report)
-        _report_refusal(made.refusal or "", root, report)
     elif made.refusal:
+        if made.schema:
+            _check_words(root, _vocabulary(made.schema), report)
         _report_refusal(made.refusal, root, report)
     elif made.facts:
         _report_facts(made.facts, root, report)
@@ -157,20 +156,13 @@ def _check_words(root: Element, words: dict[str, tuple[set[str], set[str]]], rep
         attributes, children = words.get(element.tag, (set(), set()))
         for name in element.attributes:
             if attributes and name not in attributes and ":" not in name:
-                report.error(
-                    element,
-                    f"unknown attribute {quoted(name)}",
-                    "not in MuJoCo's schema",
-                    did_you_mean(name, sorted(attributes), 1),
-                )
+                hint = did_you_mean(name, sorted(attributes), 1)
+                report.error(element, f"unknown attribute {quoted(name)}", "not in MuJoCo's schema", hint)
         for child in element.children:
             if children and child.tag not in children | {"include"}:
-                report.error(
-                    child,
-                    f"unknown element <{child.tag}>",
-                    f"not in MuJoCo's schema below <{element.tag}>",
-                    did_you_mean(child.tag, sorted(children), 1),
-                )
+                hint = did_you_mean(child.tag, sorted(children), 1)
+                rule = f"not in MuJoCo's schema below <{element.tag}>"
+                report.error(child, f"unknown element <{child.tag}>", rule, hint)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -257,19 +249,12 @@ class _Loader:
 
     def check_files(self, root: Element) -> None:
         """Follows every file name: meshes, textures, height fields, sub-models."""
-        folders = self._asset_folders(root)
+        keys, compilers = ("assetdir", "meshdir", "texturedir"), root.all("compiler")
+        folders = {key: c.attributes[key] for c in compilers for key in keys if key in c.attributes}
         for element in root.walk():
             for attribute, name in element.attributes.items():
                 if attribute.startswith("file") and name:
                     self._check_file(element, name, folders)
-
-    def _asset_folders(self, root: Element) -> dict[str, str]:
-        folders: dict[str, str] = {}
-        for compiler in root.all("compiler"):
-            for key in ("assetdir", "meshdir", "texturedir"):
-                if key in compiler.attributes:
-                    folders[key] = compiler.attributes[key]
-        return folders
 
     def _check_file(self, element: Element, name: str, folders: dict[str, str]) -> None:
         key = "meshdir" if element.tag in ("mesh", "skin", "flexcomp") else "texturedir"
@@ -320,11 +305,9 @@ class _Loader:
             self.count = inner.count
 
     def _refuse_path(self, element: Element, name: str, escapes: bool) -> None:
-        if escapes:
-            hint = "move the file below the model's folder, or declare its folder as a package root"
-            self._refuse(element, f"file={quoted(name)}", "the path escapes the model's folder", hint)
-        else:
-            self._refuse(element, f"file={quoted(name)}", "file not found")
+        hint = "move the file below the model's folder, or declare its folder as a package root" if escapes else ""
+        rule = "the path escapes the model's folder" if escapes else "file not found"
+        self._refuse(element, f"file={quoted(name)}", rule, hint)
 
     def _refuse(self, element: Element, problem: str, rule: str, hint: str = "") -> list[Element]:
         self.safe = False

@@ -47,12 +47,8 @@ def _check_names(links: list[Numbered[Link]], joints: list[Numbered[Joint]], rep
     first_link = _check_unique("link", links, report)
     first_joint = _check_unique("joint", joints, report)
     for name in [name for name in first_link if name in first_joint]:
-        line = first_joint[name].line
-        report.warning(
-            first_link[name],
-            f"a joint on line {line} has the same name",
-            "a link and a joint of one name make two frames of that name",
-        )
+        problem = f"a joint on line {first_joint[name].line} has the same name"
+        report.warning(first_link[name], problem, "a link and a joint of one name make two frames of that name")
     if "universe" in first_link:
         report.warning(first_link["universe"], "the name 'universe'", "reserved: other engines give it to the ground")
     children = {joint.item.child for joint in joints}
@@ -79,15 +75,9 @@ def _check_ends(joints: list[Numbered[Joint]], known: set[str], report: Report) 
     for joint in joints:
         for end, name in (("parent", joint.item.parent), ("child", joint.item.child)):
             if name and name not in known:
-                hint = did_you_mean(name, known)
-                at = joint.element.first(end) or joint.element
-                report.error(
-                    joint.element,
-                    f"the {end} link {quoted(name)} does not exist",
-                    "a joint connects two links of the file",
-                    hint,
-                    line=at.line,
-                )
+                at, problem = joint.element.first(end) or joint.element, f"the {end} link {quoted(name)} does not exist"
+                rule, hint = "a joint connects two links of the file", did_you_mean(name, known)
+                report.error(joint.element, problem, rule, hint, line=at.line)
 
 
 # Tree
@@ -101,11 +91,8 @@ def _check_one_tree(links: list[Numbered[Link]], joints: list[Numbered[Joint]], 
     for child, several in incoming.items():
         if len(several) > 1:
             names = ", ".join(f"{quoted(j.item.name)} (line {j.element.line})" for j in several)
-            report.error(
-                several[1].element,
-                f"link {quoted(child)} has {len(several)} parents: joints {names}",
-                "a loop: every link is the child of one joint",
-            )
+            problem = f"link {quoted(child)} has {len(several)} parents: joints {names}"
+            report.error(several[1].element, problem, "a loop: every link is the child of one joint")
             good = False
     cycle = _find_cycle({child: several[0] for child, several in incoming.items()})
     if cycle:
@@ -115,12 +102,8 @@ def _check_one_tree(links: list[Numbered[Link]], joints: list[Numbered[Joint]], 
     roots = [link for link in links if link.item.name not in incoming]
     if len(roots) > 1:
         names = ", ".join(f"{quoted(link.item.name)} (line {link.element.line})" for link in roots[:10])
-        report.error(
-            roots[1].element,
-            f"{len(roots)} root links: {names}",
-            "a robot has one root link",
-            "connect them by a joint",
-        )
+        problem = f"{len(roots)} root links: {names}"
+        report.error(roots[1].element, problem, "a robot has one root link", "connect them by a joint")
         good = False
     return good and len(roots) == 1
 
@@ -223,18 +206,14 @@ def rotor_inertias(root: Element, joints: Iterable[str], report: Report) -> dict
     known = set(joints)
     felt: dict[str, float] = {}
     for transmission in root.all("transmission"):
-        for name, at in _driven(transmission):
-            inertia = _armature(transmission, report)
+        for at in transmission.all("joint"):
+            name, inertia = at.attributes.get("name", ""), _armature(transmission, report)
             if inertia and name not in known:
                 hint = did_you_mean(name, known)
                 report.error(at, f"drives joint {quoted(name)}", "there is no such joint", hint)
             elif inertia:
                 felt[name] = felt.get(name, 0.0) + inertia
     return felt
-
-
-def _driven(transmission: Element) -> list[tuple[str, Element]]:
-    return [(joint.attributes.get("name", ""), joint) for joint in transmission.all("joint")]
 
 
 def _armature(transmission: Element, report: Report) -> float:
