@@ -7,7 +7,7 @@ from typing import Any
 from palpate.control import LAWS
 from palpate.control.references import REFERENCES
 from palpate.metrics import METRICS
-from palpate.scenario.explain import json_schema
+from palpate.scenario.fields import json_schema
 from palpate.scenario.model import Scenario, law_class
 
 

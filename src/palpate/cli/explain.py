@@ -10,8 +10,7 @@ from palpate.cli.tables import print_table, say
 from palpate.errors import UnknownName
 
 if TYPE_CHECKING:
-    from palpate.scenario.explain import Explanation
-    from palpate.scenario.fields import Setting
+    from palpate.scenario.fields import Explanation, Setting
 
 _EXAMPLES = """\
 examples:
@@ -38,7 +37,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 def run(args: argparse.Namespace) -> int:
     """Look the key up and print what there is to say."""
     with patience("loading …"):
-        from palpate.scenario.explain import explain
+        from palpate.scenario.fields import explain
 
         channel = _channel(args.key)
         try:
@@ -57,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 def _channel(name: str) -> Explanation | None:
     """What a run records under this name; None if it is no channel."""
     from palpate.cli.list import SECTIONS
-    from palpate.scenario.explain import Explanation
+    from palpate.scenario.fields import Explanation
 
     if not name or "." in name:
         return None
@@ -75,7 +74,7 @@ def _allowed(one: Setting) -> str:
 
 
 def _print(explanation: Explanation) -> None:
-    from palpate.scenario.explain import default_text
+    from palpate.scenario.fields import default_text
 
     say(f"{explanation.key}: {explanation.text}" if explanation.key else explanation.text)
     if len(explanation.settings) == 1 and explanation.key.split(".")[-1] in explanation.settings:

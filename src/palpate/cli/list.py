@@ -98,13 +98,13 @@ def _scenarios() -> Section:
 
 def _laws() -> Section:
     from palpate.control import LAWS
-    from palpate.scenario.explain import summary_of_law
+    from palpate.scenario.fields import summary_of_law
 
     return Section(("name", "what it does"), "ll", [[name, summary_of_law(name)] for name in LAWS], ("name", "help"))
 
 
 def _references() -> Section:
-    from palpate.scenario.explain import explain
+    from palpate.scenario.fields import explain
 
     rows = [[*line] for line in explain("reference").choices.items()]
     return Section(("kind", "what it asks for"), "ll", rows, ("kind", "help"))

@@ -132,8 +132,8 @@ def _new(plan: Plan, out: str | None) -> Any:
 
 
 def _summary(sweep: Sweep, args: argparse.Namespace) -> dict[str, Any]:
-    from palpate.study.analysis.theory import predicted_boundary
-    from palpate.study.summary import summarise
+    from palpate.study.analysis.maps import predicted_boundary
+    from palpate.study.result import summarise
 
     pair = None
     if args.pareto is not None:

@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _searched(args: argparse.Namespace, folder: Path, progress: object) -> Tuned:
-    from palpate.study.analysis.theory import refuse
+    from palpate.study.analysis.maps import refuse
     from palpate.study.running.store import Store
     from palpate.study.tuning import resume, tune
 
@@ -78,7 +78,7 @@ def _searched(args: argparse.Namespace, folder: Path, progress: object) -> Tuned
 
 
 def _tell(tuned: Tuned, folder: Path, args: argparse.Namespace) -> int:
-    from palpate.study.summary import told_run
+    from palpate.study.result import told_run
 
     summary = dict(tuned.sweep.summary)
     summary |= {"sentence": tuned.sentence, "said": [], "best": [told_run(tuned.sweep, tuned.run)]}

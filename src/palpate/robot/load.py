@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from palpate.errors import InvalidInput, UnknownName, check_names
 from palpate.files import is_there
 from palpate.robot import catalogue
-from palpate.robot.changes import ideal_joints, mark_ideal
+from palpate.robot.build import ideal_joints, mark_ideal
 from palpate.robot.gate import spec_from_text
 from palpate.robot.readers.findings import refuse
 from palpate.robot.robot import Robot

@@ -15,8 +15,7 @@ from palpate.equations.code.tree_program import TreeProgram
 from palpate.equations.model.mechanism import Mechanism, mechanism_from_model
 from palpate.errors import BadShape, InvalidInput, MassesMissing, SingularTask, UnknownName, shortened
 from palpate.lazy import offered
-from palpate.robot import batches, changes
-from palpate.robot.build import far_spring_energy, spec_from_tree
+from palpate.robot import batches, build
 from palpate.robot.frames import Frame, ToolChoice, chosen_tool, frames_of
 from palpate.robot.gate import refuse_impossible_robot, refuse_too_many, spec_from_text
 from palpate.robot.joints.coupling import acceleration, coordinates_of
@@ -95,7 +94,7 @@ class Robot:
     def from_tree(cls, tree: Tree, *, tool_frame: str | None = None, warnings: Sequence[Finding] = ()) -> Self:
         """A robot from a tree of links and joints; its kinematics alone, where there are not the masses for more."""
         massless = bool(massless_movers(tree.links, tree.joints))
-        robot = cls(spec_from_tree(tree), name=tree.name, tool_frame=tool_frame, warnings=warnings, idle=massless)
+        robot = cls(build.spec_from_tree(tree), name=tree.name, tool_frame=tool_frame, warnings=warnings, idle=massless)
         if not robot.unresisted and massless and (idle := robot._idle_joints()):
             set_note(robot._spec, UNRESISTED, "\n".join(idle))
             return robot._again(robot._spec)
@@ -158,11 +157,11 @@ class Robot:
         spec, mount = self._spec.copy(), self.frame(frame)
         body = self.model.body(mount.body).name
         if not weightless:
-            changes.add_load(spec, body, mount, (load, finite_array(com, "com", (3,)), tensor), name, self._frames)
+            build.add_load(spec, body, mount, (load, finite_array(com, "com", (3,)), tensor), name, self._frames)
         if tip is None:
             return self._again(spec)
         site = unused(name, self._frames)
-        changes.add_tip(spec, body, mount, tip, site)
+        build.add_tip(spec, body, mount, tip, site)
         return self._again(spec, site)
 
     def with_tool_frame(self, frame: str) -> Self:
@@ -173,13 +172,13 @@ class Robot:
     def with_base(self, pose: Pose) -> Self:
         """The robot with its base standing at `pose` in the world; gravity stays where it was."""
         spec = self._spec.copy()
-        changes.move_base(spec, pose, self.name)
+        build.move_base(spec, pose, self.name)
         return self._again(spec)
 
     def with_free_base(self) -> Self:
         """The robot with its base free to move: six more velocities, seven more coordinates, unactuated."""
         spec = self._spec.copy()
-        changes.free_base(spec, self.model, self.name)
+        build.free_base(spec, self.model, self.name)
         floating = type(self)(spec, name=self.name, tool_frame=self.tool_choice, warnings=self.warnings, idle=True)
         if not floating.unresisted and floating._idle_joints():
             base = self._spec.worldbody.first_body().name
@@ -196,7 +195,7 @@ class Robot:
     def with_ideal_joints(self) -> Self:
         """The textbook's robot: joints without rotor inertia, viscous and Coulomb friction."""
         spec = self._spec.copy()
-        changes.ideal_joints(spec)
+        build.ideal_joints(spec)
         return self._again(spec)
 
     def with_locked(self, joints: Mapping[str, float]) -> Self:
@@ -383,7 +382,7 @@ class Robot:
         self.demand_masses("potential energy")
         out = np.empty(1)
         self._run(kernels.potential_energy, self._q(q), out)
-        return float(out[0]) - far_spring_energy(self.model)
+        return float(out[0]) - build.far_spring_energy(self.model)
 
     def pose(self, q: ArrayLike, frame: str | None = None) -> Pose:
         """X_WE: pose of a frame in the world."""

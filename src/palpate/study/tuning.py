@@ -20,7 +20,7 @@ from palpate.checks import Array
 from palpate.errors import InvalidInput, StudyError, UnknownName
 from palpate.metrics import METRICS
 from palpate.scenario.model import Scenario
-from palpate.study.analysis import theory
+from palpate.study.analysis import maps
 from palpate.study.analysis.drivers import parse_rule
 from palpate.study.plans.axis import Axis, Spec, Value, axes_of
 from palpate.study.plans.plan import REFUSED, Point, Stage
@@ -115,7 +115,7 @@ def tune(
     keep: Sequence[str] = (),
     runs: int = 100,
     seed: int = 0,
-    refuse: theory.Refuse | None = theory.refuse,
+    refuse: maps.Refuse | None = maps.refuse,
     out: str | os.PathLike[str] | None = None,
     workers: int | None = None,
     cluster: str | None = None,
@@ -162,7 +162,7 @@ def tune(
     return best_of(sweep)
 
 
-def resume(store: Store, refuse: theory.Refuse | None = theory.refuse, **where: Any) -> Tuned:
+def resume(store: Store, refuse: maps.Refuse | None = maps.refuse, **where: Any) -> Tuned:
     """Go on with a search, from its folder."""
     if store.plan.options.get("minimise") == OWN:
         raise InvalidInput("this search minimises a function of Python's; call palpate.tune again to go on")
@@ -181,7 +181,7 @@ def best_of(sweep: Sweep) -> Tuned:
 # ---------------------------------------------------------------------------------------------- the driver
 
 
-def _driver(store: Store, refuse: theory.Refuse | None) -> Generator[Stage, None, None]:
+def _driver(store: Store, refuse: maps.Refuse | None) -> Generator[Stage, None, None]:
     plan = store.plan
     search = search_for(plan.axes, plan.runs, plan.seed)
     asked, first = next(search), 0
@@ -199,8 +199,8 @@ def _driver(store: Store, refuse: theory.Refuse | None) -> Generator[Stage, None
             return
 
 
-def _point(store: Store, values: tuple[Value, ...], run: int, refuse: theory.Refuse | None) -> Point:
-    reason = None if refuse is None else theory.refusal(store.plan, values, refuse)
+def _point(store: Store, values: tuple[Value, ...], run: int, refuse: maps.Refuse | None) -> Point:
+    reason = None if refuse is None else maps.refusal(store.plan, values, refuse)
     return Point(values, store.plan.own_seed, run, refusal=reason)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import mujoco
 import numpy as np
 
-from palpate.robot.changes import JOINTS
+from palpate.robot.build import JOINTS
 from palpate.robot.robot import Robot
 
 _DRIVEN = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)

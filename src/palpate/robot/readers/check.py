@@ -148,8 +148,7 @@ def _check_urdf(path: Path, report: Report, options: ModelOptions, text: bytes |
 
 def _check_table(path: Path, options: ModelOptions) -> ModelReport:
     """A DH table in a TOML file."""
-    from palpate.robot.readers.dh.file import read_table
-    from palpate.robot.readers.dh.table import tree_from_dh
+    from palpate.robot.readers.dh.table import read_table, tree_from_dh
 
     table = read_table(path)
     if errors_of(table.findings):

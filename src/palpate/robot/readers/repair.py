@@ -61,7 +61,7 @@ def repair_model(path: str | Path, out: str | Path) -> list[Change | Mend]:
         FileError: the copy cannot be written.
     """
     if Path(path).suffix.lower() == ".toml":
-        from palpate.robot.readers.dh.file import repaired_table
+        from palpate.robot.readers.dh.table import repaired_table
 
         table, changes = repaired_table(Path(path))
         write_file(out, table)
