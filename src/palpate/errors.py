@@ -7,6 +7,7 @@ The command line prints both and exits with code 2; nothing here ever shows a tr
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Collection, Iterable
 from typing import Any
 
@@ -48,6 +49,11 @@ def harmless(text: str) -> str:
     if text.replace("\n", "").isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+
+
+def printable(text: str) -> str:
+    """`text` on one line, every control, bidirectional or unencodable character written as an escape."""
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
 def shortened(text: str, longest: int = _LONGEST_NAME) -> str:

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from palpate.errors import FileError, InvalidInput, UnknownName
+from palpate.errors import FileError, InvalidInput, UnknownName, printable
 from palpate.files import is_there, write_file
 
 if TYPE_CHECKING:
@@ -157,8 +157,6 @@ def _named(report: ModelReport, name: str) -> ModelReport:
 
 
 def _print_text(report: ModelReport, changes: list[str], out: str | None) -> None:
-    from palpate.robot.readers.findings import printable
-
     if out is not None and report.format is not None:
         print(f"repaired {_count(changes, 'value')} in {printable(out)}")
         for change in changes:
@@ -184,8 +182,6 @@ def _remarks(report: ModelReport) -> list[str]:
 
 
 def _verdict(report: ModelReport) -> str:
-    from palpate.robot.readers.findings import printable
-
     counts = f"{_count(report.errors, 'error')}, {_count(report.warnings, 'warning')}"
     if report.summary is None:
         return f"{printable(report.path)}: {counts}"

@@ -13,6 +13,7 @@ from palpate.errors import FileError, InvalidInput, check_names
 
 if TYPE_CHECKING:
     from palpate.derive.derivation import Derivation
+    from palpate.derive.verify import Verification
     from palpate.robot.robot import Robot
 
 DIFFERS = 1
@@ -85,7 +86,10 @@ def run(args: argparse.Namespace) -> int:
     """Derive, compare with the robot, print or write."""
     robot = None if args.robot == "pole" else _robot(args)
     if args.check is not None:
-        return _check_file(robot or _pole(args), args)
+        from palpate.review import cli_check
+
+        groups = equal_names(args.equal or [])
+        return cli_check(robot or _pole(args), args.check, equal=groups, conventions=args.conventions)
     derivation = _pole(args) if robot is None else _derivation(robot, args)
     if args.method == "all":
         return _compare(derivation)
@@ -145,13 +149,6 @@ def parameters_from(pairs: Sequence[str]) -> dict[str, float | list[float]]:
 
 def _words(text: str) -> list[str]:
     return [word for word in text.replace(",", " ").split() if word]
-
-
-def _check_file(reference: Robot | Derivation, args: argparse.Namespace) -> int:
-    """Hand a file over to the checker of derivations."""
-    from palpate.review import cli_check
-
-    return cli_check(reference, args.check, equal=equal_names(args.equal or []), conventions=args.conventions)
 
 
 def equal_names(pairs: Sequence[str]) -> dict[str, list[str]]:
@@ -247,16 +244,13 @@ def _text(derivation: Derivation, names: Sequence[str], args: argparse.Namespace
     return derivation.steps_text() if args.steps else derivation.text(*names)
 
 
-def _verdict(robot: Robot | None, verification: object) -> int:
+def _verdict(robot: Robot | None, verification: Verification) -> int:
     """One line about the comparison, on stderr so that output can be piped; the whole table if it went wrong."""
-    from palpate.derive.verify import Verification
-
-    assert isinstance(verification, Verification)
     if not verification.ok:
         print(verification, file=sys.stderr)
         return DIFFERS
     worst = max(finding.error for finding in verification.findings)
     against = "for symmetry, skew-symmetry and power" if robot is None else "against the numeric robot"
-    words = f"checked {against} at {verification.states} random states: largest error {worst:.1e}"
-    print(words, file=sys.stderr)
+    states = f"{verification.states} random states"
+    print(f"checked {against} at {states}: largest error {worst:.1e}", file=sys.stderr)
     return 0

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 from palpate.cli.check import add_model_options, model_options
 from palpate.cli.derive import parameters_from
 from palpate.cli.tables import WIDTH, matrix_lines, number, print_table, say, short
-from palpate.cli.terms import Question, show_pole, show_terms
-from palpate.errors import InvalidInput, PalpateError
+from palpate.errors import InvalidInput, PalpateError, printable
 from palpate.toml import toml_text, toml_value
 
 if TYPE_CHECKING:
     from palpate.checks import Array
+    from palpate.cli.terms import Question
     from palpate.robot.robot import Robot
     from palpate.scenario.model import Scenario
 
@@ -94,6 +94,8 @@ def run(args: argparse.Namespace) -> int:
     names = (args.terms or "").replace(",", " ").split()
     settings: Any = parameters_from(args.set)
     if args.robot == "pole":
+        from palpate.cli.terms import show_pole
+
         xy, rates = (_numbers(words or ["0", "0"], option) for words, option in ((args.q, "--q"), (args.v, "--v")))
         show_pole(settings, (xy, rates, _numbers(args.force or ["0"] * 3, "--force")), names, args.json)
         return 0
@@ -103,6 +105,8 @@ def run(args: argparse.Namespace) -> int:
     q = robot.home if args.q is None else _numbers(args.q, "--q")
     v = [0.0] * robot.nv if args.v is None else _numbers(args.v, "--v")
     if names:
+        from palpate.cli.terms import show_terms
+
         show_terms(_question(robot, q, v, args), names, args.json)
         return 0
     facts = gather(robot, q, v, args.frame)
@@ -117,6 +121,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _question(robot: Robot, q: Array | Sequence[float], v: Sequence[float], args: argparse.Namespace) -> Question:
     """The state and what the terms may need besides."""
+    from palpate.cli.terms import Question
     from palpate.contact import Contact, Plane
 
     given = {
@@ -196,20 +201,22 @@ def _number(word: str) -> float:
 
 
 def _print_description(facts: dict[str, Any]) -> None:
-    summary = f": {_one_line(facts['summary'])}" if facts["summary"] else ""
+    summary = (
+        f": {textwrap.shorten(printable(facts['summary']), WIDTH - 30, placeholder=' …')}" if facts["summary"] else ""
+    )
     _say(f"{short(facts['robot'])}{summary}")
     count, mass = facts["degrees_of_freedom"], facts["mass"]
     weight = "kinematics only" if mass is None else f"{number(mass)} kg{' (estimated)' if facts['estimate'] else ''}"
     print(f"{count} degree{'s' if count > 1 else ''} of freedom, {weight}\n")
     for warning in facts["warnings"]:
-        _say(_printable(warning))
+        _say(printable(warning))
     if facts["warnings"]:
         print()
     rows = [[short(joint["name"]), *_limit_cells(joint)] for joint in facts["joints"]]
     print_table(["joint", "lower", "upper", "velocity", "torque"], rows, "lrrrr")
     print_joint_facts(facts.get("joint_facts", ()), [joint["name"] for joint in facts["joints"]], facts["remarks"])
     _say("\nframes: " + ", ".join(map(short, facts["frames"])))
-    _say("tool frame: " + _printable(facts["tool_frame"]))
+    _say("tool frame: " + printable(facts["tool_frame"]))
 
 
 def _limit_cells(joint: dict[str, Any]) -> list[str]:
@@ -283,17 +290,6 @@ def _inertia_units(units: Sequence[str]) -> str:
     if len(set(units)) == 1:
         return "kg·m²" if units[0] == "rad" else "kg"
     return "kg·m² (rad, rad), kg·m (rad, m), kg (m, m)"
-
-
-def _one_line(text: str) -> str:
-    """A note of a model file on one printable line."""
-    return textwrap.shorten(_printable(text), WIDTH - 30, placeholder=" …")
-
-
-def _printable(text: str) -> str:
-    from palpate.robot.readers.findings import printable
-
-    return printable(text)
 
 
 # ----------------------------------------------------------------------------------------------

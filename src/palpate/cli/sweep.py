@@ -89,7 +89,10 @@ def run(args: argparse.Namespace) -> int:
         _foretell(plan, args, address)
         return DONE
     if store is None:
-        store = _new(plan, args.out)
+        from palpate.study.running.store import Store
+
+        name = f"{plan.scenario['name']}-sweep"
+        store = Store.begin(next_folder(name) if args.out is None else Path(args.out), plan)
     name = str(plan.scenario["name"])
     with interruptible(store.folder, "sweep"), SweepProgress(name, args.quiet) as progress:
         sweep = finish(store, args.workers, args.cluster, progress)
@@ -122,13 +125,6 @@ def _begun(args: argparse.Namespace) -> tuple[Any, Plan]:
 
 
 _WANTED = ("method", "runs", "repeat", "seed", "metric", "traces", "until", "rare", "by", "confidence")
-
-
-def _new(plan: Plan, out: str | None) -> Any:
-    """The folder asked for, or the next free runs/<name>-sweep-<n>."""
-    from palpate.study.running.store import Store
-
-    return Store.begin(next_folder(f"{plan.scenario['name']}-sweep") if out is None else Path(out), plan)
 
 
 def _summary(sweep: Sweep, args: argparse.Namespace) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from palpate.errors import harmless
+from palpate.errors import harmless, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -121,7 +121,5 @@ def number(value: float | None) -> str:
 
 def short(name: str) -> str:
     """A name from a model file, safe to print and not wider than a column."""
-    from palpate.robot.readers.findings import printable
-
     shown = printable(name)
     return shown if len(shown) <= _LONGEST_NAME else f"{shown[: _LONGEST_NAME - 1]}…"

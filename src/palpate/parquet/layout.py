@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from palpate.parquet.thrift import BINARY, I32, I64, SIGNED, Many, Struct
 
@@ -53,14 +53,7 @@ FOOTER = Struct(
 )  # fmt: skip
 
 Kind = Literal["double", "int64", "int32", "bool", "text", "texts"]
-_TYPES: dict[Kind, int] = {
-    "double": DOUBLE,
-    "int64": INT64,
-    "int32": INT32,
-    "bool": BOOLEAN,
-    "text": BYTES,
-    "texts": BYTES,
-}
+_TYPES: dict[Kind, int] = dict(zip(get_args(Kind), (DOUBLE, INT64, INT32, BOOLEAN, BYTES, BYTES)))
 
 
 @dataclass(frozen=True)

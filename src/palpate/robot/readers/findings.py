@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
-from palpate.errors import ModelError, nearest
+from palpate.errors import ModelError, nearest, printable
 
 if TYPE_CHECKING:
     from palpate.robot.frames import ToolChoice
@@ -73,14 +72,6 @@ class Mend:
 
     def __str__(self) -> str:
         return f"line {self.line}: {self.element}: {self.attribute} {self.old} → {self.new}"
-
-
-def printable(text: str) -> str:
-    """`text` on one line, every control, bidirectional or unencodable character written as an escape.
-
-    Names in a model come from strangers: they must not move the cursor or recolour a terminal.
-    """
-    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
 def quoted(text: str) -> str:
