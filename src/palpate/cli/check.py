@@ -175,8 +175,8 @@ def _print_text(report: ModelReport, changes: list[str], out: str | None) -> Non
 
 def _remarks(report: ModelReport) -> list[str]:
     """What is not known of the joints of a machine that exists."""
+    from palpate.robot.build import joint_remarks
     from palpate.robot.catalogue import is_textbook
-    from palpate.robot.joints.remarks import joint_remarks
 
     return [] if report.robot is None or is_textbook(report.path) else joint_remarks(report.robot)
 

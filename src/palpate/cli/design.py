@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     """Load, predict, tell."""
     with patience(starting):
         from palpate.control.design.arm import why_unpredicted
-        from palpate.robot.joints.remarks import joint_remarks
+        from palpate.robot.build import joint_remarks
         from palpate.robot.readers.findings import without_meshes
         from palpate.run.assemble.assemble import assemble
         from palpate.run.assemble.carrier import carrier_before

@@ -137,7 +137,7 @@ def _question(robot: Robot, q: Array | Sequence[float], v: Sequence[float], args
 
 def gather(robot: Robot, q: Array | Sequence[float], v: Sequence[float], frame: str | None) -> dict[str, Any]:
     """Everything the command shows, as plain data in SI units; None for what needs masses that nobody gave."""
-    from palpate.robot.joints.remarks import joint_remarks
+    from palpate.robot.build import joint_remarks
     from palpate.robot.readers.findings import without_meshes
 
     pose, known = robot.pose(q, frame), not robot.unresisted
@@ -299,7 +299,7 @@ def _inertia_units(units: Sequence[str]) -> str:
 def joint_facts(robot: Robot, source: str) -> list[dict[str, Any]]:
     """The facts of a catalogue robot; of a model file, what it says of rotor inertia and friction."""
     from palpate.robot import catalogue
-    from palpate.robot.catalogue.facts import QUANTITIES
+    from palpate.robot.catalogue import QUANTITIES
 
     if source in catalogue.names():
         keys = ("quantity", "unit", "grade", "used", "values", "source")

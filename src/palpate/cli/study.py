@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from palpate.cli.console import patience, starting
 from palpate.cli.folder import next_folder
-from palpate.cli.sweeping import (
+from palpate.cli.sweep import (
     SweepProgress,
     add_common,
     checked_cluster,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from palpate.cli.console import patience, starting
 from palpate.cli.folder import next_folder
-from palpate.cli.sweeping import SweepProgress, add_common, checked_cluster, interruptible, varied, write_pages
+from palpate.cli.sweep import SweepProgress, add_common, checked_cluster, interruptible, varied, write_pages
 from palpate.errors import InvalidInput
 
 if TYPE_CHECKING:

@@ -22,8 +22,7 @@ from palpate.files import open_regular
 from palpate.lazy import check_extra
 from palpate.memory import free_bytes, shown_bytes
 from palpate.parquet import layout
-from palpate.parquet.layout import MOST_COLUMNS, Column
-from palpate.parquet.thrift import Decoder
+from palpate.parquet.layout import MOST_COLUMNS, Column, Decoder
 from palpate.parquet.values import from_plain, from_runs, most_compressed, plain_size, uncompressed
 
 Source = str | os.PathLike[str] | BinaryIO

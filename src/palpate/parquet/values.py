@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from palpate.errors import DamagedTable
-from palpate.parquet.layout import BOOLEAN, BYTES, DOUBLE, INT32, INT64
-from palpate.parquet.thrift import Decoder, varint
+from palpate.parquet.layout import BOOLEAN, BYTES, DOUBLE, INT32, INT64, Decoder, varint
 
 if TYPE_CHECKING or sys.version_info < (3, 14):
     from backports import zstd

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import get_args
 
 import mujoco
@@ -14,8 +14,10 @@ from palpate.errors import InvalidInput, ModelError, PalpateError
 from palpate.robot.frames import Frame
 from palpate.robot.gate import refuse_too_many
 from palpate.robot.limits import FAR
+from palpate.robot.mechanics import tree as trees
 from palpate.robot.mechanics.compiled import STAND_INS, UNRESISTED, set_note, unused
-from palpate.robot.mechanics.tree import Joint, Link, Mesh, Shape, ShapeKind, Tree, massless_movers, unresisted_joints
+from palpate.robot.mechanics.tree import Joint, Link, Mesh, Shape, Tree, massless_movers, unresisted_joints
+from palpate.robot.robot import Robot
 from palpate.spatial import Pose, quat_from_matrix
 
 # MuJoCo refuses bodies without rotational inertia; a point mass gets this much (kg·m² per kg), which is below the
@@ -32,7 +34,7 @@ STAND_IN = 1.0
 # rad or m: a spring whose rest lies this far away pulls with a constant force, to 1e-6 of it per rad or m.
 FAR_REST = 1e6
 
-_GEOM_KINDS = {k: getattr(mujoco.mjtGeom, f"mjGEOM_{k.upper()}") for k in get_args(ShapeKind)}
+_GEOM_KINDS = {k: getattr(mujoco.mjtGeom, f"mjGEOM_{k.upper()}") for k in get_args(trees.ShapeKind)}
 _UNTOUCHED = {"contype": 0, "conaffinity": 0, "group": 1, "mass": 0.0}  # only seen
 _LIMITED, _UNLIMITED = mujoco.mjtLimited.mjLIMITED_TRUE, mujoco.mjtLimited.mjLIMITED_FALSE
 
@@ -126,14 +128,8 @@ def far_spring_energy(model: mujoco.MjModel) -> float:
 
 
 def _parents_first(tree: Tree) -> list[Joint]:
-    """Joints depth first, the order in which the engine numbers them."""
-    below: dict[str, list[Joint]] = {}
-    for joint in tree.joints:
-        below.setdefault(joint.parent, []).append(joint)
-    ordered, waiting = [], below.get(tree.root, [])[::-1]
-    while waiting:
-        ordered.append(waiting.pop())
-        waiting += below.get(ordered[-1].child, [])[::-1]
+    """Joints depth first, all of which must hang on the root."""
+    ordered = trees.depth_first([link for link in tree.links if link.name == tree.root], tree.joints)
     if len(ordered) != len(tree.joints):
         lost = sorted({joint.name for joint in tree.joints} - {joint.name for joint in ordered})
         raise ModelError(f"{tree.name}: joints {', '.join(lost)} hang on no link below the root {tree.root!r}")
@@ -355,3 +351,43 @@ def _outermost(body: mujoco.MjsBody) -> mujoco.MjsBody | mujoco.MjsFrame:
     while outermost.frame is not None:
         outermost = outermost.frame
     return outermost
+
+
+# ----------------------------------------------------------------------------------------------
+# What is not known of a robot's joints, and what follows from it.
+
+
+_DRIVEN = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
+
+
+def joint_remarks(robot: Robot) -> list[str]:
+    """A sentence on rotor inertia and one on friction where they are not known; none for joints that are ideal."""
+    if robot.text(JOINTS) == "ideal" or robot.unresisted:
+        return []
+    rotors = _without(robot, robot.model.dof_armature)
+    friction = _without(robot, robot.model.dof_damping + robot.model.dof_frictionloss)
+    said = []
+    if rotors:
+        where = "along the wrist" if len(rotors) == robot.nv else f"along {_some(rotors)}"
+        said.append(f"{_unknown('rotor inertia', rotors, robot)}: predicted limits are pessimistic {where}")
+    if friction:
+        said.append(
+            f"{_unknown('friction', friction, robot)}: the real arm's steady errors and stick–slip are not predicted"
+        )
+    return said
+
+
+def _without(robot: Robot, numbers: np.ndarray) -> list[str]:
+    """Hinges and slides, among the independent joints, for which there is no number."""
+    model = robot.model
+    kinds = model.jnt_type[model.dof_jntid[robot.coordinates.kept]]
+    lacking = np.isin(kinds, _DRIVEN) & (numbers[robot.coordinates.kept] == 0)
+    return [name for name, lacks in zip(robot.dof_names, lacking) if lacks]
+
+
+def _unknown(what: str, joints: Sequence[str], robot: Robot) -> str:
+    return f"no {what} known" + ("" if len(joints) == robot.nv else f" of {_some(joints)}")
+
+
+def _some(joints: Sequence[str]) -> str:
+    return ", ".join(joints[:6]) + (" …" if len(joints) > 6 else "")

@@ -36,12 +36,20 @@ from palpate.robot.mechanics.compiled import (
     weakest_motion,
     without_gravcomp,
 )
-from palpate.robot.mechanics.equations import Equations, bad_quaternion, not_finite, reason_for_engine, refusal
 from palpate.robot.mechanics.tensor import checked_inertia
 from palpate.robot.mechanics.tree import Tree, massless_movers
 from palpate.robot.readers.dh.table import Convention, DHLink, repaired_rows, tree_from_dh
 from palpate.robot.readers.findings import TOOL_FRAME, Finding, guessed_tool, held_up
-from palpate.robot.terms import Terms, Workspace, reduced_terms
+from palpate.robot.terms import (
+    Equations,
+    Terms,
+    Workspace,
+    bad_quaternion,
+    not_finite,
+    reason_for_engine,
+    reduced_terms,
+    refusal,
+)
 from palpate.spatial import Pose
 
 

@@ -282,22 +282,19 @@ def _everywhere(axes: Sequence[Axis], seed: int) -> Ask:
     """Optuna's sampler, asked for a batch at a time."""
     optuna = _optuna()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # parts of it are marked experimental
+    with warnings.catch_warnings(action="ignore"):  # parts of it are marked experimental
         sampler = optuna.samplers.TPESampler(
             seed=seed % 2**32, multivariate=True, constant_liar=True, constraints_func=lambda t: t.user_attrs["broken"]
         )
         study = optuna.create_study(sampler=sampler)
         spaces = {f"x{k}": _space(optuna, axis) for k, axis in enumerate(axes)}
     while True:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             trials = [study.ask(spaces) for _ in range(BATCH)]
         results = yield [_values(axes, trial.params) for trial in trials]
         for trial, one in zip(trials, results):
             trial.set_user_attr("broken", [one.violation])
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with warnings.catch_warnings(action="ignore"):
                 study.tell(trial, one.value if np.isfinite(one.value) else 1e300)
 
 

@@ -201,13 +201,18 @@ def closed_loops(model: mujoco.MjModel) -> list[Loop]:
 
 def _joints_between(model: mujoco.MjModel, e: int) -> tuple[str, ...]:
     """The joints that move one end of a constraint between bodies and not the other."""
-    if int(model.eq_type[e]) not in (int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD)):
-        return ()
-    ends = [int(model.eq_obj1id[e]), int(model.eq_obj2id[e])]
-    if model.eq_objtype[e] == mujoco.mjtObj.mjOBJ_SITE:
-        ends = [int(model.site_bodyid[s]) for s in ends]
-    first, second = (_joints_above(model, body) for body in ends)
+    first, second = (_joints_above(model, body) for body in bodies_joined(model, e))
     return tuple(model.joint(j).name for j in sorted(first ^ second))
+
+
+def bodies_joined(model: mujoco.MjModel, e: int) -> tuple[int, int]:
+    """The bodies that a constraint joins in a point or welds; the ground twice for one of another kind."""
+    if int(model.eq_type[e]) not in (int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD)):
+        return 0, 0
+    first, second = int(model.eq_obj1id[e]), int(model.eq_obj2id[e])
+    if model.eq_objtype[e] == mujoco.mjtObj.mjOBJ_SITE:
+        return int(model.site_bodyid[first]), int(model.site_bodyid[second])
+    return first, second
 
 
 def _joints_above(model: mujoco.MjModel, body: int) -> set[int]:

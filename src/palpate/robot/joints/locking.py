@@ -15,7 +15,7 @@ import numpy as np
 from palpate.checks import Array, finite_number
 from palpate.errors import InvalidInput, ModelError, UnknownName
 from palpate.robot.build import drop_stand_ins
-from palpate.robot.joints.coupling import ties_of
+from palpate.robot.joints.coupling import bodies_joined, ties_of
 from palpate.robot.mechanics.compiled import STAND_INS, UNRESISTED, listed, set_note
 from palpate.robot.readers.findings import Finding
 from palpate.spatial import Pose, matrix_from_quat
@@ -176,12 +176,8 @@ def _is_settled(model: mujoco.MjModel, e: int, held: dict[int, float], group: li
     kind = mujoco.mjtEq(int(model.eq_type[e]))
     if kind == mujoco.mjtEq.mjEQ_JOINT:
         return int(model.eq_obj1id[e]) in held
-    if kind not in (mujoco.mjtEq.mjEQ_CONNECT, mujoco.mjtEq.mjEQ_WELD):
-        return False
-    ends = [int(model.eq_obj1id[e]), int(model.eq_obj2id[e])]
-    if model.eq_objtype[e] == mujoco.mjtObj.mjOBJ_SITE:
-        ends = [int(model.site_bodyid[s]) for s in ends]
-    return group[ends[0]] == group[ends[1]]
+    first, second = bodies_joined(model, e)
+    return kind in (mujoco.mjtEq.mjEQ_CONNECT, mujoco.mjtEq.mjEQ_WELD) and group[first] == group[second]
 
 
 def _rigid_groups(model: mujoco.MjModel, held: dict[int, float]) -> list[int]:

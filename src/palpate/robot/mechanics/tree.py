@@ -166,7 +166,7 @@ def unresisted_joints(links: Sequence[Link], joints: Sequence[Joint]) -> tuple[s
 def massless_movers(links: Sequence[Link], joints: Sequence[Joint]) -> list[str]:
     """Links that a joint moves although neither they nor what is fixed to them has mass or inertia."""
     heavy = {link.name: link.mass > 0 or bool(link.inertia.any()) for link in links}
-    for joint in reversed(_descending(links, joints)):
+    for joint in reversed(depth_first(links, joints)):
         if joint.kind == "fixed":
             heavy[joint.parent] |= heavy[joint.child]
     return [joint.child for joint in joints if joint.kind != "fixed" and not heavy[joint.child]]
@@ -178,7 +178,7 @@ def axis_inertias(links: Sequence[Link], joints: Sequence[Joint]) -> dict[str, f
     I is the inertia of everything beyond the joint, about a point of its axis; what is no more than rounding is 0. A
     joint of several freedoms has the least of its values. Links and joints must form a tree.
     """
-    moved = _descending(links, joints)
+    moved = depth_first(links, joints)
     poses = _poses(links, moved)
     whole = {link.name: _moments(link, *poses[link.name]) for link in links}
     for joint in reversed(moved):
@@ -208,18 +208,18 @@ def _felt(value: float, about: Array) -> float:
     return value if value > NOTHING + SHARE * float(np.trace(about)) else 0.0
 
 
-def _descending(links: Sequence[Link], joints: Sequence[Joint]) -> list[Joint]:
-    """The joints, each behind the one its parent link hangs on."""
+def depth_first(links: Sequence[Link], joints: Sequence[Joint]) -> list[Joint]:
+    """The joints, each behind the one its parent link hangs on, in the order in which the engine numbers them."""
     below: dict[str, list[Joint]] = {}
     for joint in joints:
         below.setdefault(joint.parent, []).append(joint)
     children = {joint.child for joint in joints}
-    reached = [link.name for link in links if link.name not in children]
-    order: list[Joint] = []
-    for name in reached:  # grows while it is walked
-        order += below.get(name, [])
-        reached += [joint.child for joint in below.get(name, [])]
-    return order
+    roots = [link.name for link in links if link.name not in children]
+    ordered, waiting = [], [joint for root in roots[::-1] for joint in below.get(root, [])[::-1]]
+    while waiting:
+        ordered.append(waiting.pop())
+        waiting += below.get(ordered[-1].child, [])[::-1]
+    return ordered
 
 
 def _poses(links: Sequence[Link], order: Sequence[Joint]) -> dict[str, tuple[Array, Array]]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import exp, log
 from typing import Any
 
@@ -189,15 +190,10 @@ def _listed(key: str, spec: str) -> list[Value]:
 # ---------------------------------------------------------------------------------------------- distributions
 
 
-def _uniform(low: float, high: float) -> tuple[Callable[[float], Value], Span | None]:
-    _rising(low < high, "uniform(low, high) needs low < high")
-    span = Span(low, high)
-    return span.at, span
-
-
-def _loguniform(low: float, high: float) -> tuple[Callable[[float], Value], Span | None]:
-    _rising(0 < low < high, "loguniform(low, high) needs 0 < low < high")
-    span = Span(low, high, log=True)
+def _uniform(low: float, high: float, log: bool = False) -> tuple[Callable[[float], Value], Span | None]:
+    name, least = ("loguniform", "0 < ") if log else ("uniform", "")
+    _rising(low < high and (low > 0 or not log), f"{name}(low, high) needs {least}low < high")
+    span = Span(low, high, log)
     return span.at, span
 
 
@@ -230,7 +226,7 @@ def _rising(holds: bool, text: str) -> None:
 _DISTRIBUTIONS: dict[str, tuple[Callable[..., tuple[Callable[[float], Value], Span | None]], tuple[int, ...]]] = {
     "normal": (_normal, (2, 4)),
     "uniform": (_uniform, (2,)),
-    "loguniform": (_loguniform, (2,)),
+    "loguniform": (partial(_uniform, log=True), (2,)),
     "integers": (_integers, (2,)),
 }
 

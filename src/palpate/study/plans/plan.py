@@ -345,8 +345,7 @@ def _sobol_block(seed: int, d: int, block: int) -> Array:
     engine = qmc.Sobol(d, scramble=True, rng=np.random.default_rng([seed, 3]))
     if block:
         engine.fast_forward(block * _BLOCK)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a sweep need not be a power of two long
+    with warnings.catch_warnings(action="ignore"):  # a sweep need not be a power of two long
         return engine.random(_BLOCK)
 
 
