@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import mujoco
 import numpy as np
@@ -17,8 +17,10 @@ from palpate.robot.limits import FAR
 from palpate.robot.mechanics import tree as trees
 from palpate.robot.mechanics.compiled import STAND_INS, UNRESISTED, set_note, unused
 from palpate.robot.mechanics.tree import Joint, Link, Mesh, Shape, Tree, massless_movers, unresisted_joints
-from palpate.robot.robot import Robot
 from palpate.spatial import Pose, quat_from_matrix
+
+if TYPE_CHECKING:
+    from palpate.robot.robot import Robot
 
 # MuJoCo refuses bodies without rotational inertia; a point mass gets this much (kg·m² per kg), which is below the
 # rounding of any arm's own inertia.
