@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from palpate.cli.folder import TRACE
+from palpate.cli.list import SECTIONS
 from palpate.user_code import allow
 
 SHELLS = ("bash", "zsh", "fish")
@@ -69,12 +70,6 @@ def _robots(prefix: str, **_: Any) -> list[str]:
     return [*names(), *_files(prefix)]
 
 
-def _sections(**_: Any) -> list[str]:
-    from palpate.cli.list import SECTIONS
-
-    return list(SECTIONS)
-
-
 def _runs(prefix: str, **_: Any) -> list[str]:
     """Folders of runs below `runs`, and files."""
     return [*(str(trace.parent) for trace in sorted(Path("runs").glob(f"*/{TRACE}"))), *_files(prefix)]
@@ -109,7 +104,7 @@ def _below(data: Any) -> dict[str, Any]:
 
 
 _COMPLETERS: dict[str, Any] = {
-    "SCENARIO": _scenarios, "ROBOT": _robots, "MODEL": _robots, "SECTION": _sections, "TRACE": _runs,
+    "SCENARIO": _scenarios, "ROBOT": _robots, "MODEL": _robots, "SECTION": lambda **_: list(SECTIONS), "TRACE": _runs,
     "ROBOT|SCENARIO": lambda **asked: [*_robots(**asked), *_scenarios(**asked)],
     "KEY": _explained, **dict.fromkeys(("KEY=VALUE", "KEY=WHAT", "KEY=WHERE"), _keys),
 }  # fmt: skip

@@ -92,7 +92,9 @@ def run(args: argparse.Namespace) -> int:
         return cli_check(robot or _pole(args), args.check, equal=groups, conventions=args.conventions)
     derivation = _pole(args) if robot is None else _derivation(robot, args)
     if args.method == "all":
-        return _compare(derivation)
+        comparison = derivation.compare()
+        print(comparison)
+        return 0 if comparison.agree else DIFFERS
     if args.linearise is not None:
         return _linearise(derivation, args)
     if args.at is not None:
@@ -212,12 +214,6 @@ def _numbers_at(derivation: Derivation, args: argparse.Namespace) -> int:
         value = derivation.function(name)(*state[: len(program.inputs)])
         print(f"{name} =\n{np.array2string(np.asarray(value), precision=9, suppress_small=True)}")
     return 0
-
-
-def _compare(derivation: Derivation) -> int:
-    comparison = derivation.compare()
-    print(comparison)
-    return 0 if comparison.agree else DIFFERS
 
 
 def _show(derivation: Derivation, robot: Robot | None, args: argparse.Namespace) -> int:

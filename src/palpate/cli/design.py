@@ -63,12 +63,8 @@ def run(args: argparse.Namespace) -> int:
         pressed, bouncing = presses_in_words(foretold_presses(assembly))
     say(f"{scenario.name}: {made.robot.name} under {made.law.name}, control period {made.clock.control_period:g} s")
     if not expectations:
-        why = (
-            why_unpredicted(made.law)
-            or reads_custom(made)
-            or f"the law {made.law.name!r} has no prediction on this robot"
-        )
-        say(f"not predicted: {why}")
+        other = f"the law {made.law.name!r} has no prediction on this robot"
+        say(f"not predicted: {why_unpredicted(made.law) or reads_custom(made) or other}")
     for expectation in expectations:
         _print(expectation)
     for text in asked.sentences:

@@ -64,15 +64,8 @@ def run(args: argparse.Namespace) -> int:
     check_address(args.host, args.allow_network)
     scenario = _scenario(args)
     with CompileProgress(args.quiet):
-        server = Server(
-            scenario,
-            host=args.host,
-            port=args.port,
-            pace=pace,
-            duration=args.duration,
-            network=args.allow_network,
-            say=lambda text: print(harmless(f"palpate: {text}"), file=sys.stderr, flush=True),
-        )
+        address = {"host": args.host, "port": args.port, "network": args.allow_network}
+        server = Server(scenario, pace=pace, duration=args.duration, say=_say, **address)
     host, port = server.address
     served = 0
     with server:
@@ -89,6 +82,10 @@ def run(args: argparse.Namespace) -> int:
             served += 1
     print(f"served {served} client{'' if served == 1 else 's'}")
     return 0
+
+
+def _say(text: str) -> None:
+    print(harmless(f"palpate: {text}"), file=sys.stderr, flush=True)
 
 
 def _checked(args: argparse.Namespace) -> float | None:

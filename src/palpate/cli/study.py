@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
         _show(asked)
         print_job_script(address)
         return DONE
-    folder = folder or _folder(asked)
+    folder = folder or next_folder(f"{Path(asked['scenario']).stem}-study")
     with interruptible(folder, "study"), SweepProgress(str(asked["scenario"]), args.quiet) as progress:
         study = robustness(**asked, out=folder, workers=args.workers, cluster=args.cluster, progress=progress)
     summary = _joined(study)
@@ -95,10 +95,6 @@ def _asked(args: argparse.Namespace, runs: int) -> tuple[Path | None, dict[str, 
         "confidence": args.confidence,
     }  # fmt: skip
     return None if args.out is None else Path(args.out), asked
-
-
-def _folder(asked: dict[str, Any]) -> Path:
-    return next_folder(f"{Path(asked['scenario']).stem}-study")
 
 
 def _show(asked: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from palpate.errors import InvalidInput, UnknownName, check_names
 from palpate.files import is_there
@@ -62,14 +62,8 @@ def load_robot(
         raise InvalidInput(f"a model file takes no parameters, got {', '.join(sorted(parameters))}")
     from palpate.robot.readers.check import check_model
 
-    report = check_model(
-        path,
-        package_roots=package_roots,
-        xacro=xacro,
-        estimate_inertia=estimate_inertia,
-        lock=lock,
-        tool_frame=tool_frame,
-    )
+    options: dict[str, Any] = {"package_roots": package_roots, "xacro": xacro, "estimate_inertia": estimate_inertia}
+    report = check_model(path, lock=lock, tool_frame=tool_frame, **options)
     if report.robot is None:
         raise refuse(str(path), report.findings)
     return report.robot.with_ideal_joints() if joints == "ideal" else report.robot

@@ -122,7 +122,8 @@ class Sweep:
 
     def row(self, run: int) -> dict[str, Any]:
         """Everything about one run."""
-        self._check(run)
+        if not 0 <= run < len(self):
+            raise InvalidInput(f"there is no run {run}; they are numbered 0 to {len(self) - 1}")
         return {name: values.to_list()[0] for name, values in read_columns(self.path, rows=(run, run + 1)).items()}
 
     def _column(self, name: str) -> Values:
@@ -162,10 +163,6 @@ class Sweep:
     def trace(self, run: int) -> Trace:
         """The trace of a run, made again: the same numbers."""
         return simulate(scenario_from_data(apply_overrides(self.plan.scenario, self.overrides(run))))
-
-    def _check(self, run: int) -> None:
-        if not 0 <= run < len(self):
-            raise InvalidInput(f"there is no run {run}; they are numbered 0 to {len(self) - 1}")
 
     # ------------------------------------------------------------------ what it says
 

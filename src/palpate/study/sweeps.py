@@ -37,7 +37,7 @@ from palpate.study.plans.plan import (
     versions,
 )
 from palpate.study.result import Sweep
-from palpate.study.running.address import ClusterAddress, cluster_address
+from palpate.study.running.address import cluster_address
 from palpate.study.running.pool import Executor, Here, LocalPool, cores
 from palpate.study.running.store import Store
 from palpate.study.running.worker import Job, Result, Task, check_files, empty_row, run_row
@@ -183,14 +183,14 @@ def _made(store: Store, stage: Stage, executor: Executor, own: Mapping[str, Call
         point = stage.points(first, stop)[0]
         store.write([point], [Result(first, empty_row(REFUSED, str(point.refusal), plan.metrics))])
         yield 1, 1
-    chunks = ([_task(plan, stage, run) for run in range(*chunk)] for chunk in missing if chunk not in refused)
+
+    def task(run: int) -> Task:
+        return Task(run, tuple(plan.overrides(stage.points(run, run + 1)[0])))
+
+    chunks = ([task(run) for run in range(*chunk)] for chunk in missing if chunk not in refused)
     for chunk, results in executor.results(job, chunks):
         store.write(stage.points(chunk[0].run, chunk[-1].run + 1), results)
         yield len(results), sum(not result.row["passed"] for result in results)
-
-
-def _task(plan: Plan, stage: Stage, run: int) -> Task:
-    return Task(run, tuple(plan.overrides(stage.points(run, run + 1)[0])))
 
 
 def executor_for(plan: Plan, workers: int | None, cluster: str | None) -> Executor:
@@ -203,20 +203,16 @@ def executor_for(plan: Plan, workers: int | None, cluster: str | None) -> Execut
             )
         return Here()
     if cluster is not None:
-        return _cluster_for(plan, cluster_address(cluster))
+        from palpate.study.running.cluster import DaskCluster
+
+        address = cluster_address(cluster)
+        return DaskCluster(address, plan.runs, 0.0 if address.job_file is None else time_per_run(plan, SHORT))
     wanted = cores() if workers is None else workers
     if wanted < 0 or wanted > 10_000:
         raise InvalidInput(f"--workers must be 0 (this process alone) or more, got {wanted}")
     if wanted == 0 or (workers is None and time_per_run(plan, SHORT) * plan.runs < SHORT):
         return Here()
     return LocalPool(wanted)
-
-
-def _cluster_for(plan: Plan, address: ClusterAddress) -> Executor:
-    from palpate.study.running.cluster import DaskCluster
-
-    seconds = time_per_run(plan, SHORT) if address.job_file is not None else 0.0
-    return DaskCluster(address, plan.runs, seconds)
 
 
 def _known_here(plan: Plan) -> str | None:

@@ -21,7 +21,7 @@ from palpate.errors import InvalidInput, StudyError, UnknownName
 from palpate.metrics import METRICS
 from palpate.scenario.model import Scenario
 from palpate.study.analysis import maps
-from palpate.study.analysis.drivers import parse_rule
+from palpate.study.analysis.drivers import listed, parse_rule
 from palpate.study.plans.axis import Axis, Spec, Value, axes_of
 from palpate.study.plans.plan import REFUSED, Point, Stage
 from palpate.study.result import Sweep
@@ -188,9 +188,8 @@ def _driver(store: Store, refuse: maps.Refuse | None) -> Generator[Stage, None, 
     while True:
         asked = asked[: plan.runs - first]
         points = [_point(store, values, first + k, refuse) for k, values in enumerate(asked)]
-        start = first
-        yield Stage(first, len(points), lambda a, b, p=points, s=start: p[a - s : b - s])
-        first += len(points)
+        yield listed(first, points)
+        start, first = first, first + len(points)
         if first >= plan.runs:
             return
         try:

@@ -75,37 +75,21 @@ def boundary_map(
         coarse: cells per side at first.
         tolerance: how well the boundary is located, as a share of a side.
     """
-    steps = refine(cells, coarse, tolerance)
+    steps = refine(cells, coarse, tolerance, x, y)
     places = next(steps)
     try:
         while True:
             places = steps.send(np.array([bool(verdict(x.at(u), y.at(v))) for u, v in places]))
     except StopIteration as end:
-        return end.value.over(x, y)
-
-
-@dataclass(frozen=True)
-class UnitMap:
-    """A map over the unit square."""
-
-    points: Array
-    verdicts: Array
-    lines: tuple[Array, ...]
-    grid_runs: int
-
-    def over(self, x: Span, y: Span) -> BoundaryMap:
-        """The same in the parameters' units."""
-        lines = tuple(_stretched(line, x, y) for line in self.lines)
-        points = _stretched(self.points, x, y)
-        return BoundaryMap(x, y, points, self.verdicts, lines, len(self.points), self.grid_runs)
+        return end.value
 
 
 def _stretched(places: Array, x: Span, y: Span) -> Array:
     return np.array([[x.at(float(u)), y.at(float(v))] for u, v in places]).reshape(-1, 2)
 
 
-def refine(cells: int, coarse: int, tolerance: float) -> Generator[Array, Array, UnitMap]:
-    """Ask for verdicts at places of the unit square, (n, 2) at a time, until the boundary is known."""
+def refine(cells: int, coarse: int, tolerance: float, x: Span, y: Span) -> Generator[Array, Array, BoundaryMap]:
+    """Ask for verdicts at places of the unit square, (n, 2) at a time, until the boundary over x and y is known."""
     if coarse < 1 or cells < coarse or not 0 < tolerance < 1:
         raise InvalidInput(
             f"a map needs 1 ≤ coarse ≤ cells and a tolerance between 0 and 1, got {coarse}, {cells}, {tolerance:g}"
@@ -122,8 +106,9 @@ def refine(cells: int, coarse: int, tolerance: float) -> Generator[Array, Array,
     finest = [cell for cell in sorted(leaves) if cell[2] == 1 and lattice.disagrees(cell)]
     edges = sorted({edge for cell in finest for edge in _edges(cell) if lattice.changes(edge)})
     crossings = yield from lattice.bisect(edges, tolerance)
-    points, verdicts = lattice.everything()
-    return UnitMap(points, verdicts, tuple(_lines(finest, crossings)), (lattice.side + 1) ** 2)
+    points, verdicts = _stretched(np.concatenate(lattice.asked), x, y), np.concatenate(lattice.told)
+    lines = tuple(_stretched(line, x, y) for line in _lines(finest, crossings))
+    return BoundaryMap(x, y, points, verdicts, lines, len(points), (lattice.side + 1) ** 2)
 
 
 class _Lattice:
@@ -146,9 +131,6 @@ class _Lattice:
         self.asked.append(places)
         self.told.append(verdicts)
         return verdicts
-
-    def everything(self) -> tuple[Array, Array]:
-        return np.concatenate(self.asked), np.concatenate(self.told)
 
     def disagrees(self, cell: Cell) -> bool:
         """Whether known vertices on the cell's border differ; those of finer neighbours count."""

@@ -260,7 +260,7 @@ class Design:
             orders = _orders(self.seed, self.points, d)
             return [(order[point] + u) / self.points for order, u in zip(orders, chances(self.seed, point, d))]
         if self.method == "sobol":
-            return _sobol(self.seed, d, point)
+            return _sobol_block(self.seed, d, point // _BLOCK)[point % _BLOCK].tolist()
         if self.method == "saltelli":
             row, part = divmod(point, d + 2)
             return mixed(chances(self.seed, row, 2 * d), part)
@@ -350,7 +350,3 @@ def _sobol_block(seed: int, d: int, block: int) -> Array:
 
 
 _BLOCK = 1024
-
-
-def _sobol(seed: int, d: int, point: int) -> list[float]:
-    return _sobol_block(seed, d, point // _BLOCK)[point % _BLOCK].tolist()
