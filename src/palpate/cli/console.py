@@ -53,34 +53,31 @@ def patience(message: str | Callable[[], str], quiet: bool = False) -> Iterator[
     if quiet:
         yield
         return
-    said, ended = _Message("loading …"), threading.Event()
-    shown = threading.Thread(target=said.tell, args=(ended, sys.stderr), daemon=True)
+    said, ended = ["loading …"], threading.Event()
+    shown = threading.Thread(target=_tell, args=(said, ended, sys.stderr), daemon=True)
     shown.start()
     try:
-        said.text = message if isinstance(message, str) else message()
+        said[0] = message if isinstance(message, str) else message()
         yield
     finally:
         ended.set()
         shown.join()  # so that its line is gone before the next one comes
 
 
-class _Message:
-    """A text for those who wait; it may change until it is shown."""
+def _tell(said: list[str], ended: threading.Event, stream: TextIO) -> None:
+    """Wait, then print the text, which may change until then: once, or on a terminal with the time until the end.
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def tell(self, ended: threading.Event, stream: TextIO) -> None:
-        """Wait, then print it once, or on a terminal with the time until the end. Imports nothing."""
-        started = time.perf_counter()
-        if ended.wait(SOON):
-            return
-        if not stream.isatty():
-            print(self.text, file=stream, flush=True)
-            return
-        while not ended.wait(0.2):
-            print(f"\r{self.text} {time.perf_counter() - started:.0f} s", end="", file=stream, flush=True)
-        print("\r\x1b[K", end="", file=stream, flush=True)
+    Imports nothing.
+    """
+    started = time.perf_counter()
+    if ended.wait(SOON):
+        return
+    if not stream.isatty():
+        print(said[0], file=stream, flush=True)
+        return
+    while not ended.wait(0.2):
+        print(f"\r{said[0]} {time.perf_counter() - started:.0f} s", end="", file=stream, flush=True)
+    print("\r\x1b[K", end="", file=stream, flush=True)
 
 
 class Progress:

@@ -45,15 +45,10 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         epilog=_EXAMPLES,
     )
     parser.add_argument("robot", metavar="ROBOT", help="a catalogue name, a .urdf or MJCF .xml file; or the word pole")
-    parser.add_argument(
-        "--method",
-        default="lagrange",
-        choices=["lagrange", "newton-euler", "projected", "all"],
-        help="way to the torques; all shows them side by side (lagrange)",
-    )
-    parser.add_argument(
-        "--engine", default="auto", choices=["auto", "closed", "recursive"], help="kind of result (auto)"
-    )
+    parser.add_argument("--method", default="lagrange", choices=["lagrange", "newton-euler", "projected", "all"],
+                        help="way to the torques; all shows them side by side (lagrange)")  # fmt: skip
+    parser.add_argument("--engine", default="auto", choices=["auto", "closed", "recursive"],
+                        help="kind of result (auto)")  # fmt: skip
     parser.add_argument("--quantity", metavar="Q,…", help="what to print (M,C,g)")
     parser.add_argument("--numbers", action="store_true", help="put the robot's numbers in instead of symbols")
     parser.add_argument("--set", nargs="+", metavar="KEY=VALUE", help="parameters of a catalogue robot, SI units")
@@ -71,15 +66,10 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     out.add_argument("--c", metavar="OUT", help="write C99 source, header and test program into a folder")
     out.add_argument("--python", action="store_true", help="NumPy source")
     parser.add_argument("--check", metavar="FILE", help="check somebody else's derivation against this one")
-    parser.add_argument(
-        "--equal", nargs="+", metavar="NAME=A,B,…", help="with --check: the writer's one name for several, L=l1,l2,l3"
-    )
-    parser.add_argument(
-        "--conventions",
-        choices=["any", "strict"],
-        default="any",
-        help="with --check: strict does not excuse another sign of gravity or another zero (any)",
-    )
+    parser.add_argument("--equal", nargs="+", metavar="NAME=A,B,…",
+                        help="with --check: the writer's one name for several, L=l1,l2,l3")  # fmt: skip
+    parser.add_argument("--conventions", choices=["any", "strict"], default="any", help="with --check: strict does not"
+                        " excuse another sign of gravity or another zero (any)")  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:

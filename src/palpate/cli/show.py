@@ -73,9 +73,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument("--task", metavar="D,…", help="directions of the task among x, y, z, rx, ry, rz")
     parser.add_argument("--limits", nargs="+", metavar="U", help="bounds on joint accelerations, for a stop")
     parser.add_argument("--method", default="optimal", metavar="M", help="of the stop: optimal, pseudoinverse")
-    parser.add_argument(
-        "--tau", nargs="+", metavar="T", help="joint torques, N·m and N, of terms that need them (zero)"
-    )
+    parser.add_argument("--tau", nargs="+", metavar="T",
+                        help="joint torques, N·m and N, of terms that need them (zero)")  # fmt: skip
     parser.add_argument("--force", nargs="+", metavar="F", help="force on the environment along the task, N and N·m")
     parser.add_argument("--plane", nargs=6, action="append", default=[], metavar="X",
                         help="a plane that the tool may touch: a point and the normal (may be repeated)")  # fmt: skip

@@ -20,6 +20,7 @@ from palpate.control import LAWS
 from palpate.control.references import REFERENCES
 from palpate.errors import UnknownName, check_names
 from palpate.metrics import METRICS
+from palpate.metrics.metric import Bound
 from palpate.scenario.model import Scenario, law_class
 from palpate.syntax import parsed
 from palpate.toml import toml_value
@@ -62,11 +63,6 @@ class Setting:
     def table(self) -> type[Config] | None:
         """The settings class of the table, or of each table of the list, that stands here."""
         return _table(self.info.annotation)
-
-    @property
-    def many(self) -> bool:
-        """Whether a list of tables stands here."""
-        return self.table is not None and "list of tables" in describe(self.info.annotation)
 
     @property
     def named(self) -> bool:
@@ -327,14 +323,8 @@ def _tagged(parts: list[str]) -> Explanation:
 def _metric(parts: list[str]) -> Explanation:
     check_names("metric", [parts[1]], METRICS)
     metric = METRICS[parts[1]]
-    bounds = settings_of(type_of_bound())
+    bounds = settings_of(Bound)
     return Explanation(".".join(parts[:2]), f"{metric.help} [{metric.unit}]", bounds)
-
-
-def type_of_bound() -> type[Config]:
-    """The settings class of a bound on a metric."""
-    table = settings_of(Scenario)["metrics"].table
-    return table if table is not None else Config
 
 
 def _along(

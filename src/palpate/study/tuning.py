@@ -256,17 +256,10 @@ def search_for(axes: Sequence[Axis], runs: int, seed: int) -> Ask:
     spent, asked = 0, next(explore)
     while spent < (EXPLORE * runs if smooth else runs):
         results = yield asked
-        best = _better(best, zip(asked, results))
+        best = min([*([] if best is None else [best]), *zip(asked, results)], key=lambda pair: pair[1].rank)
         spent, asked = spent + len(asked), explore.send(results)
     if best is not None and smooth:
         yield from _closing_in(axes, smooth, best)
-
-
-def _better(best: Any, candidates: Any) -> Any:
-    for values, result in candidates:
-        if best is None or result.rank < best[1].rank:
-            best = (values, result)
-    return best
 
 
 def _optuna() -> Any:

@@ -6,7 +6,7 @@ Format: wiki.ros.org/urdf/XML. Angles rad, lengths m; rpy turns about the fixed 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,6 +30,9 @@ _FEW_TURNS = 4 * math.pi + 1e-3  # a cable-fed joint turns no further; more sugg
 _UNLIMITED = 1e3  # rad: limits beyond this are a way of writing "none"
 _ACCELERATION = "drake:acceleration"
 _RGBA = tuple[float, float, float, float]
+_ROUND = [("radius", 1), ("length", 1)]
+# What may stand in <geometry>: attributes and how many numbers each has.
+_SOLIDS = {"box": [("size", 3)], "sphere": [("radius", 1)], "cylinder": _ROUND, "capsule": _ROUND, "mesh": []}
 
 
 def inspect_urdf(
@@ -277,19 +280,12 @@ class _Reader:
         geometry = self._required(element, "geometry", always=True)
         if geometry is None:
             return None
-        makers: dict[str, Callable[[Element], tuple[tuple[float, ...], str | None] | None]] = {
-            "box": lambda e: self._sizes(e, [("size", 3)]),
-            "sphere": lambda e: self._sizes(e, [("radius", 1)]),
-            "cylinder": lambda e: self._sizes(e, [("radius", 1), ("length", 1)]),
-            "capsule": lambda e: self._sizes(e, [("radius", 1), ("length", 1)]),
-            "mesh": self._mesh,
-        }
-        solid = next((child for child in geometry.children if child.tag in makers), None)
+        solid = next((child for child in geometry.children if child.tag in _SOLIDS), None)
         if solid is None:
             if not geometry.children:
-                self.report.warning(geometry, "is empty", f"<geometry> holds one of {', '.join(makers)}")
+                self.report.warning(geometry, "is empty", f"<geometry> holds one of {', '.join(_SOLIDS)}")
             return None
-        made = makers[solid.tag](solid)
+        made = self._mesh(solid) if solid.tag == "mesh" else self._sizes(solid, _SOLIDS[solid.tag])
         position, rotation = self._origin(element)
         if made is None:
             return None
