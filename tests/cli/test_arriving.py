@@ -19,7 +19,7 @@ from rich.console import Console
 
 from palpate.cli import console, tables
 from palpate.cli.console import CompileProgress, needed
-from palpate.cli.main import COMMANDS, all_parsers, main
+from palpate.cli.main import COMMANDS, _modules, _parsers, main
 from palpate.control import LAWS
 from palpate.control.references import REFERENCES
 from palpate.run.loop.loop import run_steps
@@ -49,7 +49,7 @@ def examples(text: str) -> list[list[str]]:
 
 def all_examples() -> list[tuple[str, list[str]]]:
     """Those of `serve` wait for a client until Ctrl-C: tests/serving plays them."""
-    texts = {name: parser.epilog or "" for name, parser in all_parsers().items()}
+    texts = {name: parser.epilog or "" for name, parser in _parsers(_modules(COMMANDS), {})[1].items()}
     texts["main"] = sys.modules["palpate.cli.main"]._EXAMPLES
     return [(name, words) for name, text in texts.items() for words in examples(text) if words[0] != "serve"]
 

@@ -158,11 +158,6 @@ def _modules(names: Iterable[str]) -> dict[str, ModuleType]:
     return {name: importlib.import_module(COMMANDS[name]) for name in names}
 
 
-def all_parsers() -> dict[str, argparse.ArgumentParser]:
-    """Each command's own parser; those of other packages too."""
-    return _parsers(_modules(COMMANDS), {})[1]
-
-
 def _parsers(
     modules: dict[str, ModuleType], named: Mapping[str, EntryPoint]
 ) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
