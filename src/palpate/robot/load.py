@@ -55,7 +55,14 @@ def load_robot(
     check_names("kind of joints", [str(joints)], get_args(Joints))
     path = Path(source)
     if isinstance(source, str) and source in catalogue.names():
-        return _from_catalogue(source, lock, tool_frame, joints, parameters)
+        spec = spec_from_text(catalogue.model_xml(source, **parameters))
+        if joints == "ideal":
+            ideal_joints(spec)
+        elif catalogue.is_textbook(source):
+            mark_ideal(spec)
+        robot = Robot(spec, name=source)
+        robot = robot.with_locked(lock) if lock else robot
+        return robot.with_tool_frame(tool_frame) if tool_frame else robot
     if path.suffix.lower() not in _SUFFIXES and not is_there(path):
         raise UnknownName("robot", str(source), catalogue.names())
     if parameters:
@@ -67,21 +74,3 @@ def load_robot(
     if report.robot is None:
         raise refuse(str(path), report.findings)
     return report.robot.with_ideal_joints() if joints == "ideal" else report.robot
-
-
-def _from_catalogue(
-    name: str,
-    lock: Mapping[str, float] | None,
-    tool_frame: str | None,
-    joints: Joints,
-    parameters: Mapping[str, float | Sequence[float]],
-) -> Robot:
-    spec = spec_from_text(catalogue.model_xml(name, **parameters))
-    if joints == "ideal":
-        ideal_joints(spec)
-    elif catalogue.is_textbook(name):
-        mark_ideal(spec)
-    robot = Robot(spec, name=name)
-    if lock:
-        robot = robot.with_locked(lock)
-    return robot.with_tool_frame(tool_frame) if tool_frame else robot

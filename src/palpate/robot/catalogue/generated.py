@@ -12,6 +12,7 @@ from palpate.checks import finite_array
 from palpate.errors import BadShape, InvalidInput
 
 Axis = tuple[float, float, float]
+Numbers = list[float]
 Value = float | Sequence[float]
 
 _LICENCE = "Apache-2.0; the figures are the source's or the caller's, the shapes are our own."
@@ -46,7 +47,7 @@ class Parameter:
     least: float = 1e-3
     most: float = 1e3
 
-    def read(self, value: Value) -> list[float]:
+    def read(self, value: Value) -> Numbers:
         """`value` as `count` floats, or an error that names the parameter."""
         numbers = finite_array(value, self.name)
         if numbers.shape not in ((), (self.count,)):
@@ -112,7 +113,7 @@ def _document(root: ET.Element, *remarks: str) -> str:
     return "<!--\n" + "\n".join(remarks) + "\n-->\n" + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def planar2(length: list[float], mass: list[float], gravity: list[float]) -> str:
+def planar2(length: Numbers, mass: Numbers, gravity: Numbers) -> str:
     """Two revolute joints, point masses at the link ends; angles from x, gravity along −y.
 
     M = [[(m1 + m2) l1² + m2 l2² + 2 m2 l1 l2 c2, m2 l2² + m2 l1 l2 c2], [·, m2 l2²]].
@@ -124,11 +125,11 @@ def planar2(length: list[float], mass: list[float], gravity: list[float]) -> str
         (_POINT_NOTE, "The angles are counted from the x axis, as in the notes' section on the wall."),
         (0.0, -gravity[0], 0.0),
     )
-    _serial(model.base, length, mass, along=(1.0, 0.0, 0.0), axis=(0.0, 0.0, 1.0), point=True)
+    _tool(*_serial(model.base, length, mass, along=(1.0, 0.0, 0.0), axis=(0.0, 0.0, 1.0), point=True))
     return model.text((pi / 3, -2 * pi / 3))
 
 
-def planar3(length: list[float], mass: list[float], gravity: list[float]) -> str:
+def planar3(length: Numbers, mass: Numbers, gravity: Numbers) -> str:
     """Three revolute joints, thin uniform rods; angles from x, gravity (if any) along −y.
 
     With equal links: x = L (c1 + c12 + c123), y = L (s1 + s12 + s123).
@@ -141,11 +142,11 @@ def planar3(length: list[float], mass: list[float], gravity: list[float]) -> str
         (_ROD_NOTE, "The exam's figure shows no gravity, so there is none by default."),
         (0.0, -gravity[0], 0.0),
     )
-    _serial(model.base, length, mass, along=(1.0, 0.0, 0.0), axis=(0.0, 0.0, 1.0), point=False)
+    _tool(*_serial(model.base, length, mass, along=(1.0, 0.0, 0.0), axis=(0.0, 0.0, 1.0), point=False))
     return model.text((0.0, pi / 2, pi / 2))
 
 
-def planar3_vertical(length: list[float], mass: list[float], base_height: list[float], gravity: list[float]) -> str:
+def planar3_vertical(length: Numbers, mass: Numbers, base_height: Numbers, gravity: Numbers) -> str:
     """Three revolute joints in the x–z plane; angles from the vertical, positive towards +x.
 
     x = l1 s1 + l2 s12 + l3 s123, z = l0 + l1 c1 + l2 c12 + l3 c123; the tool's rotation is about +y.
@@ -161,11 +162,11 @@ def planar3_vertical(length: list[float], mass: list[float], base_height: list[f
     post = _text(0, 0, 0, 0, 0, max(base_height[0], 1e-3))  # a capsule needs some length
     ET.SubElement(model.base, "geom", type="cylinder", fromto=post, size=_text(0.04), rgba=_DARK)
     up = (0.0, 0.0, 1.0)
-    _serial(model.base, length, mass, along=up, axis=(0.0, 1.0, 0.0), point=False, height=base_height[0])
+    _tool(*_serial(model.base, length, mass, along=up, axis=(0.0, 1.0, 0.0), point=False, height=base_height[0]))
     return model.text((pi / 6, pi / 3, pi / 6))
 
 
-def pendulum(length: list[float], mass: list[float], gravity: list[float]) -> str:
+def pendulum(length: Numbers, mass: Numbers, gravity: Numbers) -> str:
     """A point mass on a massless rod, θ = 0 hanging down: θ̈ = −(g/l) sin θ, x = l sin θ, z = −l cos θ."""
     model = _Model(
         "pendulum",
@@ -174,11 +175,11 @@ def pendulum(length: list[float], mass: list[float], gravity: list[float]) -> st
         (_POINT_NOTE, "The pivot is the origin; positive angles swing towards +x."),
         (0.0, 0.0, -gravity[0]),
     )
-    _serial(model.base, length, mass, along=(0.0, 0.0, -1.0), axis=(0.0, -1.0, 0.0), point=True)
+    _tool(*_serial(model.base, length, mass, along=(0.0, 0.0, -1.0), axis=(0.0, -1.0, 0.0), point=True))
     return model.text((0.0,))
 
 
-def cartesian2(mass: list[float], gravity: list[float]) -> str:
+def cartesian2(mass: Numbers, gravity: Numbers) -> str:
     """Prismatic x carrying prismatic y, gravity along −y: M = diag(m1 + m2, m2), g = (0, m2 g), p = q."""
     model = _Model(
         "cartesian2",
@@ -196,7 +197,7 @@ def cartesian2(mass: list[float], gravity: list[float]) -> str:
     return model.text((0.0, 0.0))
 
 
-def point3(mass: list[float], gravity: list[float]) -> str:
+def point3(mass: Numbers, gravity: Numbers) -> str:
     """A mass that moves in x, y and z without turning: M = m 1, g = (0, 0, m g), p = q."""
     model = _Model(
         "point3",
@@ -213,7 +214,7 @@ def point3(mass: list[float], gravity: list[float]) -> str:
     return model.text((0.0, 0.0, 0.0))
 
 
-def scara(length: list[float], mass: list[float], base_height: list[float], gravity: list[float]) -> str:
+def scara(length: Numbers, mass: Numbers, base_height: Numbers, gravity: Numbers) -> str:
     """Three parallel vertical turns α, β, γ and a vertical stroke ζ: x = l1 c1 + l2 c12, z = h + ζ, φ = α + β + γ.
 
     Links 1 and 2 are thin uniform rods with moments m l²/12; wrist and quill are solid cylinders on the third axis.
@@ -229,7 +230,7 @@ def scara(length: list[float], mass: list[float], base_height: list[float], grav
     height = max(base_height[0], 1e-3)  # a cylinder needs some length
     ET.SubElement(model.base, "geom", type="cylinder", fromto=_text(0, 0, 0, 0, 0, height), size="0.07", rgba=_DARK)
     x, up = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
-    arm = _serial(model.base, length, mass[:2], along=x, axis=up, point=False, height=base_height[0], end=False)
+    arm, _ = _serial(model.base, length, mass[:2], along=x, axis=up, point=False, height=base_height[0])
     wrist = _round_link(arm, 3, mass[2], (length[1], 0.0, 0.0), 0.1, (0.0, 0.0, 0.0), "hinge")
     quill = _round_link(wrist, 4, mass[3], (0.0, 0.0, 0.0), 0.3, (0.0, 0.0, 0.15), "slide")
     _tool(quill, (0.0, 0.0, 0.0))
@@ -254,17 +255,9 @@ def _round_link(
 
 
 def _serial(
-    base: ET.Element,
-    lengths: list[float],
-    masses: list[float],
-    *,
-    along: Axis,
-    axis: Axis,
-    point: bool,
-    height: float = 0.0,
-    end: bool = True,
-) -> ET.Element:
-    """Hang a chain of hinges under `base`; at q = 0 every link lies along `along`. The last link, with its tool."""
+    base: ET.Element, lengths: Numbers, masses: Numbers, *, along: Axis, axis: Axis, point: bool, height: float = 0.0
+) -> tuple[ET.Element, Axis]:
+    """Hang a chain of hinges under `base`; at q = 0 every link lies along `along`. The last link, and its end."""
     parent, origin, radius = base, (0.0, 0.0, height), 0.04 * min(lengths)
     for index, (length, mass) in enumerate(zip(lengths, masses), start=1):
         link = ET.SubElement(parent, "body", name=f"link{index}", pos=_text(*origin))
@@ -273,9 +266,7 @@ def _serial(
         ET.SubElement(link, "joint", name=f"joint{index}", axis=_text(*axis))
         _draw_link(link, tip, axis, radius, point)
         parent, origin = link, tip
-    if end:
-        _tool(parent, origin)
-    return parent
+    return parent, origin
 
 
 def _inertial(link: ET.Element, mass: float, length: float, along: Axis, point: bool) -> None:
@@ -359,7 +350,7 @@ DISTANCE = Parameter("distance", "m", 0.8, "between the two bases, along y", lea
 PAIRS = {"two-arm": ("iiwa14", "two KUKA LBR iiwa 14 arms side by side, 14 revolute joints")}
 
 
-def pair(name: str, arm_xml: str, distance: list[float]) -> str:
+def pair(name: str, arm_xml: str, distance: Numbers) -> str:
     """MJCF text of two copies of an arm on one stand `base`, `distance` apart along y, the left one at +y.
 
     The left arm's tool is also `tool`, its tip `tip`: the frame a one-armed law moves.
