@@ -11,8 +11,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         "cache",
         help="show or clear the compiled kernels kept between runs",
         description="Show where compiled kernels are kept between runs, or delete them all; they are compiled again.",
-        epilog="PALPATE_CACHE_DIR names another folder. A kernel is never used after any source or version it\n"
-        "was made from has changed: clearing frees space, it mends nothing.",
+        epilog="PALPATE_CACHE_DIR names another folder. A kernel is never used after any source or version it was"
+        " made from has changed: clearing frees space, it mends nothing.",
     )
     parser.add_argument("action", nargs="?", choices=("show", "clear"), default="show", help="show (default) or clear")
 

@@ -182,11 +182,12 @@ def _parsers(
 
 
 class _Command(argparse.ArgumentParser):
-    """A command's own parser: its examples stand as they are written, and options are never abbreviated."""
+    """A command's own parser: lines of examples stand as they are written, and options are never abbreviated."""
 
     def __init__(self, **options: Any) -> None:
-        own = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
-        super().__init__(**{**own, **options})
+        lines = "\n" in (options.get("epilog") or "")
+        formatter = argparse.RawDescriptionHelpFormatter if lines else argparse.HelpFormatter
+        super().__init__(**{"formatter_class": formatter, "allow_abbrev": False, **options})
 
 
 def _formatter(prog: str) -> argparse.RawDescriptionHelpFormatter:
