@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -173,7 +173,20 @@ _MAX_INCLUDES = 100
 _LOOKS = ("texture", "skin")
 
 
-@dataclass
+def load_mjcf(path: Path, report: Report, package_roots: Sequence[Path] = ()) -> MjcfSource:
+    """The file, includes resolved and every file it names looked up."""
+    source = MjcfSource(path, report, package_roots)
+    root = source.read(path)
+    if root is not None and root.tag != "mujoco":
+        source.safe = False
+        report.error(root, f"the root element is <{root.tag}>", "an MJCF file starts with <mujoco>", line=root.line)
+    elif root is not None:
+        source.root = root
+        source.resolve(root, (path.resolve(),))
+        source.check_files(root)
+    return source
+
+
 class MjcfSource:
     """An MJCF file with its includes.
 
@@ -183,33 +196,15 @@ class MjcfSource:
         missing: meshes that are not there, by name, each with the element that names it.
     """
 
-    root: Element | None
-    safe: bool
-    missing: dict[str, Element] = field(default_factory=dict)
-
-
-def load_mjcf(path: Path, report: Report, package_roots: Sequence[Path] = ()) -> MjcfSource:
-    """The file, includes resolved and every file it names looked up."""
-    loader = _Loader(path, report, package_roots)
-    root = loader.root(path)
-    if root is not None and root.tag != "mujoco":
-        report.error(root, f"the root element is <{root.tag}>", "an MJCF file starts with <mujoco>", line=root.line)
-        return MjcfSource(None, False)
-    if root is not None:
-        loader.resolve(root, (path.resolve(),))
-        loader.check_files(root)
-    return MjcfSource(root, loader.safe and root is not None, loader.missing)
-
-
-class _Loader:
     def __init__(self, path: Path, report: Report, package_roots: Sequence[Path], attached: bool = False) -> None:
         self.folder, self.report, self.package_roots, self.attached = path.parent, report, package_roots, attached
-        self.safe = True
-        self.count = 0
+        self.root: Element | None = None
+        self.safe, self.count = True, 0
         self.missing: dict[str, Element] = {}
         self.folders: dict[str, Path] = {}  # of each file that was read, by its name
 
-    def root(self, path: Path, name: str | None = None) -> Element | None:
+    def read(self, path: Path, name: str | None = None) -> Element | None:
+        """The root element of a file, or None with the reason reported."""
         report = Report(name or self.report.file)
         data = read_bytes(path, report)
         root = parse(Source(report.file, data), report) if data else None
@@ -241,7 +236,7 @@ class _Loader:
         self.count += 1
         if self.count > _MAX_INCLUDES:
             return self._refuse(include, f"more than {_MAX_INCLUDES} includes", "the limit protects the engine")
-        root = self.root(asset.path, self._shown(asset.path))
+        root = self.read(asset.path, self._shown(asset.path))
         if root is None:
             return []
         self.resolve(root, (*chain, asset.path))
@@ -295,9 +290,9 @@ class _Loader:
         if self.count > _MAX_INCLUDES:
             self._refuse(element, f"more than {_MAX_INCLUDES} files", "the limit protects the engine")
             return
-        root = self.root(path, self._shown(path))
+        root = self.read(path, self._shown(path))
         if root is not None:
-            inner = _Loader(path, self.report, self.package_roots, attached=True)
+            inner = MjcfSource(path, self.report, self.package_roots, attached=True)
             inner.count = self.count
             inner.resolve(root, (path,))
             inner.check_files(root)
