@@ -232,9 +232,9 @@ def _joint(row: DHLink, number: int, parent: str, convention: Convention) -> Joi
         axis = np.array([0.0, 0.0, 1.0])
         anchor = np.zeros(3)
     damping, friction, bias = _losses(row)
-    names, pose = (f"joint{number}", row.kind, parent, f"link{number}"), (position, rotation, axis, anchor)
-    limits, rotor = (row.lower, row.upper, row.velocity, row.torque), row.motor_inertia * row.gear**2
-    return Joint(*names, *pose, *limits, damping, friction, rotor, friction_bias=bias)
+    pose, limits = (position, rotation, axis, anchor), (row.lower, row.upper, row.velocity, row.torque)
+    losses = damping, friction, row.motor_inertia * row.gear**2
+    return Joint(f"joint{number}", row.kind, parent, f"link{number}", *pose, *limits, *losses, friction_bias=bias)
 
 
 def _with_looks(links: list[Link], joints: list[Joint]) -> list[Link]:

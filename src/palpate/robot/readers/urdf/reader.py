@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -153,10 +154,10 @@ class _Reader:
     def _joint(self, element: Element) -> Joint:
         kind = self._kind(element)
         position, rotation = self._origin(element)
-        numbers = self._limits(element, kind) | self._joint_dynamics(element)
+        values: dict[str, Any] = self._limits(element, kind) | self._joint_dynamics(element)
         ends = self._end(element, "parent"), self._end(element, "child")
         axis, mimic, name = self._axis(element, kind), self._mimic(element, kind), element.attributes.get("name", "")
-        return Joint(name, kind, *ends, position, rotation, axis, mimic=mimic, **numbers)
+        return Joint(name, kind, *ends, position, rotation, axis, mimic=mimic, **values)
 
     def _kind(self, element: Element) -> JointKind:
         kind = element.attributes.get("type")
